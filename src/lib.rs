@@ -1,0 +1,50 @@
+//! Thew: physically based rigging and secondary motion for skinned characters.
+//!
+//! Data flows one way, through immutable things that are built once into one mutable thing, and back
+//! through one kernel:
+//!
+//! ```text
+//! Surface, Skeleton ──enclose──▶ Lattice ──assemble──▶ Body ──▶ Simulation ──▶ Clip
+//!                                                                  │ lattice coordinates q
+//!                              positions (n, 3) f32 ◀── kernel ◀───┘
+//! ```
+//!
+//! | room | what it knows |
+//! | --- | --- |
+//! | [`surface`] | triangle surfaces as they come: defects, closest point, ray, winding number, the domain Ω |
+//! | [`skeleton`] | bones, poses, blended rigid motions, C¹ motion inside a frame, skin weights |
+//! | [`lattice`] | cell complexes: automatic construction, validity, embedding |
+//! | [`elasticity`] | materials and integrals over the part of a cell that is flesh |
+//! | [`body`] | everything precomputed for one character |
+//! | [`solve`] | thin layers over faer: ordering, sparse Cholesky with a reusable symbolic part |
+//! | [`dynamics`] | one file per method of motion, and static equilibrium |
+//! | [`clip`] | a simulated clip: the unit of preview and bake |
+//! | [`kernel`] | the embedding: surface vertex = weighted lattice vertices |
+//! | [`store`] | the on-disk cache: versioned, checksummed |
+//!
+//! Units are SI (metres, kilograms, seconds, pascals) throughout; positions are world positions.
+//! Citations such as `[capell2002, §3.3]` are listed in `docs/references.md`.
+#![deny(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod body;
+pub mod clip;
+pub mod dynamics;
+pub mod elasticity;
+pub mod kernel;
+pub mod lattice;
+pub mod progress;
+pub mod skeleton;
+pub mod solve;
+pub mod store;
+pub mod surface;
+
+#[cfg(feature = "python")]
+mod python;
+
+/// A point or a vector in space, metres.
+pub type Vec3 = nalgebra::Vector3<f64>;
+/// A 3x3 matrix: a rotation, a stretch, a stiffness block.
+pub type Mat3 = nalgebra::Matrix3<f64>;
+/// A 4x4 matrix acting on column vectors: an affine map.
+pub type Mat4 = nalgebra::Matrix4<f64>;
