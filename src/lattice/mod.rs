@@ -12,6 +12,8 @@
 mod bones;
 pub mod cell;
 mod check;
+mod delaunay;
+mod improve;
 mod segments;
 mod tetrahedron;
 
