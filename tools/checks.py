@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools import environments, products, system
+from tools import environments, licences, products, system
 from tools.environments import BLENDERS, TOOLS, Environment
 from tools.shell import ROOT, SCRATCH, BuildError, capture, digest, environment, is_done, mark_done, run, say
 
@@ -47,7 +47,7 @@ def lint() -> None:
         ),
         ("ruff check", lambda: run([ruff, "check", "."])),
         ("ruff format", lambda: run([ruff, "format", "--check", "."])),
-        ("cargo deny", lambda: run([TOOLS.bin / "cargo-deny", "check", "licenses", "bans", "sources"])),
+        ("licences", licences.check),
         ("Blender's validator", products.validate_source),
     ]
     failed = []
