@@ -9,13 +9,24 @@
 //! chain of edges; no cell is inverted; building it twice gives the same bits. Not guaranteed: symmetry,
 //! and cells as good as those of a mesh generator that is free to move the bones.
 
+mod bones;
 pub mod cell;
+mod check;
+mod delaunay;
+mod enclose;
+mod fill;
+mod improve;
+mod keep;
+mod segments;
+mod split;
 mod tetrahedron;
 
 mod embed;
 
 pub use cell::Cell;
+pub use check::Violation;
 pub use embed::{Embedding, OUTSIDE};
+pub use enclose::EncloseSettings;
 
 use crate::Vec3;
 
@@ -81,6 +92,7 @@ pub struct Lattice {
     bones: BoneChains,
     locator: embed::Locator,
     notes: Vec<String>,
+    flesh: Option<()>,
 }
 
 impl Lattice {
@@ -121,6 +133,7 @@ impl Lattice {
             bones,
             locator,
             notes: Vec::new(),
+            flesh: None,
         })
     }
 
