@@ -1,30 +1,23 @@
-//! Control lattices: cell complexes around a character, bones on their edges.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Control lattices: cell complexes around a character whose edges the bones lie on.
 //!
-//! [capell2002, §3.1, §4.1]
+//! Source: [capell2002, §3.1, §4.1]. The construction is ours (the paper's lattices were made by hand).
+//! [`Lattice::enclose`] builds one around a surface and a skeleton, [`Lattice::new`] takes one as it is,
+//! [`Lattice::check`] tests the four conditions, [`Lattice::embed`] places points in it.
+//!
+//! Guaranteed of an enclosed lattice: every vertex of the surface lies in a cell; every used bone is a
+//! chain of edges; no cell is inverted; building it twice gives the same bits. Not guaranteed: symmetry,
+//! and cells as good as those of a mesh generator that is free to move the bones.
+
+pub mod cell;
+mod tetrahedron;
+
+mod embed;
+
+pub use cell::Cell;
+pub use embed::{Embedding, OUTSIDE};
+
 use crate::Vec3;
-
-/// A convex cell; corner order: tetrahedron positively oriented; prism bottom triangle, then top;
-/// hexahedron `i + 2j + 4k`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Cell {
-    /// Four corners.
-    Tetrahedron([u32; 4]),
-    /// Six corners.
-    Prism([u32; 6]),
-    /// Eight corners.
-    Hexahedron([u32; 8]),
-}
-
-impl Cell {
-    /// Corner vertices in the cell's order.
-    pub fn corners(&self) -> &[u32] {
-        match self {
-            Cell::Tetrahedron(c) => c,
-            Cell::Prism(c) => c,
-            Cell::Hexahedron(c) => c,
-        }
-    }
-}
 
 /// The bones on the lattice's edges.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -35,29 +28,134 @@ pub struct BoneChains {
     pub chains: Vec<Vec<u32>>,
     /// For each virtual tip chain, the bone that drives it.
     pub tip_bones: Vec<u32>,
-    /// For each lattice vertex, the bone that drives it, if it lies on one.
+    /// For each lattice vertex, the one bone that drives it, if it lies on one.
     pub bone_of_vertex: Vec<Option<u32>>,
 }
 
-/// A control lattice.
+/// Why a lattice was refused or could not be built.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum LatticeError {
+    /// The caller stopped the construction.
+    #[error(transparent)]
+    Cancelled(#[from] crate::progress::Cancelled),
+    /// A coordinate is NaN or infinite.
+    #[error("lattice vertex {0} has a coordinate that is not a finite number")]
+    NonFinite(usize),
+    /// A cell has neither 4, 6 nor 8 corners.
+    #[error("cell {cell} has {corners} corners: a tetrahedron has 4, a prism 6, a hexahedron 8")]
+    Corners {
+        /// The cell.
+        cell: usize,
+        /// Its number of corners.
+        corners: usize,
+    },
+    /// A corner does not exist.
+    #[error("cell {cell} uses lattice vertex {vertex}, but there are only {count}")]
+    OutOfRange {
+        /// The cell.
+        cell: usize,
+        /// The vertex it names.
+        vertex: i64,
+        /// How many there are.
+        count: usize,
+    },
+    /// Nothing to build around.
+    #[error("a lattice needs at least one cell")]
+    Empty,
+    /// A setting outside its range.
+    #[error("cells across must lie between 2 and 64, not {0}")]
+    CellsAcross(f64),
+    /// Skin weights that do not fit the surface or the skeleton.
+    #[error("{0}")]
+    Weights(String),
+    /// Construction came to no valid lattice.
+    #[error("no lattice could be built around this mesh ({0}); try fewer or more cells across")]
+    Failed(String),
+}
+
+/// A control lattice: cells over vertices, and the bones on its edges.
 #[derive(Debug, Clone)]
 pub struct Lattice {
     vertices: Vec<Vec3>,
     cells: Vec<Cell>,
     bones: BoneChains,
+    locator: embed::Locator,
+    notes: Vec<String>,
 }
 
 impl Lattice {
+    /// Takes a lattice as it is: vertices and lists of 4, 6 or 8 corners (order: [`Cell`]). No bones.
+    pub fn new(vertices: Vec<Vec3>, cells: Vec<Cell>) -> Result<Self, LatticeError> {
+        Self::with_bones(vertices, cells, BoneChains::default())
+    }
+
+    /// Takes a lattice as it is, with bones on its edges.
+    pub fn with_bones(
+        vertices: Vec<Vec3>,
+        cells: Vec<Cell>,
+        mut bones: BoneChains,
+    ) -> Result<Self, LatticeError> {
+        if cells.is_empty() {
+            return Err(LatticeError::Empty);
+        }
+        if let Some(i) = vertices
+            .iter()
+            .position(|v| !v.iter().all(|x| x.is_finite()))
+        {
+            return Err(LatticeError::NonFinite(i));
+        }
+        for (cell, c) in cells.iter().enumerate() {
+            if let Some(&v) = c.corners().iter().find(|&&v| v as usize >= vertices.len()) {
+                return Err(LatticeError::OutOfRange {
+                    cell,
+                    vertex: i64::from(v as i32),
+                    count: vertices.len(),
+                });
+            }
+        }
+        bones.bone_of_vertex.resize(vertices.len(), None);
+        let locator = embed::Locator::new(&vertices, &cells);
+        Ok(Self {
+            vertices,
+            cells,
+            bones,
+            locator,
+            notes: Vec::new(),
+        })
+    }
+
     /// Lattice vertices at rest.
     pub fn vertices(&self) -> &[Vec3] {
         &self.vertices
     }
+
     /// Cells.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
+
     /// Bones on the edges.
     pub fn bones(&self) -> &BoneChains {
         &self.bones
+    }
+
+    /// What the construction has to say to the artist, one sentence each.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Corner positions of a cell in the first (at most eight) entries.
+    pub fn corners(&self, cell: u32) -> [Vec3; 8] {
+        let mut x = [Vec3::zeros(); 8];
+        for (x, &v) in x.iter_mut().zip(self.cells[cell as usize].corners()) {
+            *x = self.vertices[v as usize];
+        }
+        x
+    }
+
+    /// The copy of `cell` whose flesh is at `point`: the cell itself unless virtual-node splitting has
+    /// left several cells with its geometry.
+    pub fn owner(&self, cell: u32, _point: Vec3) -> u32 {
+        cell
     }
 }

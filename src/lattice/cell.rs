@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Cells: tetrahedra, triangular prisms and hexahedra, their level-0 functions and their subdivision.
+//!
+//! The level-0 function of a corner is the piecewise trilinear function of [capell2002, §3.1 and A.1]:
+//! the value at an edge, face or cell centre is the mean of its corners'. Repeated, that rule gives the
+//! linear functions on a tetrahedron, linear × linear on a prism and the trilinear ones on a hexahedron,
+//! so they are evaluated in closed form here.
+//!
+//! *Local coordinates* `(a, b, c)`: on a tetrahedron the barycentric coordinates of corners 1, 2 and 3;
+//! on a prism those of corners 1 and 2 in the triangle, and the height; on a hexahedron the unit cube.
+
+use crate::Vec3;
+
+/// A convex cell; corner order: tetrahedron positively oriented; prism bottom triangle, then top (the
+/// bottom seen counter-clockwise from the top); hexahedron `i + 2j + 4k`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Cell {
+    /// Four corners.
+    Tetrahedron([u32; 4]),
+    /// Six corners.
+    Prism([u32; 6]),
+    /// Eight corners.
+    Hexahedron([u32; 8]),
+}
+
+/// Values of a cell's (at most eight) level-0 functions at a point; unused entries are zero.
+pub type Shape = [f64; 8];
+
+/// A tetrahedron inside a cell: the cell's functions at its four corners.
+pub type SubTetrahedron = [Shape; 4];
+
+const TETRAHEDRON_EDGES: [[usize; 2]; 6] = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
+const PRISM_EDGES: [[usize; 2]; 9] = [
+    [0, 1],
+    [1, 2],
+    [2, 0],
+    [3, 4],
+    [4, 5],
+    [5, 3],
+    [0, 3],
+    [1, 4],
+    [2, 5],
+];
+const HEXAHEDRON_EDGES: [[usize; 2]; 12] = [
+    [0, 1],
+    [2, 3],
+    [4, 5],
+    [6, 7],
+    [0, 2],
+    [1, 3],
+    [4, 6],
+    [5, 7],
+    [0, 4],
+    [1, 5],
+    [2, 6],
+    [3, 7],
+];
+// Faces seen from outside, counter-clockwise.
+const TETRAHEDRON_FACES: [&[usize]; 4] = [&[1, 2, 3], &[0, 3, 2], &[0, 1, 3], &[0, 2, 1]];
+const PRISM_FACES: [&[usize]; 5] = [
+    &[0, 2, 1],
+    &[3, 4, 5],
+    &[0, 1, 4, 3],
+    &[1, 2, 5, 4],
+    &[2, 0, 3, 5],
+];
+const HEXAHEDRON_FACES: [&[usize]; 6] = [
+    &[0, 2, 3, 1],
+    &[4, 5, 7, 6],
+    &[0, 1, 5, 4],
+    &[2, 6, 7, 3],
+    &[0, 4, 6, 2],
+    &[1, 3, 7, 5],
+];
+
+impl Cell {
+    /// A cell from 4, 6 or 8 corners; none for another number.
+    pub fn from_corners(corners: &[u32]) -> Option<Self> {
+        match corners.len() {
+            4 => corners.try_into().ok().map(Cell::Tetrahedron),
+            6 => corners.try_into().ok().map(Cell::Prism),
+            8 => corners.try_into().ok().map(Cell::Hexahedron),
+            _ => None,
+        }
+    }
+
+    /// Corner vertices in the cell's order.
+    pub fn corners(&self) -> &[u32] {
+        match self {
+            Cell::Tetrahedron(c) => c,
+            Cell::Prism(c) => c,
+            Cell::Hexahedron(c) => c,
+        }
+    }
+
+    /// What an artist would call it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Cell::Tetrahedron(_) => "tetrahedron",
+            Cell::Prism(_) => "prism",
+            Cell::Hexahedron(_) => "hexahedron",
+        }
+    }
+
+    /// Edges as pairs of local corner numbers.
+    pub fn edges(&self) -> &'static [[usize; 2]] {
+        match self {
+            Cell::Tetrahedron(_) => &TETRAHEDRON_EDGES,
+            Cell::Prism(_) => &PRISM_EDGES,
+            Cell::Hexahedron(_) => &HEXAHEDRON_EDGES,
+        }
+    }
+
+    /// Faces as local corner numbers, counter-clockwise seen from outside.
+    pub fn faces(&self) -> &'static [&'static [usize]] {
+        match self {
+            Cell::Tetrahedron(_) => &TETRAHEDRON_FACES,
+            Cell::Prism(_) => &PRISM_FACES,
+            Cell::Hexahedron(_) => &HEXAHEDRON_FACES,
+        }
+    }
+
+    /// The corner functions at local coordinates.
+    pub fn shape(&self, l: Vec3) -> Shape {
+        let (a, b, c) = (l.x, l.y, l.z);
+        match self {
+            Cell::Tetrahedron(_) => [1.0 - a - b - c, a, b, c, 0.0, 0.0, 0.0, 0.0],
+            Cell::Prism(_) => {
+                let t = [1.0 - a - b, a, b];
+                let d = 1.0 - c;
+                [
+                    t[0] * d,
+                    t[1] * d,
+                    t[2] * d,
+                    t[0] * c,
+                    t[1] * c,
+                    t[2] * c,
+                    0.0,
+                    0.0,
+                ]
+            }
+            Cell::Hexahedron(_) => std::array::from_fn(|i| {
+                let f = |bit: usize, x: f64| if i >> bit & 1 == 1 { x } else { 1.0 - x };
+                f(0, a) * f(1, b) * f(2, c)
+            }),
+        }
+    }
+
+    /// Derivatives of the corner functions by the three local coordinates.
+    fn shape_derivatives(&self, l: Vec3) -> [Vec3; 8] {
+        let (a, b, c) = (l.x, l.y, l.z);
+        let mut g = [Vec3::zeros(); 8];
+        match self {
+            Cell::Tetrahedron(_) => {
+                g[0] = Vec3::new(-1.0, -1.0, -1.0);
+                g[1].x = 1.0;
+                g[2].y = 1.0;
+                g[3].z = 1.0;
+            }
+            Cell::Prism(_) => {
+                let t = [1.0 - a - b, a, b];
+                let dt = [[-1.0, -1.0], [1.0, 0.0], [0.0, 1.0]];
+                for i in 0..3 {
+                    g[i] = Vec3::new(dt[i][0] * (1.0 - c), dt[i][1] * (1.0 - c), -t[i]);
+                    g[i + 3] = Vec3::new(dt[i][0] * c, dt[i][1] * c, t[i]);
+                }
+            }
+            Cell::Hexahedron(_) => {
+                for (i, g) in g.iter_mut().enumerate() {
+                    let f = |bit: usize, x: f64| if i >> bit & 1 == 1 { x } else { 1.0 - x };
+                    let s = |bit: usize| if i >> bit & 1 == 1 { 1.0 } else { -1.0 };
+                    *g = Vec3::new(
+                        s(0) * f(1, b) * f(2, c),
+                        s(1) * f(0, a) * f(2, c),
+                        s(2) * f(0, a) * f(1, b),
+                    );
+                }
+            }
+        }
+        g
+    }
+
+    /// Position of local coordinates in a cell with the given corner positions.
+    pub fn position(&self, corners: &[Vec3], l: Vec3) -> Vec3 {
+        let s = self.shape(l);
+        corners.iter().zip(s).map(|(x, w)| x * w).sum()
+    }
+
+    fn jacobian(&self, corners: &[Vec3], l: Vec3) -> crate::Mat3 {
+        let g = self.shape_derivatives(l);
+        corners.iter().zip(g).map(|(x, g)| x * g.transpose()).sum()
+    }
+
+    /// Local coordinates of a point: exact on a tetrahedron, Newton's method on the others. None when the
+    /// cell is degenerate or Newton does not settle (far outside of a warped cell).
+    pub fn local(&self, corners: &[Vec3], p: Vec3) -> Option<Vec3> {
+        let mut l = match self {
+            Cell::Tetrahedron(_) => Vec3::repeat(0.25),
+            Cell::Prism(_) => Vec3::new(1.0 / 3.0, 1.0 / 3.0, 0.5),
+            Cell::Hexahedron(_) => Vec3::repeat(0.5),
+        };
+        let passes = if matches!(self, Cell::Tetrahedron(_)) {
+            1
+        } else {
+            24
+        };
+        for _ in 0..passes {
+            let residual = p - self.position(corners, l);
+            let step = self.jacobian(corners, l).try_inverse()? * residual;
+            l += step;
+            if !l.iter().all(|x| x.abs() < 1e6) {
+                return None;
+            }
+            if passes == 1 || step.norm() < 1e-13 {
+                return Some(l);
+            }
+        }
+        None
+    }
+
+    /// How far local coordinates lie inside the reference cell: negative outside.
+    pub fn inside(&self, l: Vec3) -> f64 {
+        match self {
+            Cell::Tetrahedron(_) => l.min().min(1.0 - l.sum()),
+            Cell::Prism(_) => l.min().min(1.0 - l.x - l.y).min(1.0 - l.z),
+            Cell::Hexahedron(_) => l.min().min(1.0 - l.max()),
+        }
+    }
+
+    /// The point of the reference cell that is nearest in local coordinates (not in space).
+    pub fn clamp(&self, l: Vec3) -> Vec3 {
+        let simplex = |v: &mut [f64]| {
+            // Projection onto {v >= 0, sum v <= 1}.
+            v.iter_mut().for_each(|x| *x = x.max(0.0));
+            let sum: f64 = v.iter().sum();
+            if sum > 1.0 {
+                v.iter_mut().for_each(|x| *x /= sum);
+            }
+        };
+        let mut v = [l.x, l.y, l.z];
+        match self {
+            Cell::Tetrahedron(_) => simplex(&mut v),
+            Cell::Prism(_) => {
+                simplex(&mut v[..2]);
+                v[2] = v[2].clamp(0.0, 1.0);
+            }
+            Cell::Hexahedron(_) => v.iter_mut().for_each(|x| *x = x.clamp(0.0, 1.0)),
+        }
+        Vec3::from(v)
+    }
+
+    /// Corner functions at a point outside, continued linearly from the nearest reference point; they
+    /// reproduce the point exactly.
+    pub fn extrapolate(&self, corners: &[Vec3], p: Vec3, from: Vec3) -> Option<Shape> {
+        let g = self.shape_derivatives(from);
+        let step = self.jacobian(corners, from).try_inverse()? * (p - self.position(corners, from));
+        let mut s = self.shape(from);
+        for (s, g) in s.iter_mut().zip(g) {
+            *s += g.dot(&step);
+        }
+        Some(s)
+    }
+
+    /// Signed volume, by the tetrahedra of [`Cell::subtetrahedra`] at level 0.
+    pub fn volume(&self, corners: &[Vec3]) -> f64 {
+        self.subtetrahedra(0)
+            .iter()
+            .map(|t| {
+                let x = t.map(|s| place(corners, &s));
+                (x[1] - x[0]).cross(&(x[2] - x[0])).dot(&(x[3] - x[0])) / 6.0
+            })
+            .sum()
+    }
+
+    /// The tetrahedra of the cell after `level` hexahedral subdivisions [capell2002, §3.3, steps 1 and 3].
+    ///
+    /// Level 0 is the cell itself: a tetrahedron as it is, a prism cut in three, a hexahedron in six.
+    /// From level 1 on all is hexahedra (four in a tetrahedron, six in a prism, eight in a hexahedron),
+    /// each cut in six along its diagonal.
+    pub fn subtetrahedra(&self, level: usize) -> Vec<SubTetrahedron> {
+        let corner = |i: usize| {
+            let mut s = [0.0; 8];
+            s[i] = 1.0;
+            s
+        };
+        if level == 0 {
+            return match self {
+                Cell::Tetrahedron(_) => vec![std::array::from_fn(corner)],
+                Cell::Prism(_) => [[0, 1, 2, 3], [1, 4, 2, 3], [2, 4, 5, 3]]
+                    .map(|t| t.map(corner))
+                    .to_vec(),
+                Cell::Hexahedron(_) => cut_hexahedron(&std::array::from_fn(corner)).to_vec(),
+            };
+        }
+        let mut hexahedra = self.first_subdivision();
+        for _ in 1..level {
+            hexahedra = hexahedra.iter().flat_map(split_hexahedron).collect();
+        }
+        hexahedra.iter().flat_map(cut_hexahedron).collect()
+    }
+
+    /// One hexahedron at every corner: corner, edge centres, face centres, cell centre.
+    fn first_subdivision(&self) -> Vec<[Shape; 8]> {
+        let n = self.corners().len();
+        let mean = |corners: &[usize]| {
+            let mut s = [0.0; 8];
+            for &c in corners {
+                s[c] += 1.0 / corners.len() as f64;
+            }
+            s
+        };
+        let all: Vec<usize> = (0..n).collect();
+        (0..n)
+            .map(|v| {
+                // The three faces at the corner, in order around it; each edge lies between two of them.
+                let next = |f: &[usize], step: usize| {
+                    let at = f.iter().position(|&c| c == v).unwrap_or(0);
+                    f[(at + step) % f.len()]
+                };
+                let around: Vec<&[usize]> = self
+                    .faces()
+                    .iter()
+                    .copied()
+                    .filter(|f| f.contains(&v))
+                    .collect();
+                let first = around[0];
+                let e1 = next(first, 1);
+                let e2 = next(first, first.len() - 1);
+                // Seen from outside the face runs e2 → v → e1, so (e2, e1, third) is right-handed at v.
+                let with = |e: usize, f: &&&[usize]| f.contains(&e) && !std::ptr::eq(**f, first);
+                let f1 = around
+                    .iter()
+                    .find(|f| with(e1, f))
+                    .copied()
+                    .unwrap_or(first);
+                let f2 = around
+                    .iter()
+                    .find(|f| with(e2, f))
+                    .copied()
+                    .unwrap_or(first);
+                let e3 = f1
+                    .iter()
+                    .copied()
+                    .find(|&c| c != v && f2.contains(&c) && self.has_edge(v, c))
+                    .unwrap_or(v);
+                [
+                    mean(&[v]),
+                    mean(&[v, e2]),
+                    mean(&[v, e1]),
+                    mean(first),
+                    mean(&[v, e3]),
+                    mean(f2),
+                    mean(f1),
+                    mean(&all),
+                ]
+            })
+            .collect()
+    }
+
+    fn has_edge(&self, a: usize, b: usize) -> bool {
+        self.edges().iter().any(|e| *e == [a, b] || *e == [b, a])
+    }
+}
+
+/// The position that corner functions `shape` stand for.
+pub fn place(corners: &[Vec3], shape: &Shape) -> Vec3 {
+    corners.iter().zip(shape).map(|(x, w)| x * *w).sum()
+}
+
+fn mix(points: &[Shape; 8], l: Vec3) -> Shape {
+    let w = Cell::Hexahedron([0; 8]).shape(l);
+    std::array::from_fn(|k| points.iter().zip(w).map(|(p, w)| p[k] * w).sum())
+}
+
+/// Eight hexahedra, by the averaging rule.
+fn split_hexahedron(h: &[Shape; 8]) -> Vec<[Shape; 8]> {
+    let corner = |i: usize| Vec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2 & 1) as f64);
+    (0..8)
+        .map(|o| std::array::from_fn(|i| mix(h, (corner(o) + corner(i)) * 0.5)))
+        .collect()
+}
+
+/// Six tetrahedra around the diagonal from corner 0 to corner 7.
+fn cut_hexahedron(h: &[Shape; 8]) -> [SubTetrahedron; 6] {
+    [
+        [0, 1, 3, 7],
+        [0, 3, 2, 7],
+        [0, 2, 6, 7],
+        [0, 6, 4, 7],
+        [0, 4, 5, 7],
+        [0, 5, 1, 7],
+    ]
+    .map(|t| t.map(|i| h[i]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn examples() -> Vec<(Cell, Vec<Vec3>)> {
+        let v = Vec3::new;
+        let cube = |i: usize| v((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2 & 1) as f64);
+        let warped = |i: usize| {
+            let x = cube(i);
+            v(
+                x.x * (1.0 + 0.2 * x.z),
+                x.y * (1.0 - 0.1 * x.x) + 0.1 * x.z,
+                x.z * 1.3 + 0.15 * x.x * x.y,
+            )
+        };
+        vec![
+            (
+                Cell::Tetrahedron([0, 1, 2, 3]),
+                vec![
+                    v(0.1, 0.0, 0.0),
+                    v(1.0, 0.2, 0.0),
+                    v(0.0, 1.1, 0.0),
+                    v(0.2, 0.1, 0.9),
+                ],
+            ),
+            (
+                Cell::Prism([0, 1, 2, 3, 4, 5]),
+                vec![
+                    v(0.0, 0.0, 0.0),
+                    v(1.0, 0.0, 0.1),
+                    v(0.0, 1.0, 0.0),
+                    v(0.1, 0.0, 1.0),
+                    v(0.9, 0.1, 1.2),
+                    v(0.1, 1.2, 1.1),
+                ],
+            ),
+            (
+                Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7]),
+                (0..8).map(warped).collect(),
+            ),
+        ]
+    }
+
+    #[test]
+    fn functions_sum_to_one_and_locate_what_they_place() {
+        for (cell, x) in examples() {
+            for l in [
+                [0.2, 0.3, 0.4],
+                [0.05, 0.05, 0.05],
+                [0.3, 0.3, 0.3],
+                [0.0, 0.5, 0.2],
+            ] {
+                let l = Vec3::from(l);
+                assert!((cell.shape(l).iter().sum::<f64>() - 1.0).abs() < 1e-14);
+                let found = cell.local(&x, cell.position(&x, l)).expect("inside");
+                assert!((found - l).norm() < 1e-10, "{} {found} {l}", cell.name());
+            }
+        }
+    }
+
+    #[test]
+    fn extrapolation_reproduces_the_point() {
+        for (cell, x) in examples() {
+            let p = Vec3::new(1.7, -0.4, 0.9);
+            let s = cell
+                .extrapolate(&x, p, cell.clamp(Vec3::new(1.4, -0.3, 0.6)))
+                .expect("regular");
+            assert!((place(&x, &s) - p).norm() < 1e-12);
+            assert!((s.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn subdivision_fills_the_cell_with_positive_tetrahedra() {
+        for (cell, x) in examples() {
+            let volumes: Vec<f64> = (0..4)
+                .map(|level| {
+                    cell.subtetrahedra(level)
+                        .iter()
+                        .map(|t| {
+                            let y = t.map(|s| place(&x, &s));
+                            let v = (y[1] - y[0]).cross(&(y[2] - y[0])).dot(&(y[3] - y[0])) / 6.0;
+                            assert!(v > 0.0, "{} level {level}: {v}", cell.name());
+                            v
+                        })
+                        .sum()
+                })
+                .collect();
+            // Planar faces: exact at every level; warped ones converge with order two.
+            let limit = volumes[3] + (volumes[3] - volumes[2]) / 3.0;
+            for (level, v) in volumes.iter().enumerate().skip(1) {
+                let bound = 0.02 * 0.26f64.powi(level as i32 - 1) + 1e-12;
+                assert!((v - limit).abs() < bound, "{} {volumes:?}", cell.name());
+            }
+        }
+    }
+
+    #[test]
+    fn subdivision_reproduces_the_closed_form() {
+        // The averaging rule at every new vertex gives the closed-form functions at the same place.
+        for (cell, x) in examples() {
+            for t in cell.subtetrahedra(2) {
+                for s in t {
+                    let l = cell.local(&x, place(&x, &s)).expect("inside");
+                    let direct = cell.shape(l);
+                    for (a, b) in s.iter().zip(direct) {
+                        assert!((a - b).abs() < 1e-9, "{}", cell.name());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn faces_look_outward() {
+        for (cell, x) in examples() {
+            let centre: Vec3 = x.iter().sum::<Vec3>() / x.len() as f64;
+            for f in cell.faces() {
+                let n = (x[f[1]] - x[f[0]]).cross(&(x[f[2]] - x[f[0]]));
+                let m: Vec3 = f.iter().map(|&i| x[i]).sum::<Vec3>() / f.len() as f64;
+                assert!(n.dot(&(m - centre)) > 0.0, "{} {f:?}", cell.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Embedding: a point as a weighted mean of the corners of its cell.
+//!
+//! `p(x) = Σ_a φ_a(x) (x_a + q_a)` [capell2002, eq. 5] with 4, 6 or 8 level-0 functions. A point in several
+//! cells (on a common face) belongs to the first in index order; a point in none to the nearest cell,
+//! whose functions are continued linearly.
+
+use super::{Cell, Lattice, cell::Shape};
+use crate::Vec3;
+use crate::surface::Surface;
+use rayon::prelude::*;
+
+/// Index of an unused entry of an embedding.
+pub const OUTSIDE: i32 = -1;
+
+/// A point on a face is in both cells: slack in local coordinates.
+const SLACK: f64 = 1e-9;
+
+/// Points as weighted means of lattice vertices.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Embedding {
+    /// Lattice vertices of each point; [`OUTSIDE`] where a cell has fewer than eight corners.
+    pub indices: Vec<[i32; 8]>,
+    /// Their weights; they sum to one.
+    pub weights: Vec<Shape>,
+    /// The cell of each point.
+    pub cells: Vec<u32>,
+}
+
+impl Embedding {
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// No points at all.
+    pub fn is_empty(&self) -> bool {
+        self.indices.is_empty()
+    }
+
+    /// The place of point `i` when the lattice vertices are at `positions`.
+    pub fn place(&self, i: usize, positions: &[Vec3]) -> Vec3 {
+        let mut p = Vec3::zeros();
+        for (&a, &w) in self.indices[i].iter().zip(&self.weights[i]) {
+            if a >= 0 {
+                p += positions[a as usize] * w;
+            }
+        }
+        p
+    }
+
+    fn push(&mut self, lattice: &Lattice, cell: u32, weights: Shape) {
+        let mut indices = [OUTSIDE; 8];
+        for (i, &v) in indices
+            .iter_mut()
+            .zip(lattice.cells[cell as usize].corners())
+        {
+            *i = v as i32;
+        }
+        self.indices.push(indices);
+        self.weights.push(weights);
+        self.cells.push(cell);
+    }
+}
+
+impl Lattice {
+    /// The first cell in index order that contains a point.
+    pub fn locate(&self, p: Vec3) -> Option<u32> {
+        self.locator.candidates(p).iter().copied().find(|&c| {
+            self.local(c, p)
+                .is_some_and(|l| self.cells[c as usize].inside(l) >= -SLACK)
+        })
+    }
+
+    /// Embeds points anywhere: in their first containing cell, or the nearest cell, extrapolated.
+    pub fn embed(&self, points: &[Vec3]) -> Embedding {
+        let rows: Vec<(u32, Shape)> = points
+            .par_iter()
+            .map(|&p| {
+                let cell = self.locate(p).unwrap_or_else(|| self.nearest(p));
+                (cell, self.weights_in(cell, p))
+            })
+            .collect();
+        self.collect(rows)
+    }
+
+    /// Embeds a surface: like [`Lattice::embed`], but where virtual copies of a cell overlap in space each
+    /// vertex goes with the copy that holds its own flesh.
+    pub fn embed_surface(&self, surface: &Surface) -> Embedding {
+        let owners = self.surface_owners(surface);
+        let rows: Vec<(u32, Shape)> = surface
+            .vertices()
+            .par_iter()
+            .enumerate()
+            .map(|(i, &p)| {
+                let cell = owners.as_ref().and_then(|o| o[i]).unwrap_or_else(|| {
+                    self.owner(self.locate(p).unwrap_or_else(|| self.nearest(p)), p)
+                });
+                (cell, self.weights_in(cell, p))
+            })
+            .collect();
+        self.collect(rows)
+    }
+
+    fn collect(&self, rows: Vec<(u32, Shape)>) -> Embedding {
+        let mut e = Embedding::default();
+        for (cell, weights) in rows {
+            e.push(self, cell, weights);
+        }
+        e
+    }
+
+    fn local(&self, cell: u32, p: Vec3) -> Option<Vec3> {
+        let c = &self.cells[cell as usize];
+        c.local(&self.corners(cell)[..c.corners().len()], p)
+    }
+
+    /// The functions of a cell at a point in it or near it.
+    pub(crate) fn weights_in(&self, cell: u32, p: Vec3) -> Shape {
+        let c = &self.cells[cell as usize];
+        let x = self.corners(cell);
+        let x = &x[..c.corners().len()];
+        let from = match c.local(x, p) {
+            Some(l) if matches!(c, Cell::Tetrahedron(_)) || c.inside(l) >= -SLACK => {
+                return c.shape(l);
+            }
+            Some(l) => c.clamp(l),
+            None => c.clamp(Vec3::repeat(0.3)),
+        };
+        c.extrapolate(x, p, from).unwrap_or_else(|| {
+            // A flat cell: the nearest corner carries the point.
+            let distance = |i: &usize| (x[*i] - p).norm_squared();
+            let nearest = (0..x.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)));
+            let mut s = [0.0; 8];
+            s[nearest.unwrap_or(0)] = 1.0;
+            s
+        })
+    }
+
+    /// The cell nearest to a point outside of all.
+    fn nearest(&self, p: Vec3) -> u32 {
+        let mut order: Vec<(f64, u32)> = self
+            .locator
+            .boxes
+            .iter()
+            .enumerate()
+            .map(|(c, (lo, hi))| ((p - p.sup(lo).inf(hi)).norm_squared(), c as u32))
+            .collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let mut best = (f64::INFINITY, 0);
+        for (box_distance, c) in order {
+            if box_distance > best.0 {
+                break;
+            }
+            let d = self.distance_squared(c, p);
+            if d < best.0 || (d == best.0 && c < best.1) {
+                best = (d, c);
+            }
+        }
+        best.1
+    }
+
+    /// Squared distance to the faces of a cell that does not contain the point.
+    fn distance_squared(&self, cell: u32, p: Vec3) -> f64 {
+        let x = self.corners(cell);
+        let mut best = f64::INFINITY;
+        for f in self.cells[cell as usize].faces() {
+            for k in 2..f.len() {
+                let q = closest_on_triangle(x[f[0]], x[f[k - 1]], x[f[k]], p);
+                best = best.min((q - p).norm_squared());
+            }
+        }
+        best
+    }
+
+    /// For each vertex as given, the copy that holds it; none where the surface is not the enclosed one.
+    fn surface_owners(&self, _surface: &Surface) -> Option<Vec<Option<u32>>> {
+        None
+    }
+}
+
+fn closest_on_triangle(a: Vec3, b: Vec3, c: Vec3, p: Vec3) -> Vec3 {
+    use super::tetrahedron::closest_on_segment;
+    let n = (b - a).cross(&(c - a));
+    let n2 = n.norm_squared();
+    if n2 > 0.0 {
+        let q = p - n * (n.dot(&(p - a)) / n2);
+        let inside = |u: Vec3, v: Vec3| n.dot(&(v - u).cross(&(q - u))) >= 0.0;
+        if inside(a, b) && inside(b, c) && inside(c, a) {
+            return q;
+        }
+    }
+    [
+        closest_on_segment(a, b, p).0,
+        closest_on_segment(b, c, p).0,
+        closest_on_segment(c, a, p).0,
+    ]
+    .into_iter()
+    .min_by(|u, v| (u - p).norm_squared().total_cmp(&(v - p).norm_squared()))
+    .unwrap_or(a)
+}
+
+/// Which cells may contain a point: a uniform grid over their boxes.
+#[derive(Debug, Clone)]
+pub(crate) struct Locator {
+    origin: Vec3,
+    spacing: f64,
+    dims: [usize; 3],
+    starts: Vec<u32>,
+    cells: Vec<u32>,
+    boxes: Vec<(Vec3, Vec3)>,
+}
+
+impl Locator {
+    pub(crate) fn new(vertices: &[Vec3], cells: &[Cell]) -> Self {
+        let boxes: Vec<(Vec3, Vec3)> = cells
+            .iter()
+            .map(|c| {
+                let far = Vec3::repeat(f64::INFINITY);
+                let (lo, hi) = c.corners().iter().fold((far, -far), |(lo, hi), &v| {
+                    (lo.inf(&vertices[v as usize]), hi.sup(&vertices[v as usize]))
+                });
+                let slack = (hi - lo).norm() * 1e-7;
+                (lo - Vec3::repeat(slack), hi + Vec3::repeat(slack))
+            })
+            .collect();
+        let (lo, hi) = boxes.iter().fold((boxes[0].0, boxes[0].1), |(lo, hi), b| {
+            (lo.inf(&b.0), hi.sup(&b.1))
+        });
+        let mean: f64 = boxes.iter().map(|b| (b.1 - b.0).max()).sum::<f64>() / boxes.len() as f64;
+        let spacing = (mean * 0.7)
+            .max((hi - lo).max() / 128.0)
+            .max(f64::MIN_POSITIVE);
+        let dims: [usize; 3] =
+            std::array::from_fn(|k| (((hi - lo)[k] / spacing).ceil() as usize).clamp(1, 128));
+        let mut grid = Self {
+            origin: lo,
+            spacing,
+            dims,
+            starts: Vec::new(),
+            cells: Vec::new(),
+            boxes,
+        };
+        let mut lists: Vec<Vec<u32>> = vec![Vec::new(); dims.iter().product()];
+        for (c, (lo, hi)) in grid.boxes.iter().enumerate() {
+            let (a, b) = (grid.bin(*lo), grid.bin(*hi));
+            for k in a[2]..=b[2] {
+                for j in a[1]..=b[1] {
+                    for i in a[0]..=b[0] {
+                        lists[(k * dims[1] + j) * dims[0] + i].push(c as u32);
+                    }
+                }
+            }
+        }
+        grid.starts.push(0);
+        for l in &lists {
+            grid.cells.extend(l);
+            grid.starts.push(grid.cells.len() as u32);
+        }
+        grid
+    }
+
+    fn bin(&self, p: Vec3) -> [usize; 3] {
+        std::array::from_fn(|k| {
+            let x = (p[k] - self.origin[k]) / self.spacing;
+            (x.max(0.0) as usize).min(self.dims[k] - 1)
+        })
+    }
+
+    /// Cells whose box may hold the point, ascending.
+    pub(crate) fn candidates(&self, p: Vec3) -> &[u32] {
+        let b = self.bin(p);
+        let i = (b[2] * self.dims[1] + b[1]) * self.dims[0] + b[0];
+        &self.cells[self.starts[i] as usize..self.starts[i + 1] as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    fn mixed() -> Lattice {
+        // A cube on [0,1]³, a prism on top of it, a tetrahedron beside it.
+        let v = Vec3::new;
+        let mut x: Vec<Vec3> = (0..8)
+            .map(|i| v((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2 & 1) as f64))
+            .collect();
+        x.extend([v(0.0, 0.5, 2.0), v(1.0, 0.5, 2.0), v(2.0, 0.2, 0.3)]);
+        let cells = vec![
+            Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7]),
+            Cell::Prism([4, 8, 6, 5, 9, 7]),
+            Cell::Tetrahedron([1, 3, 5, 10]),
+        ];
+        Lattice::new(x, cells).expect("valid")
+    }
+
+    #[test]
+    fn affine_maps_are_reproduced_inside_and_outside() {
+        let lattice = mixed();
+        let m = crate::Mat3::new(1.0, 0.3, -0.2, 0.1, 0.9, 0.4, 0.0, -0.3, 1.2);
+        let t = Vec3::new(3.0, -1.0, 0.5);
+        let moved: Vec<Vec3> = lattice.vertices().iter().map(|x| m * x + t).collect();
+        let points: Vec<Vec3> = (0..500)
+            .map(|k| {
+                let f = |s: f64| ((k as f64 + 0.5) * s).sin() * 1.6 + 0.6;
+                Vec3::new(f(12.9), f(7.7), f(3.3))
+            })
+            .collect();
+        let e = lattice.embed(&points);
+        for (i, p) in points.iter().enumerate() {
+            assert_relative_eq!(e.place(i, lattice.vertices()), *p, epsilon = 1e-9);
+            assert_relative_eq!(e.place(i, &moved), m * p + t, epsilon = 1e-9);
+        }
+    }
+
+    #[test]
+    fn first_cell_wins_on_a_common_face() {
+        let lattice = mixed();
+        let e = lattice.embed(&[Vec3::new(0.5, 0.5, 1.0), Vec3::new(0.5, 0.5, 1.2)]);
+        assert_eq!(e.cells, vec![0, 1]);
+        assert_eq!(e.indices[1][6], OUTSIDE);
+    }
+
+    #[test]
+    fn outside_goes_to_the_nearest_cell() {
+        let lattice = mixed();
+        let e = lattice.embed(&[Vec3::new(-3.0, 0.4, 0.4), Vec3::new(5.0, 0.2, 0.3)]);
+        assert_eq!(e.cells, vec![0, 2]);
+        assert_eq!(lattice.locate(Vec3::new(-3.0, 0.4, 0.4)), None);
+    }
+}
