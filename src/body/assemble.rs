@@ -5,34 +5,36 @@ use super::carry::{Field, by_distance, distance_to_bone, weights_from_rows};
 use super::loose::{self, LoosePart};
 use super::{Blocks, Body, BodyError, BodyOptions, Pattern, ScalarMatrix, TwistLoad};
 use crate::elasticity::twist::default_radius;
-use crate::elasticity::{InSurface, Material, Painted, TwistRegion, integrate};
+use crate::elasticity::{Flesh, Material, Painted, TwistRegion, integrate};
 use crate::lattice::{Embedding, Lattice};
 use crate::progress::{Progress, step};
 use crate::skeleton::Skeleton;
-use crate::surface::Surface;
 use rayon::prelude::*;
 use std::sync::{Arc, RwLock};
 
+/// `embedding` is that of the surface whose vertices weights and paint are given on.
+#[allow(clippy::too_many_arguments)]
 pub(super) fn body(
-    surface: &Surface,
+    embedding: impl FnOnce() -> Embedding,
+    surface_vertices: usize,
+    flesh: &dyn Flesh,
     skeleton: &Arc<Skeleton>,
     lattice: &Arc<Lattice>,
     material: Material,
     options: &BodyOptions,
     progress: &dyn Progress,
 ) -> Result<Body, BodyError> {
-    check(surface, skeleton, lattice, &material, options)?;
+    check(surface_vertices, skeleton, lattice, &material, options)?;
     step(progress, 0.0, "Placing the mesh in the lattice")?;
-    let embedding = lattice.embed_surface(surface);
+    let embedding = embedding();
 
     step(progress, 0.1, "Carrying weights to the lattice")?;
     let painted = painted_cells(lattice, &embedding, options);
     let mut weights = region_field(skeleton, lattice, &embedding, options);
 
-    let flesh = InSurface { surface, lattice };
     let integrals = integrate(
         lattice,
-        &flesh,
+        flesh,
         &material,
         &painted,
         options.level,
@@ -48,8 +50,8 @@ pub(super) fn body(
     }
 
     step(progress, 0.8, "Tying the flesh to the bones")?;
-    let regions = twist_regions(skeleton, lattice, &flesh, &material, options);
-    let twist = twist_energy(lattice, &flesh, &regions);
+    let regions = twist_regions(skeleton, lattice, flesh, &material, options);
+    let twist = twist_energy(lattice, flesh, &regions);
 
     let mut bone_of_vertex = lattice.bones().bone_of_vertex.clone();
     let loose_parts = pin_loose_parts(
@@ -88,13 +90,13 @@ pub(super) fn body(
 
 /// Refuses what does not fit.
 fn check(
-    surface: &Surface,
+    n: usize,
     skeleton: &Skeleton,
     lattice: &Lattice,
     material: &Material,
     options: &BodyOptions,
 ) -> Result<(), BodyError> {
-    let (n, b) = (surface.vertices().len(), skeleton.len());
+    let b = skeleton.len();
     if b == 0 {
         return Err(BodyError::NoBones);
     }
@@ -283,7 +285,7 @@ fn region_field(
 fn twist_regions(
     skeleton: &Skeleton,
     lattice: &Lattice,
-    flesh: &InSurface,
+    flesh: &dyn Flesh,
     material: &Material,
     options: &BodyOptions,
 ) -> Vec<TwistRegion> {
@@ -327,7 +329,7 @@ struct Twist {
     cells: Vec<bool>,
 }
 
-fn twist_energy(lattice: &Lattice, flesh: &InSurface, regions: &[TwistRegion]) -> Twist {
+fn twist_energy(lattice: &Lattice, flesh: &dyn Flesh, regions: &[TwistRegion]) -> Twist {
     let mut twist = Twist {
         matrix: ScalarMatrix::of_lattice(lattice),
         loads: Vec::new(),

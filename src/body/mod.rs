@@ -8,6 +8,9 @@
 mod assemble;
 mod blocks;
 mod carry;
+#[cfg(test)]
+pub(crate) mod fixture;
+mod inversion;
 mod loose;
 mod pattern;
 
@@ -15,8 +18,8 @@ pub use blocks::{Blocks, CellBlocks, Csr, ScalarMatrix};
 pub use loose::LoosePart;
 pub use pattern::Pattern;
 
-use crate::elasticity::Material;
-use crate::lattice::{Embedding, Lattice};
+use crate::elasticity::{InSurface, Material};
+use crate::lattice::{Cell, Embedding, Lattice};
 use crate::progress::Progress;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::SolveError;
@@ -192,7 +195,16 @@ impl Body {
         options: &BodyOptions,
         progress: &dyn Progress,
     ) -> Result<Self, BodyError> {
-        assemble::body(surface, skeleton, lattice, material, options, progress)
+        assemble::body(
+            || lattice.embed_surface(surface),
+            surface.vertices().len(),
+            &InSurface { surface, lattice },
+            skeleton,
+            lattice,
+            material,
+            options,
+            progress,
+        )
     }
 
     /// Number of degrees of freedom, three numbers each: the lattice's vertices.
@@ -327,6 +339,12 @@ impl Body {
             }
         }
         self.mass.expand(|i| blocks[i], false)
+    }
+
+    /// How many cells are turned inside out, or flat, with the lattice's vertices at `positions[dofs]`.
+    pub fn inverted_cells(&self, positions: &[Vec3]) -> usize {
+        let inverted = |cell: &&Cell| inversion::is_inverted(cell, positions);
+        self.lattice.cells().iter().filter(inverted).count()
     }
 
     /// Linear elastic energy at displacement `q[dofs]` from rest, joules, without twist and gravity.
