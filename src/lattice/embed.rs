@@ -110,7 +110,7 @@ impl Lattice {
         e
     }
 
-    fn local(&self, cell: u32, p: Vec3) -> Option<Vec3> {
+    pub(super) fn local(&self, cell: u32, p: Vec3) -> Option<Vec3> {
         let c = &self.cells[cell as usize];
         c.local(&self.corners(cell)[..c.corners().len()], p)
     }
@@ -258,6 +258,28 @@ impl Locator {
             grid.starts.push(grid.cells.len() as u32);
         }
         grid
+    }
+
+    /// Other cells whose boxes touch the box of a cell, ascending.
+    pub(crate) fn near(&self, cell: usize) -> Vec<usize> {
+        let (lo, hi) = self.boxes[cell];
+        let (a, b) = (self.bin(lo), self.bin(hi));
+        let mut found = Vec::new();
+        for k in a[2]..=b[2] {
+            for j in a[1]..=b[1] {
+                for i in a[0]..=b[0] {
+                    let bin = (k * self.dims[1] + j) * self.dims[0] + i;
+                    let (s, e) = (self.starts[bin] as usize, self.starts[bin + 1] as usize);
+                    found.extend(self.cells[s..e].iter().map(|&c| c as usize).filter(|&c| {
+                        let (p, q) = self.boxes[c];
+                        c != cell && (0..3).all(|x| p[x] <= hi[x] && q[x] >= lo[x])
+                    }));
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     fn bin(&self, p: Vec3) -> [usize; 3] {

@@ -9,12 +9,18 @@
 //! chain of edges; no cell is inverted; building it twice gives the same bits. Not guaranteed: symmetry,
 //! and cells as good as those of a mesh generator that is free to move the bones.
 
+mod bones;
 pub mod cell;
+mod check;
+mod delaunay;
+mod improve;
+mod segments;
 mod tetrahedron;
 
 mod embed;
 
 pub use cell::Cell;
+pub use check::Violation;
 pub use embed::{Embedding, OUTSIDE};
 
 use crate::Vec3;

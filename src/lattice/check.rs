@@ -1,0 +1,583 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The four conditions on a control lattice [capell2002, §3.1; condition (i) mended: the *intersection* of
+//! two cells]:
+//!
+//! 1. two cells meet in a common face, edge or vertex or not at all. After virtual-node splitting copies of
+//!    a cell overlap in space: cells with the same corner positions are copies and may;
+//! 2. every used bone is a union of edges;
+//! 3. the domain Ω lies inside the cells;
+//! 4. every vertex of a cell has valence 3 in it (three distinct edges, a corner that is not turned over).
+
+use super::{Cell, Lattice};
+use crate::Vec3;
+use crate::skeleton::Skeleton;
+use crate::surface::Surface;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// A condition that does not hold, and where.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Violation {
+    /// Condition 1.
+    #[error("condition 1: face {face:?} belongs to {cells} cells; two at most may share one")]
+    FaceShared {
+        /// Its vertices, ascending.
+        face: Vec<u32>,
+        /// How many cells.
+        cells: usize,
+    },
+    /// Condition 1.
+    #[error("condition 1: cells {0} and {1} have the same corners")]
+    Duplicate(usize, usize),
+    /// Condition 1.
+    #[error("condition 1: cells {0} and {1} overlap")]
+    Overlap(usize, usize),
+    /// Condition 1.
+    #[error("condition 1: vertex {vertex} lies on cell {cell} without being one of its corners")]
+    Hanging {
+        /// The vertex.
+        vertex: u32,
+        /// The cell.
+        cell: usize,
+    },
+    /// Condition 2.
+    #[error(
+        "condition 2: bone '{bone}' needs an edge between vertices {from} and {to}, no cell has it"
+    )]
+    MissingEdge {
+        /// Its name.
+        bone: String,
+        /// Vertex.
+        from: u32,
+        /// Vertex.
+        to: u32,
+    },
+    /// Condition 2.
+    #[error(
+        "condition 2: vertex {vertex} of bone '{bone}' lies {distance:.3e} off the bone, more than {limit:.3e}"
+    )]
+    OffBone {
+        /// Its name.
+        bone: String,
+        /// The vertex.
+        vertex: u32,
+        /// Distance.
+        distance: f64,
+        /// What is allowed for welded joints.
+        limit: f64,
+    },
+    /// Condition 2.
+    #[error("condition 2: {0}")]
+    Chains(String),
+    /// Condition 3.
+    #[error("condition 3: the surface leaves the lattice at ({:.4}, {:.4}, {:.4}), near triangle {triangle}", at.x, at.y, at.z)]
+    Uncontained {
+        /// Where.
+        at: Vec3,
+        /// Triangle as given.
+        triangle: u32,
+    },
+    /// Condition 3.
+    #[error("condition 3: the flesh goes on beyond the free face {face:?} of cell {cell}")]
+    Opening {
+        /// Its vertices.
+        face: Vec<u32>,
+        /// Its cell.
+        cell: usize,
+    },
+    /// Condition 4.
+    #[error("condition 4: cell {cell} ({kind}) uses vertex {vertex} twice")]
+    RepeatedCorner {
+        /// The cell.
+        cell: usize,
+        /// What it is.
+        kind: &'static str,
+        /// The vertex.
+        vertex: u32,
+    },
+    /// Condition 4.
+    #[error("condition 4: cell {cell} ({kind}) is flat or turned over at vertex {vertex}")]
+    Inverted {
+        /// The cell.
+        cell: usize,
+        /// What it is.
+        kind: &'static str,
+        /// The corner.
+        vertex: u32,
+    },
+}
+
+/// Joints may be welded: a chain's vertices lie this part of the median edge off their bone at most.
+const WELD_LIMIT: f64 = 0.06;
+
+impl Lattice {
+    /// Tests the four conditions; empty when they hold (for the used bones).
+    pub fn check(&self, surface: &Surface, skeleton: &Skeleton) -> Vec<Violation> {
+        let mut found = Vec::new();
+        self.check_cells(&mut found);
+        let geometry = Geometry::new(self);
+        self.check_meeting(&geometry, &mut found);
+        self.check_bones(skeleton, &mut found);
+        self.check_containment(surface, &geometry, &mut found);
+        found
+    }
+
+    /// Condition 4, and the orientation that all else relies on.
+    fn check_cells(&self, found: &mut Vec<Violation>) {
+        for (cell, c) in self.cells.iter().enumerate() {
+            let corners = c.corners();
+            let repeated = corners
+                .iter()
+                .enumerate()
+                .find(|(i, v)| corners[..*i].contains(v));
+            if let Some((_, &vertex)) = repeated {
+                found.push(Violation::RepeatedCorner {
+                    cell,
+                    kind: c.name(),
+                    vertex,
+                });
+                continue;
+            }
+            let x = self.corners(cell as u32);
+            let scale = c
+                .edges()
+                .iter()
+                .map(|e| (x[e[0]] - x[e[1]]).norm())
+                .fold(0.0, f64::max);
+            for (i, &vertex) in corners.iter().enumerate() {
+                if corner_volume(c, &x, i) <= 1e-12 * scale.powi(3) {
+                    found.push(Violation::Inverted {
+                        cell,
+                        kind: c.name(),
+                        vertex,
+                    });
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Condition 1.
+    fn check_meeting(&self, geometry: &Geometry, found: &mut Vec<Violation>) {
+        let mut faces: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
+        let mut corner_sets: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
+        for (cell, c) in self.cells.iter().enumerate() {
+            let mut all = c.corners().to_vec();
+            all.sort_unstable();
+            if let Some(other) = corner_sets.insert(all, cell) {
+                found.push(Violation::Duplicate(other, cell));
+            }
+            for f in c.faces() {
+                let mut face: Vec<u32> = f.iter().map(|&i| c.corners()[i]).collect();
+                face.sort_unstable();
+                *faces.entry(face).or_default() += 1;
+            }
+        }
+        found.extend(
+            faces
+                .into_iter()
+                .filter(|(_, cells)| *cells > 2)
+                .map(|(face, cells)| Violation::FaceShared { face, cells }),
+        );
+        let n = self.cells.len();
+        let overlaps: Vec<Violation> = (0..n)
+            .into_par_iter()
+            .flat_map_iter(|i| {
+                self.locator
+                    .near(i)
+                    .into_iter()
+                    .filter(move |&j| j > i)
+                    .filter(|&j| geometry.cells[i] != geometry.cells[j] && self.overlap(i, j))
+                    .map(move |j| Violation::Overlap(i, j))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        found.extend(overlaps);
+        let hanging: Vec<Violation> = (0..self.vertices.len())
+            .into_par_iter()
+            .flat_map_iter(|v| {
+                let p = self.vertices[v];
+                self.locator
+                    .candidates(p)
+                    .iter()
+                    .map(|&c| c as usize)
+                    .filter(|&c| !geometry.cells[c].contains(&geometry.vertices[v]))
+                    .filter(|&c| {
+                        self.local(c as u32, p)
+                            .is_some_and(|l| self.cells[c].inside(l) > -1e-9)
+                    })
+                    .map(|cell| Violation::Hanging {
+                        vertex: v as u32,
+                        cell,
+                    })
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        found.extend(hanging);
+    }
+
+    /// Whether the interiors of two cells (their convex hulls) meet, by separating axes.
+    fn overlap(&self, i: usize, j: usize) -> bool {
+        let (a, b) = (&self.cells[i], &self.cells[j]);
+        let (x, y) = (self.corners(i as u32), self.corners(j as u32));
+        let (x, y) = (&x[..a.corners().len()], &y[..b.corners().len()]);
+        let size = x.iter().map(|p| (p - x[0]).norm()).fold(0.0, f64::max);
+        let separated = |axis: Vec3| {
+            let Some(axis) = axis.try_normalize(1e-9 * size * size) else {
+                return false;
+            };
+            let range = |p: &[Vec3]| {
+                p.iter()
+                    .map(|p| axis.dot(&(p - x[0])))
+                    .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), d| {
+                        (lo.min(d), hi.max(d))
+                    })
+            };
+            let ((p, q), (r, s)) = (range(x), range(y));
+            // An overlap thinner than this is rounding.
+            q.min(s) - p.max(r) < 1e-7 * size
+        };
+        let normals = |c: &Cell, x: &[Vec3]| -> Vec<Vec3> {
+            c.faces()
+                .iter()
+                .map(|f| {
+                    let d = if f.len() == 4 {
+                        x[f[3]] - x[f[1]]
+                    } else {
+                        x[f[1]] - x[f[0]]
+                    };
+                    d.cross(&(x[f[2]] - x[f[0]]))
+                })
+                .collect()
+        };
+        let edges = |c: &Cell, x: &[Vec3]| -> Vec<Vec3> {
+            c.edges().iter().map(|e| x[e[1]] - x[e[0]]).collect()
+        };
+        if normals(a, x)
+            .into_iter()
+            .chain(normals(b, y))
+            .any(separated)
+        {
+            return false;
+        }
+        let f = edges(b, y);
+        !edges(a, x)
+            .iter()
+            .any(|e| f.iter().any(|f| separated(e.cross(f))))
+    }
+
+    /// Condition 2.
+    fn check_bones(&self, skeleton: &Skeleton, found: &mut Vec<Violation>) {
+        let bones = &self.bones;
+        if bones.chains.len() != bones.used_bones.len() + bones.tip_bones.len() {
+            found.push(Violation::Chains(format!(
+                "{} chains of vertices for {} bones and {} tips",
+                bones.chains.len(),
+                bones.used_bones.len(),
+                bones.tip_bones.len()
+            )));
+            return;
+        }
+        let mut edges: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+        for c in &self.cells {
+            for e in c.edges() {
+                let (a, b) = (c.corners()[e[0]], c.corners()[e[1]]);
+                let d = (self.vertices[a as usize] - self.vertices[b as usize]).norm();
+                edges.insert((a.min(b), a.max(b)), d);
+            }
+        }
+        let mut lengths: Vec<f64> = edges.values().copied().collect();
+        lengths.sort_by(f64::total_cmp);
+        let limit = WELD_LIMIT * lengths.get(lengths.len() / 2).copied().unwrap_or(0.0);
+        for (i, chain) in bones.chains.iter().enumerate() {
+            let used = bones.used_bones.get(i);
+            let bone = used.or_else(|| bones.tip_bones.get(i - bones.used_bones.len()));
+            let Some(&b) = bone.filter(|&&b| (b as usize) < skeleton.len()) else {
+                found.push(Violation::Chains(format!(
+                    "chain {i} has no bone in the skeleton"
+                )));
+                continue;
+            };
+            let name = &skeleton.names()[b as usize];
+            if chain.is_empty() || chain.iter().any(|&v| v as usize >= self.vertices.len()) {
+                found.push(Violation::Chains(format!(
+                    "the chain of bone '{name}' is broken"
+                )));
+                continue;
+            }
+            for w in chain.windows(2) {
+                if !edges.contains_key(&(w[0].min(w[1]), w[0].max(w[1]))) {
+                    found.push(Violation::MissingEdge {
+                        bone: name.clone(),
+                        from: w[0],
+                        to: w[1],
+                    });
+                }
+            }
+            let at = |v: u32| self.vertices[v as usize];
+            let (head, tail) = match used {
+                Some(_) => (skeleton.heads()[b as usize], skeleton.tails()[b as usize]),
+                None => (at(chain[0]), at(chain[chain.len() - 1])),
+            };
+            let tail = if chain.len() == 1 { head } else { tail };
+            for (k, &vertex) in chain.iter().enumerate() {
+                let nearest = match k {
+                    0 => head,
+                    k if k + 1 == chain.len() => tail,
+                    _ => super::tetrahedron::closest_on_segment(head, tail, at(vertex)).0,
+                };
+                let distance = (at(vertex) - nearest).norm();
+                if distance > limit {
+                    found.push(Violation::OffBone {
+                        bone: name.clone(),
+                        vertex,
+                        distance,
+                        limit,
+                    });
+                }
+            }
+        }
+    }
+
+    /// Condition 3: samples of every triangle, and no flesh behind a free face.
+    fn check_containment(
+        &self,
+        surface: &Surface,
+        geometry: &Geometry,
+        found: &mut Vec<Violation>,
+    ) {
+        let welded = surface.welded();
+        let size = surface.size();
+        let outside: Vec<Violation> = welded
+            .triangles
+            .par_iter()
+            .enumerate()
+            .filter_map(|(t, triangle)| {
+                let x = triangle.map(|v| welded.vertices[v as usize]);
+                let longest = (0..3)
+                    .map(|k| (x[k] - x[(k + 1) % 3]).norm())
+                    .fold(0.0, f64::max);
+                let n = ((longest / (0.02 * size)).ceil() as usize).clamp(1, 24);
+                for i in 0..=n {
+                    for j in 0..=n - i {
+                        let (u, v) = (i as f64 / n as f64, j as f64 / n as f64);
+                        let p = x[0] + (x[1] - x[0]) * u + (x[2] - x[0]) * v;
+                        if self.locate(p).is_none() {
+                            return Some(Violation::Uncontained {
+                                at: p,
+                                triangle: welded.source[t],
+                            });
+                        }
+                    }
+                }
+                None
+            })
+            .collect();
+        found.extend(outside);
+        for (face, cell) in geometry.free_faces(self) {
+            let centre: Vec3 = face
+                .iter()
+                .map(|&v| self.vertices[v as usize])
+                .sum::<Vec3>()
+                / face.len() as f64;
+            if surface.contains(centre) && surface.signed_distance(centre) < -1e-3 * size {
+                found.push(Violation::Opening { face, cell });
+            }
+        }
+    }
+}
+
+/// Volume of the parallelepiped of the three edges at a corner, oriented with the cell.
+fn corner_volume(cell: &Cell, x: &[Vec3; 8], corner: usize) -> f64 {
+    let neighbours: &[[usize; 3]] = match cell {
+        Cell::Tetrahedron(_) => &[[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]],
+        Cell::Prism(_) => &[
+            [1, 2, 3],
+            [2, 0, 4],
+            [0, 1, 5],
+            [5, 4, 0],
+            [3, 5, 1],
+            [4, 3, 2],
+        ],
+        Cell::Hexahedron(_) => &[
+            [1, 2, 4],
+            [3, 0, 5],
+            [0, 3, 6],
+            [2, 1, 7],
+            [6, 5, 0],
+            [4, 7, 1],
+            [7, 4, 2],
+            [5, 6, 3],
+        ],
+    };
+    let [a, b, c] = neighbours[corner].map(|i| x[i] - x[corner]);
+    a.cross(&b).dot(&c)
+}
+
+/// The lattice with virtual copies laid on one another: vertices and cells by position.
+struct Geometry {
+    /// First vertex at the same position.
+    vertices: Vec<u32>,
+    /// Corner positions of each cell, ascending.
+    cells: Vec<Vec<u32>>,
+}
+
+impl Geometry {
+    fn new(lattice: &Lattice) -> Self {
+        let mut first: BTreeMap<[u64; 3], u32> = BTreeMap::new();
+        let vertices: Vec<u32> = lattice
+            .vertices
+            .iter()
+            .enumerate()
+            .map(|(i, p)| {
+                let key = [p.x, p.y, p.z].map(|x| (x + 0.0).to_bits());
+                *first.entry(key).or_insert(i as u32)
+            })
+            .collect();
+        let cells = lattice
+            .cells
+            .iter()
+            .map(|c| {
+                let mut k: Vec<u32> = c.corners().iter().map(|&v| vertices[v as usize]).collect();
+                k.sort_unstable();
+                k
+            })
+            .collect();
+        Self { vertices, cells }
+    }
+
+    /// Faces with cells on one side only, copies counted once.
+    fn free_faces(&self, lattice: &Lattice) -> Vec<(Vec<u32>, usize)> {
+        let mut sides: BTreeMap<Vec<u32>, (usize, bool)> = BTreeMap::new();
+        for (cell, c) in lattice.cells.iter().enumerate() {
+            for f in c.faces() {
+                let mut key: Vec<u32> = f
+                    .iter()
+                    .map(|&i| self.vertices[c.corners()[i] as usize])
+                    .collect();
+                key.sort_unstable();
+                let entry = sides.entry(key).or_insert((cell, true));
+                if self.cells[entry.0] != self.cells[cell] {
+                    entry.1 = false;
+                }
+            }
+        }
+        sides
+            .into_iter()
+            .filter(|(_, s)| s.1)
+            .map(|(f, s)| (f, s.0))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lattice::BoneChains;
+
+    /// Two tetrahedra on a common face, and one that hangs on it.
+    fn pair() -> (Vec<Vec3>, Vec<Cell>) {
+        let x = [
+            [0.0, 0.0, 0.0],
+            [1.0, 0.0, 0.0],
+            [0.0, 1.0, 0.0],
+            [0.2, 0.2, 1.0],
+            [0.2, 0.2, -1.0],
+        ];
+        (
+            x.map(Vec3::from).to_vec(),
+            vec![
+                Cell::Tetrahedron([0, 1, 2, 3]),
+                Cell::Tetrahedron([0, 2, 1, 4]),
+            ],
+        )
+    }
+
+    fn violations(x: Vec<Vec3>, cells: Vec<Cell>) -> Vec<Violation> {
+        let lattice = Lattice::with_bones(x, cells, BoneChains::default()).expect("well-formed");
+        let mut found = Vec::new();
+        lattice.check_cells(&mut found);
+        lattice.check_meeting(&Geometry::new(&lattice), &mut found);
+        found
+    }
+
+    #[test]
+    fn a_proper_complex_passes() {
+        let (x, cells) = pair();
+        assert_eq!(violations(x, cells), vec![]);
+    }
+
+    #[test]
+    fn each_fault_is_named() {
+        let (mut x, mut cells) = pair();
+        cells[1] = Cell::Tetrahedron([0, 1, 2, 4]);
+        assert!(matches!(
+            violations(x.clone(), cells)[..],
+            [Violation::Inverted { cell: 1, .. }]
+        ));
+
+        let (_, mut cells) = pair();
+        cells.push(Cell::Tetrahedron([2, 0, 3, 1]));
+        let found = violations(x.clone(), cells);
+        assert!(
+            found
+                .iter()
+                .any(|v| matches!(v, Violation::Duplicate(0, 2))),
+            "{found:?}"
+        );
+        assert!(
+            found
+                .iter()
+                .any(|v| matches!(v, Violation::FaceShared { cells: 3, .. }))
+        );
+
+        let (_, mut cells) = pair();
+        cells[1] = Cell::Tetrahedron([0, 2, 2, 4]);
+        assert!(matches!(
+            violations(x.clone(), cells)[..],
+            [Violation::RepeatedCorner {
+                cell: 1,
+                vertex: 2,
+                ..
+            }]
+        ));
+
+        // A vertex in the middle of the common face.
+        let (_, mut cells) = pair();
+        x.push(Vec3::new(0.25, 0.25, 0.0));
+        cells.pop();
+        cells.push(Cell::Tetrahedron([0, 5, 1, 4]));
+        let found = violations(x.clone(), cells);
+        assert!(
+            found
+                .iter()
+                .any(|v| matches!(v, Violation::Hanging { vertex: 5, cell: 0 })),
+            "{found:?}"
+        );
+
+        // A cell pushed into its neighbour.
+        let (mut x, cells) = pair();
+        x.extend([[0.0, 0.0, 0.1], [1.0, 0.0, 0.1], [0.0, 1.0, 0.1]].map(Vec3::from));
+        let cells = vec![cells[0], Cell::Tetrahedron([5, 7, 6, 4])];
+        let found = violations(x, cells);
+        assert!(
+            found.iter().any(|v| matches!(v, Violation::Overlap(0, 1))),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn virtual_copies_may_overlap() {
+        let (mut x, mut cells) = pair();
+        x.push(x[3]);
+        cells.push(Cell::Tetrahedron([0, 1, 2, 5]));
+        let found = violations(x, cells);
+        // They still share a face between three cells, but do not count as overlapping.
+        assert!(
+            found
+                .iter()
+                .all(|v| matches!(v, Violation::FaceShared { .. })),
+            "{found:?}"
+        );
+    }
+}

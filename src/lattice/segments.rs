@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Skeleton points and protected sub-segments.
+//!
+//! Bones are cut into sub-segments no longer than `h`, until the ball on each as diameter holds no other
+//! skeleton point: then each is an edge of the Delaunay tetrahedralisation of any point set that keeps out
+//! of those balls. Where bones meet in a joint they are cut at the same radius around it (concentric
+//! shells), because cutting at midpoints cascades for ever.
+
+use super::bones::Segment;
+use super::tetrahedron::closest_on_segment;
+use crate::Vec3;
+
+/// The skeleton as the Delaunay step sees it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Protected {
+    /// Skeleton points: joints first.
+    pub points: Vec<Vec3>,
+    /// Edges `(point, point, segment)`.
+    pub edges: Vec<(u32, u32, u32)>,
+    /// For each segment, its points from head to tail.
+    pub chains: Vec<Vec<u32>>,
+    /// Edges whose ball could not be emptied before they became too short.
+    pub unresolved: usize,
+}
+
+impl Protected {
+    /// Length of an edge.
+    pub fn length(&self, edge: usize) -> f64 {
+        let (a, b, _) = self.edges[edge];
+        (self.points[a as usize] - self.points[b as usize]).norm()
+    }
+}
+
+/// Joints closer than this part of `h` are one, and a joint this close to a bone lies on it.
+const WELD: f64 = 0.02;
+/// Sub-segments are not cut below this part of `h`.
+const SHORTEST: f64 = 0.04;
+
+/// Cuts segments until all balls are empty.
+pub(crate) fn protect(segments: &[Segment], h: f64) -> Protected {
+    let weld = WELD * h;
+    let mut p = Protected::default();
+    let mut ends = Vec::with_capacity(segments.len());
+    for s in segments {
+        ends.push((
+            joint(&mut p.points, s.head, weld),
+            joint(&mut p.points, s.tail, weld),
+        ));
+    }
+    crossings(&mut p.points, segments, &ends, weld);
+    for &(a, b) in &ends {
+        let chain = through_joints(&p.points, a, b, weld);
+        let mut cut = vec![chain[0]];
+        for w in chain.windows(2) {
+            subdivide(&mut p.points, &mut cut, w[0], w[1], h);
+        }
+        p.chains.push(cut);
+    }
+    empty_balls(&mut p, &ends, h);
+    for (s, chain) in p.chains.iter().enumerate() {
+        for w in chain.windows(2) {
+            p.edges.push((w[0], w[1], s as u32));
+        }
+    }
+    p
+}
+
+fn joint(points: &mut Vec<Vec3>, x: Vec3, weld: f64) -> u32 {
+    if let Some(i) = points.iter().position(|p| (p - x).norm() <= weld) {
+        return i as u32;
+    }
+    points.push(x);
+    (points.len() - 1) as u32
+}
+
+/// Bones that cross without a joint get one.
+fn crossings(points: &mut Vec<Vec3>, segments: &[Segment], ends: &[(u32, u32)], weld: f64) {
+    let joints = points.clone();
+    for i in 0..segments.len() {
+        for j in 0..i {
+            let (a, b) = (ends[i], ends[j]);
+            if a.0 == a.1 || b.0 == b.1 || [a.0, a.1].iter().any(|x| *x == b.0 || *x == b.1) {
+                continue;
+            }
+            let at = |k: u32| joints[k as usize];
+            let (p, q) = closest_of_segments(at(a.0), at(a.1), at(b.0), at(b.1));
+            let apart = |x: Vec3| joints.iter().all(|y| (x - y).norm() > 2.0 * weld);
+            if (p - q).norm() <= weld && apart(q) {
+                joint(points, q, weld);
+            }
+        }
+    }
+}
+
+fn closest_of_segments(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> (Vec3, Vec3) {
+    // Alternate projection converges for segments; started from the lines' common normal.
+    let (u, v, w) = (b - a, d - c, a - c);
+    let (uu, uv, vv) = (u.dot(&u), u.dot(&v), v.dot(&v));
+    let det = uu * vv - uv * uv;
+    let s = if det > 1e-12 * uu * vv {
+        (uv * v.dot(&w) - vv * u.dot(&w)) / det
+    } else {
+        0.5
+    };
+    let mut p = a + u * s.clamp(0.0, 1.0);
+    let mut q = c;
+    for _ in 0..8 {
+        q = closest_on_segment(c, d, p).0;
+        p = closest_on_segment(a, b, q).0;
+    }
+    (p, q)
+}
+
+/// The joints that a segment passes through, head to tail.
+fn through_joints(points: &[Vec3], a: u32, b: u32, weld: f64) -> Vec<u32> {
+    let (x, y) = (points[a as usize], points[b as usize]);
+    if a == b {
+        return vec![a];
+    }
+    let d = y - x;
+    let mut on: Vec<(f64, u32)> = points
+        .iter()
+        .enumerate()
+        .filter(|&(k, _)| k as u32 != a && k as u32 != b)
+        .filter_map(|(k, p)| {
+            let t = (p - x).dot(&d) / d.norm_squared();
+            (t > 0.0 && t < 1.0 && (x + d * t - p).norm() <= weld).then_some((t, k as u32))
+        })
+        .collect();
+    on.sort_by(|p, q| p.0.total_cmp(&q.0).then(p.1.cmp(&q.1)));
+    let mut chain = vec![a];
+    chain.extend(on.into_iter().map(|(_, k)| k));
+    chain.push(b);
+    chain
+}
+
+/// Appends the points between `a` and `b` (and `b`); points of another segment on the same line are reused.
+fn subdivide(points: &mut Vec<Vec3>, chain: &mut Vec<u32>, a: u32, b: u32, h: f64) {
+    let (x, y) = (points[a as usize], points[b as usize]);
+    let n = (((y - x).norm() / h - 1e-9).ceil() as usize).max(1);
+    for m in 1..n {
+        let p = x + (y - x) * (m as f64 / n as f64);
+        chain.push(joint(points, p, 1e-6 * h));
+    }
+    chain.push(b);
+}
+
+/// Cuts until every edge's ball is free of other skeleton points.
+fn empty_balls(p: &mut Protected, ends: &[(u32, u32)], h: f64) {
+    // Each pass cuts at most once per edge; the shortest length bounds the number of passes.
+    for _ in 0..64 {
+        let mut cuts: Vec<(u32, u32, f64)> = Vec::new();
+        p.unresolved = 0;
+        for s in 0..p.chains.len() {
+            for w in p.chains[s].windows(2) {
+                let (a, b) = (w[0].min(w[1]), w[0].max(w[1]));
+                let inside = encroaching(&p.points, a, b);
+                if inside.is_empty() || cuts.iter().any(|c| (c.0, c.1) == (a, b)) {
+                    continue;
+                }
+                let length = (p.points[a as usize] - p.points[b as usize]).norm();
+                if length <= SHORTEST * h {
+                    p.unresolved += 1;
+                    continue;
+                }
+                cuts.push((a, b, cut_at(p, ends, s, a, b, &inside)));
+            }
+        }
+        if cuts.is_empty() {
+            return;
+        }
+        for (a, b, t) in cuts {
+            let (x, y) = (p.points[a as usize], p.points[b as usize]);
+            p.points.push(x + (y - x) * t);
+            let new = (p.points.len() - 1) as u32;
+            for chain in &mut p.chains {
+                let at = chain
+                    .windows(2)
+                    .position(|w| w.contains(&a) && w.contains(&b));
+                if let Some(i) = at {
+                    chain.insert(i + 1, new);
+                }
+            }
+        }
+    }
+}
+
+fn encroaching(points: &[Vec3], a: u32, b: u32) -> Vec<u32> {
+    let (x, y) = (points[a as usize], points[b as usize]);
+    let (middle, radius) = ((x + y) / 2.0, (x - y).norm() / 2.0 * (1.0 - 1e-9));
+    (0..points.len() as u32)
+        .filter(|&k| k != a && k != b && (points[k as usize] - middle).norm() < radius)
+        .collect()
+}
+
+/// Where to cut: at the radius of an encroaching point whose bone shares a joint with this one, else in
+/// the middle.
+fn cut_at(
+    p: &Protected,
+    ends: &[(u32, u32)],
+    segment: usize,
+    a: u32,
+    b: u32,
+    inside: &[u32],
+) -> f64 {
+    let mut best: Option<f64> = None;
+    let mine = [ends[segment].0, ends[segment].1];
+    for &k in inside {
+        for (other, chain) in p.chains.iter().enumerate() {
+            if other == segment || !chain.contains(&k) {
+                continue;
+            }
+            for e in [ends[other].0, ends[other].1] {
+                if !mine.contains(&e) {
+                    continue;
+                }
+                let r = |i: u32| (p.points[i as usize] - p.points[e as usize]).norm();
+                let t = (r(k) - r(a)) / (r(b) - r(a));
+                let nearer = |old: f64| (t - 0.5).abs() < (old - 0.5).abs();
+                if t > 0.02 && t < 0.98 && best.is_none_or(nearer) {
+                    best = Some(t);
+                }
+            }
+        }
+    }
+    best.unwrap_or(0.5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(bone: u32, a: [f64; 3], b: [f64; 3]) -> Segment {
+        Segment {
+            bone,
+            head: Vec3::from(a),
+            tail: Vec3::from(b),
+            tip: false,
+            weight: 1.0,
+        }
+    }
+
+    fn assert_protected(p: &Protected, segments: &[Segment], h: f64) {
+        assert_eq!(p.unresolved, 0);
+        for (i, &(a, b, _)) in p.edges.iter().enumerate() {
+            assert!(encroaching(&p.points, a.min(b), a.max(b)).is_empty());
+            assert!(p.length(i) <= h * (1.0 + 1e-9));
+        }
+        for (s, chain) in segments.iter().zip(&p.chains) {
+            assert!((p.points[chain[0] as usize] - s.head).norm() <= WELD * h);
+            assert!((p.points[chain[chain.len() - 1] as usize] - s.tail).norm() <= WELD * h);
+        }
+    }
+
+    #[test]
+    fn acute_joints_end_with_empty_balls() {
+        let mut segments = vec![segment(0, [0.0; 3], [3.0, 0.0, 0.0])];
+        for (i, angle) in [10.0f64, 25.0, 47.0, 80.0, 130.0].iter().enumerate() {
+            let r = angle.to_radians();
+            let tail = [2.0 * r.cos(), 2.0 * r.sin(), 0.3];
+            segments.push(segment(1 + i as u32, [0.0; 3], tail));
+        }
+        let p = protect(&segments, 0.8);
+        assert_protected(&p, &segments, 0.8);
+        assert!(p.edges.len() < 120, "{}", p.edges.len());
+    }
+
+    #[test]
+    fn a_joint_on_another_bone_is_shared() {
+        let segments = vec![
+            segment(0, [0.0; 3], [2.0, 0.0, 0.0]),
+            segment(1, [1.0, 0.004, 0.0], [1.0, 2.0, 0.0]),
+        ];
+        let p = protect(&segments, 0.5);
+        assert_protected(&p, &segments, 0.5);
+        assert!(p.chains[0].contains(&p.chains[1][0]));
+    }
+
+    #[test]
+    fn crossing_bones_share_a_point() {
+        let segments = vec![
+            segment(0, [-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]),
+            segment(1, [0.1, -1.0, 0.0], [0.1, 1.0, 0.003]),
+        ];
+        let p = protect(&segments, 0.5);
+        assert_protected(&p, &segments, 0.5);
+        assert!(p.chains[0].iter().any(|v| p.chains[1].contains(v)));
+    }
+
+    #[test]
+    fn a_bone_without_length_is_a_point() {
+        let p = protect(&[segment(0, [1.0; 3], [1.0; 3])], 0.5);
+        assert_eq!(
+            (p.chains[0].len(), p.edges.len(), p.points.len()),
+            (1, 0, 1)
+        );
+    }
+}
