@@ -3,11 +3,11 @@
 //!
 //! `A q = b − A x + f_g + F` on the free vertices, bone vertices at their places: one factorisation.
 
+use super::standin::Pose;
 use super::system::{Load, System};
 use super::{Frames, Method, SimulationError, check_forces, check_gravity, lost};
 use crate::Vec3;
 use crate::body::Body;
-use crate::skeleton::Pose;
 
 /// Displacements `q[dofs]` from rest (metres, world axes) at which the flesh is in balance at a pose, under
 /// gravity (m/s²) and generalised forces (N, world axes; none = none).

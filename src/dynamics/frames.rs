@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the skeleton says at one instant: where flesh frozen to its bones would be, and how it is turned.
 
+use super::standin::{BonePoses, Pose};
 use super::{Method, SimulationError, lost};
 use crate::body::Body;
-use crate::skeleton::{BonePoses, Pose};
 use crate::{Mat3, Vec3};
 
 /// The frozen flesh at one pose; buffers allocated once.

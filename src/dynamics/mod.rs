@@ -20,9 +20,10 @@ pub use method::Method;
 
 use crate::Vec3;
 use crate::body::Body;
-use crate::skeleton::{FrameMotion, Pose};
+pub mod standin;
 use crate::solve::SolveError;
 use frames::Frames;
+use standin::{FrameMotion, Pose};
 use std::sync::Arc;
 use system::Load;
 use warped::{StepSettings, Stepper};

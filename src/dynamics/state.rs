@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Exact states as bytes: positions, velocities and the pose, little-endian numbers behind a header.
 
+use super::standin::Pose;
 use super::{Simulation, SimulationError};
-use crate::skeleton::Pose;
 use crate::{Mat4, Vec3};
 
 const MAGIC: &[u8; 8] = b"thewst01";
