@@ -51,6 +51,24 @@ impl Blocks {
         all
     }
 
+    /// Whether these are the integrals of such cells: for data that comes from outside.
+    pub(super) fn fits(&self, cells: &[Cell]) -> bool {
+        let starts_fit = |starts: &[u32], count: fn(usize) -> usize, len: usize| {
+            starts.first() == Some(&0)
+                && starts.len() == cells.len() + 1
+                && starts.last().is_some_and(|&s| s as usize == len)
+                && starts.windows(2).zip(cells).all(|(s, cell)| {
+                    s[0].checked_add(count(cell.corners().len()) as u32) == Some(s[1])
+                })
+        };
+        starts_fit(&self.corner_starts, |n| n, self.corners.len())
+            && starts_fit(&self.pair_starts, |n| n * (n + 1) / 2, self.stiffness.len())
+            && self.weight.len() == self.corners.len()
+            && self.volume.len() == cells.len()
+            && self.fraction.len() == cells.len()
+            && cells.iter().flat_map(|c| c.corners()).eq(&self.corners)
+    }
+
     /// Number of cells.
     pub fn len(&self) -> usize {
         self.volume.len()
@@ -143,6 +161,16 @@ impl ScalarMatrix {
             columns: entries.iter().map(|e| e.1).collect(),
             values: vec![0.0; entries.len()],
         }
+    }
+
+    /// Whether this is a square matrix of `rows` rows: for data that comes from outside.
+    pub(super) fn fits(&self, rows: usize) -> bool {
+        self.starts.len() == rows + 1
+            && self.starts[0] == 0
+            && self.starts.windows(2).all(|s| s[0] <= s[1])
+            && self.starts[rows] as usize == self.columns.len()
+            && self.values.len() == self.columns.len()
+            && self.columns.iter().all(|&c| (c as usize) < rows)
     }
 
     /// Number of rows.

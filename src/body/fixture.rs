@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bodies for tests: a bar of flesh around two bones, and a clamped bar.
 
-use super::{Body, BodyOptions, assemble};
+use super::{Body, BodyError, BodyOptions, assemble};
 use crate::Vec3;
 use crate::elasticity::{Flesh, Material};
 use crate::lattice::{BoneChains, Cell, Lattice};
@@ -76,6 +76,10 @@ impl BarOptions {
     }
 
     pub fn build(&self) -> Arc<Body> {
+        Arc::new(self.try_build().unwrap())
+    }
+
+    pub fn try_build(&self) -> Result<Body, BodyError> {
         let (m, n) = (self.cells_across + 1, self.cells_along + 1);
         let mut x = vec![Vec3::zeros(); m * m * n];
         let mut bone_of_vertex = vec![None; x.len()];
@@ -144,18 +148,15 @@ impl BarOptions {
         };
         // The lattice's own vertices serve as the painted surface.
         let surface = lattice.vertices().to_vec();
-        Arc::new(
-            assemble::body(
-                || lattice.embed(&surface),
-                surface.len(),
-                &flesh,
-                &Arc::new(self.skeleton()),
-                &lattice,
-                self.material,
-                &self.options,
-                &Silent,
-            )
-            .unwrap(),
+        assemble::body(
+            || lattice.embed(&surface),
+            surface.len(),
+            &flesh,
+            &Arc::new(self.skeleton()),
+            &lattice,
+            self.material,
+            &self.options,
+            &Silent,
         )
     }
 

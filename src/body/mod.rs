@@ -13,6 +13,9 @@ pub(crate) mod fixture;
 mod inversion;
 mod loose;
 mod pattern;
+mod stored;
+#[cfg(test)]
+mod tests;
 
 pub use blocks::{Blocks, CellBlocks, Csr, ScalarMatrix};
 pub use loose::LoosePart;

@@ -131,6 +131,7 @@ pub fn integrate(
                 let painted = painted.get(c as usize).copied().unwrap_or_default();
                 let corners = lattice.corners(c);
                 integrate_cell(
+                    c as usize,
                     &corners[..cell.corners().len()],
                     subdivision,
                     &|p| flesh.contains(p) && flesh.owner(c, p) == c,
@@ -146,6 +147,7 @@ pub fn integrate(
 }
 
 fn integrate_cell(
+    number: usize,
     corners: &[Vec3],
     subdivision: &[SubTetrahedron],
     owns: &dyn Fn(Vec3) -> bool,
@@ -155,7 +157,8 @@ fn integrate_cell(
 ) -> CellIntegrals {
     let pieces: Vec<Piece> = subdivision
         .iter()
-        .map(|t| Piece::new(corners, t, owns, distance))
+        .enumerate()
+        .map(|(i, t)| Piece::new(corners, t, number * subdivision.len() + i, owns, distance))
         .collect();
     let whole: f64 = pieces.iter().map(|p| p.volume).sum();
     let volume: f64 = pieces.iter().map(|p| p.volume * p.share).sum();
@@ -213,6 +216,7 @@ impl Piece {
     fn new(
         corners: &[Vec3],
         t: &SubTetrahedron,
+        number: usize,
         owns: &dyn Fn(Vec3) -> bool,
         distance: &dyn Fn(Vec3) -> f64,
     ) -> Self {
@@ -232,7 +236,7 @@ impl Piece {
         });
         Self {
             volume,
-            share: share(&x, owns, distance),
+            share: share(&x, number, owns, distance),
             gradients,
         }
     }
@@ -241,8 +245,14 @@ impl Piece {
 /// Points asked for flesh in a tetrahedron that the boundary may cut.
 const SAMPLES: usize = 20;
 
-/// The share of a tetrahedron that is owned flesh.
-fn share(x: &[Vec3; 4], owns: &dyn Fn(Vec3) -> bool, distance: &dyn Fn(Vec3) -> f64) -> f64 {
+/// The share of a tetrahedron that is owned flesh. Each `number` has samples of its own, so that what they
+/// miss in one tetrahedron does not repeat in the next.
+fn share(
+    x: &[Vec3; 4],
+    number: usize,
+    owns: &dyn Fn(Vec3) -> bool,
+    distance: &dyn Fn(Vec3) -> f64,
+) -> f64 {
     let centre = (x[0] + x[1] + x[2] + x[3]) / 4.0;
     let radius = x.iter().map(|v| (v - centre).norm()).fold(0.0, f64::max);
     let d = distance(centre);
@@ -253,7 +263,10 @@ fn share(x: &[Vec3; 4], owns: &dyn Fn(Vec3) -> bool, distance: &dyn Fn(Vec3) -> 
         // No boundary passes through: all of it is one piece of flesh with one owner.
         return if owns(centre) { 1.0 } else { 0.0 };
     }
-    let inside = (0..SAMPLES).filter(|&i| owns(sample(x, i))).count();
+    let first = SAMPLES * number;
+    let inside = (first..first + SAMPLES)
+        .filter(|&i| owns(sample(x, i)))
+        .count();
     inside as f64 / SAMPLES as f64
 }
 
