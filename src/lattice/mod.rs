@@ -12,6 +12,7 @@
 mod bones;
 pub mod cell;
 mod check;
+mod delaunay;
 mod segments;
 mod tetrahedron;
 
