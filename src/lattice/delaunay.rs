@@ -8,29 +8,37 @@
 //! same points, so cospherical points (grids, BCC lattices) give neither flat cells nor cavities that are
 //! not star-shaped, and the set of tetrahedra does not depend on the order of the input.
 
-use super::LatticeError;
 use crate::Vec3;
 use robust::{Coord3D, insphere, orient3d};
+
+/// Why there is no tetrahedralisation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum DelaunayError {
+    /// A coordinate is NaN or infinite.
+    #[error("point {0} has a coordinate that is not a finite number")]
+    NonFinite(usize),
+    /// Fewer than four points, or all in a plane.
+    #[error("its points do not span a volume")]
+    Flat,
+    /// Coordinates beyond what f64 can tell apart.
+    #[error("its points are too close together to tell apart")]
+    Stuck,
+}
 
 /// Positively oriented tetrahedra that tile the convex hull of the points.
 ///
 /// A point that coincides with another is left out (the first in an internal order stays).
-///
-/// # Errors
-/// [`LatticeError::NonFinite`]; [`LatticeError::Failed`] when all points lie in one plane.
-pub(crate) fn delaunay(points: &[Vec3]) -> Result<Vec<[u32; 4]>, LatticeError> {
+pub(crate) fn delaunay(points: &[Vec3]) -> Result<Vec<[u32; 4]>, DelaunayError> {
     if let Some(i) = points.iter().position(|p| !p.iter().all(|x| x.is_finite())) {
-        return Err(LatticeError::NonFinite(i));
+        return Err(DelaunayError::NonFinite(i));
     }
     let mut mesh = Mesh::new(points);
     let mut order = insertion_order(points);
-    let flat = || LatticeError::Failed("its points lie in one plane".into());
-    let first = mesh.first_four(&order).ok_or_else(flat)?;
+    let first = mesh.first_four(&order).ok_or(DelaunayError::Flat)?;
     order.retain(|i| !first.contains(i));
     mesh.start(first);
     for p in order {
-        mesh.insert(p)
-            .ok_or_else(|| LatticeError::Failed("its points lie too close together".into()))?;
+        mesh.insert(p).ok_or(DelaunayError::Stuck)?;
     }
     let finite = |t: &[u32; 4]| t[0] != DEAD && !t.contains(&GHOST);
     Ok(mesh.corners.into_iter().filter(finite).collect())
@@ -618,11 +626,11 @@ mod tests {
             .map(|i| Vec3::new((i % 6) as f64, (i / 6) as f64, 0.0))
             .collect();
         for points in [&flat[..], &flat[..3], &flat[..6], &flat[..1], &[]] {
-            assert!(matches!(delaunay(points), Err(LatticeError::Failed(_))));
+            assert_eq!(delaunay(points), Err(DelaunayError::Flat));
         }
         let mut broken = random(10, 1);
         broken[7].y = f64::NAN;
-        assert_eq!(delaunay(&broken), Err(LatticeError::NonFinite(7)));
+        assert_eq!(delaunay(&broken), Err(DelaunayError::NonFinite(7)));
     }
 
     #[test]
