@@ -13,7 +13,9 @@ mod bones;
 pub mod cell;
 mod check;
 mod delaunay;
+mod flesh;
 mod segments;
+mod split;
 mod tetrahedron;
 
 mod embed;
