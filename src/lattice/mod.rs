@@ -13,7 +13,11 @@ mod bones;
 pub mod cell;
 mod check;
 mod delaunay;
+mod enclose;
+mod fill;
 mod flesh;
+mod improve;
+mod keep;
 mod segments;
 mod split;
 mod tetrahedron;
@@ -23,6 +27,7 @@ mod embed;
 pub use cell::Cell;
 pub use check::Violation;
 pub use embed::{Embedding, OUTSIDE};
+pub use enclose::EncloseSettings;
 
 use crate::Vec3;
 
@@ -88,6 +93,7 @@ pub struct Lattice {
     bones: BoneChains,
     locator: embed::Locator,
     notes: Vec<String>,
+    flesh: Option<flesh::Flesh>,
 }
 
 impl Lattice {
@@ -128,6 +134,7 @@ impl Lattice {
             bones,
             locator,
             notes: Vec::new(),
+            flesh: None,
         })
     }
 
@@ -162,7 +169,7 @@ impl Lattice {
 
     /// The copy of `cell` whose flesh is at `point`: the cell itself unless virtual-node splitting has
     /// left several cells with its geometry.
-    pub fn owner(&self, cell: u32, _point: Vec3) -> u32 {
-        cell
+    pub fn owner(&self, cell: u32, point: Vec3) -> u32 {
+        self.flesh.as_ref().map_or(cell, |f| f.owner(cell, point))
     }
 }

@@ -92,8 +92,11 @@ impl DistanceGrid {
     }
 
     /// Signed distance at a point, negative in Ω. Outside the grid: that of the nearest point of the grid's
-    /// box, and the distance to the box added.
+    /// box, and the distance to the box added; infinite at a point that is not finite.
     pub fn at(&self, p: Vec3) -> f64 {
+        if !is_point(&p) {
+            return f64::INFINITY;
+        }
         let (cell, f, outside) = self.place(&p);
         let c = self.corners(cell);
         let mix = |a: f64, b: f64, t: f64| a + (b - a) * t;
@@ -102,8 +105,11 @@ impl DistanceGrid {
         mix(y[0], y[1], f.z) + outside.norm()
     }
 
-    /// Gradient of [`at`](Self::at): about unit length, away from Ω.
+    /// Gradient of [`at`](Self::at): about unit length, away from Ω; zero at a point that is not finite.
     pub fn gradient(&self, p: Vec3) -> Vec3 {
+        if !is_point(&p) {
+            return Vec3::zeros();
+        }
         let (cell, f, outside) = self.place(&p);
         let c = self.corners(cell);
         let mut inner = Vec3::zeros();
@@ -360,6 +366,11 @@ fn distance_from(domain: &Domain, x: &Vec3, from: &Vec3, known: f64) -> f64 {
     }
 }
 
+/// Finite, and with a finite norm.
+fn is_point(p: &Vec3) -> bool {
+    p.norm_squared().is_finite()
+}
+
 /// The spacing, or the finest that the largest number of nodes allows.
 fn affordable(spacing: f64, extent: &Vec3) -> f64 {
     let count = |h: f64| extent.map(|e| (e / h).ceil() + COARSEST as f64).product();
@@ -368,4 +379,96 @@ fn affordable(spacing: f64, extent: &Vec3) -> f64 {
         spacing *= 1.1;
     }
     spacing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shapes::*;
+    use super::*;
+    use crate::progress::Silent;
+
+    fn surface(shape: &Shape) -> Surface {
+        Surface::new(shape.vertices.clone(), shape.triangles.clone()).unwrap()
+    }
+
+    #[test]
+    fn near_nodes_are_exact_far_ones_are_close_and_signs_are_right() {
+        let mut open = torus(1.0, 0.4, 60);
+        open.triangles.drain(100..160);
+        let shells = sphere(1.0, 30).with(&sphere(0.5, 20).reversed());
+        let cape = sphere(1.0, 30).with(&plane(4).mapped(|v| v + Vec3::x() * 2.5));
+        for shape in [torus(1.0, 0.4, 60), open, shells, cape] {
+            let shape = shape.mapped(|v| v * 30.0 + Vec3::new(500.0, 0.0, -20.0));
+            let s = surface(&shape);
+            let h = s.size() / 60.0;
+            let grid = DistanceGrid::new(&s, h, 10.0, &Silent).unwrap();
+            let n = grid.nodes();
+            for i in 0..n[0] * n[1] * n[2] {
+                let at = [i % n[0], i / n[0] % n[1], i / (n[0] * n[1])];
+                let (d, a) = (s.signed_distance(grid.node(at)), grid.value(at));
+                if d.abs() < 1.5 * h {
+                    assert!((d - a).abs() < 1e-4 * h, "{d} {a}");
+                } else {
+                    assert!((a / d - 1.0).abs() < 0.25, "{d} {a}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn between_nodes_and_outside_it_is_continuous_and_has_its_gradient() {
+        let s = surface(&sphere(1.0, 30));
+        let grid =
+            DistanceGrid::with_bounds(&s, Vec3::repeat(-1.2), Vec3::repeat(1.5), 0.05, &Silent)
+                .unwrap();
+        let (lo, hi) = grid.bounds();
+        assert!((0..3).all(|k| lo[k] <= -1.2 && hi[k] >= 1.5));
+        for p in random_points(2000, 4.0, 6) {
+            if p.norm() < 0.2 {
+                continue;
+            }
+            let e = 1e-6;
+            let g = grid.gradient(p);
+            for k in 0..3 {
+                let step = Vec3::ith(k, e);
+                let slope = (grid.at(p + step) - grid.at(p - step)) / (2.0 * e);
+                assert!((slope - g[k]).abs() < 0.02, "{slope} {g}");
+            }
+            // Beyond the box the sum of two distances is at least the true one and of its order.
+            let (a, d) = (grid.at(p), p.norm() - 1.0);
+            assert!(
+                a > d - 0.2 * d.abs() - 0.01 && a < 1.8 * d.abs() + 0.05,
+                "{a} {d}"
+            );
+        }
+    }
+
+    #[test]
+    fn it_can_be_cancelled_and_reports_to_the_end() {
+        let s = surface(&sphere(1.0, 12));
+        let stop = |fraction: f64, _: &str| fraction < 0.2;
+        assert_eq!(
+            DistanceGrid::new(&s, 0.05, 0.1, &stop).unwrap_err(),
+            Cancelled
+        );
+        let last = std::sync::Mutex::new(-1.0);
+        let watch = |fraction: f64, _: &str| {
+            let mut last = last.lock().unwrap();
+            assert!(fraction >= *last && fraction <= 1.0);
+            *last = fraction;
+            true
+        };
+        assert!(DistanceGrid::new(&s, 0.05, 0.1, &watch).is_ok());
+        assert_eq!(*last.lock().unwrap(), 1.0);
+    }
+
+    #[test]
+    fn a_foolish_spacing_is_mended() {
+        let s = surface(&cuboid(Vec3::repeat(1.0)));
+        for spacing in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9] {
+            let grid = DistanceGrid::new(&s, spacing, 0.1, &Silent).unwrap();
+            assert!(grid.at(Vec3::zeros()).is_finite());
+        }
+        assert!(affordable(1e-9, &Vec3::repeat(1.0)) > 1e-3);
+    }
 }

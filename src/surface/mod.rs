@@ -112,7 +112,7 @@ pub enum SurfaceError {
     Empty,
     /// Coordinates that are infinite or not a number.
     #[error(
-        "vertex {vertex} has a coordinate that is infinite or not a number ({count} such vertices in all): move or delete it"
+        "vertex {vertex} has a coordinate that is infinite or not a number ({count} in all have): move or delete it"
     )]
     NonFinite {
         /// Index of the first such vertex.

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The one door: set-up, products, demo, tests, benches and lints of Thew.
+
+    python3 build.py demo                     set everything up, then show Thew at work (pictures in dist/demo)
+    python3 build.py demo --input FILE        the same for any rigged, animated glTF, FBX or .blend
+    python3 build.py test                     every test: Rust, wheel, two Blenders
+
+Needs git, Python 3.11 and a Rust toolchain; everything else is fetched into this folder, except system
+libraries, which are installed through apt-get where that is allowed and named where it is not.
+Products appear in dist/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tools import checks, environments, products
+from tools.shell import BuildError, say
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("setup", help="virtual environments, Blender, system libraries")
+    commands.add_parser("wheel", help="dist/thew-….whl for this machine's kind")
+    package = commands.add_parser("package", help="dist/thew-….zip, the Blender extension")
+    package.add_argument("--wheel", type=Path, help="pack this wheel, built on another machine")
+    commands.add_parser("lint", help="formatting, lints, documentation, licences, manifest")
+    test = commands.add_parser("test", help="every test, or the suites that are named")
+    test.add_argument(
+        "suites", nargs="*", metavar="SUITE", help=f"of {', '.join(checks.SUITES)}; default: all"
+    )
+    test.add_argument("--blender", choices=[b.blender for b in environments.BLENDERS], help="this one only")
+    test.add_argument("--fast", action="store_true", help="Blender 5.0 only, fewer cases (THEW_FAST=1)")
+    arguments = parser.parse_args()
+    try:
+        dispatch(arguments)
+    except BuildError as error:
+        print(f"\nbuild.py {arguments.command}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def dispatch(arguments: argparse.Namespace) -> None:
+    match arguments.command:
+        case "setup":
+            environments.setup()
+            say("everything is in place")
+        case "wheel":
+            say(str(products.wheel()))
+        case "package":
+            say(str(products.package(arguments.wheel)))
+        case "lint":
+            checks.lint()
+        case "test":
+            unknown = [name for name in arguments.suites if name not in checks.SUITES]
+            if unknown:
+                raise BuildError(f"'{unknown[0]}' is no suite; there are {', '.join(checks.SUITES)}.")
+            blenders = environments.BLENDERS[:1] if arguments.fast else environments.BLENDERS
+            if arguments.blender:
+                blenders = [b for b in environments.BLENDERS if b.blender == arguments.blender]
+            checks.test(arguments.suites or list(checks.SUITES), blenders, arguments.fast)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`lint` and `test`: every check, each once, with the runners' closing lines together at the end."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tools import environments, licences, products, system
+from tools.environments import BLENDERS, TOOLS, Environment
+from tools.shell import ROOT, SCRATCH, BuildError, capture, digest, environment, is_done, mark_done, run, say
+
+SUITES = ("rust", "wheel", "blender")
+
+# The line with which cargo's and pytest's runners close.
+CLOSING = re.compile(
+    r"^(test result: .*|=* ?(\d+ (passed|failed|skipped|error)|no tests ran).* in [\d.]+m?s.*)$"
+)
+PYTEST_NO_TESTS = 5
+
+_printing = threading.Lock()
+
+
+def lint() -> None:
+    """Formatting, lints, documentation, licences and the add-on's manifest; all are tried before we complain."""
+    system.require_rust()
+    environments.setup(blenders=BLENDERS[:1])
+    ruff = TOOLS.bin / "ruff"
+    # With feature `python` clippy and rustdoc see every line; they only check, so nothing is linked to Python.
+    rust = ["--release", "--locked", "--features", "python"]
+    interpreter = {"PYO3_PYTHON": str(TOOLS.python)}
+    strict = {**interpreter, "RUSTDOCFLAGS": "-D warnings"}
+    steps: list[tuple[str, Callable[[], None]]] = [
+        ("cargo fmt", lambda: run(["cargo", "fmt", "--all", "--check"])),
+        (
+            "clippy",
+            lambda: run(["cargo", "clippy", *rust, "--all-targets", "--", "-D", "warnings"], env=interpreter),
+        ),
+        (
+            "rustdoc",
+            lambda: run(["cargo", "doc", *rust, "--no-deps", "--document-private-items"], env=strict),
+        ),
+        ("ruff check", lambda: run([ruff, "check", "."])),
+        ("ruff format", lambda: run([ruff, "format", "--check", "."])),
+        ("licences", licences.check),
+        ("Blender's validator", products.validate_source),
+    ]
+    failed = []
+    for name, step in steps:
+        say(name)
+        try:
+            step()
+        except BuildError as error:
+            print(error)
+            failed.append(name)
+    if failed:
+        raise BuildError(f"lint found something in: {', '.join(failed)}.")
+    say("lint: all clean")
+
+
+def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> None:
+    """Run the suites; the closing lines are printed last, one per runner, and decide the exit status."""
+    results: list[tuple[str, int, list[str]]] = []
+    env: dict[str, str | None] = {"THEW_DATA": data_folder(), "THEW_FAST": "1" if fast else None}
+    if "rust" in suites:
+        system.require_rust()
+        say("cargo test")
+        results.append(("Rust", *_watch(["cargo", "test", "--release", "--locked", "--no-fail-fast"], env)))
+    if "wheel" in suites:
+        _install_wheel()
+        say("tests of the wheel")
+        results.append(("wheel", *_watch([TOOLS.python, "-m", "pytest", "tests/python"], env)))
+    if "blender" in suites:
+        environments.setup(blenders)
+        results += _blender_tests(blenders, {**env, "THEW_ZIP": str(products.package())})
+    say("summary")
+    for name, code, lines in results:
+        for line in lines or [f"no closing line; status {code}"]:
+            print(f"{name}: {line}" if name.startswith("Blender") else line)
+    broken = [name for name, code, _ in results if code]
+    if broken:
+        raise BuildError(f"{len(broken)} of {len(results)} test runs failed: {', '.join(broken)}.")
+
+
+def data_folder() -> str | None:
+    """Where real characters lie, if anywhere: THEW_DATA, or ../shared/data beside the clone."""
+    chosen = Path(os.environ.get("THEW_DATA") or ROOT.parent / "shared" / "data")
+    return str(chosen.resolve()) if chosen.is_dir() else None
+
+
+def _install_wheel() -> None:
+    """Put the freshly built wheel into the environment of the tools."""
+    built = products.wheel()
+    inputs = digest(built)
+    if not is_done("wheel-installed", inputs) or capture([TOOLS.python, "-c", "import thew"])[0]:
+        pip = [TOOLS.python, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        run([*pip, "--force-reinstall", "--no-deps", built])
+        mark_done("wheel-installed", inputs)
+
+
+def _blender_tests(
+    blenders: list[Environment], env: Mapping[str, str | None]
+) -> list[tuple[str, int, list[str]]]:
+    """One process per file and Blender: a Blender that dies takes one file with it. Two run at a time."""
+    jobs = [
+        (f"Blender {blender.blender} {file.name}", blender, file)
+        for file in sorted((ROOT / "tests" / "blender").glob("test_*.py"))
+        for blender in blenders
+    ]
+
+    def one(job: tuple[str, Environment, Path]) -> tuple[str, int, list[str]]:
+        name, blender, file = job
+        # A profile of its own for every process, so that none sees another's extensions.
+        profile = SCRATCH / "profiles" / f"{blender.name}-{file.stem}"
+        profile.mkdir(parents=True, exist_ok=True)
+        command = [blender.python, "-m", "pytest", file.relative_to(ROOT)]
+        return (name, *_watch(command, {**env, "BLENDER_USER_RESOURCES": str(profile)}, title=name))
+
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return list(pool.map(one, jobs))
+
+
+def _watch(
+    command: list[object], env: Mapping[str, str | None], title: str | None = None
+) -> tuple[int, list[str]]:
+    """Run a test runner; pass on what it prints but keep its closing lines back for the summary.
+
+    With a title the output is held until the end, so that runs side by side do not mix.
+    """
+    closing: list[str] = []
+    held: list[str] = []
+    with subprocess.Popen(
+        [str(word) for word in command],
+        cwd=ROOT,
+        env=environment(env),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as child:
+        for line in child.stdout or ():
+            if CLOSING.match(line.strip()):
+                closing.append(line.strip().strip("= "))
+            elif title:
+                held.append(line)
+            else:
+                print(line, end="", flush=True)
+    if title:
+        with _printing:
+            say(title)
+            print("".join(held), end="", flush=True)
+    code = child.returncode
+    if code == PYTEST_NO_TESTS and closing and closing[-1].startswith("no tests ran"):
+        code = 1
+    return code, closing

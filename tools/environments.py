@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The three virtual environments: one with the tools, and one per Blender (two cannot share one).
+
+Blender itself comes from the package index as the module `bpy`, about 1 GB each. A variable
+`THEW_VENV_TOOLS`, `THEW_VENV_BPY50` or `THEW_VENV_BPY42` names an environment to use instead of `.venv/…`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools import system
+from tools.shell import ROOT, BuildError, capture, digest, is_done, mark_done, run, say
+
+# Blender's own index: it keeps releases of bpy that the public one has dropped.
+BLENDER_INDEX = "https://download.blender.org/pypi/"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment described by `tools/requirements/NAME.txt`."""
+
+    name: str
+    blender: str | None = None
+
+    @property
+    def folder(self) -> Path:
+        chosen = os.environ.get(f"THEW_VENV_{self.name.upper()}")
+        return Path(chosen).resolve() if chosen else ROOT / ".venv" / self.name
+
+    @property
+    def bin(self) -> Path:
+        return self.folder / ("Scripts" if os.name == "nt" else "bin")
+
+    @property
+    def python(self) -> Path:
+        return self.bin / ("python.exe" if os.name == "nt" else "python")
+
+    @property
+    def requirements(self) -> Path:
+        return ROOT / "tools" / "requirements" / f"{self.name}.txt"
+
+    def activated(self) -> dict[str, str | None]:
+        """Variables that make child processes see this environment as the active one."""
+        path = os.pathsep.join([str(self.bin), os.environ.get("PATH", "")])
+        return {"VIRTUAL_ENV": str(self.folder), "PATH": path, "PYTHONHOME": None}
+
+    def ready(self) -> Environment:
+        """Create it and install what it needs, unless that was done before."""
+        wanted = digest(self.requirements, str(self.folder), sys.version)
+        if self.python.is_file() and is_done(f"venv-{self.name}", wanted):
+            return self
+        if not self.python.is_file():
+            say(f"virtual environment {self.folder}")
+            _create(self.folder)
+        self._install()
+        if self.blender:
+            self._check_blender()
+        mark_done(f"venv-{self.name}", wanted)
+        return self
+
+    def _install(self) -> None:
+        size = ", Blender included: about 1 GB" if self.blender else ""
+        say(f"installing {self.requirements.relative_to(ROOT)}{size}")
+        pip = [
+            self.python,
+            "-m",
+            "pip",
+            "install",
+            "--disable-pip-version-check",
+            "-q",
+            "-r",
+            self.requirements,
+        ]
+        try:
+            run(pip)
+        except BuildError:
+            if not self.blender:
+                raise
+            run([*pip, "--extra-index-url", BLENDER_INDEX])
+
+    def _check_blender(self) -> None:
+        """Import bpy once; missing system libraries are the usual reason why it cannot be."""
+        command = [self.python, "-c", "import bpy; print('Blender', bpy.app.version_string)"]
+        code, output = capture(command)
+        if code and ("cannot open shared object file" in output or "ImportError" in output):
+            system.install(system.BLENDER_LIBRARIES, "Blender needs system libraries that are missing")
+            code, output = capture(command)
+        if code or f"Blender {self.blender}" not in output:
+            raise BuildError(f"Blender {self.blender} does not start from {self.folder}:\n{output}")
+
+    def blender_script(self, name: str) -> Path:
+        """A file of Blender's own scripts, found without starting Blender."""
+        found = sorted(self.folder.glob(f"[Ll]ib/**/site-packages/bpy/*/scripts/**/{name}"))
+        if not found:
+            raise BuildError(f"Blender's {name} was not found in {self.folder}.")
+        return found[0]
+
+
+TOOLS = Environment("tools")
+BLENDERS = [Environment("bpy50", "5.0"), Environment("bpy42", "4.2")]
+
+
+def setup(blenders: list[Environment] | None = None) -> None:
+    """Everything that the other commands need on a fresh machine."""
+    system.require_rust()
+    for env in [TOOLS, *(BLENDERS if blenders is None else blenders)]:
+        env.ready()
+
+
+def _create(folder: Path) -> None:
+    if importlib.util.find_spec("ensurepip") is None:
+        system.install(["python3-venv"], "Python's venv module is missing")
+    run([_python311(), "-m", "venv", folder])
+
+
+def _python311() -> str:
+    """The interpreter that bpy 4.2 to 5.0 are built for."""
+    if sys.version_info[:2] == (3, 11):
+        return sys.executable
+    found = shutil.which("python3.11")
+    if not found:
+        raise BuildError(f"Blender's Python module needs Python 3.11; this is {sys.version.split()[0]}.")
+    return found

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What we ship: the wheel, and the Blender extension that carries it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tomllib
+from pathlib import Path
+
+from tools import system
+from tools.environments import BLENDERS, TOOLS
+from tools.shell import DIST, ROOT, SCRATCH, BuildError, digest, is_done, mark_done, run, say
+
+# Users' Blenders run on older systems than the machine that builds: glibc 2.28 is RHEL 8 and Debian 10.
+LINUX_TAG = "manylinux_2_28"
+
+# The platform names of Blender's extensions, by what a wheel's file name ends with.
+PLATFORMS = {
+    r"manylinux\w*_x86_64": "linux-x64",
+    r"manylinux\w*_aarch64": "linux-arm64",
+    r"macosx\w*_arm64": "macos-arm64",
+    r"win_amd64": "windows-x64",
+}
+
+
+def version() -> str:
+    """The one version, kept in Cargo.toml."""
+    return tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["version"]
+
+
+def wheel() -> Path:
+    """Build the wheel for this machine's kind, unless nothing that it is made of has changed."""
+    system.require_rust()
+    TOOLS.ready()
+    sources = [ROOT / name for name in ("Cargo.toml", "Cargo.lock", "pyproject.toml", "src", "python")]
+    inputs = digest(*sources)
+    present = _built_wheel()
+    if present and is_done("wheel", inputs):
+        return present
+    for old in DIST.glob("thew-*.whl"):
+        old.unlink()
+    say("wheel")
+    # A folder of its own: zig as the linker would make cargo rebuild what plain `cargo test` has built, and back.
+    run(
+        [
+            *(TOOLS.bin / "maturin", "build", "--release", "--locked", "--zig"),
+            *("--compatibility", LINUX_TAG, "--out", DIST, "--target-dir", ROOT / "target" / "wheel"),
+        ],
+        env=TOOLS.activated(),
+    )
+    built = _built_wheel()
+    if built is None or LINUX_TAG not in built.name or "-abi3-" not in built.name:
+        raise BuildError(f"The wheel is not tagged abi3 and {LINUX_TAG}: {built}.")
+    mark_done("wheel", inputs)
+    return built
+
+
+def package(given_wheel: Path | None = None) -> Path:
+    """Build dist/thew-VERSION.zip; with a wheel from elsewhere, dist/thew-VERSION-PLATFORM.zip."""
+    binary = given_wheel.resolve() if given_wheel else wheel()
+    BLENDERS[0].ready()
+    inputs = digest(ROOT / "blender_addon", ROOT / "tools", binary.name, str(binary.stat().st_mtime_ns))
+    platform = platform_of(binary)
+    suffix = f"-{platform}" if given_wheel else ""
+    product = DIST / f"thew-{version()}{suffix}.zip"
+    if product.is_file() and is_done(f"package{suffix}", inputs):
+        return product
+    say(f"extension for {platform}")
+    source = SCRATCH / "extension"
+    shutil.rmtree(source, ignore_errors=True)
+    shutil.copytree(
+        ROOT / "blender_addon", source, ignore=shutil.ignore_patterns("__pycache__", "wheels", "*.whl")
+    )
+    (source / "wheels").mkdir()
+    shutil.copy2(binary, source / "wheels")
+    manifest = source / "blender_manifest.toml"
+    manifest.write_text(complete_manifest(manifest.read_text(), binary.name, platform))
+    _extension_tool("validate", source)
+    DIST.mkdir(exist_ok=True)
+    _extension_tool("build", "--source-dir", source, "--output-filepath", product)
+    _extension_tool("validate", product)
+    mark_done(f"package{suffix}", inputs)
+    return product
+
+
+def complete_manifest(text: str, wheel_name: str, platform: str) -> str:
+    """The manifest with our version, the one wheel and the one platform, which are known only now."""
+    for key in ("version", "wheels", "platforms"):
+        text = re.sub(rf"(?ms)^{key}\s*=\s*(\[.*?\]|\"[^\"]*\")[^\n]*\n", "", text)
+    lines = [
+        f'version = "{version()}"\n',
+        f'platforms = ["{platform}"]\n',
+        f'wheels = ["./wheels/{wheel_name}"]\n',
+    ]
+    # Keys of the top table must stand before the first sub-table.
+    table = re.search(r"(?m)^\[", text)
+    cut = table.start() if table else len(text)
+    text = text[:cut] + "".join(lines) + "\n" + text[cut:]
+    tomllib.loads(text)
+    return text
+
+
+def platform_of(wheel_file: Path) -> str:
+    """Blender's name of the platform that a wheel is for."""
+    for pattern, platform in PLATFORMS.items():
+        if re.search(rf"{pattern}\.whl$", wheel_file.name):
+            return platform
+    raise BuildError(f"{wheel_file.name} is for a platform that the extension does not serve.")
+
+
+def validate_source() -> None:
+    """Blender's own validator over the add-on as it lies in the repository."""
+    BLENDERS[0].ready()
+    _extension_tool("validate", ROOT / "blender_addon")
+
+
+def _extension_tool(*words: object) -> None:
+    run([TOOLS.python, BLENDERS[0].blender_script("blender_ext.py"), *words])
+
+
+def _built_wheel() -> Path | None:
+    found = sorted(DIST.glob(f"thew-{version()}-*.whl"))
+    return found[0] if found else None

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""System packages: what is missing is installed when we may, else the exact command is printed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from tools.shell import BuildError, capture, run, say
+
+# What `import bpy` links against on Debian 12 beyond a bare C runtime (ldd over every library in bpy 4.2 and 5.0).
+BLENDER_LIBRARIES = [
+    "libegl1",
+    "libgl1",
+    "libgomp1",
+    "libice6",
+    "libopengl0",
+    "libsm6",
+    "libx11-6",
+    "libxext6",
+    "libxfixes3",
+    "libxi6",
+    "libxkbcommon0",
+    "libxrender1",
+    "libxt6",
+    "libxxf86vm1",
+]
+
+
+def install(packages: list[str], reason: str) -> None:
+    """Install Debian packages as root or through sudo without a password; otherwise say what to type."""
+    apt = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
+    if shutil.which("apt-get"):
+        prefix = _superuser()
+        if prefix is not None:
+            say(f"{reason}: installing {' '.join(packages)}")
+            quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+            run([*prefix, "apt-get", "update", "-q"], env=quiet)
+            run([*prefix, *apt], env=quiet)
+            return
+    raise BuildError(f"{reason}. Please install it and call this again:\n    sudo {' '.join(apt)}")
+
+
+def require_rust() -> None:
+    """Cargo, and the C compiler that it links with."""
+    if not shutil.which("cargo"):
+        raise BuildError(
+            "No Rust toolchain was found. Please install one and call this again:\n"
+            "    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y"
+        )
+    if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
+        install(["gcc", "libc6-dev"], "Rust needs a C compiler to link with")
+
+
+def _superuser() -> list[str] | None:
+    """The words to put before a command that needs root; None when we may not become root."""
+    if os.name == "posix" and os.geteuid() == 0:
+        return []
+    if shutil.which("sudo") and capture(["sudo", "-n", "true"])[0] == 0:
+        return ["sudo", "-n"]
+    return None
