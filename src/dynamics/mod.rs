@@ -20,10 +20,9 @@ pub use method::Method;
 
 use crate::Vec3;
 use crate::body::Body;
-pub mod standin;
+use crate::skeleton::{FrameMotion, Pose, SkeletonError};
 use crate::solve::SolveError;
 use frames::Frames;
-use standin::{FrameMotion, Pose};
 use std::sync::Arc;
 use system::Load;
 use warped::{StepSettings, Stepper};
@@ -74,14 +73,9 @@ pub enum SimulationError {
         /// What was given.
         value: f64,
     },
-    /// A pose for another skeleton.
-    #[error("the pose has {given} bones, but the skeleton has {bones}")]
-    PoseLength {
-        /// Bones of the skeleton.
-        bones: usize,
-        /// Bones of the pose.
-        given: usize,
-    },
+    /// A pose that does not fit the skeleton.
+    #[error(transparent)]
+    Pose(#[from] SkeletonError),
     /// Forces or displacements for another body.
     #[error("there must be one vector per degree of freedom: {expected}, not {given}")]
     Length {
@@ -120,10 +114,23 @@ pub struct Simulation {
     settings: Settings,
     positions: Vec<Vec3>,
     velocities: Vec<Vec3>,
-    pose: Option<Pose>,
+    trail: Option<Trail>,
     now: Frames,
     next: Frames,
     stepper: Stepper,
+    /// Scratch: the pose at the end of the present step.
+    moving: Pose,
+}
+
+/// Where the bones are and how they came there.
+#[derive(Debug, Clone)]
+struct Trail {
+    /// At the start of the last frame.
+    before: Pose,
+    /// At present.
+    pose: Pose,
+    /// Seconds between the two.
+    duration: f64,
 }
 
 impl Simulation {
@@ -166,10 +173,11 @@ impl Simulation {
         Ok(Self {
             positions: body.lattice().vertices().to_vec(),
             velocities: vec![Vec3::zeros(); body.dofs()],
-            pose: None,
-            now: Frames::new(&body),
-            next: Frames::new(&body),
+            trail: None,
+            now: Frames::new(&body)?,
+            next: Frames::new(&body)?,
             stepper: Stepper::new(&body)?,
+            moving: Pose::rest(body.skeleton().len()),
             body,
             method,
             settings,
@@ -205,7 +213,11 @@ impl Simulation {
         };
         self.positions = positions;
         self.velocities.fill(Vec3::zeros());
-        self.pose = Some(pose.clone());
+        self.trail = Some(Trail {
+            before: pose.clone(),
+            pose: pose.clone(),
+            duration: 1.0,
+        });
         std::mem::swap(&mut self.now, &mut self.next);
         Ok(())
     }
@@ -213,8 +225,9 @@ impl Simulation {
     /// Advances to a pose over `dt` seconds in `ceil(dt · rate)` equal steps, with generalised forces
     /// (N, world axes, constant over the time) on the lattice's vertices.
     ///
-    /// The bones move from the last pose to this one with no knowledge of what follows; where the frames
-    /// after it are known, [`advance_motion`](Self::advance_motion) moves them more smoothly.
+    /// The bones start with the mean velocity of the frame before and end with their own: C¹, but half a
+    /// frame behind; where the frames that follow are known, [`advance_motion`](Self::advance_motion) does
+    /// better.
     ///
     /// # Errors
     /// A time or forces that are not finite, a pose that does not fit; motion that is no longer finite:
@@ -225,8 +238,12 @@ impl Simulation {
         dt: f64,
         forces: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
-        let from = self.pose.as_ref().ok_or(SimulationError::NotReset)?;
-        let motion = FrameMotion::between(from, pose);
+        let trail = self.trail.as_ref().ok_or(SimulationError::NotReset)?;
+        let skeleton = self.body.skeleton();
+        let former = FrameMotion::between(skeleton, &trail.before, &trail.pose)?;
+        // A velocity carried on over a much longer frame would be a wide swing.
+        let ratio = (dt / trail.duration).min(LONGER);
+        let motion = FrameMotion::following(skeleton, &former, pose, ratio)?;
         self.advance_motion(&motion, dt, forces)
     }
 
@@ -240,9 +257,7 @@ impl Simulation {
         dt: f64,
         forces: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
-        if self.pose.is_none() {
-            return Err(SimulationError::NotReset);
-        }
+        let trail = self.trail.as_mut().ok_or(SimulationError::NotReset)?;
         check_forces(&self.body, forces)?;
         if !(dt.is_finite() && dt >= 0.0 && dt <= 1e4) {
             return Err(SimulationError::Setting {
@@ -259,9 +274,12 @@ impl Simulation {
             stiffness_damping: self.settings.stiffness_damping,
         };
         let load = Load::new(&self.body, self.settings.gravity, forces);
+        if steps == 0 {
+            return Ok(());
+        }
         for i in 1..=steps {
-            let pose = motion.at(i as f64 / steps as f64);
-            self.next.set(&self.body, self.method, &pose)?;
+            motion.write(i as f64 / steps as f64, &mut self.moving);
+            self.next.set(&self.body, self.method, &self.moving)?;
             self.stepper.step(
                 &self.body,
                 settings,
@@ -272,7 +290,11 @@ impl Simulation {
                 &mut self.velocities,
             )?;
             std::mem::swap(&mut self.now, &mut self.next);
-            self.pose = Some(pose);
+            std::mem::swap(&mut trail.pose, &mut self.moving);
+            if i == 1 {
+                trail.before.clone_from(motion.from());
+                trail.duration = dt;
+            }
         }
         Ok(())
     }
@@ -289,7 +311,7 @@ impl Simulation {
 
     /// The pose that the body stands in.
     pub fn pose(&self) -> Option<&Pose> {
-        self.pose.as_ref()
+        self.trail.as_ref().map(|t| &t.pose)
     }
 
     /// Cells that are turned inside out at present.
@@ -297,6 +319,9 @@ impl Simulation {
         self.body.inverted_cells(&self.positions)
     }
 }
+
+/// A frame is taken to start with the velocity of the one before while it is at most so much longer.
+const LONGER: f64 = 2.0;
 
 /// Farther than any scene; beyond it numbers mean nothing.
 const FAR: f64 = 1e12;
