@@ -10,6 +10,7 @@
 
 mod equilibrium;
 mod frames;
+mod launch;
 mod method;
 mod state;
 mod system;
