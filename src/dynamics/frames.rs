@@ -41,12 +41,10 @@ impl Frames {
         self.poses.set(body.skeleton(), pose)?;
         let rest = body.lattice().vertices();
         let weights = body.region_weights();
-        for v in 0..body.dofs() {
-            match body.bone_of_vertex()[v] {
-                Some(bone) => self.places[v] = pose.maps()[bone as usize].apply(rest[v]),
-                None => {
-                    (self.places[v], self.turns[v]) = self.poses.frame(weights.row(v), rest[v]);
-                }
+        for (v, (&x, bone)) in rest.iter().zip(body.bone_of_vertex()).enumerate() {
+            match bone {
+                Some(bone) => self.places[v] = pose.maps()[*bone as usize].apply(x),
+                None => (self.places[v], self.turns[v]) = self.poses.frame(weights.row(v), x),
             }
         }
         if method == Method::Warped {

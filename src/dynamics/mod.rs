@@ -266,7 +266,7 @@ impl Simulation {
         let steps = self.steps(dt);
         let trail = self.trail.as_mut().ok_or(SimulationError::NotReset)?;
         check_forces(&self.body, forces)?;
-        if !(dt.is_finite() && dt >= 0.0 && dt <= 1e4) {
+        if !(0.0..=1e4).contains(&dt) {
             return Err(SimulationError::Setting {
                 what: "dt",
                 range: "between 0 and 10000 seconds",
@@ -367,7 +367,7 @@ fn lost(positions: &[Vec3]) -> Option<SimulationError> {
 }
 
 fn check_gravity(gravity: Vec3) -> Result<(), SimulationError> {
-    match gravity.iter().find(|x| !(x.abs() < 1e6)) {
+    match gravity.iter().find(|x| x.is_nan() || x.abs() > 1e6) {
         Some(&value) => Err(SimulationError::Setting {
             what: "gravity",
             range: "finite",
