@@ -37,7 +37,11 @@ pub(crate) fn delaunay(points: &[Vec3]) -> Result<Vec<[u32; 4]>, DelaunayError> 
         .map(|t| mesh.tets[t])
         .filter(|t| t.iter().all(|&v| (v as usize) < n))
         .collect();
-    if tets.is_empty() { Err(DelaunayError::Flat) } else { Ok(tets) }
+    if tets.is_empty() {
+        Err(DelaunayError::Flat)
+    } else {
+        Ok(tets)
+    }
 }
 
 struct Mesh {
@@ -61,12 +65,19 @@ impl Mesh {
     /// One far tetrahedron around everything.
     fn around(points: &[Vec3]) -> Self {
         let far = Vec3::repeat(f64::INFINITY);
-        let (lo, hi) = points.iter().fold((far, -far), |(l, h), p| (l.inf(p), h.sup(p)));
+        let (lo, hi) = points
+            .iter()
+            .fold((far, -far), |(l, h), p| (l.inf(p), h.sup(p)));
         let centre = (lo + hi) / 2.0;
         let r = (hi - lo).norm().max(1e-300) * 1e3;
         let mut x: Vec<Coord3D<f64>> = points.iter().map(|&p| coord(p - centre)).collect();
         let n = x.len() as u32;
-        for c in [[1.0, 1.0, 1.0], [-1.0, 1.0, -1.0], [1.0, -1.0, -1.0], [-1.0, -1.0, 1.0]] {
+        for c in [
+            [1.0, 1.0, 1.0],
+            [-1.0, 1.0, -1.0],
+            [1.0, -1.0, -1.0],
+            [-1.0, -1.0, 1.0],
+        ] {
             x.push(coord(Vec3::from(c) * r));
         }
         Self {
@@ -110,9 +121,7 @@ impl Mesh {
             let next = (0..4).find(|&f| {
                 let n = self.across[t as usize][f];
                 let corner = FACES[f].map(|i| self.tets[t as usize][i]);
-                n != NONE
-                    && n != from
-                    && self.orient(corner[0], corner[1], corner[2], p) < 0.0
+                n != NONE && n != from && self.orient(corner[0], corner[1], corner[2], p) < 0.0
             });
             match next {
                 Some(f) => {
@@ -237,13 +246,19 @@ impl Mesh {
 }
 
 fn coord(p: Vec3) -> Coord3D<f64> {
-    Coord3D { x: p.x, y: p.y, z: p.z }
+    Coord3D {
+        x: p.x,
+        y: p.y,
+        z: p.z,
+    }
 }
 
 /// Indices along a Morton curve, so that consecutive points are near one another.
 fn morton_order(points: &[Vec3]) -> Vec<u32> {
     let far = Vec3::repeat(f64::INFINITY);
-    let (lo, hi) = points.iter().fold((far, -far), |(l, h), p| (l.inf(p), h.sup(p)));
+    let (lo, hi) = points
+        .iter()
+        .fold((far, -far), |(l, h), p| (l.inf(p), h.sup(p)));
     let scale = 1023.0 / (hi - lo).max().max(1e-300);
     let spread = |x: f64| {
         let mut v = x as u64 & 0x3ff;
@@ -272,7 +287,9 @@ mod tests {
 
     fn random(n: usize, mut seed: u64) -> Vec<Vec3> {
         let mut next = || {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            seed = seed
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
             (seed >> 11) as f64 / (1u64 << 53) as f64
         };
         (0..n).map(|_| Vec3::new(next(), next(), next())).collect()
@@ -305,7 +322,9 @@ mod tests {
         let c = |v: u32| coord(points[v as usize]);
         for t in tets {
             for p in 0..points.len() as u32 {
-                assert!(insphere(c(t[1]), c(t[0]), c(t[2]), c(t[3]), c(p)) <= 0.0 || t.contains(&p));
+                assert!(
+                    insphere(c(t[1]), c(t[0]), c(t[2]), c(t[3]), c(p)) <= 0.0 || t.contains(&p)
+                );
             }
         }
     }
@@ -357,9 +376,16 @@ mod tests {
         let mut points = with_box(random(50, 3));
         points.extend(points[..20].to_vec());
         let tets = delaunay(&points).expect("spans a volume");
-        assert!(tets.iter().flatten().all(|&v| v < 58 || points[..58].contains(&points[v as usize])));
+        assert!(
+            tets.iter()
+                .flatten()
+                .all(|&v| v < 58 || points[..58].contains(&points[v as usize]))
+        );
         assert_eq!(delaunay(&points[..3]), Err(DelaunayError::Flat));
-        let flat: Vec<Vec3> = random(30, 5).iter().map(|p| Vec3::new(p.x, p.y, 0.0)).collect();
+        let flat: Vec<Vec3> = random(30, 5)
+            .iter()
+            .map(|p| Vec3::new(p.x, p.y, 0.0))
+            .collect();
         assert_eq!(delaunay(&flat), Err(DelaunayError::Flat));
     }
 }

@@ -13,8 +13,12 @@ mod bones;
 pub mod cell;
 mod check;
 mod delaunay;
+mod enclose;
+mod fill;
 mod improve;
+mod keep;
 mod segments;
+mod split;
 mod tetrahedron;
 
 mod embed;
@@ -22,6 +26,7 @@ mod embed;
 pub use cell::Cell;
 pub use check::Violation;
 pub use embed::{Embedding, OUTSIDE};
+pub use enclose::EncloseSettings;
 
 use crate::Vec3;
 
@@ -87,6 +92,7 @@ pub struct Lattice {
     bones: BoneChains,
     locator: embed::Locator,
     notes: Vec<String>,
+    flesh: Option<()>,
 }
 
 impl Lattice {
@@ -127,6 +133,7 @@ impl Lattice {
             bones,
             locator,
             notes: Vec::new(),
+            flesh: None,
         })
     }
 

@@ -32,9 +32,9 @@ impl Protected {
 }
 
 /// Joints closer than this part of `h` are one, and a joint this close to a bone lies on it.
-const WELD: f64 = 0.02;
+const WELD: f64 = 0.05;
 /// Sub-segments are not cut below this part of `h`.
-const SHORTEST: f64 = 0.04;
+const SHORTEST: f64 = 0.06;
 
 /// Cuts segments until all balls are empty.
 pub(crate) fn protect(segments: &[Segment], h: f64) -> Protected {

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Thew for Blender: flesh for rigged characters.
+
+    Blender scene --reading--> numpy --session--> native core --modifier, writing--> Blender mesh
+
+| file | what it knows |
+| --- | --- |
+| `logic/` | plain Python: units and spaces, key names and curves, tasks, sentences; no Blender |
+| `reading.py`, `writing.py`, `modifier.py` | the only places that touch mesh and armature data |
+| `properties.py` | what is saved in the .blend |
+| `session.py` | the live native objects, rebuilt when their inputs change |
+| `jobs.py` | add, simulate, bake, remove: what the operators and the command line do |
+| `handlers.py` | playback, updates, load, undo, render |
+| `operators/`, `panels.py`, `overlay.py`, `cli.py` | the faces |
+"""
+
+from . import handlers, operators, properties
+
+PARTS = ()
+
+
+def register() -> None:
+    properties.register()
+    operators.register()
+    handlers.register_all()
+
+
+def unregister() -> None:
+    handlers.unregister_all()
+    operators.unregister()
+    properties.unregister()

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the operators, the frame handler and the command line do, each a plain function or a task.
+
+Nothing of the scene is changed before everything that can fail or be cancelled is over.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+
+import bpy
+import numpy as np
+
+from . import modifier, properties, reading, session, writing
+from .logic.errors import Refusal
+from .logic.keys import frame_range
+from .logic.sentences import notes_of
+from .logic.tasks import Progress, Task, span
+from .reading import describe
+from .session import register
+
+#: Above zero while a job plays frames itself: the frame handler then does nothing.
+busy = 0
+
+
+@contextmanager
+def playing():
+    """The frame handler keeps still within."""
+    global busy
+    busy += 1
+    try:
+        yield
+    finally:
+        busy -= 1
+
+
+def quiet(task: Task) -> Task:
+    """`task` with the frame handler still, also between its steps."""
+    with playing():
+        return (yield from task)
+
+
+# adding and simulating ------------------------------------------------------------------------------------------------
+
+
+def add(obj, scene, view_layer, cells_across: int | None = None, method: str | None = None, simulate=True) -> Task:
+    """Give `obj` flesh, or build it anew; gives the `Flesh`. `simulate`: its motion too."""
+    found = reading.subject(obj, view_layer)
+    view_layer.update()
+    had = obj.thew.made.flesh
+    stance = session.Stance.saved(obj) if had else session.Stance.read(found, scene)
+    recipe = session.Recipe.of(obj, scene, stance.guessed_height)
+    recipe = replace(recipe, cells_across=cells_across or recipe.cells_across, method=method or recipe.method)
+    frames = _live_frames(obj, scene) if simulate else None
+    flesh = register.flesh(obj) if had else session.Flesh()
+    yield from quiet(session.build(flesh, found, stance, recipe, scene, view_layer, frames))
+
+    settings, made = obj.thew, obj.thew.made
+    settings.cells_across, settings.method = recipe.cells_across, recipe.method
+    if not had:
+        stance.save(obj)
+        active = obj.data.attributes.active
+        made.found_attribute = active.name if active else ""
+        kept_position(obj, flesh, found, view_layer, scene)
+        modifier.insert(obj, found.modifier, tree_kind(flesh))
+        made.flesh = True
+        register.fleshes[obj.session_uid] = flesh
+        register.look_again()
+    made.shows_bake = False
+    settings.enabled = True
+    apply_state(obj)
+    settle(obj, flesh, scene)
+    return flesh
+
+
+def simulate(obj, scene, view_layer, start: int | None = None, end: int | None = None) -> Task:
+    """Read the poses again and simulate them; a range that is given becomes the object's own."""
+    check_flesh(obj)
+    found = reading.subject(obj, view_layer)
+    frames = _live_frames(obj, scene)
+    own = start is not None or end is not None
+    if own:
+        frames = (frames[0] if start is None else start, frames[1] if end is None else end)
+        _check_range(obj, *frames)
+    flesh = register.flesh(obj)
+    recipe = session.Recipe.of(obj, scene)
+    stance = session.Stance.saved(obj)
+    yield from quiet(session.build(flesh, found, stance, recipe, scene, view_layer, frames))
+    settings = obj.thew
+    if own and frames != (scene.frame_start, scene.frame_end):
+        settings.use_scene_range = False
+        settings.frame_start, settings.frame_end = frames
+    settings.made.shows_bake = False
+    settings.enabled = True
+    apply_state(obj)
+    settle(obj, flesh, scene)
+    return flesh
+
+
+def update(obj, scene, view_layer, flesh: session.Flesh) -> Task:
+    """Bring a live object's clip up to date with its settings and, where that is in doubt, with Blender's data."""
+    recipe = session.Recipe.of(obj, scene)
+    frames = _live_frames(obj, scene)
+    if flesh.suspect_mesh or flesh.suspect_motion or flesh.motion is None or not flesh.covers(*frames):
+        found = reading.subject(obj, view_layer)
+        stance = session.Stance.saved(obj)
+        yield from quiet(session.build(flesh, found, stance, recipe, scene, view_layer, frames))
+        modifier.by_id(obj, obj.thew.made.modifier).node_group = modifier.tree(tree_kind(flesh))
+    else:
+        yield from session.make(flesh, flesh.character, flesh.stance, recipe, flesh.motion, flesh.offsets)
+    obj.thew.made.notes = "\n".join(notes_of(flesh))
+    return flesh
+
+
+def outdated(obj, scene, flesh: session.Flesh) -> bool:
+    """Whether `update` has something to do; cheap enough to ask every frame."""
+    if flesh.clip is None or flesh.suspect_mesh or flesh.suspect_motion:
+        return True
+    return flesh.recipe != session.Recipe.of(obj, scene) or not flesh.covers(*_live_frames(obj, scene))
+
+
+def _live_frames(obj, scene) -> tuple[int, int]:
+    start, end = obj.thew.frames(scene)
+    _check_range(obj, start, end)
+    return start, end
+
+
+def _check_range(obj, start: int, end: int) -> None:
+    if end < start:
+        raise Refusal(f"The frame range {start} to {end} for {describe(obj)} is empty: let it end after it starts")
+
+
+def check_flesh(obj) -> None:
+    """Refuse an object that cannot have or does not have flesh."""
+    reading.check_editable(obj)
+    if not obj.thew.made.flesh:
+        raise Refusal(f"{describe(obj)} has no flesh: press Add Flesh first")
+    if modifier.by_id(obj, obj.thew.made.modifier) is None:
+        raise Refusal(f"Thew's modifier is gone from {describe(obj)}: press Remove, then Add Flesh again")
+
+
+def tree_kind(flesh: session.Flesh) -> int:
+    """Which node tree the object needs."""
+    return modifier.PLAIN if flesh.offsets is None else modifier.WITH_KEYS
+
+
+def kept_position(obj, flesh, found, view_layer, scene) -> None:
+    """Write the skinned shape of this moment, so that the character does not jump before its first frame is looked up."""
+    reader = reading.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
+    with reading.shown([found.armature, found.obj]):
+        view_layer.update()
+        maps, mesh, _raw = reader.read(view_layer.depsgraph, scene.frame_current)
+    session.write_positions(obj, flesh.skinned_at(maps, mesh))
+
+
+def settle(obj, flesh, scene) -> None:
+    """After a build: the right node tree, the notes, and the shape of the current frame."""
+    mine = modifier.by_id(obj, obj.thew.made.modifier)
+    tree = modifier.tree(tree_kind(flesh))
+    if mine.node_group != tree:
+        mine.node_group = tree
+    obj.thew.made.notes = "\n".join(notes_of(flesh))
+    session.show(obj, flesh, scene.frame_current_final)
+
+
+# what is shown --------------------------------------------------------------------------------------------------------
+
+
+def apply_state(obj) -> None:
+    """Switch modifiers and baked keys to what the settings say: live flesh, the bake, or the plain armature."""
+    settings, made = obj.thew, obj.thew.made
+    mine = modifier.by_id(obj, made.modifier)
+    replaced = modifier.by_id(obj, made.armature_modifier)
+    if mine is None or replaced is None:
+        return
+    baked = settings.enabled and made.shows_bake
+    live = settings.enabled and not made.shows_bake
+    if settings.enabled:
+        modifier.switch_off(obj, replaced)
+    for uid in modifier.noted_ids(obj):
+        if not settings.enabled or (live and uid != made.armature_modifier):
+            modifier.put_back(obj, uid)
+    if baked:
+        for before in reading.Subject(obj, replaced.object, replaced).before():
+            modifier.switch_off(obj, before)
+    modifier.set_shown(mine, live, live)
+    writing.mute_baked(obj, not baked)
+
+
+# baking ---------------------------------------------------------------------------------------------------------------
+
+
+def bake(obj, scene, view_layer, start: int | None = None, end: int | None = None) -> Task:
+    """Write the live flesh of `start`..`end` into one shape key a frame and let those play; gives the key names."""
+    check_flesh(obj)
+    found = reading.subject(obj, view_layer)
+    writing.check_bakeable(obj)
+    live = obj.thew.frames(scene)
+    start = live[0] if start is None else start
+    end = live[1] if end is None else end
+    _check_range(obj, start, end)
+    first = min(start, live[0]) if live[0] <= end else start
+    flesh = register.flesh(obj)
+    recipe, stance = session.Recipe.of(obj, scene), session.Stance.saved(obj)
+    build = session.build(flesh, found, stance, recipe, scene, view_layer, (first, end))
+    yield from quiet(span(build, 0.0, 0.8))
+    frames = frame_range(start, end)
+    if flesh.offsets is None:
+        rest = reading.basis_positions(obj.data)
+        offsets = np.stack([flesh.positions(frame) - rest for frame in frames])
+    else:
+        offsets = yield from span(quiet(_evaluated(obj, flesh, scene, frames)), 0.8, 0.95)
+    yield Progress(0.95, "Writing shape keys")
+    names = writing.write_bake(obj, start, offsets)
+    obj.thew.made.shows_bake = True
+    obj.thew.enabled = True
+    apply_state(obj)
+    obj.thew.made.notes = "\n".join(notes_of(flesh))
+    return names
+
+
+def _evaluated(obj, flesh, scene, frames: list[int]) -> Task:
+    """What a frame's key must hold when other keys or modifiers act before it: the live shape less the keys' mix."""
+    made = obj.thew.made
+    here, part = scene.frame_current, scene.frame_subframe
+    was_enabled, was_bake = obj.thew.enabled, made.shows_bake
+    rows = np.empty((len(frames), len(flesh.character.rest), 3), dtype=np.float32)
+    try:
+        made.shows_bake = False
+        obj.thew.enabled = True
+        apply_state(obj)
+        settle(obj, flesh, scene)
+        replaced = modifier.by_id(obj, made.armature_modifier)
+        before = {m.persistent_uid for m in reading.Subject(obj, replaced.object, replaced).before()}
+        with reading.shown([obj]):
+            for passes, on in enumerate((before | {made.modifier}, set())):
+                with reading.modifiers_on(obj, on, basis=False):
+                    for i, frame in enumerate(frames):
+                        session.show(obj, flesh, frame)
+                        scene.frame_set(frame)
+                        shape = reading.evaluated_positions(obj, bpy.context.evaluated_depsgraph_get())
+                        if len(shape) != rows.shape[1]:
+                            raise Refusal(f"{describe(obj)} could not be evaluated at frame {frame}: show it and its collection")
+                        rows[i] = shape if passes == 0 else rows[i] - shape
+                        if i % 8 == 7:
+                            yield Progress((passes + (i + 1) / len(frames)) / 2.0, f"Measuring frame {frame}")
+    finally:
+        made.shows_bake = was_bake
+        obj.thew.enabled = was_enabled
+        apply_state(obj)
+        scene.frame_set(here, subframe=part)
+    return rows
+
+
+# removing -------------------------------------------------------------------------------------------------------------
+
+
+def remove(obj, remove_baked_keys: bool = False) -> list[str]:
+    """Leave the object as it was before flesh was added; gives what the artist should know."""
+    reading.check_editable(obj)
+    made = obj.thew.made
+    name = describe(obj)
+    if not made.flesh and not writing.baked_keys(obj):
+        raise Refusal(f"{name} has no flesh: nothing to remove")
+    said = []
+    if remove_baked_keys:
+        writing.remove_baked(obj)
+    kept = made.baked_keys if writing.baked_keys(obj) else ""
+    if kept:
+        writing.mute_baked(obj, True)
+        said.append(
+            f"{name} keeps its {len(kept.splitlines())} baked shape keys, muted, because its armature moves it again"
+        )
+    if made.flesh:
+        if modifier.by_id(obj, made.armature_modifier) is None:
+            said.append(f"The Armature modifier that Thew had replaced on {name} was no longer there")
+        modifier.remove(obj)
+    basis, action = made.baked_basis, made.baked_action
+    properties.reset(obj)
+    if kept:
+        made = obj.thew.made
+        made.baked_keys, made.baked_basis, made.baked_action = kept, basis, action
+    register.forget(obj)
+    return said

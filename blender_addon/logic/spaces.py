@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From Blender's spaces to metres and back.
+
+The physics runs in metres about an origin near the character. *Rest world* is where the mesh stood when flesh was
+added: `X = M0 x` for a vertex `x` in object space. The Armature modifier moves a point of bone b by
+`T_b(t) = A(t) B_b(t) A(t)^-1 M(t) M0^-1`, with A the armature's and M the mesh's object matrix and
+`B_b = pose matrix . rest matrix^-1` in armature space. So a mesh that is parented to a moving armature and one that is
+not both come out as the modifier would have them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+#: A character whose longest side, by the scene's units, lies in this range is believed; metres.
+BELIEVABLE = (0.5, 3.0)
+#: The height given to every other one, metres.
+HUMAN = 1.7
+
+
+def guess_height(longest_side: float, unit_scale: float = 1.0) -> float:
+    """The real height in metres of a character `longest_side` units long, in a scene of `unit_scale` metres per unit."""
+    height = longest_side * unit_scale
+    return height if BELIEVABLE[0] <= height <= BELIEVABLE[1] else HUMAN
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the metres of one body lie in Blender's world: `metres = (world - origin) * metres_per_unit`."""
+
+    origin: np.ndarray
+    metres_per_unit: float
+
+    def points(self, world: np.ndarray) -> np.ndarray:
+        """World points [..., 3] in metres."""
+        return (np.asarray(world, dtype=np.float64) - self.origin) * self.metres_per_unit
+
+    def maps(self, world: np.ndarray) -> np.ndarray:
+        """Affine maps [..., 4, 4] of the world as maps of the metres."""
+        world = np.asarray(world, dtype=np.float64)
+        maps = world.copy()
+        moved = world[..., :3, :3] @ self.origin + world[..., :3, 3] - self.origin
+        maps[..., :3, 3] = moved * self.metres_per_unit
+        return maps
+
+    def to_object(self, matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """For object matrices [f, 4, 4]: `(turn[f, 3, 3], move[f, 3])` with `object point = turn . metres + move`."""
+        inverse = np.linalg.inv(np.asarray(matrices, dtype=np.float64))
+        turn = inverse[:, :3, :3] / self.metres_per_unit
+        move = inverse[:, :3, :3] @ self.origin + inverse[:, :3, 3]
+        return turn, move
+
+
+def bone_maps(armature: np.ndarray, bones: np.ndarray, mesh: np.ndarray, mesh_rest: np.ndarray) -> np.ndarray:
+    """T_b for one frame: `armature`, `mesh`, `mesh_rest` [4, 4] and `bones` [b, 4, 4] (B_b) -> [b, 4, 4]."""
+    after = np.linalg.solve(armature, mesh @ np.linalg.inv(mesh_rest))
+    return armature @ bones @ after
+
+
+def transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """`points` [n, 3] moved by the affine `matrix` [4, 4]."""
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def is_singular(matrix: np.ndarray) -> bool:
+    """Whether the affine map flattens space (or is not finite)."""
+    linear = np.asarray(matrix, dtype=np.float64)[:3, :3]
+    if not np.isfinite(matrix).all():
+        return True
+    sizes = np.linalg.svd(linear, compute_uv=False)
+    return bool(sizes[-1] <= 1e-9 * sizes[0])
+
+
+def normalised(weights: np.ndarray) -> np.ndarray:
+    """Rows [n, b] that sum to one, as the Armature modifier takes them; rows without weight stay zero."""
+    total = weights.sum(axis=1, keepdims=True)
+    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 1e-4)
+
+
+def skinned(weights: np.ndarray, maps: np.ndarray, rest: np.ndarray, still: np.ndarray | None = None) -> np.ndarray:
+    """Linear blend skinning as the Armature modifier does it.
+
+    weights [n, b] (any sums), maps [b, 4, 4], rest [n, 3] -> [n, 3]. Vertices without weight follow `still` [4, 4], the
+    mesh object's own motion.
+    """
+    share = normalised(weights)
+    blended = np.tensordot(share, maps[:, :3, :], axes=(1, 0))
+    blended[share.sum(axis=1) < 0.5] = np.eye(4)[:3] if still is None else still[:3]
+    return np.einsum("nij,nj->ni", blended[:, :, :3], rest) + blended[:, :, 3]

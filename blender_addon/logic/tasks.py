@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Long work as a generator, so that one piece of code serves a script and a window with a progress bar.
+
+A *task* is a generator. It yields either
+- `Progress(fraction, text)`: "I am so far; anything else to do?", between chunks that need Blender's main thread, or
+- `Work(text, call, start, end)`: a native call that needs no Blender data. `call(progress)` may run in another thread;
+  its result is sent back into the generator.
+
+Cancelling throws `Cancelled` into the generator, whose `finally` clauses put the scene back.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import Cancelled
+
+
+@dataclass(frozen=True)
+class Progress:
+    """So far: `fraction` in 0..1, and what is going on."""
+
+    fraction: float
+    text: str
+
+
+@dataclass(frozen=True)
+class Work:
+    """A call away from Blender's data that covers `start`..`end` of the whole."""
+
+    text: str
+    call: Callable[[Callable[[float, str], bool]], Any]
+    start: float = 0.0
+    end: float = 1.0
+
+    def whole(self, fraction: float) -> float:
+        """The fraction of the whole task at `fraction` of this call."""
+        return self.start + (self.end - self.start) * min(max(float(fraction), 0.0), 1.0)
+
+
+Task = Generator["Progress | Work", Any, Any]
+
+
+def span(task: Task, start: float, end: float) -> Task:
+    """`task` with its progress squeezed into `start`..`end`."""
+    width = end - start
+    answer = None
+    try:
+        while True:
+            try:
+                step = task.send(answer)
+            except StopIteration as stop:
+                return stop.value
+            answer = None
+            if isinstance(step, Work):
+                answer = yield Work(step.text, step.call, start + width * step.start, start + width * step.end)
+            else:
+                answer = yield Progress(start + width * step.fraction, step.text)
+    finally:
+        task.close()
+
+
+def finish(task: Task, progress: Callable[[float, str], bool] | None = None) -> Any:
+    """Run `task` to its end here and now. `progress` returns False to cancel: `Cancelled` is raised."""
+
+    def report(fraction: float, text: str) -> bool:
+        return progress is None or progress(fraction, text) is not False
+
+    answer = None
+    thrown: BaseException | None = None
+    while True:
+        try:
+            step = task.send(answer) if thrown is None else task.throw(thrown)
+        except StopIteration as stop:
+            return stop.value
+        answer, thrown = None, None
+        if isinstance(step, Work):
+            cancelled = False
+
+            def native(fraction: float, stage: str, step: Work = step) -> bool:
+                nonlocal cancelled
+                cancelled = cancelled or not report(step.whole(fraction), stage or step.text)
+                return not cancelled
+
+            try:
+                answer = step.call(native)
+            except Exception as error:
+                thrown = Cancelled() if cancelled else error
+        elif not report(step.fraction, step.text):
+            thrown = Cancelled()
+
+
+class Stepper:
+    """Runs a task a little at a time: `advance` from a timer in the window, until `done`.
+
+    Native calls run in a thread; `cancel` asks them to stop and throws `Cancelled` into the task. After `done`, `result`
+    is the task's value, or `error` the exception that ended it.
+    """
+
+    def __init__(self, task: Task):
+        self.task = task
+        self.fraction = 0.0
+        self.text = ""
+        self.done = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self._cancelled = False
+        self._thread: threading.Thread | None = None
+        self._outcome: tuple[Any, BaseException | None] | None = None
+
+    def cancel(self) -> None:
+        """Ask the task to stop; it ends at its next step."""
+        self._cancelled = True
+
+    def advance(self) -> bool:
+        """Do one step, or look after a native call; True when everything is over."""
+        if self.done:
+            return True
+        if self._thread is not None:
+            if self._thread.is_alive():
+                return False
+            self._thread.join()
+            self._thread = None
+            value, error = self._outcome or (None, None)
+            if self._cancelled:
+                error = Cancelled()
+            self._resume(value, error)
+        else:
+            self._resume(None, Cancelled() if self._cancelled else None)
+        return self.done
+
+    def close(self) -> None:
+        """Stop at once, waiting for a native call to notice (when the extension is switched off)."""
+        self.cancel()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        self.task.close()
+        self.done = True
+
+    def _resume(self, value: Any, error: BaseException | None) -> None:
+        try:
+            step = self.task.throw(error) if error is not None else self.task.send(value)
+        except StopIteration as stop:
+            self.done, self.result = True, stop.value
+            return
+        except BaseException as failure:  # handed to whoever watches this stepper
+            self.done, self.error = True, failure
+            return
+        if isinstance(step, Work):
+            self.fraction, self.text = step.whole(0.0), step.text
+            self._outcome = None
+            self._thread = threading.Thread(target=self._call, args=(step,), daemon=True)
+            self._thread.start()
+        else:
+            self.fraction, self.text = step.fraction, step.text
+
+    def _call(self, step: Work) -> None:
+        def native(fraction: float, stage: str) -> bool:
+            self.fraction, self.text = step.whole(fraction), stage or step.text
+            return not self._cancelled
+
+        try:
+            self._outcome = (step.call(native), None)
+        except BaseException as error:  # carried over to the main thread
+            self._outcome = (None, error)

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The native core, or a sentence when it cannot be loaded."""
+
+from __future__ import annotations
+
+from .logic.errors import Refusal
+
+try:
+    import thew
+except Exception as error:  # a wheel for another system fails in many ways
+    thew = None
+    failure = f"{type(error).__name__}: {error}"
+else:
+    failure = ""
+
+
+def core():
+    """The native module `thew`; a `Refusal` when it is not there."""
+    if thew is None:
+        raise Refusal(
+            "The native part of Thew could not be loaded: install the extension's zip for your system again "
+            f"({failure})"
+        )
+    return thew

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the artist presses. Each operator is a thin face of one job: synchronous for a script, modal in a window."""
+
+import bpy
+
+from . import add, bake, remove, simulate, switch
+
+CLASSES = (
+    add.THEW_OT_add,
+    simulate.THEW_OT_simulate,
+    bake.THEW_OT_bake,
+    switch.THEW_OT_show_live,
+    switch.THEW_OT_show_bake,
+    remove.THEW_OT_remove,
+)
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

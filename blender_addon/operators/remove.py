@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Remove what Thew made."""
+
+import bpy
+from bpy.props import BoolProperty
+
+from .. import handlers, jobs
+from .shell import Job
+
+
+class THEW_OT_remove(Job, bpy.types.Operator):
+    bl_idname = "thew.remove"
+    bl_label = "Remove"
+    bl_description = "Take away the flesh and let the Armature modifier move the mesh again"
+    bl_options = {"REGISTER", "UNDO"}
+
+    remove_baked_keys: BoolProperty(
+        name="Baked Keys Too", description="Also delete the shape keys that were baked", default=False
+    )
+
+    def invoke(self, context, _event):
+        return self.execute(context)
+
+    def execute(self, context):
+        obj = context.view_layer.objects.active
+        try:
+            handlers.stop_update()
+            said = jobs.remove(obj, self.remove_baked_keys)
+        except Exception as error:
+            return self.refuse(obj, error)
+        for text in said:
+            self.report({"INFO"}, text + ".")
+        return {"FINISHED"}

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Simulate the motion of the live range, or of a range of its own."""
+
+import bpy
+from bpy.props import IntProperty
+
+from .. import jobs
+from ..session import register
+from .shell import Job
+
+
+class THEW_OT_simulate(Job, bpy.types.Operator):
+    bl_idname = "thew.simulate"
+    bl_label = "Simulate"
+    bl_description = "Read the animation again and compute the motion of the flesh; shows it live instead of a bake"
+    bl_options = {"REGISTER", "UNDO"}
+
+    frame_start: IntProperty(name="Start", description="First frame; left alone, the range in force", default=1)
+    frame_end: IntProperty(name="End", description="Last frame; left alone, the range in force", default=250)
+
+    def job(self, context, obj):
+        given = self.properties.is_property_set
+        return jobs.simulate(
+            obj,
+            context.scene,
+            context.view_layer,
+            self.frame_start if given("frame_start") else None,
+            self.frame_end if given("frame_end") else None,
+        )
+
+    def said(self, obj, _result):
+        flesh = register.flesh(obj)
+        return f"“{obj.name}” moves from frame {flesh.clip_start} to {flesh.clip_end}."

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is saved in the .blend: the artist's settings at `Object.thew`, and a note of what Thew made.
+
+Every setting exists once, here, with its unit, range, default and description; panels, operators and the command line
+read and write these properties and nothing else. `Object.thew.made` is how removal knows what to put back: modifiers are
+remembered by their persistent id, never by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    EnumProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+#: Called with the object after a setting that changes the result was edited; set by `handlers`.
+on_change: list[Callable[[bpy.types.Object], None]] = []
+#: Called with the object after `enabled` was switched; set by `handlers`.
+on_toggle: list[Callable[[bpy.types.Object], None]] = []
+
+METHODS = (
+    (
+        "warped",
+        "Warped",
+        "Flesh turns with the skeleton: right for large bends, quick. The one to use",
+    ),
+    (
+        "linear",
+        "Linear",
+        "Plain linear elasticity about the rest shape: swells on large turns. For comparison",
+    ),
+)
+
+
+def _changed(self, _context):
+    for call in on_change:
+        call(self.id_data)
+
+
+def _toggled(self, _context):
+    for call in on_toggle:
+        call(self.id_data)
+
+
+class ThewMade(bpy.types.PropertyGroup):
+    """What Thew made on this object and what it found there."""
+
+    flesh: BoolProperty(description="Flesh was added to this object", options={"HIDDEN"})
+    modifier: IntProperty(description="Persistent id of Thew's modifier", options={"HIDDEN"})
+    armature_modifier: IntProperty(description="Persistent id of the replaced Armature modifier", options={"HIDDEN"})
+    found: StringProperty(
+        description="Modifiers that Thew switched, as it found them: id:viewport:render, blank separated",
+        options={"HIDDEN"},
+    )
+    found_active: IntProperty(description="Persistent id of the modifier that was active", options={"HIDDEN"})
+    found_attribute: StringProperty(description="Name of the attribute that was active", options={"HIDDEN"})
+    mesh_rest: FloatVectorProperty(size=16, description="World matrix of the mesh at rest, by rows", options={"HIDDEN"})
+    armature_rest: FloatVectorProperty(
+        size=16, description="World matrix of the armature at rest, by rows", options={"HIDDEN"}
+    )
+    longest_side: FloatProperty(description="Longest side of the whole character, scene units", options={"HIDDEN"})
+    guessed_height: FloatProperty(description="Real height that Thew guessed, metres", options={"HIDDEN"})
+    baked_keys: StringProperty(description="Names of the baked shape keys, line by line", options={"HIDDEN"})
+    baked_start: IntProperty(description="First baked frame", options={"HIDDEN"})
+    baked_end: IntProperty(description="Last baked frame", options={"HIDDEN"})
+    baked_basis: BoolProperty(description="The Basis key was made for the bake", options={"HIDDEN"})
+    baked_action: BoolProperty(description="The keys' action was made for the bake", options={"HIDDEN"})
+    shows_bake: BoolProperty(description="The baked keys play, not the live flesh", options={"HIDDEN"})
+    notes: StringProperty(description="What was found while building, line by line", options={"HIDDEN"})
+
+
+class ThewSettings(bpy.types.PropertyGroup):
+    """The artist's settings for one mesh."""
+
+    enabled: BoolProperty(
+        name="Flesh",
+        description="Show this character's flesh; off shows the plain Armature modifier",
+        default=False,
+        update=_toggled,
+    )
+    cells_across: IntProperty(
+        name="Cells Across",
+        description="How many cells of the control lattice the character is long: more is finer and slower",
+        default=12,
+        min=3,
+        max=40,
+        soft_min=6,
+        soft_max=20,
+        update=_changed,
+    )
+    method: EnumProperty(
+        name="Method", description="How the flesh is moved", items=METHODS, default="warped", update=_changed
+    )
+    real_height: FloatProperty(
+        name="Real Height",
+        description="Longest side of the whole character in real metres, whatever the file's units; 0 lets Thew guess",
+        default=0.0,
+        min=0.0,
+        max=1000.0,
+        soft_max=30.0,
+        precision=3,
+        update=_changed,
+    )
+    young: FloatProperty(
+        name="Stiffness",
+        description="Young's modulus of the flesh in pascals: fat 10 000, relaxed muscle 20 000, tense muscle 50 000",
+        default=20e3,
+        min=100.0,
+        max=1e8,
+        soft_min=5e3,
+        soft_max=1e5,
+        step=10000,
+        precision=0,
+        update=_changed,
+    )
+    poisson: FloatProperty(
+        name="Incompressibility",
+        description="Poisson's ratio: 0 loses volume freely, 0.49 hardly at all",
+        default=0.4,
+        min=0.0,
+        max=0.49,
+        update=_changed,
+    )
+    density: FloatProperty(
+        name="Density",
+        description="Mass of the flesh in kilograms per cubic metre; water and flesh are near 1000",
+        default=1000.0,
+        min=1.0,
+        max=20000.0,
+        soft_min=100.0,
+        soft_max=3000.0,
+        step=1000,
+        precision=0,
+        update=_changed,
+    )
+    mass_damping: FloatProperty(
+        name="Slow Damping",
+        description="Damping of slow swings, per second, relative to the skinned motion",
+        default=2.0,
+        min=0.0,
+        max=200.0,
+        soft_max=20.0,
+        update=_changed,
+    )
+    stiffness_damping: FloatProperty(
+        name="Fast Damping",
+        description="Damping of quick tremble, in seconds",
+        default=0.004,
+        min=0.0,
+        max=1.0,
+        soft_max=0.05,
+        step=0.1,
+        precision=4,
+        update=_changed,
+    )
+    rate: FloatProperty(
+        name="Steps per Second",
+        description="Least number of steps per second; every frame holds a whole number of steps",
+        default=240.0,
+        min=1.0,
+        max=10000.0,
+        soft_min=60.0,
+        soft_max=1000.0,
+        precision=0,
+        step=1000,
+        update=_changed,
+    )
+    use_gravity: BoolProperty(
+        name="Gravity", description="Let the scene's gravity act on the flesh", default=True, update=_changed
+    )
+    rest_includes_gravity: BoolProperty(
+        name="Sculpted Under Gravity",
+        description="The modelled shape already sags: at rest in its rest pose the character does not move",
+        default=True,
+        update=_changed,
+    )
+    use_scene_range: BoolProperty(
+        name="Scene Range",
+        description="Simulate the scene's frame range; off gives this character a range of its own",
+        default=True,
+        update=_changed,
+    )
+    frame_start: IntProperty(name="Start", description="First frame of the motion", default=1, update=_changed)
+    frame_end: IntProperty(name="End", description="Last frame of the motion", default=250, update=_changed)
+    show_lattice: BoolProperty(
+        name="Show Lattice", description="Draw the control lattice, its bone edges in colour", default=False
+    )
+    made: PointerProperty(type=ThewMade)
+
+    def height(self) -> float:
+        """The real height in force, metres."""
+        return self.real_height if self.real_height > 0.0 else self.made.guessed_height
+
+    def frames(self, scene: bpy.types.Scene) -> tuple[int, int]:
+        """First and last frame of the live motion."""
+        if self.use_scene_range:
+            return scene.frame_start, scene.frame_end
+        return self.frame_start, self.frame_end
+
+
+CLASSES = (ThewMade, ThewSettings)
+
+
+def reset(obj: bpy.types.Object) -> None:
+    """Put every property back to its default, as if Thew had never been here."""
+    for group in (obj.thew.made, obj.thew):
+        for name in group.bl_rna.properties.keys():
+            if name not in {"rna_type", "name", "made"}:
+                group.property_unset(name)
+    if "thew" in obj.keys():  # before Blender 5.0 the group itself is a custom property
+        del obj["thew"]
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    bpy.types.Object.thew = PointerProperty(type=ThewSettings, name="Thew", description="Flesh on this object")
+
+
+def unregister() -> None:
+    del bpy.types.Object.thew
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

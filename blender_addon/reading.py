@@ -1,0 +1,437 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Blender to numpy: the mesh up to its Armature modifier, the skeleton, the poses.
+
+The rest shape is the mesh as it stands just before the Armature modifier, every shape key at its basis. Modifiers that
+stand before it and only move vertices are respected; those that change the number of vertices are refused by name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from .logic.errors import Refusal
+from .logic.spaces import bone_maps, is_singular, transform
+from .logic.tasks import Progress, Task
+
+#: Modifiers that may make or remove vertices: in front of the Armature modifier they are refused.
+REBUILDING = {
+    "ARRAY", "BEVEL", "BOOLEAN", "BUILD", "DECIMATE", "EDGE_SPLIT", "EXPLODE", "FLUID", "MASK", "MESH_TO_VOLUME", "MIRROR",
+    "MULTIRES", "OCEAN", "PARTICLE_INSTANCE", "REMESH", "SCREW", "SKIN", "SOLIDIFY", "SUBSURF", "TRIANGULATE",
+    "VOLUME_TO_MESH", "WELD", "WIREFRAME",
+}  # fmt: skip
+
+
+@dataclass
+class Subject:
+    """A mesh that can have flesh: checked, with its armature and the Armature modifier that deforms it."""
+
+    obj: bpy.types.Object
+    armature: bpy.types.Object
+    modifier: bpy.types.ArmatureModifier
+
+    def before(self) -> list[bpy.types.Modifier]:
+        """The modifiers that stand before the Armature modifier and are switched on, Thew's own left out."""
+        found = []
+        for modifier in self.obj.modifiers:
+            if modifier.persistent_uid == self.modifier.persistent_uid:
+                break
+            mine = modifier.persistent_uid == self.obj.thew.made.modifier
+            if not mine and (modifier.show_viewport or modifier.show_render):
+                found.append(modifier)
+        return found
+
+
+@dataclass
+class Character:
+    """What the physics is told about one mesh, in Blender's units: everything but the motion."""
+
+    rest: np.ndarray  # [n, 3] object space
+    triangles: np.ndarray  # [t, 3]
+    bones: list[str]  # used bones, their parents, their children
+    parents: np.ndarray  # [b]
+    heads: np.ndarray  # [b, 3] armature space
+    tails: np.ndarray  # [b, 3] armature space
+    weights: np.ndarray  # [n, b] as painted
+    digest: bytes  # of all of it but the names
+
+
+def describe(obj: bpy.types.ID) -> str:
+    """The object's name as the sentences show it."""
+    return f"“{obj.name}”"
+
+
+def armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier | None:
+    """The Armature modifier that Thew replaced, or else the first one that is switched on and has an armature."""
+    made = obj.thew.made
+    if made.flesh:
+        for modifier in obj.modifiers:
+            if modifier.persistent_uid == made.armature_modifier and modifier.type == "ARMATURE":
+                return modifier
+        return None
+    for modifier in obj.modifiers:
+        if modifier.type == "ARMATURE" and modifier.object is not None and modifier.show_viewport:
+            return modifier
+    return None
+
+
+def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> Subject:
+    """Check that `obj` can have flesh; a `Refusal` says why not and what to do."""
+    check_editable(obj)
+    name = describe(obj)
+    mesh = obj.data
+    sharing = [other.name for other in bpy.data.objects if other.data == mesh and other != obj]
+    if sharing:
+        raise Refusal(
+            f"{name} shares its mesh with “{sharing[0]}”, which would get the same flesh: "
+            "make it single user first (Object > Relations > Make Single User > Object & Data)"
+        )
+    modifier = armature_modifier(obj)
+    if modifier is None:
+        if obj.thew.made.flesh:
+            raise Refusal(f"The Armature modifier that Thew replaced on {name} is gone: remove the flesh and add it again")
+        if obj.parent is not None and obj.parent.type == "ARMATURE" and obj.parent_type == "ARMATURE":
+            raise Refusal(
+                f"{name} is deformed by its parent without a modifier: give it an Armature modifier "
+                "(parent with Armature Deform again, or use Make Real in the modifier panel)"
+            )
+        raise Refusal(f"{name} has no Armature modifier with an armature: parent it to its armature with Armature Deform")
+    armature = modifier.object
+    if armature is None or armature.type != "ARMATURE":
+        raise Refusal(f"The Armature modifier of {name} has no armature: choose one in the modifier")
+    if len(mesh.vertices) == 0:
+        raise Refusal(f"{name} has no vertices: flesh needs a mesh")
+    if len(mesh.polygons) == 0:
+        raise Refusal(f"{name} has no faces: flesh needs a surface")
+    if len(armature.data.bones) == 0:
+        raise Refusal(f"The armature {describe(armature)} of {name} has no bones: add bones and weights first")
+    if not modifier.use_vertex_groups:
+        raise Refusal(f"The Armature modifier of {name} ignores vertex groups: switch on Bind To > Vertex Groups")
+    if len(obj.vertex_groups) == 0:
+        raise Refusal(f"{name} has no vertex groups: give it weights (parent with automatic weights, or paint them)")
+    for member in (obj, armature):
+        if member.name not in view_layer.objects or view_layer.objects[member.name] != member:
+            raise Refusal(f"{describe(member)} is not in this view layer: show its collection first")
+    if mesh.shape_keys is not None and not mesh.shape_keys.use_relative:
+        raise Refusal(f"The shape keys of {name} are absolute: switch on Relative in its shape key panel")
+    found = Subject(obj, armature, modifier)
+    for other in found.before():
+        if other.type in REBUILDING:
+            raise Refusal(
+                f"The modifier “{other.name}” of {name} makes or removes vertices before the Armature modifier: "
+                "apply it, or move it below the Armature modifier"
+            )
+    return found
+
+
+def check_editable(obj: bpy.types.Object | None) -> None:
+    """Refuse what cannot be edited here: no mesh, another file's data, edit mode."""
+    if obj is None:
+        raise Refusal("Nothing is active: select the skinned mesh")
+    name = describe(obj)
+    if obj.type != "MESH":
+        kind = obj.type.replace("_", " ").lower()
+        article = "an" if kind[0] in "aeiou" else "a"
+        raise Refusal(f"{name} is {article} {kind}, not a mesh: select the skinned mesh")
+    if obj.library is not None or obj.data.library is not None:
+        raise Refusal(
+            f"{name} is linked from another file, where its mesh cannot be changed from here: make it local "
+            "(Object > Relations > Make Local > Selected Objects and Data), or add the flesh in the file it comes from"
+        )
+    if obj.override_library is not None or obj.data.override_library is not None:
+        raise Refusal(
+            f"{name} is a library override, whose shape keys and attributes vanish on reload: make it local "
+            "(Object > Relations > Make Local > Selected Objects and Data), or add the flesh in the file it comes from"
+        )
+    if obj.mode == "EDIT" or obj.data.is_editmode:
+        raise Refusal(f"{name} is in edit mode: press Tab to leave it first")
+
+
+# the mesh -----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def modifiers_on(obj: bpy.types.Object, on: set[int], basis: bool) -> Iterator[None]:
+    """Only the modifiers whose persistent ids are in `on` act within; `basis`: and every shape key is at rest."""
+    shown = [(modifier, modifier.show_viewport) for modifier in obj.modifiers]
+    pinned, active = obj.show_only_shape_key, obj.active_shape_key_index
+    try:
+        for modifier, was in shown:
+            keep = was and modifier.persistent_uid in on
+            if keep != was:
+                modifier.show_viewport = keep
+        if basis and obj.data.shape_keys is not None:
+            obj.active_shape_key_index = 0
+            obj.show_only_shape_key = True
+        yield
+    finally:
+        for modifier, was in shown:
+            if modifier.show_viewport != was:
+                modifier.show_viewport = was
+        if obj.show_only_shape_key != pinned:
+            obj.show_only_shape_key = pinned
+        if obj.active_shape_key_index != active:
+            obj.active_shape_key_index = active
+
+
+def evaluated_positions(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """The object's evaluated vertices, object space, float32[n, 3]."""
+    return mesh_positions(obj.evaluated_get(depsgraph).data)
+
+
+def mesh_positions(mesh: bpy.types.Mesh) -> np.ndarray:
+    """The vertices of a mesh that is not in edit mode, float32[n, 3]."""
+    flat = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    if len(flat):
+        mesh.attributes["position"].data.foreach_get("vector", flat)
+    return flat.reshape(-1, 3)
+
+
+def basis_positions(mesh: bpy.types.Mesh) -> np.ndarray:
+    """The mesh without any shape key's influence, float32[n, 3]."""
+    if mesh.shape_keys is None:
+        return mesh_positions(mesh)
+    return key_positions(mesh.shape_keys.reference_key)
+
+
+def key_positions(key: bpy.types.ShapeKey) -> np.ndarray:
+    """The vertices of a shape key, float32[n, 3]."""
+    flat = np.empty(3 * len(key.points), dtype=np.float32)
+    key.points.foreach_get("co", flat)
+    return flat.reshape(-1, 3)
+
+
+def rest_mesh(found: Subject, depsgraph_of) -> tuple[np.ndarray, bpy.types.Mesh]:
+    """The rest shape (float32[n, 3], a copy) and the mesh whose vertex groups count.
+
+    `depsgraph_of()` evaluates the scene and gives the depsgraph. The mesh is valid until the next evaluation.
+    """
+    obj = found.obj
+    before = [modifier for modifier in found.before() if modifier.show_viewport]
+    if not before:
+        return basis_positions(obj.data), obj.data
+    with modifiers_on(obj, {modifier.persistent_uid for modifier in before}, basis=True):
+        mesh = obj.evaluated_get(depsgraph_of()).data
+        if len(mesh.vertices) != len(obj.data.vertices) or len(mesh.edges) != len(obj.data.edges):
+            names = ", ".join(f"“{modifier.name}”" for modifier in before)
+            raise Refusal(
+                f"The modifiers before the Armature modifier of {describe(obj)} ({names}) change its vertices from "
+                f"{len(obj.data.vertices)} to {len(mesh.vertices)}: apply them, or move them below the Armature modifier"
+            )
+        return mesh_positions(mesh), mesh.copy()
+
+
+def triangles_of(mesh: bpy.types.Mesh) -> np.ndarray:
+    """Every face cut into triangles, int32[t, 3]."""
+    mesh.calc_loop_triangles()
+    flat = np.empty(3 * len(mesh.loop_triangles), dtype=np.int32)
+    mesh.loop_triangles.foreach_get("vertices", flat)
+    return flat.reshape(-1, 3)
+
+
+def read_character(found: Subject, depsgraph_of) -> Character:
+    """Mesh, weights and skeleton of `found`; a `Refusal` names what is wrong."""
+    obj, armature = found.obj, found.armature
+    name = describe(obj)
+    rest, grouped = rest_mesh(found, depsgraph_of)
+    try:
+        bad = np.flatnonzero(~np.isfinite(rest).all(axis=1))
+        if len(bad):
+            raise Refusal(
+                f"Vertex {bad[0]} of {name} has a coordinate that is not a number ({len(bad)} such vertices): "
+                "delete or repair them in edit mode"
+            )
+        group, vertex, weight = read_groups(grouped)
+    finally:
+        if grouped is not obj.data:
+            bpy.data.meshes.remove(grouped)
+    bones = armature.data.bones
+    group_bone = {g.index: g.name for g in obj.vertex_groups if g.name in bones and bones[g.name].use_deform}
+    if not group_bone:
+        raise Refusal(
+            f"No vertex group of {name} belongs to a deforming bone of {describe(armature)}: "
+            "name the groups after the bones, or parent with automatic weights"
+        )
+    weighted = {group_bone[g] for g in np.unique(group[weight > 0.0]).tolist() if g in group_bone}
+    if not weighted:
+        raise Refusal(f"No vertex of {name} has a weight for a bone of {describe(armature)}: paint weights first")
+    names = related_bones(bones, weighted)
+    index = {bone: i for i, bone in enumerate(names)}
+    weights = np.zeros((len(rest), len(names)))
+    column = np.array([index.get(group_bone.get(g, ""), -1) for g in range(len(obj.vertex_groups))], dtype=np.int64)
+    chosen = column[group] >= 0
+    weights[vertex[chosen], column[group[chosen]]] = weight[chosen]
+    parents = np.array([index[bones[b].parent.name] if bones[b].parent else -1 for b in names], dtype=np.int32)
+    heads = np.array([bones[b].head_local for b in names], dtype=np.float64)
+    tails = np.array([bones[b].tail_local for b in names], dtype=np.float64)
+    triangles = triangles_of(obj.data)
+    digest = hashlib.blake2b(digest_size=16)
+    for array in (rest, triangles, group, vertex, weight, column, parents, heads, tails):
+        digest.update(np.ascontiguousarray(array).data)
+    return Character(rest.astype(np.float64), triangles, names, parents, heads, tails, weights, digest.digest())
+
+
+def read_groups(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All weights as (group int64[w], vertex int64[w], weight float32[w])."""
+    flat = [(g.group, v.index, g.weight) for v in mesh.vertices for g in v.groups]
+    if not flat:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
+    group, vertex, weight = zip(*flat, strict=True)
+    return np.array(group, np.int64), np.array(vertex, np.int64), np.nan_to_num(np.array(weight, np.float32))
+
+
+def related_bones(bones, weighted: set[str]) -> list[str]:
+    """`weighted` bones with their ancestors and children, in the armature's order: the skeleton of this mesh."""
+    wanted = set()
+    for name in weighted:
+        bone = bones[name]
+        wanted.update(child.name for child in bone.children)
+        while bone is not None:
+            wanted.add(bone.name)
+            bone = bone.parent
+    return [bone.name for bone in bones if bone.name in wanted]
+
+
+def longest_side(found: Subject, scene: bpy.types.Scene) -> float:
+    """The longest side of the box around every mesh on the armature at rest, in scene units."""
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for obj in scene.objects:
+        if obj.type != "MESH" or len(obj.data.vertices) == 0:
+            continue
+        if not any(m.type == "ARMATURE" and m.object == found.armature for m in obj.modifiers):
+            continue
+        if obj.data.is_editmode:
+            continue
+        world = transform(np.array(obj.matrix_world), basis_positions(obj.data).astype(np.float64))
+        world = world[np.isfinite(world).all(axis=1)]
+        if len(world):
+            low, high = np.minimum(low, world.min(axis=0)), np.maximum(high, world.max(axis=0))
+    side = float((high - low).max()) if np.isfinite(low).all() else 0.0
+    if not (np.isfinite(side) and side > 0.0):
+        raise Refusal(f"{describe(found.obj)} has no size: all its vertices are in one place, or it is scaled to zero")
+    return side
+
+
+def world_matrix(obj: bpy.types.Object) -> np.ndarray:
+    """The object's world matrix [4, 4]; a flattened one is refused."""
+    matrix = np.array(obj.matrix_world, dtype=np.float64)
+    if is_singular(matrix):
+        raise Refusal(f"{describe(obj)} is scaled to zero or its matrix is not a number: give it a scale first")
+    return matrix
+
+
+# the motion ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Motion:
+    """The poses of a range of frames, Blender's world."""
+
+    start: int
+    maps: np.ndarray  # [f, b, 4, 4] T_b
+    matrices: np.ndarray  # [f, 4, 4] the mesh object's world matrix
+    raw: np.ndarray  # float32[f, 16 B + 32] as Blender gave them: all poses, the armature's and the mesh's matrix
+    digest: bytes
+
+    def differs(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
+        """Whether the evaluated character is not where it was at `frame` when it was read."""
+        modifier = armature_modifier(obj)
+        if modifier is None or modifier.object is None:
+            return False
+        raw = read_raw(modifier.object, obj, depsgraph)
+        then = self.raw[frame - self.start]
+        if raw.shape != then.shape:
+            return True
+        return not np.allclose(raw, then, rtol=1e-5, atol=1e-6)
+
+
+@contextmanager
+def shown(objects: list[bpy.types.Object]) -> Iterator[None]:
+    """Objects that are hidden are evaluated within all the same."""
+    before = [(obj, obj.hide_viewport, obj.hide_get()) for obj in objects]
+    try:
+        for obj, viewport, eye in before:
+            if viewport:
+                obj.hide_viewport = False
+            if eye:
+                obj.hide_set(False)
+        yield
+    finally:
+        for obj, viewport, eye in before:
+            if viewport:
+                obj.hide_viewport = True
+            if eye:
+                obj.hide_set(True)
+
+
+def read_raw(armature: bpy.types.Object, mesh: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """All pose matrices (by columns), then the armature's and the mesh's world matrix (by rows), float32[16 B + 32]."""
+    armature, mesh = armature.evaluated_get(depsgraph), mesh.evaluated_get(depsgraph)
+    bones = armature.pose.bones
+    raw = np.empty(16 * len(bones) + 32, dtype=np.float32)
+    poses = np.empty(16 * len(bones), dtype=np.float32)
+    bones.foreach_get("matrix", poses)
+    raw[:-32] = poses
+    raw[-32:-16] = np.array(armature.matrix_world, dtype=np.float32).ravel()
+    raw[-16:] = np.array(mesh.matrix_world, dtype=np.float32).ravel()
+    return raw
+
+
+class PoseReader:
+    """Reads T_b and the mesh's matrix at the frame that the scene stands at."""
+
+    def __init__(self, found: Subject, bones: list[str], mesh_rest: np.ndarray):
+        self.found, self.names, self.mesh_rest = found, bones, mesh_rest
+        place = {bone.name: i for i, bone in enumerate(found.armature.pose.bones)}
+        self.rows = np.array([place[name] for name in bones])
+        rest = np.array([found.armature.data.bones[name].matrix_local for name in bones], dtype=np.float64)
+        self.unrest = np.linalg.inv(rest)
+
+    def read(self, depsgraph: bpy.types.Depsgraph, frame: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(T_b [b, 4, 4], M [4, 4], `read_raw`) as evaluated by `depsgraph`."""
+        raw = read_raw(self.found.armature, self.found.obj, depsgraph)
+        pose = raw[:-32].reshape(-1, 4, 4)[self.rows].transpose(0, 2, 1).astype(np.float64)
+        bad = np.flatnonzero(~np.isfinite(pose).all(axis=(1, 2)))
+        if len(bad):
+            raise Refusal(
+                f"The bone “{self.names[bad[0]]}” of {describe(self.found.armature)} has a pose that is not a number "
+                f"at frame {frame}: repair its keys, constraints or drivers"
+            )
+        world, mesh = raw[-32:].reshape(2, 4, 4).astype(np.float64)
+        for obj, matrix in ((self.found.armature, world), (self.found.obj, mesh)):
+            if is_singular(matrix):
+                raise Refusal(f"{describe(obj)} is scaled to zero or not a number at frame {frame}: repair its animation")
+        return bone_maps(world, pose @ self.unrest, mesh, self.mesh_rest), mesh, raw
+
+
+def read_motion(found: Subject, bones: list[str], mesh_rest: np.ndarray, scene, view_layer, start: int, end: int) -> Task:
+    """A task that plays `start`..`end` and one frame more, and gives the `Motion`; the scene's frame is put back.
+
+    The frame after the last one lets the motion inside the last frame know where it is heading, so that a longer range
+    gives the same frames.
+    """
+    reader = PoseReader(found, bones, mesh_rest)
+    frames = range(start, end + 2)
+    here, part = scene.frame_current, scene.frame_subframe
+    maps = np.empty((len(frames), len(bones), 4, 4))
+    matrices = np.empty((len(frames), 4, 4))
+    raw = []
+    digest = hashlib.blake2b(digest_size=16)
+    with shown([found.armature, found.obj]):
+        try:
+            for i, frame in enumerate(frames):
+                scene.frame_set(frame)
+                maps[i], matrices[i], here_raw = reader.read(view_layer.depsgraph, frame)
+                raw.append(here_raw)
+                if i % 8 == 7:
+                    yield Progress((i + 1) / len(frames), f"Reading frame {frame}")
+        finally:
+            scene.frame_set(here, subframe=part)
+    digest.update(maps.data)
+    digest.update(matrices.data)
+    return Motion(start, maps, matrices, np.stack(raw), digest.digest())

@@ -1,0 +1,427 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The live native objects of every mesh with flesh, kept beside Blender and rebuilt whenever their inputs change.
+
+Three stages, each with a key that is the hash of everything it depends on:
+
+    lattice (mesh, rest skeleton, weights, cells across, real height)  ->  body (material)  ->  clip (poses, dynamics)
+
+A changed slider rebuilds its stage and those after it from what was read before; nothing of Blender is touched for it, so
+it may run in a thread. Nothing here is saved: after a file was loaded all of it is made again from the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import astuple, dataclass
+
+import bpy
+import numpy as np
+
+from . import modifier, reading
+from .logic.errors import Refusal
+from .logic.spaces import Place, guess_height, skinned, transform
+from .logic.tasks import Task, Work, span
+from .native import core
+
+
+@dataclass(frozen=True)
+class Stance:
+    """Where the character stood when its flesh was added, and how long it is; saved with the object."""
+
+    mesh: tuple[float, ...]  # world matrix by rows
+    armature: tuple[float, ...]
+    longest_side: float
+    guessed_height: float
+
+    @staticmethod
+    def read(found: reading.Subject, scene: bpy.types.Scene) -> Stance:
+        """As the scene shows it now."""
+        side = reading.longest_side(found, scene)
+        return Stance(
+            tuple(reading.world_matrix(found.obj).ravel().tolist()),
+            tuple(reading.world_matrix(found.armature).ravel().tolist()),
+            float(np.float32(side)),
+            float(np.float32(guess_height(side, scene.unit_settings.scale_length))),
+        )
+
+    @staticmethod
+    def saved(obj: bpy.types.Object) -> Stance:
+        """As it was saved when flesh was added."""
+        made = obj.thew.made
+        return Stance(tuple(made.mesh_rest), tuple(made.armature_rest), made.longest_side, made.guessed_height)
+
+    def save(self, obj: bpy.types.Object) -> None:
+        """Note it at the object."""
+        made = obj.thew.made
+        made.mesh_rest, made.armature_rest = self.mesh, self.armature
+        made.longest_side, made.guessed_height = self.longest_side, self.guessed_height
+
+    @property
+    def mesh_matrix(self) -> np.ndarray:
+        return np.array(self.mesh).reshape(4, 4)
+
+    @property
+    def armature_matrix(self) -> np.ndarray:
+        return np.array(self.armature).reshape(4, 4)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The settings that the result depends on, as numbers."""
+
+    cells_across: int
+    height: float
+    young: float
+    poisson: float
+    density: float
+    rest_includes_gravity: bool
+    method: str
+    rate: float
+    gravity: tuple[float, float, float]
+    mass_damping: float
+    stiffness_damping: float
+    fps: float
+
+    @staticmethod
+    def of(obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None) -> Recipe:
+        """The settings of `obj` in `scene`."""
+        s, render = obj.thew, scene.render
+        height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
+        gravity = tuple(scene.gravity) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
+        return Recipe(
+            s.cells_across, height, s.young, s.poisson, s.density, s.rest_includes_gravity, s.method, s.rate, gravity,
+            s.mass_damping, s.stiffness_damping, render.fps / render.fps_base,
+        )  # fmt: skip
+
+
+class Flesh:
+    """Everything live for one object."""
+
+    def __init__(self) -> None:
+        self.character: reading.Character | None = None
+        self.stance: Stance | None = None
+        self.motion: reading.Motion | None = None
+        self.recipe: Recipe | None = None
+        self.place: Place | None = None
+        self.surface = self.skeleton = self.lattice = self.body = self.clip = None
+        self.lattice_key = self.body_key = self.clip_key = b""
+        self.clip_start = 0
+        self.turns = self.moves = None  # per frame: metres to object space, float32
+        self.offsets: Offsets | None = None
+        self.suspect_mesh = False  # somebody touched the mesh since it was read
+        self.suspect_motion = False  # a pose differs from the one that was simulated
+        self.failed: tuple | None = None  # inputs that could not be built: not tried again
+        self.problem = ""
+
+    @property
+    def clip_end(self) -> int:
+        """The last frame that the clip shows (one more pose was simulated, to look ahead)."""
+        return self.clip_start + (0 if self.turns is None else len(self.turns) - 2)
+
+    def covers(self, start: int, end: int) -> bool:
+        """Whether the clip begins at `start` and reaches `end`."""
+        return self.clip is not None and self.clip_start == start and self.clip_end >= end
+
+    def positions(self, frame: float) -> np.ndarray:
+        """The shape at `frame` in object space, float32[n, 3]; the clip's ends are held, part frames blended."""
+        at = min(max(frame, self.clip_start), self.clip_end) - self.clip_start
+        index = int(at)
+        shape = self._shape(index)
+        part = at - index
+        if part > 1e-6:
+            shape += np.float32(part) * (self._shape(index + 1) - shape)
+        return shape
+
+    def _shape(self, index: int) -> np.ndarray:
+        shape = self.clip.positions(index) @ self.turns[index].T
+        shape += self.moves[index]
+        return shape
+
+    def lattice_positions(self, frame: float) -> np.ndarray | None:
+        """The lattice vertices at `frame` in Blender's world, or None when the core does not tell."""
+        tell = getattr(self.clip, "lattice_positions", None)
+        if tell is None:
+            return None
+        index = round(min(max(frame, self.clip_start), self.clip_end) - self.clip_start)
+        return np.asarray(tell(index), dtype=np.float64) / self.place.metres_per_unit + self.place.origin
+
+    def skinned_at(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
+        """The skinned shape for T_b `maps` [b, 4, 4] and the mesh's world matrix, object space, float32[n, 3]."""
+        stance = self.stance.mesh_matrix
+        world = transform(stance, self.character.rest)
+        posed = skinned(self.character.weights, maps, world, mesh @ np.linalg.inv(stance))
+        return transform(np.linalg.inv(mesh), posed).astype(np.float32)
+
+
+@dataclass
+class Offsets:
+    """What lets shape keys in front of the deformer show: which vertices they move and how bones turn them."""
+
+    vertices: np.ndarray  # [s]
+    weights: np.ndarray  # float32[s, b], rows that sum to one
+    turns: np.ndarray  # float32[f, b, 9]: M^-1 T_b M0, linear parts, by rows
+    rest: np.ndarray  # float32[3 n]
+    full: np.ndarray  # float32[3, 3 n]: the columns of all vertices, rewritten in place
+    written: bool = False  # the rest shape stands in the mesh's attribute
+
+    def columns(self, index: int) -> np.ndarray:
+        """The three columns of every vertex's blended matrix, float32[3, 3 n]."""
+        blended = (self.weights @ self.turns[index]).reshape(-1, 3, 3)
+        for column in range(3):
+            self.full[column].reshape(-1, 3)[self.vertices] = blended[:, :, column]
+        return self.full
+
+
+# building -----------------------------------------------------------------------------------------------------------
+
+
+def build(
+    flesh: Flesh,
+    found: reading.Subject,
+    stance: Stance,
+    recipe: Recipe,
+    scene: bpy.types.Scene,
+    view_layer: bpy.types.ViewLayer,
+    frames: tuple[int, int] | None,
+) -> Task:
+    """A task that brings `flesh` up to date: reads Blender again and remakes what changed.
+
+    `frames`: also the clip of that range (None: only lattice and body).
+    """
+    core()
+    character = reading.read_character(found, bpy.context.evaluated_depsgraph_get)
+    motion = flesh.motion
+    native = 0.0
+    if frames is not None:
+        reader = reading.read_motion(found, character.bones, stance.mesh_matrix, scene, view_layer, *frames)
+        motion = yield from span(reader, 0.0, 0.15)
+        native = 0.15
+    elif flesh.character is None or flesh.character.digest != character.digest:
+        motion = None
+    offsets = read_offsets(found, character)
+    yield from span(make(flesh, character, stance, recipe, motion, offsets), native, 1.0)
+    flesh.suspect_mesh = False
+    if frames is not None:
+        flesh.suspect_motion = False
+
+
+def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
+    """The native part of `build`: touches no Blender data. `flesh` is changed only when everything is done."""
+    thew = core()
+    side = stance.longest_side
+    world = transform(stance.mesh_matrix, character.rest)
+    place = Place(0.5 * (world.min(axis=0) + world.max(axis=0)), recipe.height / side)
+    lattice_key = _key(character.digest, stance, place.metres_per_unit, recipe.cells_across)
+    body_key = _key(lattice_key, recipe.young, recipe.poisson, recipe.density, recipe.rest_includes_gravity)
+    new: dict = {"place": place, "lattice_key": lattice_key, "body_key": body_key}
+
+    if lattice_key != flesh.lattice_key:
+        triangles = character.triangles
+        if np.linalg.det(stance.mesh_matrix[:3, :3]) < 0.0:
+            triangles = triangles[:, ::-1]  # a mirrored object turns its faces inside out
+        heads, tails = (
+            place.points(transform(stance.armature_matrix, ends)) for ends in (character.heads, character.tails)
+        )
+
+        def enclose(progress):
+            surface = thew.Surface(place.points(world), np.ascontiguousarray(triangles))
+            skeleton = thew.Skeleton(character.bones, character.parents, heads, tails)
+            skeleton = skeleton.refit_tails(surface, character.weights)
+            lattice = thew.Lattice.enclose(
+                surface, skeleton, character.weights, cells_across=recipe.cells_across, progress=progress
+            )
+            return {"surface": surface, "skeleton": skeleton, "lattice": lattice}
+
+        new.update((yield Work("Building the lattice", enclose, 0.0, 0.5)))
+    else:
+        new.update(surface=flesh.surface, skeleton=flesh.skeleton, lattice=flesh.lattice)
+
+    if body_key != flesh.body_key:
+
+        def assemble(progress):
+            progress(0.0, "Assembling the body")
+            material = thew.Material(young=recipe.young, poisson=recipe.poisson, density=recipe.density)
+            return thew.Body(
+                new["surface"], new["skeleton"], new["lattice"], material,
+                region_weights=character.weights, rest_includes_gravity=recipe.rest_includes_gravity,
+            )  # fmt: skip
+
+        new["body"] = yield Work("Assembling the body", assemble, 0.5, 0.6)
+    else:
+        new["body"] = flesh.body
+
+    if motion is None:
+        new.update(clip=None, clip_key=b"", turns=None, moves=None, offsets=None)
+    else:
+        new["clip_key"] = _key(
+            body_key, motion.digest, recipe.method, recipe.rate, recipe.gravity, recipe.mass_damping,
+            recipe.stiffness_damping, recipe.fps,
+        )  # fmt: skip
+        if new["clip_key"] != flesh.clip_key:
+            maps = place.maps(motion.maps)
+
+            def simulate(progress):
+                return thew.simulate(
+                    new["body"], maps, recipe.fps, method=recipe.method, rate=recipe.rate, gravity=recipe.gravity,
+                    mass_damping=recipe.mass_damping, stiffness_damping=recipe.stiffness_damping, progress=progress,
+                )  # fmt: skip
+
+            new["clip"] = yield Work("Simulating", simulate, 0.6, 1.0)
+            turns, moves = place.to_object(motion.matrices)
+            new["turns"], new["moves"] = turns.astype(np.float32), moves.astype(np.float32)
+            new["clip_start"] = motion.start
+        if offsets is not None:
+            offsets.turns = offset_turns(motion, stance)
+        new["offsets"] = offsets
+
+    for name, value in new.items():
+        setattr(flesh, name, value)
+    flesh.character, flesh.stance, flesh.recipe, flesh.motion = character, stance, recipe, motion
+    flesh.failed, flesh.problem = None, ""
+
+
+def _key(*parts) -> bytes:
+    """A hash of numbers, tuples of numbers, bytes and dataclasses of them."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        if isinstance(part, Stance):
+            part = astuple(part)
+        digest.update(part if isinstance(part, bytes) else repr(part).encode())
+        digest.update(b"|")
+    return digest.digest()
+
+
+def read_offsets(found: reading.Subject, character: reading.Character) -> Offsets | None:
+    """What shape keys and deforming modifiers before the Armature modifier need; None when there are none of them."""
+    from .writing import other_keys
+
+    obj = found.obj
+    keys = other_keys(obj)
+    moved = np.zeros(len(character.rest), dtype=bool)
+    if any(m.show_viewport for m in found.before()):
+        moved[:] = True
+    elif keys:
+        for key in keys:
+            relative = reading.key_positions(key.relative_key)
+            difference = np.abs(reading.key_positions(key) - relative).max(axis=1)
+            moved |= difference > 1e-7 * np.abs(relative).max(initial=0.0)
+    else:
+        return None
+    vertices = np.flatnonzero(moved)
+    weights = character.weights[vertices]
+    total = weights.sum(axis=1, keepdims=True)
+    weights = np.divide(weights, total, out=np.zeros_like(weights), where=total > 1e-4)
+    rest = np.ascontiguousarray(character.rest.astype(np.float32).ravel())
+    full = np.zeros((3, len(rest)), dtype=np.float32)
+    return Offsets(vertices, weights.astype(np.float32), np.empty(0, np.float32), rest, full)
+
+
+def offset_turns(motion: reading.Motion, stance: Stance) -> np.ndarray:
+    """M^-1 T_b M0 of every frame and bone, linear parts by rows, float32[f, b, 9]."""
+    before = stance.mesh_matrix[:3, :3]
+    after = np.linalg.inv(motion.matrices[:, :3, :3])
+    turns = after[:, None] @ motion.maps[:, :, :3, :3] @ before
+    return turns.reshape(*turns.shape[:2], 9).astype(np.float32)
+
+
+# the register -------------------------------------------------------------------------------------------------------
+
+
+class Register:
+    """Which objects have flesh, found again after every load, undo, and change of the number of objects."""
+
+    def __init__(self) -> None:
+        self.fleshes: dict[int, Flesh] = {}  # by the object's session id
+        self._scenes: dict[int, list[bpy.types.Object]] | None = None  # by the scene's session id
+        self._count = -1
+
+    def flesh(self, obj: bpy.types.Object) -> Flesh:
+        """The object's flesh, an empty one at first."""
+        return self.fleshes.setdefault(obj.session_uid, Flesh())
+
+    def known(self, obj: bpy.types.Object) -> Flesh | None:
+        """The object's flesh when something was built for it."""
+        return self.fleshes.get(obj.session_uid)
+
+    def forget(self, obj: bpy.types.Object) -> None:
+        """Drop what was built for `obj`."""
+        self.fleshes.pop(obj.session_uid, None)
+        self._scenes = None
+
+    def clear(self) -> None:
+        """Drop everything (another file is being loaded)."""
+        self.fleshes.clear()
+        self._scenes = None
+
+    def look_again(self) -> None:
+        """Hold no reference to an object any more; find them again when they are next asked for."""
+        self._scenes = None
+
+    def objects(self, scene: bpy.types.Scene) -> list[bpy.types.Object]:
+        """The objects of `scene` that have flesh."""
+        if self._scenes is None or self._count != len(bpy.data.objects):
+            self._count = len(bpy.data.objects)
+            self._scenes = {
+                each.session_uid: [obj for obj in each.objects if obj.type == "MESH" and obj.thew.made.flesh]
+                for each in bpy.data.scenes
+            }
+        return self._scenes.get(scene.session_uid, [])
+
+    def everywhere(self) -> list[bpy.types.Object]:
+        """The objects with flesh in any scene, each once."""
+        found = {}
+        for scene in bpy.data.scenes:
+            for obj in self.objects(scene):
+                found[obj.session_uid] = obj
+        return list(found.values())
+
+
+register = Register()
+
+
+def is_live(obj: bpy.types.Object) -> bool:
+    """Whether the object's flesh is shown live (added, switched on, not showing its bake)."""
+    settings = obj.thew
+    return settings.enabled and settings.made.flesh and not settings.made.shows_bake
+
+
+def write_positions(obj: bpy.types.Object, positions: np.ndarray) -> None:
+    """Show `positions` float32[n, 3] on the object."""
+    mesh = obj.data
+    if len(mesh.vertices) != len(positions):
+        return
+    modifier.write(mesh, modifier.POSITION, np.ascontiguousarray(positions, dtype=np.float32).ravel())
+    mesh.update_tag()
+
+
+def show(obj: bpy.types.Object, flesh: Flesh, frame: float) -> None:
+    """Show the clip's shape of `frame` on the object."""
+    mesh = obj.data
+    if flesh.clip is None or len(mesh.vertices) != len(flesh.character.rest):
+        return
+    modifier.write(mesh, modifier.POSITION, flesh.positions(frame).ravel())
+    offsets = flesh.offsets
+    if offsets is not None and keys_deviate(obj):
+        if not offsets.written or modifier.REST not in mesh.attributes:
+            modifier.write(mesh, modifier.REST, offsets.rest)
+            offsets.written = True
+        index = round(min(max(frame, flesh.clip_start), flesh.clip_end) - flesh.clip_start)
+        for name, column in zip(modifier.COLUMNS, offsets.columns(index), strict=True):
+            modifier.write(mesh, name, column)
+    mesh.update_tag()
+
+
+def keys_deviate(obj: bpy.types.Object) -> bool:
+    """Whether anything in front of the deformer may move vertices away from their rest."""
+    keys = obj.data.shape_keys
+    if keys is None:
+        return True
+    if keys.animation_data is not None:
+        return True
+    return obj.show_only_shape_key or any(key.value != 0.0 and not key.mute for key in keys.key_blocks[1:])
+
+
+def refusal(error: Exception, obj: bpy.types.Object) -> Refusal:
+    """A native error as a sentence that names the object."""
+    return Refusal(f"{reading.describe(obj)}: {error}")
+

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Numpy to Blender: baked shape keys and their curves.
+
+A bake is additive: existing keys stay as they are, and each frame's key holds what is missing between their mix and the
+live shape. The keys' F-curves are the only animation: nothing of Thew is needed to play them.
+"""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from .logic.errors import Refusal
+from .logic.keys import key_name, key_points
+from .reading import describe, key_positions
+
+
+def baked_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
+    """The keys that Thew baked on this object and that are still there."""
+    keys = obj.data.shape_keys
+    if keys is None:
+        return []
+    names = set(obj.thew.made.baked_keys.splitlines())
+    return [key for key in keys.key_blocks if key.name in names]
+
+
+def other_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
+    """The artist's own keys, the basis left out."""
+    keys = obj.data.shape_keys
+    if keys is None:
+        return []
+    names = set(obj.thew.made.baked_keys.splitlines())
+    return [key for key in keys.key_blocks if key.name not in names and key != keys.reference_key]
+
+
+def mute_baked(obj: bpy.types.Object, mute: bool) -> None:
+    """Silence the baked keys, or let them play."""
+    for key in baked_keys(obj):
+        if key.mute != mute:
+            key.mute = mute
+
+
+def check_bakeable(obj: bpy.types.Object) -> None:
+    """Refuse what a bake could not be played on."""
+    if obj.show_only_shape_key:
+        raise Refusal(f"{describe(obj)} shows a single pinned shape key: unpin it first (the pin below the key list)")
+    keys = obj.data.shape_keys
+    action = keys.animation_data.action if keys is not None and keys.animation_data is not None else None
+    if action is not None and (action.library is not None or action.override_library is not None):
+        raise Refusal(
+            f"The shape keys of {describe(obj)} are animated by “{action.name}” from another file: make the action local"
+        )
+
+
+def write_bake(obj: bpy.types.Object, start: int, offsets: np.ndarray) -> list[str]:
+    """Replace the object's baked keys by one a frame; `offsets` float32[f, n, 3] from the basis. Gives their names."""
+    remove_baked(obj)
+    made = obj.thew.made
+    active = obj.active_shape_key_index
+    mesh = obj.data
+    if mesh.shape_keys is None:
+        obj.shape_key_add(name="Basis", from_mix=False)
+        made.baked_basis = True
+    basis = key_positions(mesh.shape_keys.reference_key)
+    animation = mesh.shape_keys.animation_data
+    made.baked_action = animation is None or animation.action is None
+    names = []
+    for i, offset in enumerate(offsets):
+        key = obj.shape_key_add(name=key_name(start + i), from_mix=False)
+        key.relative_key = mesh.shape_keys.reference_key
+        key.points.foreach_set("co", np.ascontiguousarray(basis + offset, dtype=np.float32).ravel())
+        names.append(key.name)
+    made.baked_keys = "\n".join(names)
+    made.baked_start, made.baked_end = start, start + len(names) - 1
+    write_curves(mesh.shape_keys, names, start)
+    obj.active_shape_key_index = active
+    return names
+
+
+def write_curves(keys: bpy.types.Key, names: list[str], start: int) -> None:
+    """Animate each key: on at its frame, off at its neighbours, straight between, held outside."""
+    last = start + len(names) - 1
+    for i, name in enumerate(names):
+        if not keys.key_blocks[name].keyframe_insert("value", frame=start + i):
+            raise Refusal(f"Blender refused a keyframe on the shape key “{name}”: is its action locked?")
+    curves = curves_of(keys)
+    for i, name in enumerate(names):
+        curve = curves[f'key_blocks["{bpy.utils.escape_identifier(name)}"].value']
+        points = key_points(start + i, start, last)
+        curve.keyframe_points.add(len(points) - len(curve.keyframe_points))
+        curve.keyframe_points.foreach_set("co", np.array(points, dtype=np.float32).ravel())
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"
+        curve.extrapolation = "CONSTANT"
+        curve.update()
+        keys.key_blocks[name].value = 0.0
+
+
+def curves_of(keys: bpy.types.Key) -> dict[str, bpy.types.FCurve]:
+    """The F-curves of the keys' action by data path, in the layered actions of 4.4 on as in those before."""
+    collection = curve_collection(keys)
+    return {} if collection is None else {curve.data_path: curve for curve in collection}
+
+
+def curve_collection(keys: bpy.types.Key):
+    """The collection that holds the F-curves of the keys' action, or None."""
+    animation = keys.animation_data
+    if animation is None or animation.action is None:
+        return None
+    action = animation.action
+    if not hasattr(action, "layers"):
+        return action.fcurves
+    for layer in action.layers:
+        for strip in layer.strips:
+            bag = strip.channelbag(animation.action_slot) if animation.action_slot is not None else None
+            if bag is not None:
+                return bag.fcurves
+    return None
+
+
+def remove_baked(obj: bpy.types.Object) -> None:
+    """Take away Thew's keys, their curves, and what had to be made for them."""
+    made = obj.thew.made
+    keys = obj.data.shape_keys
+    if keys is not None:
+        active = obj.active_shape_key_index
+        collection = curve_collection(keys)
+        if collection is not None:
+            paths = {f'key_blocks["{bpy.utils.escape_identifier(key.name)}"].value' for key in baked_keys(obj)}
+            for curve in [c for c in collection if c.data_path in paths]:
+                collection.remove(curve)
+        for key in baked_keys(obj):
+            obj.shape_key_remove(key)
+        animation = keys.animation_data
+        if made.baked_action and animation is not None:
+            action = animation.action
+            if action is not None and not list(curve_collection(keys) or ()):
+                animation.action = None
+                if action.users == 0:
+                    bpy.data.actions.remove(action)
+                if not animation.drivers and not animation.nla_tracks:
+                    keys.animation_data_clear()
+        if made.baked_basis and len(keys.key_blocks) == 1:
+            obj.shape_key_remove(keys.key_blocks[0])
+        elif keys is not None and len(keys.key_blocks) > 0:
+            obj.active_shape_key_index = min(active, len(keys.key_blocks) - 1)
+    made.baked_keys = ""
+    made.baked_basis = made.baked_action = made.shows_bake = False
+    made.baked_start = made.baked_end = 0

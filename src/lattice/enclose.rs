@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Automatic construction: a lattice around a surface and a skeleton, one slider.
+//!
+//! Bone-conforming Delaunay tetrahedralisation of protected skeleton points and a relaxed, graded
+//! body-centred cubic fill; cells are the tetrahedra that meet Ω; improved by hill climbing and Steiner
+//! points; cut apart by virtual nodes where separate parts of the body share a cell [molino2004].
+
+use super::bones::{self, Segment};
+use super::delaunay::delaunay;
+use super::fill::{FAR, OUTWARD, Points, SizeField};
+use super::improve::Climb;
+use super::segments::{Protected, protect};
+use super::tetrahedron::{quality, volume};
+use super::{BoneChains, Cell, Lattice, LatticeError, keep, split};
+use crate::Vec3;
+use crate::progress::{Progress, step};
+use crate::skeleton::{Skeleton, SkinWeights};
+use crate::surface::DistanceGrid;
+use crate::surface::Surface;
+use std::collections::BTreeSet;
+
+/// Settings of [`Lattice::enclose`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EncloseSettings {
+    /// Cells along the diagonal of the body's box; 2 to 64, useful 10 to 14.
+    pub cells_across: f64,
+}
+
+impl Default for EncloseSettings {
+    fn default() -> Self {
+        Self { cells_across: 12.0 }
+    }
+}
+
+/// Wanted dihedral angle, and the one below which a Steiner point is tried, radians.
+const GOAL: f64 = 30.0 * std::f64::consts::PI / 180.0;
+const SLIVER: f64 = 15.0 * std::f64::consts::PI / 180.0;
+
+impl Lattice {
+    /// Builds a lattice around a surface and a skeleton.
+    ///
+    /// `skin` are the weights of the surface's vertices as given: they choose the bones, their virtual tips
+    /// and, where the body is cut into copies, the parts. Without them the nearest bones serve.
+    /// Deterministic: the same input gives the same bits.
+    ///
+    /// # Errors
+    /// [`LatticeError::CellsAcross`], [`LatticeError::Weights`] when the weights do not fit,
+    /// [`LatticeError::Cancelled`], [`LatticeError::Failed`].
+    pub fn enclose(
+        surface: &Surface,
+        skeleton: &Skeleton,
+        skin: Option<&SkinWeights>,
+        settings: EncloseSettings,
+        progress: &dyn Progress,
+    ) -> Result<Self, LatticeError> {
+        if !(2.0..=64.0).contains(&settings.cells_across) {
+            return Err(LatticeError::CellsAcross(settings.cells_across));
+        }
+        if let Some(skin) = skin {
+            check_weights(surface, skeleton, skin)?;
+        }
+        step(progress, 0.0, "finding the bones")?;
+        let h = surface.size() / settings.cells_across;
+        let mut notes = Vec::new();
+        let segments = bones::select(surface, skeleton, skin, h, &mut notes);
+        let mut builder = Builder::new(surface, &segments, h, progress)?;
+        builder.fill(progress)?;
+        let mesh = builder.tetrahedralise(progress)?;
+        builder.finish(mesh, notes, progress)
+    }
+}
+
+fn check_weights(
+    surface: &Surface,
+    skeleton: &Skeleton,
+    skin: &SkinWeights,
+) -> Result<(), LatticeError> {
+    let (rows, n) = (
+        skin.offsets.len().saturating_sub(1),
+        surface.vertices().len(),
+    );
+    if rows != n {
+        return Err(LatticeError::Weights(format!(
+            "there are skin weights for {rows} vertices, but the mesh has {n}"
+        )));
+    }
+    if skin.bone_count != skeleton.len() {
+        return Err(LatticeError::Weights(format!(
+            "there are skin weights for {} bones, but the skeleton has {}",
+            skin.bone_count,
+            skeleton.len()
+        )));
+    }
+    Ok(())
+}
+
+/// A tetrahedralisation of the whole box and the cells chosen from it.
+struct Mesh {
+    x: Vec<Vec3>,
+    tets: Vec<[u32; 4]>,
+    keep: Vec<bool>,
+    worst: f64,
+}
+
+struct Builder<'a> {
+    surface: &'a Surface,
+    segments: &'a [Segment],
+    skeleton: Protected,
+    size: SizeField,
+    grid: DistanceGrid,
+    points: Points,
+    h: f64,
+}
+
+impl<'a> Builder<'a> {
+    fn new(
+        surface: &'a Surface,
+        segments: &'a [Segment],
+        h: f64,
+        progress: &dyn Progress,
+    ) -> Result<Self, LatticeError> {
+        let skeleton = protect(segments, h);
+        let (mut lo, mut hi) = surface.bounds();
+        for p in &skeleton.points {
+            lo = lo.inf(p);
+            hi = hi.sup(p);
+        }
+        let reach = Vec3::repeat(2.2 * h);
+        let (lo, hi) = (lo - reach, hi + reach);
+        step(progress, 0.02, "measuring distances")?;
+        let spacing = (h / 5.0).max((hi - lo).max() / 200.0);
+        let rim = Vec3::repeat(0.4 * h);
+        let grid = DistanceGrid::with_bounds(surface, lo - rim, hi + rim, spacing, progress)?;
+        let size = SizeField::new(&skeleton, h);
+        step(progress, 0.15, "filling with points")?;
+        let points = Points::fill(&skeleton, &size, &grid, lo, hi);
+        Ok(Self {
+            surface,
+            segments,
+            skeleton,
+            size,
+            grid,
+            points,
+            h,
+        })
+    }
+
+    fn fill(&mut self, progress: &dyn Progress) -> Result<(), LatticeError> {
+        step(progress, 0.2, "relaxing the points")?;
+        self.points
+            .relax(&self.skeleton, &self.size, 6)
+            .map_err(LatticeError::Failed)?;
+        self.points.warp(&self.skeleton, &self.size, &self.grid);
+        Ok(())
+    }
+
+    /// Delaunay, keep, improve; Steiner points where slivers are left; the best of five rounds.
+    fn tetrahedralise(&mut self, progress: &dyn Progress) -> Result<Mesh, LatticeError> {
+        let mut best: Option<Mesh> = None;
+        for round in 0..5 {
+            step(progress, 0.35 + 0.06 * f64::from(round), "building cells")?;
+            let tets = self.conforming()?;
+            let mesh = self.improve(tets, progress)?;
+            let slivers: Vec<usize> = (0..mesh.tets.len())
+                .filter(|&t| mesh.keep[t] && quality(&corners(&mesh, t)) < SLIVER)
+                .collect();
+            let steiner = self.steiner(&mesh, &slivers);
+            if best.as_ref().is_none_or(|b| mesh.worst > b.worst) {
+                best = Some(mesh);
+            }
+            if steiner.is_empty() || round == 4 {
+                break;
+            }
+            if let Some(b) = &best {
+                // Go on from where the climb has brought the points.
+                let n = self.points.x.len();
+                if b.x.len() == n {
+                    self.points.x.copy_from_slice(&b.x);
+                }
+            }
+            self.points.insert(&steiner);
+            let all: Vec<usize> = (0..self.skeleton.edges.len()).collect();
+            self.points.push_out(&self.skeleton, &all, 1.08);
+        }
+        best.ok_or_else(|| LatticeError::Failed("no cells".into()))
+    }
+
+    /// A Delaunay tetrahedralisation that has every sub-segment as an edge.
+    fn conforming(&mut self) -> Result<Vec<[u32; 4]>, LatticeError> {
+        for attempt in 0..8 {
+            let tets: Vec<[u32; 4]> = delaunay(&self.points.x)
+                .map_err(|e| LatticeError::Failed(e.to_string()))?
+                .into_iter()
+                .filter(|t| {
+                    let x = t.map(|v| self.points.x[v as usize]);
+                    volume(&x) > 1e-9 * self.size.smallest.powi(3)
+                })
+                .collect();
+            let fixed = self.points.fixed as u32;
+            let mut edges = BTreeSet::new();
+            for t in &tets {
+                for i in 0..4 {
+                    for j in 0..4 {
+                        if t[i] < t[j] && t[j] < fixed {
+                            edges.insert((t[i], t[j]));
+                        }
+                    }
+                }
+            }
+            let missing: Vec<usize> = (0..self.skeleton.edges.len())
+                .filter(|&e| {
+                    let (a, b, _) = self.skeleton.edges[e];
+                    !edges.contains(&(a.min(b), a.max(b)))
+                })
+                .collect();
+            if missing.is_empty() {
+                return Ok(tets);
+            }
+            if attempt < 4 {
+                self.points.push_out(&self.skeleton, &missing, 1.35);
+            } else {
+                self.cut(&missing);
+            }
+        }
+        Err(LatticeError::Failed(
+            "its bones lie too close to one another".into(),
+        ))
+    }
+
+    /// Cuts sub-segments in halves: bones that nearly coincide never get empty balls otherwise.
+    fn cut(&mut self, edges: &[usize]) {
+        for &e in edges {
+            let (a, b, s) = self.skeleton.edges[e];
+            let new = self.skeleton.points.len() as u32;
+            let x = (self.skeleton.points[a as usize] + self.skeleton.points[b as usize]) / 2.0;
+            self.skeleton.points.push(x);
+            self.points.x.insert(self.points.fixed, x);
+            self.points.fixed += 1;
+            self.skeleton.edges[e] = (a, new, s);
+            self.skeleton.edges.push((new, b, s));
+            for chain in &mut self.skeleton.chains {
+                let at = chain
+                    .windows(2)
+                    .position(|w| w.contains(&a) && w.contains(&b));
+                if let Some(i) = at {
+                    chain.insert(i + 1, new);
+                }
+            }
+        }
+    }
+
+    fn improve(&self, tets: Vec<[u32; 4]>, progress: &dyn Progress) -> Result<Mesh, LatticeError> {
+        let mut x = self.points.x.clone();
+        let select =
+            |x: &[Vec3]| keep::select(x, &tets, self.surface, &self.grid, &self.skeleton, self.h);
+        let mut chosen = select(&x);
+        for _ in 0..3 {
+            step(progress, 0.36, "improving cells")?;
+            let mut reach = vec![0.0; x.len()];
+            let mut floor = vec![f64::NEG_INFINITY; x.len()];
+            for i in self.points.free() {
+                reach[i] = self.size.at(x[i]);
+                // What lies outside of the surface stays there, so that the choice of cells keeps.
+                if self.grid.at(x[i]) > 0.3 * OUTWARD * reach[i] {
+                    floor[i] = 0.5 * OUTWARD * reach[i];
+                }
+            }
+            let allowed =
+                |v: usize, p: Vec3| floor[v] == f64::NEG_INFINITY || self.grid.at(p) >= floor[v];
+            Climb {
+                tets: &tets,
+                keep: &chosen,
+                reach: &reach,
+                allowed: &allowed,
+                goal: GOAL,
+            }
+            .run(&mut x, 12);
+            let again = select(&x);
+            let settled = again == chosen;
+            chosen = again;
+            if settled {
+                break;
+            }
+        }
+        let mut mesh = Mesh {
+            x,
+            tets,
+            keep: chosen,
+            worst: f64::INFINITY,
+        };
+        for t in 0..mesh.tets.len() {
+            if mesh.keep[t] {
+                mesh.worst = mesh.worst.min(quality(&corners(&mesh, t)));
+            }
+        }
+        Ok(mesh)
+    }
+
+    /// The middle of the longest edge that is not a bone's, for every sliver.
+    fn steiner(&self, mesh: &Mesh, slivers: &[usize]) -> Vec<Vec3> {
+        let bones: BTreeSet<(u32, u32)> = self
+            .skeleton
+            .edges
+            .iter()
+            .map(|&(a, b, _)| (a.min(b), a.max(b)))
+            .collect();
+        let mut new: Vec<Vec3> = Vec::new();
+        for &t in slivers {
+            let corner = mesh.tets[t];
+            let mut longest = (0.0, Vec3::zeros());
+            for i in 0..4 {
+                for j in i + 1..4 {
+                    let e = (corner[i].min(corner[j]), corner[i].max(corner[j]));
+                    let (p, q) = (mesh.x[e.0 as usize], mesh.x[e.1 as usize]);
+                    if !bones.contains(&e) && (p - q).norm() > longest.0 {
+                        longest = ((p - q).norm(), (p + q) / 2.0);
+                    }
+                }
+            }
+            let apart = new
+                .iter()
+                .all(|p| (p - longest.1).norm() > 0.25 * self.size.smallest);
+            if longest.0 > 0.0 && apart {
+                new.push(longest.1);
+            }
+        }
+        new
+    }
+
+    /// Numbers the cells, splits them by virtual nodes and names the bones' vertices.
+    fn finish(
+        self,
+        mesh: Mesh,
+        mut notes: Vec<String>,
+        progress: &dyn Progress,
+    ) -> Result<Lattice, LatticeError> {
+        step(progress, 0.7, "separating parts")?;
+        if mesh.worst <= 0.0 {
+            return Err(LatticeError::Failed("a cell came out inverted".into()));
+        }
+        // Skeleton points first, then the others in order of use.
+        let fixed = self.points.fixed;
+        let mut number = vec![u32::MAX; mesh.x.len()];
+        let mut vertices = Vec::new();
+        for (i, n) in number.iter_mut().enumerate().take(fixed) {
+            *n = i as u32;
+            vertices.push(mesh.x[i]);
+        }
+        let end = mesh.x.len() - FAR;
+        let mut cells = Vec::new();
+        for (t, corners) in mesh.tets.iter().enumerate().filter(|&(t, _)| mesh.keep[t]) {
+            if corners.iter().any(|&v| v as usize >= end) {
+                return Err(LatticeError::Failed(format!(
+                    "cell {t} reached the far corners"
+                )));
+            }
+            cells.push(corners.map(|v| {
+                let n = &mut number[v as usize];
+                if *n == u32::MAX {
+                    *n = vertices.len() as u32;
+                    vertices.push(mesh.x[v as usize]);
+                }
+                *n
+            }));
+        }
+        let edges: Vec<(u32, u32, u32)> = self
+            .skeleton
+            .edges
+            .iter()
+            .map(|&(a, b, s)| (a, b, self.segments[s as usize].bone))
+            .collect();
+        let split = split::split(
+            split::SplitInput {
+                vertices: &vertices,
+                tets: &cells,
+                surface: self.surface,
+                grid: &self.grid,
+                h: self.h,
+                bone_vertices: fixed,
+                bone_edges: &edges,
+            },
+            progress,
+        )?;
+        let chains = self.chains(&split.bone_vertex, split.vertices.len());
+        if split.copies > 0 {
+            notes.push(format!(
+                "{} cells are shared by separate parts of the body and were doubled, so that the parts \
+                 move on their own.",
+                split.copies
+            ));
+        }
+        let cells = split.tets.iter().map(|&t| Cell::Tetrahedron(t)).collect();
+        let mut lattice = Lattice::with_bones(split.vertices, cells, chains)?;
+        lattice.flesh = Some(split.flesh);
+        lattice.notes = notes;
+        step(progress, 1.0, "done")?;
+        Ok(lattice)
+    }
+
+    /// The bones' vertices after splitting, and the one bone that drives each.
+    fn chains(&self, renumbered: &[u32], vertices: usize) -> BoneChains {
+        let mut out = BoneChains {
+            bone_of_vertex: vec![None; vertices],
+            ..Default::default()
+        };
+        // Best claim to a vertex: the head of the bone with most weight, an inner point, a tail, a tip.
+        let mut claim = vec![(0u8, f64::NEG_INFINITY); vertices];
+        for tips in [false, true] {
+            for (s, chain) in self.segments.iter().zip(&self.skeleton.chains) {
+                if s.tip != tips {
+                    continue;
+                }
+                let chain: Vec<u32> = chain.iter().map(|&v| renumbered[v as usize]).collect();
+                let last = chain.len() - 1;
+                for (i, &v) in chain.iter().enumerate() {
+                    let rank = match (s.tip, i) {
+                        (true, _) => 1,
+                        (false, 0) => 4,
+                        (false, i) if i == last => 2,
+                        (false, _) => 3,
+                    };
+                    let c = &mut claim[v as usize];
+                    if (rank, s.weight) > *c {
+                        *c = (rank, s.weight);
+                        out.bone_of_vertex[v as usize] = Some(s.bone);
+                    }
+                }
+                if s.tip {
+                    out.tip_bones.push(s.bone);
+                } else {
+                    out.used_bones.push(s.bone);
+                }
+                out.chains.push(chain);
+            }
+        }
+        out
+    }
+}
+
+fn corners(mesh: &Mesh, t: usize) -> [Vec3; 4] {
+    mesh.tets[t].map(|v| mesh.x[v as usize])
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The point set of the tetrahedralisation: skeleton points, a graded body-centred cubic fill, eight far
+//! corners; relaxed towards even cells and kept out of the sub-segments' balls.
+
+use super::delaunay::delaunay;
+use super::segments::Protected;
+use super::tetrahedron::{closest_on_segment, volume};
+use crate::Vec3;
+use crate::surface::DistanceGrid;
+use rayon::prelude::*;
+
+/// Wanted edge length at a point: `clamp(min over sub-segments (1.15 length + 0.6 distance), 0.35 h, h)`.
+#[derive(Debug, Clone)]
+pub(crate) struct SizeField {
+    samples: Vec<(Vec3, f64)>,
+    /// Largest size.
+    pub h: f64,
+    /// Smallest size.
+    pub smallest: f64,
+}
+
+impl SizeField {
+    pub(crate) fn new(skeleton: &Protected, h: f64) -> Self {
+        let mut samples = Vec::new();
+        for (e, &(a, b, _)) in skeleton.edges.iter().enumerate() {
+            let (x, y) = (skeleton.points[a as usize], skeleton.points[b as usize]);
+            let l = 1.15 * skeleton.length(e);
+            samples.extend([(x, l), ((x + y) / 2.0, l), (y, l)]);
+        }
+        Self {
+            samples,
+            h,
+            smallest: 0.35 * h,
+        }
+    }
+
+    pub(crate) fn at(&self, p: Vec3) -> f64 {
+        let mut best = self.h;
+        for &(x, l) in &self.samples {
+            // Compared as squares first: most samples are far.
+            let room = (best - l) / 0.6;
+            if room > 0.0 && (p - x).norm_squared() < room * room {
+                best = l + 0.6 * (p - x).norm();
+            }
+        }
+        best.max(self.smallest)
+    }
+}
+
+/// Fill points reach so far around Ω, in parts of `h`.
+const BAND: f64 = 2.0;
+/// And so far around bones, which may stick out of the body.
+const AROUND_BONES: f64 = 1.2;
+/// No two fill points, and no fill point and bone, are closer than this part of the size.
+const SPACING: f64 = 0.62;
+/// Balls are kept clear with this margin.
+const CLEAR: f64 = 1.08;
+/// Number of far corners at the end of the list.
+pub(crate) const FAR: usize = 8;
+
+/// Points of the tetrahedralisation: skeleton points, then free points, then the far corners.
+#[derive(Debug, Clone)]
+pub(crate) struct Points {
+    /// Positions.
+    pub x: Vec<Vec3>,
+    /// Number of skeleton points.
+    pub fixed: usize,
+    /// For each free point, whether it stays where the grid put it (far from Ω).
+    outer: Vec<bool>,
+}
+
+impl Points {
+    /// The fill around a skeleton in the domain that `grid` describes, between `lo` and `hi`.
+    pub(crate) fn fill(
+        skeleton: &Protected,
+        size: &SizeField,
+        grid: &DistanceGrid,
+        lo: Vec3,
+        hi: Vec3,
+    ) -> Self {
+        let h = size.h;
+        let mut candidates: Vec<(Vec3, f64)> = Vec::new();
+        let mut spacing = h;
+        let mut first = true;
+        loop {
+            let last = spacing / 2.0 < size.smallest * 0.7;
+            let above = if first {
+                f64::INFINITY
+            } else {
+                spacing * 2f64.sqrt()
+            };
+            let below = if last { 0.0 } else { spacing / 2f64.sqrt() };
+            let level: Vec<(Vec3, f64)> = body_centred_cubic(lo, hi, 1.06 * spacing)
+                .into_par_iter()
+                .filter(|&p| {
+                    grid.at(p) < BAND * h || distance_to_skeleton(skeleton, p) < AROUND_BONES * h
+                })
+                .map(|p| (p, size.at(p)))
+                .filter(|&(_, s)| s < above && s >= below)
+                .collect();
+            candidates.extend(level);
+            if last {
+                break;
+            }
+            spacing /= 2.0;
+            first = false;
+        }
+        let kept = thin(candidates, h);
+        let free: Vec<Vec3> = kept
+            .into_par_iter()
+            .filter(|&(p, s)| distance_to_skeleton(skeleton, p) > SPACING * s)
+            .map(|(p, _)| p)
+            .collect();
+        let outer = free
+            .iter()
+            .map(|&p| grid.at(p) > (BAND - 0.8) * h)
+            .collect();
+        let mut x = skeleton.points.clone();
+        x.extend(free);
+        let far = Vec3::repeat(8.0 * h);
+        let (a, b) = (lo - far, hi + far);
+        for i in 0..FAR {
+            let pick = |k: usize| if i >> k & 1 == 1 { b[k] } else { a[k] };
+            x.push(Vec3::new(pick(0), pick(1), pick(2)));
+        }
+        Self {
+            x,
+            fixed: skeleton.points.len(),
+            outer,
+        }
+    }
+
+    /// Indices of the free points.
+    pub(crate) fn free(&self) -> std::ops::Range<usize> {
+        self.fixed..self.x.len() - FAR
+    }
+
+    /// Whether a free point keeps its place.
+    fn stays(&self, i: usize) -> bool {
+        self.outer[i - self.fixed]
+    }
+
+    /// Adds free points.
+    pub(crate) fn insert(&mut self, new: &[Vec3]) {
+        let at = self.x.len() - FAR;
+        self.x.splice(at..at, new.iter().copied());
+        self.outer.extend(new.iter().map(|_| false));
+    }
+
+    /// Moves free points out of the sub-segments' balls, widened by `clear`.
+    pub(crate) fn push_out(&mut self, skeleton: &Protected, edges: &[usize], clear: f64) {
+        let free = self.free();
+        for _ in 0..4 {
+            let mut moved = false;
+            for &e in edges {
+                let (a, b, _) = skeleton.edges[e];
+                let (p, q) = (skeleton.points[a as usize], skeleton.points[b as usize]);
+                let (middle, radius) = ((p + q) / 2.0, (p - q).norm() / 2.0 * clear);
+                for x in &mut self.x[free.clone()] {
+                    let d = *x - middle;
+                    let r2 = d.norm_squared();
+                    if r2 < radius * radius {
+                        let direction = d.try_normalize(1e-12).unwrap_or_else(|| {
+                            let axis = (q - p).normalize();
+                            axis.cross(&Vec3::new(axis.y, axis.z, -axis.x)).normalize()
+                        });
+                        *x = middle + direction * (radius * 1.01);
+                        moved = true;
+                    }
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+    }
+
+    /// Moves free points towards the size-weighted mean of their tetrahedra's barycentres, `passes` times.
+    pub(crate) fn relax(
+        &mut self,
+        skeleton: &Protected,
+        size: &SizeField,
+        passes: usize,
+    ) -> Result<(), String> {
+        let all: Vec<usize> = (0..skeleton.edges.len()).collect();
+        self.push_out(skeleton, &all, CLEAR);
+        for _ in 0..passes {
+            let tets = delaunay(&self.x).map_err(|e| e.to_string())?;
+            let end = self.x.len() - FAR;
+            let weighted: Vec<(Vec3, f64)> = tets
+                .par_iter()
+                .map(|t| {
+                    if t.iter().any(|&v| v as usize >= end) {
+                        return (Vec3::zeros(), 0.0);
+                    }
+                    let x = t.map(|v| self.x[v as usize]);
+                    let centre = (x[0] + x[1] + x[2] + x[3]) / 4.0;
+                    (centre, volume(&x).abs() / size.at(centre).powi(3))
+                })
+                .collect();
+            let mut sums = vec![(Vec3::zeros(), 0.0); self.x.len()];
+            for (t, (centre, w)) in tets.iter().zip(weighted) {
+                for &v in t {
+                    sums[v as usize].0 += centre * w;
+                    sums[v as usize].1 += w;
+                }
+            }
+            for i in self.free() {
+                if !self.stays(i) && sums[i].1 > 0.0 {
+                    let target = sums[i].0 / sums[i].1;
+                    let step = (target - self.x[i]) * 0.8;
+                    self.x[i] += step;
+                }
+            }
+            self.push_out(skeleton, &all, CLEAR);
+        }
+        Ok(())
+    }
+
+    /// Moves free points that lie just inside or on the surface a little outside: cells then cut the
+    /// surface in their middle instead of grazing it.
+    pub(crate) fn warp(&mut self, skeleton: &Protected, size: &SizeField, grid: &DistanceGrid) {
+        for _ in 0..3 {
+            for i in self.free() {
+                let p = self.x[i];
+                let (s, d) = (size.at(p), grid.at(p));
+                if self.stays(i) || d < -0.3 * s || d > OUTWARD * s {
+                    continue;
+                }
+                if let Some(n) = grid.gradient(p).try_normalize(1e-9) {
+                    self.x[i] += n * (1.3 * OUTWARD * s - d);
+                }
+            }
+        }
+        let all: Vec<usize> = (0..skeleton.edges.len()).collect();
+        self.push_out(skeleton, &all, CLEAR);
+    }
+}
+
+/// Points near the surface are moved this part of the size outside of it.
+pub(crate) const OUTWARD: f64 = 0.06;
+
+fn distance_to_skeleton(skeleton: &Protected, p: Vec3) -> f64 {
+    let mut best = f64::INFINITY;
+    for &(a, b, _) in &skeleton.edges {
+        let q = closest_on_segment(skeleton.points[a as usize], skeleton.points[b as usize], p).0;
+        best = best.min((p - q).norm_squared());
+    }
+    for x in &skeleton.points {
+        best = best.min((p - x).norm_squared());
+    }
+    best.sqrt()
+}
+
+/// Body-centred cubic points, cube edge `a`, centred in the box. A minute fixed offset keeps them from
+/// being cospherical, which spares the exact predicates their slow path.
+fn body_centred_cubic(lo: Vec3, hi: Vec3, a: f64) -> Vec<Vec3> {
+    let centre = (lo + hi) / 2.0;
+    let n: [i64; 3] = std::array::from_fn(|k| ((hi[k] - lo[k]) / a / 2.0).ceil() as i64 + 1);
+    let mut points = Vec::new();
+    for half in 0..2 {
+        for k in -n[2]..=n[2] {
+            for j in -n[1]..=n[1] {
+                for i in -n[0]..=n[0] {
+                    let grid = Vec3::new(i as f64, j as f64, k as f64)
+                        + Vec3::repeat(0.5 * f64::from(half));
+                    points.push(centre + (grid + offset(i, j, k, half)) * a);
+                }
+            }
+        }
+    }
+    points
+}
+
+fn offset(i: i64, j: i64, k: i64, half: i32) -> Vec3 {
+    let mut seed = (i as u64)
+        .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        .wrapping_add((j as u64).wrapping_mul(0xC2B2_AE3D_27D4_EB4F))
+        .wrapping_add((k as u64).wrapping_mul(0x1656_67B1_9E37_79F9))
+        .wrapping_add(half as u64);
+    let mut next = || {
+        // splitmix64
+        seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = seed;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+    };
+    Vec3::new(next(), next(), next()) * 2e-3
+}
+
+/// Drops every point that is too close to an earlier one.
+fn thin(candidates: Vec<(Vec3, f64)>, h: f64) -> Vec<(Vec3, f64)> {
+    let cell = SPACING * h;
+    let bin = |p: Vec3| -> [i64; 3] { std::array::from_fn(|k| (p[k] / cell).floor() as i64) };
+    let mut bins: std::collections::BTreeMap<[i64; 3], Vec<usize>> = Default::default();
+    let mut kept: Vec<(Vec3, f64)> = Vec::new();
+    for (p, s) in candidates {
+        let b = bin(p);
+        let mut free = true;
+        for d in 0..27 {
+            let near = [b[0] + d % 3 - 1, b[1] + d / 3 % 3 - 1, b[2] + d / 9 - 1];
+            free &= bins.get(&near).is_none_or(|list| {
+                list.iter()
+                    .all(|&i| (kept[i].0 - p).norm() >= SPACING * kept[i].1)
+            });
+        }
+        if free {
+            bins.entry(b).or_default().push(kept.len());
+            kept.push((p, s));
+        }
+    }
+    kept
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Mesh improvement with the topology fixed: vertices climb the worst dihedral angle around them.
+
+use super::tetrahedron::quality;
+use crate::Vec3;
+
+/// What a climb may move, and where to.
+pub(crate) struct Climb<'a> {
+    /// Tetrahedra of the whole box.
+    pub tets: &'a [[u32; 4]],
+    /// Those that stay in the lattice; the others only must not turn over.
+    pub keep: &'a [bool],
+    /// For each vertex its size, or zero when it is fixed.
+    pub reach: &'a [f64],
+    /// Whether a vertex may go to a place.
+    pub allowed: &'a dyn Fn(usize, Vec3) -> bool,
+    /// Quality at which a vertex is left in peace, radians.
+    pub goal: f64,
+}
+
+const STEPS: [f64; 4] = [0.25, 0.1, 0.04, 0.015];
+/// A tetrahedron that is not kept may be as flat as this.
+const DROPPED: f64 = 0.01;
+
+impl Climb<'_> {
+    /// Sweeps over the vertices until none moves, at most `sweeps` times.
+    pub(crate) fn run(&self, x: &mut [Vec3], sweeps: usize) {
+        let (starts, incident) = incidence(self.tets, x.len());
+        let directions = directions();
+        // A vertex is looked at again only after something near it has moved.
+        let mut active = vec![true; x.len()];
+        for _ in 0..sweeps {
+            let mut any = false;
+            let mut around: Vec<u32> = Vec::new();
+            for v in 0..x.len() {
+                if self.reach[v] <= 0.0 || !std::mem::replace(&mut active[v], false) {
+                    continue;
+                }
+                around.clear();
+                around.extend(&incident[starts[v] as usize..starts[v + 1] as usize]);
+                let before = self.worst(x, &around, v, x[v], f64::NEG_INFINITY);
+                if before >= self.goal {
+                    continue;
+                }
+                // Worst first: most places fail at the first few.
+                around.sort_by_cached_key(|&t| {
+                    let q = quality(&self.tets[t as usize].map(|u| x[u as usize]));
+                    ((q * 1e9) as i64, t)
+                });
+                let mut best = (before * 1.01 + 1e-4, x[v]);
+                for step in STEPS {
+                    for d in &directions {
+                        let p = x[v] + d * (step * self.reach[v]);
+                        if !(self.allowed)(v, p) {
+                            continue;
+                        }
+                        let q = self.worst(x, &around, v, p, best.0);
+                        if q > best.0 {
+                            best = (q, p);
+                        }
+                    }
+                }
+                if best.1 != x[v] {
+                    x[v] = best.1;
+                    any = true;
+                    for &t in &around {
+                        for &u in &self.tets[t as usize] {
+                            active[u as usize] = true;
+                        }
+                    }
+                }
+            }
+            if !any {
+                break;
+            }
+        }
+    }
+
+    /// Worst quality around `v` placed at `p`; gives up once it is no better than `bar`.
+    fn worst(&self, x: &[Vec3], around: &[u32], v: usize, p: Vec3, bar: f64) -> f64 {
+        let mut worst = f64::INFINITY;
+        for &t in around {
+            let corners =
+                self.tets[t as usize].map(|u| if u as usize == v { p } else { x[u as usize] });
+            let mut q = quality(&corners);
+            if !self.keep[t as usize] && q > DROPPED {
+                q = f64::INFINITY;
+            }
+            worst = worst.min(q);
+            if worst <= bar {
+                break;
+            }
+        }
+        worst
+    }
+}
+
+fn directions() -> Vec<Vec3> {
+    (0..27)
+        .map(|i| {
+            Vec3::new(
+                (i % 3 - 1) as f64,
+                (i / 3 % 3 - 1) as f64,
+                (i / 9 - 1) as f64,
+            )
+        })
+        .filter_map(|d| d.try_normalize(0.5))
+        .collect()
+}
+
+/// For each vertex the tetrahedra around it: row starts and entries.
+pub(crate) fn incidence(tets: &[[u32; 4]], vertices: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut starts = vec![0u32; vertices + 1];
+    for t in tets {
+        for &v in t {
+            starts[v as usize + 1] += 1;
+        }
+    }
+    for v in 0..vertices {
+        starts[v + 1] += starts[v];
+    }
+    let mut next = starts.clone();
+    let mut incident = vec![0; tets.len() * 4];
+    for (i, t) in tets.iter().enumerate() {
+        for &v in t {
+            incident[next[v as usize] as usize] = i as u32;
+            next[v as usize] += 1;
+        }
+    }
+    (starts, incident)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_angle_rises_and_nothing_turns_over() {
+        // An octahedron around an off-centre inner vertex.
+        let mut x: Vec<Vec3> = vec![Vec3::new(0.7, 0.1, 0.1)];
+        for k in 0..3 {
+            for s in [1.0, -1.0] {
+                let mut p = Vec3::zeros();
+                p[k] = s;
+                x.push(p);
+            }
+        }
+        let mut tets = Vec::new();
+        for i in 0..8 {
+            let c = [1 + (i & 1), 3 + (i >> 1 & 1), 5 + (i >> 2 & 1)];
+            let mut t = [0, c[0] as u32, c[1] as u32, c[2] as u32];
+            if super::super::tetrahedron::volume(&t.map(|v| x[v as usize])) < 0.0 {
+                t.swap(2, 3);
+            }
+            tets.push(t);
+        }
+        let worst = |x: &[Vec3]| {
+            let q = |t: &[u32; 4]| quality(&t.map(|v| x[v as usize]));
+            tets.iter().map(q).fold(f64::INFINITY, f64::min)
+        };
+        let before = worst(&x);
+        let mut reach = vec![0.0; 7];
+        reach[0] = 1.0;
+        let fixed = x[1..].to_vec();
+        Climb {
+            tets: &tets,
+            keep: &[true; 8],
+            reach: &reach,
+            allowed: &|_, _| true,
+            goal: 1.2,
+        }
+        .run(&mut x, 20);
+        assert!(worst(&x) > before + 0.2 && worst(&x) > 0.9);
+        assert_eq!(&x[1..], &fixed[..]);
+    }
+}

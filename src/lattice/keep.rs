@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which tetrahedra of the box become cells: those that meet the surface or lie in Ω, and one around every
+//! sub-segment. The tetrahedra tile space, so the surface is contained by construction.
+
+use super::segments::Protected;
+use super::tetrahedron::meets_triangle;
+use crate::Vec3;
+use crate::surface::DistanceGrid;
+use crate::surface::Surface;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// For each tetrahedron whether it is kept.
+pub(crate) fn select(
+    x: &[Vec3],
+    tets: &[[u32; 4]],
+    surface: &Surface,
+    grid: &DistanceGrid,
+    skeleton: &Protected,
+    h: f64,
+) -> Vec<bool> {
+    let mut keep: Vec<bool> = tets
+        .par_iter()
+        .map_init(Vec::new, |near, t| {
+            meets(&t.map(|v| x[v as usize]), surface, grid, h, near)
+        })
+        .collect();
+    around_bones(tets, skeleton, &mut keep, x.len());
+    keep
+}
+
+fn meets(
+    x: &[Vec3; 4],
+    surface: &Surface,
+    grid: &DistanceGrid,
+    h: f64,
+    near: &mut Vec<u32>,
+) -> bool {
+    let centre = (x[0] + x[1] + x[2] + x[3]) / 4.0;
+    let radius = x.iter().map(|p| (p - centre).norm()).fold(0.0, f64::max);
+    let d = grid.at(centre);
+    let samples = samples(x);
+    // The grid interpolates: it is trusted only well away from the surface, and where all samples agree
+    // (at a hole Ω ends far from any triangle, and the distance jumps from one sign to the other).
+    if d.abs() > radius + 0.5 * h && samples.iter().all(|&p| grid.at(p) * d > 0.0) {
+        return d < 0.0;
+    }
+    let lo = x[0].inf(&x[1]).inf(&x[2]).inf(&x[3]);
+    let hi = x[0].sup(&x[1]).sup(&x[2]).sup(&x[3]);
+    let slack = Vec3::repeat(1e-7 * h);
+    near.clear();
+    surface.triangles_in_box(lo - slack, hi + slack, near);
+    let welded = surface.welded();
+    let hit = near.iter().any(|&t| {
+        let t = welded.triangles[t as usize].map(|v| welded.vertices[v as usize]);
+        meets_triangle(x, &t, 1e-7 * h)
+    });
+    // Without a triangle in it a tetrahedron is all in or all out, but for holes and thin layers: there Ω
+    // ends where no triangle is, and a few samples decide.
+    hit || samples.iter().any(|&p| surface.contains(p))
+}
+
+/// Centre, corners, edge and face centres.
+fn samples(x: &[Vec3; 4]) -> [Vec3; 15] {
+    let mut s = [Vec3::zeros(); 15];
+    for (bits, s) in s.iter_mut().enumerate() {
+        let of: Vec3 = (0..4)
+            .filter(|i| (bits + 1) >> i & 1 == 1)
+            .map(|i| x[i])
+            .sum();
+        *s = of / f64::from((bits as u32 + 1).count_ones());
+    }
+    s
+}
+
+/// Keeps one tetrahedron around every sub-segment and skeleton point that has none.
+fn around_bones(tets: &[[u32; 4]], skeleton: &Protected, keep: &mut [bool], vertices: usize) {
+    let fixed = skeleton.points.len() as u32;
+    let far = (vertices - super::fill::FAR) as u32;
+    let mut edges: BTreeMap<(u32, u32), bool> = skeleton
+        .edges
+        .iter()
+        .map(|&(a, b, _)| ((a.min(b), a.max(b)), false))
+        .collect();
+    let mut points = vec![false; fixed as usize];
+    for pass in 0..2 {
+        for (t, corners) in tets.iter().enumerate() {
+            let candidate = if pass == 0 {
+                keep[t]
+            } else {
+                !keep[t] && corners.iter().all(|&v| v < far)
+            };
+            if !candidate {
+                continue;
+            }
+            for i in 0..4 {
+                if corners[i] < fixed && !std::mem::replace(&mut points[corners[i] as usize], true)
+                {
+                    keep[t] = true;
+                }
+                for j in i + 1..4 {
+                    let e = (corners[i].min(corners[j]), corners[i].max(corners[j]));
+                    if let Some(found) = edges.get_mut(&e)
+                        && !std::mem::replace(found, true)
+                    {
+                        keep[t] = true;
+                    }
+                }
+            }
+        }
+    }
+}

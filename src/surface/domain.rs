@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The domain Ω that a surface bounds: where the generalised winding number exceeds one half, and a thin
+//! layer around the pieces that bound nothing.
+//!
+//! Real characters mix closed bodies with open sheets: hair cards, lashes, skirts. A flat sheet turns the
+//! winding number by up to half a turn beside it, so that a few layers of hair dig holes into the head below.
+//! Sheets are therefore found first and left out of the winding number that defines Ω: patches that by
+//! themselves wind around nothing, and that together with all others either still do not or lie inside.
+//!
+//! Each triangle then has a [`TriangleRole`] from the winding number a small step to both sides.
+use super::nearest::Nearest;
+use super::orient::{Patch, boundary};
+use super::winding::WindingTree;
+use crate::Vec3;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a triangle of the surface bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TriangleRole {
+    /// Ω on one side: the boundary of the flesh.
+    Skin,
+    /// A piece of surface inside the body, with Ω on both sides. Also what sticks out of a closed piece
+    /// turned inside out: it bounds nothing, and stands for no sheet.
+    Interior,
+    /// Ω on neither side: a sheet, which gets a layer of flesh.
+    Thin,
+}
+
+/// Half the thickness of the layer around thin triangles, as a fraction of the surface's size.
+pub const LAYER: f64 = 0.01;
+
+/// A closed patch whose mean thickness (twice volume over area) is below this fraction of the size is a sheet.
+const LEAST_THICKNESS: f64 = 1e-4;
+/// Mean winding number on a sheet lies below this, or above one less this.
+const SHEET: f64 = 0.1;
+/// Step to both sides of a triangle, local units.
+const STEP: f64 = 1e-6;
+/// Allowance at one half, for what the tree rounds and for sheets that are nearly flat.
+const MARGIN: f64 = 0.05;
+
+/// Ω in local coordinates.
+#[derive(Debug, Clone)]
+pub(super) struct Domain {
+    /// By welded triangle.
+    pub roles: Vec<TriangleRole>,
+    /// Of the surface without its sheets.
+    pub winding: Arc<WindingTree>,
+    /// The winding number is a whole number everywhere off the surface.
+    pub watertight: bool,
+    /// Triangles that the winding number is made of.
+    pub bodies: Vec<u32>,
+    pub skin: Option<Nearest>,
+    pub thin: Option<Nearest>,
+    /// Half the thickness of the layer, local units.
+    pub layer: f64,
+}
+
+impl Domain {
+    /// Finds the domain of an oriented surface whose full winding tree is given.
+    pub fn new(
+        vertices: &[Vec3],
+        triangles: &[[u32; 3]],
+        patches: &[Patch],
+        full: &Arc<WindingTree>,
+        size: f64,
+    ) -> Self {
+        let (kept, mut winding) = without_sheets(vertices, triangles, patches, full, size);
+        let mut body = vec![false; triangles.len()];
+        let mut closed = vec![false; triangles.len()];
+        for (patch, &kept) in patches.iter().zip(&kept) {
+            for &t in &patch.triangles {
+                body[t as usize] = kept;
+                closed[t as usize] = kept && patch.closed;
+            }
+        }
+        let mut roles: Vec<TriangleRole> = (0..triangles.len())
+            .into_par_iter()
+            .map(|t| match role(vertices, &triangles[t], body[t], &winding) {
+                TriangleRole::Thin if closed[t] => TriangleRole::Interior,
+                role => role,
+            })
+            .collect();
+        keep_seams(triangles, &body, &mut roles);
+        if !roles.contains(&TriangleRole::Skin) {
+            roles.fill(TriangleRole::Thin);
+            body.fill(false);
+            winding = Arc::new(WindingTree::new(vertices, triangles, Vec::new()));
+        }
+        let of_role = |role: TriangleRole| {
+            let chosen: Vec<u32> = (0u32..)
+                .zip(&roles)
+                .filter(|(_, r)| **r == role)
+                .map(|(t, _)| t)
+                .collect();
+            (!chosen.is_empty()).then(|| Nearest::new(vertices, triangles, chosen))
+        };
+        let rims = patches
+            .iter()
+            .zip(&kept)
+            .filter(|(_, kept)| **kept)
+            .flat_map(|(p, _)| p.rim.iter().copied());
+        let bodies: Vec<u32> = (0u32..)
+            .zip(&body)
+            .filter(|(_, b)| **b)
+            .map(|(t, _)| t)
+            .collect();
+        Self {
+            skin: of_role(TriangleRole::Skin),
+            thin: of_role(TriangleRole::Thin),
+            watertight: boundary(rims).is_empty(),
+            layer: LAYER * size,
+            bodies,
+            winding,
+            roles,
+        }
+    }
+
+    /// Whether the winding number alone puts a point in Ω.
+    pub fn wound(&self, p: &Vec3) -> bool {
+        self.winding.at(p) > 0.5
+    }
+
+    pub fn contains(&self, p: &Vec3) -> bool {
+        self.wound(p)
+            || self
+                .thin
+                .as_ref()
+                .is_some_and(|t| t.closest(p, self.layer).is_some())
+    }
+
+    /// Distance to the boundary of Ω, negative inside; infinite at a point that is not finite.
+    pub fn signed_distance(&self, p: &Vec3) -> f64 {
+        let to = |n: &Option<Nearest>| n.as_ref().and_then(|n| n.closest(p, f64::INFINITY));
+        let body = to(&self.skin).map_or(f64::INFINITY, |found| {
+            if self.wound(p) {
+                -found.distance
+            } else {
+                found.distance
+            }
+        });
+        to(&self.thin).map_or(body, |found| body.min(found.distance - self.layer))
+    }
+}
+
+/// Which patches bound Ω, and the winding tree of those.
+fn without_sheets(
+    vertices: &[Vec3],
+    triangles: &[[u32; 3]],
+    patches: &[Patch],
+    full: &Arc<WindingTree>,
+    size: f64,
+) -> (Vec<bool>, Arc<WindingTree>) {
+    let flat = |p: &Patch| {
+        p.closed && p.orientable && 2.0 * p.volume.abs() < LEAST_THICKNESS * size * p.area
+    };
+    let mut kept: Vec<bool> = patches.iter().map(|p| !flat(p)).collect();
+    let open: Vec<usize> = (0..patches.len())
+        .into_par_iter()
+        .filter(|&i| {
+            let patch = &patches[i];
+            let alone = || WindingTree::new(vertices, triangles, patch.triangles.clone());
+            !(patch.closed && patch.orientable)
+                && mean_winding(vertices, triangles, patch, &alone()) < SHEET
+        })
+        .collect();
+    let tree = |kept: &[bool]| {
+        let of = patches.iter().zip(kept).filter(|(_, k)| **k);
+        let mut chosen: Vec<u32> = of.flat_map(|(p, _)| p.triangles.iter().copied()).collect();
+        chosen.sort_unstable();
+        Arc::new(WindingTree::new(vertices, triangles, chosen))
+    };
+    let mut current = if kept.iter().all(|&k| k) {
+        full.clone()
+    } else {
+        tree(&kept)
+    };
+    // Sheets hide each other: taking the outer ones away shows the next. A few rounds reach what matters.
+    for _ in 0..6 {
+        let sheets: Vec<usize> = open
+            .par_iter()
+            .copied()
+            .filter(|&i| kept[i])
+            .filter(|&i| {
+                let mean = mean_winding(vertices, triangles, &patches[i], &current);
+                !(SHEET..=1.0 - SHEET).contains(&mean)
+            })
+            .collect();
+        if sheets.is_empty() {
+            break;
+        }
+        sheets.iter().for_each(|&i| kept[i] = false);
+        current = tree(&kept);
+    }
+    (kept, current)
+}
+
+/// Mean over a patch's area, by at most 12 triangles, of the winding number on it (between its two sides).
+fn mean_winding(
+    vertices: &[Vec3],
+    triangles: &[[u32; 3]],
+    patch: &Patch,
+    tree: &WindingTree,
+) -> f64 {
+    let step = patch.triangles.len().div_ceil(12).max(1);
+    let (mut sum, mut total) = (0.0, 0.0);
+    for &t in patch.triangles.iter().step_by(step) {
+        let (centre, normal) = centre_and_normal(vertices, &triangles[t as usize]);
+        let area = normal.norm();
+        sum += area * tree.without(&centre, t);
+        total += area;
+    }
+    if total > 0.0 { sum / total } else { 0.0 }
+}
+
+/// Centroid and doubled area normal.
+fn centre_and_normal(vertices: &[Vec3], t: &[u32; 3]) -> (Vec3, Vec3) {
+    let [a, b, c] = t.map(|v| vertices[v as usize]);
+    ((a + b + c) / 3.0, (b - a).cross(&(c - a)))
+}
+
+/// Role of one triangle: from its centroid if that is skin, else from three more points that must agree.
+/// Triangles of sheets are not in the winding number, and lie either in Ω or not.
+fn role(vertices: &[Vec3], t: &[u32; 3], body: bool, tree: &WindingTree) -> TriangleRole {
+    let [a, b, c] = t.map(|v| vertices[v as usize]);
+    let (centre, normal) = centre_and_normal(vertices, t);
+    let step = normal * (STEP / normal.norm().max(f64::MIN_POSITIVE));
+    let role_at = |p: Vec3| {
+        if !body {
+            let inside = tree.at(&p) > 0.5;
+            return if inside {
+                TriangleRole::Interior
+            } else {
+                TriangleRole::Thin
+            };
+        }
+        let (below, above) = (tree.at(&(p - step)), tree.at(&(p + step)));
+        match (below > 0.5 + MARGIN, above > 0.5 - MARGIN) {
+            (true, true) => TriangleRole::Interior,
+            // A flat sheet has +½ below and −½ above; less is a fold or a cavity that sticks out.
+            (false, false) if below > 0.5 - SHEET => TriangleRole::Thin,
+            (false, false) => TriangleRole::Interior,
+            _ => TriangleRole::Skin,
+        }
+    };
+    let first = role_at(centre);
+    let more = [
+        a * 0.8 + (b + c) * 0.1,
+        b * 0.8 + (c + a) * 0.1,
+        c * 0.8 + (a + b) * 0.1,
+    ];
+    if first == TriangleRole::Skin || more.into_iter().all(|p| role_at(p) == first) {
+        first
+    } else if body {
+        TriangleRole::Skin
+    } else {
+        TriangleRole::Thin
+    }
+}
+
+/// Where two bodies meet, triangles partly inside stay skin: those that touch skin are not interior.
+fn keep_seams(triangles: &[[u32; 3]], body: &[bool], roles: &mut [TriangleRole]) {
+    let last = triangles
+        .iter()
+        .flatten()
+        .max()
+        .map_or(0, |&v| v as usize + 1);
+    let mut at_skin = vec![false; last];
+    for (t, _) in triangles
+        .iter()
+        .zip(&*roles)
+        .filter(|(_, r)| **r == TriangleRole::Skin)
+    {
+        t.iter().for_each(|&v| at_skin[v as usize] = true);
+    }
+    for ((t, role), _) in triangles
+        .iter()
+        .zip(roles)
+        .zip(body)
+        .filter(|(_, body)| **body)
+    {
+        if *role == TriangleRole::Interior && t.iter().any(|&v| at_skin[v as usize]) {
+            *role = TriangleRole::Skin;
+        }
+    }
+}
+
+/// How many triangles have each role: skin, interior, thin.
+pub(super) fn count_roles(roles: &[TriangleRole]) -> [usize; 3] {
+    let mut counts = BTreeMap::new();
+    for role in roles {
+        *counts.entry(*role as u8).or_insert(0) += 1;
+    }
+    [
+        TriangleRole::Skin,
+        TriangleRole::Interior,
+        TriangleRole::Thin,
+    ]
+    .map(|role| counts.get(&(role as u8)).copied().unwrap_or(0))
+}

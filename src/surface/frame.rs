@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The local frame of a surface: everything inside the room is computed about the middle of the surface
+//! and in units of its size.
+//!
+//! A character a million units from the origin, or one ten thousandth of a unit tall, is then computed
+//! exactly like one at the origin with size one, and every tolerance in the room is a plain number.
+use crate::Vec3;
+
+/// Shift and scale between given and local coordinates. The scale is a power of two, so that scaling
+/// rounds nothing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame {
+    /// Middle of the bounding box.
+    pub origin: Vec3,
+    /// Given units per local unit: the size lies in (0.5, 1] local units.
+    pub scale: f64,
+}
+
+impl Frame {
+    /// The frame of a set of points; `None` when they have no extent or one that squares to infinity.
+    pub fn around(points: impl Iterator<Item = Vec3>) -> Option<Self> {
+        let (lo, hi) = bounds(points);
+        let size = (hi - lo).amax();
+        let in_range = size > 1e-100 && lo.amax() < 1e100 && hi.amax() < 1e100;
+        in_range.then(|| Self {
+            origin: lo + (hi - lo) * 0.5,
+            scale: (hi - lo).norm().log2().ceil().exp2(),
+        })
+    }
+
+    pub fn to_local(self, p: &Vec3) -> Vec3 {
+        (p - self.origin) / self.scale
+    }
+
+    pub fn to_given(self, p: &Vec3) -> Vec3 {
+        p * self.scale + self.origin
+    }
+}
+
+/// Smallest and largest coordinates; (+∞, −∞) for no points.
+pub(super) fn bounds(points: impl Iterator<Item = Vec3>) -> (Vec3, Vec3) {
+    let infinite = Vec3::repeat(f64::INFINITY);
+    points.fold((infinite, -infinite), |(lo, hi), p| {
+        (lo.inf(&p), hi.sup(&p))
+    })
+}

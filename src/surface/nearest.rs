@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Closest point, first hit of a ray, and triangles near a box, on parry's bounding volume hierarchy.
+use crate::Vec3;
+use parry3d_f64::bounding_volume::Aabb;
+use parry3d_f64::math::Vector;
+use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy, BvhLeafCost, BvhNode};
+use parry3d_f64::query::details::local_ray_intersection_with_triangle;
+use parry3d_f64::query::{PointQueryWithLocation, Ray};
+use parry3d_f64::shape::Triangle;
+
+/// Some triangles of a surface, in local coordinates, and a hierarchy of their boxes.
+#[derive(Clone)]
+pub(super) struct Nearest {
+    bvh: Bvh,
+    triangles: Vec<Triangle>,
+    ids: Vec<u32>,
+}
+
+/// A point of a triangle.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    pub point: Vec3,
+    /// Distance from the query point, or along the ray in units of its direction.
+    pub distance: f64,
+    pub triangle: u32,
+    pub barycentric: [f64; 3],
+}
+
+/// A candidate of the search, ordered by squared distance.
+struct Candidate {
+    distance2: f64,
+    point: Vector,
+    barycentric: [f64; 3],
+}
+
+impl BvhLeafCost for Candidate {
+    fn cost(&self) -> f64 {
+        self.distance2
+    }
+}
+
+impl std::fmt::Debug for Nearest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Nearest({} triangles)", self.triangles.len())
+    }
+}
+
+impl Nearest {
+    /// A hierarchy over the `chosen` triangles.
+    pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]], chosen: Vec<u32>) -> Self {
+        let triangles: Vec<Triangle> = chosen
+            .iter()
+            .map(|&t| {
+                let [a, b, c] = triangles[t as usize].map(|v| glam(&vertices[v as usize]));
+                Triangle::new(a, b, c)
+            })
+            .collect();
+        let boxes = triangles.iter().map(Triangle::local_aabb).enumerate();
+        Self {
+            bvh: Bvh::from_iter(BvhBuildStrategy::Binned, boxes),
+            triangles,
+            ids: chosen,
+        }
+    }
+
+    /// The nearest point closer than `within`; `None` when there is none or `p` is not finite.
+    pub fn closest(&self, p: &Vec3, within: f64) -> Option<Found> {
+        let q = glam(p);
+        let node_cost = |node: &BvhNode, _: f64| {
+            let outside = (node.mins() - q).max(q - node.maxs()).max(Vector::ZERO);
+            outside.length_squared()
+        };
+        let (leaf, best) = self.bvh.find_best(within * within, node_cost, |leaf, _| {
+            let triangle = &self.triangles[leaf as usize];
+            let (projection, place) = triangle.project_local_point_and_get_location(q, false);
+            Some(Candidate {
+                distance2: projection.point.distance_squared(q),
+                point: projection.point,
+                barycentric: place.barycentric_coordinates()?,
+            })
+        })?;
+        Some(Found {
+            point: ours(best.point),
+            distance: best.distance2.sqrt(),
+            triangle: self.ids[leaf as usize],
+            barycentric: best.barycentric,
+        })
+    }
+
+    /// The first triangle, front or back, that a ray meets.
+    pub fn ray(&self, origin: &Vec3, direction: &Vec3) -> Option<Found> {
+        let ray = Ray::new(glam(origin), glam(direction));
+        let cost = |node: &BvhNode, best: f64| node.cast_ray(&ray, best);
+        let hit = |leaf: u32| {
+            let t = &self.triangles[leaf as usize];
+            local_ray_intersection_with_triangle(t.a, t.b, t.c, &ray)
+        };
+        let (leaf, distance) = self.bvh.find_best(f64::MAX, cost, |leaf, _| {
+            hit(leaf).map(|(at, _)| at.time_of_impact)
+        })?;
+        let (_, b) = hit(leaf)?;
+        Some(Found {
+            point: ours(ray.point_at(distance)),
+            distance,
+            triangle: self.ids[leaf as usize],
+            barycentric: b.to_array(),
+        })
+    }
+
+    /// Appends the triangles whose boxes meet a box, in ascending order.
+    pub fn in_box(&self, lo: &Vec3, hi: &Vec3, found: &mut Vec<u32>) {
+        let query = Aabb::new(glam(lo), glam(hi));
+        let start = found.len();
+        found.extend(
+            self.bvh
+                .intersect_aabb(&query)
+                .map(|leaf| self.ids[leaf as usize]),
+        );
+        found[start..].sort_unstable();
+    }
+}
+
+fn glam(v: &Vec3) -> Vector {
+    Vector::new(v.x, v.y, v.z)
+}
+
+fn ours(v: Vector) -> Vec3 {
+    Vec3::new(v.x, v.y, v.z)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shapes::*;
+    use super::*;
+
+    fn nearest(shape: &Shape) -> Nearest {
+        let all = (0..shape.triangles.len() as u32).collect();
+        Nearest::new(&shape.vertices, &shape.triangles, all)
+    }
+
+    #[test]
+    fn closest_point_of_a_box_is_the_clamped_point() {
+        let half = Vec3::new(1.0, 0.5, 0.25);
+        let nearest = nearest(&cuboid(half));
+        for p in random_points(500, 3.0, 1) {
+            let clamped = p.sup(&-half).inf(&half);
+            if clamped == p {
+                continue;
+            }
+            let found = nearest.closest(&p, f64::INFINITY).unwrap();
+            assert!((found.point - clamped).norm() < 1e-12);
+            assert!((found.distance - (p - clamped).norm()).abs() < 1e-12);
+            assert!(nearest.closest(&p, found.distance * 0.999).is_none());
+        }
+    }
+
+    #[test]
+    fn rays_from_the_centre_of_a_box_meet_its_faces() {
+        let half = Vec3::new(1.0, 0.5, 0.25);
+        let shape = cuboid(half);
+        let nearest = nearest(&shape);
+        for d in random_points(300, 1.0, 2) {
+            let found = nearest.ray(&Vec3::zeros(), &d).unwrap();
+            let expected = half.component_div(&d.abs()).min();
+            assert!((found.distance - expected).abs() < 1e-9 * expected);
+            let t = shape.triangles[found.triangle as usize];
+            let mixed: Vec3 = (0..3)
+                .map(|i| shape.vertices[t[i] as usize] * found.barycentric[i])
+                .sum();
+            assert!((mixed - found.point).norm() < 1e-12);
+        }
+        assert!(nearest.ray(&Vec3::new(2.0, 0.0, 0.0), &Vec3::x()).is_none());
+    }
+
+    #[test]
+    fn triangles_in_a_box_are_those_whose_boxes_meet_it() {
+        let shape = sphere(1.0, 20);
+        let nearest = nearest(&shape);
+        for (i, c) in random_points(50, 1.0, 3).iter().enumerate() {
+            let half = Vec3::repeat(0.01 * i as f64);
+            let (lo, hi) = (c - half, c + half);
+            let mut found = vec![];
+            nearest.in_box(&lo, &hi, &mut found);
+            let expected: Vec<u32> = (0u32..)
+                .zip(&shape.triangles)
+                .filter(|(_, t)| {
+                    let (a, b) =
+                        super::super::frame::bounds(t.iter().map(|&v| shape.vertices[v as usize]));
+                    (0..3).all(|k| a[k] <= hi[k] && b[k] >= lo[k])
+                })
+                .map(|(i, _)| i)
+                .collect();
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn a_single_triangle_and_a_point_that_is_no_point() {
+        let shape = Shape {
+            vertices: vec![Vec3::zeros(), Vec3::x(), Vec3::y()],
+            triangles: vec![[0, 1, 2]],
+        };
+        let nearest = nearest(&shape);
+        let found = nearest
+            .closest(&Vec3::new(0.2, 0.2, 3.0), f64::INFINITY)
+            .unwrap();
+        assert!((found.distance - 3.0).abs() < 1e-12);
+        assert!(
+            nearest
+                .closest(&Vec3::repeat(f64::NAN), f64::INFINITY)
+                .is_none()
+        );
+    }
+}
