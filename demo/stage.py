@@ -7,8 +7,11 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-BACKDROP = (0.30, 0.34, 0.40)
-GROUND_LIGHT, GROUND_DARK = (0.46, 0.49, 0.53), (0.36, 0.39, 0.43)
+BACKDROP = (0.62, 0.70, 0.78)
+GROUND_LIGHT, GROUND_DARK = (0.80, 0.82, 0.84), (0.70, 0.73, 0.76)
+TRACK = "Camera track"
+VIEW_TURN = -0.36
+"""How far round from the front the camera stands, radians; negative is to the character's right."""
 
 
 def build(low: np.ndarray, high: np.ndarray, path: dict[int, np.ndarray], width: int, height: int) -> None:
@@ -17,7 +20,7 @@ def build(low: np.ndarray, high: np.ndarray, path: dict[int, np.ndarray], width:
     anchor = path[min(path)]
     floor = float(low[2])
     _ground(anchor, floor, size)
-    rig = bpy.data.objects.new("Camera track", None)
+    rig = bpy.data.objects.new(TRACK, None)
     bpy.context.scene.collection.objects.link(rig)
     for frame, point in path.items():
         rig.location = Vector(point.tolist())
@@ -47,7 +50,7 @@ def use_engine(engine: str, width: int, height: int, samples: int = 24) -> None:
     scene.render.image_settings.file_format = "PNG"
     scene.render.film_transparent = False
     scene.view_settings.view_transform = "Standard"
-    scene.view_settings.exposure = -0.9 if engine == "CYCLES" else 0.75
+    scene.view_settings.exposure = -0.9 if engine == "CYCLES" else 1.0
     if engine == "CYCLES":
         scene.render.engine = "CYCLES"
         cycles = scene.cycles
@@ -65,23 +68,45 @@ def use_engine(engine: str, width: int, height: int, samples: int = 24) -> None:
 
 
 def _ground(anchor: np.ndarray, floor: float, size: float) -> None:
-    """A chequered floor, so that travel shows."""
+    """A round chequered floor, so that travel shows and the horizon is level."""
     tiles, side = 90, 0.3 * size
-    count = np.arange(tiles + 1) - tiles // 2
-    x, y = np.meshgrid(count * side + anchor[0], count * side + anchor[1], indexing="ij")
-    points = np.stack([x, y, np.full_like(x, floor)], axis=-1)
-    vertices, faces, colours = [], [], []
-    for i in range(tiles):
-        for j in range(tiles):
-            corners = points[[i, i + 1, i + 1, i], [j, j, j + 1, j + 1]]
-            faces.append(list(range(len(vertices), len(vertices) + 4)))
-            vertices += corners.tolist()
-            colours += [(*(GROUND_LIGHT if (i + j) % 2 else GROUND_DARK), 1.0)] * 4
+    index = np.stack(np.meshgrid(np.arange(tiles), np.arange(tiles), indexing="ij"), axis=-1).reshape(-1, 2)
+    index = index[np.linalg.norm(index - (tiles - 1) / 2, axis=1) < tiles / 2]
+    corners = index[:, None] + np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    points = np.full((len(index), 4, 3), floor)
+    points[:, :, :2] = (corners - tiles / 2) * side + anchor[:2]
+    light = (index.sum(axis=1) % 2 == 1)[:, None]
+    colours = np.where(light, GROUND_LIGHT, GROUND_DARK) ** 2.2
+    rgba = np.concatenate([colours, np.ones((len(index), 1))], axis=1)
     mesh = bpy.data.meshes.new("Ground")
-    mesh.from_pydata(vertices, [], faces)
+    mesh.from_pydata(points.reshape(-1, 3).tolist(), [], np.arange(4 * len(index)).reshape(-1, 4).tolist())
     attribute = mesh.color_attributes.new("Colour", "FLOAT_COLOR", "POINT")
-    attribute.data.foreach_set("color", (np.array(colours, np.float32) ** 2.2).ravel())
-    material = bpy.data.materials.new("Ground")
+    attribute.data.foreach_set("color", np.repeat(rgba, 4, axis=0).astype(np.float32).ravel())
+    mesh.materials.append(_coloured("Ground"))
+    bpy.context.scene.collection.objects.link(bpy.data.objects.new("Ground", mesh))
+
+
+def caption(text: str, at: np.ndarray, height: float) -> None:
+    """Write on the ground, moving with the camera."""
+    curve = bpy.data.curves.new(text, "FONT")
+    curve.body, curve.size, curve.align_x = text, height, "CENTER"
+    lettering = bpy.data.objects.new(text, curve)
+    mesh = bpy.data.meshes.new_from_object(lettering)
+    white = np.tile(np.array([0.95, 0.95, 0.95, 1.0], np.float32), len(mesh.vertices))
+    mesh.color_attributes.new("Colour", "FLOAT_COLOR", "POINT").data.foreach_set("color", white)
+    mesh.materials.clear()
+    mesh.materials.append(_coloured(text))
+    label = bpy.data.objects.new(f"Caption {text}", mesh)
+    bpy.context.scene.collection.objects.link(label)
+    track = bpy.data.objects[TRACK]
+    label.parent = track
+    label.location = Vector(at.tolist())
+    label.rotation_euler = (0.5, 0.0, VIEW_TURN)
+
+
+def _coloured(name: str) -> bpy.types.Material:
+    """A matt material that shows the colour attribute."""
+    material = bpy.data.materials.new(name)
     material.use_nodes = True
     nodes = material.node_tree.nodes
     shader = next(node for node in nodes if node.type == "BSDF_PRINCIPLED")
@@ -89,8 +114,7 @@ def _ground(anchor: np.ndarray, floor: float, size: float) -> None:
     colour = nodes.new("ShaderNodeVertexColor")
     colour.layer_name = "Colour"
     material.node_tree.links.new(colour.outputs["Color"], shader.inputs["Base Color"])
-    mesh.materials.append(material)
-    bpy.context.scene.collection.objects.link(bpy.data.objects.new("Ground", mesh))
+    return material
 
 
 def _camera(rig: bpy.types.Object, anchor: np.ndarray, low: np.ndarray, high: np.ndarray, aspect: float) -> None:
@@ -103,7 +127,7 @@ def _camera(rig: bpy.types.Object, anchor: np.ndarray, low: np.ndarray, high: np
     bpy.context.scene.collection.objects.link(holder)
     bpy.context.scene.camera = holder
     holder.parent = rig
-    direction = Vector((-0.42, -1.0, 0.2)).normalized()
+    direction = Vector((np.sin(VIEW_TURN), -np.cos(VIEW_TURN), 0.22)).normalized()
     rotation = (-direction).to_track_quat("-Z", "Y")
     inverse = np.array(rotation.to_matrix()).T
     corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])

@@ -1,25 +1,35 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Our own demo characters, made by scripts: nothing is downloaded, every build gives the same data.
 
-    armature, body = create("biped")      # into the current scene; needs Blender (the module bpy)
+    figure = FIGURES["biped"]()           # numbers: bones, skin(figure), figure.maps("walk"); needs numpy only
+    armature, body = create("biped")      # Blender data in the current scene
 
 `python -m assets.characters NAME OUTPUT.blend|.glb` makes a file.
 """
 
 from __future__ import annotations
 
-CLIPS = {"biped": ["walk", "jump"], "quadruped": ["trot"]}
-"""Every character, and the names of its actions."""
+from . import biped, quadruped
+from .choreography import FPS
+from .figure import Bone, Clip, Eye, Figure, Skin, skin
+from .implicit import Part
+
+__all__ = ["CLIPS", "FIGURES", "FPS", "Bone", "Clip", "Eye", "Figure", "Part", "Skin", "create", "skin", "use_action"]
+
+FIGURES = {"biped": biped.figure, "quadruped": quadruped.figure}
+"""The descriptions, by name."""
+
+CLIPS = {name: list(figure().clips) for name, figure in FIGURES.items()}
+"""The names of every character's clips."""
 
 
 def create(name: str):
-    """Armature and skinned mesh of a character, with its actions, at 24 frames per second."""
+    """Armature and skinned mesh of a character with its actions, in the current scene at 24 frames per second."""
     import bpy
 
-    from . import biped, quadruped
-    from .choreography import FPS
+    from .scene import build
 
-    armature, body = {"biped": biped, "quadruped": quadruped}[name].create()
+    armature, body = build(FIGURES[name]())
     scene = bpy.context.scene
     scene.render.fps, scene.render.fps_base = FPS, 1.0
     use_action(armature, CLIPS[name][0])

@@ -3,16 +3,11 @@
 
 from __future__ import annotations
 
-import bpy
 import numpy as np
 
-from . import choreography
 from .choreography import Pose, footfall, smooth, turn
-from .figure import Bone, Eye, Figure, build
+from .figure import Bone, Clip, Eye, Figure
 from .implicit import Part, both_sides
-
-WALK_FRAMES = 60
-JUMP_FRAMES = 60
 
 
 def figure() -> Figure:
@@ -70,19 +65,11 @@ def figure() -> Figure:
             "shoe": (0.42, 0.24, 0.19),
         },
         eyes=[Eye((side * 0.054, -0.125, 1.385), 0.038, (side * 0.1, -1.0, 0.0), "head") for side in (1, -1)],
-        cell=0.0155,
+        cell=0.019,
         softness=0.014,
         blend=0.03,
+        clips={"walk": Clip(60, walk), "jump": Clip(60, jump)},
     )
-
-
-def create() -> tuple[bpy.types.Object, bpy.types.Object]:
-    """Bodo with his actions 'walk' and 'jump' in the current scene."""
-    bodo = figure()
-    armature, body = build(bodo)
-    choreography.write_action(armature, bodo, "jump", JUMP_FRAMES, lambda t: jump(bodo, t))
-    choreography.write_action(armature, bodo, "walk", WALK_FRAMES, lambda t: walk(bodo, t))
-    return armature, body
 
 
 def walk(bodo: Figure, t: float) -> Pose:
@@ -127,10 +114,11 @@ def jump(bodo: Figure, t: float) -> Pose:
         height = _hermite(t, land, low, 0.03, -0.19, -speed, 0.0)
     else:
         height = -0.19 + 0.17 * smooth((t - low) / (stand - low))
-    bend = np.clip(-height / 0.19, -0.2, 1.0)
+    low_down = np.clip(-height / 0.19, 0.0, 1.0)
+    bend = low_down**2 * (3.0 - 2.0 * low_down)
     air = smooth((t - leave) / 0.15) * (1.0 - smooth((t - land + 0.12) / 0.16))
     back = 1.0 - smooth((t - land) / 0.4)
-    pose = Pose(bodo, np.array([0.0, 0.05 * max(bend, 0.0), height]), turn(16.0 * bend - 4.0 * air))
+    pose = Pose(bodo, np.array([0.0, 0.02 * bend, height]), turn(16.0 * bend - 4.0 * air))
     pose.turn("spine", 9.0 * bend)
     pose.turn("chest", 6.0 * bend - 5.0 * air)
     pose.turn("neck", -8.0 * bend)
@@ -143,7 +131,7 @@ def jump(bodo: Figure, t: float) -> Pose:
         lifted = max(height - 0.03, 0.0) if leave < t < land else 0.0
         _step(pose, side, 0.0, lifted + tuck, 0.5 * air)
         pose.turn(f"upperarm.{side}", 45.0 * drawn - 95.0 * raised, sign * (12.0 - 34.0 * raised), 0.0)
-        pose.turn(f"forearm.{side}", -18.0 - 20.0 * raised - 25.0 * max(bend, 0.0), 0.0, 0.0)
+        pose.turn(f"forearm.{side}", -18.0 - 20.0 * raised - 25.0 * bend, 0.0, 0.0)
     return pose
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Poses from numbers: turns about the world's axes, two-bone reaching, footfalls; written as an action.
+"""Poses from numbers: turns about the world's axes, two-bone reaching, footfalls. Needs numpy only.
 
 Every bone's orientation is kept as the rotation R_b from rest to posed in the armature's space, so motions are
 written in plain axes (x sideways, -y ahead, z up) whatever the bones' own axes are.
@@ -7,13 +7,12 @@ written in plain axes (x sideways, -y ahead, z up) whatever the bones' own axes 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import bpy
 import numpy as np
-from mathutils import Matrix, Quaternion
 
-from .figure import Figure
+if TYPE_CHECKING:
+    from .figure import Figure
 
 FPS = 24
 
@@ -57,6 +56,13 @@ class Pose:
             arm = np.array(rest.head) - np.array(parent.head)
             self._heads[bone] = self.head(rest.parent) + self.rotation(rest.parent) @ arm
         return self._heads[bone]
+
+    def map(self, bone: str) -> np.ndarray:
+        """The bone's map from rest to posed, [4, 4]."""
+        rotation, rest = self.rotation(bone), np.array(self.figure.bone(bone).head)
+        result = np.eye(4)
+        result[:3, :3], result[:3, 3] = rotation, self.head(bone) - rotation @ rest
+        return result
 
     def turn(self, bone: str, x: float = 0.0, y: float = 0.0, z: float = 0.0) -> None:
         """Turn a bone relative to its parent by degrees about the rest pose's plain axes."""
@@ -105,32 +111,3 @@ def footfall(distance: float, stride: float, phase: float, duty: float, lift: fl
         return planted, 0.0, 0.0
     swing = (part - duty) / (1.0 - duty)
     return planted + smooth(swing) * stride, lift * np.sin(np.pi * swing) ** 2, swing
-
-
-def write_action(
-    armature: bpy.types.Object, figure: Figure, name: str, frames: int, pose_at: Callable[[float], Pose]
-) -> bpy.types.Action:
-    """Key every bone on frames 1 to `frames`; `pose_at` takes seconds from the first frame."""
-    action = bpy.data.actions.new(name)
-    action.use_fake_user = True
-    armature.animation_data_create().action = action
-    rest = {bone.name: np.array(armature.data.bones[bone.name].matrix_local.to_3x3()) for bone in figure.bones}
-    last: dict[str, Quaternion] = {}
-    for frame in range(1, frames + 1):
-        pose = pose_at((frame - 1) / FPS)
-        for bone in figure.bones:
-            before = pose.rotation(bone.parent) if bone.parent else np.eye(3)
-            local = rest[bone.name].T @ before.T @ pose.rotation(bone.name) @ rest[bone.name]
-            quaternion = Matrix(local.tolist()).to_quaternion()
-            if bone.name in last and quaternion.dot(last[bone.name]) < 0.0:
-                quaternion.negate()
-            last[bone.name] = quaternion
-            posed = armature.pose.bones[bone.name]
-            posed.rotation_quaternion = quaternion
-            posed.keyframe_insert("rotation_quaternion", frame=frame)
-            if not bone.parent:
-                posed.location = rest[bone.name].T @ pose.offset
-                posed.keyframe_insert("location", frame=frame)
-    action.use_frame_range = True
-    action.frame_start, action.frame_end = 1, frames
-    return action

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""From a description (bones, parts, eyes) to Blender objects: armature, skinned mesh, colours."""
+"""A character as numbers: bones, skin, weights, colours and clips. Needs numpy only, no Blender."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import bpy
 import numpy as np
 
 from . import implicit
-
-COLOUR_ATTRIBUTE = "Colour"
+from .choreography import FPS, Pose
 
 
 @dataclass(frozen=True)
@@ -39,9 +38,17 @@ class Eye:
     bone: str
 
 
+@dataclass(frozen=True)
+class Clip:
+    """A motion: how many frames, and the pose at a time in seconds from the first."""
+
+    frames: int
+    pose_at: Callable[[Figure, float], Pose]
+
+
 @dataclass
 class Figure:
-    """A character before it becomes Blender data."""
+    """A character's description."""
 
     name: str
     bones: list[Bone]
@@ -52,14 +59,42 @@ class Figure:
     softness: float = 0.02
     blend: float = 0.03
     """Over how many metres skin weights pass from one bone to the next."""
+    clips: dict[str, Clip] = field(default_factory=dict)
 
     def bone(self, name: str) -> Bone:
         return next(bone for bone in self.bones if bone.name == name)
 
+    def poses(self, clip: str) -> list[Pose]:
+        """The pose of every frame."""
+        motion = self.clips[clip]
+        return [motion.pose_at(self, frame / FPS) for frame in range(motion.frames)]
 
-def build(figure: Figure) -> tuple[bpy.types.Object, bpy.types.Object]:
-    """Armature and skinned mesh of a figure, linked into the scene."""
-    armature = _armature(figure)
+    def maps(self, clip: str) -> np.ndarray:
+        """Every bone's map from rest to posed, [frames, bones, 4, 4]."""
+        return np.array([[pose.map(bone.name) for bone in self.bones] for pose in self.poses(clip)])
+
+
+@dataclass
+class Skin:
+    """The surface of a figure: the body first, then each eye as a loose part."""
+
+    vertices: np.ndarray
+    """[n, 3]"""
+    faces: list[list[int]]
+    """Quads, and triangles at the eyes' poles."""
+    weights: np.ndarray
+    """[n, bones]; rows sum to one, at most four are not zero."""
+    colours: np.ndarray
+    """[n, 3], linear."""
+
+    def triangles(self) -> np.ndarray:
+        """The faces cut into triangles, int32[t, 3]."""
+        fans = [(face[0], face[i], face[i + 1]) for face in self.faces for i in range(1, len(face) - 1)]
+        return np.array(fans, dtype=np.int32)
+
+
+def skin(figure: Figure) -> Skin:
+    """Mesh, weigh and colour a figure."""
     vertices, quads = implicit.mesh(figure.parts, figure.cell, figure.softness)
     weights = _weights(figure, vertices, quads)
     colours = _colours(figure, vertices)
@@ -72,58 +107,7 @@ def build(figure: Figure) -> tuple[bpy.types.Object, bpy.types.Object]:
         held[:, names.index(eye.bone)] = 1.0
         vertices, weights = np.concatenate([vertices, ball]), np.concatenate([weights, held])
         colours = np.concatenate([colours, ball_colours])
-    body = _body(figure.name, vertices, faces, colours)
-    for number, name in enumerate(names):
-        group = body.vertex_groups.new(name=name)
-        for vertex in np.flatnonzero(weights[:, number] > 0.0):
-            group.add([int(vertex)], float(weights[vertex, number]), "REPLACE")
-    body.parent = armature
-    body.modifiers.new("Armature", "ARMATURE").object = armature
-    return armature, body
-
-
-def _armature(figure: Figure) -> bpy.types.Object:
-    data = bpy.data.armatures.new(f"{figure.name} rig")
-    armature = bpy.data.objects.new(f"{figure.name} rig", data)
-    bpy.context.scene.collection.objects.link(armature)
-    bpy.context.view_layer.objects.active = armature
-    bpy.ops.object.mode_set(mode="EDIT")
-    for bone in figure.bones:
-        edit = data.edit_bones.new(bone.name)
-        edit.head, edit.tail = bone.head, bone.tail
-        if bone.parent:
-            edit.parent = data.edit_bones[bone.parent]
-            edit.use_connect = (edit.head - edit.parent.tail).length < 1e-5
-    bpy.ops.object.mode_set(mode="OBJECT")
-    for bone in armature.pose.bones:
-        bone.rotation_mode = "QUATERNION"
-    return armature
-
-
-def _body(name: str, vertices: np.ndarray, faces: list[list[int]], colours: np.ndarray) -> bpy.types.Object:
-    data = bpy.data.meshes.new(name)
-    data.from_pydata(vertices.tolist(), [], faces)
-    data.polygons.foreach_set("use_smooth", np.ones(len(faces), bool))
-    attribute = data.color_attributes.new(COLOUR_ATTRIBUTE, "FLOAT_COLOR", "POINT")
-    rgba = np.concatenate([colours, np.ones((len(colours), 1))], axis=1)
-    attribute.data.foreach_set("color", rgba.astype(np.float32).ravel())
-    data.materials.append(_skin(name))
-    data.update()
-    body = bpy.data.objects.new(name, data)
-    bpy.context.scene.collection.objects.link(body)
-    return body
-
-
-def _skin(name: str) -> bpy.types.Material:
-    material = bpy.data.materials.new(f"{name} skin")
-    material.use_nodes = True
-    nodes, links = material.node_tree.nodes, material.node_tree.links
-    shader = next(node for node in nodes if node.type == "BSDF_PRINCIPLED")
-    shader.inputs["Roughness"].default_value = 0.45
-    colour = nodes.new("ShaderNodeVertexColor")
-    colour.layer_name = COLOUR_ATTRIBUTE
-    links.new(colour.outputs["Color"], shader.inputs["Base Color"])
-    return material
+    return Skin(vertices, faces, weights, colours)
 
 
 def _weights(figure: Figure, vertices: np.ndarray, quads: np.ndarray) -> np.ndarray:
@@ -141,8 +125,9 @@ def _weights(figure: Figure, vertices: np.ndarray, quads: np.ndarray) -> np.ndar
         total = np.zeros_like(weights)
         np.add.at(total, pairs[:, 0], weights[pairs[:, 1]])
         weights = 0.5 * weights + 0.5 * total / degree
-    fourth = np.sort(weights, axis=1)[:, -4:-3]
-    weights[(weights < fourth) | (weights < 0.01)] = 0.0
+    fifth_on = np.argsort(-weights, axis=1, kind="stable")[:, 4:]
+    np.put_along_axis(weights, fifth_on, 0.0, axis=1)
+    weights[weights < 0.01] = 0.0
     return weights / weights.sum(axis=1, keepdims=True)
 
 

@@ -89,8 +89,17 @@ def mesh(parts: list[Part], cell: float, softness: float) -> tuple[np.ndarray, n
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     values = field(parts, grid.reshape(-1, 3), softness).reshape(grid.shape[:3])
     vertices, quads = _surface_net(values)
+    _require_closed(quads, cell)
     vertices = vertices * cell + np.array([axis[0] for axis in axes])
     return _relax(vertices, quads, parts, cell, softness), quads
+
+
+def _require_closed(quads: np.ndarray, cell: float) -> None:
+    """Every edge must be used once in each direction; a fold thinner than a cell breaks that."""
+    edges = np.concatenate([quads[:, [i, (i + 1) % 4]] for i in range(4)])
+    forward, count = np.unique(edges, axis=0, return_counts=True)
+    if (count > 1).any() or not np.array_equal(forward, np.unique(edges[:, ::-1], axis=0)):
+        raise ValueError(f"A fold of the figure is thinner than its cells of {cell} m: take another cell size.")
 
 
 def _bounds(part: Part) -> tuple[np.ndarray, np.ndarray]:

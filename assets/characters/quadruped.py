@@ -3,15 +3,11 @@
 
 from __future__ import annotations
 
-import bpy
 import numpy as np
 
-from . import choreography
 from .choreography import Pose, footfall, turn
-from .figure import Bone, Eye, Figure, build
+from .figure import Bone, Clip, Eye, Figure
 from .implicit import Part, both_sides
-
-TROT_FRAMES = 60
 
 
 def figure() -> Figure:
@@ -76,15 +72,8 @@ def figure() -> Figure:
         cell=0.0145,
         softness=0.01,
         blend=0.022,
+        clips={"trot": Clip(60, trot)},
     )
-
-
-def create() -> tuple[bpy.types.Object, bpy.types.Object]:
-    """Wanda with her action 'trot' in the current scene."""
-    wanda = figure()
-    armature, body = build(wanda)
-    choreography.write_action(armature, wanda, "trot", TROT_FRAMES, lambda t: trot(wanda, t))
-    return armature, body
 
 
 def trot(wanda: Figure, t: float) -> Pose:
