@@ -12,7 +12,7 @@ use thew::dynamics::{Method, Settings, Simulation};
 use thew::elasticity::Material;
 use thew::lattice::{BoneChains, Cell, Lattice};
 use thew::progress::Silent;
-use thew::skeleton::Skeleton;
+use thew::skeleton::{Pose, Skeleton};
 use thew::surface::Surface;
 use thew::{Mat4, Vec3};
 
@@ -86,11 +86,11 @@ fn median(count: usize, mut run: impl FnMut(usize)) -> f64 {
     seconds[count / 2]
 }
 
-fn pose(angle: f64) -> thew::dynamics::standin::Pose {
+fn pose(angle: f64) -> Pose {
     let joint = nalgebra::Translation3::new(0.0, 0.0, LENGTH / 2.0);
     let turn = nalgebra::UnitQuaternion::from_axis_angle(&Vec3::x_axis(), angle);
     let upper = (joint * turn * joint.inverse()).to_homogeneous();
-    thew::dynamics::standin::Pose::new(vec![Mat4::identity(), upper]).expect("finite")
+    Pose::from_matrices(&[Mat4::identity(), upper]).expect("finite")
 }
 
 /// A bar of tetrahedra around the z axis, the flesh a box a little smaller.

@@ -11,7 +11,8 @@ use nalgebra::{Isometry3, Rotation3, Translation3, UnitQuaternion};
 const SIZE: f64 = 1.7;
 
 fn pose(maps: &[Isometry3<f64>]) -> Pose {
-    Pose::new(maps.iter().map(|m| m.to_homogeneous()).collect()).unwrap()
+    let matrices: Vec<Mat4> = maps.iter().map(|m| m.to_homogeneous()).collect();
+    Pose::from_matrices(&matrices).unwrap()
 }
 
 fn still() -> Pose {
@@ -121,10 +122,17 @@ fn carried_uniformly_there_is_no_lag() {
     let speed = Vec3::new(3.0, -1.0, 0.5);
     sim.reset(&still(), true).unwrap();
     sim.velocities.fill(speed);
+    let carried =
+        |t: f64| pose(&[Isometry3::from_parts((speed * t).into(), UnitQuaternion::identity()); 2]);
+    sim.trail = Some(Trail {
+        before: carried(-1.0 / 24.0),
+        pose: still(),
+        duration: 1.0 / 24.0,
+    });
     for frame in 1..=48 {
         let shift = speed * (f64::from(frame) / 24.0);
-        let p = pose(&[Isometry3::from_parts(shift.into(), UnitQuaternion::identity()); 2]);
-        sim.advance(&p, 1.0 / 24.0, None).unwrap();
+        sim.advance(&carried(f64::from(frame) / 24.0), 1.0 / 24.0, None)
+            .unwrap();
         let moved: Vec<Vec3> = body
             .lattice()
             .vertices()
@@ -187,7 +195,7 @@ fn frozen_flesh_feels_no_drag_however_fast_it_turns() {
         let mut sim = Simulation::new(body.clone(), Method::Warped, settings).unwrap();
         sim.reset(&turn(0.0), false).unwrap();
         // Inertia is balanced by a velocity that equals the step's own.
-        let mut after = Frames::new(&body);
+        let mut after = Frames::new(&body).unwrap();
         after.set(&body, Method::Warped, &turn(0.7)).unwrap();
         for v in 0..body.dofs() {
             sim.velocities[v] = (after.places[v] - sim.positions[v]) * 24.0;
@@ -210,19 +218,23 @@ fn motion_ends_in_equilibrium() {
         sim.reset(&still(), true).unwrap();
         let target = bent(&bar, 0.8);
         let forces = wobbly(&body, 2.0);
-        sim.advance(&target, 0.5, Some(&forces)).unwrap();
+        let mut hold = |seconds: u32| {
+            for _ in 0..24 * seconds {
+                sim.advance(&target, 1.0 / 24.0, Some(&forces)).unwrap();
+            }
+            sim.lattice_positions().to_vec()
+        };
+        let first = hold(1);
         let q = equilibrium(&body, &target, Some(&forces), settings().gravity, method).unwrap();
         let p: Vec<Vec3> = q
             .iter()
             .zip(body.lattice().vertices())
             .map(|(q, x)| q + x)
             .collect();
-        let before = largest(sim.lattice_positions(), &p);
-        sim.advance(&target, 3.0, Some(&forces)).unwrap();
-        let after = largest(sim.lattice_positions(), &p);
+        let before = largest(&first, &p);
+        let after = largest(&hold(3), &p);
         assert!(after < 0.05 * before && before > 1e-3, "{before} {after}");
-        sim.advance(&target, 17.0, Some(&forces)).unwrap();
-        assert!(largest(sim.lattice_positions(), &p) < 1e-8);
+        assert!(largest(&hold(16), &p) < 1e-8);
     }
 }
 
@@ -252,13 +264,13 @@ fn bone_vertices_are_where_their_bones_are() {
     sim.reset(&still(), true).unwrap();
     // A stretched and sheared bone: the whole affine map counts.
     let mut maps = bent(&bar, 0.5).maps().to_vec();
-    maps[1] *= Mat4::new_nonuniform_scaling(&Vec3::new(1.1, 0.9, 1.2));
+    maps[1].linear *= Mat3::from_diagonal(&Vec3::new(1.1, 0.9, 1.2));
     let target = Pose::new(maps.clone()).unwrap();
     sim.advance(&target, 0.1, None).unwrap();
     for v in body.bone_vertices() {
         let bone = body.bone_of_vertex()[v as usize].unwrap();
         let x = body.lattice().vertices()[v as usize];
-        let place = maps[bone as usize].transform_point(&x.into()).coords;
+        let place = maps[bone as usize].apply(x);
         assert!((sim.lattice_positions()[v as usize] - place).norm() < 1e-12);
     }
 }
@@ -318,7 +330,7 @@ fn energy_never_grows_without_forces() {
     let bar = BarOptions::default();
     let body = bar.build();
     let p = bent(&bar, 0.6);
-    let mut frames = Frames::new(&body);
+    let mut frames = Frames::new(&body).unwrap();
     frames.set(&body, Method::Warped, &p).unwrap();
     let balance =
         equilibrium::settled(&body, &frames, &Load::new(&body, Vec3::zeros(), None)).unwrap();
@@ -388,7 +400,7 @@ fn elastic_forces_sum_to_zero_even_far_away() {
     };
     let body = bar.build();
     let far = Isometry3::translation(2e5, -3e5, 1e5);
-    let mut frames = Frames::new(&body);
+    let mut frames = Frames::new(&body).unwrap();
     frames.set(&body, Method::Warped, &pose(&[far; 2])).unwrap();
     let mut system = system::System::new(&body).unwrap();
     let p: Vec<Vec3> = frames
@@ -433,9 +445,17 @@ fn play(
     let tip = bar.vertex(0, 1, bar.cells_along);
     forces[tip] = turn * Vec3::new(3.0, 1.0, -2.0) * scale.powi(4);
     sim.reset(&still(), true).unwrap();
-    sim.advance(&bent(bar, 0.7), 0.25, None).unwrap();
-    for _ in 0..fps / 4 {
-        sim.advance(&bent(bar, 0.7), 1.0 / fps as f64, Some(&forces))
+    // The same smooth bend, whatever the frames.
+    let at = |i: usize| {
+        let t = (i as f64 / fps as f64 / 0.25).min(1.0);
+        bent(bar, 0.7 * t * t * (3.0 - 2.0 * t))
+    };
+    for i in 0..fps / 2 {
+        let poses = [at(i.saturating_sub(1)), at(i), at(i + 1), at(i + 2)];
+        let [a, b, c, d] = &poses;
+        let motion = FrameMotion::new(body.skeleton(), Some(a), b, c, Some(d)).unwrap();
+        let forces = (i >= fps / 4).then_some(forces.as_slice());
+        sim.advance_motion(&motion, 1.0 / fps as f64, forces)
             .unwrap();
     }
     sim.lattice_positions().to_vec()
@@ -522,8 +542,8 @@ fn frame_rate_does_not_matter() {
             fps,
         )
     });
-    assert!(largest(&a, &b) < 1e-12);
-    assert!(largest(&a, &c) < 1e-12);
+    // Only the curve between the frames differs, by the cube of their length.
+    assert!(largest(&a, &b) < 1e-3 * SIZE && largest(&b, &c) < 1e-4 * SIZE);
 }
 
 #[test]
@@ -538,10 +558,7 @@ fn warping_keeps_the_shape_that_linear_strain_swells() {
     let edge = |method| {
         let q = equilibrium(&body, &over, None, Vec3::zeros(), method).unwrap();
         let x = body.lattice().vertices();
-        let turned: Vec<Vec3> = x
-            .iter()
-            .map(|x| (over.maps()[0].transform_point(&(*x).into())).coords)
-            .collect();
+        let turned: Vec<Vec3> = x.iter().map(|x| over.maps()[0].apply(*x)).collect();
         let p: Vec<Vec3> = q.iter().zip(x).map(|(q, x)| q + x).collect();
         largest(&p, &turned)
     };
@@ -558,16 +575,16 @@ fn states_come_back_exactly() {
     sim.reset(&still(), true).unwrap();
     sim.advance(&bent(&bar, 0.4), 0.1, None).unwrap();
     let kept = sim.state();
-    assert_eq!(kept.len(), 24 + 48 * body.dofs() + 256);
+    assert_eq!(kept.len(), 32 + 48 * body.dofs() + 384);
     sim.advance(&bent(&bar, 0.9), 0.1, None).unwrap();
     let first = sim.state();
     let mut other = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
     other.restore(&kept).unwrap();
     other.advance(&bent(&bar, 0.9), 0.1, None).unwrap();
-    assert_eq!(other.state(), first);
+    assert!(other.state() == first);
     for bad in [&kept[..20], &kept[..kept.len() - 8], &[0u8; 64][..]] {
         assert!(matches!(other.restore(bad), Err(SimulationError::State(_))));
-        assert_eq!(other.state(), first);
+        assert!(other.state() == first);
     }
     other.restore(&never).unwrap();
     assert_eq!(
@@ -585,7 +602,7 @@ fn a_motion_that_explodes_keeps_the_last_good_state() {
     let huge = vec![Vec3::repeat(1e308); body.dofs()];
     let error = sim.advance(&still(), 0.1, Some(&huge)).unwrap_err();
     assert!(matches!(error, SimulationError::NonFinite { .. }));
-    assert_eq!(sim.state(), before);
+    assert!(sim.state() == before);
     sim.advance(&still(), 0.1, None).unwrap();
     let nan = vec![Vec3::repeat(f64::NAN); body.dofs()];
     assert_eq!(
@@ -649,7 +666,7 @@ fn settings_and_methods_are_checked_by_name() {
 #[test]
 fn stiffness_matrix_is_that_of_the_forces() {
     let body = BarOptions::default().build();
-    let mut frames = Frames::new(&body);
+    let mut frames = Frames::new(&body).unwrap();
     frames.set(&body, Method::Warped, &still()).unwrap();
     let mut system = system::System::new(&body).unwrap();
     let d = wobbly(&body, 0.01);
@@ -689,5 +706,4 @@ fn stiffness_matrix_is_that_of_the_forces() {
         }
     }
     assert!((energy - half).abs() < 1e-9 * energy);
-    let _: Mat3 = frames.cell_turns[0];
 }
