@@ -107,11 +107,24 @@ def own_motion(flesh) -> float:
 
 
 def save(path: Path) -> None:
-    """Save the open file as `path`; a `Refusal` when the disk does not take it."""
+    """Save the open file as `path`, whole or not at all; a `Refusal` when the disk does not take it.
+
+    Blender 5.0 reports success when a full disk cut the file short. So it is written beside its place, read back, and
+    only then put there.
+    """
+    path = path.resolve()
+    part = path.with_name(f"{path.stem}.part.blend")
     try:
-        bpy.ops.wm.save_as_mainfile(filepath=str(path.resolve()), copy=False, check_existing=False)
-    except RuntimeError as error:
-        raise Refusal(f"Blender cannot save {path}: {error}; choose another place with --out") from error
+        bpy.ops.wm.save_as_mainfile(filepath=str(part), copy=True, check_existing=False)
+        with bpy.data.libraries.load(str(part)) as (found, _):
+            missing = {obj.name for obj in bpy.context.scene.objects} - set(found.objects)
+        if missing:
+            raise OSError("the file is not whole")
+        part.replace(path)
+    except (RuntimeError, OSError) as error:
+        part.unlink(missing_ok=True)
+        reason = " ".join(str(error).split()).removeprefix("Error: ")
+        raise Refusal(f"Blender cannot save {path} ({reason}): make room there, or choose another place with --out") from error
 
 
 def parser() -> argparse.ArgumentParser:

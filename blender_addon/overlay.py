@@ -59,9 +59,7 @@ def draw_lattice(flesh: session.Flesh, frame: float | None) -> None:
 def lattice_shape(flesh: session.Flesh, frame: float | None) -> np.ndarray:
     """The lattice vertices in Blender's world, [k, 3]."""
     if frame is not None and flesh.clip is not None:
-        moved = flesh.lattice_positions(frame)
-        if moved is not None:
-            return moved[: len(flesh.lattice.vertices)]
+        return flesh.lattice_positions(frame)[: len(flesh.lattice.vertices)]
     return np.asarray(flesh.lattice.vertices) / flesh.place.metres_per_unit + flesh.place.origin
 
 

@@ -315,9 +315,10 @@ def longest_side(found: Subject, scene: bpy.types.Scene) -> float:
             continue
         if obj.data.is_editmode:
             continue
-        world = transform(np.array(obj.matrix_world), basis_positions(obj.data).astype(np.float64))
-        world = world[np.isfinite(world).all(axis=1)]
-        if len(world):
+        local = basis_positions(obj.data).astype(np.float64)
+        local = local[(np.abs(local) < FARTHEST).all(axis=1)]
+        world = transform(np.array(obj.matrix_world), local)
+        if len(world) and np.isfinite(world).all():
             low, high = np.minimum(low, world.min(axis=0)), np.maximum(high, world.max(axis=0))
     side = float((high - low).max()) if np.isfinite(low).all() else 0.0
     if not (np.isfinite(side) and side > 0.0):
