@@ -1,1 +1,366 @@
-//! To be written.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A body: everything precomputed for one character, immutable and shared.
+//!
+//! [`Body::new`] integrates the flesh over the lattice ([`crate::elasticity`]), carries the artist's
+//! weights and paint from the surface to the lattice, finds the parts that no bone holds, and prepares
+//! the sparse system whose unknowns are the lattice vertices off the bones. [capell2002, §3.3, §4.3, §4.6]
+
+mod assemble;
+mod blocks;
+mod carry;
+#[cfg(test)]
+pub(crate) mod fixture;
+mod inversion;
+mod loose;
+mod pattern;
+mod stored;
+#[cfg(test)]
+mod tests;
+
+pub use blocks::{Blocks, CellBlocks, Csr, ScalarMatrix};
+pub use loose::LoosePart;
+pub use pattern::Pattern;
+
+use crate::elasticity::{InSurface, Material};
+use crate::lattice::{Cell, Embedding, Lattice};
+use crate::progress::Progress;
+use crate::skeleton::{Skeleton, SkinWeights};
+use crate::solve::SolveError;
+use crate::surface::Surface;
+use crate::{Mat3, Vec3};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// How a body is made; `..Default::default()` for the rest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BodyOptions {
+    /// Skin weights on the surface's vertices; none = by distance to the bones.
+    pub region_weights: Option<SkinWeights>,
+    /// Factors on Young's modulus, one per surface vertex.
+    pub stiffness: Option<Vec<f64>>,
+    /// Factors on the density, one per surface vertex.
+    pub density: Option<Vec<f64>>,
+    /// Factors on Poisson's ratio, one per surface vertex.
+    pub poisson: Option<Vec<f64>>,
+    /// Twist stiffness κ per bone, N/m⁴; none = E/r².
+    pub twist_stiffness: Option<Vec<f64>>,
+    /// Twist radius r per bone, metres; none = half the bone's distance to the skin.
+    pub twist_radius: Option<Vec<f64>>,
+    /// The modelled shape already sags: at rest gravity and elasticity are in balance.
+    pub rest_includes_gravity: bool,
+    /// How often cells are subdivided for the integrals, 0 to 3.
+    pub level: usize,
+    /// Levels of detail functions besides the lattice's own; only 0 is built.
+    pub basis_levels: usize,
+}
+
+impl Default for BodyOptions {
+    fn default() -> Self {
+        Self {
+            region_weights: None,
+            stiffness: None,
+            density: None,
+            poisson: None,
+            twist_stiffness: None,
+            twist_radius: None,
+            rest_includes_gravity: true,
+            level: 1,
+            basis_levels: 0,
+        }
+    }
+}
+
+/// Why a body could not be made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum BodyError {
+    /// The caller stopped.
+    #[error(transparent)]
+    Cancelled(#[from] crate::progress::Cancelled),
+    /// The system is too large.
+    #[error(transparent)]
+    Solve(#[from] SolveError),
+    /// An array does not fit.
+    #[error("{what}: expected {expected} numbers, one per {per}, but there are {given}")]
+    Length {
+        /// Which array.
+        what: &'static str,
+        /// Surface vertex or bone.
+        per: &'static str,
+        /// How many it should have.
+        expected: usize,
+        /// How many it has.
+        given: usize,
+    },
+    /// A painted or per-bone number out of range.
+    #[error("{what} at {per} {index} is {value}, but must be {range}")]
+    Value {
+        /// Which array.
+        what: &'static str,
+        /// Surface vertex or bone.
+        per: &'static str,
+        /// Where.
+        index: usize,
+        /// What is there.
+        value: f64,
+        /// What would be right.
+        range: &'static str,
+    },
+    /// Weights made for another skeleton.
+    #[error("the region weights name bone {bone}, but the skeleton has {bones} bones")]
+    WeightBone {
+        /// The bone they name.
+        bone: u32,
+        /// How many there are.
+        bones: usize,
+    },
+    /// Bones of the lattice that the skeleton does not have.
+    #[error(
+        "the lattice follows bone {bone}, but the skeleton has {bones} bones: it was built for another one"
+    )]
+    LatticeBone {
+        /// The bone it follows.
+        bone: u32,
+        /// How many there are.
+        bones: usize,
+    },
+    /// Nothing to hold the flesh.
+    #[error("the skeleton has no bones: there is nothing for the flesh to hang on")]
+    NoBones,
+    /// Detail functions are not built yet.
+    #[error("basis_levels = {0} is not built yet; built is: 0")]
+    BasisLevels(usize),
+    /// Subdivision out of range.
+    #[error("level must lie between 0 and 3, not {0}")]
+    Level(usize),
+    /// The surface and the lattice do not overlap.
+    #[error(
+        "no flesh lies in the lattice: it was built for another mesh, or the mesh encloses nothing"
+    )]
+    NoFlesh,
+    /// A kept body that does not fit together.
+    #[error("the saved body is damaged: {0}")]
+    Damaged(&'static str),
+}
+
+/// What twist energy pulls a lattice vertex to: Σ over bones of `s T(0) + T.linear y`.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct TwistLoad {
+    /// The lattice vertex.
+    pub vertex: u32,
+    /// The bone it follows.
+    pub bone: u32,
+    /// `∫ κ φ_a`, N/m.
+    pub sum: f64,
+    /// `∫ κ φ_a x`, N, in rest coordinates.
+    pub moment: Vec3,
+}
+
+/// Everything precomputed for one character.
+///
+/// Degrees of freedom are the lattice's vertices, three numbers each, in metres and world axes.
+pub struct Body {
+    lattice: Arc<Lattice>,
+    skeleton: Arc<Skeleton>,
+    material: Material,
+    rest_includes_gravity: bool,
+    blocks: Blocks,
+    mass: ScalarMatrix,
+    twist: ScalarMatrix,
+    twist_loads: Vec<TwistLoad>,
+    region_weights: SkinWeights,
+    cell_weights: SkinWeights,
+    bone_of_vertex: Vec<Option<u32>>,
+    loose_parts: Vec<LoosePart>,
+    pattern: Pattern,
+    embeddings: RwLock<Vec<Arc<Embedding>>>,
+}
+
+impl std::fmt::Debug for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Body")
+            .field("dofs", &self.dofs())
+            .field("cells", &self.blocks.len())
+            .field("volume", &self.volume())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Body {
+    /// Precomputes the body of a character.
+    ///
+    /// # Errors
+    /// Arrays that do not fit or hold impossible numbers, a lattice for another skeleton or mesh, a stop
+    /// by the progress.
+    pub fn new(
+        surface: &Surface,
+        skeleton: &Arc<Skeleton>,
+        lattice: &Arc<Lattice>,
+        material: Material,
+        options: &BodyOptions,
+        progress: &dyn Progress,
+    ) -> Result<Self, BodyError> {
+        assemble::body(
+            || lattice.embed_surface(surface),
+            surface.vertices().len(),
+            &InSurface { surface, lattice },
+            skeleton,
+            lattice,
+            material,
+            options,
+            progress,
+        )
+    }
+
+    /// Number of degrees of freedom, three numbers each: the lattice's vertices.
+    pub fn dofs(&self) -> usize {
+        self.bone_of_vertex.len()
+    }
+
+    /// The lattice.
+    pub fn lattice(&self) -> &Arc<Lattice> {
+        &self.lattice
+    }
+
+    /// The skeleton at rest.
+    pub fn skeleton(&self) -> &Arc<Skeleton> {
+        &self.skeleton
+    }
+
+    /// The material before paint.
+    pub fn material(&self) -> Material {
+        self.material
+    }
+
+    /// Whether the modelled shape counts as sagging already.
+    pub fn rest_includes_gravity(&self) -> bool {
+        self.rest_includes_gravity
+    }
+
+    /// Volume of the flesh, m³.
+    pub fn volume(&self) -> f64 {
+        self.blocks.volumes().iter().sum()
+    }
+
+    /// Integrals of all cells.
+    pub fn blocks(&self) -> &Blocks {
+        &self.blocks
+    }
+
+    /// Mass over lattice vertices, kg.
+    pub fn mass_matrix(&self) -> &ScalarMatrix {
+        &self.mass
+    }
+
+    /// Twist stiffness over lattice vertices, N/m; the same pattern as the mass.
+    pub fn twist_matrix(&self) -> &ScalarMatrix {
+        &self.twist
+    }
+
+    /// What the twist pulls towards, sorted by vertex, then bone.
+    pub fn twist_loads(&self) -> &[TwistLoad] {
+        &self.twist_loads
+    }
+
+    /// For each lattice vertex the bones that it follows.
+    pub fn region_weights(&self) -> &SkinWeights {
+        &self.region_weights
+    }
+
+    /// For each cell the bones whose turn it takes: the mean of its corners' weights.
+    pub fn cell_weights(&self) -> &SkinWeights {
+        &self.cell_weights
+    }
+
+    /// For each lattice vertex the one bone that holds it; none where it is free.
+    pub fn bone_of_vertex(&self) -> &[Option<u32>] {
+        &self.bone_of_vertex
+    }
+
+    /// Lattice vertices that bones hold, ascending, those of loose parts included.
+    pub fn bone_vertices(&self) -> impl Iterator<Item = u32> + '_ {
+        let held = self.bone_of_vertex.iter().enumerate();
+        held.filter_map(|(v, b)| b.map(|_| v as u32))
+    }
+
+    /// Parts that follow one bone rigidly because nothing else holds them.
+    pub fn loose_parts(&self) -> &[LoosePart] {
+        &self.loose_parts
+    }
+
+    /// The unknowns and the symbolic factorisation.
+    pub fn pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+
+    /// The embedding of a surface: 0 is the body's own, others by the id that
+    /// [`embed_surface`](Self::embed_surface) gave.
+    pub fn embedding(&self, id: usize) -> Option<Arc<Embedding>> {
+        let all = self
+            .embeddings
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.get(id).cloned()
+    }
+
+    /// Makes the body carry another surface (clothes, eyes); returns its id.
+    pub fn embed_surface(&self, other: &Surface) -> usize {
+        let embedding = Arc::new(self.lattice.embed_surface(other));
+        let mut all = self
+            .embeddings
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.push(embedding);
+        all.len() - 1
+    }
+
+    /// The mass matrix, 3·dofs square, kg; floor and bone rows included.
+    pub fn mass(&self) -> Csr {
+        let value = |i: usize| Mat3::identity() * self.mass.values()[i];
+        self.mass.expand(value, true)
+    }
+
+    /// The stiffness matrix at rest, 3·dofs square, N/m, with the twist's Hessian when asked for.
+    pub fn stiffness(&self, twist: bool) -> Csr {
+        let mut blocks: Vec<Mat3> = self
+            .twist
+            .values()
+            .iter()
+            .map(|&t| Mat3::identity() * if twist { t } else { 0.0 })
+            .collect();
+        for cell in self.blocks.iter() {
+            let mut pair = 0;
+            for (i, &a) in cell.corners.iter().enumerate() {
+                for &b in &cell.corners[i..] {
+                    let s = cell.stiffness[pair];
+                    pair += 1;
+                    if let Some(at) = self.mass.find(a as usize, b as usize) {
+                        blocks[at] += s;
+                    }
+                    if let (true, Some(at)) = (a != b, self.mass.find(b as usize, a as usize)) {
+                        blocks[at] += s.transpose();
+                    }
+                }
+            }
+        }
+        self.mass.expand(|i| blocks[i], false)
+    }
+
+    /// How many cells are turned inside out, or flat, with the lattice's vertices at `positions[dofs]`.
+    pub fn inverted_cells(&self, positions: &[Vec3]) -> usize {
+        let inverted = |cell: &&Cell| inversion::is_inverted(cell, positions);
+        self.lattice.cells().iter().filter(inverted).count()
+    }
+
+    /// Linear elastic energy at displacement `q[dofs]` from rest, joules, without twist and gravity.
+    pub fn linear_energy(&self, q: &[Vec3]) -> f64 {
+        let mut energy = 0.0;
+        for cell in self.blocks.iter() {
+            let mut z = [Vec3::zeros(); 8];
+            for (z, &a) in z.iter_mut().zip(cell.corners) {
+                *z = q[a as usize];
+            }
+            let y = cell.multiply(&z);
+            energy += 0.5 * z.iter().zip(&y).map(|(z, y)| z.dot(y)).sum::<f64>();
+        }
+        energy
+    }
+}

@@ -1,1 +1,399 @@
-//! To be written.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Motion: a body driven by the poses of its skeleton.
+//!
+//! A [`Simulation`] holds the only mutable state: positions and velocities of the lattice's vertices and
+//! the pose they stand in. It advances in equal steps that fill a frame ([`warped`] derives one); static
+//! balance is in [`equilibrium`]. Forces arrive as generalised forces on lattice vertices: nothing here
+//! knows where they come from.
+//!
+//! Methods built: skeletally warped linearisation in cell form, and the global linear one for comparison.
+
+mod equilibrium;
+mod frames;
+mod method;
+mod state;
+mod system;
+mod warped;
+
+pub use equilibrium::{equilibrium, equilibrium_forces};
+pub use method::Method;
+
+use crate::Vec3;
+use crate::body::Body;
+use crate::skeleton::{FrameMotion, Pose, SkeletonError};
+use crate::solve::SolveError;
+use frames::Frames;
+use std::sync::Arc;
+use system::Load;
+use warped::{StepSettings, Stepper};
+
+/// How a simulation runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Steps per second at least; a frame holds a whole number of steps.
+    pub rate: f64,
+    /// Acceleration of gravity, m/s².
+    pub gravity: Vec3,
+    /// Damping of all motion relative to the bones, 1/s.
+    pub mass_damping: f64,
+    /// Damping of deformation, s.
+    pub stiffness_damping: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            rate: 240.0,
+            gravity: Vec3::new(0.0, 0.0, -9.81),
+            mass_damping: 2.0,
+            stiffness_damping: 0.004,
+        }
+    }
+}
+
+/// Why a simulation could not be made or go on.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SimulationError {
+    /// The system could not be solved.
+    #[error(transparent)]
+    Solve(#[from] SolveError),
+    /// A method that is not built.
+    #[error("the method '{name}' is not built; built are: {}", Method::names())]
+    Method {
+        /// What was asked for.
+        name: String,
+    },
+    /// A setting out of range.
+    #[error("{what} must be {range}, not {value}")]
+    Setting {
+        /// Which.
+        what: &'static str,
+        /// What would be right.
+        range: &'static str,
+        /// What was given.
+        value: f64,
+    },
+    /// A pose that does not fit the skeleton.
+    #[error(transparent)]
+    Pose(#[from] SkeletonError),
+    /// Forces or displacements for another body.
+    #[error("there must be one vector per degree of freedom: {expected}, not {given}")]
+    Length {
+        /// Degrees of freedom.
+        expected: usize,
+        /// What was given.
+        given: usize,
+    },
+    /// A number that is NaN or infinite came in.
+    #[error("the vector at degree of freedom {index} is not finite")]
+    Vector {
+        /// Where.
+        index: usize,
+    },
+    /// The motion left the range of numbers; the state before the step is kept.
+    #[error(
+        "the motion of lattice vertex {vertex} is no longer finite: the pose or the forces make a jump \
+         that is too large; the state before it is kept"
+    )]
+    NonFinite {
+        /// Where.
+        vertex: usize,
+    },
+    /// Advancing before a start.
+    #[error("the simulation has no pose yet: reset it to one before advancing")]
+    NotReset,
+    /// A kept state that does not fit.
+    #[error("the saved state is not one of this body: {0}")]
+    State(&'static str),
+}
+
+/// A body in motion.
+pub struct Simulation {
+    body: Arc<Body>,
+    method: Method,
+    settings: Settings,
+    positions: Vec<Vec3>,
+    velocities: Vec<Vec3>,
+    trail: Option<Trail>,
+    now: Frames,
+    next: Frames,
+    stepper: Stepper,
+    /// Scratch: the pose at the end of the present step.
+    moving: Pose,
+}
+
+/// Where the bones are and how they came there.
+#[derive(Debug, Clone)]
+struct Trail {
+    /// At the start of the last frame.
+    before: Pose,
+    /// At present.
+    pose: Pose,
+    /// Seconds between the two.
+    duration: f64,
+}
+
+impl Simulation {
+    /// A simulation of a body, not yet in any pose.
+    ///
+    /// # Errors
+    /// Settings out of range, by name.
+    pub fn new(
+        body: Arc<Body>,
+        method: Method,
+        settings: Settings,
+    ) -> Result<Self, SimulationError> {
+        let check = |what, value: f64, good: bool, range| {
+            if good && value.is_finite() {
+                Ok(())
+            } else {
+                Err(SimulationError::Setting { what, range, value })
+            }
+        };
+        let s = settings;
+        check(
+            "rate",
+            s.rate,
+            (1.0..=1e5).contains(&s.rate),
+            "between 1 and 100000 steps per second",
+        )?;
+        check(
+            "mass_damping",
+            s.mass_damping,
+            s.mass_damping >= 0.0,
+            "zero or positive",
+        )?;
+        check(
+            "stiffness_damping",
+            s.stiffness_damping,
+            s.stiffness_damping >= 0.0,
+            "zero or positive",
+        )?;
+        check_gravity(s.gravity)?;
+        Ok(Self {
+            positions: body.lattice().vertices().to_vec(),
+            velocities: vec![Vec3::zeros(); body.dofs()],
+            trail: None,
+            now: Frames::new(&body)?,
+            next: Frames::new(&body)?,
+            stepper: Stepper::new(&body)?,
+            moving: Pose::rest(body.skeleton().len()),
+            body,
+            method,
+            settings,
+        })
+    }
+
+    /// The body.
+    pub fn body(&self) -> &Arc<Body> {
+        &self.body
+    }
+
+    /// The method of motion.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> Settings {
+        self.settings
+    }
+
+    /// Starts at rest at a pose: in static equilibrium when `settled`, else in the skinned shape.
+    ///
+    /// # Errors
+    /// A pose that does not fit the skeleton; a singular system.
+    pub fn reset(&mut self, pose: &Pose, settled: bool) -> Result<(), SimulationError> {
+        self.next.set(&self.body, self.method, pose)?;
+        let positions = if settled {
+            let load = Load::new(&self.body, self.settings.gravity, None);
+            equilibrium::settled(&self.body, &self.next, &load)?
+        } else {
+            self.next.places.clone()
+        };
+        self.positions = positions;
+        self.velocities.fill(Vec3::zeros());
+        self.trail = Some(Trail {
+            before: pose.clone(),
+            pose: pose.clone(),
+            duration: 0.0,
+        });
+        std::mem::swap(&mut self.now, &mut self.next);
+        Ok(())
+    }
+
+    /// Advances to a pose over `dt` seconds in `ceil(dt · rate)` equal steps, with generalised forces
+    /// (N, world axes, constant over the time) on the lattice's vertices.
+    ///
+    /// The first time after a reset the flesh sets out with the velocity of its bones. From then on the
+    /// bones start with the mean velocity of the frame before and end with their own: C¹, but half a frame
+    /// behind; where the frames that follow are known, [`advance_motion`](Self::advance_motion) does
+    /// better.
+    ///
+    /// # Errors
+    /// A time or forces that are not finite, a pose that does not fit; motion that is no longer finite:
+    /// then the state before the failing step is kept.
+    pub fn advance(
+        &mut self,
+        pose: &Pose,
+        dt: f64,
+        forces: Option<&[Vec3]>,
+    ) -> Result<(), SimulationError> {
+        let trail = self.trail.as_ref().ok_or(SimulationError::NotReset)?;
+        let skeleton = self.body.skeleton();
+        if trail.duration == 0.0 {
+            let motion = FrameMotion::between(skeleton, &trail.pose, pose)?;
+            self.move_with(&motion, dt)?;
+            return self.advance_motion(&motion, dt, forces);
+        }
+        let former = FrameMotion::between(skeleton, &trail.before, &trail.pose)?;
+        // A velocity carried on over a much longer frame would be a wide swing.
+        let ratio = (dt / trail.duration).min(LONGER);
+        let motion = FrameMotion::following(skeleton, &former, pose, ratio)?;
+        self.advance_motion(&motion, dt, forces)
+    }
+
+    /// Advances along a frame's bone motion over `dt` seconds; it should start in the present pose.
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance).
+    pub fn advance_motion(
+        &mut self,
+        motion: &FrameMotion,
+        dt: f64,
+        forces: Option<&[Vec3]>,
+    ) -> Result<(), SimulationError> {
+        let steps = self.steps(dt);
+        let trail = self.trail.as_mut().ok_or(SimulationError::NotReset)?;
+        check_forces(&self.body, forces)?;
+        if !(0.0..=1e4).contains(&dt) {
+            return Err(SimulationError::Setting {
+                what: "dt",
+                range: "between 0 and 10000 seconds",
+                value: dt,
+            });
+        }
+        let settings = StepSettings {
+            step: dt / steps.max(1) as f64,
+            mass_damping: self.settings.mass_damping,
+            stiffness_damping: self.settings.stiffness_damping,
+        };
+        let load = Load::new(&self.body, self.settings.gravity, forces);
+        if steps == 0 {
+            return Ok(());
+        }
+        for i in 1..=steps {
+            motion.write(i as f64 / steps as f64, &mut self.moving);
+            self.next.set(&self.body, self.method, &self.moving)?;
+            self.stepper.step(
+                &self.body,
+                settings,
+                &self.now,
+                &self.next,
+                &load,
+                &mut self.positions,
+                &mut self.velocities,
+            )?;
+            std::mem::swap(&mut self.now, &mut self.next);
+            std::mem::swap(&mut trail.pose, &mut self.moving);
+            if i == 1 {
+                trail.before.clone_from(motion.from());
+                trail.duration = dt;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the flesh the velocity that it has when it is frozen to its bones at the start of a motion
+    /// that takes `dt` seconds: a character that is carried along does not lag behind at the start.
+    ///
+    /// # Errors
+    /// Before the first reset; a motion of another skeleton.
+    pub fn move_with(&mut self, motion: &FrameMotion, dt: f64) -> Result<(), SimulationError> {
+        if self.trail.is_none() {
+            return Err(SimulationError::NotReset);
+        }
+        let steps = self.steps(dt);
+        if steps == 0 || !dt.is_finite() {
+            return Ok(());
+        }
+        motion.write(1.0 / steps as f64, &mut self.moving);
+        self.next.set(&self.body, self.method, &self.moving)?;
+        let step = dt / steps as f64;
+        for (v, (p, velocity)) in self.positions.iter().zip(&mut self.velocities).enumerate() {
+            *velocity = (self.now.carry(&self.next, v, *p) - p) / step;
+        }
+        Ok(())
+    }
+
+    /// A whole number of steps fills the time; a rounding error does not make one more.
+    fn steps(&self, dt: f64) -> usize {
+        (dt * self.settings.rate - 1e-6).ceil().max(0.0) as usize
+    }
+
+    /// Positions of the lattice's vertices `[dofs]`, metres.
+    pub fn lattice_positions(&self) -> &[Vec3] {
+        &self.positions
+    }
+
+    /// Velocities of the lattice's vertices `[dofs]`, m/s.
+    pub fn lattice_velocities(&self) -> &[Vec3] {
+        &self.velocities
+    }
+
+    /// The pose that the body stands in.
+    pub fn pose(&self) -> Option<&Pose> {
+        self.trail.as_ref().map(|t| &t.pose)
+    }
+
+    /// Cells that are turned inside out at present.
+    pub fn inverted_cells(&self) -> usize {
+        self.body.inverted_cells(&self.positions)
+    }
+}
+
+/// A frame is taken to start with the velocity of the one before while it is at most so much longer.
+const LONGER: f64 = 2.0;
+
+/// Farther than any scene; beyond it numbers mean nothing.
+const FAR: f64 = 1e12;
+
+/// The first vertex that is not at a sensible place.
+fn lost(positions: &[Vec3]) -> Option<SimulationError> {
+    // A comparison that NaN fails.
+    let good = |p: &Vec3| p.iter().all(|x| x.abs() < FAR);
+    let vertex = positions.iter().position(|p| !good(p))?;
+    Some(SimulationError::NonFinite { vertex })
+}
+
+fn check_gravity(gravity: Vec3) -> Result<(), SimulationError> {
+    match gravity.iter().find(|x| x.is_nan() || x.abs() > 1e6) {
+        Some(&value) => Err(SimulationError::Setting {
+            what: "gravity",
+            range: "finite",
+            value,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// One finite vector per degree of freedom.
+fn check_forces(body: &Body, forces: Option<&[Vec3]>) -> Result<(), SimulationError> {
+    let Some(forces) = forces else {
+        return Ok(());
+    };
+    if forces.len() != body.dofs() {
+        return Err(SimulationError::Length {
+            expected: body.dofs(),
+            given: forces.len(),
+        });
+    }
+    let finite = |f: &Vec3| f.iter().all(|x| x.is_finite());
+    match forces.iter().position(|f| !finite(f)) {
+        Some(index) => Err(SimulationError::Vector { index }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

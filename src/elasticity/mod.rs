@@ -1,1 +1,120 @@
-//! To be written.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Elasticity of the flesh: materials, and integrals over the part of each cell that is flesh.
+//!
+//! Linear strain in each cell's own turning frame is all that the methods built so far need, so the
+//! energy of a cell is `½ dᵀ S d` with the stiffness blocks of [`integrals`]. [`twist`] adds the energy
+//! that holds flesh around a straight bone. Neglected: large strains inside one cell (the linear energy
+//! does not resist a loss of volume as real flesh does), contact.
+
+pub mod integrals;
+pub mod twist;
+
+pub use integrals::{CellIntegrals, Flesh, InSurface, Painted, integrate};
+pub use twist::{TwistRegion, TwistSamples};
+
+/// An isotropic elastic material.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Material {
+    young: f64,
+    poisson: f64,
+    density: f64,
+}
+
+/// Why a material was refused.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum MaterialError {
+    /// Young's modulus out of range.
+    #[error("the stiffness (Young's modulus) must be a positive number of pascals, not {0}")]
+    Young(f64),
+    /// Poisson's ratio out of range.
+    #[error("Poisson's ratio must lie above -1 and below 0.5, not {0}")]
+    Poisson(f64),
+    /// Density out of range.
+    #[error("the density must be a positive number of kilograms per cubic metre, not {0}")]
+    Density(f64),
+}
+
+impl Default for Material {
+    /// Soft flesh: 20 kPa, 0.4, 1000 kg/m³.
+    fn default() -> Self {
+        Self {
+            young: 20e3,
+            poisson: 0.4,
+            density: 1000.0,
+        }
+    }
+}
+
+impl Material {
+    /// A material from Young's modulus (Pa), Poisson's ratio and density (kg/m³).
+    ///
+    /// # Errors
+    /// A number that is not finite or out of range, by name.
+    pub fn new(young: f64, poisson: f64, density: f64) -> Result<Self, MaterialError> {
+        if !(young.is_finite() && young > 0.0) {
+            return Err(MaterialError::Young(young));
+        }
+        if !(poisson > -1.0 && poisson < 0.5) {
+            return Err(MaterialError::Poisson(poisson));
+        }
+        if !(density.is_finite() && density > 0.0) {
+            return Err(MaterialError::Density(density));
+        }
+        Ok(Self {
+            young,
+            poisson,
+            density,
+        })
+    }
+
+    /// Young's modulus E, Pa.
+    pub fn young(&self) -> f64 {
+        self.young
+    }
+
+    /// Poisson's ratio ν.
+    pub fn poisson(&self) -> f64 {
+        self.poisson
+    }
+
+    /// Density ρ, kg/m³.
+    pub fn density(&self) -> f64 {
+        self.density
+    }
+
+    /// Shear modulus `G = E / (2 (1 + ν))`, Pa.
+    pub fn shear(&self) -> f64 {
+        self.young / (2.0 * (1.0 + self.poisson))
+    }
+
+    /// Lamé's first parameter `λ = E ν / ((1 + ν)(1 − 2ν))`, Pa.
+    pub fn lame(&self) -> f64 {
+        self.young * self.poisson / ((1.0 + self.poisson) * (1.0 - 2.0 * self.poisson))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moduli_give_back_young_and_poisson() {
+        let m = Material::new(3e4, 0.35, 900.0).unwrap();
+        let (g, l) = (m.shear(), m.lame());
+        approx::assert_relative_eq!(g * (3.0 * l + 2.0 * g) / (l + g), 3e4, max_relative = 1e-12);
+        approx::assert_relative_eq!(l / (2.0 * (l + g)), 0.35, max_relative = 1e-12);
+    }
+
+    #[test]
+    fn impossible_materials_are_refused_by_name() {
+        for (m, word) in [
+            (Material::new(0.0, 0.3, 1.0), "Young"),
+            (Material::new(f64::NAN, 0.3, 1.0), "Young"),
+            (Material::new(1.0, 0.5, 1.0), "Poisson"),
+            (Material::new(1.0, f64::NAN, 1.0), "Poisson"),
+            (Material::new(1.0, 0.3, -2.0), "density"),
+        ] {
+            assert!(m.unwrap_err().to_string().contains(word));
+        }
+    }
+}

@@ -1,59 +1,357 @@
-//! Bones and their poses.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Bones, their poses, and the rigid motions that flesh near them follows.
+//!
+//! A bone's motion from rest is an affine map in **world** space; rigs stretch and squash, so a bone's own
+//! points follow the whole map, while the frames that flesh is warped in take only its rotation.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `pose` | affine maps, poses, the polar decomposition into rotation and stretch |
+//! | `rigid` | rigid motions as dual quaternions and their blending |
+//! | `blend` | all bones of one pose made ready: the skinned place and frame of a rest point |
+//! | `motion` | C¹ bone motion inside a frame |
+//! | `skin` | skin weights |
+//! | `refit` | tails for imported rigs, whose own mean nothing |
+
+mod blend;
+mod motion;
+mod pose;
+mod refit;
+mod rigid;
+mod skin;
+
+pub use blend::BonePoses;
+pub use motion::FrameMotion;
+pub use pose::{Affine, Pose, polar};
+pub use rigid::{Rigid, blend, slerp};
+pub use skin::SkinWeights;
+
 use crate::Vec3;
 
-/// Bones at rest, in world space.
-#[derive(Debug, Clone, PartialEq)]
+/// Bones at rest, in world space, metres.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Parts")]
 pub struct Skeleton {
+    names: Vec<String>,
+    parents: Vec<Option<u32>>,
+    heads: Vec<Vec3>,
+    tails: Vec<Vec3>,
+    /// Bones, every parent before its children.
+    #[serde(skip_serializing)]
+    order: Vec<u32>,
+}
+
+/// What is written of a skeleton; read back through [`Skeleton::new`].
+#[derive(serde::Deserialize)]
+struct Parts {
     names: Vec<String>,
     parents: Vec<Option<u32>>,
     heads: Vec<Vec3>,
     tails: Vec<Vec3>,
 }
 
+impl TryFrom<Parts> for Skeleton {
+    type Error = SkeletonError;
+
+    fn try_from(p: Parts) -> Result<Self, SkeletonError> {
+        Self::new(p.names, p.parents, p.heads, p.tails)
+    }
+}
+
+/// Why a skeleton, a pose or skin weights were refused.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SkeletonError {
+    /// Arrays of different lengths.
+    #[error(
+        "a skeleton needs one name, parent, head and tail per bone, but there are {names} names, \
+         {parents} parents, {heads} heads and {tails} tails"
+    )]
+    Lengths {
+        /// Names given.
+        names: usize,
+        /// Parents given.
+        parents: usize,
+        /// Heads given.
+        heads: usize,
+        /// Tails given.
+        tails: usize,
+    },
+    /// A bone whose place is no number.
+    #[error("the {end} of bone '{name}' is not finite")]
+    NonFinite {
+        /// Its name.
+        name: String,
+        /// Head or tail.
+        end: &'static str,
+    },
+    /// A parent that does not exist.
+    #[error("the parent of bone '{name}' has index {parent}, but there are only {bones} bones")]
+    ParentOutOfRange {
+        /// The child's name.
+        name: String,
+        /// The index given.
+        parent: u32,
+        /// Number of bones.
+        bones: usize,
+    },
+    /// Bones that are their own ancestors.
+    #[error("bone '{name}' is its own ancestor: the parents form a cycle")]
+    Cycle {
+        /// A bone on the cycle.
+        name: String,
+    },
+    /// A pose whose number of bones is wrong.
+    #[error("the pose has {given} bones, but the skeleton has {bones}")]
+    PoseLength {
+        /// Bones of the skeleton.
+        bones: usize,
+        /// Bones of the pose.
+        given: usize,
+    },
+    /// A pose matrix with NaN or infinity.
+    #[error("the pose of bone {bone} is not finite")]
+    PoseNonFinite {
+        /// Its index.
+        bone: usize,
+    },
+    /// A pose matrix that is a projection.
+    #[error(
+        "the pose of bone {bone} is not an affine map: the last row of its matrix is not 0, 0, 0, 1"
+    )]
+    PoseNotAffine {
+        /// Its index.
+        bone: usize,
+    },
+    /// Skin weights of the wrong number.
+    #[error("there must be {expected} skin weights (vertices times bones), but there are {given}")]
+    WeightCount {
+        /// What there should be.
+        expected: usize,
+        /// What there is.
+        given: usize,
+    },
+    /// A skin weight that is no weight.
+    #[error(
+        "the skin weight of vertex {vertex} for bone {bone} is {weight}: weights are finite and not negative"
+    )]
+    Weight {
+        /// Vertex.
+        vertex: usize,
+        /// Bone.
+        bone: usize,
+        /// The weight given.
+        weight: f64,
+    },
+    /// A skin weight for a bone that does not exist.
+    #[error("vertex {vertex} has a skin weight for bone {bone}, but there are only {bones} bones")]
+    WeightBone {
+        /// Vertex.
+        vertex: usize,
+        /// The index given.
+        bone: u32,
+        /// Number of bones.
+        bones: usize,
+    },
+}
+
 impl Skeleton {
+    /// A skeleton at rest.
+    ///
+    /// Parents need not precede their children; several roots, bones of no length and equal names are
+    /// allowed.
+    ///
+    /// # Errors
+    /// Arrays of different lengths, places that are not finite, parents out of range or in a cycle.
+    pub fn new(
+        names: Vec<String>,
+        parents: Vec<Option<u32>>,
+        heads: Vec<Vec3>,
+        tails: Vec<Vec3>,
+    ) -> Result<Self, SkeletonError> {
+        let bones = heads.len();
+        if [names.len(), parents.len(), tails.len()] != [bones; 3] {
+            return Err(SkeletonError::Lengths {
+                names: names.len(),
+                parents: parents.len(),
+                heads: bones,
+                tails: tails.len(),
+            });
+        }
+        for (places, end) in [(&heads, "head"), (&tails, "tail")] {
+            if let Some(b) = places.iter().position(|p| !finite(p)) {
+                let name = names[b].clone();
+                return Err(SkeletonError::NonFinite { name, end });
+            }
+        }
+        let order = parents_first(&names, &parents)?;
+        Ok(Self {
+            names,
+            parents,
+            heads,
+            tails,
+            order,
+        })
+    }
+
     /// Number of bones.
     pub fn len(&self) -> usize {
         self.heads.len()
     }
+
     /// No bones at all.
     pub fn is_empty(&self) -> bool {
         self.heads.is_empty()
     }
+
     /// Names.
     pub fn names(&self) -> &[String] {
         &self.names
     }
+
     /// Parents; none for a root.
     pub fn parents(&self) -> &[Option<u32>] {
         &self.parents
     }
-    /// Rest heads.
+
+    /// Rest heads, metres.
     pub fn heads(&self) -> &[Vec3] {
         &self.heads
     }
-    /// Rest tails.
+
+    /// Rest tails, metres.
     pub fn tails(&self) -> &[Vec3] {
         &self.tails
     }
+
+    /// All bones, every parent before its children.
+    pub fn parents_first(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// The children of each bone, in index order.
+    pub fn children(&self) -> Vec<Vec<u32>> {
+        let mut children = vec![Vec::new(); self.len()];
+        for (b, parent) in self.parents.iter().enumerate() {
+            if let Some(p) = parent {
+                children[*p as usize].push(b as u32);
+            }
+        }
+        children
+    }
 }
 
-/// Skin weights: for each surface vertex the bones that carry it, rows summing to one (or empty).
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct SkinWeights {
-    /// Row starts, one more than there are vertices.
-    pub offsets: Vec<u32>,
-    /// Bones.
-    pub bones: Vec<u32>,
-    /// Weights.
-    pub weights: Vec<f64>,
-    /// Number of bones of the skeleton.
-    pub bone_count: usize,
+fn finite(v: &Vec3) -> bool {
+    v.iter().all(|x| x.is_finite())
 }
 
-impl SkinWeights {
-    /// The bones and weights of one vertex.
-    pub fn row(&self, vertex: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
-        let r = self.offsets[vertex] as usize..self.offsets[vertex + 1] as usize;
-        r.map(|i| (self.bones[i], self.weights[i]))
+/// An order in which parents come before children, by index among those that could come next.
+fn parents_first(names: &[String], parents: &[Option<u32>]) -> Result<Vec<u32>, SkeletonError> {
+    let bones = parents.len();
+    for (b, parent) in parents.iter().enumerate() {
+        if let Some(p) = *parent
+            && p as usize >= bones
+        {
+            return Err(SkeletonError::ParentOutOfRange {
+                name: names[b].clone(),
+                parent: p,
+                bones,
+            });
+        }
+    }
+    let mut done = vec![false; bones];
+    let mut order = Vec::with_capacity(bones);
+    let mut path = Vec::new();
+    for start in 0..bones {
+        // Up to the first ancestor that is already in order; a path longer than the skeleton is a cycle.
+        let mut at = Some(start as u32);
+        while let Some(b) = at.filter(|&b| !done[b as usize]) {
+            if path.len() > bones {
+                let name = names[b as usize].clone();
+                return Err(SkeletonError::Cycle { name });
+            }
+            path.push(b);
+            at = parents[b as usize];
+        }
+        for b in path.drain(..).rev() {
+            done[b as usize] = true;
+            order.push(b);
+        }
+    }
+    Ok(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bones(parents: &[Option<u32>]) -> Result<Skeleton, SkeletonError> {
+        let n = parents.len();
+        let names = (0..n).map(|i| format!("b{i}")).collect();
+        let at = |dx: f64| (0..n).map(|i| Vec3::new(i as f64 + dx, 0.0, 0.0)).collect();
+        Skeleton::new(names, parents.to_vec(), at(0.0), at(1.0))
+    }
+
+    #[test]
+    fn children_may_come_before_parents() {
+        let s = bones(&[Some(2), None, Some(1), None, Some(0)]).unwrap();
+        let place = |b: u32| s.parents_first().iter().position(|&x| x == b).unwrap();
+        for b in 0..s.len() as u32 {
+            if let Some(p) = s.parents()[b as usize] {
+                assert!(place(p) < place(b));
+            }
+        }
+        assert_eq!(
+            s.children(),
+            vec![vec![4], vec![2], vec![0], vec![], vec![]]
+        );
+    }
+
+    #[test]
+    fn cycles_are_named() {
+        let e = bones(&[None, Some(3), Some(1), Some(2)]).unwrap_err();
+        let SkeletonError::Cycle { name } = &e else {
+            panic!("{e}")
+        };
+        assert!(["b1", "b2", "b3"].contains(&name.as_str()));
+        assert!(matches!(
+            bones(&[Some(0)]),
+            Err(SkeletonError::Cycle { .. })
+        ));
+    }
+
+    #[test]
+    fn bad_input_is_named() {
+        assert!(
+            bones(&[None, Some(9)])
+                .unwrap_err()
+                .to_string()
+                .contains("'b1'")
+        );
+        let e = Skeleton::new(vec!["a".into()], vec![None], vec![], vec![]).unwrap_err();
+        assert!(e.to_string().contains("1 names"));
+        let nan = Vec3::new(0.0, f64::NAN, 0.0);
+        let e = Skeleton::new(
+            vec!["ear".into()],
+            vec![None],
+            vec![Vec3::zeros()],
+            vec![nan],
+        );
+        assert_eq!(
+            e.unwrap_err().to_string(),
+            "the tail of bone 'ear' is not finite"
+        );
+    }
+
+    #[test]
+    fn an_empty_skeleton_and_points_as_bones_are_allowed() {
+        assert!(bones(&[]).unwrap().is_empty());
+        let p = vec![Vec3::zeros(); 2];
+        let names = vec!["same".to_string(); 2];
+        assert_eq!(
+            Skeleton::new(names, vec![None; 2], p.clone(), p)
+                .unwrap()
+                .len(),
+            2
+        );
     }
 }

@@ -1,1 +1,34 @@
-//! To be written.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Sparse symmetric systems on lattice vertices: thin layers over faer.
+//!
+//! Unknowns are three per *node* (a free lattice vertex), so ordering and symbolic analysis work on the
+//! graph of nodes and every nonzero is a 3x3 block. [`ordering`] chooses the elimination order,
+//! [`cholesky`] factors again and again with the same pattern and no allocation.
+
+pub mod cholesky;
+pub mod ordering;
+
+pub use cholesky::{Slot, SparseCholesky, Symbolic};
+pub use ordering::{Graph, Ordering, OrderingKind};
+
+/// Why a system could not be solved.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SolveError {
+    /// The symbolic analysis ran out of memory or of indices.
+    #[error(
+        "the system of {nodes} lattice vertices is too large to factorise: use fewer cells across"
+    )]
+    TooLarge {
+        /// Nodes of the system.
+        nodes: usize,
+    },
+    /// A pivot was not positive.
+    #[error(
+        "the stiffness of the flesh is singular at free lattice vertex {node}: \
+         nothing holds it (check that the bones reach this part and that the material is valid)"
+    )]
+    Singular {
+        /// Node in the caller's numbering.
+        node: usize,
+    },
+}

@@ -9,7 +9,7 @@
 //!
 //! Each triangle then has a [`TriangleRole`] from the winding number a small step to both sides.
 use super::nearest::Nearest;
-use super::orient::Patch;
+use super::orient::{Patch, boundary};
 use super::winding::WindingTree;
 use crate::Vec3;
 use rayon::prelude::*;
@@ -21,7 +21,8 @@ use std::sync::Arc;
 pub enum TriangleRole {
     /// Ω on one side: the boundary of the flesh.
     Skin,
-    /// Ω on both sides: a piece of surface inside the body.
+    /// A piece of surface inside the body, with Ω on both sides. Also what sticks out of a closed piece
+    /// turned inside out: it bounds nothing, and stands for no sheet.
     Interior,
     /// Ω on neither side: a sheet, which gets a layer of flesh.
     Thin,
@@ -67,17 +68,21 @@ impl Domain {
     ) -> Self {
         let (kept, mut winding) = without_sheets(vertices, triangles, patches, full, size);
         let mut body = vec![false; triangles.len()];
-        for (patch, _) in patches.iter().zip(&kept).filter(|(_, kept)| **kept) {
-            patch
-                .triangles
-                .iter()
-                .for_each(|&t| body[t as usize] = true);
+        let mut closed = vec![false; triangles.len()];
+        for (patch, &kept) in patches.iter().zip(&kept) {
+            for &t in &patch.triangles {
+                body[t as usize] = kept;
+                closed[t as usize] = kept && patch.closed;
+            }
         }
         let mut roles: Vec<TriangleRole> = (0..triangles.len())
             .into_par_iter()
-            .map(|t| role(vertices, &triangles[t], body[t], &winding))
+            .map(|t| match role(vertices, &triangles[t], body[t], &winding) {
+                TriangleRole::Thin if closed[t] => TriangleRole::Interior,
+                role => role,
+            })
             .collect();
-        keep_seams(triangles, &mut roles);
+        keep_seams(triangles, &body, &mut roles);
         if !roles.contains(&TriangleRole::Skin) {
             roles.fill(TriangleRole::Thin);
             body.fill(false);
@@ -91,6 +96,11 @@ impl Domain {
                 .collect();
             (!chosen.is_empty()).then(|| Nearest::new(vertices, triangles, chosen))
         };
+        let rims = patches
+            .iter()
+            .zip(&kept)
+            .filter(|(_, kept)| **kept)
+            .flat_map(|(p, _)| p.rim.iter().copied());
         let bodies: Vec<u32> = (0u32..)
             .zip(&body)
             .filter(|(_, b)| **b)
@@ -99,7 +109,7 @@ impl Domain {
         Self {
             skin: of_role(TriangleRole::Skin),
             thin: of_role(TriangleRole::Thin),
-            watertight: is_cycle(triangles, &bodies),
+            watertight: boundary(rims).is_empty(),
             layer: LAYER * size,
             bodies,
             winding,
@@ -211,6 +221,7 @@ fn centre_and_normal(vertices: &[Vec3], t: &[u32; 3]) -> (Vec3, Vec3) {
 }
 
 /// Role of one triangle: from its centroid if that is skin, else from three more points that must agree.
+/// Triangles of sheets are not in the winding number, and lie either in Ω or not.
 fn role(vertices: &[Vec3], t: &[u32; 3], body: bool, tree: &WindingTree) -> TriangleRole {
     let [a, b, c] = t.map(|v| vertices[v as usize]);
     let (centre, normal) = centre_and_normal(vertices, t);
@@ -224,12 +235,12 @@ fn role(vertices: &[Vec3], t: &[u32; 3], body: bool, tree: &WindingTree) -> Tria
                 TriangleRole::Thin
             };
         }
-        match (
-            tree.at(&(p - step)) > 0.5 + MARGIN,
-            tree.at(&(p + step)) > 0.5 - MARGIN,
-        ) {
+        let (below, above) = (tree.at(&(p - step)), tree.at(&(p + step)));
+        match (below > 0.5 + MARGIN, above > 0.5 - MARGIN) {
             (true, true) => TriangleRole::Interior,
-            (false, false) => TriangleRole::Thin,
+            // A flat sheet has +½ below and −½ above; less is a fold or a cavity that sticks out.
+            (false, false) if below > 0.5 - SHEET => TriangleRole::Thin,
+            (false, false) => TriangleRole::Interior,
             _ => TriangleRole::Skin,
         }
     };
@@ -249,7 +260,7 @@ fn role(vertices: &[Vec3], t: &[u32; 3], body: bool, tree: &WindingTree) -> Tria
 }
 
 /// Where two bodies meet, triangles partly inside stay skin: those that touch skin are not interior.
-fn keep_seams(triangles: &[[u32; 3]], roles: &mut [TriangleRole]) {
+fn keep_seams(triangles: &[[u32; 3]], body: &[bool], roles: &mut [TriangleRole]) {
     let last = triangles
         .iter()
         .flatten()
@@ -263,27 +274,16 @@ fn keep_seams(triangles: &[[u32; 3]], roles: &mut [TriangleRole]) {
     {
         t.iter().for_each(|&v| at_skin[v as usize] = true);
     }
-    for (t, role) in triangles.iter().zip(roles) {
+    for ((t, role), _) in triangles
+        .iter()
+        .zip(roles)
+        .zip(body)
+        .filter(|(_, body)| **body)
+    {
         if *role == TriangleRole::Interior && t.iter().any(|&v| at_skin[v as usize]) {
             *role = TriangleRole::Skin;
         }
     }
-}
-
-/// Whether the chosen triangles have no boundary as a chain: at every edge their directions cancel.
-fn is_cycle(triangles: &[[u32; 3]], chosen: &[u32]) -> bool {
-    let mut edges: Vec<(u32, u32, i8)> = chosen
-        .iter()
-        .flat_map(|&t| {
-            let c = triangles[t as usize];
-            [(c[0], c[1]), (c[1], c[2]), (c[2], c[0])]
-        })
-        .map(|(a, b)| if a < b { (a, b, 1) } else { (b, a, -1) })
-        .collect();
-    edges.sort_unstable();
-    edges
-        .chunk_by(|a, b| (a.0, a.1) == (b.0, b.1))
-        .all(|group| group.iter().map(|e| e.2 as i32).sum::<i32>() == 0)
 }
 
 /// How many triangles have each role: skin, interior, thin.

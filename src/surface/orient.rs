@@ -25,6 +25,8 @@ pub(super) struct Patch {
     pub closed: bool,
     /// All triangles agree across manifold edges.
     pub orientable: bool,
+    /// Its boundary as a chain: directed edges that no other of its triangles cancels.
+    pub rim: Vec<(u32, u32)>,
 }
 
 /// What orienting found.
@@ -54,6 +56,7 @@ pub(super) fn orient(vertices: &[Vec3], triangles: &mut [[u32; 3]]) -> Orientati
     let mut patches = measured;
     for (patch, _) in patches.iter_mut().zip(turn).filter(|(_, turn)| *turn) {
         patch.volume = -patch.volume;
+        patch.rim.iter_mut().for_each(|(a, b)| std::mem::swap(a, b));
         for &t in &patch.triangles {
             triangles[t as usize].swap(1, 2);
             found.flipped[t as usize] ^= true;
@@ -184,7 +187,14 @@ fn sides(triangles: &[[u32; 3]]) -> (Vec<[Side; 3]>, usize, usize) {
 impl RawPatch {
     fn measured(self, vertices: &[Vec3], triangles: &[[u32; 3]]) -> Patch {
         let (area, volume) = measure(vertices, triangles, self.triangles.iter().copied());
+        let rim = if self.closed && self.orientable {
+            Vec::new()
+        } else {
+            let corners = self.triangles.iter().map(|&t| triangles[t as usize]);
+            boundary(corners.flat_map(|[a, b, c]| [(a, b), (b, c), (c, a)]))
+        };
         Patch {
+            rim,
             triangles: self.triangles,
             area,
             volume,
@@ -192,6 +202,22 @@ impl RawPatch {
             orientable: self.orientable,
         }
     }
+}
+
+/// What is left of directed edges when opposite ones cancel.
+pub(super) fn boundary(edges: impl Iterator<Item = (u32, u32)>) -> Vec<(u32, u32)> {
+    let mut edges: Vec<(u32, u32, i32)> = edges
+        .map(|(a, b)| if a < b { (a, b, 1) } else { (b, a, -1) })
+        .collect();
+    edges.sort_unstable();
+    let mut left = Vec::new();
+    for group in edges.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        let (a, b, _) = group[0];
+        let sum: i32 = group.iter().map(|e| e.2).sum();
+        let edge = if sum > 0 { (a, b) } else { (b, a) };
+        left.extend(std::iter::repeat_n(edge, sum.unsigned_abs() as usize));
+    }
+    left
 }
 
 /// Area, and signed volume by tetrahedra from the area centroid.

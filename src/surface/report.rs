@@ -34,7 +34,7 @@ pub struct Report {
     pub interior_triangles: usize,
     /// Triangles that enclose nothing and are given a layer.
     pub thin_triangles: usize,
-    /// Vertices and triangles of the welded surface.
+    /// Vertices of the welded surface.
     pub vertices: usize,
     /// Triangles of the welded surface.
     pub triangles: usize,
@@ -57,87 +57,78 @@ impl Report {
 
     /// One sentence for each thing found; empty when the surface is clean.
     pub fn sentences(&self) -> Vec<String> {
-        let mut out = Vec::new();
-        let mut say = |n: usize, what: &str, then: &str| {
-            if n > 0 {
-                out.push(format!("{} {then}.", counted(n, what)));
-            }
-        };
-        say(
-            self.duplicate_vertices,
-            "vertex|vertices",
-            "lie on top of another and are treated as one with it",
-        );
-        say(
-            self.unused_vertices,
-            "vertex|vertices",
-            "belong to no face and are ignored by the simulation",
-        );
-        say(
-            self.degenerate_triangles,
-            "triangle|triangles",
-            "have no area and are left out",
-        );
-        say(
-            self.duplicate_triangles,
-            "triangle|triangles",
-            "repeat another and are left out",
-        );
-        say(
-            self.boundary_edges,
-            "open edge|open edges",
-            "were found; the inside is where the surface mostly surrounds a point",
-        );
-        say(
-            self.non_manifold_edges,
-            "edge|edges",
-            "join more than two faces",
-        );
-        if !self.oriented {
-            out.push("Neighbouring faces point in opposite directions.".into());
-        }
-        let mut say = |n: usize, what: &str, then: &str| {
-            if n > 0 {
-                out.push(format!("{} {then}.", counted(n, what)));
-            }
-        };
-        say(
-            self.flipped_triangles,
-            "triangle|triangles",
-            "face the wrong way and are turned round inside Thew",
-        );
-        say(
-            self.interior_triangles,
-            "triangle|triangles",
-            "lie inside the body and do not bound the flesh",
-        );
-        say(
-            self.thin_triangles,
-            "triangle|triangles",
-            "enclose nothing and are given a thin layer of flesh",
-        );
-        out
+        let mixed = "Neighbouring faces point in opposite directions.";
+        let found = [
+            say(
+                self.duplicate_vertices,
+                "vertex lies on top of another and is treated as one with it",
+                "vertices lie on top of another and are treated as one with it",
+            ),
+            say(
+                self.unused_vertices,
+                "vertex belongs to no face and is ignored by the simulation",
+                "vertices belong to no face and are ignored by the simulation",
+            ),
+            say(
+                self.degenerate_triangles,
+                "triangle has no area and is left out",
+                "triangles have no area and are left out",
+            ),
+            say(
+                self.duplicate_triangles,
+                "triangle repeats another and is left out",
+                "triangles repeat another and are left out",
+            ),
+            say(
+                self.boundary_edges,
+                "edge is open; what the surface mostly surrounds counts as its inside",
+                "edges are open; what the surface mostly surrounds counts as its inside",
+            ),
+            say(
+                self.non_manifold_edges,
+                "edge joins more than two faces",
+                "edges join more than two faces",
+            ),
+            (!self.oriented).then(|| mixed.to_owned()),
+            say(
+                self.flipped_triangles,
+                "triangle faces the wrong way and is turned round inside Thew",
+                "triangles face the wrong way and are turned round inside Thew",
+            ),
+            say(
+                self.interior_triangles,
+                "triangle lies inside the body and does not bound the flesh",
+                "triangles lie inside the body and do not bound the flesh",
+            ),
+            say(
+                self.thin_triangles,
+                "triangle encloses nothing and is given a thin layer of flesh",
+                "triangles enclose nothing and are given a thin layer of flesh",
+            ),
+        ];
+        found.into_iter().flatten().collect()
     }
 }
 
-/// "1 vertex", "3 vertices".
-fn counted(n: usize, names: &str) -> String {
-    let (one, many) = names.split_once('|').unwrap_or((names, names));
-    format!("{n} {}", if n == 1 { one } else { many })
+/// A sentence with its number, or nothing for none.
+fn say(n: usize, one: &str, many: &str) -> Option<String> {
+    (n > 0).then(|| format!("{n} {}.", if n == 1 { one } else { many }))
+}
+
+/// "1 piece", "3 pieces".
+fn counted(n: usize, noun: &str, plural: &str) -> String {
+    format!("{n} {}", if n == 1 { noun } else { plural })
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pieces = counted(self.components, "piece|pieces");
         if self.is_clean() {
             write!(f, "The mesh is closed and clean: ")?;
         }
-        write!(
-            f,
-            "{} and {} in {pieces}.",
-            counted(self.vertices, "vertex|vertices"),
-            counted(self.triangles, "triangle|triangles")
-        )?;
+        let vertices = counted(self.vertices, "vertex", "vertices");
+        let triangles = counted(self.triangles, "triangle", "triangles");
+        let pieces = counted(self.components, "piece", "pieces");
+        write!(f, "{vertices} and {triangles} in {pieces}.")?;
         self.sentences().iter().try_for_each(|s| write!(f, " {s}"))
     }
 }

@@ -11,7 +11,7 @@ pub struct Shape {
 
 impl Shape {
     /// The shape moved by a map of its vertices.
-    pub fn mapped(mut self, f: impl Fn(Vec3) -> Vec3) -> Self {
+    pub fn mapped(mut self, mut f: impl FnMut(Vec3) -> Vec3) -> Self {
         self.vertices.iter_mut().for_each(|v| *v = f(*v));
         self
     }

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How a [`Body`] is made, step by step.
+
+use super::carry::{Field, by_distance, distance_to_bone, weights_from_rows};
+use super::loose::{self, LoosePart};
+use super::{Blocks, Body, BodyError, BodyOptions, Pattern, ScalarMatrix, TwistLoad};
+use crate::elasticity::twist::default_radius;
+use crate::elasticity::{Flesh, Material, Painted, TwistRegion, integrate};
+use crate::lattice::{Embedding, Lattice};
+use crate::progress::{Progress, step};
+use crate::skeleton::Skeleton;
+use rayon::prelude::*;
+use std::sync::{Arc, RwLock};
+
+/// `embedding` is that of the surface whose vertices weights and paint are given on.
+#[allow(clippy::too_many_arguments)]
+pub(super) fn body(
+    embedding: impl FnOnce() -> Embedding,
+    surface_vertices: usize,
+    flesh: &dyn Flesh,
+    skeleton: &Arc<Skeleton>,
+    lattice: &Arc<Lattice>,
+    material: Material,
+    options: &BodyOptions,
+    progress: &dyn Progress,
+) -> Result<Body, BodyError> {
+    check(surface_vertices, skeleton, lattice, &material, options)?;
+    step(progress, 0.0, "Placing the mesh in the lattice")?;
+    let embedding = embedding();
+
+    step(progress, 0.1, "Carrying weights to the lattice")?;
+    let painted = painted_cells(lattice, &embedding, options);
+    let mut weights = region_field(skeleton, lattice, &embedding, options);
+
+    let integrals = integrate(
+        lattice,
+        flesh,
+        &material,
+        &painted,
+        options.level,
+        &|f: f64, stage: &str| progress.report(0.2 + 0.6 * f, stage),
+    )?;
+    if integrals.iter().all(|c| c.volume <= 0.0) {
+        return Err(BodyError::NoFlesh);
+    }
+    let blocks = Blocks::new(lattice.cells(), &integrals);
+    let mut mass = ScalarMatrix::of_lattice(lattice);
+    for (cell, c) in blocks.iter().zip(&integrals) {
+        add_pairs(&mut mass, cell.corners, &c.mass);
+    }
+
+    step(progress, 0.8, "Tying the flesh to the bones")?;
+    let regions = twist_regions(skeleton, lattice, flesh, &material, options);
+    let twist = twist_energy(lattice, flesh, &regions);
+
+    let mut bone_of_vertex = lattice.bones().bone_of_vertex.clone();
+    let loose_parts = pin_loose_parts(
+        skeleton,
+        lattice,
+        &twist.cells,
+        &mut weights,
+        &mut bone_of_vertex,
+    );
+    let cell_rows: Vec<Vec<f64>> = lattice
+        .cells()
+        .iter()
+        .map(|cell| mean_row(&weights, cell.corners()))
+        .collect();
+    let cell_weights = weights_from_rows(cell_rows.iter().map(Vec::as_slice), skeleton.len());
+
+    step(progress, 0.9, "Preparing the solver")?;
+    let pattern = Pattern::new(&blocks, &mass, &bone_of_vertex, lattice.vertices())?;
+    Ok(Body {
+        lattice: lattice.clone(),
+        skeleton: skeleton.clone(),
+        material,
+        rest_includes_gravity: options.rest_includes_gravity,
+        blocks,
+        mass,
+        twist: twist.matrix,
+        twist_loads: twist.loads,
+        region_weights: weights.into_weights(),
+        cell_weights,
+        bone_of_vertex,
+        loose_parts,
+        pattern,
+        embeddings: RwLock::new(vec![Arc::new(embedding)]),
+    })
+}
+
+/// Refuses what does not fit.
+fn check(
+    n: usize,
+    skeleton: &Skeleton,
+    lattice: &Lattice,
+    material: &Material,
+    options: &BodyOptions,
+) -> Result<(), BodyError> {
+    let b = skeleton.len();
+    if b == 0 {
+        return Err(BodyError::NoBones);
+    }
+    if options.basis_levels > 0 {
+        return Err(BodyError::BasisLevels(options.basis_levels));
+    }
+    if options.level > 3 {
+        return Err(BodyError::Level(options.level));
+    }
+    let followed = lattice.bones().bone_of_vertex.iter().flatten();
+    let bones = followed.chain(&lattice.bones().used_bones);
+    if let Some(&bone) = bones.max().filter(|&&x| x as usize >= b) {
+        return Err(BodyError::LatticeBone { bone, bones: b });
+    }
+    let vertices = ("vertex of the mesh", n);
+    let per_bone = ("bone", b);
+    let positive = (|x: f64| x > 0.0, "a positive number");
+    let not_negative = (|x: f64| x >= 0.0, "zero or positive");
+    numbers("painted stiffness", vertices, &options.stiffness, positive)?;
+    numbers("painted density", vertices, &options.density, positive)?;
+    let nu = material.poisson();
+    let possible = |x: f64| x >= 0.0 && nu * x > -1.0 && nu * x < 0.5;
+    let range = "zero or positive, and such that Poisson's ratio stays below 0.5";
+    numbers(
+        "painted Poisson factor",
+        vertices,
+        &options.poisson,
+        (possible, range),
+    )?;
+    numbers(
+        "twist stiffness",
+        per_bone,
+        &options.twist_stiffness,
+        not_negative,
+    )?;
+    numbers(
+        "twist radius",
+        per_bone,
+        &options.twist_radius,
+        not_negative,
+    )?;
+    let Some(weights) = &options.region_weights else {
+        return Ok(());
+    };
+    if weights.offsets.len() != n + 1 {
+        return Err(BodyError::Length {
+            what: "region weights",
+            per: "vertex of the mesh",
+            expected: n,
+            given: weights.offsets.len().saturating_sub(1),
+        });
+    }
+    for vertex in 0..n {
+        for (bone, w) in weights.row(vertex) {
+            if bone as usize >= b {
+                return Err(BodyError::WeightBone { bone, bones: b });
+            }
+            if !(w.is_finite() && w >= 0.0) {
+                return Err(BodyError::Value {
+                    what: "the region weight",
+                    per: "vertex of the mesh",
+                    index: vertex,
+                    value: w,
+                    range: "zero or positive",
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn numbers(
+    what: &'static str,
+    (per, expected): (&'static str, usize),
+    values: &Option<Vec<f64>>,
+    (good, range): (impl Fn(f64) -> bool, &'static str),
+) -> Result<(), BodyError> {
+    let Some(values) = values else {
+        return Ok(());
+    };
+    if values.len() != expected {
+        return Err(BodyError::Length {
+            what,
+            per,
+            expected,
+            given: values.len(),
+        });
+    }
+    match values.iter().position(|&x| !(x.is_finite() && good(x))) {
+        Some(index) => Err(BodyError::Value {
+            what,
+            per,
+            index,
+            value: values[index],
+            range,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Painted factors per cell: the mean of its corners'. Empty when nothing is painted.
+fn painted_cells(lattice: &Lattice, embedding: &Embedding, options: &BodyOptions) -> Vec<Painted> {
+    let layers = [&options.stiffness, &options.density, &options.poisson];
+    if layers.iter().all(|l| l.is_none()) {
+        return Vec::new();
+    }
+    let mut field = Field::gather(lattice.vertices().len(), 3, embedding, |i, add| {
+        for (column, layer) in layers.iter().enumerate() {
+            add(column, layer.as_ref().map_or(1.0, |l| l[i]));
+        }
+        true
+    });
+    field.diffuse(lattice, |_, row| row.fill(1.0));
+    lattice
+        .cells()
+        .iter()
+        .map(|cell| {
+            let mean = mean_row(&field, cell.corners());
+            Painted {
+                stiffness: mean[0],
+                density: mean[1],
+                poisson: mean[2],
+            }
+        })
+        .collect()
+}
+
+fn mean_row(field: &Field, corners: &[u32]) -> Vec<f64> {
+    let mut mean = vec![0.0; field.columns];
+    for &v in corners {
+        for (m, x) in mean.iter_mut().zip(field.row(v as usize)) {
+            *m += x / corners.len() as f64;
+        }
+    }
+    mean
+}
+
+/// Which bones each lattice vertex follows. Vertices on a bone follow that one alone.
+fn region_field(
+    skeleton: &Skeleton,
+    lattice: &Lattice,
+    embedding: &Embedding,
+    options: &BodyOptions,
+) -> Field {
+    let mut candidates = lattice.bones().used_bones.clone();
+    if candidates.is_empty() {
+        candidates = (0..skeleton.len() as u32).collect();
+    }
+    candidates.sort_unstable();
+    candidates.dedup();
+    let (k, b) = (lattice.vertices().len(), skeleton.len());
+    let mut field = match &options.region_weights {
+        Some(weights) => Field::gather(k, b, embedding, |i, add| {
+            let total: f64 = weights.row(i).map(|(_, w)| w).sum();
+            if !(total > 0.0 && total.is_finite()) {
+                return false;
+            }
+            weights
+                .row(i)
+                .for_each(|(bone, w)| add(bone as usize, w / total));
+            true
+        }),
+        None => Field {
+            columns: b,
+            values: vec![0.0; k * b],
+            known: vec![true; k],
+        },
+    };
+    if options.region_weights.is_none() {
+        for (v, row) in field.values.chunks_exact_mut(b).enumerate() {
+            by_distance(skeleton, &candidates, lattice.vertices()[v], row);
+        }
+    }
+    for (v, bone) in lattice.bones().bone_of_vertex.iter().enumerate() {
+        if let Some(bone) = bone {
+            field.set(v, *bone as usize);
+        }
+    }
+    field.diffuse(lattice, |v, row| {
+        by_distance(skeleton, &candidates, lattice.vertices()[v], row);
+    });
+    field
+}
+
+/// One tube per straight piece of skeleton in the lattice: its chains, virtual tips included.
+fn twist_regions(
+    skeleton: &Skeleton,
+    lattice: &Lattice,
+    flesh: &dyn Flesh,
+    material: &Material,
+    options: &BodyOptions,
+) -> Vec<TwistRegion> {
+    let bones = lattice.bones();
+    let drivers = bones.used_bones.iter().chain(&bones.tip_bones);
+    drivers
+        .zip(&bones.chains)
+        .filter_map(|(&bone, chain)| {
+            let at = |v: &u32| lattice.vertices()[*v as usize];
+            let (head, tail) = (at(chain.first()?), at(chain.last()?));
+            let radius = match &options.twist_radius {
+                Some(r) => r[bone as usize],
+                None => default_radius(flesh, head, tail),
+            };
+            // A tube much thicker than its bone would tie down flesh that other bones move.
+            let reach = (skeleton.tails()[bone as usize] - skeleton.heads()[bone as usize]).norm();
+            let radius = match options.twist_radius {
+                Some(_) => radius,
+                None => radius.min(0.5 * reach.max((tail - head).norm())),
+            };
+            let stiffness = match &options.twist_stiffness {
+                Some(k) => k[bone as usize],
+                None => material.young() / (radius * radius),
+            };
+            Some(TwistRegion {
+                bone,
+                head,
+                tail,
+                radius,
+                stiffness,
+            })
+        })
+        .filter(|r| r.radius > 0.0 && r.stiffness.is_finite())
+        .collect()
+}
+
+/// The twist's Hessian, what it pulls towards, and the cells that it acts in.
+struct Twist {
+    matrix: ScalarMatrix,
+    loads: Vec<TwistLoad>,
+    cells: Vec<bool>,
+}
+
+fn twist_energy(lattice: &Lattice, flesh: &dyn Flesh, regions: &[TwistRegion]) -> Twist {
+    let mut twist = Twist {
+        matrix: ScalarMatrix::of_lattice(lattice),
+        loads: Vec::new(),
+        cells: vec![false; lattice.cells().len()],
+    };
+    let sampled: Vec<_> = regions
+        .par_iter()
+        .map(|r| r.samples(lattice, flesh))
+        .collect();
+    for (region, samples) in regions.iter().zip(&sampled) {
+        for ((&c, shape), &w) in samples
+            .cells
+            .iter()
+            .zip(&samples.shapes)
+            .zip(&samples.weights)
+        {
+            twist.cells[c as usize] = true;
+            let corners = lattice.cells()[c as usize].corners();
+            let x = crate::lattice::cell::place(&lattice.corners(c), shape);
+            let mut products = Vec::with_capacity(36);
+            for (i, &a) in corners.iter().enumerate() {
+                products.extend((i..corners.len()).map(|j| w * shape[i] * shape[j]));
+                twist.loads.push(TwistLoad {
+                    vertex: a,
+                    bone: region.bone,
+                    sum: w * shape[i],
+                    moment: x * (w * shape[i]),
+                });
+            }
+            add_pairs(&mut twist.matrix, corners, &products);
+        }
+    }
+    // A stable sort keeps the order of summation, and with it the bits.
+    twist.loads.sort_by_key(|l| (l.vertex, l.bone));
+    twist.loads.dedup_by(|next, kept| {
+        let same = (next.vertex, next.bone) == (kept.vertex, kept.bone);
+        if same {
+            kept.sum += next.sum;
+            kept.moment += next.moment;
+        }
+        same
+    });
+    twist
+}
+
+/// Adds a symmetric matrix over a cell's corners, given by pairs a ≤ b.
+fn add_pairs(matrix: &mut ScalarMatrix, corners: &[u32], pairs: &[f64]) {
+    let mut pair = 0;
+    for (i, &a) in corners.iter().enumerate() {
+        for &b in &corners[i..] {
+            matrix.add(a, b, pairs[pair]);
+            if a != b {
+                matrix.add(b, a, pairs[pair]);
+            }
+            pair += 1;
+        }
+    }
+}
+
+/// Pins every loose part to its dominant bone: the one with the largest sum of weights over its vertices.
+fn pin_loose_parts(
+    skeleton: &Skeleton,
+    lattice: &Lattice,
+    twisted: &[bool],
+    weights: &mut Field,
+    bone_of_vertex: &mut [Option<u32>],
+) -> Vec<LoosePart> {
+    let mut used = vec![false; bone_of_vertex.len()];
+    for cell in lattice.cells() {
+        cell.corners().iter().for_each(|&v| used[v as usize] = true);
+    }
+    for v in (0..used.len()).filter(|&v| !used[v]) {
+        // A vertex of no cell carries nothing; it just goes along.
+        let bone = *bone_of_vertex[v].get_or_insert(dominant(weights, &[v as u32]));
+        weights.set(v, bone as usize);
+    }
+    let pinned: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();
+    let loose = loose::find(lattice, &pinned, twisted);
+    loose
+        .into_iter()
+        .map(|(cells, vertices)| {
+            let all: Vec<u32> = cells
+                .iter()
+                .flat_map(|&c| lattice.cells()[c as usize].corners().iter().copied())
+                .collect();
+            let bone = dominant(weights, &all);
+            for &v in &vertices {
+                bone_of_vertex[v as usize] = Some(bone);
+                weights.set(v as usize, bone as usize);
+            }
+            let name = &skeleton.names()[bone as usize];
+            let near = lattice.vertices()[all[0] as usize];
+            LoosePart {
+                sentence: format!(
+                    "A loose part of {} cell(s) at ({:.3}, {:.3}, {:.3}), {:.3} m from the bone \
+                     '{name}', is held by no bone: it follows '{name}' rigidly.",
+                    cells.len(),
+                    near.x,
+                    near.y,
+                    near.z,
+                    distance_to_bone(skeleton, bone, near),
+                ),
+                cells,
+                vertices,
+                bone,
+            }
+        })
+        .collect()
+}
+
+fn dominant(weights: &Field, vertices: &[u32]) -> u32 {
+    let mut sums = vec![0.0; weights.columns];
+    for &v in vertices {
+        for (s, w) in sums.iter_mut().zip(weights.row(v as usize)) {
+            *s += w;
+        }
+    }
+    let mut best = 0;
+    for (b, &s) in sums.iter().enumerate() {
+        if s > sums[best] {
+            best = b;
+        }
+    }
+    best as u32
+}

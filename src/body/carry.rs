@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Fields that artists paint on the surface, carried to the lattice's vertices.
+//!
+//! A lattice vertex takes the mean of the surface's samples in *its own* cells, weighted by the square of
+//! its function there: taking the nearest surface vertex instead would bleed from one leg to the other.
+//! Vertices that no sample reaches get values by diffusion over the lattice's edges (the discrete Laplace
+//! equation), and those of parts without any sample keep what they are given to start with.
+
+use crate::Vec3;
+use crate::lattice::{Embedding, Lattice, OUTSIDE};
+use crate::skeleton::{Skeleton, SkinWeights};
+
+/// Smaller shares of a bone are dropped.
+const NEGLIGIBLE: f64 = 1e-3;
+/// Passes of Gauss-Seidel at most; few vertices are ever unreached, most touch one that is.
+const PASSES: usize = 1000;
+
+/// Rows of numbers at the lattice's vertices; `known` rows are final.
+pub(super) struct Field {
+    pub columns: usize,
+    pub values: Vec<f64>,
+    pub known: Vec<bool>,
+}
+
+impl Field {
+    /// The mean of the samples' rows; `row(i, add)` calls `add(column, value)` for sample i, or not at all
+    /// where it has nothing to say.
+    pub fn gather(
+        vertices: usize,
+        columns: usize,
+        embedding: &Embedding,
+        row: impl Fn(usize, &mut dyn FnMut(usize, f64)) -> bool,
+    ) -> Self {
+        let mut values = vec![0.0; vertices * columns];
+        let mut total = vec![0.0; vertices];
+        for i in 0..embedding.len() {
+            for (&v, &w) in embedding.indices[i].iter().zip(&embedding.weights[i]) {
+                if v == OUTSIDE {
+                    continue;
+                }
+                let (v, w) = (v as usize, w * w);
+                if row(i, &mut |column, value| {
+                    values[v * columns + column] += w * value
+                }) {
+                    total[v] += w;
+                }
+            }
+        }
+        // A vertex that only the rounding of a far sample touches counts as unreached.
+        let known: Vec<bool> = total.iter().map(|&t| t > 1e-6).collect();
+        for v in 0..vertices {
+            let scale = if known[v] { 1.0 / total[v] } else { 0.0 };
+            for x in &mut values[v * columns..(v + 1) * columns] {
+                *x *= scale;
+            }
+        }
+        Self {
+            columns,
+            values,
+            known,
+        }
+    }
+
+    pub fn row(&self, vertex: usize) -> &[f64] {
+        &self.values[vertex * self.columns..(vertex + 1) * self.columns]
+    }
+
+    /// Makes a row final.
+    pub fn set(&mut self, vertex: usize, column: usize) {
+        self.values[vertex * self.columns..(vertex + 1) * self.columns].fill(0.0);
+        self.values[vertex * self.columns + column] = 1.0;
+        self.known[vertex] = true;
+    }
+
+    /// Fills the rows that are not known; `start` gives the first guess, which stays in parts without any
+    /// known row.
+    pub fn diffuse(&mut self, lattice: &Lattice, start: impl Fn(usize, &mut [f64])) {
+        let n = self.columns;
+        let mut links: Vec<(u32, u32)> = Vec::new();
+        for cell in lattice.cells() {
+            let c = cell.corners();
+            for e in cell.edges() {
+                links.push((c[e[0]], c[e[1]]));
+                links.push((c[e[1]], c[e[0]]));
+            }
+        }
+        links.sort_unstable();
+        links.dedup();
+        let unknown: Vec<(usize, &[(u32, u32)])> = (0..self.known.len())
+            .filter(|&v| !self.known[v])
+            .map(|v| {
+                let from = links.partition_point(|l| (l.0 as usize) < v);
+                let to = links.partition_point(|l| (l.0 as usize) <= v);
+                (v, &links[from..to])
+            })
+            .collect();
+        let reached = self.reached(&unknown);
+        for &(v, _) in &unknown {
+            start(v, &mut self.values[v * n..(v + 1) * n]);
+        }
+        let mut row = vec![0.0; n];
+        for _ in 0..PASSES {
+            let mut change = 0.0f64;
+            for &(v, links) in unknown.iter().filter(|(v, _)| reached[*v]) {
+                row.fill(0.0);
+                for l in links {
+                    for (x, y) in row.iter_mut().zip(self.row(l.1 as usize)) {
+                        *x += y / links.len() as f64;
+                    }
+                }
+                for (x, y) in self.values[v * n..(v + 1) * n].iter_mut().zip(&row) {
+                    change = change.max((*x - y).abs());
+                    *x = *y;
+                }
+            }
+            if change < 1e-7 {
+                break;
+            }
+        }
+    }
+
+    /// Vertices that a known one is linked to, however far.
+    fn reached(&self, unknown: &[(usize, &[(u32, u32)])]) -> Vec<bool> {
+        let mut reached = self.known.clone();
+        loop {
+            let mut grown = false;
+            for (v, links) in unknown {
+                if !reached[*v] && links.iter().any(|l| reached[l.1 as usize]) {
+                    reached[*v] = true;
+                    grown = true;
+                }
+            }
+            if !grown {
+                return reached;
+            }
+        }
+    }
+
+    /// Rows as weights: normalised, without negligible entries.
+    pub fn into_weights(self) -> SkinWeights {
+        let rows = (0..self.known.len()).map(|v| self.row(v));
+        weights_from_rows(rows, self.columns)
+    }
+}
+
+/// Sparse rows that sum to one.
+pub(super) fn weights_from_rows<'a>(
+    rows: impl Iterator<Item = &'a [f64]>,
+    bones: usize,
+) -> SkinWeights {
+    let mut weights = SkinWeights {
+        offsets: vec![0],
+        bones: Vec::new(),
+        weights: Vec::new(),
+        bone_count: bones,
+    };
+    for row in rows {
+        let total: f64 = row.iter().sum();
+        let kept = |w: &f64| *w > NEGLIGIBLE * total;
+        let sum: f64 = row.iter().copied().filter(|w| kept(w)).sum();
+        for (b, &w) in row.iter().enumerate() {
+            if kept(&w) {
+                weights.bones.push(b as u32);
+                weights.weights.push(w / sum);
+            }
+        }
+        weights.offsets.push(weights.bones.len() as u32);
+    }
+    weights
+}
+
+/// Weights by distance to the bones, for flesh that nobody has painted: inverse fourth power.
+pub(super) fn by_distance(skeleton: &Skeleton, bones: &[u32], p: Vec3, row: &mut [f64]) {
+    row.fill(0.0);
+    let distances: Vec<f64> = bones
+        .iter()
+        .map(|&b| distance_to_bone(skeleton, b, p))
+        .collect();
+    let nearest = distances.iter().copied().fold(f64::INFINITY, f64::min);
+    let soft = nearest.max(f64::MIN_POSITIVE);
+    for (&b, d) in bones.iter().zip(distances) {
+        row[b as usize] = ((soft + 1e-9) / (d + 1e-9)).powi(4);
+    }
+    let total: f64 = row.iter().sum();
+    row.iter_mut().for_each(|w| *w /= total);
+}
+
+/// Distance from a point to a bone at rest.
+pub(super) fn distance_to_bone(skeleton: &Skeleton, bone: u32, p: Vec3) -> f64 {
+    let (head, tail) = (
+        skeleton.heads()[bone as usize],
+        skeleton.tails()[bone as usize],
+    );
+    let axis = tail - head;
+    let s = (p - head).dot(&axis) / axis.norm_squared().max(f64::MIN_POSITIVE);
+    (p - head - axis * s.clamp(0.0, 1.0)).norm()
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Bodies for tests: a bar of flesh around two bones, and a clamped bar.
+
+use super::{Body, BodyError, BodyOptions, assemble};
+use crate::Vec3;
+use crate::elasticity::{Flesh, Material};
+use crate::lattice::{BoneChains, Cell, Lattice};
+use crate::progress::Silent;
+use crate::skeleton::{Skeleton, SkinWeights};
+use std::sync::Arc;
+
+/// Flesh everywhere within a bar around the z axis.
+struct Bar {
+    half: f64,
+    length: f64,
+    frame: nalgebra::Isometry3<f64>,
+}
+
+impl Flesh for Bar {
+    fn signed_distance(&self, p: Vec3) -> f64 {
+        let p = self.frame.inverse_transform_point(&p.into());
+        let side = p.x.abs().max(p.y.abs()) - self.half;
+        side.max(-p.z).max(p.z - self.length)
+    }
+    fn contains(&self, p: Vec3) -> bool {
+        self.signed_distance(p) <= 1e-9
+    }
+    fn owner(&self, cell: u32, _: Vec3) -> u32 {
+        cell
+    }
+}
+
+/// How a test bar is made.
+pub(crate) struct BarOptions {
+    pub cells_along: usize,
+    pub cells_across: usize,
+    pub length: f64,
+    pub half: f64,
+    pub hexahedra: bool,
+    /// Two bones along the axis; otherwise one bone that holds the whole face at z = 0.
+    pub bones: bool,
+    pub material: Material,
+    pub options: BodyOptions,
+    pub frame: nalgebra::Isometry3<f64>,
+    /// Reverses the numbering of lattice vertices and cells.
+    pub reversed: bool,
+}
+
+impl Default for BarOptions {
+    fn default() -> Self {
+        Self {
+            cells_along: 8,
+            cells_across: 2,
+            length: 1.6,
+            half: 0.2,
+            hexahedra: false,
+            bones: true,
+            material: Material::default(),
+            options: BodyOptions::default(),
+            frame: nalgebra::Isometry3::identity(),
+            reversed: false,
+        }
+    }
+}
+
+impl BarOptions {
+    /// Number of a lattice vertex by its place in the grid.
+    pub fn vertex(&self, i: usize, j: usize, k: usize) -> usize {
+        let m = self.cells_across + 1;
+        let v = i + m * (j + m * k);
+        if self.reversed {
+            m * m * (self.cells_along + 1) - 1 - v
+        } else {
+            v
+        }
+    }
+
+    pub fn build(&self) -> Arc<Body> {
+        Arc::new(self.try_build().unwrap())
+    }
+
+    pub fn try_build(&self) -> Result<Body, BodyError> {
+        let (m, n) = (self.cells_across + 1, self.cells_along + 1);
+        let mut x = vec![Vec3::zeros(); m * m * n];
+        let mut bone_of_vertex = vec![None; x.len()];
+        let mut chains = vec![Vec::new(); 2];
+        for k in 0..n {
+            for j in 0..m {
+                for i in 0..m {
+                    let v = self.vertex(i, j, k);
+                    let side = |i: usize| (2.0 * i as f64 / (m - 1) as f64 - 1.0) * self.half;
+                    let z = self.length * k as f64 / (n - 1) as f64;
+                    x[v] = self.frame * nalgebra::Point3::new(side(i), side(j), z)
+                        - nalgebra::Point3::origin();
+                    let half = (n - 1) / 2;
+                    if self.bones && 2 * i == m - 1 && 2 * j == m - 1 {
+                        bone_of_vertex[v] = Some(u32::from(k > half));
+                        if k <= half {
+                            chains[0].push(v as u32);
+                        }
+                        if k >= half {
+                            chains[1].push(v as u32);
+                        }
+                    } else if !self.bones && k == 0 {
+                        bone_of_vertex[v] = Some(0);
+                    }
+                }
+            }
+        }
+        let mut cells = Vec::new();
+        for k in 0..n - 1 {
+            for j in 0..m - 1 {
+                for i in 0..m - 1 {
+                    let h: [u32; 8] = std::array::from_fn(|c| {
+                        self.vertex(i + (c & 1), j + (c >> 1 & 1), k + (c >> 2)) as u32
+                    });
+                    if self.hexahedra {
+                        cells.push(Cell::Hexahedron(h));
+                        continue;
+                    }
+                    for t in [
+                        [0, 1, 3, 7],
+                        [0, 3, 2, 7],
+                        [0, 2, 6, 7],
+                        [0, 6, 4, 7],
+                        [0, 4, 5, 7],
+                        [0, 5, 1, 7],
+                    ] {
+                        cells.push(Cell::Tetrahedron(t.map(|c: usize| h[c])));
+                    }
+                }
+            }
+        }
+        if self.reversed {
+            cells.reverse();
+        }
+        let bones = BoneChains {
+            used_bones: if self.bones { vec![0, 1] } else { vec![0] },
+            chains: if self.bones { chains } else { vec![Vec::new()] },
+            tip_bones: Vec::new(),
+            bone_of_vertex,
+        };
+        let lattice = Arc::new(Lattice::with_bones(x, cells, bones).unwrap());
+        let flesh = Bar {
+            half: self.half,
+            length: self.length,
+            frame: self.frame,
+        };
+        // The lattice's own vertices serve as the painted surface.
+        let surface = lattice.vertices().to_vec();
+        assemble::body(
+            || lattice.embed(&surface),
+            surface.len(),
+            &flesh,
+            &Arc::new(self.skeleton()),
+            &lattice,
+            self.material,
+            &self.options,
+            &Silent,
+        )
+    }
+
+    pub fn skeleton(&self) -> Skeleton {
+        let at = |z: f64| {
+            self.frame * nalgebra::Point3::new(0.0, 0.0, z * self.length)
+                - nalgebra::Point3::origin()
+        };
+        Skeleton::new(
+            vec!["lower".into(), "upper".into()],
+            vec![None, Some(0)],
+            vec![at(0.0), at(0.5)],
+            vec![at(0.5), at(1.0)],
+        )
+        .unwrap()
+    }
+
+    /// Linear from one bone to the other over the middle half of the bar.
+    pub fn painted_weights(&self) -> SkinWeights {
+        let n = (self.cells_across + 1).pow(2) * (self.cells_along + 1);
+        let mut upper = vec![0.0; n];
+        for k in 0..=self.cells_along {
+            for j in 0..=self.cells_across {
+                for i in 0..=self.cells_across {
+                    let z = k as f64 / self.cells_along as f64;
+                    upper[self.vertex(i, j, k)] = (2.0 * z - 0.5).clamp(0.0, 1.0);
+                }
+            }
+        }
+        SkinWeights {
+            offsets: (0..=n as u32).map(|i| 2 * i).collect(),
+            bones: (0..n).flat_map(|_| [0, 1]).collect(),
+            weights: upper.iter().flat_map(|&w| [1.0 - w, w]).collect(),
+            bone_count: 2,
+        }
+    }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Parts of the lattice that no bone holds: eyes, buttons, shells.
+//!
+//! Cells that share a face move as one rigid thing at least. Such a *part* is held by three pinned points
+//! that are not on one line, or by twist energy in one of its cells; a point counts as pinned when it is
+//! on a bone or belongs to a part that is held. What is left would float or spin freely and make the
+//! stiffness singular, so its vertices are pinned rigidly to one bone, and the artist is told.
+
+use crate::Vec3;
+use crate::lattice::Lattice;
+
+/// A connected part of the lattice that follows one bone rigidly because nothing else holds it.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct LoosePart {
+    /// Its cells.
+    pub cells: Vec<u32>,
+    /// Its lattice vertices that are pinned for this reason.
+    pub vertices: Vec<u32>,
+    /// The bone it follows.
+    pub bone: u32,
+    /// One sentence for the artist.
+    pub sentence: String,
+}
+
+/// Cells and vertices of each loose part.
+pub(super) fn find(
+    lattice: &Lattice,
+    pinned: &[bool],
+    twisted: &[bool],
+) -> Vec<(Vec<u32>, Vec<u32>)> {
+    let cells = lattice.cells();
+    let part = parts_by_faces(lattice);
+    let parts = part.iter().max().map_or(0, |p| p + 1);
+    let mut members: Vec<Vec<usize>> = vec![Vec::new(); parts];
+    for (c, &p) in part.iter().enumerate() {
+        members[p].push(c);
+    }
+    let mut fixed = pinned.to_vec();
+    let mut held = vec![false; parts];
+    loop {
+        let mut grown = false;
+        for p in 0..parts {
+            if held[p] {
+                continue;
+            }
+            let vertices = corners_of(lattice, &members[p]);
+            let points: Vec<Vec3> = vertices
+                .iter()
+                .filter(|&&v| fixed[v as usize])
+                .map(|&v| lattice.vertices()[v as usize])
+                .collect();
+            if members[p].iter().any(|&c| twisted[c]) || spread_out(&points) {
+                held[p] = true;
+                grown = true;
+                vertices.iter().for_each(|&v| fixed[v as usize] = true);
+            }
+        }
+        if !grown {
+            break;
+        }
+    }
+    // Loose parts that touch each other are one to the eye.
+    let mut groups = UnionFind::new(lattice.vertices().len());
+    for (c, cell) in cells.iter().enumerate() {
+        if !held[part[c]] {
+            cell.corners()
+                .windows(2)
+                .for_each(|w| groups.join(w[0] as usize, w[1] as usize));
+        }
+    }
+    let mut found: Vec<(usize, Vec<u32>, Vec<u32>)> = Vec::new();
+    for (c, cell) in cells.iter().enumerate() {
+        if held[part[c]] {
+            continue;
+        }
+        let root = groups.root(cell.corners()[0] as usize);
+        let at = match found.iter().position(|f| f.0 == root) {
+            Some(at) => at,
+            None => {
+                found.push((root, Vec::new(), Vec::new()));
+                found.len() - 1
+            }
+        };
+        found[at].1.push(c as u32);
+        found[at]
+            .2
+            .extend(cell.corners().iter().filter(|&&v| !fixed[v as usize]));
+    }
+    found
+        .into_iter()
+        .map(|(_, cells, mut vertices)| {
+            vertices.sort_unstable();
+            vertices.dedup();
+            (cells, vertices)
+        })
+        .collect()
+}
+
+/// For each cell the number of its face-connected part.
+fn parts_by_faces(lattice: &Lattice) -> Vec<usize> {
+    let cells = lattice.cells();
+    let mut faces: Vec<([u32; 4], usize)> = Vec::new();
+    for (c, cell) in cells.iter().enumerate() {
+        for f in cell.faces() {
+            let mut key = [u32::MAX; 4];
+            for (k, &i) in key.iter_mut().zip(f.iter()) {
+                *k = cell.corners()[i];
+            }
+            key.sort_unstable();
+            faces.push((key, c));
+        }
+    }
+    faces.sort_unstable();
+    let mut sets = UnionFind::new(cells.len());
+    for pair in faces.windows(2) {
+        if pair[0].0 == pair[1].0 {
+            sets.join(pair[0].1, pair[1].1);
+        }
+    }
+    let mut number = vec![usize::MAX; cells.len()];
+    let mut next = 0;
+    (0..cells.len())
+        .map(|c| {
+            let root = sets.root(c);
+            if number[root] == usize::MAX {
+                number[root] = next;
+                next += 1;
+            }
+            number[root]
+        })
+        .collect()
+}
+
+fn corners_of(lattice: &Lattice, cells: &[usize]) -> Vec<u32> {
+    let mut vertices: Vec<u32> = cells
+        .iter()
+        .flat_map(|&c| lattice.cells()[c].corners().iter().copied())
+        .collect();
+    vertices.sort_unstable();
+    vertices.dedup();
+    vertices
+}
+
+/// Whether three of the points are not on one line.
+fn spread_out(points: &[Vec3]) -> bool {
+    let Some(&a) = points.first() else {
+        return false;
+    };
+    let far = |p: &Vec3| (p - a).norm_squared();
+    let Some(&b) = points.iter().max_by(|p, q| far(p).total_cmp(&far(q))) else {
+        return false;
+    };
+    let length = (b - a).norm();
+    points
+        .iter()
+        .any(|p| (p - a).cross(&(b - a)).norm() > 1e-3 * length * length)
+}
+
+struct UnionFind(Vec<usize>);
+
+impl UnionFind {
+    fn new(n: usize) -> Self {
+        Self((0..n).collect())
+    }
+    fn root(&mut self, mut i: usize) -> usize {
+        while self.0[i] != i {
+            self.0[i] = self.0[self.0[i]];
+            i = self.0[i];
+        }
+        i
+    }
+    /// The smaller root wins, so that numbering follows index order.
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.0[a.max(b)] = a.min(b);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lattice::Cell;
+
+    /// Two tetrahedra that share a face, and one apart.
+    fn lattice() -> Lattice {
+        let v = Vec3::new;
+        let x = vec![
+            v(0.0, 0.0, 0.0),
+            v(1.0, 0.0, 0.0),
+            v(0.0, 1.0, 0.0),
+            v(0.0, 0.0, 1.0),
+            v(1.0, 1.0, 1.0),
+            v(5.0, 0.0, 0.0),
+            v(6.0, 0.0, 0.0),
+            v(5.0, 1.0, 0.0),
+            v(5.0, 0.0, 1.0),
+        ];
+        let cells = vec![
+            Cell::Tetrahedron([0, 1, 2, 3]),
+            Cell::Tetrahedron([1, 2, 3, 4]),
+            Cell::Tetrahedron([5, 6, 7, 8]),
+        ];
+        Lattice::new(x, cells).unwrap()
+    }
+
+    fn pins(vertices: &[usize]) -> Vec<bool> {
+        (0..9).map(|v| vertices.contains(&v)).collect()
+    }
+
+    #[test]
+    fn three_points_hold_a_part_and_two_do_not() {
+        let all = find(&lattice(), &pins(&[0, 1, 2, 5, 6]), &[false; 3]);
+        assert_eq!(all, vec![(vec![2], vec![7, 8])]);
+        let all = find(&lattice(), &pins(&[0, 1]), &[false, false, true]);
+        assert_eq!(all, vec![(vec![0, 1], vec![2, 3, 4])]);
+    }
+
+    #[test]
+    fn twist_holds_a_straight_chain() {
+        let all = find(&lattice(), &pins(&[0, 1, 5, 6]), &[true, false, true]);
+        assert!(all.is_empty());
+    }
+
+    #[test]
+    fn a_hinge_on_a_held_part_is_loose() {
+        // The second tetrahedron hangs on an edge of the first only.
+        let x = lattice().vertices().to_vec();
+        let cells = vec![
+            Cell::Tetrahedron([0, 1, 2, 3]),
+            Cell::Tetrahedron([0, 1, 5, 8]),
+        ];
+        let hinge = Lattice::new(x, cells).unwrap();
+        let all = find(&hinge, &pins(&[0, 1, 2]), &[false; 2]);
+        assert_eq!(all, vec![(vec![1], vec![5, 8])]);
+    }
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which lattice vertices are unknowns, and where each cell's blocks lie in the system matrix.
+
+use super::{Blocks, ScalarMatrix};
+use crate::Vec3;
+use crate::solve::{Graph, Slot, SolveError, Symbolic};
+use std::sync::Arc;
+
+/// Not an unknown.
+const HELD: u32 = u32::MAX;
+
+/// The unknowns of a body and the symbolic factorisation of its systems.
+#[derive(Debug)]
+pub struct Pattern {
+    node_of_vertex: Vec<u32>,
+    vertex_of_node: Vec<u32>,
+    symbolic: Arc<Symbolic>,
+    pair_slots: Vec<Option<Slot>>,
+    entry_slots: Vec<Option<Slot>>,
+}
+
+impl Pattern {
+    /// Unknown are the vertices that no bone holds.
+    pub(super) fn new(
+        blocks: &Blocks,
+        matrix: &ScalarMatrix,
+        held: &[Option<u32>],
+        vertices: &[Vec3],
+    ) -> Result<Self, SolveError> {
+        let mut node_of_vertex = vec![HELD; held.len()];
+        let mut vertex_of_node = Vec::new();
+        for v in 0..held.len() {
+            if held[v].is_none() {
+                node_of_vertex[v] = vertex_of_node.len() as u32;
+                vertex_of_node.push(v as u32);
+            }
+        }
+        let free = |v: u32| Some(node_of_vertex[v as usize]).filter(|&n| n != HELD);
+        let mut edges = Vec::new();
+        for row in 0..matrix.rows() as u32 {
+            for i in matrix.row_range(row as usize) {
+                let column = matrix.columns()[i];
+                if let (true, Some(a), Some(b)) = (row < column, free(row), free(column)) {
+                    edges.push((a, b));
+                }
+            }
+        }
+        let graph = Graph::from_edges(vertex_of_node.len(), edges);
+        let centres: Vec<Vec3> = vertex_of_node
+            .iter()
+            .map(|&v| vertices[v as usize])
+            .collect();
+        let symbolic = Symbolic::new(&graph, &centres)?;
+        let slot = |a: u32, b: u32| symbolic.slot(free(a)? as usize, free(b)? as usize);
+        let mut pair_slots = Vec::new();
+        for cell in blocks.iter() {
+            for (i, &a) in cell.corners.iter().enumerate() {
+                pair_slots.extend(cell.corners[i..].iter().map(|&b| slot(a, b)));
+            }
+        }
+        let mut entry_slots = vec![None; matrix.columns().len()];
+        for row in 0..matrix.rows() as u32 {
+            for i in matrix.row_range(row as usize) {
+                let column = matrix.columns()[i];
+                if row <= column {
+                    entry_slots[i] = slot(row, column);
+                }
+            }
+        }
+        Ok(Self {
+            node_of_vertex,
+            vertex_of_node,
+            symbolic: Arc::new(symbolic),
+            pair_slots,
+            entry_slots,
+        })
+    }
+
+    /// The lattice vertex of each unknown node.
+    pub fn vertex_of_node(&self) -> &[u32] {
+        &self.vertex_of_node
+    }
+
+    /// The node of a lattice vertex; none where a bone holds it.
+    pub fn node_of_vertex(&self, vertex: usize) -> Option<u32> {
+        Some(self.node_of_vertex[vertex]).filter(|&n| n != HELD)
+    }
+
+    /// The symbolic factorisation, shared by all systems of the body.
+    pub fn symbolic(&self) -> &Arc<Symbolic> {
+        &self.symbolic
+    }
+
+    /// Where the stiffness blocks of all cells' corner pairs go; none where a bone holds one of the two.
+    pub fn pair_slots(&self) -> &[Option<Slot>] {
+        &self.pair_slots
+    }
+
+    /// Where the entries of a [`ScalarMatrix`] go; each symmetric pair once.
+    pub fn entry_slots(&self) -> &[Option<Slot>] {
+        &self.entry_slots
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A body as plain data, for the on-disk cache (serde; the file format is [`crate::store`]'s).
+
+use super::{Blocks, Body, BodyError, LoosePart, Pattern, ScalarMatrix, TwistLoad};
+use crate::Vec3;
+use crate::elasticity::Material;
+use crate::lattice::{BoneChains, Cell, Embedding, Lattice};
+use crate::skeleton::{Skeleton, SkinWeights};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::sync::{Arc, PoisonError, RwLock};
+
+#[derive(Serialize, Deserialize)]
+struct Weights {
+    offsets: Vec<u32>,
+    bones: Vec<u32>,
+    weights: Vec<f64>,
+}
+
+/// All of a body but the symbolic factorisation, which is quicker to make again than to read.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    vertices: Vec<Vec3>,
+    cells: Vec<Cell>,
+    bones: BoneChains,
+    names: Vec<String>,
+    parents: Vec<Option<u32>>,
+    heads: Vec<Vec3>,
+    tails: Vec<Vec3>,
+    material: Material,
+    rest_includes_gravity: bool,
+    blocks: Blocks,
+    mass: ScalarMatrix,
+    twist: ScalarMatrix,
+    twist_loads: Vec<TwistLoad>,
+    region_weights: Weights,
+    cell_weights: Weights,
+    bone_of_vertex: Vec<Option<u32>>,
+    loose_parts: Vec<LoosePart>,
+    embeddings: Vec<Embedding>,
+}
+
+impl Serialize for Body {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let weights = |w: &SkinWeights| Weights {
+            offsets: w.offsets.clone(),
+            bones: w.bones.clone(),
+            weights: w.weights.clone(),
+        };
+        let embeddings = self
+            .embeddings
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        Stored {
+            vertices: self.lattice.vertices().to_vec(),
+            cells: self.lattice.cells().to_vec(),
+            bones: self.lattice.bones().clone(),
+            names: self.skeleton.names().to_vec(),
+            parents: self.skeleton.parents().to_vec(),
+            heads: self.skeleton.heads().to_vec(),
+            tails: self.skeleton.tails().to_vec(),
+            material: self.material,
+            rest_includes_gravity: self.rest_includes_gravity,
+            blocks: self.blocks.clone(),
+            mass: self.mass.clone(),
+            twist: self.twist.clone(),
+            twist_loads: self.twist_loads.clone(),
+            region_weights: weights(&self.region_weights),
+            cell_weights: weights(&self.cell_weights),
+            bone_of_vertex: self.bone_of_vertex.clone(),
+            loose_parts: self.loose_parts.clone(),
+            embeddings: embeddings.iter().map(|e| (**e).clone()).collect(),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Body {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Stored::deserialize(deserializer)?;
+        stored.into_body().map_err(serde::de::Error::custom)
+    }
+}
+
+impl Stored {
+    /// The body again; what would lead out of bounds is refused.
+    fn into_body(self) -> Result<Body, BodyError> {
+        let (k, c, b) = (self.vertices.len(), self.cells.len(), self.names.len());
+        let fits = |good: bool, what| {
+            if good {
+                Ok(())
+            } else {
+                Err(BodyError::Damaged(what))
+            }
+        };
+        let bones_fit = |w: &Weights| w.bones.iter().all(|&x| (x as usize) < b);
+        let rows_fit = |w: &Weights, rows: usize| {
+            w.offsets.len() == rows + 1
+                && w.offsets.windows(2).all(|o| o[0] <= o[1])
+                && w.offsets
+                    .last()
+                    .is_some_and(|&o| o as usize == w.bones.len())
+                && w.weights.len() == w.bones.len()
+        };
+        fits(
+            rows_fit(&self.region_weights, k) && rows_fit(&self.cell_weights, c),
+            "its weights do not fit its lattice",
+        )?;
+        fits(
+            bones_fit(&self.region_weights)
+                && bones_fit(&self.cell_weights)
+                && self
+                    .bone_of_vertex
+                    .iter()
+                    .flatten()
+                    .all(|&x| (x as usize) < b)
+                && self.twist_loads.iter().all(|l| (l.bone as usize) < b),
+            "it names bones that its skeleton does not have",
+        )?;
+        fits(
+            self.blocks.fits(&self.cells)
+                && self.bone_of_vertex.len() == k
+                && self.mass.fits(k)
+                && self.twist.fits(k)
+                && self.mass.columns() == self.twist.columns()
+                && self.twist_loads.iter().all(|l| (l.vertex as usize) < k),
+            "its matrices do not fit its lattice",
+        )?;
+        let m = self.material;
+        let material = Material::new(m.young(), m.poisson(), m.density())
+            .map_err(|_| BodyError::Damaged("its material is impossible"))?;
+        let skeleton = Skeleton::new(self.names, self.parents, self.heads, self.tails)
+            .map_err(|_| BodyError::Damaged("its skeleton is invalid"))?;
+        let lattice = Lattice::with_bones(self.vertices, self.cells, self.bones)
+            .map_err(|_| BodyError::Damaged("its lattice is invalid"))?;
+        let pattern = Pattern::new(
+            &self.blocks,
+            &self.mass,
+            &self.bone_of_vertex,
+            lattice.vertices(),
+        )?;
+        let weights = |w: Weights| SkinWeights {
+            offsets: w.offsets,
+            bones: w.bones,
+            weights: w.weights,
+            bone_count: b,
+        };
+        Ok(Body {
+            lattice: Arc::new(lattice),
+            skeleton: Arc::new(skeleton),
+            material,
+            rest_includes_gravity: self.rest_includes_gravity,
+            blocks: self.blocks,
+            mass: self.mass,
+            twist: self.twist,
+            twist_loads: self.twist_loads,
+            region_weights: weights(self.region_weights),
+            cell_weights: weights(self.cell_weights),
+            bone_of_vertex: self.bone_of_vertex,
+            loose_parts: self.loose_parts,
+            pattern,
+            embeddings: RwLock::new(self.embeddings.into_iter().map(Arc::new).collect()),
+        })
+    }
+}

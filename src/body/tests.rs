@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Properties of whole bodies, on bars of flesh.
+
+use super::fixture::BarOptions;
+use super::*;
+use crate::lattice::{BoneChains, Cell};
+use crate::surface::SurfaceError;
+use approx::assert_relative_eq;
+
+fn rows(w: &SkinWeights) -> Vec<Vec<(u32, f64)>> {
+    (0..w.offsets.len() - 1)
+        .map(|v| w.row(v).collect())
+        .collect()
+}
+
+fn bar_volume(bar: &BarOptions) -> f64 {
+    4.0 * bar.half * bar.half * bar.length
+}
+
+#[test]
+fn volume_mass_and_weight_agree() {
+    for hexahedra in [false, true] {
+        let bar = BarOptions {
+            hexahedra,
+            ..Default::default()
+        };
+        let body = bar.build();
+        assert_relative_eq!(body.volume(), bar_volume(&bar), max_relative = 1e-10);
+        let mass: f64 = body.mass_matrix().values().iter().sum();
+        let weight: f64 = body.blocks().iter().flat_map(|c| c.weight).sum();
+        assert_relative_eq!(mass, 1000.0 * bar_volume(&bar), max_relative = 1e-10);
+        assert_relative_eq!(weight, mass, max_relative = 1e-10);
+        let csr = body.mass();
+        assert_eq!(csr.indptr.len(), 3 * body.dofs() + 1);
+        assert_relative_eq!(
+            csr.data.iter().sum::<f64>(),
+            3.0 * mass,
+            max_relative = 1e-10
+        );
+    }
+}
+
+#[test]
+fn weights_are_weights_and_bone_vertices_follow_one_bone() {
+    for painted in [false, true] {
+        let mut bar = BarOptions::default();
+        if painted {
+            bar.options.region_weights = Some(bar.painted_weights());
+        }
+        let body = bar.build();
+        for row in rows(body.region_weights())
+            .iter()
+            .chain(&rows(body.cell_weights()))
+        {
+            assert_relative_eq!(
+                row.iter().map(|r| r.1).sum::<f64>(),
+                1.0,
+                max_relative = 1e-12
+            );
+        }
+        let bones: Vec<u32> = body.bone_vertices().collect();
+        assert_eq!(bones.len(), 9);
+        for v in bones {
+            let bone = body.bone_of_vertex()[v as usize].unwrap();
+            assert_eq!(rows(body.region_weights())[v as usize], vec![(bone, 1.0)]);
+        }
+        assert!(body.loose_parts().is_empty());
+    }
+}
+
+#[test]
+fn painted_weights_arrive_where_they_were_painted() {
+    let mut bar = BarOptions::default();
+    let painted = bar.painted_weights();
+    bar.options.region_weights = Some(painted.clone());
+    let body = bar.build();
+    // The surface's samples are the lattice's own vertices here: each keeps its own weights.
+    for v in 0..body.dofs() {
+        if body.bone_of_vertex()[v].is_none() {
+            let wanted = painted.weights[2 * v + 1];
+            let got: f64 = body
+                .region_weights()
+                .row(v)
+                .filter(|r| r.0 == 1)
+                .map(|r| r.1)
+                .sum();
+            assert!((wanted - got).abs() < 2e-3);
+        }
+    }
+}
+
+#[test]
+fn vertices_without_paint_get_it_by_diffusion() {
+    let mut bar = BarOptions::default();
+    let mut weights = bar.painted_weights();
+    // Only the two ends are painted.
+    for k in 1..8 {
+        for j in 0..3 {
+            for i in 0..3 {
+                let v = bar.vertex(i, j, k);
+                weights.weights[2 * v] = 0.0;
+                weights.weights[2 * v + 1] = 0.0;
+            }
+        }
+    }
+    bar.options.region_weights = Some(weights);
+    let body = bar.build();
+    let upper = |k: usize| -> f64 {
+        let row = body.region_weights().row(bar.vertex(0, 0, k));
+        row.filter(|r| r.0 == 1).map(|r| r.1).sum()
+    };
+    for k in 0..8 {
+        assert!(upper(k + 1) > upper(k) - 1e-3);
+        assert!((0.0..=1.0 + 1e-12).contains(&upper(k)));
+    }
+    assert!(upper(1) < 0.2 && upper(7) > 0.8);
+}
+
+#[test]
+fn paint_changes_stiffness_and_mass() {
+    let plain = BarOptions::default().build();
+    let mut bar = BarOptions::default();
+    bar.options.stiffness = Some(vec![2.0; plain.dofs()]);
+    bar.options.density = Some(vec![0.5; plain.dofs()]);
+    let painted = bar.build();
+    for (a, b) in plain.blocks().iter().zip(painted.blocks().iter()) {
+        assert!((a.stiffness[1] * 2.0 - b.stiffness[1]).norm() < 1e-9 * a.stiffness[1].norm());
+        assert_relative_eq!(a.weight[0] * 0.5, b.weight[0], max_relative = 1e-12);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_in_a_sentence() {
+    let n = BarOptions::default().build().dofs();
+    let mut far = BarOptions::default().painted_weights();
+    far.bones[3] = 7;
+    let cases: Vec<(BodyOptions, &str)> = vec![
+        (
+            BodyOptions {
+                stiffness: Some(vec![1.0; 3]),
+                ..Default::default()
+            },
+            "painted stiffness: expected 81 numbers",
+        ),
+        (
+            BodyOptions {
+                density: Some(vec![f64::NAN; n]),
+                ..Default::default()
+            },
+            "painted density at vertex of the mesh 0 is NaN",
+        ),
+        (
+            BodyOptions {
+                poisson: Some(vec![1.3; n]),
+                ..Default::default()
+            },
+            "painted Poisson factor at",
+        ),
+        (
+            BodyOptions {
+                twist_radius: Some(vec![1.0; 3]),
+                ..Default::default()
+            },
+            "twist radius: expected 2 numbers, one per bone",
+        ),
+        (
+            BodyOptions {
+                twist_stiffness: Some(vec![1.0, -1.0]),
+                ..Default::default()
+            },
+            "twist stiffness at bone 1 is -1",
+        ),
+        (
+            BodyOptions {
+                region_weights: Some(far),
+                ..Default::default()
+            },
+            "the region weights name bone 7",
+        ),
+        (
+            BodyOptions {
+                region_weights: Some(SkinWeights::default()),
+                ..Default::default()
+            },
+            "region weights: expected 81",
+        ),
+        (
+            BodyOptions {
+                basis_levels: 1,
+                ..Default::default()
+            },
+            "basis_levels = 1 is not built yet",
+        ),
+        (
+            BodyOptions {
+                level: 9,
+                ..Default::default()
+            },
+            "level must lie",
+        ),
+    ];
+    for (options, sentence) in cases {
+        let error = BarOptions {
+            options,
+            ..Default::default()
+        }
+        .try_build()
+        .unwrap_err();
+        assert!(error.to_string().starts_with(sentence), "{error}");
+    }
+}
+
+/// Two boxes apart: one with a chain of bone edges, one with nothing.
+#[test]
+fn a_part_without_bones_is_pinned_and_reported() {
+    let cube = |shift: f64| {
+        (0..8).map(move |i| Vec3::new((i & 1) as f64 + shift, (i >> 1 & 1) as f64, (i >> 2) as f64))
+    };
+    let vertices: Vec<Vec3> = cube(0.0).chain(cube(5.0)).collect();
+    let cells = vec![
+        Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7]),
+        Cell::Hexahedron([8, 9, 10, 11, 12, 13, 14, 15]),
+    ];
+    let mut bones = BoneChains {
+        used_bones: vec![0],
+        chains: vec![vec![0, 1]],
+        tip_bones: Vec::new(),
+        bone_of_vertex: vec![None; 16],
+    };
+    for v in [0, 1, 2] {
+        bones.bone_of_vertex[v] = Some(0);
+    }
+    let lattice = Arc::new(Lattice::with_bones(vertices, cells, bones).unwrap());
+    let skeleton = Skeleton::new(
+        vec!["Head".into(), "Eye".into()],
+        vec![None, None],
+        vec![Vec3::zeros(), Vec3::new(5.5, 0.5, 0.5)],
+        vec![Vec3::x(), Vec3::new(5.5, 0.5, 0.9)],
+    );
+    let surface = boxes(&[0.0, 5.0]).unwrap();
+    // The first box is skinned to the head, the second mostly to the eye.
+    let eye = |v: &Vec3| if v.x > 3.0 { 0.8 } else { 0.0 };
+    let weights = SkinWeights {
+        offsets: (0..=16).map(|i| 2 * i).collect(),
+        bones: [0, 1].repeat(16),
+        weights: surface
+            .vertices()
+            .iter()
+            .flat_map(|v| [1.0 - eye(v), eye(v)])
+            .collect(),
+        bone_count: 2,
+    };
+    let options = BodyOptions {
+        region_weights: Some(weights),
+        ..Default::default()
+    };
+    let body = Body::new(
+        &surface,
+        &Arc::new(skeleton.unwrap()),
+        &lattice,
+        Material::default(),
+        &options,
+        &crate::progress::Silent,
+    )
+    .unwrap();
+    assert_relative_eq!(body.volume(), 2.0 * 0.8f64.powi(3), max_relative = 0.03);
+    let [part] = body.loose_parts() else {
+        panic!("{:?}", body.loose_parts())
+    };
+    assert_eq!((part.bone, part.cells.as_slice()), (1, &[1][..]));
+    assert_eq!(part.vertices, (8..16).collect::<Vec<u32>>());
+    assert!(part.sentence.contains("'Eye' rigidly"));
+    assert!((8..16).all(|v| body.bone_of_vertex()[v] == Some(1)));
+    assert_eq!(body.pattern().vertex_of_node(), &[3, 4, 5, 6, 7]);
+    let other = body.embed_surface(&boxes(&[0.0]).unwrap());
+    assert_eq!((other, body.embedding(other).unwrap().len()), (1, 8));
+    assert_eq!(body.embedding(0).unwrap().len(), 16);
+    assert!(body.embedding(2).is_none());
+}
+
+/// Closed boxes of side 0.8 in the middle of unit cells.
+fn boxes(shifts: &[f64]) -> Result<Surface, SurfaceError> {
+    let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
+    for &shift in shifts {
+        let o = vertices.len() as u32;
+        let side = |bit: usize| if bit & 1 == 1 { 0.9 } else { 0.1 };
+        vertices.extend((0..8).map(|i| Vec3::new(side(i) + shift, side(i >> 1), side(i >> 2))));
+        for q in [
+            [0, 2, 3, 1],
+            [4, 5, 7, 6],
+            [0, 1, 5, 4],
+            [2, 6, 7, 3],
+            [0, 4, 6, 2],
+            [1, 3, 7, 5],
+        ] {
+            let q = q.map(|c: u32| c + o);
+            triangles.extend([[q[0], q[1], q[2]], [q[0], q[2], q[3]]]);
+        }
+    }
+    Surface::new(vertices, triangles)
+}
+
+#[test]
+fn a_body_survives_being_stored() {
+    let mut bar = BarOptions::default();
+    bar.options.region_weights = Some(bar.painted_weights());
+    let body = bar.build();
+    let config = bincode::config::standard();
+    let bytes = bincode::serde::encode_to_vec(&*body, config).unwrap();
+    let (again, _): (Body, usize) = bincode::serde::decode_from_slice(&bytes, config).unwrap();
+    assert_eq!(again.blocks(), body.blocks());
+    assert_eq!(again.twist_loads(), body.twist_loads());
+    assert_eq!(again.region_weights(), body.region_weights());
+    assert_eq!(again.bone_of_vertex(), body.bone_of_vertex());
+    assert_eq!(again.stiffness(true), body.stiffness(true));
+    assert_eq!(again.embedding(0), body.embedding(0));
+    // A bone number that leads nowhere is noticed.
+    let at = bytes.windows(5).position(|w| w == b"upper").unwrap();
+    let mut bad = bytes.clone();
+    bad.truncate(at);
+    assert!(bincode::serde::decode_from_slice::<Body, _>(&bad, config).is_err());
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What the skeleton says at one instant: where flesh frozen to its bones would be, and how it is turned.
+
+use super::{Method, SimulationError, lost};
+use crate::body::Body;
+use crate::skeleton::{BonePoses, Pose};
+use crate::{Mat3, Vec3};
+
+/// The frozen flesh at one pose; buffers allocated once.
+#[derive(Debug, Clone)]
+pub(super) struct Frames {
+    /// T(x) of each lattice vertex; bone vertices by the full affine map of their bone.
+    pub places: Vec<Vec3>,
+    /// The blended rotation at each lattice vertex.
+    pub turns: Vec<Mat3>,
+    /// The rotation that each cell's stiffness is warped by.
+    pub cell_turns: Vec<Mat3>,
+    /// `Σ_β (Mt_β T_β(x))` of each lattice vertex: what the twist pulls with.
+    pub twist_loads: Vec<Vec3>,
+    poses: BonePoses,
+}
+
+impl Frames {
+    /// Those of the rest pose.
+    pub fn new(body: &Body) -> Result<Self, SimulationError> {
+        let k = body.dofs();
+        let rest = Pose::rest(body.skeleton().len());
+        let mut frames = Self {
+            places: vec![Vec3::zeros(); k],
+            turns: vec![Mat3::identity(); k],
+            cell_turns: vec![Mat3::identity(); body.blocks().len()],
+            twist_loads: vec![Vec3::zeros(); k],
+            poses: BonePoses::new(body.skeleton(), &rest)?,
+        };
+        frames.set(body, Method::Linear, &rest)?;
+        Ok(frames)
+    }
+
+    /// Takes a pose.
+    pub fn set(&mut self, body: &Body, method: Method, pose: &Pose) -> Result<(), SimulationError> {
+        self.poses.set(body.skeleton(), pose)?;
+        let rest = body.lattice().vertices();
+        let weights = body.region_weights();
+        for (v, (&x, bone)) in rest.iter().zip(body.bone_of_vertex()).enumerate() {
+            match bone {
+                Some(bone) => self.places[v] = pose.maps()[*bone as usize].apply(x),
+                None => (self.places[v], self.turns[v]) = self.poses.frame(weights.row(v), x),
+            }
+        }
+        if method == Method::Warped {
+            for (c, turn) in self.cell_turns.iter_mut().enumerate() {
+                let rotation = self.poses.rotation(body.cell_weights().row(c));
+                *turn = rotation.to_rotation_matrix().into_inner();
+            }
+        }
+        self.twist_loads.fill(Vec3::zeros());
+        for load in body.twist_loads() {
+            let map = &pose.maps()[load.bone as usize];
+            self.twist_loads[load.vertex as usize] +=
+                map.linear * load.moment + map.translation * load.sum;
+        }
+        lost(&self.places).map_or(Ok(()), Err)
+    }
+
+    /// Where flesh at `p` of lattice vertex `v` would be at the later frames `to` if it were frozen to its
+    /// bones.
+    pub fn carry(&self, to: &Frames, v: usize, p: Vec3) -> Vec3 {
+        to.places[v] + to.turns[v] * self.turns[v].tr_mul(&(p - self.places[v]))
+    }
+}

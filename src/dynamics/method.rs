@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The methods of motion by name.
+
+use super::SimulationError;
+
+/// A method of motion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub enum Method {
+    /// Skeletally warped linearisation, cell form [capell2006, §3.3]: each cell's linear elasticity in a
+    /// frame that turns with the skeleton there.
+    #[default]
+    Warped,
+    /// Global linear elasticity in world axes, `f = − S (p − x)`: one frame that never turns. Right for
+    /// small turns only; flesh swells as bones turn. It is the comparison that shows what warping is for.
+    Linear,
+}
+
+impl Method {
+    /// All methods that are built.
+    pub const ALL: [Self; 2] = [Self::Warped, Self::Linear];
+
+    /// The method's name in the interface.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Warped => "warped",
+            Self::Linear => "linear",
+        }
+    }
+
+    /// The names of all methods, for sentences.
+    pub(super) fn names() -> String {
+        Self::ALL.map(|m| format!("'{}'", m.name())).join(", ")
+    }
+}
+
+impl std::str::FromStr for Method {
+    type Err = SimulationError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|m| m.name() == name)
+            .ok_or_else(|| SimulationError::Method {
+                name: name.to_owned(),
+            })
+    }
+}

@@ -1,0 +1,709 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Properties of motion, checked on bars of flesh.
+
+use super::*;
+use crate::body::BodyOptions;
+use crate::body::fixture::BarOptions;
+use crate::elasticity::Material;
+use crate::{Mat3, Mat4};
+use nalgebra::{Isometry3, Rotation3, Translation3, UnitQuaternion};
+
+const SIZE: f64 = 1.7;
+
+fn pose(maps: &[Isometry3<f64>]) -> Pose {
+    let matrices: Vec<Mat4> = maps.iter().map(|m| m.to_homogeneous()).collect();
+    Pose::from_matrices(&matrices).unwrap()
+}
+
+fn still() -> Pose {
+    pose(&[Isometry3::identity(); 2])
+}
+
+/// The upper bone turned about the x axis at the joint in the middle.
+fn bent(bar: &BarOptions, angle: f64) -> Pose {
+    let joint = Translation3::new(0.0, 0.0, 0.5 * bar.length);
+    let turn = joint
+        * UnitQuaternion::from_axis_angle(&nalgebra::Vector3::x_axis(), angle)
+        * joint.inverse();
+    pose(&[
+        bar.frame * bar.frame.inverse(),
+        bar.frame * turn * bar.frame.inverse(),
+    ])
+}
+
+fn wobbly(body: &Body, size: f64) -> Vec<Vec3> {
+    (0..body.dofs())
+        .map(|v| {
+            let x = body.lattice().vertices()[v];
+            let f = |a: f64| (a * (x.x + 2.0 * x.y + 3.0 * x.z)).sin() * size;
+            Vec3::new(f(11.0), f(7.0), f(5.0))
+        })
+        .collect()
+}
+
+fn largest(a: &[Vec3], b: &[Vec3]) -> f64 {
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| (a - b).norm())
+        .fold(0.0, f64::max)
+}
+
+fn settings() -> Settings {
+    Settings::default()
+}
+
+fn undamped(rate: f64) -> Settings {
+    Settings {
+        rate,
+        gravity: Vec3::zeros(),
+        mass_damping: 0.0,
+        stiffness_damping: 0.0,
+    }
+}
+
+#[test]
+fn at_rest_in_the_rest_pose_nothing_moves() {
+    for (hexahedra, method) in [
+        (false, Method::Warped),
+        (true, Method::Warped),
+        (false, Method::Linear),
+    ] {
+        let bar = BarOptions {
+            hexahedra,
+            ..Default::default()
+        };
+        let body = bar.build();
+        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+        for settled in [false, true] {
+            sim.reset(&still(), settled).unwrap();
+            for _ in 0..24 {
+                sim.advance(&still(), 1.0 / 24.0, None).unwrap();
+            }
+            assert!(largest(sim.lattice_positions(), body.lattice().vertices()) < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn without_the_sculpt_option_flesh_sags_down() {
+    let bar = BarOptions {
+        options: BodyOptions {
+            rest_includes_gravity: false,
+            ..Default::default()
+        },
+        ..Default::default()
+    };
+    let body = bar.build();
+    let q = equilibrium(&body, &still(), None, settings().gravity, Method::Warped).unwrap();
+    let sag: f64 = q.iter().map(|q| q.z).sum::<f64>() / q.len() as f64;
+    assert!(sag < -1e-3, "{sag}");
+    // The bar turned upside down sags the other way, seen from itself: with the option on too.
+    let over = pose(
+        &[Isometry3::from_parts(
+            Translation3::identity(),
+            UnitQuaternion::from_axis_angle(&nalgebra::Vector3::x_axis(), std::f64::consts::PI),
+        ); 2],
+    );
+    let body = BarOptions::default().build();
+    let q = equilibrium(&body, &over, None, settings().gravity, Method::Warped).unwrap();
+    let sag: f64 = (0..body.dofs())
+        .map(|v| {
+            let x = body.lattice().vertices()[v];
+            q[v].z + x.z + x.z
+        })
+        .sum();
+    assert!(sag < -1e-3, "{sag}");
+}
+
+#[test]
+fn carried_uniformly_there_is_no_lag() {
+    let body = BarOptions::default().build();
+    let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    let speed = Vec3::new(3.0, -1.0, 0.5);
+    sim.reset(&still(), true).unwrap();
+    sim.velocities.fill(speed);
+    let carried =
+        |t: f64| pose(&[Isometry3::from_parts((speed * t).into(), UnitQuaternion::identity()); 2]);
+    sim.trail = Some(Trail {
+        before: carried(-1.0 / 24.0),
+        pose: still(),
+        duration: 1.0 / 24.0,
+    });
+    for frame in 1..=48 {
+        let shift = speed * (f64::from(frame) / 24.0);
+        sim.advance(&carried(f64::from(frame) / 24.0), 1.0 / 24.0, None)
+            .unwrap();
+        let moved: Vec<Vec3> = body
+            .lattice()
+            .vertices()
+            .iter()
+            .map(|x| x + shift)
+            .collect();
+        assert!(largest(sim.lattice_positions(), &moved) < 1e-10);
+    }
+}
+
+#[test]
+fn turned_slowly_as_a_whole_there_is_no_lag() {
+    let body = BarOptions::default().build();
+    let free = Settings {
+        gravity: Vec3::zeros(),
+        ..settings()
+    };
+    let mut sim = Simulation::new(body.clone(), Method::Warped, free).unwrap();
+    sim.reset(&still(), true).unwrap();
+    let at = |t: f64| {
+        let axis = nalgebra::Unit::new_normalize(Vec3::new(1.0, 0.4, 0.2));
+        UnitQuaternion::from_axis_angle(&axis, 0.06 * t)
+    };
+    for frame in 1..=120 {
+        let t = f64::from(frame) / 24.0;
+        let p = pose(&[Isometry3::from_parts(Translation3::identity(), at(t)); 2]);
+        sim.advance(&p, 1.0 / 24.0, None).unwrap();
+        let moved: Vec<Vec3> = body
+            .lattice()
+            .vertices()
+            .iter()
+            .map(|x| at(t) * x)
+            .collect();
+        // The start from rest is a jerk of its own; it has died away after three seconds.
+        if frame > 72 {
+            assert!(largest(sim.lattice_positions(), &moved) < 1e-4 * SIZE);
+        }
+    }
+}
+
+#[test]
+fn frozen_flesh_feels_no_drag_however_fast_it_turns() {
+    // Velocity and acceleration aside, the damping terms alone must vanish: compare damped and undamped
+    // steps of flesh that moves as its bones do.
+    let body = BarOptions::default().build();
+    let turn = |a: f64| {
+        pose(
+            &[Isometry3::from_parts(
+                Translation3::new(0.1 * a, 0.0, 0.2 * a),
+                UnitQuaternion::from_axis_angle(&nalgebra::Vector3::z_axis(), a),
+            ); 2],
+        )
+    };
+    let run = |mass_damping: f64, stiffness_damping: f64| {
+        let settings = Settings {
+            mass_damping,
+            stiffness_damping,
+            ..undamped(24.0)
+        };
+        let mut sim = Simulation::new(body.clone(), Method::Warped, settings).unwrap();
+        sim.reset(&turn(0.0), false).unwrap();
+        // Inertia is balanced by a velocity that equals the step's own.
+        let mut after = Frames::new(&body).unwrap();
+        after.set(&body, Method::Warped, &turn(0.7)).unwrap();
+        for v in 0..body.dofs() {
+            sim.velocities[v] = (after.places[v] - sim.positions[v]) * 24.0;
+        }
+        sim.advance(&turn(0.7), 1.0 / 24.0, None).unwrap();
+        (largest(&after.places, sim.lattice_positions()), sim)
+    };
+    let (lag, _) = run(50.0, 0.1);
+    assert!(lag < 1e-12, "{lag}");
+    let (lag, _) = run(0.0, 0.0);
+    assert!(lag < 1e-12, "{lag}");
+}
+
+#[test]
+fn motion_ends_in_equilibrium() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    for method in Method::ALL {
+        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+        sim.reset(&still(), true).unwrap();
+        let target = bent(&bar, 0.8);
+        let forces = wobbly(&body, 2.0);
+        let mut hold = |seconds: u32| {
+            for _ in 0..24 * seconds {
+                sim.advance(&target, 1.0 / 24.0, Some(&forces)).unwrap();
+            }
+            sim.lattice_positions().to_vec()
+        };
+        let first = hold(1);
+        let q = equilibrium(&body, &target, Some(&forces), settings().gravity, method).unwrap();
+        let p: Vec<Vec3> = q
+            .iter()
+            .zip(body.lattice().vertices())
+            .map(|(q, x)| q + x)
+            .collect();
+        let before = largest(&first, &p);
+        let after = largest(&hold(3), &p);
+        assert!(after < 0.05 * before && before > 1e-3, "{before} {after}");
+        assert!(largest(&hold(16), &p) < 1e-8);
+    }
+}
+
+#[test]
+fn forces_and_equilibrium_are_inverse() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    for method in Method::ALL {
+        let p = bent(&bar, 1.1);
+        let forces = wobbly(&body, 5.0);
+        let q = equilibrium(&body, &p, Some(&forces), settings().gravity, method).unwrap();
+        let back = equilibrium_forces(&body, &p, &q, settings().gravity, method).unwrap();
+        for v in 0..body.dofs() {
+            match body.bone_of_vertex()[v] {
+                Some(_) => assert_eq!(back[v], Vec3::zeros()),
+                None => assert!((back[v] - forces[v]).norm() < 1e-9 * 5.0),
+            }
+        }
+    }
+}
+
+#[test]
+fn bone_vertices_are_where_their_bones_are() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    sim.reset(&still(), true).unwrap();
+    // A stretched and sheared bone: the whole affine map counts.
+    let mut maps = bent(&bar, 0.5).maps().to_vec();
+    maps[1].linear *= Mat3::from_diagonal(&Vec3::new(1.1, 0.9, 1.2));
+    let target = Pose::new(maps.clone()).unwrap();
+    sim.advance(&target, 0.1, None).unwrap();
+    for v in body.bone_vertices() {
+        let bone = body.bone_of_vertex()[v as usize].unwrap();
+        let x = body.lattice().vertices()[v as usize];
+        let place = maps[bone as usize].apply(x);
+        assert!((sim.lattice_positions()[v as usize] - place).norm() < 1e-12);
+    }
+}
+
+#[test]
+fn halving_the_step_halves_the_error() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let forces = wobbly(&body, 5.0);
+    let run = |rate: f64| {
+        let settings = Settings { rate, ..settings() };
+        let mut sim = Simulation::new(body.clone(), Method::Warped, settings).unwrap();
+        sim.reset(&still(), true).unwrap();
+        sim.advance(&still(), 0.25, Some(&forces)).unwrap();
+        sim.lattice_positions().to_vec()
+    };
+    let [a, b, c] = [480.0, 960.0, 1920.0].map(run);
+    // Richardson: successive differences of a first-order method halve.
+    let ratio = largest(&a, &b) / largest(&b, &c);
+    assert!((1.6..2.4).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn a_clamped_bar_rings_at_its_own_frequency() {
+    // Longitudinal waves in a bar without lateral strain: f = sqrt(E/ρ) / (4 L).
+    let bar = BarOptions {
+        bones: false,
+        material: Material::new(2e4, 0.0, 1000.0).unwrap(),
+        cells_along: 24,
+        cells_across: 1,
+        ..Default::default()
+    };
+    let body = bar.build();
+    let exact = (2e4f64 / 1000.0).sqrt() / (4.0 * bar.length);
+    let mut sim = Simulation::new(body.clone(), Method::Warped, undamped(2000.0)).unwrap();
+    sim.reset(&still(), true).unwrap();
+    for (p, x) in sim.positions.iter_mut().zip(body.lattice().vertices()) {
+        p.z += 0.02 * (std::f64::consts::FRAC_PI_2 * x.z / bar.length).sin();
+    }
+    let tip = bar.vertex(0, 0, 24);
+    let (mut crossings, mut last) = (Vec::new(), 0.02);
+    for i in 1..=4000 {
+        sim.advance(&still(), 5e-4, None).unwrap();
+        let now = sim.lattice_positions()[tip].z - bar.length;
+        if last > 0.0 && now <= 0.0 {
+            crossings.push((f64::from(i) - now / (now - last)) * 5e-4);
+        }
+        last = now;
+    }
+    let n = crossings.len() - 1;
+    let measured = n as f64 / (crossings[n] - crossings[0]);
+    assert!((measured / exact - 1.0).abs() < 0.01, "{measured} {exact}");
+}
+
+#[test]
+fn energy_never_grows_without_forces() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let p = bent(&bar, 0.6);
+    let mut frames = Frames::new(&body).unwrap();
+    frames.set(&body, Method::Warped, &p).unwrap();
+    let balance =
+        equilibrium::settled(&body, &frames, &Load::new(&body, Vec3::zeros(), None)).unwrap();
+    let energy = |sim: &Simulation| {
+        let d: Vec<Vec3> = sim
+            .positions
+            .iter()
+            .zip(&balance)
+            .map(|(p, b)| p - b)
+            .collect();
+        let mut e = 0.0;
+        for v in 0..body.dofs() {
+            let m = body.mass_matrix().row_times(v, &sim.velocities);
+            let t = body.twist_matrix().row_times(v, &d);
+            e += 0.5 * sim.velocities[v].dot(&m) + 0.5 * d[v].dot(&t);
+        }
+        for (cell, turn) in body.blocks().iter().zip(&frames.cell_turns) {
+            let mut z = [Vec3::zeros(); 8];
+            for (z, &a) in z.iter_mut().zip(cell.corners) {
+                *z = turn.tr_mul(&d[a as usize]);
+            }
+            e += 0.5
+                * cell
+                    .multiply(&z)
+                    .iter()
+                    .zip(&z)
+                    .map(|(y, z)| y.dot(z))
+                    .sum::<f64>();
+        }
+        e
+    };
+    for damping in [
+        undamped(240.0),
+        Settings {
+            gravity: Vec3::zeros(),
+            ..settings()
+        },
+    ] {
+        let mut sim = Simulation::new(body.clone(), Method::Warped, damping).unwrap();
+        sim.reset(&p, true).unwrap();
+        for (v, d) in wobbly(&body, 0.05).into_iter().enumerate() {
+            if body.bone_of_vertex()[v].is_none() {
+                sim.positions[v] += d;
+            }
+        }
+        let start = energy(&sim);
+        let mut last = start;
+        for _ in 0..240 {
+            sim.advance(&p, 1.0 / 240.0, None).unwrap();
+            let now = energy(&sim);
+            assert!(now <= last * (1.0 + 1e-9) + 1e-15);
+            last = now;
+        }
+        assert!(start > 0.1 && last < 0.5 * start);
+    }
+}
+
+#[test]
+fn elastic_forces_sum_to_zero_even_far_away() {
+    let bar = BarOptions {
+        options: BodyOptions {
+            twist_stiffness: Some(vec![0.0; 2]),
+            ..Default::default()
+        },
+        bones: false,
+        ..Default::default()
+    };
+    let body = bar.build();
+    let far = Isometry3::translation(2e5, -3e5, 1e5);
+    let mut frames = Frames::new(&body).unwrap();
+    frames.set(&body, Method::Warped, &pose(&[far; 2])).unwrap();
+    let mut system = system::System::new(&body).unwrap();
+    let p: Vec<Vec3> = frames
+        .places
+        .iter()
+        .zip(wobbly(&body, 0.01))
+        .map(|(x, d)| x + d)
+        .collect();
+    let load = Load::new(&body, Vec3::zeros(), None);
+    system.set_forces(&body, &frames, &load, 1.0, &p);
+    let size: f64 = system.nodes.iter().map(|f| f.norm()).sum();
+    // Only free vertices are summed: let the clamped face be undeformed, so that it holds with nothing.
+    let near: Vec<Vec3> = body
+        .lattice()
+        .vertices()
+        .iter()
+        .zip(&p)
+        .map(|(x, p)| {
+            if x.z < 0.5 {
+                x + far.translation.vector
+            } else {
+                *p
+            }
+        })
+        .collect();
+    system.set_forces(&body, &frames, &load, 1.0, &near);
+    let sum: Vec3 = system.nodes.iter().sum();
+    assert!(sum.norm() < 1e-6 * size, "{} {size}", sum.norm());
+}
+
+/// A short motion: bend, then hold, with forces.
+fn play(
+    bar: &BarOptions,
+    settings: Settings,
+    scale: f64,
+    turn: Rotation3<f64>,
+    fps: usize,
+) -> Vec<Vec3> {
+    let body = bar.build();
+    let mut sim = Simulation::new(body.clone(), Method::Warped, settings).unwrap();
+    let mut forces = vec![Vec3::zeros(); body.dofs()];
+    let tip = bar.vertex(0, 1, bar.cells_along);
+    forces[tip] = turn * Vec3::new(3.0, 1.0, -2.0) * scale.powi(4);
+    sim.reset(&still(), true).unwrap();
+    // The same smooth bend, whatever the frames.
+    let at = |i: usize| {
+        let t = (i as f64 / fps as f64 / 0.25).min(1.0);
+        bent(bar, 0.7 * t * t * (3.0 - 2.0 * t))
+    };
+    for i in 0..fps / 2 {
+        let poses = [at(i.saturating_sub(1)), at(i), at(i + 1), at(i + 2)];
+        let [a, b, c, d] = &poses;
+        let motion = FrameMotion::new(body.skeleton(), Some(a), b, c, Some(d)).unwrap();
+        let forces = (i >= fps / 4).then_some(forces.as_slice());
+        sim.advance_motion(&motion, 1.0 / fps as f64, forces)
+            .unwrap();
+    }
+    sim.lattice_positions().to_vec()
+}
+
+#[test]
+fn the_same_motion_turned_and_moved() {
+    let plain = play(
+        &BarOptions::default(),
+        settings(),
+        1.0,
+        Rotation3::identity(),
+        24,
+    );
+    let turn = Rotation3::from_euler_angles(0.4, -0.9, 2.0);
+    let frame = Isometry3::from_parts(Translation3::new(4.0, -2.0, 7.0), turn.into());
+    let moved = BarOptions {
+        frame,
+        ..Default::default()
+    };
+    let settings = Settings {
+        gravity: turn * settings().gravity,
+        ..settings()
+    };
+    let other = play(&moved, settings, 1.0, turn, 24);
+    let back: Vec<Vec3> = other
+        .iter()
+        .map(|p| frame.inverse_transform_point(&(*p).into()).coords)
+        .collect();
+    assert!(largest(&plain, &back) < 1e-9, "{}", largest(&plain, &back));
+}
+
+#[test]
+fn the_same_motion_at_another_scale() {
+    let plain = play(
+        &BarOptions::default(),
+        settings(),
+        1.0,
+        Rotation3::identity(),
+        24,
+    );
+    let s = 37.0;
+    let scaled = BarOptions {
+        length: 1.6 * s,
+        half: 0.2 * s,
+        material: Material::new(20e3 * s * s, 0.4, 1000.0).unwrap(),
+        ..Default::default()
+    };
+    let settings = Settings {
+        gravity: settings().gravity * s,
+        ..settings()
+    };
+    let other = play(&scaled, settings, s, Rotation3::identity(), 24);
+    let back: Vec<Vec3> = other.iter().map(|p| p / s).collect();
+    assert!(largest(&plain, &back) < 1e-9);
+}
+
+#[test]
+fn numbering_does_not_matter() {
+    let plain = play(
+        &BarOptions::default(),
+        settings(),
+        1.0,
+        Rotation3::identity(),
+        24,
+    );
+    let reversed = BarOptions {
+        reversed: true,
+        ..Default::default()
+    };
+    let mut other = play(&reversed, settings(), 1.0, Rotation3::identity(), 24);
+    other.reverse();
+    assert!(largest(&plain, &other) < 1e-10);
+}
+
+#[test]
+fn frame_rate_does_not_matter() {
+    let [a, b, c] = [24, 48, 60].map(|fps| {
+        play(
+            &BarOptions::default(),
+            settings(),
+            1.0,
+            Rotation3::identity(),
+            fps,
+        )
+    });
+    // Only the curve between the frames differs, by the cube of their length.
+    assert!(largest(&a, &b) < 1e-3 * SIZE && largest(&b, &c) < 1e-4 * SIZE);
+}
+
+#[test]
+fn warping_keeps_the_shape_that_linear_strain_swells() {
+    let body = BarOptions::default().build();
+    let over = pose(
+        &[Isometry3::from_parts(
+            Translation3::identity(),
+            UnitQuaternion::from_axis_angle(&nalgebra::Vector3::y_axis(), 1.5),
+        ); 2],
+    );
+    let edge = |method| {
+        let q = equilibrium(&body, &over, None, Vec3::zeros(), method).unwrap();
+        let x = body.lattice().vertices();
+        let turned: Vec<Vec3> = x.iter().map(|x| over.maps()[0].apply(*x)).collect();
+        let p: Vec<Vec3> = q.iter().zip(x).map(|(q, x)| q + x).collect();
+        largest(&p, &turned)
+    };
+    assert!(edge(Method::Warped) < 1e-10);
+    assert!(edge(Method::Linear) > 0.1);
+}
+
+#[test]
+fn states_come_back_exactly() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    let never = sim.state();
+    sim.reset(&still(), true).unwrap();
+    sim.advance(&bent(&bar, 0.4), 0.1, None).unwrap();
+    let kept = sim.state();
+    assert_eq!(kept.len(), 32 + 48 * body.dofs() + 384);
+    sim.advance(&bent(&bar, 0.9), 0.1, None).unwrap();
+    let first = sim.state();
+    let mut other = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    other.restore(&kept).unwrap();
+    other.advance(&bent(&bar, 0.9), 0.1, None).unwrap();
+    assert!(other.state() == first);
+    for bad in [&kept[..20], &kept[..kept.len() - 8], &[0u8; 64][..]] {
+        assert!(matches!(other.restore(bad), Err(SimulationError::State(_))));
+        assert!(other.state() == first);
+    }
+    other.restore(&never).unwrap();
+    assert_eq!(
+        other.advance(&still(), 0.1, None),
+        Err(SimulationError::NotReset)
+    );
+}
+
+#[test]
+fn a_motion_that_explodes_keeps_the_last_good_state() {
+    let body = BarOptions::default().build();
+    let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    sim.reset(&still(), true).unwrap();
+    let before = sim.state();
+    let huge = vec![Vec3::repeat(1e308); body.dofs()];
+    let error = sim.advance(&still(), 0.1, Some(&huge)).unwrap_err();
+    assert!(matches!(error, SimulationError::NonFinite { .. }));
+    assert!(sim.state() == before);
+    sim.advance(&still(), 0.1, None).unwrap();
+    let nan = vec![Vec3::repeat(f64::NAN); body.dofs()];
+    assert_eq!(
+        sim.advance(&still(), 0.1, Some(&nan)),
+        Err(SimulationError::Vector { index: 0 })
+    );
+    assert!(sim.advance(&still(), f64::INFINITY, None).is_err());
+    assert!(sim.advance(&still(), 0.1, Some(&[])).is_err());
+    assert!(
+        sim.advance(&pose(&[Isometry3::identity()]), 0.1, None)
+            .is_err()
+    );
+}
+
+#[test]
+fn settings_and_methods_are_checked_by_name() {
+    let body = BarOptions::default().build();
+    for (settings, name) in [
+        (
+            Settings {
+                rate: 0.0,
+                ..settings()
+            },
+            "rate",
+        ),
+        (
+            Settings {
+                mass_damping: -1.0,
+                ..settings()
+            },
+            "mass_damping",
+        ),
+        (
+            Settings {
+                stiffness_damping: f64::NAN,
+                ..settings()
+            },
+            "stiffness_damping",
+        ),
+        (
+            Settings {
+                gravity: Vec3::repeat(f64::NAN),
+                ..settings()
+            },
+            "gravity",
+        ),
+    ] {
+        let error = Simulation::new(body.clone(), Method::Warped, settings)
+            .err()
+            .unwrap();
+        assert!(error.to_string().starts_with(name));
+    }
+    let error = "blended".parse::<Method>().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the method 'blended' is not built; built are: 'warped', 'linear'"
+    );
+    assert_eq!("linear".parse::<Method>().unwrap(), Method::Linear);
+}
+
+#[test]
+fn stiffness_matrix_is_that_of_the_forces() {
+    let body = BarOptions::default().build();
+    let mut frames = Frames::new(&body).unwrap();
+    frames.set(&body, Method::Warped, &still()).unwrap();
+    let mut system = system::System::new(&body).unwrap();
+    let d = wobbly(&body, 0.01);
+    let p: Vec<Vec3> = body
+        .lattice()
+        .vertices()
+        .iter()
+        .zip(&d)
+        .map(|(x, d)| x + d)
+        .collect();
+    system.set_forces(
+        &body,
+        &frames,
+        &Load::new(&body, Vec3::zeros(), None),
+        1.0,
+        &p,
+    );
+    let csr = body.stiffness(true);
+    for (f, &v) in system.nodes.iter().zip(body.pattern().vertex_of_node()) {
+        for r in 0..3 {
+            let row = 3 * v as usize + r;
+            let range = csr.indptr[row] as usize..csr.indptr[row + 1] as usize;
+            assert!(csr.indices[range.clone()].windows(2).all(|w| w[0] < w[1]));
+            let sum: f64 = range
+                .map(|i| csr.data[i] * d[csr.indices[i] as usize / 3][csr.indices[i] as usize % 3])
+                .sum();
+            assert!((sum + f[r]).abs() < 1e-9 * (1.0 + sum.abs()));
+        }
+    }
+    let energy = body.linear_energy(&d);
+    let twistless = body.stiffness(false);
+    let mut half = 0.0;
+    for row in 0..3 * body.dofs() {
+        for i in twistless.indptr[row] as usize..twistless.indptr[row + 1] as usize {
+            let c = twistless.indices[i] as usize;
+            half += 0.5 * d[row / 3][row % 3] * twistless.data[i] * d[c / 3][c % 3];
+        }
+    }
+    assert!((energy - half).abs() < 1e-9 * energy);
+}

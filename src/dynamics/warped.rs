@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One implicit step of skeletally warped linearised dynamics. [capell2006, §3.3; capell2002, eq. 16]
+//!
+//! Backward Euler from (p, v) to (p', v'), p' = p + h v', with the forces `b − A p'` of [`super::system`]
+//! taken in the pose at the step's end:
+//!
+//! ```text
+//! M (v' − v)/h + α M (v' − v_skin) + β A (v' − v_skin) = b − A p' + f_g + F
+//! ```
+//!
+//! **Damping is relative**: v_skin carries the flesh rigidly along with its bones during the step, as a
+//! finite motion, not a velocity: `v_skin = (T'(x) + R' Rᵀ (p − T(x)) − p) / h`. Flesh that is frozen to its
+//! bones therefore feels no drag at all, however far it turns in a step.
+//!
+//! **Bones**: positions `p' = T'(x)` and velocities `(p' − p)/h` of held vertices are known; their columns
+//! move to the right-hand side. [capell2002, §4.3]
+//!
+//! Neglected: the turn of the mass matrix with the flesh is none in world axes, so inertia is exact for
+//! the interpolated motion; R' is the skeleton's, not the flesh's own.
+
+use super::system::{Load, System};
+use super::{Frames, SimulationError, lost};
+use crate::Vec3;
+use crate::body::Body;
+use crate::solve::SolveError;
+
+/// Buffers of a step.
+pub(super) struct Stepper {
+    system: System,
+    /// Per lattice vertex: what A acts on, what M acts on, the next positions and velocities.
+    elastic: Vec<Vec3>,
+    inertial: Vec<Vec3>,
+    positions: Vec<Vec3>,
+    velocities: Vec<Vec3>,
+}
+
+/// The numbers of one step.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StepSettings {
+    /// Step h, s.
+    pub step: f64,
+    /// α, 1/s.
+    pub mass_damping: f64,
+    /// β, s.
+    pub stiffness_damping: f64,
+}
+
+impl Stepper {
+    pub fn new(body: &Body) -> Result<Self, SolveError> {
+        let zero = vec![Vec3::zeros(); body.dofs()];
+        Ok(Self {
+            system: System::new(body)?,
+            elastic: zero.clone(),
+            inertial: zero.clone(),
+            positions: zero.clone(),
+            velocities: zero,
+        })
+    }
+
+    /// Advances positions and velocities from the pose of `from` to that of `to`. On an error both stay.
+    #[allow(clippy::too_many_arguments)]
+    pub fn step(
+        &mut self,
+        body: &Body,
+        settings: StepSettings,
+        from: &Frames,
+        to: &Frames,
+        load: &Load,
+        positions: &mut Vec<Vec3>,
+        velocities: &mut Vec<Vec3>,
+    ) -> Result<(), SimulationError> {
+        let StepSettings {
+            step: h,
+            mass_damping: alpha,
+            stiffness_damping: beta,
+        } = settings;
+        let stiffness = h * beta + h * h;
+        for v in 0..body.dofs() {
+            let p = positions[v];
+            if body.bone_of_vertex()[v].is_some() {
+                let known = (to.places[v] - p) / h;
+                self.positions[v] = to.places[v];
+                self.velocities[v] = known;
+                self.elastic[v] = p * h + known * (stiffness - h * beta);
+                self.inertial[v] = velocities[v] - known;
+            } else {
+                let skin = (from.carry(to, v, p) - p) / h;
+                self.elastic[v] = p * h - skin * (h * beta);
+                self.inertial[v] = velocities[v] + skin * (h * alpha);
+            }
+        }
+        self.system.factor(body, to, 1.0 + h * alpha, stiffness)?;
+        self.system.set_forces(body, to, load, h, &self.elastic);
+        let free = body.pattern().vertex_of_node();
+        for (node, &v) in self.system.nodes.iter_mut().zip(free) {
+            *node += body.mass_matrix().row_times(v as usize, &self.inertial);
+        }
+        self.system.solve();
+        for (velocity, &v) in self.system.nodes.iter().zip(free) {
+            self.velocities[v as usize] = *velocity;
+            self.positions[v as usize] = positions[v as usize] + velocity * h;
+        }
+        if let Some(error) = lost(&self.positions) {
+            return Err(error);
+        }
+        std::mem::swap(positions, &mut self.positions);
+        std::mem::swap(velocities, &mut self.velocities);
+        Ok(())
+    }
+}

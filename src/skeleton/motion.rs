@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! C¹ bone motion inside a frame.
+//!
+//! Bones moved on straight lines between frames hit the flesh at every frame's end; a motion whose velocity
+//! is continuous does not. Each bone's rest head, rotation (as a quaternion) and stretch follow cubic Hermite
+//! curves whose slopes at a frame are shared with the neighbouring interval (Catmull and Rom 1974):
+//! `m_i = (p_{i+1} − p_{i−1})/2`, one-sided of second order at the ends, the straight line where only two
+//! poses are known. The error inside a frame of length h is O(h³).
+//!
+//! Quaternions take the sign nearer to the previous frame's and are normalised after interpolation; the
+//! curve's direction is then continuous too. Linear maps in the pose are interpolated in terms of these, so a
+//! turning bone does not shrink.
+
+use super::pose::{Affine, Pose, polar};
+use super::{Skeleton, SkeletonError};
+use crate::{Mat3, Vec3};
+use nalgebra::{Quaternion, SVector, UnitQuaternion, Vector4};
+
+/// Head (3), quaternion (4) and the upper triangle of the stretch (6) of one bone.
+type Track = SVector<f64, 13>;
+
+/// The motion of all bones over one frame.
+#[derive(Debug, Clone)]
+pub struct FrameMotion {
+    from: Pose,
+    to: Pose,
+    bones: Vec<Curve>,
+}
+
+/// Hermite data of one bone: ends, and slopes per frame.
+#[derive(Debug, Clone)]
+struct Curve {
+    rest_head: Vec3,
+    start: Track,
+    end: Track,
+    start_slope: Track,
+    end_slope: Track,
+}
+
+impl FrameMotion {
+    /// The motion from one pose to the next, with those before and after it where they are known, all at
+    /// equal distances in time.
+    ///
+    /// # Errors
+    /// A pose of another number of bones.
+    pub fn new(
+        skeleton: &Skeleton,
+        previous: Option<&Pose>,
+        from: &Pose,
+        to: &Pose,
+        next: Option<&Pose>,
+    ) -> Result<Self, SkeletonError> {
+        for pose in [Some(from), Some(to), previous, next].into_iter().flatten() {
+            pose.check(skeleton)?;
+        }
+        let curve = |(b, &rest_head): (usize, &Vec3)| {
+            let track = |pose: &Pose| track(&pose.maps()[b], rest_head);
+            let start = track(from);
+            let end = aligned(track(to), &start);
+            let before = previous.map(|p| aligned(track(p), &start));
+            let after = next.map(|p| aligned(track(p), &end));
+            let (start_slope, end_slope) = slopes(before, start, end, after);
+            Curve {
+                rest_head,
+                start,
+                end,
+                start_slope,
+                end_slope,
+            }
+        };
+        Ok(Self {
+            from: from.clone(),
+            to: to.clone(),
+            bones: skeleton.heads().iter().enumerate().map(curve).collect(),
+        })
+    }
+
+    /// The motion between two poses when nothing else is known: heads on straight lines, rotations along the
+    /// shortest arcs.
+    ///
+    /// # Errors
+    /// A pose of another number of bones.
+    pub fn between(skeleton: &Skeleton, from: &Pose, to: &Pose) -> Result<Self, SkeletonError> {
+        Self::new(skeleton, None, from, to, None)
+    }
+
+    /// The motion that goes on from `former` to a new pose when what follows is not known: it starts with the
+    /// velocity that the former one ended with, and ends with its own mean velocity.
+    ///
+    /// `ratio` is this frame's duration over the former's.
+    ///
+    /// # Errors
+    /// A pose of another number of bones.
+    pub fn following(
+        skeleton: &Skeleton,
+        former: &FrameMotion,
+        to: &Pose,
+        ratio: f64,
+    ) -> Result<Self, SkeletonError> {
+        to.check(skeleton)?;
+        former.to.check(skeleton)?;
+        let ratio = if ratio.is_finite() {
+            ratio.max(0.0)
+        } else {
+            0.0
+        };
+        let curve = |(b, old): (usize, &Curve)| {
+            let start = old.end;
+            let end = aligned(track(&to.maps()[b], old.rest_head), &start);
+            Curve {
+                rest_head: old.rest_head,
+                start,
+                end,
+                start_slope: old.end_slope * ratio,
+                end_slope: end - start,
+            }
+        };
+        Ok(Self {
+            from: former.to.clone(),
+            to: to.clone(),
+            bones: former.bones.iter().enumerate().map(curve).collect(),
+        })
+    }
+
+    /// The motion out of rest: it starts with no velocity and ends with its own mean velocity.
+    ///
+    /// # Errors
+    /// A pose of another number of bones.
+    pub fn from_rest(skeleton: &Skeleton, from: &Pose, to: &Pose) -> Result<Self, SkeletonError> {
+        let still = Self::between(skeleton, from, from)?;
+        Self::following(skeleton, &still, to, 1.0)
+    }
+
+    /// The pose at the start.
+    pub fn from(&self) -> &Pose {
+        &self.from
+    }
+
+    /// The pose at the end.
+    pub fn to(&self) -> &Pose {
+        &self.to
+    }
+
+    /// The pose at `s` from 0 to 1; exactly the given poses at the ends.
+    pub fn at(&self, s: f64) -> Pose {
+        let mut pose = self.from.clone();
+        self.write(s, &mut pose);
+        pose
+    }
+
+    /// As [`at`](Self::at), into a pose that is at hand; it allocates only if that has too few bones.
+    pub fn write(&self, s: f64, pose: &mut Pose) {
+        let maps = pose.maps_mut();
+        maps.clear();
+        if s < 1.0 && s > 0.0 {
+            maps.extend(self.bones.iter().map(|c| c.at(s)));
+        } else {
+            let end = if s >= 1.0 { &self.to } else { &self.from };
+            maps.extend_from_slice(end.maps());
+        }
+    }
+}
+
+impl Curve {
+    fn at(&self, s: f64) -> Affine {
+        let (s2, s3) = (s * s, s * s * s);
+        let up = 3.0 * s2 - 2.0 * s3;
+        // Through the difference: a bone that does not move stays exactly where it is.
+        let track = self.start
+            + (self.end - self.start) * up
+            + self.start_slope * (s3 - 2.0 * s2 + s)
+            + self.end_slope * (s3 - s2);
+        map(&track, self.rest_head)
+    }
+}
+
+fn track(map: &Affine, rest_head: Vec3) -> Track {
+    let (rotation, u) = polar(&map.linear);
+    let (head, q) = (map.apply(rest_head), rotation.coords);
+    Track::from_column_slice(&[
+        head.x, head.y, head.z, q.x, q.y, q.z, q.w, u.m11, u.m22, u.m33, u.m12, u.m13, u.m23,
+    ])
+}
+
+fn map(t: &Track, rest_head: Vec3) -> Affine {
+    let q = Vector4::new(t[3], t[4], t[5], t[6]);
+    let rotation = UnitQuaternion::new_normalize(Quaternion::from(q));
+    let (u12, u13, u23) = (t[10], t[11], t[12]);
+    let stretch = Mat3::new(t[7], u12, u13, u12, t[8], u23, u13, u23, t[9]);
+    let linear = rotation.to_rotation_matrix().into_inner() * stretch;
+    Affine {
+        linear,
+        translation: Vec3::new(t[0], t[1], t[2]) - linear * rest_head,
+    }
+}
+
+/// The track with its quaternion on the other's side.
+fn aligned(mut track: Track, other: &Track) -> Track {
+    let dot: f64 = (3..7).map(|i| track[i] * other[i]).sum();
+    if dot < 0.0 {
+        for i in 3..7 {
+            track[i] = -track[i];
+        }
+    }
+    track
+}
+
+fn slopes(before: Option<Track>, start: Track, end: Track, after: Option<Track>) -> (Track, Track) {
+    let mean = end - start;
+    match (before, after) {
+        (Some(a), Some(d)) => (0.5 * (end - a), 0.5 * (d - start)),
+        (Some(a), None) => {
+            let slope = 0.5 * (end - a);
+            (slope, 2.0 * mean - slope)
+        }
+        (None, Some(d)) => {
+            let slope = 0.5 * (d - start);
+            (2.0 * mean - slope, slope)
+        }
+        (None, None) => (mean, mean),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skeleton() -> Skeleton {
+        let names = vec!["a".to_string(), "b".to_string()];
+        let heads = vec![Vec3::new(0.3, 0.0, 1.0), Vec3::new(-2.0, 0.5, 0.0)];
+        let tails = heads.iter().map(|h| h + Vec3::x()).collect();
+        Skeleton::new(names, vec![None, Some(0)], heads, tails).unwrap()
+    }
+
+    /// A smooth motion with turns past a full circle, stretch and travel.
+    fn pose(t: f64) -> Pose {
+        let bone = |k: f64| {
+            let turn =
+                UnitQuaternion::from_axis_angle(&Vec3::z_axis(), 3.0 * t + 0.5 * (k + t).sin())
+                    * UnitQuaternion::from_axis_angle(&Vec3::x_axis(), (2.0 * t + k).sin());
+            let stretch = Vec3::new(1.0 + 0.2 * (3.0 * t + k).sin(), 1.0, 1.0 + 0.1 * t.cos());
+            Affine {
+                linear: turn.to_rotation_matrix().into_inner() * Mat3::from_diagonal(&stretch),
+                translation: Vec3::new((2.0 * t).sin(), k * t.cos(), 0.3 * t),
+            }
+        };
+        Pose::new(vec![bone(0.0), bone(1.0)]).unwrap()
+    }
+
+    fn difference(a: &Pose, b: &Pose) -> f64 {
+        let pairs = a.maps().iter().zip(b.maps());
+        pairs
+            .map(|(a, b)| (a.to_matrix() - b.to_matrix()).norm())
+            .fold(0.0, f64::max)
+    }
+
+    fn frame(h: f64, i: i32) -> FrameMotion {
+        let p = |j: i32| pose(h * f64::from(i + j));
+        FrameMotion::new(&skeleton(), Some(&p(-1)), &p(0), &p(1), Some(&p(2))).unwrap()
+    }
+
+    #[test]
+    fn the_ends_are_the_poses_bit_for_bit() {
+        let m = frame(0.1, 3);
+        assert_eq!(m.at(0.0), pose(0.1 * 3.0));
+        assert_eq!(m.at(1.0), pose(0.1 * 4.0));
+        assert_eq!(m.at(-1.0), m.at(0.0));
+        assert_eq!(m.at(2.0), m.at(1.0));
+        assert_eq!(m.at(f64::NAN), m.at(0.0));
+        assert!(difference(&m.at(1e-13), m.from()) < 1e-11);
+        assert!(difference(&m.at(1.0 - 1e-13), m.to()) < 1e-11);
+    }
+
+    #[test]
+    fn velocity_is_continuous_across_frames() {
+        let e = 1e-5;
+        let slope = |m: &FrameMotion, s: f64| {
+            let (a, b) = (m.at(s - 0.5 * e), m.at(s + 0.5 * e));
+            let pairs = a.maps().iter().zip(b.maps());
+            pairs
+                .map(|(a, b)| (b.to_matrix() - a.to_matrix()) / e)
+                .collect::<Vec<_>>()
+        };
+        let mut stream = FrameMotion::from_rest(&skeleton(), &pose(-0.3), &pose(-0.1)).unwrap();
+        for i in 0..30 {
+            let (a, b) = (frame(0.2, i), frame(0.2, i + 1));
+            let next = FrameMotion::following(&skeleton(), &stream, &pose(0.2 * f64::from(i)), 1.0)
+                .unwrap();
+            for (a, b) in [(&a, &b), (&stream, &next)] {
+                let jump = slope(a, 1.0 - e).into_iter().zip(slope(b, e));
+                let jump = jump.map(|(x, y)| (x - y).norm()).fold(0.0, f64::max);
+                assert!(jump < 2e-3, "{jump}");
+            }
+            stream = next;
+        }
+    }
+
+    #[test]
+    fn the_error_falls_with_the_cube_of_the_frame() {
+        let error = |h: f64| {
+            let n = (2.0 / h).round() as i32;
+            let at = |i: i32| {
+                let s = [0.2, 0.5, 0.8];
+                s.map(|s| difference(&frame(h, i).at(s), &pose(h * (f64::from(i) + s))))
+            };
+            (0..n).flat_map(at).fold(0.0, f64::max)
+        };
+        let (coarse, fine) = (error(0.08), error(0.04));
+        assert!(coarse / fine > 7.0, "{coarse} {fine}");
+        // Straight interpolation is far worse.
+        let straight = FrameMotion::between(&skeleton(), &pose(0.0), &pose(0.04)).unwrap();
+        assert!(difference(&straight.at(0.5), &pose(0.02)) > 10.0 * fine);
+    }
+
+    #[test]
+    fn one_sided_ends_are_exact_for_accelerated_travel() {
+        let at = |t: f64| {
+            Pose::rest(2).moved(&Affine {
+                linear: Mat3::identity(),
+                translation: Vec3::new(t, t * t, 1.0),
+            })
+        };
+        let s = skeleton();
+        let first = FrameMotion::new(&s, None, &at(0.0), &at(1.0), Some(&at(2.0))).unwrap();
+        let last = FrameMotion::new(&s, Some(&at(-1.0)), &at(0.0), &at(1.0), None).unwrap();
+        for motion in [first, last] {
+            for t in [0.1, 0.4, 0.9] {
+                assert!(difference(&motion.at(t), &at(t)) < 1e-13);
+            }
+        }
+    }
+
+    #[test]
+    fn a_whole_motion_may_be_moved_rigidly() {
+        let turn = UnitQuaternion::from_scaled_axis(Vec3::new(0.5, -2.0, 0.3));
+        let by = Affine {
+            linear: turn.to_rotation_matrix().into_inner(),
+            translation: Vec3::new(4.0, 5.0, -6.0),
+        };
+        let p = |i: i32| pose(0.2 * f64::from(i)).moved(&by);
+        for i in 0..20 {
+            let m = FrameMotion::new(
+                &skeleton(),
+                Some(&p(i - 1)),
+                &p(i),
+                &p(i + 1),
+                Some(&p(i + 2)),
+            );
+            let m = m.unwrap();
+            for s in [0.3, 0.6] {
+                assert!(difference(&m.at(s), &frame(0.2, i).at(s).moved(&by)) < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn uniform_travel_and_stillness_are_exact() {
+        let s = skeleton();
+        let still = pose(0.7);
+        let m = FrameMotion::new(&s, Some(&still), &still, &still, Some(&still)).unwrap();
+        let held = FrameMotion::following(&s, &m, &still, 1.0).unwrap();
+        for x in [0.25, 0.5] {
+            assert!(difference(&m.at(x), &still) < 1e-14);
+            assert!(difference(&held.at(x), &still) < 1e-14);
+        }
+        let at = |t: f64| {
+            still.moved(&Affine {
+                linear: Mat3::identity(),
+                translation: Vec3::new(t, 2.0 * t, 0.0),
+            })
+        };
+        // Frames of unequal length: half as long after the first.
+        let a = FrameMotion::between(&s, &at(0.0), &at(1.0)).unwrap();
+        let b = FrameMotion::following(&s, &a, &at(1.5), 0.5).unwrap();
+        assert!(difference(&b.at(0.5), &at(1.25)) < 1e-13);
+    }
+
+    #[test]
+    fn wild_poses_stay_finite() {
+        let s = skeleton();
+        let zero = Affine {
+            linear: Mat3::zeros(),
+            translation: Vec3::zeros(),
+        };
+        let mirror = Affine {
+            linear: Mat3::from_diagonal(&Vec3::new(-1.0, 1.0, 1.0)),
+            translation: Vec3::zeros(),
+        };
+        let poses = [
+            Pose::rest(2),
+            Pose::new(vec![zero, mirror]).unwrap(),
+            Pose::new(vec![mirror, zero]).unwrap(),
+            pose(1.0),
+        ];
+        for a in &poses {
+            for b in &poses {
+                let m = FrameMotion::new(&s, Some(b), a, b, Some(a)).unwrap();
+                for i in 0..=10 {
+                    let p = m.at(f64::from(i) / 10.0);
+                    assert!(p.maps().iter().all(Affine::is_finite));
+                }
+            }
+        }
+    }
+}
