@@ -86,6 +86,7 @@ pub(super) fn body(
         loose_parts,
         pattern,
         embeddings: RwLock::new(vec![Arc::new(embedding)]),
+        engines: RwLock::default(),
     })
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Delaunay tetrahedralisation: incremental insertion (Bowyer 1981, Watson 1981) with exact predicates.
+//! Delaunay tetrahedralisation by incremental insertion [bowyer1981, watson1981] with exact predicates
+//! [shewchuk1997].
 //!
-//! Points go in along a Morton curve, so that the walk to each is short. The cavity of a point is the
-//! tetrahedra whose circumsphere holds it strictly; ties stay out, and the cavity then grows until the
-//! point sees every face of it (cospherical and coplanar points would give flat cells otherwise).
+//! The hull is closed by ghost tetrahedra (a face and the vertex at infinity), so nothing has to enclose
+//! the points. Ties are broken as if every point were lifted a little off the paraboloid, the more the
+//! later it comes in lexicographic order [devillers2011]: the result is a regular triangulation of the very
+//! same points, so cospherical points (grids, BCC lattices) give neither flat cells nor cavities that are
+//! not star-shaped, and the set of tetrahedra does not depend on the order of the input.
 
 use crate::Vec3;
 use robust::{Coord3D, insphere, orient3d};
@@ -11,381 +14,637 @@ use robust::{Coord3D, insphere, orient3d};
 /// Why there is no tetrahedralisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DelaunayError {
+    /// A coordinate is NaN or infinite.
+    #[error("point {0} has a coordinate that is not a finite number")]
+    NonFinite(usize),
     /// Fewer than four points, or all in a plane.
     #[error("its points do not span a volume")]
     Flat,
-    /// The walk or the cavity did not come to an end: coordinates beyond what f64 can tell apart.
+    /// Coordinates beyond what f64 can tell apart.
     #[error("its points are too close together to tell apart")]
     Stuck,
 }
 
-const NONE: u32 = u32::MAX;
-
-/// Positively oriented tetrahedra of the points' convex hull (up to slivers on the hull itself). A point
-/// that coincides with an earlier one is left out.
+/// Positively oriented tetrahedra that tile the convex hull of the points.
+///
+/// A point that coincides with another is left out (the first in an internal order stays).
 pub(crate) fn delaunay(points: &[Vec3]) -> Result<Vec<[u32; 4]>, DelaunayError> {
-    let n = points.len();
-    if n < 4 {
-        return Err(DelaunayError::Flat);
+    if let Some(i) = points.iter().position(|p| !p.iter().all(|x| x.is_finite())) {
+        return Err(DelaunayError::NonFinite(i));
     }
-    let mut mesh = Mesh::around(points);
-    for i in morton_order(points) {
-        mesh.insert(i)?;
+    let mut mesh = Mesh::new(points);
+    let mut order = insertion_order(points);
+    let first = mesh.first_four(&order).ok_or(DelaunayError::Flat)?;
+    order.retain(|i| !first.contains(i));
+    mesh.start(first);
+    for p in order {
+        mesh.insert(p).ok_or(DelaunayError::Stuck)?;
     }
-    let tets: Vec<[u32; 4]> = (0..mesh.tets.len())
-        .filter(|&t| mesh.alive[t])
-        .map(|t| mesh.tets[t])
-        .filter(|t| t.iter().all(|&v| (v as usize) < n))
-        .collect();
-    if tets.is_empty() {
-        Err(DelaunayError::Flat)
-    } else {
-        Ok(tets)
-    }
+    let finite = |t: &[u32; 4]| t[0] != DEAD && !t.contains(&GHOST);
+    Ok(mesh.corners.into_iter().filter(finite).collect())
 }
+
+/// The vertex at infinity.
+const GHOST: u32 = u32::MAX;
+/// First corner of a slot that holds no tetrahedron.
+const DEAD: u32 = u32::MAX - 1;
+/// Marks a link out of the cavity that already points to a new tetrahedron.
+const NEW: u32 = 1 << 31;
+
+/// The other three corners of a tetrahedron, in the order in which a fourth point on the inner side makes
+/// a positive tetrahedron of them.
+const OPPOSITE: [[usize; 3]; 4] = [[1, 3, 2], [0, 2, 3], [0, 3, 1], [0, 1, 2]];
 
 struct Mesh {
-    x: Vec<Coord3D<f64>>,
-    tets: Vec<[u32; 4]>,
-    /// Neighbour opposite each corner.
+    points: Vec<Coord3D<f64>>,
+    /// Place of each point in lexicographic order.
+    rank: Vec<u32>,
+    corners: Vec<[u32; 4]>,
+    /// Tetrahedron across the face opposite each corner.
     across: Vec<[u32; 4]>,
-    alive: Vec<bool>,
+    /// Twice the number of the insertion that looked at a slot last, plus one if it was in conflict.
+    mark: Vec<u32>,
     free: Vec<u32>,
-    /// Stamp of the insertion whose cavity holds the tetrahedron.
-    stamp: Vec<u32>,
     last: u32,
-    round: u32,
+    step: u32,
     cavity: Vec<u32>,
+    boundary: Vec<(u32, u32)>,
+    made: Vec<u32>,
 }
-
-/// Faces opposite each corner, seen from inside counter-clockwise: `(face, corner)` is positive.
-const FACES: [[usize; 3]; 4] = [[1, 3, 2], [0, 2, 3], [0, 3, 1], [0, 1, 2]];
 
 impl Mesh {
-    /// One far tetrahedron around everything.
-    fn around(points: &[Vec3]) -> Self {
-        let far = Vec3::repeat(f64::INFINITY);
-        let (lo, hi) = points
+    fn new(points: &[Vec3]) -> Self {
+        // A power of two keeps every bit and the predicates far from underflow and overflow.
+        let largest = points.iter().map(|p| p.amax()).fold(0.0, f64::max);
+        let exponent = if largest > 0.0 {
+            -largest.log2().clamp(-1000.0, 1000.0).round() as i32
+        } else {
+            0
+        };
+        let scale = 2.0f64.powi(exponent);
+        let points: Vec<Coord3D<f64>> = points
             .iter()
-            .fold((far, -far), |(l, h), p| (l.inf(p), h.sup(p)));
-        let centre = (lo + hi) / 2.0;
-        let r = (hi - lo).norm().max(1e-300) * 1e3;
-        let mut x: Vec<Coord3D<f64>> = points.iter().map(|&p| coord(p - centre)).collect();
-        let n = x.len() as u32;
-        for c in [
-            [1.0, 1.0, 1.0],
-            [-1.0, 1.0, -1.0],
-            [1.0, -1.0, -1.0],
-            [-1.0, -1.0, 1.0],
-        ] {
-            x.push(coord(Vec3::from(c) * r));
+            .map(|p| p * scale)
+            .map(|p| Coord3D {
+                x: p.x,
+                y: p.y,
+                z: p.z,
+            })
+            .collect();
+        let mut sorted: Vec<u32> = (0..points.len() as u32).collect();
+        sorted.sort_unstable_by(|&a, &b| {
+            let (p, q) = (&points[a as usize], &points[b as usize]);
+            let by = p.x.total_cmp(&q.x).then(p.y.total_cmp(&q.y));
+            by.then(p.z.total_cmp(&q.z)).then(a.cmp(&b))
+        });
+        let mut rank = vec![0; points.len()];
+        for (r, &i) in sorted.iter().enumerate() {
+            rank[i as usize] = r as u32;
         }
+        let room = points.len() * 8;
         Self {
-            x,
-            tets: vec![[n, n + 1, n + 2, n + 3]],
-            across: vec![[NONE; 4]],
-            alive: vec![true],
+            points,
+            rank,
+            corners: Vec::with_capacity(room),
+            across: Vec::with_capacity(room),
+            mark: Vec::with_capacity(room),
             free: Vec::new(),
-            stamp: vec![0],
             last: 0,
-            round: 0,
+            step: 0,
             cavity: Vec::new(),
+            boundary: Vec::new(),
+            made: Vec::new(),
         }
     }
 
-    /// Positive when the four are positively oriented.
-    fn orient(&self, a: u32, b: u32, c: u32, d: u32) -> f64 {
-        // The crate's sign is that of the volume turned over.
-        -orient3d(self.at(a), self.at(b), self.at(c), self.at(d))
+    /// Sign of the volume of four points.
+    fn orientation(&self, a: u32, b: u32, c: u32, d: u32) -> f64 {
+        let p = |i: u32| self.points[i as usize];
+        // The predicate is positive where d lies below the plane of a, b, c.
+        -orient3d(p(a), p(b), p(c), p(d))
     }
 
-    fn at(&self, v: u32) -> Coord3D<f64> {
-        self.x[v as usize]
+    /// Positive when `p` lies inside the sphere of a positive tetrahedron; never zero for distinct points.
+    fn in_sphere(&self, t: [u32; 4], p: u32) -> f64 {
+        let at = |i: u32| self.points[i as usize];
+        // The predicate wants the other orientation.
+        let s = insphere(at(t[1]), at(t[0]), at(t[2]), at(t[3]), at(p));
+        if s != 0.0 {
+            return s;
+        }
+        // Lift the points one after the other, the highest rank by far the most: the first lift that
+        // matters decides. Lifting p takes it out; lifting a corner takes p in if p lies on the corner's
+        // side of the opposite face.
+        let mut five = [t[0], t[1], t[2], t[3], p];
+        five.sort_unstable_by_key(|&i| std::cmp::Reverse(self.rank[i as usize]));
+        for i in five {
+            if i == p {
+                return -1.0;
+            }
+            let mut swapped = t;
+            swapped[corner_of(&t, i)] = p;
+            let [a, b, c, d] = swapped;
+            let s = self.orientation(a, b, c, d);
+            if s != 0.0 {
+                return s;
+            }
+        }
+        -1.0
     }
 
-    fn holds(&self, t: u32, p: u32) -> bool {
-        let [a, b, c, d] = self.tets[t as usize];
-        insphere(self.at(b), self.at(a), self.at(c), self.at(d), self.at(p)) > 0.0
+    /// Four points that span space.
+    fn first_four(&self, order: &[u32]) -> Option<[u32; 4]> {
+        let a = *order.first()?;
+        let at = |i: u32| self.points[i as usize];
+        let b = *order.iter().find(|&&i| at(i) != at(a))?;
+        let on_line = |i: u32| {
+            use robust::{Coord, orient2d};
+            let flat =
+                |f: fn(Coord3D<f64>) -> Coord<f64>| orient2d(f(at(a)), f(at(b)), f(at(i))) == 0.0;
+            flat(|p| Coord { x: p.x, y: p.y })
+                && flat(|p| Coord { x: p.y, y: p.z })
+                && flat(|p| Coord { x: p.z, y: p.x })
+        };
+        let c = *order.iter().find(|&&i| !on_line(i))?;
+        let d = *order
+            .iter()
+            .find(|&&i| self.orientation(a, b, c, i) != 0.0)?;
+        Some(if self.orientation(a, b, c, d) > 0.0 {
+            [a, b, c, d]
+        } else {
+            [b, a, c, d]
+        })
     }
 
-    fn sees(&self, t: u32, face: usize, p: u32) -> bool {
-        let f = FACES[face].map(|i| self.tets[t as usize][i]);
-        self.orient(f[0], f[1], f[2], p) > 0.0
+    /// The first tetrahedron and its four ghosts.
+    fn start(&mut self, t: [u32; 4]) {
+        self.corners.push(t);
+        self.across.push([1, 2, 3, 4]);
+        for f in 0..4 {
+            // Swapping two corners turns it over, as the ghost stands on the outer side.
+            let mut ghost = t;
+            ghost[f] = GHOST;
+            ghost.swap((f + 1) % 4, (f + 2) % 4);
+            self.corners.push(ghost);
+            let across = ghost.map(|v| {
+                if v == GHOST {
+                    0
+                } else {
+                    1 + corner_of(&t, v) as u32
+                }
+            });
+            self.across.push(across);
+        }
+        self.mark = vec![0; 5];
     }
 
-    /// Walks to the tetrahedron that contains a point.
-    fn locate(&self, p: u32) -> Result<u32, DelaunayError> {
+    /// Inserts a point; none when rounding broke the structure (coordinates beyond the exact range).
+    fn insert(&mut self, p: u32) -> Option<()> {
+        let start = self.locate(p)?;
+        if self.corners[start as usize]
+            .iter()
+            .any(|&v| v != GHOST && self.points[v as usize] == self.points[p as usize])
+        {
+            return Some(());
+        }
+        self.step += 1;
+        self.dig(start, p);
+        self.fill(p)
+    }
+
+    /// A tetrahedron in conflict with `p` (its sphere holds the point), or one with `p` as a corner:
+    /// visibility walk from the last one made.
+    fn locate(&self, p: u32) -> Option<u32> {
         let mut t = self.last;
-        let mut from = NONE;
-        for _ in 0..4 * self.tets.len() + 64 {
-            let next = (0..4).find(|&f| {
-                let n = self.across[t as usize][f];
-                let corner = FACES[f].map(|i| self.tets[t as usize][i]);
-                n != NONE && n != from && self.orient(corner[0], corner[1], corner[2], p) < 0.0
+        if let Some(g) = self.corners[t as usize].iter().position(|&v| v == GHOST) {
+            t = self.across[t as usize][g];
+        }
+        let mut came = u32::MAX;
+        // The walk ends on a regular triangulation; the bound is for coordinates beyond the exact range.
+        for turn in 0..4 * self.corners.len() {
+            let (corners, across) = (&self.corners[t as usize], &self.across[t as usize]);
+            let next = (0..4).map(|k| (k + turn) % 4).find(|&f| {
+                let [a, b, c] = OPPOSITE[f].map(|k| corners[k]);
+                across[f] != came && self.orientation(a, b, c, p) < 0.0
             });
             match next {
+                None => return Some(t),
                 Some(f) => {
-                    from = t;
-                    t = self.across[t as usize][f];
+                    came = t;
+                    t = across[f];
                 }
-                None => return Ok(t),
+            }
+            if self.corners[t as usize].contains(&GHOST) {
+                return Some(t);
             }
         }
-        Err(DelaunayError::Stuck)
+        None
     }
 
-    fn insert(&mut self, p: u32) -> Result<(), DelaunayError> {
-        let start = self.locate(p)?;
-        let q = self.at(p);
-        let same = |v: &u32| {
-            let c = self.at(*v);
-            (c.x, c.y, c.z) == (q.x, q.y, q.z)
+    fn in_conflict(&self, t: u32, p: u32) -> bool {
+        let corners = self.corners[t as usize];
+        let Some(g) = corners.iter().position(|&v| v == GHOST) else {
+            return self.in_sphere(corners, p) > 0.0;
         };
-        if self.tets[start as usize].iter().any(same) {
-            return Ok(());
-        }
-        self.grow(start, p)?;
-        self.refill(p);
-        Ok(())
+        let [a, b, c] = OPPOSITE[g].map(|k| corners[k]);
+        let s = self.orientation(a, b, c, p);
+        // In the plane of the hull's face its circle decides, which is a section of the sphere behind it.
+        s > 0.0
+            || s == 0.0
+                && self.in_sphere(self.corners[self.across[t as usize][g] as usize], p) > 0.0
     }
 
-    /// Collects the cavity of a point.
-    fn grow(&mut self, start: u32, p: u32) -> Result<(), DelaunayError> {
-        self.round += 1;
+    /// Collects the tetrahedra in conflict with `p`, from one of them on, and the faces around them.
+    fn dig(&mut self, start: u32, p: u32) {
         self.cavity.clear();
+        self.boundary.clear();
+        self.mark[start as usize] = 2 * self.step + 1;
         self.cavity.push(start);
-        self.stamp[start as usize] = self.round;
-        let mut i = 0;
-        while i < self.cavity.len() {
-            for n in self.across[self.cavity[i] as usize] {
-                if n != NONE && self.stamp[n as usize] != self.round && self.holds(n, p) {
-                    self.stamp[n as usize] = self.round;
-                    self.cavity.push(n);
-                }
-            }
-            i += 1;
-        }
-        // Until the point sees every face.
-        let mut i = 0;
-        while i < self.cavity.len() {
-            let t = self.cavity[i];
+        let mut next = 0;
+        while next < self.cavity.len() {
+            let t = self.cavity[next];
+            next += 1;
             for f in 0..4 {
                 let n = self.across[t as usize][f];
-                let border = n == NONE || self.stamp[n as usize] != self.round;
-                if border && !self.sees(t, f, p) {
-                    if n == NONE {
-                        return Err(DelaunayError::Stuck);
-                    }
-                    self.stamp[n as usize] = self.round;
-                    self.cavity.push(n);
-                }
-            }
-            i += 1;
-        }
-        Ok(())
-    }
-
-    /// Replaces the cavity by the star of the point.
-    fn refill(&mut self, p: u32) {
-        let cavity = std::mem::take(&mut self.cavity);
-        let mut edges: Vec<(u32, u32, u32, u8)> = Vec::with_capacity(cavity.len() * 6);
-        let mut borders: Vec<([u32; 3], u32, u32)> = Vec::with_capacity(cavity.len() * 3);
-        for &t in &cavity {
-            for f in 0..4 {
-                let n = self.across[t as usize][f];
-                if n == NONE || self.stamp[n as usize] != self.round {
-                    borders.push((FACES[f].map(|i| self.tets[t as usize][i]), n, t));
-                }
-            }
-        }
-        let mut new = Vec::with_capacity(borders.len());
-        for &(face, outside, old) in &borders {
-            let t = self.allocate([face[0], face[1], face[2], p]);
-            self.across[t as usize][3] = outside;
-            if outside != NONE {
-                for a in &mut self.across[outside as usize] {
-                    if *a == old {
-                        *a = t;
-                        break;
+                if self.mark[n as usize] < 2 * self.step {
+                    let conflict = self.in_conflict(n, p);
+                    self.mark[n as usize] = 2 * self.step + u32::from(conflict);
+                    if conflict {
+                        self.cavity.push(n);
                     }
                 }
+                if self.mark[n as usize] == 2 * self.step {
+                    self.boundary.push((t, f as u32));
+                }
             }
-            for k in 0..3u8 {
-                let (a, b) = (face[(k as usize + 1) % 3], face[(k as usize + 2) % 3]);
-                edges.push((a.min(b), a.max(b), t, k));
-            }
-            new.push(t);
         }
-        edges.sort_unstable();
-        for w in edges.chunks_exact(2) {
-            self.across[w[0].2 as usize][w[0].3 as usize] = w[1].2;
-            self.across[w[1].2 as usize][w[1].3 as usize] = w[0].2;
-        }
-        for &t in &cavity {
-            self.alive[t as usize] = false;
-            self.free.push(t);
-        }
-        self.last = new.first().copied().unwrap_or(self.last);
-        self.cavity = cavity;
     }
 
-    fn allocate(&mut self, corners: [u32; 4]) -> u32 {
-        if let Some(t) = self.free.pop() {
-            self.tets[t as usize] = corners;
-            self.across[t as usize] = [NONE; 4];
-            self.alive[t as usize] = true;
-            self.stamp[t as usize] = 0;
-            return t;
+    /// Replaces the cavity by the tetrahedra between `p` and its faces.
+    fn fill(&mut self, p: u32) -> Option<()> {
+        self.made.clear();
+        for k in 0..self.boundary.len() {
+            let (t, f) = (self.boundary[k].0 as usize, self.boundary[k].1 as usize);
+            let mut corners = self.corners[t];
+            corners[f] = p;
+            let out = self.across[t][f];
+            let mut across = [u32::MAX; 4];
+            across[f] = out;
+            let new = self.slot(corners, across);
+            let back = self.across[out as usize]
+                .iter()
+                .position(|&n| n == t as u32)?;
+            self.across[out as usize][back] = new;
+            self.across[t][f] = new | NEW;
+            self.made.push(new);
         }
-        self.tets.push(corners);
-        self.across.push([NONE; 4]);
-        self.alive.push(true);
-        self.stamp.push(0);
-        (self.tets.len() - 1) as u32
+        for k in 0..self.boundary.len() {
+            let (t, f) = self.boundary[k];
+            for j in (0..4).filter(|&j| j != f as usize) {
+                self.across[self.made[k] as usize][j] = self.around(t, f as usize, j)?;
+            }
+        }
+        for &t in &self.cavity {
+            self.corners[t as usize] = [DEAD; 4];
+        }
+        self.free.append(&mut self.cavity);
+        self.last = *self.made.first()?;
+        Some(())
+    }
+
+    /// From face `f` of cavity tetrahedron `t`, around the edge opposite corners `f` and `j`, to the next
+    /// face of the cavity: the new tetrahedron on it.
+    fn around(&self, mut t: u32, mut f: usize, mut j: usize) -> Option<u32> {
+        // The edge's tetrahedra are few; the bound is for coordinates beyond the exact range.
+        for _ in 0..self.corners.len() {
+            let n = self.across[t as usize][j];
+            if n & NEW != 0 {
+                return Some(n & !NEW);
+            }
+            // In the next tetrahedron the corner that both share off the edge is the one to leave by.
+            let pivot = self.corners[t as usize][f];
+            let from = self.across[n as usize].iter().position(|&x| x == t)?;
+            j = self.corners[n as usize].iter().position(|&v| v == pivot)?;
+            (t, f) = (n, from);
+        }
+        None
+    }
+
+    fn slot(&mut self, corners: [u32; 4], across: [u32; 4]) -> u32 {
+        if let Some(i) = self.free.pop() {
+            self.corners[i as usize] = corners;
+            self.across[i as usize] = across;
+            self.mark[i as usize] = 0;
+            return i;
+        }
+        self.corners.push(corners);
+        self.across.push(across);
+        self.mark.push(0);
+        self.corners.len() as u32 - 1
     }
 }
 
-fn coord(p: Vec3) -> Coord3D<f64> {
-    Coord3D {
-        x: p.x,
-        y: p.y,
-        z: p.z,
-    }
+fn corner_of(t: &[u32; 4], v: u32) -> usize {
+    t.iter().position(|&x| x == v).unwrap_or(0)
 }
 
-/// Indices along a Morton curve, so that consecutive points are near one another.
-fn morton_order(points: &[Vec3]) -> Vec<u32> {
-    let far = Vec3::repeat(f64::INFINITY);
-    let (lo, hi) = points
-        .iter()
-        .fold((far, -far), |(l, h), p| (l.inf(p), h.sup(p)));
-    let scale = 1023.0 / (hi - lo).max().max(1e-300);
-    let spread = |x: f64| {
-        let mut v = x as u64 & 0x3ff;
-        v = (v | v << 16) & 0x0300_00ff;
-        v = (v | v << 8) & 0x0300_f00f;
-        v = (v | v << 4) & 0x030c_30c3;
-        (v | v << 2) & 0x0924_9249
-    };
-    let mut order: Vec<(u64, u32)> = points
+/// A biased randomised order [amenta2003]: rounds that double in size, each along a Hilbert curve, so that
+/// a walk is short and no cavity is large.
+fn insertion_order(points: &[Vec3]) -> Vec<u32> {
+    const BITS: u32 = 16;
+    let (lo, hi) = points.iter().fold(
+        (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY)),
+        |(lo, hi), p| (lo.inf(p), hi.sup(p)),
+    );
+    let extent = (hi / 2.0 - lo / 2.0).max() * 2.0;
+    let steps = f64::from((1u32 << BITS) - 1);
+    let mut keyed: Vec<(u32, u64, u32)> = points
         .iter()
         .enumerate()
         .map(|(i, p)| {
-            let q = (p - lo) * scale;
-            (spread(q.x) | spread(q.y) << 1 | spread(q.z) << 2, i as u32)
+            // `as` saturates; a single repeated point gives 0/0, which becomes 0.
+            let cell = (p - lo).map(|x| (x / extent * steps) as u32);
+            let round = mix(i as u64).leading_ones().min(10);
+            let key = hilbert([cell.x, cell.y, cell.z], BITS);
+            (u32::MAX - round, key, i as u32)
         })
         .collect();
-    order.sort_unstable();
-    order.into_iter().map(|(_, i)| i).collect()
+    keyed.sort_unstable();
+    keyed.into_iter().map(|k| k.2).collect()
+}
+
+/// Bits without pattern from an index (splitmix64).
+fn mix(i: u64) -> u64 {
+    let mut z = i.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Distance along a three-dimensional Hilbert curve [skilling2004].
+fn hilbert(mut x: [u32; 3], bits: u32) -> u64 {
+    let mut q = 1 << (bits - 1);
+    while q > 1 {
+        let p = q - 1;
+        for i in 0..3 {
+            if x[i] & q != 0 {
+                x[0] ^= p;
+            } else {
+                let t = (x[0] ^ x[i]) & p;
+                x[0] ^= t;
+                x[i] ^= t;
+            }
+        }
+        q >>= 1;
+    }
+    x[1] ^= x[0];
+    x[2] ^= x[1];
+    let mut t = 0;
+    q = 1 << (bits - 1);
+    while q > 1 {
+        if x[2] & q != 0 {
+            t ^= q - 1;
+        }
+        q >>= 1;
+    }
+    (0..bits).rev().fold(0, |key, b| {
+        x.iter()
+            .fold(key, |key, v| key << 1 | u64::from((v ^ t) >> b & 1))
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tetrahedron::volume;
     use super::*;
-    use std::collections::BTreeMap;
+    use crate::lattice::tetrahedron::volume;
+    use std::collections::{BTreeMap, BTreeSet};
 
-    fn random(n: usize, mut seed: u64) -> Vec<Vec3> {
-        let mut next = || {
-            seed = seed
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
-            (seed >> 11) as f64 / (1u64 << 53) as f64
-        };
-        (0..n).map(|_| Vec3::new(next(), next(), next())).collect()
+    fn random(n: usize, seed: u64) -> Vec<Vec3> {
+        let unit = |k: u64| mix(k) as f64 / u64::MAX as f64;
+        (0..n as u64)
+            .map(|i| seed * 1_000_003 + 3 * i)
+            .map(|k| Vec3::new(unit(k), unit(k + 1) * 2.0, unit(k + 2)))
+            .collect()
     }
 
-    fn with_box(mut points: Vec<Vec3>) -> Vec<Vec3> {
-        for i in 0..8 {
-            let pick = |k: i32| if i >> k & 1 == 1 { 3.0 } else { -2.0 };
-            points.push(Vec3::new(pick(0), pick(1), pick(2)));
+    fn bcc(n: u32, a: f64) -> Vec<Vec3> {
+        let mut points = Vec::new();
+        for i in 0..n {
+            for j in 0..n {
+                for k in 0..n {
+                    let p = Vec3::new(f64::from(i), f64::from(j), f64::from(k)) * a;
+                    points.push(p);
+                    points.push(p + Vec3::repeat(a / 2.0));
+                }
+            }
         }
         points
     }
 
-    /// Every tetrahedron positive, together the box, every inner face between two, spheres empty.
-    fn assert_delaunay(points: &[Vec3], tets: &[[u32; 4]]) {
-        let mut faces: BTreeMap<[u32; 3], usize> = BTreeMap::new();
+    fn sphere(n: usize) -> Vec<Vec3> {
+        random(n, 11)
+            .into_iter()
+            .map(|p| (p - Vec3::new(0.5, 1.0, 0.5)).normalize())
+            .collect()
+    }
+
+    fn at(points: &[Vec3], t: &[u32; 4]) -> [Vec3; 4] {
+        t.map(|i| points[i as usize])
+    }
+
+    fn coord(p: &Vec3) -> Coord3D<f64> {
+        Coord3D {
+            x: p.x,
+            y: p.y,
+            z: p.z,
+        }
+    }
+
+    fn canonical(t: &[[u32; 4]], names: &[u32]) -> BTreeSet<[u32; 4]> {
+        t.iter()
+            .map(|t| {
+                let mut t = t.map(|i| names[i as usize]);
+                t.sort_unstable();
+                t
+            })
+            .collect()
+    }
+
+    /// Positive, face to face, locally Delaunay (hence Delaunay), every point used, hull convex. Returns
+    /// the sum of the volumes.
+    fn assert_delaunay(points: &[Vec3], tets: &[[u32; 4]]) -> f64 {
+        let mut faces: BTreeMap<[u32; 3], Vec<(usize, u32)>> = BTreeMap::new();
+        let mut used = vec![false; points.len()];
         let mut total = 0.0;
-        for t in tets {
-            let v = volume(&t.map(|v| points[v as usize]));
-            assert!(v > 0.0);
-            total += v;
-            for f in FACES {
-                let mut f = f.map(|i| t[i]);
-                f.sort_unstable();
-                *faces.entry(f).or_default() += 1;
+        for (i, t) in tets.iter().enumerate() {
+            let x = at(points, t);
+            let [a, b, c, d] = x.each_ref().map(coord);
+            assert!(orient3d(a, b, c, d) < 0.0, "cell {i} is not positive");
+            total += volume(&x);
+            for f in 0..4 {
+                used[t[f] as usize] = true;
+                let mut face = OPPOSITE[f].map(|k| t[k]);
+                face.sort_unstable();
+                faces.entry(face).or_default().push((i, t[f]));
             }
         }
-        assert!((total - 125.0).abs() < 1e-9, "{total}");
-        assert!(faces.values().all(|&n| n <= 2));
-        let c = |v: u32| coord(points[v as usize]);
-        for t in tets {
-            for p in 0..points.len() as u32 {
-                assert!(
-                    insphere(c(t[1]), c(t[0]), c(t[2]), c(t[3]), c(p)) <= 0.0 || t.contains(&p)
-                );
+        assert!(used.iter().all(|&u| u));
+        for (face, cells) in &faces {
+            assert!(cells.len() <= 2, "{face:?}");
+            let (i, apex) = cells[0];
+            let [a, b, c, d] = at(points, &tets[i]).each_ref().map(coord);
+            if let Some(&(_, other)) = cells.get(1) {
+                let other = coord(&points[other as usize]);
+                assert!(insphere(b, a, c, d, other) <= 0.0, "{face:?}");
+            } else {
+                let [u, v, w] = face.map(|k| coord(&points[k as usize]));
+                let side = orient3d(u, v, w, coord(&points[apex as usize]));
+                for p in points {
+                    let s = orient3d(u, v, w, coord(p));
+                    assert!(
+                        s == 0.0 || (s > 0.0) == (side > 0.0),
+                        "{face:?} is not on the hull"
+                    );
+                }
+            }
+        }
+        total
+    }
+
+    #[test]
+    fn random_points() {
+        let points = random(900, 1);
+        let tets = delaunay(&points).expect("in general position");
+        assert_delaunay(&points, &tets);
+        // The whole set against every sphere, not only across faces.
+        for t in &tets {
+            let [a, b, c, d] = at(&points, t).each_ref().map(coord);
+            for (i, p) in points.iter().enumerate() {
+                let corner = t.contains(&(i as u32));
+                assert!(corner || insphere(b, a, c, d, coord(p)) < 0.0);
             }
         }
     }
 
     #[test]
-    fn random_points_have_empty_spheres() {
-        let points = with_box(random(300, 1));
-        assert_delaunay(&points, &delaunay(&points).expect("spans a volume"));
-    }
-
-    #[test]
-    fn a_cubic_grid_full_of_ties_is_tiled() {
-        let mut points = Vec::new();
-        for i in 0..216 {
-            points.push(Vec3::new((i % 6) as f64, (i / 6 % 6) as f64, (i / 36) as f64) * 0.2);
+    fn body_centred_cubic_lattices() {
+        for (n, a) in [(2, 1.0), (5, 1.0), (6, 0.1)] {
+            let points = bcc(n, a);
+            let tets = delaunay(&points).expect("spans space");
+            let volume = assert_delaunay(&points, &tets);
+            let hull = hull_volume(&points, &tets);
+            assert!((volume - hull).abs() < 1e-9 * hull);
         }
-        for i in 0..64 {
-            let p = Vec3::new((i % 4) as f64, (i / 4 % 4) as f64, (i / 16) as f64);
-            points.push((p + Vec3::repeat(0.5)) * 0.2);
+    }
+
+    /// Volume from the outer faces alone.
+    fn hull_volume(points: &[Vec3], tets: &[[u32; 4]]) -> f64 {
+        let mut faces: BTreeMap<[u32; 3], [u32; 3]> = BTreeMap::new();
+        for t in tets {
+            for f in OPPOSITE {
+                let face = f.map(|k| t[k]);
+                let mut key = face;
+                key.sort_unstable();
+                if faces.remove(&key).is_none() {
+                    faces.insert(key, face);
+                }
+            }
         }
-        let points = with_box(points);
-        assert_delaunay(&points, &delaunay(&points).expect("spans a volume"));
+        let p = |i: u32| points[i as usize];
+        let six = faces
+            .values()
+            .map(|&[a, b, c]| p(a).cross(&p(b)).dot(&p(c)));
+        (six.sum::<f64>() / 6.0).abs()
     }
 
     #[test]
-    fn the_set_does_not_depend_on_the_order_of_points() {
-        let points = with_box(random(200, 7));
-        let turned: Vec<Vec3> = points.iter().rev().copied().collect();
-        let n = points.len() as u32;
-        let set = |tets: Vec<[u32; 4]>, back: bool| {
-            let mut s: Vec<[u32; 4]> = tets
-                .into_iter()
-                .map(|t| {
-                    let mut t = t.map(|v| if back { n - 1 - v } else { v });
-                    t.sort_unstable();
-                    t
-                })
-                .collect();
-            s.sort_unstable();
-            s
-        };
-        let a = set(delaunay(&points).expect("spans a volume"), false);
-        let b = set(delaunay(&turned).expect("spans a volume"), true);
-        assert_eq!(a, b);
+    fn volumes_add_up() {
+        let mut points = random(400, 5);
+        for i in 0..8 {
+            let bit = |b: i32| if i >> b & 1 == 1 { 40.0 } else { -40.0 };
+            points.push(Vec3::new(bit(0), bit(1), bit(2)));
+        }
+        let tets = delaunay(&points).expect("spans space");
+        let volume = assert_delaunay(&points, &tets);
+        assert!((volume - 80.0f64.powi(3)).abs() < 1e-6);
+        let points = sphere(300);
+        let tets = delaunay(&points).expect("spans space");
+        let volume = assert_delaunay(&points, &tets);
+        assert!((volume - hull_volume(&points, &tets)).abs() < 1e-12);
     }
 
     #[test]
-    fn doubled_points_are_left_out_and_flat_sets_refused() {
-        let mut points = with_box(random(50, 3));
-        points.extend(points[..20].to_vec());
-        let tets = delaunay(&points).expect("spans a volume");
-        assert!(
-            tets.iter()
-                .flatten()
-                .all(|&v| v < 58 || points[..58].contains(&points[v as usize]))
-        );
-        assert_eq!(delaunay(&points[..3]), Err(DelaunayError::Flat));
-        let flat: Vec<Vec3> = random(30, 5)
-            .iter()
-            .map(|p| Vec3::new(p.x, p.y, 0.0))
+    fn planes_lines_and_duplicates() {
+        // A cubic grid with every point twice, a plane far away, and points on one line.
+        let mut points: Vec<Vec3> = (0..125)
+            .map(|i| Vec3::new((i % 5) as f64, (i / 5 % 5) as f64, (i / 25) as f64) / 3.0)
             .collect();
-        assert_eq!(delaunay(&flat), Err(DelaunayError::Flat));
+        let distinct = points.len();
+        points.extend_from_within(..);
+        let tets = delaunay(&points).expect("spans space");
+        let used: BTreeSet<u32> = tets.iter().flatten().copied().collect();
+        assert_eq!(used.len(), distinct);
+        let volume: f64 = tets.iter().map(|t| volume(&at(&points, t))).sum();
+        assert!((volume - (4.0f64 / 3.0).powi(3)).abs() < 1e-12);
+
+        let mut points: Vec<Vec3> = (0..40)
+            .map(|i| Vec3::new(i as f64 * 0.1, 0.0, 0.0))
+            .collect();
+        points.extend((0..40).map(|i| Vec3::new(2.0, 0.3 + i as f64 * 0.1, 0.0)));
+        points.push(Vec3::new(0.0, 0.0, 1.0));
+        let tets = delaunay(&points).expect("spans space");
+        assert_delaunay(&points, &tets);
+    }
+
+    #[test]
+    fn the_set_does_not_depend_on_the_order() {
+        for points in [random(500, 9), bcc(5, 0.37), sphere(200)] {
+            let tets = delaunay(&points).expect("spans space");
+            let same: Vec<u32> = (0..points.len() as u32).collect();
+            let mut shuffled = same.clone();
+            shuffled.sort_by_key(|&i| mix(u64::from(i) + 77));
+            let moved: Vec<Vec3> = shuffled.iter().map(|&i| points[i as usize]).collect();
+            let again = delaunay(&moved).expect("spans space");
+            assert_eq!(canonical(&tets, &same), canonical(&again, &shuffled));
+        }
+    }
+
+    #[test]
+    fn scale_does_not_matter() {
+        let points = random(200, 3);
+        let tets = delaunay(&points).expect("spans space");
+        for exponent in [-240, -40, 40, 240] {
+            let s = 2.0f64.powi(exponent);
+            let scaled: Vec<Vec3> = points.iter().map(|p| p * s).collect();
+            assert_eq!(delaunay(&scaled).expect("spans space"), tets);
+        }
+    }
+
+    #[test]
+    fn flat_and_broken_input_is_refused() {
+        let flat: Vec<Vec3> = (0..30)
+            .map(|i| Vec3::new((i % 6) as f64, (i / 6) as f64, 0.0))
+            .collect();
+        for points in [&flat[..], &flat[..3], &flat[..6], &flat[..1], &[]] {
+            assert_eq!(delaunay(points), Err(DelaunayError::Flat));
+        }
+        let mut broken = random(10, 1);
+        broken[7].y = f64::NAN;
+        assert_eq!(delaunay(&broken), Err(DelaunayError::NonFinite(7)));
+    }
+
+    #[test]
+    #[ignore = "prints times"]
+    fn speed() {
+        for (name, points) in [("random", random(8000, 2)), ("bcc", bcc(16, 0.1))] {
+            let start = std::time::Instant::now();
+            let tets = delaunay(&points).expect("spans space");
+            println!(
+                "{name}: {} points, {} cells, {:?}",
+                points.len(),
+                tets.len(),
+                start.elapsed()
+            );
+        }
     }
 }

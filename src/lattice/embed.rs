@@ -174,8 +174,11 @@ impl Lattice {
     }
 
     /// For each vertex as given, the copy that holds it; none where the surface is not the enclosed one.
-    fn surface_owners(&self, _surface: &Surface) -> Option<Vec<Option<u32>>> {
-        None
+    fn surface_owners(&self, surface: &Surface) -> Option<Vec<Option<u32>>> {
+        let owners = self.flesh.as_ref()?.vertex_owner(surface)?;
+        let of_welded = |w: u32| owners.get(w as usize).copied().filter(|&c| c != u32::MAX);
+        let welded = &surface.welded().of_vertex;
+        Some(welded.iter().map(|&w| of_welded(w)).collect())
     }
 }
 

@@ -372,24 +372,23 @@ impl<'a> Builder<'a> {
         let split = split::split(
             split::SplitInput {
                 vertices: &vertices,
-                tets: &cells,
+                cells: &cells,
                 surface: self.surface,
-                grid: &self.grid,
                 h: self.h,
-                bone_vertices: fixed,
                 bone_edges: &edges,
             },
             progress,
         )?;
-        let chains = self.chains(&split.bone_vertex, split.vertices.len());
-        if split.copies > 0 {
+        let chains = self.chains(split.vertices.len());
+        let copies = split.cells.len() - cells.len();
+        if copies > 0 {
             notes.push(format!(
                 "{} cells are shared by separate parts of the body and were doubled, so that the parts \
                  move on their own.",
-                split.copies
+                copies
             ));
         }
-        let cells = split.tets.iter().map(|&t| Cell::Tetrahedron(t)).collect();
+        let cells = split.cells.iter().map(|&t| Cell::Tetrahedron(t)).collect();
         let mut lattice = Lattice::with_bones(split.vertices, cells, chains)?;
         lattice.flesh = Some(split.flesh);
         lattice.notes = notes;
@@ -398,7 +397,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The bones' vertices after splitting, and the one bone that drives each.
-    fn chains(&self, renumbered: &[u32], vertices: usize) -> BoneChains {
+    fn chains(&self, vertices: usize) -> BoneChains {
         let mut out = BoneChains {
             bone_of_vertex: vec![None; vertices],
             ..Default::default()
@@ -410,7 +409,8 @@ impl<'a> Builder<'a> {
                 if s.tip != tips {
                     continue;
                 }
-                let chain: Vec<u32> = chain.iter().map(|&v| renumbered[v as usize]).collect();
+                // Splitting leaves bone vertices their numbers.
+                let chain = chain.clone();
                 let last = chain.len() - 1;
                 for (i, &v) in chain.iter().enumerate() {
                     let rank = match (s.tip, i) {

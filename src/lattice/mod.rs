@@ -15,6 +15,7 @@ mod check;
 mod delaunay;
 mod enclose;
 mod fill;
+mod flesh;
 mod improve;
 mod keep;
 mod segments;
@@ -92,7 +93,7 @@ pub struct Lattice {
     bones: BoneChains,
     locator: embed::Locator,
     notes: Vec<String>,
-    flesh: Option<()>,
+    flesh: Option<flesh::Flesh>,
 }
 
 impl Lattice {
@@ -168,7 +169,7 @@ impl Lattice {
 
     /// The copy of `cell` whose flesh is at `point`: the cell itself unless virtual-node splitting has
     /// left several cells with its geometry.
-    pub fn owner(&self, cell: u32, _point: Vec3) -> u32 {
-        cell
+    pub fn owner(&self, cell: u32, point: Vec3) -> u32 {
+        self.flesh.as_ref().map_or(cell, |f| f.owner(cell, point))
     }
 }

@@ -1,31 +1,216 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Virtual-node splitting (in the making): passes the cells through.
+//! Virtual-node splitting [molino2004]: where separate parts of a body pass through one cell (legs, fingers,
+//! an arm and the trunk), the cell is copied, one for each part, and corners of copies merge only where flesh
+//! connects them.
+//!
+//! Deviations from the paper. Connectivity is that of samples of the domain Ω and not of a cutting surface
+//! ([`samples`]). No two copies of a cell share three corners, so that no face belongs to more than two cells
+//! ([`complex`]). Vertices that no flesh connects merge all the same unless skin faces skin there, so that a
+//! body without gaps comes out as it went in. Parts that would hang on an edge or a vertex are joined on
+//! ([`support`]).
+
+mod bones;
+mod complex;
+mod copies;
+mod flows;
+mod samples;
+mod space;
+mod support;
+#[cfg(test)]
+mod tests;
+mod tiling;
+
+use super::flesh::{Flesh, FleshSample, NONE};
 use crate::Vec3;
-use crate::progress::{Cancelled, Progress};
-use crate::surface::{DistanceGrid, Surface};
-#[allow(dead_code)]
+use crate::progress::{Cancelled, Progress, step};
+use crate::surface::Surface;
+use complex::{Complex, Conflict};
+use copies::Copies;
+use flows::Flow;
+use samples::Samples;
+use space::Space;
+use tiling::Tiling;
+
+/// What is split.
 pub(crate) struct SplitInput<'a> {
+    /// Lattice vertices.
     pub vertices: &'a [Vec3],
-    pub tets: &'a [[u32; 4]],
+    /// Positively oriented tetrahedra that tile the space around Ω, face to face.
+    pub cells: &'a [[u32; 4]],
+    /// The surface around Ω.
     pub surface: &'a Surface,
-    pub grid: &'a DistanceGrid,
+    /// Cell size.
     pub h: f64,
-    pub bone_vertices: usize,
+    /// Edges of the lattice that lie on bones, and the bone; a point when both ends are the same.
     pub bone_edges: &'a [(u32, u32, u32)],
 }
+
+/// A lattice whose cells carry one part of the body each.
+#[derive(Debug, Clone)]
 pub(crate) struct Split {
+    /// The vertices as they were, then the copies. **A bone vertex keeps its number** where its bone is;
+    /// its copies, if any, are free vertices.
     pub vertices: Vec<Vec3>,
-    pub tets: Vec<[u32; 4]>,
-    pub bone_vertex: Vec<u32>,
-    pub copies: usize,
-    pub flesh: (),
+    /// For each vertex the one it is a copy of (itself for the first ones).
+    pub original: Vec<u32>,
+    /// The cells as they were (the copy with most flesh), then the other copies.
+    pub cells: Vec<[u32; 4]>,
+    /// For each cell the one it is a copy of (itself for the first ones).
+    pub group: Vec<u32>,
+    /// Whose flesh is where.
+    pub flesh: Flesh,
 }
-pub(crate) fn split(i: SplitInput<'_>, _p: &dyn Progress) -> Result<Split, Cancelled> {
-    Ok(Split {
-        vertices: i.vertices.to_vec(),
-        tets: i.tets.to_vec(),
-        bone_vertex: (0..i.bone_vertices as u32).collect(),
-        copies: 0,
-        flesh: (),
-    })
+
+/// Samples per cell size along an axis, and at most along the size of the surface.
+const PER_CELL: f64 = 6.0;
+const PER_SIZE: f64 = 260.0;
+
+/// Splits the cells that separate parts of the flesh share.
+pub(crate) fn split(input: SplitInput<'_>, progress: &dyn Progress) -> Result<Split, Cancelled> {
+    const STAGE: &str = "separating parts";
+    step(progress, 0.0, STAGE)?;
+    let spacing = (input.h / PER_CELL).max(input.surface.size() / PER_SIZE);
+    let tiling = Tiling::new(input.vertices, input.cells);
+    let space = Space::new(input.surface, spacing);
+    step(progress, 0.3, STAGE)?;
+    let samples = Samples::take(input.surface, &space, &tiling);
+    step(progress, 0.7, STAGE)?;
+    let mut copies = Copies::find(&samples, &space, input.cells.len());
+    let mut flows = flows::flows(&samples, &tiling, &copies);
+    step(progress, 0.9, STAGE)?;
+    let edges: Vec<(u32, u32)> = input.bone_edges.iter().map(|e| (e.0, e.1)).collect();
+    // Every round has a copy less, so this ends.
+    let split = loop {
+        match merge(&edges, &samples, &space, &tiling, &copies, &flows) {
+            Ok((complex, pins)) => break number(complex, &pins, &samples, input.surface),
+            Err(Conflict(a, b)) => {
+                copies.glue(a, b);
+                flows::glue(&mut flows, a, b);
+            }
+        }
+        step(progress, 0.9, STAGE)?;
+    };
+    step(progress, 1.0, STAGE)?;
+    Ok(split)
+}
+
+/// Merges corners: along bones, where flesh passes, where nothing separates, where parts would flap.
+#[allow(clippy::type_complexity)]
+fn merge<'a>(
+    edges: &[(u32, u32)],
+    samples: &Samples,
+    space: &Space,
+    tiling: &'a Tiling<'a>,
+    copies: &'a Copies,
+    flows: &[Flow],
+) -> Result<(Complex<'a>, Vec<(u32, u32)>), Conflict> {
+    let mut complex = Complex::new(tiling, copies, flows);
+    let holders = bones::holders(edges, samples, tiling, copies);
+    let pins = bones::pin(&mut complex, edges, &holders)?;
+    complex.merge_flows(flows);
+    complex.merge_unopposed(samples, space);
+    complex.place_empty();
+    support::brace(&mut complex, flows, &pins)?;
+    Ok((complex, pins))
+}
+
+/// Numbers merged corners and copies: the first of each keeps the number it had.
+fn number(
+    mut complex: Complex,
+    pins: &[(u32, u32)],
+    samples: &Samples,
+    surface: &Surface,
+) -> Split {
+    let (tiling, copies) = (complex.tiling, complex.copies);
+    let before = tiling.vertices.len();
+    // For each vertex its merged corners: pinned first, then by flesh.
+    let mut roots: Vec<Vec<u32>> = vec![Vec::new(); before];
+    for corner in 0..copies.len() as u32 * 4 {
+        if complex.root(corner) == corner {
+            roots[complex.original(corner) as usize].push(corner);
+        }
+    }
+    let mut pinned = vec![NONE; before];
+    for &(v, corner) in pins {
+        pinned[v as usize] = complex.root(corner);
+    }
+    let mut of_root = vec![NONE; copies.len() * 4];
+    let mut vertices = tiling.vertices.to_vec();
+    let mut original: Vec<u32> = (0..before as u32).collect();
+    for (v, mut roots) in roots.into_iter().enumerate() {
+        let flesh = |r: u32| -> u32 {
+            let of = complex.members(r).iter();
+            of.map(|m| copies.size[*m as usize / 4]).sum()
+        };
+        roots.sort_by_key(|&r| (r != pinned[v], std::cmp::Reverse(flesh(r)), r));
+        for (i, r) in roots.into_iter().enumerate() {
+            of_root[r as usize] = if i == 0 {
+                v as u32
+            } else {
+                vertices.push(tiling.vertices[v]);
+                original.push(v as u32);
+                vertices.len() as u32 - 1
+            };
+        }
+    }
+    let first: Vec<u32> = (0..tiling.cells.len() as u32)
+        .map(|c| copies.of_cell(c).start)
+        .collect();
+    let others = (0..copies.len() as u32).filter(|&c| first[copies.cell[c as usize] as usize] != c);
+    let order: Vec<u32> = first.iter().copied().chain(others).collect();
+    let cells = order
+        .iter()
+        .map(|&c| complex.roots(c).map(|r| of_root[r as usize]))
+        .collect();
+    let group = order.iter().map(|&c| copies.cell[c as usize]).collect();
+    let mut of_copy = vec![NONE; copies.len()];
+    for (cell, &copy) in order.iter().enumerate() {
+        of_copy[copy as usize] = cell as u32;
+    }
+    let flesh = flesh(copies, &order, &of_copy, samples, surface);
+    Split {
+        vertices,
+        original,
+        cells,
+        group,
+        flesh,
+    }
+}
+
+fn flesh(
+    copies: &Copies,
+    order: &[u32],
+    of_copy: &[u32],
+    samples: &Samples,
+    surface: &Surface,
+) -> Flesh {
+    let owner = |s: usize| match copies.of_sample[s] {
+        NONE => NONE,
+        copy => of_copy[copy as usize],
+    };
+    let mut group = vec![NONE; order.len()];
+    let mut groups = 0;
+    for c in 0..copies.first.len() as u32 - 1 {
+        if copies.of_cell(c).len() > 1 {
+            for copy in copies.of_cell(c) {
+                group[of_copy[copy as usize] as usize] = groups;
+            }
+            groups += 1;
+        }
+    }
+    let mut owned: Vec<FleshSample> = (0..samples.position.len())
+        .filter(|&s| owner(s) != NONE && group[owner(s) as usize] != NONE)
+        .map(|s| FleshSample {
+            group: group[owner(s) as usize],
+            position: samples.position[s],
+            normal: match samples.skin.get(s) {
+                Some(skin) if !skin.both_sides => skin.normal,
+                _ => Vec3::zeros(),
+            },
+            owner: owner(s),
+        })
+        .collect();
+    owned.sort_by_key(|s| s.group);
+    let vertex_owner = (0..surface.welded().vertices.len()).map(owner).collect();
+    Flesh::new(group, &owned, vertex_owner, surface)
 }

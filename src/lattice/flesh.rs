@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which copy of a cell the flesh at a point belongs to.
+//!
+//! After virtual-node splitting several cells have the same place in space. Each owns the flesh near its own
+//! samples: surface points with the direction in which flesh ends, and points inside. A point belongs to the
+//! copy of the sample nearest to it, where skin that the point lies in front of does not count.
+
+use crate::Vec3;
+use crate::surface::Surface;
+
+/// No cell.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A point may lie this far in front of skin, as a cosine, and still be behind it (skin is curved).
+const IN_FRONT: f64 = 0.3;
+
+/// The flesh of cells that have copies.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Flesh {
+    /// For each cell its group of copies; [`NONE`] for a cell without copies.
+    group: Vec<u32>,
+    /// Samples of group `g`: `starts[g] .. starts[g + 1]`.
+    starts: Vec<u32>,
+    /// Samples, relative to `origin`.
+    positions: Vec<[f32; 3]>,
+    origin: [f64; 3],
+    /// Unit normals in 127ths; zero where flesh goes on to all sides.
+    normals: Vec<[i8; 3]>,
+    /// The cell that owns each sample.
+    owners: Vec<u32>,
+    /// For each welded surface vertex the cell that holds it; [`NONE`] outside the lattice.
+    vertex_owner: Vec<u32>,
+    /// Of the surface that `vertex_owner` belongs to.
+    digest: u64,
+}
+
+/// A point of flesh and whose it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FleshSample {
+    pub group: u32,
+    pub position: Vec3,
+    /// Outward unit normal on skin, else zero.
+    pub normal: Vec3,
+    pub owner: u32,
+}
+
+impl Flesh {
+    /// `groups` of copies over `cells` (by cell, [`NONE`] without copies); samples in the order of their groups.
+    pub fn new(
+        group: Vec<u32>,
+        samples: &[FleshSample],
+        vertex_owner: Vec<u32>,
+        surface: &Surface,
+    ) -> Self {
+        let groups = group
+            .iter()
+            .filter(|&&g| g != NONE)
+            .max()
+            .map_or(0, |&g| g + 1);
+        let start = |g: u32| samples.partition_point(|s| s.group < g) as u32;
+        let origin = surface.bounds().0;
+        Self {
+            group,
+            starts: (0..=groups).map(start).collect(),
+            positions: samples
+                .iter()
+                .map(|s| (s.position - origin).map(|x| x as f32).into())
+                .collect(),
+            origin: origin.into(),
+            normals: samples
+                .iter()
+                .map(|s| s.normal.map(|x| (x * 127.0).round() as i8).into())
+                .collect(),
+            owners: samples.iter().map(|s| s.owner).collect(),
+            vertex_owner,
+            digest: digest(surface),
+        }
+    }
+
+    /// The copy of `cell` whose flesh is at `point`; the cell itself when it has no copies.
+    pub fn owner(&self, cell: u32, point: Vec3) -> u32 {
+        let group = self.group.get(cell as usize).copied().unwrap_or(NONE);
+        if group == NONE {
+            return cell;
+        }
+        let p = point - Vec3::from(self.origin);
+        let range = self.starts[group as usize] as usize..self.starts[group as usize + 1] as usize;
+        // Nearest of all, and nearest of those that the point is not in front of.
+        let mut best = [(f64::INFINITY, cell); 2];
+        for s in range {
+            let d = p - Vec3::from(self.positions[s].map(f64::from));
+            let distance = d.norm_squared();
+            if distance >= best[1].0 {
+                continue;
+            }
+            if distance < best[0].0 {
+                best[0] = (distance, self.owners[s]);
+            }
+            let height = Vec3::from(self.normals[s].map(f64::from)).dot(&d) / 127.0;
+            if height <= IN_FRONT * distance.sqrt() {
+                best[1] = (distance, self.owners[s]);
+            }
+        }
+        if best[1].0.is_finite() {
+            best[1].1
+        } else {
+            best[0].1
+        }
+    }
+
+    /// For each welded vertex of the very surface that was split the cell that holds it ([`NONE`] outside the
+    /// lattice); none for another surface.
+    pub fn vertex_owner(&self, surface: &Surface) -> Option<&[u32]> {
+        let same = self.vertex_owner.len() == surface.welded().vertices.len()
+            && self.digest == digest(surface);
+        same.then_some(&self.vertex_owner[..])
+    }
+
+    /// Whether some cell has copies.
+    pub fn is_split(&self) -> bool {
+        !self.owners.is_empty()
+    }
+}
+
+/// Of the welded vertices and triangles, bit for bit (FNV-1a over 64-bit words).
+fn digest(surface: &Surface) -> u64 {
+    let welded = surface.welded();
+    let positions = welded
+        .vertices
+        .iter()
+        .flat_map(|v| [v.x, v.y, v.z])
+        .map(f64::to_bits);
+    let corners = welded.triangles.iter().flatten().map(|&v| u64::from(v));
+    positions
+        .chain(corners)
+        .fold(0xCBF2_9CE4_8422_2325, |hash: u64, word| {
+            let mixed = (hash ^ word).wrapping_mul(0x0000_0100_0000_01B3);
+            // A product moves bits up only.
+            mixed ^ mixed >> 32
+        })
+}

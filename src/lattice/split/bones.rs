@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which copies hold the bones.
+
+use super::super::tetrahedron::closest_on_segment;
+use super::NONE;
+use super::complex::{Complex, Conflict};
+use super::copies::Copies;
+use super::samples::Samples;
+use super::tiling::Tiling;
+
+/// For each bone edge (a point when both ends are the same), the copy that holds the flesh at the bone, or
+/// the flesh nearest to it; [`NONE`] where no cell has the edge.
+pub(super) fn holders(
+    edges: &[(u32, u32)],
+    samples: &Samples,
+    tiling: &Tiling,
+    copies: &Copies,
+) -> Vec<u32> {
+    let nearest = Nearest::new(samples, tiling.cells.len());
+    edges
+        .iter()
+        .map(|&(a, b)| {
+            let ring: Vec<u32> = tiling.around_edge(a, b).collect();
+            on_bone(a, b, &ring, samples, copies)
+                .or_else(|| nearest.holder(a, b, &ring, samples, tiling, copies))
+                .or_else(|| ring.first().map(|&c| copies.of_cell(c).start))
+                .unwrap_or(NONE)
+        })
+        .collect()
+}
+
+/// Makes the ends of the holders one vertex along every chain of bone edges, so that the holders together
+/// carry all of them. Returns the corner at which each bone vertex is pinned.
+pub(super) fn pin(
+    complex: &mut Complex,
+    edges: &[(u32, u32)],
+    holders: &[u32],
+) -> Result<Vec<(u32, u32)>, Conflict> {
+    let mut ends: Vec<(u32, u32)> = Vec::new();
+    for (&(a, b), &copy) in edges.iter().zip(holders) {
+        let held = [a, b].into_iter().filter_map(|v| {
+            let corner = (copy != NONE).then(|| complex.corner(copy, v))?;
+            Some((v, corner?))
+        });
+        ends.extend(held);
+    }
+    ends.sort_unstable();
+    for pair in ends.windows(2).filter(|p| p[0].0 == p[1].0) {
+        complex.join(pair[0].1, pair[1].1)?;
+    }
+    ends.dedup_by_key(|e| e.0);
+    Ok(ends)
+}
+
+/// The copy that most points of the bone in Ω belong to.
+fn on_bone(a: u32, b: u32, ring: &[u32], samples: &Samples, copies: &Copies) -> Option<u32> {
+    let mut votes: Vec<(u32, u32)> = Vec::new();
+    let mut simplices = vec![[a, NONE, NONE], [b, NONE, NONE], [a.min(b), a.max(b), NONE]];
+    simplices.dedup();
+    for simplex in simplices {
+        // Joints come in the order of their simplices.
+        let first = samples.joints.partition_point(|j| j.corners < simplex);
+        let here = samples.joints[first..]
+            .iter()
+            .take_while(|j| j.corners == simplex);
+        for s in here.flat_map(|j| j.first..j.first + j.count) {
+            let copy = copies.of_sample[s as usize];
+            if copy == NONE || ring.binary_search(&samples.cell[s as usize]).is_err() {
+                continue;
+            }
+            match votes.iter_mut().find(|v| v.0 == copy) {
+                Some(v) => v.1 += 1,
+                None => votes.push((copy, 1)),
+            }
+        }
+    }
+    let rank = |v: &(u32, u32)| (v.1, copies.size[v.0 as usize], std::cmp::Reverse(v.0));
+    votes.into_iter().max_by_key(rank).map(|v| v.0)
+}
+
+/// Samples by cell.
+struct Nearest {
+    of_cell: Vec<Vec<u32>>,
+}
+
+impl Nearest {
+    fn new(samples: &Samples, cells: usize) -> Self {
+        let mut of_cell = vec![Vec::new(); cells];
+        for (s, &c) in samples.cell.iter().enumerate() {
+            if c != NONE {
+                of_cell[c as usize].push(s as u32);
+            }
+        }
+        Self { of_cell }
+    }
+
+    /// The copy, in the cells of a ring, of the sample nearest to an edge.
+    fn holder(
+        &self,
+        a: u32,
+        b: u32,
+        ring: &[u32],
+        samples: &Samples,
+        tiling: &Tiling,
+        copies: &Copies,
+    ) -> Option<u32> {
+        let (x, y) = (tiling.vertices[a as usize], tiling.vertices[b as usize]);
+        let distance = |s: u32| {
+            let p = samples.position[s as usize];
+            (closest_on_segment(x, y, p).0 - p).norm_squared()
+        };
+        let near = ring
+            .iter()
+            .flat_map(|&c| self.of_cell[c as usize].iter().copied());
+        near.filter(|&s| copies.of_sample[s as usize] != NONE)
+            .map(|s| (distance(s), copies.of_sample[s as usize]))
+            .min_by(|p, q| p.0.total_cmp(&q.0).then(p.1.cmp(&q.1)))
+            .map(|n| n.1)
+    }
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The complex of the copies: which corners of which copies are one vertex.
+//!
+//! Corners merge where flesh passes between copies, the strongest flow first. Two copies of the same cell
+//! never share three corners: then no face belongs to more than two cells. Where branches meet (the crotch
+//! below the hip) all but one of them therefore keep a corner of their own, the one that the flesh between
+//! them is farthest from.
+
+use super::copies::{Copies, Key, Sets};
+use super::flows::{Flow, neighbours};
+use super::samples::Samples;
+use super::space::Space;
+use super::tiling::Tiling;
+use super::{NONE, Vec3};
+
+/// Two copies of a cell that would share a face: they have to be made one to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Conflict(pub u32, pub u32);
+
+/// Skin faces skin when both normals are within this cosine of the way between.
+const FACING: f64 = 0.35;
+/// Skin samples that are compared, for each of the two sides.
+const FACES: usize = 64;
+/// Flesh connects two cells at a vertex when it does within this many steps from copy to copy.
+const STEPS: usize = 3;
+
+/// Copies of cells with merged corners. Corner `k` of copy `c` is number `4 c + k`.
+pub(super) struct Complex<'a> {
+    pub tiling: &'a Tiling<'a>,
+    pub copies: &'a Copies,
+    sets: Sets,
+    /// Corners of each merged vertex, at its root.
+    members: Vec<Vec<u32>>,
+    /// For each copy, those that flesh leads to.
+    pub beside: Vec<Vec<u32>>,
+}
+
+impl<'a> Complex<'a> {
+    /// All corners apart.
+    pub fn new(tiling: &'a Tiling<'a>, copies: &'a Copies, flows: &[Flow]) -> Self {
+        let corners = copies.len() * 4;
+        Self {
+            tiling,
+            copies,
+            sets: Sets::new(corners),
+            members: (0..corners as u32).map(|c| vec![c]).collect(),
+            beside: neighbours(flows, copies.len()),
+        }
+    }
+
+    pub fn cell(&self, copy: u32) -> [u32; 4] {
+        self.tiling.cells[self.copies.cell[copy as usize] as usize]
+    }
+
+    /// The vertex before splitting that a corner comes from.
+    pub fn original(&self, corner: u32) -> u32 {
+        self.cell(corner / 4)[corner as usize % 4]
+    }
+
+    /// The corner of a copy at an original vertex.
+    pub fn corner(&self, copy: u32, vertex: u32) -> Option<u32> {
+        let k = self.cell(copy).iter().position(|&v| v == vertex)?;
+        Some(copy * 4 + k as u32)
+    }
+
+    pub fn root(&mut self, corner: u32) -> u32 {
+        self.sets.root(corner)
+    }
+
+    pub fn roots(&mut self, copy: u32) -> [u32; 4] {
+        [0, 1, 2, 3].map(|k| self.root(copy * 4 + k))
+    }
+
+    /// Corners merged into the vertex with this root.
+    pub fn members(&self, root: u32) -> &[u32] {
+        &self.members[root as usize]
+    }
+
+    /// Merges two corners of the same original vertex; whether they were apart. Refused where two copies of
+    /// a cell would come to share a face.
+    pub fn join(&mut self, a: u32, b: u32) -> Result<bool, Conflict> {
+        let (a, b) = (self.root(a), self.root(b));
+        if a == b {
+            return Ok(false);
+        }
+        if let Some(conflict) = self.conflict(a, b) {
+            return Err(conflict);
+        }
+        self.sets.join(a, b);
+        let gone = std::mem::take(&mut self.members[a.max(b) as usize]);
+        self.members[a.min(b) as usize].extend(gone);
+        Ok(true)
+    }
+
+    fn conflict(&mut self, a: u32, b: u32) -> Option<Conflict> {
+        let twins = |complex: &Self, root: u32| -> Vec<u32> {
+            let of = complex.members[root as usize].iter().map(|m| m / 4);
+            of.filter(|&c| complex.copies.is_twin(c)).collect()
+        };
+        let (from, to) = (twins(self, a), twins(self, b));
+        for &p in &from {
+            for &q in &to {
+                if self.copies.cell[p as usize] != self.copies.cell[q as usize] {
+                    continue;
+                }
+                let (x, y) = (self.roots(p), self.roots(q));
+                if x.iter().zip(&y).filter(|(x, y)| x == y).count() >= 2 {
+                    return Some(Conflict(p.min(q), p.max(q)));
+                }
+            }
+        }
+        None
+    }
+
+    /// Merges what flesh connects, the strongest first; what would break the complex stays apart.
+    pub fn merge_flows(&mut self, flows: &[Flow]) {
+        let mut order: Vec<&Flow> = flows.iter().collect();
+        order.sort_by_key(|f| (std::cmp::Reverse(f.weight), f.copies, f.vertex));
+        for f in order {
+            let ends = self
+                .corner(f.copies.0, f.vertex)
+                .zip(self.corner(f.copies.1, f.vertex));
+            if let Some((a, b)) = ends {
+                // A refusal is what keeps branches apart.
+                let _ = self.join(a, b);
+            }
+        }
+    }
+
+    /// Merges vertices that no flesh connects at the spot but no gap separates either (outside a convex
+    /// body): connected a little farther off, without two copies of one cell, no skin facing skin.
+    pub fn merge_unopposed(&mut self, samples: &Samples, space: &Space) {
+        let by_copy = skin_by_copy(samples, self.copies);
+        for at_vertex in self.corners_by_vertex() {
+            let mut roots: Vec<u32> = at_vertex.iter().map(|&c| self.root(c)).collect();
+            roots.sort_unstable();
+            roots.dedup();
+            roots.retain(|&r| {
+                self.members(r)
+                    .iter()
+                    .any(|m| self.copies.size[*m as usize / 4] > 0)
+            });
+            for i in 0..roots.len() {
+                for j in i + 1..roots.len() {
+                    let (a, b) = (self.root(roots[i]), self.root(roots[j]));
+                    if a != b
+                        && !self.has_twins(a, b)
+                        && self.connected(a, b)
+                        && !self.facing(a, b, &by_copy, samples, space)
+                    {
+                        let _ = self.join(a, b);
+                    }
+                }
+            }
+        }
+    }
+
+    fn corners_by_vertex(&self) -> Vec<Vec<u32>> {
+        let mut all = vec![Vec::new(); self.tiling.vertices.len()];
+        for corner in 0..self.copies.len() as u32 * 4 {
+            all[self.original(corner) as usize].push(corner);
+        }
+        all
+    }
+
+    fn cells_of(&self, root: u32) -> impl Iterator<Item = u32> + '_ {
+        self.members(root)
+            .iter()
+            .map(|m| self.copies.cell[*m as usize / 4])
+    }
+
+    fn has_twins(&self, a: u32, b: u32) -> bool {
+        self.cells_of(a).any(|c| self.cells_of(b).any(|d| c == d))
+    }
+
+    fn connected(&self, a: u32, b: u32) -> bool {
+        let goal: Vec<u32> = self.members(b).iter().map(|m| m / 4).collect();
+        let from: Vec<u32> = self.members(a).iter().map(|m| m / 4).collect();
+        self.reaches(from, &goal)
+    }
+
+    /// Whether flesh leads from one of some copies to one of others in a few steps.
+    pub fn reaches(&self, from: Vec<u32>, goal: &[u32]) -> bool {
+        let (mut seen, mut front) = (from.clone(), from);
+        for _ in 0..STEPS {
+            let mut next = Vec::new();
+            for &c in &front {
+                for &n in &self.beside[c as usize] {
+                    if goal.contains(&n) {
+                        return true;
+                    }
+                    if !seen.contains(&n) {
+                        seen.push(n);
+                        next.push(n);
+                    }
+                }
+            }
+            front = next;
+        }
+        false
+    }
+
+    /// Whether skin of the cells at one vertex looks at skin of those at the other, across a gap.
+    fn facing(
+        &self,
+        a: u32,
+        b: u32,
+        by_copy: &[Vec<u32>],
+        samples: &Samples,
+        space: &Space,
+    ) -> bool {
+        let skin = |root: u32| -> Vec<u32> {
+            let of = self.members(root).iter().map(|m| *m as usize / 4);
+            let mut all: Vec<u32> = of.flat_map(|c| by_copy[c].iter().copied()).collect();
+            if all.len() > FACES {
+                all.sort_by_cached_key(|&s| Key(samples.position[s as usize]));
+                let n = all.len();
+                all = (0..FACES).map(|i| all[i * n / FACES]).collect();
+            }
+            all
+        };
+        let looks = |s: u32, d: Vec3| {
+            let skin = &samples.skin[s as usize];
+            let c = skin.normal.dot(&d);
+            if skin.both_sides {
+                c.abs() > FACING
+            } else {
+                c > FACING
+            }
+        };
+        let (one, other) = (skin(a), skin(b));
+        one.iter().any(|&s| {
+            other.iter().any(|&t| {
+                let (p, q) = (samples.position[s as usize], samples.position[t as usize]);
+                let Some(d) = (q - p).try_normalize(0.0) else {
+                    return false;
+                };
+                looks(s, d) && looks(t, -d) && !space.holds((p + q) * 0.5)
+            })
+        })
+    }
+
+    /// Gives the cells without flesh the vertices of the copy beside them that has most, so that they never
+    /// hold two parts together.
+    pub fn place_empty(&mut self) {
+        let faces = self.tiling.faces();
+        let mut waiting: Vec<u32> = (0..self.copies.len() as u32)
+            .filter(|&c| self.copies.size[c as usize] == 0)
+            .collect();
+        let mut placed: Vec<bool> = self.copies.size.iter().map(|&s| s > 0).collect();
+        while !waiting.is_empty() {
+            let host = |copy: u32, placed: &[bool]| {
+                let cell = self.copies.cell[copy as usize];
+                let around = faces[cell as usize].iter().filter(|&&n| n != NONE);
+                around
+                    .flat_map(|&n| self.copies.of_cell(n))
+                    .filter(|&c| placed[c as usize])
+                    .max_by_key(|&c| (self.copies.size[c as usize], std::cmp::Reverse(c)))
+            };
+            let next: Vec<(u32, Option<u32>)> = waiting
+                .iter()
+                .map(|&c| (c, host(c, &placed)))
+                .filter(|h| h.1.is_some())
+                .collect();
+            // Cells far from all flesh start a group of their own.
+            let next = if next.is_empty() {
+                vec![(waiting[0], None)]
+            } else {
+                next
+            };
+            for &(copy, host) in &next {
+                self.adopt(copy, host, &placed);
+                placed[copy as usize] = true;
+            }
+            waiting.retain(|&c| !placed[c as usize]);
+        }
+    }
+
+    fn adopt(&mut self, copy: u32, host: Option<u32>, placed: &[bool]) {
+        for v in self.cell(copy) {
+            let ends = host
+                .and_then(|h| self.corner(h, v))
+                .zip(self.corner(copy, v));
+            if let Some((a, b)) = ends {
+                let _ = self.join(a, b);
+            }
+        }
+        // The corners that the host does not have: the vertex there that is attached to the rest already.
+        let mine = self.roots(copy);
+        for (k, v) in self.cell(copy).into_iter().enumerate() {
+            if self
+                .members(mine[k])
+                .iter()
+                .any(|m| placed[*m as usize / 4])
+            {
+                continue;
+            }
+            let around = self.tiling.around(v).to_vec();
+            let mut best: Option<(usize, u32, u32)> = None;
+            let mut choices = Vec::new();
+            for c in around.into_iter().flat_map(|c| self.copies.of_cell(c)) {
+                let Some(corner) = self.corner(c, v).filter(|_| placed[c as usize]) else {
+                    continue;
+                };
+                let root = self.root(corner);
+                let shared = self.roots(c).iter().filter(|r| mine.contains(r)).count();
+                choices.push(root);
+                let rank = (shared, self.copies.size[c as usize], root);
+                if best.is_none_or(|b| (rank.0, rank.1) > (b.0, b.1)) {
+                    best = Some(rank);
+                }
+            }
+            choices.sort_unstable();
+            choices.dedup();
+            if let Some((shared, _, root)) = best
+                && (shared > 0 || choices.len() == 1)
+            {
+                let _ = self.join(root, copy * 4 + k as u32);
+            }
+        }
+    }
+}
+
+/// Surface samples of each copy.
+fn skin_by_copy(samples: &Samples, copies: &Copies) -> Vec<Vec<u32>> {
+    let mut all = vec![Vec::new(); copies.len()];
+    for s in 0..samples.voxels {
+        if copies.of_sample[s] != NONE {
+            all[copies.of_sample[s] as usize].push(s as u32);
+        }
+    }
+    all
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which cells are copied: the connected pieces of flesh inside each cell.
+//!
+//! Two samples of a cell belong to the same piece when links inside the cell connect them, or when they see
+//! one another through flesh (a cell is convex, so the way between is in it). Pieces that go nowhere, and
+//! specks that only the lattice's own points made, do not get a copy.
+
+use super::samples::Samples;
+use super::space::Space;
+use super::{NONE, Vec3};
+use rayon::prelude::*;
+use std::cmp::Ordering;
+
+/// Pairs of samples tried before two pieces count as separate.
+const LOOKS: usize = 24;
+
+/// The copies of every cell.
+#[derive(Debug, Clone)]
+pub(super) struct Copies {
+    /// The cell of each copy: ascending, the copy with most samples first.
+    pub cell: Vec<u32>,
+    /// Samples of each copy; zero for a cell without flesh.
+    pub size: Vec<u32>,
+    /// Copies of cell `c`: `first[c] .. first[c + 1]`, at least one.
+    pub first: Vec<u32>,
+    /// The copy of each sample; [`NONE`] for those that belong nowhere.
+    pub of_sample: Vec<u32>,
+}
+
+impl Copies {
+    pub fn find(samples: &Samples, space: &Space, cells: usize) -> Self {
+        let mut sets = Sets::new(samples.position.len());
+        for &(a, b) in &samples.links {
+            if samples.cell[a as usize] == samples.cell[b as usize] {
+                sets.join(a, b);
+            }
+        }
+        let seen: Vec<(u32, u32)> = pieces(samples, &mut sets, cells)
+            .par_iter()
+            .filter(|p| p.len() > 1)
+            .flat_map_iter(|pieces| look(samples, space, pieces))
+            .collect();
+        for (a, b) in seen {
+            sets.join(a, b);
+        }
+        let leaves = leaving(samples, &mut sets);
+        let mut copies = Self {
+            cell: Vec::new(),
+            size: Vec::new(),
+            first: vec![0],
+            of_sample: vec![NONE; samples.position.len()],
+        };
+        for (c, pieces) in pieces(samples, &mut sets, cells).into_iter().enumerate() {
+            copies.add(c as u32, pieces, samples, &leaves);
+        }
+        copies
+    }
+
+    pub fn len(&self) -> usize {
+        self.cell.len()
+    }
+
+    pub fn of_cell(&self, cell: u32) -> std::ops::Range<u32> {
+        self.first[cell as usize]..self.first[cell as usize + 1]
+    }
+
+    /// Another copy has the same cell.
+    pub fn is_twin(&self, copy: u32) -> bool {
+        self.of_cell(self.cell[copy as usize]).len() > 1
+    }
+
+    /// Makes one copy of two copies of the same cell.
+    pub fn glue(&mut self, a: u32, b: u32) {
+        let (keep, gone) = (a.min(b), a.max(b));
+        self.size[keep as usize] += self.size[gone as usize];
+        self.size.remove(gone as usize);
+        let cell = self.cell.remove(gone as usize);
+        for f in &mut self.first[cell as usize + 1..] {
+            *f -= 1;
+        }
+        for copy in &mut self.of_sample {
+            match (*copy).cmp(&gone) {
+                Ordering::Equal => *copy = keep,
+                Ordering::Greater if *copy != NONE => *copy -= 1,
+                _ => {}
+            }
+        }
+    }
+
+    fn add(&mut self, cell: u32, pieces: Vec<Vec<u32>>, samples: &Samples, leaves: &[bool]) {
+        let main = self.cell.len() as u32;
+        self.cell.push(cell);
+        self.size.push(0);
+        for (i, piece) in pieces.into_iter().enumerate() {
+            let speck = piece.len() < 3 && piece[0] as usize >= samples.lattice;
+            let copy = if i == 0 || !speck && !leaves[piece[0] as usize] {
+                main
+            } else if speck {
+                continue;
+            } else {
+                self.cell.push(cell);
+                self.size.push(0);
+                self.cell.len() as u32 - 1
+            };
+            self.size[copy as usize] += piece.len() as u32;
+            for s in piece {
+                self.of_sample[s as usize] = copy;
+            }
+        }
+        self.first.push(self.cell.len() as u32);
+    }
+}
+
+/// The pieces of every cell, each an ascending list of samples, the largest first.
+fn pieces(samples: &Samples, sets: &mut Sets, cells: usize) -> Vec<Vec<Vec<u32>>> {
+    let mut order: Vec<(u32, u32, u32)> = (0..samples.position.len() as u32)
+        .filter(|&s| samples.cell[s as usize] != NONE)
+        .map(|s| (samples.cell[s as usize], sets.root(s), s))
+        .collect();
+    order.par_sort_unstable();
+    let mut all = vec![Vec::new(); cells];
+    for group in order.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        all[group[0].0 as usize].push(group.iter().map(|g| g.2).collect::<Vec<u32>>());
+    }
+    for pieces in all.iter_mut().filter(|p| p.len() > 1) {
+        pieces.sort_by_cached_key(|piece| {
+            let lowest = piece
+                .iter()
+                .map(|&s| Key(samples.position[s as usize]))
+                .min();
+            (std::cmp::Reverse(piece.len()), lowest)
+        });
+    }
+    all
+}
+
+/// A point as a key, so that equal pieces come in an order that does not depend on the triangles' order.
+#[derive(PartialEq)]
+pub(super) struct Key(pub Vec3);
+
+impl Eq for Key {}
+
+impl PartialOrd for Key {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Key {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by = |k: usize| self.0[k].total_cmp(&other.0[k]);
+        by(0).then(by(1)).then(by(2))
+    }
+}
+
+/// Pairs of samples of different pieces of a cell that see one another.
+fn look(samples: &Samples, space: &Space, pieces: &[Vec<u32>]) -> Vec<(u32, u32)> {
+    let at = |s: u32| samples.position[s as usize];
+    let mut seen = Vec::new();
+    for (k, small) in pieces.iter().enumerate().skip(1) {
+        for large in &pieces[..k] {
+            let each = LOOKS.div_ceil(small.len()).min(8);
+            let mut pairs: Vec<(f64, u32, u32)> = Vec::new();
+            for &p in small {
+                let mut nearest: Vec<(f64, u32, u32)> = large
+                    .iter()
+                    .map(|&q| ((at(p) - at(q)).norm_squared(), p, q))
+                    .collect();
+                if nearest.len() > each {
+                    nearest.select_nth_unstable_by(each, |a, b| a.0.total_cmp(&b.0));
+                    nearest.truncate(each);
+                }
+                pairs.append(&mut nearest);
+            }
+            pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+            let open = pairs
+                .iter()
+                .take(LOOKS)
+                .find(|(_, p, q)| space.stays(samples.place(*p), samples.place(*q)));
+            seen.extend(open.map(|&(_, p, q)| (p, q)));
+        }
+    }
+    seen
+}
+
+/// For each sample, whether flesh leads from its piece into another cell.
+fn leaving(samples: &Samples, sets: &mut Sets) -> Vec<bool> {
+    let mut leaves = vec![false; samples.position.len()];
+    for &(a, b) in &samples.links {
+        let (c, d) = (samples.cell[a as usize], samples.cell[b as usize]);
+        if c != d && c != NONE && d != NONE {
+            leaves[sets.root(a) as usize] = true;
+            leaves[sets.root(b) as usize] = true;
+        }
+    }
+    for j in &samples.joints {
+        for s in j.first..j.first + j.count {
+            leaves[sets.root(s) as usize] = true;
+        }
+    }
+    (0..leaves.len() as u32)
+        .map(|s| leaves[sets.root(s) as usize])
+        .collect()
+}
+
+/// Disjoint sets; the root is the smallest member.
+#[derive(Debug, Clone)]
+pub(super) struct Sets(Vec<u32>);
+
+impl Sets {
+    pub fn new(n: usize) -> Self {
+        Self((0..n as u32).collect())
+    }
+
+    pub fn root(&mut self, mut i: u32) -> u32 {
+        while self.0[i as usize] != i {
+            let up = self.0[self.0[i as usize] as usize];
+            self.0[i as usize] = up;
+            i = up;
+        }
+        i
+    }
+
+    pub fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.0[a.max(b) as usize] = a.min(b);
+    }
+}

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The flesh as a graph: samples of Ω, and links between samples that flesh connects.
+//!
+//! Samples are, in this order: points of the surface (the welded vertices first, then midpoints until
+//! neighbours are closer than a voxel), voxel centres in Ω, and points of the lattice's own vertices, edges
+//! and faces that lie in Ω, one sample for each cell around them (a [`Joint`]). The last tell that flesh
+//! crosses a face that no link of the others happens to cross.
+
+use super::space::{Place, Space};
+use super::tiling::Tiling;
+use super::{NONE, Vec3};
+use crate::surface::{Surface, TriangleRole};
+use rayon::prelude::*;
+
+/// Samples of the surface at most.
+const MOST_SAMPLES: usize = 400_000;
+
+/// Samples of Ω and what connects them.
+pub(super) struct Samples {
+    pub position: Vec<Vec3>,
+    /// The cell of each; [`NONE`] outside the lattice.
+    pub cell: Vec<u32>,
+    /// What the surface looks like at each surface sample.
+    pub skin: Vec<Skin>,
+    pub links: Vec<(u32, u32)>,
+    pub joints: Vec<Joint>,
+    /// First voxel and first point of the lattice.
+    pub voxels: usize,
+    pub lattice: usize,
+}
+
+/// A surface sample's unit normal.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Skin {
+    pub normal: Vec3,
+    /// Flesh may be on both sides.
+    pub both_sides: bool,
+}
+
+/// A point of Ω on a vertex, an edge or a face of the lattice.
+pub(super) struct Joint {
+    /// Its samples `first .. first + count`, one for each cell around it.
+    pub first: u32,
+    pub count: u32,
+    /// Lattice vertices it lies between, and how near it is to each; [`NONE`] for unused ones.
+    pub corners: [u32; 3],
+    pub weights: [f64; 3],
+}
+
+impl Samples {
+    pub fn take(surface: &Surface, space: &Space, tiling: &Tiling) -> Self {
+        let (points, triangles, skin) = refine(surface, space.spacing);
+        let mut cell: Vec<u32> = points.par_iter().map(|&p| tiling.locate(p)).collect();
+        let mut position = points;
+        let mut links: Vec<(u32, u32)> = triangles
+            .iter()
+            .flat_map(|&[a, b, c]| {
+                [
+                    (a.min(b), a.max(b)),
+                    (b.min(c), b.max(c)),
+                    (c.min(a), c.max(a)),
+                ]
+            })
+            .collect();
+        links.par_sort_unstable();
+        links.dedup();
+
+        let voxels = position.len();
+        let of_voxel = tiling.voxel_cells(space);
+        let mut number = vec![NONE; space.len()];
+        for v in (0..space.len()).filter(|&v| of_voxel[v] != NONE) {
+            number[v] = position.len() as u32;
+            position.push(space.centre(v));
+            cell.push(of_voxel[v]);
+        }
+        link_voxels(space, &number, &mut links);
+        let on_skin: Vec<(u32, u32)> = (0..voxels)
+            .into_par_iter()
+            .with_min_len(256)
+            .flat_map_iter(|s| link_skin(space, &number, &cell, position[s], s))
+            .collect();
+        links.extend(on_skin);
+
+        let mut samples = Self {
+            lattice: position.len(),
+            joints: Vec::new(),
+            position,
+            cell,
+            skin,
+            links,
+            voxels,
+        };
+        samples.add_lattice(space, tiling, &number);
+        samples
+    }
+
+    /// The sample as the start of a segment.
+    pub fn place(&self, sample: u32) -> Place {
+        Place {
+            at: self.position[sample as usize],
+            interior: sample as usize >= self.voxels,
+        }
+    }
+
+    /// Points on the lattice's vertices, edges and faces that lie in Ω.
+    fn add_lattice(&mut self, space: &Space, tiling: &Tiling, number: &[u32]) {
+        let simplices = tiling.simplices();
+        let points: Vec<_> = simplices
+            .par_iter()
+            .flat_map_iter(|s| {
+                let x = s.corners().map(|v| tiling.vertices[v as usize]);
+                points_of(x.collect(), space.spacing)
+                    .into_iter()
+                    .filter(|(p, _)| space.holds(*p))
+                    .map(move |(p, weights)| (s, p, weights))
+            })
+            .collect();
+        for (simplex, p, weights) in points {
+            self.joints.push(Joint {
+                first: self.position.len() as u32,
+                count: simplex.cells.len() as u32,
+                corners: simplex.vertices,
+                weights,
+            });
+            for &c in &simplex.cells {
+                self.position.push(p);
+                self.cell.push(c);
+            }
+        }
+        let inner: Vec<(u32, u32)> = self
+            .joints
+            .par_iter()
+            .with_min_len(64)
+            .flat_map_iter(|joint| self.link_joint(space, number, joint))
+            .collect();
+        self.links.extend(inner);
+    }
+
+    /// Links the samples of a joint to the voxels around it in the same cells.
+    fn link_joint(&self, space: &Space, number: &[u32], joint: &Joint) -> Vec<(u32, u32)> {
+        let from = self.place(joint.first);
+        let sides = joint.first..joint.first + joint.count;
+        let link = |voxel: usize| {
+            let to = number[voxel];
+            let cell = *self.cell.get(to as usize)?;
+            let side = sides.clone().find(|&s| self.cell[s as usize] == cell)?;
+            space.stays(from, self.place(to)).then_some((side, to))
+        };
+        space.around(from.at).filter_map(link).collect()
+    }
+}
+
+/// Points of a vertex, or of the inside of an edge or a face, about a voxel apart, with their weights.
+fn points_of(x: Vec<Vec3>, spacing: f64) -> Vec<(Vec3, [f64; 3])> {
+    let longest = |a: usize, b: usize| (x[a] - x[b]).norm();
+    match x.len() {
+        1 => vec![(x[0], [1.0, 0.0, 0.0])],
+        2 => {
+            let n = ((longest(0, 1) / spacing).ceil() as usize).clamp(2, 16);
+            (1..n)
+                .map(|i| i as f64 / n as f64)
+                .map(|t| (x[0] * (1.0 - t) + x[1] * t, [1.0 - t, t, 0.0]))
+                .collect()
+        }
+        _ => {
+            let l = longest(0, 1).max(longest(1, 2)).max(longest(2, 0));
+            let n = ((l / spacing).ceil() as usize).clamp(3, 16);
+            let mut points = Vec::new();
+            for i in 1..n - 1 {
+                for j in 1..n - i {
+                    let (u, v) = (i as f64 / n as f64, j as f64 / n as f64);
+                    let w = [1.0 - u - v, u, v];
+                    points.push((x[0] * w[0] + x[1] * w[1] + x[2] * w[2], w));
+                }
+            }
+            points
+        }
+    }
+}
+
+/// Links neighbouring voxels in the lattice along the axes where the way between them stays in Ω.
+fn link_voxels(space: &Space, number: &[u32], links: &mut Vec<(u32, u32)>) {
+    let [x, y, z] = space.dims;
+    let steps = [(1, x), (x, y), (x * y, z)];
+    let found: Vec<(u32, u32)> = (0..space.len())
+        .into_par_iter()
+        .with_min_len(4096)
+        .filter(|&v| number[v] != NONE)
+        .flat_map_iter(|v| {
+            let place = |v: usize| Place {
+                at: space.centre(v),
+                interior: true,
+            };
+            steps.into_iter().filter_map(move |(step, n)| {
+                let next = v + step;
+                let fits = v / step % n + 1 < n && number[next] != NONE;
+                (fits && space.stays(place(v), place(next))).then(|| (number[v], number[next]))
+            })
+        })
+        .collect();
+    links.extend(found);
+}
+
+/// Links a surface sample to the voxels around it: those of its own cell, or else any.
+fn link_skin(
+    space: &Space,
+    number: &[u32],
+    cell: &[u32],
+    at: Vec3,
+    sample: usize,
+) -> Vec<(u32, u32)> {
+    if cell[sample] == NONE {
+        return Vec::new();
+    }
+    let from = Place {
+        at,
+        interior: false,
+    };
+    let reached = |v: usize| {
+        let to = Place {
+            at: space.centre(v),
+            interior: true,
+        };
+        space.stays(from, to).then_some((sample as u32, number[v]))
+    };
+    let of_cell = |v: &usize| cell[number[*v] as usize] == cell[sample];
+    let (own, other): (Vec<usize>, Vec<usize>) = space
+        .around(at)
+        .filter(|&v| number[v] != NONE)
+        .partition(of_cell);
+    let links: Vec<(u32, u32)> = own.into_iter().filter_map(reached).collect();
+    if links.is_empty() {
+        other.into_iter().filter_map(reached).collect()
+    } else {
+        links
+    }
+}
+
+/// The welded surface with edges halved until none is longer than `spacing` (or there are too many): points,
+/// triangles, and the skin at each point.
+fn refine(surface: &Surface, spacing: f64) -> (Vec<Vec3>, Vec<[u32; 3]>, Vec<Skin>) {
+    let welded = surface.welded();
+    let mut points = welded.vertices.clone();
+    let mut done: Vec<([u32; 3], u32)> = Vec::new();
+    let mut active: Vec<([u32; 3], u32)> = welded.triangles.iter().copied().zip(0..).collect();
+    while !active.is_empty() {
+        let long = |a: u32, b: u32| (points[a as usize] - points[b as usize]).norm() > spacing;
+        let mut edges: Vec<(u32, u32)> = active
+            .iter()
+            .flat_map(|&([a, b, c], _)| [(a, b), (b, c), (c, a)])
+            .filter(|&(a, b)| long(a, b))
+            .map(|(a, b)| (a.min(b), a.max(b)))
+            .collect();
+        edges.par_sort_unstable();
+        edges.dedup();
+        if edges.is_empty() || points.len() + edges.len() > MOST_SAMPLES {
+            break;
+        }
+        let first = points.len() as u32;
+        for &(a, b) in &edges {
+            points.push((points[a as usize] + points[b as usize]) * 0.5);
+        }
+        let middle = |a: u32, b: u32| {
+            let at = edges.binary_search(&(a.min(b), a.max(b)));
+            at.ok().map(|i| first + i as u32)
+        };
+        let mut next = Vec::new();
+        for (t, source) in active {
+            let [a, b, c] = t;
+            let m = [middle(a, b), middle(b, c), middle(c, a)];
+            if m == [None; 3] {
+                done.push((t, source));
+            } else {
+                next.extend(pieces(t, m, &points).into_iter().map(|t| (t, source)));
+            }
+        }
+        active = next;
+    }
+    done.append(&mut active);
+    let skin = skin_of(surface, &points, &done);
+    (points, done.into_iter().map(|d| d.0).collect(), skin)
+}
+
+/// The triangles of a triangle with midpoints on some of its edges.
+fn pieces([a, b, c]: [u32; 3], m: [Option<u32>; 3], points: &[Vec3]) -> Vec<[u32; 3]> {
+    match m {
+        [Some(d), Some(e), Some(f)] => vec![[a, d, f], [d, b, e], [f, e, c], [d, e, f]],
+        [Some(d), None, None] => vec![[a, d, c], [d, b, c]],
+        [Some(d), Some(e), None] => {
+            // The quadrilateral a, d, e, c by its shorter diagonal.
+            let length = |i: u32, j: u32| (points[i as usize] - points[j as usize]).norm_squared();
+            let mut all = vec![[d, b, e]];
+            if length(a, e) <= length(d, c) {
+                all.extend([[a, d, e], [a, e, c]]);
+            } else {
+                all.extend([[a, d, c], [d, e, c]]);
+            }
+            all
+        }
+        [None, None, None] => vec![[a, b, c]],
+        // The same with the corners turned.
+        _ => pieces([b, c, a], [m[1], m[2], m[0]], points),
+    }
+}
+
+fn skin_of(surface: &Surface, points: &[Vec3], triangles: &[([u32; 3], u32)]) -> Vec<Skin> {
+    let roles = surface.triangle_roles();
+    let mut skin = vec![
+        Skin {
+            normal: Vec3::zeros(),
+            both_sides: false,
+        };
+        points.len()
+    ];
+    for (t, source) in triangles {
+        let [a, b, c] = t.map(|v| points[v as usize]);
+        let normal = (b - a).cross(&(c - a));
+        for &v in t {
+            skin[v as usize].normal += normal;
+            skin[v as usize].both_sides |= roles[*source as usize] != TriangleRole::Skin;
+        }
+    }
+    for s in &mut skin {
+        s.normal = s.normal.try_normalize(0.0).unwrap_or_else(Vec3::zeros);
+    }
+    skin
+}

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The space around a surface in voxels: which lie in the domain Ω, and whether a segment stays in it.
+//!
+//! A segment leaves Ω only through skin, so it is cut where it crosses skin triangles and the middle of each
+//! piece is tested. That finds gaps far narrower than a voxel. Where Ω is not bounded by skin (holes, thin
+//! layers) a segment is tested at quarter points as well.
+
+use crate::Vec3;
+use crate::surface::{Surface, TriangleRole};
+use rayon::prelude::*;
+
+/// Voxels over the bounds of a surface and the triangles in them.
+pub(super) struct Space<'a> {
+    surface: &'a Surface,
+    /// Corner of the first voxel.
+    lo: Vec3,
+    /// Edge of a voxel.
+    pub spacing: f64,
+    /// Number of voxels along each axis.
+    pub dims: [usize; 3],
+    /// Skin triangles that may cross each voxel.
+    starts: Vec<u32>,
+    triangles: Vec<u32>,
+    /// Voxels with a triangle in them or beside them.
+    near: Vec<bool>,
+    /// Whether the centre of a voxel lies in Ω.
+    inside: Vec<bool>,
+    /// Ω ends at skin triangles and nowhere else.
+    watertight: bool,
+}
+
+/// A place from which a segment starts.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub at: Vec3,
+    /// Known to lie in Ω, off its boundary.
+    pub interior: bool,
+}
+
+impl<'a> Space<'a> {
+    pub fn new(surface: &'a Surface, spacing: f64) -> Self {
+        let (from, to) = surface.bounds();
+        // Odd parts of a voxel, so that voxel centres do not fall on the planes of a boxy mesh.
+        let lo = from - Vec3::new(1.437, 1.521, 1.483) * spacing;
+        let dims = [0, 1, 2].map(|k| ((to[k] - lo[k]) / spacing + 1.5).ceil().max(1.0) as usize);
+        let report = surface.report();
+        let mut space = Self {
+            surface,
+            lo,
+            spacing,
+            dims,
+            starts: Vec::new(),
+            triangles: Vec::new(),
+            near: Vec::new(),
+            inside: Vec::new(),
+            watertight: report.closed && report.oriented && report.thin_triangles == 0,
+        };
+        space.bin_triangles();
+        space.fill();
+        space
+    }
+
+    pub fn len(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    pub fn centre(&self, voxel: usize) -> Vec3 {
+        let [x, y, _] = self.dims;
+        let at = [voxel % x, voxel / x % y, voxel / (x * y)];
+        self.lo + Vec3::from_fn(|k, _| at[k] as f64 + 0.5) * self.spacing
+    }
+
+    pub fn is_inside(&self, voxel: usize) -> bool {
+        self.inside[voxel]
+    }
+
+    /// The voxel that holds a point, moved into the grid.
+    pub fn voxel_of(&self, p: Vec3) -> usize {
+        self.index(self.cell(p))
+    }
+
+    /// Inside voxels among the eight whose centres surround a point.
+    pub fn around(&self, p: Vec3) -> impl Iterator<Item = usize> + '_ {
+        let base = self.cell(p - Vec3::repeat(0.5 * self.spacing));
+        (0..8)
+            .map(move |c: usize| {
+                self.index([0, 1, 2].map(|k| (base[k] + (c >> k & 1)).min(self.dims[k] - 1)))
+            })
+            .filter(|&v| self.inside[v])
+    }
+
+    /// Voxels of the grid whose centres lie in a box: lowest, and one past the highest.
+    pub fn range(&self, lo: Vec3, hi: Vec3) -> [(usize, usize); 3] {
+        [0, 1, 2].map(|k| {
+            let to = |x: f64| (x - self.lo[k]) / self.spacing - 0.5;
+            let first = to(lo[k]).ceil().max(0.0) as usize;
+            let end = (to(hi[k]).floor() + 1.0).max(0.0) as usize;
+            (first.min(self.dims[k]), end.min(self.dims[k]))
+        })
+    }
+
+    pub fn index(&self, at: [usize; 3]) -> usize {
+        (at[2] * self.dims[1] + at[1]) * self.dims[0] + at[0]
+    }
+
+    fn cell(&self, p: Vec3) -> [usize; 3] {
+        let g = (p - self.lo) / self.spacing;
+        [0, 1, 2].map(|k| (g[k].max(0.0) as usize).min(self.dims[k] - 1))
+    }
+
+    /// Whether a point lies in Ω.
+    pub fn holds(&self, p: Vec3) -> bool {
+        let voxel = self.voxel_of(p);
+        if self.watertight && self.triangles_in(voxel).is_empty() {
+            // No skin between the point and the centre.
+            return self.inside[voxel];
+        }
+        self.surface.contains(p)
+    }
+
+    /// Whether the segment between two places of the closure of Ω stays in Ω.
+    pub fn stays(&self, a: Place, b: Place) -> bool {
+        let d = b.at - a.at;
+        let length = d.norm();
+        if length < 1e-6 * self.spacing {
+            return true;
+        }
+        let (mut cuts, near) = self.crossings(a.at, d);
+        let loose = !self.watertight && near;
+        if loose {
+            cuts.extend([0.25, 0.5, 0.75]);
+        }
+        cuts.push(1.0);
+        cuts.sort_unstable_by(f64::total_cmp);
+        let least = 1e-4 * self.spacing / length;
+        let last = cuts.len() - 1;
+        let mut from = 0.0;
+        for (i, &to) in cuts.iter().enumerate() {
+            let known = (i == 0 && a.interior || i == last && b.interior) && !loose;
+            let middle = a.at + d * (0.5 * (from + to));
+            if !known && to - from > least && !self.surface.contains(middle) {
+                return false;
+            }
+            from = to;
+        }
+        true
+    }
+
+    /// Where a segment crosses skin, strictly between its ends; whether there is surface near it.
+    fn crossings(&self, a: Vec3, d: Vec3) -> (Vec<f64>, bool) {
+        let (p, q) = (self.cell(a.inf(&(a + d))), self.cell(a.sup(&(a + d))));
+        let inverse = d.map(|x| 1.0 / x);
+        let slack = 1e-7 * self.spacing / d.norm();
+        let mut cuts = Vec::new();
+        let mut near = false;
+        for k in p[2]..=q[2] {
+            for j in p[1]..=q[1] {
+                for i in p[0]..=q[0] {
+                    let voxel = self.index([i, j, k]);
+                    if !self.near[voxel] || !self.passes(a, inverse, [i, j, k]) {
+                        continue;
+                    }
+                    near = true;
+                    for &t in self.triangles_in(voxel) {
+                        let t = crossing(&self.corners(t), a, d);
+                        cuts.extend(t.filter(|&t| t > slack && t < 1.0 - slack));
+                    }
+                }
+            }
+        }
+        (cuts, near)
+    }
+
+    /// Whether a segment passes through a voxel (a little enlarged).
+    fn passes(&self, a: Vec3, inverse: Vec3, at: [usize; 3]) -> bool {
+        let (mut enter, mut leave) = (0.0f64, 1.0f64);
+        for k in 0..3 {
+            let lo = self.lo[k] + (at[k] as f64 - 1e-6) * self.spacing;
+            let hi = self.lo[k] + (at[k] as f64 + 1.0 + 1e-6) * self.spacing;
+            if inverse[k].is_finite() {
+                let (s, t) = ((lo - a[k]) * inverse[k], (hi - a[k]) * inverse[k]);
+                enter = enter.max(s.min(t));
+                leave = leave.min(s.max(t));
+            } else if a[k] < lo || a[k] > hi {
+                return false;
+            }
+        }
+        enter <= leave
+    }
+
+    fn triangles_in(&self, voxel: usize) -> &[u32] {
+        &self.triangles[self.starts[voxel] as usize..self.starts[voxel + 1] as usize]
+    }
+
+    fn corners(&self, triangle: u32) -> [Vec3; 3] {
+        let welded = self.surface.welded();
+        welded.triangles[triangle as usize].map(|v| welded.vertices[v as usize])
+    }
+
+    fn bin_triangles(&mut self) {
+        let roles = self.surface.triangle_roles();
+        let mut pairs: Vec<(u32, u32)> = (0..roles.len() as u32)
+            .into_par_iter()
+            .with_min_len(256)
+            .flat_map_iter(|t| {
+                let mut voxels = self.voxels_of(self.corners(t));
+                voxels.sort_unstable();
+                voxels.dedup();
+                voxels.into_iter().map(move |v| (v, t))
+            })
+            .collect();
+        pairs.par_sort_unstable();
+        self.near = vec![false; self.len()];
+        let [x, y, z] = self.dims;
+        for group in pairs.chunk_by(|a, b| a.0 == b.0) {
+            let v = group[0].0 as usize;
+            let at = [v % x, v / x % y, v / (x * y)];
+            let span = |k: usize, n: usize| at[k].saturating_sub(1)..=(at[k] + 1).min(n - 1);
+            for k in span(2, z) {
+                for j in span(1, y) {
+                    for i in span(0, x) {
+                        self.near[(k * y + j) * x + i] = true;
+                    }
+                }
+            }
+        }
+        pairs.retain(|&(_, t)| roles[t as usize] == TriangleRole::Skin);
+        self.starts = vec![0; self.len() + 1];
+        for &(v, _) in &pairs {
+            self.starts[v as usize + 1] += 1;
+        }
+        for v in 0..self.len() {
+            self.starts[v + 1] += self.starts[v];
+        }
+        self.triangles = pairs.into_iter().map(|(_, t)| t).collect();
+    }
+
+    /// Voxels that a triangle may cross: halved until its box spans two voxels at most along every axis.
+    fn voxels_of(&self, triangle: [Vec3; 3]) -> Vec<u32> {
+        let mut found = Vec::new();
+        let mut stack = vec![triangle];
+        let slack = Vec3::repeat(1e-6 * self.spacing);
+        while let Some(t) = stack.pop() {
+            let lo = self.cell(t[0].inf(&t[1]).inf(&t[2]) - slack);
+            let hi = self.cell(t[0].sup(&t[1]).sup(&t[2]) + slack);
+            if (0..3).any(|k| hi[k] > lo[k] + 1) {
+                let length = |k: usize| (t[(k + 1) % 3] - t[k]).norm_squared();
+                let longest = (0..3).max_by(|&i, &j| length(i).total_cmp(&length(j)));
+                let k = longest.unwrap_or(0);
+                let (a, b, c) = (t[k], t[(k + 1) % 3], t[(k + 2) % 3]);
+                let middle = (a + b) * 0.5;
+                stack.extend([[a, middle, c], [middle, b, c]]);
+                continue;
+            }
+            for k in lo[2]..=hi[2] {
+                for j in lo[1]..=hi[1] {
+                    for i in lo[0]..=hi[0] {
+                        found.push(self.index([i, j, k]) as u32);
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Finds the voxels in Ω row by row: in a watertight surface the state changes only across skin.
+    fn fill(&mut self) {
+        let x = self.dims[0];
+        let mut inside = vec![false; self.len()];
+        inside.par_chunks_mut(x).enumerate().for_each(|(r, row)| {
+            let first = r * x;
+            let mut last = 0;
+            for i in 1..x {
+                let voxel = first + i;
+                let near = self.near[voxel];
+                let ask = if self.watertight {
+                    near && self.is_cut(voxel - 1)
+                } else {
+                    near || i % 4 == 0
+                };
+                if !ask {
+                    row[i] = row[i - 1];
+                    continue;
+                }
+                row[i] = self.surface.contains(self.centre(voxel));
+                if !self.watertight && row[i] != row[i - 1] {
+                    // The change is somewhere since the last answer.
+                    for k in last + 1..i {
+                        row[k] = self.surface.contains(self.centre(first + k));
+                    }
+                }
+                last = i;
+            }
+        });
+        self.inside = inside;
+    }
+
+    /// Whether skin lies between the centre of a voxel and that of the next one along x.
+    fn is_cut(&self, voxel: usize) -> bool {
+        let a = self.centre(voxel);
+        let d = Vec3::x() * self.spacing;
+        let cut = |&t: &u32| {
+            crossing(&self.corners(t), a, d).is_some_and(|t| (-1e-9..=1.0 + 1e-9).contains(&t))
+        };
+        self.triangles_in(voxel).iter().any(cut) || self.triangles_in(voxel + 1).iter().any(cut)
+    }
+}
+
+/// Parameter at which the line `a + t d` meets a triangle (edges belong to both their triangles) [moeller1997].
+fn crossing(t: &[Vec3; 3], a: Vec3, d: Vec3) -> Option<f64> {
+    const SLACK: f64 = 1e-9;
+    let (e, f) = (t[1] - t[0], t[2] - t[0]);
+    let h = d.cross(&f);
+    let det = e.dot(&h);
+    if det.abs() <= 1e-14 * d.norm() * e.norm() * f.norm() {
+        return None;
+    }
+    let s = a - t[0];
+    let u = s.dot(&h) / det;
+    if !(-SLACK..=1.0 + SLACK).contains(&u) {
+        return None;
+    }
+    let q = s.cross(&e);
+    let v = d.dot(&q) / det;
+    (v >= -SLACK && u + v <= 1.0 + SLACK).then(|| f.dot(&q) / det)
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What would flap: parts of the complex that hang on a vertex or an edge.
+//!
+//! Cells that share faces form a rigid part. A part is supported when it holds two pinned vertices, or three
+//! that are not on one line and are pinned or belong to a supported part. One that only hangs on others by
+//! less would swing about them without resistance: it is joined on, or made one with the cells it was split
+//! from. A part that touches no other is left alone (the body pins loose parts as a whole).
+
+use super::complex::{Complex, Conflict};
+use super::copies::Sets;
+use super::flows::Flow;
+use super::{NONE, Vec3};
+
+/// Three points are not on one line when the third lies off it by this part of their distance.
+const OFF_LINE: f64 = 0.05;
+
+/// Joins parts that hang loosely on others until none does, or nothing more can be done.
+pub(super) fn brace(
+    complex: &mut Complex,
+    flows: &[Flow],
+    pins: &[(u32, u32)],
+) -> Result<(), Conflict> {
+    let mut order: Vec<Flow> = flows.to_vec();
+    order.sort_by_key(|f| (std::cmp::Reverse(f.weight), f.copies, f.vertex));
+    let faces = complex.tiling.faces();
+    loop {
+        let hanging = hanging(complex, pins);
+        let mut first = None;
+        let mut joined = false;
+        for part in &hanging {
+            match hold(complex, part, &order, &faces) {
+                Ok(any) => joined |= any,
+                Err(conflict) => {
+                    first.get_or_insert(conflict);
+                }
+            }
+        }
+        if !joined {
+            return first.map_or(Ok(()), Err);
+        }
+    }
+}
+
+/// Joins a part to its surroundings at one more vertex or face. The error is what stood in the way.
+fn hold(
+    complex: &mut Complex,
+    part: &[u32],
+    flows: &[Flow],
+    faces: &[[u32; 4]],
+) -> Result<bool, Conflict> {
+    let inside = |c: u32| part.binary_search(&c).is_ok();
+    let mut refused = None;
+    let mut try_join = |complex: &mut Complex, p: u32, q: u32, v: u32| {
+        let ends = complex.corner(p, v).zip(complex.corner(q, v));
+        match ends.map(|(a, b)| complex.join(a, b)) {
+            Some(Ok(joined)) => joined,
+            Some(Err(conflict)) => {
+                refused.get_or_insert(conflict);
+                false
+            }
+            None => false,
+        }
+    };
+    for f in flows {
+        let (p, q) = f.copies;
+        if inside(p) != inside(q) && try_join(complex, p, q, f.vertex) {
+            return Ok(true);
+        }
+    }
+    for &p in part {
+        let cell = complex.copies.cell[p as usize];
+        for n in faces[cell as usize].into_iter().filter(|&n| n != NONE) {
+            for q in complex.copies.of_cell(n) {
+                if inside(q) || !complex.reaches(vec![p], &[q]) {
+                    continue;
+                }
+                let mut any = false;
+                for v in complex.cell(q) {
+                    any |= try_join(complex, p, q, v);
+                }
+                if any {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+    refused.map_or(Ok(false), Err)
+}
+
+/// Parts that hang on others without support, each an ascending list of copies.
+fn hanging(complex: &mut Complex, pins: &[(u32, u32)]) -> Vec<Vec<u32>> {
+    let parts = parts(complex);
+    let mut of_vertex: Vec<(u32, u32)> = Vec::new();
+    for (i, part) in parts.iter().enumerate() {
+        for &c in part {
+            of_vertex.extend(complex.roots(c).map(|r| (r, i as u32)));
+        }
+    }
+    of_vertex.sort_unstable();
+    of_vertex.dedup();
+    // Parts that touch, directly or through others.
+    let mut touching = Sets::new(parts.len());
+    for pair in of_vertex.windows(2).filter(|p| p[0].0 == p[1].0) {
+        touching.join(pair[0].1, pair[1].1);
+    }
+    let mut anchored: Vec<u32> = pins
+        .iter()
+        .map(|&(_, corner)| complex.root(corner))
+        .collect();
+    anchored.sort_unstable();
+    anchored.dedup();
+    let mut vertices = vec![Vec::new(); parts.len()];
+    for &(r, i) in &of_vertex {
+        vertices[i as usize].push(r);
+    }
+    let pinned = |i: usize, anchored: &[u32]| {
+        vertices[i]
+            .iter()
+            .filter(|r| anchored.binary_search(r).is_ok())
+            .count()
+    };
+    let mut supported: Vec<bool> = (0..parts.len()).map(|i| pinned(i, &anchored) > 1).collect();
+    // Where nothing is pinned the largest part stands for the ground.
+    for group in 0..parts.len() as u32 {
+        let of: Vec<usize> = (0..parts.len())
+            .filter(|&i| touching.root(i as u32) == group)
+            .collect();
+        let largest = of
+            .iter()
+            .copied()
+            .max_by_key(|&i| (parts[i].len(), std::cmp::Reverse(i)));
+        if let Some(i) = largest
+            && !of.iter().any(|&i| supported[i])
+        {
+            supported[i] = true;
+        }
+    }
+    loop {
+        let held = of_vertex
+            .iter()
+            .filter(|(_, i)| supported[*i as usize])
+            .map(|h| h.0);
+        let mut anchors: Vec<u32> = held.chain(anchored.iter().copied()).collect();
+        anchors.sort_unstable();
+        anchors.dedup();
+        let mut changed = false;
+        for i in 0..parts.len() {
+            let at: Vec<Vec3> = vertices[i]
+                .iter()
+                .filter(|r| anchors.binary_search(r).is_ok())
+                .map(|&r| complex.tiling.vertices[complex.original(r) as usize])
+                .collect();
+            if !supported[i] && span(&at) {
+                supported[i] = true;
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    parts
+        .into_iter()
+        .zip(supported)
+        .filter(|p| !p.1)
+        .map(|p| p.0)
+        .collect()
+}
+
+/// Whether some three of the points are not on one line.
+fn span(points: &[Vec3]) -> bool {
+    let Some(&a) = points.first() else {
+        return false;
+    };
+    let far = points
+        .iter()
+        .map(|p| p - a)
+        .max_by(|p, q| p.norm_squared().total_cmp(&q.norm_squared()));
+    let d = far.unwrap_or_else(Vec3::zeros);
+    points
+        .iter()
+        .any(|p| d.cross(&(p - a)).norm() > OFF_LINE * d.norm_squared())
+}
+
+/// Copies connected through common faces.
+fn parts(complex: &mut Complex) -> Vec<Vec<u32>> {
+    let n = complex.copies.len() as u32;
+    let mut faces: Vec<([u32; 3], u32)> = Vec::with_capacity(4 * n as usize);
+    for c in 0..n {
+        let roots = complex.roots(c);
+        for k in 0..4 {
+            let mut face = [1, 2, 3].map(|i| roots[(k + i) % 4]);
+            face.sort_unstable();
+            faces.push((face, c));
+        }
+    }
+    faces.sort_unstable();
+    let mut sets = Sets::new(n as usize);
+    for pair in faces.windows(2).filter(|p| p[0].0 == p[1].0) {
+        sets.join(pair[0].1, pair[1].1);
+    }
+    let mut all: Vec<Vec<u32>> = vec![Vec::new(); n as usize];
+    for c in 0..n {
+        all[sets.root(c) as usize].push(c);
+    }
+    all.retain(|p| !p.is_empty());
+    all
+}

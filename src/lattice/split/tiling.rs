@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The tetrahedra before they are split: which one holds a point, and what they share.
+
+use super::super::cell::Cell;
+use super::super::embed::Locator;
+use super::space::Space;
+use super::{NONE, Vec3};
+use crate::Mat3;
+
+/// A point this far outside, in barycentric coordinates, still belongs to a cell.
+const SLACK: f64 = 1e-6;
+
+/// Tetrahedra that tile the space around the flesh.
+pub(super) struct Tiling<'a> {
+    pub vertices: &'a [Vec3],
+    pub cells: &'a [[u32; 4]],
+    /// Corner 0 and the map to the barycentric coordinates of the others.
+    maps: Vec<(Vec3, Mat3)>,
+    locator: Option<Locator>,
+    /// Cells around each vertex, ascending.
+    around: Vec<Vec<u32>>,
+}
+
+/// A vertex, an edge or a face of the tiling.
+pub(super) struct Simplex {
+    /// Its vertices, ascending; [`NONE`] for unused ones.
+    pub vertices: [u32; 3],
+    /// The cells around it, ascending.
+    pub cells: Vec<u32>,
+}
+
+impl Simplex {
+    pub fn corners(&self) -> impl Iterator<Item = u32> + '_ {
+        self.vertices.iter().copied().filter(|&v| v != NONE)
+    }
+}
+
+impl<'a> Tiling<'a> {
+    pub fn new(vertices: &'a [Vec3], cells: &'a [[u32; 4]]) -> Self {
+        let maps = cells
+            .iter()
+            .map(|c| {
+                let x = c.map(|v| vertices[v as usize]);
+                let edges = Mat3::from_columns(&[x[1] - x[0], x[2] - x[0], x[3] - x[0]]);
+                // A flat cell holds nothing: its coordinates become NaN, which no comparison accepts.
+                let map = edges
+                    .try_inverse()
+                    .unwrap_or_else(|| Mat3::repeat(f64::NAN));
+                (x[0], map)
+            })
+            .collect();
+        let as_cells: Vec<Cell> = cells.iter().map(|&c| Cell::Tetrahedron(c)).collect();
+        let locator = (!cells.is_empty()).then(|| Locator::new(vertices, &as_cells));
+        let mut around = vec![Vec::new(); vertices.len()];
+        for (c, corners) in cells.iter().enumerate() {
+            for &v in corners {
+                around[v as usize].push(c as u32);
+            }
+        }
+        Self {
+            vertices,
+            cells,
+            maps,
+            locator,
+            around,
+        }
+    }
+
+    /// Cells around a vertex, ascending.
+    pub fn around(&self, vertex: u32) -> &[u32] {
+        &self.around[vertex as usize]
+    }
+
+    /// Cells around an edge (around a vertex when both ends are the same), ascending.
+    pub fn around_edge(&self, a: u32, b: u32) -> impl Iterator<Item = u32> + '_ {
+        let of = self.around(a).iter().copied();
+        of.filter(move |&c| self.cells[c as usize].contains(&b))
+    }
+
+    /// For each cell, the cells across the faces opposite its corners; [`NONE`] where there is none.
+    pub fn faces(&self) -> Vec<[u32; 4]> {
+        let mut across = vec![[NONE; 4]; self.cells.len()];
+        for (c, corners) in self.cells.iter().enumerate() {
+            for k in 0..4 {
+                let face = [1, 2, 3].map(|i| corners[(k + i) % 4]);
+                let beyond = self.around(face[0]).iter().find(|&&d| {
+                    d != c as u32 && face.iter().all(|v| self.cells[d as usize].contains(v))
+                });
+                across[c][k] = beyond.copied().unwrap_or(NONE);
+            }
+        }
+        across
+    }
+
+    /// Barycentric coordinates of a point in a cell.
+    pub fn coordinates(&self, cell: u32, p: Vec3) -> [f64; 4] {
+        let (origin, map) = &self.maps[cell as usize];
+        let l = map * (p - origin);
+        [1.0 - l.x - l.y - l.z, l.x, l.y, l.z]
+    }
+
+    fn depth(&self, cell: u32, p: Vec3) -> f64 {
+        let l = self.coordinates(cell, p);
+        l[0].min(l[1]).min(l[2].min(l[3]))
+    }
+
+    /// The cell in which a point lies deepest, the first of several; [`NONE`] outside.
+    pub fn locate(&self, p: Vec3) -> u32 {
+        let mut best = (-SLACK, NONE);
+        for &c in self.locator.iter().flat_map(|l| l.candidates(p)) {
+            let depth = self.depth(c, p);
+            if depth > best.0 {
+                best = (depth, c);
+            }
+        }
+        best.1
+    }
+
+    /// The cell of each voxel centre in Ω; [`NONE`] for the others.
+    pub fn voxel_cells(&self, space: &Space) -> Vec<u32> {
+        let mut found = vec![NONE; space.len()];
+        let mut deepest = vec![-SLACK; space.len()];
+        for (c, corners) in self.cells.iter().enumerate() {
+            let x = corners.map(|v| self.vertices[v as usize]);
+            let (lo, hi) = (
+                x[0].inf(&x[1]).inf(&x[2].inf(&x[3])),
+                x[0].sup(&x[1]).sup(&x[2].sup(&x[3])),
+            );
+            let [i, j, k] = space.range(lo, hi);
+            for k in k.0..k.1 {
+                for j in j.0..j.1 {
+                    for i in i.0..i.1 {
+                        let v = space.index([i, j, k]);
+                        if !space.is_inside(v) {
+                            continue;
+                        }
+                        let depth = self.depth(c as u32, space.centre(v));
+                        if depth > deepest[v] {
+                            deepest[v] = depth;
+                            found[v] = c as u32;
+                        }
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// All vertices, edges and faces that two cells at least share.
+    pub fn simplices(&self) -> Vec<Simplex> {
+        let mut all: Vec<([u32; 3], u32)> = Vec::with_capacity(self.cells.len() * 14);
+        for (c, corners) in self.cells.iter().enumerate() {
+            // Every choice of one to three corners.
+            for chosen in (1..15u32).filter(|m| m.count_ones() <= 3) {
+                let mut key = [NONE; 3];
+                let picked = (0..4).filter(|k| chosen >> k & 1 == 1).map(|k| corners[k]);
+                for (k, v) in key.iter_mut().zip(picked) {
+                    *k = v;
+                }
+                key.sort_unstable();
+                all.push((key, c as u32));
+            }
+        }
+        all.sort_unstable();
+        all.chunk_by(|a, b| a.0 == b.0)
+            .filter(|group| group.len() > 1)
+            .map(|group| Simplex {
+                vertices: group[0].0,
+                cells: group.iter().map(|g| g.1).collect(),
+            })
+            .collect()
+    }
+}
