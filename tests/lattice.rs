@@ -18,7 +18,12 @@ fn enclose(c: &Character, cells_across: f64) -> Lattice {
 
 fn assert_valid(lattice: &Lattice, c: &Character) {
     let violations = lattice.check(&c.surface, &c.skeleton);
-    assert!(violations.is_empty(), "{}: {}", violations.len(), violations[0]);
+    assert!(
+        violations.is_empty(),
+        "{}: {}",
+        violations.len(),
+        violations[0]
+    );
 }
 
 #[test]
@@ -29,11 +34,18 @@ fn characters_are_enclosed_at_every_resolution() {
             let lattice = enclose(&c, across);
             assert_valid(&lattice, &c);
             let bones = lattice.bones();
-            assert_eq!(bones.used_bones, (0..limbs.len() as u32).collect::<Vec<_>>());
+            assert_eq!(
+                bones.used_bones,
+                (0..limbs.len() as u32).collect::<Vec<_>>()
+            );
             for (bone, chain) in bones.used_bones.iter().zip(&bones.chains) {
                 let head = lattice.vertices()[chain[0] as usize];
                 assert!((head - c.skeleton.heads()[*bone as usize]).norm() < 1e-9);
-                assert!(chain.iter().all(|&v| bones.bone_of_vertex[v as usize].is_some()));
+                assert!(
+                    chain
+                        .iter()
+                        .all(|&v| bones.bone_of_vertex[v as usize].is_some())
+                );
             }
         }
     }
@@ -52,7 +64,11 @@ fn two_builds_are_the_same_bit_for_bit() {
 fn a_translated_and_scaled_character_gets_an_equivalent_lattice() {
     let c = character(&arm(), 0.04);
     let base = enclose(&c, 10.0);
-    for (scale, shift) in [(1e-3, Vec3::zeros()), (1e3, Vec3::zeros()), (1.0, Vec3::repeat(1e4))] {
+    for (scale, shift) in [
+        (1e-3, Vec3::zeros()),
+        (1e3, Vec3::zeros()),
+        (1.0, Vec3::repeat(1e4)),
+    ] {
         let map = |x: &Vec3| x * scale + shift;
         let moved = Character {
             surface: Surface::new(
@@ -108,7 +124,8 @@ fn a_strip_of_eight_triangles_with_two_bones_is_enclosed() {
             vertices.push(Vec3::new(x, 0.0, 0.5 * f64::from(i)));
         }
     }
-    let triangles = (0..4).flat_map(|i| [[2 * i, 2 * i + 1, 2 * i + 3], [2 * i, 2 * i + 3, 2 * i + 2]]);
+    let triangles =
+        (0..4).flat_map(|i| [[2 * i, 2 * i + 1, 2 * i + 3], [2 * i, 2 * i + 3, 2 * i + 2]]);
     let surface = Surface::new(vertices, triangles.collect()).expect("valid");
     let skeleton = Skeleton::new(
         vec!["a".into(), "b".into()],
@@ -124,7 +141,11 @@ fn a_strip_of_eight_triangles_with_two_bones_is_enclosed() {
         })
         .collect();
     let skin = SkinWeights::from_dense(10, 2, &dense).expect("valid");
-    let c = Character { surface, skeleton, skin };
+    let c = Character {
+        surface,
+        skeleton,
+        skin,
+    };
     let lattice = enclose(&c, 12.0);
     assert_valid(&lattice, &c);
     assert_eq!(lattice.bones().used_bones, vec![0, 1]);
@@ -209,13 +230,22 @@ fn cancelling_at_any_report_stops() {
             *n += 1;
             *n <= stop
         };
-        Lattice::enclose(&c.surface, &c.skeleton, None, EncloseSettings::default(), &progress)
+        Lattice::enclose(
+            &c.surface,
+            &c.skeleton,
+            None,
+            EncloseSettings::default(),
+            &progress,
+        )
     };
     assert!(run(usize::MAX).is_ok());
     let reports = *count.lock().expect("no panic");
     assert!(reports > 5);
     for stop in [0, 1, 2, reports / 2, reports - 1] {
-        assert!(matches!(run(stop), Err(LatticeError::Cancelled(_))), "{stop} of {reports}");
+        assert!(
+            matches!(run(stop), Err(LatticeError::Cancelled(_))),
+            "{stop} of {reports}"
+        );
     }
 }
 
@@ -228,7 +258,12 @@ fn settings_and_weights_are_checked() {
         assert!(matches!(result, Err(LatticeError::CellsAcross(_))));
     }
     let short = SkinWeights::from_dense(1, 2, &[1.0, 0.0]).expect("valid");
-    let result =
-        Lattice::enclose(&c.surface, &c.skeleton, Some(&short), EncloseSettings::default(), &Silent);
+    let result = Lattice::enclose(
+        &c.surface,
+        &c.skeleton,
+        Some(&short),
+        EncloseSettings::default(),
+        &Silent,
+    );
     assert!(matches!(result, Err(LatticeError::Weights(_))));
 }

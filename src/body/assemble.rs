@@ -85,6 +85,7 @@ pub(super) fn body(
         loose_parts,
         pattern,
         embeddings: RwLock::new(vec![Arc::new(embedding)]),
+        engines: RwLock::default(),
     })
 }
 

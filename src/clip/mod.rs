@@ -10,7 +10,7 @@
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::{Method, Settings, Simulation, SimulationError};
-use crate::lattice::Embedding;
+use crate::kernel::{CpuEmbedding, Engine, KernelError, LocalPositions};
 use crate::progress::{Cancelled, Progress, step};
 use crate::skeleton::{FrameMotion, Pose, SkeletonError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -51,6 +51,9 @@ pub enum ClipError {
     /// A pose that does not fit.
     #[error(transparent)]
     Pose(#[from] SkeletonError),
+    /// Arrays that do not fit.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
     /// No poses.
     #[error("a clip needs at least one pose")]
     Empty,
@@ -112,7 +115,11 @@ impl Clip {
         step(progress, 0.0, "settling")?;
         let mut simulation = Simulation::new(body.clone(), settings.method, settings.simulation)?;
         simulation.reset(first, true)?;
-        let run = Run { poses, dt: 1.0 / settings.fps, progress };
+        let run = Run {
+            poses,
+            dt: 1.0 / settings.fps,
+            progress,
+        };
         let frames = if settings.cyclic {
             run.cyclic(&mut simulation, settings.preroll)?
         } else {
@@ -125,7 +132,11 @@ impl Clip {
             body,
             fps: settings.fps,
             frames: RwLock::new(frames),
-            runner: Mutex::new(Runner { simulation, previous, last }),
+            runner: Mutex::new(Runner {
+                simulation,
+                previous,
+                last,
+            }),
         })
     }
 
@@ -184,7 +195,10 @@ impl Clip {
 
     /// Memory of the kept states, bytes.
     pub fn bytes(&self) -> usize {
-        self.read().iter().map(|f| std::mem::size_of::<Frame>() + f.positions.len() * 24).sum()
+        self.read()
+            .iter()
+            .map(|f| std::mem::size_of::<Frame>() + f.positions.len() * 24)
+            .sum()
     }
 
     /// Lattice positions of a frame; before the first and after the last frame those frames hold.
@@ -199,32 +213,28 @@ impl Clip {
     }
 
     /// Number of vertices of a surface that the body carries; 0 is its own.
-    pub fn vertices(&self, surface: usize) -> Result<usize, ClipError> {
-        Ok(self.embedding(surface)?.len())
-    }
-
-    /// Writes the positions of a surface's vertices at a frame, x y z after one another.
     ///
     /// # Errors
     /// A surface that the body does not carry.
-    pub fn positions_into(
-        &self,
-        frame: i64,
-        surface: usize,
-        out: &mut [f32],
-    ) -> Result<(), ClipError> {
-        let embedding = self.embedding(surface)?;
-        let frames = self.read();
-        let positions = &frames[clamp(frame, frames.len())].positions;
-        for (i, out) in out.chunks_exact_mut(3).enumerate().take(embedding.len()) {
-            let p = embedding.place(i, positions);
-            out.copy_from_slice(&[p.x as f32, p.y as f32, p.z as f32]);
-        }
-        Ok(())
+    pub fn vertices(&self, surface: usize) -> Result<usize, ClipError> {
+        Ok(self.engine(surface)?.vertices())
     }
 
-    fn embedding(&self, surface: usize) -> Result<Arc<Embedding>, ClipError> {
-        self.body.embedding(surface).ok_or(ClipError::Surface(surface))
+    /// Positions of a surface's vertices at a frame, x y z after one another.
+    ///
+    /// # Errors
+    /// A surface that the body does not carry.
+    pub fn positions(&self, frame: i64, surface: usize) -> Result<Vec<f32>, ClipError> {
+        let engine = self.engine(surface)?;
+        let local = {
+            let frames = self.read();
+            LocalPositions::new(&frames[clamp(frame, frames.len())].positions)
+        };
+        Ok(engine.embed(&local)?)
+    }
+
+    fn engine(&self, surface: usize) -> Result<Arc<CpuEmbedding>, ClipError> {
+        self.body.engine(surface).ok_or(ClipError::Surface(surface))
     }
 
     // A panic elsewhere leaves whole frames behind: a poisoned lock is as good as a sound one.
@@ -269,7 +279,13 @@ impl Run<'_> {
         let motion = |i: usize| {
             let at = |i: usize| self.poses.get(i);
             let previous = i.checked_sub(1).and_then(at);
-            FrameMotion::new(&skeleton, previous, &self.poses[i], &self.poses[i + 1], at(i + 2))
+            FrameMotion::new(
+                &skeleton,
+                previous,
+                &self.poses[i],
+                &self.poses[i + 1],
+                at(i + 2),
+            )
         };
         let held = FrameMotion::between(&skeleton, &self.poses[0], &self.poses[0])?;
         for _ in 0..preroll {
@@ -284,7 +300,10 @@ impl Run<'_> {
             step(self.progress, i as f64 / (n - 1) as f64, "simulating")?;
             simulation
                 .advance_motion(&motion(i)?, self.dt, None)
-                .map_err(|source| ClipError::Simulation { frame: i + 1, source })?;
+                .map_err(|source| ClipError::Simulation {
+                    frame: i + 1,
+                    source,
+                })?;
             frames.push(Frame::of(simulation));
         }
         Ok(frames)
@@ -303,7 +322,13 @@ impl Run<'_> {
         let pose = |i: usize| &self.poses[i % period];
         let motion = |i: usize| {
             let before = pose(i + period - 1);
-            FrameMotion::new(&skeleton, Some(before), pose(i), pose(i + 1), Some(pose(i + 2)))
+            FrameMotion::new(
+                &skeleton,
+                Some(before),
+                pose(i),
+                pose(i + 1),
+                Some(pose(i + 2)),
+            )
         };
         let start = period - preroll % period;
         simulation.reset(pose(start), true)?;
@@ -352,6 +377,8 @@ fn same(a: &Pose, b: &Pose) -> bool {
 
 fn size(points: &[Vec3]) -> f64 {
     let far = Vec3::repeat(f64::INFINITY);
-    let (lo, hi) = points.iter().fold((far, -far), |(l, h), p| (l.inf(p), h.sup(p)));
+    let (lo, hi) = points
+        .iter()
+        .fold((far, -far), |(l, h), p| (l.inf(p), h.sup(p)));
     (hi - lo).norm()
 }

@@ -297,7 +297,7 @@ impl Simulation {
             std::mem::swap(&mut self.now, &mut self.next);
             std::mem::swap(&mut trail.pose, &mut self.moving);
             if i == 1 {
-                trail.before.clone_from(motion.from());
+                motion.write(0.0, &mut trail.before);
                 trail.duration = dt;
             }
         }

@@ -5,7 +5,9 @@ use super::errors::{IntoPy, input};
 use crate::skeleton::{Pose, SkinWeights};
 use crate::{Mat4, Vec3};
 use numpy::ndarray::{Array1, Array2, Array3};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 use pyo3::types::IntoPyDict;
 
@@ -27,12 +29,18 @@ fn contiguous<'py, T: numpy::Element>(
     let array = numpy
         .call_method("asarray", (object,), Some(&options))
         .map_err(|e| input(format!("{name}: not an array of numbers ({})", e.value(py))))?;
-    array.cast_into().map_err(|_| input(format!("{name}: not an array of numbers")))
+    array
+        .cast_into()
+        .map_err(|_| input(format!("{name}: not an array of numbers")))
 }
 
 fn describe(shape: &[usize]) -> String {
     let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
-    format!("({}{})", sizes.join(", "), if shape.len() == 1 { "," } else { "" })
+    format!(
+        "({}{})",
+        sizes.join(", "),
+        if shape.len() == 1 { "," } else { "" }
+    )
 }
 
 /// Floats of a shape; `None` in `wanted` is any size.
@@ -44,17 +52,25 @@ pub(super) fn floats(
     let array = contiguous::<f64>(object, name, "float64")?;
     let shape = array.shape().to_vec();
     let fits = shape.len() == wanted.len()
-        && shape.iter().zip(wanted).all(|(s, w)| w.is_none_or(|w| w == *s));
+        && shape
+            .iter()
+            .zip(wanted)
+            .all(|(s, w)| w.is_none_or(|w| w == *s));
     if !fits {
-        let want: Vec<String> =
-            wanted.iter().map(|w| w.map_or("any".into(), |w| w.to_string())).collect();
+        let want: Vec<String> = wanted
+            .iter()
+            .map(|w| w.map_or("any".into(), |w| w.to_string()))
+            .collect();
         return Err(input(format!(
             "{name}: expected an array of shape ({}), got {}",
             want.join(", "),
             describe(&shape)
         )));
     }
-    Ok(Numbers { data: array.readonly().as_slice()?.to_vec(), shape })
+    Ok(Numbers {
+        data: array.readonly().as_slice()?.to_vec(),
+        shape,
+    })
 }
 
 /// Refuses NaN and infinity by index.
@@ -63,7 +79,10 @@ pub(super) fn finite(numbers: &Numbers, name: &str) -> PyResult<()> {
         None => Ok(()),
         Some(at) => {
             let row: usize = numbers.shape[1..].iter().product::<usize>().max(1);
-            Err(input(format!("{name}[{}] has a value that is not a finite number", at / row)))
+            Err(input(format!(
+                "{name}[{}] has a value that is not a finite number",
+                at / row
+            )))
         }
     }
 }
@@ -71,14 +90,22 @@ pub(super) fn finite(numbers: &Numbers, name: &str) -> PyResult<()> {
 /// Points (n, 3).
 pub(super) fn points(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec3>> {
     let numbers = floats(object, name, &[None, Some(3)])?;
-    Ok(numbers.data.chunks_exact(3).map(|p| Vec3::new(p[0], p[1], p[2])).collect())
+    Ok(numbers
+        .data
+        .chunks_exact(3)
+        .map(|p| Vec3::new(p[0], p[1], p[2]))
+        .collect())
 }
 
 /// Points (n, 3) that must be finite.
 pub(super) fn finite_points(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec3>> {
     let numbers = floats(object, name, &[None, Some(3)])?;
     finite(&numbers, name)?;
-    Ok(numbers.data.chunks_exact(3).map(|p| Vec3::new(p[0], p[1], p[2])).collect())
+    Ok(numbers
+        .data
+        .chunks_exact(3)
+        .map(|p| Vec3::new(p[0], p[1], p[2]))
+        .collect())
 }
 
 /// One vector (3,).
@@ -92,7 +119,9 @@ pub(super) fn optional(
     object: Option<&Bound<'_, PyAny>>,
     name: &str,
 ) -> PyResult<Option<Vec<f64>>> {
-    object.map(|o| Ok(floats(o, name, &[None])?.data)).transpose()
+    object
+        .map(|o| Ok(floats(o, name, &[None])?.data))
+        .transpose()
 }
 
 /// Whole numbers of any shape; floats are refused rather than cut.
@@ -107,7 +136,10 @@ pub(super) fn integers(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<i
         return Err(input(format!("{name}: expected whole numbers (indices)")));
     }
     let array = contiguous::<i64>(&array, name, "int64")?;
-    Ok((array.readonly().as_slice()?.to_vec(), array.shape().to_vec()))
+    Ok((
+        array.readonly().as_slice()?.to_vec(),
+        array.shape().to_vec(),
+    ))
 }
 
 /// Triangles (t, 3). An index that u32 cannot hold becomes one that is out of range.
@@ -120,10 +152,17 @@ pub(super) fn triangles(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[
         )));
     }
     if let Some(at) = data.iter().position(|&i| i < 0) {
-        return Err(input(format!("{name}[{}] has a negative index, {}", at / 3, data[at])));
+        return Err(input(format!(
+            "{name}[{}] has a negative index, {}",
+            at / 3,
+            data[at]
+        )));
     }
     let index = |i: i64| u32::try_from(i).unwrap_or(u32::MAX);
-    Ok(data.chunks_exact(3).map(|t| [index(t[0]), index(t[1]), index(t[2])]).collect())
+    Ok(data
+        .chunks_exact(3)
+        .map(|t| [index(t[0]), index(t[1]), index(t[2])])
+        .collect())
 }
 
 /// Skin weights (n, b).
@@ -154,9 +193,8 @@ pub(super) fn poses(object: &Bound<'_, PyAny>, bones: usize) -> PyResult<Vec<Pos
         .chunks_exact((16 * bones).max(1))
         .enumerate()
         .map(|(frame, data)| {
-            matrices(data).map_err(|e| {
-                Python::attach(|py| input(format!("poses[{frame}]: {}", e.value(py))))
-            })
+            matrices(data)
+                .map_err(|e| Python::attach(|py| input(format!("poses[{frame}]: {}", e.value(py)))))
         })
         .collect()
 }
@@ -184,6 +222,7 @@ pub(super) fn from_frames(
     shape: (usize, usize),
     data: Vec<f32>,
 ) -> PyResult<Bound<'_, PyArray3<f32>>> {
-    let array = Array3::from_shape_vec((shape.0, shape.1, 3), data).map_err(|e| input(e.to_string()))?;
+    let array =
+        Array3::from_shape_vec((shape.0, shape.1, 3), data).map_err(|e| input(e.to_string()))?;
     Ok(array.into_pyarray(py))
 }

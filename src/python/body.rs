@@ -25,7 +25,9 @@ impl PyMaterial {
     #[new]
     #[pyo3(signature = (young=20e3, poisson=0.4, density=1000.0))]
     fn new(young: f64, poisson: f64, density: f64) -> PyResult<Self> {
-        Material::new(young, poisson, density).map(Self).map_err(IntoPy::into_py)
+        Material::new(young, poisson, density)
+            .map(Self)
+            .map_err(IntoPy::into_py)
     }
 
     /// Young's modulus, Pa.
@@ -66,11 +68,18 @@ impl PyMaterial {
 #[pyclass(name = "Body", module = "thew", frozen)]
 pub(super) struct PyBody(pub Arc<Body>);
 
-type Triple<'py> =
-    (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i32>>);
+type Triple<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<i32>>,
+    Bound<'py, PyArray1<i32>>,
+);
 
 fn triple(py: Python<'_>, m: Csr) -> Triple<'_> {
-    (m.data.into_pyarray(py), m.indices.into_pyarray(py), m.indptr.into_pyarray(py))
+    (
+        m.data.into_pyarray(py),
+        m.indices.into_pyarray(py),
+        m.indptr.into_pyarray(py),
+    )
 }
 
 #[pymethods]
@@ -112,8 +121,15 @@ impl PyBody {
             basis_levels,
         };
         let body = with_progress(py, progress, |progress| {
-            Body::new(&surface.0, &skeleton.0, &lattice.0, material.0, &options, progress)
-                .map_err(IntoPy::into_py)
+            Body::new(
+                &surface.0,
+                &skeleton.0,
+                &lattice.0,
+                material.0,
+                &options,
+                progress,
+            )
+            .map_err(IntoPy::into_py)
         })?;
         Ok(Self(Arc::new(body)))
     }
@@ -159,7 +175,11 @@ impl PyBody {
     /// Parts that follow one bone rigidly because nothing else holds them, one sentence each.
     #[getter]
     fn loose_parts(&self) -> Vec<String> {
-        self.0.loose_parts().iter().map(|p| p.sentence.clone()).collect()
+        self.0
+            .loose_parts()
+            .iter()
+            .map(|p| p.sentence.clone())
+            .collect()
     }
 
     /// Mass matrix, kg, 3·dofs square, xyz interleaved -> (data, indices, indptr) for scipy.sparse.csr_matrix.
@@ -178,7 +198,9 @@ impl PyBody {
     #[pyo3(signature = (q, model="linear"))]
     fn energy(&self, q: &Bound<'_, PyAny>, model: &str) -> PyResult<f64> {
         if model != "linear" {
-            return Err(not_built(format!("the model '{model}' is not built; built are: 'linear'")));
+            return Err(not_built(format!(
+                "the model '{model}' is not built; built are: 'linear'"
+            )));
         }
         let q = finite_points(q, "q")?;
         if q.len() != self.0.dofs() {
@@ -200,25 +222,35 @@ impl PyBody {
     fn inverted_cells(&self, positions: &Bound<'_, PyAny>) -> PyResult<usize> {
         let positions = finite_points(positions, "positions")?;
         if positions.len() != self.0.dofs() {
-            return Err(super::errors::input("positions: expected one point per degree of freedom"));
+            return Err(super::errors::input(
+                "positions: expected one point per degree of freedom",
+            ));
         }
         Ok(self.0.inverted_cells(&positions))
     }
 
     /// Writes the body to a file: versioned, checksummed. Raises StorageError.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        detached(py, || store::save(&path, KIND, &*self.0).map_err(IntoPy::into_py))
+        detached(py, || {
+            store::save(&path, KIND, &*self.0).map_err(IntoPy::into_py)
+        })
     }
 
     /// Reads a body that `save` wrote. Raises StorageError.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let body = detached(py, || store::load::<Body>(&path, KIND).map_err(IntoPy::into_py))?;
+        let body = detached(py, || {
+            store::load::<Body>(&path, KIND).map_err(IntoPy::into_py)
+        })?;
         Ok(Self(Arc::new(body)))
     }
 
     fn __repr__(&self) -> String {
-        format!("<thew.Body: {} dofs, {:.4} m³>", self.0.dofs(), self.0.volume())
+        format!(
+            "<thew.Body: {} dofs, {:.4} m³>",
+            self.0.dofs(),
+            self.0.volume()
+        )
     }
 }
 

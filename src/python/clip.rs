@@ -42,7 +42,9 @@ pub(super) fn simulate(
 ) -> PyResult<PyClip> {
     let rigged = rigs.map(|r| r.is_truthy()).transpose()?.unwrap_or(false);
     if rigged || controls.is_some() {
-        return Err(not_built("rigs are not built yet; leave rigs and controls out"));
+        return Err(not_built(
+            "rigs are not built yet; leave rigs and controls out",
+        ));
     }
     self::integrator(integrator)?;
     self::adapt(adapt)?;
@@ -83,7 +85,9 @@ impl PyClip {
         surface: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let data = detached(py, || {
-            self.0.positions(frame, surface.unwrap_or(0)).map_err(IntoPy::into_py)
+            self.0
+                .positions(frame, surface.unwrap_or(0))
+                .map_err(IntoPy::into_py)
         })?;
         from_f32(py, data)
     }
@@ -135,7 +139,11 @@ impl PyClip {
     #[getter]
     fn inverted_cells<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         let counts = self.0.inverted_cells();
-        counts.into_iter().map(|c| c as i32).collect::<Vec<_>>().into_pyarray(py)
+        counts
+            .into_iter()
+            .map(|c| c as i32)
+            .collect::<Vec<_>>()
+            .into_pyarray(py)
     }
 
     /// Memory of the kept states, bytes.
@@ -155,6 +163,10 @@ impl PyClip {
     }
 
     fn __repr__(&self) -> String {
-        format!("<thew.Clip: {} frames at {} fps>", self.0.len(), self.0.fps())
+        format!(
+            "<thew.Clip: {} frames at {} fps>",
+            self.0.len(),
+            self.0.fps()
+        )
     }
 }

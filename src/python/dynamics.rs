@@ -6,7 +6,8 @@ use super::body::PyBody;
 use super::errors::{IntoPy, detached, input, not_built};
 use crate::Vec3;
 use crate::dynamics::{self, Method, Settings, Simulation};
-use numpy::{PyArray2};
+use crate::kernel::{Engine, LocalPositions};
+use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -70,8 +71,12 @@ impl PySimulation {
         self::integrator(integrator)?;
         self::adapt(adapt)?;
         let method = self::method(method)?;
-        let settings =
-            Settings { rate, gravity: self::gravity(gravity)?, mass_damping, stiffness_damping };
+        let settings = Settings {
+            rate,
+            gravity: self::gravity(gravity)?,
+            mass_damping,
+            stiffness_damping,
+        };
         let body = body.0.clone();
         let simulation = detached(py, || {
             Simulation::new(body, method, settings).map_err(IntoPy::into_py)
@@ -84,7 +89,9 @@ impl PySimulation {
     #[pyo3(signature = (pose, settled=true))]
     fn reset(&self, py: Python<'_>, pose: &Bound<'_, PyAny>, settled: bool) -> PyResult<()> {
         let pose = self::pose(pose)?;
-        detached(py, || self.lock().reset(&pose, settled).map_err(IntoPy::into_py))
+        detached(py, || {
+            self.lock().reset(&pose, settled).map_err(IntoPy::into_py)
+        })
     }
 
     /// Advances to pose[b,4,4] over dt seconds in ceil(dt·rate) equal steps; forces[dofs,3]: generalised, N,
@@ -100,7 +107,9 @@ impl PySimulation {
         let pose = self::pose(pose)?;
         let forces = forces.map(|f| finite_points(f, "forces")).transpose()?;
         detached(py, || {
-            self.lock().advance(&pose, dt, forces.as_deref()).map_err(IntoPy::into_py)
+            self.lock()
+                .advance(&pose, dt, forces.as_deref())
+                .map_err(IntoPy::into_py)
         })
     }
 
@@ -114,11 +123,12 @@ impl PySimulation {
         let id = surface.unwrap_or(0);
         let data = detached(py, || {
             let simulation = self.lock();
-            let embedding = simulation
+            let engine = simulation
                 .body()
-                .embedding(id)
+                .engine(id)
                 .ok_or_else(|| input(format!("the body carries no surface {id}")))?;
-            Ok(crate::kernel::positions(&embedding, simulation.lattice_positions()))
+            let local = LocalPositions::new(simulation.lattice_positions());
+            engine.embed(&local).map_err(|e| input(e.to_string()))
         })?;
         from_f32(py, data)
     }

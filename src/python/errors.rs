@@ -17,8 +17,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// The exception classes by name.
 fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-    let module =
-        MODULE.get_or_try_init(py, || PyModule::import(py, "thew._errors").map(|m| m.unbind()))?;
+    let module = MODULE.get_or_try_init(py, || {
+        PyModule::import(py, "thew._errors").map(|m| m.unbind())
+    })?;
     Ok(module.bind(py).getattr(name)?.cast_into::<PyType>()?)
 }
 
@@ -123,7 +124,10 @@ pub(super) fn guard<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
             .map(String::as_str)
             .or_else(|| cause.downcast_ref::<&str>().copied())
             .unwrap_or("unknown cause");
-        Err(raise("InternalError", format!("a mistake in Thew itself, please report it: {text}")))
+        Err(raise(
+            "InternalError",
+            format!("a mistake in Thew itself, please report it: {text}"),
+        ))
     })
 }
 

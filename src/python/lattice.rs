@@ -2,7 +2,7 @@
 //! `thew.Lattice`.
 
 use super::arrays::{finite_points, from_indices, from_points, points, weights};
-use super::errors::{IntoPy, detached, input};
+use super::errors::{IntoPy, detached};
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
@@ -40,12 +40,18 @@ impl PyLattice {
             let ids: Vec<u32> = corners
                 .iter()
                 .map(|&vertex| {
-                    u32::try_from(vertex)
-                        .map_err(|_| LatticeError::OutOfRange { cell, vertex, count })
+                    u32::try_from(vertex).map_err(|_| LatticeError::OutOfRange {
+                        cell,
+                        vertex,
+                        count,
+                    })
                 })
                 .collect::<Result<_, _>>()
                 .map_err(IntoPy::into_py)?;
-            let error = LatticeError::Corners { cell, corners: ids.len() };
+            let error = LatticeError::Corners {
+                cell,
+                corners: ids.len(),
+            };
             list.push(Cell::from_corners(&ids).ok_or_else(|| error.into_py())?);
         }
         let lattice = Lattice::new(vertices, list).map_err(IntoPy::into_py)?;
@@ -87,7 +93,11 @@ impl PyLattice {
     /// Cells as lists of 4, 6 or 8 vertices.
     #[getter]
     fn cells(&self) -> Vec<Vec<u32>> {
-        self.0.cells().iter().map(|c| c.corners().to_vec()).collect()
+        self.0
+            .cells()
+            .iter()
+            .map(|c| c.corners().to_vec())
+            .collect()
     }
 
     /// Indices of the bones that the lattice follows, int32.
@@ -99,7 +109,12 @@ impl PyLattice {
     /// Chains of vertices head to tail: one per used bone, then one per virtual tip.
     #[getter]
     fn bone_edges<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyArray1<i32>>> {
-        self.0.bones().chains.iter().map(|c| from_indices(py, c)).collect()
+        self.0
+            .bones()
+            .chains
+            .iter()
+            .map(|c| from_indices(py, c))
+            .collect()
     }
 
     /// For each virtual tip chain, the bone that drives it, int32.
@@ -138,16 +153,14 @@ impl PyLattice {
     /// Like `embed` for a surface's vertices; where virtual copies of a cell overlap, each vertex goes with
     /// the copy that holds its own flesh.
     fn embed_surface<'py>(&self, py: Python<'py>, surface: &PySurface) -> PyResult<Arrays<'py>> {
-        Ok(embedding(py, detached(py, || Ok(self.0.embed_surface(&surface.0)))?))
+        Ok(embedding(
+            py,
+            detached(py, || Ok(self.0.embed_surface(&surface.0)))?,
+        ))
     }
 
     fn __repr__(&self) -> String {
         let (k, c) = (self.0.vertices().len(), self.0.cells().len());
         format!("<thew.Lattice: {k} vertices, {c} cells>")
     }
-}
-
-/// The shape that weights (n, b) of a body's surface must have.
-pub(super) fn must_fit(lattice: &Lattice) -> PyResult<()> {
-    if lattice.cells().is_empty() { Err(input("the lattice has no cells")) } else { Ok(()) }
 }

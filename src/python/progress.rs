@@ -42,9 +42,15 @@ pub(super) fn with_progress<T: Send>(
     callable: Option<Py<PyAny>>,
     work: impl FnOnce(&dyn Progress) -> PyResult<T> + Send,
 ) -> PyResult<T> {
-    let reporter = Reporter { callable, error: Mutex::new(None) };
+    let reporter = Reporter {
+        callable,
+        error: Mutex::new(None),
+    };
     let result = detached(py, || work(&reporter));
-    let error = reporter.error.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let error = reporter
+        .error
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
     match error {
         Some(error) => Err(error),
         None => result,

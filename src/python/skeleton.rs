@@ -31,7 +31,13 @@ impl PySkeleton {
         }
         let parents = numbers
             .iter()
-            .map(|&p| if p < 0 { None } else { Some(u32::try_from(p).unwrap_or(u32::MAX)) })
+            .map(|&p| {
+                if p < 0 {
+                    None
+                } else {
+                    Some(u32::try_from(p).unwrap_or(u32::MAX))
+                }
+            })
             .collect();
         let (heads, tails) = match names.is_empty() {
             true => (Vec::new(), Vec::new()),
@@ -51,7 +57,10 @@ impl PySkeleton {
     #[getter]
     fn parents<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         let parents = self.0.parents().iter();
-        parents.map(|p| p.map_or(-1, |p| p as i32)).collect::<Vec<_>>().into_pyarray(py)
+        parents
+            .map(|p| p.map_or(-1, |p| p as i32))
+            .collect::<Vec<_>>()
+            .into_pyarray(py)
     }
 
     /// Rest heads, float64 [b,3], metres.

@@ -27,8 +27,9 @@ impl PySurface {
     ) -> PyResult<Self> {
         let vertices = points(vertices, "vertices")?;
         let triangles = self::triangles(triangles, "triangles")?;
-        let surface =
-            detached(py, || Surface::new(vertices, triangles).map_err(IntoPy::into_py))?;
+        let surface = detached(py, || {
+            Surface::new(vertices, triangles).map_err(IntoPy::into_py)
+        })?;
         Ok(Self(Arc::new(surface)))
     }
 
@@ -81,17 +82,27 @@ impl PySurface {
         &self,
         py: Python<'py>,
         points: &Bound<'py, PyAny>,
-    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i32>>)>
-    {
+    ) -> PyResult<(
+        Bound<'py, PyArray2<f64>>,
+        Bound<'py, PyArray1<f64>>,
+        Bound<'py, PyArray1<i32>>,
+    )> {
         let points = finite_points(points, "points")?;
         let found: Vec<_> = detached(py, || {
-            Ok(points.par_iter().map(|&p| self.0.closest_point(p)).collect())
+            Ok(points
+                .par_iter()
+                .map(|&p| self.0.closest_point(p))
+                .collect())
         })?;
         let places: Vec<_> = found.iter().map(|c| c.point).collect();
         let distances: Vec<f64> = found.iter().map(|c| c.distance).collect();
         let source = &self.0.welded().source;
         let triangles: Vec<u32> = found.iter().map(|c| source[c.triangle as usize]).collect();
-        Ok((from_points(py, &places), distances.into_pyarray(py), from_indices(py, &triangles)))
+        Ok((
+            from_points(py, &places),
+            distances.into_pyarray(py),
+            from_indices(py, &triangles),
+        ))
     }
 
     fn __repr__(&self) -> String {

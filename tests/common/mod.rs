@@ -32,7 +32,13 @@ pub fn limb(
     tail: [f64; 3],
     radius: f64,
 ) -> Limb {
-    Limb { name, parent, head, tail, radius }
+    Limb {
+        name,
+        parent,
+        head,
+        tail,
+        radius,
+    }
 }
 
 /// Two bones in one arm of a metre.
@@ -50,20 +56,65 @@ pub fn biped() -> Vec<Limb> {
         limb("belly", Some(0), [0.0, 0.0, 1.0], [0.0, -0.05, 1.2], 0.24),
         limb("chest", Some(1), [0.0, 0.0, 1.2], [0.0, 0.0, 1.35], 0.17),
         limb("head", Some(2), [0.0, 0.0, 1.4], [0.0, 0.0, 1.55], 0.12),
-        limb("thigh.L", Some(0), [0.1, 0.0, 0.85], [0.11, 0.0, 0.47], 0.085),
-        limb("shin.L", Some(4), [0.11, 0.0, 0.47], [0.12, 0.0, 0.08], 0.065),
-        limb("thigh.R", Some(0), [-0.1, 0.0, 0.85], [-0.11, 0.0, 0.47], 0.085),
-        limb("shin.R", Some(6), [-0.11, 0.0, 0.47], [-0.12, 0.0, 0.08], 0.065),
+        limb(
+            "thigh.L",
+            Some(0),
+            [0.1, 0.0, 0.85],
+            [0.11, 0.0, 0.47],
+            0.085,
+        ),
+        limb(
+            "shin.L",
+            Some(4),
+            [0.11, 0.0, 0.47],
+            [0.12, 0.0, 0.08],
+            0.065,
+        ),
+        limb(
+            "thigh.R",
+            Some(0),
+            [-0.1, 0.0, 0.85],
+            [-0.11, 0.0, 0.47],
+            0.085,
+        ),
+        limb(
+            "shin.R",
+            Some(6),
+            [-0.11, 0.0, 0.47],
+            [-0.12, 0.0, 0.08],
+            0.065,
+        ),
         limb("arm.L", Some(2), [0.2, 0.0, 1.34], [0.34, 0.0, 1.08], 0.06),
-        limb("forearm.L", Some(8), [0.34, 0.0, 1.08], [0.38, 0.0, 0.8], 0.05),
-        limb("arm.R", Some(2), [-0.2, 0.0, 1.34], [-0.34, 0.0, 1.08], 0.06),
-        limb("forearm.R", Some(10), [-0.34, 0.0, 1.08], [-0.38, 0.0, 0.8], 0.05),
+        limb(
+            "forearm.L",
+            Some(8),
+            [0.34, 0.0, 1.08],
+            [0.38, 0.0, 0.8],
+            0.05,
+        ),
+        limb(
+            "arm.R",
+            Some(2),
+            [-0.2, 0.0, 1.34],
+            [-0.34, 0.0, 1.08],
+            0.06,
+        ),
+        limb(
+            "forearm.R",
+            Some(10),
+            [-0.34, 0.0, 1.08],
+            [-0.38, 0.0, 0.8],
+            0.05,
+        ),
     ]
 }
 
 /// Distance to the union of the capsules, and the limbs near a point with smooth weights.
 fn distance(limbs: &[Limb], p: Vec3) -> f64 {
-    limbs.iter().map(|l| to_axis(l, p) - l.radius).fold(f64::INFINITY, f64::min)
+    limbs
+        .iter()
+        .map(|l| to_axis(l, p) - l.radius)
+        .fold(f64::INFINITY, f64::min)
 }
 
 fn to_axis(l: &Limb, p: Vec3) -> f64 {
@@ -85,7 +136,11 @@ pub fn character(limbs: &[Limb], spacing: f64) -> Character {
     )
     .expect("a valid skeleton");
     let surface = Surface::new(vertices, triangles).expect("a valid surface");
-    Character { surface, skeleton, skin }
+    Character {
+        surface,
+        skeleton,
+        skin,
+    }
 }
 
 fn weights(limbs: &[Limb], vertices: &[Vec3]) -> SkinWeights {
@@ -106,15 +161,18 @@ fn weights(limbs: &[Limb], vertices: &[Vec3]) -> SkinWeights {
 }
 
 /// Marching tetrahedra over a grid around the limbs; closed and oriented outward.
-fn polygonise(
-    f: &dyn Fn(Vec3) -> f64,
-    limbs: &[Limb],
-    spacing: f64,
-) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+fn polygonise(f: &dyn Fn(Vec3) -> f64, limbs: &[Limb], spacing: f64) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     let far = Vec3::repeat(f64::INFINITY);
     let (lo, hi) = limbs.iter().fold((far, -far), |(lo, hi), l| {
-        let (a, b, r) = (Vec3::from(l.head), Vec3::from(l.tail), Vec3::repeat(l.radius));
-        (lo.inf(&(a - r)).inf(&(b - r)), hi.sup(&(a + r)).sup(&(b + r)))
+        let (a, b, r) = (
+            Vec3::from(l.head),
+            Vec3::from(l.tail),
+            Vec3::repeat(l.radius),
+        );
+        (
+            lo.inf(&(a - r)).inf(&(b - r)),
+            hi.sup(&(a + r)).sup(&(b + r)),
+        )
     });
     let lo = lo - Vec3::repeat(1.37 * spacing);
     let n: [usize; 3] = std::array::from_fn(|k| ((hi[k] - lo[k]) / spacing).ceil() as usize + 3);
