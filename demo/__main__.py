@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from pathlib import Path
 
 import bpy
@@ -16,6 +15,7 @@ import numpy as np
 
 from assets import characters as own
 from demo import characters, measures, pictures, stage
+from demo.extension import Clock, activate, install
 
 WIDTH, HEIGHT = 640, 360
 PER_CLIP = 4
@@ -45,16 +45,6 @@ def main() -> int:
     pictures.contact_sheet(rows, sheet)
     print(f"Contact sheet, skinned only beside Thew: {sheet}")
     return 0
-
-
-def install(extension: Path) -> None:
-    """Install and enable the zip, as dragging it into the window does."""
-    bpy.ops.wm.read_factory_settings(use_empty=True)
-    bpy.ops.extensions.package_install_files(
-        filepath=str(extension.resolve()), repo="user_default", enable_on_install=True, overwrite=True
-    )
-    if not hasattr(bpy.types.Object, "thew"):
-        raise SystemExit(f"The extension in {extension} was installed but is not enabled.")
 
 
 def ours(options: argparse.Namespace) -> list[list[Path]]:
@@ -111,10 +101,7 @@ def take(
 
 def give_flesh(obj: bpy.types.Object, start: int, end: int, cells: int) -> np.ndarray | None:
     """Thew's three operators on one mesh; its own motion per frame in metres, None when it was refused."""
-    view_layer = bpy.context.view_layer
-    for other in view_layer.objects:
-        other.select_set(other == obj)
-    view_layer.objects.active = obj
+    activate(obj)
     seconds: dict[str, float] = {}
     try:
         with Clock(seconds, "add"):
@@ -129,19 +116,6 @@ def give_flesh(obj: bpy.types.Object, start: int, end: int, cells: int) -> np.nd
         return None
     print(f"  {measured.line()}", flush=True)
     return measured.own * measured.size
-
-
-class Clock:
-    """Adds the seconds of a `with` block to a dictionary."""
-
-    def __init__(self, seconds: dict[str, float], name: str) -> None:
-        self.seconds, self.name = seconds, name
-
-    def __enter__(self) -> None:
-        self.start = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self.seconds[self.name] = time.perf_counter() - self.start
 
 
 def skinned_copy(obj: bpy.types.Object) -> bpy.types.Object:

@@ -60,9 +60,14 @@ def armature_of(obj: bpy.types.Object) -> bpy.types.Object:
     return next(m.object for m in obj.modifiers if m.type == "ARMATURE" and m.object)
 
 
+def clips() -> list[str]:
+    """The names of all actions that move bones, in order."""
+    return sorted(action.name for action in bpy.data.actions if _moves_bones(action))
+
+
 def choose_clip(armatures: list[bpy.types.Object], wanted: str | None) -> str:
     """Put one action on the armatures, set the scene's range to it, and return its name."""
-    actions = sorted((a for a in bpy.data.actions if _moves_bones(a)), key=lambda a: a.name)
+    actions = [bpy.data.actions[name] for name in clips()]
     if not actions:
         raise Unusable("There is no animation of bones in this file.")
     present = [a.animation_data.action for a in armatures if a.animation_data and a.animation_data.action]

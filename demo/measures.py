@@ -7,13 +7,12 @@ bounding box.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
 
-ADDON = "bl_ext.user_default.thew"
+from demo.extension import flesh_of
 
 
 @dataclass
@@ -55,11 +54,6 @@ class Measures:
             f"{self.frames} frames, volume {volume}, own motion rms {1000 * self.own_rms * self.size:.2f} mm "
             f"({100 * self.own_rms:.2f} % of the size)"
         )
-
-
-def flesh_of(obj: bpy.types.Object):
-    """The add-on's live objects behind a mesh."""
-    return importlib.import_module(f"{ADDON}.session").register.flesh(obj)
 
 
 def measure(obj: bpy.types.Object, seconds: dict[str, float]) -> Measures:

@@ -78,7 +78,7 @@ def figure() -> Figure:
 
 def trot(wanda: Figure, t: float) -> Pose:
     """Diagonal pairs of legs, a spring in every step, then a halt."""
-    stride, period, halt, brake = 0.62, 0.52, 1.6, 0.28
+    stride, period, halt, brake = 0.54, 0.5, 1.6, 0.28
     braking = min(max(t - halt, 0.0), brake)
     distance = stride / period * (min(t, halt) + braking - 0.5 * braking**2 / brake) + 0.16 * stride
     cycle = 2.0 * np.pi * distance / stride
