@@ -23,7 +23,6 @@ const LONGEST: f64 = 15.0;
 pub(super) fn simulate(
     body: &Arc<Body>,
     poses: &[Pose],
-    fps: f64,
     settings: ClipSettings,
     progress: &dyn Progress,
 ) -> Result<(Vec<Frame>, f64), ClipError> {
@@ -31,10 +30,12 @@ pub(super) fn simulate(
     let cycle = Cycle::new(body, poses, size);
     let n = cycle.period as isize;
     let least = settings.preroll.div_ceil(cycle.period) + 1;
-    let most = least.max((LONGEST * fps / n as f64).ceil() as usize).max(3);
+    let most = least
+        .max((LONGEST * settings.fps / n as f64).ceil() as usize)
+        .max(3);
     let mut simulation = Simulation::new(body.clone(), settings.method, settings.simulation)?;
     simulation.reset(&cycle.pose(0), true)?;
-    simulation.launch(&cycle.interval(body, 0)?, 1.0 / fps)?;
+    simulation.move_with(&cycle.interval(body, 0)?, 1.0 / settings.fps)?;
     let (mut frames, mut gap) = (Vec::new(), f64::INFINITY);
     for pass in 0..most as isize {
         let begin = simulation.lattice_positions().to_vec();
@@ -48,7 +49,11 @@ pub(super) fn simulate(
                 &turned(&home, simulation.lattice_positions()),
             ));
             simulation
-                .advance_motion(&cycle.interval(body, pass * n + i)?, 1.0 / fps, None)
+                .advance_motion(
+                    &cycle.interval(body, pass * n + i)?,
+                    1.0 / settings.fps,
+                    None,
+                )
                 .map_err(|source| ClipError::Frame {
                     frame: i as usize,
                     source,

@@ -29,7 +29,6 @@ impl Drive {
         &mut self,
         body: &Arc<Body>,
         new: &[Pose],
-        fps: f64,
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Vec<Frame>, ClipError> {
@@ -44,7 +43,7 @@ impl Drive {
             simulation.restore(&self.state)?;
         } else {
             at = 0;
-            lead = start(&mut simulation, &poses, fps, settings, progress)?;
+            lead = start(&mut simulation, &poses, settings, progress)?;
             frames.push(Frame::of(&simulation));
         }
         let begin = at;
@@ -61,7 +60,7 @@ impl Drive {
             }
             let motion = interval(body, lead.take().as_ref(), &poses, at)?;
             simulation
-                .advance_motion(&motion, 1.0 / fps, None)
+                .advance_motion(&motion, 1.0 / settings.fps, None)
                 .map_err(|source| ClipError::Frame {
                     frame: first + at + 1,
                     source,
@@ -82,7 +81,6 @@ impl Drive {
 fn start(
     simulation: &mut Simulation,
     poses: &[Pose],
-    fps: f64,
     settings: ClipSettings,
     progress: &dyn Progress,
 ) -> Result<Option<Pose>, ClipError> {
@@ -99,13 +97,13 @@ fn start(
         .collect();
     simulation.reset(&run[0], true)?;
     if run.len() > 1 {
-        simulation.launch(&interval(&body, None, &run, 0)?, 1.0 / fps)?;
+        simulation.move_with(&interval(&body, None, &run, 0)?, 1.0 / settings.fps)?;
     }
     for i in 0..before.len() {
         step(progress, 0.0, "running in")?;
         let motion = interval(&body, None, &run, i)?;
         simulation
-            .advance_motion(&motion, 1.0 / fps, None)
+            .advance_motion(&motion, 1.0 / settings.fps, None)
             .map_err(|source| ClipError::Frame { frame: 0, source })?;
     }
     Ok(before.last().cloned())

@@ -22,8 +22,10 @@ use drive::Drive;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// How a clip is simulated.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClipSettings {
+    /// Frames per second, `fps / fps_base` of the scene.
+    pub fps: f64,
     /// The method of motion.
     pub method: Method,
     /// Steps, gravity and damping.
@@ -84,13 +86,11 @@ pub enum ClipError {
 #[derive(Debug)]
 pub struct Clip {
     body: Arc<Body>,
-    fps: f64,
     settings: ClipSettings,
     frames: RwLock<Vec<Frame>>,
     /// What is needed to go on; locked by whoever extends.
     drive: Mutex<Option<Drive>>,
     loop_gap: Option<f64>,
-    engines: RwLock<Vec<Option<Arc<CpuEmbedding>>>>,
 }
 
 /// One frame of a clip.
@@ -114,7 +114,7 @@ impl Frame {
 }
 
 impl Clip {
-    /// Simulates a body over poses, `fps` frames a second.
+    /// Simulates a body over poses at equal distances in time.
     ///
     /// Frame 0 is the static equilibrium at the first pose (after the run-in, if any; in a cycle the state
     /// that repeats), moving along with its bones.
@@ -124,33 +124,30 @@ impl Clip {
     pub fn simulate(
         body: Arc<Body>,
         poses: &[Pose],
-        fps: f64,
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Self, ClipError> {
-        if !(0.1..=1e4).contains(&fps) {
-            return Err(ClipError::Fps(fps));
+        if !(0.1..=1e4).contains(&settings.fps) {
+            return Err(ClipError::Fps(settings.fps));
         }
         check(&body, poses, 0)?;
         if poses.is_empty() {
             return Err(ClipError::NoPoses);
         }
         let (frames, drive, loop_gap) = if settings.cyclic {
-            let (frames, gap) = cycle::simulate(&body, poses, fps, settings, progress)?;
+            let (frames, gap) = cycle::simulate(&body, poses, settings, progress)?;
             (frames, None, Some(gap))
         } else {
             let mut drive = Drive::default();
-            let frames = drive.go_on(&body, poses, fps, settings, progress)?;
+            let frames = drive.go_on(&body, poses, settings, progress)?;
             (frames, Some(drive), None)
         };
         Ok(Self {
             body,
-            fps,
             settings,
             frames: RwLock::new(frames),
             drive: Mutex::new(drive),
             loop_gap,
-            engines: RwLock::default(),
         })
     }
 
@@ -168,7 +165,7 @@ impl Clip {
             return Ok(());
         }
         let mut next = drive.clone();
-        let new = next.go_on(&self.body, poses, self.fps, self.settings, progress)?;
+        let new = next.go_on(&self.body, poses, self.settings, progress)?;
         let mut frames = self.frames.write().unwrap_or_else(PoisonError::into_inner);
         let kept = frames.len() + poses.len() - new.len();
         frames.truncate(kept);
@@ -190,11 +187,6 @@ impl Clip {
     /// The body.
     pub fn body(&self) -> &Arc<Body> {
         &self.body
-    }
-
-    /// Frames per second.
-    pub fn fps(&self) -> f64 {
-        self.fps
     }
 
     /// How it was simulated.
@@ -240,16 +232,9 @@ impl Clip {
         Ok(self.engine(surface)?.vertices())
     }
 
-    /// Cells turned inside out at a frame.
-    pub fn inverted_cells(&self, frame: i64) -> usize {
-        let frames = self.read();
-        frames[clamped(frame, frames.len())].inverted as usize
-    }
-
-    /// The largest number of cells turned inside out at any frame.
-    pub fn worst_inverted_cells(&self) -> usize {
-        let worst = self.read().iter().map(|f| f.inverted).max();
-        worst.unwrap_or(0) as usize
+    /// Number of cells turned inside out in each frame.
+    pub fn inverted_cells(&self) -> Vec<u32> {
+        self.read().iter().map(|f| f.inverted).collect()
     }
 
     /// Of a cycle: the largest distance, metres, between a lattice vertex at its end and at its beginning.
@@ -269,24 +254,8 @@ impl Clip {
         self.frames.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The kernel of a surface, made when it is first asked for.
     fn engine(&self, id: usize) -> Result<Arc<CpuEmbedding>, ClipError> {
-        let made = self.engines.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Some(engine)) = made.get(id) {
-            return Ok(engine.clone());
-        }
-        drop(made);
-        let embedding = self.body.embedding(id).ok_or(ClipError::Surface { id })?;
-        let engine = Arc::new(CpuEmbedding::new(
-            &embedding,
-            self.body.lattice().vertices().len(),
-        )?);
-        let mut made = self.engines.write().unwrap_or_else(PoisonError::into_inner);
-        if made.len() <= id {
-            made.resize(id + 1, None);
-        }
-        made[id] = Some(engine.clone());
-        Ok(engine)
+        self.body.engine(id).ok_or(ClipError::Surface { id })
     }
 }
 

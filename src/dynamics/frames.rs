@@ -61,4 +61,10 @@ impl Frames {
         }
         lost(&self.places).map_or(Ok(()), Err)
     }
+
+    /// Where flesh at `p` of lattice vertex `v` would be at the later frames `to` if it were frozen to its
+    /// bones.
+    pub fn carry(&self, to: &Frames, v: usize, p: Vec3) -> Vec3 {
+        to.places[v] + to.turns[v] * self.turns[v].tr_mul(&(p - self.places[v]))
+    }
 }

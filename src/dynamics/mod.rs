@@ -10,7 +10,6 @@
 
 mod equilibrium;
 mod frames;
-mod launch;
 mod method;
 mod state;
 mod system;
@@ -217,7 +216,7 @@ impl Simulation {
         self.trail = Some(Trail {
             before: pose.clone(),
             pose: pose.clone(),
-            duration: 1.0,
+            duration: 0.0,
         });
         std::mem::swap(&mut self.now, &mut self.next);
         Ok(())
@@ -226,8 +225,9 @@ impl Simulation {
     /// Advances to a pose over `dt` seconds in `ceil(dt · rate)` equal steps, with generalised forces
     /// (N, world axes, constant over the time) on the lattice's vertices.
     ///
-    /// The bones start with the mean velocity of the frame before and end with their own: C¹, but half a
-    /// frame behind; where the frames that follow are known, [`advance_motion`](Self::advance_motion) does
+    /// The first time after a reset the flesh sets out with the velocity of its bones. From then on the
+    /// bones start with the mean velocity of the frame before and end with their own: C¹, but half a frame
+    /// behind; where the frames that follow are known, [`advance_motion`](Self::advance_motion) does
     /// better.
     ///
     /// # Errors
@@ -241,6 +241,11 @@ impl Simulation {
     ) -> Result<(), SimulationError> {
         let trail = self.trail.as_ref().ok_or(SimulationError::NotReset)?;
         let skeleton = self.body.skeleton();
+        if trail.duration == 0.0 {
+            let motion = FrameMotion::between(skeleton, &trail.pose, pose)?;
+            self.move_with(&motion, dt)?;
+            return self.advance_motion(&motion, dt, forces);
+        }
         let former = FrameMotion::between(skeleton, &trail.before, &trail.pose)?;
         // A velocity carried on over a much longer frame would be a wide swing.
         let ratio = (dt / trail.duration).min(LONGER);
@@ -258,6 +263,7 @@ impl Simulation {
         dt: f64,
         forces: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
+        let steps = self.steps(dt);
         let trail = self.trail.as_mut().ok_or(SimulationError::NotReset)?;
         check_forces(&self.body, forces)?;
         if !(0.0..=1e4).contains(&dt) {
@@ -267,8 +273,6 @@ impl Simulation {
                 value: dt,
             });
         }
-        // A whole number of steps fills the frame; a rounding error does not make one more.
-        let steps = (dt * self.settings.rate - 1e-6).ceil().max(0.0) as usize;
         let settings = StepSettings {
             step: dt / steps.max(1) as f64,
             mass_damping: self.settings.mass_damping,
@@ -293,11 +297,38 @@ impl Simulation {
             std::mem::swap(&mut self.now, &mut self.next);
             std::mem::swap(&mut trail.pose, &mut self.moving);
             if i == 1 {
-                trail.before.clone_from(motion.from());
+                motion.write(0.0, &mut trail.before);
                 trail.duration = dt;
             }
         }
         Ok(())
+    }
+
+    /// Gives the flesh the velocity that it has when it is frozen to its bones at the start of a motion
+    /// that takes `dt` seconds: a character that is carried along does not lag behind at the start.
+    ///
+    /// # Errors
+    /// Before the first reset; a motion of another skeleton.
+    pub fn move_with(&mut self, motion: &FrameMotion, dt: f64) -> Result<(), SimulationError> {
+        if self.trail.is_none() {
+            return Err(SimulationError::NotReset);
+        }
+        let steps = self.steps(dt);
+        if steps == 0 || !dt.is_finite() {
+            return Ok(());
+        }
+        motion.write(1.0 / steps as f64, &mut self.moving);
+        self.next.set(&self.body, self.method, &self.moving)?;
+        let step = dt / steps as f64;
+        for (v, (p, velocity)) in self.positions.iter().zip(&mut self.velocities).enumerate() {
+            *velocity = (self.now.carry(&self.next, v, *p) - p) / step;
+        }
+        Ok(())
+    }
+
+    /// A whole number of steps fills the time; a rounding error does not make one more.
+    fn steps(&self, dt: f64) -> usize {
+        (dt * self.settings.rate - 1e-6).ceil().max(0.0) as usize
     }
 
     /// Positions of the lattice's vertices `[dofs]`, metres.

@@ -62,7 +62,7 @@ impl Simulation {
             .chunks_exact(8)
             .map(|b| f64::from_le_bytes(word(b)))
             .collect();
-        if !(numbers.iter().all(|x| x.is_finite()) && duration > 0.0 && duration.is_finite()) {
+        if !(numbers.iter().all(|x| x.is_finite()) && duration >= 0.0 && duration.is_finite()) {
             return Err(SimulationError::State(
                 "it holds numbers that are not finite",
             ));
