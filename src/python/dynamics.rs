@@ -42,7 +42,8 @@ pub(super) fn adapt(object: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
 /// A body in motion.
 ///
 /// rate: steps per second at least; gravity (m/s²); mass_damping (1/s) and stiffness_damping (s) act
-/// relative to the skinned motion. Methods: "warped" [capell2006, §3.3, cell form], "linear".
+/// relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skinned place, as
+/// a part of the body's size (None: no limit). Methods: "warped" [capell2006, §3.3, cell form], "linear".
 #[pyclass(name = "Simulation", module = "thew", frozen)]
 pub(super) struct PySimulation(Mutex<Simulation>);
 
@@ -73,7 +74,7 @@ impl PySimulation {
 impl PySimulation {
     #[new]
     #[pyo3(signature = (body, method="warped", rate=240.0, gravity=None, mass_damping=2.0,
-        stiffness_damping=0.004, integrator=None, adapt=None))]
+        stiffness_damping=0.004, integrator=None, adapt=None, reach=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -85,6 +86,7 @@ impl PySimulation {
         stiffness_damping: f64,
         integrator: Option<&str>,
         adapt: Option<&Bound<'_, PyAny>>,
+        reach: Option<f64>,
     ) -> PyResult<Self> {
         self::integrator(integrator)?;
         self::adapt(adapt)?;
@@ -94,6 +96,7 @@ impl PySimulation {
             gravity: self::gravity(gravity)?,
             mass_damping,
             stiffness_damping,
+            reach,
         };
         let body = body.0.clone();
         let simulation = detached(py, || {
