@@ -84,7 +84,6 @@ pub(crate) fn split(input: SplitInput<'_>, progress: &dyn Progress) -> Result<Sp
         match merge(&edges, &samples, &space, &tiling, &copies, &flows) {
             Ok((complex, pins)) => break number(complex, &pins, &samples, input.surface),
             Err(Conflict(a, b)) => {
-               
                 copies.glue(a, b);
                 flows::glue(&mut flows, a, b);
             }

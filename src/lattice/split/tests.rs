@@ -424,14 +424,6 @@ fn fingers_a_hair_apart_come_apart() {
         for i in 0..4 {
             assert!(!finger(i).is_empty());
             for j in 0..i {
-                    .intersection(&finger(j))
-                    .map(|&v| cubes.turn.inverse() * s.vertices[v as usize] / UNIT)
-                    .collect();
-                eprintln!(
-                    "h {h} {i} {j}: {both:?} cells {} -> {}",
-                    f.cells.len(),
-                    s.cells.len()
-                );
                 assert!(
                     finger(i).is_disjoint(&finger(j)),
                     "fingers {i} and {j}, h {h}"
