@@ -17,24 +17,26 @@ import argparse
 import sys
 from pathlib import Path
 
-from tools import checks, environments, products
+from tools import checks, environments, products, shows
 from tools.shell import BuildError, say
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("setup", help="virtual environments, Blender, system libraries")
     commands.add_parser("wheel", help="dist/thew-….whl for this machine's kind")
     package = commands.add_parser("package", help="dist/thew-….zip, the Blender extension")
     package.add_argument("--wheel", type=Path, help="pack this wheel, built on another machine")
+    demo = commands.add_parser("demo", help="characters with flesh: dist/demo, pictures and .blend files")
+    demo.add_argument("--input", type=Path, metavar="FILE", help="a rigged, animated .glb, .gltf, .fbx or .blend")
+    demo.add_argument("--output", type=Path, metavar="DIR", help="default: dist/demo")
+    demo.add_argument("--action", help="the clip of FILE to show; default: the one that is active in it")
+    demo.add_argument("--cells", type=int, default=12, help="cells across the character (default 12)")
+    commands.add_parser("bench", help="dist/bench-report.md")
     commands.add_parser("lint", help="formatting, lints, documentation, licences, manifest")
     test = commands.add_parser("test", help="every test, or the suites that are named")
-    test.add_argument(
-        "suites", nargs="*", metavar="SUITE", help=f"of {', '.join(checks.SUITES)}; default: all"
-    )
+    test.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(checks.SUITES)}; default: all")
     test.add_argument("--blender", choices=[b.blender for b in environments.BLENDERS], help="this one only")
     test.add_argument("--fast", action="store_true", help="Blender 5.0 only, fewer cases (THEW_FAST=1)")
     arguments = parser.parse_args()
@@ -57,6 +59,10 @@ def dispatch(arguments: argparse.Namespace) -> None:
             say(str(products.wheel()))
         case "package":
             say(str(products.package(arguments.wheel)))
+        case "demo":
+            shows.demo(arguments.input, arguments.output, arguments.action, arguments.cells)
+        case "bench":
+            shows.bench()
         case "lint":
             checks.lint()
         case "test":

@@ -14,18 +14,16 @@
 | `operators/`, `panels.py`, `overlay.py`, `cli.py` | the faces |
 """
 
-from . import handlers, operators, properties
+from . import cli, handlers, operators, overlay, panels, properties
 
-PARTS = ()
+PARTS = (properties, operators, panels, handlers, overlay, cli)
 
 
 def register() -> None:
-    properties.register()
-    operators.register()
-    handlers.register_all()
+    for part in PARTS:
+        part.register()
 
 
 def unregister() -> None:
-    handlers.unregister_all()
-    operators.unregister()
-    properties.unregister()
+    for part in reversed(PARTS):
+        part.unregister()

@@ -18,7 +18,7 @@ from . import jobs, modifier, properties, session
 from .logic.errors import Cancelled, Refusal, sentence
 from .logic.tasks import Stepper, finish
 from .native import thew
-from .session import register
+from .session import register as fleshes
 
 #: How long a setting must rest before the motion is computed again, seconds.
 PATIENCE = 0.3
@@ -47,7 +47,7 @@ def before_frame(scene, _depsgraph=None):
     """Show every live object's shape of the frame that Blender is about to evaluate."""
     if jobs.busy:
         return
-    objects = register.objects(scene)
+    objects = fleshes.objects(scene)
     if not objects:
         return
     if state.rendering and not bpy.app.background and not scene.render.use_lock_interface:
@@ -60,7 +60,7 @@ def before_frame(scene, _depsgraph=None):
     for obj in objects:
         if not session.is_live(obj) or obj.mode in {"EDIT", "SCULPT"}:
             continue
-        flesh = register.flesh(obj)
+        flesh = fleshes.flesh(obj)
         if not ready(obj, scene, flesh):
             continue
         session.show(obj, flesh, frame)
@@ -72,8 +72,8 @@ def after_frame(scene, depsgraph=None):
     if jobs.busy or state.rendering:
         return
     again = False
-    for obj in register.objects(scene):
-        flesh = register.known(obj)
+    for obj in fleshes.objects(scene):
+        flesh = fleshes.known(obj)
         if flesh is None or flesh.clip is None or flesh.suspect_motion or not session.is_live(obj):
             continue
         if moved_otherwise(obj, flesh, scene, depsgraph or bpy.context.view_layer.depsgraph):
@@ -124,7 +124,7 @@ def fail(obj, flesh, error: BaseException) -> None:
 def suspect(objects) -> None:
     """The meshes of `objects` may have changed."""
     for obj in objects:
-        flesh = register.known(obj)
+        flesh = fleshes.known(obj)
         if flesh is not None:
             flesh.suspect_mesh = True
 
@@ -163,10 +163,10 @@ def start_next() -> bool:
     scene = bpy.context.scene
     for uid in due:
         del state.waiting[uid]
-        obj = next((o for o in register.objects(scene) if o.session_uid == uid), None)
+        obj = next((o for o in fleshes.objects(scene) if o.session_uid == uid), None)
         if obj is None or not session.is_live(obj) or obj.mode in {"EDIT", "SCULPT"}:
             continue
-        flesh = register.flesh(obj)
+        flesh = fleshes.flesh(obj)
         try:
             if not jobs.outdated(obj, scene, flesh):
                 continue
@@ -183,7 +183,7 @@ def finish_update() -> None:
     stepper, obj = state.stepper, state.worked
     state.stepper = state.worked = None
     try:
-        flesh = register.flesh(obj)
+        flesh = fleshes.flesh(obj)
     except ReferenceError:  # undone or deleted meanwhile
         return
     if stepper.error is None:
@@ -221,7 +221,7 @@ def switched(obj: bpy.types.Object) -> None:
     """`enabled` was switched: show the flesh, or the plain armature."""
     if obj.thew.made.flesh and not jobs.busy:
         jobs.apply_state(obj)
-        flesh = register.known(obj)
+        flesh = fleshes.known(obj)
         if flesh is not None and session.is_live(obj):
             session.show(obj, flesh, bpy.context.scene.frame_current_final)
 
@@ -234,14 +234,14 @@ def after_update(scene, depsgraph):
     """Somebody edited something: look whether it was a mesh of ours."""
     if jobs.busy or state.stepper is not None:
         return
-    objects = register.objects(scene)
+    objects = fleshes.objects(scene)
     if not objects:
         return
     touched = {update.id.name for update in depsgraph.updates if update.is_updated_geometry and isinstance(update.id, bpy.types.Mesh)}
     if not touched:
         return
     for obj in objects:
-        flesh = register.known(obj)
+        flesh = fleshes.known(obj)
         if flesh is not None and obj.data.name in touched and not flesh.suspect_mesh:
             flesh.suspect_mesh = True
             if not bpy.app.background:
@@ -252,13 +252,13 @@ def after_update(scene, depsgraph):
 def before_load(*_):
     """Another file is about to be loaded."""
     stop_update()
-    register.clear()
+    fleshes.clear()
 
 
 @persistent
 def after_load(*_):
     """A file was loaded: what it shows is rebuilt at the first frame that is looked up."""
-    register.clear()
+    fleshes.clear()
     state.rendering = False
 
 
@@ -266,16 +266,16 @@ def after_load(*_):
 def before_undo(*_):
     """Undo replaces Blender's data: hold no reference to it."""
     stop_update()
-    register.look_again()
+    fleshes.look_again()
 
 
 @persistent
 def after_undo(*_):
     """Undo may have brought back other settings, meshes and shapes."""
-    register.look_again()
+    fleshes.look_again()
     scene = bpy.context.scene
-    for obj in register.objects(scene):
-        flesh = register.known(obj)
+    for obj in fleshes.objects(scene):
+        flesh = fleshes.known(obj)
         if flesh is None:
             continue
         flesh.suspect_mesh = True
@@ -292,7 +292,7 @@ def render_starts(scene, *_):
     state.rendering = True
     if bpy.app.background or scene.render.use_lock_interface:
         return
-    names = [obj.name for obj in register.objects(scene) if session.is_live(obj)]
+    names = [obj.name for obj in fleshes.objects(scene) if session.is_live(obj)]
     if names:
         said = (
             f"The flesh of “{names[0]}” stands still in this render: bake it to shape keys, "
@@ -300,7 +300,7 @@ def render_starts(scene, *_):
         )
         print(f"Thew: {said}.")
         for name in names:
-            flesh = register.known(scene.objects[name])
+            flesh = fleshes.known(scene.objects[name])
             if flesh is not None:
                 flesh.problem = said + "."
 
@@ -327,14 +327,14 @@ HANDLERS = {
 }
 
 
-def register_all() -> None:
+def register() -> None:
     for name, call in HANDLERS.items():
         getattr(bpy.app.handlers, name).append(call)
     properties.on_change.append(setting_changed)
     properties.on_toggle.append(switched)
 
 
-def unregister_all() -> None:
+def unregister() -> None:
     stop_update()
     if bpy.app.timers.is_registered(tick):
         bpy.app.timers.unregister(tick)
@@ -344,4 +344,4 @@ def unregister_all() -> None:
             calls.remove(call)
     properties.on_change.clear()
     properties.on_toggle.clear()
-    register.clear()
+    fleshes.clear()

@@ -26,6 +26,9 @@ REBUILDING = {
     "VOLUME_TO_MESH", "WELD", "WIREFRAME",
 }  # fmt: skip
 
+#: Coordinates beyond this are mistakes: their squares no longer fit into the numbers that Blender draws with.
+FARTHEST = 1e15
+
 
 @dataclass
 class Subject:
@@ -206,15 +209,15 @@ def key_positions(key: bpy.types.ShapeKey) -> np.ndarray:
     return flat.reshape(-1, 3)
 
 
-def rest_mesh(found: Subject, depsgraph_of) -> tuple[np.ndarray, bpy.types.Mesh]:
-    """The rest shape (float32[n, 3], a copy) and the mesh whose vertex groups count.
+def rest_mesh(found: Subject, depsgraph_of) -> tuple[np.ndarray, Groups]:
+    """The rest shape (float32[n, 3]) and the weights that the Armature modifier gets to see.
 
-    `depsgraph_of()` evaluates the scene and gives the depsgraph. The mesh is valid until the next evaluation.
+    `depsgraph_of()` evaluates the scene and gives the depsgraph.
     """
     obj = found.obj
     before = [modifier for modifier in found.before() if modifier.show_viewport]
     if not before:
-        return basis_positions(obj.data), obj.data
+        return basis_positions(obj.data), read_groups(obj.data)
     with modifiers_on(obj, {modifier.persistent_uid for modifier in before}, basis=True):
         mesh = obj.evaluated_get(depsgraph_of()).data
         if len(mesh.vertices) != len(obj.data.vertices) or len(mesh.edges) != len(obj.data.edges):
@@ -223,7 +226,7 @@ def rest_mesh(found: Subject, depsgraph_of) -> tuple[np.ndarray, bpy.types.Mesh]
                 f"The modifiers before the Armature modifier of {describe(obj)} ({names}) change its vertices from "
                 f"{len(obj.data.vertices)} to {len(mesh.vertices)}: apply them, or move them below the Armature modifier"
             )
-        return mesh_positions(mesh), mesh.copy()
+        return mesh_positions(mesh), read_groups(mesh)
 
 
 def triangles_of(mesh: bpy.types.Mesh) -> np.ndarray:
@@ -238,18 +241,19 @@ def read_character(found: Subject, depsgraph_of) -> Character:
     """Mesh, weights and skeleton of `found`; a `Refusal` names what is wrong."""
     obj, armature = found.obj, found.armature
     name = describe(obj)
-    rest, grouped = rest_mesh(found, depsgraph_of)
-    try:
-        bad = np.flatnonzero(~np.isfinite(rest).all(axis=1))
-        if len(bad):
-            raise Refusal(
-                f"Vertex {bad[0]} of {name} has a coordinate that is not a number ({len(bad)} such vertices): "
-                "delete or repair them in edit mode"
-            )
-        group, vertex, weight = read_groups(grouped)
-    finally:
-        if grouped is not obj.data:
-            bpy.data.meshes.remove(grouped)
+    rest, (group, vertex, weight) = rest_mesh(found, depsgraph_of)
+    bad = np.flatnonzero(~np.isfinite(rest).all(axis=1))
+    if len(bad):
+        raise Refusal(
+            f"Vertex {bad[0]} of {name} has a coordinate that is not a number ({len(bad)} such vertices): "
+            "delete or repair them in edit mode"
+        )
+    far = np.flatnonzero(np.abs(rest).max(axis=1) > FARTHEST)
+    if len(far):
+        raise Refusal(
+            f"Vertex {far[0]} of {name} lies {np.abs(rest[far[0]]).max():.0e} units away ({len(far)} such vertices): "
+            "delete or repair them in edit mode"
+        )
     bones = armature.data.bones
     group_bone = {g.index: g.name for g in obj.vertex_groups if g.name in bones and bones[g.name].use_deform}
     if not group_bone:
@@ -276,8 +280,12 @@ def read_character(found: Subject, depsgraph_of) -> Character:
     return Character(rest.astype(np.float64), triangles, names, parents, heads, tails, weights, digest.digest())
 
 
-def read_groups(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """All weights as (group int64[w], vertex int64[w], weight float32[w])."""
+#: All weights of a mesh: (group int64[w], vertex int64[w], weight float32[w]).
+Groups = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def read_groups(mesh: bpy.types.Mesh) -> Groups:
+    """The weights of all vertex groups."""
     flat = [(g.group, v.index, g.weight) for v in mesh.vertices for g in v.groups]
     if not flat:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
@@ -307,9 +315,10 @@ def longest_side(found: Subject, scene: bpy.types.Scene) -> float:
             continue
         if obj.data.is_editmode:
             continue
-        world = transform(np.array(obj.matrix_world), basis_positions(obj.data).astype(np.float64))
-        world = world[np.isfinite(world).all(axis=1)]
-        if len(world):
+        local = basis_positions(obj.data).astype(np.float64)
+        local = local[(np.abs(local) < FARTHEST).all(axis=1)]
+        world = transform(np.array(obj.matrix_world), local)
+        if len(world) and np.isfinite(world).all():
             low, high = np.minimum(low, world.min(axis=0)), np.maximum(high, world.max(axis=0))
     side = float((high - low).max()) if np.isfinite(low).all() else 0.0
     if not (np.isfinite(side) and side > 0.0):

@@ -112,6 +112,7 @@ class Flesh:
         self.suspect_motion = False  # a pose differs from the one that was simulated
         self.failed: tuple | None = None  # inputs that could not be built: not tried again
         self.problem = ""
+        self.defects: list[str] = []  # what the lattice's own check found
 
     @property
     def clip_end(self) -> int:
@@ -137,13 +138,10 @@ class Flesh:
         shape += self.moves[index]
         return shape
 
-    def lattice_positions(self, frame: float) -> np.ndarray | None:
-        """The lattice vertices at `frame` in Blender's world, or None when the core does not tell."""
-        tell = getattr(self.clip, "lattice_positions", None)
-        if tell is None:
-            return None
+    def lattice_positions(self, frame: float) -> np.ndarray:
+        """The lattice vertices at `frame` in Blender's world, [k, 3]."""
         index = round(min(max(frame, self.clip_start), self.clip_end) - self.clip_start)
-        return np.asarray(tell(index), dtype=np.float64) / self.place.metres_per_unit + self.place.origin
+        return self.clip.lattice_positions(index) / self.place.metres_per_unit + self.place.origin
 
     def skinned_at(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         """The skinned shape for T_b `maps` [b, 4, 4] and the mesh's world matrix, object space, float32[n, 3]."""
@@ -230,7 +228,8 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
             lattice = thew.Lattice.enclose(
                 surface, skeleton, character.weights, cells_across=recipe.cells_across, progress=progress
             )
-            return {"surface": surface, "skeleton": skeleton, "lattice": lattice}
+            defects = lattice.check(surface, skeleton)
+            return {"surface": surface, "skeleton": skeleton, "lattice": lattice, "defects": defects}
 
         new.update((yield Work("Building the lattice", enclose, 0.0, 0.5)))
     else:
@@ -239,11 +238,11 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
     if body_key != flesh.body_key:
 
         def assemble(progress):
-            progress(0.0, "Assembling the body")
             material = thew.Material(young=recipe.young, poisson=recipe.poisson, density=recipe.density)
             return thew.Body(
                 new["surface"], new["skeleton"], new["lattice"], material,
                 region_weights=character.weights, rest_includes_gravity=recipe.rest_includes_gravity,
+                progress=progress,
             )  # fmt: skip
 
         new["body"] = yield Work("Assembling the body", assemble, 0.5, 0.6)

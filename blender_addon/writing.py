@@ -83,7 +83,7 @@ def write_curves(keys: bpy.types.Key, names: list[str], start: int) -> None:
     for i, name in enumerate(names):
         if not keys.key_blocks[name].keyframe_insert("value", frame=start + i):
             raise Refusal(f"Blender refused a keyframe on the shape key “{name}”: is its action locked?")
-    curves = curves_of(keys)
+    curves = {curve.data_path: curve for curve in curves_in(keys.animation_data)}
     for i, name in enumerate(names):
         curve = curves[f'key_blocks["{bpy.utils.escape_identifier(name)}"].value']
         points = key_points(start + i, start, last)
@@ -96,17 +96,10 @@ def write_curves(keys: bpy.types.Key, names: list[str], start: int) -> None:
         keys.key_blocks[name].value = 0.0
 
 
-def curves_of(keys: bpy.types.Key) -> dict[str, bpy.types.FCurve]:
-    """The F-curves of the keys' action by data path, in the layered actions of 4.4 on as in those before."""
-    collection = curve_collection(keys)
-    return {} if collection is None else {curve.data_path: curve for curve in collection}
-
-
-def curve_collection(keys: bpy.types.Key):
-    """The collection that holds the F-curves of the keys' action, or None."""
-    animation = keys.animation_data
+def curves_in(animation: bpy.types.AnimData | None):
+    """The collection of F-curves of an animated thing, in the layered actions of 4.4 on as in those before; () if none."""
     if animation is None or animation.action is None:
-        return None
+        return ()
     action = animation.action
     if not hasattr(action, "layers"):
         return action.fcurves
@@ -115,7 +108,7 @@ def curve_collection(keys: bpy.types.Key):
             bag = strip.channelbag(animation.action_slot) if animation.action_slot is not None else None
             if bag is not None:
                 return bag.fcurves
-    return None
+    return ()
 
 
 def remove_baked(obj: bpy.types.Object) -> None:
@@ -124,17 +117,17 @@ def remove_baked(obj: bpy.types.Object) -> None:
     keys = obj.data.shape_keys
     if keys is not None:
         active = obj.active_shape_key_index
-        collection = curve_collection(keys)
-        if collection is not None:
+        curves = curves_in(keys.animation_data)
+        if curves:
             paths = {f'key_blocks["{bpy.utils.escape_identifier(key.name)}"].value' for key in baked_keys(obj)}
-            for curve in [c for c in collection if c.data_path in paths]:
-                collection.remove(curve)
+            for curve in [c for c in curves if c.data_path in paths]:
+                curves.remove(curve)
         for key in baked_keys(obj):
             obj.shape_key_remove(key)
         animation = keys.animation_data
         if made.baked_action and animation is not None:
             action = animation.action
-            if action is not None and not list(curve_collection(keys) or ()):
+            if action is not None and not len(curves_in(animation)):
                 animation.action = None
                 if action.users == 0:
                     bpy.data.actions.remove(action)

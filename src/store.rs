@@ -1,1 +1,403 @@
-//! To be written.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The on-disk cache: files that are versioned, checksummed, and either whole or absent.
+//!
+//! | bytes | what |
+//! | --- | --- |
+//! | 8 | `\x89THEW\r\n\x1a`: what text-mode transfer breaks, as in PNG |
+//! | 4 | format version, little-endian |
+//! | 16 | kind of thing, ASCII, padded with zeros |
+//! | 8 | length of the content |
+//! | 4 | CRC-32 of all other bytes |
+//! | … | content: serde through bincode 2 |
+//!
+//! A file is written beside its place under another name and then renamed, so a full disk or a crash never
+//! leaves half of one. What is read is checked before it is decoded; a cache of another version is to be
+//! made again.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Version of the format and of everything that is stored in it; raised with every change.
+pub const VERSION: u32 = 1;
+
+const MAGIC: &[u8; 8] = b"\x89THEW\r\n\x1a";
+const KIND: usize = 16;
+const HEADER: usize = 8 + 4 + KIND + 8 + 4;
+/// Longest content that is read, bytes; also bounds what decoding may allocate.
+const LONGEST: usize = 1 << 32;
+
+/// Why a file could not be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Something else, or not written to the end of its header.
+    #[error("{path} is not a Thew file")]
+    NotThew {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Made by another version of Thew.
+    #[error(
+        "{path} has format version {found}, but this Thew reads version {VERSION}: make it again"
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+    },
+    /// A Thew file of another kind.
+    #[error("{path} holds a {found}, not a {wanted}")]
+    Kind {
+        /// The file.
+        path: PathBuf,
+        /// What it holds.
+        found: String,
+        /// What was asked for.
+        wanted: String,
+    },
+    /// The end is missing, or there is more than there should be.
+    #[error(
+        "{path} should hold {expected} bytes of content but holds {found}: it was cut off or overwritten"
+    )]
+    Length {
+        /// The file.
+        path: PathBuf,
+        /// Bytes by its header.
+        expected: u64,
+        /// Bytes there are.
+        found: u64,
+    },
+    /// The content is not what was written.
+    #[error("{path} is damaged: {what}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// In which way.
+        what: String,
+    },
+    /// The value cannot be written.
+    #[error("{path} cannot be written: {what}")]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        what: String,
+    },
+    /// The disk refuses.
+    #[error("{path} cannot be {action}: {source}")]
+    Disk {
+        /// The file.
+        path: PathBuf,
+        /// Read or written.
+        action: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Writes a value; `kind` (1 to 16 ASCII characters) says what it is.
+///
+/// # Errors
+/// [`StoreError::Disk`], [`StoreError::Unwritable`]; what was at `path` before then stays.
+pub fn save<T: Serialize>(path: &Path, kind: &str, value: &T) -> Result<(), StoreError> {
+    let unwritable = |what: String| StoreError::Unwritable {
+        path: path.to_owned(),
+        what,
+    };
+    let content = bincode::serde::encode_to_vec(value, bincode::config::standard())
+        .map_err(|e| unwritable(e.to_string()))?;
+    if content.len() > LONGEST {
+        return Err(unwritable(format!(
+            "it would be {} bytes long",
+            content.len()
+        )));
+    }
+    let header =
+        header(kind, &content).ok_or_else(|| unwritable(format!("'{kind}' is no kind")))?;
+    write_whole(path, &[&header, &content]).map_err(|source| StoreError::Disk {
+        path: path.to_owned(),
+        action: "written",
+        source,
+    })
+}
+
+/// Reads a value of a kind.
+///
+/// # Errors
+/// Not a Thew file, another version or kind, cut off or damaged, refused by the disk.
+pub fn load<T: DeserializeOwned>(path: &Path, kind: &str) -> Result<T, StoreError> {
+    let content = read_whole(path, kind)?;
+    let config = bincode::config::standard().with_limit::<LONGEST>();
+    let damaged = |what: String| StoreError::Damaged {
+        path: path.to_owned(),
+        what,
+    };
+    let (value, used) =
+        bincode::serde::decode_from_slice(&content, config).map_err(|e| damaged(e.to_string()))?;
+    if used == content.len() {
+        Ok(value)
+    } else {
+        Err(damaged(format!("{} bytes too many", content.len() - used)))
+    }
+}
+
+fn header(kind: &str, content: &[u8]) -> Option<[u8; HEADER]> {
+    if kind.is_empty() || kind.len() > KIND || !kind.bytes().all(|b| b.is_ascii_graphic()) {
+        return None;
+    }
+    let mut h = [0; HEADER];
+    h[..8].copy_from_slice(MAGIC);
+    h[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    h[12..12 + kind.len()].copy_from_slice(kind.as_bytes());
+    h[28..36].copy_from_slice(&(content.len() as u64).to_le_bytes());
+    let sum = checksum(&h, content);
+    h[36..40].copy_from_slice(&sum.to_le_bytes());
+    Some(h)
+}
+
+/// Of the header without the checksum's own place, and the content.
+fn checksum(header: &[u8; HEADER], content: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&header[..36]);
+    crc.update(content);
+    crc.finalize()
+}
+
+fn write_whole(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let mut part = std::ffi::OsString::from(".");
+    part.push(name);
+    part.push(format!(".{}-{count}.part", std::process::id()));
+    let part = path.with_file_name(part);
+    let written = (|| {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&part)?;
+        for bytes in parts {
+            file.write_all(bytes)?;
+        }
+        file.sync_all()?;
+        drop(file);
+        fs::rename(&part, path)
+    })();
+    if written.is_err() {
+        // The first error is the one to tell; a part that cannot be removed harms nobody.
+        let _ = fs::remove_file(&part);
+    }
+    written
+}
+
+fn read_whole(path: &Path, kind: &str) -> Result<Vec<u8>, StoreError> {
+    let disk = |source| StoreError::Disk {
+        path: path.to_owned(),
+        action: "read",
+        source,
+    };
+    let not_thew = || StoreError::NotThew {
+        path: path.to_owned(),
+    };
+    let mut file = fs::File::open(path).map_err(disk)?;
+    let length = file.metadata().map_err(disk)?.len();
+    let mut h = [0; HEADER];
+    match file.read_exact(&mut h) {
+        Ok(()) => {}
+        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Err(not_thew()),
+        Err(e) => return Err(disk(e)),
+    }
+    if &h[..8] != MAGIC {
+        return Err(not_thew());
+    }
+    let found = u32::from_le_bytes([h[8], h[9], h[10], h[11]]);
+    if found != VERSION {
+        let path = path.to_owned();
+        return Err(StoreError::Version { path, found });
+    }
+    let (expected, found) = (long(&h[28..36]), length.saturating_sub(HEADER as u64));
+    if expected != found || expected > LONGEST as u64 {
+        return Err(StoreError::Length {
+            path: path.to_owned(),
+            expected,
+            found,
+        });
+    }
+    let mut content = Vec::with_capacity(found as usize);
+    file.take(found).read_to_end(&mut content).map_err(disk)?;
+    if checksum(&h, &content).to_le_bytes() != h[36..40] {
+        return Err(StoreError::Damaged {
+            path: path.to_owned(),
+            what: "its checksum is wrong".into(),
+        });
+    }
+    let held = h[12..12 + KIND]
+        .split(|&b| b == 0)
+        .next()
+        .unwrap_or_default();
+    if held != kind.as_bytes() {
+        return Err(StoreError::Kind {
+            path: path.to_owned(),
+            found: String::from_utf8_lossy(held).into_owned(),
+            wanted: kind.to_owned(),
+        });
+    }
+    Ok(content)
+}
+
+fn long(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of its own for each test, removed afterwards.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path =
+                std::env::temp_dir().join(format!("thew-store-{}-{name}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn files(&self) -> usize {
+            fs::read_dir(&self.0).unwrap().count()
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    type Thing = (Vec<f64>, String, Option<Vec<u32>>);
+
+    fn thing() -> Thing {
+        (vec![1.5, -0.0, 1e300], "bone.L é".into(), Some(vec![7; 40]))
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let folder = Folder::new("round");
+        let path = folder.0.join("a.thew");
+        save(&path, "body", &thing()).unwrap();
+        assert_eq!(load::<Thing>(&path, "body").unwrap(), thing());
+        save(
+            &path,
+            "body",
+            &(Vec::<f64>::new(), "again", None::<Vec<u32>>),
+        )
+        .unwrap();
+        assert_eq!(load::<Thing>(&path, "body").unwrap().1, "again");
+        assert_eq!(folder.files(), 1, "no part is left behind");
+    }
+
+    #[test]
+    fn every_flipped_byte_is_noticed() {
+        let folder = Folder::new("flip");
+        let path = folder.0.join("a.thew");
+        save(&path, "body", &thing()).unwrap();
+        let good = fs::read(&path).unwrap();
+        for i in 0..good.len() {
+            for flip in [0x01, 0x80, 0xff] {
+                let mut bad = good.clone();
+                bad[i] ^= flip;
+                fs::write(&path, bad).unwrap();
+                assert!(load::<Thing>(&path, "body").is_err(), "byte {i}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_cut_and_every_addition_is_noticed() {
+        let folder = Folder::new("cut");
+        let path = folder.0.join("a.thew");
+        save(&path, "body", &thing()).unwrap();
+        let good = fs::read(&path).unwrap();
+        for n in 0..good.len() {
+            fs::write(&path, &good[..n]).unwrap();
+            let e = load::<Thing>(&path, "body").unwrap_err();
+            let said = matches!(e, StoreError::NotThew { .. } | StoreError::Length { .. });
+            assert!(said, "{n}: {e}");
+        }
+        fs::write(&path, [good, vec![0]].concat()).unwrap();
+        assert!(matches!(
+            load::<Thing>(&path, "body"),
+            Err(StoreError::Length { .. })
+        ));
+    }
+
+    #[test]
+    fn content_that_lies_about_its_length_is_refused() {
+        // Valid header and checksum, but a vector that claims 2^60 elements.
+        let folder = Folder::new("lie");
+        let path = folder.0.join("a.thew");
+        let content = [[253].as_slice(), &(1u64 << 60).to_le_bytes()].concat();
+        let header = header("body", &content).unwrap();
+        fs::write(&path, [header.as_slice(), &content].concat()).unwrap();
+        let e = load::<Vec<f64>>(&path, "body").unwrap_err();
+        assert!(matches!(e, StoreError::Damaged { .. }), "{e}");
+        // And content with something after its end.
+        save(&path, "body", &(1u8, 2u8)).unwrap();
+        let e = load::<u8>(&path, "body").unwrap_err();
+        assert!(matches!(e, StoreError::Damaged { .. }), "{e}");
+    }
+
+    #[test]
+    fn other_files_and_versions_and_kinds_are_named() {
+        let folder = Folder::new("other");
+        let path = folder.0.join("a.thew");
+        fs::write(&path, b"not a cache at all, but long enough for a header").unwrap();
+        assert!(matches!(
+            load::<u8>(&path, "body"),
+            Err(StoreError::NotThew { .. })
+        ));
+        save(&path, "clip", &1u8).unwrap();
+        let e = load::<u8>(&path, "body").unwrap_err().to_string();
+        assert!(e.contains("holds a clip, not a body"), "{e}");
+        let mut newer = fs::read(&path).unwrap();
+        newer[8] = 99;
+        fs::write(&path, newer).unwrap();
+        let e = load::<u8>(&path, "clip").unwrap_err().to_string();
+        assert!(e.contains("version 99"), "{e}");
+    }
+
+    #[test]
+    fn a_disk_that_refuses_leaves_nothing_behind() {
+        let folder = Folder::new("refuse");
+        let missing = folder.0.join("no such folder").join("a.thew");
+        assert!(matches!(
+            save(&missing, "body", &1u8),
+            Err(StoreError::Disk { .. })
+        ));
+        assert!(matches!(
+            load::<u8>(&missing, "body"),
+            Err(StoreError::Disk { .. })
+        ));
+        let taken = folder.0.join("taken");
+        fs::create_dir_all(taken.join("inside")).unwrap();
+        assert!(matches!(
+            save(&taken, "body", &1u8),
+            Err(StoreError::Disk { .. })
+        ));
+        assert!(load::<u8>(&taken, "body").is_err());
+        assert!(matches!(
+            save(Path::new("/"), "body", &1u8),
+            Err(StoreError::Disk { .. })
+        ));
+        assert_eq!(folder.files(), 1);
+        for kind in ["", "with space", "seventeen_letters"] {
+            let e = save(&folder.0.join("b"), kind, &1u8).unwrap_err();
+            assert!(matches!(e, StoreError::Unwritable { .. }), "{e}");
+        }
+    }
+}

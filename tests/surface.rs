@@ -127,7 +127,7 @@ fn examine(name: &str, surface: &Surface) {
             assert_eq!(d < 0.0, surface.contains(p), "{name}: {d}");
         }
     }
-    let Ok(grid) = DistanceGrid::new(surface, size / 60.0, 0.05 * size, &Silent) else {
+    let Ok(grid) = DistanceGrid::new(surface, size / 40.0, 0.05 * size, &Silent) else {
         unreachable!("nobody cancels")
     };
     let node = grid.nodes().map(|n| n / 2);

@@ -18,9 +18,7 @@ from tools.shell import ROOT, SCRATCH, BuildError, capture, digest, environment,
 SUITES = ("rust", "wheel", "blender")
 
 # The line with which cargo's and pytest's runners close.
-CLOSING = re.compile(
-    r"^(test result: .*|=* ?(\d+ (passed|failed|skipped|error)|no tests ran).* in [\d.]+m?s.*)$"
-)
+CLOSING = re.compile(r"^(test result: .*|=* ?(\d+ (passed|failed|skipped|error)|no tests ran).* in [\d.]+m?s.*)$")
 PYTEST_NO_TESTS = 5
 
 _printing = threading.Lock()
@@ -72,7 +70,7 @@ def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> 
         say("cargo test")
         results.append(("Rust", *_watch(["cargo", "test", "--release", "--locked", "--no-fail-fast"], env)))
     if "wheel" in suites:
-        _install_wheel()
+        install_wheel()
         say("tests of the wheel")
         results.append(("wheel", *_watch([TOOLS.python, "-m", "pytest", "tests/python"], env)))
     if "blender" in suites:
@@ -93,7 +91,7 @@ def data_folder() -> str | None:
     return str(chosen.resolve()) if chosen.is_dir() else None
 
 
-def _install_wheel() -> None:
+def install_wheel() -> None:
     """Put the freshly built wheel into the environment of the tools."""
     built = products.wheel()
     inputs = digest(built)
@@ -103,9 +101,7 @@ def _install_wheel() -> None:
         mark_done("wheel-installed", inputs)
 
 
-def _blender_tests(
-    blenders: list[Environment], env: Mapping[str, str | None]
-) -> list[tuple[str, int, list[str]]]:
+def _blender_tests(blenders: list[Environment], env: Mapping[str, str | None]) -> list[tuple[str, int, list[str]]]:
     """One process per file and Blender: a Blender that dies takes one file with it. Two run at a time."""
     jobs = [
         (f"Blender {blender.blender} {file.name}", blender, file)
@@ -125,9 +121,7 @@ def _blender_tests(
         return list(pool.map(one, jobs))
 
 
-def _watch(
-    command: list[object], env: Mapping[str, str | None], title: str | None = None
-) -> tuple[int, list[str]]:
+def _watch(command: list[object], env: Mapping[str, str | None], title: str | None = None) -> tuple[int, list[str]]:
     """Run a test runner; pass on what it prints but keep its closing lines back for the summary.
 
     With a title the output is held until the end, so that runs side by side do not mix.

@@ -69,9 +69,7 @@ def package(given_wheel: Path | None = None) -> Path:
     say(f"extension for {platform}")
     source = SCRATCH / "extension"
     shutil.rmtree(source, ignore_errors=True)
-    shutil.copytree(
-        ROOT / "blender_addon", source, ignore=shutil.ignore_patterns("__pycache__", "wheels", "*.whl")
-    )
+    shutil.copytree(ROOT / "blender_addon", source, ignore=shutil.ignore_patterns("__pycache__", "wheels", "*.whl"))
     (source / "wheels").mkdir()
     shutil.copy2(binary, source / "wheels")
     manifest = source / "blender_manifest.toml"

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .errors import sentence
+
 
 def plural(count: int, one: str, many: str | None = None) -> str:
     """`1 cell`, `3 cells`."""
@@ -12,21 +14,22 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 
 
 def notes_of(flesh: Any) -> list[str]:
-    """Sentences about a built flesh: size, surface defects, loose parts, inverted cells."""
+    """Sentences about a built flesh: its size, surface defects, loose parts, inverted cells."""
     notes = []
     if flesh.lattice is not None:
         cells, vertices = len(flesh.lattice.cells), len(flesh.lattice.vertices)
         notes.append(f"The lattice has {plural(cells, 'cell')} and {plural(vertices, 'vertex', 'vertices')}.")
+        notes += [sentence(note) for note in flesh.lattice.notes]
+    notes += [sentence(text) for text in flesh.defects]
     if flesh.surface is not None:
-        notes.extend(line.strip() for line in str(flesh.surface.report()).splitlines() if line.strip())
+        notes += [sentence(text) for text in flesh.surface.report().sentences]
     if flesh.body is not None:
-        loose = flesh.body.loose_parts
-        count = loose if isinstance(loose, int) else len(loose)
-        if count:
-            notes.append(f"{plural(count, 'loose part')} too small to swing: held rigidly by the nearest bone.")
-    inverted = getattr(flesh.clip, "inverted_cells", None)
+        notes += [sentence(text) for text in flesh.body.loose_parts]
+    inverted = max((int(count) for count in flesh.clip.inverted_cells), default=0) if flesh.clip is not None else 0
     if inverted:
-        notes.append(f"At worst {plural(int(inverted), 'cell')} turned inside out: stiffen the flesh or use more cells.")
+        notes.append(
+            f"At worst {plural(inverted, 'cell is', 'cells are')} turned inside out: stiffen the flesh or use more cells."
+        )
     if flesh.problem:
         notes.append(flesh.problem)
     return notes

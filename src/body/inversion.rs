@@ -38,8 +38,7 @@ pub(super) fn is_inverted(cell: &Cell, positions: &[Vec3]) -> bool {
     frames.iter().any(|&[o, a, b, c]| {
         let o = x(o);
         let signed = (x(a) - o).cross(&(x(b) - o)).dot(&(x(c) - o));
-        // A comparison that NaN fails.
-        !(signed > 0.0)
+        signed.is_nan() || signed <= 0.0
     })
 }
 

@@ -8,6 +8,7 @@
 mod assemble;
 mod blocks;
 mod carry;
+mod check;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod inversion;
@@ -22,12 +23,14 @@ pub use loose::LoosePart;
 pub use pattern::Pattern;
 
 use crate::elasticity::{InSurface, Material};
+use crate::kernel::CpuEmbedding;
 use crate::lattice::{Cell, Embedding, Lattice};
 use crate::progress::Progress;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::SolveError;
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// How a body is made; `..Default::default()` for the rest.
@@ -172,6 +175,8 @@ pub struct Body {
     loose_parts: Vec<LoosePart>,
     pattern: Pattern,
     embeddings: RwLock<Vec<Arc<Embedding>>>,
+    /// Embeddings packed for the kernel, made when first asked for.
+    engines: RwLock<BTreeMap<usize, Arc<CpuEmbedding>>>,
 }
 
 impl std::fmt::Debug for Body {
@@ -299,6 +304,22 @@ impl Body {
             .read()
             .unwrap_or_else(PoisonError::into_inner);
         all.get(id).cloned()
+    }
+
+    /// The kernel that carries a surface; ids as in [`embedding`](Self::embedding).
+    pub fn engine(&self, id: usize) -> Option<Arc<CpuEmbedding>> {
+        let made = self
+            .engines
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&id)
+            .cloned();
+        if made.is_some() {
+            return made;
+        }
+        let engine = Arc::new(CpuEmbedding::new(&*self.embedding(id)?, self.dofs()).ok()?);
+        let mut all = self.engines.write().unwrap_or_else(PoisonError::into_inner);
+        Some(all.entry(id).or_insert(engine).clone())
     }
 
     /// Makes the body carry another surface (clothes, eyes); returns its id.

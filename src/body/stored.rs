@@ -159,6 +159,7 @@ impl Stored {
             loose_parts: self.loose_parts,
             pattern,
             embeddings: RwLock::new(self.embeddings.into_iter().map(Arc::new).collect()),
+            engines: RwLock::default(),
         })
     }
 }

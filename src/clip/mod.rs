@@ -1,1 +1,278 @@
-//! To be written.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A simulated clip: the unit of preview and bake.
+//!
+//! Every frame's lattice is kept (12 bytes a vertex), so frames are looked up, never raced: whatever the
+//! order in which they are visited, they show the same. A [`Clip`] may be read from several threads while
+//! it is extended by one.
+//!
+//! Bones move C¹ between frames with knowledge of the frames around. The last interval of a clip lacks that knowledge, so
+//! [`Clip::extend`] makes it again: a clip that is made in two parts is, bit for bit, the clip made
+//! in one.
+
+mod cycle;
+mod drive;
+
+use crate::Vec3;
+use crate::body::Body;
+use crate::dynamics::{Method, Settings, Simulation, SimulationError};
+use crate::kernel::{CpuEmbedding, Engine, KernelError, LocalPositions};
+use crate::progress::{Cancelled, Progress};
+use crate::skeleton::{Pose, SkeletonError};
+use drive::Drive;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+/// How a clip is simulated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ClipSettings {
+    /// Frames per second, `fps / fps_base` of the scene.
+    pub fps: f64,
+    /// The method of motion.
+    pub method: Method,
+    /// Steps, gravity and damping.
+    pub simulation: Settings,
+    /// Frames of run-in before the first: the motion is continued backwards by reflection in the first pose,
+    /// which keeps the bones' velocity. Without it the clip starts in static equilibrium.
+    pub preroll: usize,
+    /// The poses are a cycle: the clip is the steady state that repeats with them.
+    pub cyclic: bool,
+}
+
+/// Why a clip could not be simulated or read.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ClipError {
+    /// The caller stopped.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// A setting or a pose is wrong.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// The motion failed at a frame.
+    #[error("frame {frame}: {source}")]
+    Frame {
+        /// The frame, from 0.
+        frame: usize,
+        /// What went wrong.
+        source: SimulationError,
+    },
+    /// A pose that does not fit the skeleton.
+    #[error("pose {frame}: {source}")]
+    Pose {
+        /// The frame, from 0.
+        frame: usize,
+        /// What is wrong.
+        source: SkeletonError,
+    },
+    /// Nothing to simulate.
+    #[error("there are no poses: a clip needs at least one frame")]
+    NoPoses,
+    /// An impossible frame rate.
+    #[error("frames per second must lie between 0.1 and 10000, not {0}")]
+    Fps(f64),
+    /// A cycle that is to go on.
+    #[error("a cyclic clip repeats and cannot be extended: simulate all its poses together")]
+    CyclicExtension,
+    /// A surface that the body does not carry.
+    #[error("the body carries no surface with id {id}: embed it first")]
+    Surface {
+        /// The id asked for.
+        id: usize,
+    },
+    /// The embedding does not fit.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+}
+
+/// A simulated clip.
+#[derive(Debug)]
+pub struct Clip {
+    body: Arc<Body>,
+    settings: ClipSettings,
+    frames: RwLock<Vec<Frame>>,
+    /// What is needed to go on; locked by whoever extends.
+    drive: Mutex<Option<Drive>>,
+    loop_gap: Option<f64>,
+}
+
+/// One frame of a clip.
+#[derive(Debug, Clone)]
+struct Frame {
+    lattice: Arc<LocalPositions>,
+    inverted: u32,
+}
+
+impl Frame {
+    fn of(simulation: &Simulation) -> Self {
+        Self::new(simulation.body(), simulation.lattice_positions())
+    }
+
+    fn new(body: &Body, positions: &[Vec3]) -> Self {
+        Self {
+            lattice: Arc::new(LocalPositions::new(positions)),
+            inverted: body.inverted_cells(positions) as u32,
+        }
+    }
+}
+
+impl Clip {
+    /// Simulates a body over poses at equal distances in time.
+    ///
+    /// Frame 0 is the static equilibrium at the first pose (after the run-in, if any; in a cycle the state
+    /// that repeats), moving along with its bones.
+    ///
+    /// # Errors
+    /// Poses of another skeleton, by frame; settings out of range; a stop by the progress.
+    pub fn simulate(
+        body: Arc<Body>,
+        poses: &[Pose],
+        settings: ClipSettings,
+        progress: &dyn Progress,
+    ) -> Result<Self, ClipError> {
+        if !(0.1..=1e4).contains(&settings.fps) {
+            return Err(ClipError::Fps(settings.fps));
+        }
+        check(&body, poses, 0)?;
+        if poses.is_empty() {
+            return Err(ClipError::NoPoses);
+        }
+        let (frames, drive, loop_gap) = if settings.cyclic {
+            let (frames, gap) = cycle::simulate(&body, poses, settings, progress)?;
+            (frames, None, Some(gap))
+        } else {
+            let mut drive = Drive::default();
+            let frames = drive.go_on(&body, poses, settings, progress)?;
+            (frames, Some(drive), None)
+        };
+        Ok(Self {
+            body,
+            settings,
+            frames: RwLock::new(frames),
+            drive: Mutex::new(drive),
+            loop_gap,
+        })
+    }
+
+    /// Appends frames for the poses that follow. The last frame so far is made again, now that it is
+    /// known where the bones go from there: with more than three frames, and more than its run-in, the
+    /// clip is then the same as if simulated at once.
+    ///
+    /// # Errors
+    /// As [`simulate`](Self::simulate); the clip then stays as it was. Cycles cannot be extended.
+    pub fn extend(&self, poses: &[Pose], progress: &dyn Progress) -> Result<(), ClipError> {
+        let mut held = self.drive.lock().unwrap_or_else(PoisonError::into_inner);
+        let drive = held.as_ref().ok_or(ClipError::CyclicExtension)?;
+        check(&self.body, poses, self.len())?;
+        if poses.is_empty() {
+            return Ok(());
+        }
+        let mut next = drive.clone();
+        let new = next.go_on(&self.body, poses, self.settings, progress)?;
+        let mut frames = self.frames.write().unwrap_or_else(PoisonError::into_inner);
+        let kept = frames.len() + poses.len() - new.len();
+        frames.truncate(kept);
+        frames.extend(new);
+        *held = Some(next);
+        Ok(())
+    }
+
+    /// Number of frames.
+    pub fn len(&self) -> usize {
+        self.read().len()
+    }
+
+    /// No frames; never true of a clip that was simulated.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The body.
+    pub fn body(&self) -> &Arc<Body> {
+        &self.body
+    }
+
+    /// How it was simulated.
+    pub fn settings(&self) -> ClipSettings {
+        self.settings
+    }
+
+    /// The lattice at a frame; frames beyond the ends show the ends.
+    pub fn lattice(&self, frame: i64) -> Arc<LocalPositions> {
+        let frames = self.read();
+        frames[clamped(frame, frames.len())].lattice.clone()
+    }
+
+    /// World positions `[n · 3]`, metres, of a surface at a frame: 0 is the body's own surface, others by the id that
+    /// [`Body::embed_surface`] gave. Frames beyond the ends show the ends.
+    ///
+    /// # Errors
+    /// A surface that the body does not carry.
+    pub fn positions(&self, frame: i64, surface: usize) -> Result<Vec<f32>, ClipError> {
+        Ok(self.engine(surface)?.embed(&self.lattice(frame))?)
+    }
+
+    /// As [`positions`](Self::positions), into an array at hand.
+    ///
+    /// # Errors
+    /// A surface that the body does not carry, an array of another length.
+    pub fn positions_into(
+        &self,
+        frame: i64,
+        surface: usize,
+        out: &mut [f32],
+    ) -> Result<(), ClipError> {
+        Ok(self
+            .engine(surface)?
+            .embed_into(&self.lattice(frame), out)?)
+    }
+
+    /// Number of vertices of a surface.
+    ///
+    /// # Errors
+    /// A surface that the body does not carry.
+    pub fn vertices(&self, surface: usize) -> Result<usize, ClipError> {
+        Ok(self.engine(surface)?.vertices())
+    }
+
+    /// Number of cells turned inside out in each frame.
+    pub fn inverted_cells(&self) -> Vec<u32> {
+        self.read().iter().map(|f| f.inverted).collect()
+    }
+
+    /// Of a cycle: the largest distance, metres, between a lattice vertex at its end and at its beginning.
+    pub fn loop_gap(&self) -> Option<f64> {
+        self.loop_gap
+    }
+
+    /// Bytes that the frames take.
+    pub fn bytes(&self) -> usize {
+        let frames = self.read();
+        let points: usize = frames.iter().map(|f| f.lattice.points.len()).sum();
+        points * size_of::<[f32; 3]>()
+            + frames.len() * (size_of::<Frame>() + size_of::<LocalPositions>())
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Vec<Frame>> {
+        self.frames.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn engine(&self, id: usize) -> Result<Arc<CpuEmbedding>, ClipError> {
+        self.body.engine(id).ok_or(ClipError::Surface { id })
+    }
+}
+
+fn clamped(frame: i64, frames: usize) -> usize {
+    usize::try_from(frame)
+        .unwrap_or(0)
+        .min(frames.saturating_sub(1))
+}
+
+fn check(body: &Body, poses: &[Pose], first: usize) -> Result<(), ClipError> {
+    for (i, pose) in poses.iter().enumerate() {
+        let frame = first + i;
+        pose.check(body.skeleton())
+            .map_err(|source| ClipError::Pose { frame, source })?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

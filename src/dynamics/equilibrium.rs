@@ -3,11 +3,11 @@
 //!
 //! `A q = b − A x + f_g + F` on the free vertices, bone vertices at their places: one factorisation.
 
-use super::standin::Pose;
 use super::system::{Load, System};
 use super::{Frames, Method, SimulationError, check_forces, check_gravity, lost};
 use crate::Vec3;
 use crate::body::Body;
+use crate::skeleton::Pose;
 
 /// Displacements `q[dofs]` from rest (metres, world axes) at which the flesh is in balance at a pose, under
 /// gravity (m/s²) and generalised forces (N, world axes; none = none).
@@ -23,7 +23,7 @@ pub fn equilibrium(
 ) -> Result<Vec<Vec3>, SimulationError> {
     check_gravity(gravity)?;
     check_forces(body, forces)?;
-    let mut frames = Frames::new(body);
+    let mut frames = Frames::new(body)?;
     frames.set(body, method, pose)?;
     let mut p = settled(body, &frames, &Load::new(body, gravity, forces))?;
     for (p, x) in p.iter_mut().zip(body.lattice().vertices()) {
@@ -46,7 +46,7 @@ pub fn equilibrium_forces(
 ) -> Result<Vec<Vec3>, SimulationError> {
     check_gravity(gravity)?;
     check_forces(body, Some(q))?;
-    let mut frames = Frames::new(body);
+    let mut frames = Frames::new(body)?;
     frames.set(body, method, pose)?;
     let mut system = System::new(body)?;
     let rest = body.lattice().vertices();

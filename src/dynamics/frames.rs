@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the skeleton says at one instant: where flesh frozen to its bones would be, and how it is turned.
 
-use super::standin::{BonePoses, Pose};
 use super::{Method, SimulationError, lost};
 use crate::body::Body;
+use crate::skeleton::{BonePoses, Pose};
 use crate::{Mat3, Vec3};
 
 /// The frozen flesh at one pose; buffers allocated once.
@@ -17,58 +17,54 @@ pub(super) struct Frames {
     pub cell_turns: Vec<Mat3>,
     /// `Σ_β (Mt_β T_β(x))` of each lattice vertex: what the twist pulls with.
     pub twist_loads: Vec<Vec3>,
+    poses: BonePoses,
 }
 
 impl Frames {
-    pub fn new(body: &Body) -> Self {
+    /// Those of the rest pose.
+    pub fn new(body: &Body) -> Result<Self, SimulationError> {
         let k = body.dofs();
-        Self {
+        let rest = Pose::rest(body.skeleton().len());
+        let mut frames = Self {
             places: vec![Vec3::zeros(); k],
             turns: vec![Mat3::identity(); k],
             cell_turns: vec![Mat3::identity(); body.blocks().len()],
             twist_loads: vec![Vec3::zeros(); k],
-        }
+            poses: BonePoses::new(body.skeleton(), &rest)?,
+        };
+        frames.set(body, Method::Linear, &rest)?;
+        Ok(frames)
     }
 
     /// Takes a pose.
     pub fn set(&mut self, body: &Body, method: Method, pose: &Pose) -> Result<(), SimulationError> {
-        let bones = body.skeleton().len();
-        if pose.maps().len() != bones {
-            return Err(SimulationError::PoseLength {
-                bones,
-                given: pose.maps().len(),
-            });
-        }
-        let poses = BonePoses::new(body.skeleton(), pose);
+        self.poses.set(body.skeleton(), pose)?;
         let rest = body.lattice().vertices();
         let weights = body.region_weights();
-        for v in 0..body.dofs() {
-            match body.bone_of_vertex()[v] {
-                Some(bone) => self.places[v] = affine(pose, bone, rest[v]),
-                None => {
-                    self.places[v] = poses.place(weights.row(v), rest[v]);
-                    self.turns[v] = poses.rotation(weights.row(v));
-                }
+        for (v, (&x, bone)) in rest.iter().zip(body.bone_of_vertex()).enumerate() {
+            match bone {
+                Some(bone) => self.places[v] = pose.maps()[*bone as usize].apply(x),
+                None => (self.places[v], self.turns[v]) = self.poses.frame(weights.row(v), x),
             }
         }
         if method == Method::Warped {
             for (c, turn) in self.cell_turns.iter_mut().enumerate() {
-                *turn = poses.rotation(body.cell_weights().row(c));
+                let rotation = self.poses.rotation(body.cell_weights().row(c));
+                *turn = rotation.to_rotation_matrix().into_inner();
             }
         }
         self.twist_loads.fill(Vec3::zeros());
         for load in body.twist_loads() {
             let map = &pose.maps()[load.bone as usize];
-            let linear = map.fixed_view::<3, 3>(0, 0);
-            let shift = map.fixed_view::<3, 1>(0, 3);
-            self.twist_loads[load.vertex as usize] += linear * load.moment + shift * load.sum;
+            self.twist_loads[load.vertex as usize] +=
+                map.linear * load.moment + map.translation * load.sum;
         }
         lost(&self.places).map_or(Ok(()), Err)
     }
-}
 
-/// A bone's own map, stretch included.
-fn affine(pose: &Pose, bone: u32, x: Vec3) -> Vec3 {
-    let map = &pose.maps()[bone as usize];
-    map.fixed_view::<3, 3>(0, 0) * x + map.fixed_view::<3, 1>(0, 3)
+    /// Where flesh at `p` of lattice vertex `v` would be at the later frames `to` if it were frozen to its
+    /// bones.
+    pub fn carry(&self, to: &Frames, v: usize, p: Vec3) -> Vec3 {
+        to.places[v] + to.turns[v] * self.turns[v].tr_mul(&(p - self.places[v]))
+    }
 }

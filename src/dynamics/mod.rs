@@ -20,10 +20,9 @@ pub use method::Method;
 
 use crate::Vec3;
 use crate::body::Body;
-pub mod standin;
+use crate::skeleton::{FrameMotion, Pose, SkeletonError};
 use crate::solve::SolveError;
 use frames::Frames;
-use standin::{FrameMotion, Pose};
 use std::sync::Arc;
 use system::Load;
 use warped::{StepSettings, Stepper};
@@ -74,14 +73,9 @@ pub enum SimulationError {
         /// What was given.
         value: f64,
     },
-    /// A pose for another skeleton.
-    #[error("the pose has {given} bones, but the skeleton has {bones}")]
-    PoseLength {
-        /// Bones of the skeleton.
-        bones: usize,
-        /// Bones of the pose.
-        given: usize,
-    },
+    /// A pose that does not fit the skeleton.
+    #[error(transparent)]
+    Pose(#[from] SkeletonError),
     /// Forces or displacements for another body.
     #[error("there must be one vector per degree of freedom: {expected}, not {given}")]
     Length {
@@ -120,10 +114,23 @@ pub struct Simulation {
     settings: Settings,
     positions: Vec<Vec3>,
     velocities: Vec<Vec3>,
-    pose: Option<Pose>,
+    trail: Option<Trail>,
     now: Frames,
     next: Frames,
     stepper: Stepper,
+    /// Scratch: the pose at the end of the present step.
+    moving: Pose,
+}
+
+/// Where the bones are and how they came there.
+#[derive(Debug, Clone)]
+struct Trail {
+    /// At the start of the last frame.
+    before: Pose,
+    /// At present.
+    pose: Pose,
+    /// Seconds between the two.
+    duration: f64,
 }
 
 impl Simulation {
@@ -166,10 +173,11 @@ impl Simulation {
         Ok(Self {
             positions: body.lattice().vertices().to_vec(),
             velocities: vec![Vec3::zeros(); body.dofs()],
-            pose: None,
-            now: Frames::new(&body),
-            next: Frames::new(&body),
+            trail: None,
+            now: Frames::new(&body)?,
+            next: Frames::new(&body)?,
             stepper: Stepper::new(&body)?,
+            moving: Pose::rest(body.skeleton().len()),
             body,
             method,
             settings,
@@ -205,7 +213,11 @@ impl Simulation {
         };
         self.positions = positions;
         self.velocities.fill(Vec3::zeros());
-        self.pose = Some(pose.clone());
+        self.trail = Some(Trail {
+            before: pose.clone(),
+            pose: pose.clone(),
+            duration: 0.0,
+        });
         std::mem::swap(&mut self.now, &mut self.next);
         Ok(())
     }
@@ -213,8 +225,10 @@ impl Simulation {
     /// Advances to a pose over `dt` seconds in `ceil(dt · rate)` equal steps, with generalised forces
     /// (N, world axes, constant over the time) on the lattice's vertices.
     ///
-    /// The bones move from the last pose to this one with no knowledge of what follows; where the frames
-    /// after it are known, [`advance_motion`](Self::advance_motion) moves them more smoothly.
+    /// The first time after a reset the flesh sets out with the velocity of its bones. From then on the
+    /// bones start with the mean velocity of the frame before and end with their own: C¹, but half a frame
+    /// behind; where the frames that follow are known, [`advance_motion`](Self::advance_motion) does
+    /// better.
     ///
     /// # Errors
     /// A time or forces that are not finite, a pose that does not fit; motion that is no longer finite:
@@ -225,8 +239,17 @@ impl Simulation {
         dt: f64,
         forces: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
-        let from = self.pose.as_ref().ok_or(SimulationError::NotReset)?;
-        let motion = FrameMotion::between(from, pose);
+        let trail = self.trail.as_ref().ok_or(SimulationError::NotReset)?;
+        let skeleton = self.body.skeleton();
+        if trail.duration == 0.0 {
+            let motion = FrameMotion::between(skeleton, &trail.pose, pose)?;
+            self.move_with(&motion, dt)?;
+            return self.advance_motion(&motion, dt, forces);
+        }
+        let former = FrameMotion::between(skeleton, &trail.before, &trail.pose)?;
+        // A velocity carried on over a much longer frame would be a wide swing.
+        let ratio = (dt / trail.duration).min(LONGER);
+        let motion = FrameMotion::following(skeleton, &former, pose, ratio)?;
         self.advance_motion(&motion, dt, forces)
     }
 
@@ -240,28 +263,28 @@ impl Simulation {
         dt: f64,
         forces: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
-        if self.pose.is_none() {
-            return Err(SimulationError::NotReset);
-        }
+        let steps = self.steps(dt);
+        let trail = self.trail.as_mut().ok_or(SimulationError::NotReset)?;
         check_forces(&self.body, forces)?;
-        if !(dt.is_finite() && dt >= 0.0 && dt <= 1e4) {
+        if !(0.0..=1e4).contains(&dt) {
             return Err(SimulationError::Setting {
                 what: "dt",
                 range: "between 0 and 10000 seconds",
                 value: dt,
             });
         }
-        // A whole number of steps fills the frame; a rounding error does not make one more.
-        let steps = (dt * self.settings.rate - 1e-6).ceil().max(0.0) as usize;
         let settings = StepSettings {
             step: dt / steps.max(1) as f64,
             mass_damping: self.settings.mass_damping,
             stiffness_damping: self.settings.stiffness_damping,
         };
         let load = Load::new(&self.body, self.settings.gravity, forces);
+        if steps == 0 {
+            return Ok(());
+        }
         for i in 1..=steps {
-            let pose = motion.at(i as f64 / steps as f64);
-            self.next.set(&self.body, self.method, &pose)?;
+            motion.write(i as f64 / steps as f64, &mut self.moving);
+            self.next.set(&self.body, self.method, &self.moving)?;
             self.stepper.step(
                 &self.body,
                 settings,
@@ -272,9 +295,40 @@ impl Simulation {
                 &mut self.velocities,
             )?;
             std::mem::swap(&mut self.now, &mut self.next);
-            self.pose = Some(pose);
+            std::mem::swap(&mut trail.pose, &mut self.moving);
+            if i == 1 {
+                motion.write(0.0, &mut trail.before);
+                trail.duration = dt;
+            }
         }
         Ok(())
+    }
+
+    /// Gives the flesh the velocity that it has when it is frozen to its bones at the start of a motion
+    /// that takes `dt` seconds: a character that is carried along does not lag behind at the start.
+    ///
+    /// # Errors
+    /// Before the first reset; a motion of another skeleton.
+    pub fn move_with(&mut self, motion: &FrameMotion, dt: f64) -> Result<(), SimulationError> {
+        if self.trail.is_none() {
+            return Err(SimulationError::NotReset);
+        }
+        let steps = self.steps(dt);
+        if steps == 0 || !dt.is_finite() {
+            return Ok(());
+        }
+        motion.write(1.0 / steps as f64, &mut self.moving);
+        self.next.set(&self.body, self.method, &self.moving)?;
+        let step = dt / steps as f64;
+        for (v, (p, velocity)) in self.positions.iter().zip(&mut self.velocities).enumerate() {
+            *velocity = (self.now.carry(&self.next, v, *p) - p) / step;
+        }
+        Ok(())
+    }
+
+    /// A whole number of steps fills the time; a rounding error does not make one more.
+    fn steps(&self, dt: f64) -> usize {
+        (dt * self.settings.rate - 1e-6).ceil().max(0.0) as usize
     }
 
     /// Positions of the lattice's vertices `[dofs]`, metres.
@@ -289,7 +343,7 @@ impl Simulation {
 
     /// The pose that the body stands in.
     pub fn pose(&self) -> Option<&Pose> {
-        self.pose.as_ref()
+        self.trail.as_ref().map(|t| &t.pose)
     }
 
     /// Cells that are turned inside out at present.
@@ -297,6 +351,9 @@ impl Simulation {
         self.body.inverted_cells(&self.positions)
     }
 }
+
+/// A frame is taken to start with the velocity of the one before while it is at most so much longer.
+const LONGER: f64 = 2.0;
 
 /// Farther than any scene; beyond it numbers mean nothing.
 const FAR: f64 = 1e12;
@@ -310,7 +367,7 @@ fn lost(positions: &[Vec3]) -> Option<SimulationError> {
 }
 
 fn check_gravity(gravity: Vec3) -> Result<(), SimulationError> {
-    match gravity.iter().find(|x| !(x.abs() < 1e6)) {
+    match gravity.iter().find(|x| x.is_nan() || x.abs() > 1e6) {
         Some(&value) => Err(SimulationError::Setting {
             what: "gravity",
             range: "finite",

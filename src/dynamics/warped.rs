@@ -84,8 +84,7 @@ impl Stepper {
                 self.elastic[v] = p * h + known * (stiffness - h * beta);
                 self.inertial[v] = velocities[v] - known;
             } else {
-                let turned = to.turns[v] * from.turns[v].tr_mul(&(p - from.places[v]));
-                let skin = (to.places[v] + turned - p) / h;
+                let skin = (from.carry(to, v, p) - p) / h;
                 self.elastic[v] = p * h - skin * (h * beta);
                 self.inertial[v] = velocities[v] + skin * (h * alpha);
             }

@@ -64,7 +64,7 @@ impl TwistRegion {
         if !(length > 0.0 && self.radius > 0.0 && self.stiffness > 0.0) {
             return TwistSamples::default();
         }
-        let (u, v) = across(axis / length);
+        let (u, v) = across(self.head, axis / length, lattice);
         let along = ((2.0 * length / self.radius).ceil() as usize).clamp(8, 32);
         let volume = std::f64::consts::PI * self.radius.powi(2) * length
             / (along * AROUND * RINGS.len()) as f64;
@@ -94,11 +94,26 @@ impl TwistRegion {
     }
 }
 
-/// Two unit vectors that are perpendicular to a unit vector and to each other.
-fn across(axis: Vec3) -> (Vec3, Vec3) {
-    let mut other = Vec3::zeros();
-    other[axis.iamin()] = 1.0;
-    let u = axis.cross(&other).normalize();
+/// Two unit vectors that are perpendicular to the axis and to each other. The first points to the nearest
+/// lattice vertex off the axis, so that the points turn with the character.
+fn across(head: Vec3, axis: Vec3, lattice: &Lattice) -> (Vec3, Vec3) {
+    let mut nearest = Vec3::zeros();
+    let mut least = f64::INFINITY;
+    for x in lattice.vertices() {
+        let from = x - head;
+        let off = from - axis * from.dot(&axis);
+        let (d, length) = (off.norm(), from.norm());
+        // Of equally near ones the first, whatever the rounding.
+        if d > 1e-3 * length && length < least * (1.0 - 1e-9) {
+            (nearest, least) = (off, length);
+        }
+    }
+    let Some(u) = nearest.try_normalize(0.0) else {
+        let mut other = Vec3::zeros();
+        other[axis.iamin()] = 1.0;
+        let u = axis.cross(&other).normalize();
+        return (u, axis.cross(&u));
+    };
     (u, axis.cross(&u))
 }
 

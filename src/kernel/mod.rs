@@ -1,1 +1,124 @@
-//! To be written.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The embedding kernel: surface vertices as weighted lattice vertices, as fast as memory allows.
+//!
+//! `p_i = Σ_a w_ia (x_a + q_a)`, at most eight weights. Engines differ in where they run; all take lattice
+//! positions relative to a local origin, in f32, and give world positions in f32, within a few f32 roundings of
+//! the body's size (not of its distance from the world's origin), plus the rounding of the result itself.
+
+mod cpu;
+
+pub use cpu::CpuEmbedding;
+
+use crate::Vec3;
+
+/// An engine that carries one surface along with a lattice.
+pub trait Engine: Send + Sync {
+    /// What it is called.
+    fn name(&self) -> &'static str;
+
+    /// Number of surface vertices.
+    fn vertices(&self) -> usize;
+
+    /// Number of lattice vertices it expects.
+    fn lattice_vertices(&self) -> usize;
+
+    /// World positions `[vertices · 3]` from lattice positions.
+    ///
+    /// # Errors
+    /// Arrays of the wrong length.
+    fn embed_into(&self, lattice: &LocalPositions, out: &mut [f32]) -> Result<(), KernelError>;
+
+    /// As [`embed_into`](Self::embed_into), into a new array.
+    ///
+    /// # Errors
+    /// A lattice of the wrong length.
+    fn embed(&self, lattice: &LocalPositions) -> Result<Vec<f32>, KernelError> {
+        let mut out = vec![0.0; 3 * self.vertices()];
+        self.embed_into(lattice, &mut out)?;
+        Ok(out)
+    }
+}
+
+/// Lattice positions as f32 around an origin near them, so that a body far from the world's origin keeps
+/// its shape.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct LocalPositions {
+    /// World position, metres; exact in f32.
+    pub origin: [f32; 3],
+    /// Relative positions, metres.
+    pub points: Vec<[f32; 3]>,
+}
+
+impl LocalPositions {
+    /// From world positions; the origin is the middle of their bounding box.
+    pub fn new(positions: &[Vec3]) -> Self {
+        let mut local = Self::default();
+        local.set(positions);
+        local
+    }
+
+    /// Takes other world positions, without allocation when there are no more than before.
+    pub fn set(&mut self, positions: &[Vec3]) {
+        let (mut lo, mut hi) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(-f64::INFINITY));
+        for p in positions {
+            lo = lo.inf(p);
+            hi = hi.sup(p);
+        }
+        let middle = if positions.is_empty() {
+            Vec3::zeros()
+        } else {
+            0.5 * (lo + hi)
+        };
+        self.origin = [middle.x as f32, middle.y as f32, middle.z as f32];
+        let origin = Vec3::new(
+            f64::from(self.origin[0]),
+            f64::from(self.origin[1]),
+            f64::from(self.origin[2]),
+        );
+        self.points.clear();
+        self.points.extend(positions.iter().map(|p| {
+            let d = p - origin;
+            [d.x as f32, d.y as f32, d.z as f32]
+        }));
+    }
+
+    /// The world position of one point.
+    pub fn world(&self, i: usize) -> Vec3 {
+        let ([x, y, z], [a, b, c]) = (self.points[i], self.origin);
+        let sum = |d: f32, o: f32| f64::from(d) + f64::from(o);
+        Vec3::new(sum(x, a), sum(y, b), sum(z, c))
+    }
+}
+
+/// Why an embedding could not be made or used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KernelError {
+    /// An embedding for another lattice.
+    #[error(
+        "surface vertex {vertex} hangs on lattice vertex {index}, but the lattice has {count} vertices"
+    )]
+    OutOfRange {
+        /// The surface vertex.
+        vertex: usize,
+        /// The lattice vertex it names.
+        index: i32,
+        /// How many there are.
+        count: usize,
+    },
+    /// Positions of another lattice.
+    #[error("there are {given} lattice positions, but the embedding was made for {expected}")]
+    Lattice {
+        /// How many there should be.
+        expected: usize,
+        /// How many there are.
+        given: usize,
+    },
+    /// An output of the wrong length.
+    #[error("the output has room for {given} numbers, but {expected} are needed")]
+    Output {
+        /// How long it should be.
+        expected: usize,
+        /// How long it is.
+        given: usize,
+    },
+}

@@ -1,1 +1,34 @@
-//! PyO3 bindings and nothing else, one file per room of the crate.
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The Python face: PyO3 bindings and nothing else, one file per room of the crate.
+//!
+//! Arrays come in as anything numpy can make an array of, and go out as new C-contiguous arrays. Long calls
+//! release the interpreter; a panic becomes `thew.InternalError`.
+
+mod arrays;
+mod body;
+mod clip;
+mod dynamics;
+mod errors;
+mod lattice;
+mod progress;
+mod skeleton;
+mod surface;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _thew(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add_class::<surface::PySurface>()?;
+    m.add_class::<surface::PySurfaceReport>()?;
+    m.add_class::<skeleton::PySkeleton>()?;
+    m.add_class::<lattice::PyLattice>()?;
+    m.add_class::<body::PyMaterial>()?;
+    m.add_class::<body::PyBody>()?;
+    m.add_class::<dynamics::PySimulation>()?;
+    m.add_class::<clip::PyClip>()?;
+    m.add_function(wrap_pyfunction!(clip::simulate, m)?)?;
+    m.add_function(wrap_pyfunction!(dynamics::equilibrium, m)?)?;
+    m.add_function(wrap_pyfunction!(dynamics::equilibrium_forces, m)?)?;
+    Ok(())
+}

@@ -11,10 +11,12 @@
 //! | `blend` | all bones of one pose made ready: the skinned place and frame of a rest point |
 //! | `motion` | C¹ bone motion inside a frame |
 //! | `skin` | skin weights |
+//! | `refit` | tails for imported rigs, whose own mean nothing |
 
 mod blend;
 mod motion;
 mod pose;
+mod refit;
 mod rigid;
 mod skin;
 

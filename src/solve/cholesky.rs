@@ -415,7 +415,7 @@ mod tests {
                 a[(j, i)] = 0.0;
             }
         }
-        let symbolic = Symbolic::new(&graph, &vec![Vec3::zeros(); 8]).unwrap();
+        let symbolic = Symbolic::new(&graph, &[Vec3::zeros(); 8]).unwrap();
         let mut solver = filled(&graph, &a, symbolic);
         assert_eq!(solver.factor(), Err(SolveError::Singular { node: 5 }));
     }

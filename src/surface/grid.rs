@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Signed distance to the boundary of Ω, sampled on a grid for quick queries.
 //!
-//! Nodes are found from coarse to fine. A cell whose corners are all farther from the boundary than one and a
-//! half of its edges is filled by interpolation, all others are split and their nodes computed. The value is
-//! therefore exact at nodes near the boundary (within three spacings) and good to about 15 % far from it; the
-//! sign is that of Ω everywhere.
+//! Values are exact at nodes near the boundary and approximate far from it: see `samples.rs`.
 use super::Surface;
-use super::domain::Domain;
+use super::samples::Samples;
 use crate::Vec3;
-use crate::progress::{Cancelled, Progress, step};
-use rayon::prelude::*;
-
-/// Edge of the coarsest cells, in spacings; the grid's cells are a multiple of it along every axis.
-const COARSEST: usize = 8;
-/// A cell is split when a corner is nearer than this many of its edges.
-const NEAR: f64 = 1.5;
-/// Nodes at most; a finer spacing than that is coarsened.
-const MOST_NODES: f64 = 3.0e7;
+use crate::progress::{Cancelled, Progress};
 
 /// Signed distances at the nodes of a regular grid, trilinear between them.
 #[derive(Debug, Clone)]
@@ -154,231 +143,9 @@ impl DistanceGrid {
     }
 }
 
-/// Signed distances at grid nodes, local units, x fastest.
-pub(super) struct Samples {
-    pub lo: Vec3,
-    pub spacing: f64,
-    pub nodes: [usize; 3],
-    pub values: Vec<f32>,
-}
-
-impl Samples {
-    /// Covers a box, or a little more.
-    pub fn take(
-        domain: &Domain,
-        lo: Vec3,
-        hi: Vec3,
-        spacing: f64,
-        progress: &dyn Progress,
-    ) -> Result<Self, Cancelled> {
-        let extent = (hi - lo).sup(&Vec3::repeat(1e-9));
-        let wanted = if spacing.is_finite() && spacing > 0.0 {
-            spacing
-        } else {
-            extent.norm() * 0.01
-        };
-        let spacing = affordable(wanted, &extent);
-        let cells = [0, 1, 2]
-            .map(|k| ((extent[k] / spacing).ceil().max(1.0) as usize).next_multiple_of(COARSEST));
-        let nodes = cells.map(|n| n + 1);
-        // What rounding up added is shared by both ends.
-        let added = Vec3::from_fn(|k, _| cells[k] as f64 * spacing) - extent;
-        let mut samples = Self {
-            lo: lo - added * 0.5,
-            spacing,
-            nodes,
-            values: vec![0.0; nodes[0] * nodes[1] * nodes[2]],
-        };
-        let mut edge = COARSEST;
-        samples.fill(edge, domain, None, progress)?;
-        while edge > 1 {
-            let near = samples.near_cells(edge);
-            edge /= 2;
-            samples.fill(edge, domain, Some(&near), progress)?;
-        }
-        step(progress, 1.0, "measuring distances")?;
-        Ok(samples)
-    }
-
-    fn point(&self, at: [usize; 3]) -> Vec3 {
-        self.lo + Vec3::from_fn(|k, _| at[k] as f64) * self.spacing
-    }
-
-    fn index(&self, at: [usize; 3]) -> usize {
-        (at[2] * self.nodes[1] + at[1]) * self.nodes[0] + at[0]
-    }
-
-    /// Which cells of edge `edge` may hold the boundary or lie close to it.
-    fn near_cells(&self, edge: usize) -> Cells {
-        let count = self.nodes.map(|n| (n - 1) / edge);
-        let reach = (NEAR * edge as f64 * self.spacing) as f32;
-        let near = (0..count[0] * count[1] * count[2])
-            .into_par_iter()
-            .with_min_len(1024)
-            .map(|c| {
-                let cell = [
-                    c % count[0],
-                    c / count[0] % count[1],
-                    c / (count[0] * count[1]),
-                ];
-                let value = |corner: usize| {
-                    self.values[self.index([0, 1, 2].map(|k| (cell[k] + (corner >> k & 1)) * edge))]
-                };
-                let positive = value(0) > 0.0;
-                (0..8)
-                    .any(|corner| value(corner).abs() < reach || (value(corner) > 0.0) != positive)
-            })
-            .collect();
-        Cells { edge, count, near }
-    }
-
-    /// Values at nodes that are multiples of `edge` and not of the parent cells' edge.
-    fn fill(
-        &mut self,
-        edge: usize,
-        domain: &Domain,
-        parents: Option<&Cells>,
-        progress: &dyn Progress,
-    ) -> Result<(), Cancelled> {
-        let layers: Vec<usize> = (0..self.nodes[2]).step_by(edge).collect();
-        let share = 1.0 / (edge * edge) as f64;
-        for (done, group) in layers.chunks(8).enumerate() {
-            let within = (done * 8) as f64 / layers.len() as f64;
-            step(
-                progress,
-                share * (0.25 + 0.75 * within),
-                "measuring distances",
-            )?;
-            let found: Vec<Vec<(usize, f32)>> = group
-                .par_iter()
-                .flat_map_iter(|&k| (0..self.nodes[1]).step_by(edge).map(move |j| (j, k)))
-                .map(|(j, k)| self.row(j, k, edge, domain, parents))
-                .collect();
-            for (at, value) in found.into_iter().flatten() {
-                self.values[at] = value;
-            }
-        }
-        Ok(())
-    }
-
-    /// The new values of one row of nodes.
-    fn row(
-        &self,
-        j: usize,
-        k: usize,
-        edge: usize,
-        domain: &Domain,
-        parents: Option<&Cells>,
-    ) -> Vec<(usize, f32)> {
-        let rows = (0..self.nodes[0]).step_by(edge).map(|i| [i, j, k]);
-        let Some(parents) = parents else {
-            return rows
-                .map(|at| {
-                    (
-                        self.index(at),
-                        domain.signed_distance(&self.point(at)) as f32,
-                    )
-                })
-                .collect();
-        };
-        rows.filter(|at| at.iter().any(|x| x % parents.edge != 0))
-            .map(|at| {
-                let value = if parents.near_around(at) {
-                    let from = at.map(|x| x / parents.edge * parents.edge);
-                    let known = self.values[self.index(from)] as f64;
-                    distance_from(domain, &self.point(at), &self.point(from), known) as f32
-                } else {
-                    self.interpolated(at, edge, parents.edge)
-                };
-                (self.index(at), value)
-            })
-            .collect()
-    }
-
-    /// Mean of the parent cell's corners around a node in the middle of its edge, face or inside.
-    fn interpolated(&self, at: [usize; 3], edge: usize, parent: usize) -> f32 {
-        let shift = at.map(|x| if x % parent == 0 { 0 } else { edge });
-        let mut sum = 0.0;
-        for corner in 0..8 {
-            let end = [0, 1, 2].map(|k| {
-                if corner >> k & 1 == 1 {
-                    at[k] + shift[k]
-                } else {
-                    at[k] - shift[k]
-                }
-            });
-            sum += self.values[self.index(end)];
-        }
-        sum / 8.0
-    }
-}
-
-/// Cells of one level.
-struct Cells {
-    edge: usize,
-    count: [usize; 3],
-    near: Vec<bool>,
-}
-
-impl Cells {
-    /// Whether any cell that a node belongs to is near.
-    fn near_around(&self, at: [usize; 3]) -> bool {
-        let range = |k: usize| {
-            let cell = at[k] / self.edge;
-            let low = if at[k].is_multiple_of(self.edge) {
-                cell.saturating_sub(1)
-            } else {
-                cell
-            };
-            low..=cell.min(self.count[k] - 1)
-        };
-        range(2).any(|z| {
-            range(1)
-                .any(|y| range(0).any(|x| self.near[(z * self.count[1] + y) * self.count[0] + x]))
-        })
-    }
-}
-
-/// Signed distance at `x`, helped by the (perhaps interpolated) value at `from`: it bounds the search, and a
-/// ball that the boundary does not enter has one sign where the surface is watertight.
-fn distance_from(domain: &Domain, x: &Vec3, from: &Vec3, known: f64) -> f64 {
-    let (Some(skin), None, true) = (&domain.skin, &domain.thin, domain.watertight) else {
-        return domain.signed_distance(x);
-    };
-    let apart = (x - from).norm();
-    let reach = 1.25 * known.abs() + 1.01 * apart;
-    let Some(found) = skin
-        .closest(x, reach)
-        .or_else(|| skin.closest(x, f64::INFINITY))
-    else {
-        return domain.signed_distance(x);
-    };
-    let one_ball = found.distance > 1.001 * apart || 0.8 * known.abs() > apart;
-    let inside = if one_ball {
-        known < 0.0
-    } else {
-        domain.wound(x)
-    };
-    if inside {
-        -found.distance
-    } else {
-        found.distance
-    }
-}
-
 /// Finite, and with a finite norm.
 fn is_point(p: &Vec3) -> bool {
     p.norm_squared().is_finite()
-}
-
-/// The spacing, or the finest that the largest number of nodes allows.
-fn affordable(spacing: f64, extent: &Vec3) -> f64 {
-    let count = |h: f64| extent.map(|e| (e / h).ceil() + COARSEST as f64).product();
-    let mut spacing = spacing;
-    while count(spacing) > MOST_NODES {
-        spacing *= 1.1;
-    }
-    spacing
 }
 
 #[cfg(test)]
@@ -469,6 +236,5 @@ mod tests {
             let grid = DistanceGrid::new(&s, spacing, 0.1, &Silent).unwrap();
             assert!(grid.at(Vec3::zeros()).is_finite());
         }
-        assert!(affordable(1e-9, &Vec3::repeat(1.0)) > 1e-3);
     }
 }

@@ -9,9 +9,11 @@
 mod domain;
 mod frame;
 mod grid;
+mod intake;
 mod nearest;
 mod orient;
 mod report;
+mod samples;
 #[cfg(test)]
 mod shapes;
 #[cfg(test)]
@@ -22,6 +24,7 @@ mod winding;
 
 pub use domain::{LAYER, TriangleRole};
 pub use grid::DistanceGrid;
+pub use intake::SurfaceError;
 pub use report::Report;
 
 use crate::Vec3;
@@ -95,63 +98,13 @@ pub struct RayHit {
     pub front: bool,
 }
 
-/// Why a surface was refused.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum SurfaceError {
-    /// No vertices at all.
-    #[error("the mesh has no vertices: there is no surface to give flesh to")]
-    NoVertices,
-    /// Vertices, but no triangles.
-    #[error("the mesh has {vertices} vertices but no faces: there is no surface to give flesh to")]
-    NoTriangles {
-        /// Number of vertices.
-        vertices: usize,
-    },
-    /// No triangle with area.
-    #[error("the mesh has no triangles with area: there is no surface to give flesh to")]
-    Empty,
-    /// Coordinates that are infinite or not a number.
-    #[error(
-        "vertex {vertex} has a coordinate that is infinite or not a number ({count} in all have): move or delete it"
-    )]
-    NonFinite {
-        /// Index of the first such vertex.
-        vertex: usize,
-        /// How many there are.
-        count: usize,
-    },
-    /// A triangle refers to a vertex that is not there.
-    #[error(
-        "triangle {triangle} refers to vertex {index}, but the mesh has only {vertices} vertices"
-    )]
-    IndexOutOfRange {
-        /// Index of the first such triangle.
-        triangle: usize,
-        /// The index it holds.
-        index: u32,
-        /// Number of vertices.
-        vertices: usize,
-    },
-    /// More than can be counted.
-    #[error("the mesh has {count} vertices or triangles, more than the {most} that can be handled")]
-    TooLarge {
-        /// Vertices or triangles given.
-        count: usize,
-        /// Most that are taken.
-        most: usize,
-    },
-}
-
-/// Most vertices or triangles taken: indices of triangle corners fit in 32 bits.
-const MOST: usize = u32::MAX as usize / 4;
-
 impl Surface {
     /// Takes a surface as it comes: `vertices` in any unit, `triangles` by vertex index.
     ///
     /// Refuses, by index, what cannot be computed with; everything else is repaired in the welded copy and
     /// told in the [`report`](Self::report).
     pub fn new(vertices: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Result<Self, SurfaceError> {
-        check(&vertices, &triangles)?;
+        intake::check(&vertices, &triangles)?;
         let proper = triangles
             .iter()
             .filter(|t| t[0] != t[1] && t[1] != t[2] && t[2] != t[0]);
@@ -172,19 +125,19 @@ impl Surface {
             unused_vertices: joined.unused_vertices,
             ..Report::default()
         };
-        let Kept {
+        let intake::Kept {
             welded,
             local,
             patches,
             flipped,
-        } = keep_areas(&vertices, joined, oriented.patches, &oriented.flipped);
+        } = intake::keep_areas(&vertices, joined, oriented.patches, &oriented.flipped);
         if welded.triangles.is_empty() {
             return Err(SurfaceError::Empty);
         }
         report.degenerate_triangles =
             triangles.len() - welded.triangles.len() - report.duplicate_triangles;
         report.flipped_triangles = flipped;
-        report.components = components(local.len(), &welded.triangles);
+        report.components = intake::components(local.len(), &welded.triangles);
         report.vertices = welded.vertices.len();
         report.triangles = welded.triangles.len();
         Ok(Self {
@@ -370,136 +323,4 @@ impl Surface {
     fn all(&self) -> Vec<u32> {
         (0..self.welded.triangles.len() as u32).collect()
     }
-}
-
-/// Refuses what cannot be computed with.
-fn check(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Result<(), SurfaceError> {
-    if vertices.is_empty() {
-        return Err(SurfaceError::NoVertices);
-    }
-    let count = vertices.len().max(triangles.len());
-    if count > MOST {
-        return Err(SurfaceError::TooLarge { count, most: MOST });
-    }
-    let bad = |v: &Vec3| !v.iter().all(|x| x.is_finite());
-    if let Some(vertex) = vertices.iter().position(bad) {
-        let count = vertices.iter().filter(|v| bad(v)).count();
-        return Err(SurfaceError::NonFinite { vertex, count });
-    }
-    if triangles.is_empty() {
-        return Err(SurfaceError::NoTriangles {
-            vertices: vertices.len(),
-        });
-    }
-    for (triangle, corners) in triangles.iter().enumerate() {
-        if let Some(&index) = corners.iter().find(|&&v| v as usize >= vertices.len()) {
-            return Err(SurfaceError::IndexOutOfRange {
-                triangle,
-                index,
-                vertices: vertices.len(),
-            });
-        }
-    }
-    Ok(())
-}
-
-/// What is left when triangles without area are gone.
-struct Kept {
-    welded: Welded,
-    local: Vec<Vec3>,
-    patches: Vec<Patch>,
-    /// Number of triangles that were turned.
-    flipped: usize,
-}
-
-/// Height over longest edge, local units, below which a triangle has no area.
-const NO_HEIGHT: f64 = 1e-10;
-
-/// Leaves out triangles without area, which until here held their neighbours together, and vertices that
-/// nothing uses any more.
-fn keep_areas(
-    given: &[Vec3],
-    joined: welding::Joined,
-    patches: Vec<Patch>,
-    flipped: &[bool],
-) -> Kept {
-    let has_area = |t: &[u32; 3]| {
-        let [a, b, c] = t.map(|v| joined.local[v as usize]);
-        let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
-        (b - a).cross(&(c - a)).norm() > NO_HEIGHT * longest
-    };
-    let mut new_triangle = vec![u32::MAX; joined.triangles.len()];
-    let mut new_vertex = vec![u32::MAX; joined.local.len()];
-    let mut welded = Welded::default();
-    let mut turned = 0;
-    for (t, corners) in joined
-        .triangles
-        .iter()
-        .enumerate()
-        .filter(|(_, c)| has_area(c))
-    {
-        new_triangle[t] = welded.triangles.len() as u32;
-        welded.triangles.push(*corners);
-        welded.source.push(joined.source[t]);
-        turned += flipped[t] as usize;
-        corners.iter().for_each(|&v| new_vertex[v as usize] = 0);
-    }
-    let mut local = Vec::new();
-    for (v, new) in new_vertex
-        .iter_mut()
-        .enumerate()
-        .filter(|(_, new)| **new == 0)
-    {
-        *new = local.len() as u32;
-        local.push(joined.local[v]);
-        welded.vertices.push(given[joined.first[v] as usize]);
-    }
-    for v in welded.triangles.iter_mut().flatten() {
-        *v = new_vertex[*v as usize];
-    }
-    let welded_of = |v: u32| {
-        if v == u32::MAX {
-            v
-        } else {
-            new_vertex[v as usize]
-        }
-    };
-    welded.of_vertex = joined.of_vertex.iter().map(|&v| welded_of(v)).collect();
-    let renumbered = |mut patch: Patch| {
-        patch
-            .triangles
-            .iter_mut()
-            .for_each(|t| *t = new_triangle[*t as usize]);
-        patch.triangles.retain(|&t| t != u32::MAX);
-        (!patch.triangles.is_empty()).then_some(patch)
-    };
-    Kept {
-        patches: patches.into_iter().filter_map(renumbered).collect(),
-        welded,
-        local,
-        flipped: turned,
-    }
-}
-
-/// Number of pieces connected by vertices.
-fn components(vertices: usize, triangles: &[[u32; 3]]) -> usize {
-    fn root(of: &mut [u32], mut v: u32) -> u32 {
-        while of[v as usize] != v {
-            of[v as usize] = of[of[v as usize] as usize];
-            v = of[v as usize];
-        }
-        v
-    }
-    let mut of: Vec<u32> = (0..vertices as u32).collect();
-    let mut pieces = vertices;
-    for t in triangles {
-        for pair in [[t[0], t[1]], [t[1], t[2]]] {
-            let [a, b] = pair.map(|v| root(&mut of, v));
-            if a != b {
-                of[a.max(b) as usize] = a.min(b);
-                pieces -= 1;
-            }
-        }
-    }
-    pieces
 }

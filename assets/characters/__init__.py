@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Our own demo characters, made by scripts: nothing is downloaded, every build gives the same data.
+
+    figure = FIGURES["biped"]()           # numbers: bones, skin(figure), figure.maps("walk"); needs numpy only
+    armature, body = create("biped")      # Blender data in the current scene
+
+`python -m assets.characters NAME OUTPUT.blend|.glb` makes a file.
+"""
+
+from __future__ import annotations
+
+from . import biped, quadruped
+from .choreography import FPS
+from .figure import Bone, Clip, Eye, Figure, Skin, skin
+from .implicit import Part
+
+__all__ = ["CLIPS", "FIGURES", "FPS", "Bone", "Clip", "Eye", "Figure", "Part", "Skin", "create", "skin", "use_action"]
+
+FIGURES = {"biped": biped.figure, "quadruped": quadruped.figure}
+"""The descriptions, by name."""
+
+CLIPS = {name: list(figure().clips) for name, figure in FIGURES.items()}
+"""The names of every character's clips."""
+
+
+def create(name: str):
+    """Armature and skinned mesh of a character with its actions, in the current scene at 24 frames per second."""
+    import bpy
+
+    from .scene import build
+
+    armature, body = build(FIGURES[name]())
+    scene = bpy.context.scene
+    scene.render.fps, scene.render.fps_base = FPS, 1.0
+    use_action(armature, CLIPS[name][0])
+    return armature, body
+
+
+def use_action(armature, name: str) -> None:
+    """Play one of the character's actions, over the scene's whole range."""
+    import bpy
+
+    action = bpy.data.actions[name]
+    data = armature.animation_data_create()
+    data.action = action
+    # From 4.4 on an action holds slots, one per animated thing.
+    if hasattr(data, "action_slot") and data.action_slot is None and action.slots:
+        data.action_slot = action.slots[0]
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = (int(end) for end in action.frame_range)
+    scene.frame_set(scene.frame_start)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A character as numbers: bones, skin, weights, colours and clips. Needs numpy only, no Blender."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import implicit
+from .choreography import FPS, Pose
+
+
+@dataclass(frozen=True)
+class Bone:
+    """One bone of the armature, metres, in the armature's space (Z up, facing -Y)."""
+
+    name: str
+    parent: str | None
+    head: tuple[float, float, float]
+    tail: tuple[float, float, float]
+
+    def mirrored(self) -> Bone:
+        """The same bone on the right-hand side."""
+        other = lambda name: name.replace(".L", ".R") if name else None  # noqa: E731
+        flip = lambda p: (-p[0], p[1], p[2])  # noqa: E731
+        return Bone(other(self.name), other(self.parent), flip(self.head), flip(self.tail))
+
+
+@dataclass(frozen=True)
+class Eye:
+    """A ball with a pupil, loose in the body's mesh and held by one bone."""
+
+    centre: tuple[float, float, float]
+    radius: float
+    look: tuple[float, float, float]
+    bone: str
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A motion: how many frames, and the pose at a time in seconds from the first."""
+
+    frames: int
+    pose_at: Callable[[Figure, float], Pose]
+
+
+@dataclass
+class Figure:
+    """A character's description."""
+
+    name: str
+    bones: list[Bone]
+    parts: list[implicit.Part]
+    palette: dict[str, tuple[float, float, float]]
+    eyes: list[Eye] = field(default_factory=list)
+    cell: float = 0.016
+    softness: float = 0.02
+    blend: float = 0.03
+    """Over how many metres skin weights pass from one bone to the next."""
+    clips: dict[str, Clip] = field(default_factory=dict)
+
+    def bone(self, name: str) -> Bone:
+        return next(bone for bone in self.bones if bone.name == name)
+
+    def poses(self, clip: str) -> list[Pose]:
+        """The pose of every frame."""
+        motion = self.clips[clip]
+        return [motion.pose_at(self, frame / FPS) for frame in range(motion.frames)]
+
+    def maps(self, clip: str) -> np.ndarray:
+        """Every bone's map from rest to posed, [frames, bones, 4, 4]."""
+        return np.array([[pose.map(bone.name) for bone in self.bones] for pose in self.poses(clip)])
+
+
+@dataclass
+class Skin:
+    """The surface of a figure: the body first, then each eye as a loose part."""
+
+    vertices: np.ndarray
+    """[n, 3]"""
+    faces: list[list[int]]
+    """Quads, and triangles at the eyes' poles."""
+    weights: np.ndarray
+    """[n, bones]; rows sum to one, at most four are not zero."""
+    colours: np.ndarray
+    """[n, 3], linear."""
+
+    def triangles(self) -> np.ndarray:
+        """The faces cut into triangles, int32[t, 3]."""
+        fans = [(face[0], face[i], face[i + 1]) for face in self.faces for i in range(1, len(face) - 1)]
+        return np.array(fans, dtype=np.int32)
+
+
+def skin(figure: Figure) -> Skin:
+    """Mesh, weigh and colour a figure."""
+    vertices, quads = implicit.mesh(figure.parts, figure.cell, figure.softness)
+    weights = _weights(figure, vertices, quads)
+    colours = _colours(figure, vertices)
+    faces = quads.tolist()
+    names = [bone.name for bone in figure.bones]
+    for eye in figure.eyes:
+        ball, ball_faces, ball_colours = _eye(eye)
+        faces += [[len(vertices) + i for i in face] for face in ball_faces]
+        held = np.zeros((len(ball), len(names)))
+        held[:, names.index(eye.bone)] = 1.0
+        vertices, weights = np.concatenate([vertices, ball]), np.concatenate([weights, held])
+        colours = np.concatenate([colours, ball_colours])
+    return Skin(vertices, faces, weights, colours)
+
+
+def _weights(figure: Figure, vertices: np.ndarray, quads: np.ndarray) -> np.ndarray:
+    """Skin weights [n,b]: nearness to the parts of each bone, evened out over the surface."""
+    names = [bone.name for bone in figure.bones]
+    distance = np.full((len(vertices), len(names)), 1e3)
+    for part in figure.parts:
+        column = names.index(part.bone)
+        distance[:, column] = np.minimum(distance[:, column], part.distance(vertices))
+    weights = np.exp((distance.min(axis=1, keepdims=True) - distance) / figure.blend)
+    weights /= weights.sum(axis=1, keepdims=True)
+    pairs = np.concatenate([quads[:, [i, (i + 1) % 4]] for i in range(4)])  # each edge once per direction
+    degree = np.bincount(pairs[:, 0], minlength=len(vertices))[:, None]
+    for _ in range(12):
+        total = np.zeros_like(weights)
+        np.add.at(total, pairs[:, 0], weights[pairs[:, 1]])
+        weights = 0.5 * weights + 0.5 * total / degree
+    # At most four bones a vertex; of two that tie for the fourth place neither, so that both sides stay alike.
+    fifth = np.sort(weights, axis=1)[:, -5, None]
+    weights[(weights <= fifth * (1.0 + 1e-9)) | (weights < 0.01)] = 0.0
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _colours(figure: Figure, vertices: np.ndarray) -> np.ndarray:
+    """Linear colours [n,3], each from the nearest part."""
+    distance = np.stack([part.distance(vertices) for part in figure.parts], axis=1)
+    share = np.exp((distance.min(axis=1, keepdims=True) - distance) / (0.08 * figure.cell))
+    share /= share.sum(axis=1, keepdims=True)
+    srgb = np.array([figure.palette[part.colour] for part in figure.parts])
+    return share @ srgb**2.2
+
+
+def _eye(eye: Eye) -> tuple[np.ndarray, list[list[int]], np.ndarray]:
+    """A ball of rings around the direction it looks in: vertices, faces, colours."""
+    rings, around = 12, 20
+    look = np.array(eye.look) / np.linalg.norm(eye.look)
+    side = np.cross(look, [0.0, 0.0, 1.0])
+    side /= np.linalg.norm(side)
+    up = np.cross(side, look)
+    points, dark = [look], [True]
+    for ring in range(1, rings):
+        angle = np.pi * ring / rings
+        for turn in 2.0 * np.pi * np.arange(around) / around:
+            points.append(np.cos(angle) * look + np.sin(angle) * (np.cos(turn) * side + np.sin(turn) * up))
+            dark.append(ring <= 3)
+    points.append(-look)
+    dark.append(False)
+    last = len(points) - 1
+    faces = []
+    for turn in range(around):
+        after = (turn + 1) % around
+        faces.append([0, 1 + turn, 1 + after])
+        faces.append([last, last - around + after, last - around + turn])
+        for ring in range(rings - 2):
+            near, far = 1 + ring * around, 1 + (ring + 1) * around
+            faces.append([near + turn, far + turn, far + after, near + after])
+    colours = np.where(np.array(dark)[:, None], 0.01, 0.9) * np.ones((1, 3))
+    return np.array(eye.centre) + eye.radius * np.array(points), faces, colours

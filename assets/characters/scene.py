@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A figure as Blender data: armature, skinned and coloured mesh, one action per clip."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+from mathutils import Matrix, Quaternion
+
+from .figure import Figure, Skin, skin
+
+COLOUR_ATTRIBUTE = "Colour"
+
+
+def build(figure: Figure) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Armature and skinned mesh of a figure, with an action for each clip, linked into the scene."""
+    armature = _armature(figure)
+    surface = skin(figure)
+    body = _body(figure.name, surface)
+    for number, bone in enumerate(figure.bones):
+        group = body.vertex_groups.new(name=bone.name)
+        for vertex in np.flatnonzero(surface.weights[:, number] > 0.0):
+            group.add([int(vertex)], float(surface.weights[vertex, number]), "REPLACE")
+    body.parent = armature
+    body.modifiers.new("Armature", "ARMATURE").object = armature
+    for clip in figure.clips:
+        _write_action(armature, figure, clip)
+    return armature, body
+
+
+def _armature(figure: Figure) -> bpy.types.Object:
+    data = bpy.data.armatures.new(f"{figure.name} rig")
+    armature = bpy.data.objects.new(f"{figure.name} rig", data)
+    bpy.context.scene.collection.objects.link(armature)
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone in figure.bones:
+        edit = data.edit_bones.new(bone.name)
+        edit.head, edit.tail = bone.head, bone.tail
+        if bone.parent:
+            edit.parent = data.edit_bones[bone.parent]
+            edit.use_connect = (edit.head - edit.parent.tail).length < 1e-5
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for bone in armature.pose.bones:
+        bone.rotation_mode = "QUATERNION"
+    return armature
+
+
+def _body(name: str, surface: Skin) -> bpy.types.Object:
+    data = bpy.data.meshes.new(name)
+    data.from_pydata(surface.vertices.tolist(), [], surface.faces)
+    data.polygons.foreach_set("use_smooth", np.ones(len(surface.faces), bool))
+    attribute = data.color_attributes.new(COLOUR_ATTRIBUTE, "FLOAT_COLOR", "POINT")
+    rgba = np.concatenate([surface.colours, np.ones((len(surface.colours), 1))], axis=1)
+    attribute.data.foreach_set("color", rgba.astype(np.float32).ravel())
+    data.materials.append(_skin(name))
+    data.update()
+    body = bpy.data.objects.new(name, data)
+    bpy.context.scene.collection.objects.link(body)
+    return body
+
+
+def _skin(name: str) -> bpy.types.Material:
+    material = bpy.data.materials.new(f"{name} skin")
+    material.use_nodes = True
+    nodes, links = material.node_tree.nodes, material.node_tree.links
+    shader = next(node for node in nodes if node.type == "BSDF_PRINCIPLED")
+    shader.inputs["Roughness"].default_value = 0.45
+    colour = nodes.new("ShaderNodeVertexColor")
+    colour.layer_name = COLOUR_ATTRIBUTE
+    links.new(colour.outputs["Color"], shader.inputs["Base Color"])
+    return material
+
+
+def _write_action(armature: bpy.types.Object, figure: Figure, clip: str) -> None:
+    """Key every bone on every frame, from frame 1 on."""
+    action = bpy.data.actions.new(clip)
+    action.use_fake_user = True
+    armature.animation_data_create().action = action
+    rest = {bone.name: np.array(armature.data.bones[bone.name].matrix_local.to_3x3()) for bone in figure.bones}
+    last: dict[str, Quaternion] = {}
+    poses = figure.poses(clip)
+    for frame, pose in enumerate(poses, start=1):
+        for bone in figure.bones:
+            before = pose.rotation(bone.parent) if bone.parent else np.eye(3)
+            local = rest[bone.name].T @ before.T @ pose.rotation(bone.name) @ rest[bone.name]
+            quaternion = Matrix(local.tolist()).to_quaternion()
+            if bone.name in last and quaternion.dot(last[bone.name]) < 0.0:
+                quaternion.negate()
+            last[bone.name] = quaternion
+            posed = armature.pose.bones[bone.name]
+            posed.rotation_quaternion = quaternion
+            posed.keyframe_insert("rotation_quaternion", frame=frame)
+            if not bone.parent:
+                posed.location = rest[bone.name].T @ pose.offset
+                posed.keyframe_insert("location", frame=frame)
+    action.use_frame_range = True
+    action.frame_start, action.frame_end = 1, len(poses)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`blender --command thew bake FILE [--object NAME] [--frames A B] [--out FILE]`: a bake without a window.
+
+Every mesh that can have flesh gets it, is simulated and baked; one line is printed for each, and the file is saved.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+from . import handlers, jobs, reading
+from .logic.errors import Refusal, sentence
+from .logic.tasks import finish
+from .session import register as fleshes
+
+
+@dataclass
+class Line:
+    """What is said about one mesh."""
+
+    name: str
+    text: str
+    done: bool
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.text}"
+
+
+def bake_file(
+    file: str | Path, name: str | None = None, frames: tuple[int, int] | None = None, out: str | Path | None = None,
+    say=print,
+) -> list[Line]:  # fmt: skip
+    """Open `file`, bake every character mesh (or the one called `name`), save as `out` or over `file`.
+
+    A mesh that cannot be baked gets a line that says why, and the others go on. Raises `Refusal` when the file cannot be
+    opened, nothing could be baked, or the result cannot be saved.
+    """
+    file = Path(file)
+    if not file.is_file():
+        raise Refusal(f"There is no file {file}: check its path")
+    try:
+        bpy.ops.wm.open_mainfile(filepath=str(file), load_ui=False)
+    except RuntimeError as error:
+        raise Refusal(f"Blender cannot open {file}: {error}") from error
+    scene, view_layer = bpy.context.scene, bpy.context.view_layer
+    lines = []
+    for obj in chosen(scene, name):
+        line = bake_one(obj, scene, view_layer, frames)
+        say(line)
+        lines.append(line)
+    if not any(line.done for line in lines):
+        raise Refusal(f"Nothing in {file} could be baked, so nothing was saved")
+    save(Path(out) if out else file)
+    return lines
+
+
+def chosen(scene, name: str | None) -> list[bpy.types.Object]:
+    """The meshes to bake: the one called `name`, or all that an armature deforms."""
+    if name is not None:
+        obj = scene.objects.get(name)
+        if obj is None:
+            meshes = ", ".join(f"“{o.name}”" for o in scene.objects if o.type == "MESH") or "none"
+            raise Refusal(f"There is no object “{name}” in the scene; its meshes are: {meshes}")
+        return [obj]
+    found = [o for o in scene.objects if o.type == "MESH" and any(m.type == "ARMATURE" for m in o.modifiers)]
+    if not found:
+        raise Refusal("No mesh of the scene has an Armature modifier: there is nothing to bake")
+    return found
+
+
+def bake_one(obj, scene, view_layer, frames: tuple[int, int] | None) -> Line:
+    """Add flesh where there is none yet, bake, and tell."""
+    began = time.perf_counter()
+    try:
+        if not obj.thew.made.flesh:
+            finish(jobs.add(obj, scene, view_layer, simulate=False))
+        names = finish(jobs.bake(obj, scene, view_layer, *(frames or (None, None))))
+    except handlers.EXPECTED as error:
+        return Line(obj.name, sentence(str(error)), False)
+    flesh = fleshes.flesh(obj)
+    seconds = time.perf_counter() - began
+    text = (
+        f"{len(flesh.lattice.cells)} cells, {len(obj.data.vertices)} vertices, {len(names)} keys, {seconds:.1f} s, "
+        f"own motion {own_motion(flesh):.2%} of the size"
+    )
+    return Line(obj.name, text, True)
+
+
+def own_motion(flesh) -> float:
+    """Root mean square over time of the distance to the skinned shape, as a share of the size."""
+    rest = reading.transform(flesh.stance.mesh_matrix, flesh.character.rest)
+    size = float(np.linalg.norm(rest.max(axis=0) - rest.min(axis=0)))
+    squares = []
+    for i, (maps, mesh) in enumerate(zip(flesh.motion.maps, flesh.motion.matrices, strict=True)):
+        if flesh.clip_start + i > flesh.clip_end:
+            break
+        offset = flesh.positions(flesh.clip_start + i) - flesh.skinned_at(maps, mesh)
+        squares.append(float(((offset @ mesh[:3, :3].T) ** 2).sum(axis=1).mean()))
+    return float(np.sqrt(np.mean(squares))) / size if size > 0.0 else 0.0
+
+
+def save(path: Path) -> None:
+    """Save the open file as `path`, whole or not at all; a `Refusal` when the disk does not take it.
+
+    Blender 5.0 reports success when a full disk cut the file short. So it is written beside its place, read back, and
+    only then put there.
+    """
+    path = path.resolve()
+    part = path.with_name(f"{path.stem}.part.blend")
+    try:
+        bpy.ops.wm.save_as_mainfile(filepath=str(part), copy=True, check_existing=False)
+        with bpy.data.libraries.load(str(part)) as (found, _):
+            missing = {obj.name for obj in bpy.context.scene.objects} - set(found.objects)
+        if missing:
+            raise OSError("the file is not whole")
+        part.replace(path)
+    except (RuntimeError, OSError) as error:
+        part.unlink(missing_ok=True)
+        reason = " ".join(str(error).split()).removeprefix("Error: ")
+        raise Refusal(f"Blender cannot save {path} ({reason}): make room there, or choose another place with --out") from error
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's arguments."""
+    top = argparse.ArgumentParser(prog="blender --command thew", description="Flesh for rigged characters.")
+    commands = top.add_subparsers(dest="command", required=True)
+    bake = commands.add_parser("bake", help="add flesh to the characters of a .blend and bake it to shape keys")
+    bake.add_argument("file", metavar="FILE", help="the .blend file")
+    bake.add_argument("--object", metavar="NAME", help="only this mesh")
+    bake.add_argument("--frames", metavar=("A", "B"), nargs=2, type=int, help="first and last frame (the scene's range)")
+    bake.add_argument("--out", metavar="FILE", help="where to save (over FILE)")
+    return top
+
+
+def main(words: list[str]) -> int:
+    """Run the command with its words; the exit status."""
+    arguments = parser().parse_args(words)
+    try:
+        bake_file(arguments.file, arguments.object, tuple(arguments.frames) if arguments.frames else None, arguments.out)
+    except handlers.EXPECTED as error:
+        print(sentence(str(error)), file=sys.stderr)
+        return 1
+    return 0
+
+
+_command = None
+
+
+def register() -> None:
+    global _command
+    _command = bpy.utils.register_cli_command("thew", main)
+
+
+def unregister() -> None:
+    global _command
+    if _command is not None:
+        bpy.utils.unregister_cli_command(_command)
+        _command = None

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The extension in a clean Blender: installed as by dragging its zip into the window, and used as by its buttons."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from pathlib import Path
+
+import bpy
+
+MODULE = "bl_ext.user_default.thew"
+
+
+def install(extension: Path) -> None:
+    """Install and enable the zip; BLENDER_USER_RESOURCES should name an empty folder."""
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.extensions.package_install_files(
+        filepath=str(extension.resolve()), repo="user_default", enable_on_install=True, overwrite=True
+    )
+    if not hasattr(bpy.types.Object, "thew"):
+        raise SystemExit(f"The extension in {extension} was installed but is not enabled.")
+
+
+def flesh_of(obj: bpy.types.Object):
+    """The add-on's live objects behind a mesh."""
+    return importlib.import_module(f"{MODULE}.session").register.flesh(obj)
+
+
+def activate(obj: bpy.types.Object) -> None:
+    """Make `obj` the one that operators work on."""
+    view_layer = bpy.context.view_layer
+    for other in view_layer.objects:
+        other.select_set(other == obj)
+    view_layer.objects.active = obj
+
+
+class Clock:
+    """Notes the seconds of a `with` block in a dictionary."""
+
+    def __init__(self, seconds: dict[str, float], name: str) -> None:
+        self.seconds, self.name = seconds, name
+
+    def __enter__(self) -> None:
+        self.start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds[self.name] = time.perf_counter() - self.start

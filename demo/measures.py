@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What is said about one mesh with flesh: sizes, times, and how far and how much of its own accord it moves.
+
+All lengths are taken in the core's metres and told in percent of the body's size, the diagonal of its rest
+bounding box.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+
+from demo.extension import flesh_of
+
+
+@dataclass
+class Measures:
+    """One mesh over one clip. Lengths are fractions of the size."""
+
+    name: str
+    vertices: int
+    cells: int
+    lattice_vertices: int
+    frames: int
+    seconds: dict[str, float]
+    size: float
+    """Metres."""
+    closed: bool
+    volume_low: float
+    volume_high: float
+    """Least and greatest volume over the clip, as fractions of the rest volume."""
+    own: np.ndarray
+    """Per frame: rms distance of the moving shape from the static equilibrium at the same pose."""
+    static_skin: float
+    """Mean distance of the static equilibrium from the skinned pose, over clip and vertices."""
+    far_skin: float
+    """Largest distance of the moving shape from the skinned pose."""
+    inverted: float
+    """Largest fraction of cells that are turned inside out in a frame."""
+    finite: bool
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def own_rms(self) -> float:
+        return float(np.sqrt(np.mean(self.own**2)))
+
+    def line(self) -> str:
+        """The one line that the demo prints."""
+        volume = f"{100 * (self.volume_low - 1):+.1f}…{100 * (self.volume_high - 1):+.1f} %" if self.closed else "open"
+        return (
+            f"{self.name}: {self.cells} cells, {self.vertices} vertices, {sum(self.seconds.values()):.1f} s for "
+            f"{self.frames} frames, volume {volume}, own motion rms {1000 * self.own_rms * self.size:.2f} mm "
+            f"({100 * self.own_rms:.2f} % of the size)"
+        )
+
+
+def measure(obj: bpy.types.Object, seconds: dict[str, float]) -> Measures:
+    """Measure a mesh whose clip was simulated; to be called before anything changes its settings."""
+    import thew
+
+    flesh = flesh_of(obj)
+    recipe, body = flesh.recipe, flesh.body
+    rest = np.asarray(flesh.surface.vertices)
+    size = float(np.linalg.norm(rest.max(axis=0) - rest.min(axis=0)))
+    triangles = np.asarray(flesh.surface.triangles)
+    maps = flesh.place.maps(flesh.motion.maps)
+    frames = flesh.clip_end - flesh.clip_start + 1
+    embedding = _Embedding(flesh.lattice, flesh.surface)
+    homogeneous = np.concatenate([rest, np.ones((len(rest), 1))], axis=1)
+    rest_volume = signed_volume(rest, triangles)
+    own, static, far, volumes, turned, finite = [], [], 0.0, [], 0.0, True
+    for index in range(frames):
+        moving = np.asarray(flesh.clip.positions(index), dtype=np.float64)
+        finite = finite and bool(np.isfinite(moving).all())
+        q = thew.equilibrium(body, maps[index], gravity=recipe.gravity, method=recipe.method)
+        settled = embedding.positions(np.asarray(q))
+        skinned = _skinned(flesh.character.weights, maps[index], homogeneous)
+        own.append(np.sqrt(np.mean(((moving - settled) ** 2).sum(axis=1))) / size)
+        static.append(np.linalg.norm(settled - skinned, axis=1).mean() / size)
+        far = max(far, np.linalg.norm(moving - skinned, axis=1).max() / size)
+        volumes.append(signed_volume(moving, triangles) / rest_volume if rest_volume else 1.0)
+        turned = max(turned, embedding.inverted(flesh, index))
+    return Measures(
+        name=obj.name,
+        vertices=len(rest),
+        cells=len(flesh.lattice.cells),
+        lattice_vertices=len(flesh.lattice.vertices),
+        frames=frames,
+        seconds=dict(seconds),
+        size=size,
+        closed=bool(flesh.surface.report().closed),
+        volume_low=float(min(volumes)),
+        volume_high=float(max(volumes)),
+        own=np.array(own),
+        static_skin=float(np.mean(static)),
+        far_skin=float(far),
+        inverted=float(turned),
+        finite=finite,
+        notes=[note for note in obj.thew.made.notes.splitlines() if note],
+    )
+
+
+def signed_volume(vertices: np.ndarray, triangles: np.ndarray) -> float:
+    """Volume under a closed surface, by the divergence theorem about its centre."""
+    corners = (vertices - vertices.mean(axis=0))[triangles]
+    return float(np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6.0)
+
+
+class _Embedding:
+    """Surface vertices as weighted lattice vertices, and the orientation of tetrahedral cells."""
+
+    def __init__(self, lattice, surface) -> None:
+        indices, weights = (np.asarray(part) for part in lattice.embed_surface(surface))
+        self.indices, self.weights = np.maximum(indices, 0), np.where(indices < 0, 0.0, weights)
+        self.vertices = np.asarray(lattice.vertices)
+        self.tetrahedra = np.array([cell for cell in lattice.cells if len(cell) == 4]).reshape(-1, 4)
+
+    def positions(self, q: np.ndarray) -> np.ndarray:
+        moved = self.vertices + q[: len(self.vertices)]
+        return np.einsum("pa,pax->px", self.weights, moved[self.indices])
+
+    def inverted(self, flesh, index: int) -> float:
+        """Fraction of the tetrahedra that are turned inside out in a frame of the clip."""
+        moved = flesh.lattice_positions(flesh.clip_start + index)
+        if moved is None or not len(self.tetrahedra):
+            return 0.0
+        a, b, c, d = (moved[self.tetrahedra[:, corner]] for corner in range(4))
+        return float((np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) <= 0.0).mean())
+
+
+def _skinned(weights: np.ndarray, maps: np.ndarray, homogeneous: np.ndarray) -> np.ndarray:
+    """Linear blend skinning in metres; a vertex without weights stays."""
+    total = weights.sum(axis=1)
+    share = np.divide(weights, total[:, None], out=np.zeros_like(weights), where=total[:, None] > 0.0)
+    each = np.einsum("bij,nj->bni", maps[:, :3], homogeneous)
+    blended = np.einsum("nb,bni->ni", share, each)
+    return np.where(total[:, None] > 0.0, blended, homogeneous[:, :3])

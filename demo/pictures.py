@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Rendered sequences and contact sheets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+GAP = 6
+"""Pixels between the pictures of a sheet."""
+
+
+def works(engine: str, scratch: Path) -> bool:
+    """Whether a tiny picture can be rendered; called in a process of its own, for a bad OpenGL may end it."""
+    bpy.ops.wm.read_factory_settings(use_empty=False)
+    scene = bpy.context.scene
+    scene.render.engine = engine
+    scene.render.resolution_x = scene.render.resolution_y = 32
+    scene.render.filepath = str(scratch / "trial.png")
+    bpy.ops.render.render(write_still=True)
+    return (scratch / "trial.png").is_file()
+
+
+def render(frames: list[int], folder: Path) -> dict[int, Path]:
+    """Render the scene's camera at `frames`; the files, by frame."""
+    folder.mkdir(parents=True, exist_ok=True)
+    scene = bpy.context.scene
+    files = {}
+    for frame in frames:
+        scene.frame_set(frame)
+        files[frame] = folder / f"{frame:04d}.png"
+        scene.render.filepath = str(files[frame])
+        bpy.ops.render.render(write_still=True)
+    return files
+
+
+def liveliest(motion: np.ndarray, frames: list[int], start: int, count: int) -> list[int]:
+    """Of `frames`, `count` in which the flesh moves most by itself, not too near each other, in order."""
+    spacing = max(1, (frames[-1] - frames[0]) // (2 * count))
+    chosen: list[int] = []
+    for frame in sorted(frames, key=lambda f: (-motion[min(f - start, len(motion) - 1)], f)):
+        if all(abs(frame - other) >= spacing for other in chosen):
+            chosen.append(frame)
+        if len(chosen) == count:
+            break
+    return sorted(chosen)
+
+
+def contact_sheet(rows: list[list[Path]], output: Path) -> None:
+    """Join pictures of one size, row by row, into one PNG."""
+    strips = []
+    for row in rows:
+        pictures = [_pixels(path) for path in row]
+        blank = np.ones((pictures[0].shape[0], GAP, 4), np.float32)
+        strip = [pictures[0]]
+        for picture in pictures[1:]:
+            strip += [blank, picture]
+        strips.append(np.concatenate(strip, axis=1))
+    width = max(strip.shape[1] for strip in strips)
+    padded = [np.pad(s, ((0, GAP), (0, width - s.shape[1]), (0, 0)), constant_values=1.0) for s in strips]
+    sheet = np.concatenate(padded, axis=0)[:-GAP]
+    image = bpy.data.images.new("sheet", sheet.shape[1], sheet.shape[0])
+    image.pixels.foreach_set(np.ascontiguousarray(sheet[::-1]).ravel())
+    image.filepath_raw, image.file_format = str(output), "PNG"
+    image.save()
+    bpy.data.images.remove(image)
+
+
+def _pixels(path: Path) -> np.ndarray:
+    """The picture [height, width, 4], top row first."""
+    image = bpy.data.images.load(str(path))
+    width, height = image.size
+    pixels = np.empty(width * height * 4, np.float32)
+    image.pixels.foreach_get(pixels)
+    bpy.data.images.remove(image)
+    return pixels.reshape(height, width, 4)[::-1]

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A ground, three lights and a camera that follows: everything in a picture but the characters."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+from mathutils import Vector
+
+BACKDROP = (0.62, 0.70, 0.78)
+GROUND_LIGHT, GROUND_DARK = (0.80, 0.82, 0.84), (0.70, 0.73, 0.76)
+TRACK = "Camera track"
+VIEW_TURN = -0.36
+"""How far round from the front the camera stands, radians; negative is to the character's right."""
+
+
+def build(low: np.ndarray, high: np.ndarray, path: dict[int, np.ndarray], width: int, height: int) -> None:
+    """Set the stage for characters that fill the box low..high around the moving point of `path` (frame: point)."""
+    size = float(np.linalg.norm(high - low))
+    anchor = path[min(path)]
+    floor = float(low[2])
+    _ground(anchor, floor, size)
+    rig = bpy.data.objects.new(TRACK, None)
+    bpy.context.scene.collection.objects.link(rig)
+    for frame, point in path.items():
+        rig.location = Vector(point.tolist())
+        rig.keyframe_insert("location", frame=frame)
+    _camera(rig, anchor, low, high, width / height)
+    for name, direction, power, breadth, tint in (
+        ("Key", (-0.9, -1.0, 1.3), 62.0, 0.7, (1.0, 0.95, 0.88)),
+        ("Fill", (1.4, -0.9, 0.5), 20.0, 1.2, (0.82, 0.9, 1.0)),
+        ("Rim", (0.5, 1.2, 1.2), 60.0, 0.6, (1.0, 1.0, 1.0)),
+    ):
+        lamp = bpy.data.lights.new(name, "AREA")
+        lamp.energy, lamp.size, lamp.color = power * size**2, breadth * size, tint
+        light = bpy.data.objects.new(name, lamp)
+        bpy.context.scene.collection.objects.link(light)
+        light.parent = rig
+        light.location = Vector(direction).normalized() * 1.6 * size + Vector(((low + high) / 2 - anchor).tolist())
+        aim = Vector(((low + high) / 2 - anchor).tolist()) - light.location
+        light.rotation_euler = aim.to_track_quat("-Z", "Y").to_euler()
+    _world()
+
+
+def use_engine(engine: str, width: int, height: int, samples: int = 24) -> None:
+    """Set the scene up for 'WORKBENCH' (fast, needs OpenGL) or 'CYCLES' (slow, needs nothing)."""
+    scene = bpy.context.scene
+    scene.render.resolution_x, scene.render.resolution_y = width, height
+    scene.render.resolution_percentage = 100
+    scene.render.image_settings.file_format = "PNG"
+    scene.render.film_transparent = False
+    scene.view_settings.view_transform = "Standard"
+    scene.view_settings.exposure = -0.9 if engine == "CYCLES" else 1.0
+    if engine == "CYCLES":
+        scene.render.engine = "CYCLES"
+        cycles = scene.cycles
+        cycles.device, cycles.samples, cycles.use_denoising = "CPU", samples, True
+        cycles.max_bounces, cycles.seed = 3, 0
+        return
+    scene.render.engine = "BLENDER_WORKBENCH"
+    shading = scene.display.shading
+    shading.light, shading.color_type = "STUDIO", "VERTEX"
+    shading.show_shadows, shading.shadow_intensity = True, 0.35
+    shading.show_cavity, shading.cavity_type = True, "WORLD"
+    shading.background_type, shading.background_color = "VIEWPORT", BACKDROP
+    scene.display.render_aa = "8"
+    scene.display.light_direction = (-0.45, -0.5, 0.75)
+
+
+def _ground(anchor: np.ndarray, floor: float, size: float) -> None:
+    """A round chequered floor, so that travel shows and the horizon is level."""
+    tiles, side = 90, 0.3 * size
+    index = np.stack(np.meshgrid(np.arange(tiles), np.arange(tiles), indexing="ij"), axis=-1).reshape(-1, 2)
+    index = index[np.linalg.norm(index - (tiles - 1) / 2, axis=1) < tiles / 2]
+    corners = index[:, None] + np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    points = np.full((len(index), 4, 3), floor)
+    points[:, :, :2] = (corners - tiles / 2) * side + anchor[:2]
+    light = (index.sum(axis=1) % 2 == 1)[:, None]
+    colours = np.where(light, GROUND_LIGHT, GROUND_DARK) ** 2.2
+    rgba = np.concatenate([colours, np.ones((len(index), 1))], axis=1)
+    mesh = bpy.data.meshes.new("Ground")
+    mesh.from_pydata(points.reshape(-1, 3).tolist(), [], np.arange(4 * len(index)).reshape(-1, 4).tolist())
+    attribute = mesh.color_attributes.new("Colour", "FLOAT_COLOR", "POINT")
+    attribute.data.foreach_set("color", np.repeat(rgba, 4, axis=0).astype(np.float32).ravel())
+    mesh.materials.append(_coloured("Ground"))
+    bpy.context.scene.collection.objects.link(bpy.data.objects.new("Ground", mesh))
+
+
+def caption(text: str, at: np.ndarray, height: float) -> None:
+    """Write on the ground, moving with the camera."""
+    curve = bpy.data.curves.new(text, "FONT")
+    curve.body, curve.size, curve.align_x = text, height, "CENTER"
+    lettering = bpy.data.objects.new(text, curve)
+    mesh = bpy.data.meshes.new_from_object(lettering)
+    white = np.tile(np.array([0.95, 0.95, 0.95, 1.0], np.float32), len(mesh.vertices))
+    mesh.color_attributes.new("Colour", "FLOAT_COLOR", "POINT").data.foreach_set("color", white)
+    mesh.materials.clear()
+    mesh.materials.append(_coloured(text))
+    label = bpy.data.objects.new(f"Caption {text}", mesh)
+    bpy.context.scene.collection.objects.link(label)
+    track = bpy.data.objects[TRACK]
+    label.parent = track
+    label.location = Vector(at.tolist())
+    label.rotation_euler = (0.5, 0.0, VIEW_TURN)
+
+
+def _coloured(name: str) -> bpy.types.Material:
+    """A matt material that shows the colour attribute."""
+    material = bpy.data.materials.new(name)
+    material.use_nodes = True
+    nodes = material.node_tree.nodes
+    shader = next(node for node in nodes if node.type == "BSDF_PRINCIPLED")
+    shader.inputs["Roughness"].default_value = 0.7
+    colour = nodes.new("ShaderNodeVertexColor")
+    colour.layer_name = "Colour"
+    material.node_tree.links.new(colour.outputs["Color"], shader.inputs["Base Color"])
+    return material
+
+
+def _camera(rig: bpy.types.Object, anchor: np.ndarray, low: np.ndarray, high: np.ndarray, aspect: float) -> None:
+    """Look from the front, a little from the side and above, so that the box just fits."""
+    camera = bpy.data.cameras.new("Camera")
+    camera.lens = 70.0
+    camera.clip_end = 1000.0 * float(np.linalg.norm(high - low))
+    camera.clip_start = 0.001 * float(np.linalg.norm(high - low))
+    holder = bpy.data.objects.new("Camera", camera)
+    bpy.context.scene.collection.objects.link(holder)
+    bpy.context.scene.camera = holder
+    holder.parent = rig
+    direction = Vector((np.sin(VIEW_TURN), -np.cos(VIEW_TURN), 0.22)).normalized()
+    rotation = (-direction).to_track_quat("-Z", "Y")
+    inverse = np.array(rotation.to_matrix()).T
+    corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
+    local = (corners - (low + high) / 2) @ inverse.T
+    tangent = 0.5 * camera.sensor_width / camera.lens
+    across = np.abs(local[:, 0]) / tangent + local[:, 2]
+    upright = np.abs(local[:, 1]) / (tangent / aspect) + local[:, 2]
+    distance = 1.04 * max(across.max(), upright.max())
+    holder.location = Vector(((low + high) / 2 - anchor).tolist()) + direction * distance
+    holder.rotation_euler = rotation.to_euler()
+
+
+def _world() -> None:
+    world = bpy.context.scene.world or bpy.data.worlds.new("World")
+    bpy.context.scene.world = world
+    world.color = tuple(c**2.2 for c in BACKDROP)
+    world.use_nodes = True
+    background = next((node for node in world.node_tree.nodes if node.type == "BACKGROUND"), None)
+    if background:
+        background.inputs["Color"].default_value = (*(c**2.2 for c in BACKDROP), 1.0)
+        background.inputs["Strength"].default_value = 1.0

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Thew: physically based rigging and secondary motion for skinned characters.
+
+Numpy in, numpy out: a surface and a skeleton are enclosed in a control lattice, the lattice carries a body,
+the body moves with the poses of its skeleton.
+
+    surface = thew.Surface(vertices, triangles)
+    skeleton = thew.Skeleton(names, parents, heads, tails)
+    lattice = thew.Lattice.enclose(surface, skeleton, skin_weights)
+    body = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=skin_weights)
+    frames = numpy.asarray(thew.simulate(body, poses, fps=24))
+
+Units are SI (metres, kilograms, seconds); positions are world positions; arrays are C-contiguous. Everything
+long takes ``progress=callable(fraction, stage) -> bool``; returning False raises `Cancelled`.
+"""
+
+from ._errors import Cancelled, InputError, InternalError, MotionError, NotBuilt, StorageError, ThewError
+from ._thew import (
+    Body,
+    Clip,
+    Lattice,
+    Material,
+    Simulation,
+    Skeleton,
+    Surface,
+    SurfaceReport,
+    __version__,
+    equilibrium,
+    equilibrium_forces,
+    simulate,
+)
+
+__all__ = [
+    "Body",
+    "Cancelled",
+    "Clip",
+    "InputError",
+    "InternalError",
+    "Lattice",
+    "Material",
+    "MotionError",
+    "NotBuilt",
+    "Simulation",
+    "Skeleton",
+    "StorageError",
+    "Surface",
+    "SurfaceReport",
+    "ThewError",
+    "__version__",
+    "equilibrium",
+    "equilibrium_forces",
+    "simulate",
+]

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What can go wrong; each error is also the builtin that fits, and its text is one sentence."""
+
+
+class ThewError(Exception):
+    """Any error of Thew."""
+
+
+class InputError(ThewError, ValueError):
+    """An argument that cannot be used: which one, what is wrong with it."""
+
+
+class NotBuilt(InputError):
+    """A method or option that this version does not have; the text lists those it has."""
+
+
+class StorageError(ThewError, OSError):
+    """A file that cannot be written or read."""
+
+
+class MotionError(ThewError, RuntimeError):
+    """A computation that did not come to a finite result."""
+
+
+class Cancelled(ThewError, RuntimeError):
+    """The progress callable asked to stop."""
+
+
+class InternalError(ThewError, RuntimeError):
+    """A mistake in Thew itself: please report it."""

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The embedding on the processor: four or eight weights a vertex in one packed stream.
+//!
+//! A lattice of tetrahedra needs four weights, 32 bytes a vertex. The lattice's own positions, a few thousand bytes,
+//! stay in the first cache; each is four floats wide so that a vertex is four multiply-adds of whole
+//! registers. Large surfaces are cut into fixed chunks over threads; every vertex is computed alone, so the
+//! result does not depend on their number.
+
+use super::{Engine, KernelError, LocalPositions};
+use crate::lattice::Embedding;
+use rayon::prelude::*;
+
+/// Vertices per chunk; surfaces with fewer than two chunks stay on one thread.
+const CHUNK: usize = 8192;
+
+/// A surface's embedding, packed for the processor.
+#[derive(Debug, Clone)]
+pub struct CpuEmbedding {
+    rows: Rows,
+    lattice_vertices: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Rows {
+    Four(Vec<Row<4>>),
+    Eight(Vec<Row<8>>),
+}
+
+/// Lattice vertices and weights of one surface vertex; unused places have weight zero.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct Row<const N: usize> {
+    indices: [u32; N],
+    weights: [f32; N],
+}
+
+impl CpuEmbedding {
+    /// Packs an embedding in a lattice of so many vertices.
+    ///
+    /// # Errors
+    /// A lattice vertex that does not exist.
+    pub fn new(embedding: &Embedding, lattice_vertices: usize) -> Result<Self, KernelError> {
+        let used = |row: &[i32; 8]| row.iter().filter(|&&i| i >= 0).count();
+        let most = embedding.indices.iter().map(used).max().unwrap_or(0);
+        let rows = if most <= 4 {
+            Rows::Four(pack(embedding, lattice_vertices)?)
+        } else {
+            Rows::Eight(pack(embedding, lattice_vertices)?)
+        };
+        Ok(Self {
+            rows,
+            lattice_vertices,
+        })
+    }
+}
+
+impl Engine for CpuEmbedding {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn vertices(&self) -> usize {
+        match &self.rows {
+            Rows::Four(rows) => rows.len(),
+            Rows::Eight(rows) => rows.len(),
+        }
+    }
+
+    fn lattice_vertices(&self) -> usize {
+        self.lattice_vertices
+    }
+
+    fn embed_into(&self, lattice: &LocalPositions, out: &mut [f32]) -> Result<(), KernelError> {
+        let (expected, given) = (self.lattice_vertices, lattice.points.len());
+        if expected != given {
+            return Err(KernelError::Lattice { expected, given });
+        }
+        let (expected, given) = (3 * self.vertices(), out.len());
+        if expected != given {
+            return Err(KernelError::Output { expected, given });
+        }
+        let wide = |&[x, y, z]: &[f32; 3]| [x, y, z, 0.0];
+        let points: Vec<[f32; 4]> = lattice.points.iter().map(wide).collect();
+        match &self.rows {
+            Rows::Four(rows) => all(rows, &points, lattice.origin, out),
+            Rows::Eight(rows) => all(rows, &points, lattice.origin, out),
+        }
+        Ok(())
+    }
+}
+
+fn pack<const N: usize>(
+    embedding: &Embedding,
+    lattice_vertices: usize,
+) -> Result<Vec<Row<N>>, KernelError> {
+    let row = |(vertex, (indices, weights)): (usize, (&[i32; 8], &[f64; 8]))| {
+        let mut row = Row {
+            indices: [0; N],
+            weights: [0.0; N],
+        };
+        let used = indices.iter().zip(weights).filter(|&(&i, _)| i >= 0);
+        for (to, (&index, &weight)) in used.enumerate() {
+            if index as usize >= lattice_vertices {
+                let count = lattice_vertices;
+                return Err(KernelError::OutOfRange {
+                    vertex,
+                    index,
+                    count,
+                });
+            }
+            row.indices[to] = index as u32;
+            row.weights[to] = weight as f32;
+        }
+        Ok(row)
+    };
+    let rows = embedding.indices.iter().zip(&embedding.weights);
+    rows.enumerate().map(row).collect()
+}
+
+fn all<const N: usize>(rows: &[Row<N>], points: &[[f32; 4]], origin: [f32; 3], out: &mut [f32]) {
+    if rows.len() < 2 * CHUNK {
+        chunk(rows, points, origin, out);
+    } else {
+        let chunks = rows.par_chunks(CHUNK).zip(out.par_chunks_mut(3 * CHUNK));
+        chunks.for_each(|(rows, out)| chunk(rows, points, origin, out));
+    }
+}
+
+fn chunk<const N: usize>(rows: &[Row<N>], points: &[[f32; 4]], origin: [f32; 3], out: &mut [f32]) {
+    let [ox, oy, oz] = origin;
+    for (row, out) in rows.iter().zip(out.chunks_exact_mut(3)) {
+        let mut sum = [0.0f32; 4];
+        for k in 0..N {
+            let (p, w) = (&points[row.indices[k] as usize], row.weights[k]);
+            for (s, p) in sum.iter_mut().zip(p) {
+                *s += w * p;
+            }
+        }
+        out.copy_from_slice(&[ox + sum[0], oy + sum[1], oz + sum[2]]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Vec3;
+    use crate::lattice::OUTSIDE;
+
+    /// A repeatable number between 0 and 1.
+    fn number(i: usize, j: usize) -> f64 {
+        let x = (i as f64 * 12.9898 + j as f64 * 78.233 + 1.0).sin() * 43758.5453;
+        x - x.floor()
+    }
+
+    fn embedding(vertices: usize, lattice: usize, corners: usize) -> Embedding {
+        let mut e = Embedding::default();
+        for v in 0..vertices {
+            let (mut indices, mut weights) = ([OUTSIDE; 8], [0.0; 8]);
+            for k in 0..corners {
+                indices[k] = (number(v, k) * lattice as f64) as i32;
+                weights[k] = number(v, k + 10) + 0.01;
+            }
+            let total: f64 = weights.iter().sum();
+            e.indices.push(indices);
+            e.weights.push(weights.map(|w| w / total));
+            e.cells.push(0);
+        }
+        e
+    }
+
+    fn positions(n: usize, offset: Vec3) -> Vec<Vec3> {
+        let p = |i| Vec3::new(number(i, 1), number(i, 2), number(i, 3)) * 2.0 + offset;
+        (0..n).map(p).collect()
+    }
+
+    /// Largest distance between the kernel and the embedding in f64, relative to a place.
+    fn error(e: &Embedding, positions: &[Vec3], about: Vec3) -> f64 {
+        let kernel = CpuEmbedding::new(e, positions.len()).unwrap();
+        let out = kernel.embed(&LocalPositions::new(positions)).unwrap();
+        let mut worst: f64 = 0.0;
+        for (i, p) in out.chunks_exact(3).enumerate() {
+            let p = Vec3::new(p[0].into(), p[1].into(), p[2].into());
+            worst = worst.max(((p - about) - (e.place(i, positions) - about)).norm());
+        }
+        worst
+    }
+
+    #[test]
+    fn it_agrees_with_the_embedding_in_double_precision() {
+        for corners in [4, 6, 8] {
+            let e = embedding(500, 60, corners);
+            assert!(error(&e, &positions(60, Vec3::zeros()), Vec3::zeros()) < 1e-6);
+        }
+    }
+
+    #[test]
+    fn mixed_cells_are_packed_wide() {
+        let mut e = embedding(100, 60, 4);
+        let wide = embedding(100, 60, 8);
+        e.indices.extend(wide.indices);
+        e.weights.extend(wide.weights);
+        assert!(error(&e, &positions(60, Vec3::zeros()), Vec3::zeros()) < 1e-6);
+    }
+
+    #[test]
+    fn far_from_the_origin_only_the_result_is_rounded() {
+        let far = Vec3::new(1e6, -1e6, 3e5);
+        let e = embedding(500, 60, 4);
+        let worst = error(&e, &positions(60, far), far);
+        // Half a unit in the last place of 1e6 is 0.031; a body computed in f32 there would be off by several.
+        assert!(worst < 0.031 * 3f64.sqrt() + 1e-6, "{worst}");
+        // Relative positions keep the shape to rounding of its own size.
+        let local = LocalPositions::new(&positions(60, far));
+        for (i, p) in positions(60, far).iter().enumerate() {
+            assert!((local.world(i) - p).norm() < 3e-7);
+        }
+    }
+
+    #[test]
+    fn chunks_do_not_show() {
+        let e = embedding(3 * CHUNK + 17, 350, 4);
+        let at = LocalPositions::new(&positions(350, Vec3::repeat(3.0)));
+        let whole = CpuEmbedding::new(&e, 350).unwrap().embed(&at).unwrap();
+        for start in [0, 5, CHUNK - 1, 2 * CHUNK + 3] {
+            let part = Embedding {
+                indices: e.indices[start..start + 40].to_vec(),
+                weights: e.weights[start..start + 40].to_vec(),
+                cells: e.cells[start..start + 40].to_vec(),
+            };
+            let part = CpuEmbedding::new(&part, 350).unwrap().embed(&at).unwrap();
+            assert_eq!(part, whole[3 * start..3 * (start + 40)]);
+        }
+    }
+
+    #[test]
+    fn wrong_lengths_and_indices_are_refused() {
+        let e = embedding(10, 60, 4);
+        assert!(matches!(
+            CpuEmbedding::new(&e, 5),
+            Err(KernelError::OutOfRange { count: 5, .. })
+        ));
+        let kernel = CpuEmbedding::new(&e, 60).unwrap();
+        let at = LocalPositions::new(&positions(59, Vec3::zeros()));
+        assert_eq!(
+            kernel.embed(&at),
+            Err(KernelError::Lattice {
+                expected: 60,
+                given: 59
+            })
+        );
+        let at = LocalPositions::new(&positions(60, Vec3::zeros()));
+        let mut short = vec![0.0; 29];
+        assert_eq!(
+            kernel.embed_into(&at, &mut short),
+            Err(KernelError::Output {
+                expected: 30,
+                given: 29
+            })
+        );
+        let empty = CpuEmbedding::new(&Embedding::default(), 0).unwrap();
+        assert_eq!(empty.embed(&LocalPositions::new(&[])), Ok(vec![]));
+    }
+}

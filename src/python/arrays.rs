@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Arrays across the border: anything numpy can make an array of comes in, new arrays go out.
+
+use super::errors::{IntoPy, input};
+use crate::skeleton::{Pose, SkinWeights};
+use crate::{Mat4, Vec3};
+use numpy::ndarray::{Array1, Array2, Array3};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods,
+};
+use pyo3::prelude::*;
+use pyo3::types::IntoPyDict;
+
+/// Numbers and the shape they came in.
+pub(super) struct Numbers {
+    pub data: Vec<f64>,
+    pub shape: Vec<usize>,
+}
+
+/// A contiguous array of a type, or a sentence with the argument's name.
+fn contiguous<'py, T: numpy::Element>(
+    object: &Bound<'py, PyAny>,
+    name: &str,
+    dtype: &str,
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    let py = object.py();
+    let numpy = PyModule::import(py, "numpy")?;
+    let refused = |e: PyErr| input(format!("{name}: not an array of numbers ({})", e.value(py)));
+    let array = numpy.call_method1("asarray", (object,)).map_err(refused)?;
+    // Text and complex numbers would be converted with a loss, or by chance; rows of unequal length are objects.
+    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    if !"biuf".contains(&kind) && array.getattr("size")?.extract::<usize>()? > 0 {
+        let dtype = array.getattr("dtype")?;
+        return Err(input(format!(
+            "{name}: expected an array of numbers, got one of {dtype}"
+        )));
+    }
+    let options = [("dtype", dtype), ("order", "C")].into_py_dict(py)?;
+    let array = numpy
+        .call_method("asarray", (array,), Some(&options))
+        .map_err(refused)?;
+    array
+        .cast_into()
+        .map_err(|_| input(format!("{name}: not an array of numbers")))
+}
+
+fn describe(shape: &[usize]) -> String {
+    let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    format!(
+        "({}{})",
+        sizes.join(", "),
+        if shape.len() == 1 { "," } else { "" }
+    )
+}
+
+/// Floats of a shape; `None` in `wanted` is any size.
+pub(super) fn floats(
+    object: &Bound<'_, PyAny>,
+    name: &str,
+    wanted: &[Option<usize>],
+) -> PyResult<Numbers> {
+    let array = contiguous::<f64>(object, name, "float64")?;
+    let shape = array.shape().to_vec();
+    let fits = shape.len() == wanted.len()
+        && shape
+            .iter()
+            .zip(wanted)
+            .all(|(s, w)| w.is_none_or(|w| w == *s));
+    if !fits {
+        let want: Vec<String> = wanted
+            .iter()
+            .map(|w| w.map_or("any".into(), |w| w.to_string()))
+            .collect();
+        return Err(input(format!(
+            "{name}: expected an array of shape ({}), got {}",
+            want.join(", "),
+            describe(&shape)
+        )));
+    }
+    Ok(Numbers {
+        data: array.readonly().as_slice()?.to_vec(),
+        shape,
+    })
+}
+
+/// Refuses NaN and infinity by index.
+pub(super) fn finite(numbers: &Numbers, name: &str) -> PyResult<()> {
+    match numbers.data.iter().position(|x| !x.is_finite()) {
+        None => Ok(()),
+        Some(at) => {
+            let row: usize = numbers.shape[1..].iter().product::<usize>().max(1);
+            Err(input(format!(
+                "{name}[{}] has a value that is not a finite number",
+                at / row
+            )))
+        }
+    }
+}
+
+/// Points (n, 3).
+pub(super) fn points(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec3>> {
+    let numbers = floats(object, name, &[None, Some(3)])?;
+    Ok(numbers
+        .data
+        .chunks_exact(3)
+        .map(|p| Vec3::new(p[0], p[1], p[2]))
+        .collect())
+}
+
+/// Points (n, 3) that must be finite.
+pub(super) fn finite_points(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec3>> {
+    let numbers = floats(object, name, &[None, Some(3)])?;
+    finite(&numbers, name)?;
+    Ok(numbers
+        .data
+        .chunks_exact(3)
+        .map(|p| Vec3::new(p[0], p[1], p[2]))
+        .collect())
+}
+
+/// One vector (3,).
+pub(super) fn vector(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec3> {
+    let numbers = floats(object, name, &[Some(3)])?;
+    Ok(Vec3::new(numbers.data[0], numbers.data[1], numbers.data[2]))
+}
+
+/// Finite points, one per degree of freedom.
+pub(super) fn dofs(object: &Bound<'_, PyAny>, name: &str, count: usize) -> PyResult<Vec<Vec3>> {
+    let numbers = floats(object, name, &[Some(count), Some(3)])?;
+    finite(&numbers, name)?;
+    let vector = |p: &[f64]| Vec3::new(p[0], p[1], p[2]);
+    Ok(numbers.data.chunks_exact(3).map(vector).collect())
+}
+
+/// Optional numbers (n,).
+pub(super) fn optional(
+    object: Option<&Bound<'_, PyAny>>,
+    name: &str,
+) -> PyResult<Option<Vec<f64>>> {
+    object
+        .map(|o| Ok(floats(o, name, &[None])?.data))
+        .transpose()
+}
+
+/// Whole numbers of any shape; floats are refused rather than cut.
+pub(super) fn integers(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<i64>, Vec<usize>)> {
+    let py = object.py();
+    let array = PyModule::import(py, "numpy")?
+        .call_method1("asarray", (object,))
+        .map_err(|e| input(format!("{name}: not an array of indices ({})", e.value(py))))?;
+    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    let empty = array.getattr("size")?.extract::<usize>()? == 0;
+    if !(kind == "i" || kind == "u" || empty) {
+        return Err(input(format!("{name}: expected whole numbers (indices)")));
+    }
+    let array = contiguous::<i64>(&array, name, "int64")?;
+    Ok((
+        array.readonly().as_slice()?.to_vec(),
+        array.shape().to_vec(),
+    ))
+}
+
+/// Triangles (t, 3). An index that u32 cannot hold becomes one that is out of range.
+pub(super) fn triangles(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[u32; 3]>> {
+    let (data, shape) = integers(object, name)?;
+    if !(shape.len() == 2 && shape[1] == 3 || data.is_empty()) {
+        return Err(input(format!(
+            "{name}: expected an array of shape (any, 3), got {}",
+            describe(&shape)
+        )));
+    }
+    if let Some(at) = data.iter().position(|&i| i < 0) {
+        return Err(input(format!(
+            "{name}[{}] has a negative index, {}",
+            at / 3,
+            data[at]
+        )));
+    }
+    let index = |i: i64| u32::try_from(i).unwrap_or(u32::MAX);
+    Ok(data
+        .chunks_exact(3)
+        .map(|t| [index(t[0]), index(t[1]), index(t[2])])
+        .collect())
+}
+
+/// Skin weights (n, b).
+pub(super) fn weights(
+    object: &Bound<'_, PyAny>,
+    name: &str,
+    vertices: usize,
+    bones: usize,
+) -> PyResult<SkinWeights> {
+    let numbers = floats(object, name, &[Some(vertices), Some(bones)])?;
+    SkinWeights::from_dense(vertices, bones, &numbers.data).map_err(IntoPy::into_py)
+}
+
+fn matrices(data: &[f64]) -> PyResult<Pose> {
+    let maps: Vec<Mat4> = data.chunks_exact(16).map(Mat4::from_row_slice).collect();
+    Pose::from_matrices(&maps).map_err(IntoPy::into_py)
+}
+
+/// A pose (b, 4, 4).
+pub(super) fn pose(object: &Bound<'_, PyAny>) -> PyResult<Pose> {
+    matrices(&floats(object, "pose", &[None, Some(4), Some(4)])?.data)
+}
+
+/// Poses (f, b, 4, 4).
+pub(super) fn poses(object: &Bound<'_, PyAny>, bones: usize) -> PyResult<Vec<Pose>> {
+    let n = floats(object, "poses", &[None, Some(bones), Some(4), Some(4)])?;
+    n.data
+        .chunks_exact((16 * bones).max(1))
+        .enumerate()
+        .map(|(frame, data)| {
+            matrices(data)
+                .map_err(|e| Python::attach(|py| input(format!("poses[{frame}]: {}", e.value(py)))))
+        })
+        .collect()
+}
+
+/// Points as a new array (n, 3).
+pub(super) fn from_points<'py>(py: Python<'py>, points: &[Vec3]) -> Bound<'py, PyArray2<f64>> {
+    Array2::from_shape_fn((points.len(), 3), |(i, k)| points[i][k]).into_pyarray(py)
+}
+
+/// Indices as a new array.
+pub(super) fn from_indices<'py>(py: Python<'py>, v: &[u32]) -> Bound<'py, PyArray1<i32>> {
+    Array1::from_iter(v.iter().map(|&i| i as i32)).into_pyarray(py)
+}
+
+/// f32 positions as a new array (n, 3).
+pub(super) fn from_f32(py: Python<'_>, data: Vec<f32>) -> PyResult<Bound<'_, PyArray2<f32>>> {
+    let n = data.len() / 3;
+    let array = Array2::from_shape_vec((n, 3), data).map_err(|e| input(e.to_string()))?;
+    Ok(array.into_pyarray(py))
+}
+
+/// f32 frames as a new array (f, n, 3).
+pub(super) fn from_frames(
+    py: Python<'_>,
+    shape: (usize, usize),
+    data: Vec<f32>,
+) -> PyResult<Bound<'_, PyArray3<f32>>> {
+    let array =
+        Array3::from_shape_vec((shape.0, shape.1, 3), data).map_err(|e| input(e.to_string()))?;
+    Ok(array.into_pyarray(py))
+}

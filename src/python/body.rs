@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.Material` and `thew.Body`.
+
+use super::arrays::{dofs, from_indices, from_points, optional, weights};
+use super::errors::{IntoPy, detached, not_built};
+use super::lattice::PyLattice;
+use super::progress::with_progress;
+use super::skeleton::PySkeleton;
+use super::surface::PySurface;
+use crate::Vec3;
+use crate::body::{Body, BodyOptions, Csr};
+use crate::elasticity::Material;
+use crate::store;
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Isotropic flesh: young (Pa), poisson (-), density (kg/m³).
+#[pyclass(name = "Material", module = "thew", frozen)]
+pub(super) struct PyMaterial(pub Material);
+
+#[pymethods]
+impl PyMaterial {
+    #[new]
+    #[pyo3(signature = (young=20e3, poisson=0.4, density=1000.0))]
+    fn new(young: f64, poisson: f64, density: f64) -> PyResult<Self> {
+        Material::new(young, poisson, density)
+            .map(Self)
+            .map_err(IntoPy::into_py)
+    }
+
+    /// Young's modulus, Pa.
+    #[getter]
+    fn young(&self) -> f64 {
+        self.0.young()
+    }
+
+    /// Poisson's ratio.
+    #[getter]
+    fn poisson(&self) -> f64 {
+        self.0.poisson()
+    }
+
+    /// Density, kg/m³.
+    #[getter]
+    fn density(&self) -> f64 {
+        self.0.density()
+    }
+
+    fn __repr__(&self) -> String {
+        let m = &self.0;
+        format!(
+            "thew.Material(young={}, poisson={}, density={})",
+            m.young(),
+            m.poisson(),
+            m.density()
+        )
+    }
+}
+
+/// Everything precomputed for one character [capell2002, §3.3, §4.3, §4.6]; immutable.
+///
+/// region_weights[n,b]: which bone's frame a piece of flesh follows, painted on the surface (None: by
+/// distance); stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴),
+/// twist_radius (m): [b]; rest_includes_gravity: the modelled shape already sags; level: subdivisions for
+/// the integrals, 0 to 3.
+#[pyclass(name = "Body", module = "thew", frozen)]
+pub(super) struct PyBody(pub Arc<Body>);
+
+type Triple<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<i32>>,
+    Bound<'py, PyArray1<i32>>,
+);
+
+fn triple(py: Python<'_>, m: Csr) -> Triple<'_> {
+    (
+        m.data.into_pyarray(py),
+        m.indices.into_pyarray(py),
+        m.indptr.into_pyarray(py),
+    )
+}
+
+#[pymethods]
+impl PyBody {
+    #[new]
+    #[pyo3(signature = (surface, skeleton, lattice, material, region_weights=None, stiffness=None,
+        density=None, poisson=None, twist_stiffness=None, twist_radius=None,
+        rest_includes_gravity=true, level=1, basis_levels=0, progress=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        surface: &PySurface,
+        skeleton: &PySkeleton,
+        lattice: &PyLattice,
+        material: &PyMaterial,
+        region_weights: Option<&Bound<'_, PyAny>>,
+        stiffness: Option<&Bound<'_, PyAny>>,
+        density: Option<&Bound<'_, PyAny>>,
+        poisson: Option<&Bound<'_, PyAny>>,
+        twist_stiffness: Option<&Bound<'_, PyAny>>,
+        twist_radius: Option<&Bound<'_, PyAny>>,
+        rest_includes_gravity: bool,
+        level: usize,
+        basis_levels: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let (n, b) = (surface.0.vertices().len(), skeleton.0.len());
+        let options = BodyOptions {
+            region_weights: region_weights
+                .map(|w| weights(w, "region_weights", n, b))
+                .transpose()?,
+            stiffness: optional(stiffness, "stiffness")?,
+            density: optional(density, "density")?,
+            poisson: optional(poisson, "poisson")?,
+            twist_stiffness: optional(twist_stiffness, "twist_stiffness")?,
+            twist_radius: optional(twist_radius, "twist_radius")?,
+            rest_includes_gravity,
+            level,
+            basis_levels,
+        };
+        let body = with_progress(py, progress, |progress| {
+            Body::new(
+                &surface.0,
+                &skeleton.0,
+                &lattice.0,
+                material.0,
+                &options,
+                progress,
+            )
+            .map_err(IntoPy::into_py)
+        })?;
+        Ok(Self(Arc::new(body)))
+    }
+
+    /// Number of degrees of freedom, three numbers each: the lattice vertices.
+    #[getter]
+    fn dofs(&self) -> usize {
+        self.0.dofs()
+    }
+
+    /// Lattice vertices held by bones, int32 [j], ascending.
+    #[getter]
+    fn bone_vertices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        from_indices(py, &self.0.bone_vertices().collect::<Vec<_>>())
+    }
+
+    /// The one bone that drives each of `bone_vertices`, int32 [j].
+    #[getter]
+    fn bone_of_vertex<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        let bones: Vec<u32> = self.0.bone_of_vertex().iter().flatten().copied().collect();
+        from_indices(py, &bones)
+    }
+
+    /// Which bones each lattice vertex follows, float64 [k,b], rows summing to one.
+    #[getter]
+    fn region_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let w = self.0.region_weights();
+        let mut dense = Array2::zeros((self.0.dofs(), self.0.skeleton().len()));
+        for v in 0..self.0.dofs() {
+            for (b, x) in w.row(v) {
+                dense[(v, b as usize)] += x;
+            }
+        }
+        Ok(dense.into_pyarray(py))
+    }
+
+    /// Volume of the flesh, m³.
+    #[getter]
+    fn volume(&self) -> f64 {
+        self.0.volume()
+    }
+
+    /// Parts that follow one bone rigidly because nothing else holds them, one sentence each.
+    #[getter]
+    fn loose_parts(&self) -> Vec<String> {
+        self.0
+            .loose_parts()
+            .iter()
+            .map(|p| p.sentence.clone())
+            .collect()
+    }
+
+    /// Mass matrix, kg, 3·dofs square, xyz interleaved -> (data, indices, indptr) for scipy.sparse.csr_matrix.
+    fn mass<'py>(&self, py: Python<'py>) -> PyResult<Triple<'py>> {
+        Ok(triple(py, detached(py, || Ok(self.0.mass()))?))
+    }
+
+    /// Stiffness matrix at rest, N/m, 3·dofs square, xyz interleaved -> (data, indices, indptr); with the
+    /// twist's Hessian when asked for.
+    #[pyo3(signature = (twist=false))]
+    fn stiffness<'py>(&self, py: Python<'py>, twist: bool) -> PyResult<Triple<'py>> {
+        Ok(triple(py, detached(py, || Ok(self.0.stiffness(twist)))?))
+    }
+
+    /// Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Models: "linear".
+    #[pyo3(signature = (q, model="linear"))]
+    fn energy(&self, py: Python<'_>, q: &Bound<'_, PyAny>, model: &str) -> PyResult<f64> {
+        self::model(model)?;
+        let q = dofs(q, "q", self.0.dofs())?;
+        detached(py, || Ok(self.0.linear_energy(&q)))
+    }
+
+    /// Derivative of `energy` with respect to q, N, float64 [dofs,3].
+    #[pyo3(signature = (q, model="linear"))]
+    fn gradient<'py>(
+        &self,
+        py: Python<'py>,
+        q: &Bound<'py, PyAny>,
+        model: &str,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self::model(model)?;
+        let q = dofs(q, "q", self.0.dofs())?;
+        let forces = detached(py, || Ok(times(&self.0.stiffness(false), &q)))?;
+        Ok(from_points(py, &forces))
+    }
+
+    /// Second derivative of `energy`, N/m, 3·dofs square, xyz interleaved -> (data, indices, indptr).
+    #[pyo3(signature = (q, model="linear"))]
+    fn hessian<'py>(
+        &self,
+        py: Python<'py>,
+        q: &Bound<'py, PyAny>,
+        model: &str,
+    ) -> PyResult<Triple<'py>> {
+        self::model(model)?;
+        dofs(q, "q", self.0.dofs())?;
+        self.stiffness(py, false)
+    }
+
+    /// Makes the body carry another surface (clothes, eyes) -> its id for `positions`.
+    fn embed_surface(&self, py: Python<'_>, surface: &PySurface) -> PyResult<usize> {
+        detached(py, || Ok(self.0.embed_surface(&surface.0)))
+    }
+
+    /// Number of cells turned inside out with the lattice vertices at positions[dofs,3].
+    fn inverted_cells(&self, py: Python<'_>, positions: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let positions = dofs(positions, "positions", self.0.dofs())?;
+        detached(py, || Ok(self.0.inverted_cells(&positions)))
+    }
+
+    /// Writes the body to a file: versioned, checksummed. Raises StorageError.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        detached(py, || {
+            store::save(&path, KIND, &*self.0).map_err(IntoPy::into_py)
+        })
+    }
+
+    /// Reads a body that `save` wrote. Raises StorageError.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let body = detached(py, || {
+            store::load::<Body>(&path, KIND).map_err(IntoPy::into_py)
+        })?;
+        Ok(Self(Arc::new(body)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<thew.Body: {} dofs, {:.4} m³>",
+            self.0.dofs(),
+            self.0.volume()
+        )
+    }
+}
+
+/// The one model of elasticity that is built.
+fn model(name: &str) -> PyResult<()> {
+    match name {
+        "linear" => Ok(()),
+        _ => Err(not_built(format!(
+            "the model '{name}' is not built; built are: 'linear'"
+        ))),
+    }
+}
+
+/// A matrix times vectors.
+fn times(m: &Csr, x: &[Vec3]) -> Vec<Vec3> {
+    let row = |r: usize| {
+        let entries = m.indptr[r] as usize..m.indptr[r + 1] as usize;
+        let at = |i: i32| x[i as usize / 3][i as usize % 3];
+        entries.map(|e| m.data[e] * at(m.indices[e])).sum()
+    };
+    (0..x.len())
+        .map(|v| Vec3::new(row(3 * v), row(3 * v + 1), row(3 * v + 2)))
+        .collect()
+}
+
+/// What the file says it is.
+const KIND: &str = "body";

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.simulate` and `thew.Clip`.
+
+use super::arrays::{from_f32, from_frames, from_points, poses};
+use super::body::PyBody;
+use super::dynamics::{adapt, gravity, integrator, method};
+use super::errors::{IntoPy, detached, not_built};
+use super::progress::with_progress;
+use crate::clip::{Clip, ClipSettings};
+use crate::dynamics::Settings;
+use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as
+/// its bones move.
+///
+/// preroll: frames of run-in before frame 0, the motion continued backwards by reflection in the first pose;
+/// cyclic: the poses are a cycle (which may travel), run until its state repeats. Further settings: those of `Simulation`.
+/// Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
+#[pyfunction]
+#[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, progress=None,
+    method="warped", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
+    integrator=None, adapt=None))]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn simulate(
+    py: Python<'_>,
+    body: &PyBody,
+    poses: &Bound<'_, PyAny>,
+    fps: f64,
+    rigs: Option<&Bound<'_, PyAny>>,
+    controls: Option<&Bound<'_, PyAny>>,
+    preroll: usize,
+    cyclic: bool,
+    progress: Option<Py<PyAny>>,
+    method: &str,
+    rate: f64,
+    gravity: Option<&Bound<'_, PyAny>>,
+    mass_damping: f64,
+    stiffness_damping: f64,
+    integrator: Option<&str>,
+    adapt: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyClip> {
+    let rigged = rigs.map(|r| r.is_truthy()).transpose()?.unwrap_or(false);
+    if rigged || controls.is_some() {
+        return Err(not_built(
+            "rigs are not built yet; leave rigs and controls out",
+        ));
+    }
+    self::integrator(integrator)?;
+    self::adapt(adapt)?;
+    let settings = ClipSettings {
+        fps,
+        preroll,
+        cyclic,
+        method: self::method(method)?,
+        simulation: Settings {
+            rate,
+            gravity: self::gravity(gravity)?,
+            mass_damping,
+            stiffness_damping,
+        },
+    };
+    let poses = self::poses(poses, body.0.skeleton().len())?;
+    let body = body.0.clone();
+    let clip = with_progress(py, progress, |progress| {
+        Clip::simulate(body, &poses, settings, progress).map_err(IntoPy::into_py)
+    })?;
+    Ok(PyClip(Arc::new(clip)))
+}
+
+/// A simulated clip: the kept states of a run of frames; any frame can be asked for in any order, from any
+/// thread. `numpy.asarray(clip)` is float32 [f,n,3].
+#[pyclass(name = "Clip", module = "thew", frozen)]
+pub(super) struct PyClip(Arc<Clip>);
+
+#[pymethods]
+impl PyClip {
+    /// Positions of the vertices of a carried surface (None: the body's own) at a frame, float32 [n,3];
+    /// before the first and after the last frame those frames hold.
+    #[pyo3(signature = (frame, surface=None))]
+    fn positions<'py>(
+        &self,
+        py: Python<'py>,
+        frame: i64,
+        surface: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let data = detached(py, || {
+            self.0
+                .positions(frame, surface.unwrap_or(0))
+                .map_err(IntoPy::into_py)
+        })?;
+        from_f32(py, data)
+    }
+
+    /// Positions of the degrees of freedom at a frame, float64 [dofs,3].
+    fn lattice_positions<'py>(&self, py: Python<'py>, frame: i64) -> Bound<'py, PyArray2<f64>> {
+        let lattice = self.0.lattice(frame);
+        let world: Vec<_> = (0..lattice.points.len())
+            .map(|i| lattice.world(i))
+            .collect();
+        from_points(py, &world)
+    }
+
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let _ = copy; // every array is new
+        let (n, data) = detached(py, || {
+            let frames = self.0.len();
+            let n = self.0.vertices(0).map_err(IntoPy::into_py)?;
+            let mut data = Vec::with_capacity(frames * n * 3);
+            for frame in 0..frames {
+                data.extend(self.0.positions(frame as i64, 0).map_err(IntoPy::into_py)?);
+            }
+            Ok(((frames, n), data))
+        })?;
+        let array = from_frames(py, n, data)?.into_any();
+        match dtype {
+            Some(dtype) => array.call_method1("astype", (dtype,)),
+            None => Ok(array),
+        }
+    }
+
+    /// Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
+    /// go from there: a clip made in parts is the clip made at once. Cyclic clips cannot be extended.
+    #[pyo3(signature = (poses, progress=None))]
+    fn extend(
+        &self,
+        py: Python<'_>,
+        poses: &Bound<'_, PyAny>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let poses = self::poses(poses, self.0.body().skeleton().len())?;
+        with_progress(py, progress, |progress| {
+            self.0.extend(&poses, progress).map_err(IntoPy::into_py)
+        })
+    }
+
+    /// Number of cells turned inside out in each frame, int32 [f].
+    #[getter]
+    fn inverted_cells<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        let counts = self.0.inverted_cells();
+        counts
+            .into_iter()
+            .map(|c| c as i32)
+            .collect::<Vec<_>>()
+            .into_pyarray(py)
+    }
+
+    /// Of a cycle: the largest distance (m) of a lattice vertex between its end and its beginning; else None.
+    #[getter]
+    fn loop_gap(&self) -> Option<f64> {
+        self.0.loop_gap()
+    }
+
+    /// Memory of the kept states, bytes.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    /// Frames per second.
+    #[getter]
+    fn fps(&self) -> f64 {
+        self.0.settings().fps
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<thew.Clip: {} frames at {} fps>",
+            self.0.len(),
+            self.0.settings().fps
+        )
+    }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Errors of the rooms as Python exceptions. The classes live in `thew._errors`: they have two bases each.
+
+use crate::body::BodyError;
+use crate::clip::ClipError;
+use crate::dynamics::SimulationError;
+use crate::elasticity::MaterialError;
+use crate::lattice::LatticeError;
+use crate::skeleton::SkeletonError;
+use crate::store::StoreError;
+use crate::surface::SurfaceError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The exception classes by name.
+fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
+    static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let module = MODULE.get_or_try_init(py, || {
+        PyModule::import(py, "thew._errors").map(|m| m.unbind())
+    })?;
+    Ok(module.bind(py).getattr(name)?.cast_into::<PyType>()?)
+}
+
+fn raise(name: &str, message: String) -> PyErr {
+    Python::attach(|py| match class(py, name) {
+        Ok(class) => PyErr::from_type(class, message),
+        Err(error) => error,
+    })
+}
+
+/// An argument that cannot be used.
+pub(super) fn input(message: impl Into<String>) -> PyErr {
+    raise("InputError", message.into())
+}
+
+/// Something this version does not have.
+pub(super) fn not_built(message: impl Into<String>) -> PyErr {
+    raise("NotBuilt", message.into())
+}
+
+/// Errors of a room, as exceptions.
+pub(super) trait IntoPy {
+    fn into_py(self) -> PyErr;
+}
+
+fn cancelled() -> PyErr {
+    raise("Cancelled", "cancelled".into())
+}
+
+impl IntoPy for SurfaceError {
+    fn into_py(self) -> PyErr {
+        input(self.to_string())
+    }
+}
+
+impl IntoPy for SkeletonError {
+    fn into_py(self) -> PyErr {
+        input(self.to_string())
+    }
+}
+
+impl IntoPy for MaterialError {
+    fn into_py(self) -> PyErr {
+        input(self.to_string())
+    }
+}
+
+impl IntoPy for LatticeError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Cancelled(_) => cancelled(),
+            Self::Failed(_) => raise("MotionError", self.to_string()),
+            _ => input(self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for BodyError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Cancelled(_) => cancelled(),
+            Self::BasisLevels(_) => not_built(self.to_string()),
+            Self::Solve(_) => raise("MotionError", self.to_string()),
+            _ => input(self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for SimulationError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Method { .. } => not_built(self.to_string()),
+            Self::Solve(_) | Self::NonFinite { .. } => raise("MotionError", self.to_string()),
+            _ => input(self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for ClipError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Cancelled(_) => cancelled(),
+            Self::Frame { .. } => raise("MotionError", self.to_string()),
+            Self::Simulation(error) => error.into_py(),
+            _ => input(self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for StoreError {
+    fn into_py(self) -> PyErr {
+        raise("StorageError", self.to_string())
+    }
+}
+
+/// Turns a panic into `thew.InternalError`.
+pub(super) fn guard<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|cause| {
+        let text = cause
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| cause.downcast_ref::<&str>().copied())
+            .unwrap_or("unknown cause");
+        Err(raise(
+            "InternalError",
+            format!("a mistake in Thew itself, please report it: {text}"),
+        ))
+    })
+}
+
+/// Long work without the interpreter, guarded.
+pub(super) fn detached<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> PyResult<T> + Send,
+) -> PyResult<T> {
+    py.detach(|| guard(work))
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A Python callable as progress; an exception in it (or Ctrl-C) stops the work and comes out unchanged.
+
+use super::errors::detached;
+use crate::progress::Progress;
+use pyo3::prelude::*;
+use std::sync::{Mutex, PoisonError};
+
+struct Reporter {
+    callable: Option<Py<PyAny>>,
+    error: Mutex<Option<PyErr>>,
+}
+
+impl Reporter {
+    fn keep(&self, error: PyErr) {
+        let mut slot = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.get_or_insert(error);
+    }
+}
+
+impl Progress for Reporter {
+    fn report(&self, fraction: f64, stage: &str) -> bool {
+        Python::attach(|py| {
+            let go_on = || -> PyResult<bool> {
+                py.check_signals()?;
+                match &self.callable {
+                    Some(f) => {
+                        let answer = f.bind(py).call1((fraction, stage))?;
+                        // A callable that only shows something gives None back and means no stop.
+                        Ok(answer.is_none() || answer.is_truthy()?)
+                    }
+                    None => Ok(true),
+                }
+            };
+            go_on().unwrap_or_else(|error| {
+                self.keep(error);
+                false
+            })
+        })
+    }
+}
+
+/// Runs long work without the interpreter, reporting to `callable`.
+pub(super) fn with_progress<T: Send>(
+    py: Python<'_>,
+    callable: Option<Py<PyAny>>,
+    work: impl FnOnce(&dyn Progress) -> PyResult<T> + Send,
+) -> PyResult<T> {
+    let reporter = Reporter {
+        callable,
+        error: Mutex::new(None),
+    };
+    let result = detached(py, || work(&reporter));
+    let error = reporter
+        .error
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    match error {
+        Some(error) => Err(error),
+        None => result,
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.Skeleton`.
+
+use super::arrays::{finite_points, from_points, integers, points, pose, weights};
+use super::errors::{IntoPy, detached, input, not_built};
+use super::surface::PySurface;
+use crate::Vec3;
+use crate::skeleton::{BonePoses, Skeleton};
+use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// Bones at rest in world space.
+///
+/// Skeleton(names, parents[b] (-1 = root), heads[b,3], tails[b,3]). Parents need not come before their
+/// children; several roots, bones of no length and equal names are allowed.
+#[pyclass(name = "Skeleton", module = "thew", frozen)]
+pub(super) struct PySkeleton(pub Arc<Skeleton>);
+
+#[pymethods]
+impl PySkeleton {
+    #[new]
+    fn new(
+        names: Vec<String>,
+        parents: &Bound<'_, PyAny>,
+        heads: &Bound<'_, PyAny>,
+        tails: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let (numbers, shape) = integers(parents, "parents")?;
+        if shape.len() != 1 {
+            return Err(input("parents: expected one index per bone"));
+        }
+        let parents = numbers
+            .iter()
+            .map(|&p| {
+                if p < 0 {
+                    None
+                } else {
+                    Some(u32::try_from(p).unwrap_or(u32::MAX))
+                }
+            })
+            .collect();
+        let (heads, tails) = match names.is_empty() {
+            true => (Vec::new(), Vec::new()),
+            false => (points(heads, "heads")?, points(tails, "tails")?),
+        };
+        let skeleton = Skeleton::new(names, parents, heads, tails).map_err(IntoPy::into_py)?;
+        Ok(Self(Arc::new(skeleton)))
+    }
+
+    /// Names of the bones.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.0.names().to_vec()
+    }
+
+    /// Parents, int32 [b]; -1 for a root.
+    #[getter]
+    fn parents<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        let parents = self.0.parents().iter();
+        parents
+            .map(|p| p.map_or(-1, |p| p as i32))
+            .collect::<Vec<_>>()
+            .into_pyarray(py)
+    }
+
+    /// Rest heads, float64 [b,3], metres.
+    #[getter]
+    fn heads<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        from_points(py, self.0.heads())
+    }
+
+    /// Rest tails, float64 [b,3], metres.
+    #[getter]
+    fn tails<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        from_points(py, self.0.tails())
+    }
+
+    /// A skeleton whose arbitrary tails (glTF and FBX know joints only) point where the flesh is: at the
+    /// child with most skin, or, for a leaf that sticks out, towards the middle of its skin.
+    fn refit_tails(
+        &self,
+        py: Python<'_>,
+        surface: &PySurface,
+        skin_weights: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let n = surface.0.vertices().len();
+        let skin = weights(skin_weights, "skin_weights", n, self.0.len())?;
+        let skeleton = detached(py, || Ok(self.0.refit_tails(&surface.0, &skin)))?;
+        Ok(Self(Arc::new(skeleton)))
+    }
+
+    /// Where a pose carries rest points[p,3] -> [p,3]; skin_weights[p,b], a row without weight stays in place.
+    ///
+    /// blend: "dual" (rotations and places as dual quaternions, stretch linearly: what the flesh is measured
+    /// against) or "linear" (Blender's Armature modifier without Preserve Volume).
+    #[pyo3(signature = (points, skin_weights, pose, blend="dual"))]
+    fn skin<'py>(
+        &self,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+        skin_weights: &Bound<'py, PyAny>,
+        pose: &Bound<'py, PyAny>,
+        blend: &str,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let points = finite_points(points, "points")?;
+        let skin = weights(skin_weights, "skin_weights", points.len(), self.0.len())?;
+        let pose = self::pose(pose)?;
+        let linear = match blend {
+            "dual" => false,
+            "linear" => true,
+            _ => {
+                return Err(not_built(format!(
+                    "the blend '{blend}' is not built; built are: 'dual', 'linear'"
+                )));
+            }
+        };
+        let places = detached(py, || {
+            let poses = BonePoses::new(&self.0, &pose).map_err(IntoPy::into_py)?;
+            let place = |(v, &x): (usize, &Vec3)| match linear {
+                true => poses.linear_blend(skin.row(v), x),
+                false => poses.place(skin.row(v), x),
+            };
+            Ok(points.iter().enumerate().map(place).collect::<Vec<_>>())
+        })?;
+        Ok(from_points(py, &places))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<thew.Skeleton: {} bones>", self.0.len())
+    }
+}

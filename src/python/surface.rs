@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.Surface` and its report.
+
+use super::arrays::{finite_points, from_indices, from_points, points, triangles};
+use super::errors::{IntoPy, detached, guard};
+use crate::surface::{Report, Surface};
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::prelude::*;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// A triangle surface as it comes: kept as given, welded and oriented inside for the physics.
+///
+/// Surface(vertices[n,3], triangles[t,3]). Raises InputError naming the first vertex that is not finite or
+/// the first triangle that names a vertex that does not exist.
+#[pyclass(name = "Surface", module = "thew", frozen)]
+pub(super) struct PySurface(pub Arc<Surface>);
+
+#[pymethods]
+impl PySurface {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        vertices: &Bound<'_, PyAny>,
+        triangles: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let vertices = points(vertices, "vertices")?;
+        let triangles = self::triangles(triangles, "triangles")?;
+        let surface = detached(py, || {
+            Surface::new(vertices, triangles).map_err(IntoPy::into_py)
+        })?;
+        Ok(Self(Arc::new(surface)))
+    }
+
+    /// Vertices as given, float64 [n,3], metres.
+    #[getter]
+    fn vertices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        from_points(py, self.0.vertices())
+    }
+
+    /// Triangles as given, int32 [t,3].
+    #[getter]
+    fn triangles<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i32>> {
+        let t = self.0.triangles();
+        Array2::from_shape_fn((t.len(), 3), |(i, k)| t[i][k] as i32).into_pyarray(py)
+    }
+
+    /// Enclosed volume, m³, by the domain rule: inside where the winding number exceeds one half; a thin
+    /// layer where nothing is enclosed.
+    #[getter]
+    fn volume(&self, py: Python<'_>) -> PyResult<f64> {
+        detached(py, || Ok(self.0.volume()))
+    }
+
+    /// Diagonal of the bounding box, metres.
+    #[getter]
+    fn size(&self) -> f64 {
+        self.0.size()
+    }
+
+    /// What was found in the surface; `str()` of it is sentences.
+    fn report(&self, py: Python<'_>) -> PyResult<PySurfaceReport> {
+        detached(py, || Ok(PySurfaceReport(self.0.report())))
+    }
+
+    /// Generalised winding number at points[p,3] of the surface welded and oriented outward -> [p]
+    /// [jacobson2013; barill2018].
+    fn winding_number<'py>(
+        &self,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let points = finite_points(points, "points")?;
+        let numbers = detached(py, || Ok(self.0.winding_numbers(&points)))?;
+        Ok(numbers.into_pyarray(py))
+    }
+
+    /// Nearest points of the surface -> (points[p,3], distances[p], triangles[p]).
+    #[allow(clippy::type_complexity)]
+    fn closest_point<'py>(
+        &self,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+    ) -> PyResult<(
+        Bound<'py, PyArray2<f64>>,
+        Bound<'py, PyArray1<f64>>,
+        Bound<'py, PyArray1<i32>>,
+    )> {
+        let points = finite_points(points, "points")?;
+        let found: Vec<_> = detached(py, || {
+            Ok(points
+                .par_iter()
+                .map(|&p| self.0.closest_point(p))
+                .collect())
+        })?;
+        let places: Vec<_> = found.iter().map(|c| c.point).collect();
+        let distances: Vec<f64> = found.iter().map(|c| c.distance).collect();
+        let source = &self.0.welded().source;
+        let triangles: Vec<u32> = found.iter().map(|c| source[c.triangle as usize]).collect();
+        Ok((
+            from_points(py, &places),
+            distances.into_pyarray(py),
+            from_indices(py, &triangles),
+        ))
+    }
+
+    fn __repr__(&self) -> String {
+        let (n, t) = (self.0.vertices().len(), self.0.triangles().len());
+        format!("<thew.Surface: {n} vertices, {t} triangles>")
+    }
+}
+
+/// What was found in a surface, in numbers; `str()` of it is sentences for an artist.
+#[pyclass(name = "SurfaceReport", module = "thew", frozen)]
+pub(super) struct PySurfaceReport(Report);
+
+#[pymethods]
+impl PySurfaceReport {
+    /// No edge belongs to one triangle only.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.0.closed
+    }
+
+    /// No edge belongs to more than two triangles.
+    #[getter]
+    fn manifold(&self) -> bool {
+        self.0.manifold
+    }
+
+    /// Neighbouring triangles were all turned the same way.
+    #[getter]
+    fn oriented(&self) -> bool {
+        self.0.oriented
+    }
+
+    /// Number of pieces.
+    #[getter]
+    fn components(&self) -> usize {
+        self.0.components
+    }
+
+    /// Number of edges of one triangle only.
+    #[getter]
+    fn boundary_edges(&self) -> usize {
+        self.0.boundary_edges
+    }
+
+    /// Number of edges of more than two triangles.
+    #[getter]
+    fn non_manifold_edges(&self) -> usize {
+        self.0.non_manifold_edges
+    }
+
+    /// Number of used vertices that coincide with an earlier one.
+    #[getter]
+    fn duplicate_vertices(&self) -> usize {
+        self.0.duplicate_vertices
+    }
+
+    /// Number of triangles with a repeated corner or without area, left out of the physics.
+    #[getter]
+    fn degenerate_triangles(&self) -> usize {
+        self.0.degenerate_triangles
+    }
+
+    /// Number of triangles over the same vertices as an earlier one, left out of the physics.
+    #[getter]
+    fn duplicate_triangles(&self) -> usize {
+        self.0.duplicate_triangles
+    }
+
+    /// Number of triangles that were turned round for the physics.
+    #[getter]
+    fn flipped_triangles(&self) -> usize {
+        self.0.flipped_triangles
+    }
+
+    /// Number of vertices that no triangle uses.
+    #[getter]
+    fn unused_vertices(&self) -> usize {
+        self.0.unused_vertices
+    }
+
+    /// Number of triangles inside the flesh, which do not bound it.
+    #[getter]
+    fn interior_triangles(&self) -> usize {
+        self.0.interior_triangles
+    }
+
+    /// Number of triangles that enclose nothing and are given a thin layer.
+    #[getter]
+    fn thin_triangles(&self) -> usize {
+        self.0.thin_triangles
+    }
+
+    /// One sentence for each thing found.
+    #[getter]
+    fn sentences(&self) -> Vec<String> {
+        self.0.sentences()
+    }
+
+    fn __str__(&self) -> PyResult<String> {
+        guard(|| Ok(self.0.to_string()))
+    }
+}

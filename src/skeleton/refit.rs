@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Tails for imported rigs.
+//!
+//! glTF knows joints only, and FBX importers guess: the tails of imported bones point anywhere, often out of
+//! the body. The lattice follows whole bones, so a tail must mean something: the joint of the child that
+//! carries most of the flesh, or, at the end of a chain, the middle of the flesh that the bone carries.
+
+use super::{Skeleton, SkinWeights};
+use crate::Vec3;
+use crate::surface::Surface;
+
+/// Distances below this share of the body's size are none.
+const COINCIDENT: f64 = 1e-3;
+/// Share of a leaf bone's samples that must lie in the flesh, or near it, for its tail to stay.
+const INSIDE_SHARE: f64 = 0.7;
+/// "Near" as a share of the body's size.
+const NEAR: f64 = 0.01;
+/// Share of the way to the far end of the skin that a new tail goes.
+const REACH: f64 = 0.85;
+/// Steps in which a tail that leaves the body is drawn back.
+const STEPS: u32 = 20;
+/// Samples along a bone.
+const SAMPLES: u32 = 9;
+
+impl Skeleton {
+    /// The same bones with tails that mean something.
+    ///
+    /// A tail on a child's head stays. Otherwise it moves to the head of the child whose subtree carries most
+    /// skin weight among those that stand off from the bone's own head. A bone without such a child keeps a tail that is mostly inside the
+    /// body; else it points to the centroid of the skin that it holds with more than half of the weight,
+    /// 0.85 of the way to the far end of that skin, as far as it stays inside; else it has no length. Heads, names and
+    /// parents stay as they are.
+    ///
+    /// `skin` are the weights of the surface's vertices as given; rows beyond the surface's vertices are ignored.
+    pub fn refit_tails(&self, surface: &Surface, skin: &SkinWeights) -> Skeleton {
+        let size = surface.size();
+        let near = |a: Vec3, b: Vec3| (a - b).norm() <= COINCIDENT * size;
+        let children = self.children();
+        let subtree = self.subtree_weights(skin);
+        let mut tails = self.tails.clone();
+        for b in 0..self.len() {
+            let head = self.heads[b];
+            let joints = || {
+                children[b]
+                    .iter()
+                    .map(|&c| (c as usize, self.heads[c as usize]))
+            };
+            if joints().any(|(_, joint)| near(joint, self.tails[b]) && !near(joint, head)) {
+                continue;
+            }
+            let heaviest = joints()
+                .filter(|(c, joint)| subtree[*c] > 0.0 && !near(*joint, head))
+                .reduce(|best, next| {
+                    if subtree[next.0] > subtree[best.0] {
+                        next
+                    } else {
+                        best
+                    }
+                });
+            tails[b] = match heaviest {
+                Some((_, joint)) => joint,
+                None if inside_share(surface, head, self.tails[b]) >= INSIDE_SHARE => self.tails[b],
+                None => into_flesh(surface, head, &held(surface, skin, b as u32)).unwrap_or(head),
+            };
+        }
+        Skeleton {
+            tails,
+            ..self.clone()
+        }
+    }
+
+    /// Skin weight of each bone and everything below it.
+    fn subtree_weights(&self, skin: &SkinWeights) -> Vec<f64> {
+        let mut weights = vec![0.0; self.len()];
+        for (&b, w) in skin.bones.iter().zip(&skin.weights) {
+            if let Some(sum) = weights.get_mut(b as usize) {
+                *sum += w;
+            }
+        }
+        for &b in self.order.iter().rev() {
+            if let Some(p) = self.parents[b as usize] {
+                weights[p as usize] += weights[b as usize];
+            }
+        }
+        weights
+    }
+}
+
+/// Share of a segment's samples that lie in the body or near its surface.
+fn inside_share(surface: &Surface, head: Vec3, tail: Vec3) -> f64 {
+    let near = NEAR * surface.size();
+    let inside = |i: &u32| {
+        let p = head.lerp(&tail, f64::from(*i) / f64::from(SAMPLES - 1));
+        surface.contains(p) || surface.closest_point(p).distance <= near
+    };
+    let count = (0..SAMPLES).filter(inside).count();
+    count as f64 / f64::from(SAMPLES)
+}
+
+/// The skin that a bone holds with more than half of the weight.
+fn held(surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec<(Vec3, f64)> {
+    let weight = |v: usize| skin.row(v).find(|r| r.0 == bone).map_or(0.0, |r| r.1);
+    let vertices = surface.vertices().iter().enumerate().take(skin.len());
+    vertices
+        .map(|(v, &p)| (p, weight(v)))
+        .filter(|(_, w)| *w > 0.5)
+        .collect()
+}
+
+/// A tail in the direction of the skin's centroid; none when no length of it stays inside.
+fn into_flesh(surface: &Surface, head: Vec3, skin: &[(Vec3, f64)]) -> Option<Vec3> {
+    let total: f64 = skin.iter().map(|(_, w)| w).sum();
+    if total <= 0.0 {
+        return None;
+    }
+    let shift: Vec3 = skin.iter().map(|(p, w)| (p - head) * *w).sum::<Vec3>() / total;
+    let size = surface.size();
+    let direction = shift.try_normalize(COINCIDENT * size)?;
+    let along = skin.iter().map(|(p, _)| (p - head).dot(&direction));
+    let reach = REACH * along.fold(0.0, f64::max);
+    (1..=STEPS)
+        .rev()
+        .map(|i| reach * f64::from(i) / f64::from(STEPS))
+        .find(|&l| {
+            let tail = head + direction * l;
+            let inside =
+                || surface.contains(tail) && inside_share(surface, head, tail) >= INSIDE_SHARE;
+            l > COINCIDENT * size && inside()
+        })
+        .map(|l| head + direction * l)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A box from (0, −1, −1) to (10, 1, 1) in slices 0.5 long, each vertex held by the bone `of(x)`.
+    fn slab(bones: usize, of: impl Fn(f64) -> u32) -> (Surface, SkinWeights) {
+        let ring = [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)];
+        let slices = 21;
+        let at = |i: u32| (0..4).map(move |k| Vec3::new(0.5 * f64::from(i), ring[k].0, ring[k].1));
+        let vertices: Vec<Vec3> = (0..slices).flat_map(at).collect();
+        let mut triangles = vec![[0, 3, 2], [0, 2, 1]];
+        let end = 4 * (slices - 1);
+        triangles.extend([[end, end + 1, end + 2], [end, end + 2, end + 3]]);
+        for i in 0..slices - 1 {
+            for k in 0..4 {
+                let (a, b) = (4 * i + k, 4 * i + (k + 1) % 4);
+                triangles.extend([[a, b, b + 4], [a, b + 4, a + 4]]);
+            }
+        }
+        let rows: Vec<_> = vertices.iter().map(|p| [(of(p.x), 1.0)]).collect();
+        let skin = SkinWeights::from_rows(bones, rows).unwrap();
+        (Surface::new(vertices, triangles).unwrap(), skin)
+    }
+
+    fn chain(heads: &[f64], tail: Vec3, parents: &[Option<u32>]) -> Skeleton {
+        let names = (0..heads.len()).map(|i| i.to_string()).collect();
+        let heads: Vec<Vec3> = heads.iter().map(|&x| Vec3::new(x, 0.0, 0.0)).collect();
+        let tails = heads.iter().map(|h| h + tail).collect();
+        Skeleton::new(names, parents.to_vec(), heads, tails).unwrap()
+    }
+
+    #[test]
+    fn tails_go_to_the_child_that_carries_most() {
+        // Bone 0 has a helper (1, no skin), an ear (2) and the trunk (3), whose child 4 carries the rest.
+        let (surface, skin) = slab(5, |x| {
+            if x < 4.0 {
+                0
+            } else if x < 4.6 {
+                2
+            } else {
+                4
+            }
+        });
+        let out = Vec3::new(0.0, 0.0, 5.0);
+        let parents = [None, Some(0), Some(0), Some(0), Some(3)];
+        let s = chain(&[1.0, 2.0, 3.0, 4.0, 6.0], out, &parents);
+        let fitted = s.refit_tails(&surface, &skin);
+        assert_eq!(fitted.tails()[0], s.heads()[3]);
+        assert_eq!(fitted.tails()[3], s.heads()[4]);
+        assert_eq!(
+            fitted.tails()[1],
+            s.heads()[1],
+            "no skin, outside: no length"
+        );
+        assert_eq!(fitted.heads(), s.heads());
+        // The end of the chain points to the far end, 0.85 of the way, inside.
+        let tip = fitted.tails()[4];
+        assert!(
+            (tip - Vec3::new(6.0 + 0.85 * 4.0, 0.0, 0.0)).norm() < 1e-9,
+            "{tip}"
+        );
+        assert_eq!(fitted.refit_tails(&surface, &skin), fitted);
+    }
+
+    #[test]
+    fn tails_that_mean_something_stay() {
+        let (surface, skin) = slab(3, |x| if x < 5.0 { 1 } else { 2 });
+        // Bone 0's tail is on bone 1's head, though bone 2 carries more; leaves lie inside.
+        let s = chain(&[1.0, 2.0, 5.0], Vec3::x(), &[None, Some(0), Some(0)]);
+        assert_eq!(s.refit_tails(&surface, &skin), s);
+    }
+
+    #[test]
+    fn children_at_the_same_joint_are_no_direction() {
+        let (surface, skin) = slab(2, |_| 1);
+        let s = chain(&[1.0, 1.0], Vec3::new(0.0, 9.0, 0.0), &[None, Some(0)]);
+        let fitted = s.refit_tails(&surface, &skin);
+        assert_eq!(fitted.tails()[0], s.heads()[0]);
+        assert!((fitted.tails()[1] - s.heads()[1]).norm() > 1.0);
+    }
+
+    #[test]
+    fn turning_and_scaling_the_character_does_the_same_to_the_tails() {
+        let (surface, skin) = slab(2, |x| u32::from(x > 5.0));
+        let s = chain(&[1.0, 6.0], Vec3::new(0.0, 0.0, 4.0), &[None, Some(0)]);
+        let turn = nalgebra::UnitQuaternion::from_scaled_axis(Vec3::new(0.4, 1.0, -0.3));
+        let map = |p: &Vec3| turn * p * 0.01 + Vec3::new(3.0, -1.0, 2.0);
+        let moved = Surface::new(
+            surface.vertices().iter().map(map).collect(),
+            surface.triangles().to_vec(),
+        )
+        .unwrap();
+        let there = Skeleton::new(
+            s.names().to_vec(),
+            s.parents().to_vec(),
+            s.heads().iter().map(map).collect(),
+            s.tails().iter().map(map).collect(),
+        )
+        .unwrap();
+        let a = s.refit_tails(&surface, &skin);
+        let b = there.refit_tails(&moved, &skin);
+        for (p, q) in a.tails().iter().zip(b.tails()) {
+            assert!((map(p) - q).norm() < 1e-9);
+        }
+    }
+}

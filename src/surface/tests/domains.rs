@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The domain Ω and its volume: cavities, overlaps, holes, sheets.
+use super::*;
+
+#[test]
+fn inward_shells_are_cavities_and_outward_ones_are_ignored() {
+    let (outer, inner) = (sphere(1.0, 24), sphere(0.5, 16));
+    let (big, small) = (outer.signed_volume(), inner.signed_volume());
+    let cavity = outer.clone().with(&inner.clone().reversed());
+    let nested = outer.clone().with(&inner);
+    let core = cavity.clone().with(&sphere(0.2, 12));
+    let core_volume = sphere(0.2, 12).signed_volume();
+    for (shape, volume, at_centre, interior) in [
+        (cavity.clone(), big - small, false, 0),
+        (cavity.reversed(), big - small, false, 0),
+        (nested.clone(), big, true, inner.triangles.len()),
+        (nested.clone().reversed(), big, true, inner.triangles.len()),
+        (core, big - small + core_volume, true, 0),
+        (
+            moved(outer.reversed(), Vec3::x() * 3.0).with(&inner),
+            big + small,
+            true,
+            0,
+        ),
+    ] {
+        let s = surface(&shape);
+        assert_relative_eq!(s.volume(), volume, max_relative = 5e-3);
+        assert_eq!(s.contains(Vec3::zeros()), at_centre);
+        assert_eq!(s.report().interior_triangles, interior);
+        assert_eq!(s.report().thin_triangles, 0);
+    }
+    // The distance does not see a shell inside the body.
+    assert!(surface(&nested).signed_distance(Vec3::new(0.5, 0.0, 0.0)) < -0.45);
+}
+
+#[test]
+fn interpenetrating_pieces_count_once() {
+    let half = Vec3::repeat(0.5);
+    let shape = cuboid(half).with(&moved(cuboid(half), Vec3::new(0.5, 0.1, 0.2)));
+    let s = surface(&shape);
+    assert_relative_eq!(s.volume(), 2.0 - 0.5 * 0.9 * 0.8, max_relative = 0.01);
+    // Far apart they simply add up.
+    let apart = cuboid(half).with(&moved(cuboid(half), Vec3::repeat(3.0)));
+    assert_relative_eq!(surface(&apart).volume(), 2.0, max_relative = 1e-9);
+}
+
+#[test]
+fn holes_leave_a_body_a_body() {
+    for (from, to) in [(0, 30), (400, 520)] {
+        let mut shape = sphere(1.0, 24);
+        let whole = shape.signed_volume();
+        shape.triangles.drain(from..to);
+        let s = surface(&shape);
+        let report = s.report();
+        assert!(!report.closed && report.boundary_edges > 0);
+        assert_eq!((report.thin_triangles, report.interior_triangles), (0, 0));
+        assert_relative_eq!(s.volume(), whole, max_relative = 0.03);
+        for p in random_points(500, 1.5, 4) {
+            if (p.norm() - 1.0).abs() > 0.15 {
+                assert_eq!(s.contains(p), p.norm() < 1.0, "{p}");
+            }
+        }
+    }
+}
+
+#[test]
+fn sheets_get_a_layer() {
+    let single = Shape {
+        vertices: vec![Vec3::zeros(), Vec3::x(), Vec3::y()],
+        triangles: vec![[0, 1, 2]],
+    };
+    let mut holed = plane(8);
+    holed.triangles.drain(40..52);
+    let flattened = lumpy(16).mapped(|v| Vec3::new(v.x, v.y, 1e-6 * v.z));
+    for shape in [single, plane(2), holed, moebius(60), flattened] {
+        let s = surface(&shape);
+        assert_eq!(s.report().thin_triangles, s.welded().triangles.len());
+        let area: f64 = s
+            .welded()
+            .triangles
+            .iter()
+            .map(|t| {
+                let [a, b, c] = t.map(|v| s.welded().vertices[v as usize]);
+                let (centre, normal) = ((a + b + c) / 3.0, (b - a).cross(&(c - a)));
+                assert!(s.contains(centre));
+                assert!(s.contains(centre + normal.normalize() * (0.9 * s.layer())));
+                assert_relative_eq!(s.signed_distance(centre), -s.layer(), max_relative = 1e-6);
+                normal.norm() / 2.0
+            })
+            .sum();
+        // Twice the half thickness, and rims; both sides of the flattened body share one layer.
+        let sheet = 2.0 * s.layer() * area;
+        assert!(
+            s.volume() > 0.45 * sheet && s.volume() < 1.3 * sheet,
+            "{} {sheet}",
+            s.volume()
+        );
+        assert!(!s.contains(Vec3::repeat(5.0)));
+    }
+}
+
+#[test]
+fn layers_of_hair_do_not_dig_into_the_head() {
+    // Five caps above a sphere, all turned outward, and one card through its middle.
+    let mut shape = sphere(1.0, 24);
+    let body = shape.triangles.len();
+    for k in 0..5 {
+        let lift = 1.02 + 0.01 * k as f64;
+        let cap = plane(6).mapped(|v| {
+            let (x, y) = (0.25 * v.x, 0.25 * v.y);
+            Vec3::new(x, y, lift - 0.5 * (x * x + y * y))
+        });
+        shape = shape.with(&cap);
+    }
+    shape = shape.with(&plane(4).mapped(|v| v * 0.3));
+    let s = surface(&shape);
+    for (t, role) in s.triangle_roles().iter().enumerate() {
+        let expected = match t {
+            t if t < body => TriangleRole::Skin,
+            t if t < body + 5 * 72 => TriangleRole::Thin,
+            _ => TriangleRole::Interior,
+        };
+        assert_eq!(*role, expected, "triangle {t}");
+    }
+    for p in random_points(2000, 1.0, 8) {
+        assert!(s.contains(p) == (p.norm() < 1.0) || p.norm() > 0.98, "{p}");
+    }
+}
+
+#[test]
+fn walls_with_gaps_between_them_are_a_body() {
+    let walls = cuboid(Vec3::repeat(1.0));
+    let mut gaps = Shape {
+        vertices: vec![],
+        triangles: vec![],
+    };
+    for quad in walls.triangles.chunks(2) {
+        let wall = Shape {
+            vertices: walls.vertices.clone(),
+            triangles: quad.to_vec(),
+        };
+        let used: Vec3 = quad
+            .iter()
+            .flatten()
+            .map(|&v| walls.vertices[v as usize])
+            .sum::<Vec3>()
+            / 6.0;
+        gaps = gaps.with(&wall.mapped(|v| v + used * 1e-3));
+    }
+    for shape in [gaps.clone(), gaps.reversed()] {
+        let s = surface(&shape);
+        assert_eq!(s.report().components, 6);
+        assert!(
+            s.contains(Vec3::zeros())
+                && s.contains(Vec3::repeat(0.9))
+                && !s.contains(Vec3::x() * 1.1)
+        );
+        assert_eq!(s.report().skin_triangles, 12);
+    }
+}

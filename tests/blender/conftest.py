@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The extension in a real Blender (`bpy` from the package index), one process per test file.
+
+With `THEW_ZIP` the zip is installed into a clean profile the way an artist would; without it the add-on is taken from the
+source folder, and `import thew` must find the wheel. `THEW_DATA` names the folder of real characters, if there is one.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+if "BLENDER_USER_RESOURCES" not in os.environ:
+    os.environ["BLENDER_USER_RESOURCES"] = tempfile.mkdtemp(prefix="thew-profile-")
+
+import bpy  # noqa: E402  (it reads the variable above)
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+
+def pytest_report_header(config):
+    return f"Blender {bpy.app.version_string}, extension from {os.environ.get('THEW_ZIP') or 'the source folder'}"
+
+
+def data_folder(*parts: str) -> Path | None:
+    """A folder of THEW_DATA (default: shared/data beside the repository), or None."""
+    chosen = Path(os.environ.get("THEW_DATA") or ROOT.parent / "shared" / "data").joinpath(*parts)
+    return chosen if chosen.is_dir() else None
+
+
+def load_extension():
+    """Install or import the extension and switch it on; the package as Python sees it."""
+    archive = os.environ.get("THEW_ZIP")
+    if archive:
+        bpy.ops.extensions.package_install_files(
+            filepath=archive, repo="user_default", enable_on_install=True, overwrite=True
+        )
+        name = "bl_ext.user_default.thew"
+        assert name in bpy.context.preferences.addons, f"{archive} was not installed"
+        return sys.modules[name]
+    folder = ROOT / "blender_addon"
+    spec = importlib.util.spec_from_file_location(
+        "thew_addon", folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    package = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = package
+    spec.loader.exec_module(package)
+    package.register()
+    return package
+
+
+@pytest.fixture(scope="session")
+def addon():
+    """The extension, switched on; switched off at the end, for what stays registered crashes Blender 4.2 at exit."""
+    package = load_extension()
+    yield package
+    if os.environ.get("THEW_ZIP"):
+        bpy.ops.preferences.addon_disable(module=package.__name__)
+    else:
+        package.unregister()
+
+
+@pytest.fixture
+def scene(addon):
+    """An empty scene of 24 frames a second, frames 1 to 20."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=False, load_ui=False)
+    for obj in list(bpy.data.objects):
+        bpy.data.objects.remove(obj)
+    scene = bpy.context.scene
+    scene.render.fps, scene.render.fps_base = 24, 1.0
+    scene.frame_start, scene.frame_end = 1, 20
+    scene.frame_set(1)
+    return scene

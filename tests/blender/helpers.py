@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Small characters made on the spot, and what tests ask of Blender."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import bpy
+import numpy as np
+
+
+def part(name: str):
+    """A module of the extension, whichever way it was loaded."""
+    for package in ("bl_ext.user_default.thew", "thew_addon"):
+        if f"{package}.{name}" in sys.modules:
+            return sys.modules[f"{package}.{name}"]
+    raise LookupError(name)
+
+
+def make_armature(name: str = "Rig", scale: float = 1.0) -> bpy.types.Object:
+    """Three bones up the z axis, 0.6 each: Hip, Spine, Head."""
+    data = bpy.data.armatures.new(name)
+    obj = bpy.data.objects.new(name, data)
+    bpy.context.scene.collection.objects.link(obj)
+    bpy.context.view_layer.objects.active = obj
+    bpy.ops.object.mode_set(mode="EDIT")
+    parent = None
+    for i, bone_name in enumerate(("Hip", "Spine", "Head")):
+        bone = data.edit_bones.new(bone_name)
+        bone.head = (0.0, 0.0, scale * 0.6 * i)
+        bone.tail = (0.0, 0.0, scale * 0.6 * (i + 1))
+        bone.parent = parent
+        parent = bone
+    bpy.ops.object.mode_set(mode="OBJECT")
+    return obj
+
+
+def make_body(armature, name: str = "Body", scale: float = 1.0, rings: int = 13, sides: int = 10) -> bpy.types.Object:
+    """A closed fat tube around the armature, weighted smoothly along it, with an Armature modifier."""
+    vertices, faces = [], []
+    for i in range(rings):
+        z = -0.05 + 1.9 * i / (rings - 1)
+        radius = 0.18 + 0.14 * math.exp(-(((z - 0.7) / 0.3) ** 2))
+        for j in range(sides):
+            angle = 2.0 * math.pi * j / sides
+            vertices.append((scale * radius * math.cos(angle), scale * radius * math.sin(angle), scale * z))
+    for i in range(rings - 1):
+        for j in range(sides):
+            k = (j + 1) % sides
+            faces.append((i * sides + j, i * sides + k, (i + 1) * sides + k, (i + 1) * sides + j))
+    faces.append(tuple(reversed(range(sides))))
+    faces.append(tuple((rings - 1) * sides + j for j in range(sides)))
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(vertices, [], faces)
+    obj = bpy.data.objects.new(name, mesh)
+    bpy.context.scene.collection.objects.link(obj)
+    add_weights(obj, [v[2] / scale for v in vertices])
+    modifier = obj.modifiers.new("Armature", "ARMATURE")
+    modifier.object = armature
+    bpy.context.view_layer.objects.active = obj
+    return obj
+
+
+def add_weights(obj, heights) -> None:
+    """Hip, Spine, Head by the height along the body, blended over 0.2 at the joints."""
+    groups = [obj.vertex_groups.new(name=name) for name in ("Hip", "Spine", "Head")]
+    for i, z in enumerate(heights):
+        low = min(max((0.7 - z) / 0.2, 0.0), 1.0)
+        high = min(max((z - 1.1) / 0.2, 0.0), 1.0)
+        for group, weight in zip(groups, (low, max(1.0 - low - high, 0.0), high), strict=True):
+            if weight > 0.0:
+                group.add([i], weight, "REPLACE")
+
+
+def animate(armature, first: int = 1, last: int = 20, hop: float = 0.25, bend: float = 0.5) -> bpy.types.Action:
+    """A hop and a bend of the spine, keyed every second frame."""
+    armature.animation_data_clear()
+    hip, spine = armature.pose.bones["Hip"], armature.pose.bones["Spine"]
+    spine.rotation_mode = "XYZ"
+    for frame in range(first, last + 1, 2):
+        phase = 2.0 * math.pi * (frame - first) / 10.0
+        hip.location = (0.0, hop * abs(math.sin(phase)), 0.0)  # a bone's own y runs along it: up
+        spine.rotation_euler = (bend * math.sin(phase), 0.0, 0.0)
+        hip.keyframe_insert("location", frame=frame)
+        spine.keyframe_insert("rotation_euler", frame=frame)
+    return armature.animation_data.action
+
+
+def make_character(**options) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """(mesh, armature), animated over frames 1 to 20; the mesh is active."""
+    armature = make_armature(scale=options.get("scale", 1.0))
+    body = make_body(armature, **options)
+    animate(armature, hop=0.25 * options.get("scale", 1.0))
+    bpy.context.view_layer.update()
+    return body, armature
+
+
+def evaluated(obj) -> np.ndarray:
+    """The object's vertices as the viewport shows them, object space, float32[n, 3]."""
+    mesh = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+    flat = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    mesh.attributes["position"].data.foreach_get("vector", flat)
+    return flat.reshape(-1, 3).copy()
+
+
+def world(obj) -> np.ndarray:
+    """The same in world space, float64[n, 3]."""
+    matrix = np.array(obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world, dtype=np.float64)
+    return evaluated(obj).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def play(obj, frames, read=evaluated) -> np.ndarray:
+    """The shapes at `frames`, in the order given, [f, n, 3]."""
+    shapes = []
+    for frame in frames:
+        bpy.context.scene.frame_set(frame)
+        shapes.append(read(obj))
+    return np.array(shapes)
+
+
+def size_of(points: np.ndarray) -> float:
+    """The diagonal of the box around points [n, 3]."""
+    return float(np.linalg.norm(points.max(axis=0) - points.min(axis=0)))
+
+
+def activate(obj) -> None:
+    """Make `obj` the active object and the only selected one."""
+    for other in bpy.context.view_layer.objects:
+        other.select_set(other == obj)
+    bpy.context.view_layer.objects.active = obj
+
+
+def snapshot(obj) -> dict:
+    """Everything of an object and its file that Thew must leave as it was."""
+    mesh = obj.data
+    keys = mesh.shape_keys
+    return {
+        "modifiers": [(m.name, m.type, m.show_viewport, m.show_render, m.persistent_uid) for m in obj.modifiers],
+        "active modifier": obj.modifiers.active.name if obj.modifiers.active else None,
+        "attributes": [(a.name, a.data_type, a.domain) for a in mesh.attributes],
+        "active attribute": mesh.attributes.active.name if mesh.attributes.active else None,
+        "keys": [(k.name, k.value, k.mute, k.relative_key.name) for k in keys.key_blocks] if keys else None,
+        "key": (obj.active_shape_key_index, obj.show_only_shape_key),
+        "key animation": bool(keys and keys.animation_data),
+        "visibility": (obj.hide_viewport, obj.hide_render, obj.hide_get()),
+        "groups": [(g.name, g.index) for g in obj.vertex_groups],
+        "custom": sorted(set(obj.keys()) - {"thew"}),  # Blender 4.2 makes the group when it is first looked at
+        "vertices": np.array([v.co for v in mesh.vertices]).tobytes(),
+        "settings": settings(obj),
+        "frame": bpy.context.scene.frame_current,
+        "data": {
+            kind: sorted(item.name for item in getattr(bpy.data, kind))
+            for kind in ("objects", "meshes", "node_groups", "actions", "shape_keys", "armatures", "texts")
+        },
+    }
+
+
+def settings(obj) -> dict:
+    """The values of `Object.thew`."""
+    values = {}
+    for prefix, group in (("", obj.thew), ("made.", obj.thew.made)):
+        for name in group.bl_rna.properties.keys():
+            if name not in {"rna_type", "made"}:
+                value = getattr(group, name)
+                values[prefix + name] = tuple(value) if hasattr(value, "__len__") and not isinstance(value, str) else value
+    return values
+
+
+def refused(operator, **options) -> str:
+    """Call an operator that must refuse; the sentence it reports."""
+    try:
+        result = operator(**options)
+    except RuntimeError as error:
+        text = str(error).strip()
+        assert text.startswith("Error: "), text
+        return text.removeprefix("Error: ")
+    raise AssertionError(f"not refused: {result}")

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""`blender --command thew bake`: its body is a plain function, called here."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import animate, make_armature, make_body, make_character, part, play, size_of
+
+
+@pytest.fixture
+def saved(scene, tmp_path):
+    """A file with a character of two meshes and one mesh that cannot be baked."""
+    _, rig = make_character()
+    make_body(rig, name="Shirt", rings=9)
+    bad = make_body(rig, name="Bad", rings=5)
+    bad.vertex_groups.clear()
+    path = tmp_path / "character.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    return path
+
+
+def run(*words) -> int:
+    return part("cli").main(["bake", *(str(word) for word in words)])
+
+
+def keys_of(name):
+    keys = bpy.data.objects[name].data.shape_keys
+    return [] if keys is None else [k.name for k in keys.key_blocks if k.name.startswith("Thew ")]
+
+
+def test_it_bakes_every_mesh_and_says_one_line_for_each(saved, capsys):
+    assert run(saved, "--frames", 1, 12) == 0
+    lines = capsys.readouterr().out.strip().splitlines()
+    lines = {line.split(":")[0]: line for line in lines if line.split(":")[0] in {"Body", "Shirt", "Bad"}}
+    assert "12 keys" in lines["Body"] and "cells" in lines["Body"] and "own motion" in lines["Body"]
+    assert "12 keys" in lines["Shirt"]
+    assert "no vertex groups" in lines["Bad"]
+    bpy.ops.wm.open_mainfile(filepath=str(saved))
+    assert len(keys_of("Body")) == len(keys_of("Shirt")) == 12 and not keys_of("Bad")
+    shapes = play(bpy.data.objects["Body"], range(1, 13))
+    assert np.abs(np.diff(shapes, axis=0)).max() > 1e-3
+
+
+def test_one_object_to_another_file(saved, tmp_path, capsys):
+    out = tmp_path / "out.blend"
+    before = saved.read_bytes()
+    assert run(saved, "--object", "Shirt", "--out", out) == 0
+    assert saved.read_bytes() == before
+    bpy.ops.wm.open_mainfile(filepath=str(out))
+    assert len(keys_of("Shirt")) == 20 and not keys_of("Body")
+
+
+def test_it_bakes_what_the_window_shows(saved, scene, tmp_path):
+    """The command's keys are the live flesh of the same file with the same settings."""
+    bpy.ops.wm.open_mainfile(filepath=str(saved))
+    body = bpy.data.objects["Body"]
+    bpy.context.view_layer.objects.active = body
+    bpy.ops.thew.add()
+    live = play(body, range(1, 21))
+    bpy.ops.wm.save_mainfile()
+    assert run(saved, "--object", "Body") == 0
+    baked = play(bpy.data.objects["Body"], range(1, 21))
+    assert np.abs(baked - live).max() < 1e-5 * size_of(live[0])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--object", "Nobody"), "no object “Nobody”"),
+        (("--object", "Bad"), "Nothing in"),
+        (("--object", "Rig"), "Nothing in"),
+        (("--frames", 9, 2), "Nothing in"),
+        (("--out", "/nowhere/at/all/out.blend"), "cannot save"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(saved, capsys, words, said):
+    before = saved.read_bytes()
+    assert run(saved, *words) == 1
+    error = capsys.readouterr().err.strip()
+    assert said in error and "Traceback" not in error
+    assert saved.read_bytes() == before
+
+
+def test_a_disk_that_is_full(saved, capsys):
+    resource = pytest.importorskip("resource")
+    import signal
+
+    before, limits = saved.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
+    try:
+        assert run(saved) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert "cannot save" in capsys.readouterr().err
+    assert saved.read_bytes() == before
+    assert [path.name for path in saved.parent.glob("*.blend*")] == [saved.name]
+
+
+def test_files_that_cannot_be_opened(tmp_path, capsys, scene):
+    assert run(tmp_path / "missing.blend") == 1
+    assert "There is no file" in capsys.readouterr().err
+    bad = tmp_path / "bad.blend"
+    bad.write_text("this is no .blend file")
+    assert run(bad) == 1
+    assert "cannot open" in capsys.readouterr().err
+
+
+def test_a_file_without_characters(scene, tmp_path, capsys):
+    animate(make_armature())
+    path = tmp_path / "empty.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    assert run(path) == 1
+    assert "nothing to bake" in capsys.readouterr().err
+
+
+def test_the_command_is_registered_and_its_arguments_are_explained(addon, capsys):
+    with pytest.raises(SystemExit) as end:
+        part("cli").main(["bake", "--help"])
+    assert end.value.code == 0
+    said = capsys.readouterr().out
+    for word in ("FILE", "--object", "--frames", "--out"):
+        assert word in said
+    with pytest.raises(SystemExit) as end:
+        part("cli").main(["cook"])
+    assert end.value.code != 0

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The half of the extension that knows nothing of Blender; it is imported here without it."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ADDON = Path(__file__).resolve().parents[2] / "blender_addon"
+sys.path.insert(0, str(ADDON))
+errors, keys, sentences, spaces, tasks, wires = (
+    importlib.import_module(f"logic.{name}")
+    for name in ("errors", "keys", "sentences", "spaces", "tasks", "wires")
+)
+
+
+def test_it_needs_no_blender():
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); sys.modules['bpy'] = None\n"
+        "from logic import errors, keys, sentences, spaces, tasks, wires"
+    )
+    subprocess.run([sys.executable, "-c", code, str(ADDON)], check=True)
+
+
+def test_every_file_says_its_licence():
+    files = [*ADDON.rglob("*.py"), *Path(__file__).parent.glob("*.py")]
+    assert len(files) > 20
+    for file in files:
+        assert file.read_text().startswith("# SPDX-License-Identifier: GPL-3.0-or-later\n"), file
+
+
+# units and spaces ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("longest", "unit", "height"),
+    [(1.8, 1.0, 1.8), (0.4, 1.0, 1.7), (141.0, 1.0, 1.7), (141.0, 0.01, 1.41), (3.0, 1.0, 3.0), (1e-6, 1.0, 1.7)],
+)
+def test_the_real_height_is_guessed(longest, unit, height):
+    assert spaces.guess_height(longest, unit) == pytest.approx(height)
+
+
+def random_map(rng, scale=1.0):
+    matrix = np.eye(4)
+    matrix[:3, :3] = scale * (np.eye(3) + 0.4 * rng.normal(size=(3, 3)))
+    matrix[:3, 3] = 5.0 * rng.normal(size=3)
+    return matrix
+
+
+def test_metres_and_world_agree():
+    rng = np.random.default_rng(1)
+    place = spaces.Place(np.array([10.0, -3.0, 2.0]), 0.012)
+    points = 50.0 * rng.normal(size=(20, 3))
+    maps = np.array([random_map(rng) for _ in range(4)])
+    for matrix, in_metres in zip(maps, place.maps(maps), strict=True):
+        expected = place.points(spaces.transform(matrix, points))
+        np.testing.assert_allclose(spaces.transform(in_metres, place.points(points)), expected, atol=1e-12)
+    turns, moves = place.to_object(maps)
+    for matrix, turn, move in zip(maps, turns, moves, strict=True):
+        metres = place.points(spaces.transform(matrix, points))
+        np.testing.assert_allclose(metres @ turn.T + move, points, atol=1e-9)
+
+
+def test_bone_maps_are_what_the_armature_modifier_does():
+    rng = np.random.default_rng(2)
+    armature, mesh, mesh_rest, armature_then = (random_map(rng, 3.0) for _ in range(4))
+    bones = np.array([random_map(rng) for _ in range(5)])
+    x = rng.normal(size=(7, 3))
+    maps = spaces.bone_maps(armature, bones, mesh, mesh_rest)
+    for bone, moved in zip(bones, maps, strict=True):
+        by_blender = armature @ bone @ np.linalg.inv(armature) @ mesh
+        rest_world = spaces.transform(mesh_rest, x)
+        np.testing.assert_allclose(spaces.transform(moved, rest_world), spaces.transform(by_blender, x), atol=1e-8)
+    assert armature_then.shape == (4, 4)
+
+
+def test_singular_matrices_are_told():
+    assert not spaces.is_singular(np.diag([1e-4, 300.0, -1.0, 1.0]))
+    assert spaces.is_singular(np.diag([0.0, 1.0, 1.0, 1.0]))
+    assert spaces.is_singular(np.full((4, 4), np.nan))
+
+
+def test_skinning_normalises_weights_and_leaves_the_weightless_behind():
+    maps = np.array([np.eye(4), np.eye(4)])
+    maps[0, 0, 3], maps[1, 0, 3] = 1.0, 3.0
+    still = np.eye(4)
+    still[2, 3] = 7.0
+    rest = np.zeros((4, 3))
+    weights = np.array([[1.0, 0.0], [0.2, 0.2], [2.0, 6.0], [0.0, 0.0]])
+    skinned = spaces.skinned(weights, maps, rest, still)
+    np.testing.assert_allclose(skinned, [[1, 0, 0], [2, 0, 0], [2.5, 0, 0], [0, 0, 7]])
+
+
+# keys ----------------------------------------------------------------------------------------------------------------
+
+
+def test_key_names_sort_by_frame():
+    assert [keys.key_name(f) for f in (1, 23, -4, 12345)] == ["Thew 0001", "Thew 0023", "Thew -0004", "Thew 12345"]
+
+
+@pytest.mark.parametrize(("first", "last"), [(1, 20), (-3, 4), (7, 7), (0, 1)])
+def test_key_curves_share_out_every_frame(first, last):
+    """At any time, part frames and the outside included, the keys' values sum to one, and each is on at its frame."""
+    for time in np.arange(first - 2.0, last + 2.01, 0.25):
+        values = []
+        for frame in range(first, last + 1):
+            x, y = np.array(keys.key_points(frame, first, last)).T
+            values.append(np.interp(time, x, y))  # linear between, held outside: what Blender does
+        assert sum(values) == pytest.approx(1.0)
+        if first <= time <= last and time == int(time):
+            assert values[int(time) - first] == 1.0
+
+
+def test_frame_ranges():
+    assert keys.frame_range(3, 5) == [3, 4, 5]
+    assert keys.frame_range(5, 3) == []
+
+
+# sentences -----------------------------------------------------------------------------------------------------------
+
+
+def test_sentences_are_sentences():
+    assert errors.sentence("the mesh is\n  empty") == "The mesh is empty."
+    assert errors.sentence("Done!") == "Done!"
+    assert errors.sentence("").endswith(".")
+    assert sentences.plural(1, "cell") == "1 cell"
+    assert sentences.plural(3, "vertex", "vertices") == "3 vertices"
+
+
+# wires ---------------------------------------------------------------------------------------------------------------
+
+
+def test_wires_of_a_tetrahedron_a_prism_and_a_cube():
+    for corners, count in ((4, 6), (6, 9), (8, 12)):
+        lines, bones = wires.lattice_wires([list(range(corners))], [])
+        assert len(lines) == count and len(bones) == 0
+        valence = np.bincount(lines.ravel(), minlength=corners)
+        assert (valence == 3).all()
+
+
+def test_bones_are_drawn_once_and_apart():
+    lines, bones = wires.lattice_wires([[0, 1, 2, 3], [1, 2, 3, 4]], [[0, 1, 2], [2, 1]])
+    assert sorted(map(tuple, bones)) == [(0, 1), (1, 2)]
+    assert len(lines) == 9 - 2
+    assert not {tuple(e) for e in lines} & {tuple(e) for e in bones}
+
+
+# tasks ---------------------------------------------------------------------------------------------------------------
+
+
+def example(log):
+    """A task with Blender work, native work, and something to put back."""
+    log.append("start")
+    try:
+        yield tasks.Progress(0.1, "reading")
+        log.append("read")
+
+        def native(progress):
+            for i in range(5):
+                if not progress(i / 5, "stage"):
+                    raise RuntimeError("cancelled inside")
+            return threading.current_thread() is threading.main_thread()
+
+        on_main = yield tasks.Work("solving", native, 0.2, 0.8)
+        log.append(on_main)
+        yield tasks.Progress(0.9, "writing")
+        return "done"
+    finally:
+        log.append("put back")
+
+
+def test_a_task_runs_to_its_end():
+    log, seen = [], []
+    result = tasks.finish(example(log), lambda fraction, text: seen.append((fraction, text)) or True)
+    assert result == "done" and log == ["start", "read", True, "put back"]
+    fractions = [fraction for fraction, _ in seen]
+    assert fractions == sorted(fractions) and fractions[1:6] == pytest.approx([0.2, 0.32, 0.44, 0.56, 0.68])
+
+
+@pytest.mark.parametrize("steps", range(1, 8))
+def test_a_task_can_be_cancelled_anywhere(steps):
+    log, seen = [], []
+    with pytest.raises(errors.Cancelled):
+        tasks.finish(example(log), lambda *what: seen.append(what) or len(seen) < steps)
+    assert log[-1] == "put back" and len(seen) == steps
+
+
+def test_a_span_squeezes_and_passes_on():
+    def outer(log):
+        first = yield from tasks.span(example(log), 0.0, 0.5)
+        second = yield from tasks.span(example(log), 0.5, 1.0)
+        return first, second
+
+    log, fractions = [], []
+    assert tasks.finish(outer(log), lambda fraction, _: fractions.append(fraction) or True) == ("done", "done")
+    assert fractions == sorted(fractions) and fractions[0] == pytest.approx(0.05) and fractions[-1] == pytest.approx(0.95)
+    log.clear()
+    with pytest.raises(errors.Cancelled):
+        tasks.finish(outer(log), lambda fraction, _: fraction < 0.6)
+    assert log.count("put back") == 2
+
+
+def test_an_error_in_native_work_puts_back_too():
+    log = []
+
+    def failing():
+        try:
+            yield tasks.Work("solving", lambda progress: 1 / 0)
+        finally:
+            log.append("put back")
+
+    with pytest.raises(ZeroDivisionError):
+        tasks.finish(failing())
+    assert log == ["put back"]
+
+
+def advance(stepper):
+    for _ in range(100000):
+        if stepper.advance():
+            return
+    raise AssertionError("never done")
+
+
+def test_a_stepper_runs_native_work_in_a_thread():
+    log = []
+    stepper = tasks.Stepper(example(log))
+    advance(stepper)
+    assert stepper.result == "done" and stepper.error is None
+    assert log == ["start", "read", False, "put back"]
+
+
+def test_a_stepper_can_be_cancelled():
+    for after in range(4):
+        log = []
+        stepper = tasks.Stepper(example(log))
+        for _ in range(after):
+            stepper.advance()
+        stepper.cancel()
+        advance(stepper)
+        assert isinstance(stepper.error, errors.Cancelled)
+        assert not log or (log[-1] == "put back" and "done" not in log)
+
+
+def test_a_stepper_that_is_closed_waits_for_its_thread():
+    started, log = threading.Event(), []
+
+    def native(progress):
+        started.set()
+        while progress(0.5, "working"):
+            pass
+        log.append("noticed")
+
+    def task():
+        yield tasks.Work("working", native)
+
+    stepper = tasks.Stepper(task())
+    stepper.advance()
+    assert started.wait(10.0)
+    stepper.close()
+    assert log == ["noticed"] and stepper.done

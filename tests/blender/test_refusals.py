@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bad input: one sentence that names the object, and the scene as it was."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, animate, make_armature, make_body, make_character, part, play, refused, snapshot
+
+
+@pytest.fixture
+def character(scene):
+    return make_character()
+
+
+def refused_unchanged(obj, *words: str, operator=None, **options) -> str:
+    """Adding flesh to `obj` is refused with a sentence that has all the words; nothing changes."""
+    activate(obj)
+    before = snapshot(obj) if obj.type == "MESH" else None
+    text = refused(operator or bpy.ops.thew.add, **options)
+    assert obj.name in text, text
+    for word in words:
+        assert word in text, text
+    assert "\n" not in text and text.endswith(".")
+    if before is not None:
+        assert snapshot(obj) == before
+    return text
+
+
+def test_a_mesh_without_armature(scene):
+    body = make_body(None)
+    refused_unchanged(body, "Armature modifier", "parent it")
+    body.modifiers.clear()
+    refused_unchanged(body, "Armature modifier", "parent it")
+
+
+def test_an_armature_without_bones(scene):
+    rig = bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig"))
+    scene.collection.objects.link(rig)
+    refused_unchanged(make_body(rig), "no bones")
+
+
+def test_no_vertex_groups(character):
+    body, _ = character
+    body.vertex_groups.clear()
+    refused_unchanged(body, "no vertex groups", "paint")
+
+
+def test_no_vertex_group_of_a_bone(character):
+    body, _ = character
+    for group in body.vertex_groups:
+        group.name = "x" + group.name
+    refused_unchanged(body, "vertex group", "bone")
+
+
+def test_groups_of_bones_that_do_not_deform(character):
+    body, rig = character
+    for bone in rig.data.bones:
+        bone.use_deform = False
+    refused_unchanged(body, "deforming bone")
+
+
+def test_groups_without_any_weight(character):
+    body, _ = character
+    for group in body.vertex_groups:
+        group.remove(range(len(body.data.vertices)))
+    refused_unchanged(body, "weight", "paint")
+
+
+def test_an_empty_mesh(character):
+    body, _ = character
+    body.data.clear_geometry()
+    refused_unchanged(body, "no vertices")
+
+
+def test_a_mesh_of_loose_vertices(character):
+    body, _ = character
+    body.data.clear_geometry()
+    body.data.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1)], [])
+    refused_unchanged(body, "no faces")
+
+
+def test_a_mesh_in_one_point(character):
+    body, _ = character
+    body.data.vertices.foreach_set("co", np.zeros(3 * len(body.data.vertices), np.float32))
+    refused_unchanged(body, "no size")
+
+
+def test_coordinates_that_are_not_numbers(character):
+    body, _ = character
+    flat = np.empty(3 * len(body.data.vertices), np.float32)
+    positions = body.data.attributes["position"].data
+    positions.foreach_get("vector", flat)
+    for value, words in ((np.nan, "not a number"), (np.inf, "not a number"), (1e30, "1e+30 units away")):
+        flat[3 * 17 + 1] = value
+        positions.foreach_set("vector", flat)
+        refused_unchanged(body, "17", words)
+
+
+def test_edit_mode(character):
+    body, _ = character
+    activate(body)
+    bpy.ops.object.mode_set(mode="EDIT")
+    text = refused(bpy.ops.thew.add)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert "“Body” is in edit mode" in text and "Tab" in text
+
+
+def test_not_a_mesh(character):
+    _, rig = character
+    assert "armature, not a mesh" in refused_unchanged(rig)
+
+
+def test_a_shared_mesh(character):
+    body, _ = character
+    twin = body.copy()
+    bpy.context.scene.collection.objects.link(twin)
+    refused_unchanged(body, twin.name, "single user")
+
+
+def test_an_object_outside_the_view_layer(scene, character):
+    _, rig = character
+    scene.collection.objects.unlink(rig)
+    refused_unchanged(character[0], "Rig", "view layer")
+
+
+def test_modifiers_that_make_vertices_before_the_armature(character):
+    body, _ = character
+    for kind in ("MIRROR", "SUBSURF", "ARRAY", "TRIANGULATE"):
+        modifier = body.modifiers.new("Culprit", kind)
+        body.modifiers.move(1, 0)
+        refused_unchanged(body, "Culprit", "apply it", "below the Armature")
+        body.modifiers.remove(modifier)
+
+
+def test_absolute_shape_keys(character):
+    body, _ = character
+    body.shape_key_add(name="Basis")
+    body.shape_key_add(name="A")
+    body.data.shape_keys.use_relative = False
+    refused_unchanged(body, "absolute", "Relative")
+
+
+def test_an_armature_that_deforms_as_a_parent(character):
+    body, rig = character
+    body.modifiers.clear()
+    body.parent, body.parent_type = rig, "ARMATURE"
+    refused_unchanged(body, "parent", "Armature modifier")
+
+
+def test_an_object_scaled_to_zero(scene, character):
+    body, rig = character
+    body.scale.x = 0.0
+    bpy.context.view_layer.update()
+    refused_unchanged(body, "scaled to zero")
+
+
+def test_flesh_scaled_to_zero_in_the_middle_of_the_clip(scene, character):
+    body, _ = character
+    bpy.ops.thew.add(cells_across=6)
+    for frame, scale in ((1, 1.0), (5, 0.0), (9, 1.0)):
+        body.scale = (scale,) * 3
+        body.keyframe_insert("scale", frame=frame)
+    refused_unchanged(body, "zero", "frame 5", operator=bpy.ops.thew.simulate)
+    assert np.isfinite(play(body, (2, 7))).all()
+
+
+def test_a_pose_that_is_not_a_number(scene, character):
+    body, rig = character
+    bpy.ops.thew.add(cells_across=6)
+    for curve in part("writing").curves_in(rig.animation_data):
+        if "Spine" in curve.data_path:
+            curve.keyframe_points[3].co.y = float("nan")
+    text = refused(bpy.ops.thew.simulate)
+    assert "Spine" in text and "not a number" in text
+    assert np.isfinite(np.array([v.co for v in body.data.vertices])).all()
+
+
+def test_an_empty_frame_range(scene, character):
+    body, _ = character
+    bpy.ops.thew.add(cells_across=6)
+    refused_unchanged(body, "20 to 3", "empty", operator=bpy.ops.thew.bake, frame_start=20, frame_end=3)
+    refused_unchanged(body, "20 to 3", "empty", operator=bpy.ops.thew.simulate, frame_start=20, frame_end=3)
+
+
+def test_what_needs_flesh_first(character):
+    body, _ = character
+    for operator in (bpy.ops.thew.simulate, bpy.ops.thew.bake, bpy.ops.thew.show_live):
+        refused_unchanged(body, "no flesh", "Add Flesh", operator=operator)
+    refused_unchanged(body, "nothing to remove", operator=bpy.ops.thew.remove)
+
+
+def test_thews_modifier_was_deleted(character):
+    body, _ = character
+    bpy.ops.thew.add(cells_across=6)
+    body.modifiers.remove(body.modifiers["Thew"])
+    refused_unchanged(body, "modifier is gone", operator=bpy.ops.thew.bake)
+    assert np.isfinite(play(body, (2, 7))).all()
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert [(m.type, m.show_viewport) for m in body.modifiers] == [("ARMATURE", True)]
+
+
+def test_the_armature_modifier_was_deleted(character):
+    body, _ = character
+    bpy.ops.thew.add(cells_across=6)
+    body.modifiers.remove(body.modifiers["Armature"])
+    refused_unchanged(body, "Armature modifier", operator=bpy.ops.thew.simulate)
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert len(body.modifiers) == 0
+
+
+def test_a_pinned_shape_key(character):
+    body, _ = character
+    body.shape_key_add(name="Basis")
+    body.shape_key_add(name="A")
+    bpy.ops.thew.add(cells_across=6)
+    body.show_only_shape_key = True
+    refused_unchanged(body, "pinned", operator=bpy.ops.thew.bake)
+
+
+def test_linked_and_overridden_meshes(scene, character, tmp_path):
+    body, _ = character
+    path = str(tmp_path / "library.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
+    bpy.ops.wm.read_homefile(use_empty=True, load_ui=False)
+    with bpy.data.libraries.load(path, link=True) as (source, wanted):
+        wanted.objects = source.objects
+    for obj in wanted.objects:
+        bpy.context.scene.collection.objects.link(obj)
+    body = bpy.data.objects["Body"]
+    activate(body)
+    text = refused(bpy.ops.thew.add)
+    assert "“Body” is linked from another file" in text and "Make Local" in text
+    override = body.override_create()
+    bpy.context.scene.collection.objects.link(override)
+    activate(override)
+    text = refused(bpy.ops.thew.add)
+    assert override.name in text and "Make Local" in text
+
+
+def test_an_edited_mesh_is_rebuilt(character):
+    body, _ = character
+    bpy.ops.thew.add(cells_across=6)
+    play(body, (2, 7))
+    activate(body)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_all(action="SELECT")
+    bpy.ops.mesh.subdivide()
+    bpy.context.scene.frame_set(3)  # the handler keeps its hands off edit mode
+    bpy.ops.object.mode_set(mode="OBJECT")
+    shapes = play(body, (2, 7))
+    assert shapes.shape[1] == len(body.data.vertices) > 130
+    assert np.isfinite(shapes).all() and np.abs(shapes[0] - shapes[1]).max() > 1e-3
+
+
+@pytest.mark.parametrize("when", [0.0, 0.05, 0.3, 0.7, 0.9])
+@pytest.mark.parametrize("job", ["add", "simulate", "bake"])
+def test_cancel_at_any_moment_changes_nothing(scene, character, job, when):
+    body, rig = character
+    jobs, tasks, errors = part("jobs"), part("logic.tasks"), part("logic.errors")
+    register = part("session").register
+    if job == "bake":
+        body.shape_key_add(name="Basis")
+        body.shape_key_add(name="Bulge", from_mix=False).value = 0.5
+    if job != "add":
+        bpy.ops.thew.add(cells_across=6)
+        play(body, (2, 7))
+    scene.frame_set(4)
+    animate(rig, bend=0.2)
+    body.thew.cells_across, body.thew.young = 7, 50e3
+    before = snapshot(body)
+    known = register.known(body)
+    clip = known.clip if known else None
+    reached = []
+
+    def progress(fraction, text):
+        reached.append(fraction)
+        return fraction < when
+
+    with pytest.raises(errors.Cancelled):
+        tasks.finish(getattr(jobs, job)(body, scene, bpy.context.view_layer), progress)
+    assert reached[-1] >= when and all(f < when for f in reached[:-1])
+    assert snapshot(body) == before
+    assert jobs.busy == 0
+    known = register.known(body)
+    assert (known.clip if known else None) is clip or when >= 0.8
+
+
+def test_progress_never_runs_backwards(scene, character):
+    body, _ = character
+    jobs, tasks = part("jobs"), part("logic.tasks")
+    fractions = []
+    tasks.finish(
+        jobs.add(body, scene, bpy.context.view_layer), lambda fraction, _text: fractions.append(fraction) or True
+    )
+    assert len(fractions) > 5 and fractions == sorted(fractions) and 0.0 <= fractions[0] and fractions[-1] <= 1.0
+
+
+def test_a_native_failure_is_a_sentence(scene, character, monkeypatch):
+    body, _ = character
+    native = part("native")
+
+    class Broken:
+        def __getattr__(self, name):
+            if name == "ThewError":
+                return native.thew.ThewError
+            raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(part("session"), "core", Broken)
+    text = refused_unchanged(body, "unforeseen", "nothing was changed")
+    assert "a bug" in text
+
+
+def test_make_armature_alone_is_left_alone(scene):
+    rig = make_armature()
+    assert not rig.thew.made.flesh
+    scene.frame_set(5)

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flesh among other modifiers, shape keys, object transforms and units."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, animate, evaluated, make_armature, make_body, make_character, part, play, size_of, world
+from mathutils import Matrix
+
+FRAMES = range(1, 21)
+
+
+def add(**options):
+    assert bpy.ops.thew.add(**{"cells_across": 6, **options}) == {"FINISHED"}
+
+
+def skin_of(obj, frames) -> np.ndarray:
+    """What the flesh's own reading says the Armature modifier would show, [f, n, 3]."""
+    flesh = part("session").register.flesh(obj)
+    shapes = []
+    for frame in frames:
+        i = frame - flesh.motion.start
+        shapes.append(flesh.skinned_at(flesh.motion.maps[i], flesh.motion.matrices[i]))
+    return np.array(shapes)
+
+
+def place(obj, kind: str) -> None:
+    """Give an object an awkward transform."""
+    if kind == "turned":
+        obj.matrix_world = Matrix.Translation((3, -2, 1)) @ Matrix.Rotation(0.7, 4, (1, 2, 3))
+    elif kind == "scaled":
+        obj.matrix_world = Matrix.Diagonal((0.01, 0.01, 0.01, 1))
+    elif kind == "squashed":
+        obj.matrix_world = Matrix.Translation((0, 0, 5)) @ Matrix.Diagonal((2, 1, 0.5, 1))
+    elif kind == "mirrored":
+        obj.matrix_world = Matrix.Diagonal((-1, 1, 1, 1))
+
+
+@pytest.mark.parametrize("parented", [True, False])
+@pytest.mark.parametrize("mesh_kind", ["plain", "turned", "scaled", "squashed", "mirrored"])
+@pytest.mark.parametrize("rig_kind", ["plain", "turned", "mirrored"])
+def test_what_is_read_is_what_the_armature_modifier_does(scene, parented, mesh_kind, rig_kind):
+    """Whatever the objects' transforms, our T_b make the same shapes; a moving armature object included."""
+    body, rig = make_character()
+    place(rig, rig_kind)
+    if parented:
+        body.parent = rig
+    place(body, mesh_kind)
+    bpy.context.view_layer.update()
+    for frame, x in ((1, 0.0), (20, 1.5)):
+        rig.location.x = x
+        rig.keyframe_insert("location", frame=frame)
+    scene.frame_set(1)
+    skinned = play(body, FRAMES)
+    scene.frame_set(1)
+    add()
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    difference = np.abs(skin_of(body, FRAMES) - skinned).max()
+    assert difference < 1e-4 * size_of(skinned[0])  # Blender's own single precision, with a scale of 100
+    live = play(body, FRAMES)
+    assert np.isfinite(live).all()
+    if mesh_kind != "scaled":  # a mesh a hundred times smaller than its rig is thrown about, and may fly
+        assert np.abs(live - skinned).max() < 0.2 * max(size_of(s) for s in skinned)
+
+
+def test_at_rest_it_does_not_move(scene):
+    rig = make_armature()
+    body = make_body(rig)
+    rest = evaluated(body)
+    add()
+    assert np.abs(play(body, (1, 7, 20)) - rest).max() < 1e-4 * size_of(rest)
+
+
+def test_a_character_that_is_carried_does_not_lag(scene):
+    rig = make_armature()
+    body = make_body(rig)
+    body.parent = rig
+    for frame, x in ((-30, -9.0), (1, 0.0), (20, 6.0)):
+        rig.location.x = x
+        rig.keyframe_insert("location", frame=frame)
+    action = rig.animation_data.action
+    for curve in part("writing").curves_in(rig.animation_data):
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"
+    assert action is not None
+    scene.frame_set(-30)
+    rest = evaluated(body)
+    scene.frame_start = -20
+    scene.frame_set(-20)
+    add()
+    bpy.ops.thew.simulate()
+    shapes = play(body, range(-19, 0))
+    assert np.abs(shapes - rest).max() < 1e-4 * size_of(rest)
+
+
+@pytest.mark.parametrize("scale", [0.001, 1.0, 300.0])
+def test_the_same_motion_at_any_scale_of_the_file(scene, scale):
+    body, _ = make_character(scale=scale)
+    body.thew.real_height = 1.8
+    add()
+    shapes = play(body, FRAMES) / scale
+    bpy.context.scene["shape"] = shapes[9].ravel().tolist()
+    if scale == 1.0:
+        return
+    bpy.data.objects.remove(body)
+    plain, _ = make_character()
+    activate(plain)
+    plain.thew.real_height = 1.8
+    add()
+    expected = play(plain, FRAMES)
+    assert np.abs(shapes - expected).max() < 1e-3 * size_of(expected[0])
+
+
+def test_the_real_height_is_guessed_and_can_be_told(scene):
+    body, _ = make_character()
+    add()
+    assert body.thew.height() == pytest.approx(1.9, rel=1e-3)
+    natural = play(body, FRAMES)
+    body.thew.real_height = 8.0
+    giant = play(body, FRAMES)
+    assert np.abs(giant - natural).max() > 1e-3
+    bpy.ops.thew.remove()
+    scene.unit_settings.scale_length = 0.01
+    bpy.ops.thew.add(cells_across=6)
+    assert body.thew.height() == pytest.approx(1.7)  # 1.9 cm is not believed
+
+
+def test_modifiers_after_it_go_on(scene):
+    body, _ = make_character()
+    body.modifiers.new("Subdivision", "SUBSURF").levels = 1
+    count = len(evaluated(body))
+    add()
+    assert [m.type for m in body.modifiers] == ["NODES", "ARMATURE", "SUBSURF"]
+    assert len(evaluated(body)) == count
+    live = play(body, FRAMES)
+    bpy.ops.thew.bake()
+    assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
+    bpy.ops.thew.remove()
+    assert [m.type for m in body.modifiers] == ["ARMATURE", "SUBSURF"]
+
+
+def test_deforming_modifiers_before_it_are_respected(scene):
+    body, _ = make_character()
+    cast = body.modifiers.new("Cast", "CAST")
+    cast.factor = 0.3
+    body.modifiers.move(1, 0)
+    skinned = play(body, FRAMES)
+    add()
+    assert [m.type for m in body.modifiers] == ["CAST", "NODES", "ARMATURE"]
+    bpy.ops.thew.simulate()
+    assert np.abs(skin_of(body, FRAMES) - skinned).max() < 1e-5 * size_of(skinned[0])
+    live = play(body, FRAMES)
+    assert np.abs(live - skinned).max() < 0.2 * size_of(skinned[0])
+    bpy.ops.thew.bake()
+    assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
+    assert not cast.show_viewport and not cast.show_render
+    bpy.ops.thew.show_live()
+    assert cast.show_viewport and cast.show_render
+    np.testing.assert_allclose(play(body, FRAMES), live, atol=1e-6)
+    bpy.ops.thew.show_bake()
+    bpy.ops.thew.remove(remove_baked_keys=True)
+    assert cast.show_viewport and cast.show_render
+    np.testing.assert_array_equal(play(body, FRAMES), skinned)
+
+
+def add_keys(body) -> None:
+    """A basis, a key that swells the belly, one that shears the head and is at half."""
+    body.shape_key_add(name="Basis")
+    swell, shear = body.shape_key_add(name="Swell"), body.shape_key_add(name="Shear")
+    for point in swell.points:
+        if 0.5 < point.co.z < 0.9:
+            point.co.x *= 1.3
+            point.co.y *= 1.3
+    for point in shear.points:
+        if point.co.z > 1.5:
+            point.co.x += 0.1
+    shear.value = 0.5
+
+
+def test_shape_keys_show_through_the_flesh(scene):
+    """With the skeleton still, keys move the flesh's surface exactly as they move the mesh."""
+    rig = make_armature()
+    body = make_body(rig)
+    add_keys(body)
+    add()
+    keys = body.data.shape_keys.key_blocks
+    keys["Swell"].value = 1.0
+    expected = np.array([p.co for p in keys["Swell"].points], dtype=np.float32)
+    expected[:, 0] += 0.5 * np.array([q.co.x - p.co.x for p, q in zip(keys["Basis"].points, keys["Shear"].points)])
+    assert np.abs(play(body, (3,))[0] - expected).max() < 1e-4
+
+
+def test_shape_keys_turn_with_the_bones(scene):
+    body, rig = make_character()
+    add_keys(body)
+    animate(rig, hop=0.0, bend=1.0)
+    keys = body.data.shape_keys.key_blocks
+    keys["Shear"].value = 0.0
+    add()
+    plain = play(body, FRAMES)
+    keys["Shear"].value = 1.0
+    sheared = play(body, FRAMES)
+    offset = (sheared - plain)[:, -1]
+    np.testing.assert_allclose(np.linalg.norm(offset, axis=1), 0.1, rtol=1e-3)
+    flesh = part("session").register.flesh(body)
+    for frame in FRAMES:
+        turn = flesh.motion.maps[frame - 1][2][:3, :3]  # the head's
+        np.testing.assert_allclose(offset[frame - 1], turn @ (0.1, 0, 0), atol=1e-4)
+
+
+def test_animated_keys_stay_with_the_bake(scene):
+    body, _ = make_character()
+    add_keys(body)
+    keys = body.data.shape_keys
+    swell = keys.key_blocks["Swell"]
+    for frame, value in ((1, 0.0), (10, 1.0), (20, 0.2)):
+        swell.value = value
+        swell.keyframe_insert("value", frame=frame)
+    action = keys.animation_data.action
+    add()
+    live = play(body, FRAMES)
+    bpy.ops.thew.bake()
+    assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
+    assert [k.name for k in keys.key_blocks[:3]] == ["Basis", "Swell", "Shear"]
+    bpy.ops.thew.bake(frame_start=5, frame_end=9)
+    assert np.abs(play(body, range(5, 10)) - live[4:9]).max() < 1e-5 * size_of(live[0])
+    bpy.ops.thew.remove(remove_baked_keys=True)
+    assert [k.name for k in keys.key_blocks] == ["Basis", "Swell", "Shear"]
+    assert keys.animation_data.action == action
+    assert len(part("writing").curves_in(keys.animation_data)) == 1
+
+
+def test_a_key_of_the_artist_called_like_ours_is_left_alone(scene):
+    body, _ = make_character()
+    body.shape_key_add(name="Basis")
+    mine = body.shape_key_add(name="Thew 0003")
+    mine.points[0].co.x += 0.25
+    add()
+    live = play(body, FRAMES)
+    bpy.ops.thew.bake()
+    assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
+    bpy.ops.thew.remove(remove_baked_keys=True)
+    keys = body.data.shape_keys.key_blocks
+    assert [k.name for k in keys] == ["Basis", "Thew 0003"]
+    assert keys[1].points[0].co.x == pytest.approx(keys[0].points[0].co.x + 0.25)
+
+
+def test_a_fractional_frame_rate_is_seconds(scene):
+    """The same motion over the same seconds, at 24 and at 48 frames a second, ends in nearly the same shape."""
+    body, rig = make_character()
+    add()
+    at24 = play(body, (9,))[0]
+    scene.render.fps, scene.render.fps_base = 48, 1.0
+    action = rig.animation_data.action
+    for curve in part("writing").curves_in(rig.animation_data):
+        for point in curve.keyframe_points:
+            for handle in (point.handle_left, point.handle_right, point.co):
+                handle.x = 1 + 2 * (handle.x - 1)
+        curve.update()
+    assert action is not None
+    scene.frame_end = 40
+    at48 = play(body, (17,))[0]
+    assert np.abs(at48 - at24).max() < 0.02 * size_of(at24)
+
+
+def test_hidden_objects_are_simulated_too(scene):
+    body, rig = make_character()
+    add()
+    live = play(body, FRAMES)
+    rig.hide_set(True)
+    rig.hide_viewport = True
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert rig.hide_viewport and rig.hide_get()
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+
+
+def test_world_positions_do_not_depend_on_the_objects_frame(scene):
+    """Turning the mesh object about while its vertices stay in place changes nothing that is seen."""
+    body, rig = make_character()
+    add()
+    plain = play(body, FRAMES, read=world)
+    bpy.ops.thew.remove()
+    turn = Matrix.Rotation(math.radians(40), 4, "Z") @ Matrix.Translation((1, 2, 3))
+    body.data.transform(turn.inverted())
+    body.matrix_world = turn
+    bpy.context.view_layer.update()
+    add()
+    turned = play(body, FRAMES, read=world)
+    assert np.abs(turned - plain).max() < 5e-3 * size_of(plain[0])

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Enclosing whole characters: the four conditions, the bones, the invariances.
+
+mod common;
+
+use common::{Character, arm, biped, character, limb};
+use std::sync::Mutex;
+use thew::lattice::{EncloseSettings, Lattice, LatticeError};
+use thew::progress::Silent;
+use thew::skeleton::{Skeleton, SkinWeights};
+use thew::surface::Surface;
+use thew::{Mat3, Vec3};
+
+fn enclose(c: &Character, cells_across: f64) -> Lattice {
+    let settings = EncloseSettings { cells_across };
+    Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent).expect("encloses")
+}
+
+fn assert_valid(lattice: &Lattice, c: &Character) {
+    let violations = lattice.check(&c.surface, &c.skeleton);
+    assert!(
+        violations.is_empty(),
+        "{}: {}",
+        violations.len(),
+        violations[0]
+    );
+}
+
+#[test]
+fn characters_are_enclosed_at_every_resolution() {
+    for limbs in [arm(), biped()] {
+        let c = character(&limbs, 0.04);
+        for across in [6.0, 12.0, 18.0] {
+            let lattice = enclose(&c, across);
+            assert_valid(&lattice, &c);
+            let bones = lattice.bones();
+            assert_eq!(
+                bones.used_bones,
+                (0..limbs.len() as u32).collect::<Vec<_>>()
+            );
+            for (bone, chain) in bones.used_bones.iter().zip(&bones.chains) {
+                let head = lattice.vertices()[chain[0] as usize];
+                assert!((head - c.skeleton.heads()[*bone as usize]).norm() < 1e-9);
+                assert!(
+                    chain
+                        .iter()
+                        .all(|&v| bones.bone_of_vertex[v as usize].is_some())
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn two_builds_are_the_same_bit_for_bit() {
+    let c = character(&biped(), 0.05);
+    let (a, b) = (enclose(&c, 12.0), enclose(&c, 12.0));
+    assert_eq!(a.vertices(), b.vertices());
+    assert_eq!(a.cells(), b.cells());
+    assert_eq!(a.bones(), b.bones());
+}
+
+#[test]
+fn a_translated_and_scaled_character_gets_an_equivalent_lattice() {
+    let c = character(&arm(), 0.04);
+    let base = enclose(&c, 10.0);
+    for (scale, shift) in [
+        (1e-3, Vec3::zeros()),
+        (1e3, Vec3::zeros()),
+        (1.0, Vec3::repeat(1e4)),
+    ] {
+        let map = |x: &Vec3| x * scale + shift;
+        let moved = Character {
+            surface: Surface::new(
+                c.surface.vertices().iter().map(map).collect(),
+                c.surface.triangles().to_vec(),
+            )
+            .expect("valid"),
+            skeleton: Skeleton::new(
+                c.skeleton.names().to_vec(),
+                c.skeleton.parents().to_vec(),
+                c.skeleton.heads().iter().map(map).collect(),
+                c.skeleton.tails().iter().map(map).collect(),
+            )
+            .expect("valid"),
+            skin: c.skin.clone(),
+        };
+        let lattice = enclose(&moved, 10.0);
+        assert_valid(&lattice, &moved);
+        // Rounding may turn a decision, so not the same cells; the same amount of them.
+        let ratio = lattice.cells().len() as f64 / base.cells().len() as f64;
+        assert!((ratio - 1.0).abs() < 0.05, "scale {scale}: {ratio}");
+    }
+}
+
+#[test]
+fn a_turned_character_is_enclosed_as_well() {
+    let c = character(&biped(), 0.05);
+    let axis = nalgebra::Unit::new_normalize(Vec3::new(1.0, 2.0, -0.5));
+    let r: Mat3 = *nalgebra::Rotation3::from_axis_angle(&axis, 1.1).matrix();
+    let turned = Character {
+        surface: Surface::new(
+            c.surface.vertices().iter().map(|x| r * x).collect(),
+            c.surface.triangles().to_vec(),
+        )
+        .expect("valid"),
+        skeleton: Skeleton::new(
+            c.skeleton.names().to_vec(),
+            c.skeleton.parents().to_vec(),
+            c.skeleton.heads().iter().map(|x| r * x).collect(),
+            c.skeleton.tails().iter().map(|x| r * x).collect(),
+        )
+        .expect("valid"),
+        skin: c.skin.clone(),
+    };
+    assert_valid(&enclose(&turned, 12.0), &turned);
+}
+
+#[test]
+fn a_strip_of_eight_triangles_with_two_bones_is_enclosed() {
+    let mut vertices = Vec::new();
+    for i in 0..5 {
+        for x in [-0.5, 0.5] {
+            vertices.push(Vec3::new(x, 0.0, 0.5 * f64::from(i)));
+        }
+    }
+    let triangles =
+        (0..4).flat_map(|i| [[2 * i, 2 * i + 1, 2 * i + 3], [2 * i, 2 * i + 3, 2 * i + 2]]);
+    let surface = Surface::new(vertices, triangles.collect()).expect("valid");
+    let skeleton = Skeleton::new(
+        vec!["a".into(), "b".into()],
+        vec![None, Some(0)],
+        vec![Vec3::zeros(), Vec3::new(0.0, 0.0, 1.0)],
+        vec![Vec3::new(0.0, 0.0, 1.0), Vec3::new(0.0, 0.0, 2.0)],
+    )
+    .expect("valid");
+    let dense: Vec<f64> = (0..10)
+        .flat_map(|v| {
+            let up = f64::from(v / 2) / 4.0;
+            [1.0 - up, up]
+        })
+        .collect();
+    let skin = SkinWeights::from_dense(10, 2, &dense).expect("valid");
+    let c = Character {
+        surface,
+        skeleton,
+        skin,
+    };
+    let lattice = enclose(&c, 12.0);
+    assert_valid(&lattice, &c);
+    assert_eq!(lattice.bones().used_bones, vec![0, 1]);
+}
+
+#[test]
+fn a_bone_with_weight_is_kept_wherever_it_is_and_one_without_is_not() {
+    let mut limbs = arm();
+    limbs.push(limb("root", None, [0.0, 0.0, -2.0], [0.0, 0.0, -1.0], 1e-9));
+    limbs.push(limb("pole", None, [0.5, 1.0, 0.0], [0.5, 1.3, 0.0], 1e-9));
+    let c = character(&arm(), 0.04);
+    let n = c.surface.vertices().len();
+    let skeleton = Skeleton::new(
+        limbs.iter().map(|l| l.name.into()).collect(),
+        vec![Some(2), Some(0), None, Some(2)],
+        limbs.iter().map(|l| Vec3::from(l.head)).collect(),
+        limbs.iter().map(|l| Vec3::from(l.tail)).collect(),
+    )
+    .expect("valid");
+    let dense = |pole: f64| -> Vec<f64> {
+        (0..n)
+            .flat_map(|v| {
+                let mut row = [0.0; 4];
+                for (b, w) in c.skin.row(v) {
+                    row[b as usize] = w;
+                }
+                row[3] = pole;
+                row
+            })
+            .collect()
+    };
+    for (pole, expected) in [(0.0, vec![0, 1]), (0.2, vec![0, 1, 3])] {
+        let c = Character {
+            surface: c.surface.clone(),
+            skeleton: skeleton.clone(),
+            skin: SkinWeights::from_dense(n, 4, &dense(pole)).expect("valid"),
+        };
+        let lattice = enclose(&c, 10.0);
+        assert_eq!(lattice.bones().used_bones, expected);
+        assert_valid(&lattice, &c);
+    }
+}
+
+#[test]
+fn every_surface_vertex_is_embedded_where_it_is() {
+    let c = character(&biped(), 0.05);
+    let lattice = enclose(&c, 12.0);
+    let e = lattice.embed_surface(&c.surface);
+    for (i, x) in c.surface.vertices().iter().enumerate() {
+        assert!((e.place(i, lattice.vertices()) - x).norm() < 1e-12);
+        assert!(e.weights[i].iter().all(|&w| w > -1e-6));
+    }
+}
+
+#[test]
+fn legs_are_parted() {
+    // Vertices of the two shins share no lattice vertex, though their cells overlap in space.
+    let c = character(&biped(), 0.04);
+    let lattice = enclose(&c, 10.0);
+    let e = lattice.embed_surface(&c.surface);
+    let used = |side: f64| -> std::collections::BTreeSet<i32> {
+        c.surface
+            .vertices()
+            .iter()
+            .enumerate()
+            .filter(|(_, p)| p.z < 0.45 && p.x * side > 0.0)
+            .flat_map(|(i, _)| e.indices[i])
+            .filter(|&v| v >= 0)
+            .collect()
+    };
+    assert_eq!(used(1.0).intersection(&used(-1.0)).count(), 0);
+}
+
+#[test]
+fn cancelling_at_any_report_stops() {
+    let c = character(&arm(), 0.05);
+    let count = Mutex::new(0);
+    let run = |stop: usize| {
+        *count.lock().expect("no panic") = 0;
+        let progress = |_: f64, _: &str| {
+            let mut n = count.lock().expect("no panic");
+            *n += 1;
+            *n <= stop
+        };
+        Lattice::enclose(
+            &c.surface,
+            &c.skeleton,
+            None,
+            EncloseSettings::default(),
+            &progress,
+        )
+    };
+    assert!(run(usize::MAX).is_ok());
+    let reports = *count.lock().expect("no panic");
+    assert!(reports > 5);
+    for stop in [0, 1, 2, reports / 2, reports - 1] {
+        assert!(
+            matches!(run(stop), Err(LatticeError::Cancelled(_))),
+            "{stop} of {reports}"
+        );
+    }
+}
+
+#[test]
+fn settings_and_weights_are_checked() {
+    let c = character(&arm(), 0.05);
+    for cells_across in [0.0, f64::NAN, 1e6] {
+        let settings = EncloseSettings { cells_across };
+        let result = Lattice::enclose(&c.surface, &c.skeleton, None, settings, &Silent);
+        assert!(matches!(result, Err(LatticeError::CellsAcross(_))));
+    }
+    let short = SkinWeights::from_dense(1, 2, &[1.0, 0.0]).expect("valid");
+    let result = Lattice::enclose(
+        &c.surface,
+        &c.skeleton,
+        Some(&short),
+        EncloseSettings::default(),
+        &Silent,
+    );
+    assert!(matches!(result, Err(LatticeError::Weights(_))));
+}

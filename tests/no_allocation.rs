@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A step of a simulation allocates nothing.
+
+#[path = "common/bar.rs"]
+mod bar;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use thew::dynamics::{Method, Settings, Simulation};
+use thew::skeleton::FrameMotion;
+
+thread_local! {
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: everything is passed on to the system's allocator unchanged; counting touches no memory of its.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let _ = COUNT.try_with(|c| c.set(c.get() + 1));
+        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as above; the memory came from `System`.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn a_step_allocates_nothing() {
+    let body = bar::bar(4, 13);
+    let mut simulation =
+        Simulation::new(body.clone(), Method::Warped, Settings::default()).unwrap();
+    simulation.reset(&bar::pose(0.0), true).unwrap();
+    let motion = |i: u32| {
+        let at = |i: u32| bar::pose(0.1 * f64::from(i));
+        FrameMotion::between(body.skeleton(), &at(i), &at(i + 1)).unwrap()
+    };
+    let frames: Vec<FrameMotion> = (0..4).map(motion).collect();
+    let forces = vec![thew::Vec3::new(0.1, 0.0, -0.2); body.dofs()];
+    // The libraries underneath may set up scratch of theirs at first use.
+    simulation
+        .advance_motion(&frames[0], 1.0 / 24.0, Some(&forces))
+        .unwrap();
+    let before = COUNT.with(Cell::get);
+    for frame in &frames[1..] {
+        simulation
+            .advance_motion(frame, 1.0 / 24.0, Some(&forces))
+            .unwrap();
+    }
+    assert_eq!(COUNT.with(Cell::get) - before, 0);
+    // The counter counts.
+    drop(std::hint::black_box(vec![0u8; 64]));
+    assert_eq!(COUNT.with(Cell::get) - before, 1);
+}

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Our own demo characters, as numbers: closed skins, honest weights, rigid poses, feet that stand."""
+
+import numpy as np
+import pytest
+from scipy.spatial import cKDTree
+
+from assets import characters
+
+
+@pytest.fixture(scope="module", params=sorted(characters.FIGURES))
+def figure(request):
+    return characters.FIGURES[request.param]()
+
+
+@pytest.fixture(scope="module")
+def skin(figure):
+    return characters.skin(figure)
+
+
+def test_every_edge_has_one_face_on_each_side(skin):
+    triangles = skin.triangles()
+    edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
+    there, count = np.unique(edges, axis=0, return_counts=True)
+    assert count.max() == 1
+    assert np.array_equal(there, np.unique(edges[:, ::-1], axis=0))
+
+
+def test_faces_look_outwards(skin):
+    corners = skin.vertices[skin.triangles()]
+    assert np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) > 0.0
+
+
+def test_weights_are_shares_of_few_bones(figure, skin):
+    assert skin.weights.shape == (len(skin.vertices), len(figure.bones))
+    assert skin.weights.min() >= 0.0
+    np.testing.assert_allclose(skin.weights.sum(axis=1), 1.0, atol=1e-12)
+    assert (skin.weights > 0.0).sum(axis=1).max() <= 4
+
+
+def test_both_sides_weigh_alike(figure, skin):
+    mirror = {bone.name: bone.name.replace(".L", ".?").replace(".R", ".L").replace(".?", ".R") for bone in figure.bones}
+    names = [bone.name for bone in figure.bones]
+    columns = [names.index(mirror[name]) for name in names]
+    distance, other = cKDTree(skin.vertices).query(skin.vertices * [-1.0, 1.0, 1.0])
+    assert distance.max() < 1e-6
+    assert np.abs(skin.weights - skin.weights[other][:, columns]).max() < 0.02
+
+
+def test_building_twice_gives_the_same_bits(figure, skin):
+    again = characters.skin(characters.FIGURES[{"Bodo": "biped", "Wanda": "quadruped"}[figure.name]]())
+    assert np.array_equal(again.vertices, skin.vertices)
+    assert np.array_equal(again.weights, skin.weights)
+
+
+def test_poses_are_rigid_and_hold_together(figure):
+    names = [bone.name for bone in figure.bones]
+    for clip in figure.clips:
+        maps = figure.maps(clip)
+        turns = maps[..., :3, :3]
+        np.testing.assert_allclose(turns @ turns.swapaxes(-1, -2), np.broadcast_to(np.eye(3), turns.shape), atol=1e-12)
+        for bone in figure.bones:
+            if bone.parent:
+                head = np.array([*bone.head, 1.0])
+                own, parent = maps[:, names.index(bone.name)] @ head, maps[:, names.index(bone.parent)] @ head
+                assert np.abs(own - parent).max() < 2e-3  # a leg at full stretch gives way by a hair
+
+
+def test_feet_stand_still_while_they_are_planted(figure):
+    """At every moment of a gait one foot at least does not move, and none goes below the ground."""
+    feet = [bone.name for bone in figure.bones if bone.name.startswith(("foot", "paw"))]
+    rest = np.array([figure.bone(name).head[2] for name in feet])
+    for clip in set(figure.clips) - {"jump"}:
+        motion = figure.clips[clip]
+        times = np.arange(0.0, motion.frames / characters.FPS, 1.0 / 240.0)
+        poses = [motion.pose_at(figure, time) for time in times]
+        paths = np.array([[(pose.map(name) @ [*figure.bone(name).head, 1.0])[:3] for name in feet] for pose in poses])
+        assert (paths[:, :, 2] - rest).min() > -5e-3
+        steps = np.linalg.norm(np.diff(paths, axis=0), axis=2)
+        assert steps.min(axis=1).max() < 5e-4
+
+
+def test_flesh_is_shaken(figure):
+    """The clips accelerate: that is what they are for."""
+    for clip in figure.clips:
+        root = figure.maps(clip)[:, 0] @ np.array([*figure.bones[0].head, 1.0])
+        acceleration = np.diff(root[:, 2], n=2) * characters.FPS**2
+        assert np.abs(acceleration).max() > 2.0

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""`demo` and `bench`: the finished product at work, in pictures and in numbers."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tomllib
+from datetime import date
+from pathlib import Path
+
+from tools import products
+from tools.checks import data_folder, install_wheel
+from tools.environments import BLENDERS, TOOLS, Environment
+from tools.shell import DIST, ROOT, SCRATCH, BuildError, capture, environment, run, say
+
+
+def demo(given: Path | None, output: Path | None, action: str | None, cells: int) -> None:
+    """Install the zip into a clean Blender, give characters flesh, bake, save, render."""
+    extension = products.package()
+    blender = BLENDERS[0].ready()
+    target = (output or DIST / "demo").resolve()
+    target.mkdir(parents=True, exist_ok=True)
+    engine = _engine(blender)
+    words: list[object] = ["--zip", extension, "--output", target, "--cells", cells, "--engine", engine]
+    if given:
+        words += ["--input", given.resolve()]
+    if action:
+        words += ["--action", action]
+    say(f"demo in {target}")
+    _in_blender(blender, ["-m", "demo", *words], profile="demo")
+
+
+def bench() -> None:
+    """Run every bench and write dist/bench-report.md."""
+    report = [f"# Thew {products.version()}: benches\n", f"{date.today()}, {_machine()}\n"]
+    manifest = tomllib.loads((ROOT / "Cargo.toml").read_text())
+    for entry in manifest.get("bench", []):
+        command = ["cargo", "bench", "--locked", "--bench", entry["name"]]
+        report.append(_section(f"Rust: {entry['name']}", command, {}))
+    install_wheel()
+    blender, extension = BLENDERS[0].ready(), products.package()
+    for script in sorted((ROOT / "benches").glob("*.py")):
+        in_blender = script.name.startswith("blender_")
+        python = (blender if in_blender else TOOLS).python
+        env: dict[str, str | None] = {"THEW_DATA": data_folder(), "THEW_ZIP": str(extension), "PYTHONPATH": str(ROOT)}
+        env["BLENDER_USER_RESOURCES"] = str(_clean_profile("bench"))
+        title = script.stem.replace("_", " ")
+        report.append(_section(title[0].upper() + title[1:], [python, script], env))
+    DIST.mkdir(exist_ok=True)
+    target = DIST / "bench-report.md"
+    target.write_text("\n".join(report))
+    say(f"report in {target}")
+
+
+def _section(title: str, command: list[object], env: dict[str, str | None]) -> str:
+    """Run one bench; what it prints on its standard output is its part of the report."""
+    say(title)
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=ROOT,
+        env=environment(env),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        raise BuildError(f"The bench '{title}' failed:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+    # Lines of Blender's own log carry a time stamp; a table in Markdown stands as it is.
+    kept = [line for line in done.stdout.splitlines() if not re.match(r"(\d\d:\d\d\.\d+ |Info: |EGL Error)", line)]
+    text = "\n".join(kept).strip()
+    print(text, flush=True)
+    body = text if text.startswith(("|", "#", "*")) else f"```text\n{text}\n```"
+    return f"## {title}\n\n{body}\n"
+
+
+def _engine(blender: Environment) -> str:
+    """Workbench where OpenGL works, found out in a process that may die; else Cycles on the processor."""
+    trial = _blender_command(blender, ["-m", "demo", "--trial", "--output", SCRATCH / "trial"])
+    code, _ = capture(trial, env={"BLENDER_USER_RESOURCES": str(_clean_profile("trial"))})
+    if code:
+        say("OpenGL does not work here: rendering fewer pictures with Cycles instead")
+    return "CYCLES" if code else "WORKBENCH"
+
+
+def _in_blender(blender: Environment, words: list[object], profile: str) -> None:
+    env = {"BLENDER_USER_RESOURCES": str(_clean_profile(profile)), "PYTHONUNBUFFERED": "1"}
+    run(_blender_command(blender, words), env=env)
+
+
+def _blender_command(blender: Environment, words: list[object]) -> list[object]:
+    return [blender.python, *words]
+
+
+def _clean_profile(name: str) -> Path:
+    folder = SCRATCH / "profiles" / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _machine() -> str:
+    """Processor, cores and compiler, for the head of a report."""
+    info = Path("/proc/cpuinfo")
+    names = re.findall(r"model name\s*: (.*)", info.read_text()) if info.is_file() else []
+    compiler = capture(["rustc", "--version"])[1].strip()
+    return f"{names[0] if names else platform.processor()}, {os.cpu_count()} cores, {compiler}"
