@@ -2,6 +2,7 @@
 //! How a [`Body`] is made, step by step.
 
 use super::carry::{Field, by_distance, distance_to_bone, weights_from_rows};
+use super::check::check;
 use super::loose::{self, LoosePart};
 use super::{Blocks, Body, BodyError, BodyOptions, Pattern, ScalarMatrix, TwistLoad};
 use crate::elasticity::twist::default_radius;
@@ -87,115 +88,6 @@ pub(super) fn body(
         embeddings: RwLock::new(vec![Arc::new(embedding)]),
         engines: RwLock::default(),
     })
-}
-
-/// Refuses what does not fit.
-fn check(
-    n: usize,
-    skeleton: &Skeleton,
-    lattice: &Lattice,
-    material: &Material,
-    options: &BodyOptions,
-) -> Result<(), BodyError> {
-    let b = skeleton.len();
-    if b == 0 {
-        return Err(BodyError::NoBones);
-    }
-    if options.basis_levels > 0 {
-        return Err(BodyError::BasisLevels(options.basis_levels));
-    }
-    if options.level > 3 {
-        return Err(BodyError::Level(options.level));
-    }
-    let followed = lattice.bones().bone_of_vertex.iter().flatten();
-    let bones = followed.chain(&lattice.bones().used_bones);
-    if let Some(&bone) = bones.max().filter(|&&x| x as usize >= b) {
-        return Err(BodyError::LatticeBone { bone, bones: b });
-    }
-    let vertices = ("vertex of the mesh", n);
-    let per_bone = ("bone", b);
-    let positive = (|x: f64| x > 0.0, "a positive number");
-    let not_negative = (|x: f64| x >= 0.0, "zero or positive");
-    numbers("painted stiffness", vertices, &options.stiffness, positive)?;
-    numbers("painted density", vertices, &options.density, positive)?;
-    let nu = material.poisson();
-    let possible = |x: f64| x >= 0.0 && nu * x > -1.0 && nu * x < 0.5;
-    let range = "zero or positive, and such that Poisson's ratio stays below 0.5";
-    numbers(
-        "painted Poisson factor",
-        vertices,
-        &options.poisson,
-        (possible, range),
-    )?;
-    numbers(
-        "twist stiffness",
-        per_bone,
-        &options.twist_stiffness,
-        not_negative,
-    )?;
-    numbers(
-        "twist radius",
-        per_bone,
-        &options.twist_radius,
-        not_negative,
-    )?;
-    let Some(weights) = &options.region_weights else {
-        return Ok(());
-    };
-    if weights.offsets.len() != n + 1 {
-        return Err(BodyError::Length {
-            what: "region weights",
-            per: "vertex of the mesh",
-            expected: n,
-            given: weights.offsets.len().saturating_sub(1),
-        });
-    }
-    for vertex in 0..n {
-        for (bone, w) in weights.row(vertex) {
-            if bone as usize >= b {
-                return Err(BodyError::WeightBone { bone, bones: b });
-            }
-            if !(w.is_finite() && w >= 0.0) {
-                return Err(BodyError::Value {
-                    what: "the region weight",
-                    per: "vertex of the mesh",
-                    index: vertex,
-                    value: w,
-                    range: "zero or positive",
-                });
-            }
-        }
-    }
-    Ok(())
-}
-
-fn numbers(
-    what: &'static str,
-    (per, expected): (&'static str, usize),
-    values: &Option<Vec<f64>>,
-    (good, range): (impl Fn(f64) -> bool, &'static str),
-) -> Result<(), BodyError> {
-    let Some(values) = values else {
-        return Ok(());
-    };
-    if values.len() != expected {
-        return Err(BodyError::Length {
-            what,
-            per,
-            expected,
-            given: values.len(),
-        });
-    }
-    match values.iter().position(|&x| !(x.is_finite() && good(x))) {
-        Some(index) => Err(BodyError::Value {
-            what,
-            per,
-            index,
-            value: values[index],
-            range,
-        }),
-        None => Ok(()),
-    }
 }
 
 /// Painted factors per cell: the mean of its corners'. Empty when nothing is painted.

@@ -8,6 +8,7 @@
 mod assemble;
 mod blocks;
 mod carry;
+mod check;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod inversion;

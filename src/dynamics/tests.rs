@@ -6,7 +6,10 @@ use crate::body::BodyOptions;
 use crate::body::fixture::BarOptions;
 use crate::elasticity::Material;
 use crate::{Mat3, Mat4};
-use nalgebra::{Isometry3, Rotation3, Translation3, UnitQuaternion};
+use nalgebra::{Isometry3, Translation3, UnitQuaternion};
+
+mod invariance;
+mod states;
 
 const SIZE: f64 = 1.7;
 
@@ -431,121 +434,6 @@ fn elastic_forces_sum_to_zero_even_far_away() {
     assert!(sum.norm() < 1e-6 * size, "{} {size}", sum.norm());
 }
 
-/// A short motion: bend, then hold, with forces.
-fn play(
-    bar: &BarOptions,
-    settings: Settings,
-    scale: f64,
-    turn: Rotation3<f64>,
-    fps: usize,
-) -> Vec<Vec3> {
-    let body = bar.build();
-    let mut sim = Simulation::new(body.clone(), Method::Warped, settings).unwrap();
-    let mut forces = vec![Vec3::zeros(); body.dofs()];
-    let tip = bar.vertex(0, 1, bar.cells_along);
-    forces[tip] = turn * Vec3::new(3.0, 1.0, -2.0) * scale.powi(4);
-    sim.reset(&still(), true).unwrap();
-    // The same smooth bend, whatever the frames.
-    let at = |i: usize| {
-        let t = (i as f64 / fps as f64 / 0.25).min(1.0);
-        bent(bar, 0.7 * t * t * (3.0 - 2.0 * t))
-    };
-    for i in 0..fps / 2 {
-        let poses = [at(i.saturating_sub(1)), at(i), at(i + 1), at(i + 2)];
-        let [a, b, c, d] = &poses;
-        let motion = FrameMotion::new(body.skeleton(), Some(a), b, c, Some(d)).unwrap();
-        let forces = (i >= fps / 4).then_some(forces.as_slice());
-        sim.advance_motion(&motion, 1.0 / fps as f64, forces)
-            .unwrap();
-    }
-    sim.lattice_positions().to_vec()
-}
-
-#[test]
-fn the_same_motion_turned_and_moved() {
-    let plain = play(
-        &BarOptions::default(),
-        settings(),
-        1.0,
-        Rotation3::identity(),
-        24,
-    );
-    let turn = Rotation3::from_euler_angles(0.4, -0.9, 2.0);
-    let frame = Isometry3::from_parts(Translation3::new(4.0, -2.0, 7.0), turn.into());
-    let moved = BarOptions {
-        frame,
-        ..Default::default()
-    };
-    let settings = Settings {
-        gravity: turn * settings().gravity,
-        ..settings()
-    };
-    let other = play(&moved, settings, 1.0, turn, 24);
-    let back: Vec<Vec3> = other
-        .iter()
-        .map(|p| frame.inverse_transform_point(&(*p).into()).coords)
-        .collect();
-    assert!(largest(&plain, &back) < 1e-9, "{}", largest(&plain, &back));
-}
-
-#[test]
-fn the_same_motion_at_another_scale() {
-    let plain = play(
-        &BarOptions::default(),
-        settings(),
-        1.0,
-        Rotation3::identity(),
-        24,
-    );
-    let s = 37.0;
-    let scaled = BarOptions {
-        length: 1.6 * s,
-        half: 0.2 * s,
-        material: Material::new(20e3 * s * s, 0.4, 1000.0).unwrap(),
-        ..Default::default()
-    };
-    let settings = Settings {
-        gravity: settings().gravity * s,
-        ..settings()
-    };
-    let other = play(&scaled, settings, s, Rotation3::identity(), 24);
-    let back: Vec<Vec3> = other.iter().map(|p| p / s).collect();
-    assert!(largest(&plain, &back) < 1e-9);
-}
-
-#[test]
-fn numbering_does_not_matter() {
-    let plain = play(
-        &BarOptions::default(),
-        settings(),
-        1.0,
-        Rotation3::identity(),
-        24,
-    );
-    let reversed = BarOptions {
-        reversed: true,
-        ..Default::default()
-    };
-    let mut other = play(&reversed, settings(), 1.0, Rotation3::identity(), 24);
-    other.reverse();
-    assert!(largest(&plain, &other) < 1e-10);
-}
-
-#[test]
-fn frame_rate_does_not_matter() {
-    let [a, b, c] = [24, 48, 60].map(|fps| {
-        play(
-            &BarOptions::default(),
-            settings(),
-            1.0,
-            Rotation3::identity(),
-            fps,
-        )
-    });
-    // Only the curve between the frames differs, by the cube of their length.
-    assert!(largest(&a, &b) < 1e-3 * SIZE && largest(&b, &c) < 1e-4 * SIZE);
-}
-
 #[test]
 fn warping_keeps_the_shape_that_linear_strain_swells() {
     let body = BarOptions::default().build();
@@ -564,103 +452,6 @@ fn warping_keeps_the_shape_that_linear_strain_swells() {
     };
     assert!(edge(Method::Warped) < 1e-10);
     assert!(edge(Method::Linear) > 0.1);
-}
-
-#[test]
-fn states_come_back_exactly() {
-    let bar = BarOptions::default();
-    let body = bar.build();
-    let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
-    let never = sim.state();
-    sim.reset(&still(), true).unwrap();
-    sim.advance(&bent(&bar, 0.4), 0.1, None).unwrap();
-    let kept = sim.state();
-    assert_eq!(kept.len(), 32 + 48 * body.dofs() + 384);
-    sim.advance(&bent(&bar, 0.9), 0.1, None).unwrap();
-    let first = sim.state();
-    let mut other = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
-    other.restore(&kept).unwrap();
-    other.advance(&bent(&bar, 0.9), 0.1, None).unwrap();
-    assert!(other.state() == first);
-    for bad in [&kept[..20], &kept[..kept.len() - 8], &[0u8; 64][..]] {
-        assert!(matches!(other.restore(bad), Err(SimulationError::State(_))));
-        assert!(other.state() == first);
-    }
-    other.restore(&never).unwrap();
-    assert_eq!(
-        other.advance(&still(), 0.1, None),
-        Err(SimulationError::NotReset)
-    );
-}
-
-#[test]
-fn a_motion_that_explodes_keeps_the_last_good_state() {
-    let body = BarOptions::default().build();
-    let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
-    sim.reset(&still(), true).unwrap();
-    let before = sim.state();
-    let huge = vec![Vec3::repeat(1e308); body.dofs()];
-    let error = sim.advance(&still(), 0.1, Some(&huge)).unwrap_err();
-    assert!(matches!(error, SimulationError::NonFinite { .. }));
-    assert!(sim.state() == before);
-    sim.advance(&still(), 0.1, None).unwrap();
-    let nan = vec![Vec3::repeat(f64::NAN); body.dofs()];
-    assert_eq!(
-        sim.advance(&still(), 0.1, Some(&nan)),
-        Err(SimulationError::Vector { index: 0 })
-    );
-    assert!(sim.advance(&still(), f64::INFINITY, None).is_err());
-    assert!(sim.advance(&still(), 0.1, Some(&[])).is_err());
-    assert!(
-        sim.advance(&pose(&[Isometry3::identity()]), 0.1, None)
-            .is_err()
-    );
-}
-
-#[test]
-fn settings_and_methods_are_checked_by_name() {
-    let body = BarOptions::default().build();
-    for (settings, name) in [
-        (
-            Settings {
-                rate: 0.0,
-                ..settings()
-            },
-            "rate",
-        ),
-        (
-            Settings {
-                mass_damping: -1.0,
-                ..settings()
-            },
-            "mass_damping",
-        ),
-        (
-            Settings {
-                stiffness_damping: f64::NAN,
-                ..settings()
-            },
-            "stiffness_damping",
-        ),
-        (
-            Settings {
-                gravity: Vec3::repeat(f64::NAN),
-                ..settings()
-            },
-            "gravity",
-        ),
-    ] {
-        let error = Simulation::new(body.clone(), Method::Warped, settings)
-            .err()
-            .unwrap();
-        assert!(error.to_string().starts_with(name));
-    }
-    let error = "blended".parse::<Method>().unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "the method 'blended' is not built; built are: 'warped', 'linear'"
-    );
-    assert_eq!("linear".parse::<Method>().unwrap(), Method::Linear);
 }
 
 #[test]

@@ -94,7 +94,11 @@ impl PyClip {
 
     /// Positions of the degrees of freedom at a frame, float64 [dofs,3].
     fn lattice_positions<'py>(&self, py: Python<'py>, frame: i64) -> Bound<'py, PyArray2<f64>> {
-        from_points(py, &self.0.lattice_positions(frame))
+        let lattice = self.0.lattice(frame);
+        let world: Vec<_> = (0..lattice.points.len())
+            .map(|i| lattice.world(i))
+            .collect();
+        from_points(py, &world)
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]
@@ -155,7 +159,7 @@ impl PyClip {
     /// Frames per second.
     #[getter]
     fn fps(&self) -> f64 {
-        self.0.fps()
+        self.0.settings().fps
     }
 
     fn __len__(&self) -> usize {
@@ -166,7 +170,7 @@ impl PyClip {
         format!(
             "<thew.Clip: {} frames at {} fps>",
             self.0.len(),
-            self.0.fps()
+            self.0.settings().fps
         )
     }
 }

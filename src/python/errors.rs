@@ -102,9 +102,8 @@ impl IntoPy for ClipError {
     fn into_py(self) -> PyErr {
         match self {
             Self::Cancelled(_) => cancelled(),
-            Self::Simulation { .. } => raise("MotionError", self.to_string()),
-            Self::Start(error) => error.into_py(),
-            Self::Pose(error) => error.into_py(),
+            Self::Frame { .. } => raise("MotionError", self.to_string()),
+            Self::Simulation(error) => error.into_py(),
             _ => input(self.to_string()),
         }
     }

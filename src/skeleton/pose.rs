@@ -117,7 +117,7 @@ impl Pose {
         &self.maps
     }
 
-    pub(super) fn maps_mut(&mut self) -> &mut Vec<Affine> {
+    pub(crate) fn maps_mut(&mut self) -> &mut Vec<Affine> {
         &mut self.maps
     }
 

@@ -157,8 +157,12 @@ impl Ord for Key {
 fn look(samples: &Samples, space: &Space, pieces: &[Vec<u32>]) -> Vec<(u32, u32)> {
     let at = |s: u32| samples.position[s as usize];
     let mut seen = Vec::new();
+    let mut sets = Sets::new(pieces.len());
     for (k, small) in pieces.iter().enumerate().skip(1) {
-        for large in &pieces[..k] {
+        for (j, large) in pieces[..k].iter().enumerate() {
+            if sets.root(j as u32) == sets.root(k as u32) {
+                continue;
+            }
             let each = LOOKS.div_ceil(small.len()).min(8);
             let mut pairs: Vec<(f64, u32, u32)> = Vec::new();
             for &p in small {
@@ -177,7 +181,10 @@ fn look(samples: &Samples, space: &Space, pieces: &[Vec<u32>]) -> Vec<(u32, u32)
                 .iter()
                 .take(LOOKS)
                 .find(|(_, p, q)| space.stays(samples.place(*p), samples.place(*q)));
-            seen.extend(open.map(|&(_, p, q)| (p, q)));
+            if let Some(&(_, p, q)) = open {
+                sets.join(j as u32, k as u32);
+                seen.push((p, q));
+            }
         }
     }
     seen

@@ -136,18 +136,37 @@ impl Samples {
         self.links.extend(inner);
     }
 
-    /// Links the samples of a joint to the voxels around it in the same cells.
+    /// Links each sample of a joint to a voxel around it in the same cell.
     fn link_joint(&self, space: &Space, number: &[u32], joint: &Joint) -> Vec<(u32, u32)> {
         let from = self.place(joint.first);
         let sides = joint.first..joint.first + joint.count;
-        let link = |voxel: usize| {
-            let to = number[voxel];
-            let cell = *self.cell.get(to as usize)?;
-            let side = sides.clone().find(|&s| self.cell[s as usize] == cell)?;
-            space.stays(from, self.place(to)).then_some((side, to))
+        let own = |side: u32| {
+            let cell = self.cell[side as usize];
+            let near = space.around(from.at).filter(|&v| number[v] != NONE);
+            let of_cell: Vec<usize> = near
+                .filter(|&v| self.cell[number[v] as usize] == cell)
+                .collect();
+            reach(space, from, of_cell).map(|v| (side, number[v]))
         };
-        space.around(from.at).filter_map(link).collect()
+        sides.filter_map(own).collect()
     }
+}
+
+/// The nearest of some voxels that a segment in Ω leads to; preferably without skin on the way.
+fn reach(space: &Space, from: Place, mut voxels: Vec<usize>) -> Option<usize> {
+    let distance = |v: &usize| (space.centre(*v) - from.at).norm_squared();
+    voxels.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let clear = voxels
+        .iter()
+        .find(|&&v| space.is_clear(from.at, space.centre(v)));
+    let stays = |v: &&usize| {
+        let to = Place {
+            at: space.centre(**v),
+            interior: true,
+        };
+        space.stays(from, to)
+    };
+    clear.or_else(|| voxels.iter().take(3).find(stays)).copied()
 }
 
 /// Points of a vertex, or of the inside of an edge or a face, about a voxel apart, with their weights.
@@ -201,39 +220,28 @@ fn link_voxels(space: &Space, number: &[u32], links: &mut Vec<(u32, u32)>) {
     links.extend(found);
 }
 
-/// Links a surface sample to the voxels around it: those of its own cell, or else any.
+/// Links a surface sample to a voxel around it: one of its own cell, or else any.
 fn link_skin(
     space: &Space,
     number: &[u32],
     cell: &[u32],
     at: Vec3,
     sample: usize,
-) -> Vec<(u32, u32)> {
+) -> Option<(u32, u32)> {
     if cell[sample] == NONE {
-        return Vec::new();
+        return None;
     }
     let from = Place {
         at,
         interior: false,
-    };
-    let reached = |v: usize| {
-        let to = Place {
-            at: space.centre(v),
-            interior: true,
-        };
-        space.stays(from, to).then_some((sample as u32, number[v]))
     };
     let of_cell = |v: &usize| cell[number[*v] as usize] == cell[sample];
     let (own, other): (Vec<usize>, Vec<usize>) = space
         .around(at)
         .filter(|&v| number[v] != NONE)
         .partition(of_cell);
-    let links: Vec<(u32, u32)> = own.into_iter().filter_map(reached).collect();
-    if links.is_empty() {
-        other.into_iter().filter_map(reached).collect()
-    } else {
-        links
-    }
+    let found = reach(space, from, own).or_else(|| reach(space, from, other));
+    found.map(|v| (sample as u32, number[v]))
 }
 
 /// The welded surface with edges halved until none is longer than `spacing` (or there are too many): points,

@@ -2,8 +2,8 @@
 //! The space around a surface in voxels: which lie in the domain Ω, and whether a segment stays in it.
 //!
 //! A segment leaves Ω only through skin, so it is cut where it crosses skin triangles and the middle of each
-//! piece is tested. That finds gaps far narrower than a voxel. Where Ω is not bounded by skin (holes, thin
-//! layers) a segment is tested at quarter points as well.
+//! piece is tested. That finds gaps far narrower than a voxel. Where Ω is not bounded by skin (across holes,
+//! around sheets) a segment is tested at quarter points as well.
 
 use crate::Vec3;
 use crate::surface::{Surface, TriangleRole};
@@ -21,12 +21,10 @@ pub(super) struct Space<'a> {
     /// Skin triangles that may cross each voxel.
     starts: Vec<u32>,
     triangles: Vec<u32>,
-    /// Voxels with a triangle in them or beside them.
-    near: Vec<bool>,
+    /// Voxels in which Ω may end elsewhere than at skin.
+    loose: Vec<bool>,
     /// Whether the centre of a voxel lies in Ω.
     inside: Vec<bool>,
-    /// Ω ends at skin triangles and nowhere else.
-    watertight: bool,
 }
 
 /// A place from which a segment starts.
@@ -43,7 +41,6 @@ impl<'a> Space<'a> {
         // Odd parts of a voxel, so that voxel centres do not fall on the planes of a boxy mesh.
         let lo = from - Vec3::new(1.437, 1.521, 1.483) * spacing;
         let dims = [0, 1, 2].map(|k| ((to[k] - lo[k]) / spacing + 1.5).ceil().max(1.0) as usize);
-        let report = surface.report();
         let mut space = Self {
             surface,
             lo,
@@ -51,12 +48,12 @@ impl<'a> Space<'a> {
             dims,
             starts: Vec::new(),
             triangles: Vec::new(),
-            near: Vec::new(),
+            loose: Vec::new(),
             inside: Vec::new(),
-            watertight: report.closed && report.oriented && report.thin_triangles == 0,
         };
         space.bin_triangles();
         space.fill();
+        space.find_openings();
         space
     }
 
@@ -111,11 +108,18 @@ impl<'a> Space<'a> {
     /// Whether a point lies in Ω.
     pub fn holds(&self, p: Vec3) -> bool {
         let voxel = self.voxel_of(p);
-        if self.watertight && self.triangles_in(voxel).is_empty() {
+        let (cuts, loose) = self.crossings(self.centre(voxel), p - self.centre(voxel));
+        if cuts.is_empty() && !loose {
             // No skin between the point and the centre.
             return self.inside[voxel];
         }
         self.surface.contains(p)
+    }
+
+    /// Whether nothing at all lies between two points in which Ω could end.
+    pub fn is_clear(&self, a: Vec3, b: Vec3) -> bool {
+        let (cuts, loose) = self.crossings(a, b - a);
+        cuts.is_empty() && !loose
     }
 
     /// Whether the segment between two places of the closure of Ω stays in Ω.
@@ -125,8 +129,7 @@ impl<'a> Space<'a> {
         if length < 1e-6 * self.spacing {
             return true;
         }
-        let (mut cuts, near) = self.crossings(a.at, d);
-        let loose = !self.watertight && near;
+        let (mut cuts, loose) = self.crossings(a.at, d);
         if loose {
             cuts.extend([0.25, 0.5, 0.75]);
         }
@@ -138,7 +141,7 @@ impl<'a> Space<'a> {
         for (i, &to) in cuts.iter().enumerate() {
             let known = (i == 0 && a.interior || i == last && b.interior) && !loose;
             let middle = a.at + d * (0.5 * (from + to));
-            if !known && to - from > least && !self.surface.contains(middle) {
+            if !known && to - from > least && !self.holds(middle) {
                 return false;
             }
             from = to;
@@ -146,21 +149,22 @@ impl<'a> Space<'a> {
         true
     }
 
-    /// Where a segment crosses skin, strictly between its ends; whether there is surface near it.
+    /// Where a segment crosses skin, strictly between its ends; whether Ω may end elsewhere on it.
     fn crossings(&self, a: Vec3, d: Vec3) -> (Vec<f64>, bool) {
         let (p, q) = (self.cell(a.inf(&(a + d))), self.cell(a.sup(&(a + d))));
         let inverse = d.map(|x| 1.0 / x);
         let slack = 1e-7 * self.spacing / d.norm();
         let mut cuts = Vec::new();
-        let mut near = false;
+        let mut loose = false;
         for k in p[2]..=q[2] {
             for j in p[1]..=q[1] {
                 for i in p[0]..=q[0] {
                     let voxel = self.index([i, j, k]);
-                    if !self.near[voxel] || !self.passes(a, inverse, [i, j, k]) {
+                    let empty = !self.loose[voxel] && self.triangles_in(voxel).is_empty();
+                    if empty || !self.passes(a, inverse, [i, j, k]) {
                         continue;
                     }
-                    near = true;
+                    loose |= self.loose[voxel];
                     for &t in self.triangles_in(voxel) {
                         let t = crossing(&self.corners(t), a, d);
                         cuts.extend(t.filter(|&t| t > slack && t < 1.0 - slack));
@@ -168,7 +172,7 @@ impl<'a> Space<'a> {
                 }
             }
         }
-        (cuts, near)
+        (cuts, loose)
     }
 
     /// Whether a segment passes through a voxel (a little enlarged).
@@ -210,18 +214,14 @@ impl<'a> Space<'a> {
             })
             .collect();
         pairs.par_sort_unstable();
-        self.near = vec![false; self.len()];
-        let [x, y, z] = self.dims;
+        self.loose = vec![false; self.len()];
+        let reach = (self.surface.layer() / self.spacing).ceil() as usize + 1;
         for group in pairs.chunk_by(|a, b| a.0 == b.0) {
-            let v = group[0].0 as usize;
-            let at = [v % x, v / x % y, v / (x * y)];
-            let span = |k: usize, n: usize| at[k].saturating_sub(1)..=(at[k] + 1).min(n - 1);
-            for k in span(2, z) {
-                for j in span(1, y) {
-                    for i in span(0, x) {
-                        self.near[(k * y + j) * x + i] = true;
-                    }
-                }
+            if group
+                .iter()
+                .any(|&(_, t)| roles[t as usize] == TriangleRole::Thin)
+            {
+                self.loosen(group[0].0 as usize, reach);
             }
         }
         pairs.retain(|&(_, t)| roles[t as usize] == TriangleRole::Skin);
@@ -263,47 +263,93 @@ impl<'a> Space<'a> {
         found
     }
 
-    /// Finds the voxels in Ω row by row: in a watertight surface the state changes only across skin.
+    /// Marks the voxels up to some steps from one.
+    fn loosen(&mut self, voxel: usize, reach: usize) {
+        let [x, y, z] = self.dims;
+        let at = [voxel % x, voxel / x % y, voxel / (x * y)];
+        let span = |k: usize, n: usize| at[k].saturating_sub(reach)..=(at[k] + reach).min(n - 1);
+        for k in span(2, z) {
+            for j in span(1, y) {
+                for i in span(0, x) {
+                    self.loose[(k * y + j) * x + i] = true;
+                }
+            }
+        }
+    }
+
+    /// Finds the voxels in Ω row by row. Between skin and skin a row is asked at both ends, and searched for
+    /// the change if they differ (there is an opening).
     fn fill(&mut self) {
         let x = self.dims[0];
         let mut inside = vec![false; self.len()];
         inside.par_chunks_mut(x).enumerate().for_each(|(r, row)| {
-            let first = r * x;
-            let mut last = 0;
-            for i in 1..x {
-                let voxel = first + i;
-                let near = self.near[voxel];
-                let ask = if self.watertight {
-                    near && self.is_cut(voxel - 1)
+            let ask = |i: usize| self.surface.contains(self.centre(r * x + i));
+            let mut start = 0;
+            while start < x {
+                let single = self.loose[r * x + start];
+                let goes_on =
+                    |i: &usize| !single && !self.loose[r * x + i] && !self.is_cut(r * x + i - 1, 0);
+                let end = (start + 1..x).take_while(goes_on).last().unwrap_or(start);
+                row[start] = start > 0 && ask(start);
+                row[end] = if end == start {
+                    row[start]
                 } else {
-                    near || i % 4 == 0
+                    end < x - 1 && ask(end)
                 };
-                if !ask {
-                    row[i] = row[i - 1];
-                    continue;
-                }
-                row[i] = self.surface.contains(self.centre(voxel));
-                if !self.watertight && row[i] != row[i - 1] {
-                    // The change is somewhere since the last answer.
-                    for k in last + 1..i {
-                        row[k] = self.surface.contains(self.centre(first + k));
-                    }
-                }
-                last = i;
+                complete(row, start, end, &ask);
+                start = end + 1;
             }
         });
         self.inside = inside;
     }
 
-    /// Whether skin lies between the centre of a voxel and that of the next one along x.
-    fn is_cut(&self, voxel: usize) -> bool {
+    /// Marks the voxels between which Ω ends without skin.
+    fn find_openings(&mut self) {
+        let [x, y, z] = self.dims;
+        let this = &*self;
+        let opens = |v: usize| {
+            let axes = [(1, x), (x, y), (x * y, z)].into_iter().enumerate();
+            axes.filter(move |(axis, (step, n))| {
+                v / step % n + 1 < *n
+                    && this.inside[v] != this.inside[v + step]
+                    && !this.is_cut(v, *axis)
+            })
+            .map(move |(_, (step, _))| (v, v + step))
+        };
+        let all = (0..self.len()).into_par_iter().with_min_len(4096);
+        let open: Vec<(usize, usize)> = all.flat_map_iter(opens).collect();
+        for (a, b) in open {
+            self.loosen(a, 1);
+            self.loosen(b, 1);
+        }
+    }
+
+    /// Whether skin lies between the centre of a voxel and that of the next one along an axis.
+    fn is_cut(&self, voxel: usize, axis: usize) -> bool {
         let a = self.centre(voxel);
-        let d = Vec3::x() * self.spacing;
+        let d = Vec3::ith(axis, self.spacing);
         let cut = |&t: &u32| {
             crossing(&self.corners(t), a, d).is_some_and(|t| (-1e-9..=1.0 + 1e-9).contains(&t))
         };
-        self.triangles_in(voxel).iter().any(cut) || self.triangles_in(voxel + 1).iter().any(cut)
+        let next = voxel + [1, self.dims[0], self.dims[0] * self.dims[1]][axis];
+        self.triangles_in(voxel).iter().any(cut) || self.triangles_in(next).iter().any(cut)
     }
+}
+
+/// Fills a row between two known voxels; the change, if any, is found by halving.
+fn complete(row: &mut [bool], from: usize, to: usize, ask: &impl Fn(usize) -> bool) {
+    let (first, last) = (row[from], row[to]);
+    let (mut a, mut b) = (from, to);
+    while first != last && b - a > 1 {
+        let middle = (a + b) / 2;
+        if ask(middle) == first {
+            a = middle;
+        } else {
+            b = middle;
+        }
+    }
+    row[from..b].fill(first);
+    row[b..to].fill(last);
 }
 
 /// Parameter at which the line `a + t d` meets a triangle (edges belong to both their triangles) [moeller1997].

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A body driven through poses that do not repeat, in one go or in parts.
+
+use super::{ClipError, ClipSettings, Frame};
+use crate::body::Body;
+use crate::dynamics::Simulation;
+use crate::progress::{Progress, step};
+use crate::skeleton::{Affine, FrameMotion, Pose, polar};
+use crate::{Mat3, Vec3};
+use std::sync::Arc;
+
+/// What is needed to go on where a clip ends.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Drive {
+    /// Frames so far.
+    frames: usize,
+    /// The last poses: all while there are at most [`START`], then as many.
+    poses: Vec<Pose>,
+    /// The exact state at the last frame but one, once there are more than [`START`].
+    state: Vec<u8>,
+}
+
+/// Frames up to which a clip is started again when it is extended: how it starts depends on this many poses.
+const START: usize = 3;
+
+impl Drive {
+    /// Simulates the poses that follow; gives their frames and, in front of them, those made again.
+    pub fn go_on(
+        &mut self,
+        body: &Arc<Body>,
+        new: &[Pose],
+        settings: ClipSettings,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Frame>, ClipError> {
+        let mut simulation = Simulation::new(body.clone(), settings.method, settings.simulation)?;
+        let poses: Vec<Pose> = self.poses.iter().chain(new).cloned().collect();
+        let known = self.poses.len();
+        // `at` is the pose that the simulation stands in, `first` the frame of `poses[0]`.
+        let (mut at, first) = (known.saturating_sub(2), self.frames - known);
+        let mut frames = Vec::with_capacity(new.len() + START);
+        let mut lead = None;
+        if self.frames > START {
+            simulation.restore(&self.state)?;
+        } else {
+            at = 0;
+            lead = start(&mut simulation, &poses, settings, progress)?;
+            frames.push(Frame::of(&simulation));
+        }
+        let begin = at;
+        let mut state = self.state.clone();
+        while at + 1 < poses.len() {
+            let done = (at - begin) as f64 / (poses.len() - begin) as f64;
+            step(
+                progress,
+                done,
+                &format!("simulating frame {}", first + at + 1),
+            )?;
+            if at + 2 == poses.len() {
+                state = simulation.state();
+            }
+            let motion = interval(body, lead.take().as_ref(), &poses, at)?;
+            simulation
+                .advance_motion(&motion, 1.0 / settings.fps, None)
+                .map_err(|source| ClipError::Frame {
+                    frame: first + at + 1,
+                    source,
+                })?;
+            frames.push(Frame::of(&simulation));
+            at += 1;
+        }
+        step(progress, 1.0, "simulated")?;
+        self.frames += new.len();
+        self.poses = poses[poses.len().saturating_sub(START)..].to_vec();
+        self.state = state;
+        Ok(frames)
+    }
+}
+
+/// Settles at the first pose, or runs in to it, and takes up the bones' velocity. Gives the pose that comes
+/// before the first, if there is a run-in.
+fn start(
+    simulation: &mut Simulation,
+    poses: &[Pose],
+    settings: ClipSettings,
+    progress: &dyn Progress,
+) -> Result<Option<Pose>, ClipError> {
+    let body = simulation.body().clone();
+    let before: Vec<Pose> = (1..=settings.preroll.min(poses.len() - 1))
+        .rev()
+        .map(|i| reflected(&body, &poses[0], &poses[i]))
+        .collect();
+    let run: Vec<Pose> = before
+        .iter()
+        .chain(poses)
+        .take(before.len() + 3)
+        .cloned()
+        .collect();
+    simulation.reset(&run[0], true)?;
+    if run.len() > 1 {
+        simulation.move_with(&interval(&body, None, &run, 0)?, 1.0 / settings.fps)?;
+    }
+    for i in 0..before.len() {
+        step(progress, 0.0, "running in")?;
+        let motion = interval(&body, None, &run, i)?;
+        simulation
+            .advance_motion(&motion, 1.0 / settings.fps, None)
+            .map_err(|source| ClipError::Frame { frame: 0, source })?;
+    }
+    Ok(before.last().cloned())
+}
+
+/// The bones' motion from pose `i` to the next, with those around it; `lead` comes before the first.
+fn interval(
+    body: &Body,
+    lead: Option<&Pose>,
+    poses: &[Pose],
+    i: usize,
+) -> Result<FrameMotion, ClipError> {
+    let (Some(from), Some(to)) = (poses.get(i), poses.get(i + 1)) else {
+        return Err(ClipError::NoPoses);
+    };
+    let previous = if i == 0 { lead } else { poses.get(i - 1) };
+    FrameMotion::new(body.skeleton(), previous, from, to, poses.get(i + 2))
+        .map_err(|source| ClipError::Pose { frame: i, source })
+}
+
+/// The pose as far before `centre` as `pose` is after it: heads and rotations reflected, stretch the same. The
+/// motion through `centre` is then smooth.
+fn reflected(body: &Body, centre: &Pose, pose: &Pose) -> Pose {
+    let mut mirrored = centre.clone();
+    let heads = body.skeleton().heads();
+    for (b, (map, &head)) in mirrored.maps_mut().iter_mut().zip(heads).enumerate() {
+        let (middle, _) = polar(&map.linear);
+        let (turned, stretch) = polar(&pose.maps()[b].linear);
+        let rotation = middle * turned.inverse() * middle;
+        let linear: Mat3 = rotation.to_rotation_matrix().into_inner() * stretch;
+        let place: Vec3 = 2.0 * map.apply(head) - pose.maps()[b].apply(head);
+        *map = Affine {
+            linear,
+            translation: place - linear * head,
+        };
+    }
+    mirrored
+}

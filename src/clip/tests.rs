@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Properties of clips, checked on a bar of flesh around two bones.
+
+use super::*;
+use crate::Mat3;
+use crate::body::fixture::BarOptions;
+use crate::dynamics::equilibrium;
+use crate::progress::Silent;
+use crate::skeleton::Affine;
+use nalgebra::UnitQuaternion;
+
+const FPS: f64 = 24.0;
+
+fn body() -> Arc<Body> {
+    let bar = BarOptions::default();
+    let options = crate::body::BodyOptions {
+        region_weights: Some(bar.painted_weights()),
+        ..Default::default()
+    };
+    BarOptions { options, ..bar }.build()
+}
+
+fn rigid(turn: Vec3, about: Vec3, shift: Vec3) -> Affine {
+    let r = UnitQuaternion::from_scaled_axis(turn);
+    Affine {
+        linear: r.to_rotation_matrix().into_inner(),
+        translation: about - r * about + shift,
+    }
+}
+
+/// Swings the upper bone and carries both, `t` in frames; a cycle of 12.
+fn swing(t: f64) -> Pose {
+    let phase = t * std::f64::consts::TAU / 12.0;
+    let joint = Vec3::new(0.0, 0.0, 0.8);
+    let upper = rigid(Vec3::new(0.4 * phase.sin(), 0.0, 0.0), joint, Vec3::zeros());
+    let whole = rigid(
+        Vec3::zeros(),
+        Vec3::zeros(),
+        Vec3::new(0.1 * phase.cos(), 0.0, 0.0),
+    );
+    Pose::new(vec![Affine::identity(), upper])
+        .unwrap()
+        .moved(&whole)
+}
+
+fn swings(frames: usize) -> Vec<Pose> {
+    (0..frames).map(|i| swing(i as f64)).collect()
+}
+
+fn plain() -> ClipSettings {
+    ClipSettings {
+        fps: FPS,
+        preroll: 0,
+        cyclic: false,
+        method: Method::Warped,
+        simulation: Settings::default(),
+    }
+}
+
+fn clip(poses: &[Pose], settings: ClipSettings) -> Clip {
+    Clip::simulate(body(), poses, settings, &Silent).unwrap()
+}
+
+fn distance(a: &LocalPositions, b: &LocalPositions) -> f64 {
+    assert_eq!(a.points.len(), b.points.len());
+    let apart = |i| (a.world(i) - b.world(i)).norm();
+    (0..a.points.len()).map(apart).fold(0.0, f64::max)
+}
+
+#[test]
+fn the_first_frame_is_the_equilibrium() {
+    let clip = clip(&swings(8), plain());
+    let gravity = Settings::default().gravity;
+    let q = equilibrium(clip.body(), &swing(0.0), None, gravity, Method::Warped).unwrap();
+    for (i, (q, x)) in q.iter().zip(clip.body().lattice().vertices()).enumerate() {
+        assert!((clip.lattice(0).world(i) - x - q).norm() < 1e-6);
+    }
+    assert_eq!(clip.len(), 8);
+    // The bones are where the pose says, at every frame.
+    for f in 0..8 {
+        for v in clip.body().bone_vertices() {
+            let bone = clip.body().bone_of_vertex()[v as usize].unwrap();
+            let x = clip.body().lattice().vertices()[v as usize];
+            let there = swing(f as f64).maps()[bone as usize].apply(x);
+            assert!((clip.lattice(f).world(v as usize) - there).norm() < 1e-6);
+        }
+    }
+}
+
+#[test]
+fn in_parts_or_at_once_it_is_the_same_bit_for_bit() {
+    let poses = swings(14);
+    for preroll in [0, 3] {
+        let settings = ClipSettings { preroll, ..plain() };
+        let whole = clip(&poses, settings);
+        for cuts in [vec![1, 2], vec![4], vec![5, 6, 12], vec![3], vec![13]] {
+            if cuts[0] <= preroll {
+                continue;
+            }
+            let part = clip(&poses[..cuts[0]], settings);
+            for (i, &from) in cuts.iter().enumerate() {
+                let to = cuts.get(i + 1).copied().unwrap_or(poses.len());
+                part.extend(&poses[from..to], &Silent).unwrap();
+            }
+            assert_eq!(part.len(), whole.len());
+            for f in 0..14 {
+                assert_eq!(part.lattice(f), whole.lattice(f), "frame {f} of {cuts:?}");
+            }
+            assert_eq!(part.inverted_cells(), whole.inverted_cells());
+        }
+    }
+}
+
+#[test]
+fn uniform_travel_shows_no_lag_from_the_first_frame() {
+    let travel = |i: i32| {
+        Pose::rest(2).moved(&rigid(
+            Vec3::zeros(),
+            Vec3::zeros(),
+            Vec3::new(0.2, -0.1, 0.05) * f64::from(i),
+        ))
+    };
+    let poses: Vec<Pose> = (0..12).map(travel).collect();
+    for preroll in [0, 4] {
+        let settings = ClipSettings { preroll, ..plain() };
+        let clip = clip(&poses, settings);
+        for f in 0..12 {
+            let shift = poses[f].maps()[0].translation;
+            for (i, x) in clip.body().lattice().vertices().iter().enumerate() {
+                let lag = (clip.lattice(f as i64).world(i) - x - shift).norm();
+                assert!(lag < 1e-6, "{lag}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_in_arrives_already_swinging() {
+    let poses = swings(20);
+    let still = clip(&poses, plain());
+    let swung = clip(
+        &poses,
+        ClipSettings {
+            preroll: 10,
+            ..plain()
+        },
+    );
+    let apart = distance(&still.lattice(0), &swung.lattice(0));
+    assert!(apart > 1e-4, "{apart}");
+    assert_eq!(swung.len(), 20);
+}
+
+#[test]
+fn a_cycle_repeats() {
+    for (poses, closed) in [(swings(12), false), (swings(13), true)] {
+        let settings = ClipSettings {
+            cyclic: true,
+            ..plain()
+        };
+        let loops = clip(&poses, settings);
+        assert_eq!(loops.len(), poses.len());
+        assert!(loops.loop_gap().unwrap() < 2e-4 * 1.7);
+        if closed {
+            assert!(distance(&loops.lattice(0), &loops.lattice(12)) < 1e-6);
+        }
+        // It is what a long clip comes to.
+        let long = clip(&swings(245), plain());
+        for f in 0..12 {
+            let apart = distance(&loops.lattice(f), &long.lattice(228 + f));
+            assert!(
+                apart < 1e-3,
+                "frame {f}: {apart}, gap {:?}",
+                loops.loop_gap()
+            );
+        }
+        // And it moves by itself: the first frame is not the equilibrium.
+        assert!(distance(&loops.lattice(0), &long.lattice(0)) > 1e-3);
+        assert_eq!(
+            loops.extend(&poses, &Silent),
+            Err(ClipError::CyclicExtension)
+        );
+    }
+}
+
+#[test]
+fn a_cycle_may_travel_and_turn() {
+    let by = rigid(
+        Vec3::new(0.0, 0.0, 0.3),
+        Vec3::zeros(),
+        Vec3::new(2.0, 1.0, 0.0),
+    );
+    let step = |t: f64| {
+        let part = rigid(
+            Vec3::new(0.0, 0.0, 0.3 * t / 12.0),
+            Vec3::zeros(),
+            Vec3::new(2.0, 1.0, 0.0) * (t / 12.0),
+        );
+        swing(t).moved(&part)
+    };
+    let mut poses: Vec<Pose> = (0..12).map(|i| step(f64::from(i))).collect();
+    poses.push(poses[0].moved(&by));
+    let settings = ClipSettings {
+        cyclic: true,
+        ..plain()
+    };
+    let clip = clip(&poses, settings);
+    assert!(clip.loop_gap().unwrap() < 1e-3, "{:?}", clip.loop_gap());
+    let (first, last) = (clip.lattice(0), clip.lattice(12));
+    for i in 0..first.points.len() {
+        assert!((by.apply(first.world(i)) - last.world(i)).norm() < 1e-5);
+    }
+}
+
+#[test]
+fn frames_are_looked_up_in_any_order_and_clamped() {
+    let clip = Arc::new(clip(&swings(10), plain()));
+    let shape = |f: i64| clip.positions(f, 0).unwrap();
+    let forwards: Vec<Vec<f32>> = (0..10).map(shape).collect();
+    let backwards: Vec<Vec<f32>> = (0..10).rev().map(shape).collect();
+    assert!(forwards.iter().eq(backwards.iter().rev()));
+    assert_eq!(shape(-5), forwards[0]);
+    assert_eq!(shape(1000), forwards[9]);
+    assert_eq!(clip.positions(0, 7), Err(ClipError::Surface { id: 7 }));
+    // The fixture's surface is its own lattice.
+    for (i, p) in forwards[3].chunks_exact(3).enumerate() {
+        let p = Vec3::new(p[0].into(), p[1].into(), p[2].into());
+        assert!((p - clip.lattice(3).world(i)).norm() < 1e-6);
+    }
+    let mut out = vec![0.0; 3 * clip.vertices(0).unwrap()];
+    clip.positions_into(4, 0, &mut out).unwrap();
+    assert_eq!(out, forwards[4]);
+}
+
+#[test]
+fn frames_are_read_while_the_clip_grows() {
+    let poses = swings(40);
+    let clip = Arc::new(clip(&poses[..4], plain()));
+    let whole = self::clip(&poses, plain());
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut seen = 0;
+            while seen < 40 {
+                seen = clip.len();
+                // The last frame may still change; those before it may not.
+                let f = seen as i64 - 2;
+                assert_eq!(clip.lattice(f), whole.lattice(f));
+                std::thread::yield_now();
+            }
+        });
+        for from in (4..40).step_by(4) {
+            clip.extend(&poses[from..from + 4], &Silent).unwrap();
+        }
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn a_clip_is_small() {
+    let clip = clip(&swings(10), plain());
+    let per_vertex = clip.bytes() as f64 / (10 * clip.body().dofs()) as f64;
+    assert!(per_vertex * 350.0 * 250.0 < 15e6 / 2.0);
+}
+
+#[test]
+fn cancelling_leaves_a_clip_as_it_was() {
+    let poses = swings(20);
+    let stop = |fraction: f64, _: &str| fraction < 0.5;
+    let settings = plain();
+    let e = Clip::simulate(body(), &poses, settings, &stop).unwrap_err();
+    assert_eq!(e, ClipError::Cancelled(Cancelled));
+    let clip = clip(&poses[..10], settings);
+    let before = clip.lattice(9);
+    assert_eq!(
+        clip.extend(&poses[10..], &stop),
+        Err(ClipError::Cancelled(Cancelled))
+    );
+    assert_eq!((clip.len(), clip.lattice(9)), (10, before));
+    clip.extend(&poses[10..], &Silent).unwrap();
+    assert_eq!(clip.len(), 20);
+}
+
+#[test]
+fn bad_input_is_named() {
+    let simulate = |poses: &[Pose], fps| {
+        let settings = ClipSettings { fps, ..plain() };
+        Clip::simulate(body(), poses, settings, &Silent).unwrap_err()
+    };
+    assert_eq!(simulate(&[], FPS), ClipError::NoPoses);
+    assert_eq!(simulate(&swings(2), 0.0), ClipError::Fps(0.0));
+    assert!(matches!(simulate(&swings(2), f64::NAN), ClipError::Fps(_)));
+    let e = simulate(&[swing(0.0), Pose::rest(5)], FPS);
+    assert_eq!(
+        e.to_string(),
+        "pose 1: the pose has 5 bones, but the skeleton has 2"
+    );
+    let far = Affine {
+        linear: Mat3::identity(),
+        translation: Vec3::repeat(1e200),
+    };
+    let e = simulate(&[swing(0.0), swing(0.0).moved(&far)], FPS);
+    assert!(
+        matches!(e, ClipError::Frame { .. } | ClipError::Simulation(_)),
+        "{e}"
+    );
+}

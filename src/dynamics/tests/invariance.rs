@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The same motion whatever the frame, the scale, the numbering, the frame rate.
+
+use super::*;
+use nalgebra::Rotation3;
+
+/// A short motion: bend, then hold, with forces.
+fn play(
+    bar: &BarOptions,
+    settings: Settings,
+    scale: f64,
+    turn: Rotation3<f64>,
+    fps: usize,
+) -> Vec<Vec3> {
+    let body = bar.build();
+    let mut sim = Simulation::new(body.clone(), Method::Warped, settings).unwrap();
+    let mut forces = vec![Vec3::zeros(); body.dofs()];
+    let tip = bar.vertex(0, 1, bar.cells_along);
+    forces[tip] = turn * Vec3::new(3.0, 1.0, -2.0) * scale.powi(4);
+    sim.reset(&still(), true).unwrap();
+    // The same smooth bend, whatever the frames.
+    let at = |i: usize| {
+        let t = (i as f64 / fps as f64 / 0.25).min(1.0);
+        bent(bar, 0.7 * t * t * (3.0 - 2.0 * t))
+    };
+    for i in 0..fps / 2 {
+        let poses = [at(i.saturating_sub(1)), at(i), at(i + 1), at(i + 2)];
+        let [a, b, c, d] = &poses;
+        let motion = FrameMotion::new(body.skeleton(), Some(a), b, c, Some(d)).unwrap();
+        let forces = (i >= fps / 4).then_some(forces.as_slice());
+        sim.advance_motion(&motion, 1.0 / fps as f64, forces)
+            .unwrap();
+    }
+    sim.lattice_positions().to_vec()
+}
+
+#[test]
+fn the_same_motion_turned_and_moved() {
+    let plain = play(
+        &BarOptions::default(),
+        settings(),
+        1.0,
+        Rotation3::identity(),
+        24,
+    );
+    let turn = Rotation3::from_euler_angles(0.4, -0.9, 2.0);
+    let frame = Isometry3::from_parts(Translation3::new(4.0, -2.0, 7.0), turn.into());
+    let moved = BarOptions {
+        frame,
+        ..Default::default()
+    };
+    let settings = Settings {
+        gravity: turn * settings().gravity,
+        ..settings()
+    };
+    let other = play(&moved, settings, 1.0, turn, 24);
+    let back: Vec<Vec3> = other
+        .iter()
+        .map(|p| frame.inverse_transform_point(&(*p).into()).coords)
+        .collect();
+    assert!(largest(&plain, &back) < 1e-9, "{}", largest(&plain, &back));
+}
+
+#[test]
+fn the_same_motion_at_another_scale() {
+    let plain = play(
+        &BarOptions::default(),
+        settings(),
+        1.0,
+        Rotation3::identity(),
+        24,
+    );
+    let s = 37.0;
+    let scaled = BarOptions {
+        length: 1.6 * s,
+        half: 0.2 * s,
+        material: Material::new(20e3 * s * s, 0.4, 1000.0).unwrap(),
+        ..Default::default()
+    };
+    let settings = Settings {
+        gravity: settings().gravity * s,
+        ..settings()
+    };
+    let other = play(&scaled, settings, s, Rotation3::identity(), 24);
+    let back: Vec<Vec3> = other.iter().map(|p| p / s).collect();
+    assert!(largest(&plain, &back) < 1e-9);
+}
+
+#[test]
+fn numbering_does_not_matter() {
+    let plain = play(
+        &BarOptions::default(),
+        settings(),
+        1.0,
+        Rotation3::identity(),
+        24,
+    );
+    let reversed = BarOptions {
+        reversed: true,
+        ..Default::default()
+    };
+    let mut other = play(&reversed, settings(), 1.0, Rotation3::identity(), 24);
+    other.reverse();
+    assert!(largest(&plain, &other) < 1e-10);
+}
+
+#[test]
+fn frame_rate_does_not_matter() {
+    let [a, b, c] = [24, 48, 60].map(|fps| {
+        play(
+            &BarOptions::default(),
+            settings(),
+            1.0,
+            Rotation3::identity(),
+            fps,
+        )
+    });
+    // Only the curve between the frames differs, by the cube of their length.
+    assert!(largest(&a, &b) < 1e-3 * SIZE && largest(&b, &c) < 1e-4 * SIZE);
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! States, and what happens to them when something goes wrong.
+
+use super::*;
+
+#[test]
+fn states_come_back_exactly() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    let never = sim.state();
+    sim.reset(&still(), true).unwrap();
+    sim.advance(&bent(&bar, 0.4), 0.1, None).unwrap();
+    let kept = sim.state();
+    assert_eq!(kept.len(), 32 + 48 * body.dofs() + 384);
+    sim.advance(&bent(&bar, 0.9), 0.1, None).unwrap();
+    let first = sim.state();
+    let mut other = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    other.restore(&kept).unwrap();
+    other.advance(&bent(&bar, 0.9), 0.1, None).unwrap();
+    assert!(other.state() == first);
+    for bad in [&kept[..20], &kept[..kept.len() - 8], &[0u8; 64][..]] {
+        assert!(matches!(other.restore(bad), Err(SimulationError::State(_))));
+        assert!(other.state() == first);
+    }
+    other.restore(&never).unwrap();
+    assert_eq!(
+        other.advance(&still(), 0.1, None),
+        Err(SimulationError::NotReset)
+    );
+}
+
+#[test]
+fn a_motion_that_explodes_keeps_the_last_good_state() {
+    let body = BarOptions::default().build();
+    let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    sim.reset(&still(), true).unwrap();
+    let before = sim.state();
+    let huge = vec![Vec3::repeat(1e308); body.dofs()];
+    let error = sim.advance(&still(), 0.1, Some(&huge)).unwrap_err();
+    assert!(matches!(error, SimulationError::NonFinite { .. }));
+    assert!(sim.state() == before);
+    sim.advance(&still(), 0.1, None).unwrap();
+    let nan = vec![Vec3::repeat(f64::NAN); body.dofs()];
+    assert_eq!(
+        sim.advance(&still(), 0.1, Some(&nan)),
+        Err(SimulationError::Vector { index: 0 })
+    );
+    assert!(sim.advance(&still(), f64::INFINITY, None).is_err());
+    assert!(sim.advance(&still(), 0.1, Some(&[])).is_err());
+    assert!(
+        sim.advance(&pose(&[Isometry3::identity()]), 0.1, None)
+            .is_err()
+    );
+}
+
+#[test]
+fn settings_and_methods_are_checked_by_name() {
+    let body = BarOptions::default().build();
+    for (settings, name) in [
+        (
+            Settings {
+                rate: 0.0,
+                ..settings()
+            },
+            "rate",
+        ),
+        (
+            Settings {
+                mass_damping: -1.0,
+                ..settings()
+            },
+            "mass_damping",
+        ),
+        (
+            Settings {
+                stiffness_damping: f64::NAN,
+                ..settings()
+            },
+            "stiffness_damping",
+        ),
+        (
+            Settings {
+                gravity: Vec3::repeat(f64::NAN),
+                ..settings()
+            },
+            "gravity",
+        ),
+    ] {
+        let error = Simulation::new(body.clone(), Method::Warped, settings)
+            .err()
+            .unwrap();
+        assert!(error.to_string().starts_with(name));
+    }
+    let error = "blended".parse::<Method>().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the method 'blended' is not built; built are: 'warped', 'linear'"
+    );
+    assert_eq!("linear".parse::<Method>().unwrap(), Method::Linear);
+}

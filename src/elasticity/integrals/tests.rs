@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Integrals against closed forms.
+
+use super::*;
+use crate::progress::Silent;
+use approx::assert_relative_eq;
+
+/// A ball or everything.
+struct Ball {
+    centre: Vec3,
+    radius: f64,
+}
+impl Flesh for Ball {
+    fn signed_distance(&self, p: Vec3) -> f64 {
+        (p - self.centre).norm() - self.radius
+    }
+    fn contains(&self, p: Vec3) -> bool {
+        self.signed_distance(p) < 0.0
+    }
+    fn owner(&self, cell: u32, _: Vec3) -> u32 {
+        cell
+    }
+}
+const EVERYWHERE: Ball = Ball {
+    centre: Vec3::new(0.0, 0.0, 0.0),
+    radius: 1e6,
+};
+
+/// A box of n³ hexahedra on [0, 1]³, or the same cut in tetrahedra.
+fn cube(n: usize, tetrahedra: bool) -> Lattice {
+    let m = n + 1;
+    let mut x = Vec::new();
+    for k in 0..m {
+        for j in 0..m {
+            for i in 0..m {
+                x.push(Vec3::new(i as f64, j as f64, k as f64) / n as f64);
+            }
+        }
+    }
+    let mut cells = Vec::new();
+    for k in 0..n {
+        for j in 0..n {
+            for i in 0..n {
+                let h: [u32; 8] = std::array::from_fn(|c| {
+                    (i + (c & 1) + m * (j + (c >> 1 & 1) + m * (k + (c >> 2)))) as u32
+                });
+                if tetrahedra {
+                    for t in [
+                        [0, 1, 3, 7],
+                        [0, 3, 2, 7],
+                        [0, 2, 6, 7],
+                        [0, 6, 4, 7],
+                        [0, 4, 5, 7],
+                        [0, 5, 1, 7],
+                    ] {
+                        cells.push(Cell::Tetrahedron(t.map(|c: usize| h[c])));
+                    }
+                } else {
+                    cells.push(Cell::Hexahedron(h));
+                }
+            }
+        }
+    }
+    Lattice::new(x, cells).unwrap()
+}
+
+fn run(lattice: &Lattice, flesh: &dyn Flesh, level: usize) -> Vec<CellIntegrals> {
+    integrate(lattice, flesh, &Material::default(), &[], level, &Silent).unwrap()
+}
+
+/// ½ Σ dᵀ S d over all cells, from a displacement field.
+fn energy(lattice: &Lattice, all: &[CellIntegrals], d: impl Fn(Vec3) -> Vec3) -> f64 {
+    let mut u = 0.0;
+    for (cell, c) in lattice.cells().iter().zip(all) {
+        let d: Vec<Vec3> = cell
+            .corners()
+            .iter()
+            .map(|&v| d(lattice.vertices()[v as usize]))
+            .collect();
+        let mut pair = 0;
+        for a in 0..d.len() {
+            for b in a..d.len() {
+                let e = d[a].dot(&(c.stiffness[pair] * d[b]));
+                u += if a == b { 0.5 * e } else { e };
+                pair += 1;
+            }
+        }
+    }
+    u
+}
+
+#[test]
+fn volume_of_a_ball() {
+    let ball = Ball {
+        centre: Vec3::new(0.52, 0.47, 0.5),
+        radius: 0.4,
+    };
+    let exact = 4.0 / 3.0 * std::f64::consts::PI * 0.4f64.powi(3);
+    for tetrahedra in [false, true] {
+        let lattice = cube(4, tetrahedra);
+        let all = run(&lattice, &ball, 1);
+        let volume: f64 = all.iter().map(|c| c.volume).sum();
+        assert_relative_eq!(volume, exact, max_relative = 0.005);
+        for c in &all {
+            assert!((0.0..=1.0 + 1e-12).contains(&c.fraction));
+            let m: f64 = c.weight.iter().sum();
+            let floored = c.volume.max(FLOOR / c.fraction.max(1e-300) * c.volume);
+            assert!(m >= 1000.0 * c.volume - 1e-9);
+            if c.fraction > 0.0 {
+                assert_relative_eq!(m, 1000.0 * floored, max_relative = 1e-9);
+            }
+        }
+    }
+}
+
+#[test]
+fn affine_strain_has_its_exact_energy() {
+    let h = Mat3::new(0.1, 0.2, -0.1, 0.05, -0.2, 0.3, 0.0, 0.1, 0.15);
+    let e = (h + h.transpose()) * 0.5;
+    let m = Material::default();
+    let exact = m.shear() * e.norm_squared() + 0.5 * m.lame() * e.trace().powi(2);
+    for (tetrahedra, level) in [(false, 0), (false, 1), (true, 0), (true, 2)] {
+        let lattice = cube(2, tetrahedra);
+        let all = run(&lattice, &EVERYWHERE, level);
+        let u = energy(&lattice, &all, |x| h * x);
+        assert_relative_eq!(u, exact, max_relative = 1e-10);
+        // Rigid motions to first order cost nothing.
+        let w = Vec3::new(0.3, -0.2, 0.5);
+        let rigid = energy(&lattice, &all, |x| w.cross(&x) + w);
+        assert!(rigid.abs() < 1e-9 * exact);
+    }
+}
+
+#[test]
+fn mass_integrates_quadratic_fields() {
+    // Σ_ab f_a M_ab f_b = ρ ∫ f² for a linear f; over the unit cube with f = x: 1/3.
+    for (tetrahedra, level) in [(false, 2), (true, 0), (true, 1)] {
+        let lattice = cube(2, tetrahedra);
+        let all = run(&lattice, &EVERYWHERE, level);
+        let mut sum = 0.0;
+        for (cell, c) in lattice.cells().iter().zip(&all) {
+            let f: Vec<f64> = cell
+                .corners()
+                .iter()
+                .map(|&v| lattice.vertices()[v as usize].x)
+                .collect();
+            let mut pair = 0;
+            for a in 0..f.len() {
+                for b in a..f.len() {
+                    sum += f[a] * f[b] * c.mass[pair] * if a == b { 1.0 } else { 2.0 };
+                    pair += 1;
+                }
+            }
+        }
+        assert_relative_eq!(sum, 1000.0 / 3.0, max_relative = 1e-10);
+    }
+}
+
+#[test]
+fn subdivision_changes_nothing_on_a_full_tetrahedron() {
+    let lattice = cube(1, true);
+    let (coarse, fine) = (run(&lattice, &EVERYWHERE, 0), run(&lattice, &EVERYWHERE, 2));
+    for (a, b) in coarse.iter().zip(&fine) {
+        for (a, b) in a.stiffness.iter().zip(&b.stiffness) {
+            assert!((a - b).norm() < 1e-9 * a.norm().max(1.0));
+        }
+        for (a, b) in a.mass.iter().zip(&b.mass) {
+            assert_relative_eq!(a, b, max_relative = 1e-10);
+        }
+    }
+}
+
+#[test]
+fn paint_scales_its_cell_only() {
+    let lattice = cube(1, true);
+    let mut painted = vec![Painted::default(); 6];
+    painted[2].stiffness = 3.0;
+    painted[3].density = 0.5;
+    let plain = run(&lattice, &EVERYWHERE, 1);
+    let all = integrate(
+        &lattice,
+        &EVERYWHERE,
+        &Material::default(),
+        &painted,
+        1,
+        &Silent,
+    )
+    .unwrap();
+    for i in 0..6 {
+        let s = if i == 2 { 3.0 } else { 1.0 };
+        let m = if i == 3 { 0.5 } else { 1.0 };
+        assert!((all[i].stiffness[1] - plain[i].stiffness[1] * s).norm() < 1e-9);
+        assert_relative_eq!(all[i].mass[1], plain[i].mass[1] * m, max_relative = 1e-12);
+    }
+}
+
+#[test]
+fn copies_share_the_flesh_out() {
+    struct Halves;
+    impl Flesh for Halves {
+        fn signed_distance(&self, p: Vec3) -> f64 {
+            -(p.x - 0.5).abs()
+        }
+        fn contains(&self, _: Vec3) -> bool {
+            true
+        }
+        fn owner(&self, _: u32, p: Vec3) -> u32 {
+            u32::from(p.x > 0.5)
+        }
+    }
+    let x = cube(1, false).vertices().to_vec();
+    let both: Vec<Vec3> = x.iter().chain(&x).copied().collect();
+    let cells = vec![
+        Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7]),
+        Cell::Hexahedron([8, 9, 10, 11, 12, 13, 14, 15]),
+    ];
+    let lattice = Lattice::new(both, cells).unwrap();
+    let all = run(&lattice, &Halves, 2);
+    assert_relative_eq!(all[0].volume + all[1].volume, 1.0, max_relative = 1e-9);
+    assert_relative_eq!(all[0].volume, 0.5, max_relative = 0.02);
+    // The flesh of copy 0 is on the left: corner 0 carries more than corner 1.
+    assert!(all[0].weight[0] > 1.5 * all[0].weight[1]);
+    assert!(all[1].weight[1] > 1.5 * all[1].weight[0]);
+}
+
+#[test]
+fn a_stop_is_obeyed() {
+    let stop = |_: f64, _: &str| false;
+    let lattice = cube(1, true);
+    assert!(integrate(&lattice, &EVERYWHERE, &Material::default(), &[], 1, &stop).is_err());
+}
