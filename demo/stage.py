@@ -8,24 +8,30 @@ import numpy as np
 from mathutils import Vector
 
 BACKDROP = (0.62, 0.70, 0.78)
-GROUND_LIGHT, GROUND_DARK = (0.80, 0.82, 0.84), (0.70, 0.73, 0.76)
+GROUND_LIGHT, GROUND_DARK = (0.97, 0.97, 0.97), (0.84, 0.86, 0.88)
 TRACK = "Camera track"
 VIEW_TURN = -0.36
 """How far round from the front the camera stands, radians; negative is to the character's right."""
 
 
-def build(low: np.ndarray, high: np.ndarray, path: dict[int, np.ndarray], width: int, height: int) -> None:
-    """Set the stage for characters that fill the box low..high around the moving point of `path` (frame: point)."""
+def right() -> np.ndarray:
+    """The direction that is to the right in the picture, level."""
+    return np.array([np.cos(VIEW_TURN), np.sin(VIEW_TURN), 0.0])
+
+
+def build(points: np.ndarray, path: dict[int, np.ndarray], aspect: float) -> None:
+    """Set the stage for whatever passes through `points` [p, 3], relative to the moving point of `path` (by frame)."""
+    low, high = points.min(axis=0), points.max(axis=0)
     size = float(np.linalg.norm(high - low))
-    anchor = path[min(path)]
-    floor = float(low[2])
-    _ground(anchor, floor, size)
-    rig = bpy.data.objects.new(TRACK, None)
-    bpy.context.scene.collection.objects.link(rig)
+    centre = Vector(((low + high) / 2).tolist())
+    first = path[min(path)]
+    _ground(first, float(first[2] + low[2]), size)
+    track = bpy.data.objects.new(TRACK, None)
+    bpy.context.scene.collection.objects.link(track)
     for frame, point in path.items():
-        rig.location = Vector(point.tolist())
-        rig.keyframe_insert("location", frame=frame)
-    _camera(rig, anchor, low, high, width / height)
+        track.location = Vector(point.tolist())
+        track.keyframe_insert("location", frame=frame)
+    _camera(track, points, size, aspect)
     for name, direction, power, breadth, tint in (
         ("Key", (-0.9, -1.0, 1.3), 62.0, 0.7, (1.0, 0.95, 0.88)),
         ("Fill", (1.4, -0.9, 0.5), 20.0, 1.2, (0.82, 0.9, 1.0)),
@@ -35,10 +41,9 @@ def build(low: np.ndarray, high: np.ndarray, path: dict[int, np.ndarray], width:
         lamp.energy, lamp.size, lamp.color = power * size**2, breadth * size, tint
         light = bpy.data.objects.new(name, lamp)
         bpy.context.scene.collection.objects.link(light)
-        light.parent = rig
-        light.location = Vector(direction).normalized() * 1.6 * size + Vector(((low + high) / 2 - anchor).tolist())
-        aim = Vector(((low + high) / 2 - anchor).tolist()) - light.location
-        light.rotation_euler = aim.to_track_quat("-Z", "Y").to_euler()
+        light.parent = track
+        light.location = Vector(direction).normalized() * 1.6 * size + centre
+        light.rotation_euler = (centre - light.location).to_track_quat("-Z", "Y").to_euler()
     _world()
 
 
@@ -117,26 +122,27 @@ def _coloured(name: str) -> bpy.types.Material:
     return material
 
 
-def _camera(rig: bpy.types.Object, anchor: np.ndarray, low: np.ndarray, high: np.ndarray, aspect: float) -> None:
-    """Look from the front, a little from the side and above, so that the box just fits."""
+def _camera(track: bpy.types.Object, points: np.ndarray, size: float, aspect: float) -> None:
+    """Look from the front, a little from the side and above, from as near as shows all points."""
     camera = bpy.data.cameras.new("Camera")
-    camera.lens = 70.0
-    camera.clip_end = 1000.0 * float(np.linalg.norm(high - low))
-    camera.clip_start = 0.001 * float(np.linalg.norm(high - low))
+    camera.lens = 110.0
+    camera.clip_start, camera.clip_end = 0.01 * size, 1000.0 * size
     holder = bpy.data.objects.new("Camera", camera)
     bpy.context.scene.collection.objects.link(holder)
     bpy.context.scene.camera = holder
-    holder.parent = rig
+    holder.parent = track
     direction = Vector((np.sin(VIEW_TURN), -np.cos(VIEW_TURN), 0.22)).normalized()
     rotation = (-direction).to_track_quat("-Z", "Y")
-    inverse = np.array(rotation.to_matrix()).T
-    corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
-    local = (corners - (low + high) / 2) @ inverse.T
-    tangent = 0.5 * camera.sensor_width / camera.lens
-    across = np.abs(local[:, 0]) / tangent + local[:, 2]
-    upright = np.abs(local[:, 1]) / (tangent / aspect) + local[:, 2]
-    distance = 1.04 * max(across.max(), upright.max())
-    holder.location = Vector(((low + high) / 2 - anchor).tolist()) + direction * distance
+    axes = np.array(rotation.to_matrix())
+    x, y, z = (points @ axes).T
+    # A point is seen when |x - camera x| <= t (distance - z), and so for y: the nearest place that sees all.
+    across = 0.97 * 0.5 * camera.sensor_width / camera.lens
+    upright = across / aspect
+    left, rightmost = (x - across * z).min(), (x + across * z).max()
+    bottom, top = (y - upright * z).min(), (y + upright * z).max()
+    distance = max((rightmost - left) / (2.0 * across), (top - bottom) / (2.0 * upright))
+    place = axes @ np.array([(left + rightmost) / 2.0, (bottom + top) / 2.0, distance])
+    holder.location = Vector(place.tolist())
     holder.rotation_euler = rotation.to_euler()
 
 
