@@ -224,7 +224,7 @@ def _evaluated(obj, flesh, scene, frames: list[int]) -> Task:
     """What a frame's key must hold when other keys or modifiers act before it: the live shape less the keys' mix."""
     made = obj.thew.made
     here, part = scene.frame_current, scene.frame_subframe
-    was_enabled, was_bake = obj.thew.enabled, made.shows_bake
+    was = obj.thew.enabled, made.shows_bake, made.found, made.notes
     rows = np.empty((len(frames), len(flesh.character.rest), 3), dtype=np.float32)
     try:
         made.shows_bake = False
@@ -246,9 +246,9 @@ def _evaluated(obj, flesh, scene, frames: list[int]) -> Task:
                         if i % 8 == 7:
                             yield Progress((passes + (i + 1) / len(frames)) / 2.0, f"Measuring frame {frame}")
     finally:
-        made.shows_bake = was_bake
-        obj.thew.enabled = was_enabled
+        obj.thew.enabled, made.shows_bake = was[:2]
         apply_state(obj)
+        made.found, made.notes = was[2:]
         scene.frame_set(here, subframe=part)
     return rows
 

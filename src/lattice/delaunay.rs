@@ -632,19 +632,4 @@ mod tests {
         broken[7].y = f64::NAN;
         assert_eq!(delaunay(&broken), Err(DelaunayError::NonFinite(7)));
     }
-
-    #[test]
-    #[ignore = "prints times"]
-    fn speed() {
-        for (name, points) in [("random", random(8000, 2)), ("bcc", bcc(16, 0.1))] {
-            let start = std::time::Instant::now();
-            let tets = delaunay(&points).expect("spans space");
-            println!(
-                "{name}: {} points, {} cells, {:?}",
-                points.len(),
-                tets.len(),
-                start.elapsed()
-            );
-        }
-    }
 }

@@ -25,10 +25,20 @@ fn contiguous<'py, T: numpy::Element>(
 ) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     let py = object.py();
     let numpy = PyModule::import(py, "numpy")?;
+    let refused = |e: PyErr| input(format!("{name}: not an array of numbers ({})", e.value(py)));
+    let array = numpy.call_method1("asarray", (object,)).map_err(refused)?;
+    // Text and complex numbers would be converted with a loss, or by chance; rows of unequal length are objects.
+    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    if !"biuf".contains(&kind) && array.getattr("size")?.extract::<usize>()? > 0 {
+        let dtype = array.getattr("dtype")?;
+        return Err(input(format!(
+            "{name}: expected an array of numbers, got one of {dtype}"
+        )));
+    }
     let options = [("dtype", dtype), ("order", "C")].into_py_dict(py)?;
     let array = numpy
-        .call_method("asarray", (object,), Some(&options))
-        .map_err(|e| input(format!("{name}: not an array of numbers ({})", e.value(py))))?;
+        .call_method("asarray", (array,), Some(&options))
+        .map_err(refused)?;
     array
         .cast_into()
         .map_err(|_| input(format!("{name}: not an array of numbers")))
@@ -112,6 +122,14 @@ pub(super) fn finite_points(object: &Bound<'_, PyAny>, name: &str) -> PyResult<V
 pub(super) fn vector(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec3> {
     let numbers = floats(object, name, &[Some(3)])?;
     Ok(Vec3::new(numbers.data[0], numbers.data[1], numbers.data[2]))
+}
+
+/// Finite points, one per degree of freedom.
+pub(super) fn dofs(object: &Bound<'_, PyAny>, name: &str, count: usize) -> PyResult<Vec<Vec3>> {
+    let numbers = floats(object, name, &[Some(count), Some(3)])?;
+    finite(&numbers, name)?;
+    let vector = |p: &[f64]| Vec3::new(p[0], p[1], p[2]);
+    Ok(numbers.data.chunks_exact(3).map(vector).collect())
 }
 
 /// Optional numbers (n,).

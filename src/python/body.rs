@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Material` and `thew.Body`.
 
-use super::arrays::{finite_points, from_indices, optional, weights};
+use super::arrays::{dofs, from_indices, from_points, optional, weights};
 use super::errors::{IntoPy, detached, not_built};
 use super::lattice::PyLattice;
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
+use crate::Vec3;
 use crate::body::{Body, BodyOptions, Csr};
 use crate::elasticity::Material;
 use crate::store;
@@ -149,7 +150,8 @@ impl PyBody {
     /// The one bone that drives each of `bone_vertices`, int32 [j].
     #[getter]
     fn bone_of_vertex<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        let bones: Vec<u32> = self.0.bone_of_vertex().iter().flatten().copied().collect();
+        let bone = |v: u32| self.0.bone_of_vertex()[v as usize];
+        let bones: Vec<u32> = self.0.bone_vertices().filter_map(bone).collect();
         from_indices(py, &bones)
     }
 
@@ -164,6 +166,26 @@ impl PyBody {
             }
         }
         Ok(dense.into_pyarray(py))
+    }
+
+    /// How far one g sideways moves the farthest vertex of the surface at rest, as a part of the body's size:
+    /// beyond a few hundredths lively clips need stiffer flesh.
+    fn softness(&self, py: Python<'_>) -> PyResult<f64> {
+        detached(py, || {
+            crate::dynamics::softness(&self.0).map_err(IntoPy::into_py)
+        })
+    }
+
+    /// The same body of flesh that is stiffer by a factor.
+    fn stiffened(&self, factor: f64) -> PyResult<Self> {
+        let body = self.0.stiffened(factor).map_err(IntoPy::into_py)?;
+        Ok(Self(Arc::new(body)))
+    }
+
+    /// The material before paint.
+    #[getter]
+    fn material(&self) -> PyMaterial {
+        PyMaterial(self.0.material())
     }
 
     /// Volume of the flesh, m³.
@@ -194,23 +216,39 @@ impl PyBody {
         Ok(triple(py, detached(py, || Ok(self.0.stiffness(twist)))?))
     }
 
-    /// Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity.
+    /// Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Models: "linear".
     #[pyo3(signature = (q, model="linear"))]
-    fn energy(&self, q: &Bound<'_, PyAny>, model: &str) -> PyResult<f64> {
-        if model != "linear" {
-            return Err(not_built(format!(
-                "the model '{model}' is not built; built are: 'linear'"
-            )));
-        }
-        let q = finite_points(q, "q")?;
-        if q.len() != self.0.dofs() {
-            return Err(super::errors::input(format!(
-                "q: expected an array of shape ({}, 3), got ({}, 3)",
-                self.0.dofs(),
-                q.len()
-            )));
-        }
-        Ok(self.0.linear_energy(&q))
+    fn energy(&self, py: Python<'_>, q: &Bound<'_, PyAny>, model: &str) -> PyResult<f64> {
+        self::model(model)?;
+        let q = dofs(q, "q", self.0.dofs())?;
+        detached(py, || Ok(self.0.linear_energy(&q)))
+    }
+
+    /// Derivative of `energy` with respect to q, N, float64 [dofs,3].
+    #[pyo3(signature = (q, model="linear"))]
+    fn gradient<'py>(
+        &self,
+        py: Python<'py>,
+        q: &Bound<'py, PyAny>,
+        model: &str,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        self::model(model)?;
+        let q = dofs(q, "q", self.0.dofs())?;
+        let forces = detached(py, || Ok(times(&self.0.stiffness(false), &q)))?;
+        Ok(from_points(py, &forces))
+    }
+
+    /// Second derivative of `energy`, N/m, 3·dofs square, xyz interleaved -> (data, indices, indptr).
+    #[pyo3(signature = (q, model="linear"))]
+    fn hessian<'py>(
+        &self,
+        py: Python<'py>,
+        q: &Bound<'py, PyAny>,
+        model: &str,
+    ) -> PyResult<Triple<'py>> {
+        self::model(model)?;
+        dofs(q, "q", self.0.dofs())?;
+        self.stiffness(py, false)
     }
 
     /// Makes the body carry another surface (clothes, eyes) -> its id for `positions`.
@@ -219,14 +257,9 @@ impl PyBody {
     }
 
     /// Number of cells turned inside out with the lattice vertices at positions[dofs,3].
-    fn inverted_cells(&self, positions: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let positions = finite_points(positions, "positions")?;
-        if positions.len() != self.0.dofs() {
-            return Err(super::errors::input(
-                "positions: expected one point per degree of freedom",
-            ));
-        }
-        Ok(self.0.inverted_cells(&positions))
+    fn inverted_cells(&self, py: Python<'_>, positions: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let positions = dofs(positions, "positions", self.0.dofs())?;
+        detached(py, || Ok(self.0.inverted_cells(&positions)))
     }
 
     /// Writes the body to a file: versioned, checksummed. Raises StorageError.
@@ -252,6 +285,28 @@ impl PyBody {
             self.0.volume()
         )
     }
+}
+
+/// The one model of elasticity that is built.
+fn model(name: &str) -> PyResult<()> {
+    match name {
+        "linear" => Ok(()),
+        _ => Err(not_built(format!(
+            "the model '{name}' is not built; built are: 'linear'"
+        ))),
+    }
+}
+
+/// A matrix times vectors.
+fn times(m: &Csr, x: &[Vec3]) -> Vec<Vec3> {
+    let row = |r: usize| {
+        let entries = m.indptr[r] as usize..m.indptr[r + 1] as usize;
+        let at = |i: i32| x[i as usize / 3][i as usize % 3];
+        entries.map(|e| m.data[e] * at(m.indices[e])).sum()
+    };
+    (0..x.len())
+        .map(|v| Vec3::new(row(3 * v), row(3 * v + 1), row(3 * v + 2)))
+        .collect()
 }
 
 /// What the file says it is.

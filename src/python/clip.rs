@@ -15,12 +15,13 @@ use std::sync::Arc;
 /// Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as
 /// its bones move.
 ///
-/// preroll: frames simulated before frame 0 (cyclic: the end of the loop; else the first pose held);
-/// cyclic: the poses are a loop, run until it repeats itself. Further settings: those of `Simulation`.
+/// preroll: frames of run-in before frame 0, the motion continued backwards by reflection in the first pose;
+/// cyclic: the poses are a cycle (which may travel), run until its state repeats. Further settings: those of `Simulation`.
+/// Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
 #[pyfunction]
 #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, progress=None,
     method="warped", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
-    integrator=None, adapt=None))]
+    integrator=None, adapt=None, reach=None))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn simulate(
     py: Python<'_>,
@@ -39,6 +40,7 @@ pub(super) fn simulate(
     stiffness_damping: f64,
     integrator: Option<&str>,
     adapt: Option<&Bound<'_, PyAny>>,
+    reach: Option<f64>,
 ) -> PyResult<PyClip> {
     let rigged = rigs.map(|r| r.is_truthy()).transpose()?.unwrap_or(false);
     if rigged || controls.is_some() {
@@ -58,6 +60,7 @@ pub(super) fn simulate(
             gravity: self::gravity(gravity)?,
             mass_damping,
             stiffness_damping,
+            reach,
         },
     };
     let poses = self::poses(poses, body.0.skeleton().len())?;
@@ -125,7 +128,8 @@ impl PyClip {
         }
     }
 
-    /// Goes on for poses[f,b,4,4] after the last frame.
+    /// Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
+    /// go from there: a clip made in parts is the clip made at once. Cyclic clips cannot be extended.
     #[pyo3(signature = (poses, progress=None))]
     fn extend(
         &self,
@@ -148,6 +152,12 @@ impl PyClip {
             .map(|c| c as i32)
             .collect::<Vec<_>>()
             .into_pyarray(py)
+    }
+
+    /// Of a cycle: the largest distance (m) of a lattice vertex between its end and its beginning; else None.
+    #[getter]
+    fn loop_gap(&self) -> Option<f64> {
+        self.0.loop_gap()
     }
 
     /// Memory of the kept states, bytes.

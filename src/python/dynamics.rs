@@ -3,14 +3,15 @@
 
 use super::arrays::{finite_points, from_f32, from_points, pose, vector};
 use super::body::PyBody;
-use super::errors::{IntoPy, detached, input, not_built};
+use super::errors::{IntoPy, detached, not_built};
 use crate::Vec3;
-use crate::dynamics::{self, Method, Settings, Simulation};
+use crate::clip::ClipError;
+use crate::dynamics::{self, Method, Settings, Simulation, SimulationError};
 use crate::kernel::{Engine, LocalPositions};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// Earth's, m/s².
 pub(super) fn gravity(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec3> {
@@ -41,13 +42,31 @@ pub(super) fn adapt(object: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
 /// A body in motion.
 ///
 /// rate: steps per second at least; gravity (m/s²); mass_damping (1/s) and stiffness_damping (s) act
-/// relative to the skinned motion. Methods: "warped" [capell2006, §3.3, cell form], "linear".
+/// relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skinned place, as
+/// a part of the body's size (None: no limit). Methods: "warped" [capell2006, §3.3, cell form], "linear".
 #[pyclass(name = "Simulation", module = "thew", frozen)]
 pub(super) struct PySimulation(Mutex<Simulation>);
 
 impl PySimulation {
-    fn lock(&self) -> MutexGuard<'_, Simulation> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Works on the simulation without the interpreter. The lock is released before an error asks for the interpreter again: a
+    /// thread that held it while waiting for the lock would wait for ever.
+    fn with<T: Send, E: IntoPy + Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Simulation) -> Result<T, E> + Send,
+    ) -> PyResult<T> {
+        detached(py, || {
+            let done = work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+            done.map_err(IntoPy::into_py)
+        })
+    }
+
+    fn look<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Simulation) -> T + Send,
+    ) -> PyResult<T> {
+        self.with(py, |s| Ok::<T, SimulationError>(work(s)))
     }
 }
 
@@ -55,7 +74,7 @@ impl PySimulation {
 impl PySimulation {
     #[new]
     #[pyo3(signature = (body, method="warped", rate=240.0, gravity=None, mass_damping=2.0,
-        stiffness_damping=0.004, integrator=None, adapt=None))]
+        stiffness_damping=0.004, integrator=None, adapt=None, reach=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -67,6 +86,7 @@ impl PySimulation {
         stiffness_damping: f64,
         integrator: Option<&str>,
         adapt: Option<&Bound<'_, PyAny>>,
+        reach: Option<f64>,
     ) -> PyResult<Self> {
         self::integrator(integrator)?;
         self::adapt(adapt)?;
@@ -76,6 +96,7 @@ impl PySimulation {
             gravity: self::gravity(gravity)?,
             mass_damping,
             stiffness_damping,
+            reach,
         };
         let body = body.0.clone();
         let simulation = detached(py, || {
@@ -89,9 +110,7 @@ impl PySimulation {
     #[pyo3(signature = (pose, settled=true))]
     fn reset(&self, py: Python<'_>, pose: &Bound<'_, PyAny>, settled: bool) -> PyResult<()> {
         let pose = self::pose(pose)?;
-        detached(py, || {
-            self.lock().reset(&pose, settled).map_err(IntoPy::into_py)
-        })
+        self.with(py, |s| s.reset(&pose, settled))
     }
 
     /// Advances to pose[b,4,4] over dt seconds in ceil(dt·rate) equal steps; forces[dofs,3]: generalised, N,
@@ -106,11 +125,7 @@ impl PySimulation {
     ) -> PyResult<()> {
         let pose = self::pose(pose)?;
         let forces = forces.map(|f| finite_points(f, "forces")).transpose()?;
-        detached(py, || {
-            self.lock()
-                .advance(&pose, dt, forces.as_deref())
-                .map_err(IntoPy::into_py)
-        })
+        self.with(py, |s| s.advance(&pose, dt, forces.as_deref()))
     }
 
     /// Positions of the vertices of a carried surface (None: the body's own), float32 [n,3].
@@ -121,45 +136,44 @@ impl PySimulation {
         surface: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let id = surface.unwrap_or(0);
-        let data = detached(py, || {
-            let simulation = self.lock();
-            let engine = simulation
-                .body()
-                .engine(id)
-                .ok_or_else(|| input(format!("the body carries no surface {id}")))?;
-            let local = LocalPositions::new(simulation.lattice_positions());
-            engine.embed(&local).map_err(|e| input(e.to_string()))
+        let data = self.with(py, |s| {
+            let engine = s.body().engine(id).ok_or(ClipError::Surface { id })?;
+            Ok::<_, ClipError>(engine.embed(&LocalPositions::new(s.lattice_positions()))?)
         })?;
         from_f32(py, data)
     }
 
     /// Positions of the degrees of freedom, float64 [dofs,3].
-    fn lattice_positions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
-        from_points(py, self.lock().lattice_positions())
+    fn lattice_positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let positions = self.look(py, |s| s.lattice_positions().to_vec())?;
+        Ok(from_points(py, &positions))
     }
 
     /// Velocities of the degrees of freedom, float64 [dofs,3], m/s.
-    fn lattice_velocities<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
-        from_points(py, self.lock().lattice_velocities())
+    fn lattice_velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let velocities = self.look(py, |s| s.lattice_velocities().to_vec())?;
+        Ok(from_points(py, &velocities))
     }
 
     /// Number of cells turned inside out at present.
-    fn inverted_cells(&self) -> usize {
-        self.lock().inverted_cells()
+    fn inverted_cells(&self, py: Python<'_>) -> PyResult<usize> {
+        self.look(py, Simulation::inverted_cells)
     }
 
-    /// The state, exactly.
-    fn state<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.lock().state())
+    /// The state, exactly, in a few kilobytes: to be given back to `restore`.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.look(py, Simulation::state)?))
     }
 
-    /// Takes back a state of the same body.
-    fn restore(&self, state: &[u8]) -> PyResult<()> {
-        self.lock().restore(state).map_err(IntoPy::into_py)
+    /// Takes back a state of the same body. Raises InputError for bytes that are none; the present state then
+    /// stays.
+    fn restore(&self, py: Python<'_>, state: &[u8]) -> PyResult<()> {
+        self.with(py, |s| s.restore(state))
     }
 
-    fn __repr__(&self) -> String {
-        format!("<thew.Simulation: {}>", self.lock().method().name())
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let name = self.look(py, |s| s.method().name())?;
+        Ok(format!("<thew.Simulation: {name}>"))
     }
 }
 

@@ -2,11 +2,11 @@
 //! `thew.Lattice`.
 
 use super::arrays::{finite_points, from_indices, from_points, points, weights};
-use super::errors::{IntoPy, detached};
+use super::errors::{IntoPy, detached, input};
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
-use crate::lattice::{Cell, Embedding, EncloseSettings, Lattice, LatticeError};
+use crate::lattice::{BoneChains, Cell, Embedding, EncloseSettings, Lattice, LatticeError};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -16,7 +16,9 @@ use std::sync::Arc;
 /// [capell2002, §3.1].
 ///
 /// Lattice(vertices[k,3], cells): cells as lists of 4, 6 or 8 vertices; tetrahedra positively oriented,
-/// prisms bottom triangle then top, hexahedra in the order i + 2j + 4k. `Lattice.enclose` builds one.
+/// prisms bottom triangle then top, hexahedra in the order i + 2j + 4k. used_bones, bone_edges, tip_bones: as the
+/// properties of these names; a vertex on several chains follows the bone of the first. `Lattice.enclose` builds
+/// one.
 #[pyclass(name = "Lattice", module = "thew", frozen)]
 pub(super) struct PyLattice(pub Arc<Lattice>);
 
@@ -29,10 +31,52 @@ fn embedding(py: Python<'_>, e: Embedding) -> Arrays<'_> {
     (indices.into_pyarray(py), weights.into_pyarray(py))
 }
 
+/// The bones on a lattice that is given; each vertex follows the first chain that it lies on.
+fn chains(
+    vertices: usize,
+    used_bones: Vec<u32>,
+    chains: Vec<Vec<u32>>,
+    tip_bones: Vec<u32>,
+) -> PyResult<BoneChains> {
+    if chains.len() != used_bones.len() + tip_bones.len() {
+        return Err(input(format!(
+            "bone_edges: expected {} chains, one per used bone and virtual tip, got {}",
+            used_bones.len() + tip_bones.len(),
+            chains.len()
+        )));
+    }
+    let mut bone_of_vertex = vec![None; vertices];
+    for (chain, bone) in chains.iter().zip(used_bones.iter().chain(&tip_bones)) {
+        for &v in chain {
+            let held: Option<&mut Option<u32>> = bone_of_vertex.get_mut(v as usize);
+            let Some(held) = held else {
+                return Err(input(format!(
+                    "bone_edges: vertex {v} does not exist, there are only {vertices}"
+                )));
+            };
+            held.get_or_insert(*bone);
+        }
+    }
+    Ok(BoneChains {
+        used_bones,
+        chains,
+        tip_bones,
+        bone_of_vertex,
+    })
+}
+
 #[pymethods]
 impl PyLattice {
     #[new]
-    fn new(vertices: &Bound<'_, PyAny>, cells: Vec<Vec<i64>>) -> PyResult<Self> {
+    #[pyo3(signature = (vertices, cells, used_bones=None, bone_edges=None, tip_bones=None))]
+    fn new(
+        py: Python<'_>,
+        vertices: &Bound<'_, PyAny>,
+        cells: Vec<Vec<i64>>,
+        used_bones: Option<Vec<u32>>,
+        bone_edges: Option<Vec<Vec<u32>>>,
+        tip_bones: Option<Vec<u32>>,
+    ) -> PyResult<Self> {
         let vertices = points(vertices, "vertices")?;
         let count = vertices.len();
         let mut list = Vec::with_capacity(cells.len());
@@ -54,7 +98,15 @@ impl PyLattice {
             };
             list.push(Cell::from_corners(&ids).ok_or_else(|| error.into_py())?);
         }
-        let lattice = Lattice::new(vertices, list).map_err(IntoPy::into_py)?;
+        let bones = chains(
+            count,
+            used_bones.unwrap_or_default(),
+            bone_edges.unwrap_or_default(),
+            tip_bones.unwrap_or_default(),
+        )?;
+        let lattice = detached(py, || {
+            Lattice::with_bones(vertices, list, bones).map_err(IntoPy::into_py)
+        })?;
         Ok(Self(Arc::new(lattice)))
     }
 

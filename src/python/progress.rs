@@ -24,7 +24,11 @@ impl Progress for Reporter {
             let go_on = || -> PyResult<bool> {
                 py.check_signals()?;
                 match &self.callable {
-                    Some(f) => f.bind(py).call1((fraction, stage))?.is_truthy(),
+                    Some(f) => {
+                        let answer = f.bind(py).call1((fraction, stage))?;
+                        // A callable that only shows something gives None back and means no stop.
+                        Ok(answer.is_none() || answer.is_truthy()?)
+                    }
                     None => Ok(true),
                 }
             };

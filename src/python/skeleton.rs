@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Skeleton`.
 
-use super::arrays::{from_points, integers, points, weights};
-use super::errors::{IntoPy, detached, input};
+use super::arrays::{finite_points, from_points, integers, points, pose, weights};
+use super::errors::{IntoPy, detached, input, not_built};
 use super::surface::PySurface;
-use crate::skeleton::Skeleton;
+use crate::Vec3;
+use crate::skeleton::{BonePoses, Skeleton};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -87,6 +88,42 @@ impl PySkeleton {
         let skin = weights(skin_weights, "skin_weights", n, self.0.len())?;
         let skeleton = detached(py, || Ok(self.0.refit_tails(&surface.0, &skin)))?;
         Ok(Self(Arc::new(skeleton)))
+    }
+
+    /// Where a pose carries rest points[p,3] -> [p,3]; skin_weights[p,b], a row without weight stays in place.
+    ///
+    /// blend: "dual" (rotations and places as dual quaternions, stretch linearly: what the flesh is measured
+    /// against) or "linear" (Blender's Armature modifier without Preserve Volume).
+    #[pyo3(signature = (points, skin_weights, pose, blend="dual"))]
+    fn skin<'py>(
+        &self,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+        skin_weights: &Bound<'py, PyAny>,
+        pose: &Bound<'py, PyAny>,
+        blend: &str,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let points = finite_points(points, "points")?;
+        let skin = weights(skin_weights, "skin_weights", points.len(), self.0.len())?;
+        let pose = self::pose(pose)?;
+        let linear = match blend {
+            "dual" => false,
+            "linear" => true,
+            _ => {
+                return Err(not_built(format!(
+                    "the blend '{blend}' is not built; built are: 'dual', 'linear'"
+                )));
+            }
+        };
+        let places = detached(py, || {
+            let poses = BonePoses::new(&self.0, &pose).map_err(IntoPy::into_py)?;
+            let place = |(v, &x): (usize, &Vec3)| match linear {
+                true => poses.linear_blend(skin.row(v), x),
+                false => poses.place(skin.row(v), x),
+            };
+            Ok(points.iter().enumerate().map(place).collect::<Vec<_>>())
+        })?;
+        Ok(from_points(py, &places))
     }
 
     fn __len__(&self) -> usize {

@@ -98,7 +98,8 @@ impl Samples {
     pub fn place(&self, sample: u32) -> Place {
         Place {
             at: self.position[sample as usize],
-            interior: sample as usize >= self.voxels,
+            // A point of the lattice may lie on skin by chance.
+            interior: (self.voxels..self.lattice).contains(&(sample as usize)),
         }
     }
 

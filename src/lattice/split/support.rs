@@ -84,7 +84,14 @@ fn hold(
             }
         }
     }
-    refused.map_or(Ok(false), Err)
+    // Nothing to join it to: back to the copy it was split from.
+    let twin = |&p: &u32| {
+        let of = complex.copies.of_cell(complex.copies.cell[p as usize]);
+        of.filter(|&q| !inside(q)).map(|q| Conflict(p, q)).next()
+    };
+    refused
+        .or_else(|| part.iter().find_map(twin))
+        .map_or(Ok(false), Err)
 }
 
 /// Parts that hang on others without support, each an ascending list of copies.
