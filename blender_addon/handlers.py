@@ -11,10 +11,9 @@ import time
 import traceback
 
 import bpy
-import numpy as np
 from bpy.app.handlers import persistent
 
-from . import jobs, modifier, properties, session
+from . import jobs, properties, session
 from .logic.errors import Cancelled, Refusal, sentence
 from .logic.tasks import Stepper, finish
 from .native import thew

@@ -109,7 +109,7 @@ def update(obj, scene, view_layer, flesh: session.Flesh) -> Task:
         modifier.by_id(obj, obj.thew.made.modifier).node_group = modifier.tree(tree_kind(flesh))
     else:
         yield from session.make(flesh, flesh.character, flesh.stance, recipe, flesh.motion, flesh.offsets)
-    obj.thew.made.notes = "\n".join(notes_of(flesh))
+    obj.thew.made.notes, obj.thew.made.firmness = "\n".join(notes_of(flesh)), flesh.firmness
     return flesh
 
 
@@ -160,7 +160,7 @@ def settle(obj, flesh, scene) -> None:
     tree = modifier.tree(tree_kind(flesh))
     if mine.node_group != tree:
         mine.node_group = tree
-    obj.thew.made.notes = "\n".join(notes_of(flesh))
+    obj.thew.made.notes, obj.thew.made.firmness = "\n".join(notes_of(flesh)), flesh.firmness
     session.show(obj, flesh, scene.frame_current_final)
 
 
@@ -216,7 +216,7 @@ def bake(obj, scene, view_layer, start: int | None = None, end: int | None = Non
     obj.thew.made.shows_bake = True
     obj.thew.enabled = True
     apply_state(obj)
-    obj.thew.made.notes = "\n".join(notes_of(flesh))
+    obj.thew.made.notes, obj.thew.made.firmness = "\n".join(notes_of(flesh)), flesh.firmness
     return names
 
 

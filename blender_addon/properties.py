@@ -74,6 +74,9 @@ class ThewMade(bpy.types.PropertyGroup):
     baked_basis: BoolProperty(description="The Basis key was made for the bake", options={"HIDDEN"})
     baked_action: BoolProperty(description="The keys' action was made for the bake", options={"HIDDEN"})
     shows_bake: BoolProperty(description="The baked keys play, not the live flesh", options={"HIDDEN"})
+    firmness: FloatProperty(
+        description="What the stiffness was multiplied by to keep the shape", default=1.0, options={"HIDDEN"}
+    )
     notes: StringProperty(description="What was found while building, line by line", options={"HIDDEN"})
 
 
@@ -163,8 +166,8 @@ class ThewSettings(bpy.types.PropertyGroup):
     )
     firm: BoolProperty(
         name="Firm Up",
-        description="Stiffen flesh that would be too soft to keep its shape: one g sideways then moves it by at most "
-        "4 % of the body's size. The factor is shown in the notes",
+        description="Stiffen flesh that is too soft to keep its shape under its own weight or over the clip. The factor "
+        "is shown in the notes",
         default=True,
         update=_changed,
     )
