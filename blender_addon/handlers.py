@@ -237,7 +237,11 @@ def after_update(scene, depsgraph):
     objects = fleshes.objects(scene)
     if not objects:
         return
-    touched = {update.id.name for update in depsgraph.updates if update.is_updated_geometry and isinstance(update.id, bpy.types.Mesh)}
+    touched = {
+        update.id.name
+        for update in depsgraph.updates
+        if update.is_updated_geometry and isinstance(update.id, bpy.types.Mesh)
+    }
     if not touched:
         return
     for obj in objects:

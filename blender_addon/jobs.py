@@ -241,7 +241,9 @@ def _evaluated(obj, flesh, scene, frames: list[int]) -> Task:
                         scene.frame_set(frame)
                         shape = reading.evaluated_positions(obj, bpy.context.evaluated_depsgraph_get())
                         if len(shape) != rows.shape[1]:
-                            raise Refusal(f"{describe(obj)} could not be evaluated at frame {frame}: show it and its collection")
+                            raise Refusal(
+                                f"{describe(obj)} could not be evaluated at frame {frame}: show it and its collection"
+                            )
                         rows[i] = shape if passes == 0 else rows[i] - shape
                         if i % 8 == 7:
                             yield Progress((passes + (i + 1) / len(frames)) / 2.0, f"Measuring frame {frame}")

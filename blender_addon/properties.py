@@ -161,6 +161,23 @@ class ThewSettings(bpy.types.PropertyGroup):
         precision=4,
         update=_changed,
     )
+    firm: BoolProperty(
+        name="Firm Up",
+        description="Stiffen flesh that would be too soft to keep its shape: one g sideways then moves it by at most "
+        "4 % of the body's size. The factor is shown in the notes",
+        default=True,
+        update=_changed,
+    )
+    reach: FloatProperty(
+        name="Swing Limit",
+        description="The farthest that flesh is shown from its skinned place, as a part of the body's size; 0 sets no limit",
+        default=0.15,
+        min=0.0,
+        max=10.0,
+        soft_max=0.5,
+        subtype="FACTOR",
+        update=_changed,
+    )
     rate: FloatProperty(
         name="Steps per Second",
         description="Least number of steps per second; every frame holds a whole number of steps",

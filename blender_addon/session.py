@@ -65,6 +65,10 @@ class Stance:
         return np.array(self.armature).reshape(4, 4)
 
 
+SOFTEST = 0.04
+"""Softer bodies are firmed up: the part of its size by which one g sideways may move a body."""
+
+
 @dataclass(frozen=True)
 class Recipe:
     """The settings that the result depends on, as numbers."""
@@ -74,12 +78,14 @@ class Recipe:
     young: float
     poisson: float
     density: float
+    firm: bool
     rest_includes_gravity: bool
     method: str
     rate: float
     gravity: tuple[float, float, float]
     mass_damping: float
     stiffness_damping: float
+    reach: float | None
     fps: float
 
     @staticmethod
@@ -89,8 +95,8 @@ class Recipe:
         height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
         gravity = tuple(scene.gravity) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
         return Recipe(
-            s.cells_across, height, s.young, s.poisson, s.density, s.rest_includes_gravity, s.method, s.rate, gravity,
-            s.mass_damping, s.stiffness_damping, render.fps / render.fps_base,
+            s.cells_across, height, s.young, s.poisson, s.density, s.firm, s.rest_includes_gravity, s.method, s.rate,
+            gravity, s.mass_damping, s.stiffness_damping, s.reach or None, render.fps / render.fps_base,
         )  # fmt: skip
 
 
@@ -112,6 +118,7 @@ class Flesh:
         self.suspect_motion = False  # a pose differs from the one that was simulated
         self.failed: tuple | None = None  # inputs that could not be built: not tried again
         self.problem = ""
+        self.firmness = 1.0  # what the stiffness was multiplied by
         self.defects: list[str] = []  # what the lattice's own check found
 
     @property
@@ -210,7 +217,9 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
     world = transform(stance.mesh_matrix, character.rest)
     place = Place(0.5 * (world.min(axis=0) + world.max(axis=0)), recipe.height / side)
     lattice_key = _key(character.digest, stance, place.metres_per_unit, recipe.cells_across)
-    body_key = _key(lattice_key, recipe.young, recipe.poisson, recipe.density, recipe.rest_includes_gravity)
+    body_key = _key(
+        lattice_key, recipe.young, recipe.poisson, recipe.density, recipe.firm, recipe.rest_includes_gravity
+    )
     new: dict = {"place": place, "lattice_key": lattice_key, "body_key": body_key}
 
     if lattice_key != flesh.lattice_key:
@@ -239,13 +248,15 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
 
         def assemble(progress):
             material = thew.Material(young=recipe.young, poisson=recipe.poisson, density=recipe.density)
-            return thew.Body(
+            body = thew.Body(
                 new["surface"], new["skeleton"], new["lattice"], material,
                 region_weights=character.weights, rest_includes_gravity=recipe.rest_includes_gravity,
                 progress=progress,
             )  # fmt: skip
+            firmness = max(1.0, body.softness() / SOFTEST) if recipe.firm else 1.0
+            return {"body": body.stiffened(firmness) if firmness > 1.0 else body, "firmness": firmness}
 
-        new["body"] = yield Work("Assembling the body", assemble, 0.5, 0.6)
+        new.update((yield Work("Assembling the body", assemble, 0.5, 0.6)))
     else:
         new["body"] = flesh.body
 
@@ -254,7 +265,7 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
     else:
         new["clip_key"] = _key(
             body_key, motion.digest, recipe.method, recipe.rate, recipe.gravity, recipe.mass_damping,
-            recipe.stiffness_damping, recipe.fps,
+            recipe.stiffness_damping, recipe.reach, recipe.fps,
         )  # fmt: skip
         if new["clip_key"] != flesh.clip_key:
             maps = place.maps(motion.maps)
@@ -262,7 +273,7 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
             def simulate(progress):
                 return thew.simulate(
                     new["body"], maps, recipe.fps, method=recipe.method, rate=recipe.rate, gravity=recipe.gravity,
-                    mass_damping=recipe.mass_damping, stiffness_damping=recipe.stiffness_damping, progress=progress,
+                    mass_damping=recipe.mass_damping, stiffness_damping=recipe.stiffness_damping, reach=recipe.reach, progress=progress,
                 )  # fmt: skip
 
             new["clip"] = yield Work("Simulating", simulate, 0.6, 1.0)
@@ -423,4 +434,3 @@ def keys_deviate(obj: bpy.types.Object) -> bool:
 def refusal(error: Exception, obj: bpy.types.Object) -> Refusal:
     """A native error as a sentence that names the object."""
     return Refusal(f"{reading.describe(obj)}: {error}")
-

@@ -148,7 +148,8 @@ def set_stage(meshes: list[bpy.types.Object], plain: list[bpy.types.Object], sta
     stage.build(np.concatenate([points, points + aside, room]), path, WIDTH / HEIGHT)
     for text, place in captions.items():
         stage.caption(text, place, lettering)
-    stage.use_engine(engine, WIDTH, HEIGHT)
+    coloured = any(obj.data.color_attributes for obj in meshes)
+    stage.use_engine(engine, WIDTH, HEIGHT, textured=not coloured)
 
 
 def beside_itself(plain: list[bpy.types.Object], aside: np.ndarray) -> None:

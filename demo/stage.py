@@ -47,7 +47,7 @@ def build(points: np.ndarray, path: dict[int, np.ndarray], aspect: float) -> Non
     _world()
 
 
-def use_engine(engine: str, width: int, height: int, samples: int = 24) -> None:
+def use_engine(engine: str, width: int, height: int, textured: bool, samples: int = 24) -> None:
     """Set the scene up for 'WORKBENCH' (fast, needs OpenGL) or 'CYCLES' (slow, needs nothing)."""
     scene = bpy.context.scene
     scene.render.resolution_x, scene.render.resolution_y = width, height
@@ -64,7 +64,7 @@ def use_engine(engine: str, width: int, height: int, samples: int = 24) -> None:
         return
     scene.render.engine = "BLENDER_WORKBENCH"
     shading = scene.display.shading
-    shading.light, shading.color_type = "STUDIO", "VERTEX"
+    shading.light, shading.color_type = "STUDIO", "TEXTURE" if textured else "VERTEX"
     shading.show_shadows, shading.shadow_intensity = True, 0.35
     shading.show_cavity, shading.cavity_type = True, "WORLD"
     shading.background_type, shading.background_color = "VIEWPORT", BACKDROP
@@ -80,14 +80,11 @@ def _ground(anchor: np.ndarray, floor: float, size: float) -> None:
     corners = index[:, None] + np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     points = np.full((len(index), 4, 3), floor)
     points[:, :, :2] = (corners - tiles / 2) * side + anchor[:2]
-    light = (index.sum(axis=1) % 2 == 1)[:, None]
-    colours = np.where(light, GROUND_LIGHT, GROUND_DARK) ** 2.2
-    rgba = np.concatenate([colours, np.ones((len(index), 1))], axis=1)
     mesh = bpy.data.meshes.new("Ground")
     mesh.from_pydata(points.reshape(-1, 3).tolist(), [], np.arange(4 * len(index)).reshape(-1, 4).tolist())
-    attribute = mesh.color_attributes.new("Colour", "FLOAT_COLOR", "POINT")
-    attribute.data.foreach_set("color", np.repeat(rgba, 4, axis=0).astype(np.float32).ravel())
-    mesh.materials.append(_coloured("Ground"))
+    mesh.materials.append(_matt("Ground light", GROUND_LIGHT))
+    mesh.materials.append(_matt("Ground dark", GROUND_DARK))
+    mesh.polygons.foreach_set("material_index", (index.sum(axis=1) % 2).astype(np.int32))
     bpy.context.scene.collection.objects.link(bpy.data.objects.new("Ground", mesh))
 
 
@@ -97,10 +94,8 @@ def caption(text: str, at: np.ndarray, height: float) -> None:
     curve.body, curve.size, curve.align_x = text, height, "CENTER"
     lettering = bpy.data.objects.new(text, curve)
     mesh = bpy.data.meshes.new_from_object(lettering)
-    white = np.tile(np.array([0.95, 0.95, 0.95, 1.0], np.float32), len(mesh.vertices))
-    mesh.color_attributes.new("Colour", "FLOAT_COLOR", "POINT").data.foreach_set("color", white)
     mesh.materials.clear()
-    mesh.materials.append(_coloured(text))
+    mesh.materials.append(_matt(text, (1.0, 1.0, 1.0)))
     label = bpy.data.objects.new(f"Caption {text}", mesh)
     bpy.context.scene.collection.objects.link(label)
     track = bpy.data.objects[TRACK]
@@ -109,16 +104,15 @@ def caption(text: str, at: np.ndarray, height: float) -> None:
     label.rotation_euler = (0.5, 0.0, VIEW_TURN)
 
 
-def _coloured(name: str) -> bpy.types.Material:
-    """A matt material that shows the colour attribute."""
+def _matt(name: str, colour: tuple[float, float, float]) -> bpy.types.Material:
+    """A matt material of one colour (sRGB) for either engine."""
     material = bpy.data.materials.new(name)
+    linear = (*(c**2.2 for c in colour), 1.0)
+    material.diffuse_color = linear
     material.use_nodes = True
-    nodes = material.node_tree.nodes
-    shader = next(node for node in nodes if node.type == "BSDF_PRINCIPLED")
+    shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
+    shader.inputs["Base Color"].default_value = linear
     shader.inputs["Roughness"].default_value = 0.7
-    colour = nodes.new("ShaderNodeVertexColor")
-    colour.layer_name = "Colour"
-    material.node_tree.links.new(colour.outputs["Color"], shader.inputs["Base Color"])
     return material
 
 
