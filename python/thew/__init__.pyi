@@ -11,7 +11,7 @@ docs/references.md.
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -26,14 +26,37 @@ from ._errors import ThewError as ThewError
 
 __version__: str
 
-Floats: TypeAlias = NDArray[np.float64]
-Places: TypeAlias = NDArray[np.float32]
-Indices: TypeAlias = NDArray[np.int32]
-Sparse: TypeAlias = tuple[Floats, Indices, Indices]
-"""(data, indices, indptr), as for `scipy.sparse.csr_array`; indices sorted."""
-Progress: TypeAlias = Callable[[float, str], object]
-Method: TypeAlias = Literal["warped", "linear"]
+__all__ = [
+    "Body",
+    "Cancelled",
+    "Clip",
+    "InputError",
+    "InternalError",
+    "Lattice",
+    "Material",
+    "MotionError",
+    "NotBuilt",
+    "Simulation",
+    "Skeleton",
+    "StorageError",
+    "Surface",
+    "SurfaceReport",
+    "ThewError",
+    "__version__",
+    "equilibrium",
+    "equilibrium_forces",
+    "simulate",
+]
 
+_Floats: TypeAlias = NDArray[np.float64]
+_Places: TypeAlias = NDArray[np.float32]
+_Indices: TypeAlias = NDArray[np.int32]
+_Sparse: TypeAlias = tuple[_Floats, _Indices, _Indices]
+"""(data, indices, indptr), as for `scipy.sparse.csr_array`; indices sorted."""
+_Progress: TypeAlias = Callable[[float, str], object]
+_Method: TypeAlias = Literal["warped", "linear"]
+
+@final
 class Surface:
     """A triangle surface as it comes: kept as given, welded and oriented inside for the physics.
 
@@ -43,10 +66,10 @@ class Surface:
 
     def __new__(cls, vertices: ArrayLike, triangles: ArrayLike) -> Surface: ...
     @property
-    def vertices(self) -> Floats:
+    def vertices(self) -> _Floats:
         """Vertices as given, [n,3]."""
     @property
-    def triangles(self) -> Indices:
+    def triangles(self) -> _Indices:
         """Triangles as given, [t,3]."""
     @property
     def volume(self) -> float:
@@ -57,11 +80,12 @@ class Surface:
         """Diagonal of the bounding box, metres."""
     def report(self) -> SurfaceReport:
         """What was found in the surface; `str()` of it is sentences."""
-    def winding_number(self, points: ArrayLike) -> Floats:
+    def winding_number(self, points: ArrayLike) -> _Floats:
         """Generalised winding number at points[p,3] -> [p] [jacobson2013; barill2018]."""
-    def closest_point(self, points: ArrayLike) -> tuple[Floats, Floats, Indices]:
+    def closest_point(self, points: ArrayLike) -> tuple[_Floats, _Floats, _Indices]:
         """Nearest points of the surface -> (points[p,3], distances[p], triangles[p])."""
 
+@final
 class SurfaceReport:
     """What was found in a surface, in numbers; `str()` of it is sentences for an artist."""
 
@@ -108,6 +132,7 @@ class SurfaceReport:
     def sentences(self) -> list[str]:
         """One sentence for each thing found."""
 
+@final
 class Skeleton:
     """Bones at rest in world space: names, parents[b] (-1 = root), heads[b,3], tails[b,3] in metres.
 
@@ -120,13 +145,13 @@ class Skeleton:
     def names(self) -> list[str]:
         """Names of the bones."""
     @property
-    def parents(self) -> Indices:
+    def parents(self) -> _Indices:
         """Parents, [b]; -1 for a root."""
     @property
-    def heads(self) -> Floats:
+    def heads(self) -> _Floats:
         """Rest heads, [b,3]."""
     @property
-    def tails(self) -> Floats:
+    def tails(self) -> _Floats:
         """Rest tails, [b,3]."""
     def refit_tails(self, surface: Surface, skin_weights: ArrayLike) -> Skeleton:
         """A skeleton whose arbitrary tails (glTF and FBX know joints only) point where the flesh is: at the child
@@ -137,7 +162,7 @@ class Skeleton:
         skin_weights: ArrayLike,
         pose: ArrayLike,
         blend: Literal["dual", "linear"] = "dual",
-    ) -> Floats:
+    ) -> _Floats:
         """Where a pose carries rest points[p,3] -> [p,3]; skin_weights[p,b], a row without weight stays in place.
 
         blend: "dual" (rotations and places as dual quaternions, stretch linearly: what the flesh is measured
@@ -145,6 +170,7 @@ class Skeleton:
         """
     def __len__(self) -> int: ...
 
+@final
 class Lattice:
     """A control lattice: tetrahedra, prisms and hexahedra around a body, bones on its edges [capell2002, §3.1].
 
@@ -167,7 +193,7 @@ class Lattice:
         skeleton: Skeleton,
         skin_weights: ArrayLike | None = None,
         cells_across: float = 12.0,
-        progress: Progress | None = None,
+        progress: _Progress | None = None,
     ) -> Lattice:
         """Builds a lattice around a surface and a skeleton.
 
@@ -175,33 +201,34 @@ class Lattice:
         along the diagonal of the body's box, 2 to 64. Deterministic. Raises Cancelled, InputError, MotionError.
         """
     @property
-    def vertices(self) -> Floats:
+    def vertices(self) -> _Floats:
         """Lattice vertices at rest, [k,3]."""
     @property
     def cells(self) -> list[list[int]]:
         """Cells as lists of 4, 6 or 8 vertices."""
     @property
-    def used_bones(self) -> Indices:
+    def used_bones(self) -> _Indices:
         """Bones that the lattice follows."""
     @property
-    def bone_edges(self) -> list[Indices]:
+    def bone_edges(self) -> list[_Indices]:
         """Chains of vertices head to tail: one per used bone, then one per virtual tip."""
     @property
-    def tip_bones(self) -> Indices:
+    def tip_bones(self) -> _Indices:
         """For each virtual tip chain, the bone that drives it."""
     @property
     def notes(self) -> list[str]:
         """What the construction has to say, one sentence each."""
     def check(self, surface: Surface, skeleton: Skeleton) -> list[str]:
         """Violations of the four conditions [capell2002, §3.1], named; empty when they hold."""
-    def embed(self, points: ArrayLike) -> tuple[Indices, Floats]:
+    def embed(self, points: ArrayLike) -> tuple[_Indices, _Floats]:
         """Points[p,3] as weighted means of lattice vertices -> (indices[p,8], weights[p,8]), -1 and 0 where a cell
         has fewer than eight corners: the first containing cell in index order; outside, the nearest cell,
         extrapolated."""
-    def embed_surface(self, surface: Surface) -> tuple[Indices, Floats]:
+    def embed_surface(self, surface: Surface) -> tuple[_Indices, _Floats]:
         """Like `embed` for a surface's vertices; where virtual copies of a cell overlap, each vertex goes with the
         copy that holds its own flesh."""
 
+@final
 class Material:
     """Isotropic flesh: young (Pa), poisson (-), density (kg/m³). Raises InputError for impossible ones."""
 
@@ -216,6 +243,7 @@ class Material:
     def density(self) -> float:
         """Density, kg/m³."""
 
+@final
 class Body:
     """Everything precomputed for one character [capell2002, §3.3, §4.3, §4.6]; immutable.
 
@@ -240,19 +268,19 @@ class Body:
         rest_includes_gravity: bool = True,
         level: int = 1,
         basis_levels: int = 0,
-        progress: Progress | None = None,
+        progress: _Progress | None = None,
     ) -> Body: ...
     @property
     def dofs(self) -> int:
         """Number of degrees of freedom, three numbers each: the lattice vertices."""
     @property
-    def bone_vertices(self) -> Indices:
+    def bone_vertices(self) -> _Indices:
         """Lattice vertices held by bones, [j], ascending."""
     @property
-    def bone_of_vertex(self) -> Indices:
+    def bone_of_vertex(self) -> _Indices:
         """The one bone that drives each of `bone_vertices`, [j]."""
     @property
-    def region_weights(self) -> Floats:
+    def region_weights(self) -> _Floats:
         """Which bones each lattice vertex follows, [k,b], rows summing to one."""
     @property
     def volume(self) -> float:
@@ -260,16 +288,16 @@ class Body:
     @property
     def loose_parts(self) -> list[str]:
         """Parts that follow one bone rigidly because nothing else holds them, one sentence each."""
-    def mass(self) -> Sparse:
+    def mass(self) -> _Sparse:
         """Mass matrix, kg, 3·dofs square, xyz interleaved; floor and bone rows included [capell2002, §3.3]."""
-    def stiffness(self, twist: bool = False) -> Sparse:
+    def stiffness(self, twist: bool = False) -> _Sparse:
         """Stiffness matrix at rest, N/m, 3·dofs square, xyz interleaved; with the twist's Hessian when asked for."""
     def energy(self, q: ArrayLike, model: Literal["linear"] = "linear") -> float:
         """Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Raises NotBuilt for
         other models."""
-    def gradient(self, q: ArrayLike, model: Literal["linear"] = "linear") -> Floats:
+    def gradient(self, q: ArrayLike, model: Literal["linear"] = "linear") -> _Floats:
         """Derivative of `energy` with respect to q, N, [dofs,3]."""
-    def hessian(self, q: ArrayLike, model: Literal["linear"] = "linear") -> Sparse:
+    def hessian(self, q: ArrayLike, model: Literal["linear"] = "linear") -> _Sparse:
         """Second derivative of `energy`, N/m, 3·dofs square, xyz interleaved."""
     def embed_surface(self, surface: Surface) -> int:
         """Makes the body carry another surface (clothes, eyes) -> its id for `positions`."""
@@ -281,6 +309,7 @@ class Body:
     def load(path: str | PathLike[str]) -> Body:
         """Reads a body that `save` wrote. Raises StorageError: no Thew file, another version, damaged, refused."""
 
+@final
 class Simulation:
     """A body in motion.
 
@@ -292,7 +321,7 @@ class Simulation:
     def __new__(
         cls,
         body: Body,
-        method: Method = "warped",
+        method: _Method = "warped",
         rate: float = 240.0,
         gravity: ArrayLike | None = None,
         mass_damping: float = 2.0,
@@ -307,11 +336,11 @@ class Simulation:
         """Advances to pose[b,4,4] over dt seconds in ceil(dt·rate) equal steps; forces[dofs,3]: generalised, N,
         world axes, constant over dt. Raises MotionError when the motion is no longer finite; the state before
         that step is kept."""
-    def positions(self, surface: int | None = None) -> Places:
+    def positions(self, surface: int | None = None) -> _Places:
         """Positions of the vertices of a carried surface (None: the body's own), [n,3]."""
-    def lattice_positions(self) -> Floats:
+    def lattice_positions(self) -> _Floats:
         """Positions of the degrees of freedom, [dofs,3]."""
-    def lattice_velocities(self) -> Floats:
+    def lattice_velocities(self) -> _Floats:
         """Velocities of the degrees of freedom, [dofs,3], m/s."""
     def inverted_cells(self) -> int:
         """Number of cells turned inside out at present."""
@@ -321,20 +350,21 @@ class Simulation:
         """Takes back a state of the same body. Raises InputError for bytes that are none; the present state then
         stays."""
 
+@final
 class Clip:
     """A simulated clip: the kept states of a run of frames; any frame can be asked for in any order, from any
     thread. `numpy.asarray(clip)` is float32 [f,n,3]."""
 
-    def positions(self, frame: int, surface: int | None = None) -> Places:
+    def positions(self, frame: int, surface: int | None = None) -> _Places:
         """Positions of the vertices of a carried surface (None: the body's own) at a frame, [n,3]; before the first
         and after the last frame those frames hold."""
-    def lattice_positions(self, frame: int) -> Floats:
+    def lattice_positions(self, frame: int) -> _Floats:
         """Positions of the degrees of freedom at a frame, [dofs,3]."""
-    def extend(self, poses: ArrayLike, progress: Progress | None = None) -> None:
+    def extend(self, poses: ArrayLike, progress: _Progress | None = None) -> None:
         """Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
         go from there: a clip made in parts is the clip made at once. Cyclic clips cannot be extended."""
     @property
-    def inverted_cells(self) -> Indices:
+    def inverted_cells(self) -> _Indices:
         """Number of cells turned inside out in each frame, [f]."""
     @property
     def loop_gap(self) -> float | None:
@@ -356,8 +386,8 @@ def simulate(
     controls: ArrayLike | None = None,
     preroll: int = 0,
     cyclic: bool = False,
-    progress: Progress | None = None,
-    method: Method = "warped",
+    progress: _Progress | None = None,
+    method: _Method = "warped",
     rate: float = 240.0,
     gravity: ArrayLike | None = None,
     mass_damping: float = 2.0,
@@ -378,8 +408,8 @@ def equilibrium(
     pose: ArrayLike,
     forces: ArrayLike | None = None,
     gravity: ArrayLike | None = None,
-    method: Method = "warped",
-) -> Floats:
+    method: _Method = "warped",
+) -> _Floats:
     """Displacements q[dofs,3] (m) at which the flesh is in balance at pose[b,4,4] under gravity and forces[dofs,3]
     (N, world axes) [capell2006, §3.3, eq. 10 in cell form]."""
 
@@ -388,7 +418,7 @@ def equilibrium_forces(
     pose: ArrayLike,
     q: ArrayLike,
     gravity: ArrayLike | None = None,
-    method: Method = "warped",
-) -> Floats:
+    method: _Method = "warped",
+) -> _Floats:
     """The generalised forces [dofs,3] (N, world axes; zero rows at bones) that hold the flesh at displacements
     q[dofs,3]: the inverse of `equilibrium`."""
