@@ -2,7 +2,7 @@
 //! Motion: a body driven by the poses of its skeleton.
 //!
 //! A [`Simulation`] holds the only mutable state: positions and velocities of the lattice's vertices and
-//! the pose they stand in. It advances in equal steps that fill a frame ([`warped`] derives one); static
+//! the pose they stand in. It advances in equal steps that fill a frame (`warped` derives one); static
 //! balance is in [`equilibrium`]. Forces arrive as generalised forces on lattice vertices: nothing here
 //! knows where they come from.
 //!
