@@ -203,7 +203,9 @@ def bake(obj, scene, view_layer, start: int | None = None, end: int | None = Non
     first = min(start, live[0]) if live[0] <= end else start
     flesh = register.flesh(obj)
     recipe, stance = session.Recipe.of(obj, scene), session.Stance.saved(obj)
-    build = session.build(flesh, found, stance, recipe, scene, view_layer, (first, end))
+    # A clip that reaches further is kept: its frames are the same, and nothing needs to be simulated again.
+    last = max(end, flesh.clip_end) if flesh.covers(first, end) else end
+    build = session.build(flesh, found, stance, recipe, scene, view_layer, (first, last))
     yield from quiet(span(build, 0.0, 0.8))
     frames = frame_range(start, end)
     if flesh.offsets is None:

@@ -32,7 +32,7 @@ def draw_progress(layout) -> bool:
     return True
 
 
-def draw_flesh(layout, obj) -> None:
+def draw_flesh(layout, obj, width: int) -> None:
     """Everything once there is flesh."""
     settings, made = obj.thew, obj.thew.made
     layout.use_property_split = True
@@ -84,10 +84,10 @@ def draw_flesh(layout, obj) -> None:
     row.operator("thew.remove", icon="X").remove_baked_keys = False
     if made.baked_keys:
         row.operator("thew.remove", text="With Keys", icon="X").remove_baked_keys = True
-    draw_notes(layout, obj)
+    draw_notes(layout, obj, width)
 
 
-def draw_notes(layout, obj) -> None:
+def draw_notes(layout, obj, width: int) -> None:
     """What was found while building, wrapped to the panel's width."""
     notes = obj.thew.made.notes.splitlines()
     flesh = fleshes.known(obj)
@@ -97,7 +97,7 @@ def draw_notes(layout, obj) -> None:
         return
     column = layout.box().column(align=True)
     for note in notes:
-        for i, line in enumerate(wrapped(note, 44)):
+        for i, line in enumerate(wrapped(note, width)):
             column.label(text=line, icon="DOT" if i == 0 else "BLANK1")
 
 
@@ -125,7 +125,8 @@ class Panel:
             for line in wrapped("The native part of Thew is missing: install the zip for your system again.", 40):
                 layout.label(text=line)
         elif obj.thew.made.flesh:
-            draw_flesh(layout, obj)
+            letters = context.region.width / (8.5 * context.preferences.system.ui_scale) - 8
+            draw_flesh(layout, obj, max(20, int(letters)))
         else:
             draw_start(layout, obj)
 
