@@ -129,30 +129,38 @@ def skinned_copy(obj: bpy.types.Object) -> bpy.types.Object:
 def set_stage(meshes: list[bpy.types.Object], plain: list[bpy.types.Object], start: int, end: int, engine: str) -> None:
     """Put the skinned copies beside the originals, and ground, lights and camera around both."""
     scene = bpy.context.scene
-    collection = bpy.data.collections.new("Skinned only")
-    for copy in plain:
-        collection.objects.link(copy)
-    aside = bpy.data.objects.new("Skinned only", None)
-    aside.instance_type, aside.instance_collection = "COLLECTION", collection
-    scene.collection.objects.link(aside)
     shapes = {}
     for frame in range(start, end + 1):
         scene.frame_set(frame)
         shapes[frame] = np.concatenate([characters.evaluated_positions(obj) for obj in meshes])
     path = smoothed({frame: shape.mean(axis=0) for frame, shape in shapes.items()})
-    around = np.array([[(s - path[f]).min(axis=0), (s - path[f]).max(axis=0)] for f, s in shapes.items()])
-    low, high = around[:, 0].min(axis=0) + path[start], around[:, 1].max(axis=0) + path[start]
-    width = 1.08 * (high[0] - low[0])
-    aside.location.x = -width
-    low[0] -= width
-    margin = 0.04 * (high[2] - low[2])
-    low[1] -= 4.0 * margin
-    high[2] += margin
-    stage.build(low, high, path, WIDTH, HEIGHT)
-    ahead = low[1] + 1.5 * margin - path[start][1]
-    for text, x in (("skinned only", -width), ("Thew", 0.0)):
-        stage.caption(text, np.array([x, ahead, low[2] - path[start][2] + 0.2 * margin]), 2.2 * margin)
-    stage.use_engine(engine, WIDTH, HEIGHT)
+    thin = max(1, len(shapes[start]) // 2000)
+    points = np.concatenate([shape[::thin] - path[frame] for frame, shape in shapes.items()])
+    # Both stand equally far from the camera; a little air between them.
+    sideways = points @ stage.right()
+    aside = -1.06 * (sideways.max() - sideways.min()) * stage.right()
+    beside_itself(plain, aside)
+    floor, height = points[:, 2].min(), np.ptp(points[:, 2])
+    lettering = 0.075 * height
+    ahead = np.array([0.0, points[:, 1].min() - 0.08 * height, floor + 0.01 * height])
+    captions = {"Thew": ahead, "skinned only": ahead + aside}
+    room = [place + side * 3.0 * lettering * stage.right() for place in captions.values() for side in (-1, 1)]
+    stage.build(np.concatenate([points, points + aside, room]), path, WIDTH / HEIGHT)
+    for text, place in captions.items():
+        stage.caption(text, place, lettering)
+    coloured = any(obj.data.color_attributes for obj in meshes)
+    stage.use_engine(engine, WIDTH, HEIGHT, textured=not coloured)
+
+
+def beside_itself(plain: list[bpy.types.Object], aside: np.ndarray) -> None:
+    """Show objects that are in no scene, moved by `aside`, through an instance of their collection."""
+    collection = bpy.data.collections.new("Skinned only")
+    for copy in plain:
+        collection.objects.link(copy)
+    instance = bpy.data.objects.new("Skinned only", None)
+    instance.instance_type, instance.instance_collection = "COLLECTION", collection
+    instance.location = aside.tolist()
+    bpy.context.scene.collection.objects.link(instance)
 
 
 def smoothed(path: dict[int, np.ndarray]) -> dict[int, np.ndarray]:

@@ -38,7 +38,7 @@ def render(frames: list[int], folder: Path) -> dict[int, Path]:
 
 def liveliest(motion: np.ndarray, frames: list[int], start: int, count: int) -> list[int]:
     """Of `frames`, `count` in which the flesh moves most by itself, not too near each other, in order."""
-    spacing = max(1, (frames[-1] - frames[0]) // (2 * count))
+    spacing = max(1, (frames[-1] - frames[0]) * 2 // (3 * count))
     chosen: list[int] = []
     for frame in sorted(frames, key=lambda f: (-motion[min(f - start, len(motion) - 1)], f)):
         if all(abs(frame - other) >= spacing for other in chosen):

@@ -8,24 +8,30 @@ import numpy as np
 from mathutils import Vector
 
 BACKDROP = (0.62, 0.70, 0.78)
-GROUND_LIGHT, GROUND_DARK = (0.80, 0.82, 0.84), (0.70, 0.73, 0.76)
+GROUND_LIGHT, GROUND_DARK = (0.97, 0.97, 0.97), (0.84, 0.86, 0.88)
 TRACK = "Camera track"
 VIEW_TURN = -0.36
 """How far round from the front the camera stands, radians; negative is to the character's right."""
 
 
-def build(low: np.ndarray, high: np.ndarray, path: dict[int, np.ndarray], width: int, height: int) -> None:
-    """Set the stage for characters that fill the box low..high around the moving point of `path` (frame: point)."""
+def right() -> np.ndarray:
+    """The direction that is to the right in the picture, level."""
+    return np.array([np.cos(VIEW_TURN), np.sin(VIEW_TURN), 0.0])
+
+
+def build(points: np.ndarray, path: dict[int, np.ndarray], aspect: float) -> None:
+    """Set the stage for whatever passes through `points` [p, 3], relative to the moving point of `path` (by frame)."""
+    low, high = points.min(axis=0), points.max(axis=0)
     size = float(np.linalg.norm(high - low))
-    anchor = path[min(path)]
-    floor = float(low[2])
-    _ground(anchor, floor, size)
-    rig = bpy.data.objects.new(TRACK, None)
-    bpy.context.scene.collection.objects.link(rig)
+    centre = Vector(((low + high) / 2).tolist())
+    first = path[min(path)]
+    _ground(first, float(first[2] + low[2]), size)
+    track = bpy.data.objects.new(TRACK, None)
+    bpy.context.scene.collection.objects.link(track)
     for frame, point in path.items():
-        rig.location = Vector(point.tolist())
-        rig.keyframe_insert("location", frame=frame)
-    _camera(rig, anchor, low, high, width / height)
+        track.location = Vector(point.tolist())
+        track.keyframe_insert("location", frame=frame)
+    _camera(track, points, size, aspect)
     for name, direction, power, breadth, tint in (
         ("Key", (-0.9, -1.0, 1.3), 62.0, 0.7, (1.0, 0.95, 0.88)),
         ("Fill", (1.4, -0.9, 0.5), 20.0, 1.2, (0.82, 0.9, 1.0)),
@@ -35,14 +41,13 @@ def build(low: np.ndarray, high: np.ndarray, path: dict[int, np.ndarray], width:
         lamp.energy, lamp.size, lamp.color = power * size**2, breadth * size, tint
         light = bpy.data.objects.new(name, lamp)
         bpy.context.scene.collection.objects.link(light)
-        light.parent = rig
-        light.location = Vector(direction).normalized() * 1.6 * size + Vector(((low + high) / 2 - anchor).tolist())
-        aim = Vector(((low + high) / 2 - anchor).tolist()) - light.location
-        light.rotation_euler = aim.to_track_quat("-Z", "Y").to_euler()
+        light.parent = track
+        light.location = Vector(direction).normalized() * 1.6 * size + centre
+        light.rotation_euler = (centre - light.location).to_track_quat("-Z", "Y").to_euler()
     _world()
 
 
-def use_engine(engine: str, width: int, height: int, samples: int = 24) -> None:
+def use_engine(engine: str, width: int, height: int, textured: bool, samples: int = 24) -> None:
     """Set the scene up for 'WORKBENCH' (fast, needs OpenGL) or 'CYCLES' (slow, needs nothing)."""
     scene = bpy.context.scene
     scene.render.resolution_x, scene.render.resolution_y = width, height
@@ -59,7 +64,7 @@ def use_engine(engine: str, width: int, height: int, samples: int = 24) -> None:
         return
     scene.render.engine = "BLENDER_WORKBENCH"
     shading = scene.display.shading
-    shading.light, shading.color_type = "STUDIO", "VERTEX"
+    shading.light, shading.color_type = "STUDIO", "TEXTURE" if textured else "VERTEX"
     shading.show_shadows, shading.shadow_intensity = True, 0.35
     shading.show_cavity, shading.cavity_type = True, "WORLD"
     shading.background_type, shading.background_color = "VIEWPORT", BACKDROP
@@ -75,14 +80,11 @@ def _ground(anchor: np.ndarray, floor: float, size: float) -> None:
     corners = index[:, None] + np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
     points = np.full((len(index), 4, 3), floor)
     points[:, :, :2] = (corners - tiles / 2) * side + anchor[:2]
-    light = (index.sum(axis=1) % 2 == 1)[:, None]
-    colours = np.where(light, GROUND_LIGHT, GROUND_DARK) ** 2.2
-    rgba = np.concatenate([colours, np.ones((len(index), 1))], axis=1)
     mesh = bpy.data.meshes.new("Ground")
     mesh.from_pydata(points.reshape(-1, 3).tolist(), [], np.arange(4 * len(index)).reshape(-1, 4).tolist())
-    attribute = mesh.color_attributes.new("Colour", "FLOAT_COLOR", "POINT")
-    attribute.data.foreach_set("color", np.repeat(rgba, 4, axis=0).astype(np.float32).ravel())
-    mesh.materials.append(_coloured("Ground"))
+    mesh.materials.append(_matt("Ground light", GROUND_LIGHT))
+    mesh.materials.append(_matt("Ground dark", GROUND_DARK))
+    mesh.polygons.foreach_set("material_index", (index.sum(axis=1) % 2).astype(np.int32))
     bpy.context.scene.collection.objects.link(bpy.data.objects.new("Ground", mesh))
 
 
@@ -92,10 +94,8 @@ def caption(text: str, at: np.ndarray, height: float) -> None:
     curve.body, curve.size, curve.align_x = text, height, "CENTER"
     lettering = bpy.data.objects.new(text, curve)
     mesh = bpy.data.meshes.new_from_object(lettering)
-    white = np.tile(np.array([0.95, 0.95, 0.95, 1.0], np.float32), len(mesh.vertices))
-    mesh.color_attributes.new("Colour", "FLOAT_COLOR", "POINT").data.foreach_set("color", white)
     mesh.materials.clear()
-    mesh.materials.append(_coloured(text))
+    mesh.materials.append(_matt(text, (1.0, 1.0, 1.0)))
     label = bpy.data.objects.new(f"Caption {text}", mesh)
     bpy.context.scene.collection.objects.link(label)
     track = bpy.data.objects[TRACK]
@@ -104,39 +104,39 @@ def caption(text: str, at: np.ndarray, height: float) -> None:
     label.rotation_euler = (0.5, 0.0, VIEW_TURN)
 
 
-def _coloured(name: str) -> bpy.types.Material:
-    """A matt material that shows the colour attribute."""
+def _matt(name: str, colour: tuple[float, float, float]) -> bpy.types.Material:
+    """A matt material of one colour (sRGB) for either engine."""
     material = bpy.data.materials.new(name)
+    linear = (*(c**2.2 for c in colour), 1.0)
+    material.diffuse_color = linear
     material.use_nodes = True
-    nodes = material.node_tree.nodes
-    shader = next(node for node in nodes if node.type == "BSDF_PRINCIPLED")
+    shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
+    shader.inputs["Base Color"].default_value = linear
     shader.inputs["Roughness"].default_value = 0.7
-    colour = nodes.new("ShaderNodeVertexColor")
-    colour.layer_name = "Colour"
-    material.node_tree.links.new(colour.outputs["Color"], shader.inputs["Base Color"])
     return material
 
 
-def _camera(rig: bpy.types.Object, anchor: np.ndarray, low: np.ndarray, high: np.ndarray, aspect: float) -> None:
-    """Look from the front, a little from the side and above, so that the box just fits."""
+def _camera(track: bpy.types.Object, points: np.ndarray, size: float, aspect: float) -> None:
+    """Look from the front, a little from the side and above, from as near as shows all points."""
     camera = bpy.data.cameras.new("Camera")
-    camera.lens = 70.0
-    camera.clip_end = 1000.0 * float(np.linalg.norm(high - low))
-    camera.clip_start = 0.001 * float(np.linalg.norm(high - low))
+    camera.lens = 110.0
+    camera.clip_start, camera.clip_end = 0.01 * size, 1000.0 * size
     holder = bpy.data.objects.new("Camera", camera)
     bpy.context.scene.collection.objects.link(holder)
     bpy.context.scene.camera = holder
-    holder.parent = rig
+    holder.parent = track
     direction = Vector((np.sin(VIEW_TURN), -np.cos(VIEW_TURN), 0.22)).normalized()
     rotation = (-direction).to_track_quat("-Z", "Y")
-    inverse = np.array(rotation.to_matrix()).T
-    corners = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
-    local = (corners - (low + high) / 2) @ inverse.T
-    tangent = 0.5 * camera.sensor_width / camera.lens
-    across = np.abs(local[:, 0]) / tangent + local[:, 2]
-    upright = np.abs(local[:, 1]) / (tangent / aspect) + local[:, 2]
-    distance = 1.04 * max(across.max(), upright.max())
-    holder.location = Vector(((low + high) / 2 - anchor).tolist()) + direction * distance
+    axes = np.array(rotation.to_matrix())
+    x, y, z = (points @ axes).T
+    # A point is seen when |x - camera x| <= t (distance - z), and so for y: the nearest place that sees all.
+    across = 0.97 * 0.5 * camera.sensor_width / camera.lens
+    upright = across / aspect
+    left, rightmost = (x - across * z).min(), (x + across * z).max()
+    bottom, top = (y - upright * z).min(), (y + upright * z).max()
+    distance = max((rightmost - left) / (2.0 * across), (top - bottom) / (2.0 * upright))
+    place = axes @ np.array([(left + rightmost) / 2.0, (bottom + top) / 2.0, distance])
+    holder.location = Vector(place.tolist())
     holder.rotation_euler = rotation.to_euler()
 
 

@@ -15,6 +15,23 @@ impl<F: Fn(f64, &str) -> bool + Sync> Progress for F {
     }
 }
 
+/// A stage of something longer: what it reports from 0 to 1 is told on as a share of the whole.
+pub struct Part<'a> {
+    /// The progress of the whole.
+    pub whole: &'a dyn Progress,
+    /// Where in the whole the stage begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+}
+
+impl Progress for Part<'_> {
+    fn report(&self, fraction: f64, stage: &str) -> bool {
+        let fraction = self.from + (self.to - self.from) * fraction.clamp(0.0, 1.0);
+        self.whole.report(fraction, stage)
+    }
+}
+
 /// Reports to nobody and never cancels.
 pub struct Silent;
 

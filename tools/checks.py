@@ -41,7 +41,7 @@ def lint() -> None:
         ),
         (
             "rustdoc",
-            lambda: run(["cargo", "doc", *rust, "--no-deps", "--document-private-items"], env=strict),
+            lambda: run(["cargo", "doc", *rust, "--no-deps"], env=strict),
         ),
         ("ruff check", lambda: run([ruff, "check", "."])),
         ("ruff format", lambda: run([ruff, "format", "--check", "."])),

@@ -100,37 +100,37 @@ def walk(bodo: Figure, t: float) -> Pose:
 
 
 def jump(bodo: Figure, t: float) -> Pose:
-    """Crouch, leap half a metre, land hard, stand up and wait for the belly."""
-    crouched, leave, land, low, stand = 0.55, 0.72, 1.36, 1.52, 2.05
+    """Crouch, leap a foot high, land, stand up and wait for the belly."""
+    crouched, leave, land, low, stand = 0.5, 0.78, 1.26, 1.52, 2.0
     gravity = 9.81
     speed = 0.5 * gravity * (land - leave)
     if t < crouched:
-        height = -0.17 * smooth(t / crouched)
+        height = -0.19 * smooth(t / crouched)
     elif t < leave:
-        height = _hermite(t, crouched, leave, -0.17, 0.03, 0.0, speed)
+        height = _hermite(t, crouched, leave, -0.19, 0.03, 0.0, speed)
     elif t < land:
         height = 0.03 + speed * (t - leave) - 0.5 * gravity * (t - leave) ** 2
     elif t < low:
-        height = _hermite(t, land, low, 0.03, -0.19, -speed, 0.0)
+        height = _hermite(t, land, low, 0.03, -0.23, -speed, 0.0)
     else:
-        height = -0.19 + 0.17 * smooth((t - low) / (stand - low))
-    low_down = np.clip(-height / 0.19, 0.0, 1.0)
+        height = -0.23 + 0.23 * smooth((t - low) / (stand - low))
+    low_down = np.clip(-height / 0.23, 0.0, 1.0)
     bend = low_down**2 * (3.0 - 2.0 * low_down)
     air = smooth((t - leave) / 0.15) * (1.0 - smooth((t - land + 0.12) / 0.16))
-    back = 1.0 - smooth((t - land) / 0.4)
+    back = 1.0 - smooth((t - land) / 0.6)
     pose = Pose(bodo, np.array([0.0, 0.02 * bend, height]), turn(16.0 * bend - 4.0 * air))
     pose.turn("spine", 9.0 * bend)
     pose.turn("chest", 6.0 * bend - 5.0 * air)
     pose.turn("neck", -8.0 * bend)
     pose.turn("head", -14.0 * bend - 6.0 * air)
-    raised = smooth((t - crouched) / 0.22) * back
-    drawn = smooth(t / crouched) * (1.0 - smooth((t - crouched) / 0.2))
+    raised = smooth((t - crouched) / 0.4) * back
+    drawn = smooth(t / crouched) * (1.0 - smooth((t - crouched) / 0.35))
     for side in ("L", "R"):
         sign = 1.0 if side == "L" else -1.0
         tuck = 0.1 * air
         lifted = max(height - 0.03, 0.0) if leave < t < land else 0.0
         _step(pose, side, 0.0, lifted + tuck, 0.5 * air)
-        pose.turn(f"upperarm.{side}", 45.0 * drawn - 95.0 * raised, sign * (12.0 - 34.0 * raised), 0.0)
+        pose.turn(f"upperarm.{side}", 35.0 * drawn - 70.0 * raised, sign * (12.0 - 34.0 * raised), 0.0)
         pose.turn(f"forearm.{side}", -18.0 - 20.0 * raised - 25.0 * bend, 0.0, 0.0)
     return pose
 

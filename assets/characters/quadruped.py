@@ -78,13 +78,13 @@ def figure() -> Figure:
 
 def trot(wanda: Figure, t: float) -> Pose:
     """Diagonal pairs of legs, a spring in every step, then a halt."""
-    stride, period, halt, brake = 0.54, 0.5, 1.6, 0.28
+    stride, period, halt, brake = 0.5, 0.5, 1.6, 0.28
     braking = min(max(t - halt, 0.0), brake)
     distance = stride / period * (min(t, halt) + braking - 0.5 * braking**2 / brake) + 0.16 * stride
     cycle = 2.0 * np.pi * distance / stride
     # Lowest in the middle of each pair's stance, highest between: two springs a stride.
     middle = np.pi * 0.5
-    bob = -0.012 - 0.022 * np.cos(2.0 * (cycle - middle))
+    bob = -0.026 - 0.022 * np.cos(2.0 * (cycle - middle))
     stopping = np.sin(np.pi * min(max((t - halt) / 0.5, 0.0), 1.0))
     pose = Pose(
         wanda,
@@ -101,7 +101,7 @@ def trot(wanda: Figure, t: float) -> Pose:
         for side in ("L", "R"):
             upper, lower, end = (f"{name}.{side}" for name in chain.split())
             diagonal = (side == "L") == (bend > 0.0)
-            ahead, up, swing = footfall(distance, stride, 0.0 if diagonal else 0.5, 0.52, 0.075)
+            ahead, up, swing = footfall(distance, stride, 0.0 if diagonal else 0.5, 0.54, 0.07)
             ankle = np.array(wanda.bone(end).head) + [0.0, -ahead, up]
             flick = turn(-bend * 0.0 + 38.0 * np.sin(np.pi * swing) ** 2)
             pose.reach(upper, lower, end, ankle, np.array([0.0, bend, 0.0]), flick)

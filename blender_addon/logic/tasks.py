@@ -66,8 +66,12 @@ def span(task: Task, start: float, end: float) -> Task:
 def finish(task: Task, progress: Callable[[float, str], bool] | None = None) -> Any:
     """Run `task` to its end here and now. `progress` returns False to cancel: `Cancelled` is raised."""
 
+    furthest = 0.0
+
     def report(fraction: float, text: str) -> bool:
-        return progress is None or progress(fraction, text) is not False
+        nonlocal furthest
+        furthest = max(furthest, fraction)  # a bar that runs backwards is worse than one that stands
+        return progress is None or progress(furthest, text) is not False
 
     answer = None
     thrown: BaseException | None = None
@@ -151,16 +155,19 @@ class Stepper:
             self.done, self.error = True, failure
             return
         if isinstance(step, Work):
-            self.fraction, self.text = step.whole(0.0), step.text
+            self._tell(step.whole(0.0), step.text)
             self._outcome = None
             self._thread = threading.Thread(target=self._call, args=(step,), daemon=True)
             self._thread.start()
         else:
-            self.fraction, self.text = step.fraction, step.text
+            self._tell(step.fraction, step.text)
+
+    def _tell(self, fraction: float, text: str) -> None:
+        self.fraction, self.text = max(self.fraction, fraction), text
 
     def _call(self, step: Work) -> None:
         def native(fraction: float, stage: str) -> bool:
-            self.fraction, self.text = step.whole(fraction), stage or step.text
+            self._tell(step.whole(fraction), stage or step.text)
             return not self._cancelled
 
         try:

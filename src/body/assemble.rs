@@ -51,16 +51,18 @@ pub(super) fn body(
     }
 
     step(progress, 0.8, "Tying the flesh to the bones")?;
-    let regions = twist_regions(skeleton, lattice, flesh, &material, options);
+    let regions = twist_regions(skeleton, lattice, flesh, &material, &weights, options);
     let twist = twist_energy(lattice, flesh, &regions);
 
     let mut bone_of_vertex = lattice.bones().bone_of_vertex.clone();
+    let mut skinned = vec![false; bone_of_vertex.len()];
     let loose_parts = pin_loose_parts(
         skeleton,
         lattice,
         &twist.cells,
         &mut weights,
         &mut bone_of_vertex,
+        &mut skinned,
     );
     let cell_rows: Vec<Vec<f64>> = lattice
         .cells()
@@ -83,8 +85,9 @@ pub(super) fn body(
         region_weights: weights.into_weights(),
         cell_weights,
         bone_of_vertex,
+        skinned,
         loose_parts,
-        pattern,
+        pattern: Arc::new(pattern),
         embeddings: RwLock::new(vec![Arc::new(embedding)]),
         engines: RwLock::default(),
     })
@@ -180,6 +183,7 @@ fn twist_regions(
     lattice: &Lattice,
     flesh: &dyn Flesh,
     material: &Material,
+    weights: &Field,
     options: &BodyOptions,
 ) -> Vec<TwistRegion> {
     let bones = lattice.bones();
@@ -191,7 +195,9 @@ fn twist_regions(
             let (head, tail) = (at(chain.first()?), at(chain.last()?));
             let radius = match &options.twist_radius {
                 Some(r) => r[bone as usize],
-                None => default_radius(flesh, head, tail),
+                // A bone on the skin or outside of it still has to hold the flesh that follows it.
+                None => default_radius(flesh, head, tail)
+                    .max(BREADTH_SHARE * breadth(lattice, weights, bone, head, tail)),
             };
             // A tube much thicker than its bone would tie down flesh that other bones move.
             let reach = (skeleton.tails()[bone as usize] - skeleton.heads()[bone as usize]).norm();
@@ -213,6 +219,29 @@ fn twist_regions(
         })
         .filter(|r| r.radius > 0.0 && r.stiffness.is_finite())
         .collect()
+}
+
+/// The default twist radius is at least this part of the flesh's mean distance from the bone's line.
+const BREADTH_SHARE: f64 = 0.35;
+
+/// Mean distance from a bone's line of the lattice vertices that follow the bone, by weight.
+fn breadth(
+    lattice: &Lattice,
+    weights: &Field,
+    bone: u32,
+    head: crate::Vec3,
+    tail: crate::Vec3,
+) -> f64 {
+    let Some(axis) = (tail - head).try_normalize(0.0) else {
+        return 0.0;
+    };
+    let (mut sum, mut total) = (0.0, 0.0);
+    for (v, x) in lattice.vertices().iter().enumerate() {
+        let w = weights.row(v)[bone as usize];
+        sum += w * (x - head).cross(&axis).norm();
+        total += w;
+    }
+    if total > 0.0 { sum / total } else { 0.0 }
 }
 
 /// The twist's Hessian, what it pulls towards, and the cells that it acts in.
@@ -282,13 +311,18 @@ fn add_pairs(matrix: &mut ScalarMatrix, corners: &[u32], pairs: &[f64]) {
     }
 }
 
-/// Pins every loose part to its dominant bone: the one with the largest sum of weights over its vertices.
+/// A loose part follows its dominant bone rigidly when that has this share of its weights.
+const DOMINANT: f64 = 0.75;
+
+/// Pins every loose part to its dominant bone, the one with the largest sum of weights over its vertices;
+/// a part that no bone dominates (a belt, a strap) is held where the skin weights put it.
 fn pin_loose_parts(
     skeleton: &Skeleton,
     lattice: &Lattice,
     twisted: &[bool],
     weights: &mut Field,
     bone_of_vertex: &mut [Option<u32>],
+    skinned: &mut [bool],
 ) -> Vec<LoosePart> {
     let mut used = vec![false; bone_of_vertex.len()];
     for cell in lattice.cells() {
@@ -296,7 +330,7 @@ fn pin_loose_parts(
     }
     for v in (0..used.len()).filter(|&v| !used[v]) {
         // A vertex of no cell carries nothing; it just goes along.
-        let bone = *bone_of_vertex[v].get_or_insert(dominant(weights, &[v as u32]));
+        let bone = *bone_of_vertex[v].get_or_insert(dominant(weights, &[v as u32]).0);
         weights.set(v, bone as usize);
     }
     let pinned: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();
@@ -308,17 +342,27 @@ fn pin_loose_parts(
                 .iter()
                 .flat_map(|&c| lattice.cells()[c as usize].corners().iter().copied())
                 .collect();
-            let bone = dominant(weights, &all);
+            let (bone, share) = dominant(weights, &all);
+            let rigid = share >= DOMINANT;
             for &v in &vertices {
                 bone_of_vertex[v as usize] = Some(bone);
-                weights.set(v as usize, bone as usize);
+                if rigid {
+                    weights.set(v as usize, bone as usize);
+                } else {
+                    skinned[v as usize] = true;
+                }
             }
+            let how = if rigid {
+                format!("it follows '{}' rigidly", skeleton.names()[bone as usize])
+            } else {
+                "it follows its skin weights without flesh of its own".to_owned()
+            };
             let name = &skeleton.names()[bone as usize];
             let near = lattice.vertices()[all[0] as usize];
             LoosePart {
                 sentence: format!(
                     "A loose part of {} cell(s) at ({:.3}, {:.3}, {:.3}), {:.3} m from the bone \
-                     '{name}', is held by no bone: it follows '{name}' rigidly.",
+                     '{name}', is held by no bone: {how}.",
                     cells.len(),
                     near.x,
                     near.y,
@@ -333,7 +377,8 @@ fn pin_loose_parts(
         .collect()
 }
 
-fn dominant(weights: &Field, vertices: &[u32]) -> u32 {
+/// The bone with the largest sum of weights, and its share of all.
+fn dominant(weights: &Field, vertices: &[u32]) -> (u32, f64) {
     let mut sums = vec![0.0; weights.columns];
     for &v in vertices {
         for (s, w) in sums.iter_mut().zip(weights.row(v as usize)) {
@@ -346,5 +391,9 @@ fn dominant(weights: &Field, vertices: &[u32]) -> u32 {
             best = b;
         }
     }
-    best as u32
+    let total: f64 = sums.iter().sum();
+    (
+        best as u32,
+        if total > 0.0 { sums[best] / total } else { 1.0 },
+    )
 }

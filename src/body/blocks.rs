@@ -31,6 +31,14 @@ pub struct CellBlocks<'a> {
 }
 
 impl Blocks {
+    /// The same blocks of a stiffer material.
+    pub(super) fn stiffened(&self, factor: f64) -> Self {
+        Self {
+            stiffness: self.stiffness.iter().map(|b| b * factor).collect(),
+            ..self.clone()
+        }
+    }
+
     pub(super) fn new(cells: &[Cell], integrals: &[CellIntegrals]) -> Self {
         let mut all = Self {
             corner_starts: vec![0],
@@ -138,6 +146,14 @@ pub struct ScalarMatrix {
 }
 
 impl ScalarMatrix {
+    /// The matrix times a factor.
+    pub(super) fn scaled(&self, factor: f64) -> Self {
+        Self {
+            values: self.values.iter().map(|x| x * factor).collect(),
+            ..self.clone()
+        }
+    }
+
     /// Zero, with an entry wherever two vertices share a cell.
     pub(super) fn of_lattice(lattice: &Lattice) -> Self {
         let k = lattice.vertices().len();

@@ -125,6 +125,9 @@ pub enum BodyError {
         /// How many there are.
         bones: usize,
     },
+    /// Stiffening by an impossible factor.
+    #[error("flesh can be made stiffer by a positive factor, not by {0}")]
+    Stiffening(f64),
     /// Nothing to hold the flesh.
     #[error("the skeleton has no bones: there is nothing for the flesh to hang on")]
     NoBones,
@@ -172,8 +175,10 @@ pub struct Body {
     region_weights: SkinWeights,
     cell_weights: SkinWeights,
     bone_of_vertex: Vec<Option<u32>>,
+    /// Held vertices that follow all bones of their weights: loose parts that no bone dominates.
+    skinned: Vec<bool>,
     loose_parts: Vec<LoosePart>,
-    pattern: Pattern,
+    pattern: Arc<Pattern>,
     embeddings: RwLock<Vec<Arc<Embedding>>>,
     /// Embeddings packed for the kernel, made when first asked for.
     engines: RwLock<BTreeMap<usize, Arc<CpuEmbedding>>>,
@@ -280,10 +285,69 @@ impl Body {
         &self.bone_of_vertex
     }
 
-    /// Lattice vertices that bones hold, ascending, those of loose parts included.
+    /// Whether a held lattice vertex follows all bones of its region weights instead of one.
+    pub fn is_skinned(&self, vertex: usize) -> bool {
+        self.skinned[vertex]
+    }
+
+    /// Lattice vertices that one bone holds, ascending; loose parts included where one bone dominates them.
     pub fn bone_vertices(&self) -> impl Iterator<Item = u32> + '_ {
-        let held = self.bone_of_vertex.iter().enumerate();
-        held.filter_map(|(v, b)| b.map(|_| v as u32))
+        let held = self.bone_of_vertex.iter().zip(&self.skinned).enumerate();
+        held.filter_map(|(v, (bone, skinned))| (bone.is_some() && !skinned).then_some(v as u32))
+    }
+
+    /// Diagonal of the rest box of the body's own surface, metres.
+    pub fn size(&self) -> f64 {
+        let rest = self.lattice.vertices();
+        let far = Vec3::repeat(f64::INFINITY);
+        let Some(embedding) = self.embedding(0).filter(|e| !e.is_empty()) else {
+            return 0.0;
+        };
+        let (lo, hi) = (0..embedding.len())
+            .map(|i| embedding.place(i, rest))
+            .fold((far, -far), |(lo, hi), p| (lo.inf(&p), hi.sup(&p)));
+        (hi - lo).norm()
+    }
+
+    /// The same body of flesh that is stiffer by a factor; what holds it against twist is too.
+    ///
+    /// # Errors
+    /// A factor that is not positive.
+    pub fn stiffened(&self, factor: f64) -> Result<Self, BodyError> {
+        let m = &self.material;
+        let material = Material::new(m.young() * factor, m.poisson(), m.density())
+            .map_err(|_| BodyError::Stiffening(factor))?;
+        let embeddings = self
+            .embeddings
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        Ok(Self {
+            lattice: self.lattice.clone(),
+            skeleton: self.skeleton.clone(),
+            material,
+            rest_includes_gravity: self.rest_includes_gravity,
+            blocks: self.blocks.stiffened(factor),
+            mass: self.mass.clone(),
+            twist: self.twist.scaled(factor),
+            twist_loads: self
+                .twist_loads
+                .iter()
+                .map(|l| TwistLoad {
+                    sum: l.sum * factor,
+                    moment: l.moment * factor,
+                    ..*l
+                })
+                .collect(),
+            region_weights: self.region_weights.clone(),
+            cell_weights: self.cell_weights.clone(),
+            bone_of_vertex: self.bone_of_vertex.clone(),
+            skinned: self.skinned.clone(),
+            loose_parts: self.loose_parts.clone(),
+            pattern: self.pattern.clone(),
+            embeddings: RwLock::new(embeddings),
+            engines: RwLock::default(),
+        })
     }
 
     /// Parts that follow one bone rigidly because nothing else holds them.

@@ -35,6 +35,7 @@ struct Stored {
     region_weights: Weights,
     cell_weights: Weights,
     bone_of_vertex: Vec<Option<u32>>,
+    skinned: Vec<bool>,
     loose_parts: Vec<LoosePart>,
     embeddings: Vec<Embedding>,
 }
@@ -67,6 +68,7 @@ impl Serialize for Body {
             region_weights: weights(&self.region_weights),
             cell_weights: weights(&self.cell_weights),
             bone_of_vertex: self.bone_of_vertex.clone(),
+            skinned: self.skinned.clone(),
             loose_parts: self.loose_parts.clone(),
             embeddings: embeddings.iter().map(|e| (**e).clone()).collect(),
         }
@@ -119,6 +121,7 @@ impl Stored {
         fits(
             self.blocks.fits(&self.cells)
                 && self.bone_of_vertex.len() == k
+                && self.skinned.len() == k
                 && self.mass.fits(k)
                 && self.twist.fits(k)
                 && self.mass.columns() == self.twist.columns()
@@ -156,8 +159,9 @@ impl Stored {
             region_weights: weights(self.region_weights),
             cell_weights: weights(self.cell_weights),
             bone_of_vertex: self.bone_of_vertex,
+            skinned: self.skinned,
             loose_parts: self.loose_parts,
-            pattern,
+            pattern: Arc::new(pattern),
             embeddings: RwLock::new(self.embeddings.into_iter().map(Arc::new).collect()),
             engines: RwLock::default(),
         })

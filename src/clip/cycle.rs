@@ -46,7 +46,7 @@ pub(super) fn simulate(
             step(progress, done, &format!("pass {}, frame {i}", pass + 1))?;
             frames.push(Frame::new(
                 body,
-                &turned(&home, simulation.lattice_positions()),
+                &turned(&home, &simulation.shown_positions()),
             ));
             simulation
                 .advance_motion(

@@ -102,7 +102,7 @@ struct Frame {
 
 impl Frame {
     fn of(simulation: &Simulation) -> Self {
-        Self::new(simulation.body(), simulation.lattice_positions())
+        Self::new(simulation.body(), &simulation.shown_positions())
     }
 
     fn new(body: &Body, positions: &[Vec3]) -> Self {

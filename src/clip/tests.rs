@@ -124,8 +124,8 @@ fn uniform_travel_shows_no_lag_from_the_first_frame() {
     for preroll in [0, 4] {
         let settings = ClipSettings { preroll, ..plain() };
         let clip = clip(&poses, settings);
-        for f in 0..12 {
-            let shift = poses[f].maps()[0].translation;
+        for (f, pose) in poses.iter().enumerate() {
+            let shift = pose.maps()[0].translation;
             for (i, x) in clip.body().lattice().vertices().iter().enumerate() {
                 let lag = (clip.lattice(f as i64).world(i) - x - shift).norm();
                 assert!(lag < 1e-6, "{lag}");

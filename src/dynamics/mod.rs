@@ -2,7 +2,7 @@
 //! Motion: a body driven by the poses of its skeleton.
 //!
 //! A [`Simulation`] holds the only mutable state: positions and velocities of the lattice's vertices and
-//! the pose they stand in. It advances in equal steps that fill a frame ([`warped`] derives one); static
+//! the pose they stand in. It advances in equal steps that fill a frame (`warped` derives one); static
 //! balance is in [`equilibrium`]. Forces arrive as generalised forces on lattice vertices: nothing here
 //! knows where they come from.
 //!
@@ -11,12 +11,16 @@
 mod equilibrium;
 mod frames;
 mod method;
+mod reach;
+mod softness;
 mod state;
 mod system;
 mod warped;
 
 pub use equilibrium::{equilibrium, equilibrium_forces};
 pub use method::Method;
+pub use reach::shown;
+pub use softness::softness;
 
 use crate::Vec3;
 use crate::body::Body;
@@ -38,6 +42,8 @@ pub struct Settings {
     pub mass_damping: f64,
     /// Damping of deformation, s.
     pub stiffness_damping: f64,
+    /// Farthest that flesh is shown from its skinned place, as a part of the body's size; none = no limit.
+    pub reach: Option<f64>,
 }
 
 impl Default for Settings {
@@ -47,6 +53,7 @@ impl Default for Settings {
             gravity: Vec3::new(0.0, 0.0, -9.81),
             mass_damping: 2.0,
             stiffness_damping: 0.004,
+            reach: None,
         }
     }
 }
@@ -112,6 +119,8 @@ pub struct Simulation {
     body: Arc<Body>,
     method: Method,
     settings: Settings,
+    /// The body's, metres.
+    size: f64,
     positions: Vec<Vec3>,
     velocities: Vec<Vec3>,
     trail: Option<Trail>,
@@ -170,7 +179,9 @@ impl Simulation {
             "zero or positive",
         )?;
         check_gravity(s.gravity)?;
+        reach::check(s.reach)?;
         Ok(Self {
+            size: body.size(),
             positions: body.lattice().vertices().to_vec(),
             velocities: vec![Vec3::zeros(); body.dofs()],
             trail: None,

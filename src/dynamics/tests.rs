@@ -61,6 +61,7 @@ fn undamped(rate: f64) -> Settings {
         gravity: Vec3::zeros(),
         mass_damping: 0.0,
         stiffness_damping: 0.0,
+        ..settings()
     }
 }
 

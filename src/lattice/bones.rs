@@ -27,6 +27,8 @@ pub(crate) struct Segment {
 
 /// Share of a bone's samples that must lie in the flesh.
 const INSIDE_SHARE: f64 = 0.7;
+/// A leaf shorter than this part of `h` says nothing about where its flesh is.
+const STUB: f64 = 0.2;
 /// A tip reaches so far towards the end of its skin.
 const TIP_REACH: f64 = 0.85;
 
@@ -189,14 +191,16 @@ fn tip(
     h: f64,
 ) -> Option<Segment> {
     let (head, tail) = (skeleton.heads()[bone], skeleton.tails()[bone]);
-    let start = if share >= INSIDE_SHARE { tail } else { head };
+    // Imported leaves are often stubs that point nowhere: then all of their skin lies ahead of the head.
     let axis = tail - head;
+    let means_something = axis.norm() > STUB * h && share >= INSIDE_SHARE;
+    let start = if means_something { tail } else { head };
     let position = |w: u32| surface.welded().vertices[w as usize];
     let beyond: Vec<(Vec3, f64)> = carried
         .dominated
         .iter()
         .map(|&(w, weight)| (position(w), weight))
-        .filter(|(p, _)| start == head || (p - tail).dot(&axis) > 0.0)
+        .filter(|(p, _)| !means_something || (p - tail).dot(&axis) > 0.0)
         .collect();
     if beyond.len() < 4 {
         return None;

@@ -13,7 +13,7 @@ use super::segments::{Protected, protect};
 use super::tetrahedron::{quality, volume};
 use super::{BoneChains, Cell, Lattice, LatticeError, keep, split};
 use crate::Vec3;
-use crate::progress::{Progress, step};
+use crate::progress::{Part, Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::DistanceGrid;
 use crate::surface::Surface;
@@ -130,7 +130,12 @@ impl<'a> Builder<'a> {
         step(progress, 0.02, "measuring distances")?;
         let spacing = (h / 5.0).max((hi - lo).max() / 200.0);
         let rim = Vec3::repeat(0.4 * h);
-        let grid = DistanceGrid::with_bounds(surface, lo - rim, hi + rim, spacing, progress)?;
+        let part = Part {
+            whole: progress,
+            from: 0.02,
+            to: 0.15,
+        };
+        let grid = DistanceGrid::with_bounds(surface, lo - rim, hi + rim, spacing, &part)?;
         let size = SizeField::new(&skeleton, h);
         step(progress, 0.15, "filling with points")?;
         let points = Points::fill(&skeleton, &size, &grid, lo, hi);
@@ -158,9 +163,14 @@ impl<'a> Builder<'a> {
     fn tetrahedralise(&mut self, progress: &dyn Progress) -> Result<Mesh, LatticeError> {
         let mut best: Option<Mesh> = None;
         for round in 0..5 {
-            step(progress, 0.35 + 0.06 * f64::from(round), "building cells")?;
+            let part = Part {
+                whole: progress,
+                from: 0.35 + 0.07 * f64::from(round),
+                to: 0.42 + 0.07 * f64::from(round),
+            };
+            step(&part, 0.0, "building cells")?;
             let tets = self.conforming()?;
-            let mesh = self.improve(tets, progress)?;
+            let mesh = self.improve(tets, &part)?;
             let slivers: Vec<usize> = (0..mesh.tets.len())
                 .filter(|&t| mesh.keep[t] && quality(&corners(&mesh, t)) < SLIVER)
                 .collect();
@@ -254,8 +264,8 @@ impl<'a> Builder<'a> {
         let select =
             |x: &[Vec3]| keep::select(x, &tets, self.surface, &self.grid, &self.skeleton, self.h);
         let mut chosen = select(&x);
-        for _ in 0..3 {
-            step(progress, 0.36, "improving cells")?;
+        for round in 0..3 {
+            step(progress, 0.1 + 0.3 * f64::from(round), "improving cells")?;
             let mut reach = vec![0.0; x.len()];
             let mut floor = vec![f64::NEG_INFINITY; x.len()];
             for i in self.points.free() {
@@ -377,7 +387,11 @@ impl<'a> Builder<'a> {
                 h: self.h,
                 bone_edges: &edges,
             },
-            progress,
+            &Part {
+                whole: progress,
+                from: 0.7,
+                to: 1.0,
+            },
         )?;
         let chains = self.chains(split.vertices.len());
         let copies = split.cells.len() - cells.len();

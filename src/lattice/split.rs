@@ -47,6 +47,10 @@ pub(crate) struct SplitInput<'a> {
 
 /// A lattice whose cells carry one part of the body each.
 #[derive(Debug, Clone)]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "tests look at what became of what")
+)]
 pub(crate) struct Split {
     /// The vertices as they were, then the copies. **A bone vertex keeps its number** where its bone is;
     /// its copies, if any, are free vertices.

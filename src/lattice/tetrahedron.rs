@@ -8,20 +8,6 @@ pub(crate) fn volume(x: &[Vec3; 4]) -> f64 {
     (x[1] - x[0]).cross(&(x[2] - x[0])).dot(&(x[3] - x[0])) / 6.0
 }
 
-/// Barycentric coordinates of a point; none when the tetrahedron has no volume.
-pub(crate) fn barycentric(x: &[Vec3; 4], p: Vec3) -> Option<[f64; 4]> {
-    let six = volume(x) * 6.0;
-    if six.abs() < 1e-300 {
-        return None;
-    }
-    let r = p - x[0];
-    let (a, b, c) = (x[1] - x[0], x[2] - x[0], x[3] - x[0]);
-    let l1 = r.cross(&b).dot(&c) / six;
-    let l2 = a.cross(&r).dot(&c) / six;
-    let l3 = a.cross(&b).dot(&r) / six;
-    Some([1.0 - l1 - l2 - l3, l1, l2, l3])
-}
-
 /// The quality that construction climbs: the smallest of `min(θ, π − θ)` over the six dihedral angles,
 /// radians; −1 when inverted or flat.
 pub(crate) fn quality(x: &[Vec3; 4]) -> f64 {
@@ -107,6 +93,17 @@ pub(crate) fn closest_on_segment(a: Vec3, b: Vec3, p: Vec3) -> (Vec3, f64) {
 mod tests {
     use super::*;
 
+    /// Barycentric coordinates of a point.
+    fn barycentric(x: &[Vec3; 4], p: Vec3) -> [f64; 4] {
+        let mut l = [0.0; 4];
+        for (i, l) in l.iter_mut().enumerate() {
+            let mut y = *x;
+            y[i] = p;
+            *l = volume(&y) / volume(x);
+        }
+        l
+    }
+
     fn regular() -> [Vec3; 4] {
         [
             [1.0, 1.0, 1.0],
@@ -122,7 +119,7 @@ mod tests {
         let x = regular();
         assert!((volume(&x) - 8.0 / 3.0).abs() < 1e-14);
         assert!((quality(&x) - (1.0f64 / 3.0).acos()).abs() < 1e-12);
-        let l = barycentric(&x, Vec3::new(0.2, -0.1, 0.3)).expect("has volume");
+        let l = barycentric(&x, Vec3::new(0.2, -0.1, 0.3));
         let back: Vec3 = x.iter().zip(l).map(|(x, l)| x * l).sum();
         assert!((back - Vec3::new(0.2, -0.1, 0.3)).norm() < 1e-14);
     }
@@ -156,7 +153,7 @@ mod tests {
                 for j in 0..=n - i {
                     let (u, v) = (i as f64 / n as f64, j as f64 / n as f64);
                     let p = t[0] + (t[1] - t[0]) * u + (t[2] - t[0]) * v;
-                    let l = barycentric(&x, p).expect("has volume");
+                    let l = barycentric(&x, p);
                     best = best.max(l.into_iter().fold(f64::INFINITY, f64::min));
                 }
             }

@@ -150,7 +150,8 @@ impl PyBody {
     /// The one bone that drives each of `bone_vertices`, int32 [j].
     #[getter]
     fn bone_of_vertex<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        let bones: Vec<u32> = self.0.bone_of_vertex().iter().flatten().copied().collect();
+        let bone = |v: u32| self.0.bone_of_vertex()[v as usize];
+        let bones: Vec<u32> = self.0.bone_vertices().filter_map(bone).collect();
         from_indices(py, &bones)
     }
 
@@ -165,6 +166,26 @@ impl PyBody {
             }
         }
         Ok(dense.into_pyarray(py))
+    }
+
+    /// How far one g sideways moves the farthest vertex of the surface at rest, as a part of the body's size:
+    /// beyond a few hundredths lively clips need stiffer flesh.
+    fn softness(&self, py: Python<'_>) -> PyResult<f64> {
+        detached(py, || {
+            crate::dynamics::softness(&self.0).map_err(IntoPy::into_py)
+        })
+    }
+
+    /// The same body of flesh that is stiffer by a factor.
+    fn stiffened(&self, py: Python<'_>, factor: f64) -> PyResult<Self> {
+        let body = detached(py, || self.0.stiffened(factor).map_err(IntoPy::into_py))?;
+        Ok(Self(Arc::new(body)))
+    }
+
+    /// The material before paint.
+    #[getter]
+    fn material(&self) -> PyMaterial {
+        PyMaterial(self.0.material())
     }
 
     /// Volume of the flesh, m³.

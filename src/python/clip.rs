@@ -21,7 +21,7 @@ use std::sync::Arc;
 #[pyfunction]
 #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, progress=None,
     method="warped", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
-    integrator=None, adapt=None))]
+    integrator=None, adapt=None, reach=None))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn simulate(
     py: Python<'_>,
@@ -40,6 +40,7 @@ pub(super) fn simulate(
     stiffness_damping: f64,
     integrator: Option<&str>,
     adapt: Option<&Bound<'_, PyAny>>,
+    reach: Option<f64>,
 ) -> PyResult<PyClip> {
     let rigged = rigs.map(|r| r.is_truthy()).transpose()?.unwrap_or(false);
     if rigged || controls.is_some() {
@@ -59,6 +60,7 @@ pub(super) fn simulate(
             gravity: self::gravity(gravity)?,
             mass_damping,
             stiffness_damping,
+            reach,
         },
     };
     let poses = self::poses(poses, body.0.skeleton().len())?;

@@ -42,7 +42,8 @@ pub(super) fn adapt(object: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
 /// A body in motion.
 ///
 /// rate: steps per second at least; gravity (m/s²); mass_damping (1/s) and stiffness_damping (s) act
-/// relative to the skinned motion. Methods: "warped" [capell2006, §3.3, cell form], "linear".
+/// relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skinned place, as
+/// a part of the body's size (None: no limit). Methods: "warped" [capell2006, §3.3, cell form], "linear".
 #[pyclass(name = "Simulation", module = "thew", frozen)]
 pub(super) struct PySimulation(Mutex<Simulation>);
 
@@ -73,7 +74,7 @@ impl PySimulation {
 impl PySimulation {
     #[new]
     #[pyo3(signature = (body, method="warped", rate=240.0, gravity=None, mass_damping=2.0,
-        stiffness_damping=0.004, integrator=None, adapt=None))]
+        stiffness_damping=0.004, integrator=None, adapt=None, reach=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -85,6 +86,7 @@ impl PySimulation {
         stiffness_damping: f64,
         integrator: Option<&str>,
         adapt: Option<&Bound<'_, PyAny>>,
+        reach: Option<f64>,
     ) -> PyResult<Self> {
         self::integrator(integrator)?;
         self::adapt(adapt)?;
@@ -94,6 +96,7 @@ impl PySimulation {
             gravity: self::gravity(gravity)?,
             mass_damping,
             stiffness_damping,
+            reach,
         };
         let body = body.0.clone();
         let simulation = detached(py, || {
@@ -175,9 +178,10 @@ impl PySimulation {
 }
 
 /// Displacements q[dofs,3] (m) at which the flesh is in balance at pose[b,4,4] under gravity and
-/// forces[dofs,3] (N, world axes) [capell2006, §3.3, eq. 10 in cell form].
+/// forces[dofs,3] (N, world axes) [capell2006, §3.3, eq. 10 in cell form]. reach: as for `Simulation`, for
+/// comparison with what is shown.
 #[pyfunction]
-#[pyo3(signature = (body, pose, forces=None, gravity=None, method="warped"))]
+#[pyo3(signature = (body, pose, forces=None, gravity=None, method="warped", reach=None))]
 pub(super) fn equilibrium<'py>(
     py: Python<'py>,
     body: &PyBody,
@@ -185,13 +189,21 @@ pub(super) fn equilibrium<'py>(
     forces: Option<&Bound<'py, PyAny>>,
     gravity: Option<&Bound<'py, PyAny>>,
     method: &str,
+    reach: Option<f64>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let pose = self::pose(pose)?;
     let forces = forces.map(|f| finite_points(f, "forces")).transpose()?;
     let (gravity, method) = (self::gravity(gravity)?, self::method(method)?);
     let q = detached(py, || {
-        dynamics::equilibrium(&body.0, &pose, forces.as_deref(), gravity, method)
-            .map_err(IntoPy::into_py)
+        let q = dynamics::equilibrium(&body.0, &pose, forces.as_deref(), gravity, method)
+            .map_err(IntoPy::into_py)?;
+        let Some(reach) = reach else {
+            return Ok(q);
+        };
+        let rest = body.0.lattice().vertices();
+        let positions: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
+        let shown = dynamics::shown(&body.0, &pose, &positions, reach).map_err(IntoPy::into_py)?;
+        Ok(shown.iter().zip(rest).map(|(p, x)| p - x).collect())
     })?;
     Ok(from_points(py, &q))
 }

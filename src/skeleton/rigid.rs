@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rigid motions and their blending.
 //!
-//! Rigid motions blend as unit dual quaternions `q = r + ε d`, `d = ½ t r` (Kavan et al., Geometric skinning
-//! with approximate dual quaternion blending, ACM TOG 2008, §4, "DLB"): `q̂ = Σ w q / |Σ w q|`. Blending translations apart
-//! from rotations would depend on where the world's origin is [capell2006, §3.3, corrected].
+//! Rigid motions blend as unit dual quaternions `q = r + ε d`, `d = ½ t r` and linearly with a
+//! normalisation at the end [kavan2007, §4]: `q̂ = Σ w q / |Σ w q|`. Blending translations apart from rotations
+//! would depend on where the world's origin is [capell2006, §3.3, corrected].
 //!
 //! A rotation is two quaternions, r and −r: each motion takes the sign nearer to the motion of largest weight
 //! (the lowest index among equals), so the sum never vanishes.

@@ -73,14 +73,14 @@ def add_weights(obj, heights) -> None:
                 group.add([i], weight, "REPLACE")
 
 
-def animate(armature, first: int = 1, last: int = 20, hop: float = 0.25, bend: float = 0.5) -> bpy.types.Action:
-    """A hop and a bend of the spine, keyed every second frame."""
+def animate(armature, first: int = 1, last: int = 20, hop: float = 0.08, bend: float = 0.25) -> bpy.types.Action:
+    """A hop and a bend of the spine, keyed every second frame, in a rhythm slower than the flesh's own."""
     armature.animation_data_clear()
     hip, spine = armature.pose.bones["Hip"], armature.pose.bones["Spine"]
     spine.rotation_mode = "XYZ"
     for frame in range(first, last + 1, 2):
-        phase = 2.0 * math.pi * (frame - first) / 10.0
-        hip.location = (0.0, hop * abs(math.sin(phase)), 0.0)  # a bone's own y runs along it: up
+        phase = 2.0 * math.pi * (frame - first) / 20.0
+        hip.location = (0.0, hop * math.sin(phase) ** 2, 0.0)  # a bone's own y runs along it: up
         spine.rotation_euler = (bend * math.sin(phase), 0.0, 0.0)
         hip.keyframe_insert("location", frame=frame)
         spine.keyframe_insert("rotation_euler", frame=frame)
@@ -91,7 +91,7 @@ def make_character(**options) -> tuple[bpy.types.Object, bpy.types.Object]:
     """(mesh, armature), animated over frames 1 to 20; the mesh is active."""
     armature = make_armature(scale=options.get("scale", 1.0))
     body = make_body(armature, **options)
-    animate(armature, hop=0.25 * options.get("scale", 1.0))
+    animate(armature, hop=0.08 * options.get("scale", 1.0))
     bpy.context.view_layer.update()
     return body, armature
 
@@ -163,7 +163,9 @@ def settings(obj) -> dict:
         for name in group.bl_rna.properties.keys():
             if name not in {"rna_type", "made"}:
                 value = getattr(group, name)
-                values[prefix + name] = tuple(value) if hasattr(value, "__len__") and not isinstance(value, str) else value
+                values[prefix + name] = (
+                    tuple(value) if hasattr(value, "__len__") and not isinstance(value, str) else value
+                )
     return values
 
 

@@ -150,7 +150,7 @@ def test_an_armature_that_deforms_as_a_parent(character):
 
 
 def test_an_object_scaled_to_zero(scene, character):
-    body, rig = character
+    body, _rig = character
     body.scale.x = 0.0
     bpy.context.view_layer.update()
     refused_unchanged(body, "scaled to zero")
@@ -294,7 +294,7 @@ def test_progress_never_runs_backwards(scene, character):
     tasks.finish(
         jobs.add(body, scene, bpy.context.view_layer), lambda fraction, _text: fractions.append(fraction) or True
     )
-    assert len(fractions) > 5 and fractions == sorted(fractions) and 0.0 <= fractions[0] and fractions[-1] <= 1.0
+    assert len(fractions) > 5 and fractions == sorted(fractions) and fractions[0] >= 0.0 and fractions[-1] <= 1.0
 
 
 def test_a_native_failure_is_a_sentence(scene, character, monkeypatch):

@@ -1,0 +1,435 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Thew: physically based rigging and secondary motion for skinned characters.
+
+Units are SI (metres, kilograms, seconds, pascals); positions are world positions; indices are int32, -1 for
+none. Arrays may be anything that numpy can make an array of; those that come back are new and C-contiguous.
+A pose is an array [b,4,4]: the world-space map of each bone from rest to posed, columns acting on column
+vectors, affine maps allowed. Everything long takes `progress(fraction, stage)`; returning False raises
+`Cancelled`, and an exception in it comes out unchanged. The sources in brackets are listed in
+docs/references.md.
+"""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Literal, TypeAlias, final
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from ._errors import Cancelled as Cancelled
+from ._errors import InputError as InputError
+from ._errors import InternalError as InternalError
+from ._errors import MotionError as MotionError
+from ._errors import NotBuilt as NotBuilt
+from ._errors import StorageError as StorageError
+from ._errors import ThewError as ThewError
+
+__version__: str
+
+__all__ = [
+    "Body",
+    "Cancelled",
+    "Clip",
+    "InputError",
+    "InternalError",
+    "Lattice",
+    "Material",
+    "MotionError",
+    "NotBuilt",
+    "Simulation",
+    "Skeleton",
+    "StorageError",
+    "Surface",
+    "SurfaceReport",
+    "ThewError",
+    "__version__",
+    "equilibrium",
+    "equilibrium_forces",
+    "simulate",
+]
+
+_Floats: TypeAlias = NDArray[np.float64]
+_Places: TypeAlias = NDArray[np.float32]
+_Indices: TypeAlias = NDArray[np.int32]
+_Sparse: TypeAlias = tuple[_Floats, _Indices, _Indices]
+"""(data, indices, indptr), as for `scipy.sparse.csr_array`; indices sorted."""
+_Progress: TypeAlias = Callable[[float, str], object]
+_Method: TypeAlias = Literal["warped", "linear"]
+
+@final
+class Surface:
+    """A triangle surface as it comes: kept as given, welded and oriented inside for the physics.
+
+    vertices[n,3] in metres, triangles[t,3] by vertex. Raises InputError naming the first vertex that is not
+    finite or the first triangle that names a vertex that does not exist.
+    """
+
+    def __new__(cls, vertices: ArrayLike, triangles: ArrayLike) -> Surface: ...
+    @property
+    def vertices(self) -> _Floats:
+        """Vertices as given, [n,3]."""
+    @property
+    def triangles(self) -> _Indices:
+        """Triangles as given, [t,3]."""
+    @property
+    def volume(self) -> float:
+        """Enclosed volume, m³: inside is where the winding number exceeds one half; a thin layer where nothing is
+        enclosed."""
+    @property
+    def size(self) -> float:
+        """Diagonal of the bounding box, metres."""
+    def report(self) -> SurfaceReport:
+        """What was found in the surface; `str()` of it is sentences."""
+    def winding_number(self, points: ArrayLike) -> _Floats:
+        """Generalised winding number at points[p,3] -> [p] [jacobson2013; barill2018]."""
+    def closest_point(self, points: ArrayLike) -> tuple[_Floats, _Floats, _Indices]:
+        """Nearest points of the surface -> (points[p,3], distances[p], triangles[p])."""
+
+@final
+class SurfaceReport:
+    """What was found in a surface, in numbers; `str()` of it is sentences for an artist."""
+
+    @property
+    def closed(self) -> bool:
+        """No edge belongs to one triangle only."""
+    @property
+    def manifold(self) -> bool:
+        """No edge belongs to more than two triangles."""
+    @property
+    def oriented(self) -> bool:
+        """Neighbouring triangles were all turned the same way."""
+    @property
+    def components(self) -> int:
+        """Number of pieces."""
+    @property
+    def boundary_edges(self) -> int:
+        """Number of edges of one triangle only."""
+    @property
+    def non_manifold_edges(self) -> int:
+        """Number of edges of more than two triangles."""
+    @property
+    def duplicate_vertices(self) -> int:
+        """Number of used vertices that coincide with an earlier one."""
+    @property
+    def degenerate_triangles(self) -> int:
+        """Number of triangles with a repeated corner or without area, left out of the physics."""
+    @property
+    def duplicate_triangles(self) -> int:
+        """Number of triangles over the same vertices as an earlier one, left out of the physics."""
+    @property
+    def flipped_triangles(self) -> int:
+        """Number of triangles that were turned round for the physics."""
+    @property
+    def unused_vertices(self) -> int:
+        """Number of vertices that no triangle uses."""
+    @property
+    def interior_triangles(self) -> int:
+        """Number of triangles inside the flesh, which do not bound it."""
+    @property
+    def thin_triangles(self) -> int:
+        """Number of triangles that enclose nothing and are given a thin layer."""
+    @property
+    def sentences(self) -> list[str]:
+        """One sentence for each thing found."""
+
+@final
+class Skeleton:
+    """Bones at rest in world space: names, parents[b] (-1 = root), heads[b,3], tails[b,3] in metres.
+
+    Parents need not come before their children; several roots, bones of no length and equal names are
+    allowed. Raises InputError naming the bone.
+    """
+
+    def __new__(cls, names: Sequence[str], parents: ArrayLike, heads: ArrayLike, tails: ArrayLike) -> Skeleton: ...
+    @property
+    def names(self) -> list[str]:
+        """Names of the bones."""
+    @property
+    def parents(self) -> _Indices:
+        """Parents, [b]; -1 for a root."""
+    @property
+    def heads(self) -> _Floats:
+        """Rest heads, [b,3]."""
+    @property
+    def tails(self) -> _Floats:
+        """Rest tails, [b,3]."""
+    def refit_tails(self, surface: Surface, skin_weights: ArrayLike) -> Skeleton:
+        """A skeleton whose arbitrary tails (glTF and FBX know joints only) point where the flesh is: at the child
+        with most skin, or, for a leaf that sticks out, towards the middle of its skin. skin_weights: [n,b]."""
+    def skin(
+        self,
+        points: ArrayLike,
+        skin_weights: ArrayLike,
+        pose: ArrayLike,
+        blend: Literal["dual", "linear"] = "dual",
+    ) -> _Floats:
+        """Where a pose carries rest points[p,3] -> [p,3]; skin_weights[p,b], a row without weight stays in place.
+
+        blend: "dual" (rotations and places as dual quaternions, stretch linearly: what the flesh is measured
+        against) or "linear" (Blender's Armature modifier without Preserve Volume).
+        """
+    def __len__(self) -> int: ...
+
+@final
+class Lattice:
+    """A control lattice: tetrahedra, prisms and hexahedra around a body, bones on its edges [capell2002, §3.1].
+
+    vertices[k,3]; cells as lists of 4, 6 or 8 vertices: tetrahedra positively oriented, prisms bottom triangle
+    then top, hexahedra in the order i + 2j + 4k. used_bones, bone_edges, tip_bones: as the properties of these
+    names; a vertex on several chains follows the bone of the first.
+    """
+
+    def __new__(
+        cls,
+        vertices: ArrayLike,
+        cells: Sequence[Sequence[int]],
+        used_bones: Sequence[int] | None = None,
+        bone_edges: Sequence[Sequence[int]] | None = None,
+        tip_bones: Sequence[int] | None = None,
+    ) -> Lattice: ...
+    @staticmethod
+    def enclose(
+        surface: Surface,
+        skeleton: Skeleton,
+        skin_weights: ArrayLike | None = None,
+        cells_across: float = 12.0,
+        progress: _Progress | None = None,
+    ) -> Lattice:
+        """Builds a lattice around a surface and a skeleton.
+
+        skin_weights[n,b] choose the bones, their virtual tips and the parts; cells_across is the number of cells
+        along the diagonal of the body's box, 2 to 64. Deterministic. Raises Cancelled, InputError, MotionError.
+        """
+    @property
+    def vertices(self) -> _Floats:
+        """Lattice vertices at rest, [k,3]."""
+    @property
+    def cells(self) -> list[list[int]]:
+        """Cells as lists of 4, 6 or 8 vertices."""
+    @property
+    def used_bones(self) -> _Indices:
+        """Bones that the lattice follows."""
+    @property
+    def bone_edges(self) -> list[_Indices]:
+        """Chains of vertices head to tail: one per used bone, then one per virtual tip."""
+    @property
+    def tip_bones(self) -> _Indices:
+        """For each virtual tip chain, the bone that drives it."""
+    @property
+    def notes(self) -> list[str]:
+        """What the construction has to say, one sentence each."""
+    def check(self, surface: Surface, skeleton: Skeleton) -> list[str]:
+        """Violations of the four conditions [capell2002, §3.1], named; empty when they hold."""
+    def embed(self, points: ArrayLike) -> tuple[_Indices, _Floats]:
+        """Points[p,3] as weighted means of lattice vertices -> (indices[p,8], weights[p,8]), -1 and 0 where a cell
+        has fewer than eight corners: the first containing cell in index order; outside, the nearest cell,
+        extrapolated."""
+    def embed_surface(self, surface: Surface) -> tuple[_Indices, _Floats]:
+        """Like `embed` for a surface's vertices; where virtual copies of a cell overlap, each vertex goes with the
+        copy that holds its own flesh."""
+
+@final
+class Material:
+    """Isotropic flesh: young (Pa), poisson (-), density (kg/m³). Raises InputError for impossible ones."""
+
+    def __new__(cls, young: float = 20e3, poisson: float = 0.4, density: float = 1000.0) -> Material: ...
+    @property
+    def young(self) -> float:
+        """Young's modulus, Pa."""
+    @property
+    def poisson(self) -> float:
+        """Poisson's ratio."""
+    @property
+    def density(self) -> float:
+        """Density, kg/m³."""
+
+@final
+class Body:
+    """Everything precomputed for one character [capell2002, §3.3, §4.3, §4.6]; immutable.
+
+    region_weights[n,b]: which bone's frame a piece of flesh follows, painted on the surface (None: by distance);
+    stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴), twist_radius
+    (m): [b]; rest_includes_gravity: the modelled shape already sags; level: subdivisions for the integrals, 0 to
+    3; basis_levels: only 0 is built. Raises InputError, NotBuilt, Cancelled.
+    """
+
+    def __new__(
+        cls,
+        surface: Surface,
+        skeleton: Skeleton,
+        lattice: Lattice,
+        material: Material,
+        region_weights: ArrayLike | None = None,
+        stiffness: ArrayLike | None = None,
+        density: ArrayLike | None = None,
+        poisson: ArrayLike | None = None,
+        twist_stiffness: ArrayLike | None = None,
+        twist_radius: ArrayLike | None = None,
+        rest_includes_gravity: bool = True,
+        level: int = 1,
+        basis_levels: int = 0,
+        progress: _Progress | None = None,
+    ) -> Body: ...
+    @property
+    def dofs(self) -> int:
+        """Number of degrees of freedom, three numbers each: the lattice vertices."""
+    @property
+    def bone_vertices(self) -> _Indices:
+        """Lattice vertices held by bones, [j], ascending."""
+    @property
+    def bone_of_vertex(self) -> _Indices:
+        """The one bone that drives each of `bone_vertices`, [j]."""
+    @property
+    def region_weights(self) -> _Floats:
+        """Which bones each lattice vertex follows, [k,b], rows summing to one."""
+    @property
+    def volume(self) -> float:
+        """Volume of the flesh, m³."""
+    @property
+    def loose_parts(self) -> list[str]:
+        """Parts that follow one bone rigidly because nothing else holds them, one sentence each."""
+    def mass(self) -> _Sparse:
+        """Mass matrix, kg, 3·dofs square, xyz interleaved; floor and bone rows included [capell2002, §3.3]."""
+    def stiffness(self, twist: bool = False) -> _Sparse:
+        """Stiffness matrix at rest, N/m, 3·dofs square, xyz interleaved; with the twist's Hessian when asked for."""
+    def energy(self, q: ArrayLike, model: Literal["linear"] = "linear") -> float:
+        """Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Raises NotBuilt for
+        other models."""
+    def gradient(self, q: ArrayLike, model: Literal["linear"] = "linear") -> _Floats:
+        """Derivative of `energy` with respect to q, N, [dofs,3]."""
+    def hessian(self, q: ArrayLike, model: Literal["linear"] = "linear") -> _Sparse:
+        """Second derivative of `energy`, N/m, 3·dofs square, xyz interleaved."""
+    def softness(self) -> float:
+        """How far one g sideways moves the farthest vertex of the surface at rest, as a part of the body's size:
+        beyond a few hundredths lively clips need stiffer flesh."""
+    def stiffened(self, factor: float) -> Body:
+        """The same body of flesh that is stiffer by a factor."""
+    @property
+    def material(self) -> Material:
+        """The material before paint."""
+    def embed_surface(self, surface: Surface) -> int:
+        """Makes the body carry another surface (clothes, eyes) -> its id for `positions`."""
+    def inverted_cells(self, positions: ArrayLike) -> int:
+        """Number of cells turned inside out with the lattice vertices at positions[dofs,3]."""
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the body to a file: versioned, checksummed, whole or not at all. Raises StorageError."""
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Body:
+        """Reads a body that `save` wrote. Raises StorageError: no Thew file, another version, damaged, refused."""
+
+@final
+class Simulation:
+    """A body in motion.
+
+    Methods: "warped" [capell2006, §3.3, cell form], "linear". rate: steps per second at least, a frame holds a
+    whole number of them; gravity[3] (m/s², None: earth's along -z); mass_damping (1/s) and stiffness_damping (s)
+    act relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skinned place,
+    as a part of the body's size (None: no limit). Raises InputError, NotBuilt.
+    """
+
+    def __new__(
+        cls,
+        body: Body,
+        method: _Method = "warped",
+        rate: float = 240.0,
+        gravity: ArrayLike | None = None,
+        mass_damping: float = 2.0,
+        stiffness_damping: float = 0.004,
+        integrator: Literal["backward_euler"] | None = None,
+        adapt: None = None,
+        reach: float | None = None,
+    ) -> Simulation: ...
+    def reset(self, pose: ArrayLike, settled: bool = True) -> None:
+        """Starts at pose[b,4,4]: in static equilibrium, or (settled=False) in the skinned shape. The flesh has the
+        velocity that its bones turn out to have when the first advance tells it."""
+    def advance(self, pose: ArrayLike, dt: float, forces: ArrayLike | None = None) -> None:
+        """Advances to pose[b,4,4] over dt seconds in ceil(dt·rate) equal steps; forces[dofs,3]: generalised, N,
+        world axes, constant over dt. Raises MotionError when the motion is no longer finite; the state before
+        that step is kept."""
+    def positions(self, surface: int | None = None) -> _Places:
+        """Positions of the vertices of a carried surface (None: the body's own), [n,3]."""
+    def lattice_positions(self) -> _Floats:
+        """Positions of the degrees of freedom, [dofs,3]."""
+    def lattice_velocities(self) -> _Floats:
+        """Velocities of the degrees of freedom, [dofs,3], m/s."""
+    def inverted_cells(self) -> int:
+        """Number of cells turned inside out at present."""
+    def state(self) -> bytes:
+        """The state, exactly, in a few kilobytes: to be given back to `restore`."""
+    def restore(self, state: bytes) -> None:
+        """Takes back a state of the same body. Raises InputError for bytes that are none; the present state then
+        stays."""
+
+@final
+class Clip:
+    """A simulated clip: the kept states of a run of frames; any frame can be asked for in any order, from any
+    thread. `numpy.asarray(clip)` is float32 [f,n,3]."""
+
+    def positions(self, frame: int, surface: int | None = None) -> _Places:
+        """Positions of the vertices of a carried surface (None: the body's own) at a frame, [n,3]; before the first
+        and after the last frame those frames hold."""
+    def lattice_positions(self, frame: int) -> _Floats:
+        """Positions of the degrees of freedom at a frame, [dofs,3]."""
+    def extend(self, poses: ArrayLike, progress: _Progress | None = None) -> None:
+        """Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
+        go from there: a clip made in parts is the clip made at once. Cyclic clips cannot be extended."""
+    @property
+    def inverted_cells(self) -> _Indices:
+        """Number of cells turned inside out in each frame, [f]."""
+    @property
+    def loop_gap(self) -> float | None:
+        """Of a cycle: the largest distance (m) of a lattice vertex between its end and its beginning; else None."""
+    @property
+    def nbytes(self) -> int:
+        """Memory of the kept states, bytes."""
+    @property
+    def fps(self) -> float:
+        """Frames per second."""
+    def __len__(self) -> int: ...
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[np.generic]: ...
+
+def simulate(
+    body: Body,
+    poses: ArrayLike,
+    fps: float,
+    rigs: Sequence[object] | None = None,
+    controls: ArrayLike | None = None,
+    preroll: int = 0,
+    cyclic: bool = False,
+    progress: _Progress | None = None,
+    method: _Method = "warped",
+    rate: float = 240.0,
+    gravity: ArrayLike | None = None,
+    mass_damping: float = 2.0,
+    stiffness_damping: float = 0.004,
+    integrator: Literal["backward_euler"] | None = None,
+    adapt: None = None,
+    reach: float | None = None,
+) -> Clip:
+    """Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as its
+    bones move.
+
+    preroll: frames of run-in before frame 0, the motion continued backwards by reflection in the first pose;
+    cyclic: the poses are a cycle (which may travel), run until its state repeats. Further settings: those of
+    `Simulation`. Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
+    """
+
+def equilibrium(
+    body: Body,
+    pose: ArrayLike,
+    forces: ArrayLike | None = None,
+    gravity: ArrayLike | None = None,
+    method: _Method = "warped",
+) -> _Floats:
+    """Displacements q[dofs,3] (m) at which the flesh is in balance at pose[b,4,4] under gravity and forces[dofs,3]
+    (N, world axes) [capell2006, §3.3, eq. 10 in cell form]."""
+
+def equilibrium_forces(
+    body: Body,
+    pose: ArrayLike,
+    q: ArrayLike,
+    gravity: ArrayLike | None = None,
+    method: _Method = "warped",
+) -> _Floats:
+    """The generalised forces [dofs,3] (N, world axes; zero rows at bones) that hold the flesh at displacements
+    q[dofs,3]: the inverse of `equilibrium`."""

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Shapes, skeletons and poses for tests, made by numpy alone."""
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+
+def box(half=(1.0, 1.0, 1.0)):
+    """A cuboid around the origin, faces outward."""
+    corners = np.array([[x, y, z] for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)], dtype=float)
+    quads = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
+    triangles = [t for a, b, c, d in quads for t in ([a, b, c], [a, c, d])]
+    return corners * half, np.array(triangles)
+
+
+def arm(segments=24, rings=48, length=1.0, radius=0.1):
+    """A capsule along x from 0 to `length` between the centres of its caps."""
+    half_turn = np.linspace(0.0, np.pi, rings + 1)[1:-1]
+    along, across = -np.cos(half_turn), np.sin(half_turn)
+    x = np.where(along < 0, 0.0, length) + radius * along
+    angle = 2 * np.pi * np.arange(segments) / segments
+    # A row of rings along the cylinder between the caps.
+    middle = np.linspace(0.0, length, rings)[1:-1]
+    x = np.concatenate([x[along < 0], middle, x[along >= 0]])
+    r = np.concatenate([across[along < 0], np.ones(len(middle)), across[along >= 0]]) * radius
+    body = np.stack(
+        [
+            np.repeat(x, segments),
+            np.outer(r, np.cos(angle)).ravel(),
+            np.outer(r, np.sin(angle)).ravel(),
+        ],
+        axis=1,
+    )
+    ends = np.array([[-radius, 0, 0], [length + radius, 0, 0]])
+    vertices = np.concatenate([body, ends])
+    n, first, last = len(x), len(body), len(body) + 1
+    triangles = []
+    for j in range(segments):
+        k = (j + 1) % segments
+        triangles.append([first, k, j])
+        triangles.append([last, (n - 1) * segments + j, (n - 1) * segments + k])
+        for i in range(n - 1):
+            a, b, c, d = i * segments + j, i * segments + k, (i + 1) * segments + k, (i + 1) * segments + j
+            triangles += [[a, b, c], [a, c, d]]
+    return vertices, np.array(triangles)
+
+
+def arm_bones(length=1.0):
+    """Two bones, half of the arm each: names, parents, heads, tails."""
+    heads = np.array([[0.0, 0, 0], [length / 2, 0, 0]])
+    return ["upper", "lower"], [-1, 0], heads, heads + [length / 2, 0, 0]
+
+
+def arm_weights(vertices, length=1.0):
+    """From one bone to the other over the middle fifth."""
+    lower = np.clip((vertices[:, 0] / length - 0.4) / 0.2, 0.0, 1.0)
+    return np.stack([1.0 - lower, lower], axis=1)
+
+
+def about(turn, centre=(0.0, 0.0, 0.0), shift=(0.0, 0.0, 0.0)):
+    """A rotation vector about a centre, then a shift, as a matrix."""
+    matrix = np.eye(4)
+    matrix[:3, :3] = Rotation.from_rotvec(turn).as_matrix()
+    matrix[:3, 3] = np.add(centre, shift) - matrix[:3, :3] @ centre
+    return matrix
+
+
+def bend(angle, length=1.0):
+    """The lower bone turned about y at the elbow: a pose [2,4,4]."""
+    return np.stack([np.eye(4), about([0.0, angle, 0.0], [length / 2, 0, 0])])
+
+
+def apply(matrix, points):
+    """Points [n,3] moved by a matrix [4,4]."""
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def enclosed_volume(vertices, triangles):
+    """Of a closed, outward surface."""
+    a, b, c = (vertices[triangles[:, i]] for i in range(3))
+    return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)

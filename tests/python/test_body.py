@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""thew.Material and thew.Body: matrices against what they must do to known motions; files."""
+
+import numpy as np
+import pytest
+import shapes
+import thew
+from scipy.sparse import csr_array
+from scipy.spatial.transform import Rotation
+
+
+def matrix(triple, n):
+    data, indices, indptr = triple
+    m = csr_array((data, indices, indptr), shape=(n, n))
+    assert indices.dtype == indptr.dtype == np.int32
+    assert m.has_sorted_indices
+    return m
+
+
+def test_materials_are_checked():
+    soft = thew.Material()
+    assert (soft.young, soft.poisson, soft.density) == (20e3, 0.4, 1000.0)
+    for wrong in ({"young": 0.0}, {"young": np.nan}, {"poisson": 0.5}, {"poisson": -1.0}, {"density": -1.0}):
+        with pytest.raises(thew.InputError):
+            thew.Material(**wrong)
+
+
+def test_volume_and_mass_are_those_of_the_flesh(arm):
+    exact = shapes.enclosed_volume(arm.vertices, arm.triangles)
+    assert arm.body.volume == pytest.approx(exact, rel=0.03)
+    n = 3 * arm.body.dofs
+    mass = matrix(arm.body.mass(), n)
+    x = np.zeros((arm.body.dofs, 3))
+    x[:, 0] = 1.0
+    # Floored cells weigh a little more than their flesh.
+    assert x.ravel() @ (mass @ x.ravel()) == pytest.approx(1000.0 * exact, rel=0.05)
+    assert abs(mass - mass.T).max() < 1e-12 * abs(mass).max()
+    assert np.linalg.eigvalsh(mass.toarray()).min() > 0
+
+
+def test_stiffness_resists_strain_and_nothing_else(arm):
+    n = 3 * arm.body.dofs
+    s = matrix(arm.body.stiffness(), n)
+    x = arm.lattice.vertices
+    scale = abs(s).max()
+    assert abs(s - s.T).max() < 1e-9 * scale
+    for rigid in (np.ones_like(x) * [1, 2, 3], np.cross([0.1, -0.4, 0.2], x)):
+        assert np.abs(s @ rigid.ravel()).max() < 1e-9 * scale
+    # Uniform strain: energy density of the material times the volume, up to the floor of cut cells.
+    strain = np.diag([0.01, -0.002, 0.003])
+    q = (x @ strain).ravel()
+    young, nu = 20e3, 0.4
+    g, lam = young / (2 * (1 + nu)), young * nu / ((1 + nu) * (1 - 2 * nu))
+    density = 0.5 * lam * np.trace(strain) ** 2 + g * (strain**2).sum()
+    assert 0.5 * q @ (s @ q) == pytest.approx(density * arm.body.volume, rel=0.05)
+    assert 0.5 * q @ (s @ q) == pytest.approx(arm.body.energy(q.reshape(-1, 3), model="linear"), rel=1e-10)
+
+
+def test_gradient_and_hessian_belong_to_the_energy(arm):
+    rng = np.random.default_rng(1)
+    q, d = rng.normal(size=(2, arm.body.dofs, 3)) * 0.01
+    gradient = arm.body.gradient(q)
+    h = 1e-3
+    slope = (arm.body.energy(q + h * d) - arm.body.energy(q - h * d)) / (2 * h)
+    assert (gradient * d).sum() == pytest.approx(slope, rel=1e-8)
+    hessian = matrix(arm.body.hessian(q), 3 * arm.body.dofs)
+    change = arm.body.gradient(q + h * d) - arm.body.gradient(q - h * d)
+    np.testing.assert_allclose(
+        (hessian @ d.ravel()).reshape(-1, 3), change / (2 * h), atol=1e-6 * np.abs(change / h).max()
+    )
+    with pytest.raises(thew.NotBuilt, match="'linear'"):
+        arm.body.energy(q, model="stvk")
+
+
+def test_twist_holds_a_straight_skeleton(arm):
+    n = 3 * arm.body.dofs
+    free = np.setdiff1d(np.arange(arm.body.dofs), arm.body.bone_vertices)
+    rows = (3 * free[:, None] + np.arange(3)).ravel()
+    spin = np.cross([1.0, 0, 0], arm.lattice.vertices).ravel()[rows]
+    plain = matrix(arm.body.stiffness(), n)[rows][:, rows]
+    twisted = matrix(arm.body.stiffness(twist=True), n)[rows][:, rows]
+    # About the straight bones flesh turns freely, unless the twist holds it.
+    assert spin @ (plain @ spin) < 1e-9 * spin @ (twisted @ spin)
+    assert np.linalg.eigvalsh(twisted.toarray()).min() > 0
+
+
+def test_bone_vertices_and_regions(arm):
+    body = arm.body
+    assert len(body.bone_vertices) == len(body.bone_of_vertex)
+    chains = set(np.concatenate(arm.lattice.bone_edges))
+    assert chains <= set(body.bone_vertices)
+    w = body.region_weights
+    assert w.shape == (body.dofs, 2) and w.min() >= 0
+    np.testing.assert_allclose(w.sum(axis=1), 1.0, atol=1e-12)
+    # Far from the elbow the flesh follows its own bone.
+    x = arm.lattice.vertices[:, 0]
+    assert w[x < 0.25, 0].min() > 0.9 and w[x > 0.75, 1].min() > 0.9
+
+
+def test_painted_factors_change_the_matrices(arm):
+    n = len(arm.vertices)
+    stiff = thew.Body(
+        arm.surface, arm.skeleton, arm.lattice, thew.Material(), region_weights=arm.weights, stiffness=np.full(n, 3.0)
+    )
+    np.testing.assert_allclose(stiff.stiffness()[0], 3.0 * arm.body.stiffness()[0], rtol=1e-9, atol=1e-6)
+    heavy = thew.Body(
+        arm.surface, arm.skeleton, arm.lattice, thew.Material(), region_weights=arm.weights, density=np.full(n, 2.0)
+    )
+    np.testing.assert_allclose(heavy.mass()[0], 2.0 * arm.body.mass()[0], rtol=1e-9)
+    with pytest.raises(thew.InputError, match="stiffness"):
+        thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(), stiffness=np.ones(3))
+    with pytest.raises(thew.InputError, match="region_weights"):
+        thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(), region_weights=arm.weights[:, :1])
+    with pytest.raises(thew.NotBuilt, match="basis_levels"):
+        thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(), basis_levels=1)
+
+
+def test_turning_the_character_turns_its_matrices(arm):
+    by = shapes.about([0.4, 1.0, -0.3], shift=[3.0, -1.0, 2.0])
+    turn = Rotation.from_rotvec([0.4, 1.0, -0.3]).as_matrix()
+    surface = thew.Surface(shapes.apply(by, arm.vertices), arm.triangles)
+    skeleton = thew.Skeleton(
+        arm.skeleton.names,
+        arm.skeleton.parents,
+        shapes.apply(by, arm.skeleton.heads),
+        shapes.apply(by, arm.skeleton.tails),
+    )
+    lattice = thew.Lattice(
+        shapes.apply(by, arm.lattice.vertices),
+        arm.lattice.cells,
+        arm.lattice.used_bones,
+        arm.lattice.bone_edges,
+        arm.lattice.tip_bones,
+    )
+    turned = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=arm.weights)
+    q = np.random.default_rng(2).normal(size=(arm.body.dofs, 3)) * 0.01
+    assert turned.energy(q @ turn.T) == pytest.approx(arm.body.energy(q), rel=1e-6)
+
+
+def test_a_body_survives_its_file(arm, tmp_path):
+    path = tmp_path / "arm.thew"
+    arm.body.save(path)
+    again = thew.Body.load(str(path))
+    assert again.dofs == arm.body.dofs
+    for mine, other in zip(again.stiffness(True), arm.body.stiffness(True), strict=True):
+        assert np.array_equal(mine, other)
+    poses = np.stack([shapes.bend(0.1 * i) for i in range(4)])
+    assert np.array_equal(np.asarray(thew.simulate(again, poses, 24)), np.asarray(thew.simulate(arm.body, poses, 24)))
+    assert [p.name for p in tmp_path.iterdir()] == ["arm.thew"]
+
+
+def test_files_that_cannot_be_used_are_named(arm, tmp_path):
+    path = tmp_path / "arm.thew"
+    arm.body.save(path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(3)
+    for at in [*range(40), *rng.integers(40, len(whole), 20)]:
+        broken = bytearray(whole)
+        broken[at] ^= 0xFF
+        path.write_bytes(broken)
+        with pytest.raises(thew.StorageError, match=r"arm\.thew"):
+            thew.Body.load(path)
+    for length in (0, 10, 39, 41, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(thew.StorageError):
+            thew.Body.load(path)
+    with pytest.raises(OSError, match="read"):
+        thew.Body.load(tmp_path / "missing.thew")
+    with pytest.raises(OSError, match="written"):
+        arm.body.save(tmp_path / "no such folder" / "arm.thew")
+
+
+def test_stiffer_flesh_gives_less(arm):
+    stiff = arm.body.stiffened(2.0)
+    np.testing.assert_allclose(stiff.stiffness()[0], 2.0 * arm.body.stiffness()[0], rtol=1e-9, atol=1e-9)
+    assert stiff.softness() == pytest.approx(0.5 * arm.body.softness(), rel=0.2)
+    assert arm.body.material.young == 20e3
+    with pytest.raises(thew.InputError):
+        arm.body.stiffened(0.0)

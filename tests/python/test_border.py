@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What crosses between Python and Rust: arrays of any layout, errors, progress, interrupts."""
+
+import _thread
+import signal
+import threading
+
+import numpy as np
+import pytest
+import shapes
+import thew
+
+
+def test_errors_have_two_bases():
+    pairs = {
+        thew.InputError: ValueError,
+        thew.NotBuilt: ValueError,
+        thew.StorageError: OSError,
+        thew.MotionError: RuntimeError,
+        thew.Cancelled: RuntimeError,
+        thew.InternalError: RuntimeError,
+    }
+    for error, builtin in pairs.items():
+        assert issubclass(error, thew.ThewError) and issubclass(error, builtin)
+        assert error.__doc__
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda a: a.tolist(),
+        lambda a: a.astype(np.float32),
+        lambda a: np.asfortranarray(a),
+        lambda a: np.repeat(a, 2, axis=0)[::2],
+        lambda a: np.concatenate([a, a], axis=1)[:, :3],
+        lambda a: a.astype(">f8"),
+    ],
+)
+def test_any_layout_is_taken(convert):
+    vertices, triangles = shapes.box((1.0, 2.0, 0.5))
+    surface = thew.Surface(convert(vertices), triangles)
+    assert np.array_equal(surface.vertices, vertices)
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.int64, np.uint64])
+def test_any_integers_are_indices(kind):
+    vertices, triangles = shapes.box()
+    assert np.array_equal(thew.Surface(vertices, triangles.astype(kind)).triangles, triangles)
+
+
+@pytest.mark.parametrize(
+    "bad", ["text", None, [[1, 2, 3], [4, 5]], np.array([["1", "2", "3"]]), np.ones((1, 3)) * 1j, object(), 5.0]
+)
+def test_what_is_no_array_of_numbers_is_refused_by_name(bad):
+    with pytest.raises(thew.InputError, match=r"^vertices: "):
+        thew.Surface(bad, [[0, 1, 2]])
+
+
+def test_arguments_are_not_changed_nor_kept():
+    vertices, triangles = shapes.box()
+    surface = thew.Surface(vertices, triangles)
+    vertices[:] = 7.0
+    surface.vertices[:] = 8.0
+    assert surface.vertices.max() == 1.0
+
+
+def test_progress_that_returns_nothing_does_not_stop(arm):
+    seen = []
+    thew.simulate(arm.body, [shapes.bend(0.0)] * 3, 24, progress=lambda *said: seen.append(said))
+    fractions = [fraction for fraction, _ in seen]
+    assert fractions == sorted(fractions) and fractions[-1] == 1.0
+    assert all(isinstance(stage, str) for _, stage in seen)
+
+
+def test_an_exception_in_progress_comes_out_unchanged(arm):
+    class Mine(Exception):
+        pass
+
+    raised = Mine("stop here")
+
+    def fail(fraction, stage):
+        raise raised
+
+    with pytest.raises(Mine) as caught:
+        thew.Lattice.enclose(arm.surface, arm.skeleton, progress=fail)
+    assert caught.value is raised
+    with pytest.raises(Mine):
+        thew.simulate(arm.body, [shapes.bend(0.0)] * 3, 24, progress=fail)
+    with pytest.raises(Mine):
+        thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(), progress=fail)
+
+
+def test_control_c_stops_long_work(arm):
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    def interrupt(fraction, stage):
+        _thread.interrupt_main()
+
+    with pytest.raises(KeyboardInterrupt):
+        thew.simulate(arm.body, [shapes.bend(0.0)] * 20, 24, progress=interrupt)
+
+
+def test_other_threads_run_meanwhile(arm):
+    """The callable waits for another thread: that thread can only run if the interpreter is free."""
+    ticks = []
+    stop = threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            ticks.append(1)
+
+    other = threading.Thread(target=tick, daemon=True)
+    other.start()
+    thew.Lattice.enclose(arm.surface, arm.skeleton, arm.weights)
+    stop.set()
+    other.join(timeout=60)
+    assert len(ticks) > 100
+
+
+def test_work_may_run_in_a_thread_with_progress(arm):
+    result = []
+
+    def work():
+        result.append(thew.simulate(arm.body, [shapes.bend(0.1)] * 4, 24, progress=lambda f, s: True))
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(timeout=60)
+    assert len(result[0]) == 4
+
+
+def test_progress_never_runs_backwards(arm):
+    for work in (
+        lambda p: thew.Lattice.enclose(arm.surface, arm.skeleton, arm.weights, progress=p),
+        lambda p: thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(), progress=p),
+        lambda p: thew.simulate(arm.body, [shapes.bend(0.0)] * 9, 24, progress=p),
+        lambda p: thew.simulate(arm.body, [shapes.bend(0.0)] * 9, 24, progress=p, preroll=3),
+        lambda p: thew.simulate(arm.body, [shapes.bend(0.0)] * 9, 24, progress=p, cyclic=True),
+    ):
+        seen = []
+        work(lambda fraction, stage, seen=seen: seen.append(fraction))
+        assert seen == sorted(seen)
+        assert seen[0] == 0.0 and seen[-1] <= 1.0

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""thew.simulate and thew.Clip."""
+
+import threading
+
+import numpy as np
+import pytest
+import shapes
+import thew
+
+
+def swings(count, period=12):
+    return np.stack([shapes.bend(0.6 * np.sin(2 * np.pi * i / period)) for i in range(count)])
+
+
+@pytest.fixture(scope="module")
+def clip(arm):
+    return thew.simulate(arm.body, swings(16), 24)
+
+
+def test_a_clip_is_an_array(arm, clip):
+    frames = np.asarray(clip)
+    assert frames.shape == (16, len(arm.vertices), 3) and frames.dtype == np.float32
+    assert len(clip) == 16 and clip.fps == 24
+    assert np.asarray(clip, dtype=np.float64).dtype == np.float64
+    for f in (0, 7, 15):
+        assert np.array_equal(clip.positions(f), frames[f])
+    assert clip.nbytes < 16 * arm.body.dofs * 60
+    assert len(clip.inverted_cells) == 16
+
+
+def test_frames_show_the_same_in_any_order(clip):
+    forwards = [clip.positions(f) for f in range(16)]
+    for f in np.random.default_rng(1).permutation(16):
+        assert np.array_equal(clip.positions(int(f)), forwards[f])
+    assert np.array_equal(clip.positions(-3), forwards[0])
+    assert np.array_equal(clip.positions(99), forwards[15])
+
+
+def test_simulating_twice_gives_the_same_bits(arm, clip):
+    assert np.array_equal(np.asarray(thew.simulate(arm.body, swings(16), 24)), np.asarray(clip))
+
+
+def test_the_first_frame_is_the_equilibrium(arm, clip):
+    q = thew.equilibrium(arm.body, swings(1)[0])
+    np.testing.assert_allclose(clip.lattice_positions(0), arm.lattice.vertices + q, atol=1e-6)
+    # And the surface is the lattice's embedding.
+    indices, weights = arm.lattice.embed_surface(arm.surface)
+    for f in (0, 9):
+        places = np.einsum("nk,nkx->nx", weights, clip.lattice_positions(f)[indices])
+        np.testing.assert_allclose(clip.positions(f), places, atol=1e-6)
+
+
+def test_bones_follow_the_poses(arm, clip):
+    for f, pose in enumerate(swings(16)):
+        p = clip.lattice_positions(f)
+        for v, bone in zip(arm.body.bone_vertices, arm.body.bone_of_vertex, strict=True):
+            np.testing.assert_allclose(p[v], shapes.apply(pose[bone], arm.lattice.vertices[v]), atol=1e-6)
+
+
+def test_in_parts_or_at_once_it_is_the_same(arm, clip):
+    parts = thew.simulate(arm.body, swings(16)[:5], 24)
+    parts.extend(swings(16)[5:6])
+    parts.extend(swings(16)[6:])
+    assert np.array_equal(np.asarray(parts), np.asarray(clip))
+
+
+def test_the_flesh_moves_by_itself_and_more_when_faster(arm):
+    def own(fps):
+        clip = thew.simulate(arm.body, swings(25), fps)
+        still = [thew.equilibrium(arm.body, pose) + arm.lattice.vertices for pose in swings(25)]
+        away = np.array([clip.lattice_positions(f) for f in range(25)]) - still
+        return np.sqrt((away**2).sum(axis=2).mean())
+
+    slow, fast = own(12), own(24)
+    assert fast > 1.5 * slow > 1e-5
+
+
+def test_the_frame_rate_hardly_matters(arm):
+    """The same motion sampled at 24 and at 48 frames per second."""
+    fine = np.stack([shapes.bend(0.6 * np.sin(2 * np.pi * i / 48)) for i in range(97)])
+    a = thew.simulate(arm.body, fine[::2], 24)
+    b = thew.simulate(arm.body, fine, 48)
+    moved = max(np.abs(b.positions(2 * f) - arm.vertices).max() for f in range(49))
+    apart = max(np.abs(a.positions(f) - b.positions(2 * f)).max() for f in range(49))
+    assert apart < 0.01 * moved
+
+
+def test_a_cycle_repeats(arm):
+    poses = swings(13)
+    cycle = thew.simulate(arm.body, poses, 24, cyclic=True)
+    assert len(cycle) == 13
+    assert cycle.loop_gap < 1e-4 * 2
+    np.testing.assert_allclose(cycle.positions(0), cycle.positions(12), atol=1e-6)
+    assert np.abs(cycle.positions(0) - thew.simulate(arm.body, poses, 24).positions(0)).max() > 1e-5
+    with pytest.raises(thew.InputError, match="cyclic"):
+        cycle.extend(poses)
+
+
+def test_a_run_in_arrives_in_motion(arm, clip):
+    run = thew.simulate(arm.body, swings(16), 24, preroll=6)
+    assert len(run) == 16 and clip.loop_gap is None
+    assert np.abs(run.positions(0) - clip.positions(0)).max() > 1e-5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "word"),
+    [
+        ({"poses": np.zeros((0, 2, 4, 4))}, thew.InputError, "no poses"),
+        ({"poses": np.tile(np.eye(4), (3, 5, 1, 1))}, thew.InputError, r"\(any, 2, 4, 4\)"),
+        ({"poses": np.full((2, 2, 4, 4), np.nan)}, thew.InputError, r"poses\[0\]"),
+        ({"fps": 0}, thew.InputError, "frames per second"),
+        ({"rigs": [object()]}, thew.NotBuilt, "rigs"),
+        ({"method": "nonlinear"}, thew.NotBuilt, "'warped', 'linear'"),
+    ],
+)
+def test_bad_input_is_a_sentence(arm, arguments, error, word):
+    with pytest.raises(error, match=word):
+        thew.simulate(**{"body": arm.body, "poses": swings(3), "fps": 24, **arguments})
+
+
+def test_projections_are_refused(arm):
+    poses = swings(3)
+    poses[2, 1, 3, 0] = 0.5
+    with pytest.raises(thew.InputError, match=r"poses\[2\].*bone 1"):
+        thew.simulate(arm.body, poses, 24)
+
+
+def test_empty_rigs_are_none(arm, clip):
+    again = thew.simulate(arm.body, swings(16), fps=24, rigs=(), controls=None, preroll=0, cyclic=False)
+    assert np.array_equal(np.asarray(again), np.asarray(clip))
+
+
+def test_frames_are_read_while_the_clip_grows(arm, clip):
+    grown = thew.simulate(arm.body, swings(16)[:4], 24)
+    wrong = []
+
+    def read():
+        while len(grown) < 16:
+            f = len(grown) - 2
+            if not np.array_equal(grown.positions(f), clip.positions(f)):
+                wrong.append(f)
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    for f in range(4, 16, 2):
+        grown.extend(swings(16)[f : f + 2], progress=lambda fraction, stage: True)
+    reader.join(timeout=60)
+    assert not reader.is_alive() and not wrong
+
+
+def test_cancelling_an_extension_leaves_the_clip(arm):
+    clip = thew.simulate(arm.body, swings(6), 24)
+    before = np.asarray(clip)
+    with pytest.raises(thew.Cancelled):
+        clip.extend(swings(12)[6:], progress=lambda fraction, stage: fraction < 0.5)
+    assert np.array_equal(np.asarray(clip), before)
+
+
+def test_reach_limits_what_is_shown(arm):
+    jolt = swings(12)
+    jolt[6:] = shapes.about([0, 0, 0], shift=[0, 0, 0.6]) @ jolt[6:]
+    soft = thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(young=4e3), region_weights=arm.weights)
+    free = thew.simulate(soft, jolt, 24)
+    held = thew.simulate(soft, jolt, 24, reach=0.02)
+    away = []
+    for clip in (free, held):
+        skinned = [arm.skeleton.skin(arm.vertices, arm.weights, pose) for pose in jolt]
+        away.append(max(np.linalg.norm(clip.positions(f) - skinned[f], axis=1).max() for f in range(12)))
+    assert away[1] < 0.6 * away[0]
+    with pytest.raises(thew.InputError, match="reach"):
+        thew.simulate(soft, jolt, 24, reach=0.0)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""thew.Lattice: given and enclosed, embedding, the four conditions."""
+
+import itertools
+
+import numpy as np
+import pytest
+import shapes
+import thew
+
+CUBE = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], dtype=float)
+
+
+def test_a_given_lattice_comes_back():
+    lattice = thew.Lattice(CUBE, [list(range(8))])
+    assert np.array_equal(lattice.vertices, CUBE)
+    assert [list(c) for c in lattice.cells] == [list(range(8))]
+    assert len(lattice.used_bones) == 0 and lattice.bone_edges == []
+
+
+@pytest.mark.parametrize(
+    ("vertices", "cell"),
+    [
+        (CUBE[[0, 1, 2, 4]], [0, 1, 2, 3]),
+        (CUBE[[0, 1, 2, 4, 5, 6]], [0, 1, 2, 3, 4, 5]),
+        (CUBE * [1, 2, 3], list(range(8))),
+    ],
+)
+def test_embedding_reproduces_points_inside(vertices, cell):
+    lattice = thew.Lattice(vertices, [cell])
+    points = np.random.default_rng(1).dirichlet(np.ones(len(vertices)), 50) @ vertices
+    indices, weights = lattice.embed(points)
+    assert indices.shape == weights.shape == (50, 8)
+    assert indices.dtype == np.int32
+    assert (indices[:, len(cell) :] == -1).all() and (weights[:, len(cell) :] == 0).all()
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-12)
+    places = np.einsum("pk,pkx->px", weights, np.asarray(vertices)[indices])
+    np.testing.assert_allclose(places, points, atol=1e-9)
+
+
+def test_a_point_on_a_common_face_is_in_the_first_cell():
+    vertices = np.concatenate([CUBE, CUBE[[1, 3, 5, 7]] + [1, 0, 0]])
+    cells = [[1, 8, 3, 9, 5, 10, 7, 11], list(range(8))]
+    indices, _ = thew.Lattice(vertices, cells).embed([[1.0, 0.5, 0.5], [0.5, 0.5, 0.5]])
+    assert set(indices[0]) == set(cells[0]) and set(indices[1]) == set(cells[1])
+
+
+def test_an_enclosed_arm_passes_its_check(arm):
+    assert arm.lattice.check(arm.surface, arm.skeleton) == []
+    assert list(arm.lattice.used_bones) == [0, 1]
+    assert len(arm.lattice.bone_edges) == 2 + len(arm.lattice.tip_bones)
+    # Independently: bones are chains of edges from head to tail, in order, straight.
+    edges = {tuple(sorted((a, b))) for c in arm.lattice.cells for a in c for b in c if a != b}
+    heads, tails = arm.skeleton.heads, arm.skeleton.tails
+    for bone, chain in zip(arm.lattice.used_bones, arm.lattice.bone_edges, strict=False):
+        assert all(tuple(sorted(pair)) in edges for pair in itertools.pairwise(chain))
+        places = arm.lattice.vertices[chain]
+        np.testing.assert_allclose(places[0], heads[bone], atol=1e-6)
+        np.testing.assert_allclose(places[-1], tails[bone], atol=1e-6)
+        along = (places - heads[bone]) @ (tails[bone] - heads[bone])
+        assert (np.diff(along) > 0).all()
+
+
+def test_the_enclosed_arm_is_contained_and_no_cell_is_inverted(arm):
+    indices, weights = arm.lattice.embed_surface(arm.surface)
+    assert weights[indices >= 0].min() > -1e-9
+    places = np.einsum("nk,nkx->nx", weights, arm.lattice.vertices[indices])
+    np.testing.assert_allclose(places, arm.vertices, atol=1e-9)
+    for cell in arm.lattice.cells:
+        a, b, c, d = arm.lattice.vertices[cell]
+        assert np.linalg.det([b - a, c - a, d - a]) > 0
+
+
+def test_building_twice_gives_the_same_bits(arm):
+    again = thew.Lattice.enclose(arm.surface, arm.skeleton, arm.weights, cells_across=10)
+    assert np.array_equal(again.vertices, arm.lattice.vertices)
+    assert again.cells == arm.lattice.cells
+
+
+def test_a_check_names_what_is_wrong(arm):
+    loose = thew.Lattice(CUBE * 0.1, [list(range(8))])
+    found = loose.check(arm.surface, arm.skeleton)
+    assert found and all("condition" in sentence for sentence in found)
+
+
+@pytest.mark.parametrize(
+    ("cells", "word"),
+    [([[0, 1, 2]], "3 corners"), ([[0, 1, 2, 99]], "vertex 99"), ([[0, 1, 2, -1]], "-1"), ([], "at least one")],
+)
+def test_bad_cells_are_refused(cells, word):
+    with pytest.raises(thew.InputError, match=word):
+        thew.Lattice(CUBE, cells)
+
+
+def test_bones_may_be_given():
+    lattice = thew.Lattice(CUBE, [list(range(8))], used_bones=[3], bone_edges=[[0, 1]])
+    assert list(lattice.used_bones) == [3]
+    assert [list(c) for c in lattice.bone_edges] == [[0, 1]]
+    with pytest.raises(thew.InputError, match="1 chains"):
+        thew.Lattice(CUBE, [list(range(8))], used_bones=[3])
+    with pytest.raises(thew.InputError, match="vertex 8"):
+        thew.Lattice(CUBE, [list(range(8))], used_bones=[3], bone_edges=[[0, 8]])
+
+
+def test_bad_settings_are_refused(arm):
+    with pytest.raises(thew.InputError, match="between 2 and 64"):
+        thew.Lattice.enclose(arm.surface, arm.skeleton, cells_across=1)
+    with pytest.raises(thew.InputError, match="skin_weights"):
+        thew.Lattice.enclose(arm.surface, arm.skeleton, arm.weights[:-1])
+
+
+def test_enclosing_can_be_cancelled(arm):
+    seen = []
+
+    def stop_later(fraction, stage):
+        seen.append(fraction)
+        assert isinstance(stage, str) and stage
+        return len(seen) < 3
+
+    with pytest.raises(thew.Cancelled):
+        thew.Lattice.enclose(arm.surface, arm.skeleton, arm.weights, progress=stop_later)
+    assert len(seen) == 3 and seen == sorted(seen)
+
+
+def test_shapes_make_honest_test_data():
+    for vertices, triangles in (shapes.box(), shapes.arm()):
+        report = thew.Surface(vertices, triangles).report()
+        assert report.closed and report.manifold and report.oriented and report.flipped_triangles == 0

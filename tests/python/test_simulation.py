@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""thew.Simulation and static equilibrium: what must hold of any motion."""
+
+import threading
+
+import numpy as np
+import pytest
+import shapes
+import thew
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import spsolve
+
+REST = np.tile(np.eye(4), (2, 1, 1))
+FRAME = 1.0 / 24.0
+
+
+def test_at_rest_in_the_rest_pose_nothing_moves(arm):
+    for method in ("warped", "linear"):
+        sim = thew.Simulation(arm.body, method=method)
+        sim.reset(REST)
+        for _ in range(12):
+            sim.advance(REST, FRAME)
+        assert np.abs(sim.lattice_positions() - arm.lattice.vertices).max() < 1e-9
+        assert np.abs(sim.positions() - arm.vertices).max() < 1e-6
+        assert sim.positions().dtype == np.float32
+
+
+def test_bones_are_where_the_pose_says(arm):
+    sim = thew.Simulation(arm.body)
+    sim.reset(REST)
+    for i in range(1, 7):
+        pose = shapes.bend(0.2 * i)
+        sim.advance(pose, FRAME)
+        x, p = arm.lattice.vertices, sim.lattice_positions()
+        for v, bone in zip(arm.body.bone_vertices, arm.body.bone_of_vertex, strict=True):
+            np.testing.assert_allclose(p[v], shapes.apply(pose[bone], x[v]), atol=1e-9)
+    assert np.isfinite(sim.lattice_velocities()).all()
+
+
+def test_flesh_swings_and_comes_to_rest(arm):
+    sim = thew.Simulation(arm.body)
+    sim.reset(REST)
+    for i in range(1, 5):
+        sim.advance(np.tile(shapes.about([0, 0, 0], shift=[0, 0, 0.05 * i * i]), (2, 1, 1)), FRAME)
+    pose = np.tile(shapes.about([0, 0, 0], shift=[0, 0, 0.8]), (2, 1, 1))
+    still = thew.equilibrium(arm.body, pose) + arm.lattice.vertices
+    away = []
+    for _ in range(72):
+        sim.advance(pose, FRAME)
+        away.append(np.abs(sim.lattice_positions() - still).max())
+    assert max(away) > 1e-4
+    assert away[-1] < 0.05 * max(away)
+
+
+def test_carried_uniformly_there_is_no_lag(arm):
+    sim = thew.Simulation(arm.body)
+    sim.reset(REST)
+    for i in range(1, 24):
+        pose = np.tile(shapes.about([0, 0, 0], shift=[0.1 * i, 0.05 * i, 0]), (2, 1, 1))
+        sim.advance(pose, FRAME)
+        carried = shapes.apply(pose[0], arm.lattice.vertices)
+        assert np.abs(sim.lattice_positions() - carried).max() < 1e-6
+
+
+def test_states_are_exact(arm):
+    poses = [shapes.bend(0.3 * np.sin(0.7 * i)) for i in range(12)]
+    sim = thew.Simulation(arm.body)
+    sim.reset(poses[0])
+    for pose in poses[1:6]:
+        sim.advance(pose, FRAME)
+    state = sim.state()
+    assert isinstance(state, bytes) and len(state) < 100 * arm.body.dofs
+    for pose in poses[6:]:
+        sim.advance(pose, FRAME)
+    first = sim.lattice_positions()
+    other = thew.Simulation(arm.body)
+    other.restore(state)
+    for pose in poses[6:]:
+        other.advance(pose, FRAME)
+    assert np.array_equal(other.lattice_positions(), first)
+    for bad in (b"", state[:-1], b"x" * len(state)):
+        with pytest.raises(thew.InputError, match="state"):
+            other.restore(bad)
+    assert np.array_equal(other.lattice_positions(), first)
+
+
+def test_equilibrium_solves_the_linear_system(arm):
+    """Method "linear" by hand: (S + twist) q = f on free vertices, bones in place, no gravity."""
+    n = 3 * arm.body.dofs
+    data, indices, indptr = arm.body.stiffness(twist=True)
+    s = csr_array((data, indices, indptr), shape=(n, n))
+    held = (3 * arm.body.bone_vertices[:, None] + np.arange(3)).ravel()
+    free = np.setdiff1d(np.arange(n), held)
+    forces = np.zeros(n)
+    forces[free] = np.random.default_rng(1).normal(size=len(free)) * 0.01
+    q = np.zeros(n)
+    q[free] = spsolve(s[free][:, free].tocsc(), forces[free])
+    found = thew.equilibrium(arm.body, REST, forces.reshape(-1, 3), gravity=(0, 0, 0), method="linear")
+    np.testing.assert_allclose(found.ravel(), q, atol=1e-9 * np.abs(q).max() + 1e-12)
+
+
+@pytest.mark.parametrize("method", ["warped", "linear"])
+def test_equilibrium_forces_is_the_inverse(arm, method):
+    pose = shapes.bend(0.8)
+    free = np.setdiff1d(np.arange(arm.body.dofs), arm.body.bone_vertices)
+    forces = np.zeros((arm.body.dofs, 3))
+    forces[free] = np.random.default_rng(2).normal(size=(len(free), 3)) * 0.05
+    q = thew.equilibrium(arm.body, pose, forces, method=method)
+    back = thew.equilibrium_forces(arm.body, pose, q, method=method)
+    np.testing.assert_allclose(back, forces, atol=1e-7)
+    assert np.array_equal(back[arm.body.bone_vertices], np.zeros((len(arm.body.bone_vertices), 3)))
+
+
+def test_warped_equilibrium_turns_with_the_character(arm):
+    by = shapes.about([0, 0, 1.3], shift=[2.0, -1.0, 0.0])  # about gravity's axis
+    pose = shapes.bend(0.9)
+    p = thew.equilibrium(arm.body, pose) + arm.lattice.vertices
+    turned = thew.equilibrium(arm.body, by @ pose) + arm.lattice.vertices
+    np.testing.assert_allclose(turned, shapes.apply(by, p), atol=1e-9)
+    # Without gravity about any axis.
+    by = shapes.about([1.0, -0.5, 1.3], shift=[2.0, -1.0, 0.0])
+    p = thew.equilibrium(arm.body, pose, gravity=(0, 0, 0)) + arm.lattice.vertices
+    turned = thew.equilibrium(arm.body, by @ pose, gravity=(0, 0, 0)) + arm.lattice.vertices
+    np.testing.assert_allclose(turned, shapes.apply(by, p), atol=1e-9)
+
+
+def test_other_surfaces_are_carried_along(arm):
+    sleeve = thew.Surface(arm.vertices * [0.5, 1.05, 1.05] + [0.2, 0, 0], arm.triangles)
+    number = arm.body.embed_surface(sleeve)
+    sim = thew.Simulation(arm.body)
+    sim.reset(REST)
+    np.testing.assert_allclose(sim.positions(number), sleeve.vertices, atol=1e-6)
+    with pytest.raises(thew.InputError, match="no surface"):
+        sim.positions(12345)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "word"),
+    [
+        (lambda b: thew.Simulation(b, method="blended"), thew.NotBuilt, "'warped', 'linear'"),
+        (lambda b: thew.Simulation(b, method="nonsense"), thew.NotBuilt, "'warped', 'linear'"),
+        (lambda b: thew.Simulation(b, integrator="midpoint"), thew.NotBuilt, "backward_euler"),
+        (lambda b: thew.Simulation(b, adapt=0.1), thew.NotBuilt, "adapt"),
+        (lambda b: thew.Simulation(b, rate=0.0), thew.InputError, "rate"),
+        (lambda b: thew.Simulation(b, mass_damping=-1.0), thew.InputError, "mass_damping"),
+        (lambda b: thew.Simulation(b, gravity=(0, 0, np.nan)), thew.InputError, "gravity"),
+        (lambda b: thew.Simulation(b, gravity=(0, 0)), thew.InputError, "gravity"),
+        (lambda b: thew.Simulation(b).advance(REST, FRAME), thew.InputError, "reset"),
+        (lambda b: thew.Simulation(b).reset(REST[:1]), thew.InputError, "1 bones, but the skeleton has 2"),
+        (lambda b: thew.Simulation(b).reset(REST * np.nan), thew.InputError, "bone 0 is not finite"),
+        (lambda b: thew.Simulation(b).reset(REST[:, :3]), thew.InputError, "pose"),
+        (lambda b: thew.equilibrium(b, REST, forces=np.zeros((3, 3))), thew.InputError, "degree of freedom"),
+    ],
+)
+def test_bad_input_is_a_sentence(arm, call, error, word):
+    with pytest.raises(error, match=word):
+        call(arm.body)
+
+
+def test_a_failing_step_keeps_the_state(arm):
+    sim = thew.Simulation(arm.body)
+    sim.reset(REST)
+    before = sim.lattice_positions()
+    far = np.tile(shapes.about([0, 0, 0], shift=[1e200, 0, 0]), (2, 1, 1))
+    with pytest.raises(thew.ThewError):
+        sim.advance(far, FRAME)
+    assert np.array_equal(sim.lattice_positions(), before)
+    with pytest.raises(thew.InputError):
+        sim.advance(REST, np.nan)
+
+
+def test_two_threads_may_share_a_simulation(arm):
+    sim = thew.Simulation(arm.body)
+    sim.reset(REST)
+    wrong = []
+
+    def drive():
+        for i in range(20):
+            sim.advance(shapes.bend(0.02 * i), FRAME)
+            try:
+                sim.advance(REST[:1], FRAME)  # raises while others look
+            except thew.InputError:
+                continue
+            wrong.append("not refused")
+
+    def look():
+        for _ in range(200):
+            if not np.isfinite(sim.lattice_positions()).all():
+                wrong.append("not finite")
+
+    threads = [threading.Thread(target=f, daemon=True) for f in (drive, look, look)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(timeout=60)
+    assert not any(t.is_alive() for t in threads) and not wrong

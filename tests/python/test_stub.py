@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The typed stub says what the module has: names, parameters and defaults, documentation."""
+
+import ast
+import inspect
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+import thew
+
+STUB = ast.parse((Path(thew.__file__).parent / "__init__.pyi").read_text(encoding="utf-8"))
+CLASSES = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
+FUNCTIONS = {node.name: node for node in STUB.body if isinstance(node, ast.FunctionDef)}
+IMPORTED = {
+    alias.asname for node in STUB.body if isinstance(node, ast.ImportFrom) for alias in node.names if alias.asname
+}
+
+
+def parameters(function):
+    """(name, default as source) of a function in the stub."""
+    names = [a.arg for a in function.args.args if a.arg not in ("self", "cls")]
+    defaults = [ast.literal_eval(d) for d in function.args.defaults]
+    return dict(zip(names, [inspect.Parameter.empty] * (len(names) - len(defaults)) + defaults, strict=True))
+
+
+def real_parameters(thing):
+    signature = inspect.signature(thing)
+    return {p.name: p.default for p in signature.parameters.values() if p.name not in ("self", "cls")}
+
+
+def test_the_stub_lies_beside_the_module():
+    folder = Path(thew.__file__).parent
+    assert (folder / "py.typed").is_file()
+    assert version("thew") == thew.__version__
+
+
+def test_the_same_names_are_public():
+    assert {*CLASSES, *FUNCTIONS, *IMPORTED, "__version__"} == set(thew.__all__)
+    assert all(hasattr(thew, name) for name in thew.__all__)
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_functions_agree(name):
+    function = getattr(thew, name)
+    assert parameters(FUNCTIONS[name]) == real_parameters(function)
+    assert function.__doc__ and ast.get_docstring(FUNCTIONS[name])
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES))
+def test_classes_agree(name):
+    real, stub = getattr(thew, name), CLASSES[name]
+    assert real.__doc__ and ast.get_docstring(stub)
+    assert real.__module__ == "thew"
+    members = {node.name: node for node in stub.body if isinstance(node, ast.FunctionDef)}
+    public = {m for m in vars(real) if not m.startswith("_")}
+    assert {m for m in members if not m.startswith("_")} == public
+    for member, node in members.items():
+        if member == "__new__":
+            assert parameters(node) == real_parameters(real)
+        elif not member.startswith("_"):
+            thing = inspect.getattr_static(real, member)
+            assert thing.__doc__ and ast.get_docstring(node), member
+            is_property = any(isinstance(d, ast.Name) and d.id == "property" for d in node.decorator_list)
+            assert is_property == inspect.isdatadescriptor(thing), member
+            if not is_property:
+                assert parameters(node) == real_parameters(getattr(real, member)), member

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""thew.Surface against numpy and analytic values."""
+
+import numpy as np
+import pytest
+import shapes
+import thew
+
+
+def solid_angle_sum(vertices, triangles, point):
+    """The winding number by van Oosterom and Strackee's formula, one triangle at a time."""
+    a, b, c = (vertices[triangles[:, i]] - point for i in range(3))
+    la, lb, lc = (np.linalg.norm(x, axis=1) for x in (a, b, c))
+    det = np.einsum("ij,ij->i", a, np.cross(b, c))
+    dots = np.einsum("ij,ij->i", a, b) * lc + np.einsum("ij,ij->i", b, c) * la + np.einsum("ij,ij->i", c, a) * lb
+    return (2.0 * np.arctan2(det, la * lb * lc + dots)).sum() / (4.0 * np.pi)
+
+
+def test_arrays_come_back_as_given():
+    vertices, triangles = shapes.arm()
+    surface = thew.Surface(vertices, triangles)
+    assert np.array_equal(surface.vertices, vertices)
+    assert np.array_equal(surface.triangles, triangles)
+    assert surface.vertices.dtype == np.float64 and surface.vertices.flags.c_contiguous
+    assert surface.triangles.dtype == np.int32 and surface.triangles.flags.c_contiguous
+    assert surface.size == pytest.approx(np.linalg.norm(np.ptp(vertices, axis=0)))
+
+
+def test_volume_is_that_of_the_divergence_theorem():
+    for vertices, triangles in (shapes.box((1, 2, 3)), shapes.arm()):
+        volume = thew.Surface(vertices, triangles).volume
+        assert volume == pytest.approx(shapes.enclosed_volume(vertices, triangles), rel=1e-6)
+
+
+def test_inside_out_surfaces_enclose_the_same():
+    vertices, triangles = shapes.box()
+    surface = thew.Surface(vertices, triangles[:, ::-1])
+    assert surface.volume == pytest.approx(8.0)
+    assert surface.report().flipped_triangles == 12
+    assert surface.winding_number([[0, 0, 0]])[0] == pytest.approx(1.0, abs=0.02)
+
+
+def test_winding_numbers_agree_with_solid_angles():
+    vertices, triangles = shapes.arm()
+    triangles = triangles[np.arange(len(triangles)) % 7 != 0]  # with holes
+    points = np.random.default_rng(1).uniform([-0.3, -0.3, -0.3], [1.3, 0.3, 0.3], (200, 3))
+    numbers = thew.Surface(vertices, triangles).winding_number(points)
+    exact = [solid_angle_sum(vertices, triangles, p) for p in points]
+    np.testing.assert_allclose(numbers, exact, atol=0.02)
+
+
+def test_closest_points_of_a_box():
+    surface = thew.Surface(*shapes.box())
+    points = np.random.default_rng(2).uniform(-3, 3, (100, 3))
+    places, distances, triangles = surface.closest_point(points)
+    clipped = np.clip(points, -1, 1)
+    outside = np.abs(points).max(axis=1) > 1
+    np.testing.assert_allclose(places[outside], clipped[outside], atol=1e-12)
+    inside = ~outside
+    np.testing.assert_allclose(distances[inside], 1 - np.abs(points[inside]).max(axis=1), atol=1e-12)
+    assert triangles.min() >= 0 and triangles.max() < 12
+
+
+def test_the_report_counts_defects():
+    vertices, triangles = shapes.box()
+    messy = np.concatenate([vertices, vertices[:1], [[9.0, 9, 9]]])
+    faces = triangles.copy()
+    faces[0][faces[0] == 0] = 8  # a seam
+    faces = np.concatenate([faces[:-1], [[1, 1, 2]]])  # a hole and a triangle without area
+    report = thew.Surface(messy, faces).report()
+    assert not report.closed
+    assert report.boundary_edges == 3
+    assert report.duplicate_vertices == 1
+    assert report.degenerate_triangles == 1
+    assert report.unused_vertices == 1
+    assert report.components == 1
+    assert len(report.sentences) >= 4
+    assert all(sentence in str(report) for sentence in report.sentences)
+
+
+@pytest.mark.parametrize(
+    ("vertices", "triangles", "word"),
+    [
+        ([[0, 0, 0], [1, np.nan, 0], [0, 1, 0]], [[0, 1, 2]], "vertex 1"),
+        ([[0, 0, 0], [1, 0, 0], [0, np.inf, 0]], [[0, 1, 2]], "vertex 2"),
+        ([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2], [0, 1, 3]], "triangle 1"),
+        ([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, -1]], "negative"),
+        ([[0, 0, 0], [1, 0, 0], [2, 0, 0]], [[0, 1, 2]], "area"),
+        (np.zeros((0, 3)), np.zeros((0, 3), int), "no vertices"),
+        ([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [], "no faces"),
+        ([[0, 0], [1, 0]], [[0, 1, 2]], "(2, 2)"),
+        ([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0.0, 1.0, 2.0]], "whole numbers"),
+    ],
+)
+def test_bad_meshes_are_refused_in_a_sentence(vertices, triangles, word):
+    with pytest.raises(thew.InputError, match=word.replace("(", r"\(").replace(")", r"\)")):
+        thew.Surface(vertices, triangles)
