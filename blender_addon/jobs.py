@@ -226,7 +226,7 @@ def _evaluated(obj, flesh, scene, frames: list[int]) -> Task:
     """What a frame's key must hold when other keys or modifiers act before it: the live shape less the keys' mix."""
     made = obj.thew.made
     here, part = scene.frame_current, scene.frame_subframe
-    was = obj.thew.enabled, made.shows_bake, made.found, made.notes
+    was = obj.thew.enabled, made.shows_bake, made.found, made.notes, made.firmness
     rows = np.empty((len(frames), len(flesh.character.rest), 3), dtype=np.float32)
     try:
         made.shows_bake = False
@@ -252,7 +252,7 @@ def _evaluated(obj, flesh, scene, frames: list[int]) -> Task:
     finally:
         obj.thew.enabled, made.shows_bake = was[:2]
         apply_state(obj)
-        made.found, made.notes = was[2:]
+        made.found, made.notes, made.firmness = was[2:]
         scene.frame_set(here, subframe=part)
     return rows
 
