@@ -363,6 +363,21 @@ class Motion:
         return not np.allclose(raw, then, rtol=1e-5, atol=1e-6)
 
 
+#: Above zero while frames are played to read them: the frame handlers then keep still.
+busy = 0
+
+
+@contextmanager
+def playing() -> Iterator[None]:
+    """The frame handlers keep still within."""
+    global busy
+    busy += 1
+    try:
+        yield
+    finally:
+        busy -= 1
+
+
 @contextmanager
 def shown(objects: list[bpy.types.Object]) -> Iterator[None]:
     """Objects that are hidden are evaluated within all the same."""
@@ -439,7 +454,7 @@ def read_motion(
     matrices = np.empty((len(frames), 4, 4))
     raw = []
     digest = hashlib.blake2b(digest_size=16)
-    with shown([found.armature, found.obj]):
+    with playing(), shown([found.armature, found.obj]):
         try:
             for i, frame in enumerate(frames):
                 scene.frame_set(frame)
