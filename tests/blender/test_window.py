@@ -100,7 +100,7 @@ def test_a_new_pose_is_followed_before_it_is_simulated(scene, window):
 
 
 def test_a_changed_animation_is_told(scene, window):
-    body, rig, handlers = window
+    body, rig, _handlers = window
     flesh = part("session").register.flesh(body)
     animate(rig, bend=-0.3)
     play(body, (2, 7))
