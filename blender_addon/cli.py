@@ -124,7 +124,9 @@ def save(path: Path) -> None:
     except (RuntimeError, OSError) as error:
         part.unlink(missing_ok=True)
         reason = " ".join(str(error).split()).removeprefix("Error: ")
-        raise Refusal(f"Blender cannot save {path} ({reason}): make room there, or choose another place with --out") from error
+        raise Refusal(
+            f"Blender cannot save {path} ({reason}): make room there, or choose another place with --out"
+        ) from error
 
 
 def parser() -> argparse.ArgumentParser:
@@ -134,7 +136,9 @@ def parser() -> argparse.ArgumentParser:
     bake = commands.add_parser("bake", help="add flesh to the characters of a .blend and bake it to shape keys")
     bake.add_argument("file", metavar="FILE", help="the .blend file")
     bake.add_argument("--object", metavar="NAME", help="only this mesh")
-    bake.add_argument("--frames", metavar=("A", "B"), nargs=2, type=int, help="first and last frame (the scene's range)")
+    bake.add_argument(
+        "--frames", metavar=("A", "B"), nargs=2, type=int, help="first and last frame (the scene's range)"
+    )
     bake.add_argument("--out", metavar="FILE", help="where to save (over FILE)")
     return top
 
@@ -143,7 +147,9 @@ def main(words: list[str]) -> int:
     """Run the command with its words; the exit status."""
     arguments = parser().parse_args(words)
     try:
-        bake_file(arguments.file, arguments.object, tuple(arguments.frames) if arguments.frames else None, arguments.out)
+        bake_file(
+            arguments.file, arguments.object, tuple(arguments.frames) if arguments.frames else None, arguments.out
+        )
     except handlers.EXPECTED as error:
         print(sentence(str(error)), file=sys.stderr)
         return 1

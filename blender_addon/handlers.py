@@ -11,10 +11,9 @@ import time
 import traceback
 
 import bpy
-import numpy as np
 from bpy.app.handlers import persistent
 
-from . import jobs, modifier, properties, session
+from . import jobs, properties, session
 from .logic.errors import Cancelled, Refusal, sentence
 from .logic.tasks import Stepper, finish
 from .native import thew
@@ -237,7 +236,11 @@ def after_update(scene, depsgraph):
     objects = fleshes.objects(scene)
     if not objects:
         return
-    touched = {update.id.name for update in depsgraph.updates if update.is_updated_geometry and isinstance(update.id, bpy.types.Mesh)}
+    touched = {
+        update.id.name
+        for update in depsgraph.updates
+        if update.is_updated_geometry and isinstance(update.id, bpy.types.Mesh)
+    }
     if not touched:
         return
     for obj in objects:

@@ -109,7 +109,7 @@ def update(obj, scene, view_layer, flesh: session.Flesh) -> Task:
         modifier.by_id(obj, obj.thew.made.modifier).node_group = modifier.tree(tree_kind(flesh))
     else:
         yield from session.make(flesh, flesh.character, flesh.stance, recipe, flesh.motion, flesh.offsets)
-    obj.thew.made.notes = "\n".join(notes_of(flesh))
+    obj.thew.made.notes, obj.thew.made.firmness = "\n".join(notes_of(flesh)), flesh.firmness
     return flesh
 
 
@@ -160,7 +160,7 @@ def settle(obj, flesh, scene) -> None:
     tree = modifier.tree(tree_kind(flesh))
     if mine.node_group != tree:
         mine.node_group = tree
-    obj.thew.made.notes = "\n".join(notes_of(flesh))
+    obj.thew.made.notes, obj.thew.made.firmness = "\n".join(notes_of(flesh)), flesh.firmness
     session.show(obj, flesh, scene.frame_current_final)
 
 
@@ -203,7 +203,9 @@ def bake(obj, scene, view_layer, start: int | None = None, end: int | None = Non
     first = min(start, live[0]) if live[0] <= end else start
     flesh = register.flesh(obj)
     recipe, stance = session.Recipe.of(obj, scene), session.Stance.saved(obj)
-    build = session.build(flesh, found, stance, recipe, scene, view_layer, (first, end))
+    # A clip that reaches further is kept: its frames are the same, and nothing needs to be simulated again.
+    last = max(end, flesh.clip_end) if flesh.covers(first, end) else end
+    build = session.build(flesh, found, stance, recipe, scene, view_layer, (first, last))
     yield from quiet(span(build, 0.0, 0.8))
     frames = frame_range(start, end)
     if flesh.offsets is None:
@@ -216,7 +218,7 @@ def bake(obj, scene, view_layer, start: int | None = None, end: int | None = Non
     obj.thew.made.shows_bake = True
     obj.thew.enabled = True
     apply_state(obj)
-    obj.thew.made.notes = "\n".join(notes_of(flesh))
+    obj.thew.made.notes, obj.thew.made.firmness = "\n".join(notes_of(flesh)), flesh.firmness
     return names
 
 
@@ -224,7 +226,7 @@ def _evaluated(obj, flesh, scene, frames: list[int]) -> Task:
     """What a frame's key must hold when other keys or modifiers act before it: the live shape less the keys' mix."""
     made = obj.thew.made
     here, part = scene.frame_current, scene.frame_subframe
-    was = obj.thew.enabled, made.shows_bake, made.found, made.notes
+    was = obj.thew.enabled, made.shows_bake, made.found, made.notes, made.firmness
     rows = np.empty((len(frames), len(flesh.character.rest), 3), dtype=np.float32)
     try:
         made.shows_bake = False
@@ -241,14 +243,16 @@ def _evaluated(obj, flesh, scene, frames: list[int]) -> Task:
                         scene.frame_set(frame)
                         shape = reading.evaluated_positions(obj, bpy.context.evaluated_depsgraph_get())
                         if len(shape) != rows.shape[1]:
-                            raise Refusal(f"{describe(obj)} could not be evaluated at frame {frame}: show it and its collection")
+                            raise Refusal(
+                                f"{describe(obj)} could not be evaluated at frame {frame}: show it and its collection"
+                            )
                         rows[i] = shape if passes == 0 else rows[i] - shape
                         if i % 8 == 7:
                             yield Progress((passes + (i + 1) / len(frames)) / 2.0, f"Measuring frame {frame}")
     finally:
         obj.thew.enabled, made.shows_bake = was[:2]
         apply_state(obj)
-        made.found, made.notes = was[2:]
+        made.found, made.notes, made.firmness = was[2:]
         scene.frame_set(here, subframe=part)
     return rows
 

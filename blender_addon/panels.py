@@ -32,7 +32,7 @@ def draw_progress(layout) -> bool:
     return True
 
 
-def draw_flesh(layout, obj) -> None:
+def draw_flesh(layout, obj, width: int) -> None:
     """Everything once there is flesh."""
     settings, made = obj.thew, obj.thew.made
     layout.use_property_split = True
@@ -53,9 +53,11 @@ def draw_flesh(layout, obj) -> None:
     column.prop(settings, "young")
     column.prop(settings, "poisson")
     column.prop(settings, "density")
+    column.prop(settings, "firm")
     column = layout.column(align=True)
     column.prop(settings, "mass_damping")
     column.prop(settings, "stiffness_damping")
+    column.prop(settings, "reach")
     column = layout.column()
     column.prop(settings, "use_gravity")
     column.prop(settings, "rest_includes_gravity")
@@ -82,10 +84,10 @@ def draw_flesh(layout, obj) -> None:
     row.operator("thew.remove", icon="X").remove_baked_keys = False
     if made.baked_keys:
         row.operator("thew.remove", text="With Keys", icon="X").remove_baked_keys = True
-    draw_notes(layout, obj)
+    draw_notes(layout, obj, width)
 
 
-def draw_notes(layout, obj) -> None:
+def draw_notes(layout, obj, width: int) -> None:
     """What was found while building, wrapped to the panel's width."""
     notes = obj.thew.made.notes.splitlines()
     flesh = fleshes.known(obj)
@@ -95,7 +97,7 @@ def draw_notes(layout, obj) -> None:
         return
     column = layout.box().column(align=True)
     for note in notes:
-        for i, line in enumerate(wrapped(note, 44)):
+        for i, line in enumerate(wrapped(note, width)):
             column.label(text=line, icon="DOT" if i == 0 else "BLANK1")
 
 
@@ -123,7 +125,8 @@ class Panel:
             for line in wrapped("The native part of Thew is missing: install the zip for your system again.", 40):
                 layout.label(text=line)
         elif obj.thew.made.flesh:
-            draw_flesh(layout, obj)
+            letters = context.region.width / (8.5 * context.preferences.system.ui_scale) - 8
+            draw_flesh(layout, obj, max(20, int(letters)))
         else:
             draw_start(layout, obj)
 

@@ -97,13 +97,17 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> Su
     modifier = armature_modifier(obj)
     if modifier is None:
         if obj.thew.made.flesh:
-            raise Refusal(f"The Armature modifier that Thew replaced on {name} is gone: remove the flesh and add it again")
+            raise Refusal(
+                f"The Armature modifier that Thew replaced on {name} is gone: remove the flesh and add it again"
+            )
         if obj.parent is not None and obj.parent.type == "ARMATURE" and obj.parent_type == "ARMATURE":
             raise Refusal(
                 f"{name} is deformed by its parent without a modifier: give it an Armature modifier "
                 "(parent with Armature Deform again, or use Make Real in the modifier panel)"
             )
-        raise Refusal(f"{name} has no Armature modifier with an armature: parent it to its armature with Armature Deform")
+        raise Refusal(
+            f"{name} has no Armature modifier with an armature: parent it to its armature with Armature Deform"
+        )
     armature = modifier.object
     if armature is None or armature.type != "ARMATURE":
         raise Refusal(f"The Armature modifier of {name} has no armature: choose one in the modifier")
@@ -414,11 +418,15 @@ class PoseReader:
         world, mesh = raw[-32:].reshape(2, 4, 4).astype(np.float64)
         for obj, matrix in ((self.found.armature, world), (self.found.obj, mesh)):
             if is_singular(matrix):
-                raise Refusal(f"{describe(obj)} is scaled to zero or not a number at frame {frame}: repair its animation")
+                raise Refusal(
+                    f"{describe(obj)} is scaled to zero or not a number at frame {frame}: repair its animation"
+                )
         return bone_maps(world, pose @ self.unrest, mesh, self.mesh_rest), mesh, raw
 
 
-def read_motion(found: Subject, bones: list[str], mesh_rest: np.ndarray, scene, view_layer, start: int, end: int) -> Task:
+def read_motion(
+    found: Subject, bones: list[str], mesh_rest: np.ndarray, scene, view_layer, start: int, end: int
+) -> Task:
     """A task that plays `start`..`end` and one frame more, and gives the `Motion`; the scene's frame is put back.
 
     The frame after the last one lets the motion inside the last frame know where it is heading, so that a longer range

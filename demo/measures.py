@@ -74,7 +74,7 @@ def measure(obj: bpy.types.Object, seconds: dict[str, float]) -> Measures:
     for index in range(frames):
         moving = np.asarray(flesh.clip.positions(index), dtype=np.float64)
         finite = finite and bool(np.isfinite(moving).all())
-        q = thew.equilibrium(body, maps[index], gravity=recipe.gravity, method=recipe.method)
+        q = thew.equilibrium(body, maps[index], gravity=recipe.gravity, method=recipe.method, reach=recipe.reach)
         settled = embedding.positions(np.asarray(q))
         skinned = _skinned(flesh.character.weights, maps[index], homogeneous)
         own.append(np.sqrt(np.mean(((moving - settled) ** 2).sum(axis=1))) / size)

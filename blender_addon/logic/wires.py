@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 #: Edges of a cell by its number of corners: tetrahedron, prism (bottom, then top), hexahedron (i + 2 j + 4 k).
@@ -20,7 +22,7 @@ def lattice_wires(cells, bone_chains) -> tuple[np.ndarray, np.ndarray]:
 
     cells: lists of 4, 6 or 8 vertex indices; bone_chains: lists of vertex indices, head to tail.
     """
-    bones = {tuple(sorted(pair)) for chain in bone_chains for pair in zip(chain[:-1], chain[1:], strict=True)}
+    bones = {tuple(sorted(pair)) for chain in bone_chains for pair in itertools.pairwise(chain)}
     edges = {
         (min(int(cell[a]), int(cell[b])), max(int(cell[a]), int(cell[b])))
         for cell in cells

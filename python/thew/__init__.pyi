@@ -299,6 +299,14 @@ class Body:
         """Derivative of `energy` with respect to q, N, [dofs,3]."""
     def hessian(self, q: ArrayLike, model: Literal["linear"] = "linear") -> _Sparse:
         """Second derivative of `energy`, N/m, 3·dofs square, xyz interleaved."""
+    def softness(self) -> float:
+        """How far one g sideways moves the farthest vertex of the surface at rest, as a part of the body's size:
+        beyond a few hundredths lively clips need stiffer flesh."""
+    def stiffened(self, factor: float) -> Body:
+        """The same body of flesh that is stiffer by a factor."""
+    @property
+    def material(self) -> Material:
+        """The material before paint."""
     def embed_surface(self, surface: Surface) -> int:
         """Makes the body carry another surface (clothes, eyes) -> its id for `positions`."""
     def inverted_cells(self, positions: ArrayLike) -> int:
@@ -315,7 +323,8 @@ class Simulation:
 
     Methods: "warped" [capell2006, §3.3, cell form], "linear". rate: steps per second at least, a frame holds a
     whole number of them; gravity[3] (m/s², None: earth's along -z); mass_damping (1/s) and stiffness_damping (s)
-    act relative to the skinned motion. Raises InputError, NotBuilt.
+    act relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skinned place,
+    as a part of the body's size (None: no limit). Raises InputError, NotBuilt.
     """
 
     def __new__(
@@ -328,6 +337,7 @@ class Simulation:
         stiffness_damping: float = 0.004,
         integrator: Literal["backward_euler"] | None = None,
         adapt: None = None,
+        reach: float | None = None,
     ) -> Simulation: ...
     def reset(self, pose: ArrayLike, settled: bool = True) -> None:
         """Starts at pose[b,4,4]: in static equilibrium, or (settled=False) in the skinned shape. The flesh has the
@@ -394,6 +404,7 @@ def simulate(
     stiffness_damping: float = 0.004,
     integrator: Literal["backward_euler"] | None = None,
     adapt: None = None,
+    reach: float | None = None,
 ) -> Clip:
     """Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as its
     bones move.

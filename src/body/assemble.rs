@@ -312,7 +312,7 @@ fn add_pairs(matrix: &mut ScalarMatrix, corners: &[u32], pairs: &[f64]) {
 }
 
 /// A loose part follows its dominant bone rigidly when that has this share of its weights.
-const DOMINANT: f64 = 0.75;
+const DOMINANT: f64 = 0.95;
 
 /// Pins every loose part to its dominant bone, the one with the largest sum of weights over its vertices;
 /// a part that no bone dominates (a belt, a strap) is held where the skin weights put it.

@@ -115,11 +115,6 @@ impl Flesh {
             && self.digest == digest(surface);
         same.then_some(&self.vertex_owner[..])
     }
-
-    /// Whether some cell has copies.
-    pub fn is_split(&self) -> bool {
-        !self.owners.is_empty()
-    }
 }
 
 /// Of the welded vertices and triangles, bit for bit (FNV-1a over 64-bit words).

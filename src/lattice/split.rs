@@ -47,6 +47,10 @@ pub(crate) struct SplitInput<'a> {
 
 /// A lattice whose cells carry one part of the body each.
 #[derive(Debug, Clone)]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "tests look at what became of what")
+)]
 pub(crate) struct Split {
     /// The vertices as they were, then the copies. **A bone vertex keeps its number** where its bone is;
     /// its copies, if any, are free vertices.
@@ -83,9 +87,14 @@ pub(crate) fn split(input: SplitInput<'_>, progress: &dyn Progress) -> Result<Sp
     let split = loop {
         match merge(&edges, &samples, &space, &tiling, &copies, &flows) {
             Ok((complex, pins)) => break number(complex, &pins, &samples, input.surface),
-            Err(Conflict(a, b)) => {
-                copies.glue(a, b);
-                flows::glue(&mut flows, a, b);
+            Err(mut conflicts) => {
+                // From the last copy down, so that the numbers of those to come stay as they are.
+                conflicts.sort_by_key(|c| std::cmp::Reverse((c.1, c.0)));
+                conflicts.dedup_by_key(|c| c.1);
+                for Conflict(a, b) in conflicts {
+                    copies.glue(a, b);
+                    flows::glue(&mut flows, a, b);
+                }
             }
         }
         step(progress, 0.9, STAGE)?;
@@ -94,8 +103,10 @@ pub(crate) fn split(input: SplitInput<'_>, progress: &dyn Progress) -> Result<Sp
     Ok(split)
 }
 
+/// A complex, and the corner at which each bone vertex is pinned.
+type Merged<'a> = (Complex<'a>, Vec<(u32, u32)>);
+
 /// Merges corners: along bones, where flesh passes, where nothing separates, where parts would flap.
-#[allow(clippy::type_complexity)]
 fn merge<'a>(
     edges: &[(u32, u32)],
     samples: &Samples,
@@ -103,10 +114,10 @@ fn merge<'a>(
     tiling: &'a Tiling<'a>,
     copies: &'a Copies,
     flows: &[Flow],
-) -> Result<(Complex<'a>, Vec<(u32, u32)>), Conflict> {
+) -> Result<Merged<'a>, Vec<Conflict>> {
     let mut complex = Complex::new(tiling, copies, flows);
     let holders = bones::holders(edges, samples, tiling, copies);
-    let pins = bones::pin(&mut complex, edges, &holders)?;
+    let pins = bones::pin(&mut complex, edges, &holders).map_err(|c| vec![c])?;
     complex.merge_flows(flows);
     complex.merge_unopposed(samples, space);
     complex.place_empty();

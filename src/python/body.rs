@@ -177,8 +177,8 @@ impl PyBody {
     }
 
     /// The same body of flesh that is stiffer by a factor.
-    fn stiffened(&self, factor: f64) -> PyResult<Self> {
-        let body = self.0.stiffened(factor).map_err(IntoPy::into_py)?;
+    fn stiffened(&self, py: Python<'_>, factor: f64) -> PyResult<Self> {
+        let body = detached(py, || self.0.stiffened(factor).map_err(IntoPy::into_py))?;
         Ok(Self(Arc::new(body)))
     }
 

@@ -178,9 +178,10 @@ impl PySimulation {
 }
 
 /// Displacements q[dofs,3] (m) at which the flesh is in balance at pose[b,4,4] under gravity and
-/// forces[dofs,3] (N, world axes) [capell2006, §3.3, eq. 10 in cell form].
+/// forces[dofs,3] (N, world axes) [capell2006, §3.3, eq. 10 in cell form]. reach: as for `Simulation`, for
+/// comparison with what is shown.
 #[pyfunction]
-#[pyo3(signature = (body, pose, forces=None, gravity=None, method="warped"))]
+#[pyo3(signature = (body, pose, forces=None, gravity=None, method="warped", reach=None))]
 pub(super) fn equilibrium<'py>(
     py: Python<'py>,
     body: &PyBody,
@@ -188,13 +189,21 @@ pub(super) fn equilibrium<'py>(
     forces: Option<&Bound<'py, PyAny>>,
     gravity: Option<&Bound<'py, PyAny>>,
     method: &str,
+    reach: Option<f64>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let pose = self::pose(pose)?;
     let forces = forces.map(|f| finite_points(f, "forces")).transpose()?;
     let (gravity, method) = (self::gravity(gravity)?, self::method(method)?);
     let q = detached(py, || {
-        dynamics::equilibrium(&body.0, &pose, forces.as_deref(), gravity, method)
-            .map_err(IntoPy::into_py)
+        let q = dynamics::equilibrium(&body.0, &pose, forces.as_deref(), gravity, method)
+            .map_err(IntoPy::into_py)?;
+        let Some(reach) = reach else {
+            return Ok(q);
+        };
+        let rest = body.0.lattice().vertices();
+        let positions: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
+        let shown = dynamics::shown(&body.0, &pose, &positions, reach).map_err(IntoPy::into_py)?;
+        Ok(shown.iter().zip(rest).map(|(p, x)| p - x).collect())
     })?;
     Ok(from_points(py, &q))
 }

@@ -4,6 +4,9 @@
 //! Arrays come in as anything numpy can make an array of, and go out as new C-contiguous arrays. Long calls
 //! release the interpreter; a panic becomes `thew.InternalError`.
 
+// The docs of Python's names are for Python: shapes in brackets and arrows, no links.
+#![allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]
+
 mod arrays;
 mod body;
 mod clip;

@@ -3,7 +3,7 @@
 //!
 //! Bones moved on straight lines between frames hit the flesh at every frame's end; a motion whose velocity
 //! is continuous does not. Each bone's rest head, rotation (as a quaternion) and stretch follow cubic Hermite
-//! curves whose slopes at a frame are shared with the neighbouring interval [catmull1974]:
+//! curves whose slopes at a frame are shared with the neighbouring interval \[catmull1974\]:
 //! `m_i = (p_{i+1} − p_{i−1})/2`, one-sided of second order at the ends, the straight line where only two
 //! poses are known. The error inside a frame of length h is O(h³).
 //!

@@ -3,7 +3,7 @@
 //!
 //! `A = R U`: R is always a proper rotation, U a symmetric stretch. Where A turns space inside out or
 //! flattens it, no such R is unique or near; the rule then is `R = argmax tr(Rᵀ(A + ε|A| 1))` over proper
-//! rotations [kabsch1976]: the nearest rotation, and among equally near ones the least turn. A mirrored
+//! rotations \[kabsch1976\]: the nearest rotation, and among equally near ones the least turn. A mirrored
 //! bone so keeps a rotation that does not flicker, and a bone scaled to nothing has none.
 
 use super::{Skeleton, SkeletonError};
@@ -158,7 +158,7 @@ pub fn polar(a: &Mat3) -> (UnitQuaternion<f64>, Mat3) {
     (UnitQuaternion::from_rotation_matrix(&rotation), stretch)
 }
 
-/// The scaled Newton iteration `Q ← ½(γQ + Q⁻ᵀ/γ)` [higham1986]; none where A is mirrored or nearly flat.
+/// The scaled Newton iteration `Q ← ½(γQ + Q⁻ᵀ/γ)` \[higham1986\]; none where A is mirrored or nearly flat.
 fn newton(a: &Mat3) -> Option<Mat3> {
     if a.determinant() < 1e-6 {
         return None;

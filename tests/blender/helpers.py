@@ -163,7 +163,9 @@ def settings(obj) -> dict:
         for name in group.bl_rna.properties.keys():
             if name not in {"rna_type", "made"}:
                 value = getattr(group, name)
-                values[prefix + name] = tuple(value) if hasattr(value, "__len__") and not isinstance(value, str) else value
+                values[prefix + name] = (
+                    tuple(value) if hasattr(value, "__len__") and not isinstance(value, str) else value
+                )
     return values
 
 

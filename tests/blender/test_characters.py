@@ -72,7 +72,7 @@ def test_a_real_character(addon, counted, file):
             # it moves by itself
             still = []
             for i in range(0, len(frames), 4):
-                q = thew.equilibrium(flesh.body, maps[i])
+                q = thew.equilibrium(flesh.body, maps[i], reach=flesh.recipe.reach)
                 still.append(carried(flesh, flesh.lattice.vertices + q[: len(flesh.lattice.vertices)]))
             own = np.sqrt(((clip[::4] - np.array(still)) ** 2).sum(axis=2).mean()) / size
             if FAST.search(action.name) and own <= 1e-3 and obj is meshes()[0]:

@@ -15,8 +15,7 @@ import pytest
 ADDON = Path(__file__).resolve().parents[2] / "blender_addon"
 sys.path.insert(0, str(ADDON))
 errors, keys, sentences, spaces, tasks, wires = (
-    importlib.import_module(f"logic.{name}")
-    for name in ("errors", "keys", "sentences", "spaces", "tasks", "wires")
+    importlib.import_module(f"logic.{name}") for name in ("errors", "keys", "sentences", "spaces", "tasks", "wires")
 )
 
 
@@ -199,7 +198,9 @@ def test_a_span_squeezes_and_passes_on():
 
     log, fractions = [], []
     assert tasks.finish(outer(log), lambda fraction, _: fractions.append(fraction) or True) == ("done", "done")
-    assert fractions == sorted(fractions) and fractions[0] == pytest.approx(0.05) and fractions[-1] == pytest.approx(0.95)
+    assert (
+        fractions == sorted(fractions) and fractions[0] == pytest.approx(0.05) and fractions[-1] == pytest.approx(0.95)
+    )
     log.clear()
     with pytest.raises(errors.Cancelled):
         tasks.finish(outer(log), lambda fraction, _: fraction < 0.6)

@@ -212,7 +212,9 @@ def test_shape_keys_show_through_the_flesh(scene):
     keys = body.data.shape_keys.key_blocks
     keys["Swell"].value = 1.0
     expected = np.array([p.co for p in keys["Swell"].points], dtype=np.float32)
-    expected[:, 0] += 0.5 * np.array([q.co.x - p.co.x for p, q in zip(keys["Basis"].points, keys["Shear"].points)])
+    expected[:, 0] += 0.5 * np.array(
+        [q.co.x - p.co.x for p, q in zip(keys["Basis"].points, keys["Shear"].points, strict=False)]
+    )
     assert np.abs(play(body, (3,))[0] - expected).max() < 1e-4
 
 
@@ -302,7 +304,7 @@ def test_hidden_objects_are_simulated_too(scene):
 
 def test_world_positions_do_not_depend_on_the_objects_frame(scene):
     """Turning the mesh object about while its vertices stay in place changes nothing that is seen."""
-    body, rig = make_character()
+    body, _rig = make_character()
     add()
     plain = play(body, FRAMES, read=world)
     bpy.ops.thew.remove()

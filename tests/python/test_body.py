@@ -168,3 +168,12 @@ def test_files_that_cannot_be_used_are_named(arm, tmp_path):
         thew.Body.load(tmp_path / "missing.thew")
     with pytest.raises(OSError, match="written"):
         arm.body.save(tmp_path / "no such folder" / "arm.thew")
+
+
+def test_stiffer_flesh_gives_less(arm):
+    stiff = arm.body.stiffened(2.0)
+    np.testing.assert_allclose(stiff.stiffness()[0], 2.0 * arm.body.stiffness()[0], rtol=1e-9, atol=1e-9)
+    assert stiff.softness() == pytest.approx(0.5 * arm.body.softness(), rel=0.2)
+    assert arm.body.material.young == 20e3
+    with pytest.raises(thew.InputError):
+        arm.body.stiffened(0.0)

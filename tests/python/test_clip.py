@@ -155,3 +155,18 @@ def test_cancelling_an_extension_leaves_the_clip(arm):
     with pytest.raises(thew.Cancelled):
         clip.extend(swings(12)[6:], progress=lambda fraction, stage: fraction < 0.5)
     assert np.array_equal(np.asarray(clip), before)
+
+
+def test_reach_limits_what_is_shown(arm):
+    jolt = swings(12)
+    jolt[6:] = shapes.about([0, 0, 0], shift=[0, 0, 0.6]) @ jolt[6:]
+    soft = thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(young=4e3), region_weights=arm.weights)
+    free = thew.simulate(soft, jolt, 24)
+    held = thew.simulate(soft, jolt, 24, reach=0.02)
+    away = []
+    for clip in (free, held):
+        skinned = [arm.skeleton.skin(arm.vertices, arm.weights, pose) for pose in jolt]
+        away.append(max(np.linalg.norm(clip.positions(f) - skinned[f], axis=1).max() for f in range(12)))
+    assert away[1] < 0.6 * away[0]
+    with pytest.raises(thew.InputError, match="reach"):
+        thew.simulate(soft, jolt, 24, reach=0.0)

@@ -13,6 +13,8 @@ use std::cmp::Ordering;
 
 /// Pairs of samples tried before two pieces count as separate.
 const LOOKS: usize = 24;
+/// A piece looks at this many others, the nearest ones.
+const PIECES: usize = 8;
 
 /// The copies of every cell.
 #[derive(Debug, Clone)]
@@ -155,31 +157,22 @@ impl Ord for Key {
 
 /// Pairs of samples of different pieces of a cell that see one another.
 fn look(samples: &Samples, space: &Space, pieces: &[Vec<u32>]) -> Vec<(u32, u32)> {
-    let at = |s: u32| samples.position[s as usize];
     let mut seen = Vec::new();
     let mut sets = Sets::new(pieces.len());
     for (k, small) in pieces.iter().enumerate().skip(1) {
-        for (j, large) in pieces[..k].iter().enumerate() {
+        let mut near: Vec<(f64, usize, Vec<(f64, u32, u32)>)> = pieces[..k]
+            .iter()
+            .enumerate()
+            .map(|(j, large)| (j, nearest_pairs(samples, small, large)))
+            .map(|(j, pairs)| (pairs[0].0, j, pairs))
+            .collect();
+        near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        for (_, j, pairs) in near.into_iter().take(PIECES) {
             if sets.root(j as u32) == sets.root(k as u32) {
                 continue;
             }
-            let each = LOOKS.div_ceil(small.len()).min(8);
-            let mut pairs: Vec<(f64, u32, u32)> = Vec::new();
-            for &p in small {
-                let mut nearest: Vec<(f64, u32, u32)> = large
-                    .iter()
-                    .map(|&q| ((at(p) - at(q)).norm_squared(), p, q))
-                    .collect();
-                if nearest.len() > each {
-                    nearest.select_nth_unstable_by(each, |a, b| a.0.total_cmp(&b.0));
-                    nearest.truncate(each);
-                }
-                pairs.append(&mut nearest);
-            }
-            pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
             let open = pairs
                 .iter()
-                .take(LOOKS)
                 .find(|(_, p, q)| space.stays(samples.place(*p), samples.place(*q)));
             if let Some(&(_, p, q)) = open {
                 sets.join(j as u32, k as u32);
@@ -188,6 +181,30 @@ fn look(samples: &Samples, space: &Space, pieces: &[Vec<u32>]) -> Vec<(u32, u32)
         }
     }
     seen
+}
+
+/// The nearest pairs of samples of two pieces, some for each sample of the first, with squared distances.
+fn nearest_pairs(samples: &Samples, small: &[u32], large: &[u32]) -> Vec<(f64, u32, u32)> {
+    let at = |s: u32| samples.position[s as usize];
+    let by_distance = |a: &(f64, u32, u32), b: &(f64, u32, u32)| a.0.total_cmp(&b.0);
+    let each = LOOKS.div_ceil(small.len()).min(8);
+    let mut pairs: Vec<(f64, u32, u32)> = Vec::new();
+    for &p in small {
+        let to = |&q: &u32| ((at(p) - at(q)).norm_squared(), p, q);
+        if each == 1 {
+            pairs.extend(large.iter().map(to).min_by(by_distance));
+            continue;
+        }
+        let mut nearest: Vec<(f64, u32, u32)> = large.iter().map(to).collect();
+        if nearest.len() > each {
+            nearest.select_nth_unstable_by(each, by_distance);
+            nearest.truncate(each);
+        }
+        pairs.append(&mut nearest);
+    }
+    pairs.sort_unstable_by(|a, b| by_distance(a, b).then((a.1, a.2).cmp(&(b.1, b.2))));
+    pairs.truncate(LOOKS);
+    pairs
 }
 
 /// For each sample, whether flesh leads from its piece into another cell.

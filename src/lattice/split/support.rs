@@ -19,24 +19,26 @@ pub(super) fn brace(
     complex: &mut Complex,
     flows: &[Flow],
     pins: &[(u32, u32)],
-) -> Result<(), Conflict> {
+) -> Result<(), Vec<Conflict>> {
     let mut order: Vec<Flow> = flows.to_vec();
     order.sort_by_key(|f| (std::cmp::Reverse(f.weight), f.copies, f.vertex));
     let faces = complex.tiling.faces();
     loop {
         let hanging = hanging(complex, pins);
-        let mut first = None;
+        let mut conflicts = Vec::new();
         let mut joined = false;
         for part in &hanging {
             match hold(complex, part, &order, &faces) {
                 Ok(any) => joined |= any,
-                Err(conflict) => {
-                    first.get_or_insert(conflict);
-                }
+                Err(conflict) => conflicts.push(conflict),
             }
         }
         if !joined {
-            return first.map_or(Ok(()), Err);
+            return if conflicts.is_empty() {
+                Ok(())
+            } else {
+                Err(conflicts)
+            };
         }
     }
 }
@@ -87,7 +89,9 @@ fn hold(
     // Nothing to join it to: back to the copy it was split from.
     let twin = |&p: &u32| {
         let of = complex.copies.of_cell(complex.copies.cell[p as usize]);
-        of.filter(|&q| !inside(q)).map(|q| Conflict(p, q)).next()
+        of.filter(|&q| !inside(q))
+            .map(|q| Conflict(p.min(q), p.max(q)))
+            .next()
     };
     refused
         .or_else(|| part.iter().find_map(twin))
