@@ -114,7 +114,7 @@ def _blender_tests(blenders: list[Environment], env: Mapping[str, str | None]) -
         # A profile of its own for every process, so that none sees another's extensions.
         profile = SCRATCH / "profiles" / f"{blender.name}-{file.stem}"
         profile.mkdir(parents=True, exist_ok=True)
-        command = [blender.python, "-m", "pytest", file.relative_to(ROOT)]
+        command = [blender.python, ROOT / "tools" / "pytest_in_blender.py", file.relative_to(ROOT)]
         return (name, *_watch(command, {**env, "BLENDER_USER_RESOURCES": str(profile)}, title=name))
 
     with ThreadPoolExecutor(max_workers=2) as pool:

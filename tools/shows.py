@@ -15,7 +15,7 @@ from pathlib import Path
 from tools import products
 from tools.checks import data_folder, install_wheel
 from tools.environments import BLENDERS, TOOLS, Environment
-from tools.shell import DIST, ROOT, SCRATCH, BuildError, capture, environment, run, say
+from tools.shell import DIST, ROOT, SCRATCH, BuildError, capture, environment, say
 
 
 def demo(given: Path | None, output: Path | None, action: str | None, cells: int) -> None:
@@ -70,8 +70,8 @@ def _section(title: str, command: list[object], env: dict[str, str | None]) -> s
     )
     if done.returncode:
         raise BuildError(f"The bench '{title}' failed:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
-    # Lines of Blender's own log carry a time stamp; a table in Markdown stands as it is.
-    kept = [line for line in done.stdout.splitlines() if not re.match(r"(\d\d:\d\d\.\d+ |Info: |EGL Error)", line)]
+    # A table in Markdown stands as it is; an empty line after it matters.
+    kept = [line for line in done.stdout.splitlines() if not line.strip() or not CHATTER.match(line)]
     text = "\n".join(kept).strip()
     print(text, flush=True)
     body = text if text.startswith(("|", "#", "*")) else f"```text\n{text}\n```"
@@ -87,9 +87,22 @@ def _engine(blender: Environment) -> str:
     return "CYCLES" if code else "WORKBENCH"
 
 
+# What Blender's own log and importers say that is no news of ours.
+CHATTER = re.compile(r"(\d\d:\d\d[.:]\d+ |Info: |EGL Error|STATUS |Saved: |Time: |Fra:|Memory: |\s*$)")
+
+
 def _in_blender(blender: Environment, words: list[object], profile: str) -> None:
-    env = {"BLENDER_USER_RESOURCES": str(_clean_profile(profile)), "PYTHONUNBUFFERED": "1"}
-    run(_blender_command(blender, words), env=env)
+    """Run Blender with its chatter left out."""
+    env = environment({"BLENDER_USER_RESOURCES": str(_clean_profile(profile)), "PYTHONUNBUFFERED": "1"})
+    command = [str(word) for word in _blender_command(blender, words)]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as child:
+        for line in child.stdout or ():
+            if not CHATTER.match(line):
+                print(line, end="", flush=True)
+    if child.returncode:
+        raise BuildError(f"Blender ended with status {child.returncode}.")
 
 
 def _blender_command(blender: Environment, words: list[object]) -> list[object]:
