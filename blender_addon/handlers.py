@@ -13,7 +13,7 @@ import traceback
 import bpy
 from bpy.app.handlers import persistent
 
-from . import jobs, properties, session
+from . import jobs, properties, reading, session
 from .logic.errors import Cancelled, Refusal, sentence
 from .logic.tasks import Stepper, finish
 from .native import thew
@@ -21,6 +21,9 @@ from .session import register as fleshes
 
 #: How long a setting must rest before the motion is computed again, seconds.
 PATIENCE = 0.3
+
+#: What the panel says about poses that were not simulated.
+CHANGED = "The animation has changed since it was simulated: press Simulate."
 
 #: What the extension's own code may raise for the artist to read.
 EXPECTED = (Refusal, Cancelled) + ((thew.ThewError,) if thew is not None else ())
@@ -38,20 +41,25 @@ class State:
 state = State()
 
 
+def headless() -> bool:
+    """Whether there is no window, and so no timer that ticks."""
+    return bpy.app.background
+
+
 # playback -----------------------------------------------------------------------------------------------------------
 
 
 @persistent
 def before_frame(scene, _depsgraph=None):
     """Show every live object's shape of the frame that Blender is about to evaluate."""
-    if jobs.busy:
+    if reading.busy:
         return
     objects = fleshes.objects(scene)
     if not objects:
         return
-    if state.rendering and not bpy.app.background and not scene.render.use_lock_interface:
+    if state.rendering and not headless() and not scene.render.use_lock_interface:
         return  # editing data under a running render can crash Blender: see `render_starts`
-    if bpy.app.background:
+    if headless():
         pending = bpy.context.view_layer.depsgraph
         if pending is not None and pending.id_type_updated("MESH"):
             suspect(objects)
@@ -68,19 +76,22 @@ def before_frame(scene, _depsgraph=None):
 @persistent
 def after_frame(scene, depsgraph=None):
     """Notice when a character's pose is not the one that was simulated for this frame."""
-    if jobs.busy or state.rendering:
+    if reading.busy or state.rendering:
         return
     again = False
     for obj in fleshes.objects(scene):
         flesh = fleshes.known(obj)
-        if flesh is None or flesh.clip is None or flesh.suspect_motion or not session.is_live(obj):
+        if flesh is None or flesh.clip is None:
+            continue
+        flesh.wrote = False  # what was written for this frame is evaluated by now
+        if flesh.suspect_motion or not session.is_live(obj):
             continue
         if moved_otherwise(obj, flesh, scene, depsgraph or bpy.context.view_layer.depsgraph):
             flesh.suspect_motion = True
             again = True
-            if not bpy.app.background:
-                flesh.problem = "The animation has changed since it was simulated: press Simulate."
-    if again and bpy.app.background:
+            if not headless():
+                flesh.problem = CHANGED
+    if again and headless():
         before_frame(scene)
 
 
@@ -97,7 +108,7 @@ def ready(obj, scene, flesh) -> bool:
     try:
         if not jobs.outdated(obj, scene, flesh):
             return True
-        if not bpy.app.background:
+        if not headless():
             flesh.suspect_motion or wait(obj)
             return flesh.clip is not None
         attempt = (session.Recipe.of(obj, scene), obj.thew.frames(scene))
@@ -134,7 +145,7 @@ def suspect(objects) -> None:
 def wait(obj: bpy.types.Object) -> None:
     """Look at `obj` again once nothing has changed for a moment."""
     state.waiting[obj.session_uid] = time.monotonic() + PATIENCE
-    if not bpy.app.background and not bpy.app.timers.is_registered(tick):
+    if not headless() and not bpy.app.timers.is_registered(tick):
         bpy.app.timers.register(tick, first_interval=PATIENCE)
 
 
@@ -143,8 +154,12 @@ def tick() -> float | None:
     try:
         if state.stepper is None and not start_next():
             return PATIENCE / 3.0 if state.waiting else None
-        if state.stepper is not None and state.stepper.advance():
-            finish_update()
+        # Blender's data is read in one go, so that nobody changes it meanwhile; native work lets the window live.
+        while state.stepper is not None:
+            if state.stepper.advance():
+                finish_update()
+            elif state.stepper.waiting:
+                break
         redraw()
         return 0.02
     except Exception:  # a timer that raises is dropped for good: say so and go on
@@ -155,7 +170,7 @@ def tick() -> float | None:
 
 def start_next() -> bool:
     """Begin the update that has waited long enough; False when there is none."""
-    if jobs.busy or state.rendering:
+    if reading.busy or state.rendering:
         return False
     now = time.monotonic()
     due = [uid for uid, when in state.waiting.items() if when <= now]
@@ -178,19 +193,16 @@ def start_next() -> bool:
 
 
 def finish_update() -> None:
-    """Show what an update made, or say why it made nothing."""
+    """Say why an update made nothing, if so; what it made is shown by then."""
     stepper, obj = state.stepper, state.worked
     state.stepper = state.worked = None
     try:
         flesh = fleshes.flesh(obj)
     except ReferenceError:  # undone or deleted meanwhile
         return
-    if stepper.error is None:
-        session.show(obj, flesh, bpy.context.scene.frame_current_final)
-    elif isinstance(stepper.error, EXPECTED):
-        fail(obj, flesh, stepper.error)
-    else:
-        traceback.print_exception(stepper.error)
+    if stepper.error is not None:
+        if not isinstance(stepper.error, EXPECTED):
+            traceback.print_exception(stepper.error)
         fail(obj, flesh, stepper.error)
 
 
@@ -212,13 +224,13 @@ def redraw() -> None:
 
 def setting_changed(obj: bpy.types.Object) -> None:
     """A setting was edited: with a window, compute the motion again soon."""
-    if not bpy.app.background and obj.thew.made.flesh:
+    if not headless() and obj.thew.made.flesh:
         wait(obj)
 
 
 def switched(obj: bpy.types.Object) -> None:
     """`enabled` was switched: show the flesh, or the plain armature."""
-    if obj.thew.made.flesh and not jobs.busy:
+    if obj.thew.made.flesh and not reading.busy:
         jobs.apply_state(obj)
         flesh = fleshes.known(obj)
         if flesh is not None and session.is_live(obj):
@@ -230,25 +242,53 @@ def switched(obj: bpy.types.Object) -> None:
 
 @persistent
 def after_update(scene, depsgraph):
-    """Somebody edited something: look whether it was a mesh of ours."""
-    if jobs.busy or state.stepper is not None:
+    """Somebody edited something: look whether it was a mesh of ours, or a pose."""
+    if reading.busy:
         return
     objects = fleshes.objects(scene)
     if not objects:
         return
-    touched = {
-        update.id.name
-        for update in depsgraph.updates
-        if update.is_updated_geometry and isinstance(update.id, bpy.types.Mesh)
-    }
-    if not touched:
+    updates = [update for update in depsgraph.updates if update.is_updated_geometry or update.is_updated_transform]
+    touched = {update.id.original.session_uid for update in updates if update.is_updated_geometry}
+    moved = {update.id.original.session_uid for update in updates}
+    if not moved:
         return
     for obj in objects:
         flesh = fleshes.known(obj)
-        if flesh is not None and obj.data.name in touched and not flesh.suspect_mesh:
-            flesh.suspect_mesh = True
-            if not bpy.app.background:
-                wait(obj)
+        if flesh is None or flesh.character is None:
+            continue
+        if obj.data.session_uid in touched:
+            if flesh.wrote:
+                flesh.wrote = False
+            elif not flesh.suspect_mesh:
+                flesh.suspect_mesh = True
+                if not headless():
+                    wait(obj)
+        if not headless() and session.is_live(obj):
+            found = reading.armature_modifier(obj)
+            if found is not None and found.object is not None and found.object.session_uid in moved:
+                follow_pose(obj, found, flesh, scene, depsgraph)
+
+
+def follow_pose(obj, armature_modifier, flesh, scene, depsgraph) -> None:
+    """Between two simulations, show the flesh at rest in the pose that the artist just made."""
+    if flesh.clip is None or obj.mode in {"EDIT", "SCULPT"}:
+        return
+    frame = scene.frame_current
+    inside = min(max(frame, flesh.clip_start), flesh.clip_end)
+    if not flesh.motion.differs(obj, inside, depsgraph):
+        if flesh.posed:
+            flesh.problem = ""
+            session.show(obj, flesh, scene.frame_current_final)
+        return
+    try:
+        found = reading.Subject(obj, armature_modifier.object, armature_modifier)
+        reader = reading.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
+        maps, mesh, _raw = reader.read(depsgraph, frame)
+        session.write_positions(obj, flesh, flesh.settled_at(maps, mesh))
+        flesh.posed, flesh.problem = True, CHANGED
+    except (*EXPECTED, KeyError) as error:  # KeyError: a bone was renamed or deleted, the next simulation will tell
+        flesh.problem = sentence(str(error)) if isinstance(error, EXPECTED) else CHANGED
 
 
 @persistent
@@ -285,7 +325,7 @@ def after_undo(*_):
         flesh.failed = None
         if flesh.offsets is not None:
             flesh.offsets.written = False
-        if not bpy.app.background:
+        if not headless():
             wait(obj)
 
 
@@ -293,7 +333,7 @@ def after_undo(*_):
 def render_starts(scene, *_):
     """Hold the shapes still while a window renders, unless the interface is locked; say so."""
     state.rendering = True
-    if bpy.app.background or scene.render.use_lock_interface:
+    if headless() or scene.render.use_lock_interface:
         return
     names = [obj.name for obj in fleshes.objects(scene) if session.is_live(obj)]
     if names:

@@ -6,7 +6,6 @@ Nothing of the scene is changed before everything that can fail or be cancelled 
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import replace
 
 import bpy
@@ -19,27 +18,6 @@ from .logic.sentences import notes_of
 from .logic.tasks import Progress, Task, span
 from .reading import describe
 from .session import register
-
-#: Above zero while a job plays frames itself: the frame handler then does nothing.
-busy = 0
-
-
-@contextmanager
-def playing():
-    """The frame handler keeps still within."""
-    global busy
-    busy += 1
-    try:
-        yield
-    finally:
-        busy -= 1
-
-
-def quiet(task: Task) -> Task:
-    """`task` with the frame handler still, also between its steps."""
-    with playing():
-        return (yield from task)
-
 
 # adding and simulating ------------------------------------------------------------------------------------------------
 
@@ -54,7 +32,7 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
     recipe = replace(recipe, cells_across=cells_across or recipe.cells_across, method=method or recipe.method)
     frames = _live_frames(obj, scene) if simulate else None
     flesh = register.flesh(obj) if had else session.Flesh()
-    yield from quiet(session.build(flesh, found, stance, recipe, scene, view_layer, frames))
+    yield from session.build(flesh, found, stance, recipe, scene, view_layer, frames)
 
     settings, made = obj.thew, obj.thew.made
     settings.cells_across, settings.method = recipe.cells_across, recipe.method
@@ -86,7 +64,7 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     flesh = register.flesh(obj)
     recipe = session.Recipe.of(obj, scene)
     stance = session.Stance.saved(obj)
-    yield from quiet(session.build(flesh, found, stance, recipe, scene, view_layer, frames))
+    yield from session.build(flesh, found, stance, recipe, scene, view_layer, frames)
     settings = obj.thew
     if own and frames != (scene.frame_start, scene.frame_end):
         settings.use_scene_range = False
@@ -102,14 +80,13 @@ def update(obj, scene, view_layer, flesh: session.Flesh) -> Task:
     """Bring a live object's clip up to date with its settings and, where that is in doubt, with Blender's data."""
     recipe = session.Recipe.of(obj, scene)
     frames = _live_frames(obj, scene)
-    if flesh.suspect_mesh or flesh.suspect_motion or flesh.motion is None or not flesh.covers(*frames):
-        found = reading.subject(obj, view_layer)
-        stance = session.Stance.saved(obj)
-        yield from quiet(session.build(flesh, found, stance, recipe, scene, view_layer, frames))
-        modifier.by_id(obj, obj.thew.made.modifier).node_group = modifier.tree(tree_kind(flesh))
-    else:
+    known = flesh.clip is not None and flesh.covers(*frames) and not flesh.suspect_motion
+    if known and not flesh.suspect_mesh:
         yield from session.make(flesh, flesh.character, flesh.stance, recipe, flesh.motion, flesh.offsets)
-    obj.thew.made.notes, obj.thew.made.firmness = "\n".join(notes_of(flesh)), flesh.firmness
+    else:
+        found, stance = reading.subject(obj, view_layer), session.Stance.saved(obj)
+        yield from session.build(flesh, found, stance, recipe, scene, view_layer, frames, trust_motion=known)
+    settle(obj, flesh, scene)
     return flesh
 
 
@@ -151,7 +128,7 @@ def kept_position(obj, flesh, found, view_layer, scene) -> None:
     with reading.shown([found.armature, found.obj]):
         view_layer.update()
         maps, mesh, _raw = reader.read(view_layer.depsgraph, scene.frame_current)
-    session.write_positions(obj, flesh.skinned_at(maps, mesh))
+    session.write_positions(obj, flesh, flesh.skinned_at(maps, mesh))
 
 
 def settle(obj, flesh, scene) -> None:
@@ -206,13 +183,13 @@ def bake(obj, scene, view_layer, start: int | None = None, end: int | None = Non
     # A clip that reaches further is kept: its frames are the same, and nothing needs to be simulated again.
     last = max(end, flesh.clip_end) if flesh.covers(first, end) else end
     build = session.build(flesh, found, stance, recipe, scene, view_layer, (first, last))
-    yield from quiet(span(build, 0.0, 0.8))
+    yield from span(build, 0.0, 0.8)
     frames = frame_range(start, end)
     if flesh.offsets is None:
         rest = reading.basis_positions(obj.data)
         offsets = np.stack([flesh.positions(frame) - rest for frame in frames])
     else:
-        offsets = yield from span(quiet(_evaluated(obj, flesh, scene, frames)), 0.8, 0.95)
+        offsets = yield from span(_evaluated(obj, flesh, scene, frames), 0.8, 0.95)
     yield Progress(0.95, "Writing shape keys")
     names = writing.write_bake(obj, start, offsets)
     obj.thew.made.shows_bake = True
@@ -235,7 +212,7 @@ def _evaluated(obj, flesh, scene, frames: list[int]) -> Task:
         settle(obj, flesh, scene)
         replaced = modifier.by_id(obj, made.armature_modifier)
         before = {m.persistent_uid for m in reading.Subject(obj, replaced.object, replaced).before()}
-        with reading.shown([obj]):
+        with reading.playing(), reading.shown([obj]):
             for passes, on in enumerate((before | {made.modifier}, set())):
                 with reading.modifiers_on(obj, on, basis=False):
                     for i, frame in enumerate(frames):
@@ -250,10 +227,12 @@ def _evaluated(obj, flesh, scene, frames: list[int]) -> Task:
                         if i % 8 == 7:
                             yield Progress((passes + (i + 1) / len(frames)) / 2.0, f"Measuring frame {frame}")
     finally:
-        obj.thew.enabled, made.shows_bake = was[:2]
-        apply_state(obj)
-        made.found, made.notes, made.firmness = was[2:]
-        scene.frame_set(here, subframe=part)
+        with reading.playing():
+            obj.thew.enabled, made.shows_bake = was[:2]
+            apply_state(obj)
+            made.found, made.notes, made.firmness = was[2:]
+            session.show(obj, flesh, here + part)
+            scene.frame_set(here, subframe=part)
     return rows
 
 

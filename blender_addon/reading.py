@@ -56,7 +56,7 @@ class Character:
 
     rest: np.ndarray  # [n, 3] object space
     triangles: np.ndarray  # [t, 3]
-    bones: list[str]  # used bones, their parents, their children
+    bones: list[str]  # see `related_bones`
     parents: np.ndarray  # [b]
     heads: np.ndarray  # [b, 3] armature space
     tails: np.ndarray  # [b, 3] armature space
@@ -268,13 +268,13 @@ def read_character(found: Subject, depsgraph_of) -> Character:
     weighted = {group_bone[g] for g in np.unique(group[weight > 0.0]).tolist() if g in group_bone}
     if not weighted:
         raise Refusal(f"No vertex of {name} has a weight for a bone of {describe(armature)}: paint weights first")
-    names = related_bones(bones, weighted)
+    names, ancestry = related_bones(bones, weighted)
     index = {bone: i for i, bone in enumerate(names)}
     weights = np.zeros((len(rest), len(names)))
     column = np.array([index.get(group_bone.get(g, ""), -1) for g in range(len(obj.vertex_groups))], dtype=np.int64)
     chosen = column[group] >= 0
     weights[vertex[chosen], column[group[chosen]]] = weight[chosen]
-    parents = np.array([index[bones[b].parent.name] if bones[b].parent else -1 for b in names], dtype=np.int32)
+    parents = np.array(ancestry, dtype=np.int32)
     heads = np.array([bones[b].head_local for b in names], dtype=np.float64)
     tails = np.array([bones[b].tail_local for b in names], dtype=np.float64)
     triangles = triangles_of(obj.data)
@@ -297,16 +297,29 @@ def read_groups(mesh: bpy.types.Mesh) -> Groups:
     return np.array(group, np.int64), np.array(vertex, np.int64), np.nan_to_num(np.array(weight, np.float32))
 
 
-def related_bones(bones, weighted: set[str]) -> list[str]:
-    """`weighted` bones with their ancestors and children, in the armature's order: the skeleton of this mesh."""
-    wanted = set()
+def related_bones(bones, weighted: set[str]) -> tuple[list[str], list[int]]:
+    """The skeleton of this mesh: its bones in the armature's order, and the place of each one's parent, or -1.
+
+    These are the bones with weight and their ends (children without any weighted bone below them: they tell where a bone
+    ends). Bones in between and above, roots and helpers that deform nothing, are passed over: they need not move with the
+    flesh around them, and must not hold it.
+    """
+
+    def leads_nowhere(bone) -> bool:
+        return bone.name not in weighted and all(child.name not in weighted for child in bone.children_recursive)
+
+    wanted = set(weighted)
     for name in weighted:
-        bone = bones[name]
-        wanted.update(child.name for child in bone.children)
-        while bone is not None:
-            wanted.add(bone.name)
-            bone = bone.parent
-    return [bone.name for bone in bones if bone.name in wanted]
+        wanted.update(child.name for child in bones[name].children if leads_nowhere(child))
+    names = [bone.name for bone in bones if bone.name in wanted]
+    place = {name: i for i, name in enumerate(names)}
+    parents = []
+    for name in names:
+        parent = bones[name].parent
+        while parent is not None and parent.name not in place:
+            parent = parent.parent
+        parents.append(-1 if parent is None else place[parent.name])
+    return names, parents
 
 
 def longest_side(found: Subject, scene: bpy.types.Scene) -> float:
@@ -361,6 +374,21 @@ class Motion:
         if raw.shape != then.shape:
             return True
         return not np.allclose(raw, then, rtol=1e-5, atol=1e-6)
+
+
+#: Above zero while frames are played to read them: the frame handlers then keep still.
+busy = 0
+
+
+@contextmanager
+def playing() -> Iterator[None]:
+    """The frame handlers keep still within."""
+    global busy
+    busy += 1
+    try:
+        yield
+    finally:
+        busy -= 1
 
 
 @contextmanager
@@ -439,7 +467,7 @@ def read_motion(
     matrices = np.empty((len(frames), 4, 4))
     raw = []
     digest = hashlib.blake2b(digest_size=16)
-    with shown([found.armature, found.obj]):
+    with playing(), shown([found.armature, found.obj]):
         try:
             for i, frame in enumerate(frames):
                 scene.frame_set(frame)

@@ -114,8 +114,11 @@ class Flesh:
         self.clip_start = 0
         self.turns = self.moves = None  # per frame: metres to object space, float32
         self.offsets: Offsets | None = None
+        self._poser = (b"", None)  # a simulation that settles single poses, and what it was made for
         self.suspect_mesh = False  # somebody touched the mesh since it was read
         self.suspect_motion = False  # a pose differs from the one that was simulated
+        self.wrote = False  # the mesh was touched by us since Blender was last evaluated
+        self.posed = False  # a pose is shown that is not the simulated one
         self.failed: tuple | None = None  # inputs that could not be built: not tried again
         self.problem = ""
         self.firmness = 1.0  # what the stiffness was multiplied by
@@ -149,6 +152,21 @@ class Flesh:
         """The lattice vertices at `frame` in Blender's world, [k, 3]."""
         index = round(min(max(frame, self.clip_start), self.clip_end) - self.clip_start)
         return self.clip.lattice_positions(index) / self.place.metres_per_unit + self.place.origin
+
+    def settled_at(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
+        """The flesh at rest in the pose T_b `maps` [b, 4, 4], for the mesh's world matrix; object space, float32[n, 3]."""
+        recipe = self.recipe
+        key = _key(self.body_key, recipe)
+        if self._poser[0] != key:
+            simulation = core().Simulation(
+                self.body, method=recipe.method, rate=recipe.rate, gravity=recipe.gravity,
+                mass_damping=recipe.mass_damping, stiffness_damping=recipe.stiffness_damping, reach=recipe.reach,
+            )  # fmt: skip
+            self._poser = (key, simulation)
+        simulation = self._poser[1]
+        simulation.reset(self.place.maps(maps), settled=True)
+        turn, move = self.place.to_object(mesh[None])
+        return (simulation.positions() @ turn[0].T + move[0]).astype(np.float32)
 
     def skinned_at(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         """The skinned shape for T_b `maps` [b, 4, 4] and the mesh's world matrix, object space, float32[n, 3]."""
@@ -188,10 +206,12 @@ def build(
     scene: bpy.types.Scene,
     view_layer: bpy.types.ViewLayer,
     frames: tuple[int, int] | None,
+    trust_motion: bool = False,
 ) -> Task:
     """A task that brings `flesh` up to date: reads Blender again and remakes what changed.
 
-    `frames`: also the clip of that range (None: only lattice and body).
+    `frames`: also the clip of that range (None: only lattice and body). `trust_motion`: the poses that were read before
+    still hold, if they are of the same bones.
     """
     core()
     if flesh.body is None:
@@ -199,12 +219,13 @@ def build(
     character = reading.read_character(found, bpy.context.evaluated_depsgraph_get)
     motion = flesh.motion
     native = 0.0
-    if frames is not None:
+    same = flesh.character is not None and flesh.character.digest == character.digest
+    if frames is None:
+        motion = motion if same else None
+    elif not (trust_motion and motion is not None and flesh.character.bones == character.bones):
         reader = reading.read_motion(found, character.bones, stance.mesh_matrix, scene, view_layer, *frames)
         motion = yield from span(reader, 0.0, 0.15)
         native = 0.15
-    elif flesh.character is None or flesh.character.digest != character.digest:
-        motion = None
     offsets = read_offsets(found, character)
     yield from span(make(flesh, character, stance, recipe, motion, offsets), native, 1.0)
     flesh.suspect_mesh = False
@@ -447,12 +468,13 @@ def is_live(obj: bpy.types.Object) -> bool:
     return settings.enabled and settings.made.flesh and not settings.made.shows_bake
 
 
-def write_positions(obj: bpy.types.Object, positions: np.ndarray) -> None:
+def write_positions(obj: bpy.types.Object, flesh: Flesh, positions: np.ndarray) -> None:
     """Show `positions` float32[n, 3] on the object."""
     mesh = obj.data
     if len(mesh.vertices) != len(positions):
         return
     modifier.write(mesh, modifier.POSITION, np.ascontiguousarray(positions, dtype=np.float32).ravel())
+    flesh.wrote = True
     mesh.update_tag()
 
 
@@ -470,6 +492,7 @@ def show(obj: bpy.types.Object, flesh: Flesh, frame: float) -> None:
         index = round(min(max(frame, flesh.clip_start), flesh.clip_end) - flesh.clip_start)
         for name, column in zip(modifier.COLUMNS, offsets.columns(index), strict=True):
             modifier.write(mesh, name, column)
+    flesh.wrote, flesh.posed = True, False
     mesh.update_tag()
 
 

@@ -115,6 +115,11 @@ class Stepper:
         self._thread: threading.Thread | None = None
         self._outcome: tuple[Any, BaseException | None] | None = None
 
+    @property
+    def waiting(self) -> bool:
+        """Whether a native call is running in its thread."""
+        return self._thread is not None
+
     def cancel(self) -> None:
         """Ask the task to stop; it ends at its next step."""
         self._cancelled = True

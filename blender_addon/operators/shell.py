@@ -7,7 +7,7 @@ import traceback
 
 import bpy
 
-from .. import handlers, jobs
+from .. import handlers, reading
 from ..logic.errors import Cancelled, sentence
 from ..logic.tasks import Stepper, Task, finish
 
@@ -42,7 +42,7 @@ class Job:
 
     def invoke(self, context, _event):
         """Do it with the window alive; without one like `execute`."""
-        if bpy.app.background or context.window is None:
+        if handlers.headless() or context.window is None:
             return self.execute(context)
         obj = context.view_layer.objects.active
         if context.screen is not None and context.screen.is_animation_playing:
@@ -53,7 +53,7 @@ class Job:
         self._timer = context.window_manager.event_timer_add(0.02, window=context.window)
         context.window_manager.progress_begin(0, 100)
         context.window_manager.modal_handler_add(self)
-        jobs.busy += 1
+        reading.busy += 1
         return {"RUNNING_MODAL"}
 
     def modal(self, context, event):
@@ -81,7 +81,7 @@ class Job:
         self._end(context)
 
     def _end(self, context):
-        jobs.busy -= 1
+        reading.busy -= 1
         context.window_manager.event_timer_remove(self._timer)
         context.window_manager.progress_end()
         if context.workspace is not None:

@@ -420,9 +420,11 @@ def equilibrium(
     forces: ArrayLike | None = None,
     gravity: ArrayLike | None = None,
     method: _Method = "warped",
+    reach: float | None = None,
 ) -> _Floats:
     """Displacements q[dofs,3] (m) at which the flesh is in balance at pose[b,4,4] under gravity and forces[dofs,3]
-    (N, world axes) [capell2006, §3.3, eq. 10 in cell form]."""
+    (N, world axes) [capell2006, §3.3, eq. 10 in cell form]. reach: as for `Simulation`, for comparison with what is
+    shown."""
 
 def equilibrium_forces(
     body: Body,

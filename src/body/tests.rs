@@ -238,31 +238,43 @@ fn a_part_without_bones_is_pinned_and_reported() {
         vec![Vec3::x(), Vec3::new(5.5, 0.5, 0.9)],
     );
     let surface = boxes(&[0.0, 5.0]).unwrap();
-    // The first box is skinned to the head, the second mostly to the eye.
-    let eye = |v: &Vec3| if v.x > 3.0 { 0.8 } else { 0.0 };
-    let weights = SkinWeights {
-        offsets: (0..=16).map(|i| 2 * i).collect(),
-        bones: [0, 1].repeat(16),
-        weights: surface
-            .vertices()
-            .iter()
-            .flat_map(|v| [1.0 - eye(v), eye(v)])
-            .collect(),
-        bone_count: 2,
+    // The first box is skinned to the head, the second by a share to the eye.
+    let with_share = |share: f64| {
+        let eye = |v: &Vec3| if v.x > 3.0 { share } else { 0.0 };
+        let weights = SkinWeights {
+            offsets: (0..=16).map(|i| 2 * i).collect(),
+            bones: [0, 1].repeat(16),
+            weights: surface
+                .vertices()
+                .iter()
+                .flat_map(|v| [1.0 - eye(v), eye(v)])
+                .collect(),
+            bone_count: 2,
+        };
+        let options = BodyOptions {
+            region_weights: Some(weights),
+            ..Default::default()
+        };
+        let skeleton = Arc::new(skeleton.clone().unwrap());
+        Body::new(
+            &surface,
+            &skeleton,
+            &lattice,
+            Material::default(),
+            &options,
+            &crate::progress::Silent,
+        )
+        .unwrap()
     };
-    let options = BodyOptions {
-        region_weights: Some(weights),
-        ..Default::default()
-    };
-    let body = Body::new(
-        &surface,
-        &Arc::new(skeleton.unwrap()),
-        &lattice,
-        Material::default(),
-        &options,
-        &crate::progress::Silent,
-    )
-    .unwrap();
+    // Torn between two bones it goes where its skin goes, and no one bone holds it.
+    let torn = with_share(0.6);
+    assert!(torn.loose_parts()[0].sentence.contains("skin weights"));
+    assert!((8..16).all(|v| torn.is_skinned(v)));
+    assert!(torn.bone_vertices().all(|v| v < 8));
+    assert_eq!(torn.pattern().vertex_of_node(), &[3, 4, 5, 6, 7]);
+
+    let body = with_share(0.97);
+    assert!((8..16).all(|v| body.bone_vertices().any(|b| b == v)));
     assert_relative_eq!(body.volume(), 2.0 * 0.8f64.powi(3), max_relative = 0.03);
     let [part] = body.loose_parts() else {
         panic!("{:?}", body.loose_parts())

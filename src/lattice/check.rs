@@ -108,7 +108,7 @@ pub enum Violation {
 }
 
 /// Joints may be welded: a chain's vertices lie this part of the median edge off their bone at most.
-const WELD_LIMIT: f64 = 0.1;
+const WELD_LIMIT: f64 = 0.2;
 
 impl Lattice {
     /// Tests the four conditions; empty when they hold (for the used bones).

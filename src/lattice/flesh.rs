@@ -134,3 +134,70 @@ fn digest(surface: &Surface) -> u64 {
             mixed ^ mixed >> 32
         })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two sheets a hair apart, each with flesh behind it: cells 1 and 2 are copies, cell 0 is whole.
+    fn flesh(surface: &Surface) -> Flesh {
+        let mut samples = Vec::new();
+        for (owner, side) in [(1, -1.0), (2, 1.0)] {
+            for i in 0..25 {
+                let at = |x: f64| Vec3::new(x * side, f64::from(i % 5), f64::from(i / 5));
+                samples.push(FleshSample {
+                    group: 0,
+                    position: at(0.01),
+                    normal: Vec3::new(-side, 0.0, 0.0),
+                    owner,
+                });
+                samples.push(FleshSample {
+                    group: 0,
+                    position: at(1.0),
+                    normal: Vec3::zeros(),
+                    owner,
+                });
+            }
+        }
+        Flesh::new(vec![NONE, 0, 0], &samples, vec![1, 2, NONE], surface)
+    }
+
+    fn triangle(x: f64) -> Surface {
+        let vertices = vec![Vec3::new(x, 0.0, 0.0), Vec3::y(), Vec3::z()];
+        Surface::new(vertices, vec![[0, 1, 2]]).expect("has area")
+    }
+
+    #[test]
+    fn flesh_belongs_to_the_skin_it_lies_behind() {
+        let flesh = flesh(&triangle(1.0));
+        for i in 0..200 {
+            let f = |k: f64| (f64::from(i) * k).fract();
+            let (y, z) = (f(0.618) * 4.0, f(0.324) * 4.0);
+            // Far nearer to the other sheet than to any sample of the own one.
+            for x in [0.02, 0.1, 0.4, 0.9] {
+                assert_eq!(flesh.owner(1, Vec3::new(-x, y, z)), 1);
+                assert_eq!(flesh.owner(1, Vec3::new(x, y, z)), 2);
+            }
+        }
+        assert_eq!(flesh.owner(0, Vec3::x()), 0);
+        assert_eq!(flesh.owner(7, Vec3::x()), 7);
+        assert_eq!(Flesh::default().owner(3, Vec3::x()), 3);
+    }
+
+    #[test]
+    fn vertices_are_known_for_the_very_same_surface_only() {
+        let flesh = flesh(&triangle(1.0));
+        assert_eq!(flesh.vertex_owner(&triangle(1.0)), Some(&[1, 2, NONE][..]));
+        assert_eq!(flesh.vertex_owner(&triangle(1.0 + 1e-15)), None);
+    }
+
+    #[test]
+    fn it_survives_being_stored() {
+        let flesh = flesh(&triangle(1.0));
+        let config = bincode::config::standard();
+        let bytes = bincode::serde::encode_to_vec(&flesh, config).expect("encodes");
+        let (back, used): (Flesh, usize) =
+            bincode::serde::decode_from_slice(&bytes, config).expect("decodes");
+        assert_eq!((back, used), (flesh, bytes.len()));
+    }
+}

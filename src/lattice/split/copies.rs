@@ -160,14 +160,12 @@ fn look(samples: &Samples, space: &Space, pieces: &[Vec<u32>]) -> Vec<(u32, u32)
     let mut seen = Vec::new();
     let mut sets = Sets::new(pieces.len());
     for (k, small) in pieces.iter().enumerate().skip(1) {
-        let mut near: Vec<(f64, usize, Vec<(f64, u32, u32)>)> = pieces[..k]
-            .iter()
-            .enumerate()
+        let others = pieces[..k].iter().enumerate();
+        let mut near: Vec<(usize, Vec<Pair>)> = others
             .map(|(j, large)| (j, nearest_pairs(samples, small, large)))
-            .map(|(j, pairs)| (pairs[0].0, j, pairs))
             .collect();
-        near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        for (_, j, pairs) in near.into_iter().take(PIECES) {
+        near.sort_by(|a, b| a.1[0].0.total_cmp(&b.1[0].0));
+        for (j, pairs) in near.into_iter().take(PIECES) {
             if sets.root(j as u32) == sets.root(k as u32) {
                 continue;
             }
@@ -183,19 +181,22 @@ fn look(samples: &Samples, space: &Space, pieces: &[Vec<u32>]) -> Vec<(u32, u32)
     seen
 }
 
-/// The nearest pairs of samples of two pieces, some for each sample of the first, with squared distances.
-fn nearest_pairs(samples: &Samples, small: &[u32], large: &[u32]) -> Vec<(f64, u32, u32)> {
+/// Two samples and their squared distance.
+type Pair = (f64, u32, u32);
+
+/// The nearest pairs of samples of two pieces, some for each sample of the first.
+fn nearest_pairs(samples: &Samples, small: &[u32], large: &[u32]) -> Vec<Pair> {
     let at = |s: u32| samples.position[s as usize];
-    let by_distance = |a: &(f64, u32, u32), b: &(f64, u32, u32)| a.0.total_cmp(&b.0);
+    let by_distance = |a: &Pair, b: &Pair| a.0.total_cmp(&b.0);
     let each = LOOKS.div_ceil(small.len()).min(8);
-    let mut pairs: Vec<(f64, u32, u32)> = Vec::new();
+    let mut pairs: Vec<Pair> = Vec::new();
     for &p in small {
         let to = |&q: &u32| ((at(p) - at(q)).norm_squared(), p, q);
         if each == 1 {
             pairs.extend(large.iter().map(to).min_by(by_distance));
             continue;
         }
-        let mut nearest: Vec<(f64, u32, u32)> = large.iter().map(to).collect();
+        let mut nearest: Vec<Pair> = large.iter().map(to).collect();
         if nearest.len() > each {
             nearest.select_nth_unstable_by(each, by_distance);
             nearest.truncate(each);

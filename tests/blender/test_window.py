@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What happens by itself in a window, without one: the timer is ticked by hand."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import animate, evaluated, make_character, part, play, refused, size_of
+
+FRAMES = range(1, 21)
+
+
+@pytest.fixture
+def window(scene, monkeypatch):
+    """A character with flesh, in a Blender that believes it has a window."""
+    body, rig = make_character()
+    bpy.ops.thew.add(cells_across=6)
+    bpy.ops.thew.simulate()
+    play(body, (1, 4))
+    handlers = part("handlers")
+    monkeypatch.setattr(handlers, "headless", lambda: False)
+    monkeypatch.setattr(handlers, "PATIENCE", 0.0)
+    handlers.state.waiting.clear()
+    yield body, rig, handlers
+    handlers.stop_update()
+    if bpy.app.timers.is_registered(handlers.tick):
+        bpy.app.timers.unregister(handlers.tick)
+
+
+def tick(handlers) -> None:
+    """Let the timer run until it has nothing more to do."""
+    for _ in range(10_000):
+        if handlers.tick() is None:
+            return
+        if handlers.state.stepper is not None and handlers.state.stepper.waiting:
+            handlers.state.stepper._thread.join(0.1)
+    raise AssertionError("the timer never ends")
+
+
+def test_a_slider_shows_at_once(window):
+    body, _, handlers = window
+    before = evaluated(body)
+    body.thew.young = 80e3
+    np.testing.assert_array_equal(evaluated(body), before)
+    assert bpy.app.timers.is_registered(handlers.tick)
+    tick(handlers)
+    after = evaluated(body)
+    assert np.abs(after - before).max() > 1e-4
+    np.testing.assert_array_equal(play(body, (9, 4))[1], after)
+    assert handlers.state.stepper is None and not handlers.state.waiting
+
+
+def test_the_old_motion_plays_while_the_new_one_is_computed(window):
+    body, _, handlers = window
+    old = play(body, (2, 7, 12))
+    body.thew.young = 80e3
+    np.testing.assert_array_equal(play(body, (2, 7, 12)), old)
+    tick(handlers)
+    assert np.abs(play(body, (2, 7, 12)) - old).max() > 1e-4
+
+
+def test_painted_weights_show_at_once(window):
+    body, _, handlers = window
+    before = evaluated(body)
+    body.vertex_groups["Head"].add(list(range(70, 100)), 1.0, "REPLACE")
+    body.vertex_groups["Spine"].remove(list(range(70, 100)))
+    bpy.context.view_layer.update()
+    assert handlers.state.waiting
+    tick(handlers)
+    assert np.abs(evaluated(body) - before).max() > 1e-4
+
+
+def test_playing_asks_for_nothing(window):
+    body, _, handlers = window
+    play(body, FRAMES)
+    bpy.context.view_layer.update()
+    assert not handlers.state.waiting
+
+
+def test_a_new_pose_is_followed_before_it_is_simulated(scene, window):
+    body, rig, handlers = window
+    flesh = part("session").register.flesh(body)
+    before = evaluated(body)
+    rig.pose.bones["Spine"].rotation_euler.x += 0.6
+    bpy.context.view_layer.update()
+    posed = evaluated(body)
+    reader = part("reading").PoseReader(
+        part("reading").subject(body, bpy.context.view_layer), flesh.character.bones, flesh.stance.mesh_matrix
+    )
+    maps, mesh, _ = reader.read(bpy.context.view_layer.depsgraph, 4)
+    skinned = flesh.skinned_at(maps, mesh)
+    assert np.abs(posed - skinned).max() < 0.2 * size_of(skinned) < np.abs(posed - before).max() * 2
+    assert flesh.posed and "press Simulate" in flesh.problem
+    bpy.context.view_layer.update()
+    assert not handlers.state.waiting  # what we wrote ourselves is no edit
+    scene.frame_set(4)  # the animation puts the bones back
+    np.testing.assert_array_equal(evaluated(body), before)
+    assert not flesh.posed
+
+
+def test_a_changed_animation_is_told(scene, window):
+    body, rig, _handlers = window
+    flesh = part("session").register.flesh(body)
+    animate(rig, bend=-0.3)
+    play(body, (2, 7))
+    assert flesh.suspect_motion and "press Simulate" in flesh.problem
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert not flesh.suspect_motion and not flesh.problem
+
+
+def test_a_loaded_file_is_rebuilt_by_the_timer(window, tmp_path):
+    body, _, handlers = window
+    live = play(body, FRAMES)
+    path = tmp_path / "live.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    body = bpy.data.objects["Body"]
+    first = play(body, (6,))
+    np.testing.assert_array_equal(first[0], live[-1])  # the shape that was saved stands until then
+    tick(handlers)
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+
+
+def test_undo_stops_what_is_under_way(window):
+    body, _, handlers = window
+    bpy.ops.ed.undo_push(message="before")
+    body.thew.cells_across = 8
+    bpy.ops.ed.undo_push(message="finer")
+    handlers.tick()
+    handlers.tick()
+    assert handlers.state.stepper is not None
+    bpy.ops.ed.undo()
+    assert handlers.state.stepper is None
+    tick(handlers)
+    assert bpy.data.objects["Body"].thew.cells_across == 6
+    assert np.isfinite(play(bpy.data.objects["Body"], (3, 9))).all()
+
+
+def test_removal_stops_what_is_under_way(window):
+    body, _, handlers = window
+    body.thew.cells_across = 8
+    handlers.tick()
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert handlers.state.stepper is None
+    tick(handlers)
+    assert [m.type for m in body.modifiers] == ["ARMATURE"]
+
+
+def test_an_object_may_be_deleted_under_way(window):
+    body, _, handlers = window
+    body.thew.cells_across = 8
+    handlers.tick()
+    bpy.data.objects.remove(body)
+    tick(handlers)
+    bpy.context.scene.frame_set(5)
+
+
+def test_an_update_that_fails_says_why(window):
+    body, _, handlers = window
+    body.vertex_groups.clear()
+    body.data.update_tag()
+    bpy.context.view_layer.update()
+    shape = evaluated(body)
+    tick(handlers)
+    assert "no vertex groups" in body.thew.made.notes
+    np.testing.assert_array_equal(evaluated(body), shape)
+    assert "no vertex groups" in refused(bpy.ops.thew.simulate)
+
+
+def test_a_running_render_is_not_disturbed(scene, window):
+    body, _, handlers = window
+    flesh = part("session").register.flesh(body)
+    shapes = play(body, (4, 9))
+    handlers.render_starts(scene)
+    try:
+        np.testing.assert_array_equal(play(body, (4,))[0], shapes[1])
+        assert "bake" in flesh.problem and "Lock Interface" in flesh.problem
+        scene.render.use_lock_interface = True
+        np.testing.assert_array_equal(play(body, (9, 4))[1], shapes[0])
+    finally:
+        handlers.render_ends(scene)
+    np.testing.assert_array_equal(play(body, (9, 4)), shapes[::-1])
+
+
+def test_switching_the_extension_off_leaves_nothing_behind(window):
+    body, _, handlers = window
+    body.thew.young = 70e3
+    package = part("handlers").__package__
+    import sys
+
+    sys.modules[package].unregister()
+    try:
+        for name in handlers.HANDLERS:
+            calls = getattr(bpy.app.handlers, name)
+            assert not [call for call in calls if call.__module__.startswith(package)], name
+        assert not bpy.app.timers.is_registered(handlers.tick)
+        assert not hasattr(bpy.types.Object, "thew")
+        assert not hasattr(bpy.types, "THEW_OT_add") and not hasattr(bpy.types, "THEW_PT_sidebar")
+        play(bpy.data.objects["Body"], (3, 9))
+    finally:
+        sys.modules[package].register()
+    assert bpy.data.objects["Body"].thew.made.flesh
+    assert np.isfinite(play(bpy.data.objects["Body"], (3, 9))).all()
