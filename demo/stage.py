@@ -109,7 +109,8 @@ def _matt(name: str, colour: tuple[float, float, float]) -> bpy.types.Material:
     material = bpy.data.materials.new(name)
     linear = (*(c**2.2 for c in colour), 1.0)
     material.diffuse_color = linear
-    material.use_nodes = True
+    if bpy.app.version < (5, 0):  # from then on there is nothing but nodes
+        material.use_nodes = True
     shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
     shader.inputs["Base Color"].default_value = linear
     shader.inputs["Roughness"].default_value = 0.7
@@ -144,7 +145,8 @@ def _world() -> None:
     world = bpy.context.scene.world or bpy.data.worlds.new("World")
     bpy.context.scene.world = world
     world.color = tuple(c**2.2 for c in BACKDROP)
-    world.use_nodes = True
+    if bpy.app.version < (5, 0):  # from then on there is nothing but nodes
+        world.use_nodes = True
     background = next((node for node in world.node_tree.nodes if node.type == "BACKGROUND"), None)
     if background:
         background.inputs["Color"].default_value = (*(c**2.2 for c in BACKDROP), 1.0)
