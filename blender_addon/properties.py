@@ -174,7 +174,7 @@ class ThewSettings(bpy.types.PropertyGroup):
     reach: FloatProperty(
         name="Swing Limit",
         description="The farthest that flesh is shown from its skinned place, as a part of the body's size; 0 sets no limit",
-        default=0.15,
+        default=0.1,
         min=0.0,
         max=10.0,
         soft_max=0.5,

@@ -222,7 +222,7 @@ fn twist_regions(
 }
 
 /// The default twist radius is at least this part of the flesh's mean distance from the bone's line.
-const BREADTH_SHARE: f64 = 0.35;
+const BREADTH_SHARE: f64 = 0.25;
 
 /// Mean distance from a bone's line of the lattice vertices that follow the bone, by weight.
 fn breadth(
