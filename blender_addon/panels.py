@@ -125,7 +125,7 @@ class Panel:
             for line in wrapped("The native part of Thew is missing: install the zip for your system again.", 40):
                 layout.label(text=line)
         elif obj.thew.made.flesh:
-            letters = context.region.width / (8.5 * context.preferences.system.ui_scale) - 8
+            letters = context.region.width / (7.5 * context.preferences.system.ui_scale) - 8
             draw_flesh(layout, obj, max(20, int(letters)))
         else:
             draw_start(layout, obj)
