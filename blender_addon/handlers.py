@@ -108,27 +108,43 @@ def ready(obj, scene, flesh) -> bool:
     try:
         if not jobs.outdated(obj, scene, flesh):
             return True
-        if not headless():
-            flesh.suspect_motion or wait(obj)
-            return flesh.clip is not None
-        attempt = (session.Recipe.of(obj, scene), obj.thew.frames(scene))
-        if flesh.failed == attempt and not flesh.suspect_mesh and not flesh.suspect_motion:
-            return False
-        flesh.failed = attempt
-        finish(jobs.update(obj, scene, bpy.context.view_layer, flesh))
-        return True
+        reading.subject(obj, bpy.context.view_layer)  # cheap, and what it refuses may be mended at any time
     except EXPECTED as error:
         fail(obj, flesh, error)
         return False
+    hopeless = flesh.failed == attempt(obj, scene) and not flesh.suspect_mesh and not flesh.suspect_motion
+    if not headless():
+        if not hopeless and not flesh.suspect_motion:
+            wait(obj)
+        return flesh.clip is not None
+    if hopeless:
+        return False
+    try:
+        finish(jobs.update(obj, scene, bpy.context.view_layer, flesh))
+        return True
+    except EXPECTED as error:
+        give_up(obj, scene, flesh, error)
+        return False
+
+
+def attempt(obj, scene) -> tuple:
+    """What an update starts from, as far as it can be told cheaply."""
+    return session.Recipe.of(obj, scene), obj.thew.frames(scene)
+
+
+def give_up(obj, scene, flesh, error: BaseException) -> None:
+    """An update failed: do not try the same again before something changes."""
+    flesh.failed = attempt(obj, scene)
+    flesh.suspect_mesh = flesh.suspect_motion = False
+    fail(obj, flesh, error)
 
 
 def fail(obj, flesh, error: BaseException) -> None:
-    """Tell why an object's flesh could not be brought up to date."""
-    flesh.suspect_mesh = flesh.suspect_motion = False
-    flesh.problem = sentence(str(error)) if not isinstance(error, Cancelled) else ""
-    obj.thew.made.notes = flesh.problem
-    if flesh.problem:
-        print(f"Thew: {flesh.problem}")
+    """Tell, once, why an object's flesh could not be brought up to date."""
+    problem = "" if isinstance(error, Cancelled) else sentence(str(error))
+    if problem and (problem != flesh.problem or problem != obj.thew.made.notes):
+        flesh.problem = obj.thew.made.notes = problem
+        print(f"Thew: {problem}")
 
 
 def suspect(objects) -> None:
@@ -203,7 +219,7 @@ def finish_update() -> None:
     if stepper.error is not None:
         if not isinstance(stepper.error, EXPECTED):
             traceback.print_exception(stepper.error)
-        fail(obj, flesh, stepper.error)
+        give_up(obj, bpy.context.scene, flesh, stepper.error)
 
 
 def stop_update() -> None:

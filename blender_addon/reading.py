@@ -62,6 +62,7 @@ class Character:
     tails: np.ndarray  # [b, 3] armature space
     weights: np.ndarray  # [n, b] as painted
     digest: bytes  # of all of it but the names
+    notes: list[str]  # what of the artist's set-up has no effect
 
 
 def describe(obj: bpy.types.ID) -> str:
@@ -122,7 +123,9 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> Su
     if len(obj.vertex_groups) == 0:
         raise Refusal(f"{name} has no vertex groups: give it weights (parent with automatic weights, or paint them)")
     for member in (obj, armature):
-        if member.name not in view_layer.objects or view_layer.objects[member.name] != member:
+        if view_layer.objects.get(member.name) != member:
+            view_layer.update()  # it may only just have been linked
+        if view_layer.objects.get(member.name) != member:
             raise Refusal(f"{describe(member)} is not in this view layer: show its collection first")
     if mesh.shape_keys is not None and not mesh.shape_keys.use_relative:
         raise Refusal(f"The shape keys of {name} are absolute: switch on Relative in its shape key panel")
@@ -281,7 +284,21 @@ def read_character(found: Subject, depsgraph_of) -> Character:
     digest = hashlib.blake2b(digest_size=16)
     for array in (rest, triangles, group, vertex, weight, column, parents, heads, tails):
         digest.update(np.ascontiguousarray(array).data)
-    return Character(rest.astype(np.float64), triangles, names, parents, heads, tails, weights, digest.digest())
+    notes = ignored(found, [bones[b] for b in names])
+    return Character(rest.astype(np.float64), triangles, names, parents, heads, tails, weights, digest.digest(), notes)
+
+
+def ignored(found: Subject, bones: list[bpy.types.Bone]) -> list[str]:
+    """What the Armature modifier would do and the flesh does not, a sentence each."""
+    modifier, notes = found.modifier, []
+    if modifier.vertex_group:
+        notes.append(f"The vertex group “{modifier.vertex_group}” of the Armature modifier is not heeded")
+    if modifier.use_bone_envelopes:
+        notes.append("Bone envelopes have no effect on the flesh, only vertex groups do")
+    bendy = [bone.name for bone in bones if bone.bbone_segments > 1]
+    if bendy:
+        notes.append(f"Bendy bones such as “{bendy[0]}” move the flesh as straight ones")
+    return notes
 
 
 #: All weights of a mesh: (group int64[w], vertex int64[w], weight float32[w]).

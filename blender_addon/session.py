@@ -441,11 +441,13 @@ class Register:
         self._scenes = None
 
     def objects(self, scene: bpy.types.Scene) -> list[bpy.types.Object]:
-        """The objects of `scene` that have flesh."""
+        """The objects of `scene` that have flesh, and whose mesh can be changed from this file."""
         if self._scenes is None or self._count != len(bpy.data.objects):
             self._count = len(bpy.data.objects)
             self._scenes = {
-                each.session_uid: [obj for obj in each.objects if obj.type == "MESH" and obj.thew.made.flesh]
+                each.session_uid: [
+                    obj for obj in each.objects if obj.type == "MESH" and obj.thew.made.flesh and is_own(obj)
+                ]
                 for each in bpy.data.scenes
             }
         return self._scenes.get(scene.session_uid, [])
@@ -457,6 +459,12 @@ class Register:
             for obj in self.objects(scene):
                 found[obj.session_uid] = obj
         return list(found.values())
+
+
+def is_own(obj: bpy.types.Object) -> bool:
+    """Whether the object and its mesh belong to this file; a linked character shows the shape or bake it was saved with."""
+    ids = (obj, obj.data)
+    return all(each.library is None and each.override_library is None for each in ids)
 
 
 register = Register()

@@ -21,6 +21,8 @@ def notes_of(flesh: Any) -> list[str]:
         notes.append(f"The lattice has {plural(cells, 'cell')} and {plural(vertices, 'vertex', 'vertices')}.")
         notes += [sentence(note) for note in flesh.lattice.notes]
     notes += [sentence(text) for text in flesh.defects]
+    if flesh.character is not None:
+        notes += [sentence(text) for text in flesh.character.notes]
     if flesh.surface is not None:
         notes += [sentence(text) for text in flesh.surface.report().sentences]
     if flesh.body is not None:

@@ -266,6 +266,53 @@ def test_a_copied_object_has_flesh_of_its_own(character):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
+def saved_character(body, tmp_path) -> str:
+    path = str(tmp_path / "character.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.read_homefile(use_empty=True, load_ui=False)
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 20
+    return path
+
+
+def fetch(path, link):
+    with bpy.data.libraries.load(path, link=link) as (source, wanted):
+        wanted.objects = source.objects
+    for obj in wanted.objects:
+        bpy.context.scene.collection.objects.link(obj)
+    return next(obj for obj in wanted.objects if obj.name == "Body")
+
+
+def test_an_appended_character_has_its_flesh(character, tmp_path):
+    body, _ = character
+    add()
+    live = play(body, FRAMES)
+    body = fetch(saved_character(body, tmp_path), link=False)
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+
+
+def test_a_linked_character_stands_or_plays_its_bake(character, tmp_path):
+    body, _ = character
+    add()
+    live = play(body, FRAMES)
+    body = fetch(saved_character(body, tmp_path), link=True)
+    np.testing.assert_array_equal(play(body, (3, 9)), live[[19, 19]])
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "character.blend"))
+    bpy.context.view_layer.objects.active = bpy.data.objects["Body"]
+    bpy.ops.thew.bake()
+    body = fetch(saved_character(bpy.data.objects["Body"], tmp_path), link=True)
+    assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
+
+
+def test_a_linked_duplicate_does_no_harm(character):
+    body, _ = character
+    add()
+    live = play(body, FRAMES)
+    twin = body.copy()
+    bpy.context.scene.collection.objects.link(twin)
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+    assert "single user" in twin.thew.made.notes
+
+
 def test_several_meshes_share_an_armature(scene, character):
     from helpers import activate, make_body
 

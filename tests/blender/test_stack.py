@@ -291,6 +291,48 @@ def test_a_fractional_frame_rate_is_seconds(scene):
     assert np.abs(at48 - at24).max() < 0.02 * size_of(at24)
 
 
+def test_helpers_that_deform_nothing_do_not_hold_the_flesh(scene):
+    """A root that stays behind, and a helper between two bones, are passed over."""
+    body, rig = make_character()
+    plain = skin_names(body)
+    activate(rig)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = rig.data.edit_bones
+    root, helper, tip = bones.new("Root"), bones.new("Helper"), bones.new("Tip")
+    root.head, root.tail = (0, 0, -0.5), (0, 0, 0)
+    helper.head, helper.tail = (0, 0, 0.6), (0, 0.1, 0.6)
+    tip.head, tip.tail = (0, 0, 1.8), (0, 0, 1.9)
+    bones["Hip"].parent, helper.parent = root, bones["Hip"]
+    bones["Spine"].parent, tip.parent = helper, bones["Head"]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    activate(body)
+    names, parents = skin_names(body)
+    assert plain == (["Hip", "Spine", "Head"], [-1, 0, 1])
+    assert sorted(names) == ["Head", "Hip", "Spine", "Tip"]
+    assert [names[p] if p >= 0 else None for p in parents] == [
+        {"Hip": None, "Spine": "Hip", "Head": "Spine", "Tip": "Head"}[name] for name in names
+    ]
+    skinned = play(body, FRAMES)
+    add()
+    assert np.abs(play(body, FRAMES) - skinned).max() < 0.2 * size_of(skinned[0])
+
+
+def skin_names(body):
+    reading = part("reading")
+    found = reading.subject(body, bpy.context.view_layer)
+    character = reading.read_character(found, bpy.context.evaluated_depsgraph_get)
+    return character.bones, character.parents.tolist()
+
+
+def test_what_has_no_effect_is_said(scene):
+    body, rig = make_character()
+    body.modifiers["Armature"].vertex_group = "Spine"
+    rig.data.bones["Spine"].bbone_segments = 4
+    add()
+    assert "“Spine” of the Armature modifier is not heeded" in body.thew.made.notes
+    assert "Bendy bones such as “Spine”" in body.thew.made.notes
+
+
 def test_hidden_objects_are_simulated_too(scene):
     body, rig = make_character()
     add()
