@@ -49,7 +49,7 @@ def main() -> int:
         rows = [json.loads(line[len(MARK) :]) for line in done.stdout.splitlines() if line.startswith(MARK)]
         if done.returncode or not rows:
             said = (done.stdout + "\n" + done.stderr).strip().splitlines() or [f"status {done.returncode}"]
-            rows.append({"character": Path(file).name, "reported": f"NO RESULT: {said[-1]}"})
+            rows.append({"character": Path(file).name, "reported": f"NO RESULT, status {done.returncode}: {said[-1]}"})
         for row in rows:
             names = [told(row, key) for key in ("character", "clip", "mesh")]
             print(f"| {' | '.join(names)} | {' | '.join(told(row, key) for key in COLUMNS)} |", flush=True)
