@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Every character and clip in THEW_DATA, the first 60 frames, and our own: one line per mesh, as a table.
+"""Every character and clip in THEW_DATA, the first 60 frames, and our own: one line per mesh, then one per character.
 
 Each file is opened in a Blender of its own, so that one that fails costs its own lines only.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -14,10 +15,22 @@ from pathlib import Path
 
 FRAMES = 60
 KINDS = (".glb", ".gltf", ".fbx", ".blend")
-HEAD = (
-    "| character | clip | mesh | vertices | cells | lattice vertices | add s | simulate ms a frame | volume % "
-    "| static to skin % | moving to skin % | own motion % | inverted % | reported |"
-)
+MARK = "@row "
+"""With what the child begins a line that is meant for its parent."""
+
+COLUMNS = {
+    "vertices": "vertices",
+    "cells": "cells",
+    "lattice_vertices": "lattice vertices",
+    "add": "add s",
+    "simulate": "simulate ms a frame",
+    "volume": "volume %",
+    "static": "static to skin %",
+    "far": "moving to skin, largest %",
+    "own": "own motion rms %",
+    "inverted": "inverted cells %",
+    "reported": "reported",
+}
 
 
 def main() -> int:
@@ -26,29 +39,55 @@ def main() -> int:
         return 0
     data = os.environ.get("THEW_DATA")
     files = sorted((Path(data) / "characters").iterdir()) if data else []
-    print(HEAD)
-    print("|---" * (HEAD.count("|") - 1) + "|")
+    everything = []
+    print(f"| character | clip | mesh | {' | '.join(COLUMNS.values())} |")
+    print("|---" * (3 + len(COLUMNS)) + "|", flush=True)
     # The name of an own character stands for its file.
     for file in ["biped", "quadruped", *[str(file) for file in files if file.suffix in KINDS]]:
-        done = subprocess.run(
-            [sys.executable, __file__, file], capture_output=True, text=True, errors="replace", check=False
-        )
-        rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
-        print("\n".join(rows) if rows else f"| {Path(file).name} | no result: {last_line(done)} |", flush=True)
-    print(
-        "\nLengths and distances in percent of the size (diagonal of the rest bounding box); own motion: rms of moving"
-    )
-    print("shape less static equilibrium at the same pose; volume: least and greatest over the clip, of closed meshes.")
+        command = [sys.executable, __file__, file]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        rows = [json.loads(line[len(MARK) :]) for line in done.stdout.splitlines() if line.startswith(MARK)]
+        if done.returncode or not rows:
+            said = (done.stdout + "\n" + done.stderr).strip().splitlines() or [f"status {done.returncode}"]
+            rows.append({"character": Path(file).name, "reported": f"NO RESULT, status {done.returncode}: {said[-1]}"})
+        for row in rows:
+            names = [told(row, key) for key in ("character", "clip", "mesh")]
+            print(f"| {' | '.join(names)} | {' | '.join(told(row, key) for key in COLUMNS)} |", flush=True)
+        everything.append(rows)
+    print("\nLengths in percent of the size (diagonal of the rest bounding box). Own motion: moving shape less static")
+    print("equilibrium at the same pose. Volume: least and greatest over the clip, of closed meshes.\n")
+    summary(everything)
     return 0
 
 
-def last_line(done: subprocess.CompletedProcess) -> str:
-    lines = (done.stdout + "\n" + done.stderr).strip().splitlines()
-    return lines[-1] if lines else f"status {done.returncode}"
+def told(row: dict, key: str) -> str:
+    """A value of a row as text for a table."""
+    value = row.get(key, "")
+    if isinstance(value, list):
+        return f"{value[0]:+.1f} … {value[1]:+.1f}"
+    return f"{value:.3g}" if isinstance(value, float) else str(value).replace("|", "/")
+
+
+def summary(everything: list[list[dict]]) -> None:
+    """One line per character: sums over its meshes, the worst over its meshes and clips."""
+    keys = ["vertices", "cells", "add", "volume", "static", "far", "own", "inverted"]
+    print(f"| character | clips | meshes | {' | '.join(COLUMNS[key] for key in keys)} | refused |")
+    print("|---" * (4 + len(keys)) + "|")
+    for rows in everything:
+        good = [row for row in rows if "cells" in row]
+        meshes = {row["mesh"]: row for row in good}
+        worst = {key: sum(row[key] for row in meshes.values()) for key in ("vertices", "cells", "add")}
+        worst |= {key: max((row[key] for row in good), default="") for key in ("static", "far", "own", "inverted")}
+        volumes = [row["volume"] for row in good if isinstance(row["volume"], list)]
+        worst["volume"] = [min(v[0] for v in volumes), max(v[1] for v in volumes)] if volumes else "open"
+        clips = len({row["clip"] for row in good})
+        refused = "; ".join(row["reported"] for row in rows if "cells" not in row)
+        values = " | ".join(told(worst, key) for key in keys)
+        print(f"| {rows[0]['character']} | {clips} | {len(meshes)} | {values} | {refused} |")
 
 
 def one_file(name: str) -> None:
-    """All clips of one file."""
+    """All clips of one file, in this process."""
     import bpy
 
     from assets import characters as own
@@ -63,37 +102,45 @@ def one_file(name: str) -> None:
         characters.open_file(Path(name))
     meshes = characters.skinned_meshes()
     armatures = list({obj.name: obj for obj in map(characters.armature_of, meshes)}.values())
-    seconds = {obj.name: add(obj) for obj in meshes}
+    added = {}
+    for obj in meshes:
+        try:
+            added[obj.name] = add(obj)
+        except RuntimeError as error:
+            tell({"character": Path(name).name, "mesh": obj.name, "reported": str(error).strip()})
     for clip in characters.clips():
         characters.choose_clip(armatures, clip)
         scene = bpy.context.scene
         scene.frame_end = min(scene.frame_end, scene.frame_start + FRAMES - 1)
         for obj in meshes:
-            if isinstance(seconds[obj.name], float):
-                print(f"| {Path(name).name} | {clip} | {line(obj, seconds[obj.name])} |", flush=True)
-    for obj, refused in seconds.items():
-        if isinstance(refused, str):
-            print(f"| {Path(name).name} | | {obj} | {refused} |")
+            if obj.name in added:
+                row = {"character": Path(name).name, "clip": clip, "mesh": obj.name}
+                try:
+                    row |= {"add": added[obj.name], **measured(obj)}
+                except RuntimeError as error:
+                    row["reported"] = str(error).strip()
+                tell(row)
 
 
-def add(obj) -> float | str:
-    """Add flesh: the seconds that it took, or why it was refused."""
+def tell(row: dict) -> None:
+    print(MARK + json.dumps(row), flush=True)
+
+
+def add(obj) -> float:
+    """Add flesh; the seconds that it took."""
     import bpy
 
     from demo.extension import Clock, activate
 
     activate(obj)
     taken: dict[str, float] = {}
-    try:
-        with Clock(taken, "add"):
-            bpy.ops.thew.add()
-    except RuntimeError as error:
-        return str(error).strip().replace("\n", " ")
+    with Clock(taken, "add"):
+        bpy.ops.thew.add()
     return taken["add"]
 
 
-def line(obj, added: float) -> str:
-    """Simulate the scene's range and tell it in one row."""
+def measured(obj) -> dict:
+    """Simulate the scene's range and measure it; lengths in percent."""
     import bpy
 
     from demo import measures
@@ -101,36 +148,31 @@ def line(obj, added: float) -> str:
 
     activate(obj)
     scene = bpy.context.scene
-    try:
-        bpy.ops.thew.simulate(frame_start=scene.frame_start, frame_end=scene.frame_end)
-    except RuntimeError as error:
-        return f"{obj.name} | {str(error).strip()}".replace("\n", " ")
+    bpy.ops.thew.simulate(frame_start=scene.frame_start, frame_end=scene.frame_end)
     m = measures.measure(obj, {})
-    volume = f"{100 * (m.volume_low - 1):+.1f} … {100 * (m.volume_high - 1):+.1f}" if m.closed else "open"
-    finite = "" if m.finite else "NOT FINITE; "
-    return (
-        f"{m.name} | {m.vertices} | {m.cells} | {m.lattice_vertices} | {added:.2f} | {1e3 * simulating(flesh_of(obj)) / m.frames:.1f} | {volume} "
-        f"| {100 * m.static_skin:.2f} | {100 * m.far_skin:.1f} | {100 * m.own_rms:.3f} | {100 * m.inverted:.2f} "
-        f"| {finite}{'; '.join(m.notes)}"
-    )
+    return {
+        "vertices": m.vertices,
+        "cells": m.cells,
+        "lattice_vertices": m.lattice_vertices,
+        "simulate": 1e3 * simulating(flesh_of(obj)) / m.frames,
+        "volume": [100.0 * (m.volume_low - 1.0), 100.0 * (m.volume_high - 1.0)] if m.closed else "open",
+        "static": 100.0 * m.static_skin,
+        "far": 100.0 * m.far_skin,
+        "own": 100.0 * m.own_rms,
+        "inverted": 100.0 * m.inverted,
+        "reported": ("" if m.finite else "NOT FINITE. ") + " ".join(m.notes),
+    }
 
 
 def simulating(flesh) -> float:
     """Seconds of the simulation alone: the operator may find it done by the add-on's own updates."""
     import thew
 
-    recipe, maps = flesh.recipe, flesh.place.maps(flesh.motion.maps)
+    maps = flesh.place.maps(flesh.motion.maps)
+    names = ("method", "rate", "gravity", "mass_damping", "stiffness_damping", "reach")
+    settings = {name: getattr(flesh.recipe, name) for name in names}
     start = time.perf_counter()
-    thew.simulate(
-        flesh.body,
-        maps,
-        recipe.fps,
-        method=recipe.method,
-        rate=recipe.rate,
-        gravity=recipe.gravity,
-        mass_damping=recipe.mass_damping,
-        stiffness_damping=recipe.stiffness_damping,
-    )
+    thew.simulate(flesh.body, maps, flesh.recipe.fps, **settings)
     return time.perf_counter() - start
 
 

@@ -96,7 +96,7 @@ def take(
     set_stage(meshes, plain, start, end, options.engine)
     files = pictures.render(frames, options.output / title)
     print(f"  saved {blend.name} and {len(files)} pictures in {title}/", flush=True)
-    return [files[frame] for frame in pictures.liveliest(motion, frames, start, pictures_per_row)]
+    return [files[frame] for frame in pictures.film_strip(motion, frames, start, pictures_per_row)]
 
 
 def give_flesh(obj: bpy.types.Object, start: int, end: int, cells: int) -> np.ndarray | None:

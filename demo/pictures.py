@@ -36,16 +36,13 @@ def render(frames: list[int], folder: Path) -> dict[int, Path]:
     return files
 
 
-def liveliest(motion: np.ndarray, frames: list[int], start: int, count: int) -> list[int]:
-    """Of `frames`, `count` in which the flesh moves most by itself, not too near each other, in order."""
-    spacing = max(1, (frames[-1] - frames[0]) * 2 // (3 * count))
-    chosen: list[int] = []
-    for frame in sorted(frames, key=lambda f: (-motion[min(f - start, len(motion) - 1)], f)):
-        if all(abs(frame - other) >= spacing for other in chosen):
-            chosen.append(frame)
-        if len(chosen) == count:
-            break
-    return sorted(chosen)
+def film_strip(motion: np.ndarray, frames: list[int], start: int, count: int, apart: int = 5) -> list[int]:
+    """Of `frames`, `count` about `apart` frames apart, where the flesh moves most by itself; `motion` begins at `start`."""
+    rhythm = frames[1] - frames[0] if len(frames) > 1 else 1
+    stride = max(1, min(round(apart / rhythm), len(frames) // count))
+    count = min(count, len(frames))
+    strips = [frames[first::stride][:count] for first in range(len(frames) - stride * (count - 1))]
+    return max(strips, key=lambda strip: sum(motion[frame - start] for frame in strip))
 
 
 def contact_sheet(rows: list[list[Path]], output: Path) -> None:

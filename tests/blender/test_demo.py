@@ -88,13 +88,12 @@ def test_volume_of_a_box_wherever_it_stands():
     assert measures.signed_volume(corners + 100.0, triangles) == pytest.approx(6.0)
 
 
-def test_liveliest_frames_are_spread():
+def test_a_film_strip_shows_the_liveliest_moment():
     motion = np.zeros(60)
-    motion[30:34] = [5.0, 9.0, 8.0, 7.0]
-    motion[10] = 3.0
-    chosen = pictures.liveliest(motion, list(range(1, 61)), 1, 3)
-    assert {11, 32} <= set(chosen) and chosen == sorted(chosen) and len(chosen) == 3
-    assert np.diff(chosen).min() >= 13
+    motion[30:50] = 1.0
+    assert pictures.film_strip(motion, list(range(1, 61)), 1, 4) == [31, 36, 41, 46]
+    assert pictures.film_strip(motion, list(range(1, 61, 2)), 1, 4, apart=6) == [31, 37, 43, 49]
+    assert pictures.film_strip(motion, [1, 2, 3], 1, 8) == [1, 2, 3]
 
 
 def test_a_contact_sheet_holds_its_pictures(tmp_path):
