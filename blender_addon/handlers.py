@@ -13,7 +13,7 @@ import traceback
 import bpy
 from bpy.app.handlers import persistent
 
-from . import jobs, properties, reading, session
+from . import jobs, poses, properties, reading, session
 from .logic.errors import Cancelled, Refusal, sentence
 from .logic.tasks import Stepper, finish
 from .native import thew
@@ -52,7 +52,7 @@ def headless() -> bool:
 @persistent
 def before_frame(scene, _depsgraph=None):
     """Show every live object's shape of the frame that Blender is about to evaluate."""
-    if reading.busy:
+    if poses.busy:
         return
     objects = fleshes.objects(scene)
     if not objects:
@@ -76,7 +76,7 @@ def before_frame(scene, _depsgraph=None):
 @persistent
 def after_frame(scene, depsgraph=None):
     """Notice when a character's pose is not the one that was simulated for this frame."""
-    if reading.busy or state.rendering:
+    if poses.busy or state.rendering:
         return
     again = False
     for obj in fleshes.objects(scene):
@@ -186,7 +186,7 @@ def tick() -> float | None:
 
 def start_next() -> bool:
     """Begin the update that has waited long enough; False when there is none."""
-    if reading.busy or state.rendering:
+    if poses.busy or state.rendering:
         return False
     now = time.monotonic()
     due = [uid for uid, when in state.waiting.items() if when <= now]
@@ -246,7 +246,7 @@ def setting_changed(obj: bpy.types.Object) -> None:
 
 def switched(obj: bpy.types.Object) -> None:
     """`enabled` was switched: show the flesh, or the plain armature."""
-    if obj.thew.made.flesh and not reading.busy:
+    if obj.thew.made.flesh and not poses.busy:
         jobs.apply_state(obj)
         flesh = fleshes.known(obj)
         if flesh is not None and session.is_live(obj):
@@ -259,7 +259,7 @@ def switched(obj: bpy.types.Object) -> None:
 @persistent
 def after_update(scene, depsgraph):
     """Somebody edited something: look whether it was a mesh of ours, or a pose."""
-    if reading.busy:
+    if poses.busy:
         return
     objects = fleshes.objects(scene)
     if not objects:
@@ -299,7 +299,7 @@ def follow_pose(obj, armature_modifier, flesh, scene, depsgraph) -> None:
         return
     try:
         found = reading.Subject(obj, armature_modifier.object, armature_modifier)
-        reader = reading.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
+        reader = poses.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
         maps, mesh, _raw = reader.read(depsgraph, frame)
         session.write_positions(obj, flesh, flesh.settled_at(maps, mesh))
         flesh.posed, flesh.problem = True, CHANGED

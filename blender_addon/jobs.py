@@ -11,7 +11,7 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
-from . import modifier, properties, reading, session, writing
+from . import modifier, poses, properties, reading, session, writing
 from .logic.errors import Refusal
 from .logic.keys import frame_range
 from .logic.sentences import notes_of
@@ -124,8 +124,8 @@ def tree_kind(flesh: session.Flesh) -> int:
 
 def kept_position(obj, flesh, found, view_layer, scene) -> None:
     """Write the skinned shape of this moment, so that the character does not jump before its first frame is looked up."""
-    reader = reading.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
-    with reading.shown([found.armature, found.obj]):
+    reader = poses.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
+    with poses.shown([found.armature, found.obj]):
         view_layer.update()
         maps, mesh, _raw = reader.read(view_layer.depsgraph, scene.frame_current)
     session.write_positions(obj, flesh, flesh.skinned_at(maps, mesh))
@@ -212,7 +212,7 @@ def _evaluated(obj, flesh, scene, frames: list[int]) -> Task:
         settle(obj, flesh, scene)
         replaced = modifier.by_id(obj, made.armature_modifier)
         before = {m.persistent_uid for m in reading.Subject(obj, replaced.object, replaced).before()}
-        with reading.playing(), reading.shown([obj]):
+        with poses.playing(), poses.shown([obj]):
             for passes, on in enumerate((before | {made.modifier}, set())):
                 with reading.modifiers_on(obj, on, basis=False):
                     for i, frame in enumerate(frames):
@@ -227,7 +227,7 @@ def _evaluated(obj, flesh, scene, frames: list[int]) -> Task:
                         if i % 8 == 7:
                             yield Progress((passes + (i + 1) / len(frames)) / 2.0, f"Measuring frame {frame}")
     finally:
-        with reading.playing():
+        with poses.playing():
             obj.thew.enabled, made.shows_bake = was[:2]
             apply_state(obj)
             made.found, made.notes, made.firmness = was[2:]

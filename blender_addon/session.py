@@ -17,8 +17,8 @@ from dataclasses import astuple, dataclass
 import bpy
 import numpy as np
 
-from . import modifier, reading
-from .logic.errors import Refusal
+from . import modifier, poses, reading
+from .firmness import SOFTEST, firmed
 from .logic.spaces import Place, guess_height, skinned, transform
 from .logic.tasks import Task, Work, span
 from .native import core
@@ -65,10 +65,6 @@ class Stance:
         return np.array(self.armature).reshape(4, 4)
 
 
-SOFTEST = 0.04
-"""Softer bodies are firmed up: the part of its size by which one g sideways may move a body."""
-
-
 @dataclass(frozen=True)
 class Recipe:
     """The settings that the result depends on, as numbers."""
@@ -106,7 +102,7 @@ class Flesh:
     def __init__(self) -> None:
         self.character: reading.Character | None = None
         self.stance: Stance | None = None
-        self.motion: reading.Motion | None = None
+        self.motion: poses.Motion | None = None
         self.recipe: Recipe | None = None
         self.place: Place | None = None
         self.surface = self.skeleton = self.lattice = self.body = self.clip = None
@@ -223,7 +219,7 @@ def build(
     if frames is None:
         motion = motion if same else None
     elif not (trust_motion and motion is not None and flesh.character.bones == character.bones):
-        reader = reading.read_motion(found, character.bones, stance.mesh_matrix, scene, view_layer, *frames)
+        reader = poses.read_motion(found, character.bones, stance.mesh_matrix, scene, view_layer, *frames)
         motion = yield from span(reader, 0.0, 0.15)
         native = 0.15
     offsets = read_offsets(found, character)
@@ -320,49 +316,6 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
     flesh.failed, flesh.problem = None, ""
 
 
-def firmed(run, body, firmness, surface, cells, allowed, progress) -> dict:
-    """The clip of `body` and, where it loses its shape over the clip, of firmer ones: the first that keeps it."""
-    best = None
-    for attempt in range(PASSES if allowed else 1):
-        rest = 0.5**attempt
-        clip = run(body, lambda done, stage, rest=rest: progress(1.0 - rest + 0.5 * rest * done, stage))
-        lost = shape_lost(clip, surface, cells)
-        # Only a clear gain is worth stiffer flesh: a fold that the bones make stays whatever the stiffness.
-        if best is None or lost < 0.9 * best[0]:
-            best = lost, {"clip": clip, "body": body, "firmness": firmness}
-        if lost <= 1.0:
-            break
-        body, firmness = body.stiffened(2.0), firmness * 2.0
-    return best[1]
-
-
-PASSES = 7
-"""Stiffness is doubled at most so often, less one."""
-MOST_INVERTED = 0.02
-MOST_VOLUME = 0.18
-"""Flesh has lost its shape beyond this share of inverted cells, or this change of its volume."""
-
-
-def shape_lost(clip, surface, cells) -> float:
-    """How far a clip loses the body's shape: above 1 too far."""
-    lost = int(max(clip.inverted_cells, default=0)) / max(cells, 1) / MOST_INVERTED
-    if surface.report().closed:
-        triangles = surface.triangles
-        rest = abs(enclosed(surface.vertices, triangles))
-        if rest > 1e-6 * surface.size**3:
-            step = 1 + len(clip) // 120
-            volumes = [abs(enclosed(clip.positions(i), triangles)) for i in range(0, len(clip), step)]
-            lost = max(lost, max(abs(v / rest - 1.0) for v in volumes) / MOST_VOLUME)
-    return lost
-
-
-def enclosed(points: np.ndarray, triangles: np.ndarray) -> float:
-    """Signed volume of a closed surface."""
-    points = points - points.mean(axis=0)
-    a, b, c = (points[triangles[:, i]] for i in range(3))
-    return float(np.einsum("ij,ij->", np.cross(a, b), c)) / 6.0
-
-
 def _key(*parts) -> bytes:
     """A hash of numbers, tuples of numbers, bytes and dataclasses of them."""
     digest = hashlib.blake2b(digest_size=16)
@@ -399,7 +352,7 @@ def read_offsets(found: reading.Subject, character: reading.Character) -> Offset
     return Offsets(vertices, weights.astype(np.float32), np.empty(0, np.float32), rest, full)
 
 
-def offset_turns(motion: reading.Motion, stance: Stance) -> np.ndarray:
+def offset_turns(motion: poses.Motion, stance: Stance) -> np.ndarray:
     """M^-1 T_b M0 of every frame and bone, linear parts by rows, float32[f, b, 9]."""
     before = stance.mesh_matrix[:3, :3]
     after = np.linalg.inv(motion.matrices[:, :3, :3])
@@ -512,8 +465,3 @@ def keys_deviate(obj: bpy.types.Object) -> bool:
     if keys.animation_data is not None:
         return True
     return obj.show_only_shape_key or any(key.value != 0.0 and not key.mute for key in keys.key_blocks[1:])
-
-
-def refusal(error: Exception, obj: bpy.types.Object) -> Refusal:
-    """A native error as a sentence that names the object."""
-    return Refusal(f"{reading.describe(obj)}: {error}")

@@ -7,7 +7,7 @@ import traceback
 
 import bpy
 
-from .. import handlers, reading
+from .. import handlers, poses
 from ..logic.errors import Cancelled, sentence
 from ..logic.tasks import Stepper, Task, finish
 
@@ -53,7 +53,7 @@ class Job:
         self._timer = context.window_manager.event_timer_add(0.02, window=context.window)
         context.window_manager.progress_begin(0, 100)
         context.window_manager.modal_handler_add(self)
-        reading.busy += 1
+        poses.busy += 1
         return {"RUNNING_MODAL"}
 
     def modal(self, context, event):
@@ -81,7 +81,7 @@ class Job:
         self._end(context)
 
     def _end(self, context):
-        reading.busy -= 1
+        poses.busy -= 1
         context.window_manager.event_timer_remove(self._timer)
         context.window_manager.progress_end()
         if context.workspace is not None:

@@ -284,7 +284,7 @@ def test_cancel_at_any_moment_changes_nothing(scene, character, job, when):
         tasks.finish(getattr(jobs, job)(body, scene, bpy.context.view_layer), progress)
     assert reached[-1] >= when and all(f < when for f in reached[:-1])
     assert snapshot(body) == before
-    assert part("reading").busy == 0
+    assert part("poses").busy == 0
     known = register.known(body)
     assert (known.clip if known else None) is clip or (job == "bake" and when > 0.6)  # by then it is simulated
 

@@ -50,7 +50,7 @@ def carry(rig, distance: float = 0.5) -> None:
 @pytest.mark.parametrize("rig_kind", ["plain", "turned", "mirrored"])
 def test_what_is_read_is_what_the_armature_modifier_does(scene, parented, mesh_kind, rig_kind):
     """Wherever the two objects stand, however oddly, our T_b make the modifier's shapes."""
-    reading, session = part("reading"), part("session")
+    reading, poses, session = part("reading"), part("poses"), part("session")
     body, rig = make_character()
     rig.matrix_world = PLACES[rig_kind]
     if parented:
@@ -64,7 +64,7 @@ def test_what_is_read_is_what_the_armature_modifier_does(scene, parented, mesh_k
     flesh = session.Flesh()
     flesh.character = reading.read_character(found, bpy.context.evaluated_depsgraph_get)
     flesh.stance = session.Stance.read(found, scene)
-    task = reading.read_motion(found, flesh.character.bones, flesh.stance.mesh_matrix, scene, view_layer, 1, 20)
+    task = poses.read_motion(found, flesh.character.bones, flesh.stance.mesh_matrix, scene, view_layer, 1, 20)
     motion = part("logic.tasks").finish(task)
     ours = np.array([flesh.skinned_at(motion.maps[f - 1], motion.matrices[f - 1]) for f in FRAMES])
     assert np.abs(ours - skinned).max() < 1e-4 * size_of(skinned[0])  # Blender's single precision, scales of 100

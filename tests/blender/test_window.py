@@ -85,7 +85,7 @@ def test_a_new_pose_is_followed_before_it_is_simulated(scene, window):
     rig.pose.bones["Spine"].rotation_euler.x += 0.6
     bpy.context.view_layer.update()
     posed = evaluated(body)
-    reader = part("reading").PoseReader(
+    reader = part("poses").PoseReader(
         part("reading").subject(body, bpy.context.view_layer), flesh.character.bones, flesh.stance.mesh_matrix
     )
     maps, mesh, _ = reader.read(bpy.context.view_layer.depsgraph, 4)
