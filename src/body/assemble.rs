@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a [`Body`] is made, step by step.
 
+use super::carried::{Carried, skin_of};
 use super::carry::{Field, by_distance, distance_to_bone, weights_from_rows};
 use super::check::check;
 use super::loose::{self, LoosePart};
@@ -52,7 +53,7 @@ pub(super) fn body(
 
     step(progress, 0.8, "Tying the flesh to the bones")?;
     let regions = twist_regions(skeleton, lattice, flesh, &material, &weights, options);
-    let twist = twist_energy(lattice, flesh, &regions);
+    let twist = twist_energy(lattice, flesh, &regions, &weights);
 
     let mut bone_of_vertex = lattice.bones().bone_of_vertex.clone();
     let mut skinned = vec![false; bone_of_vertex.len()];
@@ -73,6 +74,8 @@ pub(super) fn body(
 
     step(progress, 0.9, "Preparing the solver")?;
     let pattern = Pattern::new(&blocks, &mass, &bone_of_vertex, lattice.vertices())?;
+    let region_weights = weights.into_weights();
+    let skin = skin_of(&embedding, &region_weights, options.region_weights.as_ref());
     Ok(Body {
         lattice: lattice.clone(),
         skeleton: skeleton.clone(),
@@ -82,14 +85,14 @@ pub(super) fn body(
         mass,
         twist: twist.matrix,
         twist_loads: twist.loads,
-        region_weights: weights.into_weights(),
+        region_weights,
         cell_weights,
         bone_of_vertex,
         skinned,
         loose_parts,
         pattern: Arc::new(pattern),
-        embeddings: RwLock::new(vec![Arc::new(embedding)]),
-        engines: RwLock::default(),
+        size: super::size_of_surface(&embedding, lattice.vertices()),
+        surfaces: RwLock::new(vec![Arc::new(Carried::new(Arc::new(embedding), skin))]),
     })
 }
 
@@ -251,7 +254,12 @@ struct Twist {
     cells: Vec<bool>,
 }
 
-fn twist_energy(lattice: &Lattice, flesh: &dyn Flesh, regions: &[TwistRegion]) -> Twist {
+fn twist_energy(
+    lattice: &Lattice,
+    flesh: &dyn Flesh,
+    regions: &[TwistRegion],
+    weights: &Field,
+) -> Twist {
     let mut twist = Twist {
         matrix: ScalarMatrix::of_lattice(lattice),
         loads: Vec::new(),
@@ -268,8 +276,18 @@ fn twist_energy(lattice: &Lattice, flesh: &dyn Flesh, regions: &[TwistRegion]) -
             .zip(&samples.shapes)
             .zip(&samples.weights)
         {
-            twist.cells[c as usize] = true;
             let corners = lattice.cells()[c as usize].corners();
+            // Where two bones' tubes overlap the flesh is not to be torn between them.
+            let follows: f64 = corners
+                .iter()
+                .zip(shape)
+                .map(|(&v, s)| s * weights.row(v as usize)[region.bone as usize])
+                .sum();
+            if follows <= 0.0 {
+                continue;
+            }
+            let w = w * follows;
+            twist.cells[c as usize] = true;
             let x = crate::lattice::cell::place(&lattice.corners(c), shape);
             let mut products = Vec::with_capacity(36);
             for (i, &a) in corners.iter().enumerate() {

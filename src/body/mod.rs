@@ -7,6 +7,7 @@
 
 mod assemble;
 mod blocks;
+mod carried;
 mod carry;
 mod check;
 #[cfg(test)]
@@ -19,18 +20,18 @@ mod stored;
 mod tests;
 
 pub use blocks::{Blocks, CellBlocks, Csr, ScalarMatrix};
+pub use carried::Reach;
 pub use loose::LoosePart;
 pub use pattern::Pattern;
 
 use crate::elasticity::{InSurface, Material};
-use crate::kernel::CpuEmbedding;
 use crate::lattice::{Cell, Embedding, Lattice};
 use crate::progress::Progress;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::SolveError;
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
-use std::collections::BTreeMap;
+use carried::Carried;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// How a body is made; `..Default::default()` for the rest.
@@ -179,9 +180,10 @@ pub struct Body {
     skinned: Vec<bool>,
     loose_parts: Vec<LoosePart>,
     pattern: Arc<Pattern>,
-    embeddings: RwLock<Vec<Arc<Embedding>>>,
-    /// Embeddings packed for the kernel, made when first asked for.
-    engines: RwLock<BTreeMap<usize, Arc<CpuEmbedding>>>,
+    /// The body's own surface, then others.
+    surfaces: RwLock<Vec<Arc<Carried>>>,
+    /// Diagonal of the own surface's box, metres.
+    size: f64,
 }
 
 impl std::fmt::Debug for Body {
@@ -298,15 +300,7 @@ impl Body {
 
     /// Diagonal of the rest box of the body's own surface, metres.
     pub fn size(&self) -> f64 {
-        let rest = self.lattice.vertices();
-        let far = Vec3::repeat(f64::INFINITY);
-        let Some(embedding) = self.embedding(0).filter(|e| !e.is_empty()) else {
-            return 0.0;
-        };
-        let (lo, hi) = (0..embedding.len())
-            .map(|i| embedding.place(i, rest))
-            .fold((far, -far), |(lo, hi), p| (lo.inf(&p), hi.sup(&p)));
-        (hi - lo).norm()
+        self.size
     }
 
     /// The same body of flesh that is stiffer by a factor; what holds it against twist is too.
@@ -317,8 +311,8 @@ impl Body {
         let m = &self.material;
         let material = Material::new(m.young() * factor, m.poisson(), m.density())
             .map_err(|_| BodyError::Stiffening(factor))?;
-        let embeddings = self
-            .embeddings
+        let surfaces = self
+            .surfaces
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
@@ -345,8 +339,8 @@ impl Body {
             skinned: self.skinned.clone(),
             loose_parts: self.loose_parts.clone(),
             pattern: self.pattern.clone(),
-            embeddings: RwLock::new(embeddings),
-            engines: RwLock::default(),
+            surfaces: RwLock::new(surfaces),
+            size: self.size,
         })
     }
 
@@ -358,43 +352,6 @@ impl Body {
     /// The unknowns and the symbolic factorisation.
     pub fn pattern(&self) -> &Pattern {
         &self.pattern
-    }
-
-    /// The embedding of a surface: 0 is the body's own, others by the id that
-    /// [`embed_surface`](Self::embed_surface) gave.
-    pub fn embedding(&self, id: usize) -> Option<Arc<Embedding>> {
-        let all = self
-            .embeddings
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        all.get(id).cloned()
-    }
-
-    /// The kernel that carries a surface; ids as in [`embedding`](Self::embedding).
-    pub fn engine(&self, id: usize) -> Option<Arc<CpuEmbedding>> {
-        let made = self
-            .engines
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(&id)
-            .cloned();
-        if made.is_some() {
-            return made;
-        }
-        let engine = Arc::new(CpuEmbedding::new(&*self.embedding(id)?, self.dofs()).ok()?);
-        let mut all = self.engines.write().unwrap_or_else(PoisonError::into_inner);
-        Some(all.entry(id).or_insert(engine).clone())
-    }
-
-    /// Makes the body carry another surface (clothes, eyes); returns its id.
-    pub fn embed_surface(&self, other: &Surface) -> usize {
-        let embedding = Arc::new(self.lattice.embed_surface(other));
-        let mut all = self
-            .embeddings
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        all.push(embedding);
-        all.len() - 1
     }
 
     /// The mass matrix, 3·dofs square, kg; floor and bone rows included.
@@ -448,4 +405,16 @@ impl Body {
         }
         energy
     }
+}
+
+/// Diagonal of the box around an embedded surface at rest.
+fn size_of_surface(embedding: &Embedding, rest: &[Vec3]) -> f64 {
+    if embedding.is_empty() {
+        return 0.0;
+    }
+    let far = Vec3::repeat(f64::INFINITY);
+    let (lo, hi) = (0..embedding.len())
+        .map(|i| embedding.place(i, rest))
+        .fold((far, -far), |(lo, hi), p| (lo.inf(&p), hi.sup(&p)));
+    (hi - lo).norm()
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A body as plain data, for the on-disk cache (serde; the file format is [`crate::store`]'s).
 
+use super::carried::Carried;
 use super::{Blocks, Body, BodyError, LoosePart, Pattern, ScalarMatrix, TwistLoad};
 use crate::Vec3;
 use crate::elasticity::Material;
@@ -37,7 +38,7 @@ struct Stored {
     bone_of_vertex: Vec<Option<u32>>,
     skinned: Vec<bool>,
     loose_parts: Vec<LoosePart>,
-    embeddings: Vec<Embedding>,
+    surfaces: Vec<(Embedding, Weights)>,
 }
 
 impl Serialize for Body {
@@ -47,10 +48,7 @@ impl Serialize for Body {
             bones: w.bones.clone(),
             weights: w.weights.clone(),
         };
-        let embeddings = self
-            .embeddings
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
+        let surfaces = self.surfaces.read().unwrap_or_else(PoisonError::into_inner);
         Stored {
             vertices: self.lattice.vertices().to_vec(),
             cells: self.lattice.cells().to_vec(),
@@ -70,7 +68,10 @@ impl Serialize for Body {
             bone_of_vertex: self.bone_of_vertex.clone(),
             skinned: self.skinned.clone(),
             loose_parts: self.loose_parts.clone(),
-            embeddings: embeddings.iter().map(|e| (**e).clone()).collect(),
+            surfaces: surfaces
+                .iter()
+                .map(|s| ((*s.embedding).clone(), weights(&s.skin)))
+                .collect(),
         }
         .serialize(serializer)
     }
@@ -104,12 +105,15 @@ impl Stored {
                 && w.weights.len() == w.bones.len()
         };
         fits(
-            rows_fit(&self.region_weights, k) && rows_fit(&self.cell_weights, c),
+            rows_fit(&self.region_weights, k)
+                && rows_fit(&self.cell_weights, c)
+                && self.surfaces.iter().all(|(e, w)| rows_fit(w, e.len())),
             "its weights do not fit its lattice",
         )?;
         fits(
             bones_fit(&self.region_weights)
                 && bones_fit(&self.cell_weights)
+                && self.surfaces.iter().all(|(_, w)| bones_fit(w))
                 && self
                     .bone_of_vertex
                     .iter()
@@ -147,6 +151,11 @@ impl Stored {
             weights: w.weights,
             bone_count: b,
         };
+        let carry = |(e, w): (Embedding, Weights)| Arc::new(Carried::new(Arc::new(e), weights(w)));
+        let size = self
+            .surfaces
+            .first()
+            .map_or(0.0, |(e, _)| super::size_of_surface(e, lattice.vertices()));
         Ok(Body {
             lattice: Arc::new(lattice),
             skeleton: Arc::new(skeleton),
@@ -162,8 +171,8 @@ impl Stored {
             skinned: self.skinned,
             loose_parts: self.loose_parts,
             pattern: Arc::new(pattern),
-            embeddings: RwLock::new(self.embeddings.into_iter().map(Arc::new).collect()),
-            engines: RwLock::default(),
+            surfaces: RwLock::new(self.surfaces.into_iter().map(carry).collect()),
+            size,
         })
     }
 }

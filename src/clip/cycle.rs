@@ -46,7 +46,9 @@ pub(super) fn simulate(
             step(progress, done, &format!("pass {}, frame {i}", pass + 1))?;
             frames.push(Frame::new(
                 body,
-                &turned(&home, &simulation.shown_positions()),
+                &turned(&home, simulation.lattice_positions()),
+                Some(&cycle.pose(i)),
+                settings.simulation.reach,
             ));
             simulation
                 .advance_motion(
@@ -73,7 +75,13 @@ pub(super) fn simulate(
             Some(f) => (0..body.dofs()).map(|v| f.lattice.world(v)).collect(),
             None => Vec::new(),
         };
-        frames.push(Frame::new(body, &turned(&last, &first)));
+        let pose = cycle.pose(cycle.period as isize);
+        frames.push(Frame::new(
+            body,
+            &turned(&last, &first),
+            Some(&pose),
+            settings.simulation.reach,
+        ));
     }
     step(progress, 1.0, "simulated")?;
     Ok((frames, gap))

@@ -13,9 +13,9 @@ mod cycle;
 mod drive;
 
 use crate::Vec3;
-use crate::body::Body;
+use crate::body::{Body, Reach};
 use crate::dynamics::{Method, Settings, Simulation, SimulationError};
-use crate::kernel::{CpuEmbedding, Engine, KernelError, LocalPositions};
+use crate::kernel::{Engine, KernelError, LocalPositions};
 use crate::progress::{Cancelled, Progress};
 use crate::skeleton::{Pose, SkeletonError};
 use drive::Drive;
@@ -97,17 +97,31 @@ pub struct Clip {
 #[derive(Debug, Clone)]
 struct Frame {
     lattice: Arc<LocalPositions>,
+    /// How far from the skin it is shown.
+    reach: Option<Arc<Reach>>,
     inverted: u32,
 }
 
 impl Frame {
     fn of(simulation: &Simulation) -> Self {
-        Self::new(simulation.body(), &simulation.shown_positions())
+        let (body, part) = (simulation.body(), simulation.settings().reach);
+        Self::new(
+            body,
+            simulation.lattice_positions(),
+            simulation.pose(),
+            part,
+        )
     }
 
-    fn new(body: &Body, positions: &[Vec3]) -> Self {
+    /// Lattice positions at a pose, shown within a part of the body's size around its skin.
+    fn new(body: &Body, positions: &[Vec3], pose: Option<&Pose>, part: Option<f64>) -> Self {
+        let lattice = LocalPositions::new(positions);
+        let reach = pose
+            .zip(part)
+            .map(|(pose, part)| Arc::new(body.reach(pose, &lattice, part)));
         Self {
-            lattice: Arc::new(LocalPositions::new(positions)),
+            lattice: Arc::new(lattice),
+            reach,
             inverted: body.inverted_cells(positions) as u32,
         }
     }
@@ -206,7 +220,9 @@ impl Clip {
     /// # Errors
     /// A surface that the body does not carry.
     pub fn positions(&self, frame: i64, surface: usize) -> Result<Vec<f32>, ClipError> {
-        Ok(self.engine(surface)?.embed(&self.lattice(frame))?)
+        let mut out = vec![0.0; 3 * self.vertices(surface)?];
+        self.positions_into(frame, surface, &mut out)?;
+        Ok(out)
     }
 
     /// As [`positions`](Self::positions), into an array at hand.
@@ -219,9 +235,14 @@ impl Clip {
         surface: usize,
         out: &mut [f32],
     ) -> Result<(), ClipError> {
-        Ok(self
-            .engine(surface)?
-            .embed_into(&self.lattice(frame), out)?)
+        let frame = {
+            let frames = self.read();
+            frames[clamped(frame, frames.len())].clone()
+        };
+        let shown = self
+            .body
+            .show(surface, &frame.lattice, frame.reach.as_deref(), out);
+        Ok(shown.ok_or(ClipError::Surface { id: surface })??)
     }
 
     /// Number of vertices of a surface.
@@ -229,7 +250,8 @@ impl Clip {
     /// # Errors
     /// A surface that the body does not carry.
     pub fn vertices(&self, surface: usize) -> Result<usize, ClipError> {
-        Ok(self.engine(surface)?.vertices())
+        let engine = self.body.engine(surface);
+        Ok(engine.ok_or(ClipError::Surface { id: surface })?.vertices())
     }
 
     /// Number of cells turned inside out in each frame.
@@ -246,16 +268,14 @@ impl Clip {
     pub fn bytes(&self) -> usize {
         let frames = self.read();
         let points: usize = frames.iter().map(|f| f.lattice.points.len()).sum();
+        let reaches = frames.iter().flat_map(|f| &f.reach);
         points * size_of::<[f32; 3]>()
+            + reaches.map(|r| r.bytes()).sum::<usize>()
             + frames.len() * (size_of::<Frame>() + size_of::<LocalPositions>())
     }
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Vec<Frame>> {
         self.frames.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn engine(&self, id: usize) -> Result<Arc<CpuEmbedding>, ClipError> {
-        self.body.engine(id).ok_or(ClipError::Surface { id })
     }
 }
 

@@ -9,7 +9,8 @@ use crate::{Mat3, Vec3};
 /// The frozen flesh at one pose; buffers allocated once.
 #[derive(Debug, Clone)]
 pub(super) struct Frames {
-    /// T(x) of each lattice vertex; bone vertices by the full affine map of their bone.
+    /// T(x) of each lattice vertex; bone vertices by the full affine map of their bone, held ones that no bone
+    /// dominates as the artist's skin (blended linearly).
     pub places: Vec<Vec3>,
     /// The blended rotation at each lattice vertex.
     pub turns: Vec<Mat3>,
@@ -43,6 +44,9 @@ impl Frames {
         let weights = body.region_weights();
         for (v, (&x, bone)) in rest.iter().zip(body.bone_of_vertex()).enumerate() {
             match bone {
+                Some(_) if body.is_skinned(v) => {
+                    self.places[v] = self.poses.linear_blend(weights.row(v), x);
+                }
                 Some(bone) => self.places[v] = pose.maps()[*bone as usize].apply(x),
                 None => (self.places[v], self.turns[v]) = self.poses.frame(weights.row(v), x),
             }

@@ -11,7 +11,6 @@
 mod equilibrium;
 mod frames;
 mod method;
-mod reach;
 mod softness;
 mod state;
 mod system;
@@ -19,7 +18,6 @@ mod warped;
 
 pub use equilibrium::{equilibrium, equilibrium_forces};
 pub use method::Method;
-pub use reach::shown;
 pub use softness::softness;
 
 use crate::Vec3;
@@ -42,7 +40,7 @@ pub struct Settings {
     pub mass_damping: f64,
     /// Damping of deformation, s.
     pub stiffness_damping: f64,
-    /// Farthest that flesh is shown from its skinned place, as a part of the body's size; none = no limit.
+    /// Farthest that flesh is shown from its skin, as a part of the body's size; none = no limit.
     pub reach: Option<f64>,
 }
 
@@ -119,8 +117,6 @@ pub struct Simulation {
     body: Arc<Body>,
     method: Method,
     settings: Settings,
-    /// The body's, metres.
-    size: f64,
     positions: Vec<Vec3>,
     velocities: Vec<Vec3>,
     trail: Option<Trail>,
@@ -179,9 +175,14 @@ impl Simulation {
             "zero or positive",
         )?;
         check_gravity(s.gravity)?;
-        reach::check(s.reach)?;
+        let positive = |reach: f64| reach > 0.0 && reach.is_finite();
+        check(
+            "reach",
+            s.reach.unwrap_or(1.0),
+            s.reach.is_none_or(positive),
+            "a positive part of the body's size",
+        )?;
         Ok(Self {
-            size: body.size(),
             positions: body.lattice().vertices().to_vec(),
             velocities: vec![Vec3::zeros(); body.dofs()],
             trail: None,

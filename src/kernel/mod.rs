@@ -6,8 +6,10 @@
 //! the body's size (not of its distance from the world's origin), plus the rounding of the result itself.
 
 mod cpu;
+mod limit;
 
 pub use cpu::CpuEmbedding;
+pub use limit::{LocalMaps, SkinLimit};
 
 use crate::Vec3;
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which bones the lattice follows, and the virtual tips of its leaves.
 //!
-//! A bone is followed when it carries real skin weight itself (whatever the domain looks like), or when
-//! its subtree carries weight and at least 70 % of it lies in the flesh: that leaves out roots, IK targets
-//! and poles. Without a virtual tip from the end of every leaf towards the centroid of its skin, heads,
+//! A bone is followed when it carries real skin weight itself (whatever the domain looks like), or when it
+//! carries any and at least 70 % of it lies in the flesh. Roots, IK targets, poles and helpers that carry
+//! none are left out, inside of the flesh too: nothing says that they go with it (a root that stays where
+//! the character stood would hold its belly there). Of bones that reach far out of the mesh the part near
+//! it is followed. Without a virtual tip from the end of every leaf towards the centroid of its skin, heads,
 //! hands and feet wobble on a single point.
 
+use super::segments::WELD;
+use super::vicinity::Vicinity;
 use crate::Vec3;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
@@ -36,7 +40,9 @@ const TIP_REACH: f64 = 0.85;
 #[derive(Debug, Clone, Default)]
 struct Carried {
     weight: f64,
-    /// Welded vertices it dominates, with their weight.
+    /// Welded vertices and their weight.
+    skin: Vec<(u32, f64)>,
+    /// Those that it dominates.
     dominated: Vec<(u32, f64)>,
 }
 
@@ -56,32 +62,37 @@ pub(crate) fn select(
         Some(skin) => carried_by_weights(surface, skin, n),
         None => carried_by_distance(surface, skeleton, &share),
     };
-    let subtree = subtree_weights(skeleton, &carried);
     let vertices = surface.welded().vertices.len() as f64;
     let real = |b: usize| {
         carried[b].weight >= (1e-3 * vertices).max(0.5) || !carried[b].dominated.is_empty()
     };
     let tiny = 1e-4 * surface.size();
+    let vicinity = Vicinity::new(surface);
 
     let mut segments = Vec::new();
-    let mut left_out = Vec::new();
+    let (mut left_out, mut far) = (Vec::new(), Vec::new());
     for b in 0..n {
         let (head, tail) = (skeleton.heads()[b], skeleton.tails()[b]);
         let has_length = (tail - head).norm() > tiny;
-        let inside = subtree[b] > 1e-6 && share[b] >= INSIDE_SHARE && has_length;
-        if real(b) || inside {
-            let tail = if has_length { tail } else { head };
-            let weight = carried[b].weight;
-            segments.push(Segment {
-                bone: b as u32,
-                head,
-                tail,
-                tip: false,
-                weight,
-            });
-        } else if carried[b].weight > 1e-6 {
-            left_out.push(skeleton.names()[b].clone());
+        let carries = carried[b].weight > 1e-6;
+        let name = || skeleton.names()[b].clone();
+        if !(real(b) || carries && share[b] >= INSIDE_SHARE && has_length) {
+            if carries {
+                left_out.push(name());
+            }
+            continue;
         }
+        let Some((head, tail)) = vicinity.part(head, if has_length { tail } else { head }) else {
+            far.push(name());
+            continue;
+        };
+        segments.push(Segment {
+            bone: b as u32,
+            head,
+            tail,
+            tip: false,
+            weight: carried[b].weight,
+        });
     }
     if !left_out.is_empty() {
         notes.push(format!(
@@ -90,16 +101,62 @@ pub(crate) fn select(
             shorten(&left_out)
         ));
     }
+    if !far.is_empty() {
+        notes.push(format!(
+            "{} bone(s) lie far away from the mesh; they turn its flesh but do not hold it: {}.",
+            far.len(),
+            shorten(&far)
+        ));
+    }
     let used: Vec<bool> = (0..n)
         .map(|b| segments.iter().any(|s| s.bone as usize == b))
         .collect();
+    let doubled = give_way(surface, &carried, &mut segments, WELD * h);
     for b in 0..n {
         let has_child = (0..n).any(|c| skeleton.parents()[c] == Some(b as u32) && used[c]);
-        if used[b] && !has_child {
-            segments.extend(tip(surface, skeleton, b, &carried[b], share[b], h));
+        if used[b] && (!has_child || doubled[b]) {
+            let share = if doubled[b] { 0.0 } else { share[b] };
+            segments.extend(tip(surface, skeleton, b, &carried[b], share, h));
         }
     }
     segments
+}
+
+/// Of bones that lie on one another (importers that know joints only place them so) the one whose skin is
+/// nearest keeps the place; the others are left a point, their head. Says which.
+fn give_way(
+    surface: &Surface,
+    carried: &[Carried],
+    segments: &mut [Segment],
+    apart: f64,
+) -> Vec<bool> {
+    let position = |w: u32| surface.welded().vertices[w as usize];
+    let claim = |s: &Segment| -> f64 {
+        let near = |w: u32| {
+            let p = position(w);
+            let d = super::tetrahedron::closest_on_segment(s.head, s.tail, p).0 - p;
+            (d.norm_squared() + apart * apart).powi(-2)
+        };
+        let skin = &carried[s.bone as usize].skin;
+        skin.iter().map(|&(w, weight)| weight * near(w)).sum()
+    };
+    let claims: Vec<f64> = segments.iter().map(claim).collect();
+    let mut doubled = vec![false; carried.len()];
+    for i in 0..segments.len() {
+        for j in 0..segments.len() {
+            let (a, b) = (&segments[i], &segments[j]);
+            let far = |p: Vec3, q: Vec3| (p - q).norm() > apart;
+            let points = [a, b].iter().any(|s| !far(s.head, s.tail));
+            if i == j || points || far(a.head, b.head) || far(a.tail, b.tail) {
+                continue;
+            }
+            if (claims[i], j) > (claims[j], i) {
+                doubled[b.bone as usize] = true;
+                segments[j].tail = segments[j].head;
+            }
+        }
+    }
+    doubled
 }
 
 /// The first few names of a list.
@@ -134,6 +191,7 @@ fn carried_by_weights(surface: &Surface, skin: &SkinWeights, bones: usize) -> Ve
         for (b, weight) in skin.row(i) {
             let c = &mut carried[b as usize];
             c.weight += weight;
+            c.skin.push((w, weight));
             if weight > 0.5 {
                 c.dominated.push((w, weight));
             }
@@ -161,23 +219,11 @@ fn carried_by_distance(surface: &Surface, skeleton: &Skeleton, share: &[f64]) ->
             .min_by(|&a, &b| distance(a).total_cmp(&distance(b)).then(a.cmp(&b)));
         if let Some(b) = nearest {
             carried[b].weight += 1.0;
+            carried[b].skin.push((i as u32, 1.0));
             carried[b].dominated.push((i as u32, 1.0));
         }
     }
     carried
-}
-
-fn subtree_weights(skeleton: &Skeleton, carried: &[Carried]) -> Vec<f64> {
-    let mut sum: Vec<f64> = vec![0.0; carried.len()];
-    for (b, c) in carried.iter().enumerate() {
-        // Up the ancestors; the skeleton has no cycles.
-        let mut at = Some(b as u32);
-        while let Some(a) = at {
-            sum[a as usize] += c.weight;
-            at = skeleton.parents()[a as usize];
-        }
-    }
-    sum
 }
 
 /// The virtual tip of a leaf: from its tail (its head when the bone is not in the flesh) towards the
@@ -212,8 +258,8 @@ fn tip(
         .iter()
         .map(|(p, _)| (p - start).dot(&direction))
         .fold(0.0, f64::max);
-    // From the far end back: the longest that stays a little under the skin all the way.
-    let margin = -0.05 * h;
+    // The longest that stays a little under the skin all the way, or in the middle of a sheet's layer.
+    let margin = -(0.05 * h).min(0.5 * surface.layer());
     let mut length = 0.0;
     for i in 1..=20 {
         let l = reach * TIP_REACH * f64::from(i) / 20.0;

@@ -21,6 +21,7 @@ mod keep;
 mod segments;
 mod split;
 mod tetrahedron;
+mod vicinity;
 
 mod embed;
 

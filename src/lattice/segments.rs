@@ -32,7 +32,7 @@ impl Protected {
 }
 
 /// Joints closer than this part of `h` are one, and a joint this close to a bone lies on it.
-const WELD: f64 = 0.05;
+pub(crate) const WELD: f64 = 0.05;
 /// Sub-segments are not cut below this part of `h`.
 const SHORTEST: f64 = 0.06;
 

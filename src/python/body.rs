@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Material` and `thew.Body`.
 
-use super::arrays::{dofs, from_indices, from_points, optional, weights};
+use super::arrays::{dofs, from_f32, from_indices, from_points, optional, weights};
 use super::errors::{IntoPy, detached, not_built};
 use super::lattice::PyLattice;
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::Vec3;
-use crate::body::{Body, BodyOptions, Csr};
+use crate::body::{Body, BodyOptions, Csr, Reach};
+use crate::clip::ClipError;
 use crate::elasticity::Material;
+use crate::kernel::{Engine, LocalPositions};
 use crate::store;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -256,6 +258,38 @@ impl PyBody {
         detached(py, || Ok(self.0.embed_surface(&surface.0)))
     }
 
+    /// A surface (None: the body's own) at displacements q[dofs,3] -> float32 [n,3]. With a pose[b,4,4] and reach, a part
+    /// of the body's size, it is drawn softly towards its skin at that pose, as `Simulation` and `simulate` show it.
+    #[pyo3(signature = (q, pose=None, reach=None, surface=None))]
+    fn shown<'py>(
+        &self,
+        py: Python<'py>,
+        q: &Bound<'py, PyAny>,
+        pose: Option<&Bound<'py, PyAny>>,
+        reach: Option<f64>,
+        surface: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let q = dofs(q, "q", self.0.dofs())?;
+        let pose = pose.map(super::arrays::pose).transpose()?;
+        if let Some(reach) = reach.filter(|&reach| !(reach > 0.0 && reach.is_finite())) {
+            return Err(super::errors::input(format!(
+                "reach must be a positive part of the body's size, not {reach}"
+            )));
+        }
+        if let Some(pose) = &pose {
+            pose.check(self.0.skeleton()).map_err(IntoPy::into_py)?;
+        }
+        let data = detached(py, || {
+            let rest = self.0.lattice().vertices();
+            let moved: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
+            let lattice = LocalPositions::new(&moved);
+            let reach = pose.as_ref().zip(reach);
+            let reach = reach.map(|(pose, part)| self.0.reach(pose, &lattice, part));
+            shown(&self.0, surface.unwrap_or(0), &lattice, reach.as_ref()).map_err(IntoPy::into_py)
+        })?;
+        from_f32(py, data)
+    }
+
     /// Number of cells turned inside out with the lattice vertices at positions[dofs,3].
     fn inverted_cells(&self, py: Python<'_>, positions: &Bound<'_, PyAny>) -> PyResult<usize> {
         let positions = dofs(positions, "positions", self.0.dofs())?;
@@ -285,6 +319,21 @@ impl PyBody {
             self.0.volume()
         )
     }
+}
+
+/// A surface that a body carries, at lattice positions and within a reach.
+pub(super) fn shown(
+    body: &Body,
+    surface: usize,
+    lattice: &LocalPositions,
+    reach: Option<&Reach>,
+) -> Result<Vec<f32>, ClipError> {
+    let missing = ClipError::Surface { id: surface };
+    let vertices = body.engine(surface).map(|e| e.vertices());
+    let mut out = vec![0.0; 3 * vertices.ok_or(missing.clone())?];
+    body.show(surface, lattice, reach, &mut out)
+        .ok_or(missing)??;
+    Ok(out)
 }
 
 /// The one model of elasticity that is built.

@@ -2,12 +2,11 @@
 //! `thew.Simulation`, `thew.equilibrium` and its inverse.
 
 use super::arrays::{finite_points, from_f32, from_points, pose, vector};
-use super::body::PyBody;
+use super::body::{PyBody, shown};
 use super::errors::{IntoPy, detached, not_built};
 use crate::Vec3;
-use crate::clip::ClipError;
 use crate::dynamics::{self, Method, Settings, Simulation, SimulationError};
-use crate::kernel::{Engine, LocalPositions};
+use crate::kernel::LocalPositions;
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -42,8 +41,8 @@ pub(super) fn adapt(object: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
 /// A body in motion.
 ///
 /// rate: steps per second at least; gravity (m/s²); mass_damping (1/s) and stiffness_damping (s) act
-/// relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skinned place, as
-/// a part of the body's size (None: no limit). Methods: "warped" [capell2006, §3.3, cell form], "linear".
+/// relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skin, as a part
+/// of the body's size (None: no limit). Methods: "warped" [capell2006, §3.3, cell form], "linear".
 #[pyclass(name = "Simulation", module = "thew", frozen)]
 pub(super) struct PySimulation(Mutex<Simulation>);
 
@@ -137,8 +136,10 @@ impl PySimulation {
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let id = surface.unwrap_or(0);
         let data = self.with(py, |s| {
-            let engine = s.body().engine(id).ok_or(ClipError::Surface { id })?;
-            Ok::<_, ClipError>(engine.embed(&LocalPositions::new(s.lattice_positions()))?)
+            let lattice = LocalPositions::new(s.lattice_positions());
+            let part = s.pose().zip(s.settings().reach);
+            let reach = part.map(|(pose, part)| s.body().reach(pose, &lattice, part));
+            shown(s.body(), id, &lattice, reach.as_ref())
         })?;
         from_f32(py, data)
     }
@@ -178,10 +179,9 @@ impl PySimulation {
 }
 
 /// Displacements q[dofs,3] (m) at which the flesh is in balance at pose[b,4,4] under gravity and
-/// forces[dofs,3] (N, world axes) [capell2006, §3.3, eq. 10 in cell form]. reach: as for `Simulation`, for
-/// comparison with what is shown.
+/// forces[dofs,3] (N, world axes) [capell2006, §3.3, eq. 10 in cell form].
 #[pyfunction]
-#[pyo3(signature = (body, pose, forces=None, gravity=None, method="warped", reach=None))]
+#[pyo3(signature = (body, pose, forces=None, gravity=None, method="warped"))]
 pub(super) fn equilibrium<'py>(
     py: Python<'py>,
     body: &PyBody,
@@ -189,21 +189,13 @@ pub(super) fn equilibrium<'py>(
     forces: Option<&Bound<'py, PyAny>>,
     gravity: Option<&Bound<'py, PyAny>>,
     method: &str,
-    reach: Option<f64>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let pose = self::pose(pose)?;
     let forces = forces.map(|f| finite_points(f, "forces")).transpose()?;
     let (gravity, method) = (self::gravity(gravity)?, self::method(method)?);
     let q = detached(py, || {
-        let q = dynamics::equilibrium(&body.0, &pose, forces.as_deref(), gravity, method)
-            .map_err(IntoPy::into_py)?;
-        let Some(reach) = reach else {
-            return Ok(q);
-        };
-        let rest = body.0.lattice().vertices();
-        let positions: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
-        let shown = dynamics::shown(&body.0, &pose, &positions, reach).map_err(IntoPy::into_py)?;
-        Ok(shown.iter().zip(rest).map(|(p, x)| p - x).collect())
+        dynamics::equilibrium(&body.0, &pose, forces.as_deref(), gravity, method)
+            .map_err(IntoPy::into_py)
     })?;
     Ok(from_points(py, &q))
 }

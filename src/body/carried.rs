@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Surfaces that a body carries, and how they are shown.
+
+use super::Body;
+use crate::Vec3;
+use crate::kernel::{CpuEmbedding, Engine, KernelError, LocalMaps, LocalPositions, SkinLimit};
+use crate::lattice::Embedding;
+use crate::skeleton::{Pose, SkinWeights};
+use crate::surface::Surface;
+use std::sync::{Arc, OnceLock, PoisonError};
+
+/// One surface in the lattice.
+#[derive(Debug)]
+pub(super) struct Carried {
+    pub embedding: Arc<Embedding>,
+    /// Bones and weights of its vertices.
+    pub skin: SkinWeights,
+    /// Packed when first asked for.
+    engine: OnceLock<Option<Arc<CpuEmbedding>>>,
+    limit: OnceLock<SkinLimit>,
+}
+
+/// Weights below this are left out of a skin that is made from the lattice's.
+const LEAST_WEIGHT: f64 = 1e-3;
+
+impl Carried {
+    pub fn new(embedding: Arc<Embedding>, skin: SkinWeights) -> Self {
+        Self {
+            embedding,
+            skin,
+            engine: OnceLock::new(),
+            limit: OnceLock::new(),
+        }
+    }
+}
+
+/// The skin of an embedded surface: its own weights where it has some, elsewhere those of the lattice around.
+pub(super) fn skin_of(
+    embedding: &Embedding,
+    lattice: &SkinWeights,
+    own: Option<&SkinWeights>,
+) -> SkinWeights {
+    let rows = (0..embedding.len()).map(|i| -> Vec<(u32, f64)> {
+        let mut row: Vec<(u32, f64)> = own.map_or_else(Vec::new, |own| own.row(i).collect());
+        if row.is_empty() {
+            for (&v, &w) in embedding.indices[i].iter().zip(&embedding.weights[i]) {
+                if v >= 0 {
+                    // Outside of the lattice weights extrapolate below zero.
+                    let w = w.max(0.0);
+                    row.extend(lattice.row(v as usize).map(|(b, x)| (b, x * w)));
+                }
+            }
+            row.retain(|&(_, w)| w > LEAST_WEIGHT);
+        }
+        row
+    });
+    // Sums of good rows are good.
+    SkinWeights::from_rows(lattice.bone_count, rows).unwrap_or_default()
+}
+
+/// How surfaces are limited at a pose: see [`crate::kernel::SkinLimit`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reach {
+    maps: LocalMaps,
+    /// Metres.
+    limit: f32,
+}
+
+impl Reach {
+    /// Memory, bytes.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.maps.bytes()
+    }
+}
+
+impl Body {
+    /// The embedding of a surface: 0 is the body's own, others by the id that
+    /// [`embed_surface`](Self::embed_surface) gave.
+    pub fn embedding(&self, id: usize) -> Option<Arc<Embedding>> {
+        Some(self.carried(id)?.embedding.clone())
+    }
+
+    /// The kernel that carries a surface; ids as in [`embedding`](Self::embedding).
+    pub fn engine(&self, id: usize) -> Option<Arc<CpuEmbedding>> {
+        let carried = self.carried(id)?;
+        let pack = || CpuEmbedding::new(&carried.embedding, self.dofs()).ok();
+        carried.engine.get_or_init(|| pack().map(Arc::new)).clone()
+    }
+
+    /// Makes the body carry another surface (clothes, eyes); returns its id.
+    pub fn embed_surface(&self, other: &Surface) -> usize {
+        let embedding = self.lattice.embed_surface(other);
+        let skin = skin_of(&embedding, &self.region_weights, None);
+        let mut all = self
+            .surfaces
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.push(Arc::new(Carried::new(Arc::new(embedding), skin)));
+        all.len() - 1
+    }
+
+    /// The limit of `part` of the body's size around the skin of a pose, for lattice positions in `lattice`.
+    pub fn reach(&self, pose: &Pose, lattice: &LocalPositions, part: f64) -> Reach {
+        Reach {
+            maps: LocalMaps::new(pose, self.rest_origin(), lattice.origin),
+            limit: (part * self.size()) as f32,
+        }
+    }
+
+    /// World positions `[n · 3]` of a surface, metres, at lattice positions, within a reach if there is one.
+    ///
+    /// # Errors
+    /// Positions of another lattice, an array of another length; `None`: the body carries no such surface.
+    pub fn show(
+        &self,
+        id: usize,
+        lattice: &LocalPositions,
+        reach: Option<&Reach>,
+        out: &mut [f32],
+    ) -> Option<Result<(), KernelError>> {
+        let engine = self.engine(id)?;
+        let carried = self.carried(id)?;
+        let shown = engine.embed_into(lattice, out);
+        Some(match (shown, reach) {
+            (Ok(()), Some(reach)) => {
+                let limit = carried.limit.get_or_init(|| {
+                    let rest = self.lattice.vertices();
+                    let e = &carried.embedding;
+                    let rest: Vec<Vec3> = (0..e.len()).map(|i| e.place(i, rest)).collect();
+                    SkinLimit::new(&rest, self.rest_origin(), &carried.skin)
+                });
+                limit.draw(&reach.maps, reach.limit, out)
+            }
+            (shown, _) => shown,
+        })
+    }
+
+    /// A point near the body at rest.
+    fn rest_origin(&self) -> Vec3 {
+        self.lattice.vertices().first().copied().unwrap_or_default()
+    }
+
+    pub(super) fn carried(&self, id: usize) -> Option<Arc<Carried>> {
+        let all = self.surfaces.read().unwrap_or_else(PoisonError::into_inner);
+        all.get(id).cloned()
+    }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A soft limit on how far a surface is shown from where the artist's own skinning puts it.
+//!
+//! Linearised flesh has no end to its stretch: a blow of fifty g carries it as far as it likes, and where skin
+//! weights jump from bone to bone (armour, dolls' joints) no smooth flesh can follow them. The limit acts on
+//! what is shown, never on the motion: a distance d from the skin's place, linear blend skinning with the
+//! surface's own weights, stays what it is up to two thirds of the limit L, and beyond is
+//! `L/3 (2 + tanh(3 d/L − 2))`: it never passes L, and is C¹. It is stateless, so frames keep their independence,
+//! and monotone, so stronger motion still looks stronger.
+
+use super::KernelError;
+use crate::Vec3;
+use crate::skeleton::{Pose, SkinWeights};
+use rayon::prelude::*;
+
+/// Vertices per chunk; surfaces with fewer than two chunks stay on one thread.
+const CHUNK: usize = 8192;
+/// The part of the limit within which nothing is changed.
+const FREE: f32 = 2.0 / 3.0;
+
+/// The maps of a pose's bones in f32, between two local origins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LocalMaps {
+    /// Columns of the linear part, then the translation, of each bone.
+    maps: Vec<[[f32; 3]; 4]>,
+    /// The origin in posed space.
+    origin: [f32; 3],
+}
+
+impl LocalMaps {
+    /// Maps from rest positions relative to `rest_origin` to posed ones relative to `origin`.
+    pub fn new(pose: &Pose, rest_origin: Vec3, origin: [f32; 3]) -> Self {
+        let there = Vec3::from(origin.map(f64::from));
+        let local = |v: Vec3| [v.x as f32, v.y as f32, v.z as f32];
+        let map = |m: &crate::skeleton::Affine| {
+            let column = |k: usize| local(m.linear.column(k).into_owned());
+            [
+                column(0),
+                column(1),
+                column(2),
+                local(m.apply(rest_origin) - there),
+            ]
+        };
+        Self {
+            maps: pose.maps().iter().map(map).collect(),
+            origin,
+        }
+    }
+
+    /// Memory, bytes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(self.maps.as_slice())
+    }
+}
+
+/// The skinning of one surface, packed.
+#[derive(Debug, Clone)]
+pub struct SkinLimit {
+    rest: Vec<[f32; 3]>,
+    offsets: Vec<u32>,
+    /// Bones and weights.
+    pairs: Vec<(u32, f32)>,
+}
+
+impl SkinLimit {
+    /// The skinning of rest positions by weights, one row each. Vertices without weights are left alone.
+    pub fn new(rest: &[Vec3], rest_origin: Vec3, weights: &SkinWeights) -> Self {
+        let local = |p: &Vec3| {
+            let d = p - rest_origin;
+            [d.x as f32, d.y as f32, d.z as f32]
+        };
+        let pairs = weights.bones.iter().zip(&weights.weights);
+        Self {
+            rest: rest.iter().map(local).collect(),
+            offsets: weights.offsets.clone(),
+            pairs: pairs.map(|(&b, &w)| (b, w as f32)).collect(),
+        }
+    }
+
+    /// Draws world positions `[vertices · 3]` towards their skin, none farther than `limit` metres.
+    ///
+    /// # Errors
+    /// Positions of another surface.
+    pub fn draw(
+        &self,
+        maps: &LocalMaps,
+        limit: f32,
+        positions: &mut [f32],
+    ) -> Result<(), KernelError> {
+        let (expected, given) = (3 * self.rest.len(), positions.len());
+        if expected != given {
+            return Err(KernelError::Output { expected, given });
+        }
+        if self.rest.len() < 2 * CHUNK {
+            self.chunk(0, maps, limit, positions);
+        } else {
+            let chunks = positions.par_chunks_mut(3 * CHUNK).enumerate();
+            chunks.for_each(|(i, out)| self.chunk(i * CHUNK, maps, limit, out));
+        }
+        Ok(())
+    }
+
+    fn chunk(&self, first: usize, maps: &LocalMaps, limit: f32, positions: &mut [f32]) {
+        let free = FREE * limit;
+        for (i, p) in positions.chunks_exact_mut(3).enumerate() {
+            let Some(skin) = self.place(first + i, maps) else {
+                continue;
+            };
+            let away: [f32; 3] = std::array::from_fn(|k| p[k] - maps.origin[k] - skin[k]);
+            let squared = away.iter().map(|x| x * x).sum::<f32>();
+            if squared > free * free {
+                let d = squared.sqrt();
+                let rest = limit - free;
+                let shown = free + rest * ((d - free) / rest).tanh();
+                for k in 0..3 {
+                    p[k] = maps.origin[k] + skin[k] + away[k] * (shown / d);
+                }
+            }
+        }
+    }
+
+    /// Where skinning puts a vertex, relative to the maps' origin.
+    fn place(&self, vertex: usize, maps: &LocalMaps) -> Option<[f32; 3]> {
+        let row = self.offsets[vertex] as usize..self.offsets[vertex + 1] as usize;
+        if row.is_empty() {
+            return None;
+        }
+        let mut blend = [[0.0f32; 3]; 4];
+        for &(bone, w) in &self.pairs[row] {
+            let map = maps.maps.get(bone as usize)?;
+            for (sum, column) in blend.iter_mut().zip(map) {
+                for (s, c) in sum.iter_mut().zip(column) {
+                    *s += w * c;
+                }
+            }
+        }
+        let [x, y, z] = self.rest[vertex];
+        Some(std::array::from_fn(|k| {
+            blend[0][k] * x + blend[1][k] * y + blend[2][k] * z + blend[3][k]
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::skeleton::Affine;
+    use nalgebra::Rotation3;
+
+    /// Two vertices half between two bones, the second bone turned and moved, all far from the origin.
+    fn posed(limit: f32, away: f32) -> ([f64; 3], [f32; 3]) {
+        let far = Vec3::new(300.0, -200.0, 100.0);
+        let rest = [far + Vec3::new(0.1, 0.2, 0.3)];
+        let turn = Rotation3::from_euler_angles(0.3, -0.8, 1.1).into_inner();
+        let maps = vec![
+            Affine::default(),
+            Affine {
+                linear: turn,
+                translation: far - turn * far + Vec3::new(0.5, 0.0, -0.2),
+            },
+        ];
+        let pose = Pose::new(maps.clone()).expect("finite");
+        let weights = SkinWeights::from_rows(2, [[(0, 0.25), (1, 0.75)]]).expect("good");
+        let skin = maps[0].apply(rest[0]) * 0.25 + maps[1].apply(rest[0]) * 0.75;
+        let origin = [300.0, -200.0, 100.0];
+        let local = LocalMaps::new(&pose, far, origin);
+        let limiter = SkinLimit::new(&rest, far, &weights);
+        let mut p = [skin.x as f32, skin.y as f32 + away, skin.z as f32];
+        limiter.draw(&local, limit, &mut p).expect("fits");
+        ([skin.x, skin.y, skin.z], p)
+    }
+
+    #[test]
+    fn the_skin_is_linear_blend_skinning() {
+        // A limit next to nothing leaves the skin itself.
+        let (skin, shown) = posed(1e-6, 0.4);
+        for k in 0..3 {
+            assert!(
+                (skin[k] - f64::from(shown[k])).abs() < 6e-5,
+                "{skin:?} {shown:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn small_distances_stay_and_large_ones_saturate_monotonically() {
+        let at = |d: f32| f64::from(posed(0.3, d).1[1]) - posed(0.3, d).0[1];
+        assert!((at(0.19) - 0.19).abs() < 5e-5);
+        let mut last = 0.0;
+        for i in 1..200 {
+            let shown = at(i as f32 * 0.01);
+            assert!(shown > last - 5e-5 && shown <= 0.3 + 5e-5);
+            last = shown;
+        }
+        assert!(last > 0.299);
+    }
+
+    #[test]
+    fn positions_of_another_surface_are_refused() {
+        let weights = SkinWeights::from_rows(1, [[(0, 1.0)]]).expect("good");
+        let limiter = SkinLimit::new(&[Vec3::zeros()], Vec3::zeros(), &weights);
+        let maps = LocalMaps::new(&Pose::rest(1), Vec3::zeros(), [0.0; 3]);
+        let refused = limiter.draw(&maps, 1.0, &mut [0.0; 6]);
+        assert!(matches!(
+            refused,
+            Err(KernelError::Output {
+                expected: 3,
+                given: 6
+            })
+        ));
+    }
+}

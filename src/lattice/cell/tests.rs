@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Every kind of cell against what its functions must do.
+
+use super::*;
+
+fn examples() -> Vec<(Cell, Vec<Vec3>)> {
+    let v = Vec3::new;
+    let cube = |i: usize| v((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2 & 1) as f64);
+    let warped = |i: usize| {
+        let x = cube(i);
+        v(
+            x.x * (1.0 + 0.2 * x.z),
+            x.y * (1.0 - 0.1 * x.x) + 0.1 * x.z,
+            x.z * 1.3 + 0.15 * x.x * x.y,
+        )
+    };
+    vec![
+        (
+            Cell::Tetrahedron([0, 1, 2, 3]),
+            vec![
+                v(0.1, 0.0, 0.0),
+                v(1.0, 0.2, 0.0),
+                v(0.0, 1.1, 0.0),
+                v(0.2, 0.1, 0.9),
+            ],
+        ),
+        (
+            Cell::Prism([0, 1, 2, 3, 4, 5]),
+            vec![
+                v(0.0, 0.0, 0.0),
+                v(1.0, 0.0, 0.1),
+                v(0.0, 1.0, 0.0),
+                v(0.1, 0.0, 1.0),
+                v(0.9, 0.1, 1.2),
+                v(0.1, 1.2, 1.1),
+            ],
+        ),
+        (
+            Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7]),
+            (0..8).map(warped).collect(),
+        ),
+    ]
+}
+
+#[test]
+fn functions_sum_to_one_and_locate_what_they_place() {
+    for (cell, x) in examples() {
+        for l in [
+            [0.2, 0.3, 0.4],
+            [0.05, 0.05, 0.05],
+            [0.3, 0.3, 0.3],
+            [0.0, 0.5, 0.2],
+        ] {
+            let l = Vec3::from(l);
+            assert!((cell.shape(l).iter().sum::<f64>() - 1.0).abs() < 1e-14);
+            let found = cell.local(&x, cell.position(&x, l)).expect("inside");
+            assert!((found - l).norm() < 1e-10, "{} {found} {l}", cell.name());
+        }
+    }
+}
+
+#[test]
+fn extrapolation_reproduces_the_point() {
+    for (cell, x) in examples() {
+        let p = Vec3::new(1.7, -0.4, 0.9);
+        let s = cell
+            .extrapolate(&x, p, cell.clamp(Vec3::new(1.4, -0.3, 0.6)))
+            .expect("regular");
+        assert!((place(&x, &s) - p).norm() < 1e-12);
+        assert!((s.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn subdivision_fills_the_cell_with_positive_tetrahedra() {
+    for (cell, x) in examples() {
+        let volumes: Vec<f64> = (0..4)
+            .map(|level| {
+                cell.subtetrahedra(level)
+                    .iter()
+                    .map(|t| {
+                        let y = t.map(|s| place(&x, &s));
+                        let v = (y[1] - y[0]).cross(&(y[2] - y[0])).dot(&(y[3] - y[0])) / 6.0;
+                        assert!(v > 0.0, "{} level {level}: {v}", cell.name());
+                        v
+                    })
+                    .sum()
+            })
+            .collect();
+        // Planar faces: exact at every level; warped ones converge with order two.
+        let limit = volumes[3] + (volumes[3] - volumes[2]) / 3.0;
+        for (level, v) in volumes.iter().enumerate().skip(1) {
+            let bound = 0.02 * 0.26f64.powi(level as i32 - 1) + 1e-12;
+            assert!((v - limit).abs() < bound, "{} {volumes:?}", cell.name());
+        }
+    }
+}
+
+#[test]
+fn subdivision_reproduces_the_closed_form() {
+    // The averaging rule at every new vertex gives the closed-form functions at the same place.
+    for (cell, x) in examples() {
+        for t in cell.subtetrahedra(2) {
+            for s in t {
+                let l = cell.local(&x, place(&x, &s)).expect("inside");
+                let direct = cell.shape(l);
+                for (a, b) in s.iter().zip(direct) {
+                    assert!((a - b).abs() < 1e-9, "{}", cell.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn faces_look_outward() {
+    for (cell, x) in examples() {
+        let centre: Vec3 = x.iter().sum::<Vec3>() / x.len() as f64;
+        for f in cell.faces() {
+            let n = (x[f[1]] - x[f[0]]).cross(&(x[f[2]] - x[f[0]]));
+            let m: Vec3 = f.iter().map(|&i| x[i]).sum::<Vec3>() / f.len() as f64;
+            assert!(n.dot(&(m - centre)) > 0.0, "{} {f:?}", cell.name());
+        }
+    }
+}

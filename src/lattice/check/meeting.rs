@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How cells meet: condition 1, and the lattice with its virtual copies laid on one another.
+
+use super::Violation;
+use crate::Vec3;
+use crate::lattice::{Cell, Lattice};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+impl Lattice {
+    /// Condition 1.
+    pub(super) fn check_meeting(&self, geometry: &Geometry, found: &mut Vec<Violation>) {
+        let mut faces: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
+        let mut corner_sets: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
+        for (cell, c) in self.cells.iter().enumerate() {
+            let mut all = c.corners().to_vec();
+            all.sort_unstable();
+            if let Some(other) = corner_sets.insert(all, cell) {
+                found.push(Violation::Duplicate(other, cell));
+            }
+            for f in c.faces() {
+                let mut face: Vec<u32> = f.iter().map(|&i| c.corners()[i]).collect();
+                face.sort_unstable();
+                *faces.entry(face).or_default() += 1;
+            }
+        }
+        found.extend(
+            faces
+                .into_iter()
+                .filter(|(_, cells)| *cells > 2)
+                .map(|(face, cells)| Violation::FaceShared { face, cells }),
+        );
+        let n = self.cells.len();
+        let overlaps: Vec<Violation> = (0..n)
+            .into_par_iter()
+            .flat_map_iter(|i| {
+                self.locator
+                    .near(i)
+                    .into_iter()
+                    .filter(move |&j| j > i)
+                    .filter(|&j| geometry.cells[i] != geometry.cells[j] && self.overlap(i, j))
+                    .map(move |j| Violation::Overlap(i, j))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        found.extend(overlaps);
+        let hanging: Vec<Violation> = (0..self.vertices.len())
+            .into_par_iter()
+            .flat_map_iter(|v| {
+                let p = self.vertices[v];
+                self.locator
+                    .candidates(p)
+                    .iter()
+                    .map(|&c| c as usize)
+                    .filter(|&c| !geometry.cells[c].contains(&geometry.vertices[v]))
+                    .filter(|&c| {
+                        self.local(c as u32, p)
+                            .is_some_and(|l| self.cells[c].inside(l) > -1e-9)
+                    })
+                    .map(|cell| Violation::Hanging {
+                        vertex: v as u32,
+                        cell,
+                    })
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        found.extend(hanging);
+    }
+
+    /// Whether the interiors of two cells (their convex hulls) meet, by separating axes.
+    fn overlap(&self, i: usize, j: usize) -> bool {
+        let (a, b) = (&self.cells[i], &self.cells[j]);
+        let (x, y) = (self.corners(i as u32), self.corners(j as u32));
+        let (x, y) = (&x[..a.corners().len()], &y[..b.corners().len()]);
+        let size = x.iter().map(|p| (p - x[0]).norm()).fold(0.0, f64::max);
+        let separated = |axis: Vec3| {
+            let Some(axis) = axis.try_normalize(1e-9 * size * size) else {
+                return false;
+            };
+            let range = |p: &[Vec3]| {
+                p.iter()
+                    .map(|p| axis.dot(&(p - x[0])))
+                    .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), d| {
+                        (lo.min(d), hi.max(d))
+                    })
+            };
+            let ((p, q), (r, s)) = (range(x), range(y));
+            // An overlap thinner than this is rounding.
+            q.min(s) - p.max(r) < 1e-7 * size
+        };
+        let normals = |c: &Cell, x: &[Vec3]| -> Vec<Vec3> {
+            c.faces()
+                .iter()
+                .map(|f| {
+                    let d = if f.len() == 4 {
+                        x[f[3]] - x[f[1]]
+                    } else {
+                        x[f[1]] - x[f[0]]
+                    };
+                    d.cross(&(x[f[2]] - x[f[0]]))
+                })
+                .collect()
+        };
+        let edges = |c: &Cell, x: &[Vec3]| -> Vec<Vec3> {
+            c.edges().iter().map(|e| x[e[1]] - x[e[0]]).collect()
+        };
+        if normals(a, x)
+            .into_iter()
+            .chain(normals(b, y))
+            .any(separated)
+        {
+            return false;
+        }
+        let f = edges(b, y);
+        !edges(a, x)
+            .iter()
+            .any(|e| f.iter().any(|f| separated(e.cross(f))))
+    }
+}
+
+/// The lattice with virtual copies laid on one another: vertices and cells by position.
+pub(super) struct Geometry {
+    /// First vertex at the same position.
+    vertices: Vec<u32>,
+    /// Corner positions of each cell, ascending.
+    cells: Vec<Vec<u32>>,
+}
+
+impl Geometry {
+    pub(super) fn new(lattice: &Lattice) -> Self {
+        let mut first: BTreeMap<[u64; 3], u32> = BTreeMap::new();
+        let vertices: Vec<u32> = lattice
+            .vertices
+            .iter()
+            .enumerate()
+            .map(|(i, p)| {
+                let key = [p.x, p.y, p.z].map(|x| (x + 0.0).to_bits());
+                *first.entry(key).or_insert(i as u32)
+            })
+            .collect();
+        let cells = lattice
+            .cells
+            .iter()
+            .map(|c| {
+                let mut k: Vec<u32> = c.corners().iter().map(|&v| vertices[v as usize]).collect();
+                k.sort_unstable();
+                k
+            })
+            .collect();
+        Self { vertices, cells }
+    }
+
+    /// Faces with cells on one side only, copies counted once.
+    pub(super) fn free_faces(&self, lattice: &Lattice) -> Vec<(Vec<u32>, usize)> {
+        let mut sides: BTreeMap<Vec<u32>, (usize, bool)> = BTreeMap::new();
+        for (cell, c) in lattice.cells.iter().enumerate() {
+            for f in c.faces() {
+                let mut key: Vec<u32> = f
+                    .iter()
+                    .map(|&i| self.vertices[c.corners()[i] as usize])
+                    .collect();
+                key.sort_unstable();
+                let entry = sides.entry(key).or_insert((cell, true));
+                if self.cells[entry.0] != self.cells[cell] {
+                    entry.1 = false;
+                }
+            }
+        }
+        sides
+            .into_iter()
+            .filter(|(_, s)| s.1)
+            .map(|(f, s)| (f, s.0))
+            .collect()
+    }
+}
