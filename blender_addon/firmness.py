@@ -5,8 +5,19 @@ from __future__ import annotations
 
 import numpy as np
 
-SOFTEST = 0.04
-"""Softer bodies are firmed up: the part of its size by which one g sideways may move a body."""
+SOFTEST, FIRMEST = 0.04, 0.01
+"""The parts of its size by which one g sideways may, and should, move a body."""
+LEAST = 0.25
+"""Flesh is not softened further than to this part of its stiffness."""
+
+
+def base_firmness(body) -> float:
+    """What the stiffness should be multiplied by, whatever the clip."""
+    softness = body.softness()
+    if softness > SOFTEST:
+        return softness / SOFTEST
+    # Dense rigs leave little flesh free; what is free is to be seen moving. None is free: nothing to be done.
+    return max(softness / FIRMEST, LEAST) if 0.0 < softness < FIRMEST else 1.0
 
 
 def firmed(run, body, firmness, surface, cells, allowed, progress) -> dict:
@@ -29,12 +40,15 @@ PASSES = 7
 """Stiffness is doubled at most so often, less one."""
 MOST_INVERTED = 0.02
 MOST_VOLUME = 0.18
-"""Flesh has lost its shape beyond this share of inverted cells, or this change of its volume."""
+FARTHEST = 0.3
+"""Flesh has lost its shape beyond this share of inverted cells, this change of its volume, or when it would be so far
+from its skin, as a part of the body's size."""
 
 
 def shape_lost(clip, surface, cells) -> float:
     """How far a clip loses the body's shape: above 1 too far."""
     lost = int(max(clip.inverted_cells, default=0)) / max(cells, 1) / MOST_INVERTED
+    lost = max(lost, float(clip.strays.max()) / FARTHEST)
     if surface.report().closed:
         triangles = surface.triangles
         rest = abs(enclosed(surface.vertices, triangles))

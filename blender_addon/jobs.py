@@ -137,7 +137,7 @@ def settle(obj, flesh, scene) -> None:
     tree = modifier.tree(tree_kind(flesh))
     if mine.node_group != tree:
         mine.node_group = tree
-    obj.thew.made.notes, obj.thew.made.firmness = "\n".join(notes_of(flesh)), flesh.firmness
+    obj.thew.made.notes = "\n".join(notes_of(flesh))
     session.show(obj, flesh, scene.frame_current_final)
 
 
@@ -195,7 +195,7 @@ def bake(obj, scene, view_layer, start: int | None = None, end: int | None = Non
     obj.thew.made.shows_bake = True
     obj.thew.enabled = True
     apply_state(obj)
-    obj.thew.made.notes, obj.thew.made.firmness = "\n".join(notes_of(flesh)), flesh.firmness
+    obj.thew.made.notes = "\n".join(notes_of(flesh))
     return names
 
 
@@ -203,7 +203,7 @@ def _evaluated(obj, flesh, scene, frames: list[int]) -> Task:
     """What a frame's key must hold when other keys or modifiers act before it: the live shape less the keys' mix."""
     made = obj.thew.made
     here, part = scene.frame_current, scene.frame_subframe
-    was = obj.thew.enabled, made.shows_bake, made.found, made.notes, made.firmness
+    was = obj.thew.enabled, made.shows_bake, made.found, made.notes
     rows = np.empty((len(frames), len(flesh.character.rest), 3), dtype=np.float32)
     try:
         made.shows_bake = False
@@ -230,7 +230,7 @@ def _evaluated(obj, flesh, scene, frames: list[int]) -> Task:
         with poses.playing():
             obj.thew.enabled, made.shows_bake = was[:2]
             apply_state(obj)
-            made.found, made.notes, made.firmness = was[2:]
+            made.found, made.notes = was[2:]
             session.show(obj, flesh, here + part)
             scene.frame_set(here, subframe=part)
     return rows

@@ -53,7 +53,7 @@ def draw_flesh(layout, obj, width: int) -> None:
     column.prop(settings, "young")
     column.prop(settings, "poisson")
     column.prop(settings, "density")
-    column.prop(settings, "firm")
+    column.prop(settings, "fit_stiffness")
     column = layout.column(align=True)
     column.prop(settings, "mass_damping")
     column.prop(settings, "stiffness_damping")

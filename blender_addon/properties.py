@@ -74,9 +74,6 @@ class ThewMade(bpy.types.PropertyGroup):
     baked_basis: BoolProperty(description="The Basis key was made for the bake", options={"HIDDEN"})
     baked_action: BoolProperty(description="The keys' action was made for the bake", options={"HIDDEN"})
     shows_bake: BoolProperty(description="The baked keys play, not the live flesh", options={"HIDDEN"})
-    firmness: FloatProperty(
-        description="What the stiffness was multiplied by to keep the shape", default=1.0, options={"HIDDEN"}
-    )
     notes: StringProperty(description="What was found while building, line by line", options={"HIDDEN"})
 
 
@@ -164,17 +161,17 @@ class ThewSettings(bpy.types.PropertyGroup):
         precision=4,
         update=_changed,
     )
-    firm: BoolProperty(
-        name="Firm Up",
-        description="Stiffen flesh that is too soft to keep its shape under its own weight or over the clip. The factor "
-        "is shown in the notes",
+    fit_stiffness: BoolProperty(
+        name="Fit Stiffness",
+        description="Stiffen flesh that is too soft to keep its shape under its own weight or over the clip, soften "
+        "flesh that would hardly move. The factor is shown in the notes",
         default=True,
         update=_changed,
     )
     reach: FloatProperty(
         name="Swing Limit",
-        description="The farthest that flesh is shown from its skinned place, as a part of the body's size; 0 sets no limit",
-        default=0.1,
+        description="The farthest that flesh is shown from its plain skin, as a part of the body's size; 0 sets no limit",
+        default=0.15,
         min=0.0,
         max=10.0,
         soft_max=0.5,

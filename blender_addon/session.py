@@ -18,7 +18,7 @@ import bpy
 import numpy as np
 
 from . import modifier, poses, reading
-from .firmness import SOFTEST, firmed
+from .firmness import base_firmness, firmed
 from .logic.spaces import Place, guess_height, skinned, transform
 from .logic.tasks import Task, Work, span
 from .native import core
@@ -74,7 +74,7 @@ class Recipe:
     young: float
     poisson: float
     density: float
-    firm: bool
+    fit_stiffness: bool
     rest_includes_gravity: bool
     method: str
     rate: float
@@ -91,7 +91,7 @@ class Recipe:
         height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
         gravity = tuple(scene.gravity) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
         return Recipe(
-            s.cells_across, height, s.young, s.poisson, s.density, s.firm, s.rest_includes_gravity, s.method, s.rate,
+            s.cells_across, height, s.young, s.poisson, s.density, s.fit_stiffness, s.rest_includes_gravity, s.method, s.rate,
             gravity, s.mass_damping, s.stiffness_damping, s.reach or None, render.fps / render.fps_base,
         )  # fmt: skip
 
@@ -105,7 +105,8 @@ class Flesh:
         self.motion: poses.Motion | None = None
         self.recipe: Recipe | None = None
         self.place: Place | None = None
-        self.surface = self.skeleton = self.lattice = self.body = self.clip = None
+        self.surface = self.skeleton = self.lattice = self.clip = None
+        self.base = self.body = None  # the flesh, and the same as stiff as the clip needs it
         self.lattice_key = self.body_key = self.clip_key = b""
         self.clip_start = 0
         self.turns = self.moves = None  # per frame: metres to object space, float32
@@ -117,7 +118,7 @@ class Flesh:
         self.posed = False  # a pose is shown that is not the simulated one
         self.failed: tuple | None = None  # inputs that could not be built: not tried again
         self.problem = ""
-        self.firmness = 1.0  # what the stiffness was multiplied by
+        self.base_firmness = self.firmness = 1.0  # what the stiffness was multiplied by for each
         self.defects: list[str] = []  # what the lattice's own check found
 
     @property
@@ -152,7 +153,7 @@ class Flesh:
     def settled_at(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         """The flesh at rest in the pose T_b `maps` [b, 4, 4], for the mesh's world matrix; object space, float32[n, 3]."""
         recipe = self.recipe
-        key = _key(self.body_key, recipe)
+        key = _key(self.body_key, self.firmness, recipe)
         if self._poser[0] != key:
             simulation = core().Simulation(
                 self.body, method=recipe.method, rate=recipe.rate, gravity=recipe.gravity,
@@ -210,8 +211,6 @@ def build(
     still hold, if they are of the same bones.
     """
     core()
-    if flesh.body is None:
-        flesh.firmness = max(found.obj.thew.made.firmness, 1.0)
     character = reading.read_character(found, bpy.context.evaluated_depsgraph_get)
     motion = flesh.motion
     native = 0.0
@@ -237,7 +236,7 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
     place = Place(0.5 * (world.min(axis=0) + world.max(axis=0)), recipe.height / side)
     lattice_key = _key(character.digest, stance, place.metres_per_unit, recipe.cells_across)
     body_key = _key(
-        lattice_key, recipe.young, recipe.poisson, recipe.density, recipe.firm, recipe.rest_includes_gravity
+        lattice_key, recipe.young, recipe.poisson, recipe.density, recipe.fit_stiffness, recipe.rest_includes_gravity
     )
     new: dict = {"place": place, "lattice_key": lattice_key, "body_key": body_key}
 
@@ -272,14 +271,13 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
                 region_weights=character.weights, rest_includes_gravity=recipe.rest_includes_gravity,
                 progress=progress,
             )  # fmt: skip
-            # A body that was firmed up for a clip stays so when the file is opened again.
-            known = flesh.firmness if flesh.body is None else 1.0
-            firmness = max(1.0, known, body.softness() / SOFTEST) if recipe.firm else 1.0
-            return {"body": body.stiffened(firmness) if firmness > 1.0 else body, "firmness": firmness}
+            firmness = base_firmness(body) if recipe.fit_stiffness else 1.0
+            body = body.stiffened(firmness) if firmness != 1.0 else body
+            return {"base": body, "body": body, "base_firmness": firmness, "firmness": firmness}
 
         new.update((yield Work("Assembling the body", assemble, 0.5, 0.6)))
     else:
-        new.update(body=flesh.body, firmness=flesh.firmness)
+        new.update(base=flesh.base, body=flesh.body, base_firmness=flesh.base_firmness, firmness=flesh.firmness)
 
     if motion is None:
         new.update(clip=None, clip_key=b"", turns=None, moves=None, offsets=None)
@@ -300,7 +298,9 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
 
             def simulate(progress):
                 cells = len(new["lattice"].cells)
-                return firmed(run, new["body"], new["firmness"], new["surface"], cells, recipe.firm, progress)
+                return firmed(
+                    run, new["base"], new["base_firmness"], new["surface"], cells, recipe.fit_stiffness, progress
+                )
 
             new.update((yield Work("Simulating", simulate, 0.6, 1.0)))
             turns, moves = place.to_object(motion.matrices)

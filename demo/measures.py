@@ -67,21 +67,19 @@ def measure(obj: bpy.types.Object, seconds: dict[str, float]) -> Measures:
     triangles = np.asarray(flesh.surface.triangles)
     maps = flesh.place.maps(flesh.motion.maps)
     frames = flesh.clip_end - flesh.clip_start + 1
-    embedding = _Embedding(flesh.lattice, flesh.surface)
     homogeneous = np.concatenate([rest, np.ones((len(rest), 1))], axis=1)
     rest_volume = signed_volume(rest, triangles)
-    own, static, far, volumes, turned, finite = [], [], 0.0, [], 0.0, True
+    own, static, far, volumes, finite = [], [], 0.0, [], True
     for index in range(frames):
         moving = np.asarray(flesh.clip.positions(index), dtype=np.float64)
         finite = finite and bool(np.isfinite(moving).all())
-        q = thew.equilibrium(body, maps[index], gravity=recipe.gravity, method=recipe.method, reach=recipe.reach)
-        settled = embedding.positions(np.asarray(q))
+        q = thew.equilibrium(body, maps[index], gravity=recipe.gravity, method=recipe.method)
+        settled = np.asarray(body.shown(q, maps[index], recipe.reach), dtype=np.float64)
         skinned = _skinned(flesh.character.weights, maps[index], homogeneous)
         own.append(np.sqrt(np.mean(((moving - settled) ** 2).sum(axis=1))) / size)
         static.append(np.linalg.norm(settled - skinned, axis=1).mean() / size)
         far = max(far, np.linalg.norm(moving - skinned, axis=1).max() / size)
         volumes.append(signed_volume(moving, triangles) / rest_volume if rest_volume else 1.0)
-        turned = max(turned, embedding.inverted(flesh, index))
     return Measures(
         name=obj.name,
         vertices=len(rest),
@@ -96,7 +94,7 @@ def measure(obj: bpy.types.Object, seconds: dict[str, float]) -> Measures:
         own=np.array(own),
         static_skin=float(np.mean(static)),
         far_skin=float(far),
-        inverted=float(turned),
+        inverted=int(flesh.clip.inverted_cells[:frames].max()) / len(flesh.lattice.cells),
         finite=finite,
         notes=[note for note in obj.thew.made.notes.splitlines() if note],
     )
@@ -106,28 +104,6 @@ def signed_volume(vertices: np.ndarray, triangles: np.ndarray) -> float:
     """Volume under a closed surface, by the divergence theorem about its centre."""
     corners = (vertices - vertices.mean(axis=0))[triangles]
     return float(np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6.0)
-
-
-class _Embedding:
-    """Surface vertices as weighted lattice vertices, and the orientation of tetrahedral cells."""
-
-    def __init__(self, lattice, surface) -> None:
-        indices, weights = (np.asarray(part) for part in lattice.embed_surface(surface))
-        self.indices, self.weights = np.maximum(indices, 0), np.where(indices < 0, 0.0, weights)
-        self.vertices = np.asarray(lattice.vertices)
-        self.tetrahedra = np.array([cell for cell in lattice.cells if len(cell) == 4]).reshape(-1, 4)
-
-    def positions(self, q: np.ndarray) -> np.ndarray:
-        moved = self.vertices + q[: len(self.vertices)]
-        return np.einsum("pa,pax->px", self.weights, moved[self.indices])
-
-    def inverted(self, flesh, index: int) -> float:
-        """Fraction of the tetrahedra that are turned inside out in a frame of the clip."""
-        moved = flesh.lattice_positions(flesh.clip_start + index)
-        if moved is None or not len(self.tetrahedra):
-            return 0.0
-        a, b, c, d = (moved[self.tetrahedra[:, corner]] for corner in range(4))
-        return float((np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) <= 0.0).mean())
 
 
 def _skinned(weights: np.ndarray, maps: np.ndarray, homogeneous: np.ndarray) -> np.ndarray:

@@ -26,10 +26,11 @@ def notes_of(flesh: Any) -> list[str]:
     if flesh.surface is not None:
         notes += [sentence(text) for text in flesh.surface.report().sentences]
     if flesh.body is not None:
-        if flesh.firmness > 1.0:
+        if flesh.firmness != 1.0:
+            why = "lose its shape" if flesh.firmness > 1.0 else "hardly move"
             notes.append(
-                f"The flesh was made {flesh.firmness:.2g} times as stiff, or it would sag out of shape; switch Firm Up "
-                "off for the bare stiffness."
+                f"The flesh was made {flesh.firmness:.2g} times as stiff, or it would {why}; switch Fit Stiffness off "
+                "for the bare stiffness."
             )
         notes += [sentence(text) for text in flesh.body.loose_parts]
     inverted = max((int(count) for count in flesh.clip.inverted_cells), default=0) if flesh.clip is not None else 0

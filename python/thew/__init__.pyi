@@ -309,6 +309,11 @@ class Body:
         """The material before paint."""
     def embed_surface(self, surface: Surface) -> int:
         """Makes the body carry another surface (clothes, eyes) -> its id for `positions`."""
+    def shown(
+        self, q: ArrayLike, pose: ArrayLike | None = None, reach: float | None = None, surface: int | None = None
+    ) -> _Places:
+        """A surface (None: the body's own) at displacements q[dofs,3] -> [n,3]. With a pose[b,4,4] and reach, a part of
+        the body's size, it is drawn softly towards its skin at that pose, as `Simulation` and `simulate` show it."""
     def inverted_cells(self, positions: ArrayLike) -> int:
         """Number of cells turned inside out with the lattice vertices at positions[dofs,3]."""
     def save(self, path: str | PathLike[str]) -> None:
@@ -323,7 +328,7 @@ class Simulation:
 
     Methods: "warped" [capell2006, §3.3, cell form], "linear". rate: steps per second at least, a frame holds a
     whole number of them; gravity[3] (m/s², None: earth's along -z); mass_damping (1/s) and stiffness_damping (s)
-    act relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skinned place,
+    act relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skin,
     as a part of the body's size (None: no limit). Raises InputError, NotBuilt.
     """
 
@@ -377,6 +382,10 @@ class Clip:
     def inverted_cells(self) -> _Indices:
         """Number of cells turned inside out in each frame, [f]."""
     @property
+    def strays(self) -> _Places:
+        """How far the flesh would be from its skin without `reach`: the largest distance in each frame as a part of
+        the body's size, [f]; zeros when the clip was simulated without one."""
+    @property
     def loop_gap(self) -> float | None:
         """Of a cycle: the largest distance (m) of a lattice vertex between its end and its beginning; else None."""
     @property
@@ -420,11 +429,9 @@ def equilibrium(
     forces: ArrayLike | None = None,
     gravity: ArrayLike | None = None,
     method: _Method = "warped",
-    reach: float | None = None,
 ) -> _Floats:
     """Displacements q[dofs,3] (m) at which the flesh is in balance at pose[b,4,4] under gravity and forces[dofs,3]
-    (N, world axes) [capell2006, §3.3, eq. 10 in cell form]. reach: as for `Simulation`, for comparison with what is
-    shown."""
+    (N, world axes) [capell2006, §3.3, eq. 10 in cell form]."""
 
 def equilibrium_forces(
     body: Body,

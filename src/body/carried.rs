@@ -58,6 +58,13 @@ pub(super) fn skin_of(
     SkinWeights::from_rows(lattice.bone_count, rows).unwrap_or_default()
 }
 
+/// What there was to show.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shown {
+    /// The largest distance of a vertex from its skin before the limit, metres; 0 without a limit.
+    pub farthest: f32,
+}
+
 /// How surfaces are limited at a pose: see [`crate::kernel::SkinLimit`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reach {
@@ -117,7 +124,7 @@ impl Body {
         lattice: &LocalPositions,
         reach: Option<&Reach>,
         out: &mut [f32],
-    ) -> Option<Result<(), KernelError>> {
+    ) -> Option<Result<Shown, KernelError>> {
         let engine = self.engine(id)?;
         let carried = self.carried(id)?;
         let shown = engine.embed_into(lattice, out);
@@ -129,9 +136,10 @@ impl Body {
                     let rest: Vec<Vec3> = (0..e.len()).map(|i| e.place(i, rest)).collect();
                     SkinLimit::new(&rest, self.rest_origin(), &carried.skin)
                 });
-                limit.draw(&reach.maps, reach.limit, out)
+                let farthest = limit.draw(&reach.maps, reach.limit, out);
+                farthest.map(|farthest| Shown { farthest })
             }
-            (shown, _) => shown,
+            (shown, _) => shown.map(|()| Shown { farthest: 0.0 }),
         })
     }
 

@@ -20,7 +20,7 @@ mod stored;
 mod tests;
 
 pub use blocks::{Blocks, CellBlocks, Csr, ScalarMatrix};
-pub use carried::Reach;
+pub use carried::{Reach, Shown};
 pub use loose::LoosePart;
 pub use pattern::Pattern;
 

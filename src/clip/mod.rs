@@ -13,7 +13,7 @@ mod cycle;
 mod drive;
 
 use crate::Vec3;
-use crate::body::{Body, Reach};
+use crate::body::{Body, Reach, Shown};
 use crate::dynamics::{Method, Settings, Simulation, SimulationError};
 use crate::kernel::{Engine, KernelError, LocalPositions};
 use crate::progress::{Cancelled, Progress};
@@ -235,6 +235,23 @@ impl Clip {
         surface: usize,
         out: &mut [f32],
     ) -> Result<(), ClipError> {
+        self.show(frame, surface, out).map(|_| ())
+    }
+
+    /// How far the flesh of the body's own surface strays from its skin before the limit on what is shown, the
+    /// largest distance in each frame as a part of the body's size; zeros where there is no limit.
+    ///
+    /// # Errors
+    /// None that a clip which was simulated can meet.
+    pub fn strays(&self) -> Result<Vec<f32>, ClipError> {
+        let mut scratch = vec![0.0; 3 * self.vertices(0)?];
+        let size = self.body.size().max(f64::MIN_POSITIVE) as f32;
+        (0..self.len() as i64)
+            .map(|frame| Ok(self.show(frame, 0, &mut scratch)?.farthest / size))
+            .collect()
+    }
+
+    fn show(&self, frame: i64, surface: usize, out: &mut [f32]) -> Result<Shown, ClipError> {
         let frame = {
             let frames = self.read();
             frames[clamped(frame, frames.len())].clone()

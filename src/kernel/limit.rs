@@ -77,7 +77,8 @@ impl SkinLimit {
         }
     }
 
-    /// Draws world positions `[vertices · 3]` towards their skin, none farther than `limit` metres.
+    /// Draws world positions `[vertices · 3]` towards their skin, none farther than `limit` metres; returns the
+    /// largest distance, metres, that there was.
     ///
     /// # Errors
     /// Positions of another surface.
@@ -86,28 +87,30 @@ impl SkinLimit {
         maps: &LocalMaps,
         limit: f32,
         positions: &mut [f32],
-    ) -> Result<(), KernelError> {
+    ) -> Result<f32, KernelError> {
         let (expected, given) = (3 * self.rest.len(), positions.len());
         if expected != given {
             return Err(KernelError::Output { expected, given });
         }
         if self.rest.len() < 2 * CHUNK {
-            self.chunk(0, maps, limit, positions);
-        } else {
-            let chunks = positions.par_chunks_mut(3 * CHUNK).enumerate();
-            chunks.for_each(|(i, out)| self.chunk(i * CHUNK, maps, limit, out));
+            return Ok(self.chunk(0, maps, limit, positions));
         }
-        Ok(())
+        let chunks = positions.par_chunks_mut(3 * CHUNK).enumerate();
+        Ok(chunks
+            .map(|(i, out)| self.chunk(i * CHUNK, maps, limit, out))
+            .reduce(|| 0.0, f32::max))
     }
 
-    fn chunk(&self, first: usize, maps: &LocalMaps, limit: f32, positions: &mut [f32]) {
+    fn chunk(&self, first: usize, maps: &LocalMaps, limit: f32, positions: &mut [f32]) -> f32 {
         let free = FREE * limit;
+        let mut farthest = 0.0f32;
         for (i, p) in positions.chunks_exact_mut(3).enumerate() {
             let Some(skin) = self.place(first + i, maps) else {
                 continue;
             };
             let away: [f32; 3] = std::array::from_fn(|k| p[k] - maps.origin[k] - skin[k]);
             let squared = away.iter().map(|x| x * x).sum::<f32>();
+            farthest = farthest.max(squared);
             if squared > free * free {
                 let d = squared.sqrt();
                 let rest = limit - free;
@@ -117,6 +120,7 @@ impl SkinLimit {
                 }
             }
         }
+        farthest.sqrt()
     }
 
     /// Where skinning puts a vertex, relative to the maps' origin.
@@ -153,7 +157,7 @@ mod tests {
         let rest = [far + Vec3::new(0.1, 0.2, 0.3)];
         let turn = Rotation3::from_euler_angles(0.3, -0.8, 1.1).into_inner();
         let maps = vec![
-            Affine::default(),
+            Affine::identity(),
             Affine {
                 linear: turn,
                 translation: far - turn * far + Vec3::new(0.5, 0.0, -0.2),

@@ -154,6 +154,14 @@ impl PyClip {
             .into_pyarray(py)
     }
 
+    /// How far the flesh would be from its skin without `reach`: the largest distance in each frame as a part of the
+    /// body's size, float32 [f]; zeros when the clip was simulated without one.
+    #[getter]
+    fn strays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
+        let strays = detached(py, || self.0.strays().map_err(IntoPy::into_py))?;
+        Ok(strays.into_pyarray(py))
+    }
+
     /// Of a cycle: the largest distance (m) of a lattice vertex between its end and its beginning; else None.
     #[getter]
     fn loop_gap(&self) -> Option<f64> {

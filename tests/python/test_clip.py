@@ -163,10 +163,32 @@ def test_reach_limits_what_is_shown(arm):
     soft = thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(young=4e3), region_weights=arm.weights)
     free = thew.simulate(soft, jolt, 24)
     held = thew.simulate(soft, jolt, 24, reach=0.02)
-    away = []
-    for clip in (free, held):
-        skinned = [arm.skeleton.skin(arm.vertices, arm.weights, pose) for pose in jolt]
-        away.append(max(np.linalg.norm(clip.positions(f) - skinned[f], axis=1).max() for f in range(12)))
-    assert away[1] < 0.6 * away[0]
+    # Linear blend skinning.
+    whole = np.c_[arm.vertices, np.ones(len(arm.vertices))]
+    skinned = [np.einsum("nb,bij,nj->ni", arm.weights, pose, whole)[:, :3] for pose in jolt]
+
+    def away(clip):
+        return np.array([np.linalg.norm(clip.positions(f) - skinned[f], axis=1).max() for f in range(12)])
+
+    # What was limited is still known, the motion is the same, and what is near the skin is shown as it is.
+    size = np.linalg.norm(np.ptp(arm.vertices, axis=0))
+    assert away(free).max() > 0.03 * size
+    assert away(held).max() < 0.02 * size * (1 + 1e-5)
+    assert np.allclose(held.strays, away(free) / size, atol=1e-5)
+    assert not free.strays.any()
+    assert np.array_equal(held.lattice_positions(7), free.lattice_positions(7))
+    near = away(free) < 0.0133 * size
+    assert near.any()
+    assert all(np.array_equal(held.positions(f), free.positions(f)) for f in np.flatnonzero(near))
+    # A simulation and a body show the same.
+    simulation = thew.Simulation(soft, reach=0.02)
+    simulation.reset(jolt[6])
+    assert np.array_equal(
+        simulation.positions(), soft.shown(simulation.lattice_positions() - arm.lattice.vertices, jolt[6], 0.02)
+    )
     with pytest.raises(thew.InputError, match="reach"):
         thew.simulate(soft, jolt, 24, reach=0.0)
+    with pytest.raises(thew.InputError, match="reach"):
+        soft.shown(np.zeros((soft.dofs, 3)), jolt[0], -1.0)
+    with pytest.raises(thew.InputError, match="surface"):
+        soft.shown(np.zeros((soft.dofs, 3)), surface=3)
