@@ -5,7 +5,7 @@ use super::carried::Carried;
 use super::{Blocks, Body, BodyError, LoosePart, Pattern, ScalarMatrix, TwistLoad};
 use crate::Vec3;
 use crate::elasticity::Material;
-use crate::lattice::{BoneChains, Cell, Embedding, Lattice};
+use crate::lattice::{BoneChains, Cell, Embedding, Flesh, Lattice};
 use crate::skeleton::{Skeleton, SkinWeights};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -23,6 +23,7 @@ struct Stored {
     vertices: Vec<Vec3>,
     cells: Vec<Cell>,
     bones: BoneChains,
+    flesh: Option<Flesh>,
     names: Vec<String>,
     parents: Vec<Option<u32>>,
     heads: Vec<Vec3>,
@@ -53,6 +54,7 @@ impl Serialize for Body {
             vertices: self.lattice.vertices().to_vec(),
             cells: self.lattice.cells().to_vec(),
             bones: self.lattice.bones().clone(),
+            flesh: self.lattice.flesh.clone(),
             names: self.skeleton.names().to_vec(),
             parents: self.skeleton.parents().to_vec(),
             heads: self.skeleton.heads().to_vec(),
@@ -137,8 +139,11 @@ impl Stored {
             .map_err(|_| BodyError::Damaged("its material is impossible"))?;
         let skeleton = Skeleton::new(self.names, self.parents, self.heads, self.tails)
             .map_err(|_| BodyError::Damaged("its skeleton is invalid"))?;
-        let lattice = Lattice::with_bones(self.vertices, self.cells, self.bones)
+        let flesh_fits = self.flesh.as_ref().is_none_or(|f| f.fits(c));
+        fits(flesh_fits, "its flesh does not fit its lattice")?;
+        let mut lattice = Lattice::with_bones(self.vertices, self.cells, self.bones)
             .map_err(|_| BodyError::Damaged("its lattice is invalid"))?;
+        lattice.flesh = self.flesh;
         let pattern = Pattern::new(
             &self.blocks,
             &self.mass,

@@ -77,6 +77,23 @@ impl Flesh {
         }
     }
 
+    /// Whether flesh that was read from a file belongs to a lattice of so many cells.
+    pub fn fits(&self, cells: usize) -> bool {
+        let groups = self.starts.len().saturating_sub(1);
+        let cell = |&c: &u32| (c as usize) < cells;
+        self.group.len() == cells
+            && self
+                .group
+                .iter()
+                .all(|&g| g == NONE || (g as usize) < groups)
+            && self.starts.is_sorted()
+            && self.starts.last().copied().unwrap_or(0) as usize == self.positions.len()
+            && self.normals.len() == self.positions.len()
+            && self.owners.len() == self.positions.len()
+            && self.owners.iter().all(cell)
+            && self.vertex_owner.iter().all(|c| *c == NONE || cell(c))
+    }
+
     /// The copy of `cell` whose flesh is at `point`; the cell itself when it has no copies.
     pub fn owner(&self, cell: u32, point: Vec3) -> u32 {
         let group = self.group.get(cell as usize).copied().unwrap_or(NONE);

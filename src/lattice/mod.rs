@@ -29,6 +29,7 @@ pub use cell::Cell;
 pub use check::Violation;
 pub use embed::{Embedding, OUTSIDE};
 pub use enclose::EncloseSettings;
+pub(crate) use flesh::Flesh;
 
 use crate::Vec3;
 
@@ -94,7 +95,7 @@ pub struct Lattice {
     bones: BoneChains,
     locator: embed::Locator,
     notes: Vec<String>,
-    flesh: Option<flesh::Flesh>,
+    pub(crate) flesh: Option<Flesh>,
 }
 
 impl Lattice {

@@ -149,6 +149,38 @@ def test_a_body_survives_its_file(arm, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["arm.thew"]
 
 
+def test_a_body_keeps_whose_flesh_is_whose(tmp_path):
+    # Two arms a hair apart: cells between them hold flesh of both.
+    vertices, triangles = shapes.arm(16, 24, length=0.6)
+    names, parents, heads, tails = shapes.arm_bones(0.6)
+    aside = np.array([0.0, 0.205, 0.0])
+    surface = thew.Surface(
+        np.concatenate([vertices, vertices + aside]), np.concatenate([triangles, triangles + len(vertices)])
+    )
+    skeleton = thew.Skeleton(
+        [*names, *(f"other {n}" for n in names)], [-1, 0, -1, 2], np.concatenate([heads, heads + aside]),
+        np.concatenate([tails, tails + aside]),
+    )  # fmt: skip
+    one = shapes.arm_weights(vertices, 0.6)
+    weights = np.block([[one, np.zeros_like(one)], [np.zeros_like(one), one]])
+    lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=8)
+    body = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
+    body.save(tmp_path / "arms.thew")
+    again = thew.Body.load(tmp_path / "arms.thew")
+    apart = np.tile(np.eye(4), (4, 1, 1))
+    apart[2:, 1, 3] = 0.5
+    shown = []
+    for each in (body, again):
+        clothes = each.embed_surface(surface)
+        simulation = thew.Simulation(each)
+        simulation.reset(apart)
+        shown.append(simulation.positions(clothes))
+        assert np.array_equal(simulation.positions(), shown[-1])
+    assert np.array_equal(*shown)
+    # The arms did come apart, so copies matter.
+    assert lattice.notes and np.ptp(shown[0][:, 1]) > 0.9
+
+
 def test_files_that_cannot_be_used_are_named(arm, tmp_path):
     path = tmp_path / "arm.thew"
     arm.body.save(path)
