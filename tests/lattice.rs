@@ -190,6 +190,60 @@ fn a_bone_with_weight_is_kept_wherever_it_is_and_one_without_is_not() {
 }
 
 #[test]
+fn a_bone_that_goes_on_for_ninety_sizes_is_followed_near_the_body() {
+    let c = character(&arm(), 0.04);
+    let mut tails = c.skeleton.tails().to_vec();
+    tails[1] += Vec3::new(0.0, 60.0, 80.0);
+    let c = Character {
+        skeleton: Skeleton::new(
+            c.skeleton.names().to_vec(),
+            c.skeleton.parents().to_vec(),
+            c.skeleton.heads().to_vec(),
+            tails,
+        )
+        .expect("valid"),
+        ..c
+    };
+    let lattice = enclose(&c, 10.0);
+    assert_valid(&lattice, &c);
+    assert_eq!(lattice.bones().used_bones, vec![0, 1]);
+    let farthest = lattice
+        .vertices()
+        .iter()
+        .map(|x| x.norm())
+        .fold(0.0, f64::max);
+    assert!(farthest < 4.0, "{farthest}");
+}
+
+#[test]
+fn of_bones_on_one_another_each_holds_its_own_flesh() {
+    // The importer of joints alone: both bones lie along the right half, the left one's flesh is behind it.
+    let c = character(&arm(), 0.04);
+    let (joint, end) = (Vec3::new(0.5, 0.0, 0.0), Vec3::new(1.0, 0.0, 0.0));
+    let c = Character {
+        skeleton: Skeleton::new(
+            vec!["left".into(), "right".into()],
+            vec![None, Some(0)],
+            vec![joint, joint],
+            vec![end, end],
+        )
+        .expect("valid"),
+        ..c
+    };
+    let lattice = enclose(&c, 10.0);
+    assert_valid(&lattice, &c);
+    let bones = lattice.bones();
+    assert_eq!(bones.used_bones, vec![0, 1]);
+    for (v, bone) in bones.bone_of_vertex.iter().enumerate() {
+        let x = lattice.vertices()[v].x;
+        if let Some(bone) = bone.filter(|_| (x - 0.5).abs() > 0.05) {
+            assert_eq!(bone, u32::from(x > 0.5), "vertex {v} at x = {x}");
+        }
+    }
+    assert!(bones.tip_bones.contains(&0));
+}
+
+#[test]
 fn every_surface_vertex_is_embedded_where_it_is() {
     let c = character(&biped(), 0.05);
     let lattice = enclose(&c, 12.0);

@@ -4,17 +4,21 @@
 //! Rigs have bones that reach far out of their mesh: an eye hangs on the head's bone, importers give leaves
 //! tails of any length. Cells along all of such a bone would outnumber the body's, and hold no flesh.
 
+use super::tetrahedron::closest_on_segment;
 use crate::Vec3;
 use crate::surface::Surface;
 
 /// The box of the body, widened by this part of its size.
 const MARGIN: f64 = 0.5;
+/// Bones all outside of that box are followed for so many sizes more, but no longer a piece than the margin.
+const FARTHEST: f64 = 3.0;
 
 /// The box in which bones are followed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Vicinity {
     lo: Vec3,
     hi: Vec3,
+    size: f64,
 }
 
 impl Vicinity {
@@ -24,11 +28,23 @@ impl Vicinity {
         Self {
             lo: lo - margin,
             hi: hi + margin,
+            size: surface.size(),
         }
     }
 
-    /// The part of a bone that lies in the box; none when all of it is far away.
+    /// The part of a bone that is followed: what lies in the box, or a piece near it; none when the bone is far
+    /// away.
     pub(crate) fn part(&self, head: Vec3, tail: Vec3) -> Option<(Vec3, Vec3)> {
+        let (from, to) = self.inside(head, tail).or_else(|| self.near(head, tail))?;
+        let at = |t: f64| match t {
+            0.0 => head,
+            1.0 => tail,
+            t => head + (tail - head) * t,
+        };
+        Some((at(from), at(to)))
+    }
+
+    fn inside(&self, head: Vec3, tail: Vec3) -> Option<(f64, f64)> {
         let d = tail - head;
         let (mut from, mut to) = (0.0f64, 1.0f64);
         for k in 0..3 {
@@ -42,12 +58,22 @@ impl Vicinity {
             from = from.max(a.min(b));
             to = to.min(a.max(b));
         }
-        let at = |t: f64| match t {
-            0.0 => head,
-            1.0 => tail,
-            t => head + d * t,
-        };
-        (from <= to).then(|| (at(from), at(to)))
+        (from <= to).then_some((from, to))
+    }
+
+    fn near(&self, head: Vec3, tail: Vec3) -> Option<(f64, f64)> {
+        let centre = (self.lo + self.hi) / 2.0;
+        let (p, t) = closest_on_segment(head, tail, centre);
+        let beyond = (p - p.sup(&self.lo).inf(&self.hi)).norm();
+        let half = 0.5 * MARGIN * self.size / (tail - head).norm();
+        let piece = || ((t - half).max(0.0), (t + half).min(1.0));
+        (beyond <= FARTHEST * self.size).then(|| {
+            if half.is_finite() {
+                piece()
+            } else {
+                (0.0, 1.0)
+            }
+        })
     }
 }
 
@@ -58,6 +84,7 @@ mod tests {
     const BOX: Vicinity = Vicinity {
         lo: Vec3::new(-1.0, -1.0, -1.0),
         hi: Vec3::new(1.0, 2.0, 1.0),
+        size: 2.0,
     };
 
     #[test]
@@ -76,14 +103,23 @@ mod tests {
     }
 
     #[test]
+    fn bones_outside_keep_the_piece_that_is_nearest() {
+        // Passes a corner of the box without touching it.
+        let (a, b) = (Vec3::new(-6.0, 12.5, 0.0), Vec3::new(12.0, -5.5, 0.0));
+        let (p, q) = BOX.part(a, b).expect("near");
+        assert!((p + q - Vec3::new(6.0, 7.0, 0.0)).norm() < 1e-9, "{p} {q}");
+        assert!(((p - q).norm() - 1.0).abs() < 1e-9);
+        // A short one, and a point, stay whole.
+        let out = Vec3::new(4.0, 0.0, 0.0);
+        assert_eq!(BOX.part(out, out), Some((out, out)));
+        let tail = out + Vec3::x() * 0.3;
+        assert_eq!(BOX.part(out, tail), Some((out, tail)));
+    }
+
+    #[test]
     fn bones_far_away_have_no_part() {
-        let far = Vec3::new(5.0, 5.0, 0.0);
+        let far = Vec3::new(15.0, 15.0, 0.0);
         assert_eq!(BOX.part(far, far), None);
         assert_eq!(BOX.part(far, far + Vec3::z()), None);
-        // Passes a corner without touching.
-        assert_eq!(
-            BOX.part(Vec3::new(0.0, 4.0, 0.0), Vec3::new(3.0, 1.0, 0.0)),
-            None
-        );
     }
 }
