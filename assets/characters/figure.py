@@ -146,7 +146,7 @@ def _eye(eye: Eye) -> tuple[np.ndarray, list[list[int]], np.ndarray]:
     look = np.array(eye.look) / np.linalg.norm(eye.look)
     side = np.cross(look, [0.0, 0.0, 1.0])
     side /= np.linalg.norm(side)
-    up = np.cross(side, look)
+    up = np.cross(look, side)
     points, dark = [look], [True]
     for ring in range(1, rings):
         angle = np.pi * ring / rings
