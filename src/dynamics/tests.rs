@@ -8,6 +8,7 @@ use crate::elasticity::Material;
 use crate::{Mat3, Mat4};
 use nalgebra::{Isometry3, Translation3, UnitQuaternion};
 
+mod balance;
 mod invariance;
 mod states;
 
@@ -211,53 +212,6 @@ fn frozen_flesh_feels_no_drag_however_fast_it_turns() {
     assert!(lag < 1e-12, "{lag}");
     let (lag, _) = run(0.0, 0.0);
     assert!(lag < 1e-12, "{lag}");
-}
-
-#[test]
-fn motion_ends_in_equilibrium() {
-    let bar = BarOptions::default();
-    let body = bar.build();
-    for method in Method::ALL {
-        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
-        sim.reset(&still(), true).unwrap();
-        let target = bent(&bar, 0.8);
-        let forces = wobbly(&body, 2.0);
-        let mut hold = |seconds: u32| {
-            for _ in 0..24 * seconds {
-                sim.advance(&target, 1.0 / 24.0, Some(&forces)).unwrap();
-            }
-            sim.lattice_positions().to_vec()
-        };
-        let first = hold(1);
-        let q = equilibrium(&body, &target, Some(&forces), settings().gravity, method).unwrap();
-        let p: Vec<Vec3> = q
-            .iter()
-            .zip(body.lattice().vertices())
-            .map(|(q, x)| q + x)
-            .collect();
-        let before = largest(&first, &p);
-        let after = largest(&hold(3), &p);
-        assert!(after < 0.05 * before && before > 1e-3, "{before} {after}");
-        assert!(largest(&hold(16), &p) < 1e-8);
-    }
-}
-
-#[test]
-fn forces_and_equilibrium_are_inverse() {
-    let bar = BarOptions::default();
-    let body = bar.build();
-    for method in Method::ALL {
-        let p = bent(&bar, 1.1);
-        let forces = wobbly(&body, 5.0);
-        let q = equilibrium(&body, &p, Some(&forces), settings().gravity, method).unwrap();
-        let back = equilibrium_forces(&body, &p, &q, settings().gravity, method).unwrap();
-        for v in 0..body.dofs() {
-            match body.bone_of_vertex()[v] {
-                Some(_) => assert_eq!(back[v], Vec3::zeros()),
-                None => assert!((back[v] - forces[v]).norm() < 1e-9 * 5.0),
-            }
-        }
-    }
 }
 
 #[test]
