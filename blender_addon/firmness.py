@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much stiffer than asked flesh must be to keep its shape: under its own weight, and over a clip."""
+"""How much stiffer, or softer, than asked flesh must be to keep its shape and yet move: by itself, and over a clip."""
 
 from __future__ import annotations
 

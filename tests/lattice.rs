@@ -244,6 +244,35 @@ fn of_bones_on_one_another_each_holds_its_own_flesh() {
 }
 
 #[test]
+fn bones_on_one_another_share_what_they_lie_on() {
+    let c = character(&arm(), 0.04);
+    let (a, b) = (Vec3::zeros(), Vec3::new(1.0, 0.0, 0.0));
+    for reversed in [false, true] {
+        let (head, tail) = if reversed { (b, a) } else { (a, b) };
+        let c = Character {
+            surface: c.surface.clone(),
+            skin: c.skin.clone(),
+            skeleton: Skeleton::new(
+                vec!["left".into(), "right".into()],
+                vec![None, Some(0)],
+                vec![a, head],
+                vec![b, tail],
+            )
+            .expect("valid"),
+        };
+        let lattice = enclose(&c, 10.0);
+        assert_valid(&lattice, &c);
+        for (v, bone) in lattice.bones().bone_of_vertex.iter().enumerate() {
+            let x = lattice.vertices()[v].x;
+            if let Some(bone) = bone.filter(|_| (0.05..0.95).contains(&x) && (x - 0.5).abs() > 0.05)
+            {
+                assert_eq!(bone, u32::from(x > 0.5), "vertex {v} at x = {x}");
+            }
+        }
+    }
+}
+
+#[test]
 fn every_surface_vertex_is_embedded_where_it_is() {
     let c = character(&biped(), 0.05);
     let lattice = enclose(&c, 12.0);

@@ -29,7 +29,7 @@ def notes_of(flesh: Any) -> list[str]:
         if flesh.firmness != 1.0:
             why = "lose its shape" if flesh.firmness > 1.0 else "hardly move"
             notes.append(
-                f"The flesh was made {flesh.firmness:.2g} times as stiff, or it would {why}; switch Fit Stiffness off "
+                f"The flesh was made {flesh.firmness:.3g} times as stiff, or it would {why}; switch Fit Stiffness off "
                 "for the bare stiffness."
             )
         notes += [sentence(text) for text in flesh.body.loose_parts]

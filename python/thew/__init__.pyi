@@ -277,6 +277,10 @@ class Body:
     def bone_vertices(self) -> _Indices:
         """Lattice vertices held by bones, [j], ascending."""
     @property
+    def held_vertices(self) -> _Indices:
+        """Lattice vertices whose motion the pose prescribes: `bone_vertices`, and those of loose parts that follow their
+        skin weights. All others are free."""
+    @property
     def bone_of_vertex(self) -> _Indices:
         """The one bone that drives each of `bone_vertices`, [j]."""
     @property
@@ -308,12 +312,13 @@ class Body:
     def material(self) -> Material:
         """The material before paint."""
     def embed_surface(self, surface: Surface) -> int:
-        """Makes the body carry another surface (clothes, eyes) -> its id for `positions`."""
+        """Makes the body carry another surface (clothes, eyes) -> its id for `positions`. A `reach` limits it around a skin
+        blended with the weights of the lattice around it."""
     def shown(
         self, q: ArrayLike, pose: ArrayLike | None = None, reach: float | None = None, surface: int | None = None
     ) -> _Places:
-        """A surface (None: the body's own) at displacements q[dofs,3] -> [n,3]. With a pose[b,4,4] and reach, a part of
-        the body's size, it is drawn softly towards its skin at that pose, as `Simulation` and `simulate` show it."""
+        """A surface (None: the body's own) at displacements q[dofs,3] -> [n,3]. With both a pose[b,4,4] and a reach, a
+        part of the body's size, it is drawn softly towards its skin at that pose, as `Simulation` and `simulate` show it."""
     def inverted_cells(self, positions: ArrayLike) -> int:
         """Number of cells turned inside out with the lattice vertices at positions[dofs,3]."""
     def save(self, path: str | PathLike[str]) -> None:
@@ -383,8 +388,8 @@ class Clip:
         """Number of cells turned inside out in each frame, [f]."""
     @property
     def strays(self) -> _Places:
-        """How far the flesh would be from its skin without `reach`: the largest distance in each frame as a part of
-        the body's size, [f]; zeros when the clip was simulated without one."""
+        """How far the flesh is from its skin before `reach` limits it: the largest distance in each frame as a part of
+        the body's size, [f]."""
     @property
     def loop_gap(self) -> float | None:
         """Of a cycle: the largest distance (m) of a lattice vertex between its end and its beginning; else None."""

@@ -55,16 +55,25 @@ pub(super) fn body(
     let regions = twist_regions(skeleton, lattice, flesh, &material, &weights, options);
     let twist = twist_energy(lattice, flesh, &regions, &weights);
 
+    let size = super::size_of_surface(&embedding, lattice.vertices());
     let mut bone_of_vertex = lattice.bones().bone_of_vertex.clone();
     let mut skinned = vec![false; bone_of_vertex.len()];
     let loose_parts = pin_loose_parts(
         skeleton,
         lattice,
         &twist.cells,
+        (&embedding, size, options.region_weights.is_some()),
         &mut weights,
         &mut bone_of_vertex,
         &mut skinned,
     );
+    // Cells around bones that stick out hold no flesh: nothing that anybody would miss.
+    let flesh_in = |part: &LoosePart| {
+        part.cells
+            .iter()
+            .any(|&c| blocks.volumes()[c as usize] > 0.0)
+    };
+    let loose_parts = loose_parts.into_iter().filter(flesh_in).collect();
     let cell_rows: Vec<Vec<f64>> = lattice
         .cells()
         .iter()
@@ -76,6 +85,7 @@ pub(super) fn body(
     let pattern = Pattern::new(&blocks, &mass, &bone_of_vertex, lattice.vertices())?;
     let region_weights = weights.into_weights();
     let skin = skin_of(&embedding, &region_weights, options.region_weights.as_ref());
+    step(progress, 1.0, "done")?;
     Ok(Body {
         lattice: lattice.clone(),
         skeleton: skeleton.clone(),
@@ -91,7 +101,7 @@ pub(super) fn body(
         skinned,
         loose_parts,
         pattern: Arc::new(pattern),
-        size: super::size_of_surface(&embedding, lattice.vertices()),
+        size,
         surfaces: RwLock::new(vec![Arc::new(Carried::new(Arc::new(embedding), skin))]),
     })
 }
@@ -329,15 +339,18 @@ fn add_pairs(matrix: &mut ScalarMatrix, corners: &[u32], pairs: &[f64]) {
     }
 }
 
-/// A loose part follows its dominant bone rigidly when that has this share of its weights.
+/// A loose part follows its dominant bone rigidly when that has this share of its weights,
 const DOMINANT: f64 = 0.95;
+/// or when it is a small part of the body (an eye, a button), and the bone has at least half.
+const SMALL: f64 = 0.15;
 
 /// Pins every loose part to its dominant bone, the one with the largest sum of weights over its vertices;
-/// a part that no bone dominates (a belt, a strap) is held where the skin weights put it.
+/// a large part that no bone dominates (a belt, a strap) is held where the skin weights put it.
 fn pin_loose_parts(
     skeleton: &Skeleton,
     lattice: &Lattice,
     twisted: &[bool],
+    (embedding, size, painted): (&Embedding, f64, bool),
     weights: &mut Field,
     bone_of_vertex: &mut [Option<u32>],
     skinned: &mut [bool],
@@ -361,7 +374,8 @@ fn pin_loose_parts(
                 .flat_map(|&c| lattice.cells()[c as usize].corners().iter().copied())
                 .collect();
             let (bone, share) = dominant(weights, &all);
-            let rigid = share >= DOMINANT;
+            let small = extent(lattice, embedding, &cells) <= SMALL * size;
+            let rigid = !painted || share >= DOMINANT || small && share >= 0.5;
             for &v in &vertices {
                 bone_of_vertex[v as usize] = Some(bone);
                 if rigid {
@@ -393,6 +407,16 @@ fn pin_loose_parts(
             }
         })
         .collect()
+}
+
+/// Diagonal of the box around what of a surface lies in some cells, ascending.
+fn extent(lattice: &Lattice, embedding: &Embedding, cells: &[u32]) -> f64 {
+    let far = crate::Vec3::repeat(f64::INFINITY);
+    let (lo, hi) = (0..embedding.len())
+        .filter(|&i| cells.binary_search(&embedding.cells[i]).is_ok())
+        .map(|i| embedding.place(i, lattice.vertices()))
+        .fold((far, -far), |(lo, hi), p| (lo.inf(&p), hi.sup(&p)));
+    if lo.x <= hi.x { (hi - lo).norm() } else { 0.0 }
 }
 
 /// The bone with the largest sum of weights, and its share of all.

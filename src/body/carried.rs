@@ -58,13 +58,6 @@ pub(super) fn skin_of(
     SkinWeights::from_rows(lattice.bone_count, rows).unwrap_or_default()
 }
 
-/// What there was to show.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shown {
-    /// The largest distance of a vertex from its skin before the limit, metres; 0 without a limit.
-    pub farthest: f32,
-}
-
 /// How surfaces are limited at a pose: see [`crate::kernel::SkinLimit`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reach {
@@ -94,7 +87,8 @@ impl Body {
         carried.engine.get_or_init(|| pack().map(Arc::new)).clone()
     }
 
-    /// Makes the body carry another surface (clothes, eyes); returns its id.
+    /// Makes the body carry another surface (clothes, eyes); returns its id. Its skin, around which a reach limits
+    /// it, is blended with the weights of the lattice around it.
     pub fn embed_surface(&self, other: &Surface) -> usize {
         let embedding = self.lattice.embed_surface(other);
         let skin = skin_of(&embedding, &self.region_weights, None);
@@ -106,11 +100,12 @@ impl Body {
         all.len() - 1
     }
 
-    /// The limit of `part` of the body's size around the skin of a pose, for lattice positions in `lattice`.
-    pub fn reach(&self, pose: &Pose, lattice: &LocalPositions, part: f64) -> Reach {
+    /// The limit of `part` of the body's size (none: no limit) around the skin of a pose, for lattice positions
+    /// in `lattice`.
+    pub fn reach(&self, pose: &Pose, lattice: &LocalPositions, part: Option<f64>) -> Reach {
         Reach {
             maps: LocalMaps::new(pose, self.rest_origin(), lattice.origin),
-            limit: (part * self.size()) as f32,
+            limit: part.map_or(f32::INFINITY, |part| (part * self.size()) as f32),
         }
     }
 
@@ -124,22 +119,42 @@ impl Body {
         lattice: &LocalPositions,
         reach: Option<&Reach>,
         out: &mut [f32],
-    ) -> Option<Result<Shown, KernelError>> {
-        let engine = self.engine(id)?;
+    ) -> Option<Result<(), KernelError>> {
         let carried = self.carried(id)?;
-        let shown = engine.embed_into(lattice, out);
+        let shown = self.engine(id)?.embed_into(lattice, out);
+        let reach = reach.filter(|r| r.limit.is_finite());
         Some(match (shown, reach) {
             (Ok(()), Some(reach)) => {
-                let limit = carried.limit.get_or_init(|| {
-                    let rest = self.lattice.vertices();
-                    let e = &carried.embedding;
-                    let rest: Vec<Vec3> = (0..e.len()).map(|i| e.place(i, rest)).collect();
-                    SkinLimit::new(&rest, self.rest_origin(), &carried.skin)
-                });
-                let farthest = limit.draw(&reach.maps, reach.limit, out);
-                farthest.map(|farthest| Shown { farthest })
+                let limit = self.skin_limit(&carried);
+                limit.draw(&reach.maps, reach.limit, out).map(|_| ())
             }
-            (shown, _) => shown.map(|()| Shown { farthest: 0.0 }),
+            (shown, _) => shown,
+        })
+    }
+
+    /// The largest distance of a surface's vertex from its skin, metres, whatever the limit.
+    ///
+    /// # Errors
+    /// As [`show`](Self::show).
+    pub fn stray(
+        &self,
+        id: usize,
+        lattice: &LocalPositions,
+        reach: &Reach,
+        scratch: &mut [f32],
+    ) -> Option<Result<f32, KernelError>> {
+        let carried = self.carried(id)?;
+        let shown = self.engine(id)?.embed_into(lattice, scratch);
+        let skin = self.skin_limit(&carried);
+        Some(shown.and_then(|()| skin.draw(&reach.maps, f32::INFINITY, scratch)))
+    }
+
+    fn skin_limit<'a>(&self, carried: &'a Carried) -> &'a SkinLimit {
+        carried.limit.get_or_init(|| {
+            let rest = self.lattice.vertices();
+            let e = &carried.embedding;
+            let rest: Vec<Vec3> = (0..e.len()).map(|i| e.place(i, rest)).collect();
+            SkinLimit::new(&rest, self.rest_origin(), &carried.skin)
         })
     }
 

@@ -20,7 +20,7 @@ mod stored;
 mod tests;
 
 pub use blocks::{Blocks, CellBlocks, Csr, ScalarMatrix};
-pub use carried::{Reach, Shown};
+pub use carried::Reach;
 pub use loose::LoosePart;
 pub use pattern::Pattern;
 
@@ -155,9 +155,9 @@ pub struct TwistLoad {
     pub vertex: u32,
     /// The bone it follows.
     pub bone: u32,
-    /// `∫ κ φ_a`, N/m.
+    /// `∫ κ w φ_a`, N/m, w the flesh's weight for the bone.
     pub sum: f64,
-    /// `∫ κ φ_a x`, N, in rest coordinates.
+    /// `∫ κ w φ_a x`, N, in rest coordinates.
     pub moment: Vec3,
 }
 
@@ -290,6 +290,13 @@ impl Body {
     /// Whether a held lattice vertex follows all bones of its region weights instead of one.
     pub fn is_skinned(&self, vertex: usize) -> bool {
         self.skinned[vertex]
+    }
+
+    /// Lattice vertices whose motion the pose prescribes, ascending: those that one bone holds, and those of loose
+    /// parts that follow their skin.
+    pub fn held_vertices(&self) -> impl Iterator<Item = u32> + '_ {
+        let held = self.bone_of_vertex.iter().enumerate();
+        held.filter_map(|(v, bone)| bone.is_some().then_some(v as u32))
     }
 
     /// Lattice vertices that one bone holds, ascending; loose parts included where one bone dominates them.

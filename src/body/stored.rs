@@ -112,6 +112,15 @@ impl Stored {
                 && self.surfaces.iter().all(|(e, w)| rows_fit(w, e.len())),
             "its weights do not fit its lattice",
         )?;
+        let embedded = |(e, _): &(Embedding, Weights)| {
+            e.weights.len() == e.len()
+                && e.cells.len() == e.len()
+                && e.indices.iter().flatten().all(|&v| v < k as i32)
+        };
+        fits(
+            self.surfaces.iter().all(embedded),
+            "its surfaces do not fit its lattice",
+        )?;
         fits(
             bones_fit(&self.region_weights)
                 && bones_fit(&self.cell_weights)

@@ -13,7 +13,7 @@ mod cycle;
 mod drive;
 
 use crate::Vec3;
-use crate::body::{Body, Reach, Shown};
+use crate::body::{Body, Reach};
 use crate::dynamics::{Method, Settings, Simulation, SimulationError};
 use crate::kernel::{Engine, KernelError, LocalPositions};
 use crate::progress::{Cancelled, Progress};
@@ -97,7 +97,7 @@ pub struct Clip {
 #[derive(Debug, Clone)]
 struct Frame {
     lattice: Arc<LocalPositions>,
-    /// How far from the skin it is shown.
+    /// Its bones, and how far from the skin it is shown.
     reach: Option<Arc<Reach>>,
     inverted: u32,
 }
@@ -116,9 +116,7 @@ impl Frame {
     /// Lattice positions at a pose, shown within a part of the body's size around its skin.
     fn new(body: &Body, positions: &[Vec3], pose: Option<&Pose>, part: Option<f64>) -> Self {
         let lattice = LocalPositions::new(positions);
-        let reach = pose
-            .zip(part)
-            .map(|(pose, part)| Arc::new(body.reach(pose, &lattice, part)));
+        let reach = pose.map(|pose| Arc::new(body.reach(pose, &lattice, part)));
         Self {
             lattice: Arc::new(lattice),
             reach,
@@ -210,8 +208,7 @@ impl Clip {
 
     /// The lattice at a frame; frames beyond the ends show the ends.
     pub fn lattice(&self, frame: i64) -> Arc<LocalPositions> {
-        let frames = self.read();
-        frames[clamped(frame, frames.len())].lattice.clone()
+        self.frame(frame).lattice
     }
 
     /// World positions `[n · 3]`, metres, of a surface at a frame: 0 is the body's own surface, others by the id that
@@ -235,31 +232,35 @@ impl Clip {
         surface: usize,
         out: &mut [f32],
     ) -> Result<(), ClipError> {
-        self.show(frame, surface, out).map(|_| ())
+        let frame = self.frame(frame);
+        let shown = self
+            .body
+            .show(surface, &frame.lattice, frame.reach.as_deref(), out);
+        Ok(shown.ok_or(ClipError::Surface { id: surface })??)
     }
 
-    /// How far the flesh of the body's own surface strays from its skin before the limit on what is shown, the
-    /// largest distance in each frame as a part of the body's size; zeros where there is no limit.
+    /// How far the flesh of the body's own surface strays from its skin, before the limit on what is shown: the
+    /// largest distance in each frame as a part of the body's size.
     ///
     /// # Errors
     /// None that a clip which was simulated can meet.
     pub fn strays(&self) -> Result<Vec<f32>, ClipError> {
         let mut scratch = vec![0.0; 3 * self.vertices(0)?];
         let size = self.body.size().max(f64::MIN_POSITIVE) as f32;
-        (0..self.len() as i64)
-            .map(|frame| Ok(self.show(frame, 0, &mut scratch)?.farthest / size))
-            .collect()
+        let mut stray = |frame: i64| -> Result<f32, ClipError> {
+            let frame = self.frame(frame);
+            let Some(reach) = &frame.reach else {
+                return Ok(0.0);
+            };
+            let found = self.body.stray(0, &frame.lattice, reach, &mut scratch);
+            Ok(found.ok_or(ClipError::Surface { id: 0 })?? / size)
+        };
+        (0..self.len() as i64).map(&mut stray).collect()
     }
 
-    fn show(&self, frame: i64, surface: usize, out: &mut [f32]) -> Result<Shown, ClipError> {
-        let frame = {
-            let frames = self.read();
-            frames[clamped(frame, frames.len())].clone()
-        };
-        let shown = self
-            .body
-            .show(surface, &frame.lattice, frame.reach.as_deref(), out);
-        Ok(shown.ok_or(ClipError::Surface { id: surface })??)
+    fn frame(&self, frame: i64) -> Frame {
+        let frames = self.read();
+        frames[clamped(frame, frames.len())].clone()
     }
 
     /// Number of vertices of a surface.

@@ -4,6 +4,9 @@
 //! `U = ½ κ ∫_{Ω_β} d·d` over the flesh Ω_β within a radius of a bone, d the displacement relative to the
 //! moved bone. Its Hessian `κ ∫ φ_a φ_b I` does not depend on the pose.
 //!
+//! Deviation: flesh is pulled only as far as it follows the bone, by a factor of its region weight for it
+//! ([`crate::body`] applies it), or tubes of bones that meet or overlap would tear it.
+//!
 //! Deviation: Ω_β is a thin tube, often thinner than a cell's subdivision, so it is not picked out of the
 //! cells' tetrahedra but integrated by points of its own: along the bone, on rings around it.
 

@@ -125,12 +125,12 @@ impl SkinLimit {
 
     /// Where skinning puts a vertex, relative to the maps' origin.
     fn place(&self, vertex: usize, maps: &LocalMaps) -> Option<[f32; 3]> {
-        let row = self.offsets[vertex] as usize..self.offsets[vertex + 1] as usize;
+        let row = *self.offsets.get(vertex)? as usize..*self.offsets.get(vertex + 1)? as usize;
         if row.is_empty() {
             return None;
         }
         let mut blend = [[0.0f32; 3]; 4];
-        for &(bone, w) in &self.pairs[row] {
+        for &(bone, w) in self.pairs.get(row)? {
             let map = maps.maps.get(bone as usize)?;
             for (sum, column) in blend.iter_mut().zip(map) {
                 for (s, c) in sum.iter_mut().zip(column) {

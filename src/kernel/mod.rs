@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The embedding kernel: surface vertices as weighted lattice vertices, as fast as memory allows.
+//! What is done for every surface vertex of every frame, as fast as memory allows: the embedding, and the soft
+//! limit around the skin (`limit`).
 //!
 //! `p_i = Σ_a w_ia (x_a + q_a)`, at most eight weights. Engines differ in where they run; all take lattice
 //! positions relative to a local origin, in f32, and give world positions in f32, within a few f32 roundings of

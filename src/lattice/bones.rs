@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which bones the lattice follows, and the virtual tips of its leaves.
 //!
-//! A bone is followed when it carries real skin weight itself (whatever the domain looks like), or when it
-//! carries any and at least 70 % of it lies in the flesh. Roots, IK targets, poles and helpers that carry
+//! A bone is followed when it carries real skin weight itself (whatever the domain looks like, unless all of it
+//! is several sizes away), or when it carries any and at least 70 % of it lies in the flesh. Roots, IK targets, poles and helpers that carry
 //! none are left out, inside of the flesh too: nothing says that they go with it (a root that stays where
 //! the character stood would hold its belly there). Of bones that reach far out of the mesh the part near
 //! it is followed. Without a virtual tip from the end of every leaf towards the centroid of its skin, heads,
 //! hands and feet wobble on a single point.
 
 use super::segments::WELD;
+use super::tetrahedron::closest_on_segment;
 use super::vicinity::Vicinity;
 use crate::Vec3;
 use crate::skeleton::{Skeleton, SkinWeights};
@@ -27,6 +28,8 @@ pub(crate) struct Segment {
     pub tip: bool,
     /// Skin weight that the bone carries, in vertices.
     pub weight: f64,
+    /// Of bones that lie on one another: the skin that decides between them, with its weights.
+    pub skin: Vec<(Vec3, f64)>,
 }
 
 /// Share of a bone's samples that must lie in the flesh.
@@ -70,7 +73,7 @@ pub(crate) fn select(
     let vicinity = Vicinity::new(surface);
 
     let mut segments = Vec::new();
-    let (mut left_out, mut far) = (Vec::new(), Vec::new());
+    let (mut left_out, mut far, mut cut) = (Vec::new(), Vec::new(), Vec::new());
     for b in 0..n {
         let (head, tail) = (skeleton.heads()[b], skeleton.tails()[b]);
         let has_length = (tail - head).norm() > tiny;
@@ -82,16 +85,21 @@ pub(crate) fn select(
             }
             continue;
         }
-        let Some((head, tail)) = vicinity.part(head, if has_length { tail } else { head }) else {
+        let whole = (head, if has_length { tail } else { head });
+        let Some((head, tail)) = vicinity.part(whole.0, whole.1) else {
             far.push(name());
             continue;
         };
+        if (head, tail) != whole {
+            cut.push(name());
+        }
         segments.push(Segment {
             bone: b as u32,
             head,
             tail,
             tip: false,
             weight: carried[b].weight,
+            skin: Vec::new(),
         });
     }
     if !left_out.is_empty() {
@@ -99,6 +107,13 @@ pub(crate) fn select(
             "{} bone(s) with next to no skin weight lie outside of the mesh and were left out: {}.",
             left_out.len(),
             shorten(&left_out)
+        ));
+    }
+    if !cut.is_empty() {
+        notes.push(format!(
+            "{} bone(s) reach far out of the mesh; only the part near it is followed: {}.",
+            cut.len(),
+            shorten(&cut)
         ));
     }
     if !far.is_empty() {
@@ -111,7 +126,7 @@ pub(crate) fn select(
     let used: Vec<bool> = (0..n)
         .map(|b| segments.iter().any(|s| s.bone as usize == b))
         .collect();
-    let doubled = give_way(surface, &carried, &mut segments, WELD * h);
+    let doubled = rivals(surface, &carried, &mut segments, WELD * h);
     for b in 0..n {
         let has_child = (0..n).any(|c| skeleton.parents()[c] == Some(b as u32) && used[c]);
         if used[b] && (!has_child || doubled[b]) {
@@ -122,41 +137,47 @@ pub(crate) fn select(
     segments
 }
 
-/// Of bones that lie on one another (importers that know joints only place them so) the one whose skin is
-/// nearest keeps the place; the others are left a point, their head. Says which.
-fn give_way(
+/// Bones that lie on one another (importers that know joints only place them so) contend for every vertex on
+/// them: they are given the skin that decides. Says which of them have their skin elsewhere and need a tip.
+fn rivals(
     surface: &Surface,
     carried: &[Carried],
     segments: &mut [Segment],
     apart: f64,
 ) -> Vec<bool> {
-    let position = |w: u32| surface.welded().vertices[w as usize];
-    let claim = |s: &Segment| -> f64 {
-        let near = |w: u32| {
-            let p = position(w);
-            let d = super::tetrahedron::closest_on_segment(s.head, s.tail, p).0 - p;
-            (d.norm_squared() + apart * apart).powi(-2)
-        };
-        let skin = &carried[s.bone as usize].skin;
-        skin.iter().map(|&(w, weight)| weight * near(w)).sum()
-    };
-    let claims: Vec<f64> = segments.iter().map(claim).collect();
     let mut doubled = vec![false; carried.len()];
-    for i in 0..segments.len() {
-        for j in 0..segments.len() {
-            let (a, b) = (&segments[i], &segments[j]);
-            let far = |p: Vec3, q: Vec3| (p - q).norm() > apart;
-            let points = [a, b].iter().any(|s| !far(s.head, s.tail));
-            if i == j || points || far(a.head, b.head) || far(a.tail, b.tail) {
-                continue;
-            }
-            if (claims[i], j) > (claims[j], i) {
-                doubled[b.bone as usize] = true;
-                segments[j].tail = segments[j].head;
-            }
-        }
+    let near = |p: Vec3, q: Vec3| (p - q).norm() <= apart;
+    let on_another: Vec<bool> = (0..segments.len())
+        .map(|i| {
+            let a = &segments[i];
+            !near(a.head, a.tail)
+                && segments.iter().enumerate().any(|(j, b)| {
+                    let along = near(a.head, b.head) && near(a.tail, b.tail);
+                    i != j && (along || near(a.head, b.tail) && near(a.tail, b.head))
+                })
+        })
+        .collect();
+    for (s, _) in segments.iter_mut().zip(on_another).filter(|(_, on)| *on) {
+        let position = |&(w, weight): &(u32, f64)| (surface.welded().vertices[w as usize], weight);
+        s.skin = carried[s.bone as usize].skin.iter().map(position).collect();
+        let total: f64 = s.skin.iter().map(|x| x.1).sum();
+        let centre = s.skin.iter().map(|(p, w)| p * *w).sum::<Vec3>() / total;
+        let off = (closest_on_segment(s.head, s.tail, centre).0 - centre).norm();
+        doubled[s.bone as usize] = off > 0.2 * (s.tail - s.head).norm();
     }
     doubled
+}
+
+impl Segment {
+    /// How strongly it claims a vertex at `x` against others of its rank.
+    pub(crate) fn claim(&self, x: Vec3) -> f64 {
+        if self.skin.is_empty() {
+            return self.weight;
+        }
+        let soft = 1e-3 * (self.tail - self.head).norm_squared();
+        let pull = |(p, w): &(Vec3, f64)| w / ((p - x).norm_squared() + soft).powi(2);
+        self.skin.iter().map(pull).sum()
+    }
 }
 
 /// The first few names of a list.
@@ -211,7 +232,7 @@ fn carried_by_distance(surface: &Surface, skeleton: &Skeleton, share: &[f64]) ->
     for (i, &p) in surface.welded().vertices.iter().enumerate() {
         let distance = |b: usize| {
             let (a, t) = (skeleton.heads()[b], skeleton.tails()[b]);
-            (super::tetrahedron::closest_on_segment(a, t, p).0 - p).norm_squared()
+            (closest_on_segment(a, t, p).0 - p).norm_squared()
         };
         let nearest = candidates
             .iter()
@@ -274,5 +295,6 @@ fn tip(
         tail: start + direction * length,
         tip: true,
         weight: carried.weight,
+        skin: Vec::new(),
     })
 }

@@ -434,8 +434,9 @@ impl<'a> Builder<'a> {
                         (false, _) => 3,
                     };
                     let c = &mut claim[v as usize];
-                    if (rank, s.weight) > *c {
-                        *c = (rank, s.weight);
+                    let weight = s.claim(self.skeleton.points[v as usize]);
+                    if (rank, weight) > *c {
+                        *c = (rank, weight);
                         out.bone_of_vertex[v as usize] = Some(s.bone);
                     }
                 }

@@ -237,6 +237,7 @@ mod tests {
             tail: Vec3::from(b),
             tip: false,
             weight: 1.0,
+            skin: Vec::new(),
         }
     }
 

@@ -160,6 +160,46 @@ pub(super) fn integers(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<i
     ))
 }
 
+/// A count or an index: a whole number that is not negative.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Whole(pub usize);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let refused = || {
+            let shown = object.str().map(|s| s.to_string()).unwrap_or_default();
+            input(format!(
+                "expected a whole number that is not negative, got {shown}"
+            ))
+        };
+        match object.extract::<i64>() {
+            Ok(number) => usize::try_from(number).map(Self).map_err(|_| refused()),
+            Err(e) if e.is_instance_of::<pyo3::exceptions::PyOverflowError>(object.py()) => {
+                Err(refused())
+            }
+            Err(e) => Err(e),
+        }
+    }
+}
+
+/// A count by its name.
+pub(super) fn whole(number: i64, name: &str) -> PyResult<usize> {
+    usize::try_from(number).map_err(|_| {
+        input(format!(
+            "{name}: expected a whole number that is not negative, got {number}"
+        ))
+    })
+}
+
+impl Whole {
+    /// As an index; what 32 bits cannot hold becomes one that is out of range.
+    pub(super) fn index(self) -> u32 {
+        u32::try_from(self.0).unwrap_or(u32::MAX)
+    }
+}
+
 /// Triangles (t, 3). An index that u32 cannot hold becomes one that is out of range.
 pub(super) fn triangles(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[u32; 3]>> {
     let (data, shape) = integers(object, name)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Material` and `thew.Body`.
 
-use super::arrays::{dofs, from_f32, from_indices, from_points, optional, weights};
+use super::arrays::{Whole, dofs, from_f32, from_indices, from_points, optional, weights, whole};
 use super::errors::{IntoPy, detached, not_built};
 use super::lattice::PyLattice;
 use super::progress::with_progress;
@@ -105,8 +105,8 @@ impl PyBody {
         twist_stiffness: Option<&Bound<'_, PyAny>>,
         twist_radius: Option<&Bound<'_, PyAny>>,
         rest_includes_gravity: bool,
-        level: usize,
-        basis_levels: usize,
+        level: i64,
+        basis_levels: i64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let (n, b) = (surface.0.vertices().len(), skeleton.0.len());
@@ -120,8 +120,8 @@ impl PyBody {
             twist_stiffness: optional(twist_stiffness, "twist_stiffness")?,
             twist_radius: optional(twist_radius, "twist_radius")?,
             rest_includes_gravity,
-            level,
-            basis_levels,
+            level: whole(level, "level")?,
+            basis_levels: whole(basis_levels, "basis_levels")?,
         };
         let body = with_progress(py, progress, |progress| {
             Body::new(
@@ -147,6 +147,14 @@ impl PyBody {
     #[getter]
     fn bone_vertices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         from_indices(py, &self.0.bone_vertices().collect::<Vec<_>>())
+    }
+
+    /// Lattice vertices whose motion the pose prescribes, int32: `bone_vertices`, and those of loose parts that follow
+    /// their skin weights. All others are free.
+    #[getter]
+    fn held_vertices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        let held: Vec<u32> = self.0.held_vertices().collect();
+        from_indices(py, &held)
     }
 
     /// The one bone that drives each of `bone_vertices`, int32 [j].
@@ -267,7 +275,7 @@ impl PyBody {
         q: &Bound<'py, PyAny>,
         pose: Option<&Bound<'py, PyAny>>,
         reach: Option<f64>,
-        surface: Option<usize>,
+        surface: Option<Whole>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let q = dofs(q, "q", self.0.dofs())?;
         let pose = pose.map(super::arrays::pose).transpose()?;
@@ -275,6 +283,11 @@ impl PyBody {
             return Err(super::errors::input(format!(
                 "reach must be a positive part of the body's size, not {reach}"
             )));
+        }
+        if pose.is_some() != reach.is_some() {
+            return Err(super::errors::input(
+                "pose and reach belong together: give both or neither",
+            ));
         }
         if let Some(pose) = &pose {
             pose.check(self.0.skeleton()).map_err(IntoPy::into_py)?;
@@ -284,8 +297,14 @@ impl PyBody {
             let moved: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
             let lattice = LocalPositions::new(&moved);
             let reach = pose.as_ref().zip(reach);
-            let reach = reach.map(|(pose, part)| self.0.reach(pose, &lattice, part));
-            shown(&self.0, surface.unwrap_or(0), &lattice, reach.as_ref()).map_err(IntoPy::into_py)
+            let reach = reach.map(|(pose, part)| self.0.reach(pose, &lattice, Some(part)));
+            shown(
+                &self.0,
+                surface.map_or(0, |s| s.0),
+                &lattice,
+                reach.as_ref(),
+            )
+            .map_err(IntoPy::into_py)
         })?;
         from_f32(py, data)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.simulate` and `thew.Clip`.
 
-use super::arrays::{from_f32, from_frames, from_points, poses};
+use super::arrays::{Whole, from_f32, from_frames, from_points, poses, whole};
 use super::body::PyBody;
 use super::dynamics::{adapt, gravity, integrator, method};
 use super::errors::{IntoPy, detached, not_built};
@@ -30,7 +30,7 @@ pub(super) fn simulate(
     fps: f64,
     rigs: Option<&Bound<'_, PyAny>>,
     controls: Option<&Bound<'_, PyAny>>,
-    preroll: usize,
+    preroll: i64,
     cyclic: bool,
     progress: Option<Py<PyAny>>,
     method: &str,
@@ -52,7 +52,7 @@ pub(super) fn simulate(
     self::adapt(adapt)?;
     let settings = ClipSettings {
         fps,
-        preroll,
+        preroll: whole(preroll, "preroll")?,
         cyclic,
         method: self::method(method)?,
         simulation: Settings {
@@ -85,11 +85,11 @@ impl PyClip {
         &self,
         py: Python<'py>,
         frame: i64,
-        surface: Option<usize>,
+        surface: Option<Whole>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let data = detached(py, || {
             self.0
-                .positions(frame, surface.unwrap_or(0))
+                .positions(frame, surface.map_or(0, |s| s.0))
                 .map_err(IntoPy::into_py)
         })?;
         from_f32(py, data)
@@ -154,8 +154,8 @@ impl PyClip {
             .into_pyarray(py)
     }
 
-    /// How far the flesh would be from its skin without `reach`: the largest distance in each frame as a part of the
-    /// body's size, float32 [f]; zeros when the clip was simulated without one.
+    /// How far the flesh is from its skin before `reach` limits it: the largest distance in each frame as a part of
+    /// the body's size, float32 [f].
     #[getter]
     fn strays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
         let strays = detached(py, || self.0.strays().map_err(IntoPy::into_py))?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Simulation`, `thew.equilibrium` and its inverse.
 
-use super::arrays::{finite_points, from_f32, from_points, pose, vector};
+use super::arrays::{Whole, finite_points, from_f32, from_points, pose, vector};
 use super::body::{PyBody, shown};
 use super::errors::{IntoPy, detached, not_built};
 use crate::Vec3;
@@ -132,13 +132,13 @@ impl PySimulation {
     fn positions<'py>(
         &self,
         py: Python<'py>,
-        surface: Option<usize>,
+        surface: Option<Whole>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let id = surface.unwrap_or(0);
+        let id = surface.map_or(0, |s| s.0);
         let data = self.with(py, |s| {
             let lattice = LocalPositions::new(s.lattice_positions());
-            let part = s.pose().zip(s.settings().reach);
-            let reach = part.map(|(pose, part)| s.body().reach(pose, &lattice, part));
+            let part = s.settings().reach;
+            let reach = s.pose().map(|pose| s.body().reach(pose, &lattice, part));
             shown(s.body(), id, &lattice, reach.as_ref())
         })?;
         from_f32(py, data)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Lattice`.
 
-use super::arrays::{finite_points, from_indices, from_points, points, weights};
+use super::arrays::{Whole, finite_points, from_indices, from_points, points, weights};
 use super::errors::{IntoPy, detached, input};
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
@@ -73,10 +73,11 @@ impl PyLattice {
         py: Python<'_>,
         vertices: &Bound<'_, PyAny>,
         cells: Vec<Vec<i64>>,
-        used_bones: Option<Vec<u32>>,
-        bone_edges: Option<Vec<Vec<u32>>>,
-        tip_bones: Option<Vec<u32>>,
+        used_bones: Option<Vec<Whole>>,
+        bone_edges: Option<Vec<Vec<Whole>>>,
+        tip_bones: Option<Vec<Whole>>,
     ) -> PyResult<Self> {
+        let indices = |list: Vec<Whole>| list.into_iter().map(Whole::index).collect::<Vec<_>>();
         let vertices = points(vertices, "vertices")?;
         let count = vertices.len();
         let mut list = Vec::with_capacity(cells.len());
@@ -100,9 +101,13 @@ impl PyLattice {
         }
         let bones = chains(
             count,
-            used_bones.unwrap_or_default(),
-            bone_edges.unwrap_or_default(),
-            tip_bones.unwrap_or_default(),
+            indices(used_bones.unwrap_or_default()),
+            bone_edges
+                .unwrap_or_default()
+                .into_iter()
+                .map(indices)
+                .collect(),
+            indices(tip_bones.unwrap_or_default()),
         )?;
         let lattice = detached(py, || {
             Lattice::with_bones(vertices, list, bones).map_err(IntoPy::into_py)
@@ -113,7 +118,7 @@ impl PyLattice {
     /// Builds a lattice around a surface and a skeleton.
     ///
     /// skin_weights[n,b] choose the bones, their virtual tips and the parts; cells_across is the number of
-    /// cells along the diagonal of the body's box, 2 to 64. Deterministic. Raises Cancelled, InputError.
+    /// cells along the diagonal of the body's box, 2 to 64. Deterministic. Raises Cancelled, InputError, MotionError (no lattice could be built).
     #[staticmethod]
     #[pyo3(signature = (surface, skeleton, skin_weights=None, cells_across=12.0, progress=None))]
     fn enclose(

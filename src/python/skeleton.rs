@@ -30,6 +30,12 @@ impl PySkeleton {
         if shape.len() != 1 {
             return Err(input("parents: expected one index per bone"));
         }
+        if let Some(bone) = numbers.iter().position(|&p| p < -1) {
+            return Err(input(format!(
+                "parents[{bone}] is {}: a parent is a bone's index, or -1 for a root",
+                numbers[bone]
+            )));
+        }
         let parents = numbers
             .iter()
             .map(|&p| {

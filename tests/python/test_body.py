@@ -209,3 +209,42 @@ def test_stiffer_flesh_gives_less(arm):
     assert arm.body.material.young == 20e3
     with pytest.raises(thew.InputError):
         arm.body.stiffened(0.0)
+
+
+def test_a_loose_button_follows_one_bone_rigidly(arm):
+    button, faces = shapes.box((0.03, 0.03, 0.03))
+    vertices = np.concatenate([arm.vertices, button + [0.5, 0.0, 0.4]])
+    surface = thew.Surface(vertices, np.concatenate([arm.triangles, faces + len(arm.vertices)]))
+    weights = np.concatenate([arm.weights, np.tile([0.4, 0.6], (len(button), 1))])
+    lattice = thew.Lattice.enclose(surface, arm.skeleton, weights)
+    for painted in (weights, None):
+        body = thew.Body(surface, arm.skeleton, lattice, thew.Material(), region_weights=painted)
+        assert len(body.loose_parts) == 1
+        assert np.array_equal(body.held_vertices, body.bone_vertices)
+        simulation = thew.Simulation(body)
+        pose = shapes.bend(1.2)
+        simulation.reset(pose)
+        moved = simulation.positions()[len(arm.vertices) :]
+        rest = vertices[len(arm.vertices) :]
+        assert min(np.abs(moved - shapes.apply(m, rest)).max() for m in pose) < 1e-6
+        # What is not held is free: the rest of the stiffness is definite.
+        data, indices, indptr = body.stiffness(twist=True)
+        free = np.setdiff1d(np.arange(body.dofs), body.held_vertices)
+        rows = (3 * free[:, None] + np.arange(3)).ravel()
+        matrix = csr_array((data, indices, indptr)).toarray()[np.ix_(rows, rows)]
+        assert np.linalg.eigvalsh(matrix)[0] > 0.0
+
+
+def test_numbers_that_cannot_be_are_typed_errors(arm):
+    with pytest.raises(thew.InputError, match="not negative"):
+        thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(), level=-1)
+    with pytest.raises(thew.InputError, match="not negative"):
+        thew.Simulation(arm.body).positions(-1)
+    with pytest.raises(thew.InputError, match="not negative"):
+        thew.Lattice(arm.vertices[:4], [[0, 1, 2, 3]], used_bones=[-1], bone_edges=[[0, 1]])
+    with pytest.raises(thew.InputError, match="not negative"):
+        thew.simulate(arm.body, np.tile(np.eye(4), (2, 2, 1, 1)), 24, preroll=-1)
+    with pytest.raises(thew.InputError, match=r"parents\[0\] is -2"):
+        thew.Skeleton(["a"], [-2], np.zeros((1, 3)), np.ones((1, 3)))
+    with pytest.raises(thew.InputError, match="both or neither"):
+        arm.body.shown(np.zeros((arm.body.dofs, 3)), reach=0.1)
