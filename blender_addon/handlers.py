@@ -63,6 +63,8 @@ def before_frame(scene, _depsgraph=None):
         pending = bpy.context.view_layer.depsgraph
         if pending is not None and pending.id_type_updated("MESH"):
             suspect(objects)
+        if pending is not None and pending.id_type_updated("COLLECTION"):
+            fleshes.look_again()
     frame = scene.frame_current_final
     for obj in objects:
         if not session.is_live(obj) or obj.mode in {"EDIT", "SCULPT"}:
@@ -107,10 +109,13 @@ def ready(obj, scene, flesh) -> bool:
     """Whether the clip can be shown now; brings it up to date here (without a window) or later (with one)."""
     try:
         if not jobs.outdated(obj, scene, flesh):
+            if flesh.refused:
+                jobs.settle(obj, flesh, scene)
             return True
+        jobs.check_flesh(obj)
         reading.subject(obj, bpy.context.view_layer)  # cheap, and what it refuses may be mended at any time
     except EXPECTED as error:
-        fail(obj, flesh, error)
+        refuse(obj, flesh, error)
         return False
     hopeless = flesh.failed == attempt(obj, scene) and not flesh.suspect_mesh and not flesh.suspect_motion
     if not headless():
@@ -132,11 +137,22 @@ def attempt(obj, scene) -> tuple:
     return session.Recipe.of(obj, scene), obj.thew.frames(scene)
 
 
+def refuse(obj, flesh, error: BaseException) -> None:
+    """What the object has become cannot be shown with flesh: show its plain armature, and tell why."""
+    fail(obj, flesh, error)
+    if not flesh.refused:
+        flesh.refused = True
+        jobs.apply_state(obj)
+
+
 def give_up(obj, scene, flesh, error: BaseException) -> None:
     """An update failed: do not try the same again before something changes."""
     flesh.failed = attempt(obj, scene)
     flesh.suspect_mesh = flesh.suspect_motion = False
-    fail(obj, flesh, error)
+    if isinstance(error, Refusal):
+        refuse(obj, flesh, error)
+    else:
+        fail(obj, flesh, error)
 
 
 def fail(obj, flesh, error: BaseException) -> None:
@@ -261,6 +277,8 @@ def after_update(scene, depsgraph):
     """Somebody edited something: look whether it was a mesh of ours, or a pose."""
     if poses.busy:
         return
+    if depsgraph.id_type_updated("COLLECTION"):
+        fleshes.look_again()
     objects = fleshes.objects(scene)
     if not objects:
         return

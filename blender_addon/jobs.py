@@ -31,6 +31,8 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
     recipe = session.Recipe.of(obj, scene, stance.guessed_height)
     recipe = replace(recipe, cells_across=cells_across or recipe.cells_across, method=method or recipe.method)
     frames = _live_frames(obj, scene) if simulate else None
+    if not had:
+        modifier.check_place(obj, found.modifier)
     flesh = register.flesh(obj) if had else session.Flesh()
     yield from session.build(flesh, found, stance, recipe, scene, view_layer, frames)
 
@@ -137,6 +139,9 @@ def settle(obj, flesh, scene) -> None:
     tree = modifier.tree(tree_kind(flesh))
     if mine.node_group != tree:
         mine.node_group = tree
+    if flesh.refused:
+        flesh.refused = False
+        apply_state(obj)
     obj.thew.made.notes = "\n".join(notes_of(flesh))
     session.show(obj, flesh, scene.frame_current_final)
 
@@ -151,12 +156,15 @@ def apply_state(obj) -> None:
     replaced = modifier.by_id(obj, made.armature_modifier)
     if mine is None or replaced is None:
         return
-    baked = settings.enabled and made.shows_bake
-    live = settings.enabled and not made.shows_bake
-    if settings.enabled:
+    known = register.known(obj)
+    refused = known is not None and known.refused and not made.shows_bake
+    enabled = settings.enabled and not refused
+    baked = enabled and made.shows_bake
+    live = enabled and not made.shows_bake
+    if enabled:
         modifier.switch_off(obj, replaced)
     for uid in modifier.noted_ids(obj):
-        if not settings.enabled or (live and uid != made.armature_modifier):
+        if not enabled or (live and uid != made.armature_modifier):
             modifier.put_back(obj, uid)
     if baked:
         for before in reading.Subject(obj, replaced.object, replaced).before():

@@ -15,6 +15,8 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
+from .logic.errors import Refusal
+
 POSITION = "thew_position"
 REST = "thew_rest"
 COLUMNS = ("thew_x", "thew_y", "thew_z")
@@ -84,10 +86,37 @@ def insert(obj: bpy.types.Object, armature_modifier: bpy.types.Modifier, kind: i
     made.modifier = modifier.persistent_uid
     modifier.node_group = tree(kind)
     modifier.show_expanded = False
-    place = next(i for i, m in enumerate(obj.modifiers) if m.persistent_uid == made.armature_modifier)
-    obj.modifiers.move(len(obj.modifiers) - 1, place)
+    obj.modifiers.move(_index(obj, made.modifier), _index(obj, made.armature_modifier))
     switch_off(obj, by_id(obj, made.armature_modifier))
     return by_id(obj, made.modifier)
+
+
+def check_place(obj: bpy.types.Object, armature_modifier: bpy.types.Modifier) -> None:
+    """Refuse where Blender lets no deformer of ours stand at the Armature modifier's place; leaves no trace."""
+    active, wanted = obj.modifiers.active, armature_modifier.persistent_uid
+    active = active.persistent_uid if active else 0
+    trial = obj.modifiers.new(NAME, "NODES").persistent_uid
+    try:
+        obj.modifiers.move(_index(obj, trial), _index(obj, wanted))
+    except RuntimeError as error:
+        after = [m for m in obj.modifiers if m.type in ORIGINAL_DATA]
+        which = f"The modifier “{after[0].name}”" if after else "A modifier"
+        raise Refusal(
+            f"{which} of “{obj.name}” only works on the mesh itself, and Thew cannot stand before it: apply or remove it"
+        ) from error
+    finally:
+        obj.modifiers.remove(by_id(obj, trial))
+        if by_id(obj, active) is not None:
+            obj.modifiers.active = by_id(obj, active)
+
+
+#: Modifiers that no deforming one but the Armature modifier may stand before.
+ORIGINAL_DATA = {"SOFT_BODY", "MULTIRES", "PARTICLE_SYSTEM", "COLLISION"}
+
+
+def _index(obj: bpy.types.Object, uid: int) -> int:
+    """Where the modifier with a persistent id stands: one that is pinned to the end lets none behind it."""
+    return next(i for i, m in enumerate(obj.modifiers) if m.persistent_uid == uid)
 
 
 def remove(obj: bpy.types.Object) -> None:

@@ -64,6 +64,10 @@ class Character:
     notes: list[str]  # what of the artist's set-up has no effect
 
 
+#: Deforming modifiers whose result depends on time by themselves.
+MOVING = {"WAVE", "CLOTH", "SOFT_BODY", "MESH_CACHE", "MESH_SEQUENCE_CACHE"}
+
+
 def describe(obj: bpy.types.ID) -> str:
     """The object's name as the sentences show it."""
     return f"“{obj.name}”"
@@ -128,6 +132,11 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> Su
             raise Refusal(f"{describe(member)} is not in this view layer: show its collection first")
     if mesh.shape_keys is not None and not mesh.shape_keys.use_relative:
         raise Refusal(f"The shape keys of {name} are absolute: switch on Relative in its shape key panel")
+    if animated(obj, modifier, ".show_"):
+        raise Refusal(
+            f"The visibility of the Armature modifier of {name} is animated or driven, and Thew has to switch it: "
+            "clear its animation"
+        )
     found = Subject(obj, armature, modifier)
     for other in found.before():
         if other.type in REBUILDING:
@@ -136,6 +145,30 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> Su
                 "apply it, or move it below the Armature modifier"
             )
     return found
+
+
+def curves_in(animation: bpy.types.AnimData | None):
+    """The collection of F-curves of an animated thing, in the layered actions of 4.4 on as in those before; () if none."""
+    if animation is None or animation.action is None:
+        return ()
+    action = animation.action
+    if not hasattr(action, "layers"):
+        return action.fcurves
+    for layer in action.layers:
+        for strip in layer.strips:
+            bag = strip.channelbag(animation.action_slot) if animation.action_slot is not None else None
+            if bag is not None:
+                return bag.fcurves
+    return ()
+
+
+def animated(obj: bpy.types.Object, modifier: bpy.types.Modifier, part: str = "") -> bool:
+    """Whether curves or drivers move a modifier's properties (those whose path goes on with `part`)."""
+    animation = obj.animation_data
+    if animation is None:
+        return False
+    start = f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"]{part}'
+    return any(curve.data_path.startswith(start) for curve in (*animation.drivers, *curves_in(animation)))
 
 
 def check_editable(obj: bpy.types.Object | None) -> None:
@@ -221,7 +254,8 @@ def rest_mesh(found: Subject, depsgraph_of) -> tuple[np.ndarray, Groups]:
     `depsgraph_of()` evaluates the scene and gives the depsgraph.
     """
     obj = found.obj
-    before = [modifier for modifier in found.before() if modifier.show_viewport]
+    # What moves with time would make the rest shape depend on the frame of the moment: it acts on top, as shape keys do.
+    before = [m for m in found.before() if m.show_viewport and m.type not in MOVING and not animated(obj, m)]
     if not before:
         return basis_positions(obj.data), read_groups(obj.data)
     with modifiers_on(obj, {modifier.persistent_uid for modifier in before}, basis=True):
@@ -284,6 +318,12 @@ def read_character(found: Subject, depsgraph_of) -> Character:
     for array in (rest, triangles, group, vertex, weight, column, parents, heads, tails):
         digest.update(np.ascontiguousarray(array).data)
     notes = ignored(found, [bones[b] for b in names])
+    bare = int((weights.sum(axis=1) <= 0.0).sum())
+    if bare:
+        notes.append(
+            f"{bare} of {len(rest)} vertices have no weight for a deforming bone: the flesh around carries them along, "
+            "the plain armature leaves them behind"
+        )
     return Character(rest.astype(np.float64), triangles, names, parents, heads, tails, weights, digest.digest(), notes)
 
 

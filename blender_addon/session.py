@@ -118,6 +118,7 @@ class Flesh:
         self.posed = False  # a pose is shown that is not the simulated one
         self.failed: tuple | None = None  # inputs that could not be built: not tried again
         self.problem = ""
+        self.refused = False  # it cannot be shown as things are: the plain armature is
         self.base_firmness = self.firmness = 1.0  # what the stiffness was multiplied by for each
         self.defects: list[str] = []  # what the lattice's own check found
 
@@ -395,7 +396,8 @@ class Register:
 
     def objects(self, scene: bpy.types.Scene) -> list[bpy.types.Object]:
         """The objects of `scene` that have flesh, and whose mesh can be changed from this file."""
-        if self._scenes is None or self._count != len(bpy.data.objects):
+        kept = (self._scenes or {}).get(scene.session_uid)
+        if kept is None or self._count != len(bpy.data.objects) or not all(map(_alive, kept)):
             self._count = len(bpy.data.objects)
             self._scenes = {
                 each.session_uid: [
@@ -412,6 +414,14 @@ class Register:
             for obj in self.objects(scene):
                 found[obj.session_uid] = obj
         return list(found.values())
+
+
+def _alive(obj: bpy.types.Object) -> bool:
+    """Whether a reference that was kept still leads to an object."""
+    try:
+        return obj.session_uid != 0
+    except ReferenceError:
+        return False
 
 
 def is_own(obj: bpy.types.Object) -> bool:

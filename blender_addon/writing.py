@@ -12,7 +12,7 @@ import numpy as np
 
 from .logic.errors import Refusal
 from .logic.keys import key_name, key_points
-from .reading import describe, key_positions
+from .reading import curves_in, describe, key_positions
 
 
 def baked_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
@@ -50,6 +50,11 @@ def check_bakeable(obj: bpy.types.Object) -> None:
         raise Refusal(
             f"The shape keys of {describe(obj)} are animated by “{action.name}” from another file: make the action local"
         )
+    if shares_action(keys):
+        raise Refusal(
+            f"The shape keys of {describe(obj)} share the action “{action.name}” with another mesh, which would play this "
+            "bake too: make the action single user first"
+        )
 
 
 def write_bake(obj: bpy.types.Object, start: int, offsets: np.ndarray) -> list[str]:
@@ -65,14 +70,19 @@ def write_bake(obj: bpy.types.Object, start: int, offsets: np.ndarray) -> list[s
     animation = mesh.shape_keys.animation_data
     made.baked_action = animation is None or animation.action is None
     names = []
-    for i, offset in enumerate(offsets):
-        key = obj.shape_key_add(name=key_name(start + i), from_mix=False)
-        key.relative_key = mesh.shape_keys.reference_key
-        key.points.foreach_set("co", np.ascontiguousarray(basis + offset, dtype=np.float32).ravel())
-        names.append(key.name)
+    try:
+        for i, offset in enumerate(offsets):
+            key = obj.shape_key_add(name=key_name(start + i), from_mix=False)
+            names.append(key.name)
+            key.relative_key = mesh.shape_keys.reference_key
+            key.points.foreach_set("co", np.ascontiguousarray(basis + offset, dtype=np.float32).ravel())
+        made.baked_start, made.baked_end = start, start + len(names) - 1
+        write_curves(mesh.shape_keys, names, start)
+    except Exception:
+        made.baked_keys = "\n".join(names)
+        remove_baked(obj)
+        raise
     made.baked_keys = "\n".join(names)
-    made.baked_start, made.baked_end = start, start + len(names) - 1
-    write_curves(mesh.shape_keys, names, start)
     obj.active_shape_key_index = active
     return names
 
@@ -80,6 +90,8 @@ def write_bake(obj: bpy.types.Object, start: int, offsets: np.ndarray) -> list[s
 def write_curves(keys: bpy.types.Key, names: list[str], start: int) -> None:
     """Animate each key: on at its frame, off at its neighbours, straight between, held outside."""
     last = start + len(names) - 1
+    # Keys that were deleted by hand leave their curves behind.
+    drop_curves(keys, names)
     for i, name in enumerate(names):
         if not keys.key_blocks[name].keyframe_insert("value", frame=start + i):
             raise Refusal(f"Blender refused a keyframe on the shape key “{name}”: is its action locked?")
@@ -96,19 +108,23 @@ def write_curves(keys: bpy.types.Key, names: list[str], start: int) -> None:
         keys.key_blocks[name].value = 0.0
 
 
-def curves_in(animation: bpy.types.AnimData | None):
-    """The collection of F-curves of an animated thing, in the layered actions of 4.4 on as in those before; () if none."""
+def drop_curves(keys: bpy.types.Key, names: list[str]) -> None:
+    """Remove the curves of the keys with these names."""
+    curves = curves_in(keys.animation_data)
+    paths = {f'key_blocks["{bpy.utils.escape_identifier(name)}"].value' for name in names}
+    for curve in [c for c in curves if c.data_path in paths]:
+        curves.remove(curve)
+
+
+def shares_action(keys: bpy.types.Key | None) -> bool:
+    """Whether other shape keys play the same curves."""
+    animation = keys.animation_data if keys is not None else None
     if animation is None or animation.action is None:
-        return ()
-    action = animation.action
-    if not hasattr(action, "layers"):
-        return action.fcurves
-    for layer in action.layers:
-        for strip in layer.strips:
-            bag = strip.channelbag(animation.action_slot) if animation.action_slot is not None else None
-            if bag is not None:
-                return bag.fcurves
-    return ()
+        return False
+    slot = getattr(animation, "action_slot", None)
+    if slot is not None:
+        return len(slot.users()) > 1
+    return animation.action.users - int(animation.action.use_fake_user) > 1
 
 
 def remove_baked(obj: bpy.types.Object) -> None:
@@ -117,11 +133,8 @@ def remove_baked(obj: bpy.types.Object) -> None:
     keys = obj.data.shape_keys
     if keys is not None:
         active = obj.active_shape_key_index
-        curves = curves_in(keys.animation_data)
-        if curves:
-            paths = {f'key_blocks["{bpy.utils.escape_identifier(key.name)}"].value' for key in baked_keys(obj)}
-            for curve in [c for c in curves if c.data_path in paths]:
-                curves.remove(curve)
+        if not shares_action(keys):
+            drop_curves(keys, [key.name for key in baked_keys(obj)])
         for key in baked_keys(obj):
             obj.shape_key_remove(key)
         animation = keys.animation_data

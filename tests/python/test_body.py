@@ -152,7 +152,7 @@ def test_a_body_survives_its_file(arm, tmp_path):
 def test_a_body_keeps_whose_flesh_is_whose(tmp_path):
     # Two arms a hair apart: cells between them hold flesh of both.
     vertices, triangles = shapes.arm(16, 24, length=0.6)
-    names, parents, heads, tails = shapes.arm_bones(0.6)
+    names, _, heads, tails = shapes.arm_bones(0.6)
     aside = np.array([0.0, 0.205, 0.0])
     surface = thew.Surface(
         np.concatenate([vertices, vertices + aside]), np.concatenate([triangles, triangles + len(vertices)])

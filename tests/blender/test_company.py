@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What riggers do around a fleshed character: odd neighbours in the stack, things removed, renamed and shared."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, evaluated, make_character, play, refused, size_of, snapshot
+from mathutils import Matrix
+
+FRAMES = (4, 12, 18)
+
+
+def add(**options):
+    assert bpy.ops.thew.add(**{"cells_across": 6, **options}) == {"FINISHED"}
+
+
+def bake_equals_live(body) -> None:
+    live = play(body, FRAMES)
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
+
+
+def test_a_modifier_pinned_to_the_end_stays_behind(scene):
+    body, _ = make_character()
+    body.modifiers.new("Below", "SUBSURF").levels = 1
+    last = body.modifiers.new("Smooth", "SMOOTH")
+    if not hasattr(last, "use_pin_to_last"):
+        pytest.skip("no modifier can be pinned in this Blender")
+    last.use_pin_to_last = True
+    add()
+    assert [m.name for m in body.modifiers] == ["Thew", "Armature", "Below", "Smooth"]
+    bake_equals_live(body)
+
+
+@pytest.mark.parametrize("kind", ["SOFT_BODY", "MULTIRES"])
+def test_what_needs_the_mesh_itself_is_refused_before_anything_is_made(scene, kind):
+    body, _ = make_character()
+    body.modifiers.new("Other", kind)
+    if kind == "MULTIRES":
+        bpy.ops.object.multires_subdivide(modifier="Other")
+    before = snapshot(body)
+    said = refused(bpy.ops.thew.add, cells_across=6)
+    assert "Other" in said and "Body" in said and "apply or remove" in said
+    assert snapshot(body) == before
+    body.modifiers.remove(body.modifiers["Other"])
+    add()
+
+
+def test_a_mirror_put_on_later_never_folds(scene):
+    body, _ = make_character()
+    body.data.transform(Matrix.Translation((0.6, 0, 0)))
+    add()
+    play(body, FRAMES)
+    body.modifiers.new("Mirror", "MIRROR")
+    body.modifiers.move(len(body.modifiers) - 1, 0)
+    shape = play(body, (12,))[0]
+    assert "Mirror" in body.thew.made.notes
+    # Refused, it shows the plain armature: both halves stand apart.
+    assert shape[:, 0].min() < -0.3 < 0.3 < shape[:, 0].max()
+    body.modifiers.remove(body.modifiers["Mirror"])
+    live = play(body, FRAMES)
+    body.thew.enabled = False
+    assert np.abs(play(body, FRAMES) - live).max() > 1e-3
+
+
+def test_a_linked_duplicate_gives_the_original_its_armature_back(scene):
+    body, _ = make_character()
+    skin = play(body, FRAMES)
+    add()
+    play(body, FRAMES)
+    activate(body)
+    bpy.ops.object.duplicate(linked=True)
+    assert np.abs(play(body, FRAMES) - skin).max() < 1e-6
+    assert "shares its mesh" in body.thew.made.notes
+
+
+def test_a_deleted_modifier_of_ours_is_told_of(scene, capfd):
+    body, _ = make_character()
+    add()
+    play(body, FRAMES)
+    body.modifiers.remove(body.modifiers["Thew"])
+    body.thew.young = 40e3
+    play(body, FRAMES)
+    assert "modifier is gone" in body.thew.made.notes
+    assert "Traceback" not in "".join(capfd.readouterr())
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert body.modifiers["Armature"].show_viewport
+
+
+def test_objects_come_and_go_while_flesh_plays(scene, capfd):
+    one, _ = make_character(name="One")
+    two, _ = make_character(name="Two")
+    for body in (one, two):
+        activate(body)
+        add()
+    live = play(two, FRAMES)
+    bpy.data.objects.remove(one)
+    bpy.data.objects.new("Empty", None)
+    assert np.abs(play(two, FRAMES) - live).max() < 1e-6
+    assert "Traceback" not in "".join(capfd.readouterr())
+
+
+def test_another_scene_shows_the_flesh_too(scene):
+    body, _ = make_character()
+    add()
+    live = play(body, FRAMES)
+    bpy.ops.scene.new(type="LINK_COPY")
+    other = bpy.context.window.scene if bpy.context.window else bpy.context.scene
+    assert other != scene
+    shapes = []
+    for frame in FRAMES:
+        other.frame_set(frame)
+        shapes.append(evaluated(body))
+    assert np.abs(np.array(shapes) - live).max() < 1e-5 * size_of(live[0])
+
+
+def test_keys_deleted_by_hand_do_not_spoil_the_next_bake(scene):
+    body, _ = make_character()
+    body.shape_key_add(name="Basis")
+    body.shape_key_add(name="Smile")
+    add()
+    live = play(body, (4, 6))
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    for key in [key for key in body.data.shape_keys.key_blocks if key.name.startswith("Thew")]:
+        body.shape_key_remove(key)
+    assert bpy.ops.thew.bake(frame_start=3, frame_end=8) == {"FINISHED"}
+    assert np.abs(play(body, (4, 6)) - live).max() < 1e-5 * size_of(live[0])
+    assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
+    assert [key.name for key in body.data.shape_keys.key_blocks] == ["Basis", "Smile"]
+
+
+def test_keys_that_share_an_action_are_not_baked_over(scene):
+    bodies = [make_character(name=name)[0] for name in ("One", "Two")]
+    for body in bodies:
+        body.shape_key_add(name="Basis")
+        body.shape_key_add(name="Smile").keyframe_insert("value", frame=1)
+    first, second = (body.data.shape_keys.animation_data for body in bodies)
+    second.action = first.action
+    if hasattr(first, "action_slot"):
+        second.action_slot = first.action_slot
+    activate(bodies[0])
+    add()
+    assert "share the action" in refused(bpy.ops.thew.bake)
+
+
+def test_an_animated_deformer_in_front_is_the_same_at_every_frame(scene):
+    shapes = []
+    for start in (1, 20):
+        bpy.ops.wm.read_homefile(use_empty=True, load_ui=False)
+        body, _ = make_character()
+        taper = body.modifiers.new("Taper", "SIMPLE_DEFORM")
+        taper.deform_method = "TAPER"
+        for frame, factor in ((1, 0.0), (20, 0.6)):
+            taper.factor = factor
+            taper.keyframe_insert("factor", frame=frame)
+        body.modifiers.move(len(body.modifiers) - 1, 0)
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 20
+        bpy.context.scene.frame_set(start)
+        add()
+        shapes.append(play(body, FRAMES))
+        if start == 20:
+            bake_equals_live(body)
+    assert np.abs(shapes[0] - shapes[1]).max() < 1e-5 * size_of(shapes[0][0])
+
+
+def test_a_driven_switch_of_the_armature_modifier_is_refused(scene):
+    body, _ = make_character()
+    body.modifiers["Armature"].driver_add("show_viewport").driver.expression = "1"
+    bpy.context.view_layer.update()
+    assert "visibility of the Armature modifier" in refused(bpy.ops.thew.add, cells_across=6)
+
+
+def test_vertices_without_weight_are_told_of(scene):
+    body, _ = make_character()
+    for group in body.vertex_groups:
+        group.remove(range(20))
+    add()
+    assert "20 of" in body.thew.made.notes and "no weight" in body.thew.made.notes
