@@ -264,9 +264,8 @@ def switched(obj: bpy.types.Object) -> None:
     """`enabled` was switched: show the flesh, or the plain armature."""
     if obj.thew.made.flesh and not poses.busy:
         jobs.apply_state(obj)
-        flesh = fleshes.known(obj)
-        if flesh is not None and session.is_live(obj):
-            session.show(obj, flesh, bpy.context.scene.frame_current_final)
+        if session.is_live(obj):
+            before_frame(bpy.context.scene)
 
 
 # the rest of Blender's life -----------------------------------------------------------------------------------------

@@ -84,6 +84,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         name="Flesh",
         description="Show this character's flesh; off shows the plain Armature modifier",
         default=False,
+        options=set(),
         update=_toggled,
     )
     cells_across: IntProperty(
@@ -94,10 +95,16 @@ class ThewSettings(bpy.types.PropertyGroup):
         max=40,
         soft_min=6,
         soft_max=20,
+        options=set(),
         update=_changed,
     )
     method: EnumProperty(
-        name="Method", description="How the flesh is moved", items=METHODS, default="warped", update=_changed
+        name="Method",
+        description="How the flesh is moved",
+        items=METHODS,
+        default="warped",
+        options=set(),
+        update=_changed,
     )
     real_height: FloatProperty(
         name="Real Height",
@@ -107,6 +114,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         max=1000.0,
         soft_max=30.0,
         precision=3,
+        options=set(),
         update=_changed,
     )
     young: FloatProperty(
@@ -119,6 +127,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         soft_max=1e5,
         step=10000,
         precision=0,
+        options=set(),
         update=_changed,
     )
     poisson: FloatProperty(
@@ -127,6 +136,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         default=0.4,
         min=0.0,
         max=0.49,
+        options=set(),
         update=_changed,
     )
     density: FloatProperty(
@@ -139,6 +149,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         soft_max=3000.0,
         step=1000,
         precision=0,
+        options=set(),
         update=_changed,
     )
     mass_damping: FloatProperty(
@@ -148,6 +159,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         min=0.0,
         max=200.0,
         soft_max=20.0,
+        options=set(),
         update=_changed,
     )
     stiffness_damping: FloatProperty(
@@ -159,6 +171,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         soft_max=0.05,
         step=0.1,
         precision=4,
+        options=set(),
         update=_changed,
     )
     fit_stiffness: BoolProperty(
@@ -166,6 +179,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         description="Stiffen flesh that is too soft to keep its shape under its own weight or over the clip, soften "
         "flesh that would hardly move. The factor is shown in the notes",
         default=True,
+        options=set(),
         update=_changed,
     )
     reach: FloatProperty(
@@ -176,6 +190,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         max=10.0,
         soft_max=0.5,
         subtype="FACTOR",
+        options=set(),
         update=_changed,
     )
     rate: FloatProperty(
@@ -188,25 +203,36 @@ class ThewSettings(bpy.types.PropertyGroup):
         soft_max=1000.0,
         precision=0,
         step=1000,
+        options=set(),
         update=_changed,
     )
     use_gravity: BoolProperty(
-        name="Gravity", description="Let the scene's gravity act on the flesh", default=True, update=_changed
+        name="Gravity",
+        description="Let the scene's gravity act on the flesh",
+        default=True,
+        options=set(),
+        update=_changed,
     )
     rest_includes_gravity: BoolProperty(
         name="Sculpted Under Gravity",
         description="The modelled shape already sags: at rest in its rest pose the character does not move",
         default=True,
+        options=set(),
         update=_changed,
     )
     use_scene_range: BoolProperty(
         name="Scene Range",
         description="Simulate the scene's frame range; off gives this character a range of its own",
         default=True,
+        options=set(),
         update=_changed,
     )
-    frame_start: IntProperty(name="Start", description="First frame of the motion", default=1, update=_changed)
-    frame_end: IntProperty(name="End", description="Last frame of the motion", default=250, update=_changed)
+    frame_start: IntProperty(
+        name="Start", description="First frame of the motion", default=1, options=set(), update=_changed
+    )
+    frame_end: IntProperty(
+        name="End", description="Last frame of the motion", default=250, options=set(), update=_changed
+    )
     show_lattice: BoolProperty(
         name="Show Lattice", description="Draw the control lattice, its bone edges in colour", default=False
     )

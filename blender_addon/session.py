@@ -216,6 +216,8 @@ def build(
     motion = flesh.motion
     native = 0.0
     same = flesh.character is not None and flesh.character.digest == character.digest
+    if flesh.character is not None and not same:
+        stance = applied(found, stance, flesh.character, character, scene)
     if frames is None:
         motion = motion if same else None
     elif not (trust_motion and motion is not None and flesh.character.bones == character.bones):
@@ -227,6 +229,19 @@ def build(
     flesh.suspect_mesh = False
     if frames is not None:
         flesh.suspect_motion = False
+
+
+def applied(found: reading.Subject, stance: Stance, old, new, scene: bpy.types.Scene) -> Stance:
+    """The stance after Apply Transform or Set Origin: the vertices changed, but not where they are in the world."""
+    if len(old.rest) != len(new.rest):
+        return stance
+    now = Stance.read(found, scene)
+    before, after = transform(stance.mesh_matrix, old.rest), transform(now.mesh_matrix, new.rest)
+    if now.mesh == stance.mesh or np.abs(before - after).max() > 1e-5 * stance.longest_side:
+        return stance
+    now = Stance(now.mesh, now.armature, stance.longest_side, stance.guessed_height)
+    now.save(found.obj)
+    return now
 
 
 def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:

@@ -3,9 +3,8 @@
 
 import bpy
 
-from .. import handlers, jobs, session, writing
+from .. import handlers, jobs, writing
 from ..logic.errors import Refusal
-from ..session import register
 from .shell import Job
 
 
@@ -25,9 +24,8 @@ class Switch(Job):
             obj.thew.made.shows_bake = self.baked
             obj.thew.enabled = True
             jobs.apply_state(obj)
-            flesh = register.known(obj)
-            if not self.baked and flesh is not None:
-                session.show(obj, flesh, context.scene.frame_current_final)
+            if not self.baked:
+                handlers.before_frame(context.scene)
         except Exception as error:
             return self.refuse(obj, error)
         return {"FINISHED"}

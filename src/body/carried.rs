@@ -5,7 +5,7 @@ use super::Body;
 use crate::Vec3;
 use crate::kernel::{CpuEmbedding, Engine, KernelError, LocalMaps, LocalPositions, SkinLimit};
 use crate::lattice::Embedding;
-use crate::skeleton::{Pose, SkinWeights};
+use crate::skeleton::{Affine, Pose, SkinWeights};
 use crate::surface::Surface;
 use std::sync::{Arc, OnceLock, PoisonError};
 
@@ -101,11 +101,17 @@ impl Body {
     }
 
     /// The limit of `part` of the body's size (none: no limit) around the skin of a pose, for lattice positions
-    /// in `lattice`.
+    /// in `lattice`. The size is that of the pose: most bones may have been scaled.
     pub fn reach(&self, pose: &Pose, lattice: &LocalPositions, part: Option<f64>) -> Reach {
+        let scale = |m: &Affine| m.linear.determinant().abs().cbrt();
+        let mut scales: Vec<f64> = pose.maps().iter().map(scale).collect();
+        scales.sort_by(f64::total_cmp);
+        let size = self.size() * scales.get(scales.len() / 2).copied().unwrap_or(1.0);
         Reach {
             maps: LocalMaps::new(pose, self.rest_origin(), lattice.origin),
-            limit: part.map_or(f32::INFINITY, |part| (part * self.size()) as f32),
+            limit: part.map_or(f32::INFINITY, |part| {
+                ((part * size) as f32).max(f32::MIN_POSITIVE)
+            }),
         }
     }
 

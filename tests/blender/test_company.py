@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, evaluated, make_character, play, refused, size_of, snapshot
+from helpers import activate, evaluated, make_character, play, refused, size_of, snapshot, world
 from mathutils import Matrix
 
 FRAMES = (4, 12, 18)
@@ -178,3 +178,56 @@ def test_vertices_without_weight_are_told_of(scene):
         group.remove(range(20))
     add()
     assert "20 of" in body.thew.made.notes and "no weight" in body.thew.made.notes
+
+
+def test_transforms_may_be_applied_and_the_origin_moved(scene):
+    body, rig = make_character()
+    for obj in (body, rig):
+        obj.scale = (0.1, 0.1, 0.1)
+    bpy.context.view_layer.update()
+    add()
+    live = play(body, FRAMES, read=world)
+    size = size_of(live[0])
+    activate(body)
+    bpy.ops.object.transform_apply(location=False, rotation=False, scale=True)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert np.abs(play(body, FRAMES, read=world) - live).max() < 2e-3 * size
+    scene.frame_set(1)
+    scene.cursor.location = (1.0, 0.0, 0.0)
+    bpy.ops.object.origin_set(type="ORIGIN_CURSOR")
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert np.abs(play(body, FRAMES, read=world) - live).max() < 2e-3 * size
+
+
+def test_the_swing_limit_shrinks_with_the_character(scene):
+    body, rig = make_character()
+    hip = rig.pose.bones["Hip"]
+    for frame, size in ((1, 0.01), (10, 1.0)):
+        hip.scale = (size, size, size)
+        hip.keyframe_insert("scale", frame=frame)
+    scene.frame_set(10)
+    skin = play(body, (1, 3, 6))
+    add()
+    for shape, plain in zip(play(body, (1, 3, 6)), skin, strict=True):
+        assert np.linalg.norm(shape - plain, axis=1).max() < 0.2 * size_of(plain)
+
+
+def test_live_flesh_is_at_hand_again_after_a_reload(scene, tmp_path):
+    body, _ = make_character()
+    add()
+    live = play(body, (12,))[0]
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    scene.frame_set(3)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "baked.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "baked.blend"))
+    bpy.context.scene.frame_set(12)
+    body = bpy.data.objects["Body"]
+    activate(body)
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    assert np.abs(evaluated(body) - live).max() < 1e-6 * size_of(live)
+
+
+def test_settings_cannot_be_keyed(scene):
+    body, _ = make_character()
+    with pytest.raises(TypeError):
+        body.thew.keyframe_insert("young", frame=1)
