@@ -284,9 +284,9 @@ impl PyBody {
                 "reach must be a positive part of the body's size, not {reach}"
             )));
         }
-        if pose.is_some() != reach.is_some() {
+        if pose.is_none() && reach.is_some() {
             return Err(super::errors::input(
-                "pose and reach belong together: give both or neither",
+                "reach limits flesh around the skin of a pose: give the pose too",
             ));
         }
         if let Some(pose) = &pose {
