@@ -264,8 +264,11 @@ def switched(obj: bpy.types.Object) -> None:
     """`enabled` was switched: show the flesh, or the plain armature."""
     if obj.thew.made.flesh and not poses.busy:
         jobs.apply_state(obj)
-        if session.is_live(obj):
-            before_frame(bpy.context.scene)
+        flesh, scene = fleshes.known(obj), bpy.context.scene
+        if flesh is None:  # the file was just opened
+            before_frame(scene)
+        elif session.is_live(obj):
+            session.show(obj, flesh, scene.frame_current_final)
 
 
 # the rest of Blender's life -----------------------------------------------------------------------------------------
