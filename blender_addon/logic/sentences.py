@@ -26,7 +26,7 @@ def notes_of(flesh: Any) -> list[str]:
     if flesh.surface is not None:
         notes += [sentence(text) for text in flesh.surface.report().sentences]
     if flesh.body is not None:
-        if flesh.firmness != 1.0:
+        if abs(flesh.firmness - 1.0) >= 0.05:
             why = "lose its shape" if flesh.firmness > 1.0 else "hardly move"
             notes.append(
                 f"The flesh was made {flesh.firmness:.3g} times as stiff, or it would {why}; switch Fit Stiffness off "
