@@ -16,6 +16,7 @@ import bpy
 import numpy as np
 
 from .logic.errors import Refusal
+from .reading import describe
 
 POSITION = "thew_position"
 REST = "thew_rest"
@@ -102,7 +103,7 @@ def check_place(obj: bpy.types.Object, armature_modifier: bpy.types.Modifier) ->
         after = [m for m in obj.modifiers if m.type in ORIGINAL_DATA]
         which = f"The modifier “{after[0].name}”" if after else "A modifier"
         raise Refusal(
-            f"{which} of “{obj.name}” only works on the mesh itself, and Thew cannot stand before it: apply or remove it"
+            f"{which} of {describe(obj)} only works on the mesh itself, and Thew cannot stand before it: apply or remove it"
         ) from error
     finally:
         obj.modifiers.remove(by_id(obj, trial))

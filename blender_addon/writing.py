@@ -133,7 +133,7 @@ def remove_baked(obj: bpy.types.Object) -> None:
     keys = obj.data.shape_keys
     if keys is not None:
         active = obj.active_shape_key_index
-        if not shares_action(keys):
+        if not shares_action(keys):  # else other keys play them
             drop_curves(keys, [key.name for key in baked_keys(obj)])
         for key in baked_keys(obj):
             obj.shape_key_remove(key)

@@ -291,7 +291,7 @@ class Body:
         """Volume of the flesh, m³."""
     @property
     def loose_parts(self) -> list[str]:
-        """Parts that follow one bone rigidly because nothing else holds them, one sentence each."""
+        """Parts with flesh that no bone holds, one sentence each: they follow one bone rigidly, or their skin weights."""
     def mass(self) -> _Sparse:
         """Mass matrix, kg, 3·dofs square, xyz interleaved; floor and bone rows included [capell2002, §3.3]."""
     def stiffness(self, twist: bool = False) -> _Sparse:

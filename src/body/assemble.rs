@@ -55,7 +55,7 @@ pub(super) fn body(
     let regions = twist_regions(skeleton, lattice, flesh, &material, &weights, options);
     let twist = twist_energy(lattice, flesh, &regions, &weights);
 
-    let size = super::size_of_surface(&embedding, lattice.vertices());
+    let size = super::extent(&embedding, lattice.vertices(), |_| true);
     let mut bone_of_vertex = lattice.bones().bone_of_vertex.clone();
     let mut skinned = vec![false; bone_of_vertex.len()];
     let loose_parts = pin_loose_parts(
@@ -374,7 +374,8 @@ fn pin_loose_parts(
                 .flat_map(|&c| lattice.cells()[c as usize].corners().iter().copied())
                 .collect();
             let (bone, share) = dominant(weights, &all);
-            let small = extent(lattice, embedding, &cells) <= SMALL * size;
+            let in_part = |i: usize| cells.binary_search(&embedding.cells[i]).is_ok();
+            let small = super::extent(embedding, lattice.vertices(), in_part) <= SMALL * size;
             let rigid = !painted || share >= DOMINANT || small && share >= 0.5;
             for &v in &vertices {
                 bone_of_vertex[v as usize] = Some(bone);
@@ -407,16 +408,6 @@ fn pin_loose_parts(
             }
         })
         .collect()
-}
-
-/// Diagonal of the box around what of a surface lies in some cells, ascending.
-fn extent(lattice: &Lattice, embedding: &Embedding, cells: &[u32]) -> f64 {
-    let far = crate::Vec3::repeat(f64::INFINITY);
-    let (lo, hi) = (0..embedding.len())
-        .filter(|&i| cells.binary_search(&embedding.cells[i]).is_ok())
-        .map(|i| embedding.place(i, lattice.vertices()))
-        .fold((far, -far), |(lo, hi), p| (lo.inf(&p), hi.sup(&p)));
-    if lo.x <= hi.x { (hi - lo).norm() } else { 0.0 }
 }
 
 /// The bone with the largest sum of weights, and its share of all.

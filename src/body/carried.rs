@@ -138,6 +138,21 @@ impl Body {
         })
     }
 
+    /// As [`show`](Self::show), into a new array.
+    ///
+    /// # Errors
+    /// As [`show`](Self::show).
+    pub fn shown(
+        &self,
+        id: usize,
+        lattice: &LocalPositions,
+        reach: Option<&Reach>,
+    ) -> Option<Result<Vec<f32>, KernelError>> {
+        let mut out = vec![0.0; 3 * self.engine(id)?.vertices()];
+        let shown = self.show(id, lattice, reach, &mut out)?;
+        Some(shown.map(|()| out))
+    }
+
     /// The largest distance of a surface's vertex from its skin, metres, whatever the limit.
     ///
     /// # Errors

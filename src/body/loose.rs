@@ -4,19 +4,20 @@
 //! Cells that share a face move as one rigid thing at least. Such a *part* is held by three pinned points
 //! that are not on one line, or by twist energy in one of its cells; a point counts as pinned when it is
 //! on a bone or belongs to a part that is held. What is left would float or spin freely and make the
-//! stiffness singular, so its vertices are pinned rigidly to one bone, and the artist is told.
+//! stiffness singular, so its vertices are pinned rigidly to one bone, or to the skin where no bone carries
+//! most of it, and the artist is told.
 
 use crate::Vec3;
 use crate::lattice::Lattice;
 
-/// A connected part of the lattice that follows one bone rigidly because nothing else holds it.
+/// A connected part of the lattice that no bone holds: it follows one rigidly, or its skin.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LoosePart {
     /// Its cells.
     pub cells: Vec<u32>,
     /// Its lattice vertices that are pinned for this reason.
     pub vertices: Vec<u32>,
-    /// The bone it follows.
+    /// The bone it follows, or that carries most of it.
     pub bone: u32,
     /// One sentence for the artist.
     pub sentence: String,

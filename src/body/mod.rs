@@ -351,7 +351,7 @@ impl Body {
         })
     }
 
-    /// Parts that follow one bone rigidly because nothing else holds them.
+    /// Parts with flesh that no bone holds: they follow one bone rigidly, or their skin.
     pub fn loose_parts(&self) -> &[LoosePart] {
         &self.loose_parts
     }
@@ -414,14 +414,12 @@ impl Body {
     }
 }
 
-/// Diagonal of the box around an embedded surface at rest.
-fn size_of_surface(embedding: &Embedding, rest: &[Vec3]) -> f64 {
-    if embedding.is_empty() {
-        return 0.0;
-    }
+/// Diagonal of the box around those of an embedded surface's vertices that `chosen` names; 0 without any.
+fn extent(embedding: &Embedding, rest: &[Vec3], chosen: impl Fn(usize) -> bool) -> f64 {
     let far = Vec3::repeat(f64::INFINITY);
     let (lo, hi) = (0..embedding.len())
+        .filter(|&i| chosen(i))
         .map(|i| embedding.place(i, rest))
         .fold((far, -far), |(lo, hi), p| (lo.inf(&p), hi.sup(&p)));
-    (hi - lo).norm()
+    if lo.x <= hi.x { (hi - lo).norm() } else { 0.0 }
 }

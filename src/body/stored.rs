@@ -169,7 +169,7 @@ impl Stored {
         let size = self
             .surfaces
             .first()
-            .map_or(0.0, |(e, _)| super::size_of_surface(e, lattice.vertices()));
+            .map_or(0.0, |(e, _)| super::extent(e, lattice.vertices(), |_| true));
         Ok(Body {
             lattice: Arc::new(lattice),
             skeleton: Arc::new(skeleton),

@@ -217,9 +217,11 @@ impl Clip {
     /// # Errors
     /// A surface that the body does not carry.
     pub fn positions(&self, frame: i64, surface: usize) -> Result<Vec<f32>, ClipError> {
-        let mut out = vec![0.0; 3 * self.vertices(surface)?];
-        self.positions_into(frame, surface, &mut out)?;
-        Ok(out)
+        let frame = self.frame(frame);
+        let shown = self
+            .body
+            .shown(surface, &frame.lattice, frame.reach.as_deref());
+        Ok(shown.ok_or(ClipError::Surface { id: surface })??)
     }
 
     /// As [`positions`](Self::positions), into an array at hand.

@@ -8,10 +8,10 @@ use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::Vec3;
-use crate::body::{Body, BodyOptions, Csr, Reach};
+use crate::body::{Body, BodyOptions, Csr};
 use crate::clip::ClipError;
 use crate::elasticity::Material;
-use crate::kernel::{Engine, LocalPositions};
+use crate::kernel::LocalPositions;
 use crate::store;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -204,7 +204,7 @@ impl PyBody {
         self.0.volume()
     }
 
-    /// Parts that follow one bone rigidly because nothing else holds them, one sentence each.
+    /// Parts with flesh that no bone holds, one sentence each: they follow one bone rigidly, or their skin weights.
     #[getter]
     fn loose_parts(&self) -> Vec<String> {
         self.0
@@ -298,13 +298,10 @@ impl PyBody {
             let lattice = LocalPositions::new(&moved);
             let reach = pose.as_ref().zip(reach);
             let reach = reach.map(|(pose, part)| self.0.reach(pose, &lattice, Some(part)));
-            shown(
-                &self.0,
-                surface.map_or(0, |s| s.0),
-                &lattice,
-                reach.as_ref(),
-            )
-            .map_err(IntoPy::into_py)
+            let id = surface.map_or(0, |s| s.0);
+            let shown = self.0.shown(id, &lattice, reach.as_ref());
+            let shown = shown.ok_or_else(|| ClipError::Surface { id }.into_py())?;
+            shown.map_err(|e| ClipError::from(e).into_py())
         })?;
         from_f32(py, data)
     }
@@ -338,21 +335,6 @@ impl PyBody {
             self.0.volume()
         )
     }
-}
-
-/// A surface that a body carries, at lattice positions and within a reach.
-pub(super) fn shown(
-    body: &Body,
-    surface: usize,
-    lattice: &LocalPositions,
-    reach: Option<&Reach>,
-) -> Result<Vec<f32>, ClipError> {
-    let missing = ClipError::Surface { id: surface };
-    let vertices = body.engine(surface).map(|e| e.vertices());
-    let mut out = vec![0.0; 3 * vertices.ok_or(missing.clone())?];
-    body.show(surface, lattice, reach, &mut out)
-        .ok_or(missing)??;
-    Ok(out)
 }
 
 /// The one model of elasticity that is built.

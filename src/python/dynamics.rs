@@ -2,9 +2,10 @@
 //! `thew.Simulation`, `thew.equilibrium` and its inverse.
 
 use super::arrays::{Whole, finite_points, from_f32, from_points, pose, vector};
-use super::body::{PyBody, shown};
+use super::body::PyBody;
 use super::errors::{IntoPy, detached, not_built};
 use crate::Vec3;
+use crate::clip::ClipError;
 use crate::dynamics::{self, Method, Settings, Simulation, SimulationError};
 use crate::kernel::LocalPositions;
 use numpy::PyArray2;
@@ -139,7 +140,8 @@ impl PySimulation {
             let lattice = LocalPositions::new(s.lattice_positions());
             let part = s.settings().reach;
             let reach = s.pose().map(|pose| s.body().reach(pose, &lattice, part));
-            shown(s.body(), id, &lattice, reach.as_ref())
+            let shown = s.body().shown(id, &lattice, reach.as_ref());
+            Ok::<_, ClipError>(shown.ok_or(ClipError::Surface { id })??)
         })?;
         from_f32(py, data)
     }
