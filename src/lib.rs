@@ -16,10 +16,12 @@
 //! | [`lattice`] | cell complexes: automatic construction, validity, embedding |
 //! | [`elasticity`] | materials and integrals over the part of a cell that is flesh |
 //! | [`body`] | everything precomputed for one character |
-//! | [`solve`] | thin layers over faer: ordering, sparse Cholesky with a reusable symbolic part |
+//! | [`solve`] | thin layers over faer: ordering, sparse Cholesky with a reusable symbolic part, eigenpairs, Newton |
 //! | [`dynamics`] | one file per method of motion, and static equilibrium |
+//! | [`tets`] | tetrahedral meshes without a skeleton: filling, file formats |
+//! | [`modal`] | modes, warping, modal dynamics, manipulation |
 //! | [`clip`] | a simulated clip: the unit of preview and bake |
-//! | [`kernel`] | the embedding: surface vertex = weighted lattice vertices |
+//! | [`kernel`] | what is done for every surface vertex of every frame: embedding, modal warp |
 //! | [`store`] | the on-disk cache: versioned, checksummed |
 //!
 //! Units are SI (metres, kilograms, seconds, pascals) throughout; positions are world positions.
@@ -33,11 +35,13 @@ pub mod dynamics;
 pub mod elasticity;
 pub mod kernel;
 pub mod lattice;
+pub mod modal;
 pub mod progress;
 pub mod skeleton;
 pub mod solve;
 pub mod store;
 pub mod surface;
+pub mod tets;
 
 #[cfg(feature = "python")]
 mod python;

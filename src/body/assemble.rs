@@ -5,12 +5,13 @@ use super::carried::{Carried, skin_of};
 use super::carry::{Field, by_distance, distance_to_bone, weights_from_rows};
 use super::check::check;
 use super::loose::{self, LoosePart};
-use super::{Blocks, Body, BodyError, BodyOptions, Pattern, ScalarMatrix, TwistLoad};
+use super::{Blocks, Body, BodyError, BodyOptions, Pattern, TwistLoad};
 use crate::elasticity::twist::default_radius;
 use crate::elasticity::{Flesh, Material, Painted, TwistRegion, integrate};
 use crate::lattice::{Embedding, Lattice};
 use crate::progress::{Progress, step};
 use crate::skeleton::Skeleton;
+use crate::solve::ScalarMatrix;
 use rayon::prelude::*;
 use std::sync::{Arc, RwLock};
 
@@ -46,7 +47,7 @@ pub(super) fn body(
         return Err(BodyError::NoFlesh);
     }
     let blocks = Blocks::new(lattice.cells(), &integrals);
-    let mut mass = ScalarMatrix::of_lattice(lattice);
+    let mut mass = of_lattice(lattice);
     for (cell, c) in blocks.iter().zip(&integrals) {
         add_pairs(&mut mass, cell.corners, &c.mass);
     }
@@ -104,6 +105,12 @@ pub(super) fn body(
         size,
         surfaces: RwLock::new(vec![Arc::new(Carried::new(Arc::new(embedding), skin))]),
     })
+}
+
+/// Zero, with an entry wherever two lattice vertices share a cell.
+fn of_lattice(lattice: &Lattice) -> ScalarMatrix {
+    let cells = lattice.cells().iter().map(|c| c.corners());
+    ScalarMatrix::zero(lattice.vertices().len(), cells)
 }
 
 /// Painted factors per cell: the mean of its corners'. Empty when nothing is painted.
@@ -271,7 +278,7 @@ fn twist_energy(
     weights: &Field,
 ) -> Twist {
     let mut twist = Twist {
-        matrix: ScalarMatrix::of_lattice(lattice),
+        matrix: of_lattice(lattice),
         loads: Vec::new(),
         cells: vec![false; lattice.cells().len()],
     };

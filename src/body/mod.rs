@@ -19,7 +19,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-pub use blocks::{Blocks, CellBlocks, Csr, ScalarMatrix};
+pub use blocks::{Blocks, CellBlocks};
 pub use carried::Reach;
 pub use loose::LoosePart;
 pub use pattern::Pattern;
@@ -28,7 +28,7 @@ use crate::elasticity::{InSurface, Material};
 use crate::lattice::{Cell, Embedding, Lattice};
 use crate::progress::Progress;
 use crate::skeleton::{Skeleton, SkinWeights};
-use crate::solve::SolveError;
+use crate::solve::{Csr, ScalarMatrix, SolveError};
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
 use carried::Carried;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which lattice vertices are unknowns, and where each cell's blocks lie in the system matrix.
 
-use super::{Blocks, ScalarMatrix};
+use super::Blocks;
 use crate::Vec3;
-use crate::solve::{Graph, Slot, SolveError, Symbolic};
+use crate::solve::{Graph, ScalarMatrix, Slot, SolveError, Symbolic};
 use std::sync::Arc;
 
 /// Not an unknown.

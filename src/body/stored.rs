@@ -2,11 +2,12 @@
 //! A body as plain data, for the on-disk cache (serde; the file format is [`crate::store`]'s).
 
 use super::carried::Carried;
-use super::{Blocks, Body, BodyError, LoosePart, Pattern, ScalarMatrix, TwistLoad};
+use super::{Blocks, Body, BodyError, LoosePart, Pattern, TwistLoad};
 use crate::Vec3;
 use crate::elasticity::Material;
 use crate::lattice::{BoneChains, Cell, Embedding, Flesh, Lattice};
 use crate::skeleton::{Skeleton, SkinWeights};
+use crate::solve::ScalarMatrix;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::{Arc, PoisonError, RwLock};
 

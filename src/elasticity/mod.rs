@@ -6,9 +6,11 @@
 //! that holds flesh around a straight bone. Neglected: large strains inside one cell (the linear energy
 //! does not resist a loss of volume as real flesh does), contact.
 
+pub mod elements;
 pub mod integrals;
 pub mod twist;
 
+pub use elements::{Elements, Piece};
 pub use integrals::{CellIntegrals, Flesh, InSurface, Painted, integrate};
 pub use twist::{TwistRegion, TwistSamples};
 

@@ -6,9 +6,11 @@
 //! [`cholesky`] factors again and again with the same pattern and no allocation.
 
 pub mod cholesky;
+pub mod matrix;
 pub mod ordering;
 
 pub use cholesky::{Slot, SparseCholesky, Symbolic};
+pub use matrix::{BlockMatrix, Csr, ScalarMatrix};
 pub use ordering::{Graph, Ordering, OrderingKind};
 
 /// Why a system could not be solved.
