@@ -14,7 +14,7 @@ Units are SI (metres, kilograms, seconds); positions are world positions; arrays
 long takes ``progress=callable(fraction, stage) -> bool``; returning False raises `Cancelled`.
 """
 
-from ._errors import Cancelled, InputError, InternalError, MotionError, NotBuilt, StorageError, ThewError
+from ._errors import Cancelled, InputError, InternalError, MotionError, NotBuilt, StorageError, TetError, TetFileError, ThewError
 from ._thew import (
     Body,
     Clip,
@@ -24,6 +24,7 @@ from ._thew import (
     Skeleton,
     Surface,
     SurfaceReport,
+    TetMesh,
     __version__,
     equilibrium,
     equilibrium_forces,
@@ -45,6 +46,9 @@ __all__ = [
     "StorageError",
     "Surface",
     "SurfaceReport",
+    "TetError",
+    "TetFileError",
+    "TetMesh",
     "ThewError",
     "__version__",
     "equilibrium",

@@ -18,6 +18,14 @@ class StorageError(ThewError, OSError):
     """A file that cannot be written or read."""
 
 
+class TetError(InputError):
+    """A tetrahedral mesh that makes no body, or a surface that cannot be filled."""
+
+
+class TetFileError(TetError, StorageError):
+    """A file of a tetrahedral mesh that is malformed: which line, what is wrong with it."""
+
+
 class MotionError(ThewError, RuntimeError):
     """A computation that did not come to a finite result."""
 

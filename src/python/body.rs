@@ -72,13 +72,13 @@ impl PyMaterial {
 #[pyclass(name = "Body", module = "thew", frozen)]
 pub(super) struct PyBody(pub Arc<Body>);
 
-type Triple<'py> = (
+pub(super) type Triple<'py> = (
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<i32>>,
     Bound<'py, PyArray1<i32>>,
 );
 
-fn triple(py: Python<'_>, m: Csr) -> Triple<'_> {
+pub(super) fn triple(py: Python<'_>, m: Csr) -> Triple<'_> {
     (
         m.data.into_pyarray(py),
         m.indices.into_pyarray(py),

@@ -9,6 +9,7 @@ use crate::lattice::LatticeError;
 use crate::skeleton::SkeletonError;
 use crate::store::StoreError;
 use crate::surface::SurfaceError;
+use crate::tets::TetError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -105,6 +106,17 @@ impl IntoPy for ClipError {
             Self::Frame { .. } => raise("MotionError", self.to_string()),
             Self::Simulation(error) => error.into_py(),
             _ => input(self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for TetError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Cancelled(_) => cancelled(),
+            Self::Disk { .. } => raise("StorageError", self.to_string()),
+            Self::File { .. } | Self::Content { .. } => raise("TetFileError", self.to_string()),
+            _ => raise("TetError", self.to_string()),
         }
     }
 }

@@ -16,6 +16,7 @@ mod lattice;
 mod progress;
 mod skeleton;
 mod surface;
+mod tets;
 
 use pyo3::prelude::*;
 
@@ -30,6 +31,7 @@ fn _thew(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<body::PyBody>()?;
     m.add_class::<dynamics::PySimulation>()?;
     m.add_class::<clip::PyClip>()?;
+    m.add_class::<tets::PyTetMesh>()?;
     m.add_function(wrap_pyfunction!(clip::simulate, m)?)?;
     m.add_function(wrap_pyfunction!(dynamics::equilibrium, m)?)?;
     m.add_function(wrap_pyfunction!(dynamics::equilibrium_forces, m)?)?;

@@ -8,10 +8,14 @@
 //! A tetrahedron is positively oriented when `(b − a) × (c − a) · (d − a) > 0`: seen from its last corner, the
 //! first three run clockwise.
 
+mod bcc;
 mod check;
 mod cubes;
+mod fill;
+mod stuff;
 
 pub use check::TetError;
+pub use fill::FillOptions;
 
 use crate::Vec3;
 use crate::elasticity::elements::tetrahedral_mass;
@@ -151,25 +155,14 @@ impl TetMesh {
 
     /// Number of pieces that share no vertex.
     pub fn components(&self) -> usize {
-        let mut root: Vec<u32> = (0..self.vertices.len() as u32).collect();
-        fn find(root: &mut [u32], mut v: u32) -> u32 {
-            while root[v as usize] != v {
-                root[v as usize] = root[root[v as usize] as usize];
-                v = root[v as usize];
-            }
-            v
-        }
-        let mut pieces = self.vertices.len();
+        let mut sets = fill::Sets::new(self.vertices.len());
         for t in &self.tets {
-            for &v in &t[1..] {
-                let (a, b) = (find(&mut root, t[0]), find(&mut root, v));
-                if a != b {
-                    root[a.max(b) as usize] = a.min(b);
-                    pieces -= 1;
-                }
-            }
+            t[1..].iter().for_each(|&v| sets.join(t[0], v));
         }
-        pieces
+        sets.numbers()
+            .into_iter()
+            .max()
+            .map_or(0, |n| n as usize + 1)
     }
 
     /// The same cells as a control lattice without bones: it places points among the nodes
