@@ -14,12 +14,25 @@ Units are SI (metres, kilograms, seconds); positions are world positions; arrays
 long takes ``progress=callable(fraction, stage) -> bool``; returning False raises `Cancelled`.
 """
 
-from ._errors import Cancelled, InputError, InternalError, MotionError, NotBuilt, StorageError, TetError, TetFileError, ThewError
+from ._errors import (
+    Cancelled,
+    InputError,
+    InternalError,
+    ModalError,
+    MotionError,
+    NotBuilt,
+    StorageError,
+    TetError,
+    TetFileError,
+    ThewError,
+)
 from ._thew import (
     Body,
     Clip,
     Lattice,
     Material,
+    ModalSimulation,
+    Modes,
     Simulation,
     Skeleton,
     Surface,
@@ -28,6 +41,7 @@ from ._thew import (
     __version__,
     equilibrium,
     equilibrium_forces,
+    modes,
     simulate,
 )
 
@@ -39,6 +53,9 @@ __all__ = [
     "InternalError",
     "Lattice",
     "Material",
+    "ModalError",
+    "ModalSimulation",
+    "Modes",
     "MotionError",
     "NotBuilt",
     "Simulation",
@@ -53,5 +70,6 @@ __all__ = [
     "__version__",
     "equilibrium",
     "equilibrium_forces",
+    "modes",
     "simulate",
 ]

@@ -10,6 +10,10 @@ class InputError(ThewError, ValueError):
     """An argument that cannot be used: which one, what is wrong with it."""
 
 
+class ModalError(InputError):
+    """Modes that cannot be had, or used as asked."""
+
+
 class NotBuilt(InputError):
     """A method or option that this version does not have; the text lists those it has."""
 

@@ -13,17 +13,21 @@ pub enum Method {
     /// Global linear elasticity in world axes, `f = − S (p − x)`: one frame that never turns. Right for
     /// small turns only; flesh swells as bones turn. It is the comparison that shows what warping is for.
     Linear,
+    /// Modal warping [choi2003]: a few vibration modes in the rest frame, turned along with the flesh and carried
+    /// by the skeleton. The quickest; small local detail is left out.
+    Modal,
 }
 
 impl Method {
     /// All methods that are built.
-    pub const ALL: [Self; 2] = [Self::Warped, Self::Linear];
+    pub const ALL: [Self; 3] = [Self::Warped, Self::Linear, Self::Modal];
 
     /// The method's name in the interface.
     pub fn name(self) -> &'static str {
         match self {
             Self::Warped => "warped",
             Self::Linear => "linear",
+            Self::Modal => "modal",
         }
     }
 

@@ -6,11 +6,12 @@
 //! balance is in [`equilibrium`]. Forces arrive as generalised forces on lattice vertices: nothing here
 //! knows where they come from.
 //!
-//! Methods built: skeletally warped linearisation in cell form, and the global linear one for comparison.
+//! Methods built: skeletally warped linearisation in cell form, modal warping, and the global linear one for comparison.
 
 mod equilibrium;
 mod frames;
 mod method;
+mod modal;
 mod softness;
 mod state;
 mod system;
@@ -22,9 +23,13 @@ pub use softness::softness;
 
 use crate::Vec3;
 use crate::body::Body;
+use crate::modal::{ModalError, ModalSystem, Modes};
+use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose, SkeletonError};
 use crate::solve::SolveError;
+use crate::tets::MassKind;
 use frames::Frames;
+use modal::ModalFlow;
 use std::sync::Arc;
 use system::Load;
 use warped::{StepSettings, Stepper};
@@ -62,6 +67,14 @@ pub enum SimulationError {
     /// The system could not be solved.
     #[error(transparent)]
     Solve(#[from] SolveError),
+    /// The modes could not be made or used.
+    #[error(transparent)]
+    Modal(#[from] ModalError),
+    /// Modes of a body that has no skeleton.
+    #[error(
+        "these modes belong to a tetrahedral body without a skeleton: make them of a body of flesh"
+    )]
+    NoSkeleton,
     /// A method that is not built.
     #[error("the method '{name}' is not built; built are: {}", Method::names())]
     Method {
@@ -123,6 +136,8 @@ pub struct Simulation {
     now: Frames,
     next: Frames,
     stepper: Stepper,
+    /// Instead of the stepper.
+    modal: Option<ModalFlow>,
     /// Scratch: the pose at the end of the present step.
     moving: Pose,
 }
@@ -148,6 +163,25 @@ impl Simulation {
         method: Method,
         settings: Settings,
     ) -> Result<Self, SimulationError> {
+        if method == Method::Modal {
+            let modes = modes_of(&body, MODES, &crate::progress::Silent)?;
+            return Self::modal(Arc::new(modes), settings);
+        }
+        Self::build(body, method, settings)
+    }
+
+    /// A simulation of the modes of a body of flesh, not yet in any pose.
+    ///
+    /// # Errors
+    /// Modes of a body without a skeleton; settings out of range, by name.
+    pub fn modal(modes: Arc<Modes>, settings: Settings) -> Result<Self, SimulationError> {
+        let body = modes.body().ok_or(SimulationError::NoSkeleton)?.clone();
+        let mut simulation = Self::build(body, Method::Modal, settings)?;
+        simulation.modal = Some(ModalFlow::new(&simulation.body, modes, &settings)?);
+        Ok(simulation)
+    }
+
+    fn build(body: Arc<Body>, method: Method, settings: Settings) -> Result<Self, SimulationError> {
         let check = |what, value: f64, good: bool, range| {
             if good && value.is_finite() {
                 Ok(())
@@ -189,6 +223,7 @@ impl Simulation {
             now: Frames::new(&body)?,
             next: Frames::new(&body)?,
             stepper: Stepper::new(&body)?,
+            modal: None,
             moving: Pose::rest(body.skeleton().len()),
             body,
             method,
@@ -211,14 +246,27 @@ impl Simulation {
         self.settings
     }
 
+    /// The modes of the modal method.
+    pub fn modes(&self) -> Option<&Arc<Modes>> {
+        self.modal.as_ref().map(ModalFlow::modes)
+    }
+
+    /// Amplitudes of the modal method's modes.
+    pub fn amplitudes(&self) -> Option<&[f64]> {
+        self.modal.as_ref().map(ModalFlow::amplitudes)
+    }
+
     /// Starts at rest at a pose: in static equilibrium when `settled`, else in the skinned shape.
     ///
     /// # Errors
     /// A pose that does not fit the skeleton; a singular system.
     pub fn reset(&mut self, pose: &Pose, settled: bool) -> Result<(), SimulationError> {
         self.next.set(&self.body, self.method, pose)?;
-        let positions = if settled {
-            let load = Load::new(&self.body, self.settings.gravity, None);
+        let load = Load::new(&self.body, self.settings.gravity, None);
+        let positions = if let Some(modal) = &mut self.modal {
+            modal.reset(&self.next, &load, settled)?;
+            self.positions.clone()
+        } else if settled {
             equilibrium::settled(&self.body, &self.next, &load)?
         } else {
             self.next.places.clone()
@@ -231,7 +279,19 @@ impl Simulation {
             duration: 0.0,
         });
         std::mem::swap(&mut self.now, &mut self.next);
+        self.show_modes();
+        if self.modal.is_some() {
+            self.velocities.fill(Vec3::zeros());
+        }
         Ok(())
+    }
+
+    /// Lattice positions and velocities from amplitudes.
+    fn show_modes(&mut self) {
+        if let (Some(modal), Some(trail)) = (&self.modal, &self.trail) {
+            let (positions, velocities) = (&mut self.positions, &mut self.velocities);
+            modal.write(&self.body, &self.now, &trail.pose, positions, velocities);
+        }
     }
 
     /// Advances to a pose over `dt` seconds in `ceil(dt · rate)` equal steps, with generalised forces
@@ -276,7 +336,9 @@ impl Simulation {
         forces: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
         let steps = self.steps(dt);
-        let trail = self.trail.as_mut().ok_or(SimulationError::NotReset)?;
+        if self.trail.is_none() {
+            return Err(SimulationError::NotReset);
+        }
         check_forces(&self.body, forces)?;
         if !(0.0..=1e4).contains(&dt) {
             return Err(SimulationError::Setting {
@@ -294,18 +356,36 @@ impl Simulation {
         if steps == 0 {
             return Ok(());
         }
+        let done = self.steps_along(motion, dt, steps, settings, &load);
+        self.show_modes();
+        done
+    }
+
+    fn steps_along(
+        &mut self,
+        motion: &FrameMotion,
+        dt: f64,
+        steps: usize,
+        settings: StepSettings,
+        load: &Load,
+    ) -> Result<(), SimulationError> {
+        let trail = self.trail.as_mut().ok_or(SimulationError::NotReset)?;
+        let part = 1.0 / steps as f64;
+        if let Some(modal) = &mut self.modal {
+            modal.start(&self.body, motion, part, settings.step)?;
+        }
         for i in 1..=steps {
-            motion.write(i as f64 / steps as f64, &mut self.moving);
+            let s = i as f64 / steps as f64;
+            motion.write(s, &mut self.moving);
             self.next.set(&self.body, self.method, &self.moving)?;
-            self.stepper.step(
-                &self.body,
-                settings,
-                &self.now,
-                &self.next,
-                &load,
-                &mut self.positions,
-                &mut self.velocities,
-            )?;
+            let (body, now, next) = (&self.body, &self.now, &self.next);
+            if let Some(modal) = &mut self.modal {
+                modal.step(body, motion, (s, part), settings.step, now, next, load)?;
+            } else {
+                let (positions, velocities) = (&mut self.positions, &mut self.velocities);
+                self.stepper
+                    .step(body, settings, now, next, load, positions, velocities)?;
+            }
             std::mem::swap(&mut self.now, &mut self.next);
             std::mem::swap(&mut trail.pose, &mut self.moving);
             if i == 1 {
@@ -326,7 +406,8 @@ impl Simulation {
             return Err(SimulationError::NotReset);
         }
         let steps = self.steps(dt);
-        if steps == 0 || !dt.is_finite() {
+        // Amplitudes are relative to the bones: frozen flesh has none.
+        if steps == 0 || !dt.is_finite() || self.modal.is_some() {
             return Ok(());
         }
         motion.write(1.0 / steps as f64, &mut self.moving);
@@ -362,6 +443,23 @@ impl Simulation {
     pub fn inverted_cells(&self) -> usize {
         self.body.inverted_cells(&self.positions)
     }
+}
+
+/// Modes that the modal method takes unless some are given.
+pub const MODES: usize = 32;
+
+/// The lowest modes of a body of flesh, at most as many as it has freedom.
+///
+/// # Errors
+/// A body without free flesh; a stop by the progress.
+pub fn modes_of(
+    body: &Arc<Body>,
+    count: usize,
+    progress: &dyn Progress,
+) -> Result<Modes, ModalError> {
+    let system = ModalSystem::of_body(body, MassKind::Consistent, &[])?;
+    let most = 3 * system.free().len();
+    Modes::compute(&system, count.min(most.max(1)), None, progress)
 }
 
 /// A frame is taken to start with the velocity of the one before while it is at most so much longer.

@@ -232,7 +232,7 @@ impl PyBody {
     fn energy(&self, py: Python<'_>, q: &Bound<'_, PyAny>, model: &str) -> PyResult<f64> {
         self::model(model)?;
         let q = dofs(q, "q", self.0.dofs())?;
-        detached(py, || Ok(self.0.linear_energy(&q)))
+        detached(py, || Ok(self.0.elements().energy(crate::elasticity::Model::Linear, &q)))
     }
 
     /// Derivative of `energy` with respect to q, N, float64 [dofs,3].

@@ -6,7 +6,9 @@ use crate::clip::ClipError;
 use crate::dynamics::SimulationError;
 use crate::elasticity::MaterialError;
 use crate::lattice::LatticeError;
+use crate::modal::ModalError;
 use crate::skeleton::SkeletonError;
+use crate::solve::eigen::EigenError;
 use crate::store::StoreError;
 use crate::surface::SurfaceError;
 use crate::tets::TetError;
@@ -93,6 +95,7 @@ impl IntoPy for SimulationError {
     fn into_py(self) -> PyErr {
         match self {
             Self::Method { .. } => not_built(self.to_string()),
+            Self::Modal(error) => error.into_py(),
             Self::Solve(_) | Self::NonFinite { .. } => raise("MotionError", self.to_string()),
             _ => input(self.to_string()),
         }
@@ -117,6 +120,17 @@ impl IntoPy for TetError {
             Self::Disk { .. } => raise("StorageError", self.to_string()),
             Self::File { .. } | Self::Content { .. } => raise("TetFileError", self.to_string()),
             _ => raise("TetError", self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for ModalError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Cancelled(_) | Self::Eigen(EigenError::Cancelled(_)) => cancelled(),
+            Self::NonFinite => raise("MotionError", self.to_string()),
+            Self::Tets(error) => error.into_py(),
+            _ => raise("ModalError", self.to_string()),
         }
     }
 }
