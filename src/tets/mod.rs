@@ -11,10 +11,12 @@
 mod bcc;
 mod check;
 mod cubes;
+mod files;
 mod fill;
 mod stuff;
 
 pub use check::TetError;
+pub use files::{ElementKind, WriteOptions};
 pub use fill::FillOptions;
 
 use crate::Vec3;
