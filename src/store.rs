@@ -187,6 +187,10 @@ pub(crate) fn write_together(files: &[(&Path, &[&[u8]])]) -> io::Result<()> {
             }
             file.sync_all()?;
         }
+        // What a rename refuses is looked for before the first of them.
+        if files.iter().any(|(path, _)| path.is_dir()) {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
         for ((path, _), part) in files.iter().zip(&written) {
             fs::rename(part, path)?;
         }

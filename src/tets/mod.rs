@@ -9,6 +9,7 @@
 //! first three run clockwise.
 
 mod bcc;
+mod bridge;
 mod check;
 mod cubes;
 mod files;
@@ -159,7 +160,9 @@ impl TetMesh {
     pub fn components(&self) -> usize {
         let mut sets = fill::Sets::new(self.vertices.len());
         for t in &self.tets {
-            t[1..].iter().for_each(|&v| sets.join(t[0], v));
+            for &v in &t[1..] {
+                sets.join(t[0], v);
+            }
         }
         sets.numbers()
             .into_iter()

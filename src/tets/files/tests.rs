@@ -301,6 +301,7 @@ fn nothing_half_made_is_left_behind() {
         .filter(|n| n.ends_with(".part"))
         .count();
     assert_eq!(parts, 0);
+    assert_eq!(folder.names(), ["a.ele"]);
 }
 
 /// Parses a text in every format; it must come to an end and not to a panic.
