@@ -10,10 +10,11 @@ use super::progress::with_progress;
 use super::surface::PySurface;
 use crate::Mat3;
 use crate::elasticity::Material;
-use crate::tets::{FillOptions, MassKind, Mend, TetError, TetMesh};
+use crate::tets::{FillOptions, MassKind, Mend, TetError, TetMesh, WriteOptions};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2};
 use pyo3::prelude::*;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A tetrahedral body without a skeleton.
@@ -132,6 +133,39 @@ impl PyTetMesh {
             TetMesh::fill(&surface.0, options, progress).map_err(IntoPy::into_py)
         })?;
         Ok(Self(Arc::new(mesh)))
+    }
+
+    /// Reads .node/.ele (TetGen; either, or both by a path without ending), .mesh (Medit, ASCII) or .veg (Vega,
+    /// tetrahedra or cubes).
+    ///
+    /// A mesh whose tetrahedra are all inverted follows the other convention and is turned round; orient and
+    /// drop_unused as for TetMesh. Raises TetFileError naming the line, StorageError where the disk refuses.
+    #[staticmethod]
+    #[pyo3(signature = (path, orient=false, drop_unused=false))]
+    fn read(py: Python<'_>, path: PathBuf, orient: bool, drop_unused: bool) -> PyResult<Self> {
+        let mend = Mend {
+            orient,
+            drop_unused,
+        };
+        let mesh = detached(py, || TetMesh::read(&path, mend).map_err(IntoPy::into_py))?;
+        Ok(Self(Arc::new(mesh)))
+    }
+
+    /// Writes the mesh in the format of the path's ending (.node or .ele: both files), whole or not at all.
+    /// elements="cubic" writes the cubes of a mesh made of them (.veg only); material: what a .veg file names.
+    #[pyo3(signature = (path, elements="tet", material=None))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        elements: &str,
+        material: Option<&PyMaterial>,
+    ) -> PyResult<()> {
+        let options = WriteOptions {
+            elements: elements.parse().map_err(|e: TetError| e.into_py())?,
+            material: self::material(material),
+        };
+        detached(py, || self.0.write(&path, options).map_err(IntoPy::into_py))
     }
 
     /// Vertices, float64 [k,3], metres.

@@ -145,8 +145,16 @@ pub enum TetError {
         source: Box<TetError>,
     },
     /// A format that is not known.
-    #[error("{0}: the ending says the format, one of .node, .ele, .mesh, .veg")]
+    #[error("{0}: the ending says the format: .node or .ele (TetGen), .mesh (Medit), .veg (Vega)")]
     Format(PathBuf),
+    /// Cubes asked for of a mesh that was not made of them.
+    #[error(
+        "the mesh was not made of cubes: write it as tetrahedra, or as a .veg file of a mesh read from cubes"
+    )]
+    NoCubes,
+    /// Not a kind of element.
+    #[error("'{0}' is no kind of element: choose 'tet' or 'cubic' (.veg only)")]
+    ElementKind(String),
     /// The disk refuses.
     #[error("{path} cannot be {action}: {what}")]
     Disk {

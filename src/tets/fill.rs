@@ -7,7 +7,8 @@
 //! ([`Lattice::embed`](crate::lattice::Lattice::embed)).
 
 use super::bcc::Bcc;
-use super::stuff::{Depths, Stuffed};
+use super::bridge;
+use super::stuff::{Depths, NONE, Stuffed};
 use super::{TetError, TetMesh};
 use crate::Vec3;
 use crate::lattice::Cell;
@@ -144,8 +145,27 @@ fn fill_once(surface: &Surface, across: f64, progress: &dyn Progress) -> Result<
         from: 0.0,
         to: 0.6,
     };
-    let depths = Depths::measure(surface, grid, &part)?;
-    let stuffed = of_volume(&depths, surface.volume(), progress)?;
+    let mut depths = Depths::measure(surface, grid, &part)?;
+    let mut stuffed = of_volume(&depths, surface.volume(), progress)?;
+    let mut notes = Vec::new();
+    for _ in 0..2 {
+        if bridge::count(&stuffed, &depths.grid) < 2 {
+            break;
+        }
+        let tubes = bridge::tubes(surface, &depths.grid, &stuffed);
+        if tubes.is_empty() {
+            break;
+        }
+        if depths.tubes.is_empty() {
+            notes.push(
+                "Joints thinner than a cell were thickened, so that the parts hang together; for their true \
+                 shape use more cells across."
+                    .to_owned(),
+            );
+        }
+        depths.tubes.extend(tubes);
+        stuffed = of_volume(&depths, surface.volume(), progress)?;
+    }
     let grid = &depths.grid;
     if stuffed.tets.is_empty() {
         return Err(TetError::Unfillable(format!(
@@ -154,12 +174,13 @@ fn fill_once(surface: &Surface, across: f64, progress: &dyn Progress) -> Result<
         )));
     }
     step(progress, 0.9, "looking for loose pieces")?;
+    let node_of_point = stuffed.node_of_point;
     let pieces = Pieces::new(stuffed.nodes, stuffed.tets, edge);
-    let mut notes = pieces.notes;
+    notes.extend(pieces.notes);
     let vertices = pieces.nodes.iter().map(|x| grid.centre + x).collect();
     let mut mesh = TetMesh::new(vertices, pieces.tets)
         .map_err(|e| TetError::Unfillable(format!("{e}; try fewer or more cells across")))?;
-    if let Some(note) = thin_parts(surface, grid, &stuffed.inside) {
+    if let Some(note) = thin_parts(surface, grid, &node_of_point) {
         notes.push(note);
     }
     mesh.notes = notes;
@@ -264,7 +285,7 @@ impl Pieces {
 }
 
 /// For each tetrahedron the piece it belongs to, pieces numbered in order of appearance.
-fn by_faces(tets: &[[u32; 4]]) -> Vec<u32> {
+pub(super) fn by_faces(tets: &[[u32; 4]]) -> Vec<u32> {
     let mut faces: Vec<([u32; 3], u32)> = Vec::with_capacity(4 * tets.len());
     for (t, tet) in (0u32..).zip(tets) {
         for face in Cell::Tetrahedron([0; 4]).faces() {
@@ -297,9 +318,11 @@ impl Sets {
         v
     }
 
-    pub fn join(&mut self, a: u32, b: u32) {
+    /// Joins the sets of two elements; whether they were two.
+    pub fn join(&mut self, a: u32, b: u32) -> bool {
         let (a, b) = (self.root(a), self.root(b));
         self.0[a.max(b) as usize] = a.min(b);
+        a != b
     }
 
     /// For each element the number of its set, in order of appearance.
@@ -321,11 +344,14 @@ impl Sets {
 
 /// A sentence about parts of the surface that no cell is near: triangles farther from every inner point of the
 /// lattice than a cell is wide.
-fn thin_parts(surface: &Surface, grid: &Bcc, inside: &[bool]) -> Option<String> {
+fn thin_parts(surface: &Surface, grid: &Bcc, node_of_point: &[u32]) -> Option<String> {
     let welded = surface.welded();
     let bare = |t: &[u32; 3]| {
         let centre = t.iter().map(|&v| welded.vertices[v as usize]).sum::<Vec3>() / 3.0;
-        !near_inside(grid, inside, centre - grid.centre)
+        bridge::nearest(grid, centre - grid.centre, |at| {
+            node_of_point[grid.number(at)] != NONE
+        })
+        .is_none()
     };
     let bare: Vec<&[u32; 3]> = welded.triangles.iter().filter(|t| bare(t)).collect();
     if bare.is_empty() {
@@ -359,23 +385,4 @@ fn thin_parts(surface: &Surface, grid: &Bcc, inside: &[bool]) -> Option<String> 
         parts.len(),
         100.0 * share
     ))
-}
-
-/// Whether a point (relative to the centre) has an inner point of the lattice within 1.7 half edges.
-fn near_inside(grid: &Bcc, inside: &[bool], p: Vec3) -> bool {
-    let q = p / grid.half;
-    let low: [i32; 3] = std::array::from_fn(|k| q[k].floor() as i32);
-    (0..64).any(|i| {
-        let at = [
-            low[0] - 1 + i % 4,
-            low[1] - 1 + i / 4 % 4,
-            low[2] - 1 + i / 16,
-        ];
-        let odd = at.map(|x| x & 1);
-        odd[0] == odd[1]
-            && odd[1] == odd[2]
-            && grid.holds(at)
-            && inside[grid.number(at)]
-            && (grid.place(at) - p).norm() <= 1.7 * grid.half
-    })
 }

@@ -9,12 +9,15 @@
 //! first three run clockwise.
 
 mod bcc;
+mod bridge;
 mod check;
 mod cubes;
+mod files;
 mod fill;
 mod stuff;
 
 pub use check::TetError;
+pub use files::{ElementKind, WriteOptions};
 pub use fill::FillOptions;
 
 use crate::Vec3;
@@ -157,7 +160,9 @@ impl TetMesh {
     pub fn components(&self) -> usize {
         let mut sets = fill::Sets::new(self.vertices.len());
         for t in &self.tets {
-            t[1..].iter().for_each(|&v| sets.join(t[0], v));
+            for &v in &t[1..] {
+                sets.join(t[0], v);
+            }
         }
         sets.numbers()
             .into_iter()

@@ -12,6 +12,7 @@
 //! parity rule, for the same reason; where a cut shape leaves a choice, the better angles decide.
 
 use super::bcc::{At, Bcc, is_long};
+use super::bridge::{self, Axis};
 use crate::Vec3;
 use crate::lattice::{quality, volume};
 use crate::progress::{Cancelled, Progress, step};
@@ -21,6 +22,8 @@ use rayon::prelude::*;
 /// A point nearer than this part of an edge to a cut is moved there: long edges and short ones.
 const NEAR_LONG: f64 = 0.24999;
 const NEAR_SHORT: f64 = 0.41189;
+/// No node.
+pub(super) const NONE: u32 = u32::MAX;
 /// Distances below this part of the cubes' edge count as on the surface.
 const ON: f64 = 1e-6;
 
@@ -28,8 +31,8 @@ const ON: f64 = 1e-6;
 pub(super) struct Stuffed {
     pub nodes: Vec<Vec3>,
     pub tets: Vec<[u32; 4]>,
-    /// By number of the lattice: whether the point is in the domain or on its boundary.
-    pub inside: Vec<bool>,
+    /// By number of the lattice: the node at the point, [`NONE`] without.
+    pub node_of_point: Vec<u32>,
 }
 
 impl Stuffed {
@@ -61,6 +64,8 @@ pub(super) struct Depths<'a> {
     pub grid: Bcc,
     /// By number of the lattice: distance to the boundary, positive inside.
     values: Vec<f64>,
+    /// Tubes that belong to the domain whatever the margin.
+    pub tubes: Vec<Axis>,
 }
 
 impl<'a> Depths<'a> {
@@ -86,6 +91,7 @@ impl<'a> Depths<'a> {
             surface,
             grid,
             values,
+            tubes: Vec::new(),
         })
     }
 
@@ -93,12 +99,16 @@ impl<'a> Depths<'a> {
     pub fn stuff(&self, margin: f64) -> Stuffed {
         let grid = &self.grid;
         let on = ON * 2.0 * grid.half;
-        let settled = |d: f64| {
-            let d = d + margin;
+        let settled = |d: f64, p: Vec3| {
+            let d = (d + margin).max(bridge::depth(&self.tubes, grid, p));
             if d.abs() <= on { 0.0 } else { d }
         };
-        let depth = |p: Vec3| settled(-self.surface.signed_distance(grid.centre + p));
-        let depths: Vec<f64> = self.values.iter().map(|&d| settled(d)).collect();
+        let depth = |p: Vec3| settled(-self.surface.signed_distance(grid.centre + p), p);
+        let mut depths = self.values.clone();
+        for at in grid.points() {
+            let d = &mut depths[grid.number(at)];
+            *d = settled(*d, grid.place(at));
+        }
         let mut crossing: Vec<(At, At)> = Vec::new();
         for p in grid.points() {
             let d = depths[grid.number(p)];
@@ -132,8 +142,8 @@ impl<'a> Depths<'a> {
             grid,
             signs: depths.iter().map(sign).collect(),
             places: Vec::new(),
-            number_of_point: vec![u32::MAX; grid.len()],
-            number_of_cut: vec![u32::MAX; cuts.len()],
+            number_of_point: vec![NONE; grid.len()],
+            number_of_cut: vec![NONE; cuts.len()],
             cuts,
             nodes: Vec::new(),
             tets: Vec::new(),
@@ -141,7 +151,7 @@ impl<'a> Depths<'a> {
         maker.warp(&crossing);
         maker.build();
         Stuffed {
-            inside: maker.signs.iter().map(|&s| s >= 0).collect(),
+            node_of_point: maker.number_of_point,
             nodes: maker.nodes,
             tets: maker.tets,
         }
@@ -344,7 +354,7 @@ impl Maker<'_> {
     /// The node of a point of the lattice.
     fn point(&mut self, p: At) -> Corner {
         let number = self.grid.number(p);
-        if self.number_of_point[number] == u32::MAX {
+        if self.number_of_point[number] == NONE {
             self.number_of_point[number] = self.nodes.len() as u32;
             let moved = self.places.binary_search_by_key(&number, |m| m.0);
             self.nodes
@@ -360,7 +370,7 @@ impl Maker<'_> {
         // There is a cut for every two ends of different signs.
         let at = self.cuts.binary_search_by_key(&ends, |c| c.ends);
         let at = at.unwrap_or_else(|i| i.min(self.cuts.len() - 1));
-        if self.number_of_cut[at] == u32::MAX {
+        if self.number_of_cut[at] == NONE {
             self.number_of_cut[at] = self.nodes.len() as u32;
             self.nodes.push(self.cuts[at].place);
         }
