@@ -6,6 +6,7 @@
 //! [`cholesky`] factors again and again with the same pattern and no allocation.
 
 pub mod cholesky;
+mod columns;
 pub mod eigen;
 pub mod matrix;
 pub mod ordering;
