@@ -7,6 +7,7 @@
 //! factorisation; here blocks are written where they belong at once.
 
 use super::SolveError;
+use super::columns::Subtrees;
 use super::ordering::{self, Graph, Ordering, inverse};
 use crate::{Mat3, Vec3};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
@@ -373,28 +374,13 @@ impl SparseCholesky {
     }
 
     /// Solves with the last factorisation for several right-hand sides at once, in place. Rows are in the
-    /// order of elimination, xyz interleaved; halves of the columns go to two threads.
+    /// order of elimination, xyz interleaved; subtrees of the elimination tree go to all threads.
     pub fn solve_columns(&self, x: MatMut<'_, f64>) {
         let Some(factor) = &self.symbolic.factor else {
             return;
         };
-        let solve = |x: MatMut<'_, f64>| {
-            let columns = x.ncols();
-            let scratch = factor.solve_in_place_scratch::<f64>(columns, Par::Seq);
-            supernodal::SupernodalLltRef::new(factor, &self.factor).solve_in_place_with_conj(
-                Conj::No,
-                x,
-                Par::Seq,
-                MemStack::new(&mut MemBuffer::new(scratch)),
-            );
-        };
-        let half = x.ncols() / 2;
-        if half == 0 {
-            solve(x);
-        } else {
-            let (left, right) = x.split_at_col_mut(half);
-            rayon::join(|| solve(left), || solve(right));
-        }
+        let values = supernodal::SupernodalLltRef::new(factor, &self.factor);
+        Subtrees::new(factor).solve(values, x);
     }
 
     /// Solves with the last factorisation, in place: right-hand side in, solution out, one per node.

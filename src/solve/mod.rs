@@ -7,6 +7,7 @@
 //! element's blocks go, [`newton`] minimises an energy.
 
 pub mod cholesky;
+mod columns;
 pub mod eigen;
 pub mod matrix;
 pub mod newton;
