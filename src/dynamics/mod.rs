@@ -6,11 +6,13 @@
 //! balance is in [`equilibrium`]. Forces arrive as generalised forces on lattice vertices: nothing here
 //! knows where they come from.
 //!
-//! Methods built: skeletally warped linearisation in cell form, and the global linear one for comparison.
+//! Methods built: skeletally warped linearisation in cell form, the global linear one for comparison, and fully
+//! [`nonlinear`] ones as the yardstick, which also serve bodies without a skeleton.
 
 mod equilibrium;
 mod frames;
 mod method;
+pub mod nonlinear;
 mod softness;
 mod state;
 mod system;
@@ -23,8 +25,9 @@ pub use softness::softness;
 use crate::Vec3;
 use crate::body::Body;
 use crate::skeleton::{FrameMotion, Pose, SkeletonError};
-use crate::solve::SolveError;
+use crate::solve::{NewtonError, SolveError};
 use frames::Frames;
+use nonlinear::NonlinearStepper;
 use std::sync::Arc;
 use system::Load;
 use warped::{StepSettings, Stepper};
@@ -62,6 +65,18 @@ pub enum SimulationError {
     /// The system could not be solved.
     #[error(transparent)]
     Solve(#[from] SolveError),
+    /// No minimum of a nonlinear method's energy; the state before is kept.
+    #[error(transparent)]
+    Newton(#[from] NewtonError),
+    /// Statics of a body that floats.
+    #[error("no node is fixed: nothing would hold the body against its forces")]
+    NoSupport,
+    /// A free node without flesh.
+    #[error("node {node} is free, but no element with volume holds it: fix or remove it")]
+    Unattached {
+        /// The node.
+        node: usize,
+    },
     /// A method that is not built.
     #[error("the method '{name}' is not built; built are: {}", Method::names())]
     Method {
@@ -122,9 +137,15 @@ pub struct Simulation {
     trail: Option<Trail>,
     now: Frames,
     next: Frames,
-    stepper: Stepper,
+    stepper: AnyStepper,
     /// Scratch: the pose at the end of the present step.
     moving: Pose,
+}
+
+/// What takes the steps of a method.
+enum AnyStepper {
+    Linearised(Box<Stepper>),
+    Nonlinear(Box<NonlinearStepper>),
 }
 
 /// Where the bones are and how they came there.
@@ -188,7 +209,12 @@ impl Simulation {
             trail: None,
             now: Frames::new(&body)?,
             next: Frames::new(&body)?,
-            stepper: Stepper::new(&body)?,
+            stepper: match method.model() {
+                Some(model) => {
+                    AnyStepper::Nonlinear(Box::new(NonlinearStepper::new(&body, model)?))
+                }
+                None => AnyStepper::Linearised(Box::new(Stepper::new(&body)?)),
+            },
             moving: Pose::rest(body.skeleton().len()),
             body,
             method,
@@ -219,7 +245,7 @@ impl Simulation {
         self.next.set(&self.body, self.method, pose)?;
         let positions = if settled {
             let load = Load::new(&self.body, self.settings.gravity, None);
-            equilibrium::settled(&self.body, &self.next, &load)?
+            equilibrium::balanced(&self.body, self.method, pose, &self.next, &load)?
         } else {
             self.next.places.clone()
         };
@@ -297,15 +323,17 @@ impl Simulation {
         for i in 1..=steps {
             motion.write(i as f64 / steps as f64, &mut self.moving);
             self.next.set(&self.body, self.method, &self.moving)?;
-            self.stepper.step(
-                &self.body,
-                settings,
-                &self.now,
-                &self.next,
-                &load,
-                &mut self.positions,
-                &mut self.velocities,
-            )?;
+            let (body, positions, velocities) =
+                (&self.body, &mut self.positions, &mut self.velocities);
+            let (now, next) = (&self.now, &self.next);
+            match &mut self.stepper {
+                AnyStepper::Linearised(stepper) => {
+                    stepper.step(body, settings, now, next, &load, positions, velocities)?;
+                }
+                AnyStepper::Nonlinear(stepper) => {
+                    stepper.step(body, settings, now, next, &load, positions, velocities)?;
+                }
+            }
             std::mem::swap(&mut self.now, &mut self.next);
             std::mem::swap(&mut trail.pose, &mut self.moving);
             if i == 1 {

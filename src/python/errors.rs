@@ -4,9 +4,10 @@
 use crate::body::BodyError;
 use crate::clip::ClipError;
 use crate::dynamics::SimulationError;
-use crate::elasticity::MaterialError;
+use crate::elasticity::{MaterialError, ModelError};
 use crate::lattice::LatticeError;
 use crate::skeleton::SkeletonError;
+use crate::solve::NewtonError;
 use crate::store::StoreError;
 use crate::surface::SurfaceError;
 use pyo3::prelude::*;
@@ -67,6 +68,12 @@ impl IntoPy for MaterialError {
     }
 }
 
+impl IntoPy for ModelError {
+    fn into_py(self) -> PyErr {
+        not_built(self.to_string())
+    }
+}
+
 impl IntoPy for LatticeError {
     fn into_py(self) -> PyErr {
         match self {
@@ -92,7 +99,10 @@ impl IntoPy for SimulationError {
     fn into_py(self) -> PyErr {
         match self {
             Self::Method { .. } => not_built(self.to_string()),
-            Self::Solve(_) | Self::NonFinite { .. } => raise("MotionError", self.to_string()),
+            Self::Newton(NewtonError::Cancelled(_)) => cancelled(),
+            Self::Solve(_) | Self::Newton(_) | Self::NonFinite { .. } => {
+                raise("MotionError", self.to_string())
+            }
             _ => input(self.to_string()),
         }
     }
