@@ -59,7 +59,8 @@ _Indices: TypeAlias = NDArray[np.int32]
 _Sparse: TypeAlias = tuple[_Floats, _Indices, _Indices]
 """(data, indices, indptr), as for `scipy.sparse.csr_array`; indices sorted."""
 _Progress: TypeAlias = Callable[[float, str], object]
-_Method: TypeAlias = Literal["warped", "linear"]
+_Method: TypeAlias = Literal["warped", "linear", "nonlinear", "neohookean"]
+_Model: TypeAlias = Literal["linear", "stvk", "neohookean"]
 
 @final
 class Surface:
@@ -380,12 +381,12 @@ class Body:
         """Mass matrix, kg, 3·dofs square, xyz interleaved; floor and bone rows included [capell2002, §3.3]."""
     def stiffness(self, twist: bool = False) -> _Sparse:
         """Stiffness matrix at rest, N/m, 3·dofs square, xyz interleaved; with the twist's Hessian when asked for."""
-    def energy(self, q: ArrayLike, model: Literal["linear"] = "linear") -> float:
-        """Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Raises NotBuilt for
-        other models."""
-    def gradient(self, q: ArrayLike, model: Literal["linear"] = "linear") -> _Floats:
+    def energy(self, q: ArrayLike, model: _Model = "linear") -> float:
+        """Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Models: "linear", "stvk" (St.
+        Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back). Raises NotBuilt for others."""
+    def gradient(self, q: ArrayLike, model: _Model = "linear") -> _Floats:
         """Derivative of `energy` with respect to q, N, [dofs,3]."""
-    def hessian(self, q: ArrayLike, model: Literal["linear"] = "linear") -> _Sparse:
+    def hessian(self, q: ArrayLike, model: _Model = "linear") -> _Sparse:
         """Second derivative of `energy`, N/m, 3·dofs square, xyz interleaved."""
     def softness(self) -> float:
         """How far one g sideways moves the farthest vertex of the surface at rest, as a part of the body's size:
@@ -415,7 +416,9 @@ class Body:
 class Simulation:
     """A body in motion.
 
-    Methods: "warped" [capell2006, §3.3, cell form], "linear". rate: steps per second at least, a frame holds a
+    Methods: "warped" [capell2006, §3.3, cell form], "linear", and by Newton's method "nonlinear" (St.
+    Venant-Kirchhoff), "neohookean" (stable for flesh turned inside out); these raise MotionError when a step does not
+    converge, and keep the state before it. rate: steps per second at least, a frame holds a
     whole number of them; gravity[3] (m/s², None: earth's along -z); mass_damping (1/s) and stiffness_damping (s)
     act relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skin,
     as a part of the body's size (None: no limit). Raises InputError, NotBuilt.

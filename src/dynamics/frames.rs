@@ -14,7 +14,7 @@ pub(super) struct Frames {
     pub places: Vec<Vec3>,
     /// The blended rotation at each lattice vertex.
     pub turns: Vec<Mat3>,
-    /// The rotation that each cell's stiffness is warped by.
+    /// The skeleton's rotation at each cell, by which its stiffness is warped and its share of gravity turned.
     pub cell_turns: Vec<Mat3>,
     /// `Σ_β (Mt_β T_β(x))` of each lattice vertex: what the twist pulls with.
     pub twist_loads: Vec<Vec3>,
@@ -52,7 +52,7 @@ impl Frames {
                 None => (self.places[v], self.turns[v]) = self.poses.frame(weights.row(v), x),
             }
         }
-        if method == Method::Warped {
+        if method != Method::Linear {
             for (c, turn) in self.cell_turns.iter_mut().enumerate() {
                 let rotation = self.poses.rotation(body.cell_weights().row(c));
                 *turn = rotation.to_rotation_matrix().into_inner();

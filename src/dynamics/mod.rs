@@ -6,12 +6,14 @@
 //! balance is in [`equilibrium`]. Forces arrive as generalised forces on lattice vertices: nothing here
 //! knows where they come from.
 //!
-//! Methods built: skeletally warped linearisation in cell form, modal warping, and the global linear one for comparison.
+//! Methods built: skeletally warped linearisation in cell form, modal warping, the global linear one for comparison, and
+//! fully [`nonlinear`] ones as the yardstick, which also serve bodies without a skeleton.
 
 mod equilibrium;
 mod frames;
 mod method;
 mod modal;
+pub mod nonlinear;
 mod softness;
 mod state;
 mod system;
@@ -26,10 +28,11 @@ use crate::body::Body;
 use crate::modal::{ModalError, ModalSystem, Modes};
 use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose, SkeletonError};
-use crate::solve::SolveError;
+use crate::solve::{NewtonError, SolveError};
 use crate::tets::MassKind;
 use frames::Frames;
 use modal::ModalFlow;
+use nonlinear::NonlinearStepper;
 use std::sync::Arc;
 use system::Load;
 use warped::{StepSettings, Stepper};
@@ -75,6 +78,24 @@ pub enum SimulationError {
         "these modes belong to a tetrahedral body without a skeleton: make them of a body of flesh"
     )]
     NoSkeleton,
+    /// No minimum of a nonlinear method's energy; the state before is kept.
+    #[error(transparent)]
+    Newton(#[from] NewtonError),
+    /// Statics of a body that floats.
+    #[error("no node is fixed: nothing would hold the body against its forces")]
+    NoSupport,
+    /// A free node without flesh.
+    #[error("node {node} is free, but no element with volume holds it: fix or remove it")]
+    Unattached {
+        /// The node.
+        node: usize,
+    },
+    /// The modal method has a balance of amplitudes only.
+    #[error(
+        "the method 'modal' balances amplitudes, not lattice vertices: reset a simulation with it, settled, and read \
+         its lattice positions"
+    )]
+    ModalBalance,
     /// A method that is not built.
     #[error("the method '{name}' is not built; built are: {}", Method::names())]
     Method {
@@ -135,11 +156,25 @@ pub struct Simulation {
     trail: Option<Trail>,
     now: Frames,
     next: Frames,
-    stepper: Stepper,
-    /// Instead of the stepper.
-    modal: Option<ModalFlow>,
+    stepper: AnyStepper,
     /// Scratch: the pose at the end of the present step.
     moving: Pose,
+}
+
+/// What takes the steps of a method.
+enum AnyStepper {
+    Linearised(Box<Stepper>),
+    Nonlinear(Box<NonlinearStepper>),
+    Modal(Box<ModalFlow>),
+}
+
+impl AnyStepper {
+    fn modal(&self) -> Option<&ModalFlow> {
+        match self {
+            Self::Modal(modal) => Some(modal),
+            _ => None,
+        }
+    }
 }
 
 /// Where the bones are and how they came there.
@@ -167,7 +202,7 @@ impl Simulation {
             let modes = modes_of(&body, MODES, &crate::progress::Silent)?;
             return Self::modal(Arc::new(modes), settings);
         }
-        Self::build(body, method, settings)
+        Self::build(body, method, None, settings)
     }
 
     /// A simulation of the modes of a body of flesh, not yet in any pose.
@@ -176,12 +211,15 @@ impl Simulation {
     /// Modes of a body without a skeleton; settings out of range, by name.
     pub fn modal(modes: Arc<Modes>, settings: Settings) -> Result<Self, SimulationError> {
         let body = modes.body().ok_or(SimulationError::NoSkeleton)?.clone();
-        let mut simulation = Self::build(body, Method::Modal, settings)?;
-        simulation.modal = Some(ModalFlow::new(&simulation.body, modes, &settings)?);
-        Ok(simulation)
+        Self::build(body, Method::Modal, Some(modes), settings)
     }
 
-    fn build(body: Arc<Body>, method: Method, settings: Settings) -> Result<Self, SimulationError> {
+    fn build(
+        body: Arc<Body>,
+        method: Method,
+        modes: Option<Arc<Modes>>,
+        settings: Settings,
+    ) -> Result<Self, SimulationError> {
         let check = |what, value: f64, good: bool, range| {
             if good && value.is_finite() {
                 Ok(())
@@ -222,8 +260,15 @@ impl Simulation {
             trail: None,
             now: Frames::new(&body)?,
             next: Frames::new(&body)?,
-            stepper: Stepper::new(&body)?,
-            modal: None,
+            stepper: match (method.model(), modes) {
+                (_, Some(modes)) => {
+                    AnyStepper::Modal(Box::new(ModalFlow::new(&body, modes, &settings)?))
+                }
+                (Some(model), None) => {
+                    AnyStepper::Nonlinear(Box::new(NonlinearStepper::new(&body, model)?))
+                }
+                (None, None) => AnyStepper::Linearised(Box::new(Stepper::new(&body)?)),
+            },
             moving: Pose::rest(body.skeleton().len()),
             body,
             method,
@@ -248,12 +293,12 @@ impl Simulation {
 
     /// The modes of the modal method.
     pub fn modes(&self) -> Option<&Arc<Modes>> {
-        self.modal.as_ref().map(ModalFlow::modes)
+        self.stepper.modal().map(ModalFlow::modes)
     }
 
     /// Amplitudes of the modal method's modes.
     pub fn amplitudes(&self) -> Option<&[f64]> {
-        self.modal.as_ref().map(ModalFlow::amplitudes)
+        self.stepper.modal().map(ModalFlow::amplitudes)
     }
 
     /// Starts at rest at a pose: in static equilibrium when `settled`, else in the skinned shape.
@@ -263,11 +308,11 @@ impl Simulation {
     pub fn reset(&mut self, pose: &Pose, settled: bool) -> Result<(), SimulationError> {
         self.next.set(&self.body, self.method, pose)?;
         let load = Load::new(&self.body, self.settings.gravity, None);
-        let positions = if let Some(modal) = &mut self.modal {
+        let positions = if let AnyStepper::Modal(modal) = &mut self.stepper {
             modal.reset(&self.next, &load, settled)?;
             self.positions.clone()
         } else if settled {
-            equilibrium::settled(&self.body, &self.next, &load)?
+            equilibrium::balanced(&self.body, self.method, pose, &self.next, &load)?
         } else {
             self.next.places.clone()
         };
@@ -280,7 +325,7 @@ impl Simulation {
         });
         std::mem::swap(&mut self.now, &mut self.next);
         self.show_modes();
-        if self.modal.is_some() {
+        if self.stepper.modal().is_some() {
             self.velocities.fill(Vec3::zeros());
         }
         Ok(())
@@ -288,7 +333,7 @@ impl Simulation {
 
     /// Lattice positions and velocities from amplitudes.
     fn show_modes(&mut self) {
-        if let (Some(modal), Some(trail)) = (&self.modal, &self.trail) {
+        if let (Some(modal), Some(trail)) = (self.stepper.modal(), &self.trail) {
             let (positions, velocities) = (&mut self.positions, &mut self.velocities);
             modal.write(&self.body, &self.now, &trail.pose, positions, velocities);
         }
@@ -371,20 +416,26 @@ impl Simulation {
     ) -> Result<(), SimulationError> {
         let trail = self.trail.as_mut().ok_or(SimulationError::NotReset)?;
         let part = 1.0 / steps as f64;
-        if let Some(modal) = &mut self.modal {
+        if let AnyStepper::Modal(modal) = &mut self.stepper {
             modal.start(&self.body, motion, part, settings.step)?;
         }
         for i in 1..=steps {
             let s = i as f64 / steps as f64;
             motion.write(s, &mut self.moving);
             self.next.set(&self.body, self.method, &self.moving)?;
-            let (body, now, next) = (&self.body, &self.now, &self.next);
-            if let Some(modal) = &mut self.modal {
-                modal.step(body, motion, (s, part), settings.step, now, next, load)?;
-            } else {
-                let (positions, velocities) = (&mut self.positions, &mut self.velocities);
-                self.stepper
-                    .step(body, settings, now, next, load, positions, velocities)?;
+            let (body, positions, velocities) =
+                (&self.body, &mut self.positions, &mut self.velocities);
+            let (now, next) = (&self.now, &self.next);
+            match &mut self.stepper {
+                AnyStepper::Linearised(stepper) => {
+                    stepper.step(body, settings, now, next, load, positions, velocities)?;
+                }
+                AnyStepper::Nonlinear(stepper) => {
+                    stepper.step(body, settings, now, next, load, positions, velocities)?;
+                }
+                AnyStepper::Modal(modal) => {
+                    modal.step(body, motion, (s, part), settings.step, now, next, load)?;
+                }
             }
             std::mem::swap(&mut self.now, &mut self.next);
             std::mem::swap(&mut trail.pose, &mut self.moving);
@@ -407,7 +458,7 @@ impl Simulation {
         }
         let steps = self.steps(dt);
         // Amplitudes are relative to the bones: frozen flesh has none.
-        if steps == 0 || !dt.is_finite() || self.modal.is_some() {
+        if steps == 0 || !dt.is_finite() || self.stepper.modal().is_some() {
             return Ok(());
         }
         motion.write(1.0 / steps as f64, &mut self.moving);

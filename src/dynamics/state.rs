@@ -19,7 +19,7 @@ impl Simulation {
             .map(|t| [t.before.maps(), t.pose.maps()]);
         let maps: Vec<&Affine> = poses.iter().flatten().copied().flatten().collect();
         let duration = self.trail.as_ref().map_or(1.0, |t| t.duration);
-        let numbers: Vec<f64> = match &self.modal {
+        let numbers: Vec<f64> = match self.stepper.modal() {
             Some(modal) => modal.numbers().collect(),
             None => {
                 let vectors = self.positions.iter().chain(&self.velocities);
@@ -27,7 +27,7 @@ impl Simulation {
             }
         };
         let mut bytes = Vec::with_capacity(HEADER + 8 * numbers.len() + 96 * maps.len());
-        bytes.extend(MAGIC[usize::from(self.modal.is_some())]);
+        bytes.extend(MAGIC[usize::from(self.stepper.modal().is_some())]);
         bytes.extend((self.state_dofs().0 as u64).to_le_bytes());
         bytes.extend((maps.len() as u64 / 2).to_le_bytes());
         bytes.extend(duration.to_le_bytes());
@@ -42,7 +42,7 @@ impl Simulation {
 
     /// Degrees of freedom of the state, and the numbers of each.
     fn state_dofs(&self) -> (usize, usize) {
-        match &self.modal {
+        match self.stepper.modal() {
             Some(modal) => (modal.modes().len(), 2),
             None => (self.body.dofs(), 6),
         }
@@ -56,7 +56,7 @@ impl Simulation {
         let Some((header, rest)) = bytes.split_at_checked(HEADER) else {
             return Err(SimulationError::State("it is too short"));
         };
-        if &header[..8] != MAGIC[usize::from(self.modal.is_some())] {
+        if &header[..8] != MAGIC[usize::from(self.stepper.modal().is_some())] {
             return Err(SimulationError::State("it is of another kind or version"));
         }
         let words: Vec<[u8; 8]> = header[8..].chunks_exact(8).map(word).collect();
@@ -98,7 +98,7 @@ impl Simulation {
                 duration,
             })
         };
-        if let Some(modal) = &mut self.modal {
+        if let super::AnyStepper::Modal(modal) = &mut self.stepper {
             modal.set_numbers(vectors);
             self.show_modes();
             return Ok(());

@@ -10,6 +10,7 @@ use nalgebra::{Isometry3, Translation3, UnitQuaternion};
 
 mod balance;
 mod invariance;
+mod nonlinear;
 mod states;
 
 const SIZE: f64 = 1.7;
@@ -72,6 +73,8 @@ fn at_rest_in_the_rest_pose_nothing_moves() {
         (false, Method::Warped),
         (true, Method::Warped),
         (false, Method::Linear),
+        (false, Method::Nonlinear),
+        (true, Method::NeoHookean),
     ] {
         let bar = BarOptions {
             hexahedra,

@@ -376,8 +376,7 @@ impl Solver<'_> {
             let next = self.stepped(place, &place.frozen, targets, 1.0);
             passes += 1;
             let off = next.off(targets);
-            // Not a number fails, too.
-            if !(off <= far) {
+            if off.is_nan() || off > far {
                 break;
             }
             if off < best.off(targets) {

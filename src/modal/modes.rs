@@ -77,7 +77,7 @@ impl Modes {
                 most: 3 * free.len(),
             });
         }
-        let massless = |&&v: &&u32| !(system.mass.diagonal(v as usize) > 0.0);
+        let massless = |&&v: &&u32| system.mass.diagonal(v as usize) <= 0.0;
         if let Some(&node) = free.iter().find(massless) {
             let node = node as usize;
             return Err(ModalError::NoMass { node });

@@ -82,8 +82,9 @@ pub(super) fn modes_for(
 ///
 /// rate: steps per second at least; gravity (m/s²); mass_damping (1/s) and stiffness_damping (s) act
 /// relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skin, as a part
-/// of the body's size (None: no limit). Methods: "warped" [capell2006, §3.3, cell form], "linear",
-/// "modal" [choi2003] with modes: a Modes of this body or how many (default 32).
+/// of the body's size (None: no limit). Methods: "warped" [capell2006, §3.3, cell form], "linear", "modal" [choi2003]
+/// with modes (a Modes of this body or how many, default 32), and by Newton's method "nonlinear" (St. Venant-Kirchhoff)
+/// and "neohookean".
 #[pyclass(name = "Simulation", module = "thew", frozen)]
 pub(super) struct PySimulation(Mutex<Simulation>);
 

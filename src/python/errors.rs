@@ -4,10 +4,11 @@
 use crate::body::BodyError;
 use crate::clip::ClipError;
 use crate::dynamics::SimulationError;
-use crate::elasticity::MaterialError;
+use crate::elasticity::{MaterialError, ModelError};
 use crate::lattice::LatticeError;
 use crate::modal::ModalError;
 use crate::skeleton::SkeletonError;
+use crate::solve::NewtonError;
 use crate::solve::eigen::EigenError;
 use crate::store::StoreError;
 use crate::surface::SurfaceError;
@@ -70,6 +71,12 @@ impl IntoPy for MaterialError {
     }
 }
 
+impl IntoPy for ModelError {
+    fn into_py(self) -> PyErr {
+        not_built(self.to_string())
+    }
+}
+
 impl IntoPy for LatticeError {
     fn into_py(self) -> PyErr {
         match self {
@@ -96,7 +103,10 @@ impl IntoPy for SimulationError {
         match self {
             Self::Method { .. } => not_built(self.to_string()),
             Self::Modal(error) => error.into_py(),
-            Self::Solve(_) | Self::NonFinite { .. } => raise("MotionError", self.to_string()),
+            Self::Newton(NewtonError::Cancelled(_)) => cancelled(),
+            Self::Solve(_) | Self::Newton(_) | Self::NonFinite { .. } => {
+                raise("MotionError", self.to_string())
+            }
             _ => input(self.to_string()),
         }
     }

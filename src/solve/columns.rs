@@ -10,10 +10,10 @@ use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_upper_triangular_in_place,
 };
+use faer::prelude::{Reborrow, ReborrowMut};
 use faer::sparse::linalg::cholesky::supernodal::{
     SupernodalLltRef, SupernodeRef, SymbolicSupernodalCholesky,
 };
-use faer::prelude::{Reborrow, ReborrowMut};
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -129,7 +129,12 @@ impl Subtrees {
                 let mut update = room();
                 for s in part.clone() {
                     let s = factor.supernode(s);
-                    eliminate(s, &mut x[(s.start() - own.start) * width..], &mut update, width);
+                    eliminate(
+                        s,
+                        &mut x[(s.start() - own.start) * width..],
+                        &mut update,
+                        width,
+                    );
                     for (&row, update) in s.pattern().iter().zip(update.chunks_exact(width)) {
                         let to = if own.contains(&(row as usize)) {
                             &mut x[(row as usize - own.start) * width..][..width]
@@ -225,6 +230,13 @@ fn substitute(s: SupernodeRef<'_, u32, f64>, x: &mut [f64], above: &[f64], width
     let below = bottom.nrows();
     let mut x = MatMut::from_row_major_slice_mut(&mut x[..size * width], size, width);
     let above = MatRef::from_row_major_slice(&above[..below * width], below, width);
-    matmul(x.rb_mut(), Accum::Add, bottom.transpose(), above, -1.0, Par::Seq);
+    matmul(
+        x.rb_mut(),
+        Accum::Add,
+        bottom.transpose(),
+        above,
+        -1.0,
+        Par::Seq,
+    );
     solve_upper_triangular_in_place(top.transpose(), x, Par::Seq);
 }
