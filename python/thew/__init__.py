@@ -29,6 +29,7 @@ from ._errors import (
 from ._thew import (
     Body,
     Clip,
+    Deformer,
     Lattice,
     Material,
     ModalSimulation,
@@ -41,6 +42,7 @@ from ._thew import (
     __version__,
     equilibrium,
     equilibrium_forces,
+    gpu_adapters,
     modes,
     simulate,
 )
@@ -49,6 +51,7 @@ __all__ = [
     "Body",
     "Cancelled",
     "Clip",
+    "Deformer",
     "InputError",
     "InternalError",
     "Lattice",
@@ -70,6 +73,7 @@ __all__ = [
     "__version__",
     "equilibrium",
     "equilibrium_forces",
+    "gpu_adapters",
     "modes",
     "simulate",
 ]

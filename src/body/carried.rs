@@ -87,11 +87,32 @@ impl Body {
         carried.engine.get_or_init(|| pack().map(Arc::new)).clone()
     }
 
+    /// The bones and weights of a surface's vertices; ids as in [`embedding`](Self::embedding).
+    pub fn skin(&self, id: usize) -> Option<SkinWeights> {
+        Some(self.carried(id)?.skin.clone())
+    }
+
+    /// How a surface hangs in the lattice, and the bones and weights of its vertices: those of the body's own surface if
+    /// it is that one, else those of the lattice around them.
+    pub fn hang(&self, surface: &Surface) -> (Embedding, SkinWeights) {
+        let embedding = self.lattice.embed_surface(surface);
+        if let Some(own) = self.carried(0).filter(|own| *own.embedding == embedding) {
+            return (embedding, own.skin.clone());
+        }
+        let skin = self.skin_around(&embedding);
+        (embedding, skin)
+    }
+
+    /// The bones and weights of embedded points: those of the lattice around them.
+    pub fn skin_around(&self, embedding: &Embedding) -> SkinWeights {
+        skin_of(embedding, &self.region_weights, None)
+    }
+
     /// Makes the body carry another surface (clothes, eyes); returns its id. Its skin, around which a reach limits
     /// it, is blended with the weights of the lattice around it.
     pub fn embed_surface(&self, other: &Surface) -> usize {
         let embedding = self.lattice.embed_surface(other);
-        let skin = skin_of(&embedding, &self.region_weights, None);
+        let skin = self.skin_around(&embedding);
         let mut all = self
             .surfaces
             .write()
@@ -100,13 +121,18 @@ impl Body {
         all.len() - 1
     }
 
-    /// The limit of `part` of the body's size (none: no limit) around the skin of a pose, for lattice positions
-    /// in `lattice`. The size is that of the pose: most bones may have been scaled.
-    pub fn reach(&self, pose: &Pose, lattice: &LocalPositions, part: Option<f64>) -> Reach {
+    /// The body's size in a pose, metres: most bones may have been scaled.
+    pub fn size_in(&self, pose: &Pose) -> f64 {
         let scale = |m: &Affine| m.linear.determinant().abs().cbrt();
         let mut scales: Vec<f64> = pose.maps().iter().map(scale).collect();
         scales.sort_by(f64::total_cmp);
-        let size = self.size() * scales.get(scales.len() / 2).copied().unwrap_or(1.0);
+        self.size() * scales.get(scales.len() / 2).copied().unwrap_or(1.0)
+    }
+
+    /// The limit of `part` of the body's size (none: no limit) around the skin of a pose, for lattice positions
+    /// in `lattice`. The size is that of the pose.
+    pub fn reach(&self, pose: &Pose, lattice: &LocalPositions, part: Option<f64>) -> Reach {
+        let size = self.size_in(pose);
         Reach {
             maps: LocalMaps::new(pose, self.rest_origin(), lattice.origin),
             limit: part.map_or(f32::INFINITY, |part| {

@@ -12,6 +12,7 @@ use crate::dynamics::Simulation;
 use crate::progress::{Progress, step};
 use crate::skeleton::{Affine, FrameMotion, Pose};
 use nalgebra::{Isometry3, Rotation3, Translation3, UnitQuaternion};
+use std::sync::Arc;
 
 /// The state repeats when no lattice vertex is off by more than this share of the body's size.
 const REPEATS: f64 = 1e-4;
@@ -43,12 +44,8 @@ pub(super) fn simulate(
         for i in 0..n {
             let done = (pass as f64 + i as f64 / n as f64) / most as f64;
             step(progress, done, &format!("pass {}, frame {i}", pass + 1))?;
-            frames.push(Frame::new(
-                body,
-                &turned(&home, simulation.lattice_positions()),
-                Some(&cycle.pose(i)),
-                settings.simulation.reach,
-            ));
+            let shown = turned(&home, simulation.lattice_positions());
+            frames.push(Frame::new(&simulation, &shown, Some(&cycle.pose(i))));
             simulation
                 .advance_motion(
                     &cycle.interval(body, pass * n + i)?,
@@ -75,12 +72,12 @@ pub(super) fn simulate(
             None => Vec::new(),
         };
         let pose = cycle.pose(cycle.period as isize);
-        frames.push(Frame::new(
-            body,
-            &turned(&last, &first),
-            Some(&pose),
-            settings.simulation.reach,
-        ));
+        let mut again = Frame::new(&simulation, &turned(&last, &first), Some(&pose));
+        let begin = frames.first().and_then(|f| f.modal.as_ref());
+        if let (Some(again), Some(begin)) = (&mut again.modal, begin) {
+            *again = Arc::new(begin.at(pose));
+        }
+        frames.push(again);
     }
     step(progress, 1.0, "simulated")?;
     Ok((frames, gap))

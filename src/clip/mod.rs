@@ -16,8 +16,8 @@ use crate::Vec3;
 use crate::body::{Body, Reach};
 use crate::dynamics::{MODES, Method, Settings, Simulation, SimulationError, modes_of};
 use crate::kernel::{Engine, KernelError, LocalPositions};
-use crate::modal::Modes;
-use crate::progress::{Cancelled, Progress};
+use crate::modal::{BodyDeformer, DeformOptions, Modes, Posed};
+use crate::progress::{Cancelled, Progress, Silent, step};
 use crate::skeleton::{Pose, SkeletonError};
 use drive::Drive;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -89,6 +89,7 @@ pub struct Clip {
     body: Arc<Body>,
     /// Of the modal method.
     modes: Option<Arc<Modes>>,
+    deformer: Option<BodyDeformer>,
     settings: ClipSettings,
     frames: RwLock<Vec<Frame>>,
     /// What is needed to go on; locked by whoever extends.
@@ -103,27 +104,51 @@ struct Frame {
     /// Its bones, and how far from the skin it is shown.
     reach: Option<Arc<Reach>>,
     inverted: u32,
+    /// Of the modal method, instead of the reach.
+    modal: Option<Arc<ModalFrame>>,
+}
+
+/// What the modal method shows of a frame.
+#[derive(Debug)]
+struct ModalFrame {
+    amplitudes: Vec<f64>,
+    pose: Pose,
+}
+
+impl ModalFrame {
+    /// The same flesh at another pose.
+    fn at(&self, pose: Pose) -> Self {
+        Self {
+            amplitudes: self.amplitudes.clone(),
+            pose,
+        }
+    }
 }
 
 impl Frame {
-    fn of(simulation: &Simulation) -> Self {
-        let (body, part) = (simulation.body(), simulation.settings().reach);
-        Self::new(
-            body,
-            simulation.lattice_positions(),
-            simulation.pose(),
-            part,
-        )
+    fn posed(&self) -> Option<Posed<'_>> {
+        let modal = self.modal.as_ref()?;
+        Some((&modal.amplitudes, &modal.pose))
     }
 
-    /// Lattice positions at a pose, shown within a part of the body's size around its skin.
-    fn new(body: &Body, positions: &[Vec3], pose: Option<&Pose>, part: Option<f64>) -> Self {
+    fn of(simulation: &Simulation) -> Self {
+        let positions = simulation.lattice_positions();
+        Self::new(simulation, positions, simulation.pose())
+    }
+
+    /// A frame of a simulation whose lattice is shown elsewhere, at a pose.
+    fn new(simulation: &Simulation, positions: &[Vec3], pose: Option<&Pose>) -> Self {
+        let (body, part) = (simulation.body(), simulation.settings().reach);
+        let amplitudes = simulation.amplitudes().map(<[f64]>::to_vec);
+        let modal = amplitudes.zip(pose.cloned());
         let lattice = LocalPositions::new(positions);
-        let reach = pose.map(|pose| Arc::new(body.reach(pose, &lattice, part)));
+        let reach = pose.filter(|_| modal.is_none());
+        let reach = reach.map(|pose| Arc::new(body.reach(pose, &lattice, part)));
         Self {
             lattice: Arc::new(lattice),
             reach,
             inverted: body.inverted_cells(positions) as u32,
+            modal: modal.map(|(amplitudes, pose)| Arc::new(ModalFrame { amplitudes, pose })),
         }
     }
 }
@@ -149,7 +174,14 @@ impl Clip {
             }
             _ => None,
         };
-        Self::make(body, modes, poses, settings, progress)
+        Self::make(
+            body,
+            modes,
+            DeformOptions::default(),
+            poses,
+            settings,
+            progress,
+        )
     }
 
     /// Simulates the modes of a body of flesh: as [`simulate`](Self::simulate), with the modal method.
@@ -158,6 +190,7 @@ impl Clip {
     /// As [`simulate`](Self::simulate); modes of a body without a skeleton.
     pub fn simulate_modes(
         modes: Arc<Modes>,
+        show: DeformOptions,
         poses: &[Pose],
         settings: ClipSettings,
         progress: &dyn Progress,
@@ -165,12 +198,13 @@ impl Clip {
         let body = modes.body().ok_or(SimulationError::NoSkeleton)?.clone();
         let method = Method::Modal;
         let settings = ClipSettings { method, ..settings };
-        Self::make(body, Some(modes), poses, settings, progress)
+        Self::make(body, Some(modes), show, poses, settings, progress)
     }
 
     fn make(
         body: Arc<Body>,
         modes: Option<Arc<Modes>>,
+        show: DeformOptions,
         poses: &[Pose],
         settings: ClipSettings,
         progress: &dyn Progress,
@@ -193,6 +227,7 @@ impl Clip {
         };
         Ok(Self {
             body,
+            deformer: modes.clone().and_then(|m| BodyDeformer::new(m, show)),
             modes,
             settings,
             frames: RwLock::new(frames),
@@ -261,11 +296,9 @@ impl Clip {
     /// # Errors
     /// A surface that the body does not carry.
     pub fn positions(&self, frame: i64, surface: usize) -> Result<Vec<f32>, ClipError> {
-        let frame = self.frame(frame);
-        let shown = self
-            .body
-            .shown(surface, &frame.lattice, frame.reach.as_deref());
-        Ok(shown.ok_or(ClipError::Surface { id: surface })??)
+        let mut out = vec![0.0; 3 * self.vertices(surface)?];
+        self.positions_into(frame, surface, &mut out)?;
+        Ok(out)
     }
 
     /// As [`positions`](Self::positions), into an array at hand.
@@ -278,11 +311,53 @@ impl Clip {
         surface: usize,
         out: &mut [f32],
     ) -> Result<(), ClipError> {
-        let frame = self.frame(frame);
-        let shown = self
-            .body
-            .show(surface, &frame.lattice, frame.reach.as_deref(), out);
-        Ok(shown.ok_or(ClipError::Surface { id: surface })??)
+        self.show(&[self.frame(frame)], surface, &Silent, out)
+    }
+
+    /// World positions `[frames · n · 3]`, metres, of a surface at all frames; where a graphics device shows them, one is
+    /// brought back while the next is computed.
+    ///
+    /// # Errors
+    /// A surface that the body does not carry, a stop by the progress.
+    pub fn all_positions(
+        &self,
+        surface: usize,
+        progress: &dyn Progress,
+    ) -> Result<Vec<f32>, ClipError> {
+        let frames = self.read().clone();
+        let mut out = vec![0.0; 3 * self.vertices(surface)? * frames.len()];
+        self.show(&frames, surface, progress, &mut out)?;
+        Ok(out)
+    }
+
+    fn show(
+        &self,
+        frames: &[Frame],
+        surface: usize,
+        progress: &dyn Progress,
+        out: &mut [f32],
+    ) -> Result<(), ClipError> {
+        let unknown = ClipError::Surface { id: surface };
+        let modal: Option<Vec<Posed<'_>>> = frames.iter().map(Frame::posed).collect();
+        if let (Some(deformer), Some(posed)) = (&self.deformer, modal) {
+            let reach = self.settings.simulation.reach;
+            let shown = deformer.show(surface, &posed, reach, progress, out);
+            return Ok(shown.ok_or(unknown)??);
+        }
+        let n = 3 * self.vertices(surface)?;
+        if out.len() != n * frames.len() {
+            let (expected, given) = (n * frames.len(), out.len());
+            return Err(KernelError::Output { expected, given }.into());
+        }
+        for (i, frame) in frames.iter().enumerate() {
+            if frames.len() > 1 {
+                step(progress, i as f64 / frames.len() as f64, "Showing frames")?;
+            }
+            let (reach, out) = (frame.reach.as_deref(), &mut out[i * n..(i + 1) * n]);
+            let shown = self.body.show(surface, &frame.lattice, reach, out);
+            shown.ok_or(ClipError::Surface { id: surface })??;
+        }
+        Ok(())
     }
 
     /// How far the flesh of the body's own surface strays from its skin, before the limit on what is shown: the
@@ -295,13 +370,24 @@ impl Clip {
         let size = self.body.size().max(f64::MIN_POSITIVE) as f32;
         let mut stray = |frame: i64| -> Result<f32, ClipError> {
             let frame = self.frame(frame);
-            let Some(reach) = &frame.reach else {
-                return Ok(0.0);
+            let found = match (&self.deformer, frame.posed(), &frame.reach) {
+                (Some(deformer), Some(posed), _) => deformer.stray(0, posed),
+                (_, _, Some(reach)) => self.body.stray(0, &frame.lattice, reach, &mut scratch),
+                _ => return Ok(0.0),
             };
-            let found = self.body.stray(0, &frame.lattice, reach, &mut scratch);
             Ok(found.ok_or(ClipError::Surface { id: 0 })?? / size)
         };
         (0..self.len() as i64).map(&mut stray).collect()
+    }
+
+    /// Amplitudes of the modal method at a frame.
+    pub fn amplitudes(&self, frame: i64) -> Option<Vec<f64>> {
+        self.frame(frame).modal.map(|m| m.amplitudes.clone())
+    }
+
+    /// What shows the modal method's surfaces.
+    pub fn deformer(&self) -> Option<&BodyDeformer> {
+        self.deformer.as_ref()
     }
 
     fn frame(&self, frame: i64) -> Frame {
@@ -332,8 +418,13 @@ impl Clip {
     pub fn bytes(&self) -> usize {
         let frames = self.read();
         let points: usize = frames.iter().map(|f| f.lattice.points.len()).sum();
+        let modal = |f: &ModalFrame| {
+            size_of::<ModalFrame>() + 8 * f.amplitudes.len() + size_of_val(f.pose.maps())
+        };
+        let modal: usize = frames.iter().flat_map(|f| &f.modal).map(|m| modal(m)).sum();
         let reaches = frames.iter().flat_map(|f| &f.reach);
         points * size_of::<[f32; 3]>()
+            + modal
             + reaches.map(|r| r.bytes()).sum::<usize>()
             + frames.len() * (size_of::<Frame>() + size_of::<LocalPositions>())
     }

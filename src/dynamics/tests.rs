@@ -10,6 +10,7 @@ use nalgebra::{Isometry3, Translation3, UnitQuaternion};
 
 mod balance;
 mod invariance;
+mod modal;
 mod nonlinear;
 mod states;
 

@@ -98,6 +98,16 @@ pub enum ModalError {
         /// What was asked for.
         name: String,
     },
+    /// A name that there is none of.
+    #[error("there is no {what} '{name}'; there are {known}")]
+    Unknown {
+        /// Form, precision or engine.
+        what: &'static str,
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: &'static str,
+    },
     /// A supported node cannot be dragged.
     #[error("node {node} is fixed and cannot be constrained: constrain one that can move")]
     Supported {

@@ -9,6 +9,7 @@
 //! large strain does to stiffness; rotations are those of nodes, not integrated along the body, so very long bends
 //! fall a little short.
 
+mod deform;
 mod error;
 mod load;
 mod manipulate;
@@ -20,6 +21,7 @@ mod system;
 mod tests;
 pub mod warp;
 
+pub use deform::{BodyDeformer, DeformOptions, Posed};
 pub use error::ModalError;
 pub use manipulate::{Held, Hold, Target};
 pub use modes::Modes;

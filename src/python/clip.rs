@@ -8,6 +8,10 @@ use super::errors::{IntoPy, detached, not_built};
 use super::progress::with_progress;
 use crate::clip::{Clip, ClipSettings};
 use crate::dynamics::Settings;
+use crate::kernel::Deformer;
+use crate::modal::DeformOptions;
+use crate::progress::Silent;
+use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -16,12 +20,14 @@ use std::sync::Arc;
 /// its bones move.
 ///
 /// preroll: frames of run-in before frame 0, the motion continued backwards by reflection in the first pose;
-/// cyclic: the poses are a cycle (which may travel), run until its state repeats. Further settings: those of `Simulation`.
+/// cyclic: the poses are a cycle (which may travel), run until its state repeats. Further settings: those of `Simulation`;
+/// for the method 'modal' engine, device, form and precision of `Deformer`.
 /// Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
 #[pyfunction]
 #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, progress=None,
     method="warped", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
-    integrator=None, adapt=None, reach=None, modes=None))]
+    integrator=None, adapt=None, reach=None, modes=None, engine="auto", device=None, form="embedded",
+    precision="f32"))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn simulate(
     py: Python<'_>,
@@ -42,6 +48,10 @@ pub(super) fn simulate(
     adapt: Option<&Bound<'_, PyAny>>,
     reach: Option<f64>,
     modes: Option<&Bound<'_, PyAny>>,
+    engine: &str,
+    device: Option<&str>,
+    form: &str,
+    precision: &str,
 ) -> PyResult<PyClip> {
     let rigged = rigs.map(|r| r.is_truthy()).transpose()?.unwrap_or(false);
     if rigged || controls.is_some() {
@@ -66,16 +76,30 @@ pub(super) fn simulate(
     };
     let poses = self::poses(poses, body.0.skeleton().len())?;
     let body = body.0.clone();
+    let show = DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
     let shared = progress.as_ref().map(|p| p.clone_ref(py));
     let modes = modes_for(py, modes, settings.method, &body, shared)?;
     let clip = with_progress(py, progress, |progress| {
         let made = match modes {
-            Some(modes) => Clip::simulate_modes(modes, &poses, settings, progress),
+            Some(modes) => Clip::simulate_modes(modes, show, &poses, settings, progress),
             None => Clip::simulate(body, &poses, settings, progress),
         };
         made.map_err(IntoPy::into_py)
     })?;
     Ok(PyClip(Arc::new(clip)))
+}
+
+impl PyClip {
+    fn shown_by<T: Send>(
+        &self,
+        py: Python<'_>,
+        look: impl FnOnce(&Deformer) -> T + Send,
+    ) -> PyResult<Option<T>> {
+        detached(py, || {
+            let shown = self.0.deformer().and_then(|d| d.surface(0)).transpose();
+            Ok(shown.map_err(IntoPy::into_py)?.map(|d| look(&d)))
+        })
+    }
 }
 
 /// A simulated clip: the kept states of a run of frames; any frame can be asked for in any order, from any
@@ -120,13 +144,9 @@ impl PyClip {
     ) -> PyResult<Bound<'py, PyAny>> {
         let _ = copy; // every array is new
         let (n, data) = detached(py, || {
-            let frames = self.0.len();
             let n = self.0.vertices(0).map_err(IntoPy::into_py)?;
-            let mut data = Vec::with_capacity(frames * n * 3);
-            for frame in 0..frames {
-                data.extend(self.0.positions(frame as i64, 0).map_err(IntoPy::into_py)?);
-            }
-            Ok(((frames, n), data))
+            let data = self.0.all_positions(0, &Silent).map_err(IntoPy::into_py)?;
+            Ok(((data.len() / (3 * n).max(1), n), data))
         })?;
         let array = from_frames(py, n, data)?.into_any();
         match dtype {
@@ -167,6 +187,35 @@ impl PyClip {
     fn strays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
         let strays = detached(py, || self.0.strays().map_err(IntoPy::into_py))?;
         Ok(strays.into_pyarray(py))
+    }
+
+    /// Amplitudes of the method 'modal', float64 [f,m]; None with other methods.
+    #[getter]
+    fn amplitudes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray2<f64>>> {
+        let m = self.0.modes()?.len();
+        let frames = 0..self.0.len();
+        let rows: Vec<Vec<f64>> = frames.filter_map(|f| self.0.amplitudes(f as i64)).collect();
+        Some(Array2::from_shape_fn((rows.len(), m), |(f, i)| rows[f][i]).into_pyarray(py))
+    }
+
+    /// Where the method 'modal' shows the body's own surface: "CPU, 2 threads", "GPU NAME"; None with other methods.
+    #[getter]
+    fn engine(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.shown_by(py, |d| d.engine())
+    }
+
+    /// What each engine that was tried was measured to cost, line by line.
+    #[getter]
+    fn engine_report(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let line = |m: crate::kernel::Measured| format!("{}: {:.2} ms", m.engine, 1e3 * m.seconds);
+        let lines = self.shown_by(py, |d| d.measured().into_iter().map(line).collect())?;
+        Ok(lines.unwrap_or_default())
+    }
+
+    /// What a person should know about the engine: wishes that could not be granted.
+    #[getter]
+    fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.shown_by(py, |d| d.warnings())?.unwrap_or_default())
     }
 
     /// Of a cycle: the largest distance (m) of a lattice vertex between its end and its beginning; else None.

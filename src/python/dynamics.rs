@@ -11,8 +11,9 @@ use crate::body::Body;
 use crate::clip::ClipError;
 use crate::dynamics::{self, Method, Settings, Simulation, SimulationError};
 use crate::kernel::LocalPositions;
-use crate::modal::Modes;
-use numpy::PyArray2;
+use crate::modal::{BodyDeformer, DeformOptions, Modes};
+use crate::progress::Silent;
+use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -86,7 +87,10 @@ pub(super) fn modes_for(
 /// with modes (a Modes of this body or how many, default 32), and by Newton's method "nonlinear" (St. Venant-Kirchhoff)
 /// and "neohookean".
 #[pyclass(name = "Simulation", module = "thew", frozen)]
-pub(super) struct PySimulation(Mutex<Simulation>);
+pub(super) struct PySimulation {
+    simulation: Mutex<Simulation>,
+    deformer: Option<BodyDeformer>,
+}
 
 impl PySimulation {
     /// Works on the simulation without the interpreter. The lock is released before an error asks for the interpreter again: a
@@ -97,7 +101,12 @@ impl PySimulation {
         work: impl FnOnce(&mut Simulation) -> Result<T, E> + Send,
     ) -> PyResult<T> {
         detached(py, || {
-            let done = work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+            let done = work(
+                &mut self
+                    .simulation
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner),
+            );
             done.map_err(IntoPy::into_py)
         })
     }
@@ -115,7 +124,8 @@ impl PySimulation {
 impl PySimulation {
     #[new]
     #[pyo3(signature = (body, method="warped", rate=240.0, gravity=None, mass_damping=2.0,
-        stiffness_damping=0.004, integrator=None, adapt=None, reach=None, modes=None))]
+        stiffness_damping=0.004, integrator=None, adapt=None, reach=None, modes=None,
+        engine="auto", device=None, form="embedded", precision="f32"))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -129,6 +139,10 @@ impl PySimulation {
         adapt: Option<&Bound<'_, PyAny>>,
         reach: Option<f64>,
         modes: Option<&Bound<'_, PyAny>>,
+        engine: &str,
+        device: Option<&str>,
+        form: &str,
+        precision: &str,
     ) -> PyResult<Self> {
         self::integrator(integrator)?;
         self::adapt(adapt)?;
@@ -149,7 +163,13 @@ impl PySimulation {
             };
             made.map_err(IntoPy::into_py)
         })?;
-        Ok(Self(Mutex::new(simulation)))
+        let show =
+            DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
+        let modes = simulation.modes().cloned();
+        Ok(Self {
+            simulation: Mutex::new(simulation),
+            deformer: modes.and_then(|modes| BodyDeformer::new(modes, show)),
+        })
     }
 
     /// Starts at pose[b,4,4]: in static equilibrium, or (settled=False) in the skinned shape. The flesh has
@@ -184,6 +204,14 @@ impl PySimulation {
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let id = surface.map_or(0, |s| s.0);
         let data = self.with(py, |s| {
+            let posed = s.amplitudes().zip(s.pose());
+            if let (Some(deformer), Some((q, pose))) = (&self.deformer, posed) {
+                let mut out = vec![0.0; 3 * vertices(s.body(), id)?];
+                let reach = s.settings().reach;
+                let shown = deformer.show(id, &[(q, pose)], reach, &Silent, &mut out);
+                shown.ok_or(ClipError::Surface { id })??;
+                return Ok(out);
+            }
             let lattice = LocalPositions::new(s.lattice_positions());
             let part = s.settings().reach;
             let reach = s.pose().map(|pose| s.body().reach(pose, &lattice, part));
@@ -203,6 +231,13 @@ impl PySimulation {
     fn lattice_velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let velocities = self.look(py, |s| s.lattice_velocities().to_vec())?;
         Ok(from_points(py, &velocities))
+    }
+
+    /// Amplitudes of the method 'modal', float64 [m]; None with other methods.
+    #[getter]
+    fn amplitudes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+        let q = self.look(py, |s| s.amplitudes().map(<[f64]>::to_vec))?;
+        Ok(q.map(|q| q.into_pyarray(py)))
     }
 
     /// Number of cells turned inside out at present.
@@ -225,6 +260,11 @@ impl PySimulation {
         let name = self.look(py, |s| s.method().name())?;
         Ok(format!("<thew.Simulation: {name}>"))
     }
+}
+
+fn vertices(body: &Body, id: usize) -> Result<usize, ClipError> {
+    let embedding = body.embedding(id).ok_or(ClipError::Surface { id })?;
+    Ok(embedding.len())
 }
 
 /// Displacements q[dofs,3] (m) at which the flesh is in balance at pose[b,4,4] under gravity and

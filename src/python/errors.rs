@@ -5,6 +5,7 @@ use crate::body::BodyError;
 use crate::clip::ClipError;
 use crate::dynamics::SimulationError;
 use crate::elasticity::{MaterialError, ModelError};
+use crate::kernel::KernelError;
 use crate::lattice::LatticeError;
 use crate::modal::ModalError;
 use crate::skeleton::SkeletonError;
@@ -118,6 +119,7 @@ impl IntoPy for ClipError {
             Self::Cancelled(_) => cancelled(),
             Self::Frame { .. } => raise("MotionError", self.to_string()),
             Self::Simulation(error) => error.into_py(),
+            Self::Kernel(error) => error.into_py(),
             _ => input(self.to_string()),
         }
     }
@@ -141,6 +143,15 @@ impl IntoPy for ModalError {
             Self::NonFinite => raise("MotionError", self.to_string()),
             Self::Tets(error) => error.into_py(),
             _ => raise("ModalError", self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for KernelError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Cancelled(_) => cancelled(),
+            _ => input(self.to_string()),
         }
     }
 }

@@ -10,6 +10,7 @@
 mod arrays;
 mod body;
 mod clip;
+mod deformer;
 mod dynamics;
 mod errors;
 mod lattice;
@@ -36,6 +37,8 @@ fn _thew(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<modal::PyModes>()?;
     m.add_class::<modal::PyModalSimulation>()?;
     m.add_function(wrap_pyfunction!(clip::simulate, m)?)?;
+    m.add_class::<deformer::PyDeformer>()?;
+    m.add_function(wrap_pyfunction!(deformer::gpu_adapters, m)?)?;
     m.add_function(wrap_pyfunction!(modal::modes, m)?)?;
     m.add_function(wrap_pyfunction!(dynamics::equilibrium, m)?)?;
     m.add_function(wrap_pyfunction!(dynamics::equilibrium_forces, m)?)?;

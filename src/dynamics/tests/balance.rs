@@ -7,7 +7,8 @@ use super::*;
 fn motion_ends_in_equilibrium() {
     let bar = BarOptions::default();
     let body = bar.build();
-    for method in Method::ALL {
+    // The modal method has no balance of lattice vertices.
+    for method in Method::ALL.into_iter().filter(|m| *m != Method::Modal) {
         // Fewer steps where each is a minimisation, and no blow that would turn St. Venant-Kirchhoff flesh inside out.
         let (rate, force, frames) = match method.model() {
             Some(_) => (48.0, 0.5, 24),
@@ -46,7 +47,8 @@ fn motion_ends_in_equilibrium() {
 fn forces_and_equilibrium_are_inverse() {
     let bar = BarOptions::default();
     let body = bar.build();
-    for method in Method::ALL {
+    // The modal method has no balance of lattice vertices.
+    for method in Method::ALL.into_iter().filter(|m| *m != Method::Modal) {
         let p = bent(&bar, 1.1);
         let forces = wobbly(&body, 5.0);
         let q = equilibrium(&body, &p, Some(&forces), settings().gravity, method).unwrap();

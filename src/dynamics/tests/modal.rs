@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Modal warping on a moving skeleton.
+
+use super::*;
+use crate::modal::Modes;
+use crate::skeleton::Affine;
+use nalgebra::Rotation3;
+
+/// The bar with its lower bone still and its upper one turned about the middle.
+fn modal(body: &Arc<Body>, settings: Settings) -> Simulation {
+    let modes = modes_of(body, 24, &crate::progress::Silent).unwrap();
+    Simulation::modal(Arc::new(modes), settings).unwrap()
+}
+
+fn moved(by: &Affine) -> Pose {
+    Pose::new(vec![*by; 2]).unwrap()
+}
+
+fn off_bones(body: &Body, sim: &Simulation, pose: &Pose) -> f64 {
+    let held = body
+        .bone_of_vertex()
+        .iter()
+        .zip(body.lattice().vertices())
+        .zip(sim.lattice_positions());
+    held.filter_map(|((bone, x), p)| bone.map(|b| (pose.maps()[b as usize].apply(*x) - p).norm()))
+        .fold(0.0, f64::max)
+}
+
+#[test]
+fn at_rest_nothing_moves_and_bones_are_met_exactly() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let mut sim = modal(&body, settings());
+    sim.reset(&still(), true).unwrap();
+    for _ in 0..10 {
+        sim.advance(&still(), 1.0 / 24.0, None).unwrap();
+    }
+    assert!(largest(sim.lattice_positions(), body.lattice().vertices()) < 1e-12);
+    for i in 1..12 {
+        let pose = bent(&bar, 0.1 * f64::from(i));
+        sim.advance(&pose, 1.0 / 24.0, None).unwrap();
+        assert!(off_bones(&body, &sim, &pose) < 1e-12);
+    }
+}
+
+#[test]
+fn a_uniformly_carried_or_frozen_body_has_no_motion_of_its_own() {
+    let body = BarOptions::default().build();
+    let mut sim = modal(&body, settings());
+    let carried = |i: usize| {
+        moved(&Affine {
+            linear: crate::Mat3::identity(),
+            translation: Vec3::new(2.0, -1.0, 0.5) * (i as f64 / 24.0),
+        })
+    };
+    sim.reset(&carried(0), true).unwrap();
+    for i in 1..48 {
+        sim.advance(&carried(i), 1.0 / 24.0, None).unwrap();
+        assert!(sim.amplitudes().unwrap().iter().all(|q| q.abs() < 1e-9));
+    }
+    // Stopped, it swings and comes to rest.
+    let mut peak = 0.0f64;
+    for _ in 0..240 {
+        sim.advance(&carried(47), 1.0 / 24.0, None).unwrap();
+        let swing = sim
+            .amplitudes()
+            .unwrap()
+            .iter()
+            .map(|q| q * q)
+            .sum::<f64>()
+            .sqrt();
+        peak = peak.max(swing);
+    }
+    let left = sim
+        .amplitudes()
+        .unwrap()
+        .iter()
+        .map(|q| q * q)
+        .sum::<f64>()
+        .sqrt();
+    assert!(peak > 1e-3 && left < 1e-3 * peak, "{peak} {left}");
+}
+
+#[test]
+fn turning_the_world_turns_the_motion() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let turn = Affine {
+        linear: Rotation3::from_euler_angles(0.4, -1.1, 2.0).into_inner(),
+        translation: Vec3::new(30.0, -20.0, 5.0),
+    };
+    let run = |by: &Affine, gravity: Vec3| {
+        let settings = Settings {
+            gravity,
+            ..settings()
+        };
+        let mut sim = modal(&body, settings);
+        sim.reset(&bent(&bar, 0.0).moved(by), true).unwrap();
+        for i in 1..20 {
+            let angle = 0.8 * (0.3 * f64::from(i)).sin();
+            sim.advance(&bent(&bar, angle).moved(by), 1.0 / 24.0, None)
+                .unwrap();
+        }
+        sim.lattice_positions().to_vec()
+    };
+    // The modelled shape sags in the rest pose's own direction, so gravity is left out.
+    let plain = run(&Affine::identity(), Vec3::zeros());
+    let turned = run(&turn, Vec3::zeros());
+    let back: Vec<Vec3> = plain.iter().map(|p| turn.apply(*p)).collect();
+    assert!(largest(&turned, &back) < 1e-8);
+}
+
+#[test]
+fn twice_the_steps_hardly_change_the_motion() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let run = |rate: f64| {
+        let mut sim = modal(&body, Settings { rate, ..settings() });
+        sim.reset(&still(), true).unwrap();
+        let mut path = Vec::new();
+        for i in 1..40 {
+            let angle = 0.9 * (0.35 * f64::from(i)).sin();
+            sim.advance(&bent(&bar, angle), 1.0 / 24.0, None).unwrap();
+            path.extend(sim.amplitudes().unwrap().to_vec());
+        }
+        path
+    };
+    let fine = run(1920.0);
+    let size = fine.iter().map(|q| q.abs()).fold(0.0, f64::max);
+    let error = |path: Vec<f64>| {
+        let far = path.iter().zip(&fine).map(|(a, b)| (a - b).abs());
+        far.fold(0.0, f64::max) / size
+    };
+    let (coarse, medium) = (error(run(120.0)), error(run(240.0)));
+    assert!(medium < 0.02 && medium < 0.4 * coarse, "{coarse} {medium}");
+}
+
+#[test]
+fn states_come_back_and_scaled_modes_are_those_of_stiffer_flesh() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let mut sim = modal(&body, settings());
+    sim.reset(&still(), true).unwrap();
+    sim.advance(&bent(&bar, 0.4), 1.0 / 24.0, None).unwrap();
+    let kept = sim.state();
+    assert!(kept.len() < 1000);
+    let mut other = modal(&body, settings());
+    other.restore(&kept).unwrap();
+    assert_eq!(other.lattice_positions(), sim.lattice_positions());
+    for s in [&mut sim, &mut other] {
+        s.advance(&bent(&bar, 0.7), 1.0 / 24.0, None).unwrap();
+    }
+    assert_eq!(other.lattice_positions(), sim.lattice_positions());
+    let mut warped = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    assert!(warped.restore(&kept).is_err());
+
+    let soft = modes_of(&body, 8, &crate::progress::Silent).unwrap();
+    let stiffer = Arc::new(body.stiffened(3.0).unwrap());
+    let hard: Modes = modes_of(&stiffer, 8, &crate::progress::Silent).unwrap();
+    let scaled = soft.scaled(3.0).unwrap();
+    for (a, b) in scaled.eigenvalues().iter().zip(hard.eigenvalues()) {
+        approx::assert_relative_eq!(a, b, max_relative = 1e-8);
+    }
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.Deformer` and `thew.gpu_adapters`.
+
+use super::arrays::{self, from_f32, weights};
+use super::errors::{IntoPy, detached, input};
+use super::modal::{PyModes, amplitudes};
+use super::surface::PySurface;
+use crate::kernel::Deformer;
+use crate::modal::{DeformOptions, Modes};
+use crate::skeleton::Pose;
+use numpy::PyArray2;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// A surface under amplitudes, in real time: `u = R̃(Ψq) Φq` for each vertex [choi2003, §4.2].
+///
+/// Deformer(modes, surface | points[n,3]): the vertices hang on the body's nodes. form: "vertex" warps each vertex (six
+/// numbers a mode are read for it), "embedded" the nodes that carry it. engine: "auto" (the one that was measured to be
+/// quickest), "cpu", "gpu" (device: a part of its name or its number in `gpu_adapters`); a device that cannot be used is
+/// replaced by the processor with one warning. precision: of the stored modes, "f32" or "f16". On a Body: skin_weights[n,b]
+/// (None: the body's own), reach: the farthest that `positions` shows flesh from its skin, as a part of the body's size.
+#[pyclass(name = "Deformer", module = "thew", frozen)]
+pub(super) struct PyDeformer {
+    deformer: Deformer,
+    modes: Arc<Modes>,
+    reach: Option<f64>,
+}
+
+#[pymethods]
+impl PyDeformer {
+    #[new]
+    #[pyo3(signature = (modes, surface, form="vertex", engine="auto", precision="f32", device=None,
+        skin_weights=None, reach=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        modes: &PyModes,
+        surface: &Bound<'_, PyAny>,
+        form: &str,
+        engine: &str,
+        precision: &str,
+        device: Option<&str>,
+        skin_weights: Option<&Bound<'_, PyAny>>,
+        reach: Option<f64>,
+    ) -> PyResult<Self> {
+        let options =
+            DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
+        let modes = modes.0.clone();
+        let bones = modes.body().map(|b| b.skeleton().len());
+        if let Some(reach) = reach.filter(|r| !(*r > 0.0 && r.is_finite())) {
+            return Err(input(format!(
+                "reach must be a positive part of the body's size, not {reach}"
+            )));
+        }
+        let given = surface.cast::<PySurface>().ok().map(|s| s.get().0.clone());
+        let (rest, surface) = match given {
+            Some(surface) => (surface.vertices().to_vec(), Some(surface)),
+            None => (arrays::finite_points(surface, "points")?, None),
+        };
+        let painted = match (skin_weights, bones) {
+            (None, _) => None,
+            (Some(w), Some(bones)) => Some(weights(w, "skin_weights", rest.len(), bones)?),
+            (Some(_), None) => {
+                return Err(input(
+                    "skin_weights need modes of a Body: a TetMesh has no bones",
+                ));
+            }
+        };
+        let deformer = detached(py, || {
+            let (embedding, skin) = match &surface {
+                Some(surface) => modes.hang(surface),
+                None => modes.hang_points(&rest),
+            };
+            let skin = painted.or(skin);
+            let made = modes.deformer(&embedding, &rest, skin.as_ref(), &options);
+            made.map_err(IntoPy::into_py)
+        })?;
+        let made = Self {
+            deformer,
+            modes,
+            reach,
+        };
+        made.warn(py)?;
+        Ok(made)
+    }
+
+    /// Displacements at amplitudes[m], float32 [n,3], metres.
+    fn displacements<'py>(
+        &self,
+        py: Python<'py>,
+        amplitudes: &Bound<'_, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let q = self::amplitudes(amplitudes, "amplitudes", self.modes.len())?;
+        let data = detached(py, || {
+            let mut out = vec![0.0; 3 * self.deformer.model().vertices()];
+            let done = self.deformer.displacements_into(&q, &mut out);
+            done.map(|()| out).map_err(IntoPy::into_py)
+        })?;
+        self.warn(py)?;
+        from_f32(py, data)
+    }
+
+    /// World positions at amplitudes[m], float32 [n,3], metres: at rest, or on a Body under pose[b,4,4].
+    #[pyo3(signature = (amplitudes, pose=None))]
+    fn positions<'py>(
+        &self,
+        py: Python<'py>,
+        amplitudes: &Bound<'_, PyAny>,
+        pose: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let q = self::amplitudes(amplitudes, "amplitudes", self.modes.len())?;
+        let pose = pose.map(arrays::pose).transpose()?;
+        let data = detached(py, || {
+            let mut out = vec![0.0; 3 * self.deformer.model().vertices()];
+            self.show(&q, pose.as_ref(), &mut out)?;
+            Ok(out)
+        })?;
+        self.warn(py)?;
+        from_f32(py, data)
+    }
+
+    /// Where it runs now: "CPU, 2 threads", "GPU NAME".
+    #[getter]
+    fn engine(&self) -> String {
+        self.deformer.engine()
+    }
+
+    /// What a frame was measured to cost on each engine that was tried, {engine: seconds}.
+    #[getter]
+    fn measured(&self) -> std::collections::BTreeMap<String, f64> {
+        let tried = self.deformer.measured().into_iter();
+        tried.map(|m| (m.engine, m.seconds)).collect()
+    }
+
+    /// What was measured and chosen, in one line.
+    #[getter]
+    fn report(&self) -> String {
+        self.deformer.report()
+    }
+
+    /// What a person should know: wishes that could not be granted.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.deformer.warnings()
+    }
+
+    /// Number of vertices.
+    fn __len__(&self) -> usize {
+        self.deformer.model().vertices()
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<thew.Deformer: {} vertices, {} modes, {}>",
+            self.deformer.model().vertices(),
+            self.modes.len(),
+            self.deformer.engine()
+        )
+    }
+}
+
+impl PyDeformer {
+    fn show(&self, q: &[f64], pose: Option<&Pose>, out: &mut [f32]) -> PyResult<()> {
+        let bones = match pose {
+            None => None,
+            Some(pose) => {
+                let size = self.modes.body().map(|b| b.size_in(pose));
+                let limit = self.reach.zip(size).map(|(part, size)| part * size);
+                let model = self.deformer.model();
+                Some(model.pose(pose, limit).map_err(IntoPy::into_py)?)
+            }
+        };
+        let done = self.deformer.positions_into(q, bones.as_ref(), out);
+        done.map_err(IntoPy::into_py)
+    }
+
+    /// Warnings that were not given before, each once.
+    fn warn(&self, py: Python<'_>) -> PyResult<()> {
+        for said in self.deformer.take_warnings() {
+            let kind = py.get_type::<pyo3::exceptions::PyRuntimeWarning>();
+            py.import("warnings")?.call_method1("warn", (said, kind))?;
+        }
+        Ok(())
+    }
+}
+
+/// Names of the graphics devices that could be used, the best first; software ones say so.
+#[pyfunction]
+pub(super) fn gpu_adapters(py: Python<'_>) -> PyResult<Vec<String>> {
+    detached(py, || Ok(crate::kernel::gpu_adapters()))
+}
