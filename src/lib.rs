@@ -14,7 +14,7 @@
 //! | [`surface`] | triangle surfaces as they come: defects, closest point, ray, winding number, the domain Ω |
 //! | [`skeleton`] | bones, poses, blended rigid motions, C¹ motion inside a frame, skin weights |
 //! | [`lattice`] | cell complexes: automatic construction, validity, embedding |
-//! | [`elasticity`] | materials and integrals over the part of a cell that is flesh |
+//! | [`elasticity`] | materials, integrals over the part of a cell that is flesh, linear and nonlinear energies |
 //! | [`body`] | everything precomputed for one character |
 //! | [`solve`] | thin layers over faer: ordering, sparse Cholesky with a reusable symbolic part, eigenpairs, Newton |
 //! | [`dynamics`] | one file per method of motion, and static equilibrium |

@@ -68,8 +68,54 @@ def test_gradient_and_hessian_belong_to_the_energy(arm):
     np.testing.assert_allclose(
         (hessian @ d.ravel()).reshape(-1, 3), change / (2 * h), atol=1e-6 * np.abs(change / h).max()
     )
-    with pytest.raises(thew.NotBuilt, match="'linear'"):
-        arm.body.energy(q, model="stvk")
+    for call in (arm.body.energy, arm.body.gradient, arm.body.hessian):
+        with pytest.raises(thew.NotBuilt, match="'linear', 'stvk', 'neohookean'"):
+            call(q, model="rubber")
+        with pytest.raises(thew.InputError, match="q"):
+            call(q[1:], model="stvk")
+
+
+@pytest.mark.parametrize("model", ["stvk", "neohookean"])
+@pytest.mark.parametrize("size", [0.003, 0.1])
+def test_nonlinear_gradients_and_hessians_belong_to_their_energy(arm, model, size):
+    body, x = arm.body, arm.lattice.vertices
+    rng = np.random.default_rng(4)
+    smooth = np.sin(x @ rng.normal(size=(3, 3)) * 7.0 + 0.4)
+    q, d = size * smooth, np.cos(x @ rng.normal(size=(3, 3)) * 5.0)
+    gradient, hessian = body.gradient(q, model), matrix(body.hessian(q, model), 3 * body.dofs)
+    h = 1e-3 * size
+
+    def slope(h):
+        return (body.energy(q + h * d, model) - body.energy(q - h * d, model)) / (2 * h)
+
+    exact = (gradient * d).sum()
+    # Fourth order by Richardson's extrapolation.
+    assert abs((4 * slope(h) - slope(2 * h)) / 3 - exact) < 1e-6 * np.linalg.norm(gradient) * np.linalg.norm(d)
+    h = 1e-5
+    change = (body.gradient(q + h * d, model) - body.gradient(q - h * d, model)).ravel() / (2 * h)
+    assert np.linalg.norm(hessian @ d.ravel() - change) < 1e-6 * np.linalg.norm(change)
+    assert abs(hessian - hessian.T).max() < 1e-12 * abs(hessian).max()
+    # At rest all models are the linear one, with its pattern.
+    rest, stiffness = body.hessian(np.zeros_like(q), model), body.stiffness()
+    assert np.array_equal(rest[1], stiffness[1]) and np.array_equal(rest[2], stiffness[2])
+    np.testing.assert_allclose(rest[0], stiffness[0], atol=1e-10 * np.abs(stiffness[0]).max())
+
+
+@pytest.mark.parametrize("model", ["stvk", "neohookean"])
+def test_rigid_motions_are_free_and_every_shape_has_a_finite_energy(arm, model):
+    body, x = arm.body, arm.lattice.vertices
+    stretch = body.energy(x * [0.01, 0.0, 0.0], model)
+    assert stretch == pytest.approx(body.energy(x * [0.01, 0.0, 0.0], "linear"), rel=0.05)
+    for turn in ([0.0, 0.0, 3.1], [1.0, -2.0, 0.5], [0.0, 1e-3, 0.0]):
+        by = shapes.about(turn, shift=[10.0, -3.0, 5.0])
+        assert abs(body.energy(shapes.apply(by, x) - x, model)) < 1e-10 * stretch
+    rng = np.random.default_rng(5)
+    for q in (-2 * x, -x, x * [0, 0, -2.0], 1e12 * x, rng.normal(size=x.shape)):
+        assert np.isfinite(body.energy(q, model))
+        assert np.isfinite(body.gradient(q, model)).all()
+        assert np.isfinite(body.hessian(q, model)[0]).all()
+    with pytest.raises(thew.InputError, match="range of numbers"):
+        body.energy(1e200 * x, model)
 
 
 def test_twist_holds_a_straight_skeleton(arm):

@@ -15,7 +15,7 @@ FRAME = 1.0 / 24.0
 
 
 def test_at_rest_in_the_rest_pose_nothing_moves(arm):
-    for method in ("warped", "linear"):
+    for method in ("warped", "linear", "nonlinear", "neohookean"):
         sim = thew.Simulation(arm.body, method=method)
         sim.reset(REST)
         for _ in range(12):
@@ -109,6 +109,42 @@ def test_equilibrium_forces_is_the_inverse(arm, method):
     back = thew.equilibrium_forces(arm.body, pose, q, method=method)
     np.testing.assert_allclose(back, forces, atol=1e-7)
     assert np.array_equal(back[arm.body.bone_vertices], np.zeros((len(arm.body.bone_vertices), 3)))
+
+
+@pytest.mark.parametrize(("method", "model"), [("nonlinear", "stvk"), ("neohookean", "neohookean")])
+def test_nonlinear_equilibrium_balances_the_energy(arm, method, model):
+    pose = shapes.bend(0.8)
+    held = arm.body.held_vertices
+    free = np.setdiff1d(np.arange(arm.body.dofs), held)
+    forces = np.zeros((arm.body.dofs, 3))
+    forces[free] = np.random.default_rng(2).normal(size=(len(free), 3)) * 0.02
+    q = thew.equilibrium(arm.body, pose, forces, method=method)
+    back = thew.equilibrium_forces(arm.body, pose, q, method=method)
+    np.testing.assert_allclose(back, forces, atol=1e-8)
+    # Two balances differ by their forces alone: gravity and twist's load drop out, its stiffness does not.
+    other = thew.equilibrium(arm.body, pose, method=method)
+    n = 3 * arm.body.dofs
+    twisted, plain = (csr_array(arm.body.stiffness(twist=t), shape=(n, n)) for t in (True, False))
+    elastic = arm.body.gradient(q, model) - arm.body.gradient(other, model)
+    twist = ((twisted - plain) @ (q - other).ravel()).reshape(-1, 3)
+    np.testing.assert_allclose((elastic + twist)[free], forces[free], atol=1e-8)
+    # It turns with the character.
+    by = shapes.about([0.0, 0.0, 2.0], shift=[5.0, 1.0, 0.0])
+    turned = thew.equilibrium(arm.body, by @ pose, method=method) + arm.lattice.vertices
+    np.testing.assert_allclose(turned, shapes.apply(by, other + arm.lattice.vertices), atol=1e-7)
+
+
+@pytest.mark.parametrize("method", ["nonlinear", "neohookean"])
+def test_nonlinear_motion_follows_the_bones_and_comes_to_rest(arm, method):
+    poses = np.stack([shapes.bend(0.1 * i) for i in range(8)] + [shapes.bend(0.7)] * 40)
+    clip = thew.simulate(arm.body, poses, 24, method=method, rate=48.0)
+    still = thew.equilibrium(arm.body, poses[-1], method=method) + arm.lattice.vertices
+    away = [np.abs(clip.lattice_positions(f) - still).max() for f in range(7, 48)]
+    assert max(away) > 1e-4 and away[-1] < 0.05 * max(away)
+    held = arm.body.bone_vertices
+    for v, bone in zip(held, arm.body.bone_of_vertex, strict=True):
+        wanted = shapes.apply(poses[5][bone], arm.lattice.vertices[v])
+        np.testing.assert_allclose(clip.lattice_positions(5)[v], wanted, atol=1e-6)
 
 
 def test_warped_equilibrium_turns_with_the_character(arm):
