@@ -22,6 +22,8 @@ use rayon::prelude::*;
 /// A point nearer than this part of an edge to a cut is moved there: long edges and short ones.
 const NEAR_LONG: f64 = 0.24999;
 const NEAR_SHORT: f64 = 0.41189;
+/// Difference below which two such parts are alike.
+const ALIKE: f64 = 1e-6;
 /// No node.
 pub(super) const NONE: u32 = u32::MAX;
 /// Distances below this part of the cubes' edge count as on the surface.
@@ -216,11 +218,18 @@ impl Maker<'_> {
             }
         }
         near.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-        for (_, point, c) in near {
+        for (i, &(part, point, c)) in near.iter().enumerate() {
             let (a, b) = self.cuts[c].ends;
             if self.signs[a] * self.signs[b] < 0 {
                 self.signs[point] = 0;
-                self.places.push((point, self.cuts[c].place));
+                // Cuts equally near, as on a plane of symmetry, have the same say.
+                let alike = near[i..].iter().take_while(|n| n.0 <= part + ALIKE);
+                let (sum, count) = alike
+                    .filter(|n| n.1 == point)
+                    .fold((Vec3::zeros(), 0.0), |(s, n), &(_, _, c)| {
+                        (s + self.cuts[c].place, n + 1.0)
+                    });
+                self.places.push((point, sum / count));
             }
         }
         self.places.sort_unstable_by_key(|p| p.0);
