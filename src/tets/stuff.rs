@@ -22,6 +22,8 @@ use rayon::prelude::*;
 /// A point nearer than this part of an edge to a cut is moved there: long edges and short ones.
 const NEAR_LONG: f64 = 0.24999;
 const NEAR_SHORT: f64 = 0.41189;
+/// Distance from the surface at which a cut is good enough, as a part of half the cubes' edge.
+const CUT: f64 = 1e-4;
 /// Difference below which two such parts are alike.
 const ALIKE: f64 = 1e-6;
 /// No node.
@@ -134,7 +136,8 @@ impl<'a> Depths<'a> {
             .map(|&(p, q)| {
                 let ends = (grid.number(p), grid.number(q));
                 let (x, y) = (grid.place(p), grid.place(q));
-                let t = root(depths[ends.0], depths[ends.1], |t| depth(x + (y - x) * t));
+                let ends_at = (depths[ends.0], depths[ends.1]);
+                let t = root(ends_at, CUT * grid.half, |t| depth(x + (y - x) * t));
                 let place = x + (y - x) * t;
                 Cut { ends, place }
             })
@@ -160,8 +163,9 @@ impl<'a> Depths<'a> {
     }
 }
 
-/// Where a function of different signs at 0 and 1 changes its sign: false position (Illinois), then halving.
-fn root(mut a: f64, mut b: f64, f: impl Fn(f64) -> f64) -> f64 {
+/// Where a function of different signs at 0 and 1 changes its sign, or is small enough: false position (Illinois),
+/// then halving.
+fn root((mut a, mut b): (f64, f64), small: f64, f: impl Fn(f64) -> f64) -> f64 {
     let (mut lo, mut hi) = (0.0, 1.0);
     for i in 0..24 {
         if hi - lo < 1e-4 {
@@ -174,7 +178,7 @@ fn root(mut a: f64, mut b: f64, f: impl Fn(f64) -> f64) -> f64 {
         };
         let t = t.clamp(lo + 1e-5, hi - 1e-5);
         let v = f(t);
-        if v == 0.0 {
+        if v.abs() <= small {
             return t;
         }
         if (v > 0.0) == (a > 0.0) {
