@@ -22,17 +22,17 @@ pub(super) struct Bcc {
 pub(super) type At = [i32; 3];
 
 impl Bcc {
-    /// The lattice with cubes of an edge that covers a box and one cube around it; none where that takes more than
-    /// `most` points.
-    pub fn around(lo: Vec3, hi: Vec3, edge: f64, most: usize) -> Option<Self> {
+    /// The lattice with cubes of an edge that covers a box and one cube around it, the box's middle at a point or
+    /// `shift` edges beside it (at most one); none where that takes more than `most` points.
+    pub fn around(lo: Vec3, hi: Vec3, edge: f64, shift: Vec3, most: usize) -> Option<Self> {
         let half = edge / 2.0;
         let needed = (hi - lo) / 2.0 / half;
         if needed.iter().any(|n| !n.is_finite() || *n > 1e6) {
             return None;
         }
-        let reach = std::array::from_fn(|k| needed[k].ceil() as i32 + 2);
+        let reach = std::array::from_fn(|k| (needed[k] + 2.0 * shift[k].abs()).ceil() as i32 + 2);
         let grid = Self {
-            centre: (lo + hi) / 2.0,
+            centre: (lo + hi) / 2.0 + shift * edge,
             half,
             reach,
         };
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn tetrahedra_are_congruent_upright_and_meet_in_whole_faces() {
         let hi = Vec3::new(2.0, 1.5, 1.0);
-        let grid = Bcc::around(-hi, hi, 1.0, 1 << 20).unwrap();
+        let grid = Bcc::around(-hi, hi, 1.0, Vec3::zeros(), 1 << 20).unwrap();
         let mut faces: BTreeMap<[usize; 3], u32> = BTreeMap::new();
         let mut edges: Vec<(usize, usize)> = Vec::new();
         for p in grid.points() {
@@ -176,8 +176,8 @@ mod tests {
     #[test]
     fn a_part_that_is_too_large_is_not_made() {
         let hi = Vec3::repeat(1.0);
-        assert!(Bcc::around(-hi, hi, 1e-3, 1000).is_none());
-        assert!(Bcc::around(-hi, hi, 1e-300, 1000).is_none());
-        assert!(Bcc::around(-hi, hi, 0.0, 1000).is_none());
+        assert!(Bcc::around(-hi, hi, 1e-3, Vec3::zeros(), 1000).is_none());
+        assert!(Bcc::around(-hi, hi, 1e-300, Vec3::zeros(), 1000).is_none());
+        assert!(Bcc::around(-hi, hi, 0.0, Vec3::zeros(), 1000).is_none());
     }
 }

@@ -37,9 +37,19 @@ impl Default for FillOptions {
 const MOST: usize = 8_000_000;
 /// Finest and coarsest resolution.
 const ACROSS: std::ops::RangeInclusive<f64> = 2.0..=200.0;
-/// Attempts at a wanted number of nodes, and the error at which one is good enough.
-const ATTEMPTS: usize = 14;
+/// Attempts at a wanted number of nodes, the error at which one is good enough, and those between which shifted lattices
+/// are tried.
+const ATTEMPTS: usize = 12;
 const CLOSE: f64 = 0.01;
+const NEAR: f64 = 0.03;
+const FAR: f64 = 0.5;
+/// Shifts of the lattice, in cubes.
+const SHIFTS: [[f64; 3]; 4] = [
+    [0.0, 0.0, 0.0],
+    [0.25, 0.125, 0.0625],
+    [0.4375, 0.1875, 0.3125],
+    [0.125, 0.375, 0.25],
+];
 /// Widest margin, as a part of the cubes' edge, and the error of the volume that needs none.
 const MARGIN: f64 = 0.2;
 const RIGHT: f64 = 0.003;
@@ -62,7 +72,13 @@ impl TetMesh {
             return Err(TetError::CellsAcross(options.cells_across));
         }
         let Some(nodes) = options.nodes else {
-            return fill_once(surface, options.cells_across, progress);
+            let across = options.cells_across;
+            let grid = grid(surface, across, Vec3::zeros(), MOST).ok_or_else(|| {
+                TetError::Unfillable(format!(
+                    "{across} cells across would take over {MOST} points; use fewer"
+                ))
+            })?;
+            return fill_once(surface, grid, progress);
         };
         if !(4..=1_000_000).contains(&nodes) {
             return Err(TetError::Nodes(nodes));
@@ -72,7 +88,48 @@ impl TetMesh {
 }
 
 /// The resolution whose number of nodes comes nearest to a wanted one.
+///
+/// On a body with flat sides the number rises by jumps, as whole layers of points come in: where the lattice
+/// that is symmetric to the body's middle has none near enough, shifted ones are tried.
 fn search(surface: &Surface, wanted: usize, progress: &dyn Progress) -> Result<TetMesh, TetError> {
+    let mut best: Option<(f64, TetMesh)> = None;
+    let mut failure = None;
+    for (i, shift) in SHIFTS.iter().enumerate() {
+        let part = Part {
+            whole: progress,
+            from: i as f64 / SHIFTS.len() as f64,
+            to: (i + 1) as f64 / SHIFTS.len() as f64,
+        };
+        match search_shifted(surface, wanted, Vec3::from(*shift), &part) {
+            Ok(found) => {
+                if best.as_ref().is_none_or(|b| found.0 < b.0) {
+                    best = Some(found);
+                }
+            }
+            Err(e @ TetError::Unfillable(_)) => failure = failure.or(Some(e)),
+            Err(e) => return Err(e),
+        }
+        // A shift helps where a number was missed by a little.
+        if best.as_ref().is_none_or(|b| !(NEAR..FAR).contains(&b.0)) {
+            break;
+        }
+    }
+    match (best, failure) {
+        (Some((_, mesh)), _) => {
+            step(progress, 1.0, "done")?;
+            Ok(mesh)
+        }
+        (None, failure) => Err(failure.unwrap_or(TetError::Nodes(wanted))),
+    }
+}
+
+/// The best mesh on a shifted lattice, with its relative error.
+fn search_shifted(
+    surface: &Surface,
+    wanted: usize,
+    shift: Vec3,
+    progress: &dyn Progress,
+) -> Result<(f64, TetMesh), TetError> {
     // Two lattice points to a cube, and half as many again on the boundary.
     let density = 3.0 * surface.volume() / wanted as f64;
     let mut across = (surface.size() / density.cbrt()).clamp(*ACROSS.start(), *ACROSS.end());
@@ -80,19 +137,24 @@ fn search(surface: &Surface, wanted: usize, progress: &dyn Progress) -> Result<T
     // Resolutions known to give too few and too many nodes.
     let (mut low, mut high) = (*ACROSS.start(), *ACROSS.end());
     let mut failure = None;
+    // A body that fills so little of its box that this does not do is not worth the wait.
+    let most = (60 * wanted).clamp(100_000, MOST);
     for attempt in 0..ATTEMPTS {
         let part = Part {
             whole: progress,
             from: attempt as f64 / ATTEMPTS as f64,
             to: (attempt + 1) as f64 / ATTEMPTS as f64,
         };
-        let (count, mesh) = match fill_once(surface, across, &part) {
-            Ok(mesh) => (mesh.vertices.len(), Some(mesh)),
-            Err(e @ TetError::Unfillable(_)) => {
-                failure.get_or_insert(e);
-                (0, None)
-            }
-            Err(e) => return Err(e),
+        let (count, mesh) = match grid(surface, across, shift, most) {
+            None => (usize::MAX, None),
+            Some(grid) => match fill_once(surface, grid, &part) {
+                Ok(mesh) => (mesh.vertices.len(), Some(mesh)),
+                Err(e @ TetError::Unfillable(_)) => {
+                    failure.get_or_insert(e);
+                    (0, None)
+                }
+                Err(e) => return Err(e),
+            },
         };
         let ratio = count as f64 / wanted as f64;
         if let Some(mesh) = mesh {
@@ -112,8 +174,8 @@ fn search(surface: &Surface, wanted: usize, progress: &dyn Progress) -> Result<T
         if high - low < 1e-3 * low {
             break;
         }
-        let next = across / ratio.max(0.1).cbrt();
-        // Counts rise by jumps: where the guess leaves the bracket or creeps, the middle is taken.
+        let next = across / ratio.clamp(0.1, 10.0).cbrt();
+        // Where the guess leaves the bracket or creeps, the middle is taken.
         let margin = 0.05 * (high - low);
         across = if attempt < 6 && next > low + margin && next < high - margin {
             next
@@ -121,25 +183,20 @@ fn search(surface: &Surface, wanted: usize, progress: &dyn Progress) -> Result<T
             (low * high).sqrt()
         };
     }
-    match (best, failure) {
-        (Some((_, mesh)), _) => {
-            step(progress, 1.0, "done")?;
-            Ok(mesh)
-        }
-        (None, Some(failure)) => Err(failure),
-        (None, None) => Err(TetError::Nodes(wanted)),
-    }
+    best.ok_or(failure.unwrap_or(TetError::Nodes(wanted)))
 }
 
-fn fill_once(surface: &Surface, across: f64, progress: &dyn Progress) -> Result<TetMesh, TetError> {
-    let edge = surface.size() / across;
+/// The lattice for so many cells across; none where it would take more than `most` points.
+fn grid(surface: &Surface, across: f64, shift: Vec3, most: usize) -> Option<Bcc> {
     let (lo, hi) = surface.bounds();
     let pad = Vec3::repeat(surface.layer());
-    let Some(grid) = Bcc::around(lo - pad, hi + pad, edge, MOST) else {
-        return Err(TetError::Unfillable(format!(
-            "{across} cells across would take over {MOST} points; use fewer"
-        )));
-    };
+    Bcc::around(lo - pad, hi + pad, surface.size() / across, shift, most)
+}
+
+/// Fills a surface from a lattice.
+fn fill_once(surface: &Surface, grid: Bcc, progress: &dyn Progress) -> Result<TetMesh, TetError> {
+    let edge = 2.0 * grid.half;
+    let across = surface.size() / edge;
     let part = Part {
         whole: progress,
         from: 0.0,

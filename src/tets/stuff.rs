@@ -22,6 +22,10 @@ use rayon::prelude::*;
 /// A point nearer than this part of an edge to a cut is moved there: long edges and short ones.
 const NEAR_LONG: f64 = 0.24999;
 const NEAR_SHORT: f64 = 0.41189;
+/// Distance from the surface at which a cut is good enough, as a part of half the cubes' edge.
+const CUT: f64 = 1e-4;
+/// Difference below which two such parts are alike.
+const ALIKE: f64 = 1e-6;
 /// No node.
 pub(super) const NONE: u32 = u32::MAX;
 /// Distances below this part of the cubes' edge count as on the surface.
@@ -132,7 +136,8 @@ impl<'a> Depths<'a> {
             .map(|&(p, q)| {
                 let ends = (grid.number(p), grid.number(q));
                 let (x, y) = (grid.place(p), grid.place(q));
-                let t = root(depths[ends.0], depths[ends.1], |t| depth(x + (y - x) * t));
+                let ends_at = (depths[ends.0], depths[ends.1]);
+                let t = root(ends_at, CUT * grid.half, |t| depth(x + (y - x) * t));
                 let place = x + (y - x) * t;
                 Cut { ends, place }
             })
@@ -158,8 +163,9 @@ impl<'a> Depths<'a> {
     }
 }
 
-/// Where a function of different signs at 0 and 1 changes its sign: false position (Illinois), then halving.
-fn root(mut a: f64, mut b: f64, f: impl Fn(f64) -> f64) -> f64 {
+/// Where a function of different signs at 0 and 1 changes its sign, or is small enough: false position (Illinois),
+/// then halving.
+fn root((mut a, mut b): (f64, f64), small: f64, f: impl Fn(f64) -> f64) -> f64 {
     let (mut lo, mut hi) = (0.0, 1.0);
     for i in 0..24 {
         if hi - lo < 1e-4 {
@@ -172,7 +178,7 @@ fn root(mut a: f64, mut b: f64, f: impl Fn(f64) -> f64) -> f64 {
         };
         let t = t.clamp(lo + 1e-5, hi - 1e-5);
         let v = f(t);
-        if v == 0.0 {
+        if v.abs() <= small {
             return t;
         }
         if (v > 0.0) == (a > 0.0) {
@@ -216,11 +222,18 @@ impl Maker<'_> {
             }
         }
         near.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-        for (_, point, c) in near {
+        for (i, &(part, point, c)) in near.iter().enumerate() {
             let (a, b) = self.cuts[c].ends;
             if self.signs[a] * self.signs[b] < 0 {
                 self.signs[point] = 0;
-                self.places.push((point, self.cuts[c].place));
+                // Cuts equally near, as on a plane of symmetry, have the same say.
+                let alike = near[i..].iter().take_while(|n| n.0 <= part + ALIKE);
+                let (sum, count) = alike
+                    .filter(|n| n.1 == point)
+                    .fold((Vec3::zeros(), 0.0), |(s, n), &(_, _, c)| {
+                        (s + self.cuts[c].place, n + 1.0)
+                    });
+                self.places.push((point, sum / count));
             }
         }
         self.places.sort_unstable_by_key(|p| p.0);
