@@ -34,7 +34,7 @@ pub struct Symbolic {
     /// The same, expanded to single rows and columns for faer.
     expanded_starts: Vec<u32>,
     expanded_rows: Vec<u32>,
-    factor: Option<supernodal::SymbolicSupernodalCholesky<u32>>,
+    pub(super) factor: Option<supernodal::SymbolicSupernodalCholesky<u32>>,
 }
 
 /// Where a block lies among the values.
@@ -419,6 +419,7 @@ impl SparseCholesky {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use faer::Mat;
     use nalgebra::{DMatrix, DVector};
 
     /// A chain with two extra links, and a symmetric positive definite matrix on it.
@@ -492,6 +493,62 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn columns_are_solved_in_the_order_of_elimination() {
+        let n = 40;
+        let (graph, a) = system(n);
+        let symbolic = Symbolic::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
+        let mut solver = filled(&graph, &a, symbolic);
+        solver.factor().unwrap();
+        let rhs = |row: usize, column: usize| ((row + 5 * column) as f64).sin();
+        let order = solver.symbolic().ordering().order.clone();
+        let mut x = Mat::from_fn(3 * n, 4, |i, j| rhs(3 * order[i / 3] as usize + i % 3, j));
+        solver.solve_columns(x.as_mut());
+        for j in 0..4 {
+            let mut single: Vec<Vec3> = (0..n)
+                .map(|i| Vec3::new(rhs(3 * i, j), rhs(3 * i + 1, j), rhs(3 * i + 2, j)))
+                .collect();
+            solver.solve(&mut single);
+            for i in 0..3 * n {
+                let alone = single[order[i / 3] as usize][i % 3];
+                assert!((x[(i, j)] - alone).abs() < 1e-12 * (1.0 + alone.abs()));
+            }
+        }
+        let mut none = Mat::zeros(3 * n, 0);
+        solver.solve_columns(none.as_mut());
+    }
+
+    #[test]
+    fn negative_pivots_are_as_many_as_negative_eigenvalues() {
+        let n = 30;
+        let (graph, a) = system(n);
+        let values = a.clone().symmetric_eigen().eigenvalues;
+        for bound in [0.0, 0.5, 2.0, 7.0, 1e3] {
+            let shifted = &a - DMatrix::identity(3 * n, 3 * n) * bound;
+            let symbolic = Symbolic::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
+            let mut solver = filled(&graph, &shifted, symbolic);
+            let below = values.iter().filter(|&&v| v < bound).count();
+            assert_eq!(solver.count_negative(), Ok(below));
+        }
+    }
+
+    #[test]
+    fn a_singular_matrix_has_a_tiny_pivot() {
+        let n = 12;
+        let (graph, mut a) = system(n);
+        let pivot = |a: &DMatrix<f64>| {
+            let symbolic = Symbolic::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
+            let mut solver = filled(&graph, a, symbolic);
+            solver.factor().map(|()| solver.smallest_pivot().0)
+        };
+        assert!(pivot(&a).unwrap() > 1e-3);
+        // Springs alone: a motion of all nodes together costs nothing.
+        for i in 0..3 * n {
+            a[(i, i)] -= 0.1;
+        }
+        assert!(pivot(&a).is_err() || pivot(&a).unwrap() < 1e-12);
     }
 
     #[test]

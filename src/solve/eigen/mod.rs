@@ -449,7 +449,7 @@ impl<'a> Driver<'a> {
             block,
             room: self.room(wanted, block),
             max_restarts: self.options.max_restarts,
-            tolerance: 0.1 * self.options.tolerance,
+            tolerance: 0.05 * self.options.tolerance,
             seed: 1000 * (self.searches as u64 + 1),
         };
         lanczos::run(&search, progress).map_err(|error| match error {
