@@ -7,6 +7,7 @@
 
 pub mod cholesky;
 mod columns;
+mod dissection;
 pub mod eigen;
 pub mod matrix;
 pub mod ordering;
