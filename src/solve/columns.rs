@@ -290,7 +290,7 @@ mod tests {
         }
         let graph = Graph::from_edges(centres.len(), edges.iter().copied());
         let symbolic = Arc::new(Symbolic::new(&graph, &centres).unwrap());
-        let trees = super::Subtrees::new(symbolic.factor.as_ref().unwrap());
+        let trees = symbolic.subtrees.as_ref().unwrap();
         assert!(trees.parts.len() > 2 && !trees.top.is_empty());
         let mut solver = SparseCholesky::new(symbolic.clone()).unwrap();
         for (e, &(a, b)) in edges.iter().enumerate() {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Nested dissection from coordinates [George 1973].
 //!
-//! Nodes are halved by a plane across one of the axes, again and again; both halves are eliminated before
-//! the separator between them. Of all planes that leave at least [`LEAST`] of the nodes on each side the one is
-//! taken that cuts through the fewest nodes for its balance, found for every place along an axis in one sweep. The
-//! separator is the smallest set of nodes that touches all links across, by a matching of these [König 1931].
-//! Small parts are ordered by minimum degree.
+//! Nodes are parted by a plane, again and again; both sides are eliminated before the separator between
+//! them. Of all planes with one of nine normals that leave at least [`LEAST`] of the nodes on each side, the one is
+//! taken that cuts through the fewest nodes for its balance; one sweep along a normal counts them for every
+//! place. The separator is the smallest set of nodes that touches all links across, by a matching of these
+//! [König 1931]. Small parts are ordered by minimum degree.
 
 use super::SolveError;
 use super::ordering::{Graph, minimum_degree};
@@ -16,6 +16,19 @@ use std::collections::VecDeque;
 const LEAF: usize = 100;
 /// Share of the nodes that each side of a cut has at least.
 const LEAST: f64 = 0.35;
+
+/// Normals of the planes that are tried.
+const DIRECTIONS: [[f64; 3]; 9] = [
+    [1.0, 0.0, 0.0],
+    [0.0, 1.0, 0.0],
+    [0.0, 0.0, 1.0],
+    [1.0, 1.0, 0.0],
+    [1.0, -1.0, 0.0],
+    [0.0, 1.0, 1.0],
+    [0.0, 1.0, -1.0],
+    [1.0, 0.0, 1.0],
+    [-1.0, 0.0, 1.0],
+];
 
 /// Nested dissection of a graph whose nodes lie at `centres`.
 ///
@@ -38,12 +51,12 @@ const OUTSIDE: u32 = u32::MAX;
 struct Dissection<'a> {
     graph: &'a Graph,
     centres: &'a [Vec3],
-    /// Place of the current part's nodes along an axis; outside of the part [`OUTSIDE`].
+    /// Place of the current part's nodes along a normal; outside of the part [`OUTSIDE`].
     rank: Vec<u32>,
     order: Vec<u32>,
 }
 
-/// A place to cut: so many of the nodes sorted along the axis lie below.
+/// A place to cut: so many of the nodes sorted along the normal lie below.
 struct Cut {
     nodes: Vec<u32>,
     below: usize,
@@ -56,8 +69,8 @@ impl Dissection<'_> {
             return self.leaf(&nodes);
         }
         let mut best: Option<Cut> = None;
-        for axis in 0..3 {
-            let cut = self.cut(&nodes, axis);
+        for direction in DIRECTIONS {
+            let cut = self.cut(&nodes, &direction.into());
             if best.as_ref().is_none_or(|b| cut.cost < b.cost) {
                 best = Some(cut);
             }
@@ -85,11 +98,11 @@ impl Dissection<'_> {
         Ok(())
     }
 
-    /// The best place to cut across an axis.
-    fn cut(&mut self, nodes: &[u32], axis: usize) -> Cut {
+    /// The best place to cut across a direction.
+    fn cut(&mut self, nodes: &[u32], direction: &Vec3) -> Cut {
         let mut nodes = nodes.to_vec();
-        let at = |i: u32| self.centres[i as usize][axis];
-        nodes.sort_unstable_by(|&a, &b| at(a).total_cmp(&at(b)).then(a.cmp(&b)));
+        let at = |i: &u32| self.centres[*i as usize].dot(direction);
+        nodes.sort_by(|a, b| at(a).total_cmp(&at(b)).then(a.cmp(b)));
         for (i, &node) in nodes.iter().enumerate() {
             self.rank[node as usize] = i as u32;
         }
@@ -124,7 +137,7 @@ impl Dissection<'_> {
             }
             // Elimination of the separator and of what an uneven cut leaves larger.
             let uneven = (2.0 * place as f64 / n as f64 - 1.0).abs();
-            let width = above_sum.min(below_sum) as f64 * (1.0 + uneven);
+            let width = above_sum.min(below_sum) as f64 * (1.0 + 0.5 * uneven);
             if width < cost {
                 (below, cost) = (place, width);
             }

@@ -3,7 +3,7 @@
 //!
 //! Unknowns are three per *node* (a free lattice vertex), so ordering and symbolic analysis work on the
 //! graph of nodes and every nonzero is a 3x3 block. [`ordering`] chooses the elimination order,
-//! [`cholesky`] factors again and again with the same pattern and no allocation.
+//! [`cholesky`] factors again and again with the same pattern and no allocation, [`eigen`] finds vibration modes.
 
 pub mod cholesky;
 mod columns;
@@ -11,10 +11,12 @@ mod dissection;
 pub mod eigen;
 pub mod matrix;
 pub mod ordering;
+mod symbolic;
 
-pub use cholesky::{Slot, SparseCholesky, Symbolic};
+pub use cholesky::SparseCholesky;
 pub use matrix::{BlockMatrix, Csr, ScalarMatrix};
 pub use ordering::{Graph, Ordering, OrderingKind};
+pub use symbolic::{Slot, Symbolic};
 
 /// Why a system could not be solved.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
