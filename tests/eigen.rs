@@ -434,7 +434,7 @@ fn numbering_does_not_matter() {
     let (vertices, tets) = bar([9, 4, 3]);
     let n = vertices.len();
     let to = |i: usize| (i * 37 + 11) % n;
-    assert_eq!(n % 37 == 0, false);
+    assert_ne!(n % 37, 0);
     let mut moved = vertices.clone();
     for (i, x) in vertices.iter().enumerate() {
         moved[to(i)] = *x;

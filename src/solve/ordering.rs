@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Fill-reducing elimination orders on the graph of nodes.
 //!
-//! Two candidates: faer's approximate minimum degree, and [nested dissection](super::dissection) from the
+//! Two candidates: faer's approximate minimum degree, and nested dissection from the
 //! node coordinates. Which of the two is cheaper is counted symbolically, not guessed. Orders are postordered along their elimination tree, so
 //! that columns with equal structure are neighbours and form supernodes; postordering changes no fill.
 
