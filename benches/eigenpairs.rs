@@ -14,12 +14,12 @@ use thew::solve::eigen::{EigenOptions, lowest};
 use thew::solve::{BlockMatrix, Graph, SparseCholesky, Symbolic};
 
 #[path = "../tests/common/box_of_tets.rs"]
-pub mod box_of_tets;
+mod box_of_tets;
 use box_of_tets::Problem;
 
 const MODES: usize = 32;
 
-pub fn main() {
+fn main() {
     let all = std::env::args().any(|a| a == "all");
     println!(
         "| nodes | order | order s | factor s | all s | solves | restarts | searches | verified | worst residual / allowed |"

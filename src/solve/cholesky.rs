@@ -1,192 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sparse Cholesky factorisation of symmetric positive definite systems of 3x3 blocks.
 //!
-//! The symbolic part ([`Symbolic`]) is made once per pattern: order of elimination, where each block lies
-//! in the permuted matrix, faer's supernodes. [`SparseCholesky`] then holds the numbers: write blocks,
+//! The symbolic part ([`Symbolic`]) is made once per pattern. [`SparseCholesky`] then holds the numbers: write blocks,
 //! factor, solve, with every buffer allocated beforehand. faer's own wrapper permutes the matrix at every
 //! factorisation; here blocks are written where they belong at once.
 
 use super::SolveError;
-use super::columns::Subtrees;
-use super::ordering::{self, Graph, Ordering, inverse};
+use super::symbolic::{Slot, Symbolic};
 use crate::{Mat3, Vec3};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::linalg::cholesky::ldlt::factor::{LdltError, LdltRegularization};
 use faer::linalg::cholesky::llt::factor::{LltError, LltRegularization};
-use faer::sparse::linalg::SymbolicSupernodalParams;
-use faer::sparse::linalg::cholesky::{simplicial, supernodal};
+use faer::sparse::linalg::cholesky::supernodal;
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 use faer::{Conj, MatMut, Par};
 use std::sync::Arc;
-
-/// When two supernodes are merged: (columns up to, share of explicit zeros below). A little more eager
-/// than faer's default, since whole 3x3 blocks make its smallest supernodes pointless.
-const RELAX: &[(usize, f64)] = &[(12, 1.0), (24, 0.8), (48, 0.2), (usize::MAX, 0.05)];
-
-/// Everything about a pattern that does not depend on numbers.
-#[derive(Debug)]
-pub struct Symbolic {
-    ordering: Ordering,
-    position: Vec<u32>,
-    /// Node columns of the permuted lower triangle: starts, then row positions, diagonal first.
-    starts: Vec<u32>,
-    rows: Vec<u32>,
-    /// The same, expanded to single rows and columns for faer.
-    expanded_starts: Vec<u32>,
-    expanded_rows: Vec<u32>,
-    factor: Option<supernodal::SymbolicSupernodalCholesky<u32>>,
-}
-
-/// Where a block lies among the values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slot {
-    start: u32,
-    stride: u32,
-    transposed: bool,
-}
-
-impl Symbolic {
-    /// Analyses a pattern of nodes at `centres`; the diagonal is always part of it.
-    ///
-    /// # Errors
-    /// [`SolveError::TooLarge`] when indices or memory do not suffice.
-    pub fn new(graph: &Graph, centres: &[Vec3]) -> Result<Self, SolveError> {
-        Self::with_ordering(graph, ordering::cheapest(graph, centres)?)
-    }
-
-    /// Analyses a pattern with a given order of elimination.
-    pub fn with_ordering(graph: &Graph, ordering: Ordering) -> Result<Self, SolveError> {
-        let n = graph.len();
-        let too_large = || SolveError::TooLarge { nodes: n };
-        let position = inverse(&ordering.order);
-        let mut starts = vec![0u32];
-        let mut rows: Vec<u32> = Vec::new();
-        for (p, &node) in ordering.order.iter().enumerate() {
-            let first = rows.len();
-            rows.push(p as u32);
-            rows.extend(
-                graph
-                    .neighbours(node as usize)
-                    .iter()
-                    .map(|&j| position[j as usize])
-                    .filter(|&q| q as usize > p),
-            );
-            rows[first..].sort_unstable();
-            starts.push(u32::try_from(rows.len()).map_err(|_| too_large())?);
-        }
-        if rows.len() > u32::MAX as usize / 9 {
-            return Err(too_large());
-        }
-        let (expanded_starts, expanded_rows) = expand(&starts, &rows);
-        let factor = if n == 0 {
-            None
-        } else {
-            Some(supernodes(3 * n, &starts, &rows).ok_or_else(too_large)?)
-        };
-        Ok(Self {
-            ordering,
-            position,
-            starts,
-            rows,
-            expanded_starts,
-            expanded_rows,
-            factor,
-        })
-    }
-
-    /// The order of elimination and its cost.
-    pub fn ordering(&self) -> &Ordering {
-        &self.ordering
-    }
-
-    /// Number of nodes.
-    pub fn nodes(&self) -> usize {
-        self.position.len()
-    }
-
-    /// Numbers that the factor holds, explicit zeros included.
-    pub fn factor_len(&self) -> usize {
-        self.factor.as_ref().map_or(0, |f| f.len_val())
-    }
-
-    /// The caller's node at a single row of the expanded matrix.
-    fn node_of(&self, row: usize) -> usize {
-        self.ordering.order.get(row / 3).map_or(0, |&n| n as usize)
-    }
-
-    /// Where the block of row node `a`, column node `b` lies; none when it is not in the pattern.
-    pub fn slot(&self, a: usize, b: usize) -> Option<Slot> {
-        let (pa, pb) = (self.position[a], self.position[b]);
-        let (row, column) = (pa.max(pb), pa.min(pb));
-        let range =
-            self.starts[column as usize] as usize..self.starts[column as usize + 1] as usize;
-        let within = self.rows[range.clone()].binary_search(&row).ok()?;
-        Some(Slot {
-            start: (9 * range.start + 3 * within) as u32,
-            stride: 3 * range.len() as u32,
-            transposed: pa < pb,
-        })
-    }
-}
-
-/// The scalar pattern of the lower triangle; diagonal blocks are kept whole, faer skips what lies above.
-fn expand(starts: &[u32], rows: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let mut expanded_starts = vec![0u32];
-    let mut expanded_rows = Vec::with_capacity(9 * rows.len());
-    for column in starts.windows(2) {
-        for _ in 0..3 {
-            for &row in &rows[column[0] as usize..column[1] as usize] {
-                expanded_rows.extend([3 * row, 3 * row + 1, 3 * row + 2]);
-            }
-            expanded_starts.push(expanded_rows.len() as u32);
-        }
-    }
-    (expanded_starts, expanded_rows)
-}
-
-/// faer's supernodal analysis of the expanded pattern, which it wants as an upper triangle.
-fn supernodes(
-    n: usize,
-    starts: &[u32],
-    rows: &[u32],
-) -> Option<supernodal::SymbolicSupernodalCholesky<u32>> {
-    let nodes = n / 3;
-    let mut upper: Vec<Vec<u32>> = vec![Vec::new(); nodes];
-    for column in 0..nodes {
-        for &row in &rows[starts[column] as usize..starts[column + 1] as usize] {
-            upper[row as usize].push(column as u32);
-        }
-    }
-    let mut upper_starts = vec![0u32];
-    let mut upper_rows = Vec::with_capacity(9 * rows.len());
-    for (j, column) in upper.iter().enumerate() {
-        for c in 0..3 {
-            for &i in column {
-                let last = if i as usize == j { c } else { 2 };
-                upper_rows.extend((0..=last).map(|r| 3 * i + r));
-            }
-            upper_starts.push(upper_rows.len() as u32);
-        }
-    }
-    let pattern = SymbolicSparseColMatRef::new_checked(n, n, &upper_starts, None, &upper_rows);
-    let mut memory = MemBuffer::try_new(StackReq::any_of(&[
-        simplicial::prefactorize_symbolic_cholesky_scratch::<u32>(n, upper_rows.len()),
-        supernodal::factorize_supernodal_symbolic_cholesky_scratch::<u32>(n),
-    ]))
-    .ok()?;
-    let stack = MemStack::new(&mut memory);
-    let mut tree = vec![0i32; n];
-    let mut counts = vec![0u32; n];
-    let tree = simplicial::prefactorize_symbolic_cholesky(&mut tree, &mut counts, pattern, stack);
-    supernodal::factorize_supernodal_symbolic_cholesky(
-        pattern,
-        tree,
-        &counts,
-        stack,
-        SymbolicSupernodalParams { relax: Some(RELAX) },
-    )
-    .ok()
-}
 
 /// A factorisation whose pattern stays while its numbers change.
 pub struct SparseCholesky {
@@ -376,11 +204,11 @@ impl SparseCholesky {
     /// Solves with the last factorisation for several right-hand sides at once, in place. Rows are in the
     /// order of elimination, xyz interleaved; subtrees of the elimination tree go to all threads.
     pub fn solve_columns(&self, x: MatMut<'_, f64>) {
-        let Some(factor) = &self.symbolic.factor else {
+        let (Some(factor), Some(subtrees)) = (&self.symbolic.factor, &self.symbolic.subtrees)
+        else {
             return;
         };
-        let values = supernodal::SupernodalLltRef::new(factor, &self.factor);
-        Subtrees::new(factor).solve(values, x);
+        subtrees.solve(supernodal::SupernodalLltRef::new(factor, &self.factor), x);
     }
 
     /// Solves with the last factorisation, in place: right-hand side in, solution out, one per node.
@@ -419,6 +247,8 @@ impl SparseCholesky {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::solve::ordering::{self, Graph, Ordering};
+    use faer::Mat;
     use nalgebra::{DMatrix, DVector};
 
     /// A chain with two extra links, and a symmetric positive definite matrix on it.
@@ -469,7 +299,7 @@ mod tests {
             let expected = a.clone().cholesky().unwrap().solve(&dense);
             let orders = [
                 ordering::minimum_degree(&graph).unwrap(),
-                ordering::nested_dissection(&graph, &centres),
+                ordering::nested_dissection(&graph, &centres).unwrap(),
                 (0..n as u32).rev().collect(),
             ];
             for order in orders {
@@ -492,6 +322,62 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn columns_are_solved_in_the_order_of_elimination() {
+        let n = 40;
+        let (graph, a) = system(n);
+        let symbolic = Symbolic::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
+        let mut solver = filled(&graph, &a, symbolic);
+        solver.factor().unwrap();
+        let rhs = |row: usize, column: usize| ((row + 5 * column) as f64).sin();
+        let order = solver.symbolic().ordering().order.clone();
+        let mut x = Mat::from_fn(3 * n, 4, |i, j| rhs(3 * order[i / 3] as usize + i % 3, j));
+        solver.solve_columns(x.as_mut());
+        for j in 0..4 {
+            let mut single: Vec<Vec3> = (0..n)
+                .map(|i| Vec3::new(rhs(3 * i, j), rhs(3 * i + 1, j), rhs(3 * i + 2, j)))
+                .collect();
+            solver.solve(&mut single);
+            for i in 0..3 * n {
+                let alone = single[order[i / 3] as usize][i % 3];
+                assert!((x[(i, j)] - alone).abs() < 1e-12 * (1.0 + alone.abs()));
+            }
+        }
+        let mut none = Mat::zeros(3 * n, 0);
+        solver.solve_columns(none.as_mut());
+    }
+
+    #[test]
+    fn negative_pivots_are_as_many_as_negative_eigenvalues() {
+        let n = 30;
+        let (graph, a) = system(n);
+        let values = a.clone().symmetric_eigen().eigenvalues;
+        for bound in [0.0, 0.5, 2.0, 7.0, 1e3] {
+            let shifted = &a - DMatrix::identity(3 * n, 3 * n) * bound;
+            let symbolic = Symbolic::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
+            let mut solver = filled(&graph, &shifted, symbolic);
+            let below = values.iter().filter(|&&v| v < bound).count();
+            assert_eq!(solver.count_negative(), Ok(below));
+        }
+    }
+
+    #[test]
+    fn a_singular_matrix_has_a_tiny_pivot() {
+        let n = 12;
+        let (graph, mut a) = system(n);
+        let pivot = |a: &DMatrix<f64>| {
+            let symbolic = Symbolic::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
+            let mut solver = filled(&graph, a, symbolic);
+            solver.factor().map(|()| solver.smallest_pivot().0)
+        };
+        assert!(pivot(&a).unwrap() > 1e-3);
+        // Springs alone: a motion of all nodes together costs nothing.
+        for i in 0..3 * n {
+            a[(i, i)] -= 0.1;
+        }
+        assert!(pivot(&a).is_err() || pivot(&a).unwrap() < 1e-12);
     }
 
     #[test]

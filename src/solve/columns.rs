@@ -103,15 +103,13 @@ impl Subtrees {
     }
 
     /// Solves in place; rows in the order of elimination.
-    pub fn solve(&self, factor: SupernodalLltRef<'_, u32, f64>, mut x: MatMut<'_, f64>) {
+    pub fn solve(&self, factor: SupernodalLltRef<'_, u32, f64>, x: MatMut<'_, f64>) {
         // Numbers of a row side by side: rows are gathered and scattered whole.
         let width = x.ncols();
-        let mut rows = vec![0.0; x.nrows() * width];
-        for (j, column) in x.rb().col_iter().enumerate() {
-            for (row, &value) in rows.chunks_exact_mut(width).zip(column.iter()) {
-                row[j] = value;
-            }
+        if width == 0 {
+            return;
         }
+        let mut rows = side_by_side(x.rb());
         let longest = (0..factor.symbolic().n_supernodes())
             .map(|s| factor.supernode(s).pattern().len())
             .max()
@@ -189,11 +187,7 @@ impl Subtrees {
                 substitute(s, &mut x[(s.start() - own.start) * width..], &update, width);
             }
         });
-        for (j, column) in x.rb_mut().col_iter_mut().enumerate() {
-            for (row, value) in rows.chunks_exact(width).zip(column.iter_mut()) {
-                *value = row[j];
-            }
-        }
+        apart(&rows, x);
     }
 
     /// The rows of each subtree.
@@ -209,6 +203,28 @@ impl Subtrees {
             done = rows.end;
         }
         pieces
+    }
+}
+
+/// The rows of a matrix of columns, one after the other.
+pub(super) fn side_by_side(x: MatRef<'_, f64>) -> Vec<f64> {
+    let width = x.ncols();
+    let mut rows = vec![0.0; x.nrows() * width];
+    for (j, column) in x.col_iter().enumerate() {
+        for (row, &value) in rows.chunks_exact_mut(width).zip(column.iter()) {
+            row[j] = value;
+        }
+    }
+    rows
+}
+
+/// Rows one after the other back into columns.
+pub(super) fn apart(rows: &[f64], x: MatMut<'_, f64>) {
+    let width = x.ncols();
+    for (j, column) in x.col_iter_mut().enumerate() {
+        for (row, value) in rows.chunks_exact(width).zip(column.iter_mut()) {
+            *value = row[j];
+        }
     }
 }
 
@@ -239,4 +255,73 @@ fn substitute(s: SupernodeRef<'_, u32, f64>, x: &mut [f64], above: &[f64], width
         Par::Seq,
     );
     solve_upper_triangular_in_place(top.transpose(), x, Par::Seq);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::solve::{Graph, SparseCholesky, Symbolic};
+    use crate::{Mat3, Vec3};
+    use faer::Mat;
+    use std::sync::Arc;
+
+    #[test]
+    fn parted_trees_solve_as_whole_ones_do() {
+        // Two grids apart, so that the tree has two roots, each large enough to be parted.
+        let n = 13;
+        let at = |g: usize, i: usize, j: usize, k: usize| (i + n * (j + n * (k + n * g))) as u32;
+        let (mut edges, mut centres) = (Vec::new(), Vec::new());
+        for g in 0..2 {
+            for k in 0..n {
+                for j in 0..n {
+                    for i in 0..n {
+                        centres.push(Vec3::new(i as f64, j as f64, (k + 2 * n * g) as f64));
+                        if i + 1 < n {
+                            edges.push((at(g, i, j, k), at(g, i + 1, j, k)));
+                        }
+                        if j + 1 < n {
+                            edges.push((at(g, i, j, k), at(g, i, j + 1, k)));
+                        }
+                        if k + 1 < n {
+                            edges.push((at(g, i, j, k), at(g, i, j, k + 1)));
+                        }
+                    }
+                }
+            }
+        }
+        let graph = Graph::from_edges(centres.len(), edges.iter().copied());
+        let symbolic = Arc::new(Symbolic::new(&graph, &centres).unwrap());
+        let trees = symbolic.subtrees.as_ref().unwrap();
+        assert!(trees.parts.len() > 2 && !trees.top.is_empty());
+        let mut solver = SparseCholesky::new(symbolic.clone()).unwrap();
+        for (e, &(a, b)) in edges.iter().enumerate() {
+            let g = Vec3::new(1.0, (e as f64).sin(), (e as f64).cos());
+            let block = g * g.transpose() + Mat3::identity();
+            let (a, b) = (a as usize, b as usize);
+            for (i, j, sign) in [(a, a, 1.0), (b, b, 1.0), (a, b, -1.0)] {
+                solver.add(symbolic.slot(i, j).unwrap(), &(block * sign));
+            }
+        }
+        for i in 0..centres.len() {
+            solver.add_scalar(symbolic.slot(i, i).unwrap(), 0.01);
+        }
+        solver.factor().unwrap();
+        let order = &symbolic.ordering().order;
+        let rhs = |row: usize, column: usize| ((row * (column + 1)) as f64).cos();
+        let mut x = Mat::from_fn(3 * centres.len(), 3, rhs);
+        solver.solve_columns(x.as_mut());
+        for j in 0..3 {
+            let mut single = vec![Vec3::zeros(); centres.len()];
+            for (p, &node) in order.iter().enumerate() {
+                single[node as usize] =
+                    Vec3::new(rhs(3 * p, j), rhs(3 * p + 1, j), rhs(3 * p + 2, j));
+            }
+            solver.solve(&mut single);
+            let largest = single.iter().map(Vec3::amax).fold(0.0, f64::max);
+            for (p, &node) in order.iter().enumerate() {
+                for c in 0..3 {
+                    assert!((x[(3 * p + c, j)] - single[node as usize][c]).abs() < 1e-11 * largest);
+                }
+            }
+        }
+    }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Fill-reducing elimination orders on the graph of nodes.
 //!
-//! Two candidates: faer's approximate minimum degree, and nested dissection by recursive bisection of the
-//! node coordinates along their longest axis with vertex separators [George 1973]. Which of the two is
-//! cheaper is counted symbolically, not guessed. Orders are postordered along their elimination tree, so
+//! Two candidates: faer's approximate minimum degree, and nested dissection from the
+//! node coordinates. Which of the two is cheaper is counted symbolically, not guessed. Orders are postordered along their elimination tree, so
 //! that columns with equal structure are neighbours and form supernodes; postordering changes no fill.
 
 use super::SolveError;
+pub use super::dissection::nested_dissection;
 use crate::Vec3;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::sparse::SymbolicSparseColMatRef;
@@ -14,8 +14,6 @@ use faer::sparse::linalg::amd;
 
 /// From this many nodes on, nested dissection is tried besides minimum degree.
 pub const DISSECTION_FROM: usize = 5_000;
-/// A part with no more nodes than this is not dissected further.
-const LEAF: usize = 32;
 
 /// An undirected graph without loops, neighbours sorted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +91,7 @@ pub fn cheapest(graph: &Graph, centres: &[Vec3]) -> Result<Ordering, SolveError>
     if graph.len() >= DISSECTION_FROM {
         let other = counted(
             graph,
-            nested_dissection(graph, centres),
+            nested_dissection(graph, centres)?,
             OrderingKind::NestedDissection,
         );
         if other.cost < best.cost {
@@ -130,59 +128,8 @@ pub fn minimum_degree(graph: &Graph) -> Result<Vec<u32>, SolveError> {
     Ok(order)
 }
 
-/// Nested dissection: halve the nodes along the longest axis, eliminate both halves, then those nodes of
-/// the first half that touch the second.
-pub fn nested_dissection(graph: &Graph, centres: &[Vec3]) -> Vec<u32> {
-    let mut order = Vec::with_capacity(graph.len());
-    let mut side = vec![0u32; graph.len()];
-    let mut stamp = 0;
-    let all: Vec<u32> = (0..graph.len() as u32).collect();
-    dissect(graph, centres, all, &mut side, &mut stamp, &mut order);
-    order
-}
-
-fn dissect(
-    graph: &Graph,
-    centres: &[Vec3],
-    mut nodes: Vec<u32>,
-    side: &mut [u32],
-    stamp: &mut u32,
-    order: &mut Vec<u32>,
-) {
-    if nodes.len() <= LEAF {
-        order.extend(nodes);
-        return;
-    }
-    let mut low = Vec3::repeat(f64::INFINITY);
-    let mut high = -low;
-    for &i in &nodes {
-        low = low.inf(&centres[i as usize]);
-        high = high.sup(&centres[i as usize]);
-    }
-    let axis = (high - low).imax();
-    nodes.sort_by(|&a, &b| {
-        centres[a as usize][axis]
-            .total_cmp(&centres[b as usize][axis])
-            .then(a.cmp(&b))
-    });
-    let upper = nodes.split_off(nodes.len() / 2);
-    *stamp += 1;
-    for &i in &upper {
-        side[i as usize] = *stamp;
-    }
-    let (separator, lower): (Vec<u32>, Vec<u32>) = nodes.into_iter().partition(|&i| {
-        graph
-            .neighbours(i as usize)
-            .iter()
-            .any(|&j| side[j as usize] == *stamp)
-    });
-    dissect(graph, centres, lower, side, stamp, order);
-    dissect(graph, centres, upper, side, stamp, order);
-    order.extend(separator);
-}
-
 /// Postorders `order` along its elimination tree and counts the factor's blocks.
-pub fn counted(graph: &Graph, order: Vec<u32>, kind: OrderingKind) -> Ordering {
+fn counted(graph: &Graph, order: Vec<u32>, kind: OrderingKind) -> Ordering {
     let parents = elimination_tree(graph, &order);
     let order: Vec<u32> = postorder(&parents).into_iter().map(|i| order[i]).collect();
     let counts = column_counts(graph, &order);
@@ -341,7 +288,7 @@ mod tests {
         for (order, kind) in [
             (minimum_degree(&graph).unwrap(), OrderingKind::MinimumDegree),
             (
-                nested_dissection(&graph, &centres),
+                nested_dissection(&graph, &centres).unwrap(),
                 OrderingKind::NestedDissection,
             ),
             ((0..125).collect(), OrderingKind::MinimumDegree),
@@ -361,7 +308,7 @@ mod tests {
         let natural = counted(&graph, (0..1728).collect(), OrderingKind::MinimumDegree);
         let dissected = counted(
             &graph,
-            nested_dissection(&graph, &centres),
+            nested_dissection(&graph, &centres).unwrap(),
             OrderingKind::NestedDissection,
         );
         assert!(dissected.cost < 0.5 * natural.cost);

@@ -292,17 +292,13 @@ fn check(
         good.then_some(())
             .ok_or(EigenError::NotFinite { what, node })
     };
-    for node in 0..nodes {
+    for (node, centre) in centres.iter().enumerate() {
         let of_k = &stiffness.blocks()[stiffness.row_range(node)];
         let of_m = &mass.values()[mass.row_range(node)];
         let number = |b: &crate::Mat3| b.iter().all(|x| x.is_finite());
         finite("stiffness", of_k.iter().all(number), node)?;
         finite("mass", of_m.iter().all(|m| m.is_finite()), node)?;
-        finite(
-            "position",
-            centres[node].iter().all(|x| x.is_finite()),
-            node,
-        )?;
+        finite("position", centre.iter().all(|x| x.is_finite()), node)?;
         let mass = mass.find(node, node).map_or(0.0, |e| mass.values()[e]);
         if mass <= 0.0 {
             return Err(EigenError::Massless { node, mass });
@@ -449,7 +445,7 @@ impl<'a> Driver<'a> {
             block,
             room: self.room(wanted, block),
             max_restarts: self.options.max_restarts,
-            tolerance: 0.1 * self.options.tolerance,
+            tolerance: 0.05 * self.options.tolerance,
             seed: 1000 * (self.searches as u64 + 1),
         };
         lanczos::run(&search, progress).map_err(|error| match error {

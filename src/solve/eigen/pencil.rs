@@ -2,6 +2,7 @@
 //! The pair (K, M) in the order of elimination, and the factorisation of `K − σ M`.
 
 use super::{EigenError, tall};
+use crate::solve::columns::{apart, side_by_side};
 use crate::solve::{BlockMatrix, Graph, ScalarMatrix, SolveError, SparseCholesky, Symbolic};
 use crate::{Mat3, Vec3};
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -12,6 +13,9 @@ use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 use faer::{Mat, MatRef, Par, Side};
 use rayon::prelude::*;
 use std::sync::Arc;
+
+/// Nodes of one task of a product.
+const NODES: usize = 512;
 
 /// Rows of a sparse matrix in the order of elimination.
 struct Rows<T> {
@@ -152,12 +156,22 @@ impl<'a> Pencil<'a> {
 
     /// `K x`.
     pub fn stiffness_times(&self, x: MatRef<'_, f64>) -> Mat<f64> {
-        self.rows_k.times(x, |b, x| b * x)
+        self.rows_k.times(x, |b, x, y| {
+            let width = x.len() / 3;
+            for (r, y) in y.chunks_exact_mut(width).enumerate() {
+                for (c, x) in x.chunks_exact(width).enumerate() {
+                    let b = b[(r, c)];
+                    y.iter_mut().zip(x).for_each(|(y, x)| *y += b * x);
+                }
+            }
+        })
     }
 
     /// `M x`.
     pub fn mass_times(&self, x: MatRef<'_, f64>) -> Mat<f64> {
-        self.rows_m.times(x, |m, x| x * *m)
+        self.rows_m.times(x, |m, x, y| {
+            y.iter_mut().zip(x).for_each(|(y, x)| *y += m * x);
+        })
     }
 
     /// Refuses a mass matrix that is not positive definite, by factoring it.
@@ -294,25 +308,27 @@ impl<T: Copy + Sync> Rows<T> {
         &self.columns[a as usize..b as usize]
     }
 
-    /// The matrix times each column, one column per task.
-    fn times(&self, x: MatRef<'_, f64>, entry: impl Fn(&T, Vec3) -> Vec3 + Sync) -> Mat<f64> {
+    /// The matrix times each column. `entry` adds an entry times three rows of `x` to three rows of `y`.
+    fn times(&self, x: MatRef<'_, f64>, entry: impl Fn(&T, &[f64], &mut [f64]) + Sync) -> Mat<f64> {
+        // Numbers of a node side by side, so that an entry is read once for all columns.
+        let node = 3 * x.ncols();
         let mut y = Mat::zeros(x.nrows(), x.ncols());
-        let columns: Vec<_> = x.col_iter().zip(y.as_mut().col_iter_mut()).collect();
-        columns.into_par_iter().for_each(|(x, mut y)| {
-            let x = x.try_as_col_major().map(|x| x.as_slice());
-            let y = y.as_mut().try_as_col_major_mut().map(|y| y.as_slice_mut());
-            let (Some(x), Some(y)) = (x, y) else {
-                return;
-            };
-            let x = x.as_chunks::<3>().0;
-            for (row, y) in y.as_chunks_mut::<3>().0.iter_mut().enumerate() {
-                let mut sum = Vec3::zeros();
+        if node == 0 {
+            return y;
+        }
+        let x = side_by_side(x);
+        let mut rows = vec![0.0; x.len()];
+        let tasks = rows.par_chunks_mut(NODES * node).enumerate();
+        tasks.for_each(|(task, rows)| {
+            for (i, y) in rows.chunks_exact_mut(node).enumerate() {
+                let row = NODES * task + i;
                 for e in self.starts[row] as usize..self.starts[row + 1] as usize {
-                    sum += entry(&self.values[e], x[self.columns[e] as usize].into());
+                    let from = self.columns[e] as usize * node;
+                    entry(&self.values[e], &x[from..from + node], y);
                 }
-                *y = sum.into();
             }
         });
+        apart(&rows, y.as_mut());
         y
     }
 }

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Nested dissection from coordinates [George 1973].
+//!
+//! Nodes are parted by a plane, again and again; both sides are eliminated before the separator between
+//! them. Of all planes with one of nine normals that leave at least [`LEAST`] of the nodes on each side, the one is
+//! taken that cuts through the fewest nodes for its balance; one sweep along a normal counts them for every
+//! place. The separator is the smallest set of nodes that touches all links across, by a matching of these
+//! [König 1931]. Small parts are ordered by minimum degree.
+
+use super::SolveError;
+use super::ordering::{Graph, minimum_degree};
+use crate::Vec3;
+use std::collections::VecDeque;
+
+/// A part with no more nodes than this is not dissected further.
+const LEAF: usize = 100;
+/// Share of the nodes that each side of a cut has at least.
+const LEAST: f64 = 0.35;
+
+/// Normals of the planes that are tried.
+const DIRECTIONS: [[f64; 3]; 9] = [
+    [1.0, 0.0, 0.0],
+    [0.0, 1.0, 0.0],
+    [0.0, 0.0, 1.0],
+    [1.0, 1.0, 0.0],
+    [1.0, -1.0, 0.0],
+    [0.0, 1.0, 1.0],
+    [0.0, 1.0, -1.0],
+    [1.0, 0.0, 1.0],
+    [-1.0, 0.0, 1.0],
+];
+
+/// Nested dissection of a graph whose nodes lie at `centres`.
+///
+/// # Errors
+/// [`SolveError::TooLarge`] when memory does not suffice.
+pub fn nested_dissection(graph: &Graph, centres: &[Vec3]) -> Result<Vec<u32>, SolveError> {
+    let n = graph.len();
+    let mut work = Dissection {
+        graph,
+        centres,
+        rank: vec![OUTSIDE; n],
+        order: Vec::with_capacity(n),
+    };
+    work.dissect((0..n as u32).collect())?;
+    Ok(work.order)
+}
+
+const OUTSIDE: u32 = u32::MAX;
+
+struct Dissection<'a> {
+    graph: &'a Graph,
+    centres: &'a [Vec3],
+    /// Place of the current part's nodes along a normal; outside of the part [`OUTSIDE`].
+    rank: Vec<u32>,
+    order: Vec<u32>,
+}
+
+/// A place to cut: so many of the nodes sorted along the normal lie below.
+struct Cut {
+    nodes: Vec<u32>,
+    below: usize,
+    cost: f64,
+}
+
+impl Dissection<'_> {
+    fn dissect(&mut self, nodes: Vec<u32>) -> Result<(), SolveError> {
+        if nodes.len() <= LEAF {
+            return self.leaf(&nodes);
+        }
+        let mut best: Option<Cut> = None;
+        for direction in DIRECTIONS {
+            let cut = self.cut(&nodes, &direction.into());
+            if best.as_ref().is_none_or(|b| cut.cost < b.cost) {
+                best = Some(cut);
+            }
+        }
+        let Some(Cut {
+            mut nodes, below, ..
+        }) = best
+        else {
+            return Ok(());
+        };
+        for (i, &node) in nodes.iter().enumerate() {
+            self.rank[node as usize] = i as u32;
+        }
+        let separator = self.separator(&nodes, below);
+        for &node in &nodes {
+            self.rank[node as usize] = OUTSIDE;
+        }
+        let mut upper = nodes.split_off(below);
+        let within = |node: &u32| separator.binary_search(node).is_err();
+        nodes.retain(within);
+        upper.retain(within);
+        self.dissect(nodes)?;
+        self.dissect(upper)?;
+        self.order.extend(separator);
+        Ok(())
+    }
+
+    /// The best place to cut across a direction.
+    fn cut(&mut self, nodes: &[u32], direction: &Vec3) -> Cut {
+        let mut nodes = nodes.to_vec();
+        let at = |i: &u32| self.centres[*i as usize].dot(direction);
+        nodes.sort_by(|a, b| at(a).total_cmp(&at(b)).then(a.cmp(b)));
+        for (i, &node) in nodes.iter().enumerate() {
+            self.rank[node as usize] = i as u32;
+        }
+        // A node is cut from above by every place between itself and its highest neighbour, from below likewise.
+        let n = nodes.len();
+        let (mut from_above, mut from_below) = (vec![0i64; n + 2], vec![0i64; n + 2]);
+        for (i, &node) in nodes.iter().enumerate() {
+            let (mut lowest, mut highest) = (i, i);
+            for &j in self.graph.neighbours(node as usize) {
+                let r = self.rank[j as usize];
+                if r != OUTSIDE {
+                    lowest = lowest.min(r as usize);
+                    highest = highest.max(r as usize);
+                }
+            }
+            from_above[i + 1] += 1;
+            from_above[highest + 1] -= 1;
+            from_below[lowest + 1] += 1;
+            from_below[i + 1] -= 1;
+        }
+        for &node in &nodes {
+            self.rank[node as usize] = OUTSIDE;
+        }
+        let least = ((n as f64 * LEAST) as usize).max(1);
+        let (mut below, mut cost) = (n / 2, f64::INFINITY);
+        let (mut above_sum, mut below_sum) = (0, 0);
+        for place in 0..n {
+            above_sum += from_above[place];
+            below_sum += from_below[place];
+            if place < least || place > n - least {
+                continue;
+            }
+            // Elimination of the separator and of what an uneven cut leaves larger.
+            let uneven = (2.0 * place as f64 / n as f64 - 1.0).abs();
+            let width = above_sum.min(below_sum) as f64 * (1.0 + 0.5 * uneven);
+            if width < cost {
+                (below, cost) = (place, width);
+            }
+        }
+        Cut { nodes, below, cost }
+    }
+
+    /// The fewest nodes that touch every link between the first `below` nodes and the rest, ascending.
+    fn separator(&self, nodes: &[u32], below: usize) -> Vec<u32> {
+        let across = |i: u32| {
+            let neighbours = self.graph.neighbours(nodes[i as usize] as usize).iter();
+            let ranks = neighbours.map(|&j| self.rank[j as usize]);
+            ranks.filter(|&r| r != OUTSIDE && r as usize >= below)
+        };
+        let lower: Vec<u32> = (0..below as u32)
+            .filter(|&i| across(i).next().is_some())
+            .collect();
+        let mut partner = vec![OUTSIDE; nodes.len()];
+        for &i in &lower {
+            if let Some(j) = across(i).find(|&j| partner[j as usize] == OUTSIDE) {
+                partner[i as usize] = j;
+                partner[j as usize] = i;
+            }
+        }
+        // Augmenting paths, each found breadth first from a node without partner. What was reached in
+        // vain stays out of reach of later paths.
+        let mut came_from = vec![OUTSIDE; nodes.len()];
+        let mut queue = VecDeque::new();
+        for &start in &lower {
+            if partner[start as usize] != OUTSIDE {
+                continue;
+            }
+            let mut reached = Vec::new();
+            queue.clear();
+            queue.push_back(start);
+            let mut end = None;
+            'search: while let Some(i) = queue.pop_front() {
+                for j in across(i) {
+                    if came_from[j as usize] != OUTSIDE {
+                        continue;
+                    }
+                    came_from[j as usize] = i;
+                    reached.push(j);
+                    if partner[j as usize] == OUTSIDE {
+                        end = Some(j);
+                        break 'search;
+                    }
+                    queue.push_back(partner[j as usize]);
+                }
+            }
+            if let Some(mut j) = end {
+                loop {
+                    let i = came_from[j as usize];
+                    let next = std::mem::replace(&mut partner[i as usize], j);
+                    partner[j as usize] = i;
+                    if i == start {
+                        break;
+                    }
+                    j = next;
+                }
+                for j in reached {
+                    came_from[j as usize] = OUTSIDE;
+                }
+            }
+        }
+        // Upper nodes reached in vain cover their links; matched lower ones not so reached cover the rest.
+        let mut cover: Vec<u32> = (below..nodes.len())
+            .filter(|&j| came_from[j] != OUTSIDE)
+            .map(|j| nodes[j])
+            .collect();
+        let uncovered = |&&i: &&u32| {
+            let j = partner[i as usize];
+            j != OUTSIDE && came_from[j as usize] == OUTSIDE
+        };
+        cover.extend(lower.iter().filter(uncovered).map(|&i| nodes[i as usize]));
+        cover.sort_unstable();
+        cover
+    }
+
+    /// Orders a small part by minimum degree.
+    fn leaf(&mut self, nodes: &[u32]) -> Result<(), SolveError> {
+        for (i, &node) in nodes.iter().enumerate() {
+            self.rank[node as usize] = i as u32;
+        }
+        let (graph, rank) = (self.graph, &self.rank);
+        let edges = nodes.iter().enumerate().flat_map(|(i, &node)| {
+            let ranks = graph
+                .neighbours(node as usize)
+                .iter()
+                .map(|&j| rank[j as usize]);
+            let within = ranks.filter(move |&r| r != OUTSIDE && (r as usize) < i);
+            within.map(move |r| (i as u32, r))
+        });
+        let inside = Graph::from_edges(nodes.len(), edges);
+        let order = minimum_degree(&inside)?;
+        self.order
+            .extend(order.into_iter().map(|i| nodes[i as usize]));
+        for &node in nodes {
+            self.rank[node as usize] = OUTSIDE;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn random(seed: &mut u64) -> f64 {
+        *seed = seed
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (*seed >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Points in a box, each linked to those nearby.
+    fn cloud(n: usize) -> (Graph, Vec<Vec3>) {
+        let mut seed = 7;
+        let centres: Vec<Vec3> = (0..n)
+            .map(|_| {
+                Vec3::new(
+                    3.0 * random(&mut seed),
+                    random(&mut seed),
+                    random(&mut seed),
+                )
+            })
+            .collect();
+        let mut edges = Vec::new();
+        for i in 0..n {
+            for j in 0..i {
+                if (centres[i] - centres[j]).norm() < 0.35 {
+                    edges.push((i as u32, j as u32));
+                }
+            }
+        }
+        (Graph::from_edges(n, edges), centres)
+    }
+
+    #[test]
+    fn every_node_comes_once() {
+        for n in [0, 1, LEAF, LEAF + 1, 700] {
+            let (graph, centres) = cloud(n);
+            let mut order = nested_dissection(&graph, &centres).unwrap();
+            order.sort_unstable();
+            assert!(order.into_iter().eq(0..n as u32));
+            // All in one place: any cut is as good as another.
+            let one = vec![Vec3::zeros(); n];
+            assert_eq!(nested_dissection(&graph, &one).unwrap().len(), n);
+        }
+    }
+
+    #[test]
+    fn a_separator_touches_every_link_across_and_is_the_smallest() {
+        let (graph, _) = cloud(60);
+        let mut work = Dissection {
+            graph: &graph,
+            centres: &[],
+            rank: (0..60).collect(),
+            order: Vec::new(),
+        };
+        for below in [10, 30, 45] {
+            let nodes: Vec<u32> = (0..60).collect();
+            let separator = work.separator(&nodes, below);
+            let links: Vec<(u32, u32)> = (0..below as u32)
+                .flat_map(|i| graph.neighbours(i as usize).iter().map(move |&j| (i, j)))
+                .filter(|&(_, j)| j as usize >= below)
+                .collect();
+            let covers = |set: &[u32]| {
+                links
+                    .iter()
+                    .all(|(i, j)| set.contains(i) || set.contains(j))
+            };
+            assert!(covers(&separator));
+            // As many links without common nodes as the separator has nodes: no set can have fewer.
+            let mut best = 0;
+            let mut seed = below as u64;
+            for _ in 0..3000 {
+                let mut used = [false; 60];
+                let mut order: Vec<usize> = (0..links.len()).collect();
+                for k in (1..order.len()).rev() {
+                    order.swap(k, (random(&mut seed) * (k + 1) as f64) as usize);
+                }
+                let mut count = 0;
+                for k in order {
+                    let (i, j) = (links[k].0 as usize, links[k].1 as usize);
+                    if !used[i] && !used[j] {
+                        (used[i], used[j]) = (true, true);
+                        count += 1;
+                    }
+                }
+                best = best.max(count);
+            }
+            assert_eq!(best, separator.len());
+        }
+        work.order.clear();
+    }
+}

@@ -1,0 +1,586 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Eigenpairs of tetrahedral bodies: residuals, orthonormality, multiplicities, free motions, refusals.
+
+use nalgebra::{DMatrix, SymmetricEigen};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use thew::progress::Silent;
+use thew::solve::eigen::{EigenError, EigenOptions, Eigenpairs, lowest};
+use thew::solve::{BlockMatrix, ScalarMatrix};
+use thew::{Mat3, Vec3};
+
+#[path = "common/box_of_tets.rs"]
+mod box_of_tets;
+use box_of_tets::{Problem, box_of_tets};
+
+fn solve(problem: &Problem, count: usize) -> Eigenpairs {
+    solve_with(problem, &EigenOptions::new(count))
+}
+
+fn solve_with(problem: &Problem, options: &EigenOptions) -> Eigenpairs {
+    let pairs = attempt(problem, options).unwrap();
+    check(problem, &pairs, options.count);
+    pairs
+}
+
+fn attempt(problem: &Problem, options: &EigenOptions) -> Result<Eigenpairs, EigenError> {
+    let Problem {
+        stiffness,
+        mass,
+        centres,
+    } = problem;
+    lowest(stiffness, mass, centres, options, &Silent)
+}
+
+fn mass_times(mass: &ScalarMatrix, x: &[Vec3]) -> Vec<Vec3> {
+    (0..x.len()).map(|i| mass.row_times(i, x)).collect()
+}
+
+fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a.dot(b)).sum()
+}
+
+fn norm(a: &[Vec3]) -> f64 {
+    dot(a, a).sqrt()
+}
+
+/// What every answer has to satisfy; norms of matrices from below by the power method.
+fn check(problem: &Problem, pairs: &Eigenpairs, count: usize) {
+    assert_eq!((pairs.values.len(), pairs.vectors.len()), (count, count));
+    assert!(pairs.verified);
+    assert!(pairs.values.is_sorted() && pairs.values[0] >= 0.0);
+    let n = problem.centres.len();
+    let (mut norm_k, mut norm_m) = (0.0, 0.0);
+    let mut x: Vec<Vec3> = (0..n)
+        .map(|i| Vec3::new(1.0, (i as f64).sin(), (3.0 * i as f64).cos()))
+        .collect();
+    let mut y = x.clone();
+    let mut z = x.clone();
+    for _ in 0..30 {
+        let mut kx = x.clone();
+        problem.stiffness.times(&x, &mut kx);
+        norm_k = norm(&kx) / norm(&x);
+        x = kx.iter().map(|v| v / norm(&kx)).collect();
+        let mx = mass_times(&problem.mass, &z);
+        norm_m = norm(&mx) / norm(&z);
+        z = mx.iter().map(|v| v / norm(&mx)).collect();
+    }
+    let moved: Vec<Vec<Vec3>> = pairs
+        .vectors
+        .iter()
+        .map(|v| mass_times(&problem.mass, v))
+        .collect();
+    for (i, (v, &value)) in pairs.vectors.iter().zip(&pairs.values).enumerate() {
+        problem.stiffness.times(v, &mut y);
+        let r: Vec<Vec3> = y
+            .iter()
+            .zip(&moved[i])
+            .map(|(k, m)| k - m * value)
+            .collect();
+        let rounding = 1e-13 * (norm_k + value * norm_m) * norm(v);
+        let bound = rounding.max(1e-9 * value * norm(&moved[i]));
+        assert!(norm(&r) <= bound, "mode {i}: {:e} over {bound:e}", norm(&r));
+        for (j, m) in moved.iter().enumerate() {
+            let expected = f64::from(u8::from(i == j));
+            assert!(
+                (dot(v, m) - expected).abs() < 1e-12,
+                "modes {i}, {j}: {:e}",
+                dot(v, m) - expected
+            );
+        }
+        let largest = v.iter().map(Vec3::amax).fold(0.0, f64::max);
+        let mut components = v.iter().flat_map(|v| v.iter());
+        let first = components.find(|x| x.abs() > (1.0 - 1e-6) * largest);
+        assert!(*first.unwrap() > 0.0);
+    }
+}
+
+/// All eigenvalues, by dense factorisations of nalgebra.
+fn dense(problem: &Problem) -> Vec<f64> {
+    let n = problem.centres.len();
+    let (mut k, mut m) = (DMatrix::zeros(3 * n, 3 * n), DMatrix::zeros(3 * n, 3 * n));
+    for i in 0..n {
+        for e in problem.stiffness.row_range(i) {
+            let j = problem.stiffness.columns()[e] as usize;
+            k.fixed_view_mut::<3, 3>(3 * i, 3 * j)
+                .copy_from(&problem.stiffness.blocks()[e]);
+        }
+        for e in problem.mass.row_range(i) {
+            let j = problem.mass.columns()[e] as usize;
+            for c in 0..3 {
+                m[(3 * i + c, 3 * j + c)] = problem.mass.values()[e];
+            }
+        }
+    }
+    let inverse = m.cholesky().unwrap().l().try_inverse().unwrap();
+    let mut values: Vec<f64> = SymmetricEigen::new(&inverse * k * inverse.transpose())
+        .eigenvalues
+        .iter()
+        .copied()
+        .collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+fn bar(cubes: [usize; 3]) -> (Vec<Vec3>, Vec<[u32; 4]>) {
+    box_of_tets(
+        cubes,
+        Vec3::new(cubes[0] as f64, cubes[1] as f64, cubes[2] as f64) * 0.01,
+    )
+}
+
+/// Copies side by side that share nothing.
+fn copies(mesh: &(Vec<Vec3>, Vec<[u32; 4]>), count: usize) -> (Vec<Vec3>, Vec<[u32; 4]>) {
+    let (mut vertices, mut tets) = (Vec::new(), Vec::new());
+    for c in 0..count {
+        let offset = Vec3::new(0.0, 0.25 * c as f64, 0.0);
+        tets.extend(mesh.1.iter().map(|t| t.map(|v| v + vertices.len() as u32)));
+        vertices.extend(mesh.0.iter().map(|x| x + offset));
+    }
+    (vertices, tets)
+}
+
+/// A mesh with rotational symmetry about x: cubes whose diagonals meet in the middle planes.
+fn symmetric_bar(along: usize) -> (Vec<Vec3>, Vec<[u32; 4]>) {
+    // A quarter, turned by 90 degrees three times.
+    let (quarter, tets) = bar([along, 2, 2]);
+    let mut vertices: Vec<Vec3> = Vec::new();
+    let mut all = Vec::new();
+    for turn in 0..4 {
+        let rotate = |x: &Vec3| (0..turn).fold(*x, |x, _| Vec3::new(x.x, -x.z, x.y));
+        let numbers: Vec<u32> = quarter
+            .iter()
+            .map(|x| {
+                let x = rotate(x);
+                let same = vertices.iter().position(|y| (x - y).norm() < 1e-9);
+                same.unwrap_or_else(|| {
+                    vertices.push(x);
+                    vertices.len() - 1
+                }) as u32
+            })
+            .collect();
+        all.extend(tets.iter().map(|t| t.map(|v| numbers[v as usize])));
+    }
+    (vertices, all)
+}
+
+#[test]
+fn all_eigenvalues_of_a_small_bar_are_those_of_a_dense_solver() {
+    let (vertices, tets) = bar([4, 2, 1]);
+    let problem = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
+    let expected = dense(&problem);
+    for count in [1, 8, 40, expected.len()] {
+        let pairs = solve(&problem, count);
+        for (value, expected) in pairs.values.iter().zip(&expected) {
+            assert!((value - expected).abs() < 1e-9 * expected + 1e-12 * 1e7);
+        }
+    }
+}
+
+#[test]
+fn lanczos_finds_what_a_dense_solver_finds() {
+    let (vertices, tets) = bar([10, 3, 2]);
+    let problem = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
+    let expected = dense(&problem);
+    for (count, block) in [(1, 1), (5, 1), (12, 2), (24, 3), (32, 8), (12, 16)] {
+        let options = EigenOptions {
+            block: Some(block),
+            ..EigenOptions::new(count)
+        };
+        let pairs = solve_with(&problem, &options);
+        for (value, expected) in pairs.values.iter().zip(&expected) {
+            assert!((value / expected - 1.0).abs() < 1e-9);
+        }
+        assert!(pairs.searches > 0);
+    }
+}
+
+#[test]
+fn little_room_needs_restarts_and_changes_nothing() {
+    let problem = Problem::clamped_bar(12, 4);
+    let plenty = solve(&problem, 20);
+    let options = EigenOptions {
+        block: Some(3),
+        room: Some(30),
+        ..EigenOptions::new(20)
+    };
+    let little = solve_with(&problem, &options);
+    assert!(little.restarts > plenty.restarts);
+    for (a, b) in plenty.values.iter().zip(&little.values) {
+        assert!((a / b - 1.0).abs() < 1e-11);
+    }
+}
+
+#[test]
+fn a_bar_that_looks_the_same_turned_by_90_degrees_bends_in_pairs() {
+    let (vertices, tets) = symmetric_bar(12);
+    let problem = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
+    let pairs = solve(&problem, 16);
+    assert!((pairs.values[1] / pairs.values[0] - 1.0).abs() < 1e-10);
+    let equal = pairs.values.windows(2).filter(|v| v[1] / v[0] - 1.0 < 1e-8);
+    assert!(equal.count() >= 4);
+    // Cutting a pair in two leaves a member of it.
+    let first = solve(&problem, 1);
+    assert!((first.values[0] / pairs.values[0] - 1.0).abs() < 1e-10);
+}
+
+#[test]
+fn equal_copies_have_every_eigenvalue_as_often_as_there_are_copies() {
+    for (number, count) in [(8, 40), (20, 32), (20, 50)] {
+        let one = bar([5, 2, 2]);
+        let single = Problem::new(&one.0, &one.1, |x| x.x > 1e-9);
+        let expected = dense(&single);
+        let (vertices, tets) = copies(&one, number);
+        let problem = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
+        for block in [None, Some(1)] {
+            let options = EigenOptions {
+                block,
+                ..EigenOptions::new(count)
+            };
+            let pairs = solve_with(&problem, &options);
+            for (i, value) in pairs.values.iter().enumerate() {
+                assert!(
+                    (value / expected[i / number] - 1.0).abs() < 1e-9,
+                    "{number} copies, value {i}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_free_body_has_six_motions_without_energy() {
+    let (vertices, tets) = bar([9, 3, 4]);
+    // Far from the origin, as in a scene.
+    let vertices: Vec<Vec3> = vertices
+        .iter()
+        .map(|x| x + Vec3::new(50.0, -20.0, 3.0))
+        .collect();
+    let problem = Problem::new(&vertices, &tets, |_| true);
+    let expected = dense(&problem);
+    for count in [3, 6, 7, 20] {
+        let pairs = solve(&problem, count);
+        for (i, &value) in pairs.values.iter().enumerate() {
+            if i < 6 {
+                assert!(value < 1e-8 * expected[6]);
+            } else {
+                assert!((value / expected[i] - 1.0).abs() < 1e-8);
+            }
+        }
+    }
+}
+
+#[test]
+fn free_bodies_have_six_each() {
+    let one = bar([5, 3, 2]);
+    let single = dense(&Problem::new(&one.0, &one.1, |_| true));
+    let (vertices, tets) = copies(&one, 9);
+    let pairs = solve(&Problem::new(&vertices, &tets, |_| true), 80);
+    for (i, &value) in pairs.values.iter().enumerate() {
+        if i < 54 {
+            assert!(value < 1e-8 * single[6]);
+        } else {
+            assert!((value / single[6 + (i - 54) / 9] - 1.0).abs() < 1e-8);
+        }
+    }
+}
+
+#[test]
+fn held_and_free_bodies_side_by_side() {
+    let one = bar([6, 3, 3]);
+    let (vertices, tets) = copies(&one, 2);
+    let problem = Problem::new(&vertices, &tets, |x| x.y > 0.2 || x.x > 1e-9);
+    let pairs = solve(&problem, 12);
+    let zeros = pairs
+        .values
+        .iter()
+        .filter(|&&v| v < 1e-8 * pairs.values[11]);
+    assert_eq!(zeros.count(), 6);
+}
+
+#[test]
+fn a_hinge_leaves_the_turns_about_it() {
+    let (vertices, tets) = bar([8, 3, 3]);
+    // One node held: three turns; two held: one.
+    for (held, zeros) in [(1, 3), (2, 1)] {
+        let problem = Problem::new(&vertices, &tets, |x| {
+            !(x.norm() < 1e-9 || (held == 2 && (x - Vec3::new(0.0, 0.03, 0.0)).norm() < 1e-9))
+        });
+        let pairs = solve(&problem, 10);
+        let zero = pairs.values.iter().filter(|&&v| v < 1e-8 * pairs.values[9]);
+        assert_eq!(zero.count(), zeros);
+    }
+}
+
+#[test]
+fn lumped_masses_are_masses() {
+    let (vertices, tets) = bar([12, 3, 3]);
+    let consistent = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
+    let n = consistent.centres.len();
+    let single: Vec<[u32; 1]> = (0..n as u32).map(|i| [i]).collect();
+    let mut lumped = ScalarMatrix::zero(n, single.iter().map(|s| s.as_slice()));
+    for i in 0..n {
+        let row = consistent.mass.row_range(i);
+        lumped.add(
+            i as u32,
+            i as u32,
+            consistent.mass.values()[row].iter().sum(),
+        );
+    }
+    let problem = Problem {
+        mass: lumped,
+        ..consistent
+    };
+    let pairs = solve(&problem, 16);
+    for (value, expected) in pairs.values.iter().zip(dense(&problem)) {
+        assert!((value / expected - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn a_thin_graded_needle_converges() {
+    // Cubes from 1:1 to 1:300, 100 times as long as wide.
+    let (vertices, tets) = bar([60, 2, 2]);
+    let vertices: Vec<Vec3> = vertices
+        .iter()
+        .map(|x| Vec3::new(0.003 * ((x.x / 0.6 * 6.0).exp() - 1.0), x.y, x.z))
+        .collect();
+    let problem = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
+    solve(&problem, 24);
+    solve(&Problem::new(&vertices, &tets, |_| true), 24);
+}
+
+#[test]
+fn springs_that_share_nothing_have_one_eigenvalue() {
+    // Every block of the iteration loses its rank at once.
+    let n = 300;
+    let single: Vec<[u32; 1]> = (0..n as u32).map(|i| [i]).collect();
+    let mut problem = Problem {
+        stiffness: BlockMatrix::zero(n, single.iter().map(|s| s.as_slice())),
+        mass: ScalarMatrix::zero(n, single.iter().map(|s| s.as_slice())),
+        centres: (0..n).map(|i| Vec3::x() * i as f64).collect(),
+    };
+    for i in 0..n as u32 {
+        problem.stiffness.add_pair(i, i, &(Mat3::identity() * 50.0));
+        problem.mass.add(i, i, 2.0);
+    }
+    for value in solve(&problem, 40).values {
+        assert!((value - 25.0).abs() < 1e-11);
+    }
+    // Two of them softer, one stiffer.
+    for (i, k) in [(7, -30.0), (200, -30.0), (100, 90.0)] {
+        problem.stiffness.add_pair(i, i, &(Mat3::identity() * k));
+    }
+    for (i, value) in solve(&problem, 40).values.into_iter().enumerate() {
+        assert!((value - if i < 6 { 10.0 } else { 25.0 }).abs() < 1e-11);
+    }
+}
+
+#[test]
+fn units_change_eigenvalues_only() {
+    let problem = Problem::clamped_bar(10, 3);
+    let pairs = solve(&problem, 10);
+    for (k, m) in [(1e12, 1.0), (1e-9, 1e6), (1.0, 1e-12)] {
+        let mut scaled = Problem {
+            stiffness: problem.stiffness.clone(),
+            mass: ScalarMatrix::zero(0, []),
+            centres: problem.centres.clone(),
+        };
+        scaled
+            .stiffness
+            .blocks_mut()
+            .iter_mut()
+            .for_each(|b| *b *= k);
+        let n = problem.mass.rows();
+        let rows: Vec<Vec<u32>> = (0..n)
+            .flat_map(|i| {
+                let columns = problem.mass.columns()[problem.mass.row_range(i)].to_vec();
+                columns.into_iter().map(move |j| vec![i as u32, j])
+            })
+            .collect();
+        scaled.mass = ScalarMatrix::zero(n, rows.iter().map(Vec::as_slice));
+        for i in 0..n {
+            for e in problem.mass.row_range(i) {
+                scaled.mass.add(
+                    i as u32,
+                    problem.mass.columns()[e],
+                    m * problem.mass.values()[e],
+                );
+            }
+        }
+        for (a, b) in solve(&scaled, 10).values.iter().zip(&pairs.values) {
+            assert!((a / (b * k / m) - 1.0).abs() < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn the_same_numbers_every_time_on_any_number_of_threads() {
+    let problem = Problem::clamped_bar(24, 8);
+    let first = solve(&problem, 12);
+    for threads in [1, 3] {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        // An odd allocation in between moves what follows in memory.
+        let _shift: Vec<Vec<u8>> = (1..50).map(|i| vec![0; 24 * i + 8]).collect();
+        assert_eq!(pool.install(|| solve(&problem, 12)), first);
+    }
+}
+
+#[test]
+fn numbering_does_not_matter() {
+    let (vertices, tets) = bar([9, 4, 3]);
+    let n = vertices.len();
+    let to = |i: usize| (i * 37 + 11) % n;
+    assert_ne!(n % 37, 0);
+    let mut moved = vertices.clone();
+    for (i, x) in vertices.iter().enumerate() {
+        moved[to(i)] = *x;
+    }
+    let renamed: Vec<[u32; 4]> = tets
+        .iter()
+        .map(|t| t.map(|v| to(v as usize) as u32))
+        .collect();
+    let a = solve(&Problem::new(&vertices, &tets, |x| x.x > 1e-9), 12);
+    let b = solve(&Problem::new(&moved, &renamed, |x| x.x > 1e-9), 12);
+    for (a, b) in a.values.iter().zip(&b.values) {
+        assert!((a / b - 1.0).abs() < 1e-10);
+    }
+}
+
+#[test]
+fn a_shift_of_the_callers_is_taken() {
+    let problem = Problem::clamped_bar(8, 3);
+    let pairs = solve(&problem, 6);
+    let with = |shift| EigenOptions {
+        shift: Some(shift),
+        ..EigenOptions::new(6)
+    };
+    for shift in [-0.5 * pairs.values[0], 0.5 * pairs.values[0]] {
+        for (a, b) in solve_with(&problem, &with(shift))
+            .values
+            .iter()
+            .zip(&pairs.values)
+        {
+            assert!((a / b - 1.0).abs() < 1e-10);
+        }
+    }
+    let beyond = attempt(&problem, &with(1.5 * pairs.values[0]));
+    assert!(matches!(beyond, Err(EigenError::Indefinite { .. })));
+}
+
+#[test]
+fn what_cannot_be_solved_is_refused() {
+    let problem = Problem::clamped_bar(4, 2);
+    let n = problem.centres.len();
+    let refused =
+        |problem: &Problem, options: &EigenOptions| attempt(problem, options).unwrap_err();
+    let error = refused(&problem, &EigenOptions::new(3 * n + 1));
+    assert_eq!(
+        error,
+        EigenError::TooMany {
+            asked: 3 * n + 1,
+            free: 3 * n
+        }
+    );
+    assert!(error.to_string().contains(&format!("{}", 3 * n + 1)));
+    assert!(error.to_string().contains(&format!("{}", 3 * n)));
+    assert_eq!(refused(&problem, &EigenOptions::new(0)), EigenError::None);
+    for tolerance in [0.0, -1.0, 1.0, f64::NAN] {
+        let options = EigenOptions {
+            tolerance,
+            ..EigenOptions::new(3)
+        };
+        assert!(matches!(
+            refused(&problem, &options),
+            EigenError::Setting { .. }
+        ));
+    }
+    let none = Problem {
+        stiffness: BlockMatrix::zero(0, []),
+        mass: ScalarMatrix::zero(0, []),
+        centres: Vec::new(),
+    };
+    assert_eq!(
+        refused(&none, &EigenOptions::new(1)),
+        EigenError::TooMany { asked: 1, free: 0 }
+    );
+
+    let changed = |change: &dyn Fn(&mut Problem)| {
+        let mut problem = Problem::clamped_bar(4, 2);
+        change(&mut problem);
+        refused(&problem, &EigenOptions::new(3))
+    };
+    assert!(matches!(
+        changed(&|p| {
+            p.centres.pop();
+        }),
+        EigenError::Sizes { .. }
+    ));
+    assert!(matches!(
+        changed(&|p| p.centres[7].y = f64::NAN),
+        EigenError::NotFinite {
+            what: "position",
+            node: 7
+        }
+    ));
+    assert!(matches!(
+        changed(&|p| p.stiffness.blocks_mut()[0][(1, 1)] = f64::INFINITY),
+        EigenError::NotFinite {
+            what: "stiffness",
+            node: 0
+        }
+    ));
+    assert!(matches!(
+        changed(&|p| p.mass.add(2, 2, f64::NAN)),
+        EigenError::NotFinite {
+            what: "mass",
+            node: 2
+        }
+    ));
+    assert!(matches!(
+        changed(&|p| p.mass.add(3, 3, -1.0)),
+        EigenError::Massless { node: 3, .. }
+    ));
+    let entry = problem.mass.values()[problem.mass.find(0, 1).unwrap()];
+    assert!(matches!(
+        changed(&|p| {
+            p.mass.add(0, 1, 100.0 * entry);
+            p.mass.add(1, 0, 100.0 * entry);
+        }),
+        EigenError::Mass
+    ));
+    // A spring that pushes.
+    assert!(matches!(
+        changed(&|p| p.stiffness.add_pair(5, 5, &(Mat3::identity() * -1e6))),
+        EigenError::Indefinite { .. } | EigenError::Negative { .. }
+    ));
+}
+
+#[test]
+fn progress_rises_and_cancels() {
+    let problem = Problem::clamped_bar(20, 6);
+    let seen = Mutex::new(Vec::new());
+    let Problem {
+        stiffness,
+        mass,
+        centres,
+    } = &problem;
+    let options = EigenOptions::new(12);
+    let watch = |fraction: f64, _: &str| {
+        seen.lock().unwrap().push(fraction);
+        true
+    };
+    lowest(stiffness, mass, centres, &options, &watch).unwrap();
+    let steps = seen.into_inner().unwrap();
+    assert!(steps.len() > 5 && steps.is_sorted() && *steps.last().unwrap() == 1.0);
+    for limit in [0, 2, steps.len() / 2, steps.len() - 1] {
+        let calls = AtomicUsize::new(0);
+        let stop = |_: f64, _: &str| calls.fetch_add(1, Ordering::Relaxed) < limit;
+        let cancelled = lowest(stiffness, mass, centres, &options, &stop);
+        assert!(matches!(cancelled, Err(EigenError::Cancelled(_))));
+        assert_eq!(calls.into_inner(), limit + 1);
+    }
+}
