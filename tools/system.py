@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+from ctypes.util import find_library
+from pathlib import Path
 
 from tools.shell import BuildError, capture, run, say
 
@@ -25,6 +28,9 @@ BLENDER_LIBRARIES = [
     "libxt6",
     "libxxf86vm1",
 ]
+
+# A graphics device in software, so that its engine is tested on machines without one.
+SOFTWARE_GPU = ["libvulkan1", "mesa-vulkan-drivers"]
 
 
 def install(packages: list[str], reason: str) -> None:
@@ -50,6 +56,21 @@ def require_rust() -> None:
         )
     if not any(shutil.which(name) for name in ("cc", "gcc", "clang")):
         install(["gcc", "libc6-dev"], "Rust needs a C compiler to link with")
+
+
+def software_gpu() -> bool:
+    """Whether Mesa's software driver is there, set up if we may; without it a test may find no graphics device."""
+    if sys.platform != "linux":
+        return False
+    folders = (Path("/usr/share/vulkan/icd.d"), Path("/etc/vulkan/icd.d"))
+    if find_library("vulkan") and any(any(folder.glob("lvp_icd*.json")) for folder in folders):
+        return True
+    try:
+        install(SOFTWARE_GPU, "The engine for graphics devices is tested on Mesa's software driver")
+    except BuildError as error:
+        say(f"{error}\nUntil then that engine is tested only where there is a graphics device.")
+        return False
+    return True
 
 
 def _superuser() -> list[str] | None:

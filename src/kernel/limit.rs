@@ -162,11 +162,15 @@ pub(super) fn image(map: &Columns, [x, y, z]: [f32; 3]) -> [f32; 3] {
 #[inline(always)]
 pub(super) fn shrink(squared: f32, limit: f32) -> Option<f32> {
     let free = FREE * limit;
-    (squared > free * free).then(|| {
-        let d = squared.sqrt();
-        let rest = limit - free;
-        (free + rest * ((d - free) / rest).tanh()) / d
-    })
+    (squared > free * free).then(|| beyond(squared, limit))
+}
+
+/// Out of line, so that the usual path keeps its registers.
+#[inline(never)]
+fn beyond(squared: f32, limit: f32) -> f32 {
+    let (d, free) = (squared.sqrt(), FREE * limit);
+    let rest = limit - free;
+    (free + rest * ((d - free) / rest).tanh()) / d
 }
 
 /// The skinning of one surface, packed.

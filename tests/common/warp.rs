@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A made-up body with modes, a surface on it, two bones, and what the engines should show, in double precision.
+//! A made-up body with modes, a surface on it, two bones, and what the engines should show, in double precision;
+//! and every engine there is.
+//!
+//! Graphics devices are tested where there is one; with THEW_REQUIRE_GPU set it is an error to have none.
+#![allow(dead_code, reason = "each suite uses its part")]
 
 use nalgebra::Rotation3;
+use std::sync::Arc;
 use thew::Vec3;
-use thew::kernel::{Form, KernelError, Precision, WarpModel};
+use thew::kernel::{
+    CpuWarp, Form, Frame, Instructions, KernelError, Precision, Shown, Threads, WarpEngine,
+    WarpModel,
+};
 use thew::lattice::{Embedding, OUTSIDE};
 use thew::skeleton::{Affine, Pose, SkinWeights};
+
+pub const FORMS: [Form; 2] = [Form::Vertex, Form::Embedded];
+pub const PRECISIONS: [Precision; 2] = [Precision::F32, Precision::F16];
 
 /// A body about two metres large.
 #[derive(Debug, Clone)]
@@ -30,8 +41,7 @@ fn vector(i: usize, j: usize, size: f64) -> Vec3 {
 }
 
 impl Case {
-    /// So many vertices and modes. Every vertex hangs on one node alone where the number of modes is odd or small,
-    /// else nodes are shared by four or eight.
+    /// So many vertices and modes; vertices hang on four nodes, with 33 modes on eight.
     pub fn new(vertices: usize, modes: usize) -> Self {
         let nodes = (vertices / 3).max(100);
         let corners = if modes == 33 { 8 } else { 4 };
@@ -74,7 +84,8 @@ impl Case {
             .collect()
     }
 
-    /// The model in a form. Half precision per vertex gets vertices that are nodes: means of exact numbers are not.
+    /// The model in a form. In the per-vertex form every vertex hangs on one node, since half precision does not
+    /// hold the means of numbers that it holds.
     pub fn try_model(&self, form: Form, precision: Precision) -> Result<WarpModel, KernelError> {
         let make = match form {
             Form::Vertex => WarpModel::per_vertex,
@@ -207,4 +218,62 @@ pub fn largest(got: &[f32], expected: &[Vec3]) -> f64 {
         .zip(expected)
         .map(|(a, b)| (a - b).norm());
     apart.fold(0.0, |a, b| if b.is_nan() { b } else { a.max(b) })
+}
+
+/// Every engine there is, for one model.
+pub fn engines(model: &Arc<WarpModel>) -> Vec<Box<dyn WarpEngine>> {
+    let mut all: Vec<Box<dyn WarpEngine>> = vec![
+        Box::new(CpuWarp::new(model.clone(), Threads::One)),
+        Box::new(CpuWarp::new(model.clone(), Threads::All)),
+        Box::new(CpuWarp::with(
+            model.clone(),
+            Threads::All,
+            Instructions::Plain,
+        )),
+    ];
+    all.extend(device(model, u64::MAX));
+    all
+}
+
+#[cfg(feature = "gpu")]
+pub fn device(model: &Arc<WarpModel>, largest: u64) -> Option<Box<dyn WarpEngine>> {
+    use thew::kernel::{Adapter, GpuWarp, gpu_adapters};
+    if gpu_adapters().is_empty() {
+        let required = std::env::var_os("THEW_REQUIRE_GPU").is_some();
+        assert!(
+            !required,
+            "THEW_REQUIRE_GPU is set, but no adapter was found"
+        );
+        return None;
+    }
+    let engine = GpuWarp::with_limit(model.clone(), Adapter::Any, largest);
+    Some(Box::new(engine.expect("the device takes the surface")))
+}
+
+#[cfg(not(feature = "gpu"))]
+pub fn device(_: &Arc<WarpModel>, _: u64) -> Option<Box<dyn WarpEngine>> {
+    None
+}
+
+pub fn shown(engine: &dyn WarpEngine, amplitudes: &[f64], shown: Shown<'_>) -> Vec<f32> {
+    let mut out = vec![f32::NAN; 3 * engine.model().vertices()];
+    let done = engine.frame_into(Frame::new(amplitudes, shown), &mut out);
+    done.unwrap_or_else(|e| panic!("{}: {e}", engine.name()));
+    out
+}
+
+pub fn displacements(engine: &dyn WarpEngine, amplitudes: &[f64]) -> Vec<f32> {
+    shown(engine, amplitudes, Shown::Displacements)
+}
+
+/// Runs a check on every engine, form and precision.
+pub fn each(case: &Case, check: impl Fn(&dyn WarpEngine)) {
+    for form in FORMS {
+        for precision in PRECISIONS {
+            let model = Arc::new(case.model(form, precision));
+            for engine in engines(&model) {
+                check(engine.as_ref());
+            }
+        }
+    }
 }

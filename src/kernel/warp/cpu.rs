@@ -8,6 +8,7 @@
 
 use super::super::cpu::{Row, Rows};
 use super::blocks::{Half, ROWS, Single, Values};
+use super::finish::shown;
 use super::model::{Finish, Frame, Prepared, WarpModel};
 use super::turn::{LANES, Lanes, turn};
 use super::{KernelError, WarpEngine};
@@ -143,12 +144,12 @@ impl CpuWarp {
         out: &mut [f32],
     ) {
         let work = |first: usize, out: &mut [&mut [f32]]| match self.instructions {
-            Instructions::Plain => embed_chunk(rows, first, frames, moved, out),
+            Instructions::Plain => embed_chunk::<false, N>(rows, first, frames, moved, out),
             // SAFETY: `with` sets these instructions only where the processor was seen to have them.
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => unsafe { embed_chunk_avx2(rows, first, frames, moved, out) },
             #[cfg(not(target_arch = "x86_64"))]
-            Instructions::Avx2 => embed_chunk(rows, first, frames, moved, out),
+            Instructions::Avx2 => embed_chunk::<false, N>(rows, first, frames, moved, out),
         };
         self.each_chunk(rows.len(), CHUNK, out, work);
     }
@@ -303,7 +304,7 @@ fn chunk<const FMA: bool, R: Lane>(
             let sums = sum::<FMA, R>(rows, &frame.amplitudes);
             let [a, b, c, d, e, f] = sums;
             let u = turn(&[a, b, c], &[d, e, f]);
-            write(&frame.finish, first + LANES * block, &u, &mut out[from..to]);
+            write::<FMA>(&frame.finish, first + LANES * block, &u, &mut out[from..to]);
         }
     }
 }
@@ -325,9 +326,10 @@ fn sum<const FMA: bool, R: Lane>(rows: &[R], amplitudes: &[[f32; 2]]) -> [Lanes;
 
 /// What is shown of the points of a block.
 #[inline(always)]
-fn write(finish: &Finish<'_>, first: usize, u: &[Lanes; 3], out: &mut [f32]) {
+fn write<const FMA: bool>(finish: &Finish<'_>, first: usize, u: &[Lanes; 3], out: &mut [f32]) {
     for (l, out) in out.chunks_exact_mut(3).enumerate() {
-        out.copy_from_slice(&finish.shown(first + l, [u[0][l], u[1][l], u[2][l]]));
+        let u = [u[0][l], u[1][l], u[2][l]];
+        out.copy_from_slice(&shown::<FMA>(finish, first + l, u));
     }
 }
 
@@ -340,26 +342,24 @@ fn embed_chunk_avx2<const N: usize>(
     moved: &[[f32; 4]],
     out: &mut [&mut [f32]],
 ) {
-    embed_chunk(rows, first, frames, moved, out);
+    embed_chunk::<true, N>(rows, first, frames, moved, out);
 }
 
 #[inline(always)]
-fn embed_chunk<const N: usize>(
+fn embed_chunk<const FMA: bool, const N: usize>(
     rows: &[Row<N>],
     first: usize,
     frames: &[Prepared<'_>],
     moved: &[[f32; 4]],
     out: &mut [&mut [f32]],
 ) {
-    let nodes = moved.len() / frames.len().max(1);
-    for ((frame, out), moved) in frames
-        .iter()
-        .zip(out.iter_mut())
-        .zip(moved.chunks(nodes.max(1)))
-    {
-        for (vertex, out) in (first..).zip(out.chunks_exact_mut(3)) {
-            let [x, y, z, _] = rows[vertex].mean(moved);
-            out.copy_from_slice(&frame.finish.shown(vertex, [x, y, z]));
+    let nodes = (moved.len() / frames.len().max(1)).max(1);
+    let frames = frames.iter().zip(out.iter_mut()).zip(moved.chunks(nodes));
+    for ((frame, out), moved) in frames {
+        let vertices = (first..).zip(&rows[first..]);
+        for ((vertex, row), out) in vertices.zip(out.chunks_exact_mut(3)) {
+            let [x, y, z, _] = row.mean(moved);
+            out.copy_from_slice(&shown::<FMA>(&frame.finish, vertex, [x, y, z]));
         }
     }
 }

@@ -15,6 +15,7 @@
 //! | --- | --- |
 //! | `blocks` | mode values packed for one sequential stream, in f32 or f16 |
 //! | `turn` | R̃ on sixteen vertices at once |
+//! | `finish` | from a displacement to what is shown |
 //! | `model` | everything about one surface that does not change from frame to frame |
 //! | `cpu` | the engines on the processor, one thread or all |
 //! | `gpu` | the engine on graphics devices |
@@ -28,6 +29,7 @@ mod blocks;
 mod choose;
 mod cpu;
 mod deformer;
+mod finish;
 mod gpu;
 mod model;
 mod turn;

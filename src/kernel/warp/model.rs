@@ -5,7 +5,7 @@
 //! number that is not finite. Bounds on amplitudes, maps and rest positions keep every product in f32.
 
 use super::super::cpu::Rows;
-use super::super::limit::{Columns, LocalMaps, SkinPairs, image, shrink};
+use super::super::limit::{LocalMaps, SkinPairs};
 use super::super::{KernelError, LocalPositions};
 use super::blocks::{Blocks, Precision};
 use crate::Vec3;
@@ -287,7 +287,7 @@ impl Skin {
                 these.iter().copied().zip(those.iter().copied()).collect();
             if pairs
                 .iter()
-                .any(|&(b, w)| b as usize >= bones || !(w.abs() <= LARGEST_WEIGHT))
+                .any(|&(b, w)| b as usize >= bones || !is_weight(w))
             {
                 return Err(bad());
             }
@@ -307,12 +307,17 @@ impl Skin {
     }
 }
 
+/// Not so for what is not a number.
+fn is_weight(w: f64) -> bool {
+    w.abs() <= LARGEST_WEIGHT
+}
+
 /// The bones' maps of one frame: see [`WarpModel::pose`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bones {
-    maps: LocalMaps,
+    pub(super) maps: LocalMaps,
     /// Metres; infinite: none.
-    limit: f32,
+    pub(super) limit: f32,
 }
 
 /// What is asked for in one frame.
@@ -370,9 +375,9 @@ pub(super) enum Finish<'a> {
 }
 
 impl Finish<'_> {
-    /// The bones' maps, the origin of what is shown, and the soft limit.
+    /// The bones' maps, the origin of what is shown, and the soft limit, for kernels of graphics devices.
     #[cfg(feature = "gpu")]
-    pub(super) fn numbers(&self) -> (&[Columns], [f32; 3], f32) {
+    pub(super) fn numbers(&self) -> (&[super::super::limit::Columns], [f32; 3], f32) {
         match self {
             Self::Displacements => (&[], [0.0; 3], f32::INFINITY),
             Self::Rest(rest) => (&[], rest.origin, f32::INFINITY),
@@ -387,30 +392,6 @@ impl Finish<'_> {
             Self::Displacements => 0,
             Self::Rest(_) => 1,
             Self::Posed(..) => 2,
-        }
-    }
-
-    /// What is shown of a vertex with displacement `u`.
-    #[inline(always)]
-    pub(super) fn shown(&self, vertex: usize, u: [f32; 3]) -> [f32; 3] {
-        match self {
-            Self::Displacements => u,
-            Self::Rest(rest) => {
-                let (x, o) = (rest.points[vertex], rest.origin);
-                std::array::from_fn(|k| o[k] + (x[k] + u[k]))
-            }
-            Self::Posed(rest, skin, bones) => {
-                let Some(map) = skin.blend(vertex, bones.maps.maps()) else {
-                    return u;
-                };
-                let mut away = image(&[map[0], map[1], map[2], [0.0; 4]], u);
-                let squared = away[0] * away[0] + away[1] * away[1] + away[2] * away[2];
-                if let Some(shrink) = shrink(squared, bones.limit) {
-                    away = away.map(|x| x * shrink);
-                }
-                let (skin, o) = (image(&map, rest.points[vertex]), bones.maps.origin());
-                std::array::from_fn(|k| o[k] + (skin[k] + away[k]))
-            }
         }
     }
 }
@@ -467,7 +448,7 @@ fn check_surface(
                     count,
                 });
             }
-            if !(w.abs() <= LARGEST_WEIGHT) {
+            if !is_weight(*w) {
                 return Err(KernelError::Weight { vertex });
             }
         }

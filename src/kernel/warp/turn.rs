@@ -37,10 +37,10 @@ pub(super) fn turn(a: &[Lanes; 3], w: &[Lanes; 3]) -> [Lanes; 3] {
 #[inline(always)]
 fn cross(a: &[Lanes; 3], b: &[Lanes; 3]) -> [Lanes; 3] {
     let mut c = [[0.0f32; LANES]; 3];
-    for k in 0..3 {
+    for (k, c) in c.iter_mut().enumerate() {
         let (i, j) = ((k + 1) % 3, (k + 2) % 3);
-        for l in 0..LANES {
-            c[k][l] = a[i][l] * b[j][l] - a[j][l] * b[i][l];
+        for (l, c) in c.iter_mut().enumerate() {
+            *c = a[i][l] * b[j][l] - a[j][l] * b[i][l];
         }
     }
     c
@@ -143,11 +143,8 @@ mod tests {
     #[test]
     fn lanes_with_small_and_large_angles_do_not_mix() {
         let a = lanes(Vec3::new(1.0, -2.0, 0.5));
-        let mut w = lanes(Vec3::zeros());
-        for l in 0..LANES {
-            w[0][l] = 0.3 * l as f32;
-            w[2][l] = -0.1 * l as f32;
-        }
+        let along = |step: f32| std::array::from_fn(|l| step * l as f32);
+        let w: [Lanes; 3] = [0.3, 0.0, -0.1].map(along);
         let together = turn(&a, &w);
         for l in 0..LANES {
             let alone = turn(&a, &std::array::from_fn(|k| [w[k][l]; LANES]));

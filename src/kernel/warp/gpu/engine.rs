@@ -5,46 +5,20 @@
 //! results come down. A surface is cut into chunks, so that no binding passes the device's limit. Everything that
 //! changes exists twice (a slot): while the results of one frame are read, the next one is computed.
 
-use super::super::blocks::{Half, ROWS, Single, Values};
 use super::super::model::{Frame, Prepared, WarpModel};
-use super::super::turn::LANES;
 use super::super::{KernelError, WarpEngine};
 use super::Adapter;
 use super::card::{Card, failed};
-use crate::kernel::cpu::{Row, Rows};
-use crate::kernel::limit::{Columns, Pair};
+use super::upload::{Output, Surface, Upload, WORKGROUP, buffer};
+use crate::kernel::cpu::Rows;
+use crate::kernel::limit::Columns;
 use crate::progress::{Progress, step};
-use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+use bytemuck::{cast_slice, cast_slice_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wgpu::BufferUsages as Usage;
 
-// SAFETY: sixteen numbers each, no padding, any bits are a value.
-unsafe impl Zeroable for Single {}
-// SAFETY: as above.
-unsafe impl Pod for Single {}
-// SAFETY: as above.
-unsafe impl Zeroable for Half {}
-// SAFETY: as above.
-unsafe impl Pod for Half {}
-// SAFETY: two numbers of four bytes, no padding.
-unsafe impl Zeroable for Pair {}
-// SAFETY: as above.
-unsafe impl Pod for Pair {}
-// SAFETY: `N` numbers of four bytes twice, no padding.
-unsafe impl<const N: usize> Zeroable for Row<N> {}
-// SAFETY: as above.
-unsafe impl<const N: usize> Pod for Row<N> {}
-
-/// Points are cut in multiples of this: whole workgroups, whole blocks, aligned bindings.
-const CUT: usize = 128;
-/// Invocations of a workgroup, as in the kernels.
-const WORKGROUP: usize = 64;
-/// Most workgroups of a dispatch that every device allows.
-const WORKGROUPS: usize = 65_535;
-/// Bytes that go up in one piece, so that little memory is needed on the way.
-const PIECE: usize = 32 << 20;
 /// Bytes of a frame's numbers before its amplitudes, as in the kernels.
 const HEAD: usize = 24;
 /// A frame that takes longer counts as a lost device.
@@ -74,12 +48,6 @@ struct Dispatch {
     pipeline: wgpu::ComputePipeline,
     groups: [wgpu::BindGroup; 2],
     workgroups: u32,
-}
-
-/// What comes down from one chunk, for each slot.
-struct Output {
-    results: [wgpu::Buffer; 2],
-    staging: [wgpu::Buffer; 2],
 }
 
 /// What goes up for a frame.
@@ -199,18 +167,7 @@ impl WarpEngine for GpuWarp {
 
 impl Work {
     fn new(card: &Card, model: &WarpModel, largest: u64) -> Result<Self, KernelError> {
-        let limits = card.device.limits();
-        let most = u64::from(limits.max_compute_workgroups_per_dimension);
-        let largest = largest
-            .min(limits.max_storage_buffer_binding_size)
-            .min(limits.max_buffer_size)
-            .min(1 << 30) as usize;
-        let up = Upload {
-            card,
-            largest,
-            workgroups: WORKGROUPS.min(most as usize),
-            nothing: buffer(card, 256, Usage::STORAGE),
-        };
+        let up = Upload::new(card, largest);
         let bones = model.bones().map_or(1, |b| b + 1);
         let slots = [(); 2].map(|()| Slot {
             frame: buffer(
@@ -408,157 +365,6 @@ impl Work {
         }
         Ok(())
     }
-}
-
-/// Buffers of the surface: rest positions, offsets and pairs of the skin.
-struct Surface([wgpu::Buffer; 3]);
-
-impl Surface {
-    fn none(up: &Upload<'_>) -> Self {
-        Self([(); 3].map(|()| up.nothing.clone()))
-    }
-}
-
-/// Puts things on the device.
-struct Upload<'a> {
-    card: &'a Card,
-    /// Bytes of a binding.
-    largest: usize,
-    /// Of a dispatch.
-    workgroups: usize,
-    /// Bound where a kernel needs nothing.
-    nothing: wgpu::Buffer,
-}
-
-impl Upload<'_> {
-    /// Ranges of points whose largest buffer has so many bytes per point.
-    fn cuts(&self, points: usize, bytes: usize) -> Result<Vec<(usize, usize)>, KernelError> {
-        let fits = (self.largest / bytes.max(1)).min(self.workgroups * WORKGROUP);
-        let size = fits / CUT * CUT;
-        if size == 0 {
-            let largest = self.largest;
-            return Err(failed(format!(
-                "its bindings hold {largest} bytes, too few for {CUT} vertices of {bytes}"
-            )));
-        }
-        let starts = (0..points).step_by(size);
-        Ok(starts
-            .map(|from| (from, (from + size).min(points)))
-            .collect())
-    }
-
-    fn modes_of_a_point(&self, model: &WarpModel) -> usize {
-        let number = match model.blocks.values {
-            Values::F32(_) => 4,
-            Values::F16(_) => 2,
-        };
-        ROWS * model.modes() * number
-    }
-
-    fn surface_of_a_point(&self, model: &WarpModel) -> usize {
-        let pairs = |v| model.skin.as_ref().and_then(|s| s.pairs.row(v));
-        let longest = (0..model.vertices())
-            .filter_map(pairs)
-            .map(<[_]>::len)
-            .max();
-        // Rest positions and results need 12 bytes.
-        (longest.unwrap_or(0) * size_of::<Pair>()).max(12)
-    }
-
-    /// The kernel that warps, and how many points one invocation takes.
-    fn warp(&self, model: &WarpModel) -> (wgpu::ComputePipeline, usize) {
-        match model.blocks.values {
-            Values::F32(_) => (self.card.vertices_f32.clone(), 1),
-            Values::F16(_) => (self.card.vertices_f16.clone(), 2),
-        }
-    }
-
-    fn modes(&self, model: &WarpModel, from: usize, to: usize) -> wgpu::Buffer {
-        let row = |point: usize| point.div_ceil(LANES) * ROWS * model.modes();
-        let range = row(from)..row(to);
-        match &model.blocks.values {
-            Values::F32(rows) => self.buffer(cast_slice(&rows[range])),
-            Values::F16(rows) => self.buffer(cast_slice(&rows[range])),
-        }
-    }
-
-    fn surface(&self, model: &WarpModel, from: usize, to: usize) -> Surface {
-        let rest = self.buffer(cast_slice(&model.rest.points[from..to]));
-        let Some(skin) = &model.skin else {
-            return Surface([rest, self.nothing.clone(), self.nothing.clone()]);
-        };
-        let (mut offsets, mut pairs) = (vec![0u32], Vec::<Pair>::new());
-        for row in (from..to).filter_map(|v| skin.pairs.row(v)) {
-            pairs.extend_from_slice(row);
-            offsets.push(pairs.len() as u32);
-        }
-        let skin = [cast_slice(&offsets), cast_slice(&pairs)].map(|bytes| self.buffer(bytes));
-        let [offsets, pairs] = skin;
-        Surface([rest, offsets, pairs])
-    }
-
-    fn settings(&self, numbers: [usize; 4]) -> wgpu::Buffer {
-        let to = buffer(self.card, 16, Usage::UNIFORM | Usage::COPY_DST);
-        let numbers = numbers.map(|n| n as u32);
-        self.card.queue.write_buffer(&to, 0, cast_slice(&numbers));
-        to
-    }
-
-    fn output(&self, points: usize) -> Output {
-        let results = || buffer(self.card, 12 * points, Usage::STORAGE | Usage::COPY_SRC);
-        let staging = || buffer(self.card, 12 * points, Usage::MAP_READ | Usage::COPY_DST);
-        Output {
-            results: [results(), results()],
-            staging: [staging(), staging()],
-        }
-    }
-
-    fn buffer(&self, bytes: &[u8]) -> wgpu::Buffer {
-        let to = buffer(self.card, bytes.len(), Usage::STORAGE | Usage::COPY_DST);
-        for (i, piece) in bytes.chunks(PIECE).enumerate() {
-            self.card.queue.write_buffer(&to, (i * PIECE) as u64, piece);
-            if piece.len() == PIECE {
-                self.card.queue.submit([]);
-                // What went up is done with; errors are found by the scope around all of this.
-                let _ = self.card.device.poll(wgpu::PollType::wait_indefinitely());
-            }
-        }
-        to
-    }
-
-    fn group(
-        &self,
-        inputs: [&wgpu::Buffer; 4],
-        surface: &Surface,
-        bones: &wgpu::Buffer,
-        results: wgpu::BindingResource<'_>,
-    ) -> wgpu::BindGroup {
-        let buffers = inputs.into_iter().chain(&surface.0).chain([bones]);
-        let resources = buffers
-            .map(wgpu::Buffer::as_entire_binding)
-            .chain([results]);
-        let entries: Vec<wgpu::BindGroupEntry<'_>> = (0..)
-            .zip(resources)
-            .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
-            .collect();
-        self.card
-            .device
-            .create_bind_group(&wgpu::BindGroupDescriptor {
-                label: None,
-                layout: &self.card.layout,
-                entries: &entries,
-            })
-    }
-}
-
-/// A buffer of at least so many bytes; never an empty one, which could not be bound.
-pub(super) fn buffer(card: &Card, bytes: usize, usage: Usage) -> wgpu::Buffer {
-    card.device.create_buffer(&wgpu::BufferDescriptor {
-        label: None,
-        size: bytes.max(64).next_multiple_of(4) as u64,
-        usage,
-        mapped_at_creation: false,
-    })
 }
 
 #[cfg(test)]

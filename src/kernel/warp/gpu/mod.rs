@@ -5,13 +5,19 @@
 //! | file | what |
 //! | --- | --- |
 //! | `card` | adapters, and a device opened once for all surfaces that use it |
-//! | `engine` | one surface on a device: buffers that stay, chunks where a binding is limited, two frames in flight |
+//! | `engine` | one surface on a device: what goes up and down in a frame, two of them under way |
+//! | `measure` | what the kernels and copies take on the device itself |
+//! | `upload` | what goes up once, in chunks |
 //! | `warp.wgsl` | the kernels |
 
 #[cfg(feature = "gpu")]
 mod card;
 #[cfg(feature = "gpu")]
 mod engine;
+#[cfg(feature = "gpu")]
+mod measure;
+#[cfg(feature = "gpu")]
+mod upload;
 
 #[cfg(feature = "gpu")]
 pub use engine::GpuWarp;

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From the displacement of a vertex to what is shown of it: nothing more, its place at rest, or its place under the
+//! blended maps of its bones, `T(x + u) = T(x) + L u` with L the linear part, `L u` softly limited.
+
+use super::super::limit::{Columns, Pair, SkinPairs, image, shrink};
+use super::model::{Bones, Finish};
+
+/// What is shown of a vertex with displacement `u`. `FMA`: the caller enables AVX2 and FMA.
+#[inline(always)]
+pub(super) fn shown<const FMA: bool>(finish: &Finish<'_>, vertex: usize, u: [f32; 3]) -> [f32; 3] {
+    match finish {
+        Finish::Displacements => u,
+        Finish::Rest(rest) => {
+            let (x, o) = (rest.points[vertex], rest.origin);
+            std::array::from_fn(|k| o[k] + (x[k] + u[k]))
+        }
+        Finish::Posed(rest, skin, bones) => {
+            posed::<FMA>(rest.points[vertex], u, vertex, skin, bones)
+        }
+    }
+}
+
+#[inline(always)]
+fn posed<const FMA: bool>(
+    x: [f32; 3],
+    u: [f32; 3],
+    vertex: usize,
+    skin: &SkinPairs,
+    bones: &Bones,
+) -> [f32; 3] {
+    let maps = bones.maps.maps();
+    #[cfg(target_arch = "x86_64")]
+    let (skin, away) = if FMA {
+        // SAFETY: only callers that enable AVX2 and FMA set `FMA`.
+        unsafe { images_avx2(x, u, skin.row(vertex).unwrap_or_default(), maps) }
+    } else {
+        images(x, u, skin, vertex, maps)
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    let (skin, away) = images(x, u, skin, vertex, maps);
+    let squared = away[0] * away[0] + away[1] * away[1] + away[2] * away[2];
+    let scale = shrink(squared, bones.limit).unwrap_or(1.0);
+    let o = bones.maps.origin();
+    std::array::from_fn(|k| o[k] + (skin[k] + away[k] * scale))
+}
+
+/// `T(x)` and `L u`.
+#[inline(always)]
+fn images(
+    x: [f32; 3],
+    u: [f32; 3],
+    skin: &SkinPairs,
+    vertex: usize,
+    maps: &[Columns],
+) -> ([f32; 3], [f32; 3]) {
+    let map = skin.blend(vertex, maps).unwrap_or_default();
+    let linear = [map[0], map[1], map[2], [0.0; 4]];
+    (image(&map, x), image(&linear, u))
+}
+
+/// The same with two columns of a map in each register.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn images_avx2(x: [f32; 3], u: [f32; 3], row: &[Pair], maps: &[Columns]) -> ([f32; 3], [f32; 3]) {
+    use std::arch::x86_64::{
+        __m256, _mm_add_ps, _mm_set1_ps, _mm_storeu_ps, _mm256_castps256_ps128,
+        _mm256_extractf128_ps, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_mul_ps, _mm256_set_m128,
+        _mm256_set1_ps, _mm256_setzero_ps,
+    };
+    let (mut first, mut second) = (_mm256_setzero_ps(), _mm256_setzero_ps());
+    for pair in row {
+        let Some(map) = maps.get(pair.bone as usize) else {
+            continue;
+        };
+        let weight = _mm256_set1_ps(pair.weight);
+        let from = map.as_ptr().cast::<f32>();
+        // SAFETY: a map is sixteen numbers, two loads of eight; nothing is asked of their alignment.
+        let (a, b) = unsafe { (_mm256_loadu_ps(from), _mm256_loadu_ps(from.add(8))) };
+        first = _mm256_fmadd_ps(weight, a, first);
+        second = _mm256_fmadd_ps(weight, b, second);
+    }
+    let twice = |low: f32, high: f32| _mm256_set_m128(_mm_set1_ps(high), _mm_set1_ps(low));
+    let image = |[x, y, z]: [f32; 3], one: f32| -> [f32; 3] {
+        let both: __m256 = _mm256_mul_ps(second, twice(z, one));
+        let both = _mm256_fmadd_ps(first, twice(x, y), both);
+        let (low, high) = (
+            _mm256_castps256_ps128(both),
+            _mm256_extractf128_ps::<1>(both),
+        );
+        let mut sum = [0.0f32; 4];
+        // SAFETY: room for four numbers; nothing is asked of their alignment.
+        unsafe { _mm_storeu_ps(sum.as_mut_ptr(), _mm_add_ps(low, high)) };
+        [sum[0], sum[1], sum[2]]
+    };
+    (image(x, 1.0), image(u, 0.0))
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What kernels and copies take on the device itself, without transfers: the time of many in one submission less
+//! that of one, over their difference in number. It needs no timer of the device, which not all have.
+
+use super::super::model::Frame;
+use super::super::{KernelError, WarpEngine};
+use super::card::{Card, failed};
+use super::engine::GpuWarp;
+use super::upload::buffer;
+use std::sync::PoisonError;
+use std::time::Instant;
+use wgpu::BufferUsages as Usage;
+
+/// Largest buffer that is copied, bytes.
+const COPIED: u64 = 1 << 30;
+
+impl GpuWarp {
+    /// Seconds of the kernels alone for a frame, from one submission of so many more than one.
+    ///
+    /// # Errors
+    /// As for a frame.
+    pub fn kernel_seconds(&self, frame: &Frame<'_>, repeats: u32) -> Result<f64, KernelError> {
+        let prepared = self.model().prepare(frame)?;
+        let work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        self.card.guarded(|| work.set(&self.card, 0, &prepared))?;
+        per_repeat(&self.card, repeats, |encoder| work.compute(encoder, 0))
+    }
+
+    /// Bytes per second, read and written together, that the device moves when it copies within its memory.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub fn copy_bandwidth(&self, repeats: u32) -> Result<f64, KernelError> {
+        let card = &self.card;
+        let size = COPIED.min(card.device.limits().max_buffer_size) / 1024 * 1024;
+        let [from, to] = card.guarded(|| {
+            [(); 2].map(|()| buffer(card, size as usize, Usage::COPY_SRC | Usage::COPY_DST))
+        })?;
+        let seconds = per_repeat(card, repeats, |encoder| {
+            encoder.copy_buffer_to_buffer(&from, 0, &to, 0, size);
+        })?;
+        Ok(2.0 * size as f64 / seconds)
+    }
+}
+
+/// Seconds of one repeat; the shorter of two measurements of each.
+fn per_repeat(
+    card: &Card,
+    repeats: u32,
+    encode: impl Fn(&mut wgpu::CommandEncoder),
+) -> Result<f64, KernelError> {
+    let run = |count: u32| {
+        card.guarded(|| {
+            let mut encoder = card.device.create_command_encoder(&Default::default());
+            (0..count).for_each(|_| encode(&mut encoder));
+            let start = Instant::now();
+            card.queue.submit([encoder.finish()]);
+            let done = card.device.poll(wgpu::PollType::wait_indefinitely());
+            let seconds = start.elapsed().as_secs_f64();
+            done.map(|_| seconds).map_err(|e| failed(e.to_string()))
+        })?
+    };
+    run(1)?;
+    let one = run(1)?.min(run(1)?);
+    let many = run(repeats + 1)?.min(run(repeats + 1)?);
+    Ok((many - one) / f64::from(repeats))
+}
