@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import thew
 
-from examples import bodies, models
+from examples import bodies, models, motion
 from examples.command import Options, options
 from examples.studio import AMBER, BLUE, GREY, Studio
 
@@ -19,17 +19,12 @@ MODES = 24
 SKIN, LIGHT = (0.36, 0.62, 0.70), (0.66, 0.83, 0.84)
 
 
-def neighbours(tets: np.ndarray, node: int) -> list[int]:
-    """The nodes of all tetrahedra around a node, itself included."""
-    return [int(n) for n in np.unique(tets[(tets == node).any(axis=1)])]
-
-
 def main(how: Options) -> None:
     tets = thew.TetMesh(*models.bar())
     vertices = np.asarray(tets.vertices)
     modes = thew.modes(tets, MODES, MATERIAL, fixed=vertices[:, 0] < 1e-9)
     end = int(bodies.on_line(vertices, np.zeros(3), np.array([1.0, 0.0, 0.0]))[-1])
-    around = neighbours(np.asarray(tets.tets), end)
+    around = motion.neighbours(np.asarray(tets.tets), end)
     moved, turned = np.array([-0.32, 0.0, -0.62]), np.array([1.9, 0.0, 0.0])
     lifted, rolled = np.array([-0.22, 0.0, 0.5]), np.array([-1.5, 0.0, 0.0])
     cases = {

@@ -107,13 +107,13 @@ def potbelly(vertices: int | None = None) -> Shape:
         Part((0.0, 0.05, 0.6), None, (0.2, 0.165, 0.14), "body", "cloth"),
         Part((0.0, -0.15, 0.775), None, (0.285, 0.3, 0.235), "body", "skin", 0.22),
         Part((0.0, -0.02, 0.9), None, (0.24, 0.2, 0.19), "body", "skin"),
-        Part((0.0, 0.035, 1.05), None, (0.2, 0.15, 0.15), "body", "skin"),
+        Part((0.0, 0.035, 1.05), None, (0.2, 0.15, 0.15), "body", "shirt"),
         Part((0.0, 0.04, 1.1), (0.0, 0.025, 1.2), (0.085, 0.07), "body", "skin"),
-        *both_sides(Part((0.09, 0.03, 1.09), (0.17, 0.03, 1.09), (0.1, 0.085), "body", "skin")),
-        *both_sides(Part((0.08, -0.165, 1.06), None, (0.1, 0.07, 0.08), "body", "skin")),
+        *both_sides(Part((0.09, 0.03, 1.09), (0.17, 0.03, 1.09), (0.1, 0.085), "body", "shirt")),
+        *both_sides(Part((0.085, -0.1, 1.05), None, (0.1, 0.07, 0.08), "body", "shirt")),
         *both_sides(Part((0.09, 0.15, 0.6), None, (0.125, 0.11, 0.12), "body", "cloth")),
     ]
-    palette = {"skin": (0.95, 0.72, 0.53), "cloth": (0.22, 0.42, 0.58)}
+    palette = {"skin": (0.93, 0.69, 0.55), "shirt": (0.95, 0.77, 0.30), "cloth": (0.22, 0.42, 0.58)}
     return _soft(parts, palette, 0.0185, 0.02, vertices)
 
 

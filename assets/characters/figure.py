@@ -101,7 +101,7 @@ def skin(figure: Figure) -> Skin:
     faces = quads.tolist()
     names = [bone.name for bone in figure.bones]
     for eye in figure.eyes:
-        ball, ball_faces, ball_colours = _eye(eye)
+        ball, ball_faces, ball_colours = eyeball(eye)
         faces += [[len(vertices) + i for i in face] for face in ball_faces]
         held = np.zeros((len(ball), len(names)))
         held[:, names.index(eye.bone)] = 1.0
@@ -140,7 +140,7 @@ def colours(figure: Figure, vertices: np.ndarray) -> np.ndarray:
     return share @ srgb**2.2
 
 
-def _eye(eye: Eye) -> tuple[np.ndarray, list[list[int]], np.ndarray]:
+def eyeball(eye: Eye) -> tuple[np.ndarray, list[list[int]], np.ndarray]:
     """A ball of rings around the direction it looks in: vertices, faces, colours."""
     rings, around = 12, 20
     look = np.array(eye.look) / np.linalg.norm(eye.look)
