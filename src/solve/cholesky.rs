@@ -7,9 +7,11 @@
 //! factorisation; here blocks are written where they belong at once.
 
 use super::SolveError;
+use super::columns::Subtrees;
 use super::ordering::{self, Graph, Ordering, inverse};
 use crate::{Mat3, Vec3};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
+use faer::linalg::cholesky::ldlt::factor::{LdltError, LdltRegularization};
 use faer::linalg::cholesky::llt::factor::{LltError, LltRegularization};
 use faer::sparse::linalg::SymbolicSupernodalParams;
 use faer::sparse::linalg::cholesky::{simplicial, supernodal};
@@ -105,6 +107,11 @@ impl Symbolic {
     /// Numbers that the factor holds, explicit zeros included.
     pub fn factor_len(&self) -> usize {
         self.factor.as_ref().map_or(0, |f| f.len_val())
+    }
+
+    /// The caller's node at a single row of the expanded matrix.
+    fn node_of(&self, row: usize) -> usize {
+        self.ordering.order.get(row / 3).map_or(0, |&n| n as usize)
     }
 
     /// Where the block of row node `a`, column node `b` lies; none when it is not in the pattern.
@@ -290,9 +297,90 @@ impl SparseCholesky {
         .map(|_| ())
         .map_err(
             |LltError::NonPositivePivot { index }| SolveError::Singular {
-                node: self.symbolic.ordering.order[(index / 3).min(n / 3 - 1)] as usize,
+                node: self.symbolic.node_of(index),
             },
         )
+    }
+
+    /// The smallest pivot of the last factorisation in proportion to the diagonal entry that it came from,
+    /// and its node: near the rounding error for a matrix that is singular. 1 for an empty system.
+    pub fn smallest_pivot(&self) -> (f64, usize) {
+        let mut smallest = (1.0, 0);
+        let Some(factor) = &self.symbolic.factor else {
+            return smallest;
+        };
+        let factor = supernodal::SupernodalLltRef::new(factor, &self.factor);
+        for s in 0..factor.symbolic().n_supernodes() {
+            let s = factor.supernode(s);
+            for (i, pivot) in s.val().diagonal().column_vector().iter().enumerate() {
+                let column = s.start() + i;
+                // A column's rows begin with its diagonal block.
+                let diagonal =
+                    self.values[self.symbolic.expanded_starts[column] as usize + column % 3];
+                let ratio = pivot * pivot / diagonal;
+                if ratio < smallest.0 {
+                    smallest = (ratio, self.symbolic.node_of(column));
+                }
+            }
+        }
+        smallest
+    }
+
+    /// Factors the matrix, which need not be definite, as `L D Lᵀ` and gives the number of negative pivots:
+    /// by Sylvester's law of inertia that many eigenvalues are negative. Solving afterwards is not possible
+    /// before the next [`factor`](Self::factor).
+    ///
+    /// # Errors
+    /// [`SolveError::Singular`] at a pivot that is zero, [`SolveError::TooLarge`] when memory does not suffice.
+    pub fn count_negative(&mut self) -> Result<usize, SolveError> {
+        let Some(factor) = &self.symbolic.factor else {
+            return Ok(0);
+        };
+        let n = 3 * self.symbolic.nodes();
+        let scratch = supernodal::factorize_supernodal_numeric_ldlt_scratch::<u32, f64>(
+            factor,
+            Par::Seq,
+            Default::default(),
+        );
+        let mut memory = MemBuffer::try_new(scratch).map_err(|_| SolveError::TooLarge {
+            nodes: self.symbolic.nodes(),
+        })?;
+        let pattern = SymbolicSparseColMatRef::new_checked(
+            n,
+            n,
+            &self.symbolic.expanded_starts,
+            None,
+            &self.symbolic.expanded_rows,
+        );
+        supernodal::factorize_supernodal_numeric_ldlt(
+            &mut self.factor,
+            SparseColMatRef::new(pattern, &self.values),
+            LdltRegularization::default(),
+            factor,
+            Par::Seq,
+            MemStack::new(&mut memory),
+            Default::default(),
+        )
+        .map_err(|LdltError::ZeroPivot { index }| SolveError::Singular {
+            node: self.symbolic.node_of(index),
+        })?;
+        let factored = supernodal::SupernodalLdltRef::new(factor, &self.factor);
+        Ok((0..factor.n_supernodes())
+            .map(|s| {
+                let pivots = factored.supernode(s).val().diagonal().column_vector();
+                pivots.iter().filter(|&&d| d < 0.0).count()
+            })
+            .sum())
+    }
+
+    /// Solves with the last factorisation for several right-hand sides at once, in place. Rows are in the
+    /// order of elimination, xyz interleaved; subtrees of the elimination tree go to all threads.
+    pub fn solve_columns(&self, x: MatMut<'_, f64>) {
+        let Some(factor) = &self.symbolic.factor else {
+            return;
+        };
+        let values = supernodal::SupernodalLltRef::new(factor, &self.factor);
+        Subtrees::new(factor).solve(values, x);
     }
 
     /// Solves with the last factorisation, in place: right-hand side in, solution out, one per node.

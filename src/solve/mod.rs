@@ -3,15 +3,22 @@
 //!
 //! Unknowns are three per *node* (a free lattice vertex), so ordering and symbolic analysis work on the
 //! graph of nodes and every nonzero is a 3x3 block. [`ordering`] chooses the elimination order,
-//! [`cholesky`] factors again and again with the same pattern and no allocation.
+//! [`cholesky`] factors again and again with the same pattern and no allocation, [`pattern`] says where an
+//! element's blocks go, [`newton`] minimises an energy.
 
 pub mod cholesky;
+mod columns;
+pub mod eigen;
 pub mod matrix;
+pub mod newton;
 pub mod ordering;
+pub mod pattern;
 
 pub use cholesky::{Slot, SparseCholesky, Symbolic};
 pub use matrix::{BlockMatrix, Csr, ScalarMatrix};
+pub use newton::{Newton, NewtonError, Outcome};
 pub use ordering::{Graph, Ordering, OrderingKind};
+pub use pattern::Pattern;
 
 /// Why a system could not be solved.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -182,7 +182,7 @@ fn dissect(
 }
 
 /// Postorders `order` along its elimination tree and counts the factor's blocks.
-fn counted(graph: &Graph, order: Vec<u32>, kind: OrderingKind) -> Ordering {
+pub fn counted(graph: &Graph, order: Vec<u32>, kind: OrderingKind) -> Ordering {
     let parents = elimination_tree(graph, &order);
     let order: Vec<u32> = postorder(&parents).into_iter().map(|i| order[i]).collect();
     let counts = column_counts(graph, &order);

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From a subspace to eigenpairs: Rayleigh-Ritz on K and M themselves, inverse iteration where rounding
+//! was left, signs.
+
+use super::pencil::Pencil;
+use super::{EigenError, tall};
+use crate::Vec3;
+use faer::linalg::triangular_solve::{
+    solve_lower_triangular_in_place, solve_upper_triangular_in_place,
+};
+use faer::{Mat, MatRef, Par, Side};
+
+/// Rounds of inverse iteration at most.
+const ROUNDS: usize = 3;
+/// Components that differ in magnitude by less than this share count as equally large.
+const NEAR_TIE: f64 = 1e-6;
+
+/// Eigenpairs in the order of elimination.
+pub(super) struct Finished {
+    pub vectors: Mat<f64>,
+    pub values: Vec<f64>,
+    /// Residual norms and what they may be.
+    pub residuals: Vec<(f64, f64)>,
+    /// Columns solved for.
+    pub solves: usize,
+}
+
+/// The eigenpairs that a subspace holds, ascending; those from `count` on only help.
+pub(super) fn finish(
+    pencil: &mut Pencil<'_>,
+    subspace: Mat<f64>,
+    count: usize,
+    tolerance: f64,
+) -> Result<Finished, EigenError> {
+    let mut subspace = subspace;
+    let mut solves = 0;
+    let mut best: Option<Finished> = None;
+    for round in 0..=ROUNDS {
+        let (vectors, values) = rayleigh_ritz(pencil, &subspace)?;
+        let mut residuals =
+            pencil.residuals(vectors.subcols(0, count), &values[..count], tolerance);
+        let good = residuals.iter().all(|r| r.0 <= 0.5 * r.1);
+        let worst = |r: &[(f64, f64)]| r.iter().map(|r| r.0 / r.1).fold(0.0, f64::max);
+        let better = best
+            .as_ref()
+            .is_none_or(|b| worst(&residuals) < worst(&b.residuals));
+        let solution = better.then(|| Finished {
+            vectors: vectors.subcols(0, count).to_owned(),
+            values: values[..count].to_vec(),
+            residuals: std::mem::take(&mut residuals),
+            solves,
+        });
+        if let Some(solution) = solution {
+            best = Some(solution);
+        }
+        if good || round == ROUNDS {
+            break;
+        }
+        // Columns keep their length: each is nearly an eigenvector of the operator, for 1/(λ − σ).
+        pencil.restore()?;
+        subspace = pencil.mass_times(vectors.as_ref());
+        pencil.solve(&mut subspace);
+        solves += subspace.ncols();
+        for (j, &value) in values.iter().enumerate() {
+            let factor = value - pencil.shift;
+            if factor > 0.0 {
+                subspace.col_mut(j).iter_mut().for_each(|x| *x *= factor);
+            }
+        }
+    }
+    let mut best = best.ok_or(EigenError::Mass)?;
+    best.solves = solves;
+    Ok(best)
+}
+
+/// Eigenpairs of K and M on the span of some columns; the vectors are M-orthonormal.
+fn rayleigh_ritz(pencil: &Pencil<'_>, x: &Mat<f64>) -> Result<(Mat<f64>, Vec<f64>), EigenError> {
+    let a = tall::inner(x.as_ref(), pencil.stiffness_times(x.as_ref()).as_ref());
+    let b = tall::inner(x.as_ref(), pencil.mass_times(x.as_ref()).as_ref());
+    let (combination, values) = generalised(a, b)?;
+    let x = tall::product(x.as_ref(), combination.as_ref());
+    // What the first factor left of orthonormality is of the order of rounding; a second takes it to it.
+    let mut b = tall::inner(x.as_ref(), pencil.mass_times(x.as_ref()).as_ref());
+    tall::symmetrise(&mut b);
+    let correction = Mat::from_fn(b.nrows(), b.ncols(), |i, j| {
+        let unit = if i == j { 1.5 } else { 0.0 };
+        unit - 0.5 * b[(i, j)]
+    });
+    Ok((tall::product(x.as_ref(), correction.as_ref()), values))
+}
+
+/// Eigenvectors, normal in `b`, and ascending eigenvalues of small dense `a` and `b`.
+fn generalised(mut a: Mat<f64>, mut b: Mat<f64>) -> Result<(Mat<f64>, Vec<f64>), EigenError> {
+    tall::symmetrise(&mut a);
+    tall::symmetrise(&mut b);
+    let factor = b.llt(Side::Lower).map_err(|_| EigenError::Mass)?;
+    let l = factor.L();
+    solve_lower_triangular_in_place(l, a.as_mut(), Par::Seq);
+    solve_lower_triangular_in_place(l, a.as_mut().transpose_mut(), Par::Seq);
+    tall::symmetrise(&mut a);
+    let (values, mut u) = tall::symmetric_eigen(a.as_ref()).ok_or(EigenError::Overflow)?;
+    solve_upper_triangular_in_place(l.transpose(), u.as_mut(), Par::Seq);
+    Ok((u, values))
+}
+
+/// All eigenvectors at once, for bodies so small that a subspace would hold half of them.
+pub(super) fn dense(pencil: &Pencil<'_>, count: usize) -> Result<Mat<f64>, EigenError> {
+    let n = pencil.len();
+    let unit = Mat::<f64>::identity(n, n);
+    let a = pencil.stiffness_times(unit.as_ref());
+    let b = pencil.mass_times(unit.as_ref());
+    let (vectors, _) = generalised(a, b)?;
+    Ok(vectors.subcols(0, count).to_owned())
+}
+
+/// Columns as one vector per node in the caller's numbering, with a sign that does not depend on the way
+/// they were found: the largest component, the first among near ties, is positive.
+pub(super) fn in_callers_order(pencil: &Pencil<'_>, vectors: MatRef<'_, f64>) -> Vec<Vec<Vec3>> {
+    let order = pencil.order();
+    vectors
+        .col_iter()
+        .map(|column| {
+            let mut shape = vec![Vec3::zeros(); order.len()];
+            for (p, &node) in order.iter().enumerate() {
+                shape[node as usize] =
+                    Vec3::new(column[3 * p], column[3 * p + 1], column[3 * p + 2]);
+            }
+            let largest = shape.iter().map(Vec3::amax).fold(0.0, f64::max);
+            let mut components = shape.iter().flat_map(|v| v.iter());
+            let first = components.find(|x| x.abs() >= (1.0 - NEAR_TIE) * largest);
+            if first.is_some_and(|&x| x < 0.0) {
+                shape.iter_mut().for_each(|v| *v = -*v);
+            }
+            shape
+        })
+        .collect()
+}

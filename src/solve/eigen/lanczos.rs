@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Block Lanczos for `(K − σ M)⁻¹ M`, self-adjoint in the inner product of M, with full
+//! reorthogonalisation [Grimes, Lewis, Simon 1994] and thick restart [Wu, Simon 2000].
+//!
+//! The basis is `V = [V₀ … V_j]`, `VᵀMV = I`, and `OP V = V T + Q R Eᵀ` with the next block `Q` and `E` the last
+//! columns. All entries of T are inner products that the orthogonalisation computes anyway, so a restart
+//! needs no special case: kept Ritz vectors are columns of V whose coupling to Q is found when Q is expanded.
+//! Where the block loses rank, columns that are new random directions take the lost places; their rows of
+//! R are zero. Vectors found earlier (`locked`) are projected out.
+
+use super::pencil::Pencil;
+use super::tall;
+use crate::progress::{Cancelled, Progress, step};
+use crate::solve::SolveError;
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
+
+/// A direction whose norm is below this share of the operator's is rounding.
+const RANK: f64 = 1e-13;
+/// Squares of lengths inside a block that differ by more than this need a second orthonormalisation,
+const SPREAD: f64 = 1e-5;
+/// and by more than this a round of their own.
+const RESOLVED: f64 = 1e-10;
+
+/// What is searched for.
+pub(super) struct Search<'a> {
+    pub pencil: &'a Pencil<'a>,
+    /// Found earlier: M-orthonormal eigenvectors and their eigenvalues, ascending.
+    pub locked: MatRef<'a, f64>,
+    pub known: &'a [f64],
+    /// Eigenpairs wanted besides the locked ones, at most.
+    pub wanted: usize,
+    /// The search may end earlier, when so many of locked and found ones lie below all others.
+    pub total: usize,
+    pub block: usize,
+    /// Columns of the basis at which it is restarted.
+    pub room: usize,
+    pub max_restarts: usize,
+    pub tolerance: f64,
+    pub seed: u64,
+}
+
+/// What was found.
+pub(super) struct Found {
+    /// M-orthonormal, by ascending eigenvalue.
+    pub vectors: Mat<f64>,
+    pub values: Vec<f64>,
+    /// A lower bound for the next eigenvalue that this search saw; none when there is no further one.
+    pub next: Option<f64>,
+    /// Columns solved for.
+    pub solves: usize,
+    pub restarts: usize,
+    /// Whether as many converged as were wanted.
+    pub complete: bool,
+}
+
+struct Basis<'a> {
+    search: &'a Search<'a>,
+    v: Mat<f64>,
+    t: Mat<f64>,
+    /// Columns that T knows; the current block follows them in `v`.
+    known: usize,
+    width: usize,
+    /// The mass times the current block.
+    mass_block: Mat<f64>,
+    /// How the operator leads from the last columns to the current block.
+    coupling: Mat<f64>,
+    /// The first column that the next expansion is orthogonalised against in its first pass.
+    recent: usize,
+    /// The largest norm of a column of `OP V`.
+    scale: f64,
+    solves: usize,
+    draws: u64,
+}
+
+/// Ritz values of the operator, descending, their vectors in the basis, and what the couplings leave.
+struct Ritz {
+    theta: Vec<f64>,
+    vectors: Mat<f64>,
+    /// Norm of `OP x − θ x` in the mass.
+    error: Vec<f64>,
+    /// Norm of `K x − λ M x`.
+    residual: Vec<f64>,
+}
+
+/// Runs a search to its end.
+pub(super) fn run(search: &Search<'_>, progress: &dyn Progress) -> Result<Found, LanczosError> {
+    let mut basis = Basis::start(search)?;
+    let mut restarts = 0;
+    let mut next_check = (search.wanted + search.wanted / 2).min(search.room);
+    let mut shown = 0.0f64;
+    loop {
+        basis.expand()?;
+        let exhausted = basis.width == 0;
+        let full = basis.known + 2 * basis.width > basis.v.ncols() || basis.known >= search.room;
+        if !(exhausted || full || basis.known >= next_check) {
+            let expected = basis.known as f64 / (3 * search.wanted + 2 * search.block) as f64;
+            shown = shown.max(0.5 * expected.min(1.0));
+            step(progress, shown, "Modes")?;
+            continue;
+        }
+        next_check = basis.known + (2 * search.block).max(12);
+        let ritz = basis.ritz().ok_or(LanczosError::NotFinite)?;
+        let converged = basis.converged(&ritz);
+        let done = basis.enough(&ritz, converged, exhausted);
+        shown = shown.max(converged as f64 / search.wanted as f64).min(1.0);
+        step(progress, shown, "Modes")?;
+        if done || exhausted || restarts >= search.max_restarts {
+            let count = if exhausted {
+                search.wanted.min(ritz.theta.len())
+            } else {
+                converged
+            };
+            return Ok(basis.found(&ritz, count, done || exhausted, restarts));
+        }
+        if full {
+            basis.restart(&ritz);
+            restarts += 1;
+            next_check = basis.known + (2 * search.block).max(12);
+        }
+    }
+}
+
+/// Why a search ended.
+#[derive(Debug)]
+pub(super) enum LanczosError {
+    Cancelled,
+    NotFinite,
+    Memory(SolveError),
+}
+
+impl From<Cancelled> for LanczosError {
+    fn from(_: Cancelled) -> Self {
+        Self::Cancelled
+    }
+}
+
+impl<'a> Basis<'a> {
+    fn start(search: &'a Search<'a>) -> Result<Self, LanczosError> {
+        let n = search.pencil.len();
+        let columns = (search.room + 2 * search.block).min(n - search.locked.ncols());
+        let mut v = Mat::new();
+        v.try_reserve(n, columns)
+            .map_err(|_| LanczosError::Memory(SolveError::TooLarge { nodes: n / 3 }))?;
+        v.resize_with(n, columns, |_, _| 0.0);
+        let mut basis = Self {
+            search,
+            v,
+            t: Mat::zeros(columns, columns),
+            known: 0,
+            width: 0,
+            mass_block: Mat::new(),
+            coupling: Mat::new(),
+            recent: 0,
+            scale: 0.0,
+            solves: 0,
+            draws: search.seed,
+        };
+        let (block, mass_block) = basis.fresh(Mat::zeros(n, 0).as_ref(), columns);
+        basis.place(block, mass_block, Mat::new());
+        Ok(basis)
+    }
+
+    /// `(K − σ M)⁻¹` of given loads.
+    fn solve(&mut self, mut x: Mat<f64>) -> Mat<f64> {
+        self.solves += x.ncols();
+        self.search.pencil.solve(&mut x);
+        x
+    }
+
+    /// Applies the operator to the current block, whose columns join the known ones, and makes the next.
+    fn expand(&mut self) -> Result<(), LanczosError> {
+        let end = self.known + self.width;
+        let loads = std::mem::replace(&mut self.mass_block, Mat::new());
+        let mut w = self.solve(loads);
+        let mass_w = self.search.pencil.mass_times(w.as_ref());
+        let norms = column_norms(&w, &mass_w);
+        if norms.iter().any(|x| !x.is_finite()) {
+            return Err(LanczosError::NotFinite);
+        }
+        self.scale = norms.into_iter().fold(self.scale, f64::max);
+        // The large parts first, then all of the basis.
+        self.project(&mut w, &mass_w, self.recent);
+        let mass_w = self.search.pencil.mass_times(w.as_ref());
+        self.project(&mut w, &mass_w, 0);
+        for j in self.known..end {
+            for i in 0..self.known {
+                self.t[(j, i)] = self.t[(i, j)];
+            }
+        }
+        self.recent = self.known;
+        self.known = end;
+        let from = self.known - self.width;
+        let mut corner = self
+            .t
+            .submatrix(from, from, self.width, self.width)
+            .to_owned();
+        tall::symmetrise(&mut corner);
+        self.t
+            .submatrix_mut(from, from, self.width, self.width)
+            .copy_from(&corner);
+        let wanted = self.search.block.min(self.v.ncols() - self.known);
+        let (block, mass_block, coupling) = self.orthonormal(&w, self.scale * RANK);
+        let (block, mass_block, coupling) = self.refill(block, mass_block, coupling, wanted);
+        self.width = block.ncols();
+        self.place(block, mass_block, coupling);
+        Ok(())
+    }
+
+    /// Takes the parts along locked vectors and along the basis from column `from` on out of `w` and adds
+    /// the latter to T's columns of the current block.
+    fn project(&mut self, w: &mut Mat<f64>, mass_w: &Mat<f64>, from: usize) {
+        let end = self.known + self.width;
+        remove(w, mass_w, self.search.locked);
+        let c = remove(w, mass_w, self.v.subcols(from, end - from));
+        let mut t = self
+            .t
+            .submatrix_mut(from, self.known, end - from, self.width);
+        t += c;
+    }
+
+    /// An M-orthonormal basis of the span of `w`, orthogonal to all earlier vectors too, the mass times it,
+    /// and `w` in terms of it. Directions shorter than `least` are dropped.
+    fn orthonormal(&self, w: &Mat<f64>, least: f64) -> (Mat<f64>, Mat<f64>, Mat<f64>) {
+        let pencil = self.search.pencil;
+        let mass_w = pencil.mass_times(w.as_ref());
+        let (mut q, mut mass_q) = (Mat::zeros(w.nrows(), 0), Mat::zeros(w.nrows(), 0));
+        let (mut rest, mut mass_rest) = (w.clone(), mass_w.clone());
+        // Each round takes the directions that the Gram matrix resolves next to the longest.
+        while q.ncols() < w.ncols() {
+            let Some((values, u)) = gram_eigen(&rest, &mass_rest) else {
+                break;
+            };
+            let largest = values.last().copied().unwrap_or(0.0);
+            let bound = (least * least).max(RESOLVED * largest);
+            let first = values.partition_point(|&d| d <= bound).max(q.ncols());
+            if first == values.len() {
+                break;
+            }
+            let (mut new, mut mass_new) = normalised(&rest, &mass_rest, &values, &u, first);
+            if q.ncols() > 0 || values[first] < SPREAD * largest {
+                // Short directions were stretched along with what rounding had left in them.
+                remove(&mut new, &mass_new, self.search.locked);
+                remove(&mut new, &mass_new, self.v.subcols(0, self.known));
+                remove(&mut new, &mass_new, q.as_ref());
+                mass_new = pencil.mass_times(new.as_ref());
+                let Some((values, u)) = gram_eigen(&new, &mass_new) else {
+                    break;
+                };
+                let first = values.partition_point(|&d| d < 0.25);
+                (new, mass_new) = normalised(&new, &mass_new, &values, &u, first);
+            }
+            q = beside(&q, &new);
+            mass_q = beside(&mass_q, &mass_new);
+            if first == 0 || values[first - 1] <= least * least || new.ncols() == 0 {
+                break;
+            }
+            remove(&mut rest, &mass_rest, q.as_ref());
+            mass_rest = pencil.mass_times(rest.as_ref());
+        }
+        let coupling = tall::inner(q.as_ref(), mass_w.as_ref());
+        (q, mass_q, coupling)
+    }
+
+    /// Fills a block up with random directions.
+    fn refill(
+        &mut self,
+        block: Mat<f64>,
+        mass_block: Mat<f64>,
+        coupling: Mat<f64>,
+        wanted: usize,
+    ) -> (Mat<f64>, Mat<f64>, Mat<f64>) {
+        let have = block.ncols();
+        if have >= wanted {
+            return (block, mass_block, coupling);
+        }
+        let (extra, mass_extra) = self.fresh(block.as_ref(), wanted - have);
+        let rows = have + extra.ncols();
+        let coupling = Mat::from_fn(rows, coupling.ncols(), |i, j| {
+            if i < have { coupling[(i, j)] } else { 0.0 }
+        });
+        let mass_block = if have == 0 {
+            mass_extra
+        } else {
+            beside(&mass_block, &mass_extra)
+        };
+        (beside(&block, &extra), mass_block, coupling)
+    }
+
+    /// Random directions, smoothed by the operator, M-orthonormal and orthogonal to the basis and `also`.
+    fn fresh(&mut self, also: MatRef<'_, f64>, wanted: usize) -> (Mat<f64>, Mat<f64>) {
+        let n = self.v.nrows();
+        let wanted = wanted.min(self.search.block);
+        let (mut block, mut mass_block) = (Mat::zeros(n, 0), Mat::zeros(n, 0));
+        for _ in 0..3 {
+            let missing = wanted - block.ncols();
+            if missing == 0 {
+                break;
+            }
+            self.draws += 1;
+            let mut w = self.search.pencil.random(missing, self.draws);
+            w = self.solve(self.search.pencil.mass_times(w.as_ref()));
+            let mass_w = self.search.pencil.mass_times(w.as_ref());
+            let longest = column_norms(&w, &mass_w).into_iter().fold(0.0, f64::max);
+            for _ in 0..3 {
+                let mass_w = self.search.pencil.mass_times(w.as_ref());
+                remove(&mut w, &mass_w, self.search.locked);
+                remove(&mut w, &mass_w, self.v.subcols(0, self.known));
+                remove(&mut w, &mass_w, also);
+                remove(&mut w, &mass_w, block.as_ref());
+            }
+            let (q, mass_q, _) = self.orthonormal(&w, longest * RANK);
+            if q.ncols() > 0 {
+                block = beside(&block, &q);
+                mass_block = beside(&mass_block, &mass_q);
+            }
+        }
+        (block, mass_block)
+    }
+
+    fn place(&mut self, block: Mat<f64>, mass_block: Mat<f64>, coupling: Mat<f64>) {
+        self.width = block.ncols();
+        self.v.subcols_mut(self.known, self.width).copy_from(&block);
+        self.t
+            .submatrix_mut(0, self.known, self.known + self.width, self.width)
+            .fill(0.0);
+        self.mass_block = mass_block;
+        self.coupling = coupling;
+    }
+
+    /// Eigenpairs of T with the residuals that the coupling to the current block leaves.
+    fn ritz(&self) -> Option<Ritz> {
+        let m = self.known;
+        let (values, u) = tall::symmetric_eigen(self.t.submatrix(0, 0, m, m))?;
+        let theta: Vec<f64> = values.into_iter().rev().collect();
+        let vectors = Mat::from_fn(m, m, |i, j| u[(i, m - 1 - j)]);
+        let mut ritz = Ritz {
+            error: vec![0.0; m],
+            residual: vec![0.0; m],
+            theta,
+            vectors,
+        };
+        if self.width == 0 {
+            return Some(ritz);
+        }
+        let last = self.coupling.ncols();
+        let z = &self.coupling * ritz.vectors.subrows(m - last, last);
+        // (K − σM) x − (1/θ) M x = −(1/θ) (K − σM) Q z, in the Euclidean norm by the Gram matrix of (K − σM) Q.
+        let pencil = self.search.pencil;
+        let mut kq = pencil.stiffness_times(self.v.subcols(m, self.width));
+        if pencil.shift != 0.0 {
+            kq -= faer::Scale(pencil.shift) * &self.mass_block;
+        }
+        let gram = tall::inner(kq.as_ref(), kq.as_ref());
+        let gz = &gram * &z;
+        for j in 0..m {
+            let (z, gz) = (z.col(j), gz.col(j));
+            ritz.error[j] = z.norm_l2();
+            ritz.residual[j] = (z.transpose() * gz).max(0.0).sqrt() / ritz.theta[j].abs();
+        }
+        Some(ritz)
+    }
+
+    fn lambda(&self, theta: f64) -> f64 {
+        self.search.pencil.shift + 1.0 / theta
+    }
+
+    /// How many of the largest Ritz values have converged, without a gap.
+    fn converged(&self, ritz: &Ritz) -> usize {
+        let pencil = self.search.pencil;
+        // Norms of a mode whose mass is spread evenly; the finished vectors are measured themselves.
+        let unit = pencil.mean_mass.sqrt();
+        (0..ritz.theta.len().min(self.search.wanted))
+            .take_while(|&i| {
+                let theta = ritz.theta[i];
+                let relative = self.search.tolerance * self.lambda(theta).abs() * unit;
+                let rounding = 0.3 * super::ROUNDING * pencil.norm_k / unit;
+                theta > 0.0 && ritz.residual[i] <= rounding.max(relative)
+            })
+            .count()
+    }
+
+    /// Whether the search may end with so many converged.
+    fn enough(&self, ritz: &Ritz, converged: usize, exhausted: bool) -> bool {
+        if exhausted {
+            return true;
+        }
+        let Some(&next) = ritz.theta.get(converged) else {
+            return false;
+        };
+        // The next one need only be known well enough to tell where the gap before it lies.
+        if ritz.error[converged] > 0.02 * next && converged < self.search.wanted + 1 {
+            let last = converged.checked_sub(1).map(|i| ritz.theta[i]);
+            if last.is_none_or(|last| next + ritz.error[converged] > last) {
+                return false;
+            }
+        }
+        if converged >= self.search.wanted {
+            return true;
+        }
+        let below = self.lambda(next);
+        let found = ritz.theta[..converged].iter().map(|&t| self.lambda(t));
+        let lower = |values: &mut dyn Iterator<Item = f64>| values.filter(|&v| v < below).count();
+        lower(&mut found.into_iter()) + lower(&mut self.search.known.iter().copied())
+            >= self.search.total
+    }
+
+    /// Keeps the Ritz vectors at the upper end and the current block.
+    fn restart(&mut self, ritz: &Ritz) {
+        let m = self.known;
+        let keep = (self.search.wanted + (m.saturating_sub(self.search.wanted)) / 3).min(m);
+        let vectors = ritz.vectors.subcols(0, keep);
+        let kept = tall::product(self.v.subcols(0, m), vectors);
+        self.v.subcols_mut(0, keep).copy_from(&kept);
+        let block = self.v.subcols(m, self.width).to_owned();
+        self.t.fill(0.0);
+        for i in 0..keep {
+            self.t[(i, i)] = ritz.theta[i];
+        }
+        self.known = keep;
+        self.recent = 0;
+        self.v.subcols_mut(keep, self.width).copy_from(&block);
+    }
+
+    fn found(&self, ritz: &Ritz, count: usize, complete: bool, restarts: usize) -> Found {
+        let next = ritz.theta.get(count).map(|&theta| {
+            let theta = theta + ritz.error[count];
+            if theta > 0.0 {
+                self.lambda(theta)
+            } else {
+                f64::INFINITY
+            }
+        });
+        Found {
+            vectors: tall::product(
+                self.v.subcols(0, self.known),
+                ritz.vectors.subcols(0, count),
+            ),
+            values: ritz.theta[..count]
+                .iter()
+                .map(|&t| self.lambda(t))
+                .collect(),
+            next,
+            solves: self.solves,
+            restarts,
+            complete,
+        }
+    }
+}
+
+/// Takes the parts along the M-orthonormal columns of `v` out of `w` and gives the coefficients.
+fn remove(w: &mut Mat<f64>, mass_w: &Mat<f64>, v: MatRef<'_, f64>) -> Mat<f64> {
+    let c = tall::inner(v, mass_w.as_ref());
+    if v.ncols() > 0 {
+        tall::add_product(w.as_mut(), v, c.as_ref(), -1.0, Accum::Add);
+    }
+    c
+}
+
+/// Eigenvalues and vectors of `wᵀ M w`.
+fn gram_eigen(w: &Mat<f64>, mass_w: &Mat<f64>) -> Option<(Vec<f64>, Mat<f64>)> {
+    let mut gram = tall::inner(w.as_ref(), mass_w.as_ref());
+    tall::symmetrise(&mut gram);
+    tall::symmetric_eigen(gram.as_ref())
+}
+
+/// `w u` with unit columns, from the eigenpairs of the Gram matrix from `first` on; and the mass times it.
+fn normalised(
+    w: &Mat<f64>,
+    mass_w: &Mat<f64>,
+    values: &[f64],
+    u: &Mat<f64>,
+    first: usize,
+) -> (Mat<f64>, Mat<f64>) {
+    let scaled = Mat::from_fn(u.nrows(), values.len() - first, |i, k| {
+        u[(i, first + k)] / values[first + k].sqrt()
+    });
+    let of = |w: &Mat<f64>| tall::product(w.as_ref(), scaled.as_ref());
+    (of(w), of(mass_w))
+}
+
+/// Norms of the columns in the mass.
+fn column_norms(w: &Mat<f64>, mass_w: &Mat<f64>) -> Vec<f64> {
+    (0..w.ncols())
+        .map(|j| {
+            let mut square = Mat::zeros(1, 1);
+            let (a, b) = (w.subcols(j, 1), mass_w.subcols(j, 1));
+            matmul(
+                square.as_mut(),
+                Accum::Replace,
+                a.transpose(),
+                b,
+                1.0,
+                Par::Seq,
+            );
+            square[(0, 0)].max(0.0).sqrt()
+        })
+        .collect()
+}
+
+fn beside(a: &Mat<f64>, b: &Mat<f64>) -> Mat<f64> {
+    let mut joined = Mat::zeros(a.nrows(), a.ncols() + b.ncols());
+    joined.subcols_mut(0, a.ncols()).copy_from(a);
+    joined.subcols_mut(a.ncols(), b.ncols()).copy_from(b);
+    joined
+}

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The lowest eigenpairs of `K x = λ M x`: vibration modes of a body.
+//!
+//! Shift-invert block Lanczos [Grimes, Lewis, Simon 1994; Wu, Simon 2000] finds them, Rayleigh-Ritz on K and M finishes
+//! them, and that none is missing is proven: the number of eigenvalues below a bound is the number of negative
+//! pivots of `K − bound · M`, counted by one more factorisation. Where some are missing (more equal ones than a
+//! block has columns), the search goes on beside those found. Free motions of parts that nothing holds are
+//! known beforehand. Bodies so small that a basis would span half of all are solved densely.
+//!
+//! Everything starts from fixed numbers and sums in a fixed order: results are the same whenever and on
+//! however many threads they are computed. Among equal eigenvalues any basis of their space is as good as
+//! another.
+
+mod finish;
+mod lanczos;
+mod pencil;
+mod rigid;
+mod tall;
+
+use super::{BlockMatrix, ScalarMatrix, SolveError};
+use crate::Vec3;
+use crate::progress::{Cancelled, Part, Progress, step};
+use faer::Mat;
+use lanczos::{Found, LanczosError, Search};
+use pencil::Pencil;
+
+/// Residuals below this share of `(‖K‖ + λ ‖M‖) ‖φ‖` are rounding.
+const ROUNDING: f64 = 1e-13;
+/// A pivot below this share of its diagonal entry is taken for that of a singular matrix.
+const SINGULAR: f64 = 1e-10;
+/// Eigenvalues are told apart when they differ by this share.
+const APART: f64 = 1e-4;
+/// Searches beside what was found, at most.
+const SEARCHES: usize = 24;
+/// Columns of a block at most.
+const WIDEST: usize = 32;
+
+/// What is wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EigenOptions {
+    /// Number of eigenpairs.
+    pub count: usize,
+    /// Largest residual `‖K φ − λ M φ‖` in proportion to `λ ‖M φ‖`, where rounding allows it; 1e-9.
+    pub tolerance: f64,
+    /// `K − shift · M` is factored and has to be positive definite: a shift below all eigenvalues, 1/s². None
+    /// takes 0 when K is definite, else a small negative one.
+    pub shift: Option<f64>,
+    /// Vectors iterated at once; None chooses.
+    pub block: Option<usize>,
+    /// Vectors kept before a restart; None chooses.
+    pub room: Option<usize>,
+    /// Restarts at most.
+    pub max_restarts: usize,
+}
+
+impl EigenOptions {
+    /// So many eigenpairs, everything else as it is by default.
+    pub fn new(count: usize) -> Self {
+        Self {
+            count,
+            tolerance: 1e-9,
+            shift: None,
+            block: None,
+            room: None,
+            max_restarts: 60,
+        }
+    }
+}
+
+/// Eigenpairs, ascending.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Eigenpairs {
+    /// λ, 1/s², ascending, never negative.
+    pub values: Vec<f64>,
+    /// φ, one vector per node, with `φᵀ M φ = 1`; the largest component is positive.
+    pub vectors: Vec<Vec<Vec3>>,
+    /// `‖K φ − λ M φ‖`.
+    pub residuals: Vec<f64>,
+    /// What each residual may be: the larger of `tolerance · λ ‖M φ‖` and `1e-13 (‖K‖ + λ ‖M‖) ‖φ‖`, with norms
+    /// of matrices bounded from below by their longest columns.
+    pub allowed: Vec<f64>,
+    /// Right-hand sides that were solved for.
+    pub solves: usize,
+    /// Restarts of the basis.
+    pub restarts: usize,
+    /// Searches beside what had been found, for the sake of equal eigenvalues.
+    pub searches: usize,
+    /// Whether a count of the eigenvalues below a bound agrees with what was found: none is missing.
+    pub verified: bool,
+}
+
+/// Why there are no eigenpairs.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum EigenError {
+    /// Matrices and positions of different sizes.
+    #[error(
+        "stiffness of {stiffness} nodes, mass of {mass} and positions of {centres} do not fit: give all three for the same free nodes"
+    )]
+    Sizes {
+        /// Rows of the stiffness.
+        stiffness: usize,
+        /// Rows of the mass.
+        mass: usize,
+        /// Positions.
+        centres: usize,
+    },
+    /// No modes asked for.
+    #[error("no modes were asked for: ask for at least one")]
+    None,
+    /// More modes than unknowns.
+    #[error(
+        "{asked} modes were asked for, but the body has only {free} degrees of freedom: ask for fewer or refine it"
+    )]
+    TooMany {
+        /// Modes asked for.
+        asked: usize,
+        /// Three times the free nodes.
+        free: usize,
+    },
+    /// A setting out of range.
+    #[error("{name} must be {range}, not {value}")]
+    Setting {
+        /// Which.
+        name: &'static str,
+        /// What it may be.
+        range: &'static str,
+        /// What it is.
+        value: f64,
+    },
+    /// A number that is none.
+    #[error("the {what} at free node {node} is not a finite number: check positions and material")]
+    NotFinite {
+        /// Stiffness, mass or position.
+        what: &'static str,
+        /// The node.
+        node: usize,
+    },
+    /// The diagonal of the mass is not positive.
+    #[error(
+        "free node {node} has the mass {mass}: every free node needs a positive one (it may be in no element)"
+    )]
+    Massless {
+        /// The node.
+        node: usize,
+        /// Its entry on the diagonal.
+        mass: f64,
+    },
+    /// The mass is not positive definite.
+    #[error("the mass matrix is not positive definite: check densities and inverted elements")]
+    Mass,
+    /// The stiffness has a negative eigenvalue, or the shift is not below all of them.
+    #[error(
+        "the stiffness less {shift} times the mass is not positive definite at free node {node}: \
+             check for inverted elements, or give a smaller shift"
+    )]
+    Indefinite {
+        /// The shift.
+        shift: f64,
+        /// A node with a pivot that is not positive.
+        node: usize,
+    },
+    /// A negative eigenvalue was found.
+    #[error(
+        "the stiffness has the negative eigenvalue {value}: check for inverted elements and the material"
+    )]
+    Negative {
+        /// The eigenvalue.
+        value: f64,
+    },
+    /// Numbers overflow.
+    #[error("numbers overflow: stiffness and mass are too far apart in size")]
+    Overflow,
+    /// Too many restarts.
+    #[error(
+        "only {found} of {asked} modes converged in {restarts} restarts: \
+             improve very flat elements, or ask for a larger tolerance"
+    )]
+    NotConverged {
+        /// Converged ones.
+        found: usize,
+        /// Modes asked for.
+        asked: usize,
+        /// Restarts made.
+        restarts: usize,
+    },
+    /// Memory or indices do not suffice.
+    #[error(transparent)]
+    Solve(#[from] SolveError),
+    /// Stopped by the caller.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
+
+/// The lowest eigenpairs of `K x = λ M x` on free nodes: `stiffness` in N/m, positive semi-definite, `mass` in kg, positive
+/// definite, both symmetric, `centres` the nodes' positions (for the order of elimination and rigid motions).
+/// `ΦᵀMΦ = I` to rounding. [choi2003, §3.1]
+///
+/// # Errors
+/// Input that does not fit or holds no numbers; more modes than degrees of freedom; matrices that are not
+/// (semi-)definite; no convergence; memory; cancelled. A factorisation cannot be interrupted.
+pub fn lowest(
+    stiffness: &BlockMatrix,
+    mass: &ScalarMatrix,
+    centres: &[Vec3],
+    options: &EigenOptions,
+    progress: &dyn Progress,
+) -> Result<Eigenpairs, EigenError> {
+    check(stiffness, mass, centres, options)?;
+    step(progress, 0.0, "Order of elimination")?;
+    let mut pencil = Pencil::new(stiffness, mass, centres)?;
+    pencil.check_mass()?;
+    step(progress, 0.03, "Factorisation")?;
+    let rigid = rigid::rigid(&pencil, centres);
+    choose_shift(&mut pencil, options, &rigid)?;
+    step(progress, 0.15, "Modes")?;
+    let mut search = Driver::new(&pencil, options, rigid.fields);
+    let subspace = if search.is_small() {
+        search.verified = true;
+        finish::dense(&pencil, options.count)?
+    } else {
+        search.all(&mut pencil, progress)?;
+        std::mem::replace(&mut search.vectors, Mat::new())
+    };
+    step(progress, 0.95, "Modes")?;
+    let finished = finish::finish(&mut pencil, subspace, options.count, options.tolerance)?;
+    // Zero up to rounding, in terms of the largest eigenvalue.
+    let zero = 1e-11 * pencil.norm_k / pencil.norm_m;
+    if let Some(&value) = finished.values.iter().find(|&&v| v < -zero) {
+        return Err(EigenError::Negative { value });
+    }
+    let (residuals, allowed): (Vec<f64>, Vec<f64>) = finished.residuals.into_iter().unzip();
+    let converged = residuals.iter().zip(&allowed).filter(|(r, a)| *r <= *a);
+    let converged = converged.count();
+    if converged < options.count {
+        return Err(EigenError::NotConverged {
+            found: converged,
+            asked: options.count,
+            restarts: search.restarts,
+        });
+    }
+    step(progress, 1.0, "Modes")?;
+    Ok(Eigenpairs {
+        values: finished.values.iter().map(|v| v.max(0.0)).collect(),
+        vectors: finish::in_callers_order(&pencil, finished.vectors.as_ref()),
+        residuals,
+        allowed,
+        solves: search.solves + finished.solves,
+        restarts: search.restarts,
+        searches: search.searches,
+        verified: search.verified,
+    })
+}
+
+fn check(
+    stiffness: &BlockMatrix,
+    mass: &ScalarMatrix,
+    centres: &[Vec3],
+    options: &EigenOptions,
+) -> Result<(), EigenError> {
+    let nodes = stiffness.rows();
+    if mass.rows() != nodes || centres.len() != nodes {
+        return Err(EigenError::Sizes {
+            stiffness: nodes,
+            mass: mass.rows(),
+            centres: centres.len(),
+        });
+    }
+    if options.count == 0 {
+        return Err(EigenError::None);
+    }
+    if options.count > 3 * nodes {
+        return Err(EigenError::TooMany {
+            asked: options.count,
+            free: 3 * nodes,
+        });
+    }
+    let setting = |name, range, value| Err(EigenError::Setting { name, range, value });
+    if !(options.tolerance > 0.0 && options.tolerance < 1.0) {
+        return setting(
+            "the tolerance of modes",
+            "between 0 and 1",
+            options.tolerance,
+        );
+    }
+    if let Some(shift) = options.shift.filter(|s| !s.is_finite()) {
+        return setting("the shift", "a finite number", shift);
+    }
+    if options.block == Some(0) {
+        return setting("the block of vectors", "at least 1", 0.0);
+    }
+    let finite = |what, good: bool, node| {
+        good.then_some(())
+            .ok_or(EigenError::NotFinite { what, node })
+    };
+    for node in 0..nodes {
+        let of_k = &stiffness.blocks()[stiffness.row_range(node)];
+        let of_m = &mass.values()[mass.row_range(node)];
+        let number = |b: &crate::Mat3| b.iter().all(|x| x.is_finite());
+        finite("stiffness", of_k.iter().all(number), node)?;
+        finite("mass", of_m.iter().all(|m| m.is_finite()), node)?;
+        finite(
+            "position",
+            centres[node].iter().all(|x| x.is_finite()),
+            node,
+        )?;
+        let mass = mass.find(node, node).map_or(0.0, |e| mass.values()[e]);
+        if mass <= 0.0 {
+            return Err(EigenError::Massless { node, mass });
+        }
+    }
+    Ok(())
+}
+
+/// Factors `K − σ M` with the caller's shift, with none, or with a small negative one.
+fn choose_shift(
+    pencil: &mut Pencil<'_>,
+    options: &EigenOptions,
+    rigid: &rigid::Rigid,
+) -> Result<(), EigenError> {
+    let named = |shift| {
+        move |error| match error {
+            SolveError::Singular { node } => EigenError::Indefinite { shift, node },
+            other => EigenError::Solve(other),
+        }
+    };
+    if let Some(shift) = options.shift {
+        return pencil.factor(shift).map(|_| ()).map_err(named(shift));
+    }
+    if rigid.fields.ncols() == 0 {
+        match pencil.factor(0.0) {
+            Ok(pivot) if pivot > SINGULAR => return Ok(()),
+            Ok(_) | Err(SolveError::Singular { .. }) => {}
+            Err(other) => return Err(other.into()),
+        }
+    }
+    // Far enough from zero to be factored well, near enough to tell the lowest modes apart.
+    let least = 1e-9 * pencil.norm_k / pencil.norm_m;
+    let shift = -(0.1 * rigid.elastic).max(least);
+    pencil.factor(shift).map(|_| ()).map_err(named(shift))
+}
+
+/// Searches until the count agrees.
+struct Driver<'a> {
+    options: &'a EigenOptions,
+    block: usize,
+    /// Eigenvectors found so far, M-orthonormal, and their eigenvalues, both ascending search by search.
+    vectors: Mat<f64>,
+    values: Vec<f64>,
+    /// A lower bound of what comes next.
+    next: f64,
+    unknowns: usize,
+    solves: usize,
+    restarts: usize,
+    searches: usize,
+    verified: bool,
+}
+
+impl<'a> Driver<'a> {
+    fn new(pencil: &Pencil<'_>, options: &'a EigenOptions, free: Mat<f64>) -> Self {
+        let chosen = if pencil.len() < 15_000 { 4 } else { 8 };
+        Self {
+            options,
+            block: options.block.unwrap_or(chosen).min(WIDEST),
+            values: vec![0.0; free.ncols()],
+            vectors: free,
+            next: 0.0,
+            unknowns: pencil.len(),
+            solves: 0,
+            restarts: 0,
+            searches: 0,
+            verified: false,
+        }
+    }
+
+    /// Columns of a basis at which a search for so many is restarted.
+    fn room(&self, wanted: usize, block: usize) -> usize {
+        let chosen = 3 * wanted + 6 * block;
+        self.options.room.unwrap_or(chosen).max(wanted + 2 * block)
+    }
+
+    fn is_small(&self) -> bool {
+        2 * (self.room(self.options.count, self.block) + self.values.len()) > self.unknowns
+    }
+
+    fn all(&mut self, pencil: &mut Pencil<'_>, progress: &dyn Progress) -> Result<(), EigenError> {
+        let count = self.options.count;
+        if self.values.len() >= count {
+            self.verified = true;
+            return Ok(());
+        }
+        let mut wanted = count - self.values.len();
+        while self.searches < SEARCHES {
+            let part = Part {
+                whole: progress,
+                from: 0.15,
+                to: 0.85,
+            };
+            let found = self.search(pencil, wanted, &part)?;
+            let new = found.values.len();
+            if !found.complete || (self.searches == 0 && new < wanted) {
+                return Err(EigenError::NotConverged {
+                    found: self.values.len() + new,
+                    asked: count,
+                    restarts: self.restarts + found.restarts,
+                });
+            }
+            self.join(found);
+            step(progress, 0.85, "Count of eigenvalues")?;
+            let (bound, expected) = self.bound();
+            // A pivot that happens to be zero: the bound hit an eigenvalue of a leading part.
+            let below = pencil
+                .count_below(bound)
+                .or_else(|_| pencil.count_below(bound * (1.0 + 1e-7)));
+            let below = below?;
+            if below == expected {
+                self.verified = true;
+                return Ok(());
+            }
+            if below < expected || (self.searches > 1 && new == 0) {
+                return Ok(());
+            }
+            wanted = (below - expected).min(count);
+            pencil.restore()?;
+        }
+        Ok(())
+    }
+
+    /// Looks for so many further ones.
+    fn search(
+        &self,
+        pencil: &Pencil<'_>,
+        wanted: usize,
+        progress: &dyn Progress,
+    ) -> Result<Found, EigenError> {
+        let mut known = self.values.clone();
+        known.sort_by(f64::total_cmp);
+        // What a block was too narrow for, a wider one finds at once.
+        let block = if self.searches == 0 {
+            self.block
+        } else {
+            wanted.clamp(self.block, WIDEST)
+        };
+        let search = Search {
+            pencil,
+            locked: self.vectors.as_ref(),
+            known: &known,
+            wanted,
+            total: self.options.count,
+            block,
+            room: self.room(wanted, block),
+            max_restarts: self.options.max_restarts,
+            tolerance: 0.1 * self.options.tolerance,
+            seed: 1000 * (self.searches as u64 + 1),
+        };
+        lanczos::run(&search, progress).map_err(|error| match error {
+            LanczosError::Cancelled => EigenError::Cancelled(Cancelled),
+            LanczosError::NotFinite => EigenError::Overflow,
+            LanczosError::Memory(error) => EigenError::Solve(error),
+        })
+    }
+
+    fn join(&mut self, found: Found) {
+        let mut joined = Mat::zeros(self.unknowns, self.values.len() + found.values.len());
+        joined
+            .subcols_mut(0, self.values.len())
+            .copy_from(&self.vectors);
+        joined
+            .subcols_mut(self.values.len(), found.values.len())
+            .copy_from(&found.vectors);
+        self.vectors = joined;
+        self.values.extend(found.values);
+        self.next = found.next.unwrap_or(f64::INFINITY);
+        self.solves += found.solves;
+        self.restarts += found.restarts;
+        self.searches += 1;
+    }
+
+    /// A bound in a gap of what was found, beyond the last wanted one if there is a gap, else before the
+    /// values equal to it; and how many were found below.
+    fn bound(&self) -> (f64, usize) {
+        let mut values = self.values.clone();
+        values.sort_by(f64::total_cmp);
+        let count = self.options.count.min(values.len());
+        let last = values[count - 1];
+        let next = values.get(count).copied().unwrap_or(self.next);
+        let next = next.min(self.next.max(last));
+        if next > last * (1.0 + APART) {
+            return (last + (0.5 * (next - last)).min(0.05 * last), count);
+        }
+        let mut first = count - 1;
+        while first > 0 && values[first] - values[first - 1] <= APART * last {
+            first -= 1;
+        }
+        let before = if first > 0 { values[first - 1] } else { 0.0 };
+        let gap = 0.5 * (values[first] - before);
+        (values[first] - gap.min(0.05 * values[first]), first)
+    }
+}

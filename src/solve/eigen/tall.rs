@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Products of tall matrices (one row per unknown, one column per vector) in chunks of rows on all threads.
+//!
+//! Chunks have a fixed length and their sums are added in order, so a result does not depend on how many
+//! threads there are.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
+
+/// Rows of a chunk.
+const CHUNK: usize = 3072;
+
+/// `aᵀ b`.
+pub(super) fn inner(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
+    let (n, rows, columns) = (a.nrows(), a.ncols(), b.ncols());
+    let partial = |from: usize, to: usize| {
+        let mut product = Mat::zeros(rows, columns);
+        matmul(
+            product.as_mut(),
+            Accum::Replace,
+            a.subrows(from, to - from).transpose(),
+            b.subrows(from, to - from),
+            1.0,
+            Par::Seq,
+        );
+        product
+    };
+    sum(0, n, &partial)
+}
+
+/// The sum over fixed chunks, halved between threads where a chunk ends.
+fn sum(from: usize, to: usize, partial: &(impl Fn(usize, usize) -> Mat<f64> + Sync)) -> Mat<f64> {
+    if to - from <= CHUNK {
+        return partial(from, to);
+    }
+    let middle = from + (to - from).div_ceil(CHUNK) / 2 * CHUNK;
+    let (mut left, right) = rayon::join(|| sum(from, middle, partial), || sum(middle, to, partial));
+    left += right;
+    left
+}
+
+/// `w += factor · v c`, in place.
+pub(super) fn add_product(
+    w: MatMut<'_, f64>,
+    v: MatRef<'_, f64>,
+    c: MatRef<'_, f64>,
+    factor: f64,
+    accumulate: Accum,
+) {
+    if w.nrows() <= CHUNK {
+        matmul(w, accumulate, v, c, factor, Par::Seq);
+        return;
+    }
+    let middle = w.nrows().div_ceil(CHUNK) / 2 * CHUNK;
+    let (top, bottom) = w.split_at_row_mut(middle);
+    let (v_top, v_bottom) = v.split_at_row(middle);
+    rayon::join(
+        || add_product(top, v_top, c, factor, accumulate),
+        || add_product(bottom, v_bottom, c, factor, accumulate),
+    );
+}
+
+/// `v c`.
+pub(super) fn product(v: MatRef<'_, f64>, c: MatRef<'_, f64>) -> Mat<f64> {
+    let mut w = Mat::zeros(v.nrows(), c.ncols());
+    add_product(w.as_mut(), v, c, 1.0, Accum::Replace);
+    w
+}
+
+/// Makes a small matrix that is symmetric up to rounding symmetric.
+pub(super) fn symmetrise(a: &mut Mat<f64>) {
+    for j in 0..a.ncols() {
+        for i in 0..j {
+            let mean = 0.5 * (a[(i, j)] + a[(j, i)]);
+            a[(i, j)] = mean;
+            a[(j, i)] = mean;
+        }
+    }
+}
+
+/// Eigenvalues, ascending, and eigenvectors of a small symmetric matrix; none if it holds no numbers.
+pub(super) fn symmetric_eigen(a: MatRef<'_, f64>) -> Option<(Vec<f64>, Mat<f64>)> {
+    let eigen = a.self_adjoint_eigen(Side::Lower).ok()?;
+    let values: Vec<f64> = eigen.S().column_vector().iter().copied().collect();
+    let finite = values.iter().all(|v| v.is_finite());
+    finite.then(|| (values, eigen.U().to_owned()))
+}
+
+/// Euclidean norms of the columns.
+pub(super) fn norms(a: MatRef<'_, f64>) -> Vec<f64> {
+    (0..a.ncols()).map(|j| a.col(j).norm_l2()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_add_up_to_the_plain_products() {
+        let at = |i: usize, j: usize| ((7 * i + 13 * j) as f64).sin();
+        for n in [1, CHUNK, 2 * CHUNK + 5] {
+            let (a, b) = (Mat::from_fn(n, 3, at), Mat::from_fn(n, 2, |i, j| at(j, i)));
+            let plain = a.transpose() * &b;
+            assert!((inner(a.as_ref(), b.as_ref()) - &plain).norm_max() < 1e-10);
+            let mut w = b.clone();
+            add_product(w.as_mut(), a.as_ref(), plain.as_ref(), -0.5, Accum::Add);
+            assert!((w - (b - 0.5 * (&a * &plain))).norm_max() < 1e-9);
+        }
+    }
+}
