@@ -51,10 +51,10 @@ def cases() -> list[Case]:
     ]
 
 
-def whole(name, grid, surface, axis, *rest) -> Case:
+def whole(name, tets, surface, axis, *rest) -> Case:
     """A body whose tetrahedra are a grid, held at the low end of an axis."""
-    vertices, tets = grid
-    return Case(name, thew.TetMesh(vertices, tets), surface, vertices[:, axis] < vertices[:, axis].min() + 1e-9, *rest)
+    along = np.asarray(tets.vertices)[:, axis]
+    return Case(name, tets, surface, along < along.min() + 1e-9, *rest)
 
 
 def filled(name, surface, nodes, *rest) -> Case:

@@ -82,9 +82,3 @@ def on_line(vertices: np.ndarray, point: np.ndarray, direction: np.ndarray) -> n
 def length(points: np.ndarray) -> float:
     """Of a polyline."""
     return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
-
-
-def settle(simulation, steps: int, forces: np.ndarray | None = None) -> None:
-    """Advance until a damped body rests."""
-    for _ in range(steps):
-        simulation.advance(forces)

@@ -43,8 +43,8 @@ def upright(vertices: np.ndarray, shape: np.ndarray, tip: np.ndarray) -> np.ndar
 
 
 def main(how: Options) -> None:
-    vertices, tets = models.grid((20, 4, 4), (1.0, 0.2, 0.2))
-    tets = thew.TetMesh(vertices, tets)
+    tets = models.bar(4)
+    vertices = np.asarray(tets.vertices)
     modes = thew.modes(tets, 12, MATERIAL, fixed=vertices[:, 0] < 1e-9)
     surface = models.bar_surface(16)
     tip = np.flatnonzero(vertices[:, 0] > 1.0 - 1e-9)
@@ -61,12 +61,10 @@ def main(how: Options) -> None:
         if modes.shapes[number, tip].mean(axis=0) @ stand[0] < 0.0:
             reach = -reach
         for stage in range(STAGES + 1):
-            amplitudes = np.zeros(len(modes.eigenvalues))
+            amplitudes = np.zeros(len(modes))
             amplitudes[number] = reach * stage / STAGES
-            linear = np.tensordot(amplitudes, modes.shapes, 1)
-            simulation = thew.ModalSimulation(modes, 1.0 / 60.0)
-            simulation.amplitudes = amplitudes
-            warped = simulation.displacements()
+            linear = modes.displacements(amplitudes, warp=False)
+            warped = modes.displacements(amplitudes)
             points = (surface.vertices + carried(linear), deformer.positions(amplitudes))
             for row, (u, shown) in enumerate(zip((linear, warped), points, strict=True)):
                 stretch = carried(bodies.strain(vertices, tets.tets, u))

@@ -21,9 +21,9 @@ REDDEST = 0.6
 
 
 def modal(modes: thew.Modes, warp: bool) -> np.ndarray:
-    """Where the damped bar comes to rest."""
-    simulation = thew.ModalSimulation(modes, 1.0 / 30.0, warp=warp, gravity=GRAVITY, damping=(6.0, 0.0))
-    bodies.settle(simulation, 900)
+    """Where elasticity balances gravity."""
+    simulation = thew.ModalSimulation(modes, 1.0 / 30.0, warp=warp, gravity=GRAVITY)
+    simulation.settle()
     return simulation.displacements()
 
 
@@ -34,7 +34,7 @@ def nonlinear(tets: thew.TetMesh, fixed: np.ndarray) -> np.ndarray:
 
 
 def main(how: Options) -> None:
-    tets = thew.TetMesh(*models.bar())
+    tets = models.bar()
     vertices = np.asarray(tets.vertices)
     fixed = np.flatnonzero(vertices[:, 0] < 1e-9)
     modes = thew.modes(tets, MODES, MATERIAL, fixed=fixed)

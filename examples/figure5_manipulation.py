@@ -20,7 +20,7 @@ SKIN, LIGHT = (0.36, 0.62, 0.70), (0.66, 0.83, 0.84)
 
 
 def main(how: Options) -> None:
-    tets = thew.TetMesh(*models.bar())
+    tets = models.bar()
     vertices = np.asarray(tets.vertices)
     modes = thew.modes(tets, MODES, MATERIAL, fixed=vertices[:, 0] < 1e-9)
     end = int(bodies.on_line(vertices, np.zeros(3), np.array([1.0, 0.0, 0.0]))[-1])
@@ -44,9 +44,10 @@ def main(how: Options) -> None:
     for column, (title, (positions, orientations, exercised)) in enumerate(cases.items()):
         simulation = thew.ModalSimulation(modes, 1.0 / 60.0, integrator="semi_implicit", damping=(4.0, 0.01))
         simulation.constrain(positions=positions, orientations=orientations, exercised=exercised)
-        bodies.settle(simulation, 600)
+        for _ in range(600):
+            simulation.advance()
         u = np.asarray(simulation.displacements())
-        w = np.tensordot(simulation.amplitudes, modes.rotations, 1)[end]
+        w = np.asarray(simulation.rotations())[end]
         place = studio.at(1.5 * column, 0.0)
         studio.mesh(deformer.positions(simulation.amplitudes), surface.triangles, skin, place, tint)
         studio.slab(place + [-0.05, 0.0, 0.0], (0.1, 0.42, 0.42), block)

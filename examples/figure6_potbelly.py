@@ -60,7 +60,7 @@ def main(how: Options) -> None:
     carried = motion.Carried(bodo, dance, nodes, masses)
     neck = motion.nearest(nodes, (0.0, 0.03, 1.2))
     shoulders = {motion.nearest(nodes, (s * 0.2, 0.03, 1.09)): f"shoulder.{n}" for n, s in (("L", 1), ("R", -1))}
-    puppet = motion.Puppet(simulation, carried, np.asarray(tets.tets), {**shoulders, neck: "neck"}, {neck: "neck"})
+    puppet = motion.Puppet(simulation, carried, {**shoulders, neck: "neck"}, {neck: "neck"})
     deformer = thew.Deformer(modes, skin, form="vertex")
     navel = motion.nearest(surface.vertices, (0.0, -0.45, 0.77))
     bones = ["head", *(f"{limb}.{side}" for limb in LIMBS for side in ("L", "R"))]

@@ -81,7 +81,7 @@ def tied(nodes: np.ndarray, figure: Figure, bones: dict[str, str]) -> dict[int, 
 def main(how: Options) -> None:
     studio = Studio(turn=-16.0, tilt=9.0)
     width = 1.8
-    box = thew.TetMesh(*models.jelly_box())
+    box = models.jelly_box()
     nodes = np.asarray(box.vertices)
     man = motion.stick_figure("jumper", 0.72, 1.2, 1.5, 0.1, (0.46, 0.0, 0.86), 0.13)
     modes = thew.modes(box, 32, thew.Material(6e4, 0.4, 1000.0), fixed=motion.inside_ball(nodes, (0, 0, 0.75), (0.17, 0.17, 0.12)))
@@ -111,7 +111,7 @@ def show(studio, title, tets, modes, figure, pose_at, places, surface, colour, s
     masses = bodies.nodal_mass(nodes, tets.tets, 1000.0)
     carried = motion.Carried(figure, pose_at, nodes, masses)
     heads = {node: bone for node, bone in places.items() if bone == "head"}
-    puppet = motion.Puppet(simulation, carried, np.asarray(tets.tets), places, heads)
+    puppet = motion.Puppet(simulation, carried, places, heads)
     carrier = bodies.Carrier(nodes, tets.tets, surface.vertices)
     jelly, bone, floor, dot = (
         studio.material(colour, alpha=0.62, gloss=0.8), studio.material(INK), studio.material(GREY), studio.material((0.98, 0.80, 0.2)),

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The bodies of the figures, made from numbers: a bar, a jelly box, a potbelly, a blob with limbs, a dinosaur.
 
-Bar and box are regular tetrahedral grids with the counts of the paper's Table 1, shown by rounded boxes; the
-others are soft unions of balls and limbs, whose surfaces `thew.TetMesh.fill` fills. Needs numpy only.
+Bar and box are regular grids with the counts of the paper's Table 1, shown by rounded boxes; the
+others are soft unions of balls and limbs, whose surfaces `thew.TetMesh.fill` fills.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import permutations
 
 import numpy as np
+import thew
 
 from assets.characters import implicit
 from assets.characters.figure import Figure, colours
@@ -26,21 +26,10 @@ class Shape:
     colours: np.ndarray | None = None
 
 
-def grid(cells: tuple[int, int, int], size: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices and tetrahedra of a box of cubes in six tetrahedra each; it stands on x = 0, about y = z = 0."""
-    axes = [np.linspace(0.0, s, n + 1) - (s / 2 if i else 0.0) for i, (s, n) in enumerate(zip(size, cells, strict=True))]
-    vertices = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-    number = np.arange(vertices[..., 0].size).reshape(vertices.shape[:3])
-    first = np.indices(cells).reshape(3, -1).T
-    tets = []
-    # A walk from a cube's first corner to its last along the axes in every order.
-    for order in permutations(range(3)):
-        walk = np.cumsum([np.zeros(3, int), *np.eye(3, dtype=int)[list(order)]], axis=0)
-        corners = [number[tuple((first + step).T)] for step in walk]
-        if np.linalg.det(np.eye(3)[list(order)]) < 0.0:
-            corners[1], corners[2] = corners[2], corners[1]
-        tets.append(np.stack(corners, axis=1))
-    return vertices.reshape(-1, 3), np.concatenate(tets).astype(np.int32)
+def _centred(cells: tuple[int, int, int], size: tuple[float, float, float]) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices and tetrahedra of a grid that stands on x = 0, about y = z = 0."""
+    mesh = thew.TetMesh.grid(cells, size)
+    return np.asarray(mesh.vertices) - [0.0, size[1] / 2, size[2] / 2], np.asarray(mesh.tets)
 
 
 def rounded_box(cells: tuple[int, int, int], size: tuple[float, float, float], radius: float) -> Shape:
@@ -70,9 +59,9 @@ def rounded_box(cells: tuple[int, int, int], size: tuple[float, float, float], r
     return Shape(points, _triangles(np.concatenate(quads)))
 
 
-def bar() -> tuple[np.ndarray, np.ndarray]:
-    """1 x 0.2 x 0.2 m along x: 99 nodes, 240 tetrahedra."""
-    return grid((10, 2, 2), (1.0, 0.2, 0.2))
+def bar(detail: int = 2) -> thew.TetMesh:
+    """1 x 0.2 x 0.2 m along x; detail 2 has 99 nodes and 240 tetrahedra."""
+    return thew.TetMesh(*_centred((5 * detail, detail, detail), (1.0, 0.2, 0.2)))
 
 
 def bar_surface(detail: int = 4) -> Shape:
@@ -84,10 +73,10 @@ BOX = (1.56, 0.416, 0.416)
 """The jelly box's height, depth and width, metres."""
 
 
-def jelly_box() -> tuple[np.ndarray, np.ndarray]:
+def jelly_box() -> thew.TetMesh:
     """A tall box on the ground, 400 nodes and 1440 tetrahedra, z up."""
-    vertices, tets = grid((15, 4, 4), BOX)
-    return _upright(vertices), tets
+    vertices, tets = _centred((15, 4, 4), BOX)
+    return thew.TetMesh(_upright(vertices), tets)
 
 
 def jelly_box_surface(detail: int = 10) -> Shape:
@@ -158,9 +147,9 @@ def dinosaur(vertices: int | None = None) -> Shape:
         Part((0.0, -1.24, 1.78), (0.0, -1.4, 1.9), (0.115, 0.115), "body", "hide"),
         Part((0.0, -1.45, 1.9), None, (0.115, 0.16, 0.11), "body", "hide", 0.0),
         Part((0.0, -1.53, 1.875), (0.0, -1.64, 1.85), (0.088, 0.072), "body", "belly"),
-        Part((0.0, 0.5, 0.92), (0.0, 1.0, 0.92), (0.27, 0.165), "body", "hide"),
-        Part((0.0, 1.0, 0.92), (0.0, 1.5, 0.99), (0.165, 0.095), "body", "hide"),
-        Part((0.0, 1.5, 0.99), (0.0, 1.98, 1.13), (0.095, 0.05), "body", "tail"),
+        Part((0.0, 0.5, 0.92), (0.0, 1.0, 0.92), (0.27, 0.17), "body", "hide"),
+        Part((0.0, 1.0, 0.92), (0.0, 1.5, 0.99), (0.17, 0.115), "body", "hide"),
+        Part((0.0, 1.5, 0.99), (0.0, 1.96, 1.13), (0.115, 0.075), "body", "tail"),
     ]
     # Plates along the back.
     along = np.linspace(0.0, 1.0, 9)

@@ -59,14 +59,10 @@ class Carried:
 class Puppet:
     """A body that follows a figure: nodes in its pelvis supported, some nodes tied to bones."""
 
-    def __init__(
-        self, simulation, carried: Carried, tets: np.ndarray, places: dict[int, str], orientations: dict[int, str]
-    ) -> None:
+    def __init__(self, simulation, carried: Carried, places: dict[int, str], orientations: dict[int, str]) -> None:
         """`places` and `orientations`: the bone that a node's position or orientation goes with."""
         self.simulation, self.carried = simulation, carried
         self.places, self.orientations = places, orientations
-        around = [neighbours(tets, node) for node in orientations]
-        self.exercised = sorted({*places, *orientations, *(node for near in around for node in near)})
         self.time = 0.0
 
     def run(self, until: float, step: float) -> None:
@@ -77,7 +73,6 @@ class Puppet:
             self.simulation.constrain(
                 positions={n: self.carried.attached(bone, n, then)[0] for n, bone in self.places.items()},
                 orientations={n: self.carried.attached(bone, n, then)[1] for n, bone in self.orientations.items()},
-                exercised=self.exercised,
             )
             self.simulation.advance(self.carried.forces(middle))
             self.time = then

@@ -85,12 +85,12 @@ def rotations_of(u: np.ndarray, vertices: np.ndarray, tets: np.ndarray) -> np.nd
 
 @dataclass
 class Modes:
-    """Λ[m], Φ[m,k,3], Ψ[m,k,3], and the nodal masses [k] that gravity pulls at."""
+    """Λ[m], Φ[m,k,3], Ψ[m,k,3] and MΦ[m,k,3], which gravity pulls at."""
 
     eigenvalues: np.ndarray
     shapes: np.ndarray
     rotations: np.ndarray
-    nodal_mass: np.ndarray
+    momenta: np.ndarray
 
 
 def free_rows(nodes: int, fixed: np.ndarray) -> np.ndarray:
@@ -113,7 +113,7 @@ def modes(
     """The lowest modes with `fixed` nodes held."""
     k = stiffness(vertices, tets, young, poisson)
     m = mass(vertices, tets, density, kind)
-    return modes_of(k, m, vertices, tets, count, fixed, nodal_mass(vertices, tets, density))
+    return modes_of(k, m, vertices, tets, count, fixed)
 
 
 def modes_of(
@@ -123,7 +123,6 @@ def modes_of(
     tets: np.ndarray,
     count: int,
     fixed: np.ndarray,
-    masses: np.ndarray,
 ) -> Modes:
     """The lowest modes of assembled matrices."""
     free = free_rows(len(vertices), fixed)
@@ -132,8 +131,9 @@ def modes_of(
     order = np.argsort(values)
     shapes = np.zeros((count, 3 * len(vertices)))
     shapes[:, free] = vectors[:, order].T
-    shapes = shapes.reshape(count, len(vertices), 3)
-    return Modes(values[order], shapes, rotations_of(shapes, vertices, tets), masses)
+    momenta = (m @ shapes.T).T.reshape(count, -1, 3)
+    shapes = shapes.reshape(count, -1, 3)
+    return Modes(values[order], shapes, rotations_of(shapes, vertices, tets), momenta)
 
 
 def rotation(w: np.ndarray) -> np.ndarray:
@@ -169,7 +169,7 @@ class Simulation:
         count, self.nodes, _ = of.shapes.shape
         self.phi = of.shapes.reshape(count, -1).T
         self.psi = of.rotations.reshape(count, -1).T
-        self.gravity = of.nodal_mass[:, None] * np.asarray(gravity, float)
+        self.momentum, self.gravity = of.momenta.reshape(count, -1), np.asarray(gravity, float)
         self.amplitudes, self.velocities = np.zeros(count), np.zeros(count)
         self.positions: dict[int, np.ndarray] = {}
         self.orientations: dict[int, np.ndarray] = {}
@@ -180,9 +180,9 @@ class Simulation:
         self.alpha, self.beta, self.gamma = 1.0 - step**2 * of.eigenvalues / d, step / d, step**2 / d
         self.exact = None
         if integrator == "exact":
-            # y' = A y + f e with f constant: the exponential of the matrix that carries f along.
-            rate = np.zeros((count, 3, 3))
-            rate[:, 0, 1] = rate[:, 1, 2] = 1.0
+            # y' = A y + f e with f linear: the exponential of the matrix that carries f and its slope along.
+            rate = np.zeros((count, 4, 4))
+            rate[:, 0, 1] = rate[:, 1, 2] = rate[:, 2, 3] = 1.0
             rate[:, 1, 0], rate[:, 1, 1] = -of.eigenvalues, -damp
             self.exact = np.stack([expm(r * step) for r in rate])
 
@@ -198,29 +198,30 @@ class Simulation:
             return np.broadcast_to(np.eye(3), (self.nodes, 3, 3))
         return rotation((self.psi @ q).reshape(-1, 3))
 
-    def modal_force(self, force: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Φᵀ R_wᵀ F."""
-        return self.phi.T @ np.einsum("nji,nj->ni", self.rotations(q), force).ravel()
+    def modal_force(self, forces: np.ndarray | None, q: np.ndarray) -> np.ndarray:
+        """Φᵀ R_wᵀ F, and gravity as ΦᵀM R_wᵀ g (by eq. 12)."""
+        turned = self.rotations(q)
+        sum_ = self.momentum @ np.einsum("nji,j->ni", turned, self.gravity).ravel()
+        return sum_ if forces is None else sum_ + self.phi.T @ np.einsum("nji,nj->ni", turned, forces).ravel()
 
     def advance(self, forces: np.ndarray | None = None) -> None:
         """One step under gravity and nodal forces [k,3]."""
-        force = self.gravity if forces is None else self.gravity + forces
         q, v = self.amplitudes, self.velocities
-        old = self.modal_force(force, q)
+        old = self.modal_force(forces, q)
         if self.exact is not None:
             if self.positions or self.orientations:
                 raise NotImplementedError("Constraints are eq. 18's here.")
-            predicted, _ = self._exact(q, v, old)
-            # The mean of old and predicted forces.
-            self.amplitudes, self.velocities = self._exact(q, v, 0.5 * (old + self.modal_force(force, predicted)))
+            # Predict with the turn of the step's start, correct with the force going to that of the predicted end.
+            predicted, _ = self._exact(q, v, old, old)
+            self.amplitudes, self.velocities = self._exact(q, v, old, self.modal_force(forces, predicted))
             return
         free = self.alpha * q + self.beta * v + self.gamma * old
         if self.positions or self.orientations:
             free = self._constrained(free)
         self.amplitudes, self.velocities = free, (free - q) / self.step
 
-    def _exact(self, q: np.ndarray, v: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        state = np.einsum("mij,jm->im", self.exact, np.stack([q, v, force]))
+    def _exact(self, q: np.ndarray, v: np.ndarray, start: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        state = np.einsum("mij,jm->im", self.exact, np.stack([q, v, start, (end - start) / self.step]))
         return state[0], state[1]
 
     def _constrained(self, free: np.ndarray) -> np.ndarray:
