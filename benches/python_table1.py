@@ -168,8 +168,12 @@ def main() -> int:
         cells = [pair(a, b, 1e3, 3) for a, b in zip(mine[2:], peer[2:], strict=True)]
         print(f"| {case.name} | {len(case.surface.vertices)} | {case.positions}, {case.orientations} | {' | '.join(cells)} "
               f"| {1e3 * case.printed[2]:.0f}, {1e3 * case.printed[3]:.0f} |")  # fmt: skip
-    print("\nBoth by eq. 18 with 30 steps a second under gravity, in double precision; surfaces in single precision, every")
-    print("vertex with its own modes. λ and η: positions and orientations that are held. The paper's machine: Pentium 4,")
+    print(
+        "\nBoth by eq. 18 with 30 steps a second under gravity, in double precision; surfaces in single precision, every"
+    )
+    print(
+        "vertex with its own modes. λ and η: positions and orientations that are held. The paper's machine: Pentium 4,"
+    )
     print("3.2 GHz, 2003; its milliseconds are rounded to one.")
     return 0
 

@@ -65,7 +65,9 @@ def strain(vertices: np.ndarray, tets: np.ndarray, u: np.ndarray) -> np.ndarray:
 
 def ramp(t: np.ndarray) -> np.ndarray:
     """Colours, linear: calm blue-green at 0, sand in the middle, red at 1 and above."""
-    stops = np.array([[0.16, 0.55, 0.62], [0.55, 0.75, 0.62], [0.97, 0.86, 0.52], [0.93, 0.52, 0.25], [0.75, 0.13, 0.14]])
+    stops = np.array(
+        [[0.16, 0.55, 0.62], [0.55, 0.75, 0.62], [0.97, 0.86, 0.52], [0.93, 0.52, 0.25], [0.75, 0.13, 0.14]]
+    )
     at = np.linspace(0.0, 1.0, len(stops))
     return np.stack([np.interp(t, at, channel) for channel in stops.T], axis=-1) ** 2.2
 

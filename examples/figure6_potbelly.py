@@ -18,7 +18,7 @@ from examples.cast import Pieces
 from examples.command import Options, options
 from examples.studio import GREY, INK, RED, Studio
 
-MATERIAL = thew.Material(young=4e4, poisson=0.4, density=1000.0)
+MATERIAL = thew.Material(young=3e4, poisson=0.4, density=1000.0)
 MODES = 32
 STEP = 1.0 / 120.0
 BEAT = 0.62

@@ -45,8 +45,14 @@ def jump(figure: Figure, t: float) -> Pose:
         pose.turn(f"upperarm.{side}", 0.0, -sign * (70.0 * fly - 10.0 * crouch), 0.0)
         pose.turn(f"forearm.{side}", 0.0, -sign * 20.0 * fly, 0.0)
         if t < LEAVE or t > LAND:
-            ankle = np.array(figure.bone(f"foot.{side}").head) + [0.0, 0.0, 0.04 * smooth((t - 0.6) / 0.08) * (t < LEAVE)]
-            pose.reach(f"thigh.{side}", f"shin.{side}", f"foot.{side}", ankle, np.array([0.3 * sign, -1.0, 0.0]), np.eye(3))
+            ankle = np.array(figure.bone(f"foot.{side}").head) + [
+                0.0,
+                0.0,
+                0.04 * smooth((t - 0.6) / 0.08) * (t < LEAVE),
+            ]
+            pose.reach(
+                f"thigh.{side}", f"shin.{side}", f"foot.{side}", ankle, np.array([0.3 * sign, -1.0, 0.0]), np.eye(3)
+            )
         else:
             pose.turn(f"thigh.{side}", 0.0, 26.0 * fly, 0.0)
             pose.turn(f"shin.{side}", 0.0, 22.0 * fly, 0.0)
@@ -84,7 +90,9 @@ def main(how: Options) -> None:
     box = models.jelly_box()
     nodes = np.asarray(box.vertices)
     man = motion.stick_figure("jumper", 0.72, 1.2, 1.5, 0.1, (0.46, 0.0, 0.86), 0.13)
-    modes = thew.modes(box, 32, thew.Material(6e4, 0.4, 1000.0), fixed=motion.inside_ball(nodes, (0, 0, 0.75), (0.17, 0.17, 0.12)))
+    modes = thew.modes(
+        box, 32, thew.Material(6e4, 0.4, 1000.0), fixed=motion.inside_ball(nodes, (0, 0, 0.75), (0.17, 0.17, 0.12))
+    )
     places = tied(nodes, man, {"foot.L": "tail", "foot.R": "tail", "head": "tail"})
     surface = models.jelly_box_surface(20)
     for row, warp in enumerate((True, False)):
@@ -96,8 +104,17 @@ def main(how: Options) -> None:
     tets = thew.TetMesh.fill(skin, nodes=552)
     nodes = np.asarray(tets.vertices)
     dancer = motion.stick_figure("dancer", 0.7, 1.14, 1.4, 0.13, (0.62, 0.0, 0.91), 0.2)
-    modes = thew.modes(tets, 64, thew.Material(6e4, 0.4, 1000.0), fixed=motion.inside_ball(nodes, (0, 0, 0.72), (0.16, 0.14, 0.12)))
-    ends = {"chest": "tail", "forearm.L": "head", "forearm.R": "head", "foot.L": "head", "foot.R": "head", "head": "tail"}
+    modes = thew.modes(
+        tets, 64, thew.Material(6e4, 0.4, 1000.0), fixed=motion.inside_ball(nodes, (0, 0, 0.72), (0.16, 0.14, 0.12))
+    )
+    ends = {
+        "chest": "tail",
+        "forearm.L": "head",
+        "forearm.R": "head",
+        "foot.L": "head",
+        "foot.R": "head",
+        "head": "tail",
+    }
     title = "blob with limbs, modal warping"
     studio.text(title, studio.at(-0.6, 1.86 - 4.6), 0.13, align="LEFT")
     show(studio, title, tets, modes, dancer, dance, tied(nodes, dancer, ends), blob, BLOB, DANCE, width, -4.6, True)

@@ -47,7 +47,7 @@ def main(how: Options) -> None:
 
     studio = Studio(turn=-52.0, tilt=20.0)
     paint, floor, thread = studio.painted(gloss=0.6), studio.material(GREY), studio.material(INK)
-    hand, ghost = studio.material(AMBER, gloss=0.7), studio.material(GREY, alpha=0.5)
+    hand = studio.material(AMBER, gloss=0.7)
     trail: list[np.ndarray] = []
     now = 0.0
     for column, shot in enumerate(SHOTS):
@@ -57,7 +57,7 @@ def main(how: Options) -> None:
             simulation.advance()
             trail.append(nodes[tip] + np.asarray(simulation.displacements())[tip])
         row, across = divmod(column, 3)
-        place = studio.at(3.2 * across + 1.6 * row, -3.1 * row)
+        place = studio.at(3.2 * across + 1.6 * row, -3.3 * row)
         points = np.asarray(deformer.positions(simulation.amplitudes))
         studio.mesh(points, shape.triangles, paint, place, shape.colours)
         studio.slab(place + [0.0, 0.0, -0.06], (1.3, 1.7, 0.08), floor)
@@ -68,7 +68,7 @@ def main(how: Options) -> None:
             since = round(min(0.5, shot - LET_GO if shot > LET_GO else 0.5) / STEP)
             studio.line(np.array(trail[-since:]) - 0.45 * studio.ahead, 0.014, thread, place)
         said = "at rest" if shot == 0.0 else f"{shot:.2f} s" + ("" if shot <= LET_GO else ", let go")
-        studio.text(said, place + studio.at(0.0, -0.82), 0.15)
+        studio.text(said, place + studio.at(0.0, -0.82), 0.14)
     frames = np.random.default_rng(0).normal(size=(FRAMES, MODES)) * np.abs(simulation.amplitudes).max()
     spent = []
     for amplitudes in frames:
@@ -82,7 +82,7 @@ def main(how: Options) -> None:
     print(f"deformer ({deformer.engine}): {1e3 * float(np.median(spent)):.3f} ms a frame, median of {FRAMES}")
     largest = bodies.strain(nodes, np.asarray(tets.tets), np.asarray(simulation.displacements())).max()
     print(f"largest strain when let go {largest:.2f}")
-    studio.render(how.output, (-1.75, -4.25), (8.15, 2.3), how.width, how.engine)
+    studio.render(how.output, (-1.75, -4.4), (8.15, 2.2), how.width, how.engine)
 
 
 if __name__ == "__main__":

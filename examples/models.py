@@ -154,7 +154,9 @@ def dinosaur(vertices: int | None = None) -> Shape:
     # Plates along the back.
     along = np.linspace(0.0, 1.0, 9)
     ridge = [
-        Part((0.0, -0.5 + 1.5 * t, 1.17 + 0.1 * np.sin(np.pi * t) - 0.1 * t), None, (0.035, 0.06, 0.075), "body", "ridge")
+        Part(
+            (0.0, -0.5 + 1.5 * t, 1.17 + 0.1 * np.sin(np.pi * t) - 0.1 * t), None, (0.035, 0.06, 0.075), "body", "ridge"
+        )
         for t in along
     ]
     parts = spine + ridge + [side for part in legs for side in both_sides(part)]

@@ -38,7 +38,9 @@ class Studio:
         """The world vector of a place in the picture, `near` metres before the plane through the origin."""
         return across * self.right + upright * self.up - near * self.ahead
 
-    def material(self, colour: tuple[float, float, float], alpha: float = 1.0, gloss: float = 0.5) -> bpy.types.Material:
+    def material(
+        self, colour: tuple[float, float, float], alpha: float = 1.0, gloss: float = 0.5
+    ) -> bpy.types.Material:
         """One colour (sRGB), opaque or not."""
         key = (*colour, alpha, gloss)
         if key not in self._materials:
@@ -110,7 +112,9 @@ class Studio:
     def frame(self, origin, rotation, size: float) -> None:
         """Red, green and blue axes: an orientation."""
         for axis, colour in enumerate(((0.85, 0.15, 0.12), (0.20, 0.62, 0.20), (0.15, 0.35, 0.85))):
-            self.arrow(origin, np.asarray(origin) + size * np.asarray(rotation)[:, axis], 0.06 * size, self.material(colour))
+            self.arrow(
+                origin, np.asarray(origin) + size * np.asarray(rotation)[:, axis], 0.06 * size, self.material(colour)
+            )
 
     def slab(self, centre, size, material) -> None:
         """A box with bevelled edges, its faces along the world's axes."""
@@ -144,7 +148,9 @@ class Studio:
         low = np.asarray(place) + t[:, None] * length * self.right
         strip = np.concatenate([low, low + thick * self.up])
         i = np.arange(32)
-        self.mesh(strip, np.stack([i, i + 1, i + 34, i + 33], axis=1), self.painted(gloss=0.1), colours=ramp(np.tile(t, 2)))
+        self.mesh(
+            strip, np.stack([i, i + 1, i + 34, i + 33], axis=1), self.painted(gloss=0.1), colours=ramp(np.tile(t, 2))
+        )
         self.text(words[0], np.asarray(place) - 1.3 * height * self.up, height, align="LEFT")
         self.text(words[1], np.asarray(place) + length * self.right - 1.3 * height * self.up, height, align="RIGHT")
 
