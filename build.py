@@ -33,6 +33,13 @@ def main() -> int:
     demo.add_argument("--output", type=Path, metavar="DIR", help="default: dist/demo")
     demo.add_argument("--action", help="the clip of FILE to show; default: the one that is active in it")
     demo.add_argument("--cells", type=int, default=12, help="cells across the character (default 12)")
+    figures = ", ".join(shows.EXAMPLES)
+    example = commands.add_parser("example", help="one figure of docs/modal-warping.md, computed and rendered anew")
+    example.add_argument("name", choices=shows.EXAMPLES, metavar="NAME", help=f"one of {figures}")
+    every = commands.add_parser("examples", help="all of them")
+    for command in (example, every):
+        command.add_argument("--output", type=Path, metavar="DIR", help="default: docs/images")
+        command.add_argument("--fast", action="store_true", help="render with Workbench (OpenGL) rather than Cycles")
     commands.add_parser("bench", help="dist/bench-report.md")
     commands.add_parser("lint", help="formatting, lints, documentation, licences, manifest")
     test = commands.add_parser("test", help="every test, or the suites that are named")
@@ -61,6 +68,10 @@ def dispatch(arguments: argparse.Namespace) -> None:
             say(str(products.package(arguments.wheel)))
         case "demo":
             shows.demo(arguments.input, arguments.output, arguments.action, arguments.cells)
+        case "example":
+            shows.examples([arguments.name], arguments.output, arguments.fast)
+        case "examples":
+            shows.examples(list(shows.EXAMPLES), arguments.output, arguments.fast)
         case "bench":
             shows.bench()
         case "lint":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`demo` and `bench`: the finished product at work, in pictures and in numbers."""
+"""`demo`, `example` and `bench`: the finished product at work, in pictures and in numbers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import tomllib
+import zipfile
 from datetime import date
 from pathlib import Path
 
@@ -32,6 +33,27 @@ def demo(given: Path | None, output: Path | None, action: str | None, cells: int
         words += ["--action", action]
     say(f"demo in {target}")
     _in_blender(blender, ["-m", "demo", *words], profile="demo")
+
+
+EXAMPLES = {file.stem.split("_")[0]: file.stem for file in sorted((ROOT / "examples").glob("figure*.py"))}
+"""The modules of the figures, by short name."""
+
+
+def examples(names: list[str], output: Path | None, fast: bool) -> None:
+    """Compute and render figures of docs/modal-warping.md: into docs/images, or into another folder."""
+    unpacked = SCRATCH / "wheel"
+    shutil.rmtree(unpacked, ignore_errors=True)
+    with zipfile.ZipFile(products.wheel()) as wheel:
+        wheel.extractall(unpacked)
+    blender = BLENDERS[0].ready()
+    for name in names:
+        say(EXAMPLES[name].replace("_", ": ", 1))
+        words: list[object] = ["-m", f"examples.{EXAMPLES[name]}"]
+        if output:
+            words += ["--output", (output / f"{name}.jpg").resolve()]
+        if fast:
+            words += ["--engine", "WORKBENCH"]
+        _in_blender(blender, words, profile="examples", env={"PYTHONPATH": str(unpacked)})
 
 
 def bench() -> None:
@@ -91,12 +113,20 @@ def _engine(blender: Environment) -> str:
 CHATTER = re.compile(r"(\d\d:\d\d[.:]\d+ |Info: |EGL Error|STATUS |Saved: |Time: |Fra:|Memory: |\s*$)")
 
 
-def _in_blender(blender: Environment, words: list[object], profile: str) -> None:
+def _in_blender(
+    blender: Environment, words: list[object], profile: str, env: dict[str, str | None] | None = None
+) -> None:
     """Run Blender with its chatter left out."""
-    env = environment({"BLENDER_USER_RESOURCES": str(_clean_profile(profile)), "PYTHONUNBUFFERED": "1"})
+    own = {"BLENDER_USER_RESOURCES": str(_clean_profile(profile)), "PYTHONUNBUFFERED": "1"}
     command = [str(word) for word in _blender_command(blender, words)]
     with subprocess.Popen(
-        command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        command,
+        cwd=ROOT,
+        env=environment({**own, **(env or {})}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
     ) as child:
         for line in child.stdout or ():
             if not CHATTER.match(line):

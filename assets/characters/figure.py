@@ -97,17 +97,17 @@ def skin(figure: Figure) -> Skin:
     """Mesh, weigh and colour a figure."""
     vertices, quads = implicit.mesh(figure.parts, figure.cell, figure.softness)
     weights = _weights(figure, vertices, quads)
-    colours = _colours(figure, vertices)
+    tint = colours(figure, vertices)
     faces = quads.tolist()
     names = [bone.name for bone in figure.bones]
     for eye in figure.eyes:
-        ball, ball_faces, ball_colours = _eye(eye)
+        ball, ball_faces, ball_colours = eyeball(eye)
         faces += [[len(vertices) + i for i in face] for face in ball_faces]
         held = np.zeros((len(ball), len(names)))
         held[:, names.index(eye.bone)] = 1.0
         vertices, weights = np.concatenate([vertices, ball]), np.concatenate([weights, held])
-        colours = np.concatenate([colours, ball_colours])
-    return Skin(vertices, faces, weights, colours)
+        tint = np.concatenate([tint, ball_colours])
+    return Skin(vertices, faces, weights, tint)
 
 
 def _weights(figure: Figure, vertices: np.ndarray, quads: np.ndarray) -> np.ndarray:
@@ -131,7 +131,7 @@ def _weights(figure: Figure, vertices: np.ndarray, quads: np.ndarray) -> np.ndar
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def _colours(figure: Figure, vertices: np.ndarray) -> np.ndarray:
+def colours(figure: Figure, vertices: np.ndarray) -> np.ndarray:
     """Linear colours [n,3], each from the nearest part."""
     distance = np.stack([part.distance(vertices) for part in figure.parts], axis=1)
     share = np.exp((distance.min(axis=1, keepdims=True) - distance) / (0.08 * figure.cell))
@@ -140,7 +140,7 @@ def _colours(figure: Figure, vertices: np.ndarray) -> np.ndarray:
     return share @ srgb**2.2
 
 
-def _eye(eye: Eye) -> tuple[np.ndarray, list[list[int]], np.ndarray]:
+def eyeball(eye: Eye) -> tuple[np.ndarray, list[list[int]], np.ndarray]:
     """A ball of rings around the direction it looks in: vertices, faces, colours."""
     rings, around = 12, 20
     look = np.array(eye.look) / np.linalg.norm(eye.look)
