@@ -25,7 +25,7 @@ def firmed(run, body, firmness, surface, cells, allowed, progress) -> dict:
     best = None
     for attempt in range(PASSES if allowed else 1):
         rest = 0.5**attempt
-        clip = run(body, lambda done, stage, rest=rest: progress(1.0 - rest + 0.5 * rest * done, stage))
+        clip = run(body, firmness, lambda done, stage, rest=rest: progress(1.0 - rest + 0.5 * rest * done, stage))
         lost = shape_lost(clip, surface, cells)
         # Only a clear gain is worth stiffer flesh: a fold that the bones make stays whatever the stiffness.
         if best is None or lost < 0.9 * best[0]:
