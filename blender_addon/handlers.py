@@ -386,22 +386,20 @@ def render_starts(scene, *_):
     """Hold the shapes still while a window renders, unless the interface is locked; say so."""
     state.rendering = True
     if headless() or scene.render.use_lock_interface:
-        for obj in fleshes.objects(scene):
-            flesh = fleshes.known(obj)
-            if flesh is not None and session.is_live(obj) and flesh.previews(obj.thew.preview_mode):
-                session.show(obj, flesh, scene.frame_current_final)
         return
-    names = [obj.name for obj in fleshes.objects(scene) if session.is_live(obj)]
-    if names:
+    for obj in fleshes.objects(scene):
+        if not session.is_live(obj):
+            continue
+        flesh = fleshes.known(obj)
+        previews = flesh is not None and flesh.previews(obj.thew.preview_mode)
+        how = f" in the preview of mode {obj.thew.preview_mode}" if previews else ""
         said = (
-            f"The flesh of “{names[0]}” stands still in this render: bake it to shape keys, "
-            "or switch on Render > Lock Interface"
+            f"The flesh of “{obj.name}” stands still{how} in this render: bake it to shape keys, "
+            "or switch on Render > Lock Interface."
         )
-        print(f"Thew: {said}.")
-        for name in names:
-            flesh = fleshes.known(scene.objects[name])
-            if flesh is not None:
-                flesh.problem = said + "."
+        print(f"Thew: {said}")
+        if flesh is not None:
+            flesh.problem = said
 
 
 @persistent

@@ -64,8 +64,8 @@ def draw_flesh(layout, obj, width: int) -> None:
     column = layout.column()
     column.prop(settings, "use_gravity")
     column.prop(settings, "rest_includes_gravity")
-    column.prop(settings, "method")
     column.prop(settings, "rate")
+    column.prop(settings, "method")
     if settings.method == modal.METHOD:
         draw_modal(layout.box(), obj, width)
 
@@ -96,6 +96,7 @@ def draw_modal(box, obj, width: int) -> None:
     """What only the method Modal has: its modes, what deforms the mesh, a mode to look at."""
     settings, flesh = obj.thew, fleshes.known(obj)
     column = box.column()
+    column.label(text="Modal", icon="MOD_WAVE")
     column.prop(settings, "modes")
     column.prop(settings, "engine")
     if settings.engine != "CPU":
