@@ -157,7 +157,6 @@ class ThewSettings(bpy.types.PropertyGroup):
         min=0,
         max=128,
         options=set(),
-        options=set(),
         update=_previewed,
     )
     preview_size: FloatProperty(
@@ -168,7 +167,6 @@ class ThewSettings(bpy.types.PropertyGroup):
         max=1.0,
         soft_max=0.3,
         subtype="FACTOR",
-        options=set(),
         options=set(),
         update=_previewed,
     )
