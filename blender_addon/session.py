@@ -133,7 +133,7 @@ class Flesh:
         recipe = self.recipe
         key = _key(self.body_key, self.firmness, recipe)
         if self._poser[0] != key:
-            extra = modal.options(recipe, self.modes, recipe.stiffness * self.firmness)
+            extra = modal.moved_by(recipe, self.modes, recipe.stiffness * self.firmness)
             simulation = core().Simulation(self.body, **recipe.dynamics(), **extra)
             self._poser = (key, simulation)
         simulation = self._poser[1]
@@ -262,7 +262,7 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
 
     new.update(modes=flesh.modes, modes_key=flesh.modes_key)
     if recipe.method == modal.METHOD:
-        modes_key = _key(lattice_key, recipe.poisson, recipe.density, recipe.modes)
+        modes_key = _key(flesh_key, recipe.modes)
         if modes_key != flesh.modes_key:
 
             def vibrate(progress):
@@ -279,7 +279,7 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
             maps = place.maps(motion.maps)
 
             def run(body, firmness, progress):
-                extra = modal.options(recipe, new["modes"], recipe.stiffness * firmness)
+                extra = modal.moved_by(recipe, new["modes"], recipe.stiffness * firmness) | modal.shown_by(recipe)
                 return thew.simulate(body, maps, recipe.fps, **recipe.dynamics(), **extra, progress=progress)
 
             def simulate(progress):

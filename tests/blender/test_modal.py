@@ -186,7 +186,7 @@ def test_only_flesh_and_number_of_modes_find_them_anew(character, calls):
     assert calls == [12]
     changes = {
         "mass_damping": 6.0, "stiffness_damping": 0.02, "young": 60e3, "fit_stiffness": False, "reach": 0.05,
-        "use_gravity": False, "rate": 480.0, "engine": "CPU", "rest_includes_gravity": False, "frame_end": 12,
+        "use_gravity": False, "rate": 480.0, "engine": "CPU", "frame_end": 12,
         "use_scene_range": False, "preview_mode": 2,
     }  # fmt: skip
     for name, value in changes.items():
