@@ -29,14 +29,11 @@ def find(thew: Any, body: Any, count: int, progress: Any) -> Any:
     return thew.modes(body, min(count, freedom), progress=progress)
 
 
-def moved_by(recipe: Any, modes: Any, factor: float) -> dict[str, Any]:
+def options(recipe: Any, modes: Any, factor: float) -> dict[str, Any]:
     """What a simulation needs beyond other methods; `factor`: the stiffness, as a multiple of the reference."""
-    return {"modes": modes.scaled(factor)} if recipe.method == METHOD else {}
-
-
-def shown_by(recipe: Any) -> dict[str, Any]:
-    """What shows the frames of a clip."""
-    return {"engine": recipe.engine.lower(), "device": recipe.device or None} if recipe.method == METHOD else {}
+    if recipe.method != METHOD:
+        return {}
+    return {"modes": modes.scaled(factor), "engine": recipe.engine.lower(), "device": recipe.device or None}
 
 
 @dataclass

@@ -133,7 +133,7 @@ class Flesh:
         recipe = self.recipe
         key = _key(self.body_key, self.firmness, recipe)
         if self._poser[0] != key:
-            extra = modal.moved_by(recipe, self.modes, recipe.stiffness * self.firmness)
+            extra = modal.options(recipe, self.modes, recipe.stiffness * self.firmness)
             simulation = core().Simulation(self.body, **recipe.dynamics(), **extra)
             self._poser = (key, simulation)
         simulation = self._poser[1]
@@ -279,7 +279,7 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
             maps = place.maps(motion.maps)
 
             def run(body, firmness, progress):
-                extra = modal.moved_by(recipe, new["modes"], recipe.stiffness * firmness) | modal.shown_by(recipe)
+                extra = modal.options(recipe, new["modes"], recipe.stiffness * firmness)
                 return thew.simulate(body, maps, recipe.fps, **recipe.dynamics(), **extra, progress=progress)
 
             def simulate(progress):
