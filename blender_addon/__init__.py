@@ -8,7 +8,8 @@
 | `logic/` | plain Python: units and spaces, key names and curves, tasks, sentences; no Blender |
 | `reading.py`, `poses.py`, `writing.py`, `modifier.py` | the only places that touch mesh and armature data |
 | `properties.py` | what is saved in the .blend |
-| `session.py`, `firmness.py` | the live native objects, rebuilt when their inputs change |
+| `recipe.py` | those settings as numbers, and where the character stood |
+| `session.py`, `offsets.py`, `firmness.py`, `modal.py` | the live native objects, rebuilt when their inputs change |
 | `jobs.py` | add, simulate, bake, remove: what the operators and the command line do |
 | `handlers.py` | playback, updates, load, undo, render |
 | `operators/`, `panels.py`, `overlay.py`, `cli.py` | the faces |

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`blender --command thew bake FILE [--object NAME] [--frames A B] [--out FILE]`: a bake without a window.
+"""A bake without a window:
+`blender --command thew bake FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--out FILE]`.
 
 Every mesh that can have flesh gets it, is simulated and baked; one line is printed for each, and the file is saved.
 """
@@ -18,6 +19,7 @@ import numpy as np
 from . import handlers, jobs, reading
 from .logic.errors import Refusal, sentence
 from .logic.tasks import finish
+from .properties import METHODS, ThewSettings
 from .session import register as fleshes
 
 
@@ -35,11 +37,11 @@ class Line:
 
 def bake_file(
     file: str | Path, name: str | None = None, frames: tuple[int, int] | None = None, out: str | Path | None = None,
-    say=print,
+    say=print, method: str | None = None, modes: int | None = None,
 ) -> list[Line]:  # fmt: skip
     """Open `file`, bake every character mesh (or the one called `name`), save as `out` or over `file`.
 
-    A mesh that cannot be baked gets a line that says why, and the others go on. Raises `Refusal` when the file cannot be
+    `method` and `modes` replace the settings that the file has. A mesh that cannot be baked gets a line that says why, and the others go on. Raises `Refusal` when the file cannot be
     opened, nothing could be baked, or the result cannot be saved.
     """
     file = Path(file)
@@ -52,6 +54,10 @@ def bake_file(
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     lines = []
     for obj in chosen(scene, name):
+        if method is not None:
+            obj.thew.method = method
+        if modes is not None:
+            obj.thew.modes = modes
         line = bake_one(obj, scene, view_layer, frames)
         say(line)
         lines.append(line)
@@ -129,6 +135,14 @@ def save(path: Path) -> None:
         ) from error
 
 
+def count(word: str) -> int:
+    """A number of modes, within the setting's range."""
+    number, setting = int(word), ThewSettings.bl_rna.properties["modes"]
+    if not setting.hard_min <= number <= setting.hard_max:
+        raise argparse.ArgumentTypeError(f"{number} modes: let it be {setting.hard_min} to {setting.hard_max}")
+    return number
+
+
 def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
     top = argparse.ArgumentParser(prog="blender --command thew", description="Flesh for rigged characters.")
@@ -139,6 +153,12 @@ def parser() -> argparse.ArgumentParser:
     bake.add_argument(
         "--frames", metavar=("A", "B"), nargs=2, type=int, help="first and last frame (the scene's range)"
     )
+    bake.add_argument(
+        "--method", choices=[method[0] for method in METHODS], help="how the flesh is moved (as the file has it)"
+    )
+    bake.add_argument(
+        "--modes", metavar="N", type=count, help="how many modes, for the method modal (as the file has it)"
+    )
     bake.add_argument("--out", metavar="FILE", help="where to save (over FILE)")
     return top
 
@@ -148,8 +168,9 @@ def main(words: list[str]) -> int:
     arguments = parser().parse_args(words)
     try:
         bake_file(
-            arguments.file, arguments.object, tuple(arguments.frames) if arguments.frames else None, arguments.out
-        )
+            arguments.file, arguments.object, tuple(arguments.frames) if arguments.frames else None, arguments.out,
+            method=arguments.method, modes=arguments.modes,
+        )  # fmt: skip
     except handlers.EXPECTED as error:
         print(sentence(str(error)), file=sys.stderr)
         return 1

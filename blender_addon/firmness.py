@@ -25,7 +25,7 @@ def firmed(run, body, firmness, surface, cells, allowed, progress) -> dict:
     best = None
     for attempt in range(PASSES if allowed else 1):
         rest = 0.5**attempt
-        clip = run(body, lambda done, stage, rest=rest: progress(1.0 - rest + 0.5 * rest * done, stage))
+        clip = run(body, firmness, lambda done, stage, rest=rest: progress(1.0 - rest + 0.5 * rest * done, stage))
         lost = shape_lost(clip, surface, cells)
         # Only a clear gain is worth stiffer flesh: a fold that the bones make stays whatever the stiffness.
         if best is None or lost < 0.9 * best[0]:
@@ -50,17 +50,19 @@ def shape_lost(clip, surface, cells) -> float:
     lost = int(max(clip.inverted_cells, default=0)) / max(cells, 1) / MOST_INVERTED
     lost = max(lost, float(clip.strays.max()) / FARTHEST)
     if surface.report().closed:
-        triangles = surface.triangles
-        rest = abs(enclosed(surface.vertices, triangles))
+        corners = np.ascontiguousarray(surface.triangles.T, dtype=np.intp)
+        rest = abs(enclosed(surface.vertices, corners))
         if rest > 1e-6 * surface.size**3:
             step = 1 + len(clip) // 120
-            volumes = [abs(enclosed(clip.positions(i), triangles)) for i in range(0, len(clip), step)]
+            volumes = [abs(enclosed(clip.positions(i), corners)) for i in range(0, len(clip), step)]
             lost = max(lost, max(abs(v / rest - 1.0) for v in volumes) / MOST_VOLUME)
     return lost
 
 
-def enclosed(points: np.ndarray, triangles: np.ndarray) -> float:
-    """Signed volume of a closed surface."""
-    points = points - points.mean(axis=0)
-    a, b, c = (points[triangles[:, i]] for i in range(3))
-    return float(np.einsum("ij,ij->", np.cross(a, b), c)) / 6.0
+def enclosed(points: np.ndarray, corners: np.ndarray) -> float:
+    """Signed volume of a closed surface: points [n, 3], corners [3, t]."""
+    x, y, z = np.ascontiguousarray((points - points.mean(axis=0)).T)
+    a, b, c = corners
+    ax, ay, az, bx, by, bz = x[a], y[a], z[a], x[b], y[b], z[b]
+    sixfold = x[c] * (ay * bz - az * by) + y[c] * (az * bx - ax * bz) + z[c] * (ax * by - ay * bx)
+    return float(sixfold.sum(dtype=np.float64)) / 6.0

@@ -22,6 +22,9 @@ from .session import register as fleshes
 #: How long a setting must rest before the motion is computed again, seconds.
 PATIENCE = 0.3
 
+#: The same for the method Modal, which answers at once.
+BRIEFLY = 0.05
+
 #: What the panel says about poses that were not simulated.
 CHANGED = "The animation has changed since it was simulated: press Simulate."
 
@@ -72,7 +75,8 @@ def before_frame(scene, _depsgraph=None):
         flesh = fleshes.flesh(obj)
         if not ready(obj, scene, flesh):
             continue
-        session.show(obj, flesh, frame)
+        look = session.show if state.rendering else session.present  # a preview is for the eye, not for the film
+        look(obj, flesh, frame)
 
 
 @persistent
@@ -176,16 +180,19 @@ def suspect(objects) -> None:
 
 def wait(obj: bpy.types.Object) -> None:
     """Look at `obj` again once nothing has changed for a moment."""
-    state.waiting[obj.session_uid] = time.monotonic() + PATIENCE
+    flesh = fleshes.known(obj)
+    quick = flesh is not None and flesh.modal and obj.thew.method == flesh.recipe.method
+    patience = BRIEFLY if quick else PATIENCE
+    state.waiting[obj.session_uid] = time.monotonic() + patience
     if not headless() and not bpy.app.timers.is_registered(tick):
-        bpy.app.timers.register(tick, first_interval=PATIENCE)
+        bpy.app.timers.register(tick, first_interval=patience)
 
 
 def tick() -> float | None:
     """One step of whatever is under way; the timer ends when nothing is."""
     try:
         if state.stepper is None and not start_next():
-            return PATIENCE / 3.0 if state.waiting else None
+            return BRIEFLY if state.waiting else None
         # Blender's data is read in one go, so that nobody changes it meanwhile; native work lets the window live.
         while state.stepper is not None:
             if state.stepper.advance():
@@ -268,7 +275,16 @@ def switched(obj: bpy.types.Object) -> None:
         if flesh is None:  # the file was just opened
             before_frame(scene)
         elif session.is_live(obj):
-            session.show(obj, flesh, scene.frame_current_final)
+            session.present(obj, flesh, scene.frame_current_final)
+
+
+def preview_changed(obj: bpy.types.Object) -> None:
+    """Another mode is to be played, or none: show it at once. What is not built yet is shown with the next frame."""
+    flesh = fleshes.known(obj)
+    if flesh is None or flesh.clip is None or not session.is_live(obj) or poses.busy or obj.mode in {"EDIT", "SCULPT"}:
+        return
+    session.present(obj, flesh, bpy.context.scene.frame_current_final)
+    jobs.note(obj, flesh)
 
 
 # the rest of Blender's life -----------------------------------------------------------------------------------------
@@ -315,13 +331,13 @@ def follow_pose(obj, armature_modifier, flesh, scene, depsgraph) -> None:
     if not flesh.motion.differs(obj, inside, depsgraph):
         if flesh.posed:
             flesh.problem = ""
-            session.show(obj, flesh, scene.frame_current_final)
+            session.present(obj, flesh, scene.frame_current_final)
         return
     try:
         found = reading.Subject(obj, armature_modifier.object, armature_modifier)
         reader = poses.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
         maps, mesh, _raw = reader.read(depsgraph, frame)
-        session.write_positions(obj, flesh, flesh.settled_at(maps, mesh))
+        session.present_pose(obj, flesh, scene.frame_current_final, maps, mesh)
         flesh.posed, flesh.problem = True, CHANGED
     except (*EXPECTED, KeyError) as error:  # KeyError: a bone was renamed or deleted, the next simulation will tell
         flesh.problem = sentence(str(error)) if isinstance(error, EXPECTED) else CHANGED
@@ -371,17 +387,19 @@ def render_starts(scene, *_):
     state.rendering = True
     if headless() or scene.render.use_lock_interface:
         return
-    names = [obj.name for obj in fleshes.objects(scene) if session.is_live(obj)]
-    if names:
+    for obj in fleshes.objects(scene):
+        if not session.is_live(obj):
+            continue
+        flesh = fleshes.known(obj)
+        previews = flesh is not None and flesh.previews(obj.thew.preview_mode)
+        how = f" in the preview of mode {obj.thew.preview_mode}" if previews else ""
         said = (
-            f"The flesh of “{names[0]}” stands still in this render: bake it to shape keys, "
-            "or switch on Render > Lock Interface"
+            f"The flesh of “{obj.name}” stands still{how} in this render: bake it to shape keys, "
+            "or switch on Render > Lock Interface."
         )
-        print(f"Thew: {said}.")
-        for name in names:
-            flesh = fleshes.known(scene.objects[name])
-            if flesh is not None:
-                flesh.problem = said + "."
+        print(f"Thew: {said}")
+        if flesh is not None:
+            flesh.problem = said
 
 
 @persistent
@@ -411,6 +429,7 @@ def register() -> None:
         getattr(bpy.app.handlers, name).append(call)
     properties.on_change.append(setting_changed)
     properties.on_toggle.append(switched)
+    properties.on_preview.append(preview_changed)
 
 
 def unregister() -> None:
@@ -423,4 +442,5 @@ def unregister() -> None:
             calls.remove(call)
     properties.on_change.clear()
     properties.on_toggle.clear()
+    properties.on_preview.clear()
     fleshes.clear()

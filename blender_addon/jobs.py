@@ -142,8 +142,13 @@ def settle(obj, flesh, scene) -> None:
     if flesh.refused:
         flesh.refused = False
         apply_state(obj)
-    obj.thew.made.notes = "\n".join(notes_of(flesh))
-    session.show(obj, flesh, scene.frame_current_final)
+    note(obj, flesh)
+    session.present(obj, flesh, scene.frame_current_final)
+
+
+def note(obj, flesh) -> None:
+    """Keep what there is to say about the flesh with the object."""
+    obj.thew.made.notes = "\n".join(notes_of(flesh, obj.thew.preview_mode))
 
 
 # what is shown --------------------------------------------------------------------------------------------------------
@@ -203,7 +208,7 @@ def bake(obj, scene, view_layer, start: int | None = None, end: int | None = Non
     obj.thew.made.shows_bake = True
     obj.thew.enabled = True
     apply_state(obj)
-    obj.thew.made.notes = "\n".join(notes_of(flesh))
+    note(obj, flesh)
     return names
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import bpy
 
-from . import handlers, native, writing
+from . import handlers, modal, native, writing
+from .logic.sentences import modal_lines
 from .reading import armature_modifier
 from .session import register as fleshes
 
@@ -16,6 +17,8 @@ def draw_start(layout, obj) -> None:
     column = layout.column()
     column.prop(settings, "cells_across")
     column.prop(settings, "method")
+    if settings.method == modal.METHOD:
+        column.prop(settings, "modes")
     if armature_modifier(obj) is None:
         column.label(text="Needs an Armature modifier", icon="INFO")
     column.operator("thew.add", icon="ADD").cells_across = settings.cells_across
@@ -61,8 +64,10 @@ def draw_flesh(layout, obj, width: int) -> None:
     column = layout.column()
     column.prop(settings, "use_gravity")
     column.prop(settings, "rest_includes_gravity")
-    column.prop(settings, "method")
     column.prop(settings, "rate")
+    column.prop(settings, "method")
+    if settings.method == modal.METHOD:
+        draw_modal(layout.box(), obj, width)
 
     column = layout.column()
     column.prop(settings, "use_scene_range")
@@ -85,6 +90,26 @@ def draw_flesh(layout, obj, width: int) -> None:
     if made.baked_keys:
         row.operator("thew.remove", text="With Keys", icon="X").remove_baked_keys = True
     draw_notes(layout, obj, width)
+
+
+def draw_modal(box, obj, width: int) -> None:
+    """What only the method Modal has: its modes, what deforms the mesh, a mode to look at."""
+    settings, flesh = obj.thew, fleshes.known(obj)
+    column = box.column()
+    column.label(text="Modal", icon="MOD_WAVE")
+    column.prop(settings, "modes")
+    column.prop(settings, "engine")
+    if settings.engine != "CPU":
+        column.prop(settings, "device")
+    column = box.column(align=True)
+    column.prop(settings, "preview_mode")
+    if settings.preview_mode:
+        column.prop(settings, "preview_size")
+    lines = modal_lines(flesh, settings.preview_mode) if flesh is not None else []
+    column = box.column(align=True)
+    for text in lines:
+        for i, line in enumerate(wrapped(text, width)):
+            column.label(text=line, icon="DOT" if i == 0 else "BLANK1")
 
 
 def draw_notes(layout, obj, width: int) -> None:

@@ -25,6 +25,8 @@ from bpy.props import (
 on_change: list[Callable[[bpy.types.Object], None]] = []
 #: Called with the object after `enabled` was switched; set by `handlers`.
 on_toggle: list[Callable[[bpy.types.Object], None]] = []
+#: Called with the object after the preview of a mode was changed; set by `handlers`.
+on_preview: list[Callable[[bpy.types.Object], None]] = []
 
 METHODS = (
     (
@@ -37,11 +39,27 @@ METHODS = (
         "Linear",
         "Plain linear elasticity about the rest shape: swells on large turns. For comparison",
     ),
+    (
+        "modal",
+        "Modal",
+        "A few vibration modes, turned along with the flesh: in real time, for lively secondary motion. The quickest",
+    ),
+)
+
+ENGINES = (
+    ("AUTO", "Automatic", "Measure both and use the quicker one"),
+    ("CPU", "Processor", "Deform on the processor"),
+    ("GPU", "Graphics Card", "Deform on the graphics card; without a usable one on the processor, and a note says so"),
 )
 
 
 def _changed(self, _context):
     for call in on_change:
+        call(self.id_data)
+
+
+def _previewed(self, _context):
+    for call in on_preview:
         call(self.id_data)
 
 
@@ -105,6 +123,52 @@ class ThewSettings(bpy.types.PropertyGroup):
         default="warped",
         options=set(),
         update=_changed,
+    )
+    modes: IntProperty(
+        name="Modes",
+        description="Method Modal: how many vibration modes move the flesh, the slowest first: more is finer and slower",
+        default=32,
+        min=1,
+        max=128,
+        soft_max=64,
+        options=set(),
+        update=_changed,
+    )
+    engine: EnumProperty(
+        name="Engine",
+        description="Method Modal: what deforms the mesh",
+        items=ENGINES,
+        default="AUTO",
+        options=set(),
+        update=_changed,
+    )
+    device: StringProperty(
+        name="Device",
+        description="Method Modal: name of the graphics adapter, or a part of it; empty takes the best one",
+        default="",
+        options=set(),
+        update=_changed,
+    )
+    preview_mode: IntProperty(
+        name="Preview Mode",
+        description="Method Modal: play this vibration mode alone, in a loop, slowed where it is too quick to be seen; "
+        "0 shows the motion. Bakes and renders never show it",
+        default=0,
+        min=0,
+        max=128,
+        options=set(),
+        update=_previewed,
+    )
+    preview_size: FloatProperty(
+        name="Preview Size",
+        description="How far the previewed mode moves the flesh at most, as a part of the body's size",
+        default=0.1,
+        min=0.001,
+        max=1.0,
+        soft_max=0.3,
+        subtype="FACTOR",
+        options=set(),
+        update=_previewed,
     )
     real_height: FloatProperty(
         name="Real Height",

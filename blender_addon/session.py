@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The live native objects of every mesh with flesh, kept beside Blender and rebuilt whenever their inputs change.
 
-Three stages, each with a key that is the hash of everything it depends on:
+Stages, each with a key that is the hash of everything it depends on:
 
     lattice (mesh, rest skeleton, weights, cells across, real height)  ->  body (material)  ->  clip (poses, dynamics)
+                                                                             └─ modes (their number) ─┘
 
 A changed slider rebuilds its stage and those after it from what was read before; nothing of Blender is touched for it, so
 it may run in a thread. Nothing here is saved: after a file was loaded all of it is made again from the file.
@@ -12,88 +13,20 @@ it may run in a thread. Nothing here is saved: after a file was loaded all of it
 from __future__ import annotations
 
 import hashlib
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 
 import bpy
 import numpy as np
 
-from . import modifier, poses, reading
+from . import modal, modifier, poses, reading
 from .firmness import base_firmness, firmed
-from .logic.spaces import Place, guess_height, skinned, transform
+from .logic.errors import sentence
+from .logic.sentences import slowed
+from .logic.spaces import Place, skinned, transform
 from .logic.tasks import Task, Work, span
 from .native import core
-
-
-@dataclass(frozen=True)
-class Stance:
-    """Where the character stood when its flesh was added, and how long it is; saved with the object."""
-
-    mesh: tuple[float, ...]  # world matrix by rows
-    armature: tuple[float, ...]
-    longest_side: float
-    guessed_height: float
-
-    @staticmethod
-    def read(found: reading.Subject, scene: bpy.types.Scene) -> Stance:
-        """As the scene shows it now."""
-        side = reading.longest_side(found, scene)
-        return Stance(
-            tuple(reading.world_matrix(found.obj).ravel().tolist()),
-            tuple(reading.world_matrix(found.armature).ravel().tolist()),
-            float(np.float32(side)),
-            float(np.float32(guess_height(side, scene.unit_settings.scale_length))),
-        )
-
-    @staticmethod
-    def saved(obj: bpy.types.Object) -> Stance:
-        """As it was saved when flesh was added."""
-        made = obj.thew.made
-        return Stance(tuple(made.mesh_rest), tuple(made.armature_rest), made.longest_side, made.guessed_height)
-
-    def save(self, obj: bpy.types.Object) -> None:
-        """Note it at the object."""
-        made = obj.thew.made
-        made.mesh_rest, made.armature_rest = self.mesh, self.armature
-        made.longest_side, made.guessed_height = self.longest_side, self.guessed_height
-
-    @property
-    def mesh_matrix(self) -> np.ndarray:
-        return np.array(self.mesh).reshape(4, 4)
-
-    @property
-    def armature_matrix(self) -> np.ndarray:
-        return np.array(self.armature).reshape(4, 4)
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """The settings that the result depends on, as numbers."""
-
-    cells_across: int
-    height: float
-    young: float
-    poisson: float
-    density: float
-    fit_stiffness: bool
-    rest_includes_gravity: bool
-    method: str
-    rate: float
-    gravity: tuple[float, float, float]
-    mass_damping: float
-    stiffness_damping: float
-    reach: float | None
-    fps: float
-
-    @staticmethod
-    def of(obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None) -> Recipe:
-        """The settings of `obj` in `scene`."""
-        s, render = obj.thew, scene.render
-        height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
-        gravity = tuple(scene.gravity) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
-        return Recipe(
-            s.cells_across, height, s.young, s.poisson, s.density, s.fit_stiffness, s.rest_includes_gravity, s.method, s.rate,
-            gravity, s.mass_damping, s.stiffness_damping, s.reach or None, render.fps / render.fps_base,
-        )  # fmt: skip
+from .offsets import Offsets, offset_turns, read_offsets
+from .recipe import REFERENCE, Recipe, Stance
 
 
 class Flesh:
@@ -106,12 +39,15 @@ class Flesh:
         self.recipe: Recipe | None = None
         self.place: Place | None = None
         self.surface = self.skeleton = self.lattice = self.clip = None
-        self.base = self.body = None  # the flesh, and the same as stiff as the clip needs it
-        self.lattice_key = self.body_key = self.clip_key = b""
+        self.reference = None  # the flesh at the reference stiffness
+        self.base = self.body = None  # as stiff as it should be, and as stiff as the clip needs it
+        self.modes = None  # of the reference, for the method Modal
+        self.lattice_key = self.flesh_key = self.body_key = self.modes_key = self.clip_key = b""
         self.clip_start = 0
         self.turns = self.moves = None  # per frame: metres to object space, float32
         self.offsets: Offsets | None = None
         self._poser = (b"", None)  # a simulation that settles single poses, and what it was made for
+        self._preview = (b"", None)  # a `modal.Preview`, and the modes it was made for
         self.suspect_mesh = False  # somebody touched the mesh since it was read
         self.suspect_motion = False  # a pose differs from the one that was simulated
         self.wrote = False  # the mesh was touched by us since Blender was last evaluated
@@ -133,16 +69,19 @@ class Flesh:
 
     def positions(self, frame: float) -> np.ndarray:
         """The shape at `frame` in object space, float32[n, 3]; the clip's ends are held, part frames blended."""
+        return self._between(frame, lambda index: self._to_object(self.clip.positions(index), index))
+
+    def _between(self, frame: float, shape_at) -> np.ndarray:
         at = min(max(frame, self.clip_start), self.clip_end) - self.clip_start
         index = int(at)
-        shape = self._shape(index)
+        shape = shape_at(index)
         part = at - index
         if part > 1e-6:
-            shape += np.float32(part) * (self._shape(index + 1) - shape)
+            shape += np.float32(part) * (shape_at(index + 1) - shape)
         return shape
 
-    def _shape(self, index: int) -> np.ndarray:
-        shape = self.clip.positions(index) @ self.turns[index].T
+    def _to_object(self, metres: np.ndarray, index: int) -> np.ndarray:
+        shape = metres @ self.turns[index].T
         shape += self.moves[index]
         return shape
 
@@ -151,15 +90,51 @@ class Flesh:
         index = round(min(max(frame, self.clip_start), self.clip_end) - self.clip_start)
         return self.clip.lattice_positions(index) / self.place.metres_per_unit + self.place.origin
 
+    # the method Modal
+
+    @property
+    def modal(self) -> bool:
+        """Whether what is shown was made of modes."""
+        return self.modes is not None and self.recipe is not None and self.recipe.method == modal.METHOD
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """Of the modes, as stiff as the flesh is, Hz."""
+        return np.asarray(self.modes.frequencies) * np.sqrt(self.recipe.stiffness * self.firmness)
+
+    def previews(self, number: int) -> bool:
+        """Whether mode `number` (1 is the first) can be played."""
+        return self.modal and self.clip is not None and 1 <= number <= len(self.modes)
+
+    def preview(self, number: int, part: float, frame: float, pose: tuple | None = None) -> np.ndarray:
+        """Mode `number` alone, `part` of the body's size large, at `frame` of its loop, object space, float32[n, 3].
+
+        At the pose of that frame, or at a `pose` of its own: T_b [b, 4, 4] and the mesh's world matrix.
+        """
+        if self._preview[0] != self.modes_key:
+            self._preview = (self.modes_key, modal.Preview.of(core(), self.modes, self.surface))
+        player = self._preview[1]
+        frequency = float(self.frequencies[number - 1])
+        seconds = (frame - self.clip_start) / self.recipe.fps
+        amplitudes = player.amplitudes(number, part, seconds * frequency / slowed(frequency))
+
+        def metres(maps: np.ndarray) -> np.ndarray:
+            return player.deformer.positions(amplitudes, self.place.maps(maps))
+
+        if pose is not None:
+            turn, move = self.place.to_object(pose[1][None])
+            return (metres(pose[0]) @ turn[0].T + move[0]).astype(np.float32)
+        return self._between(frame, lambda index: self._to_object(metres(self.motion.maps[index]), index))
+
+    # poses that were not simulated
+
     def settled_at(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         """The flesh at rest in the pose T_b `maps` [b, 4, 4], for the mesh's world matrix; object space, float32[n, 3]."""
         recipe = self.recipe
         key = _key(self.body_key, self.firmness, recipe)
         if self._poser[0] != key:
-            simulation = core().Simulation(
-                self.body, method=recipe.method, rate=recipe.rate, gravity=recipe.gravity,
-                mass_damping=recipe.mass_damping, stiffness_damping=recipe.stiffness_damping, reach=recipe.reach,
-            )  # fmt: skip
+            extra = modal.options(recipe, self.modes, recipe.stiffness * self.firmness)
+            simulation = core().Simulation(self.body, **recipe.dynamics(), **extra)
             self._poser = (key, simulation)
         simulation = self._poser[1]
         simulation.reset(self.place.maps(maps), settled=True)
@@ -172,25 +147,6 @@ class Flesh:
         world = transform(stance, self.character.rest)
         posed = skinned(self.character.weights, maps, world, mesh @ np.linalg.inv(stance))
         return transform(np.linalg.inv(mesh), posed).astype(np.float32)
-
-
-@dataclass
-class Offsets:
-    """What lets shape keys in front of the deformer show: which vertices they move and how bones turn them."""
-
-    vertices: np.ndarray  # [s]
-    weights: np.ndarray  # float32[s, b], rows that sum to one
-    turns: np.ndarray  # float32[f, b, 9]: M^-1 T_b M0, linear parts, by rows
-    rest: np.ndarray  # float32[3 n]
-    full: np.ndarray  # float32[3, 3 n]: the columns of all vertices, rewritten in place
-    written: bool = False  # the rest shape stands in the mesh's attribute
-
-    def columns(self, index: int) -> np.ndarray:
-        """The three columns of every vertex's blended matrix, float32[3, 3 n]."""
-        blended = (self.weights @ self.turns[index]).reshape(-1, 3, 3)
-        for column in range(3):
-            self.full[column].reshape(-1, 3)[self.vertices] = blended[:, :, column]
-        return self.full
 
 
 # building -----------------------------------------------------------------------------------------------------------
@@ -251,10 +207,9 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
     world = transform(stance.mesh_matrix, character.rest)
     place = Place(0.5 * (world.min(axis=0) + world.max(axis=0)), recipe.height / side)
     lattice_key = _key(character.digest, stance, place.metres_per_unit, recipe.cells_across)
-    body_key = _key(
-        lattice_key, recipe.young, recipe.poisson, recipe.density, recipe.fit_stiffness, recipe.rest_includes_gravity
-    )
-    new: dict = {"place": place, "lattice_key": lattice_key, "body_key": body_key}
+    flesh_key = _key(lattice_key, recipe.poisson, recipe.density, recipe.rest_includes_gravity)
+    body_key = _key(flesh_key, recipe.young, recipe.fit_stiffness)
+    new: dict = {"place": place, "lattice_key": lattice_key, "flesh_key": flesh_key, "body_key": body_key}
 
     if lattice_key != flesh.lattice_key:
         triangles = character.triangles
@@ -278,39 +233,54 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
     else:
         new.update(surface=flesh.surface, skeleton=flesh.skeleton, lattice=flesh.lattice)
 
-    if body_key != flesh.body_key:
+    if flesh_key != flesh.flesh_key:
 
         def assemble(progress):
-            material = thew.Material(young=recipe.young, poisson=recipe.poisson, density=recipe.density)
+            material = thew.Material(young=REFERENCE, poisson=recipe.poisson, density=recipe.density)
             body = thew.Body(
                 new["surface"], new["skeleton"], new["lattice"], material,
                 region_weights=character.weights, rest_includes_gravity=recipe.rest_includes_gravity,
                 progress=progress,
             )  # fmt: skip
+            return {"reference": body}
+
+        new.update((yield Work("Assembling the body", assemble, 0.5, 0.58)))
+    else:
+        new["reference"] = flesh.reference
+
+    if body_key != flesh.body_key:
+
+        def stiffen(_progress):
+            body = stiffened(new["reference"], recipe.stiffness)
             firmness = base_firmness(body) if recipe.fit_stiffness else 1.0
-            body = body.stiffened(firmness) if firmness != 1.0 else body
+            body = stiffened(body, firmness)
             return {"base": body, "body": body, "base_firmness": firmness, "firmness": firmness}
 
-        new.update((yield Work("Assembling the body", assemble, 0.5, 0.6)))
+        new.update((yield Work("Assembling the body", stiffen, 0.58, 0.6)))
     else:
         new.update(base=flesh.base, body=flesh.body, base_firmness=flesh.base_firmness, firmness=flesh.firmness)
+
+    new.update(modes=flesh.modes, modes_key=flesh.modes_key)
+    if recipe.method == modal.METHOD:
+        modes_key = _key(flesh_key, recipe.modes)
+        if modes_key != flesh.modes_key:
+
+            def vibrate(progress):
+                return {"modes": modal.find(thew, new["reference"], recipe.modes, progress), "modes_key": modes_key}
+
+            new.update((yield Work("Finding the modes", vibrate, 0.6, 0.8)))
 
     if motion is None:
         new.update(clip=None, clip_key=b"", turns=None, moves=None, offsets=None)
     else:
-        new["clip_key"] = _key(
-            body_key, motion.digest, recipe.method, recipe.rate, recipe.gravity, recipe.mass_damping,
-            recipe.stiffness_damping, recipe.reach, recipe.fps,
-        )  # fmt: skip
+        own = (recipe.modes, recipe.engine, recipe.device) if recipe.method == modal.METHOD else ()
+        new["clip_key"] = _key(body_key, motion.digest, recipe.dynamics(), recipe.fps, own)
         if new["clip_key"] != flesh.clip_key:
             maps = place.maps(motion.maps)
 
-            def run(body, progress):
-                return thew.simulate(
-                    body, maps, recipe.fps, method=recipe.method, rate=recipe.rate, gravity=recipe.gravity,
-                    mass_damping=recipe.mass_damping, stiffness_damping=recipe.stiffness_damping, reach=recipe.reach,
-                    progress=progress,
-                )  # fmt: skip
+            def run(body, firmness, progress):
+                extra = modal.options(recipe, new["modes"], recipe.stiffness * firmness)
+                return thew.simulate(body, maps, recipe.fps, **recipe.dynamics(), **extra, progress=progress)
 
             def simulate(progress):
                 cells = len(new["lattice"].cells)
@@ -318,7 +288,7 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
                     run, new["base"], new["base_firmness"], new["surface"], cells, recipe.fit_stiffness, progress
                 )
 
-            new.update((yield Work("Simulating", simulate, 0.6, 1.0)))
+            new.update((yield Work("Simulating", simulate, 0.8 if own else 0.6, 1.0)))
             turns, moves = place.to_object(motion.matrices)
             new["turns"], new["moves"] = turns.astype(np.float32), moves.astype(np.float32)
             new["clip_start"] = motion.start
@@ -332,6 +302,11 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
     flesh.failed, flesh.problem = None, ""
 
 
+def stiffened(body, factor: float):
+    """The same body of flesh that is stiffer by a factor."""
+    return body if factor == 1.0 else body.stiffened(factor)
+
+
 def _key(*parts) -> bytes:
     """A hash of numbers, tuples of numbers, bytes and dataclasses of them."""
     digest = hashlib.blake2b(digest_size=16)
@@ -341,39 +316,6 @@ def _key(*parts) -> bytes:
         digest.update(part if isinstance(part, bytes) else repr(part).encode())
         digest.update(b"|")
     return digest.digest()
-
-
-def read_offsets(found: reading.Subject, character: reading.Character) -> Offsets | None:
-    """What shape keys and deforming modifiers before the Armature modifier need; None when there are none of them."""
-    from .writing import other_keys
-
-    obj = found.obj
-    keys = other_keys(obj)
-    moved = np.zeros(len(character.rest), dtype=bool)
-    if any(m.show_viewport for m in found.before()):
-        moved[:] = True
-    elif keys:
-        for key in keys:
-            relative = reading.key_positions(key.relative_key)
-            difference = np.abs(reading.key_positions(key) - relative).max(axis=1)
-            moved |= difference > 1e-7 * np.abs(relative).max(initial=0.0)
-    else:
-        return None
-    vertices = np.flatnonzero(moved)
-    weights = character.weights[vertices]
-    total = weights.sum(axis=1, keepdims=True)
-    weights = np.divide(weights, total, out=np.zeros_like(weights), where=total > 1e-4)
-    rest = np.ascontiguousarray(character.rest.astype(np.float32).ravel())
-    full = np.zeros((3, len(rest)), dtype=np.float32)
-    return Offsets(vertices, weights.astype(np.float32), np.empty(0, np.float32), rest, full)
-
-
-def offset_turns(motion: poses.Motion, stance: Stance) -> np.ndarray:
-    """M^-1 T_b M0 of every frame and bone, linear parts by rows, float32[f, b, 9]."""
-    before = stance.mesh_matrix[:3, :3]
-    after = np.linalg.inv(motion.matrices[:, :3, :3])
-    turns = after[:, None] @ motion.maps[:, :, :3, :3] @ before
-    return turns.reshape(*turns.shape[:2], 9).astype(np.float32)
 
 
 # the register -------------------------------------------------------------------------------------------------------
@@ -464,12 +406,33 @@ def write_positions(obj: bpy.types.Object, flesh: Flesh, positions: np.ndarray) 
     mesh.update_tag()
 
 
-def show(obj: bpy.types.Object, flesh: Flesh, frame: float) -> None:
-    """Show the clip's shape of `frame` on the object."""
+def present(obj: bpy.types.Object, flesh: Flesh, frame: float) -> None:
+    """Show what the artist wants to look at: the mode that is previewed, or the clip."""
+    shape, settings = None, obj.thew
+    if flesh.previews(settings.preview_mode):
+        try:
+            shape = flesh.preview(settings.preview_mode, settings.preview_size, frame)
+        except core().ThewError as error:
+            flesh.problem = sentence(str(error))
+    show(obj, flesh, frame, shape)
+
+
+def present_pose(obj: bpy.types.Object, flesh: Flesh, frame: float, maps: np.ndarray, mesh: np.ndarray) -> None:
+    """The same at a pose T_b `maps` [b, 4, 4] that was not simulated: the mode that is previewed, or the flesh at rest."""
+    settings = obj.thew
+    if flesh.previews(settings.preview_mode):
+        shape = flesh.preview(settings.preview_mode, settings.preview_size, frame, (maps, mesh))
+    else:
+        shape = flesh.settled_at(maps, mesh)
+    write_positions(obj, flesh, shape)
+
+
+def show(obj: bpy.types.Object, flesh: Flesh, frame: float, shape: np.ndarray | None = None) -> None:
+    """Show the clip's shape of `frame` on the object, or another `shape` float32[n, 3] at the pose of that frame."""
     mesh = obj.data
     if flesh.clip is None or len(mesh.vertices) != len(flesh.character.rest):
         return
-    modifier.write(mesh, modifier.POSITION, flesh.positions(frame).ravel())
+    modifier.write(mesh, modifier.POSITION, (flesh.positions(frame) if shape is None else shape).ravel())
     offsets = flesh.offsets
     if offsets is not None and keys_deviate(obj):
         if not offsets.written or modifier.REST not in mesh.attributes:

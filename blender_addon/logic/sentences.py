@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .errors import sentence
@@ -13,8 +14,8 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
-def notes_of(flesh: Any) -> list[str]:
-    """Sentences about a built flesh: its size, surface defects, loose parts, inverted cells."""
+def notes_of(flesh: Any, preview: int = 0) -> list[str]:
+    """Sentences about a built flesh: its size, surface defects, loose parts, inverted cells; `preview`: the mode to play."""
     notes = []
     if flesh.lattice is not None:
         cells, vertices = len(flesh.lattice.cells), len(flesh.lattice.vertices)
@@ -38,6 +39,50 @@ def notes_of(flesh: Any) -> list[str]:
         notes.append(
             f"At worst {plural(inverted, 'cell is', 'cells are')} turned inside out: stiffen the flesh or use more cells."
         )
+    if flesh.modal:
+        notes += modal_notes(flesh, preview)
     if flesh.problem:
         notes.append(flesh.problem)
     return notes
+
+
+def modal_notes(flesh: Any, preview: int) -> list[str]:
+    """What is otherwise than was asked for of the modes."""
+    notes, count = [], len(flesh.modes)
+    if count < flesh.recipe.modes:
+        notes.append(
+            f"The flesh has freedom for {plural(count, 'mode')} only, not {flesh.recipe.modes}: more Cells Across allow more."
+        )
+    warnings = list(dict.fromkeys(flesh.clip.warnings)) if flesh.clip is not None else []
+    if warnings:
+        notes.append(" ".join(sentence(text) for text in warnings))
+    if preview > count:
+        notes.append(f"There is no mode {preview} to preview: the flesh has {plural(count, 'mode')}.")
+    return notes
+
+
+def modal_lines(flesh: Any, preview: int) -> list[str]:
+    """What the panel tells about the modes and what moves them: their frequencies, the engine and its cost."""
+    if not flesh.modal:
+        return []
+    frequencies, lines = flesh.frequencies, []
+    span = " to ".join(f"{f:.3g}" for f in dict.fromkeys((frequencies[0], frequencies[-1])))
+    lines.append(f"{plural(len(frequencies), 'mode')}, {span} Hz")
+    if flesh.previews(preview):
+        frequency = float(frequencies[preview - 1])
+        slower = slowed(frequency)
+        how = f", {slower} times slower" if slower > 1 else ""
+        lines.append(f"Plays mode {preview}: {frequency:.3g} Hz{how}")
+    if flesh.clip is not None:
+        lines.append(f"Deformed by {flesh.clip.engine}")
+        lines += [str(line) for line in flesh.clip.engine_report]
+    return lines
+
+
+#: A preview swings at most so often in a second; a quicker mode is slowed by a whole number.
+VISIBLE = 1.0
+
+
+def slowed(frequency: float) -> int:
+    """How many times slower than it is a mode of `frequency` (Hz) is played."""
+    return max(1, math.ceil(frequency / VISIBLE - 1e-9))

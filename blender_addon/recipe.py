@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the flesh of an object is made from besides its mesh and bones: where it stood, and the artist's settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from . import reading
+from .logic.spaces import guess_height
+
+#: The stiffness that flesh is assembled for, pascals; stiffer and softer flesh is made from that by a factor.
+REFERENCE = 20e3
+
+
+@dataclass(frozen=True)
+class Stance:
+    """Where the character stood when its flesh was added, and how long it is; saved with the object."""
+
+    mesh: tuple[float, ...]  # world matrix by rows
+    armature: tuple[float, ...]
+    longest_side: float
+    guessed_height: float
+
+    @staticmethod
+    def read(found: reading.Subject, scene: bpy.types.Scene) -> Stance:
+        """As the scene shows it now."""
+        side = reading.longest_side(found, scene)
+        return Stance(
+            tuple(reading.world_matrix(found.obj).ravel().tolist()),
+            tuple(reading.world_matrix(found.armature).ravel().tolist()),
+            float(np.float32(side)),
+            float(np.float32(guess_height(side, scene.unit_settings.scale_length))),
+        )
+
+    @staticmethod
+    def saved(obj: bpy.types.Object) -> Stance:
+        """As it was saved when flesh was added."""
+        made = obj.thew.made
+        return Stance(tuple(made.mesh_rest), tuple(made.armature_rest), made.longest_side, made.guessed_height)
+
+    def save(self, obj: bpy.types.Object) -> None:
+        """Note it at the object."""
+        made = obj.thew.made
+        made.mesh_rest, made.armature_rest = self.mesh, self.armature
+        made.longest_side, made.guessed_height = self.longest_side, self.guessed_height
+
+    @property
+    def mesh_matrix(self) -> np.ndarray:
+        return np.array(self.mesh).reshape(4, 4)
+
+    @property
+    def armature_matrix(self) -> np.ndarray:
+        return np.array(self.armature).reshape(4, 4)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The settings that the result depends on, as numbers."""
+
+    cells_across: int
+    height: float
+    young: float
+    poisson: float
+    density: float
+    fit_stiffness: bool
+    rest_includes_gravity: bool
+    method: str
+    rate: float
+    gravity: tuple[float, float, float]
+    mass_damping: float
+    stiffness_damping: float
+    reach: float | None
+    fps: float
+    modes: int
+    engine: str
+    device: str
+
+    @property
+    def stiffness(self) -> float:
+        """The stiffness asked for, as a multiple of the reference."""
+        return self.young / REFERENCE
+
+    def dynamics(self) -> dict:
+        """The settings of a simulation, all methods."""
+        names = ("method", "rate", "gravity", "mass_damping", "stiffness_damping", "reach")
+        return {name: getattr(self, name) for name in names}
+
+    @staticmethod
+    def of(obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None) -> Recipe:
+        """The settings of `obj` in `scene`."""
+        s, render = obj.thew, scene.render
+        height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
+        gravity = tuple(scene.gravity) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
+        return Recipe(
+            s.cells_across, height, s.young, s.poisson, s.density, s.fit_stiffness, s.rest_includes_gravity, s.method, s.rate,
+            gravity, s.mass_damping, s.stiffness_damping, s.reach or None, render.fps / render.fps_base,
+            s.modes, s.engine, s.device.strip(),
+        )  # fmt: skip
