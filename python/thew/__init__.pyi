@@ -381,12 +381,12 @@ class Body:
         """Mass matrix, kg, 3·dofs square, xyz interleaved; floor and bone rows included [capell2002, §3.3]."""
     def stiffness(self, twist: bool = False) -> _Sparse:
         """Stiffness matrix at rest, N/m, 3·dofs square, xyz interleaved; with the twist's Hessian when asked for."""
-    def energy(self, q: ArrayLike, model: _Model = "linear") -> float:
+    def energy(self, q: ArrayLike, model: _Model = "stvk") -> float:
         """Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Models: "linear", "stvk" (St.
         Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back). Raises NotBuilt for others."""
-    def gradient(self, q: ArrayLike, model: _Model = "linear") -> _Floats:
+    def gradient(self, q: ArrayLike, model: _Model = "stvk") -> _Floats:
         """Derivative of `energy` with respect to q, N, [dofs,3]."""
-    def hessian(self, q: ArrayLike, model: _Model = "linear") -> _Sparse:
+    def hessian(self, q: ArrayLike, model: _Model = "stvk") -> _Sparse:
         """Second derivative of `energy`, N/m, 3·dofs square, xyz interleaved."""
     def softness(self) -> float:
         """How far one g sideways moves the farthest vertex of the surface at rest, as a part of the body's size:

@@ -229,7 +229,7 @@ impl PyBody {
 
     /// Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Models: "linear", "stvk"
     /// (St. Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back).
-    #[pyo3(signature = (q, model="linear"))]
+    #[pyo3(signature = (q, model="stvk"))]
     fn energy(&self, py: Python<'_>, q: &Bound<'_, PyAny>, model: &str) -> PyResult<f64> {
         let model = self::model(model)?;
         let q = dofs(q, "q", self.0.dofs())?;
@@ -239,7 +239,7 @@ impl PyBody {
     }
 
     /// Derivative of `energy` with respect to q, N, float64 [dofs,3].
-    #[pyo3(signature = (q, model="linear"))]
+    #[pyo3(signature = (q, model="stvk"))]
     fn gradient<'py>(
         &self,
         py: Python<'py>,
@@ -258,7 +258,7 @@ impl PyBody {
     }
 
     /// Second derivative of `energy`, N/m, 3·dofs square, xyz interleaved -> (data, indices, indptr).
-    #[pyo3(signature = (q, model="linear"))]
+    #[pyo3(signature = (q, model="stvk"))]
     fn hessian<'py>(
         &self,
         py: Python<'py>,
