@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Version of the format and of everything that is stored in it; raised with every change.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 const MAGIC: &[u8; 8] = b"\x89THEW\r\n\x1a";
 const KIND: usize = 16;
@@ -168,30 +168,52 @@ fn checksum(header: &[u8; HEADER], content: &[u8]) -> u32 {
 }
 
 fn write_whole(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
+    write_together(&[(path, parts)])
+}
+
+/// Writes files under other names and renames them when all are whole: none is left half written.
+pub(crate) fn write_together(files: &[(&Path, &[&[u8]])]) -> io::Result<()> {
+    let mut written: Vec<PathBuf> = Vec::new();
+    let all = (|| {
+        for (path, parts) in files {
+            let name = part_name(path)?;
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(&name)?;
+            written.push(name);
+            for bytes in *parts {
+                file.write_all(bytes)?;
+            }
+            file.sync_all()?;
+        }
+        // What a rename refuses is looked for before the first of them.
+        if files.iter().any(|(path, _)| path.is_dir()) {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        for ((path, _), part) in files.iter().zip(&written) {
+            fs::rename(part, path)?;
+        }
+        Ok(())
+    })();
+    if all.is_err() {
+        // The first error is the one to tell; a part that cannot be removed harms nobody.
+        for part in &written {
+            let _ = fs::remove_file(part);
+        }
+    }
+    all
+}
+
+/// A name beside a path that no other write uses.
+fn part_name(path: &Path) -> io::Result<PathBuf> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let mut part = std::ffi::OsString::from(".");
     part.push(name);
     part.push(format!(".{}-{count}.part", std::process::id()));
-    let part = path.with_file_name(part);
-    let written = (|| {
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&part)?;
-        for bytes in parts {
-            file.write_all(bytes)?;
-        }
-        file.sync_all()?;
-        drop(file);
-        fs::rename(&part, path)
-    })();
-    if written.is_err() {
-        // The first error is the one to tell; a part that cannot be removed harms nobody.
-        let _ = fs::remove_file(&part);
-    }
-    written
+    Ok(path.with_file_name(part))
 }
 
 fn read_whole(path: &Path, kind: &str) -> Result<Vec<u8>, StoreError> {

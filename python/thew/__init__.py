@@ -14,19 +14,34 @@ Units are SI (metres, kilograms, seconds); positions are world positions; arrays
 long takes ``progress=callable(fraction, stage) -> bool``; returning False raises `Cancelled`.
 """
 
-from ._errors import Cancelled, InputError, InternalError, MotionError, NotBuilt, StorageError, ThewError
+from ._errors import (
+    Cancelled,
+    InputError,
+    InternalError,
+    ModalError,
+    MotionError,
+    NotBuilt,
+    StorageError,
+    TetError,
+    TetFileError,
+    ThewError,
+)
 from ._thew import (
     Body,
     Clip,
     Lattice,
     Material,
+    ModalSimulation,
+    Modes,
     Simulation,
     Skeleton,
     Surface,
     SurfaceReport,
+    TetMesh,
     __version__,
     equilibrium,
     equilibrium_forces,
+    modes,
     simulate,
 )
 
@@ -38,6 +53,9 @@ __all__ = [
     "InternalError",
     "Lattice",
     "Material",
+    "ModalError",
+    "ModalSimulation",
+    "Modes",
     "MotionError",
     "NotBuilt",
     "Simulation",
@@ -45,9 +63,13 @@ __all__ = [
     "StorageError",
     "Surface",
     "SurfaceReport",
+    "TetError",
+    "TetFileError",
+    "TetMesh",
     "ThewError",
     "__version__",
     "equilibrium",
     "equilibrium_forces",
+    "modes",
     "simulate",
 ]

@@ -22,6 +22,8 @@ from ._errors import InternalError as InternalError
 from ._errors import MotionError as MotionError
 from ._errors import NotBuilt as NotBuilt
 from ._errors import StorageError as StorageError
+from ._errors import TetError as TetError
+from ._errors import TetFileError as TetFileError
 from ._errors import ThewError as ThewError
 
 __version__: str
@@ -41,6 +43,9 @@ __all__ = [
     "StorageError",
     "Surface",
     "SurfaceReport",
+    "TetError",
+    "TetFileError",
+    "TetMesh",
     "ThewError",
     "__version__",
     "equilibrium",
@@ -54,7 +59,8 @@ _Indices: TypeAlias = NDArray[np.int32]
 _Sparse: TypeAlias = tuple[_Floats, _Indices, _Indices]
 """(data, indices, indptr), as for `scipy.sparse.csr_array`; indices sorted."""
 _Progress: TypeAlias = Callable[[float, str], object]
-_Method: TypeAlias = Literal["warped", "linear"]
+_Method: TypeAlias = Literal["warped", "linear", "nonlinear", "neohookean"]
+_Model: TypeAlias = Literal["linear", "stvk", "neohookean"]
 
 @final
 class Surface:
@@ -244,6 +250,85 @@ class Material:
         """Density, kg/m³."""
 
 @final
+class TetMesh:
+    """A tetrahedral body without a skeleton.
+
+    vertices[k,3] in metres; tets[e,4] positively oriented, each with volume, every vertex in one of them.
+    orient=True turns inverted ones round, drop_unused=True leaves out vertices of no element. Raises TetError
+    naming the first tetrahedron or vertex that makes no body.
+    """
+
+    def __new__(
+        cls, vertices: ArrayLike, tets: ArrayLike, orient: bool = False, drop_unused: bool = False
+    ) -> TetMesh: ...
+    @staticmethod
+    def from_cubes(vertices: ArrayLike, cubes: ArrayLike) -> TetMesh:
+        """Cubes[c,8] (corners in the order i + 2j + 4k), each split into six tetrahedra so that neighbours agree."""
+    @staticmethod
+    def grid(counts: Sequence[int], lengths: Sequence[float]) -> TetMesh:
+        """A bar from the origin: counts (nx, ny, nz) cubes over lengths (x, y, z) metres, six tetrahedra each. Vertex
+        (i, j, k) has the number (i·(ny + 1) + j)·(nz + 1) + k."""
+    @staticmethod
+    def fill(
+        surface: Surface,
+        cells_across: float = 12.0,
+        nodes: int | None = None,
+        progress: _Progress | None = None,
+    ) -> TetMesh:
+        """Fills a surface with tetrahedra, the boundary on the surface, its volume kept [labelle2007].
+
+        cells_across: cells along the diagonal of the body's box, 2 to 200; nodes: in its place a wanted number of
+        nodes. `notes` tells of separate pieces and parts too thin. Raises TetError where nothing is enclosed,
+        Cancelled.
+        """
+    @staticmethod
+    def read(path: str | PathLike[str], orient: bool = False, drop_unused: bool = False) -> TetMesh:
+        """Reads .node/.ele (TetGen; either, or both by a path without ending), .mesh (Medit, ASCII) or .veg (Vega,
+        tetrahedra or cubes).
+
+        A mesh whose tetrahedra are all inverted follows the other convention and is turned round; orient and
+        drop_unused as for TetMesh. Raises TetFileError naming the line, StorageError where the disk refuses.
+        """
+    def write(
+        self,
+        path: str | PathLike[str],
+        elements: Literal["tet", "cubic"] = "tet",
+        material: Material | None = None,
+    ) -> None:
+        """Writes the mesh in the format of the path's ending (.node or .ele: both files), whole or not at all.
+        elements="cubic" writes the cubes of a mesh made of them (.veg only); material: what a .veg file names."""
+    @property
+    def vertices(self) -> _Floats:
+        """Vertices, [k,3], metres."""
+    @property
+    def tets(self) -> _Indices:
+        """Tetrahedra, [e,4]."""
+    @property
+    def cubes(self) -> _Indices:
+        """Cubes that the tetrahedra were split from, six of each in order, [c,8]; empty for other meshes."""
+    @property
+    def volume(self) -> float:
+        """Volume, m³."""
+    @property
+    def size(self) -> float:
+        """Diagonal of the bounding box, metres."""
+    @property
+    def components(self) -> int:
+        """Number of pieces that share no vertex."""
+    @property
+    def notes(self) -> list[str]:
+        """What the making of the mesh has to say, one sentence each."""
+    @property
+    def surface_triangles(self) -> _Indices:
+        """Faces of one tetrahedron only, counter-clockwise seen from outside, [t,3]."""
+    def lattice(self) -> Lattice:
+        """The same cells as a lattice without bones, to embed points and surfaces."""
+    def mass(self, material: Material | None = None, kind: Literal["consistent", "lumped"] = "consistent") -> _Sparse:
+        """Mass matrix, kg, 3·k square, xyz interleaved; kind "consistent" or "lumped" (diagonal)."""
+    def stiffness(self, material: Material | None = None) -> _Sparse:
+        """Linear stiffness matrix, N/m, 3·k square, xyz interleaved."""
+
+@final
 class Body:
     """Everything precomputed for one character [capell2002, §3.3, §4.3, §4.6]; immutable.
 
@@ -296,12 +381,12 @@ class Body:
         """Mass matrix, kg, 3·dofs square, xyz interleaved; floor and bone rows included [capell2002, §3.3]."""
     def stiffness(self, twist: bool = False) -> _Sparse:
         """Stiffness matrix at rest, N/m, 3·dofs square, xyz interleaved; with the twist's Hessian when asked for."""
-    def energy(self, q: ArrayLike, model: Literal["linear"] = "linear") -> float:
-        """Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Raises NotBuilt for
-        other models."""
-    def gradient(self, q: ArrayLike, model: Literal["linear"] = "linear") -> _Floats:
+    def energy(self, q: ArrayLike, model: _Model = "linear") -> float:
+        """Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Models: "linear", "stvk" (St.
+        Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back). Raises NotBuilt for others."""
+    def gradient(self, q: ArrayLike, model: _Model = "linear") -> _Floats:
         """Derivative of `energy` with respect to q, N, [dofs,3]."""
-    def hessian(self, q: ArrayLike, model: Literal["linear"] = "linear") -> _Sparse:
+    def hessian(self, q: ArrayLike, model: _Model = "linear") -> _Sparse:
         """Second derivative of `energy`, N/m, 3·dofs square, xyz interleaved."""
     def softness(self) -> float:
         """How far one g sideways moves the farthest vertex of the surface at rest, as a part of the body's size:
@@ -331,7 +416,9 @@ class Body:
 class Simulation:
     """A body in motion.
 
-    Methods: "warped" [capell2006, §3.3, cell form], "linear". rate: steps per second at least, a frame holds a
+    Methods: "warped" [capell2006, §3.3, cell form], "linear", and by Newton's method "nonlinear" (St.
+    Venant-Kirchhoff), "neohookean" (stable for flesh turned inside out); these raise MotionError when a step does not
+    converge, and keep the state before it. rate: steps per second at least, a frame holds a
     whole number of them; gravity[3] (m/s², None: earth's along -z); mass_damping (1/s) and stiffness_damping (s)
     act relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skin,
     as a part of the body's size (None: no limit). Raises InputError, NotBuilt.

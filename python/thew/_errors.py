@@ -10,12 +10,24 @@ class InputError(ThewError, ValueError):
     """An argument that cannot be used: which one, what is wrong with it."""
 
 
+class ModalError(InputError):
+    """Modes that cannot be had, or used as asked."""
+
+
 class NotBuilt(InputError):
     """A method or option that this version does not have; the text lists those it has."""
 
 
 class StorageError(ThewError, OSError):
     """A file that cannot be written or read."""
+
+
+class TetError(InputError):
+    """A tetrahedral mesh that makes no body, or a surface that cannot be filled."""
+
+
+class TetFileError(TetError, StorageError):
+    """A file of a tetrahedral mesh that is malformed: which line, what is wrong with it."""
 
 
 class MotionError(ThewError, RuntimeError):

@@ -7,7 +7,7 @@ use super::check::check;
 use super::loose::{self, LoosePart};
 use super::{Blocks, Body, BodyError, BodyOptions, Pattern, TwistLoad};
 use crate::elasticity::twist::default_radius;
-use crate::elasticity::{Flesh, Material, Painted, TwistRegion, integrate};
+use crate::elasticity::{CellIntegrals, Flesh, Material, Painted, TwistRegion, integrate};
 use crate::lattice::{Embedding, Lattice};
 use crate::progress::{Progress, step};
 use crate::skeleton::Skeleton;
@@ -47,6 +47,7 @@ pub(super) fn body(
         return Err(BodyError::NoFlesh);
     }
     let blocks = Blocks::new(lattice.cells(), &integrals);
+    let elements = CellIntegrals::elements(lattice.vertices().len(), lattice.cells(), &integrals);
     let mut mass = of_lattice(lattice);
     for (cell, c) in blocks.iter().zip(&integrals) {
         add_pairs(&mut mass, cell.corners, &c.mass);
@@ -83,7 +84,8 @@ pub(super) fn body(
     let cell_weights = weights_from_rows(cell_rows.iter().map(Vec::as_slice), skeleton.len());
 
     step(progress, 0.9, "Preparing the solver")?;
-    let pattern = Pattern::new(&blocks, &mass, &bone_of_vertex, lattice.vertices())?;
+    let held: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();
+    let pattern = Pattern::new(elements.all_corners(), &mass, &held, lattice.vertices())?;
     let region_weights = weights.into_weights();
     let skin = skin_of(&embedding, &region_weights, options.region_weights.as_ref());
     step(progress, 1.0, "done")?;
@@ -93,6 +95,7 @@ pub(super) fn body(
         material,
         rest_includes_gravity: options.rest_includes_gravity,
         blocks,
+        elements,
         mass,
         twist: twist.matrix,
         twist_loads: twist.loads,

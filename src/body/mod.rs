@@ -14,7 +14,6 @@ mod check;
 pub(crate) mod fixture;
 mod inversion;
 mod loose;
-mod pattern;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -22,13 +21,13 @@ mod tests;
 pub use blocks::{Blocks, CellBlocks};
 pub use carried::Reach;
 pub use loose::LoosePart;
-pub use pattern::Pattern;
 
-use crate::elasticity::{InSurface, Material};
+use crate::elasticity::{Curvature, Elements, InSurface, Material, Model};
 use crate::lattice::{Cell, Embedding, Lattice};
 use crate::progress::Progress;
 use crate::skeleton::{Skeleton, SkinWeights};
-use crate::solve::{Csr, ScalarMatrix, SolveError};
+pub use crate::solve::Pattern;
+use crate::solve::{BlockMatrix, Csr, ScalarMatrix, SolveError};
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
 use carried::Carried;
@@ -170,6 +169,7 @@ pub struct Body {
     material: Material,
     rest_includes_gravity: bool,
     blocks: Blocks,
+    elements: Elements,
     mass: ScalarMatrix,
     twist: ScalarMatrix,
     twist_loads: Vec<TwistLoad>,
@@ -257,6 +257,12 @@ impl Body {
         &self.blocks
     }
 
+    /// The flesh as pieces with constant gradients, one element per cell in order: what nonlinear energies are
+    /// made of. Their linear stiffness is that of [`blocks`](Self::blocks).
+    pub fn elements(&self) -> &Elements {
+        &self.elements
+    }
+
     /// Mass over lattice vertices, kg.
     pub fn mass_matrix(&self) -> &ScalarMatrix {
         &self.mass
@@ -329,6 +335,7 @@ impl Body {
             material,
             rest_includes_gravity: self.rest_includes_gravity,
             blocks: self.blocks.stiffened(factor),
+            elements: self.elements.stiffened(factor),
             mass: self.mass.clone(),
             twist: self.twist.scaled(factor),
             twist_loads: self
@@ -393,24 +400,19 @@ impl Body {
         self.mass.expand(|i| blocks[i], false)
     }
 
+    /// The second derivative of the elastic energy at displacements `q[dofs]`, with the pattern of
+    /// [`stiffness`](Self::stiffness), N/m; without twist.
+    pub fn hessian(&self, model: Model, q: &[Vec3]) -> Csr {
+        let mut hessian = BlockMatrix::like(&self.mass);
+        self.elements
+            .hessian(model, q, Curvature::Exact, &mut hessian);
+        hessian.expand()
+    }
+
     /// How many cells are turned inside out, or flat, with the lattice's vertices at `positions[dofs]`.
     pub fn inverted_cells(&self, positions: &[Vec3]) -> usize {
         let inverted = |cell: &&Cell| inversion::is_inverted(cell, positions);
         self.lattice.cells().iter().filter(inverted).count()
-    }
-
-    /// Linear elastic energy at displacement `q[dofs]` from rest, joules, without twist and gravity.
-    pub fn linear_energy(&self, q: &[Vec3]) -> f64 {
-        let mut energy = 0.0;
-        for cell in self.blocks.iter() {
-            let mut z = [Vec3::zeros(); 8];
-            for (z, &a) in z.iter_mut().zip(cell.corners) {
-                *z = q[a as usize];
-            }
-            let y = cell.multiply(&z);
-            energy += 0.5 * z.iter().zip(&y).map(|(z, y)| z.dot(y)).sum::<f64>();
-        }
-        energy
     }
 }
 

@@ -4,7 +4,7 @@
 use super::carried::Carried;
 use super::{Blocks, Body, BodyError, LoosePart, Pattern, TwistLoad};
 use crate::Vec3;
-use crate::elasticity::Material;
+use crate::elasticity::{Elements, Material};
 use crate::lattice::{BoneChains, Cell, Embedding, Flesh, Lattice};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::ScalarMatrix;
@@ -32,6 +32,7 @@ struct Stored {
     material: Material,
     rest_includes_gravity: bool,
     blocks: Blocks,
+    elements: Elements,
     mass: ScalarMatrix,
     twist: ScalarMatrix,
     twist_loads: Vec<TwistLoad>,
@@ -63,6 +64,7 @@ impl Serialize for Body {
             material: self.material,
             rest_includes_gravity: self.rest_includes_gravity,
             blocks: self.blocks.clone(),
+            elements: self.elements.clone(),
             mass: self.mass.clone(),
             twist: self.twist.clone(),
             twist_loads: self.twist_loads.clone(),
@@ -136,6 +138,7 @@ impl Stored {
         )?;
         fits(
             self.blocks.fits(&self.cells)
+                && self.elements.fits(k, self.cells.iter().map(Cell::corners))
                 && self.bone_of_vertex.len() == k
                 && self.skinned.len() == k
                 && self.mass.fits(k)
@@ -154,10 +157,11 @@ impl Stored {
         let mut lattice = Lattice::with_bones(self.vertices, self.cells, self.bones)
             .map_err(|_| BodyError::Damaged("its lattice is invalid"))?;
         lattice.flesh = self.flesh;
+        let held: Vec<bool> = self.bone_of_vertex.iter().map(Option::is_some).collect();
         let pattern = Pattern::new(
-            &self.blocks,
+            self.elements.all_corners(),
             &self.mass,
-            &self.bone_of_vertex,
+            &held,
             lattice.vertices(),
         )?;
         let weights = |w: Weights| SkinWeights {
@@ -177,6 +181,7 @@ impl Stored {
             material,
             rest_includes_gravity: self.rest_includes_gravity,
             blocks: self.blocks,
+            elements: self.elements,
             mass: self.mass,
             twist: self.twist,
             twist_loads: self.twist_loads,

@@ -332,3 +332,23 @@ fn a_body_survives_being_stored() {
     bad.truncate(at);
     assert!(bincode::serde::decode_from_slice::<Body, _>(&bad, config).is_err());
 }
+
+#[test]
+fn the_pieces_have_the_stiffness_of_the_body() {
+    for hexahedra in [false, true] {
+        let bar = BarOptions {
+            hexahedra,
+            ..Default::default()
+        };
+        let body = bar.build().stiffened(1.7).unwrap();
+        let (whole, pieces) = (body.stiffness(false), body.elements().stiffness().expand());
+        assert_eq!(
+            (&whole.indices, &whole.indptr),
+            (&pieces.indices, &pieces.indptr)
+        );
+        let largest = whole.data.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+        for (a, b) in whole.data.iter().zip(&pieces.data) {
+            assert!((a - b).abs() < 1e-12 * largest);
+        }
+    }
+}

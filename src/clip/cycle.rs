@@ -12,7 +12,6 @@ use crate::dynamics::Simulation;
 use crate::progress::{Progress, step};
 use crate::skeleton::{Affine, FrameMotion, Pose};
 use nalgebra::{Isometry3, Rotation3, Translation3, UnitQuaternion};
-use std::sync::Arc;
 
 /// The state repeats when no lattice vertex is off by more than this share of the body's size.
 const REPEATS: f64 = 1e-4;
@@ -21,11 +20,12 @@ const LONGEST: f64 = 15.0;
 
 /// Frames of one pass, and the largest distance of a lattice vertex between the end and the beginning.
 pub(super) fn simulate(
-    body: &Arc<Body>,
+    mut simulation: Simulation,
     poses: &[Pose],
     settings: ClipSettings,
     progress: &dyn Progress,
 ) -> Result<(Vec<Frame>, f64), ClipError> {
+    let body = &simulation.body().clone();
     let size = size(body);
     let cycle = Cycle::new(body, poses, size);
     let n = cycle.period as isize;
@@ -33,7 +33,6 @@ pub(super) fn simulate(
     let most = least
         .max((LONGEST * settings.fps / n as f64).ceil() as usize)
         .max(3);
-    let mut simulation = Simulation::new(body.clone(), settings.method, settings.simulation)?;
     simulation.reset(&cycle.pose(0), true)?;
     simulation.move_with(&cycle.interval(body, 0)?, 1.0 / settings.fps)?;
     let (mut frames, mut gap) = (Vec::new(), f64::INFINITY);

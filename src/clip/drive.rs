@@ -7,7 +7,6 @@ use crate::dynamics::Simulation;
 use crate::progress::{Progress, step};
 use crate::skeleton::{Affine, FrameMotion, Pose, polar};
 use crate::{Mat3, Vec3};
-use std::sync::Arc;
 
 /// What is needed to go on where a clip ends.
 #[derive(Debug, Clone, Default)]
@@ -24,15 +23,15 @@ pub(super) struct Drive {
 const START: usize = 3;
 
 impl Drive {
-    /// Simulates the poses that follow; gives their frames and, in front of them, those made again.
+    /// Simulates the poses that follow with a fresh simulation; gives their frames and, in front of them, those made again.
     pub fn go_on(
         &mut self,
-        body: &Arc<Body>,
+        mut simulation: Simulation,
         new: &[Pose],
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Vec<Frame>, ClipError> {
-        let mut simulation = Simulation::new(body.clone(), settings.method, settings.simulation)?;
+        let body = &simulation.body().clone();
         let poses: Vec<Pose> = self.poses.iter().chain(new).cloned().collect();
         let known = self.poses.len();
         // `at` is the pose that the simulation stands in, `first` the frame of `poses[0]`.

@@ -14,8 +14,9 @@ mod drive;
 
 use crate::Vec3;
 use crate::body::{Body, Reach};
-use crate::dynamics::{Method, Settings, Simulation, SimulationError};
+use crate::dynamics::{MODES, Method, Settings, Simulation, SimulationError, modes_of};
 use crate::kernel::{Engine, KernelError, LocalPositions};
+use crate::modal::Modes;
 use crate::progress::{Cancelled, Progress};
 use crate::skeleton::{Pose, SkeletonError};
 use drive::Drive;
@@ -86,6 +87,8 @@ pub enum ClipError {
 #[derive(Debug)]
 pub struct Clip {
     body: Arc<Body>,
+    /// Of the modal method.
+    modes: Option<Arc<Modes>>,
     settings: ClipSettings,
     frames: RwLock<Vec<Frame>>,
     /// What is needed to go on; locked by whoever extends.
@@ -139,6 +142,39 @@ impl Clip {
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Self, ClipError> {
+        let modes = match settings.method {
+            Method::Modal => {
+                let modes = modes_of(&body, MODES, &|f: f64, s: &str| progress.report(0.5 * f, s));
+                Some(Arc::new(modes.map_err(SimulationError::from)?))
+            }
+            _ => None,
+        };
+        Self::make(body, modes, poses, settings, progress)
+    }
+
+    /// Simulates the modes of a body of flesh: as [`simulate`](Self::simulate), with the modal method.
+    ///
+    /// # Errors
+    /// As [`simulate`](Self::simulate); modes of a body without a skeleton.
+    pub fn simulate_modes(
+        modes: Arc<Modes>,
+        poses: &[Pose],
+        settings: ClipSettings,
+        progress: &dyn Progress,
+    ) -> Result<Self, ClipError> {
+        let body = modes.body().ok_or(SimulationError::NoSkeleton)?.clone();
+        let method = Method::Modal;
+        let settings = ClipSettings { method, ..settings };
+        Self::make(body, Some(modes), poses, settings, progress)
+    }
+
+    fn make(
+        body: Arc<Body>,
+        modes: Option<Arc<Modes>>,
+        poses: &[Pose],
+        settings: ClipSettings,
+        progress: &dyn Progress,
+    ) -> Result<Self, ClipError> {
         if !(0.1..=1e4).contains(&settings.fps) {
             return Err(ClipError::Fps(settings.fps));
         }
@@ -146,16 +182,18 @@ impl Clip {
         if poses.is_empty() {
             return Err(ClipError::NoPoses);
         }
+        let simulation = fresh(&body, modes.as_ref(), settings)?;
         let (frames, drive, loop_gap) = if settings.cyclic {
-            let (frames, gap) = cycle::simulate(&body, poses, settings, progress)?;
+            let (frames, gap) = cycle::simulate(simulation, poses, settings, progress)?;
             (frames, None, Some(gap))
         } else {
             let mut drive = Drive::default();
-            let frames = drive.go_on(&body, poses, settings, progress)?;
+            let frames = drive.go_on(simulation, poses, settings, progress)?;
             (frames, Some(drive), None)
         };
         Ok(Self {
             body,
+            modes,
             settings,
             frames: RwLock::new(frames),
             drive: Mutex::new(drive),
@@ -177,7 +215,8 @@ impl Clip {
             return Ok(());
         }
         let mut next = drive.clone();
-        let new = next.go_on(&self.body, poses, self.settings, progress)?;
+        let simulation = fresh(&self.body, self.modes.as_ref(), self.settings)?;
+        let new = next.go_on(simulation, poses, self.settings, progress)?;
         let mut frames = self.frames.write().unwrap_or_else(PoisonError::into_inner);
         let kept = frames.len() + poses.len() - new.len();
         frames.truncate(kept);
@@ -199,6 +238,11 @@ impl Clip {
     /// The body.
     pub fn body(&self) -> &Arc<Body> {
         &self.body
+    }
+
+    /// The modes of the modal method.
+    pub fn modes(&self) -> Option<&Arc<Modes>> {
+        self.modes.as_ref()
     }
 
     /// How it was simulated.
@@ -296,6 +340,18 @@ impl Clip {
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Vec<Frame>> {
         self.frames.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A simulation that has not begun.
+fn fresh(
+    body: &Arc<Body>,
+    modes: Option<&Arc<Modes>>,
+    settings: ClipSettings,
+) -> Result<Simulation, SimulationError> {
+    match modes {
+        Some(modes) => Simulation::modal(modes.clone(), settings.simulation),
+        None => Simulation::new(body.clone(), settings.method, settings.simulation),
     }
 }
 

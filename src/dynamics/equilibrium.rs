@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Static equilibrium at a pose, and its inverse. [capell2006, §3.3, eq. 10 in cell form]
 //!
-//! `A q = b − A x + f_g + F` on the free vertices, bone vertices at their places: one factorisation.
+//! `A q = b − A x + f_g + F` on the free vertices, bone vertices at their places: one factorisation. The nonlinear methods
+//! minimise instead ([`super::nonlinear`]).
 
 use super::system::{Load, System};
-use super::{Frames, Method, SimulationError, check_forces, check_gravity, lost};
+use super::{Frames, Method, SimulationError, check_forces, check_gravity, lost, nonlinear};
 use crate::Vec3;
 use crate::body::Body;
 use crate::skeleton::Pose;
@@ -13,7 +14,8 @@ use crate::skeleton::Pose;
 /// gravity (m/s²) and generalised forces (N, world axes; none = none).
 ///
 /// # Errors
-/// Forces of the wrong length or not finite, a pose that does not fit the skeleton, a singular system.
+/// Forces of the wrong length or not finite, a pose that does not fit the skeleton, a singular system; for nonlinear
+/// methods no convergence.
 pub fn equilibrium(
     body: &Body,
     pose: &Pose,
@@ -21,11 +23,18 @@ pub fn equilibrium(
     gravity: Vec3,
     method: Method,
 ) -> Result<Vec<Vec3>, SimulationError> {
+    check_method(method)?;
     check_gravity(gravity)?;
     check_forces(body, forces)?;
     let mut frames = Frames::new(body)?;
     frames.set(body, method, pose)?;
-    let mut p = settled(body, &frames, &Load::new(body, gravity, forces))?;
+    let mut p = balanced(
+        body,
+        method,
+        pose,
+        &frames,
+        &Load::new(body, gravity, forces),
+    )?;
     for (p, x) in p.iter_mut().zip(body.lattice().vertices()) {
         *p -= x;
     }
@@ -44,10 +53,15 @@ pub fn equilibrium_forces(
     gravity: Vec3,
     method: Method,
 ) -> Result<Vec<Vec3>, SimulationError> {
+    check_method(method)?;
     check_gravity(gravity)?;
     check_forces(body, Some(q))?;
     let mut frames = Frames::new(body)?;
     frames.set(body, method, pose)?;
+    if let Some(model) = method.model() {
+        let load = Load::new(body, gravity, None);
+        return Ok(nonlinear::forces_at(body, model, &frames, &load, q));
+    }
     let mut system = System::new(body)?;
     let rest = body.lattice().vertices();
     let p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
@@ -59,7 +73,29 @@ pub fn equilibrium_forces(
     Ok(forces)
 }
 
-/// Positions in balance.
+/// Modes cannot take every shape: their balance is that of amplitudes.
+fn check_method(method: Method) -> Result<(), SimulationError> {
+    match method {
+        Method::Modal => Err(SimulationError::ModalBalance),
+        _ => Ok(()),
+    }
+}
+
+/// Positions in balance by a method.
+pub(super) fn balanced(
+    body: &Body,
+    method: Method,
+    pose: &Pose,
+    frames: &Frames,
+    load: &Load,
+) -> Result<Vec<Vec3>, SimulationError> {
+    match method.model() {
+        Some(model) => nonlinear::settled(body, (method, model), pose, frames, load),
+        None => settled(body, frames, load),
+    }
+}
+
+/// Positions in balance by the linearised methods.
 pub(super) fn settled(
     body: &Body,
     frames: &Frames,

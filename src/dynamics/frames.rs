@@ -14,7 +14,7 @@ pub(super) struct Frames {
     pub places: Vec<Vec3>,
     /// The blended rotation at each lattice vertex.
     pub turns: Vec<Mat3>,
-    /// The rotation that each cell's stiffness is warped by.
+    /// The skeleton's rotation at each cell, by which its stiffness is warped and its share of gravity turned.
     pub cell_turns: Vec<Mat3>,
     /// `Σ_β (Mt_β T_β(x))` of each lattice vertex: what the twist pulls with.
     pub twist_loads: Vec<Vec3>,
@@ -44,14 +44,15 @@ impl Frames {
         let weights = body.region_weights();
         for (v, (&x, bone)) in rest.iter().zip(body.bone_of_vertex()).enumerate() {
             match bone {
-                Some(_) if body.is_skinned(v) => {
-                    self.places[v] = self.poses.linear_blend(weights.row(v), x);
+                Some(bone) => {
+                    self.places[v] = place(body, &self.poses, pose, v, x);
+                    let turn = self.poses.bone_rotation(*bone as usize);
+                    self.turns[v] = turn.to_rotation_matrix().into_inner();
                 }
-                Some(bone) => self.places[v] = pose.maps()[*bone as usize].apply(x),
                 None => (self.places[v], self.turns[v]) = self.poses.frame(weights.row(v), x),
             }
         }
-        if method == Method::Warped {
+        if method != Method::Linear {
             for (c, turn) in self.cell_turns.iter_mut().enumerate() {
                 let rotation = self.poses.rotation(body.cell_weights().row(c));
                 *turn = rotation.to_rotation_matrix().into_inner();
@@ -66,9 +67,25 @@ impl Frames {
         lost(&self.places).map_or(Ok(()), Err)
     }
 
+    /// Where the bones of `pose`, which these frames are of, carry a point of the flesh around a lattice vertex.
+    pub fn place(&self, body: &Body, pose: &Pose, v: usize, x: Vec3) -> Vec3 {
+        place(body, &self.poses, pose, v, x)
+    }
+
     /// Where flesh at `p` of lattice vertex `v` would be at the later frames `to` if it were frozen to its
     /// bones.
     pub fn carry(&self, to: &Frames, v: usize, p: Vec3) -> Vec3 {
         to.places[v] + to.turns[v] * self.turns[v].tr_mul(&(p - self.places[v]))
+    }
+}
+
+/// Where bones carry a rest point of the flesh around a lattice vertex: by the map of the one that holds the vertex,
+/// as the artist's skin where it is held by no single one, blended as rigid motions where it is free.
+pub(super) fn place(body: &Body, poses: &BonePoses, pose: &Pose, v: usize, x: Vec3) -> Vec3 {
+    let weights = body.region_weights().row(v);
+    match body.bone_of_vertex()[v] {
+        Some(_) if body.is_skinned(v) => poses.linear_blend(weights, x),
+        Some(bone) => pose.maps()[bone as usize].apply(x),
+        None => poses.place(weights, x),
     }
 }

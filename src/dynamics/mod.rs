@@ -6,11 +6,14 @@
 //! balance is in [`equilibrium`]. Forces arrive as generalised forces on lattice vertices: nothing here
 //! knows where they come from.
 //!
-//! Methods built: skeletally warped linearisation in cell form, and the global linear one for comparison.
+//! Methods built: skeletally warped linearisation in cell form, modal warping, the global linear one for comparison, and
+//! fully [`nonlinear`] ones as the yardstick, which also serve bodies without a skeleton.
 
 mod equilibrium;
 mod frames;
 mod method;
+mod modal;
+pub mod nonlinear;
 mod softness;
 mod state;
 mod system;
@@ -22,9 +25,14 @@ pub use softness::softness;
 
 use crate::Vec3;
 use crate::body::Body;
+use crate::modal::{ModalError, ModalSystem, Modes};
+use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose, SkeletonError};
-use crate::solve::SolveError;
+use crate::solve::{NewtonError, SolveError};
+use crate::tets::MassKind;
 use frames::Frames;
+use modal::ModalFlow;
+use nonlinear::NonlinearStepper;
 use std::sync::Arc;
 use system::Load;
 use warped::{StepSettings, Stepper};
@@ -62,6 +70,32 @@ pub enum SimulationError {
     /// The system could not be solved.
     #[error(transparent)]
     Solve(#[from] SolveError),
+    /// The modes could not be made or used.
+    #[error(transparent)]
+    Modal(#[from] ModalError),
+    /// Modes of a body that has no skeleton.
+    #[error(
+        "these modes belong to a tetrahedral body without a skeleton: make them of a body of flesh"
+    )]
+    NoSkeleton,
+    /// No minimum of a nonlinear method's energy; the state before is kept.
+    #[error(transparent)]
+    Newton(#[from] NewtonError),
+    /// Statics of a body that floats.
+    #[error("no node is fixed: nothing would hold the body against its forces")]
+    NoSupport,
+    /// A free node without flesh.
+    #[error("node {node} is free, but no element with volume holds it: fix or remove it")]
+    Unattached {
+        /// The node.
+        node: usize,
+    },
+    /// The modal method has a balance of amplitudes only.
+    #[error(
+        "the method 'modal' balances amplitudes, not lattice vertices: reset a simulation with it, settled, and read \
+         its lattice positions"
+    )]
+    ModalBalance,
     /// A method that is not built.
     #[error("the method '{name}' is not built; built are: {}", Method::names())]
     Method {
@@ -122,9 +156,25 @@ pub struct Simulation {
     trail: Option<Trail>,
     now: Frames,
     next: Frames,
-    stepper: Stepper,
+    stepper: AnyStepper,
     /// Scratch: the pose at the end of the present step.
     moving: Pose,
+}
+
+/// What takes the steps of a method.
+enum AnyStepper {
+    Linearised(Box<Stepper>),
+    Nonlinear(Box<NonlinearStepper>),
+    Modal(Box<ModalFlow>),
+}
+
+impl AnyStepper {
+    fn modal(&self) -> Option<&ModalFlow> {
+        match self {
+            Self::Modal(modal) => Some(modal),
+            _ => None,
+        }
+    }
 }
 
 /// Where the bones are and how they came there.
@@ -146,6 +196,28 @@ impl Simulation {
     pub fn new(
         body: Arc<Body>,
         method: Method,
+        settings: Settings,
+    ) -> Result<Self, SimulationError> {
+        if method == Method::Modal {
+            let modes = modes_of(&body, MODES, &crate::progress::Silent)?;
+            return Self::modal(Arc::new(modes), settings);
+        }
+        Self::build(body, method, None, settings)
+    }
+
+    /// A simulation of the modes of a body of flesh, not yet in any pose.
+    ///
+    /// # Errors
+    /// Modes of a body without a skeleton; settings out of range, by name.
+    pub fn modal(modes: Arc<Modes>, settings: Settings) -> Result<Self, SimulationError> {
+        let body = modes.body().ok_or(SimulationError::NoSkeleton)?.clone();
+        Self::build(body, Method::Modal, Some(modes), settings)
+    }
+
+    fn build(
+        body: Arc<Body>,
+        method: Method,
+        modes: Option<Arc<Modes>>,
         settings: Settings,
     ) -> Result<Self, SimulationError> {
         let check = |what, value: f64, good: bool, range| {
@@ -188,7 +260,15 @@ impl Simulation {
             trail: None,
             now: Frames::new(&body)?,
             next: Frames::new(&body)?,
-            stepper: Stepper::new(&body)?,
+            stepper: match (method.model(), modes) {
+                (_, Some(modes)) => {
+                    AnyStepper::Modal(Box::new(ModalFlow::new(&body, modes, &settings)?))
+                }
+                (Some(model), None) => {
+                    AnyStepper::Nonlinear(Box::new(NonlinearStepper::new(&body, model)?))
+                }
+                (None, None) => AnyStepper::Linearised(Box::new(Stepper::new(&body)?)),
+            },
             moving: Pose::rest(body.skeleton().len()),
             body,
             method,
@@ -211,15 +291,28 @@ impl Simulation {
         self.settings
     }
 
+    /// The modes of the modal method.
+    pub fn modes(&self) -> Option<&Arc<Modes>> {
+        self.stepper.modal().map(ModalFlow::modes)
+    }
+
+    /// Amplitudes of the modal method's modes.
+    pub fn amplitudes(&self) -> Option<&[f64]> {
+        self.stepper.modal().map(ModalFlow::amplitudes)
+    }
+
     /// Starts at rest at a pose: in static equilibrium when `settled`, else in the skinned shape.
     ///
     /// # Errors
     /// A pose that does not fit the skeleton; a singular system.
     pub fn reset(&mut self, pose: &Pose, settled: bool) -> Result<(), SimulationError> {
         self.next.set(&self.body, self.method, pose)?;
-        let positions = if settled {
-            let load = Load::new(&self.body, self.settings.gravity, None);
-            equilibrium::settled(&self.body, &self.next, &load)?
+        let load = Load::new(&self.body, self.settings.gravity, None);
+        let positions = if let AnyStepper::Modal(modal) = &mut self.stepper {
+            modal.reset(&self.next, &load, settled)?;
+            self.positions.clone()
+        } else if settled {
+            equilibrium::balanced(&self.body, self.method, pose, &self.next, &load)?
         } else {
             self.next.places.clone()
         };
@@ -231,7 +324,19 @@ impl Simulation {
             duration: 0.0,
         });
         std::mem::swap(&mut self.now, &mut self.next);
+        self.show_modes();
+        if self.stepper.modal().is_some() {
+            self.velocities.fill(Vec3::zeros());
+        }
         Ok(())
+    }
+
+    /// Lattice positions and velocities from amplitudes.
+    fn show_modes(&mut self) {
+        if let (Some(modal), Some(trail)) = (self.stepper.modal(), &self.trail) {
+            let (positions, velocities) = (&mut self.positions, &mut self.velocities);
+            modal.write(&self.body, &self.now, &trail.pose, positions, velocities);
+        }
     }
 
     /// Advances to a pose over `dt` seconds in `ceil(dt · rate)` equal steps, with generalised forces
@@ -276,7 +381,9 @@ impl Simulation {
         forces: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
         let steps = self.steps(dt);
-        let trail = self.trail.as_mut().ok_or(SimulationError::NotReset)?;
+        if self.trail.is_none() {
+            return Err(SimulationError::NotReset);
+        }
         check_forces(&self.body, forces)?;
         if !(0.0..=1e4).contains(&dt) {
             return Err(SimulationError::Setting {
@@ -294,18 +401,42 @@ impl Simulation {
         if steps == 0 {
             return Ok(());
         }
+        let done = self.steps_along(motion, dt, steps, settings, &load);
+        self.show_modes();
+        done
+    }
+
+    fn steps_along(
+        &mut self,
+        motion: &FrameMotion,
+        dt: f64,
+        steps: usize,
+        settings: StepSettings,
+        load: &Load,
+    ) -> Result<(), SimulationError> {
+        let trail = self.trail.as_mut().ok_or(SimulationError::NotReset)?;
+        let part = 1.0 / steps as f64;
+        if let AnyStepper::Modal(modal) = &mut self.stepper {
+            modal.start(&self.body, motion, part, settings.step)?;
+        }
         for i in 1..=steps {
-            motion.write(i as f64 / steps as f64, &mut self.moving);
+            let s = i as f64 / steps as f64;
+            motion.write(s, &mut self.moving);
             self.next.set(&self.body, self.method, &self.moving)?;
-            self.stepper.step(
-                &self.body,
-                settings,
-                &self.now,
-                &self.next,
-                &load,
-                &mut self.positions,
-                &mut self.velocities,
-            )?;
+            let (body, positions, velocities) =
+                (&self.body, &mut self.positions, &mut self.velocities);
+            let (now, next) = (&self.now, &self.next);
+            match &mut self.stepper {
+                AnyStepper::Linearised(stepper) => {
+                    stepper.step(body, settings, now, next, load, positions, velocities)?;
+                }
+                AnyStepper::Nonlinear(stepper) => {
+                    stepper.step(body, settings, now, next, load, positions, velocities)?;
+                }
+                AnyStepper::Modal(modal) => {
+                    modal.step(body, motion, (s, part), settings.step, now, next, load)?;
+                }
+            }
             std::mem::swap(&mut self.now, &mut self.next);
             std::mem::swap(&mut trail.pose, &mut self.moving);
             if i == 1 {
@@ -326,7 +457,8 @@ impl Simulation {
             return Err(SimulationError::NotReset);
         }
         let steps = self.steps(dt);
-        if steps == 0 || !dt.is_finite() {
+        // Amplitudes are relative to the bones: frozen flesh has none.
+        if steps == 0 || !dt.is_finite() || self.stepper.modal().is_some() {
             return Ok(());
         }
         motion.write(1.0 / steps as f64, &mut self.moving);
@@ -362,6 +494,23 @@ impl Simulation {
     pub fn inverted_cells(&self) -> usize {
         self.body.inverted_cells(&self.positions)
     }
+}
+
+/// Modes that the modal method takes unless some are given.
+pub const MODES: usize = 32;
+
+/// The lowest modes of a body of flesh, at most as many as it has freedom.
+///
+/// # Errors
+/// A body without free flesh; a stop by the progress.
+pub fn modes_of(
+    body: &Arc<Body>,
+    count: usize,
+    progress: &dyn Progress,
+) -> Result<Modes, ModalError> {
+    let system = ModalSystem::of_body(body, MassKind::Consistent, &[])?;
+    let most = 3 * system.free().len();
+    Modes::compute(&system, count.min(most.max(1)), None, progress)
 }
 
 /// A frame is taken to start with the velocity of the one before while it is at most so much longer.

@@ -5,11 +5,13 @@ use super::{Simulation, SimulationError, Trail};
 use crate::skeleton::{Affine, Pose};
 use crate::{Mat3, Vec3};
 
-const MAGIC: &[u8; 8] = b"thewst01";
+/// Of positions and velocities of lattice vertices, and of amplitudes and their velocities.
+const MAGIC: [&[u8; 8]; 2] = [b"thewst01", b"thewsm01"];
 const HEADER: usize = 32;
 
 impl Simulation {
-    /// The state, exactly: `32 + 48 dofs + 192 bones` bytes (no bones before the first reset).
+    /// The state, exactly: `32 + 48 dofs + 192 bones` bytes, with the modal method `32 + 16 modes + 192 bones` (no
+    /// bones before the first reset).
     pub fn state(&self) -> Vec<u8> {
         let poses = self
             .trail
@@ -17,19 +19,33 @@ impl Simulation {
             .map(|t| [t.before.maps(), t.pose.maps()]);
         let maps: Vec<&Affine> = poses.iter().flatten().copied().flatten().collect();
         let duration = self.trail.as_ref().map_or(1.0, |t| t.duration);
-        let mut bytes = Vec::with_capacity(HEADER + 48 * self.positions.len() + 96 * maps.len());
-        bytes.extend(MAGIC);
-        bytes.extend((self.positions.len() as u64).to_le_bytes());
+        let numbers: Vec<f64> = match self.stepper.modal() {
+            Some(modal) => modal.numbers().collect(),
+            None => {
+                let vectors = self.positions.iter().chain(&self.velocities);
+                vectors.flat_map(|v| v.iter().copied()).collect()
+            }
+        };
+        let mut bytes = Vec::with_capacity(HEADER + 8 * numbers.len() + 96 * maps.len());
+        bytes.extend(MAGIC[usize::from(self.stepper.modal().is_some())]);
+        bytes.extend((self.state_dofs().0 as u64).to_le_bytes());
         bytes.extend((maps.len() as u64 / 2).to_le_bytes());
         bytes.extend(duration.to_le_bytes());
-        let vectors = self.positions.iter().chain(&self.velocities);
         let linear = maps
             .iter()
             .flat_map(|m| m.linear.iter().chain(&m.translation));
-        for x in vectors.flat_map(|v| v.iter()).chain(linear) {
+        for x in numbers.iter().chain(linear) {
             bytes.extend(x.to_le_bytes());
         }
         bytes
+    }
+
+    /// Degrees of freedom of the state, and the numbers of each.
+    fn state_dofs(&self) -> (usize, usize) {
+        match self.stepper.modal() {
+            Some(modal) => (modal.modes().len(), 2),
+            None => (self.body.dofs(), 6),
+        }
     }
 
     /// Takes back a state that [`state`](Self::state) gave, of this body.
@@ -40,22 +56,23 @@ impl Simulation {
         let Some((header, rest)) = bytes.split_at_checked(HEADER) else {
             return Err(SimulationError::State("it is too short"));
         };
-        if &header[..8] != MAGIC {
+        if &header[..8] != MAGIC[usize::from(self.stepper.modal().is_some())] {
             return Err(SimulationError::State("it is of another kind or version"));
         }
         let words: Vec<[u8; 8]> = header[8..].chunks_exact(8).map(word).collect();
         let (dofs, bones) = (u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1]));
         let duration = f64::from_le_bytes(words[2]);
-        if dofs != self.body.dofs() as u64 {
+        let (expected, each) = self.state_dofs();
+        if dofs != expected as u64 {
             return Err(SimulationError::State(
-                "it has another number of lattice vertices",
+                "it has another number of lattice vertices or modes",
             ));
         }
         if bones != 0 && bones != self.body.skeleton().len() as u64 {
             return Err(SimulationError::State("it has another number of bones"));
         }
         let (dofs, bones) = (dofs as usize, bones as usize);
-        if rest.len() != 48 * dofs + 192 * bones {
+        if rest.len() != 8 * each * dofs + 192 * bones {
             return Err(SimulationError::State("it is cut off or too long"));
         }
         let numbers: Vec<f64> = rest
@@ -67,7 +84,7 @@ impl Simulation {
                 "it holds numbers that are not finite",
             ));
         }
-        let (vectors, maps) = numbers.split_at(6 * dofs);
+        let (vectors, maps) = numbers.split_at(each * dofs);
         self.trail = if bones == 0 {
             None
         } else {
@@ -81,6 +98,11 @@ impl Simulation {
                 duration,
             })
         };
+        if let super::AnyStepper::Modal(modal) = &mut self.stepper {
+            modal.set_numbers(vectors);
+            self.show_modes();
+            return Ok(());
+        }
         let mut vectors = vectors.chunks_exact(3).map(|v| Vec3::new(v[0], v[1], v[2]));
         for x in self.positions.iter_mut().chain(&mut self.velocities) {
             if let Some(v) = vectors.next() {

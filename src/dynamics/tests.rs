@@ -4,12 +4,13 @@
 use super::*;
 use crate::body::BodyOptions;
 use crate::body::fixture::BarOptions;
-use crate::elasticity::Material;
+use crate::elasticity::{Material, Model};
 use crate::{Mat3, Mat4};
 use nalgebra::{Isometry3, Translation3, UnitQuaternion};
 
 mod balance;
 mod invariance;
+mod nonlinear;
 mod states;
 
 const SIZE: f64 = 1.7;
@@ -72,6 +73,8 @@ fn at_rest_in_the_rest_pose_nothing_moves() {
         (false, Method::Warped),
         (true, Method::Warped),
         (false, Method::Linear),
+        (false, Method::Nonlinear),
+        (true, Method::NeoHookean),
     ] {
         let bar = BarOptions {
             hexahedra,
@@ -442,7 +445,7 @@ fn stiffness_matrix_is_that_of_the_forces() {
             assert!((sum + f[r]).abs() < 1e-9 * (1.0 + sum.abs()));
         }
     }
-    let energy = body.linear_energy(&d);
+    let energy = body.elements().energy(Model::Linear, &d);
     let twistless = body.stiffness(false);
     let mut half = 0.0;
     for row in 0..3 * body.dofs() {

@@ -84,6 +84,33 @@ impl Elements {
         all
     }
 
+    /// Whether these are elements with such corners over so many nodes: for data that comes from outside.
+    pub(crate) fn fits<'a>(
+        &self,
+        nodes: usize,
+        corners: impl ExactSizeIterator<Item = &'a [u32]>,
+    ) -> bool {
+        let runs = |starts: &[u32], count: usize, len: usize| {
+            starts.len() == count + 1
+                && starts[0] == 0
+                && starts.windows(2).all(|s| s[0] <= s[1])
+                && starts[count] as usize == len
+        };
+        let pieces = self.volumes.len();
+        let fit = self.nodes == nodes
+            && self.corners.iter().all(|&v| (v as usize) < nodes)
+            && runs(&self.corner_starts, corners.len(), self.corners.len())
+            && runs(&self.piece_starts, corners.len(), pieces)
+            && runs(&self.gradient_starts, pieces, self.gradients.len())
+            && self.lame.len() == pieces
+            && self.shear.len() == pieces;
+        fit && self.all_corners().eq(corners)
+            && (0..self.len()).all(|e| {
+                let n = self.corners(e).len();
+                self.pieces(e).all(|piece| piece.gradients.len() == n)
+            })
+    }
+
     /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.nodes

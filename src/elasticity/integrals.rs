@@ -13,7 +13,7 @@
 //! flesh would make the system near singular, so a cell counts for at least [`FLOOR`] of its volume, in
 //! mass, stiffness and weight alike; the reported volume does not.
 
-use super::Material;
+use super::{Elements, Material};
 use crate::lattice::Lattice;
 use crate::lattice::cell::{Cell, SubTetrahedron, place};
 use crate::progress::{Cancelled, Progress, step};
@@ -89,6 +89,51 @@ pub struct CellIntegrals {
     pub stiffness: Vec<Mat3>,
     /// `∫ ρ φ_a`, kg, per corner.
     pub weight: Vec<f64>,
+    /// Volumes of its pieces with constant gradients, m³, floor included: what `stiffness` is the sum over.
+    pub pieces: Vec<f64>,
+    /// Gradients of the corners' functions on each piece, one after the other, 1/m.
+    pub gradients: Vec<Vec3>,
+    /// Lamé's first parameter, Pa.
+    pub lame: f64,
+    /// Shear modulus, Pa.
+    pub shear: f64,
+}
+
+impl CellIntegrals {
+    /// The pieces of all cells, over so many lattice vertices.
+    pub fn elements(vertices: usize, cells: &[Cell], integrals: &[Self]) -> Elements {
+        let mut elements = Elements::new(vertices);
+        for (cell, c) in cells.iter().zip(integrals) {
+            let corners = cell.corners();
+            let pieces = c.pieces.iter().zip(c.gradients.chunks_exact(corners.len()));
+            elements.push(
+                corners,
+                pieces.map(|(&volume, gradients)| super::Piece {
+                    gradients,
+                    volume,
+                    lame: c.lame,
+                    shear: c.shear,
+                }),
+            );
+        }
+        elements
+    }
+
+    /// Makes one piece of all: the functions of a tetrahedron have the same gradients everywhere in it.
+    fn merge(&mut self) {
+        let whole: f64 = self.pieces.iter().sum();
+        if whole <= 0.0 {
+            return;
+        }
+        let mut mean = [Vec3::zeros(); 4];
+        for (w, gradients) in self.pieces.iter().zip(self.gradients.chunks_exact(4)) {
+            for (mean, g) in mean.iter_mut().zip(gradients) {
+                *mean += g * (w / whole);
+            }
+        }
+        self.pieces = vec![whole];
+        self.gradients = mean.to_vec();
+    }
 }
 
 /// Integrates all cells; `painted` holds one entry per cell, or none at all.
@@ -180,6 +225,10 @@ fn integrate_cell(
         mass: vec![0.0; n * (n + 1) / 2],
         stiffness: vec![Mat3::zeros(); n * (n + 1) / 2],
         weight: vec![0.0; n],
+        pieces: Vec::new(),
+        gradients: Vec::new(),
+        lame,
+        shear,
     };
     for (piece, t) in pieces.iter().zip(subdivision) {
         let w = piece.volume * (piece.share + lift);
@@ -201,6 +250,11 @@ fn integrate_cell(
                 pair += 1;
             }
         }
+        out.pieces.push(w);
+        out.gradients.extend(&piece.gradients[..n]);
+    }
+    if n == 4 {
+        out.merge();
     }
     out
 }

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Elasticity of the flesh: materials, and integrals over the part of each cell that is flesh.
 //!
-//! Linear strain in each cell's own turning frame is all that the methods built so far need, so the
-//! energy of a cell is `½ dᵀ S d` with the stiffness blocks of [`integrals`]. [`twist`] adds the energy
-//! that holds flesh around a straight bone. Neglected: large strains inside one cell (the linear energy
-//! does not resist a loss of volume as real flesh does), contact.
+//! The warped methods need linear strain in each cell's own turning frame only, so there the energy of a cell is
+//! `½ dᵀ S d` with the stiffness blocks of [`integrals`], which does not resist a loss of volume as real flesh does.
+//! The same flesh as [`elements`], pieces with constant gradients, has the nonlinear energies of [`model`] in [`energy`].
+//! [`twist`] adds the energy that holds flesh around a straight bone. Neglected: contact.
 
 pub mod elements;
+pub mod energy;
 pub mod integrals;
+pub mod model;
 pub mod twist;
 
 pub use elements::{Elements, Piece};
 pub use integrals::{CellIntegrals, Flesh, InSurface, Painted, integrate};
+pub use model::{Curvature, Model, ModelError};
 pub use twist::{TwistRegion, TwistSamples};
 
 /// An isotropic elastic material.

@@ -20,8 +20,9 @@ pub struct CpuEmbedding {
     lattice_vertices: usize,
 }
 
+/// The rows of a surface: narrow ones where no vertex needs more.
 #[derive(Debug, Clone)]
-enum Rows {
+pub(super) enum Rows {
     Four(Vec<Row<4>>),
     Eight(Vec<Row<8>>),
 }
@@ -29,9 +30,64 @@ enum Rows {
 /// Lattice vertices and weights of one surface vertex; unused places have weight zero.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-struct Row<const N: usize> {
-    indices: [u32; N],
-    weights: [f32; N],
+pub(super) struct Row<const N: usize> {
+    pub indices: [u32; N],
+    pub weights: [f32; N],
+}
+
+impl<const N: usize> Row<N> {
+    /// The weighted mean of what the lattice vertices have.
+    #[inline(always)]
+    pub(super) fn mean(&self, of: &[[f32; 4]]) -> [f32; 4] {
+        let mut sum = [0.0f32; 4];
+        for (&index, &w) in self.indices.iter().zip(&self.weights) {
+            for (s, p) in sum.iter_mut().zip(&of[index as usize]) {
+                *s += w * p;
+            }
+        }
+        sum
+    }
+}
+
+impl Rows {
+    /// Packs an embedding in a lattice of so many vertices.
+    ///
+    /// # Errors
+    /// A lattice vertex that does not exist.
+    pub(super) fn new(embedding: &Embedding, lattice_vertices: usize) -> Result<Self, KernelError> {
+        let used = |row: &[i32; 8]| row.iter().filter(|&&i| i >= 0).count();
+        let most = embedding.indices.iter().map(used).max().unwrap_or(0);
+        Ok(if most <= 4 {
+            Self::Four(pack(embedding, lattice_vertices)?)
+        } else {
+            Self::Eight(pack(embedding, lattice_vertices)?)
+        })
+    }
+
+    /// Every surface vertex hangs on the lattice vertex of its own number.
+    pub(super) fn identity(vertices: usize) -> Self {
+        let row = |v: usize| Row {
+            indices: [v as u32, 0, 0, 0],
+            weights: [1.0, 0.0, 0.0, 0.0],
+        };
+        Self::Four((0..vertices).map(row).collect())
+    }
+
+    /// Memory, bytes.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Four(rows) => size_of_val(rows.as_slice()),
+            Self::Eight(rows) => size_of_val(rows.as_slice()),
+        }
+    }
+
+    /// Number of surface vertices.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Four(rows) => rows.len(),
+            Self::Eight(rows) => rows.len(),
+        }
+    }
 }
 
 impl CpuEmbedding {
@@ -40,15 +96,8 @@ impl CpuEmbedding {
     /// # Errors
     /// A lattice vertex that does not exist.
     pub fn new(embedding: &Embedding, lattice_vertices: usize) -> Result<Self, KernelError> {
-        let used = |row: &[i32; 8]| row.iter().filter(|&&i| i >= 0).count();
-        let most = embedding.indices.iter().map(used).max().unwrap_or(0);
-        let rows = if most <= 4 {
-            Rows::Four(pack(embedding, lattice_vertices)?)
-        } else {
-            Rows::Eight(pack(embedding, lattice_vertices)?)
-        };
         Ok(Self {
-            rows,
+            rows: Rows::new(embedding, lattice_vertices)?,
             lattice_vertices,
         })
     }
@@ -60,10 +109,7 @@ impl Engine for CpuEmbedding {
     }
 
     fn vertices(&self) -> usize {
-        match &self.rows {
-            Rows::Four(rows) => rows.len(),
-            Rows::Eight(rows) => rows.len(),
-        }
+        self.rows.len()
     }
 
     fn lattice_vertices(&self) -> usize {
@@ -129,13 +175,7 @@ fn all<const N: usize>(rows: &[Row<N>], points: &[[f32; 4]], origin: [f32; 3], o
 fn chunk<const N: usize>(rows: &[Row<N>], points: &[[f32; 4]], origin: [f32; 3], out: &mut [f32]) {
     let [ox, oy, oz] = origin;
     for (row, out) in rows.iter().zip(out.chunks_exact_mut(3)) {
-        let mut sum = [0.0f32; 4];
-        for k in 0..N {
-            let (p, w) = (&points[row.indices[k] as usize], row.weights[k]);
-            for (s, p) in sum.iter_mut().zip(p) {
-                *s += w * p;
-            }
-        }
+        let sum = row.mean(points);
         out.copy_from_slice(&[ox + sum[0], oy + sum[1], oz + sum[2]]);
     }
 }

@@ -10,7 +10,7 @@
 
 use super::KernelError;
 use crate::Vec3;
-use crate::skeleton::{Pose, SkinWeights};
+use crate::skeleton::{Affine, Pose, SkinWeights};
 use rayon::prelude::*;
 
 /// Vertices per chunk; surfaces with fewer than two chunks stay on one thread.
@@ -21,30 +21,44 @@ const FREE: f32 = 2.0 / 3.0;
 /// The maps of a pose's bones in f32, between two local origins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalMaps {
-    /// Columns of the linear part, then the translation, of each bone.
-    maps: Vec<[[f32; 3]; 4]>,
+    maps: Vec<Columns>,
     /// The origin in posed space.
     origin: [f32; 3],
 }
 
+/// Columns of the linear part of a map, then its translation; four wide, so that each fills a register.
+pub(super) type Columns = [[f32; 4]; 4];
+
 impl LocalMaps {
     /// Maps from rest positions relative to `rest_origin` to posed ones relative to `origin`.
     pub fn new(pose: &Pose, rest_origin: Vec3, origin: [f32; 3]) -> Self {
-        let there = Vec3::from(origin.map(f64::from));
-        let local = |v: Vec3| [v.x as f32, v.y as f32, v.z as f32];
-        let map = |m: &crate::skeleton::Affine| {
-            let column = |k: usize| local(m.linear.column(k).into_owned());
-            [
-                column(0),
-                column(1),
-                column(2),
-                local(m.apply(rest_origin) - there),
-            ]
-        };
+        let maps = pose.maps().iter();
         Self {
-            maps: pose.maps().iter().map(map).collect(),
+            maps: maps
+                .map(|m| columns(m, rest_origin, Vec3::from(origin.map(f64::from))))
+                .collect(),
             origin,
         }
+    }
+
+    /// As [`new`](Self::new), with one more map that leaves everything in place, for vertices that no bone
+    /// carries.
+    pub(super) fn with_rest(pose: &Pose, rest_origin: Vec3, origin: [f32; 3]) -> Self {
+        let mut local = Self::new(pose, rest_origin, origin);
+        let there = Vec3::from(origin.map(f64::from));
+        let rest = columns(&Affine::identity(), rest_origin, there);
+        local.maps.push(rest);
+        local
+    }
+
+    /// One map per bone.
+    pub(super) fn maps(&self) -> &[Columns] {
+        &self.maps
+    }
+
+    /// The origin in posed space, metres.
+    pub(super) fn origin(&self) -> [f32; 3] {
+        self.origin
     }
 
     /// Memory, bytes.
@@ -53,13 +67,113 @@ impl LocalMaps {
     }
 }
 
+fn columns(map: &Affine, rest_origin: Vec3, origin: Vec3) -> Columns {
+    let wide = |v: Vec3| [v.x as f32, v.y as f32, v.z as f32, 0.0];
+    let column = |k: usize| wide(map.linear.column(k).into_owned());
+    let translation = wide(map.apply(rest_origin) - origin);
+    [column(0), column(1), column(2), translation]
+}
+
+/// A bone and its weight.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C)]
+pub(super) struct Pair {
+    pub bone: u32,
+    pub weight: f32,
+}
+
+/// Skin weights, packed row by row.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SkinPairs {
+    offsets: Vec<u32>,
+    pairs: Vec<Pair>,
+}
+
+impl SkinPairs {
+    pub(super) fn new(weights: &SkinWeights) -> Self {
+        let pairs = weights.bones.iter().zip(&weights.weights);
+        Self {
+            offsets: weights.offsets.clone(),
+            pairs: pairs
+                .map(|(&bone, &w)| Pair {
+                    bone,
+                    weight: w as f32,
+                })
+                .collect(),
+        }
+    }
+
+    /// From `(bone, weight)` pairs per vertex.
+    pub(super) fn from_rows(rows: &[Vec<(u32, f64)>]) -> Self {
+        let mut skin = Self {
+            offsets: vec![0],
+            ..Self::default()
+        };
+        for row in rows {
+            let pair = |&(bone, w): &(u32, f64)| Pair {
+                bone,
+                weight: w as f32,
+            };
+            skin.pairs.extend(row.iter().map(pair));
+            skin.offsets.push(skin.pairs.len() as u32);
+        }
+        skin
+    }
+
+    /// Memory, bytes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(self.offsets.as_slice()) + size_of_val(self.pairs.as_slice())
+    }
+
+    /// The pairs of a vertex.
+    #[inline(always)]
+    pub(super) fn row(&self, vertex: usize) -> Option<&[Pair]> {
+        let row = *self.offsets.get(vertex)? as usize..*self.offsets.get(vertex + 1)? as usize;
+        self.pairs.get(row)
+    }
+
+    /// The blended map of a vertex; none when no bone carries it.
+    #[inline(always)]
+    pub(super) fn blend(&self, vertex: usize, maps: &[Columns]) -> Option<Columns> {
+        let row = self.row(vertex)?;
+        if row.is_empty() {
+            return None;
+        }
+        let mut blend = [[0.0f32; 4]; 4];
+        for &Pair { bone, weight } in row {
+            let map = maps.get(bone as usize)?;
+            for (sum, column) in blend.iter_mut().zip(map) {
+                for (s, c) in sum.iter_mut().zip(column) {
+                    *s += weight * c;
+                }
+            }
+        }
+        Some(blend)
+    }
+}
+
+/// The image of a place under a map.
+#[inline(always)]
+pub(super) fn image(map: &Columns, [x, y, z]: [f32; 3]) -> [f32; 3] {
+    std::array::from_fn(|k| map[0][k] * x + map[1][k] * y + map[2][k] * z + map[3][k])
+}
+
+/// How a distance, squared, from the skin is shrunk: what to multiply it by. None within the part that is free.
+#[inline(always)]
+pub(super) fn shrink(squared: f32, limit: f32) -> Option<f32> {
+    let free = FREE * limit;
+    (squared > free * free).then(|| {
+        let d = squared.sqrt();
+        let rest = limit - free;
+        (free + rest * ((d - free) / rest).tanh()) / d
+    })
+}
+
 /// The skinning of one surface, packed.
 #[derive(Debug, Clone)]
 pub struct SkinLimit {
     rest: Vec<[f32; 3]>,
-    offsets: Vec<u32>,
-    /// Bones and weights.
-    pairs: Vec<(u32, f32)>,
+    skin: SkinPairs,
 }
 
 impl SkinLimit {
@@ -69,11 +183,9 @@ impl SkinLimit {
             let d = p - rest_origin;
             [d.x as f32, d.y as f32, d.z as f32]
         };
-        let pairs = weights.bones.iter().zip(&weights.weights);
         Self {
             rest: rest.iter().map(local).collect(),
-            offsets: weights.offsets.clone(),
-            pairs: pairs.map(|(&b, &w)| (b, w as f32)).collect(),
+            skin: SkinPairs::new(weights),
         }
     }
 
@@ -102,53 +214,28 @@ impl SkinLimit {
     }
 
     fn chunk(&self, first: usize, maps: &LocalMaps, limit: f32, positions: &mut [f32]) -> f32 {
-        let free = FREE * limit;
         let mut farthest = 0.0f32;
         for (i, p) in positions.chunks_exact_mut(3).enumerate() {
-            let Some(skin) = self.place(first + i, maps) else {
+            let Some(blend) = self.skin.blend(first + i, &maps.maps) else {
                 continue;
             };
+            let skin = image(&blend, self.rest[first + i]);
             let away: [f32; 3] = std::array::from_fn(|k| p[k] - maps.origin[k] - skin[k]);
             let squared = away.iter().map(|x| x * x).sum::<f32>();
             farthest = farthest.max(squared);
-            if squared > free * free {
-                let d = squared.sqrt();
-                let rest = limit - free;
-                let shown = free + rest * ((d - free) / rest).tanh();
+            if let Some(shrink) = shrink(squared, limit) {
                 for k in 0..3 {
-                    p[k] = maps.origin[k] + skin[k] + away[k] * (shown / d);
+                    p[k] = maps.origin[k] + skin[k] + away[k] * shrink;
                 }
             }
         }
         farthest.sqrt()
-    }
-
-    /// Where skinning puts a vertex, relative to the maps' origin.
-    fn place(&self, vertex: usize, maps: &LocalMaps) -> Option<[f32; 3]> {
-        let row = *self.offsets.get(vertex)? as usize..*self.offsets.get(vertex + 1)? as usize;
-        if row.is_empty() {
-            return None;
-        }
-        let mut blend = [[0.0f32; 3]; 4];
-        for &(bone, w) in self.pairs.get(row)? {
-            let map = maps.maps.get(bone as usize)?;
-            for (sum, column) in blend.iter_mut().zip(map) {
-                for (s, c) in sum.iter_mut().zip(column) {
-                    *s += w * c;
-                }
-            }
-        }
-        let [x, y, z] = self.rest[vertex];
-        Some(std::array::from_fn(|k| {
-            blend[0][k] * x + blend[1][k] * y + blend[2][k] * z + blend[3][k]
-        }))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::skeleton::Affine;
     use nalgebra::Rotation3;
 
     /// Two vertices half between two bones, the second bone turned and moved, all far from the origin.

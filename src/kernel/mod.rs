@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is done for every surface vertex of every frame, as fast as memory allows: the embedding, and the soft
-//! limit around the skin (`limit`).
+//! What is done for every surface vertex of every frame, as fast as memory allows: the embedding, the soft
+//! limit around the skin (`limit`), and the modal warp (`warp`) on the processor and on graphics devices.
 //!
 //! `p_i = Σ_a w_ia (x_a + q_a)`, at most eight weights. Engines differ in where they run; all take lattice
 //! positions relative to a local origin, in f32, and give world positions in f32, within a few f32 roundings of
 //! the body's size (not of its distance from the world's origin), plus the rounding of the result itself.
 
 mod cpu;
+mod error;
 mod limit;
+#[allow(unsafe_code)]
+mod warp;
 
 pub use cpu::CpuEmbedding;
+pub use error::KernelError;
 pub use limit::{LocalMaps, SkinLimit};
+pub use warp::*;
 
 use crate::Vec3;
 
@@ -91,37 +96,4 @@ impl LocalPositions {
         let sum = |d: f32, o: f32| f64::from(d) + f64::from(o);
         Vec3::new(sum(x, a), sum(y, b), sum(z, c))
     }
-}
-
-/// Why an embedding could not be made or used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum KernelError {
-    /// An embedding for another lattice.
-    #[error(
-        "surface vertex {vertex} hangs on lattice vertex {index}, but the lattice has {count} vertices"
-    )]
-    OutOfRange {
-        /// The surface vertex.
-        vertex: usize,
-        /// The lattice vertex it names.
-        index: i32,
-        /// How many there are.
-        count: usize,
-    },
-    /// Positions of another lattice.
-    #[error("there are {given} lattice positions, but the embedding was made for {expected}")]
-    Lattice {
-        /// How many there should be.
-        expected: usize,
-        /// How many there are.
-        given: usize,
-    },
-    /// An output of the wrong length.
-    #[error("the output has room for {given} numbers, but {expected} are needed")]
-    Output {
-        /// How long it should be.
-        expected: usize,
-        /// How long it is.
-        given: usize,
-    },
 }

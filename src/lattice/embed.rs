@@ -139,18 +139,17 @@ impl Lattice {
 
     /// The cell nearest to a point outside of all.
     fn nearest(&self, p: Vec3) -> u32 {
-        let mut order: Vec<(f64, u32)> = self
-            .locator
-            .boxes
-            .iter()
-            .enumerate()
-            .map(|(c, (lo, hi))| ((p - p.sup(lo).inf(hi)).norm_squared(), c as u32))
-            .collect();
-        order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let mut best = (f64::INFINITY, 0);
-        for (box_distance, c) in order {
-            if box_distance > best.0 {
-                break;
+        let to_box = |(lo, hi): &(Vec3, Vec3)| (p - p.sup(lo).inf(hi)).norm_squared();
+        let boxes = || (0u32..).zip(&self.locator.boxes);
+        // The cell with the nearest box bounds the answer; of the others few are nearer than that.
+        let first = boxes()
+            .map(|(c, b)| (to_box(b), c))
+            .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
+            .map_or(0, |b| b.1);
+        let mut best = (self.distance_squared(first, p), first);
+        for (c, b) in boxes() {
+            if c == first || to_box(b) > best.0 {
+                continue;
             }
             let d = self.distance_squared(c, p);
             if d < best.0 || (d == best.0 && c < best.1) {

@@ -21,6 +21,7 @@ mod keep;
 mod segments;
 mod split;
 mod tetrahedron;
+pub(crate) use tetrahedron::{quality, volume};
 mod vicinity;
 
 mod embed;

@@ -1,42 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Modal warping: vibration modes of a body, turned along with the local rotation of its flesh. [choi2003]
+//!
+//! [`Modes`] are computed once: `K Φ = M Φ Λ`, and the rotations Ψ that each mode means for the nodes. A
+//! [`ModalSimulation`] moves their amplitudes, one oscillator each. The displacement shown is `u = R̃(Ψq) Φq` ([`warp`]), which bends and twists without the growth of the
+//! linear one. [`Hold`]s hold positions and orientations of nodes.
+//!
+//! Neglected: the change of `MRᵀ` to `RᵀM` (exact for lumped mass only), Coriolis forces of the local frames, what
+//! large strain does to stiffness; rotations are those of nodes, not integrated along the body, so very long bends
+//! fall a little short.
 
-use crate::Vec3;
+mod error;
+mod load;
+mod manipulate;
+mod modes;
+mod oscillator;
+mod simulation;
+mod system;
+#[cfg(test)]
+mod tests;
+pub mod warp;
 
-/// The lowest vibration modes of a body, mass-orthonormal: `K Φ = M Φ Λ`, `ΦᵀMΦ = I`, `Ψ = W Φ`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Modes {
-    /// Λ, 1/s², ascending.
-    eigenvalues: Vec<f64>,
-    /// Φ: per mode one vector per node, 1/√kg; zero at fixed nodes.
-    shapes: Vec<Vec<Vec3>>,
-    /// Ψ: per mode one rotation vector per node.
-    rotations: Vec<Vec<Vec3>>,
-}
-
-impl Modes {
-    /// Λ, 1/s², ascending.
-    pub fn eigenvalues(&self) -> &[f64] {
-        &self.eigenvalues
-    }
-
-    /// Φ: per mode one vector per node.
-    pub fn shapes(&self) -> &[Vec<Vec3>] {
-        &self.shapes
-    }
-
-    /// Ψ: per mode one rotation vector per node.
-    pub fn rotations(&self) -> &[Vec<Vec3>] {
-        &self.rotations
-    }
-
-    /// Number of modes.
-    pub fn len(&self) -> usize {
-        self.eigenvalues.len()
-    }
-
-    /// No modes at all.
-    pub fn is_empty(&self) -> bool {
-        self.eigenvalues.is_empty()
-    }
-}
+pub use error::ModalError;
+pub use manipulate::{Held, Hold, Target};
+pub use modes::Modes;
+pub use oscillator::{Damping, Integrator};
+pub(crate) use oscillator::{Oscillators, State};
+pub(crate) use simulation::balance;
+pub use simulation::{ModalSettings, ModalSimulation};
+pub use system::ModalSystem;

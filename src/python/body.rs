@@ -2,7 +2,7 @@
 //! `thew.Material` and `thew.Body`.
 
 use super::arrays::{Whole, dofs, from_f32, from_indices, from_points, optional, weights, whole};
-use super::errors::{IntoPy, detached, not_built};
+use super::errors::{IntoPy, detached};
 use super::lattice::PyLattice;
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
@@ -10,7 +10,7 @@ use super::surface::PySurface;
 use crate::Vec3;
 use crate::body::{Body, BodyOptions};
 use crate::clip::ClipError;
-use crate::elasticity::Material;
+use crate::elasticity::{Material, Model};
 use crate::kernel::LocalPositions;
 use crate::solve::Csr;
 use crate::store;
@@ -72,13 +72,13 @@ impl PyMaterial {
 #[pyclass(name = "Body", module = "thew", frozen)]
 pub(super) struct PyBody(pub Arc<Body>);
 
-type Triple<'py> = (
+pub(super) type Triple<'py> = (
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<i32>>,
     Bound<'py, PyArray1<i32>>,
 );
 
-fn triple(py: Python<'_>, m: Csr) -> Triple<'_> {
+pub(super) fn triple(py: Python<'_>, m: Csr) -> Triple<'_> {
     (
         m.data.into_pyarray(py),
         m.indices.into_pyarray(py),
@@ -227,12 +227,15 @@ impl PyBody {
         Ok(triple(py, detached(py, || Ok(self.0.stiffness(twist)))?))
     }
 
-    /// Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Models: "linear".
+    /// Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Models: "linear", "stvk"
+    /// (St. Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back).
     #[pyo3(signature = (q, model="linear"))]
     fn energy(&self, py: Python<'_>, q: &Bound<'_, PyAny>, model: &str) -> PyResult<f64> {
-        self::model(model)?;
+        let model = self::model(model)?;
         let q = dofs(q, "q", self.0.dofs())?;
-        detached(py, || Ok(self.0.linear_energy(&q)))
+        let energy = detached(py, || Ok(self.0.elements().energy(model, &q)))?;
+        in_range([energy].iter())?;
+        Ok(energy)
     }
 
     /// Derivative of `energy` with respect to q, N, float64 [dofs,3].
@@ -243,9 +246,14 @@ impl PyBody {
         q: &Bound<'py, PyAny>,
         model: &str,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        self::model(model)?;
+        let model = self::model(model)?;
         let q = dofs(q, "q", self.0.dofs())?;
-        let forces = detached(py, || Ok(times(&self.0.stiffness(false), &q)))?;
+        let forces = detached(py, || {
+            let mut forces = q.clone();
+            self.0.elements().gradient(model, &q, &mut forces);
+            Ok(forces)
+        })?;
+        in_range(forces.iter().flatten())?;
         Ok(from_points(py, &forces))
     }
 
@@ -257,9 +265,11 @@ impl PyBody {
         q: &Bound<'py, PyAny>,
         model: &str,
     ) -> PyResult<Triple<'py>> {
-        self::model(model)?;
-        dofs(q, "q", self.0.dofs())?;
-        self.stiffness(py, false)
+        let model = self::model(model)?;
+        let q = dofs(q, "q", self.0.dofs())?;
+        let hessian = detached(py, || Ok(self.0.hessian(model, &q)))?;
+        in_range(hessian.data.iter())?;
+        Ok(triple(py, hessian))
     }
 
     /// Makes the body carry another surface (clothes, eyes) -> its id for `positions`.
@@ -338,26 +348,18 @@ impl PyBody {
     }
 }
 
-/// The one model of elasticity that is built.
-fn model(name: &str) -> PyResult<()> {
-    match name {
-        "linear" => Ok(()),
-        _ => Err(not_built(format!(
-            "the model '{name}' is not built; built are: 'linear'"
-        ))),
-    }
+fn model(name: &str) -> PyResult<Model> {
+    name.parse().map_err(IntoPy::into_py)
 }
 
-/// A matrix times vectors.
-fn times(m: &Csr, x: &[Vec3]) -> Vec<Vec3> {
-    let row = |r: usize| {
-        let entries = m.indptr[r] as usize..m.indptr[r + 1] as usize;
-        let at = |i: i32| x[i as usize / 3][i as usize % 3];
-        entries.map(|e| m.data[e] * at(m.indices[e])).sum()
-    };
-    (0..x.len())
-        .map(|v| Vec3::new(row(3 * v), row(3 * v + 1), row(3 * v + 2)))
-        .collect()
+/// Refuses numbers that overflowed.
+fn in_range<'a>(numbers: impl IntoIterator<Item = &'a f64>) -> PyResult<()> {
+    if numbers.into_iter().all(|x| x.is_finite()) {
+        return Ok(());
+    }
+    Err(super::errors::input(
+        "q: the elastic energy at displacements as large as these is beyond the range of numbers",
+    ))
 }
 
 /// What the file says it is.

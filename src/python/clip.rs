@@ -3,7 +3,7 @@
 
 use super::arrays::{Whole, from_f32, from_frames, from_points, poses, whole};
 use super::body::PyBody;
-use super::dynamics::{adapt, gravity, integrator, method};
+use super::dynamics::{adapt, gravity, integrator, method, modes_for};
 use super::errors::{IntoPy, detached, not_built};
 use super::progress::with_progress;
 use crate::clip::{Clip, ClipSettings};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 #[pyfunction]
 #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, progress=None,
     method="warped", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
-    integrator=None, adapt=None, reach=None))]
+    integrator=None, adapt=None, reach=None, modes=None))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn simulate(
     py: Python<'_>,
@@ -41,6 +41,7 @@ pub(super) fn simulate(
     integrator: Option<&str>,
     adapt: Option<&Bound<'_, PyAny>>,
     reach: Option<f64>,
+    modes: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyClip> {
     let rigged = rigs.map(|r| r.is_truthy()).transpose()?.unwrap_or(false);
     if rigged || controls.is_some() {
@@ -65,8 +66,14 @@ pub(super) fn simulate(
     };
     let poses = self::poses(poses, body.0.skeleton().len())?;
     let body = body.0.clone();
+    let shared = progress.as_ref().map(|p| p.clone_ref(py));
+    let modes = modes_for(py, modes, settings.method, &body, shared)?;
     let clip = with_progress(py, progress, |progress| {
-        Clip::simulate(body, &poses, settings, progress).map_err(IntoPy::into_py)
+        let made = match modes {
+            Some(modes) => Clip::simulate_modes(modes, &poses, settings, progress),
+            None => Clip::simulate(body, &poses, settings, progress),
+        };
+        made.map_err(IntoPy::into_py)
     })?;
     Ok(PyClip(Arc::new(clip)))
 }

@@ -3,15 +3,19 @@
 
 use super::arrays::{Whole, finite_points, from_f32, from_points, pose, vector};
 use super::body::PyBody;
-use super::errors::{IntoPy, detached, not_built};
+use super::errors::{IntoPy, detached, input, not_built};
+use super::modal::PyModes;
+use super::progress::with_progress;
 use crate::Vec3;
+use crate::body::Body;
 use crate::clip::ClipError;
 use crate::dynamics::{self, Method, Settings, Simulation, SimulationError};
 use crate::kernel::LocalPositions;
+use crate::modal::Modes;
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Earth's, m/s².
 pub(super) fn gravity(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec3> {
@@ -39,11 +43,48 @@ pub(super) fn adapt(object: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     }
 }
 
+/// The modes that the modal method is to use: some that were made before, so many, or the usual number.
+pub(super) fn modes_for(
+    py: Python<'_>,
+    given: Option<&Bound<'_, PyAny>>,
+    method: Method,
+    body: &Arc<Body>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Option<Arc<Modes>>> {
+    if method != Method::Modal {
+        return match given {
+            None => Ok(None),
+            Some(_) => Err(input(format!(
+                "modes belong to the method 'modal', not to '{}'",
+                method.name()
+            ))),
+        };
+    }
+    if let Some(modes) = given.and_then(|g| g.cast::<PyModes>().ok()) {
+        let modes = modes.get().0.clone();
+        let nodes = body.dofs();
+        if modes.body().is_none() || modes.nodes() != nodes {
+            return Err(input(format!(
+                "these modes are not of this body: they are of {} nodes, it has {nodes} lattice vertices",
+                modes.nodes()
+            )));
+        }
+        return Ok(Some(modes));
+    }
+    let count = given.map_or(Ok(dynamics::MODES), |g| g.extract::<Whole>().map(|w| w.0))?;
+    let modes = with_progress(py, progress, |progress| {
+        dynamics::modes_of(body, count, progress).map_err(IntoPy::into_py)
+    })?;
+    Ok(Some(Arc::new(modes)))
+}
+
 /// A body in motion.
 ///
 /// rate: steps per second at least; gravity (m/s²); mass_damping (1/s) and stiffness_damping (s) act
 /// relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skin, as a part
-/// of the body's size (None: no limit). Methods: "warped" [capell2006, §3.3, cell form], "linear".
+/// of the body's size (None: no limit). Methods: "warped" [capell2006, §3.3, cell form], "linear", "modal" [choi2003]
+/// with modes (a Modes of this body or how many, default 32), and by Newton's method "nonlinear" (St. Venant-Kirchhoff)
+/// and "neohookean".
 #[pyclass(name = "Simulation", module = "thew", frozen)]
 pub(super) struct PySimulation(Mutex<Simulation>);
 
@@ -74,7 +115,7 @@ impl PySimulation {
 impl PySimulation {
     #[new]
     #[pyo3(signature = (body, method="warped", rate=240.0, gravity=None, mass_damping=2.0,
-        stiffness_damping=0.004, integrator=None, adapt=None, reach=None))]
+        stiffness_damping=0.004, integrator=None, adapt=None, reach=None, modes=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -87,6 +128,7 @@ impl PySimulation {
         integrator: Option<&str>,
         adapt: Option<&Bound<'_, PyAny>>,
         reach: Option<f64>,
+        modes: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         self::integrator(integrator)?;
         self::adapt(adapt)?;
@@ -99,8 +141,13 @@ impl PySimulation {
             reach,
         };
         let body = body.0.clone();
+        let modes = self::modes_for(py, modes, method, &body, None)?;
         let simulation = detached(py, || {
-            Simulation::new(body, method, settings).map_err(IntoPy::into_py)
+            let made = match modes {
+                Some(modes) => Simulation::modal(modes, settings),
+                None => Simulation::new(body, method, settings),
+            };
+            made.map_err(IntoPy::into_py)
         })?;
         Ok(Self(Mutex::new(simulation)))
     }

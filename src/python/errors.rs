@@ -4,11 +4,15 @@
 use crate::body::BodyError;
 use crate::clip::ClipError;
 use crate::dynamics::SimulationError;
-use crate::elasticity::MaterialError;
+use crate::elasticity::{MaterialError, ModelError};
 use crate::lattice::LatticeError;
+use crate::modal::ModalError;
 use crate::skeleton::SkeletonError;
+use crate::solve::NewtonError;
+use crate::solve::eigen::EigenError;
 use crate::store::StoreError;
 use crate::surface::SurfaceError;
+use crate::tets::TetError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -67,6 +71,12 @@ impl IntoPy for MaterialError {
     }
 }
 
+impl IntoPy for ModelError {
+    fn into_py(self) -> PyErr {
+        not_built(self.to_string())
+    }
+}
+
 impl IntoPy for LatticeError {
     fn into_py(self) -> PyErr {
         match self {
@@ -92,7 +102,11 @@ impl IntoPy for SimulationError {
     fn into_py(self) -> PyErr {
         match self {
             Self::Method { .. } => not_built(self.to_string()),
-            Self::Solve(_) | Self::NonFinite { .. } => raise("MotionError", self.to_string()),
+            Self::Modal(error) => error.into_py(),
+            Self::Newton(NewtonError::Cancelled(_)) => cancelled(),
+            Self::Solve(_) | Self::Newton(_) | Self::NonFinite { .. } => {
+                raise("MotionError", self.to_string())
+            }
             _ => input(self.to_string()),
         }
     }
@@ -105,6 +119,28 @@ impl IntoPy for ClipError {
             Self::Frame { .. } => raise("MotionError", self.to_string()),
             Self::Simulation(error) => error.into_py(),
             _ => input(self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for TetError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Cancelled(_) => cancelled(),
+            Self::Disk { .. } => raise("StorageError", self.to_string()),
+            Self::File { .. } | Self::Content { .. } => raise("TetFileError", self.to_string()),
+            _ => raise("TetError", self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for ModalError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Cancelled(_) | Self::Eigen(EigenError::Cancelled(_)) => cancelled(),
+            Self::NonFinite => raise("MotionError", self.to_string()),
+            Self::Tets(error) => error.into_py(),
+            _ => raise("ModalError", self.to_string()),
         }
     }
 }

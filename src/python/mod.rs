@@ -13,9 +13,11 @@ mod clip;
 mod dynamics;
 mod errors;
 mod lattice;
+mod modal;
 mod progress;
 mod skeleton;
 mod surface;
+mod tets;
 
 use pyo3::prelude::*;
 
@@ -30,7 +32,11 @@ fn _thew(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<body::PyBody>()?;
     m.add_class::<dynamics::PySimulation>()?;
     m.add_class::<clip::PyClip>()?;
+    m.add_class::<tets::PyTetMesh>()?;
+    m.add_class::<modal::PyModes>()?;
+    m.add_class::<modal::PyModalSimulation>()?;
     m.add_function(wrap_pyfunction!(clip::simulate, m)?)?;
+    m.add_function(wrap_pyfunction!(modal::modes, m)?)?;
     m.add_function(wrap_pyfunction!(dynamics::equilibrium, m)?)?;
     m.add_function(wrap_pyfunction!(dynamics::equilibrium_forces, m)?)?;
     Ok(())

@@ -75,6 +75,22 @@ impl ScalarMatrix {
         find(&self.starts, &self.columns, row, column)
     }
 
+    /// The entry on the diagonal of a row.
+    pub fn diagonal(&self, row: usize) -> f64 {
+        self.find(row, row).map_or(0.0, |i| self.values[i])
+    }
+
+    /// The diagonal matrix of the row sums.
+    pub fn lumped(&self) -> Self {
+        let rows = self.rows();
+        let sum = |row| self.row_range(row).map(|i| self.values[i]).sum();
+        Self {
+            starts: (0..=rows as u32).collect(),
+            columns: (0..rows as u32).collect(),
+            values: (0..rows).map(sum).collect(),
+        }
+    }
+
     /// Adds to an entry of the pattern.
     pub fn add(&mut self, row: u32, column: u32, value: f64) {
         if let Some(i) = self.find(row as usize, column as usize) {

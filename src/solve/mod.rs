@@ -3,19 +3,24 @@
 //!
 //! Unknowns are three per *node* (a free lattice vertex), so ordering and symbolic analysis work on the
 //! graph of nodes and every nonzero is a 3x3 block. [`ordering`] chooses the elimination order,
-//! [`cholesky`] factors again and again with the same pattern and no allocation, [`eigen`] finds vibration modes.
+//! [`cholesky`] factors again and again with the same pattern and no allocation, [`pattern`] says where an
+//! element's blocks go, [`newton`] minimises an energy, [`eigen`] finds vibration modes.
 
 pub mod cholesky;
 mod columns;
 mod dissection;
 pub mod eigen;
 pub mod matrix;
+pub mod newton;
 pub mod ordering;
+pub mod pattern;
 mod symbolic;
 
 pub use cholesky::SparseCholesky;
 pub use matrix::{BlockMatrix, Csr, ScalarMatrix};
+pub use newton::{Newton, NewtonError, Outcome};
 pub use ordering::{Graph, Ordering, OrderingKind};
+pub use pattern::Pattern;
 pub use symbolic::{Slot, Symbolic};
 
 /// Why a system could not be solved.

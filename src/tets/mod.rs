@@ -1,26 +1,114 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tetrahedral meshes without a skeleton.
+//! Tetrahedral meshes without a skeleton: the bodies of the modal methods. [choi2003, §3]
+//!
+//! [`TetMesh::new`] takes a mesh as it is and refuses by number what does not make a body; [`TetMesh::mended`]
+//! mends what can be mended without a guess. [`TetMesh::from_cubes`] splits cubes, [`TetMesh::grid`] makes
+//! bars of them.
+//!
+//! A tetrahedron is positively oriented when `(b − a) × (c − a) · (d − a) > 0`: seen from its last corner, the
+//! first three run clockwise.
+
+mod bcc;
+mod bridge;
+mod check;
+mod cubes;
+mod files;
+mod fill;
+mod stuff;
+
+pub use check::TetError;
+pub use files::{ElementKind, WriteOptions};
+pub use fill::FillOptions;
 
 use crate::Vec3;
+use crate::elasticity::elements::tetrahedral_mass;
+use crate::elasticity::{Elements, Material};
+use crate::lattice::{Cell, Lattice};
+use crate::solve::ScalarMatrix;
+use check::Lie;
+use std::str::FromStr;
 
-/// A tetrahedral mesh: bodies of the modal methods that have no skeleton.
+/// A tetrahedral mesh: positively oriented elements with volume, every vertex in one of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TetMesh {
     vertices: Vec<Vec3>,
     tets: Vec<[u32; 4]>,
+    /// What the tetrahedra were split from, six of each in order; or empty.
+    cubes: Vec<[u32; 8]>,
+    notes: Vec<String>,
 }
 
-/// Why a tetrahedral mesh was refused.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum TetError {}
+/// How mass is spread over the nodes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MassKind {
+    /// The integrals of the elements' own functions: `ρ |T|/20 (1 + δ_ab)`.
+    #[default]
+    Consistent,
+    /// A quarter of each element at each of its corners: a diagonal matrix.
+    Lumped,
+}
+
+impl FromStr for MassKind {
+    type Err = TetError;
+
+    fn from_str(name: &str) -> Result<Self, TetError> {
+        match name {
+            "consistent" => Ok(Self::Consistent),
+            "lumped" => Ok(Self::Lumped),
+            _ => Err(TetError::MassKind(name.to_owned())),
+        }
+    }
+}
+
+/// What [`TetMesh::mended`] may change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mend {
+    /// Turn inverted tetrahedra round, by swapping their last two corners.
+    pub orient: bool,
+    /// Leave out vertices of no element; the others keep their order.
+    pub drop_unused: bool,
+}
 
 impl TetMesh {
     /// A mesh of vertices (metres) and positively oriented tetrahedra.
     ///
     /// # Errors
-    /// What does not make a mesh, by tetrahedron or vertex.
+    /// What does not make a body, naming the first tetrahedron or vertex: [`TetError::Empty`], `NonFinite`,
+    /// `OutOfRange`, `Repeated`, `Inverted`, `Flat`, `Unused`, `Extent`, `TooLarge`.
     pub fn new(vertices: Vec<Vec3>, tets: Vec<[u32; 4]>) -> Result<Self, TetError> {
-        Ok(Self { vertices, tets })
+        check::check_indices(&vertices, &tets)?;
+        check::check_volumes(&vertices, &tets)?;
+        check::check_used(vertices.len(), &tets)?;
+        Ok(Self {
+            vertices,
+            tets,
+            cubes: Vec::new(),
+            notes: Vec::new(),
+        })
+    }
+
+    /// A mesh after what `mend` allows was mended.
+    ///
+    /// # Errors
+    /// As [`TetMesh::new`], for what is left.
+    pub fn mended(
+        mut vertices: Vec<Vec3>,
+        mut tets: Vec<[u32; 4]>,
+        mend: Mend,
+    ) -> Result<Self, TetError> {
+        check::check_indices(&vertices, &tets)?;
+        if mend.orient {
+            let size = check::size(&vertices)?;
+            for t in &mut tets {
+                if check::lie(&t.map(|v| vertices[v as usize]), size) == Lie::Inverted {
+                    t.swap(2, 3);
+                }
+            }
+        }
+        if mend.drop_unused {
+            drop_unused(&mut vertices, &mut tets);
+        }
+        Self::new(vertices, tets)
     }
 
     /// Positions at rest, metres.
@@ -32,4 +120,130 @@ impl TetMesh {
     pub fn tets(&self) -> &[[u32; 4]] {
         &self.tets
     }
+
+    /// The cubes that the tetrahedra were split from (corners `i + 2j + 4k`), six tetrahedra of each in order;
+    /// empty for a mesh that was not made of cubes.
+    pub fn cubes(&self) -> &[[u32; 8]] {
+        &self.cubes
+    }
+
+    /// What the making of the mesh has to say, one sentence each.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Corner positions of a tetrahedron.
+    pub fn corners(&self, tet: usize) -> [Vec3; 4] {
+        self.tets[tet].map(|v| self.vertices[v as usize])
+    }
+
+    /// Volume, m³.
+    pub fn volume(&self) -> f64 {
+        let six = |x: [Vec3; 4]| (x[1] - x[0]).cross(&(x[2] - x[0])).dot(&(x[3] - x[0]));
+        (0..self.tets.len())
+            .map(|t| six(self.corners(t)))
+            .sum::<f64>()
+            / 6.0
+    }
+
+    /// Size: diagonal of the bounding box, metres.
+    pub fn size(&self) -> f64 {
+        check::size(&self.vertices).unwrap_or_default()
+    }
+
+    /// Faces of one tetrahedron only, counter-clockwise seen from outside, in the order of the tetrahedra.
+    pub fn surface_triangles(&self) -> Vec<[u32; 3]> {
+        boundary(&self.tets)
+    }
+
+    /// Number of pieces that share no vertex.
+    pub fn components(&self) -> usize {
+        let mut sets = fill::Sets::new(self.vertices.len());
+        for t in &self.tets {
+            for &v in &t[1..] {
+                sets.join(t[0], v);
+            }
+        }
+        sets.numbers()
+            .into_iter()
+            .max()
+            .map_or(0, |n| n as usize + 1)
+    }
+
+    /// The same cells as a control lattice without bones: it places points among the nodes
+    /// ([`Lattice::embed`]).
+    ///
+    /// # Errors
+    /// None for a mesh that could be made; the lattice checks once more.
+    pub fn lattice(&self) -> Result<Lattice, TetError> {
+        let cells = self.tets.iter().map(|&t| Cell::Tetrahedron(t)).collect();
+        Ok(Lattice::new(self.vertices.clone(), cells)?)
+    }
+
+    /// The elements in one material, for energies, stiffness and rotations.
+    pub fn elements(&self, material: &Material) -> Elements {
+        Elements::tetrahedra(&self.vertices, &self.tets, material)
+    }
+
+    /// The mass matrix, kg: one number per pair of nodes, for all three axes.
+    pub fn mass_matrix(&self, material: &Material, kind: MassKind) -> ScalarMatrix {
+        let (n, density) = (self.vertices.len(), material.density());
+        match kind {
+            MassKind::Consistent => tetrahedral_mass(n, &self.vertices, &self.tets, density),
+            MassKind::Lumped => {
+                let mut mass = ScalarMatrix::zero(n, []);
+                for (t, tet) in self.tets.iter().enumerate() {
+                    let (_, volume) = crate::elasticity::elements::gradients(&self.corners(t));
+                    for &v in tet {
+                        mass.add(v, v, density * volume / 4.0);
+                    }
+                }
+                mass
+            }
+        }
+    }
 }
+
+/// Leaves out vertices of no element and numbers the others anew.
+fn drop_unused<const N: usize>(vertices: &mut Vec<Vec3>, elements: &mut [[u32; N]]) {
+    let used = check::used(vertices.len(), elements);
+    let mut number = vec![0u32; vertices.len()];
+    let mut next = 0;
+    for (number, _) in number.iter_mut().zip(&used).filter(|(_, used)| **used) {
+        *number = next;
+        next += 1;
+    }
+    let mut each = used.iter();
+    vertices.retain(|_| each.next().copied().unwrap_or(false));
+    for v in elements.iter_mut().flatten() {
+        *v = number[*v as usize];
+    }
+}
+
+/// Faces of one tetrahedron only, seen from outside.
+fn boundary(tets: &[[u32; 4]]) -> Vec<[u32; 3]> {
+    let faces = Cell::Tetrahedron([0; 4]).faces();
+    let mut keyed: Vec<([u32; 3], u32)> = Vec::with_capacity(4 * tets.len());
+    for (t, tet) in tets.iter().enumerate() {
+        for (f, face) in faces.iter().enumerate() {
+            let mut key = [tet[face[0]], tet[face[1]], tet[face[2]]];
+            key.sort_unstable();
+            keyed.push((key, (4 * t + f) as u32));
+        }
+    }
+    keyed.sort_unstable();
+    let mut single: Vec<u32> = keyed
+        .chunk_by(|a, b| a.0 == b.0)
+        .filter(|same| same.len() == 1)
+        .map(|same| same[0].1)
+        .collect();
+    single.sort_unstable();
+    let triangle = |i: u32| {
+        let (tet, face) = (tets[i as usize / 4], faces[i as usize % 4]);
+        [tet[face[0]], tet[face[1]], tet[face[2]]]
+    };
+    single.into_iter().map(triangle).collect()
+}
+
+#[cfg(test)]
+mod tests;

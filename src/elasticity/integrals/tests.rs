@@ -229,3 +229,52 @@ fn a_stop_is_obeyed() {
     let lattice = cube(1, true);
     assert!(integrate(&lattice, &EVERYWHERE, &Material::default(), &[], 1, &stop).is_err());
 }
+
+#[test]
+fn pieces_add_up_to_the_stiffness_of_each_cell() {
+    // A ball that leaves most cells nearly empty: floored ones count in the pieces as they do in the matrix.
+    let ball = Ball {
+        centre: Vec3::new(0.4, 0.5, 0.6),
+        radius: 0.35,
+    };
+    let painted = Painted {
+        stiffness: 3.0,
+        poisson: 0.7,
+        density: 2.0,
+    };
+    for tetrahedra in [true, false] {
+        let lattice = cube(3, tetrahedra);
+        let painted = vec![painted; lattice.cells().len()];
+        let material = Material::default();
+        let cells = integrate(&lattice, &ball, &material, &painted, 1, &Silent).unwrap();
+        assert!(cells.iter().any(|c| c.fraction == 0.0));
+        assert!(cells.iter().any(|c| c.fraction > 0.5));
+        let k = lattice.vertices().len();
+        let elements = CellIntegrals::elements(k, lattice.cells(), &cells);
+        for (e, (cell, c)) in lattice.cells().iter().zip(&cells).enumerate() {
+            assert_eq!(elements.corners(e), cell.corners());
+            assert_eq!(elements.pieces(e).count() == 1, tetrahedra);
+            let largest = c.stiffness.iter().map(Mat3::amax).fold(0.0, f64::max);
+            let mut pair = 0;
+            for a in 0..cell.corners().len() {
+                for b in a..cell.corners().len() {
+                    let mut block = Mat3::zeros();
+                    for p in elements.pieces(e) {
+                        let (ga, gb) = (p.gradients[a], p.gradients[b]);
+                        block += (ga * gb.transpose() * p.lame
+                            + gb * ga.transpose() * p.shear
+                            + Mat3::identity() * (p.shear * ga.dot(&gb)))
+                            * p.volume;
+                    }
+                    assert!((block - c.stiffness[pair]).amax() < 1e-12 * largest);
+                    pair += 1;
+                }
+            }
+        }
+        // What a damaged file may hold is noticed.
+        let corners = || lattice.cells().iter().map(Cell::corners);
+        assert!(elements.fits(k, corners()));
+        assert!(!elements.fits(k + 1, corners()) && !elements.fits(k - 1, corners()));
+        assert!(!Elements::new(k).fits(k, corners()));
+    }
+}

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which lattice vertices are unknowns, and where each cell's blocks lie in the system matrix.
+//! Which vertices are unknowns, and where each cell's blocks lie in the system matrix.
 
-use super::Blocks;
+use super::{Graph, ScalarMatrix, Slot, SolveError, Symbolic};
 use crate::Vec3;
-use crate::solve::{Graph, ScalarMatrix, Slot, SolveError, Symbolic};
 use std::sync::Arc;
 
 /// Not an unknown.
@@ -20,17 +19,21 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Unknown are the vertices that no bone holds.
-    pub(super) fn new(
-        blocks: &Blocks,
+    /// Unknown are the vertices that are not `held`; `cells` are the corners of each cell, `matrix` has an entry
+    /// wherever two vertices share one, `vertices` are their places at rest.
+    ///
+    /// # Errors
+    /// [`SolveError::TooLarge`] when indices or memory do not suffice.
+    pub fn new<'a>(
+        cells: impl IntoIterator<Item = &'a [u32]>,
         matrix: &ScalarMatrix,
-        held: &[Option<u32>],
+        held: &[bool],
         vertices: &[Vec3],
     ) -> Result<Self, SolveError> {
         let mut node_of_vertex = vec![HELD; held.len()];
         let mut vertex_of_node = Vec::new();
         for v in 0..held.len() {
-            if held[v].is_none() {
+            if !held[v] {
                 node_of_vertex[v] = vertex_of_node.len() as u32;
                 vertex_of_node.push(v as u32);
             }
@@ -53,9 +56,9 @@ impl Pattern {
         let symbolic = Symbolic::new(&graph, &centres)?;
         let slot = |a: u32, b: u32| symbolic.slot(free(a)? as usize, free(b)? as usize);
         let mut pair_slots = Vec::new();
-        for cell in blocks.iter() {
-            for (i, &a) in cell.corners.iter().enumerate() {
-                pair_slots.extend(cell.corners[i..].iter().map(|&b| slot(a, b)));
+        for corners in cells {
+            for (i, &a) in corners.iter().enumerate() {
+                pair_slots.extend(corners[i..].iter().map(|&b| slot(a, b)));
             }
         }
         let mut entry_slots = vec![None; matrix.columns().len()];
@@ -76,12 +79,12 @@ impl Pattern {
         })
     }
 
-    /// The lattice vertex of each unknown node.
+    /// The vertex of each unknown node.
     pub fn vertex_of_node(&self) -> &[u32] {
         &self.vertex_of_node
     }
 
-    /// The node of a lattice vertex; none where a bone holds it.
+    /// The node of a vertex; none where it is held.
     pub fn node_of_vertex(&self, vertex: usize) -> Option<u32> {
         Some(self.node_of_vertex[vertex]).filter(|&n| n != HELD)
     }
@@ -91,7 +94,7 @@ impl Pattern {
         &self.symbolic
     }
 
-    /// Where the stiffness blocks of all cells' corner pairs go; none where a bone holds one of the two.
+    /// Where the stiffness blocks of all cells' corner pairs go; none where one of the two is held.
     pub fn pair_slots(&self) -> &[Option<Slot>] {
         &self.pair_slots
     }

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Modal warping on a moving skeleton. [choi2003, §4, carried over to skeletons]
+//!
+//! Modes with the bones' vertices fixed, in the rest frame; R_sk and T are the skeleton's blended rotation and map, a
+//! the acceleration of T(x) at all nodes, bones included, R_w the warp rotation exp [Ψq]ₓ:
+//!
+//! `q̈ + (ξ + ζΛ) q̇ + Λq = Φᵀ R_wᵀ R_skᵀ F + (MΦ)ᵀ (R_wᵀ R_skᵀ (g − a) − g_rest)`, `p = T(x + R̃(Ψq) Φq)`.
+//!
+//! a is the mean over a step, the difference of the velocities that T(x) has at its ends along the bones' C¹ motion, so
+//! that frame ends give no impulse. g_rest is gravity where the modelled shape has sagged already, else zero. Amplitudes
+//! are those of the motion relative to the skeleton, and so is their damping.
+//!
+//! Neglected: forces that the turning of the frames exerts on u itself (Coriolis, Euler and centrifugal forces of the
+//! flesh's own displacement); what the twist energy does as bones turn, its pull being that of the rest pose.
+
+use super::frames::{Frames, place};
+use super::system::Load;
+use super::{Settings, SimulationError};
+use crate::Vec3;
+use crate::body::Body;
+use crate::modal::warp::{mean_rotation, mean_rotation_derivative};
+use crate::modal::{Damping, Integrator, Modes, Oscillators, State, balance};
+use crate::skeleton::{BonePoses, FrameMotion, Pose};
+use std::sync::Arc;
+
+/// Modes on a skeleton.
+pub(super) struct ModalFlow {
+    modes: Arc<Modes>,
+    damping: Vec<f64>,
+    oscillators: Option<Oscillators>,
+    state: State,
+    next: State,
+    /// Velocities of T(x) at the start and at the end of the step.
+    velocities: [Vec<Vec3>; 2],
+    places: [Vec<Vec3>; 2],
+    poses: BonePoses,
+    pose: Pose,
+}
+
+/// Velocities are differences over this part of a step.
+const INSTANT: f64 = 1e-2;
+
+impl ModalFlow {
+    pub fn new(
+        body: &Body,
+        modes: Arc<Modes>,
+        settings: &Settings,
+    ) -> Result<Self, SimulationError> {
+        let damping = Damping::Proportional {
+            mass: settings.mass_damping,
+            stiffness: settings.stiffness_damping,
+        };
+        let pose = Pose::rest(body.skeleton().len());
+        let zero = || vec![Vec3::zeros(); body.dofs()];
+        Ok(Self {
+            damping: damping.coefficients(modes.eigenvalues())?,
+            oscillators: None,
+            state: State::zero(modes.len()),
+            next: State::zero(modes.len()),
+            velocities: [zero(), zero()],
+            places: [zero(), zero()],
+            poses: BonePoses::new(body.skeleton(), &pose)?,
+            pose,
+            modes,
+        })
+    }
+
+    pub fn modes(&self) -> &Arc<Modes> {
+        &self.modes
+    }
+
+    pub fn amplitudes(&self) -> &[f64] {
+        &self.state.q
+    }
+
+    /// Amplitudes, then their velocities.
+    pub fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
+        self.state.q.iter().chain(&self.state.v).copied()
+    }
+
+    /// Takes back [`numbers`](Self::numbers).
+    pub fn set_numbers(&mut self, numbers: &[f64]) {
+        let all = self.state.q.iter_mut().chain(&mut self.state.v);
+        all.zip(numbers).for_each(|(to, x)| *to = *x);
+    }
+
+    /// At rest at a pose: in balance with its loads when `settled`, else undeformed.
+    pub fn reset(
+        &mut self,
+        now: &Frames,
+        load: &Load,
+        settled: bool,
+    ) -> Result<(), SimulationError> {
+        self.state = State::zero(self.modes.len());
+        if settled {
+            let still = vec![Vec3::zeros(); now.places.len()];
+            let force = |q: &[f64]| modal_force(&self.modes, q, now, load, &still);
+            self.state.q = balance(self.modes.eigenvalues(), &self.state.q, force)?;
+        }
+        Ok(())
+    }
+
+    /// Before the first step of a frame's motion, of which a step takes `part`.
+    pub fn start(
+        &mut self,
+        body: &Body,
+        motion: &FrameMotion,
+        part: f64,
+        step: f64,
+    ) -> Result<(), SimulationError> {
+        self.velocities[1] = self.velocity(body, motion, 0.0, part, step)?;
+        Ok(())
+    }
+
+    /// One step of `step` seconds along a part of a frame's motion that ends at `s`.
+    #[allow(clippy::too_many_arguments)]
+    pub fn step(
+        &mut self,
+        body: &Body,
+        motion: &FrameMotion,
+        (s, part): (f64, f64),
+        step: f64,
+        now: &Frames,
+        next: &Frames,
+        load: &Load,
+    ) -> Result<(), SimulationError> {
+        self.velocities.swap(0, 1);
+        self.velocities[1] = self.velocity(body, motion, s, part, step)?;
+        let [before, after] = &self.velocities;
+        let accelerations: Vec<Vec3> = before
+            .iter()
+            .zip(after)
+            .map(|(a, b)| (b - a) / step)
+            .collect();
+        if self.oscillators.as_ref().is_none_or(|o| o.step() != step) {
+            let eigenvalues = self.modes.eigenvalues();
+            let made = Oscillators::new(Integrator::Exact, step, eigenvalues, &self.damping)?;
+            self.oscillators = Some(made);
+        }
+        let Some(oscillators) = &self.oscillators else {
+            return Ok(());
+        };
+        let start = modal_force(&self.modes, &self.state.q, now, load, &accelerations);
+        oscillators.advance(&self.state, (&start, &start), &mut self.next);
+        let end = modal_force(&self.modes, &self.next.q, next, load, &accelerations);
+        oscillators.advance(&self.state, (&start, &end), &mut self.next);
+        if !self.next.is_finite() {
+            return Err(SimulationError::NonFinite { vertex: 0 });
+        }
+        std::mem::swap(&mut self.state, &mut self.next);
+        Ok(())
+    }
+
+    /// Velocities of T(x) at `s`, by differences that do not leave the frame.
+    fn velocity(
+        &mut self,
+        body: &Body,
+        motion: &FrameMotion,
+        s: f64,
+        part: f64,
+        step: f64,
+    ) -> Result<Vec<Vec3>, SimulationError> {
+        let d = INSTANT * part;
+        let time = INSTANT * step;
+        // Within the frame a central difference, at its ends a one-sided one of the same order.
+        let weights: [(f64, f64); 3] = if s - d < 0.0 {
+            [(0.0, -1.5), (d, 2.0), (2.0 * d, -0.5)]
+        } else if s + d > 1.0 {
+            [(0.0, 1.5), (-d, -2.0), (-2.0 * d, 0.5)]
+        } else {
+            [(-d, -0.5), (d, 0.5), (0.0, 0.0)]
+        };
+        let origin = &mut self.places[0];
+        let mut sums = vec![Vec3::zeros(); body.dofs()];
+        for (i, (offset, weight)) in weights.into_iter().enumerate() {
+            if weight == 0.0 {
+                continue;
+            }
+            motion.write(s + offset, &mut self.pose);
+            self.poses.set(body.skeleton(), &self.pose)?;
+            for (v, sum) in sums.iter_mut().enumerate() {
+                let x = body.lattice().vertices()[v];
+                let p = place(body, &self.poses, &self.pose, v, x);
+                // Differences of differences keep figures of characters far from the origin.
+                if i == 0 {
+                    origin[v] = p;
+                } else {
+                    *sum += (p - origin[v]) * (weight / time);
+                }
+            }
+        }
+        Ok(sums)
+    }
+
+    /// Where the nodes are, and how fast, in the pose of `now`.
+    pub fn write(
+        &self,
+        body: &Body,
+        now: &Frames,
+        pose: &Pose,
+        positions: &mut [Vec3],
+        velocities: &mut [Vec3],
+    ) {
+        let (q, rate) = (&self.state.q, &self.state.v);
+        for v in 0..body.dofs() {
+            let x = body.lattice().vertices()[v];
+            let (u, w) = (self.modes.displacement(q, v), self.modes.rotation(q, v));
+            let turn = mean_rotation(&w);
+            positions[v] = now.place(body, pose, v, x + turn * u);
+            let (du, dw) = (
+                self.modes.displacement(rate, v),
+                self.modes.rotation(rate, v),
+            );
+            let relative = turn * du + mean_rotation_derivative(&w, &u) * dw;
+            velocities[v] = self.velocities[1][v] + now.turns[v] * relative;
+        }
+    }
+}
+
+/// The right-hand side of the modes' equation at amplitudes `q`.
+fn modal_force(
+    modes: &Modes,
+    q: &[f64],
+    frames: &Frames,
+    load: &Load,
+    accelerations: &[Vec3],
+) -> Vec<f64> {
+    let mut sum = vec![0.0; modes.len()];
+    let at = |v: usize| {
+        let turn = &frames.turns[v];
+        let force = load.forces.map(|f| turn.tr_mul(&f[v]));
+        (force, turn.tr_mul(&(load.gravity - accelerations[v])))
+    };
+    modes.add_modal_force(q, true, at, &mut sum);
+    let sculpt = load.gravity_at_rest;
+    if sculpt != Vec3::zeros() {
+        // Never turned by the warp: what the sculpted shape holds up goes with the flesh.
+        modes.add_modal_force(q, false, |_| (None, -sculpt), &mut sum);
+    }
+    sum
+}

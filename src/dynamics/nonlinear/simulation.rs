@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Nonlinear motion of any body of [`Elements`], without a skeleton.
+//!
+//! An implicit step minimises the incremental potential of [`super::potential`]. Backward Euler over h is
+//! `M (v' − v)/h + C v' = f − ∇V(q')`, `q' = q + h v'`. The implicit midpoint rule is backward Euler over h/2 to the midpoint m,
+//! and from there as far again: `q' = 2m − q`, `v' = 2 v_m − v`; of second order, and without damping of its own.
+//!
+//! Damping `C = αM + βK` acts on the velocities of all nodes, K the stiffness at the start of the step without its negative
+//! parts.
+
+use super::super::{SimulationError, lost};
+use super::potential::{Balancer, Domain, Terms};
+use super::statics::check;
+use crate::Vec3;
+use crate::elasticity::{Elements, Model};
+use crate::progress::Progress;
+use crate::solve::{Newton, Outcome, Pattern, ScalarMatrix};
+use std::sync::Arc;
+
+/// How steps are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Integrator {
+    /// First order; damps motion, the more the longer the step.
+    #[default]
+    BackwardEuler,
+    /// Second order, without numerical damping.
+    Midpoint,
+}
+
+/// How a [`NonlinearSimulation`] runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NonlinearSettings {
+    /// The elastic energy.
+    pub model: Model,
+    /// How steps are taken.
+    pub integrator: Integrator,
+    /// Step, s.
+    pub step: f64,
+    /// α, 1/s.
+    pub mass_damping: f64,
+    /// β, s.
+    pub stiffness_damping: f64,
+    /// When a step's minimisation stops.
+    pub newton: Newton,
+}
+
+impl Default for NonlinearSettings {
+    fn default() -> Self {
+        Self {
+            model: Model::default(),
+            integrator: Integrator::default(),
+            step: 1.0 / 240.0,
+            mass_damping: 0.0,
+            stiffness_damping: 0.0,
+            newton: super::STEP,
+        }
+    }
+}
+
+/// A body in nonlinear motion, some of its nodes held.
+pub struct NonlinearSimulation {
+    elements: Arc<Elements>,
+    mass: ScalarMatrix,
+    pattern: Pattern,
+    settings: NonlinearSettings,
+    fixed: Vec<bool>,
+    displacements: Vec<Vec3>,
+    velocities: Vec<Vec3>,
+    balancer: Balancer,
+    next: Vec<Vec3>,
+    inertia: Vec<Vec3>,
+    lag: Vec<Vec3>,
+}
+
+impl NonlinearSimulation {
+    /// A body at rest in its rest shape: elements, mass matrix (kg, with the elements' pattern), places at rest `[nodes]` (m), and
+    /// which nodes are held (none need be).
+    ///
+    /// # Errors
+    /// Arrays of another length or not finite, a free node in no element, settings out of range.
+    pub fn new(
+        elements: Arc<Elements>,
+        mass: ScalarMatrix,
+        rest: &[Vec3],
+        fixed: &[bool],
+        settings: NonlinearSettings,
+    ) -> Result<Self, SimulationError> {
+        check(&elements, rest, fixed, &[])?;
+        if mass.rows() != elements.nodes() {
+            return Err(SimulationError::Length {
+                expected: elements.nodes(),
+                given: mass.rows(),
+            });
+        }
+        for (what, value, good, range) in [
+            ("step", settings.step, settings.step > 0.0, "positive"),
+            (
+                "mass_damping",
+                settings.mass_damping,
+                settings.mass_damping >= 0.0,
+                "zero or positive",
+            ),
+            (
+                "stiffness_damping",
+                settings.stiffness_damping,
+                settings.stiffness_damping >= 0.0,
+                "zero or positive",
+            ),
+        ] {
+            if !(good && value.is_finite()) {
+                return Err(SimulationError::Setting { what, range, value });
+            }
+        }
+        let pattern = Pattern::new(elements.all_corners(), &mass, fixed, rest)?;
+        let zero = vec![Vec3::zeros(); elements.nodes()];
+        Ok(Self {
+            balancer: Balancer::new(&pattern, elements.nodes())?,
+            elements,
+            mass,
+            pattern,
+            settings,
+            fixed: fixed.to_vec(),
+            displacements: zero.clone(),
+            velocities: zero.clone(),
+            next: zero.clone(),
+            inertia: zero.clone(),
+            lag: zero,
+        })
+    }
+
+    /// Displacements `[nodes]`, m.
+    pub fn displacements(&self) -> &[Vec3] {
+        &self.displacements
+    }
+
+    /// Velocities `[nodes]`, m/s.
+    pub fn velocities(&self) -> &[Vec3] {
+        &self.velocities
+    }
+
+    /// Takes another state, `[nodes]` each.
+    ///
+    /// # Errors
+    /// Arrays of another length or not finite; the present state then stays.
+    pub fn set_state(
+        &mut self,
+        displacements: &[Vec3],
+        velocities: &[Vec3],
+    ) -> Result<(), SimulationError> {
+        self.check(displacements)?;
+        self.check(velocities)?;
+        self.displacements.copy_from_slice(displacements);
+        self.velocities.copy_from_slice(velocities);
+        Ok(())
+    }
+
+    fn check(&self, vectors: &[Vec3]) -> Result<(), SimulationError> {
+        check(&self.elements, &self.next, &self.fixed, &[vectors])
+    }
+
+    /// One step under `forces[nodes]` (N, world axes, constant), with the held nodes at the displacements `held[nodes]` at its end
+    /// (none = they stay; entries of free nodes are not read).
+    ///
+    /// # Errors
+    /// Arrays of another length or not finite, no convergence, a stop by the progress; the state then stays.
+    pub fn step(
+        &mut self,
+        forces: &[Vec3],
+        held: Option<&[Vec3]>,
+        progress: &dyn Progress,
+    ) -> Result<Outcome, SimulationError> {
+        self.next.copy_from_slice(&self.displacements);
+        self.check(forces)?;
+        if let Some(held) = held {
+            self.check(held)?;
+        }
+        let settings = self.settings;
+        let whole = settings.step;
+        // Of the whole step, the part that is backward Euler.
+        let part = match settings.integrator {
+            Integrator::BackwardEuler => 1.0,
+            Integrator::Midpoint => 0.5,
+        };
+        let h = part * whole;
+        for v in 0..self.fixed.len() {
+            let (q, velocity) = (self.displacements[v], self.velocities[v]);
+            let drag = settings.mass_damping / h;
+            (self.next[v], self.inertia[v], self.lag[v]) = match (self.fixed[v], held) {
+                (true, held) => {
+                    let way = held.map_or(Vec3::zeros(), |held| held[v] - q);
+                    let inertia = (way / whole - velocity) / whole + way * (part * drag);
+                    let way = way * part;
+                    (q + way, inertia, way * (settings.stiffness_damping / h))
+                }
+                // The guess is to stay: nothing is inside out that was not before.
+                (false, _) => (q, -velocity / h, Vec3::zeros()),
+            };
+        }
+        let domain = Domain {
+            elements: &self.elements,
+            pattern: &self.pattern,
+            mass: &self.mass,
+            twist: None,
+        };
+        let terms = Terms {
+            model: settings.model,
+            mass: 1.0 / (h * h) + settings.mass_damping / h,
+            inertia: &self.inertia,
+            damping: settings.stiffness_damping / h,
+            lag: &self.lag,
+            forces,
+        };
+        let outcome =
+            self.balancer
+                .balance(domain, terms, &mut self.next, &settings.newton, progress)?;
+        if let Some(error) = lost(&self.next) {
+            return Err(error);
+        }
+        for v in 0..self.fixed.len() {
+            let mean = (self.next[v] - self.displacements[v]) / h;
+            self.displacements[v] += mean * whole;
+            self.velocities[v] = if self.fixed[v] {
+                mean
+            } else {
+                self.velocities[v] + (mean - self.velocities[v]) / part
+            };
+        }
+        Ok(outcome)
+    }
+
+    /// Kinetic and elastic energy, J.
+    pub fn energy(&self) -> f64 {
+        let kinetic: f64 = (0..self.velocities.len())
+            .map(|v| 0.5 * self.velocities[v].dot(&self.mass.row_times(v, &self.velocities)))
+            .sum();
+        let model = self.settings.model;
+        kinetic + self.elements.energy(model, &self.displacements)
+    }
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Nonlinear statics and implicit steps of a body with a skeleton.
+//!
+//! As in [`super::super::warped`]: backward Euler, held vertices follow the pose, gravity less what the modelled shape has
+//! sagged under, twist energy, and damping relative to flesh that is frozen to its bones during the step:
+//!
+//! ```text
+//! M (v' − v)/h + (α M + β K)(v' − v_skin) + ∇V(q') + Mt p' = t + f_g + F,   p' = x + q' = p + h v'
+//! ```
+//!
+//! with K the stiffness of the carried flesh without its negative parts. Newton's method starts from the carried flesh: moved
+//! rigidly with its bones, it is no more deformed than before. Where that does not converge or turns pieces inside out, it starts
+//! again by way of neo-Hookean flesh, then from the skinned shape.
+//!
+//! The rotation in f_g is the skeleton's, as in the other methods, so that the load has a potential.
+
+use super::super::system::Load;
+use super::super::warped::StepSettings;
+use super::super::{Frames, Method, SimulationError, equilibrium, lost};
+use super::STEP;
+use super::potential::{Balancer, Domain, Terms};
+use super::statics::{Balance, better, follow};
+use crate::Vec3;
+use crate::body::Body;
+use crate::elasticity::Model;
+use crate::progress::Silent;
+use crate::skeleton::{FrameMotion, Pose};
+use crate::solve::{Newton, NewtonError, SolveError};
+
+fn domain(body: &Body) -> Domain<'_> {
+    Domain {
+        elements: body.elements(),
+        pattern: body.pattern(),
+        mass: body.mass_matrix(),
+        twist: Some(body.twist_matrix()),
+    }
+}
+
+/// Forces other than elastic ones on flesh at displacements `q`: twist, gravity, given ones.
+fn loads(body: &Body, frames: &Frames, load: &Load, q: &[Vec3], out: &mut [Vec3]) {
+    out.copy_from_slice(&frames.twist_loads);
+    for (cell, turn) in body.blocks().iter().zip(&frames.cell_turns) {
+        let g = load.gravity - turn * load.gravity_at_rest;
+        for (&a, &w) in cell.corners.iter().zip(cell.weight) {
+            out[a as usize] += g * w;
+        }
+    }
+    let (twist, rest) = (body.twist_matrix(), body.lattice().vertices());
+    for (v, out) in out.iter_mut().enumerate() {
+        for i in twist.row_range(v) {
+            let c = twist.columns()[i] as usize;
+            *out -= (rest[c] + q[c]) * twist.values()[i];
+        }
+        if let Some(forces) = load.forces {
+            *out += forces[v];
+        }
+    }
+}
+
+/// The forces (N; zero on held vertices) that hold the flesh at displacements `q`.
+pub(in super::super) fn forces_at(
+    body: &Body,
+    model: Model,
+    frames: &Frames,
+    load: &Load,
+    q: &[Vec3],
+) -> Vec<Vec3> {
+    let mut outer = vec![Vec3::zeros(); body.dofs()];
+    loads(body, frames, load, q, &mut outer);
+    let mut forces = outer.clone();
+    body.elements().gradient(model, q, &mut forces);
+    for (v, (f, outer)) in forces.iter_mut().zip(&outer).enumerate() {
+        *f = match body.bone_of_vertex()[v] {
+            Some(_) => Vec3::zeros(),
+            None => *f - outer,
+        };
+    }
+    forces
+}
+
+/// Positions in balance at a pose: from the warped balance; where that fails or leaves flesh inside out, from the skin by way
+/// of neo-Hookean flesh, and along the way of the bones from rest. The one with the fewest inverted pieces counts.
+pub(in super::super) fn settled(
+    body: &Body,
+    (method, model): (Method, Model),
+    pose: &Pose,
+    frames: &Frames,
+    load: &Load,
+) -> Result<Vec<Vec3>, SimulationError> {
+    let rest = body.lattice().vertices();
+    let mut balancer = Balancer::new(body.pattern(), body.dofs())?;
+    let zero = vec![Vec3::zeros(); body.dofs()];
+    let mut forces = zero.clone();
+    let mut solve = |frames: &Frames, load: &Load, detour: bool, q: &mut [Vec3]| {
+        for v in body.held_vertices() {
+            q[v as usize] = frames.places[v as usize] - rest[v as usize];
+        }
+        loads(body, frames, load, q, &mut forces);
+        let terms = Terms {
+            model,
+            mass: 0.0,
+            inertia: &zero,
+            damping: 0.0,
+            lag: &zero,
+            forces: &forces,
+        };
+        let (domain, options) = (domain(body), Newton::default());
+        if detour {
+            balancer.balance_by_detour(domain, terms, q, &options, &Silent)
+        } else {
+            balancer.balance(domain, terms, q, &options, &Silent)
+        }
+    };
+
+    let warped = equilibrium::settled(body, frames, load)?;
+    let detour = model == Model::StVenantKirchhoff;
+    let mut found = Err(NewtonError::Start);
+    for (guess, detour) in [(&warped, false), (&frames.places, detour)] {
+        let mut q: Vec<Vec3> = guess.iter().zip(rest).map(|(p, x)| p - x).collect();
+        let next = solve(frames, load, detour, &mut q)
+            .map(|outcome| Balance::new(body.elements(), q, outcome));
+        found = better(found, next);
+        if found.as_ref().is_ok_and(|b| b.inverted == 0) {
+            break;
+        }
+    }
+    if !found.as_ref().is_ok_and(|b| b.inverted == 0) {
+        let motion = FrameMotion::between(body.skeleton(), &Pose::rest(pose.maps().len()), pose)?;
+        let mut between = pose.clone();
+        let (mut before, mut after) = (Frames::new(body)?, Frames::new(body)?);
+        let mut share = zero.clone();
+        let mut failed = None;
+        let along = follow(body.elements(), zero.clone(), |from, to, q| {
+            motion.write(from, &mut between);
+            let set = before.set(body, method, &between);
+            motion.write(to, &mut between);
+            if let Err(error) = set.and_then(|()| after.set(body, method, &between)) {
+                failed = Some(error);
+                return Err(NewtonError::Start);
+            }
+            for (v, q) in q.iter_mut().enumerate() {
+                *q = before.carry(&after, v, rest[v] + *q) - rest[v];
+            }
+            let given = load.forces.map(|forces| {
+                let both = share.iter_mut().zip(forces);
+                both.for_each(|(share, f)| *share = f * to);
+                share.as_slice()
+            });
+            let load = Load {
+                forces: given,
+                ..*load
+            };
+            solve(&after, &load, false, q)
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        found = better(found, along);
+    }
+    let mut p = found?.displacements;
+    for (p, x) in p.iter_mut().zip(rest) {
+        *p += x;
+    }
+    lost(&p).map_or(Ok(p), Err)
+}
+
+/// Where a step's minimisation starts.
+#[derive(Clone, Copy, PartialEq)]
+enum Attempt {
+    /// From the carried flesh.
+    Carried,
+    /// From there by way of neo-Hookean flesh.
+    Detour,
+    /// From the skinned shape.
+    Skinned,
+}
+
+/// Buffers of a step.
+pub(in super::super) struct NonlinearStepper {
+    model: Model,
+    balancer: Balancer,
+    best: Vec<Vec3>,
+    displacements: Vec<Vec3>,
+    inertia: Vec<Vec3>,
+    lag: Vec<Vec3>,
+    forces: Vec<Vec3>,
+}
+
+impl NonlinearStepper {
+    pub fn new(body: &Body, model: Model) -> Result<Self, SolveError> {
+        let zero = vec![Vec3::zeros(); body.dofs()];
+        Ok(Self {
+            model,
+            balancer: Balancer::new(body.pattern(), body.dofs())?,
+            best: zero.clone(),
+            displacements: zero.clone(),
+            inertia: zero.clone(),
+            lag: zero.clone(),
+            forces: zero,
+        })
+    }
+
+    /// Advances positions and velocities from the pose of `from` to that of `to`. On an error both stay.
+    #[allow(clippy::too_many_arguments)]
+    pub fn step(
+        &mut self,
+        body: &Body,
+        settings: StepSettings,
+        from: &Frames,
+        to: &Frames,
+        load: &Load,
+        positions: &mut [Vec3],
+        velocities: &mut [Vec3],
+    ) -> Result<(), SimulationError> {
+        let h = settings.step;
+        let rest = body.lattice().vertices();
+        for ((q, p), x) in self.best.iter_mut().zip(&*positions).zip(rest) {
+            *q = p - x;
+        }
+        let inverted = body.elements().inverted(&self.best);
+        let mut found: Result<usize, NewtonError> = Err(NewtonError::Start);
+        for attempt in [Attempt::Carried, Attempt::Detour, Attempt::Skinned] {
+            if attempt == Attempt::Detour && self.model != Model::StVenantKirchhoff {
+                continue;
+            }
+            for v in 0..body.dofs() {
+                let p = positions[v];
+                let skin = from.carry(to, v, p);
+                let held = body.bone_of_vertex()[v].is_some();
+                let skinned = held || attempt == Attempt::Skinned;
+                let guess = if skinned { to.places[v] } else { skin };
+                let way = guess - p;
+                self.displacements[v] = guess - rest[v];
+                self.inertia[v] = (way / h - velocities[v]) / h;
+                self.lag[v] = Vec3::zeros();
+                if !held {
+                    self.inertia[v] += (guess - skin) * (settings.mass_damping / h);
+                    self.lag[v] = (guess - skin) * (settings.stiffness_damping / h);
+                }
+            }
+            loads(body, to, load, &self.displacements, &mut self.forces);
+            let terms = Terms {
+                model: self.model,
+                mass: 1.0 / (h * h) + settings.mass_damping / h,
+                inertia: &self.inertia,
+                damping: settings.stiffness_damping / h,
+                lag: &self.lag,
+                forces: &self.forces,
+            };
+            let q = &mut self.displacements;
+            let outcome = if attempt == Attempt::Detour {
+                self.balancer
+                    .balance_by_detour(domain(body), terms, q, &STEP, &Silent)
+            } else {
+                self.balancer
+                    .balance(domain(body), terms, q, &STEP, &Silent)
+            };
+            match (outcome, &found) {
+                (Ok(_), _) => {
+                    let turned = body.elements().inverted(&self.displacements);
+                    if found.as_ref().is_ok_and(|best| *best <= turned) {
+                        continue;
+                    }
+                    self.best.copy_from_slice(&self.displacements);
+                    found = Ok(turned);
+                    if turned <= inverted {
+                        break;
+                    }
+                }
+                (Err(error), Err(_)) => found = Err(error),
+                (Err(_), Ok(_)) => {}
+            }
+        }
+        found?;
+        for (q, x) in self.best.iter_mut().zip(rest) {
+            *q += x;
+        }
+        if let Some(error) = lost(&self.best) {
+            return Err(error);
+        }
+        for ((p, velocity), next) in positions.iter_mut().zip(velocities).zip(&self.best) {
+            *velocity = (next - *p) / h;
+            *p = *next;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Nonlinear statics and motion: the bar of [choi2003, fig. 4], energies, orders of accuracy, hard loads.
+
+use super::*;
+use crate::Vec3;
+use crate::elasticity::elements::tetrahedral_mass;
+use crate::elasticity::{Elements, Material, Model};
+use crate::progress::Silent;
+use crate::solve::newton::norm;
+use crate::solve::{NewtonError, ScalarMatrix};
+use nalgebra::UnitQuaternion;
+use std::sync::Arc;
+
+use super::super::SimulationError;
+
+/// A bar along x, clamped at x = 0: 1 x 0.2 x 0.2 m in cubes of six tetrahedra.
+struct Bar {
+    x: Vec<Vec3>,
+    elements: Elements,
+    mass: ScalarMatrix,
+    fixed: Vec<bool>,
+    across: usize,
+    along: usize,
+}
+
+fn bar(along: usize, across: usize, material: &Material) -> Bar {
+    let m = across + 1;
+    let at = |i: usize, j: usize, k: usize| (j + m * (k + m * i)) as u32;
+    let mut x = Vec::new();
+    for i in 0..=along {
+        for k in 0..m {
+            for j in 0..m {
+                let side = |j: usize| 0.2 * (j as f64 / across as f64 - 0.5);
+                x.push(Vec3::new(i as f64 / along as f64, side(j), side(k)));
+            }
+        }
+    }
+    let mut tets = Vec::new();
+    for i in 0..along {
+        for k in 0..across {
+            for j in 0..across {
+                let h: [u32; 8] =
+                    std::array::from_fn(|c| at(i + (c & 1), j + (c >> 1 & 1), k + (c >> 2)));
+                for t in [
+                    [0, 1, 3, 7],
+                    [0, 3, 2, 7],
+                    [0, 2, 6, 7],
+                    [0, 6, 4, 7],
+                    [0, 4, 5, 7],
+                    [0, 5, 1, 7],
+                ] {
+                    tets.push(t.map(|c: usize| h[c]));
+                }
+            }
+        }
+    }
+    Bar {
+        elements: Elements::tetrahedra(&x, &tets, material),
+        mass: tetrahedral_mass(x.len(), &x, &tets, material.density()),
+        fixed: x.iter().map(|x| x.x == 0.0).collect(),
+        x,
+        across,
+        along,
+    }
+}
+
+impl Bar {
+    fn weight(&self, g: Vec3) -> Vec<Vec3> {
+        let everywhere = vec![g; self.x.len()];
+        (0..self.x.len())
+            .map(|v| self.mass.row_times(v, &everywhere))
+            .collect()
+    }
+
+    /// Length of the middle line from the clamped end to the tip.
+    fn axis(&self, u: &[Vec3]) -> f64 {
+        let m = self.across + 1;
+        let middle = self.across / 2 * (1 + m);
+        let places: Vec<Vec3> = (0..=self.along)
+            .map(|i| middle + i * m * m)
+            .map(|v| self.x[v] + u[v])
+            .collect();
+        places.windows(2).map(|p| (p[1] - p[0]).norm()).sum()
+    }
+
+    fn statics(&self, model: Model, forces: &[Vec3]) -> Result<Balance, SimulationError> {
+        let options = Newton::default();
+        equilibrium(
+            &self.elements,
+            &self.x,
+            model,
+            &self.fixed,
+            None,
+            forces,
+            &options,
+            &Silent,
+        )
+    }
+
+    /// What is left of the forces on free nodes, as a share of them.
+    fn left_over(&self, model: Model, u: &[Vec3], forces: &[Vec3]) -> f64 {
+        let mut g = forces.to_vec();
+        self.elements.gradient(model, u, &mut g);
+        for v in 0..g.len() {
+            g[v] = if self.fixed[v] {
+                Vec3::zeros()
+            } else {
+                g[v] - forces[v]
+            };
+        }
+        norm(&g) / norm(forces)
+    }
+}
+
+fn figure_4() -> Material {
+    Material::new(1e5, 0.4, 1000.0).unwrap()
+}
+
+#[test]
+fn a_sagging_bar_keeps_its_length_where_the_linear_one_does_not() {
+    for (along, across) in [(10, 2), (20, 4)] {
+        let bar = bar(along, across, &figure_4());
+        let forces = bar.weight(Vec3::new(0.0, 0.0, -5.0));
+        let linear = bar.statics(Model::Linear, &forces).unwrap();
+        assert!(linear.outcome.iterations() <= 2);
+        let gain = bar.axis(&linear.displacements) - 1.0;
+        assert!(gain > 0.1, "{gain}");
+        for model in [Model::StVenantKirchhoff, Model::NeoHookean] {
+            let found = bar.statics(model, &forces).unwrap();
+            let length = bar.axis(&found.displacements);
+            // Neo-Hookean flesh is softer in tension than in compression, so the line of no stretch is not the middle.
+            let kept = if model == Model::NeoHookean {
+                0.03
+            } else {
+                0.01
+            };
+            assert!((length - 1.0).abs() < kept, "{model:?} {length}");
+            // On the finer grid St. Venant-Kirchhoff flesh gives way where the clamp presses it to 55 % of its length.
+            assert!(found.inverted == 0 || (along, model) == (20, Model::StVenantKirchhoff));
+            assert!(bar.left_over(model, &found.displacements, &forces) < 1e-9);
+            // Near the solution the residual is squared each time, down to rounding.
+            let start = norm(&forces);
+            let r = found.outcome.residuals.iter().map(|r| r / start);
+            let r: Vec<f64> = r.skip_while(|&r| r > 1e-2).collect();
+            assert!((2..=4).contains(&r.len()), "{r:?}");
+            let constant = (r[1] / (r[0] * r[0])).max(1.0);
+            for pair in r.windows(2) {
+                assert!(
+                    pair[1] < 10.0 * constant * pair[0] * pair[0] + 1e-10,
+                    "{r:?}"
+                );
+            }
+            assert!(r[r.len() - 1] < 1e-8);
+        }
+    }
+}
+
+#[test]
+fn statics_turn_with_the_bar_and_scale_with_it() {
+    let bar = bar(6, 2, &figure_4());
+    let forces = bar.weight(Vec3::new(1.0, 2.0, -5.0));
+    let turn = UnitQuaternion::from_scaled_axis(Vec3::new(0.5, -1.0, 2.0));
+    for model in [Model::StVenantKirchhoff, Model::NeoHookean] {
+        let u = bar.statics(model, &forces).unwrap().displacements;
+        // The clamped end turned: all of it turns, from a start far away.
+        let far = Vec3::new(1000.0, -300.0, 20.0);
+        let turned: Vec<Vec3> = bar.x.iter().map(|x| turn * x - x + far).collect();
+        let pulled: Vec<Vec3> = forces.iter().map(|f| turn * f).collect();
+        let options = Newton::default();
+        let found = equilibrium(
+            &bar.elements,
+            &bar.x,
+            model,
+            &bar.fixed,
+            Some(&turned),
+            &pulled,
+            &options,
+            &Silent,
+        )
+        .unwrap();
+        for ((v, u), x) in found.displacements.iter().zip(&u).zip(&bar.x) {
+            assert!((v + x - far - turn * (u + x)).norm() < 1e-7);
+        }
+    }
+}
+
+#[test]
+fn loads_that_fold_the_bar_end_finite() {
+    let bar = bar(8, 2, &figure_4());
+    for pull in [
+        Vec3::new(-40.0, 0.0, -1.0),
+        Vec3::new(0.0, 0.0, -200.0),
+        Vec3::new(-2000.0, 3.0, 0.0),
+    ] {
+        let forces = bar.weight(pull);
+        for model in [Model::StVenantKirchhoff, Model::NeoHookean] {
+            match bar.statics(model, &forces) {
+                Ok(found) => {
+                    assert!(bar.left_over(model, &found.displacements, &forces) < 1e-8);
+                }
+                Err(SimulationError::Newton(NewtonError::NotConverged { .. })) => {
+                    assert_eq!(model, Model::StVenantKirchhoff);
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_bar_turned_inside_out_comes_back() {
+    let bar = bar(4, 2, &figure_4());
+    let mirrored: Vec<Vec3> = (bar.x.iter())
+        .map(|x| Vec3::new(-2.0 * x.x, 0.3 * (9.0 * x.z).sin() * x.x, 0.0))
+        .collect();
+    let found = equilibrium(
+        &bar.elements,
+        &bar.x,
+        Model::NeoHookean,
+        &bar.fixed,
+        Some(&mirrored),
+        &vec![Vec3::zeros(); bar.x.len()],
+        &Newton::default(),
+        &Silent,
+    )
+    .unwrap();
+    assert_eq!(found.inverted, 0);
+    assert!(found.displacements.iter().all(|u| u.norm() < 1e-6));
+}
+
+#[test]
+fn what_cannot_be_balanced_is_refused() {
+    let bar = bar(2, 1, &figure_4());
+    let k = bar.x.len();
+    let zero = vec![Vec3::zeros(); k];
+    let run = |fixed: &[bool], forces: &[Vec3], progress: &dyn crate::progress::Progress| {
+        let options = Newton::default();
+        let model = Model::StVenantKirchhoff;
+        equilibrium(
+            &bar.elements,
+            &bar.x,
+            model,
+            fixed,
+            None,
+            forces,
+            &options,
+            progress,
+        )
+    };
+    let floating = run(&vec![false; k], &zero, &Silent).unwrap_err();
+    assert_eq!(floating, SimulationError::NoSupport);
+    let short = run(&bar.fixed, &zero[1..], &Silent).unwrap_err();
+    assert!(matches!(short, SimulationError::Length { .. }));
+    let mut odd = zero.clone();
+    odd[3].y = f64::NAN;
+    let nan = run(&bar.fixed, &odd, &Silent).unwrap_err();
+    assert_eq!(nan, SimulationError::Vector { index: 3 });
+    let pull = bar.weight(Vec3::new(0.0, 0.0, -5.0));
+    let stopped = run(&bar.fixed, &pull, &|_: f64, _: &str| false).unwrap_err();
+    assert!(matches!(
+        stopped,
+        SimulationError::Newton(NewtonError::Cancelled(_))
+    ));
+    let mut x = bar.x.clone();
+    x.push(Vec3::new(9.0, 0.0, 0.0));
+    let lonely = Elements::tetrahedra(&x, &[[0, 1, 2, 4]], &figure_4());
+    let options = Newton::default();
+    let fixed: Vec<bool> = (0..x.len()).map(|v| v != 4 && v != 6).collect();
+    let error = equilibrium(
+        &lonely,
+        &x,
+        Model::NeoHookean,
+        &fixed,
+        None,
+        &vec![Vec3::zeros(); x.len()],
+        &options,
+        &Silent,
+    );
+    assert_eq!(error, Err(SimulationError::Unattached { node: 6 }));
+}
+
+fn moving(bar: &Bar, settings: NonlinearSettings) -> NonlinearSimulation {
+    let elements = Arc::new(bar.elements.clone());
+    NonlinearSimulation::new(elements, bar.mass.clone(), &bar.x, &bar.fixed, settings).unwrap()
+}
+
+/// The tip's path for a second under gravity, by steps per second.
+fn fall(bar: &Bar, integrator: Integrator, steps: usize, seconds: f64) -> NonlinearSimulation {
+    let mut sim = moving(
+        bar,
+        NonlinearSettings {
+            integrator,
+            step: 1.0 / steps as f64,
+            ..Default::default()
+        },
+    );
+    let forces = bar.weight(Vec3::new(0.0, 0.0, -5.0));
+    for _ in 0..(steps as f64 * seconds) as usize {
+        sim.step(&forces, None, &Silent).unwrap();
+    }
+    sim
+}
+
+#[test]
+fn steps_converge_with_their_order() {
+    let bar = bar(5, 1, &figure_4());
+    for (integrator, order) in [(Integrator::BackwardEuler, 1), (Integrator::Midpoint, 2)] {
+        let end = |integrator, steps| fall(&bar, integrator, steps, 0.25).displacements().to_vec();
+        let exact = end(Integrator::Midpoint, 6400);
+        let errors = [800, 1600].map(|steps| {
+            let off = end(integrator, steps).into_iter().zip(&exact);
+            norm(&off.map(|(u, exact)| u - exact).collect::<Vec<_>>())
+        });
+        let found = (errors[0] / errors[1]).log2();
+        assert!((found - f64::from(order)).abs() < 0.25, "{found}");
+    }
+}
+
+#[test]
+fn midpoint_keeps_energy_and_backward_euler_loses_it() {
+    let bar = bar(5, 1, &figure_4());
+    let forces = bar.weight(Vec3::new(0.0, 0.0, -5.0));
+    let total = |sim: &NonlinearSimulation| {
+        let work: f64 = forces
+            .iter()
+            .zip(sim.displacements())
+            .map(|(f, u)| f.dot(u))
+            .sum();
+        (sim.energy() - work, sim.energy())
+    };
+    let (kept, scale) = total(&fall(&bar, Integrator::Midpoint, 240, 2.0));
+    assert!(kept.abs() < 0.02 * scale, "{kept} {scale}");
+    let (lost, _) = total(&fall(&bar, Integrator::BackwardEuler, 240, 2.0));
+    assert!(lost < -0.02 * scale, "{lost}");
+}
+
+#[test]
+fn motion_ends_in_balance_and_free_flight_is_free() {
+    let bar = bar(5, 1, &figure_4());
+    let forces = bar.weight(Vec3::new(0.0, 0.0, -5.0));
+    let damped = NonlinearSettings {
+        mass_damping: 4.0,
+        stiffness_damping: 0.02,
+        step: 1.0 / 60.0,
+        ..Default::default()
+    };
+    let mut sim = moving(&bar, damped);
+    for _ in 0..600 {
+        sim.step(&forces, None, &Silent).unwrap();
+    }
+    let still = bar.statics(Model::StVenantKirchhoff, &forces).unwrap();
+    let off = sim.displacements().iter().zip(&still.displacements);
+    assert!(off.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max) < 1e-6);
+
+    // Nothing held, thrown and turning: straight flight of the centre, momentum kept.
+    let mut loose = bar;
+    loose.fixed.fill(false);
+    for integrator in [Integrator::BackwardEuler, Integrator::Midpoint] {
+        let mut sim = moving(
+            &loose,
+            NonlinearSettings {
+                integrator,
+                ..Default::default()
+            },
+        );
+        let spin = Vec3::new(0.3, 2.0, 1.0);
+        let start: Vec<Vec3> = loose.x.iter().map(|x| spin.cross(x) + Vec3::x()).collect();
+        let zero = vec![Vec3::zeros(); loose.x.len()];
+        sim.set_state(&zero, &start).unwrap();
+        let momentum =
+            |v: &[Vec3]| -> Vec3 { (0..v.len()).map(|i| loose.mass.row_times(i, v)).sum() };
+        let before = momentum(&start);
+        for _ in 0..48 {
+            sim.step(&zero, None, &Silent).unwrap();
+        }
+        assert!((momentum(sim.velocities()) - before).norm() < 1e-6 * before.norm());
+        assert!(
+            loose
+                .elements
+                .energy(Model::StVenantKirchhoff, sim.displacements())
+                < 0.1
+        );
+    }
+}
+
+#[test]
+fn held_nodes_lead_and_a_failed_step_keeps_the_state() {
+    let bar = bar(4, 1, &figure_4());
+    let mut sim = moving(&bar, NonlinearSettings::default());
+    let zero = vec![Vec3::zeros(); bar.x.len()];
+    let mut target = zero.clone();
+    for i in 1..=24 {
+        target.fill(Vec3::new(0.0, 0.01 * f64::from(i), 0.0));
+        sim.step(&zero, Some(&target), &Silent).unwrap();
+    }
+    for (v, fixed) in bar.fixed.iter().enumerate() {
+        let u = sim.displacements()[v];
+        assert!(u.iter().all(|u| u.is_finite()));
+        if *fixed {
+            assert!((u - target[v]).norm() < 1e-12);
+            assert!((sim.velocities()[v] - Vec3::new(0.0, 2.4, 0.0)).norm() < 1e-9);
+        }
+    }
+    let (u, v) = (sim.displacements().to_vec(), sim.velocities().to_vec());
+    let stopped = sim.step(&bar.weight(Vec3::x()), None, &|_: f64, _: &str| false);
+    assert!(stopped.is_err());
+    assert!(sim.step(&zero[1..], None, &Silent).is_err());
+    let huge = vec![Vec3::repeat(1e300); bar.x.len()];
+    assert!(sim.step(&huge, None, &Silent).is_err());
+    assert_eq!((sim.displacements(), sim.velocities()), (&u[..], &v[..]));
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The nonlinear methods on bodies with bones.
+
+use super::*;
+use crate::clip::{Clip, ClipError, ClipSettings};
+use crate::progress::Silent;
+
+const METHODS: [Method; 2] = [Method::Nonlinear, Method::NeoHookean];
+
+/// A rotation and a shift of everything.
+fn by(angle: Vec3, shift: Vec3) -> Isometry3<f64> {
+    Isometry3::from_parts(shift.into(), UnitQuaternion::from_scaled_axis(angle))
+}
+
+fn moved(q: &[Vec3], body: &Body) -> Vec<Vec3> {
+    let rest = body.lattice().vertices();
+    q.iter().zip(rest).map(|(q, x)| q + x).collect()
+}
+
+#[test]
+fn small_displacements_are_those_of_the_warped_method() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let target = bent(&bar, 1e-4);
+    let forces = wobbly(&body, 1e-4);
+    let run =
+        |method| equilibrium(&body, &target, Some(&forces), settings().gravity, method).unwrap();
+    let warped = run(Method::Warped);
+    let size = warped.iter().map(|q| q.norm()).fold(0.0, f64::max);
+    for method in METHODS {
+        assert!(largest(&run(method), &warped) < 1e-2 * size);
+    }
+}
+
+#[test]
+fn the_whole_character_turned_far_away_is_the_same() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let pose = bent(&bar, 1.2);
+    let whole = by(Vec3::new(0.0, 0.0, 2.2), Vec3::new(300.0, -200.0, 10.0));
+    let carried = pose.moved(&crate::skeleton::Affine {
+        linear: whole.rotation.to_rotation_matrix().into_inner(),
+        translation: whole.translation.vector,
+    });
+    for method in METHODS {
+        let run = |pose: &Pose| {
+            moved(
+                &equilibrium(&body, pose, None, settings().gravity, method).unwrap(),
+                &body,
+            )
+        };
+        let here: Vec<Vec3> = run(&pose)
+            .iter()
+            .map(|p| (whole * nalgebra::Point3::from(*p)).coords)
+            .collect();
+        assert!(largest(&run(&carried), &here) < 1e-7);
+    }
+}
+
+#[test]
+fn bent_flesh_is_in_balance_and_its_bones_are_in_place() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    for angle in [0.7, 1.5, 2.2] {
+        let pose = bent(&bar, angle);
+        for method in METHODS {
+            let q = equilibrium(&body, &pose, None, settings().gravity, method).unwrap();
+            let left = equilibrium_forces(&body, &pose, &q, settings().gravity, method).unwrap();
+            assert!(left.iter().all(|f| f.norm() < 1e-8));
+            for v in body.bone_vertices() {
+                let bone = body.bone_of_vertex()[v as usize].unwrap();
+                let x = body.lattice().vertices()[v as usize];
+                let place = pose.maps()[bone as usize].apply(x);
+                assert!((q[v as usize] + x - place).norm() < 1e-14);
+            }
+            assert!(
+                body.elements().inverted(&q) < body.blocks().len() / 10,
+                "{method:?} {angle}"
+            );
+        }
+    }
+}
+
+#[test]
+fn jumps_from_pose_to_pose_stay_finite() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    for method in METHODS {
+        let settings = Settings {
+            rate: 60.0,
+            ..settings()
+        };
+        let mut sim = Simulation::new(body.clone(), method, settings).unwrap();
+        sim.reset(&still(), true).unwrap();
+        for angle in [2.9, -2.5, 0.0] {
+            sim.advance(&bent(&bar, angle), 1.0 / 24.0, None).unwrap();
+            assert!(sim.lattice_positions().iter().all(|p| p.norm() < 10.0));
+        }
+        for _ in 0..72 {
+            sim.advance(&still(), 1.0 / 24.0, None).unwrap();
+        }
+        let rest = body.lattice().vertices();
+        let off = largest(sim.lattice_positions(), rest);
+        // St. Venant-Kirchhoff flesh that such blows turn inside out stays so; neo-Hookean flesh comes back.
+        assert!(
+            off < if method == Method::NeoHookean {
+                0.005
+            } else {
+                1.0
+            },
+            "{off}"
+        );
+    }
+}
+
+#[test]
+fn what_does_not_converge_keeps_the_state_and_names_the_frame() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    for method in METHODS {
+        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+        sim.reset(&still(), true).unwrap();
+        let before = sim.state();
+        let huge = vec![Vec3::repeat(1e200); body.dofs()];
+        let error = sim.advance(&still(), 1.0 / 240.0, Some(&huge)).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                SimulationError::Newton(_) | SimulationError::NonFinite { .. }
+            ),
+            "{error}"
+        );
+        assert_eq!(sim.state(), before);
+        sim.advance(&bent(&bar, 0.1), 1.0 / 24.0, None).unwrap();
+
+        // A clip says in which frame.
+        let far = pose(&[by(Vec3::zeros(), Vec3::repeat(1e11)); 2]);
+        let settings = ClipSettings {
+            fps: 24.0,
+            method,
+            simulation: super::settings(),
+            preroll: 0,
+            cyclic: false,
+        };
+        let poses = [still(), bent(&bar, 0.1), bent(&bar, 0.2), far];
+        match Clip::simulate(body.clone(), &poses, settings, &Silent) {
+            Ok(clip) => assert_eq!(clip.len(), 4),
+            Err(ClipError::Frame { frame, .. }) => assert!(frame > 0),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn frozen_flesh_feels_no_drag() {
+    // Without elastic response to be seen: heavy damping does not hold back flesh that moves as its bones do.
+    let body = BarOptions::default().build();
+    for method in METHODS {
+        let free = Settings {
+            gravity: Vec3::zeros(),
+            mass_damping: 50.0,
+            stiffness_damping: 0.1,
+            rate: 24.0,
+            ..settings()
+        };
+        let mut sim = Simulation::new(body.clone(), method, free).unwrap();
+        sim.reset(&still(), true).unwrap();
+        for i in 1..=24 {
+            let at = by(Vec3::zeros(), Vec3::new(0.1, 0.02, 0.0) * f64::from(i));
+            sim.advance(&pose(&[at; 2]), 1.0 / 24.0, None).unwrap();
+        }
+        let last = Vec3::new(0.1, 0.02, 0.0) * 24.0;
+        let carried: Vec<Vec3> = body.lattice().vertices().iter().map(|x| x + last).collect();
+        assert!(largest(sim.lattice_positions(), &carried) < 1e-9);
+    }
+}

@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Models of elasticity by name, and their energy per volume: value, stress, curvature.
+//!
+//! With the displacement gradient `H = ∇u`, `F = I + H`, Lamé's λ and the shear modulus G:
+//!
+//! - linear: `λ/2 tr²ε + G ε:ε`, `ε = ½(H + Hᵀ)`
+//! - St. Venant-Kirchhoff [capell2002, eqs 10, 12 with the ½ of the errata]: `λ/2 tr²E + G E:E`,
+//!   `E = ½(H + Hᵀ + HᵀH)`
+//! - stable neo-Hookean [smith2018, eq. 14]: `μ/2 (I − 3) + Λ/2 (J − α)² − μ/2 log(I + 1)`, `I = F:F`, `J = det F`, with
+//!   `μ = 4/3 G`, `Λ = λ + 5/6 G`, `α = 1 + 3μ/(4Λ)`, less its value at rest. Near rest it is the linear model.
+//!
+//! St. Venant-Kirchhoff softens under compression (below 58 % of its length a fibre pushes back less and less, and inside
+//! out it is at rest again); stable neo-Hookean flesh comes back from flat and inverted shapes. All are polynomials or
+//! smooth for every F, so nothing here can be NaN.
+//!
+//! For Newton's method the curvature may be made convex: in the frame of the singular vectors of F the second derivative of
+//! an isotropic energy is one 3x3 block and six numbers, whose negative parts are cut off. [smith2019, §4]
+
+use crate::{Mat3, Vec3};
+
+/// How flesh resists deformation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub enum Model {
+    /// Small strain: rotations cost energy. The stiffness is the same at every displacement.
+    Linear,
+    /// Green's strain with the linear law: rotations are free.
+    #[default]
+    StVenantKirchhoff,
+    /// Stable neo-Hookean: rotations are free, and flat or inverted pieces are driven back.
+    NeoHookean,
+}
+
+/// A model of elasticity that is not built.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("the model '{name}' is not built; built are: {}", Model::names())]
+pub struct ModelError {
+    /// What was asked for.
+    pub name: String,
+}
+
+impl Model {
+    /// All models that are built.
+    pub const ALL: [Self; 3] = [Self::Linear, Self::StVenantKirchhoff, Self::NeoHookean];
+
+    /// The model's name in the interface.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::StVenantKirchhoff => "stvk",
+            Self::NeoHookean => "neohookean",
+        }
+    }
+
+    fn names() -> String {
+        Self::ALL.map(|m| format!("'{}'", m.name())).join(", ")
+    }
+}
+
+impl std::str::FromStr for Model {
+    type Err = ModelError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|m| m.name() == name)
+            .ok_or_else(|| ModelError {
+                name: name.to_owned(),
+            })
+    }
+}
+
+/// A model with its moduli.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Density {
+    pub model: Model,
+    /// λ, Pa.
+    pub lame: f64,
+    /// G, Pa.
+    pub shear: f64,
+}
+
+/// Which second derivative is wanted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Curvature {
+    /// The true one.
+    Exact,
+    /// The nearest that is nowhere below this share of the shear modulus.
+    Convex(f64),
+}
+
+impl Density {
+    /// Energy per volume at a displacement gradient, Pa.
+    #[inline]
+    pub fn value(&self, h: &Mat3) -> f64 {
+        match self.model {
+            Model::Linear => self.quadratic(&symmetric(h)),
+            Model::StVenantKirchhoff => self.quadratic(&green(h)),
+            Model::NeoHookean => {
+                let (mu, big, _) = self.neo_hookean();
+                // I − 3 and J − 1, without cancellation at small strains.
+                let trace = h.trace();
+                let i = 2.0 * trace + h.norm_squared();
+                let j = trace + 0.5 * (trace * trace - (h * h).trace()) + h.determinant();
+                0.5 * mu * (i - (0.25 * i).ln_1p()) + 0.5 * big * j * j - 0.75 * mu * j
+            }
+        }
+    }
+
+    /// `λ/2 tr²E + G E:E`.
+    #[inline]
+    fn quadratic(&self, e: &Mat3) -> f64 {
+        0.5 * self.lame * e.trace().powi(2) + self.shear * e.norm_squared()
+    }
+
+    /// `λ tr E I + 2G E`.
+    #[inline]
+    fn law(&self, e: &Mat3) -> Mat3 {
+        Mat3::from_diagonal_element(self.lame * e.trace()) + e * (2.0 * self.shear)
+    }
+
+    /// μ, Λ and α of the neo-Hookean form.
+    #[inline]
+    fn neo_hookean(&self) -> (f64, f64, f64) {
+        let mu = self.shear * 4.0 / 3.0;
+        // Positive for every Poisson's ratio above -1.
+        let big = self.lame + self.shear * 5.0 / 6.0;
+        (mu, big, 1.0 + 0.75 * mu / big)
+    }
+
+    /// First Piola-Kirchhoff stress: the derivative of the value by H, Pa.
+    #[inline]
+    pub fn stress(&self, h: &Mat3) -> Mat3 {
+        match self.model {
+            Model::Linear => self.law(&symmetric(h)),
+            Model::StVenantKirchhoff => (Mat3::identity() + h) * self.law(&green(h)),
+            Model::NeoHookean => {
+                let (mu, big, alpha) = self.neo_hookean();
+                let f = Mat3::identity() + h;
+                let m = mu * (1.0 - 1.0 / (f.norm_squared() + 1.0));
+                f * m + cofactor(&f) * (big * (f.determinant() - alpha))
+            }
+        }
+    }
+
+    /// The derivative of the stress at a displacement gradient.
+    pub fn tangent(&self, h: &Mat3, curvature: Curvature) -> Tangent {
+        let f = Mat3::identity() + h;
+        match (self.model, curvature) {
+            (Model::Linear, _) => Tangent::Linear {
+                lame: self.lame,
+                shear: self.shear,
+            },
+            (_, Curvature::Convex(floor)) => self.convex(&f, floor * self.shear),
+            (Model::StVenantKirchhoff, Curvature::Exact) => Tangent::Kirchhoff {
+                lame: self.lame,
+                shear: self.shear,
+                stress: self.law(&green(h)),
+                square: f * f.transpose(),
+                f,
+            },
+            (Model::NeoHookean, Curvature::Exact) => {
+                let (mu, big, alpha) = self.neo_hookean();
+                let i = f.norm_squared() + 1.0;
+                Tangent::NeoHookean {
+                    spring: mu * (1.0 - 1.0 / i),
+                    slope: 2.0 * mu / (i * i),
+                    bulk: big,
+                    pressure: big * (f.determinant() - alpha),
+                    cofactor: cofactor(&f),
+                    f,
+                }
+            }
+        }
+    }
+
+    /// The derivative in the frame of the singular vectors, cut off at a floor.
+    fn convex(&self, f: &Mat3, floor: f64) -> Tangent {
+        let Some((u, s, v)) = singular(f) else {
+            return Tangent::Linear {
+                lame: 0.0,
+                shear: self.shear.max(floor),
+            };
+        };
+        // The energy as a function of the singular values: `block` is its second derivative, and of each pair
+        // `own` and `crossed` are mean and half difference of (ψ_i − ψ_k)/(s_i − s_k) and (ψ_i + ψ_k)/(s_i + s_k).
+        let mut block = Mat3::zeros();
+        let (mut own, mut crossed) = (Mat3::zeros(), Mat3::zeros());
+        for i in 0..3 {
+            block[(i, i)] = self.straight(&s, i);
+            for k in (0..3).filter(|&k| k != i) {
+                let (mixed, sheared, turned) = self.pair(&s, i, k);
+                block[(i, k)] = mixed;
+                let (sheared, turned) = (sheared.max(floor), turned.max(floor));
+                own[(i, k)] = 0.5 * (sheared + turned);
+                crossed[(i, k)] = 0.5 * (sheared - turned);
+            }
+        }
+        let mut eigen = block.symmetric_eigen();
+        eigen.eigenvalues.apply(|x| *x = x.max(floor));
+        Tangent::Principal {
+            u,
+            v,
+            block: eigen.recompose(),
+            own,
+            crossed,
+        }
+    }
+
+    /// `∂²ψ/∂s_i²`.
+    fn straight(&self, s: &Vec3, i: usize) -> f64 {
+        let total = s.norm_squared();
+        let square = s[i] * s[i];
+        match self.model {
+            Model::Linear => self.lame + 2.0 * self.shear,
+            Model::StVenantKirchhoff => {
+                self.lame * (square + 0.5 * (total - 3.0)) + self.shear * (3.0 * square - 1.0)
+            }
+            Model::NeoHookean => {
+                let (mu, big, _) = self.neo_hookean();
+                let others = s[(i + 1) % 3] * s[(i + 2) % 3];
+                let i = total + 1.0;
+                mu * (1.0 - 1.0 / i) + 2.0 * mu * square / (i * i) + big * others * others
+            }
+        }
+    }
+
+    /// `∂²ψ/∂s_i∂s_k`, `(ψ_i − ψ_k)/(s_i − s_k)` and `(ψ_i + ψ_k)/(s_i + s_k)`, without the divisions.
+    fn pair(&self, s: &Vec3, i: usize, k: usize) -> (f64, f64, f64) {
+        let total = s.norm_squared();
+        let product = s[i] * s[k];
+        match self.model {
+            Model::Linear => (self.lame, 2.0 * self.shear, 0.0),
+            Model::StVenantKirchhoff => {
+                let squares = s[i] * s[i] + s[k] * s[k] - 1.0;
+                let spring = 0.5 * self.lame * (total - 3.0);
+                (
+                    self.lame * product,
+                    spring + self.shear * (squares + product),
+                    spring + self.shear * (squares - product),
+                )
+            }
+            Model::NeoHookean => {
+                let (mu, big, alpha) = self.neo_hookean();
+                let third = s[3 - i - k];
+                let pressure = big * (product * third - alpha);
+                let i = total + 1.0;
+                let spring = mu * (1.0 - 1.0 / i);
+                (
+                    2.0 * mu * product / (i * i) + big * product * third * third + pressure * third,
+                    spring - pressure * third,
+                    spring + pressure * third,
+                )
+            }
+        }
+    }
+}
+
+/// A derivative of the stress, ready to give the 3x3 block of two corners with gradients a and b:
+/// `K_ik = Σ_jl a_j ∂P_ij/∂H_kl b_l`.
+#[derive(Debug, Clone)]
+pub(super) enum Tangent {
+    Linear {
+        lame: f64,
+        shear: f64,
+    },
+    Kirchhoff {
+        lame: f64,
+        shear: f64,
+        /// Second Piola-Kirchhoff stress.
+        stress: Mat3,
+        /// F Fᵀ.
+        square: Mat3,
+        f: Mat3,
+    },
+    NeoHookean {
+        spring: f64,
+        slope: f64,
+        bulk: f64,
+        pressure: f64,
+        cofactor: Mat3,
+        f: Mat3,
+    },
+    /// In the frame of the singular vectors.
+    Principal {
+        u: Mat3,
+        v: Mat3,
+        block: Mat3,
+        own: Mat3,
+        crossed: Mat3,
+    },
+}
+
+impl Tangent {
+    /// The block of two corners, Pa/m².
+    #[inline]
+    pub fn block(&self, a: &Vec3, b: &Vec3) -> Mat3 {
+        match self {
+            Self::Linear { lame, shear } => {
+                a * b.transpose() * *lame
+                    + b * a.transpose() * *shear
+                    + Mat3::from_diagonal_element(shear * a.dot(b))
+            }
+            Self::Kirchhoff {
+                lame,
+                shear,
+                stress,
+                square,
+                f,
+            } => {
+                let (fa, fb) = (f * a, f * b);
+                fa * fb.transpose() * *lame
+                    + fb * fa.transpose() * *shear
+                    + square * (shear * a.dot(b))
+                    + Mat3::from_diagonal_element(a.dot(&(stress * b)))
+            }
+            Self::NeoHookean {
+                spring,
+                slope,
+                bulk,
+                pressure,
+                cofactor,
+                f,
+            } => {
+                let (fa, fb) = (f * a, f * b);
+                let (ca, cb) = (cofactor * a, cofactor * b);
+                fa * fb.transpose() * *slope + ca * cb.transpose() * *bulk
+                    - (f * a.cross(b)).cross_matrix() * *pressure
+                    + Mat3::from_diagonal_element(spring * a.dot(b))
+            }
+            Self::Principal {
+                u,
+                v,
+                block,
+                own,
+                crossed,
+            } => {
+                let (a, b) = (v.tr_mul(a), v.tr_mul(b));
+                let k = Mat3::from_fn(|i, k| {
+                    let straight = block[(i, k)] * a[i] * b[k];
+                    if i == k {
+                        let across = |j: usize| own[(i, j)] * a[j] * b[j];
+                        straight + across((i + 1) % 3) + across((i + 2) % 3)
+                    } else {
+                        straight + crossed[(i, k)] * a[k] * b[i]
+                    }
+                });
+                u * k * u.transpose()
+            }
+        }
+    }
+}
+
+/// `½(H + Hᵀ)`.
+#[inline]
+fn symmetric(h: &Mat3) -> Mat3 {
+    (h + h.transpose()) * 0.5
+}
+
+/// Green's strain `½(H + Hᵀ + HᵀH)`.
+#[inline]
+fn green(h: &Mat3) -> Mat3 {
+    (h + h.transpose() + h.tr_mul(h)) * 0.5
+}
+
+/// The derivative of the determinant.
+#[inline]
+fn cofactor(f: &Mat3) -> Mat3 {
+    let column = |i: usize| f.column(i).into_owned();
+    let (a, b, c) = (column(0), column(1), column(2));
+    Mat3::from_columns(&[b.cross(&c), c.cross(&a), a.cross(&b)])
+}
+
+/// `F = U diag(s) Vᵀ` with rotations U and V; the last singular value is negative where F turns inside out.
+fn singular(f: &Mat3) -> Option<(Mat3, Vec3, Mat3)> {
+    if !f.iter().all(|x| x.is_finite()) {
+        return None;
+    }
+    let svd = f.try_svd(true, true, f64::EPSILON, 200)?;
+    let (mut u, mut v) = (svd.u?, svd.v_t?.transpose());
+    let mut s = svd.singular_values;
+    for turn in [&mut u, &mut v] {
+        if turn.determinant() < 0.0 {
+            turn.column_mut(2).neg_mut();
+            s[2] = -s[2];
+        }
+    }
+    Some((u, s, v))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn density(model: Model) -> Density {
+        Density {
+            model,
+            lame: 1.7,
+            shear: 0.6,
+        }
+    }
+
+    /// Displacement gradients from small to inside out, flat and collapsed.
+    fn shapes() -> Vec<Mat3> {
+        let m = Mat3::new(0.3, -0.2, 0.5, 0.1, 0.4, -0.3, 0.2, 0.6, -0.1);
+        let flat = Mat3::from_diagonal(&Vec3::new(0.1, 0.2, -1.0));
+        let mirrored = Mat3::from_diagonal(&Vec3::new(-0.1, 0.2, -1.9)) + m * 0.2;
+        vec![
+            Mat3::zeros(),
+            m * 0.01,
+            m,
+            m * -1.4,
+            flat,
+            -Mat3::identity(),
+            mirrored,
+            m * 20.0,
+        ]
+    }
+
+    /// `δH : ∂P/∂H : δH'`, from the blocks of unit gradients.
+    fn curvature(tangent: &Tangent, d: &Mat3, e: &Mat3) -> f64 {
+        let mut sum = 0.0;
+        for j in 0..3 {
+            for l in 0..3 {
+                let unit = |i: usize| Vec3::from_fn(|r, _| f64::from(u8::from(r == i)));
+                let block = tangent.block(&unit(j), &unit(l));
+                sum += d.column(j).dot(&(block * e.column(l)));
+            }
+        }
+        sum
+    }
+
+    fn directions() -> impl Iterator<Item = Mat3> {
+        (0..9).map(|i| Mat3::from_fn(|r, c| ((i * 7 + r * 3 + c) as f64 * 1.3).sin()))
+    }
+
+    #[test]
+    fn stress_and_tangent_are_derivatives() {
+        for model in Model::ALL {
+            let w = density(model);
+            for h in shapes() {
+                let size = 1.0 + h.norm();
+                let step = 1e-4 * size;
+                let scale = size.powi(3);
+                for d in directions() {
+                    let (up, down) = (h + d * step, h - d * step);
+                    let slope = (w.value(&up) - w.value(&down)) / (2.0 * step);
+                    assert!((slope - w.stress(&h).dot(&d)).abs() < 1e-6 * scale);
+                    let change = (w.stress(&up) - w.stress(&down)) / (2.0 * step);
+                    let tangent = w.tangent(&h, Curvature::Exact);
+                    for e in directions() {
+                        assert!(
+                            (change.dot(&e) - curvature(&tangent, &d, &e)).abs() < 1e-6 * scale
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn near_rest_all_are_the_linear_model() {
+        let linear = density(Model::Linear);
+        for model in Model::ALL {
+            let w = density(model);
+            for d in directions() {
+                let h = d * 1e-4;
+                let exact = linear.value(&h);
+                assert!((w.value(&h) - exact).abs() < 1e-3 * exact);
+                for e in directions() {
+                    let [a, b] = [w, linear]
+                        .map(|w| curvature(&w.tangent(&Mat3::zeros(), Curvature::Exact), &d, &e));
+                    assert!((a - b).abs() < 1e-13);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_convex_curvature_is_the_exact_one_where_that_is_convex() {
+        for model in Model::ALL {
+            let w = density(model);
+            for h in shapes() {
+                let exact = w.tangent(&h, Curvature::Exact);
+                let below = w.tangent(&h, Curvature::Convex(-1e9));
+                let convex = w.tangent(&h, Curvature::Convex(0.01));
+                let scale = (1.0 + h.norm()).powi(4);
+                for d in directions() {
+                    for e in directions() {
+                        let (a, b) = (curvature(&exact, &d, &e), curvature(&below, &d, &e));
+                        assert!((a - b).abs() < 1e-9 * scale, "{model:?} {a} {b} {h}");
+                    }
+                    let (a, b) = (curvature(&exact, &d, &d), curvature(&convex, &d, &d));
+                    assert!(b >= a - 1e-9 * scale);
+                    if model != Model::Linear {
+                        assert!(b >= 0.005 * w.shear * d.norm_squared());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_read_and_others_refused() {
+        for model in Model::ALL {
+            assert_eq!(model.name().parse(), Ok(model));
+        }
+        let error = "rubber".parse::<Model>().unwrap_err().to_string();
+        assert!(error.contains("'rubber'") && error.contains("'linear', 'stvk', 'neohookean'"));
+    }
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Mode values packed for one sequential stream: `[block][mode][Φx Φy Φz Ψx Ψy Ψz][16 points]`, in f32 or f16.
+//!
+//! A block of sixteen points is summed over all modes in registers and written once. Each mode is stored over a
+//! power of two near its largest value, by which the amplitude is multiplied instead: exact, and it keeps f16 away
+//! from its smallest numbers.
+
+use super::turn::LANES;
+use crate::Vec3;
+use rayon::prelude::*;
+
+/// How mode values are stored; sums are always in f32.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// 24 bytes per vertex (or node) and mode.
+    #[default]
+    F32,
+    /// 12 bytes; each value is rounded to eleven bits, at most 2.5e-4 of the largest of its mode.
+    F16,
+}
+
+impl Precision {
+    /// "f32" or "f16".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+        }
+    }
+
+    /// By name; none for others.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "f32" => Some(Self::F32),
+            "f16" => Some(Self::F16),
+            _ => None,
+        }
+    }
+}
+
+/// Rows of a mode in a block.
+pub(super) const ROWS: usize = 6;
+
+/// One component of one mode at the points of a block.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(super) struct Single(pub [f32; LANES]);
+
+/// As [`Single`], in half precision.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(32))]
+pub(super) struct Half(pub [u16; LANES]);
+
+/// The packed modes of a surface or a body.
+#[derive(Debug, Clone)]
+pub(super) struct Blocks {
+    pub points: usize,
+    pub modes: usize,
+    pub values: Values,
+    /// Powers of two by which the amplitudes of shape and rotation are multiplied, per mode.
+    pub scales: Vec<[f64; 2]>,
+    /// Largest displacement and rotation that an amplitude of one makes, per mode.
+    pub peaks: Vec<[f64; 2]>,
+}
+
+/// `[block][mode][6]` rows.
+#[derive(Debug, Clone)]
+pub(super) enum Values {
+    F32(Vec<Single>),
+    F16(Vec<Half>),
+}
+
+/// A row made from the numbers of its points.
+trait Pack: Copy + Send + Sync {
+    const EMPTY: Self;
+    /// Largest stored value, as a power of two.
+    const EXPONENT: i32;
+    fn set(&mut self, lane: usize, value: f64);
+}
+
+impl Pack for Single {
+    const EMPTY: Self = Self([0.0; LANES]);
+    const EXPONENT: i32 = 0;
+    fn set(&mut self, lane: usize, value: f64) {
+        self.0[lane] = value as f32;
+    }
+}
+
+impl Pack for Half {
+    const EMPTY: Self = Self([0; LANES]);
+    const EXPONENT: i32 = 14;
+    fn set(&mut self, lane: usize, value: f64) {
+        self.0[lane] = half::f16::from_f64(value).to_bits();
+    }
+}
+
+impl Blocks {
+    /// Packs what `value(mode, point)` gives: shape and rotation vector.
+    pub(super) fn new(
+        precision: Precision,
+        points: usize,
+        modes: usize,
+        value: impl Fn(usize, usize) -> [Vec3; 2] + Sync,
+    ) -> Self {
+        let peaks: Vec<[f64; 2]> = (0..modes)
+            .into_par_iter()
+            .map(|mode| {
+                let both = (0..points).map(|p| value(mode, p).map(|v| v.norm()));
+                both.fold([0.0f64; 2], |m, v| [m[0].max(v[0]), m[1].max(v[1])])
+            })
+            .collect();
+        let (values, scales) = match precision {
+            Precision::F32 => {
+                let scales = scales::<Single>(&peaks);
+                (Values::F32(pack(points, &scales, value)), scales)
+            }
+            Precision::F16 => {
+                let scales = scales::<Half>(&peaks);
+                (Values::F16(pack(points, &scales, value)), scales)
+            }
+        };
+        Self {
+            points,
+            modes,
+            values,
+            scales,
+            peaks,
+        }
+    }
+
+    pub(super) fn precision(&self) -> Precision {
+        match self.values {
+            Values::F32(_) => Precision::F32,
+            Values::F16(_) => Precision::F16,
+        }
+    }
+
+    /// Bytes of the values.
+    pub(super) fn bytes(&self) -> usize {
+        match &self.values {
+            Values::F32(v) => size_of_val(v.as_slice()),
+            Values::F16(v) => size_of_val(v.as_slice()),
+        }
+    }
+}
+
+fn scales<P: Pack>(peaks: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let scale = |peak: f64| {
+        if peak > 0.0 {
+            2f64.powi((peak.log2().floor() as i32 - P::EXPONENT).max(-1000))
+        } else {
+            1.0
+        }
+    };
+    peaks.iter().map(|p| p.map(scale)).collect()
+}
+
+fn pack<P: Pack>(
+    points: usize,
+    scales: &[[f64; 2]],
+    value: impl Fn(usize, usize) -> [Vec3; 2] + Sync,
+) -> Vec<P> {
+    let per_block = ROWS * scales.len();
+    let mut rows = vec![P::EMPTY; points.div_ceil(LANES) * per_block];
+    let blocks = rows.par_chunks_mut(per_block.max(1)).enumerate();
+    blocks.for_each(|(block, rows)| {
+        let modes = rows.chunks_exact_mut(ROWS).zip(scales).enumerate();
+        for (mode, (rows, scales)) in modes {
+            for point in (block * LANES)..((block + 1) * LANES).min(points) {
+                let both = value(mode, point);
+                for (row, k) in rows.iter_mut().zip(0..) {
+                    let value = both[k / 3][k % 3] / scales[k / 3];
+                    row.set(point % LANES, value);
+                }
+            }
+        }
+    });
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_values_times_their_scale_are_the_modes() {
+        let value = |m: usize, p: usize| {
+            let x = (m * 37 + p * 11 + 1) as f64;
+            let size = 10f64.powi(m as i32 * 9 - 20);
+            [
+                size * Vec3::new(x.sin(), x.cos(), 0.3),
+                Vec3::new(0.0, x.sin(), 2.0) / size,
+            ]
+        };
+        for precision in [Precision::F32, Precision::F16] {
+            let blocks = Blocks::new(precision, 37, 5, value);
+            let bound = if precision == Precision::F32 {
+                6e-8
+            } else {
+                5e-4
+            };
+            for (m, p) in (0..5).flat_map(|m| (0..37).map(move |p| (m, p))) {
+                for k in 0..ROWS {
+                    let row = ((p / LANES) * 5 + m) * ROWS + k;
+                    let stored = match &blocks.values {
+                        Values::F32(v) => v[row].0[p % LANES],
+                        Values::F16(v) => half::f16::from_bits(v[row].0[p % LANES]).to_f32(),
+                    };
+                    let got = f64::from(stored) * blocks.scales[m][k / 3];
+                    let wanted = value(m, p)[k / 3][k % 3];
+                    let error = (got - wanted).abs() / blocks.peaks[m][k / 3];
+                    assert!(error < bound, "{precision:?} {m} {p} {k}: {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn modes_that_stand_still_are_stored_as_zero() {
+        let blocks = Blocks::new(Precision::F16, 3, 1, |_, _| [Vec3::zeros(); 2]);
+        assert_eq!(blocks.scales, [[1.0; 2]]);
+        let Values::F16(rows) = &blocks.values else {
+            panic!("asked for f16");
+        };
+        assert!(rows.iter().all(|r| r.0 == [0; LANES]));
+    }
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Choosing an engine by what a frame was measured to cost, on this machine and for this surface.
+//!
+//! The real kernels are run a few times, transfers included. A graphics device takes a tenth of a second to open, so
+//! it is tried only where the processor needs more than [`WORTH_A_DEVICE`] for a frame; software devices only where
+//! they are asked for.
+
+use super::cpu::{CpuWarp, Threads};
+use super::gpu::{self, Adapter};
+use super::{Frame, KernelError, Shown, WarpEngine, WarpModel};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Seconds of a frame on the processor from which a graphics device is tried.
+const WORTH_A_DEVICE: f64 = 1e-3;
+/// Runs that are measured, after one that is not; the shortest counts.
+const RUNS: usize = 3;
+/// Seconds after which no further run is begun.
+const LONG: f64 = 0.05;
+
+/// Which engine is wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// The fastest that was measured.
+    #[default]
+    Auto,
+    /// The processor.
+    Cpu,
+    /// The best graphics device, software where there is no other.
+    Gpu,
+    /// A graphics device by its number or a part of its name in [`gpu_adapters`](super::gpu_adapters).
+    Adapter(String),
+}
+
+impl EngineChoice {
+    /// From "auto", "cpu", "gpu" or "gpu:NAME".
+    ///
+    /// # Errors
+    /// Anything else.
+    pub fn parse(text: &str) -> Result<Self, KernelError> {
+        match text.trim() {
+            "auto" => Ok(Self::Auto),
+            "cpu" => Ok(Self::Cpu),
+            "gpu" => Ok(Self::Gpu),
+            other => match other.strip_prefix("gpu:").map(str::trim) {
+                Some(name) if !name.is_empty() => Ok(Self::Adapter(name.into())),
+                _ => Err(KernelError::Engine { name: other.into() }),
+            },
+        }
+    }
+}
+
+/// What a frame costs on an engine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// The engine.
+    pub engine: String,
+    /// Seconds of a frame, transfers included.
+    pub seconds: f64,
+}
+
+/// An engine with what led to it.
+pub(super) struct Choice {
+    pub engine: Arc<dyn WarpEngine>,
+    pub measured: Vec<Measured>,
+    /// Something a person should know: a wish that could not be granted.
+    pub warning: Option<String>,
+}
+
+impl Choice {
+    /// The engine for a model.
+    pub(super) fn new(model: &Arc<WarpModel>, wanted: &EngineChoice) -> Self {
+        let adapter = match wanted {
+            EngineChoice::Cpu => return Self::processor(model),
+            EngineChoice::Auto => {
+                let mut choice = Self::processor(model);
+                let cost = choice.cost();
+                if cost > WORTH_A_DEVICE {
+                    choice.try_device(model, cost);
+                }
+                return choice;
+            }
+            EngineChoice::Gpu => Adapter::Any,
+            EngineChoice::Adapter(name) => Adapter::Named(name),
+        };
+        match device(model, adapter) {
+            Ok(choice) => choice,
+            Err(error) => {
+                let mut choice = Self::processor(model);
+                choice.warning = Some(fallen(&error));
+                choice
+            }
+        }
+    }
+
+    /// The faster engine on the processor.
+    pub(super) fn processor(model: &Arc<WarpModel>) -> Self {
+        let one: Arc<dyn WarpEngine> = Arc::new(CpuWarp::new(model.clone(), Threads::One));
+        let mut measured = vec![measure(one.as_ref())];
+        let mut engine = one;
+        if rayon::current_num_threads() > 1 {
+            let all: Arc<dyn WarpEngine> = Arc::new(CpuWarp::new(model.clone(), Threads::All));
+            measured.push(measure(all.as_ref()));
+            if measured[1].seconds < measured[0].seconds {
+                engine = all;
+            }
+        }
+        Self {
+            engine,
+            measured,
+            warning: None,
+        }
+    }
+
+    /// The shortest time.
+    fn cost(&self) -> f64 {
+        let seconds = self.measured.iter().map(|m| m.seconds);
+        seconds.fold(f64::INFINITY, f64::min)
+    }
+
+    /// Takes the best graphics device if it is faster.
+    fn try_device(&mut self, model: &Arc<WarpModel>, cost: f64) {
+        if gpu::hardware() {
+            match device(model, Adapter::Hardware) {
+                Ok(device) => {
+                    if device.cost() < cost {
+                        self.engine = device.engine;
+                    }
+                    self.measured.extend(device.measured);
+                }
+                Err(error) => self.warning = Some(fallen(&error)),
+            }
+        }
+    }
+}
+
+/// What is said when the processor steps in.
+pub(super) fn fallen(error: &KernelError) -> String {
+    format!("{error}; the processor is used instead")
+}
+
+/// An engine on a device that has shown once that it works.
+fn device(model: &Arc<WarpModel>, adapter: Adapter<'_>) -> Result<Choice, KernelError> {
+    let engine = gpu::open(model, adapter)?;
+    let measured = try_measure(engine.as_ref())?;
+    Ok(Choice {
+        engine,
+        measured: vec![measured],
+        warning: None,
+    })
+}
+
+fn measure(engine: &dyn WarpEngine) -> Measured {
+    // Engines on the processor cannot fail on amplitudes of zero.
+    try_measure(engine).unwrap_or_else(|_| Measured {
+        engine: engine.name().into(),
+        seconds: f64::INFINITY,
+    })
+}
+
+fn try_measure(engine: &dyn WarpEngine) -> Result<Measured, KernelError> {
+    let model = engine.model();
+    let amplitudes = vec![0.0; model.modes()];
+    let mut out = vec![0.0; 3 * model.vertices()];
+    let mut seconds = f64::INFINITY;
+    let all = Instant::now();
+    for run in 0..=RUNS {
+        let start = Instant::now();
+        engine.frame_into(Frame::new(&amplitudes, Shown::Rest), &mut out)?;
+        // The first run wakes threads and fetches pages; it counts only where it is the only one.
+        if run > 0 || all.elapsed().as_secs_f64() > LONG {
+            seconds = seconds.min(start.elapsed().as_secs_f64());
+        }
+        if all.elapsed().as_secs_f64() > LONG {
+            break;
+        }
+    }
+    Ok(Measured {
+        engine: engine.name().into(),
+        seconds,
+    })
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The warp on the processor: one thread, or all over fixed chunks, with vector instructions chosen at run time.
+//!
+//! One body of code is compiled twice on x86-64: for every processor, and for those with AVX2, FMA and F16C. Every
+//! vertex is computed alone and in the same order whatever the number of threads, so that results do not depend on
+//! it, bit by bit. A clip is computed chunk by chunk rather than frame by frame: the modes of a chunk are
+//! read from memory once and stay in the cache for its other frames.
+
+use super::super::cpu::{Row, Rows};
+use super::blocks::{Half, ROWS, Single, Values};
+use super::model::{Finish, Frame, Prepared, WarpModel};
+use super::turn::{LANES, Lanes, turn};
+use super::{KernelError, WarpEngine};
+use crate::progress::{Progress, step};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Bytes of mode values per chunk, about.
+const CHUNK_BYTES: usize = 1 << 19;
+/// Vertices per chunk of the embedded form.
+const CHUNK: usize = 8192;
+/// Frames computed between two looks at the progress.
+const FRAMES: usize = 16;
+
+/// How many threads an engine uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// The caller's.
+    One,
+    /// Those of rayon's pool.
+    All,
+}
+
+/// Vector instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Instructions {
+    /// Those that every processor of the kind has.
+    Plain,
+    /// AVX2 with FMA and F16C, on x86-64.
+    Avx2,
+}
+
+impl Instructions {
+    /// The best that this processor has.
+    pub fn best() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("f16c")
+        {
+            return Self::Avx2;
+        }
+        Self::Plain
+    }
+}
+
+/// A surface warped on the processor.
+#[derive(Debug, Clone)]
+pub struct CpuWarp {
+    model: Arc<WarpModel>,
+    threads: Threads,
+    instructions: Instructions,
+    name: String,
+}
+
+impl CpuWarp {
+    /// With the best instructions that there are.
+    pub fn new(model: Arc<WarpModel>, threads: Threads) -> Self {
+        Self::with(model, threads, Instructions::best())
+    }
+
+    /// With plain instructions where others were not asked for or do not exist.
+    pub fn with(model: Arc<WarpModel>, threads: Threads, asked: Instructions) -> Self {
+        let instructions = match asked {
+            Instructions::Avx2 => Instructions::best(),
+            Instructions::Plain => Instructions::Plain,
+        };
+        let name = match threads {
+            Threads::One => "CPU, 1 thread".into(),
+            Threads::All => match rayon::current_num_threads() {
+                1 => "CPU, 1 thread (pool)".into(),
+                n => format!("CPU, {n} threads"),
+            },
+        };
+        Self {
+            model,
+            threads,
+            instructions,
+            name,
+        }
+    }
+
+    fn run(&self, frames: &[Prepared<'_>], out: &mut [f32]) {
+        let warp = |out: &mut [f32], frames: &[Prepared<'_>]| match &self.model.blocks.values {
+            Values::F32(rows) => self.blocks(rows, frames, out),
+            Values::F16(rows) => self.blocks(rows, frames, out),
+        };
+        let Some(rows) = &self.model.rows else {
+            return warp(out, frames);
+        };
+        let nodes = self.model.blocks.points;
+        let mut moved = vec![0.0; 3 * nodes * frames.len()];
+        let bare: Vec<Prepared<'_>> = frames.iter().map(Prepared::bare).collect();
+        warp(&mut moved, &bare);
+        let wide: Vec<[f32; 4]> = moved
+            .chunks_exact(3)
+            .map(|u| [u[0], u[1], u[2], 0.0])
+            .collect();
+        match rows {
+            Rows::Four(rows) => self.embed(rows, frames, &wide, out),
+            Rows::Eight(rows) => self.embed(rows, frames, &wide, out),
+        }
+    }
+
+    /// Warps every point that has mode values.
+    fn blocks<R: Lane>(&self, rows: &[R], frames: &[Prepared<'_>], out: &mut [f32]) {
+        let (points, per_block) = (self.model.blocks.points, ROWS * self.model.modes());
+        let blocks = (CHUNK_BYTES / (per_block * size_of::<R>())).clamp(2, 512);
+        let work = |first: usize, out: &mut [&mut [f32]]| {
+            let from = first / LANES * per_block;
+            let to = (from + blocks * per_block).min(rows.len());
+            let rows = &rows[from..to];
+            match self.instructions {
+                Instructions::Plain => chunk::<false, R>(rows, per_block, first, frames, out),
+                // SAFETY: `with` sets these instructions only where the processor was seen to have them.
+                #[cfg(target_arch = "x86_64")]
+                Instructions::Avx2 => unsafe {
+                    chunk_avx2::<R>(rows, per_block, first, frames, out);
+                },
+                #[cfg(not(target_arch = "x86_64"))]
+                Instructions::Avx2 => chunk::<false, R>(rows, per_block, first, frames, out),
+            }
+        };
+        self.each_chunk(points, blocks * LANES, out, work);
+    }
+
+    /// Carries the surface along with displacements `[frame][node]`.
+    fn embed<const N: usize>(
+        &self,
+        rows: &[Row<N>],
+        frames: &[Prepared<'_>],
+        moved: &[[f32; 4]],
+        out: &mut [f32],
+    ) {
+        let work = |first: usize, out: &mut [&mut [f32]]| match self.instructions {
+            Instructions::Plain => embed_chunk(rows, first, frames, moved, out),
+            // SAFETY: `with` sets these instructions only where the processor was seen to have them.
+            #[cfg(target_arch = "x86_64")]
+            Instructions::Avx2 => unsafe { embed_chunk_avx2(rows, first, frames, moved, out) },
+            #[cfg(not(target_arch = "x86_64"))]
+            Instructions::Avx2 => embed_chunk(rows, first, frames, moved, out),
+        };
+        self.each_chunk(rows.len(), CHUNK, out, work);
+    }
+
+    /// Cuts an output `[frame][point][3]` into chunks of points and hands each, with all its frames, to `work`.
+    fn each_chunk(
+        &self,
+        points: usize,
+        chunk: usize,
+        out: &mut [f32],
+        work: impl Fn(usize, &mut [&mut [f32]]) + Sync,
+    ) {
+        if points == 0 {
+            return;
+        }
+        let mut chunks: Vec<Vec<&mut [f32]>> = Vec::new();
+        chunks.resize_with(points.div_ceil(chunk), Vec::new);
+        for frame in out.chunks_exact_mut(3 * points) {
+            for (part, of) in frame.chunks_mut(3 * chunk).zip(&mut chunks) {
+                of.push(part);
+            }
+        }
+        match self.threads {
+            Threads::One => {
+                let all = chunks.iter_mut().enumerate();
+                all.for_each(|(i, out)| work(i * chunk, out));
+            }
+            Threads::All => {
+                let all = chunks.par_iter_mut().enumerate();
+                all.for_each(|(i, out)| work(i * chunk, out));
+            }
+        }
+    }
+}
+
+impl WarpEngine for CpuWarp {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn model(&self) -> &Arc<WarpModel> {
+        &self.model
+    }
+
+    fn frames_into(
+        &self,
+        frames: &[Frame<'_>],
+        progress: &dyn Progress,
+        out: &mut [f32],
+    ) -> Result<(), KernelError> {
+        let prepared = self.model.prepare_all(frames, out.len())?;
+        let size = (3 * self.model.vertices()).max(1);
+        let groups = prepared.chunks(FRAMES).zip(out.chunks_mut(FRAMES * size));
+        for (i, (frames, out)) in groups.enumerate() {
+            let done = (i * FRAMES) as f64 / prepared.len() as f64;
+            step(progress, done, "deforming")?;
+            self.run(frames, out);
+        }
+        Ok(())
+    }
+}
+
+impl Prepared<'_> {
+    /// The same motion, of which displacements are wanted.
+    fn bare(&self) -> Prepared<'static> {
+        Prepared {
+            amplitudes: self.amplitudes.clone(),
+            finish: Finish::Displacements,
+        }
+    }
+}
+
+/// One stored row.
+trait Lane: Copy + Sync {
+    /// Its numbers in f32. `F16C`: the processor converts half precision itself.
+    fn load<const F16C: bool>(&self) -> Lanes;
+}
+
+impl Lane for Single {
+    #[inline(always)]
+    fn load<const F16C: bool>(&self) -> Lanes {
+        self.0
+    }
+}
+
+impl Lane for Half {
+    #[inline(always)]
+    fn load<const F16C: bool>(&self) -> Lanes {
+        #[cfg(target_arch = "x86_64")]
+        if F16C {
+            use std::arch::x86_64::{_mm_load_si128, _mm256_cvtph_ps, _mm256_storeu_ps};
+            let mut lanes = [0.0f32; LANES];
+            // SAFETY: `F16C` is only set within functions that enable it. A row is sixteen half numbers aligned to
+            // 32 bytes, each half of it one aligned 128-bit load; `lanes` has room for two stores of eight.
+            unsafe {
+                let from = self.0.as_ptr().cast();
+                let to = lanes.as_mut_ptr();
+                _mm256_storeu_ps(to, _mm256_cvtph_ps(_mm_load_si128(from)));
+                _mm256_storeu_ps(to.add(8), _mm256_cvtph_ps(_mm_load_si128(from.add(1))));
+            }
+            return lanes;
+        }
+        let mut lanes = [0.0f32; LANES];
+        for (to, &bits) in lanes.iter_mut().zip(&self.0) {
+            *to = widen(bits);
+        }
+        lanes
+    }
+}
+
+/// A finite half number in f32: its exponent moved into place, and the difference of the biases multiplied in, which
+/// takes care of the smallest numbers too.
+#[inline(always)]
+fn widen(bits: u16) -> f32 {
+    const BIASES: f32 = f32::from_bits((127 + 127 - 15) << 23);
+    let bits = u32::from(bits);
+    let size = f32::from_bits((bits & 0x7fff) << 13) * BIASES;
+    f32::from_bits(size.to_bits() | ((bits & 0x8000) << 16))
+}
+
+/// `a b + c`, in one rounding where the processor does that.
+#[inline(always)]
+fn multiply_add<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
+    if FMA { a.mul_add(b, c) } else { a * b + c }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn chunk_avx2<R: Lane>(
+    rows: &[R],
+    per_block: usize,
+    first: usize,
+    frames: &[Prepared<'_>],
+    out: &mut [&mut [f32]],
+) {
+    chunk::<true, R>(rows, per_block, first, frames, out);
+}
+
+/// The blocks of a chunk whose first point is `first`; `out` has one part per frame.
+#[inline(always)]
+fn chunk<const FMA: bool, R: Lane>(
+    rows: &[R],
+    per_block: usize,
+    first: usize,
+    frames: &[Prepared<'_>],
+    out: &mut [&mut [f32]],
+) {
+    for (block, rows) in rows.chunks_exact(per_block).enumerate() {
+        for (frame, out) in frames.iter().zip(out.iter_mut()) {
+            let from = 3 * LANES * block;
+            let to = (from + 3 * LANES).min(out.len());
+            let sums = sum::<FMA, R>(rows, &frame.amplitudes);
+            let [a, b, c, d, e, f] = sums;
+            let u = turn(&[a, b, c], &[d, e, f]);
+            write(&frame.finish, first + LANES * block, &u, &mut out[from..to]);
+        }
+    }
+}
+
+/// `Φ q` and `Ψ q` of a block.
+#[inline(always)]
+fn sum<const FMA: bool, R: Lane>(rows: &[R], amplitudes: &[[f32; 2]]) -> [Lanes; ROWS] {
+    let mut sums = [[0.0f32; LANES]; ROWS];
+    for (rows, q) in rows.chunks_exact(ROWS).zip(amplitudes) {
+        for k in 0..ROWS {
+            let values = rows[k].load::<FMA>();
+            for l in 0..LANES {
+                sums[k][l] = multiply_add::<FMA>(values[l], q[k / 3], sums[k][l]);
+            }
+        }
+    }
+    sums
+}
+
+/// What is shown of the points of a block.
+#[inline(always)]
+fn write(finish: &Finish<'_>, first: usize, u: &[Lanes; 3], out: &mut [f32]) {
+    for (l, out) in out.chunks_exact_mut(3).enumerate() {
+        out.copy_from_slice(&finish.shown(first + l, [u[0][l], u[1][l], u[2][l]]));
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+fn embed_chunk_avx2<const N: usize>(
+    rows: &[Row<N>],
+    first: usize,
+    frames: &[Prepared<'_>],
+    moved: &[[f32; 4]],
+    out: &mut [&mut [f32]],
+) {
+    embed_chunk(rows, first, frames, moved, out);
+}
+
+#[inline(always)]
+fn embed_chunk<const N: usize>(
+    rows: &[Row<N>],
+    first: usize,
+    frames: &[Prepared<'_>],
+    moved: &[[f32; 4]],
+    out: &mut [&mut [f32]],
+) {
+    let nodes = moved.len() / frames.len().max(1);
+    for ((frame, out), moved) in frames
+        .iter()
+        .zip(out.iter_mut())
+        .zip(moved.chunks(nodes.max(1)))
+    {
+        for (vertex, out) in (first..).zip(out.chunks_exact_mut(3)) {
+            let [x, y, z, _] = rows[vertex].mean(moved);
+            out.copy_from_slice(&frame.finish.shown(vertex, [x, y, z]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_numbers_are_widened_exactly() {
+        for bits in 0..=u16::MAX {
+            let wanted = half::f16::from_bits(bits);
+            if wanted.is_finite() {
+                assert_eq!(widen(bits).to_bits(), wanted.to_f32().to_bits());
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_whole_cache_lines_or_halves_of_one() {
+        assert_eq!((size_of::<Single>(), align_of::<Single>()), (64, 64));
+        assert_eq!((size_of::<Half>(), align_of::<Half>()), (32, 32));
+    }
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Graphics devices: what there is, and one opened.
+//!
+//! Drivers are foreign code: each call goes through [`Card::guarded`], which turns every way of failing (an error
+//! scope, a lost device, a panic within wgpu, which is how it reports a device lost while it waits) into one error,
+//! and prints nothing.
+
+use super::super::KernelError;
+use super::Adapter;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError, Weak};
+use wgpu::DeviceType;
+
+/// Bindings of every kernel: one uniform, seven read, one written.
+const BINDINGS: u32 = 9;
+
+/// An adapter that was found.
+#[derive(Clone)]
+pub(super) struct Found {
+    pub label: String,
+    pub software: bool,
+    adapter: wgpu::Adapter,
+}
+
+/// All adapters, the best first. They are looked for once: drivers take their time, and some talk on the terminal.
+pub(super) fn adapters() -> &'static [Found] {
+    static ALL: OnceLock<Vec<Found>> = OnceLock::new();
+    // Loading drivers runs foreign code, some of which is known to panic inside wgpu; then there is no device.
+    ALL.get_or_init(|| quiet(enumerate).unwrap_or_default())
+}
+
+fn enumerate() -> Vec<Found> {
+    let backends = wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
+    let mut wanted = wgpu::InstanceDescriptor::new_without_display_handle();
+    wanted.backends = backends;
+    wanted.flags = wgpu::InstanceFlags::empty();
+    let instance = wgpu::Instance::new(wanted);
+    let mut found: Vec<(u8, Found)> = Vec::new();
+    for adapter in pollster::block_on(instance.enumerate_adapters(backends)) {
+        let info = adapter.get_info();
+        let rank = match info.device_type {
+            DeviceType::DiscreteGpu => 0,
+            DeviceType::IntegratedGpu => 1,
+            DeviceType::VirtualGpu => 2,
+            DeviceType::Other => 3,
+            DeviceType::Cpu => 4,
+        };
+        let software = info.device_type == DeviceType::Cpu;
+        let kind = if software { ", software" } else { "" };
+        let label = format!("{} ({:?}{kind})", info.name.trim(), info.backend);
+        let like = |f: &&(u8, Found)| f.1.label.starts_with(&label);
+        let label = match found.iter().filter(like).count() {
+            0 => label,
+            n => format!("{label} #{}", n + 1),
+        };
+        let one = Found {
+            label,
+            software,
+            adapter,
+        };
+        found.push((rank, one));
+    }
+    // Stable: among equals the driver's own order.
+    found.sort_by_key(|f| f.0);
+    found.into_iter().map(|f| f.1).collect()
+}
+
+/// A device with the kernels compiled.
+pub(super) struct Card {
+    pub device: wgpu::Device,
+    pub queue: wgpu::Queue,
+    pub label: String,
+    pub layout: wgpu::BindGroupLayout,
+    pub vertices_f32: wgpu::ComputePipeline,
+    pub vertices_f16: wgpu::ComputePipeline,
+    pub embedded: wgpu::ComputePipeline,
+    lost: Arc<Mutex<Option<String>>>,
+}
+
+impl Card {
+    /// A device, shared with others that use the same one.
+    ///
+    /// # Errors
+    /// No such adapter, or it fails.
+    pub(super) fn shared(which: Adapter<'_>) -> Result<Arc<Self>, KernelError> {
+        static OPEN: Mutex<Vec<Weak<Card>>> = Mutex::new(Vec::new());
+        let found = find(which)?;
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|card| card.upgrade().is_some_and(|c| c.lost().is_none()));
+        let same = |card: &Arc<Card>| card.label == found.label;
+        if let Some(card) = open.iter().filter_map(Weak::upgrade).find(same) {
+            return Ok(card);
+        }
+        let card = Arc::new(Self::open(found)?);
+        open.push(Arc::downgrade(&card));
+        Ok(card)
+    }
+
+    /// A device of one's own.
+    #[cfg(test)]
+    pub(super) fn alone(which: Adapter<'_>) -> Result<Arc<Self>, KernelError> {
+        Ok(Arc::new(Self::open(find(which)?)?))
+    }
+
+    fn open(found: Found) -> Result<Self, KernelError> {
+        let limits = found.adapter.limits();
+        if limits.max_storage_buffers_per_shader_stage < BINDINGS - 1
+            || limits.max_compute_invocations_per_workgroup < 64
+        {
+            return Err(failed("its limits are too small for the kernels"));
+        }
+        let wanted = wgpu::DeviceDescriptor {
+            label: Some("thew"),
+            required_limits: limits,
+            ..Default::default()
+        };
+        let (device, queue) = quiet(|| pollster::block_on(found.adapter.request_device(&wanted)))?
+            .map_err(|e| failed(e.to_string()))?;
+        let lost = Arc::new(Mutex::new(None));
+        let told = lost.clone();
+        device.set_device_lost_callback(move |_, reason| {
+            let reason = if reason.is_empty() {
+                "it was lost"
+            } else {
+                &reason
+            };
+            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+            told.get_or_insert_with(|| reason.trim().to_string());
+        });
+        // Errors are looked for in scopes; whatever comes outside of them must not end the program.
+        device.on_uncaptured_error(Arc::new(|_| ()));
+        let made = guarded(&device, &lost, || {
+            let layout = layout(&device);
+            let kernels = pipelines(&device, &layout);
+            (layout, kernels)
+        })?;
+        let (layout, [vertices_f32, vertices_f16, embedded]) = made;
+        Ok(Self {
+            device,
+            queue,
+            label: found.label,
+            layout,
+            vertices_f32,
+            vertices_f16,
+            embedded,
+            lost,
+        })
+    }
+
+    /// Why the device is lost, if it is.
+    pub(super) fn lost(&self) -> Option<String> {
+        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.clone()
+    }
+
+    /// Gives the device up: after it failed in a frame nobody is to get it again.
+    pub(super) fn give_up(&self, reason: &str) {
+        let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        lost.get_or_insert_with(|| reason.to_string());
+    }
+
+    /// Runs what talks to the device.
+    ///
+    /// # Errors
+    /// Whatever goes wrong meanwhile.
+    pub(super) fn guarded<T>(&self, run: impl FnOnce() -> T) -> Result<T, KernelError> {
+        guarded(&self.device, &self.lost, run)
+    }
+}
+
+/// An error of the device.
+pub(super) fn failed(reason: impl Into<String>) -> KernelError {
+    KernelError::Device {
+        reason: reason.into(),
+    }
+}
+
+fn find(which: Adapter<'_>) -> Result<Found, KernelError> {
+    let all = adapters();
+    let names: Vec<&str> = all.iter().map(|a| a.label.as_str()).collect();
+    let place = match which {
+        Adapter::Hardware => all.iter().position(|a| !a.software),
+        Adapter::Any => (!all.is_empty()).then_some(0),
+        Adapter::Named(name) => {
+            let number = name.trim().parse().ok().filter(|&i: &usize| i < all.len());
+            let lower = name.trim().to_lowercase();
+            let holds = |label: &&str| label.to_lowercase().contains(&lower);
+            number.or_else(|| names.iter().position(holds))
+        }
+    };
+    let reason = || match (which, names.is_empty()) {
+        (Adapter::Named(name), false) => {
+            format!("none is called '{name}'; there are: {}", names.join("; "))
+        }
+        _ => "none was found".into(),
+    };
+    let found = place.and_then(|i| all.get(i));
+    found.cloned().ok_or_else(|| failed(reason()))
+}
+
+fn guarded<T>(
+    device: &wgpu::Device,
+    lost: &Mutex<Option<String>>,
+    run: impl FnOnce() -> T,
+) -> Result<T, KernelError> {
+    use wgpu::ErrorFilter::{Internal, OutOfMemory, Validation};
+    let is_lost = || lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some(reason) = is_lost() {
+        return Err(failed(reason));
+    }
+    let scopes = [Internal, OutOfMemory, Validation].map(|filter| device.push_error_scope(filter));
+    let value = quiet(run);
+    let mut trouble = None;
+    for scope in scopes.into_iter().rev() {
+        if let Some(error) = pollster::block_on(scope.pop()) {
+            trouble.get_or_insert(error.to_string());
+        }
+    }
+    match trouble.or_else(is_lost) {
+        Some(reason) => Err(failed(reason)),
+        None => value,
+    }
+}
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Catches a panic of foreign code, without a word on the terminal.
+fn quiet<T>(run: impl FnOnce() -> T) -> Result<T, KernelError> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !QUIET.try_with(Cell::get).unwrap_or(false) {
+                usual(panic);
+            }
+        }));
+    });
+    let before = QUIET.replace(true);
+    let value = catch_unwind(AssertUnwindSafe(run));
+    QUIET.set(before);
+    value.map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        failed(text.unwrap_or("its driver failed"))
+    })
+}
+
+fn layout(device: &wgpu::Device) -> wgpu::BindGroupLayout {
+    let entries: Vec<wgpu::BindGroupLayoutEntry> = (0..BINDINGS)
+        .map(|binding| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer {
+                ty: match binding {
+                    0 => wgpu::BufferBindingType::Uniform,
+                    _ => wgpu::BufferBindingType::Storage {
+                        read_only: binding + 1 < BINDINGS,
+                    },
+                },
+                has_dynamic_offset: false,
+                min_binding_size: None,
+            },
+            count: None,
+        })
+        .collect();
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some("thew warp"),
+        entries: &entries,
+    })
+}
+
+fn pipelines(device: &wgpu::Device, layout: &wgpu::BindGroupLayout) -> [wgpu::ComputePipeline; 3] {
+    let source = wgpu::ShaderModuleDescriptor {
+        label: Some("thew warp"),
+        source: wgpu::ShaderSource::Wgsl(include_str!("warp.wgsl").into()),
+    };
+    // SAFETY: the kernels read rows, bones and modes by indices that `WarpModel` checked and `engine` packed, and
+    // return where their vertex is beyond the chunk; their loops are bounded by counts made there.
+    let module = unsafe {
+        device.create_shader_module_trusted(source, wgpu::ShaderRuntimeChecks::unchecked())
+    };
+    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some("thew warp"),
+        bind_group_layouts: &[Some(layout)],
+        immediate_size: 0,
+    });
+    ["vertices_f32", "vertices_f16", "embedded"].map(|entry| {
+        device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(entry),
+            layout: Some(&layout),
+            module: &module,
+            entry_point: Some(entry),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                zero_initialize_workgroup_memory: false,
+                ..Default::default()
+            },
+            cache: None,
+        })
+    })
+}

@@ -1,0 +1,606 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One surface on a graphics device.
+//!
+//! Modes, rows, rest shape and skin go up once and stay. In a frame only amplitudes and bones' maps go up and
+//! results come down. A surface is cut into chunks, so that no binding passes the device's limit. Everything that
+//! changes exists twice (a slot): while the results of one frame are read, the next one is computed.
+
+use super::super::blocks::{Half, ROWS, Single, Values};
+use super::super::model::{Frame, Prepared, WarpModel};
+use super::super::turn::LANES;
+use super::super::{KernelError, WarpEngine};
+use super::Adapter;
+use super::card::{Card, failed};
+use crate::kernel::cpu::{Row, Rows};
+use crate::kernel::limit::{Columns, Pair};
+use crate::progress::{Progress, step};
+use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use wgpu::BufferUsages as Usage;
+
+// SAFETY: sixteen numbers each, no padding, any bits are a value.
+unsafe impl Zeroable for Single {}
+// SAFETY: as above.
+unsafe impl Pod for Single {}
+// SAFETY: as above.
+unsafe impl Zeroable for Half {}
+// SAFETY: as above.
+unsafe impl Pod for Half {}
+// SAFETY: two numbers of four bytes, no padding.
+unsafe impl Zeroable for Pair {}
+// SAFETY: as above.
+unsafe impl Pod for Pair {}
+// SAFETY: `N` numbers of four bytes twice, no padding.
+unsafe impl<const N: usize> Zeroable for Row<N> {}
+// SAFETY: as above.
+unsafe impl<const N: usize> Pod for Row<N> {}
+
+/// Points are cut in multiples of this: whole workgroups, whole blocks, aligned bindings.
+const CUT: usize = 128;
+/// Invocations of a workgroup, as in the kernels.
+const WORKGROUP: usize = 64;
+/// Most workgroups of a dispatch that every device allows.
+const WORKGROUPS: usize = 65_535;
+/// Bytes that go up in one piece, so that little memory is needed on the way.
+const PIECE: usize = 32 << 20;
+/// Bytes of a frame's numbers before its amplitudes, as in the kernels.
+const HEAD: usize = 24;
+/// A frame that takes longer counts as a lost device.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A surface warped on a graphics device.
+pub struct GpuWarp {
+    pub(super) card: Arc<Card>,
+    model: Arc<WarpModel>,
+    name: String,
+    pub(super) work: Mutex<Work>,
+}
+
+/// What lies on the device.
+pub(super) struct Work {
+    /// Warping of nodes, embedded form only; comes first.
+    nodes: Vec<Dispatch>,
+    surface: Vec<Dispatch>,
+    outputs: Vec<Output>,
+    slots: [Slot; 2],
+    /// Why it no longer works.
+    broken: Option<String>,
+}
+
+/// One kernel on one chunk, for each slot.
+struct Dispatch {
+    pipeline: wgpu::ComputePipeline,
+    groups: [wgpu::BindGroup; 2],
+    workgroups: u32,
+}
+
+/// What comes down from one chunk, for each slot.
+struct Output {
+    results: [wgpu::Buffer; 2],
+    staging: [wgpu::Buffer; 2],
+}
+
+/// What goes up for a frame.
+struct Slot {
+    frame: wgpu::Buffer,
+    bones: wgpu::Buffer,
+}
+
+/// A frame under way.
+struct Sent {
+    slot: usize,
+    index: wgpu::SubmissionIndex,
+    /// Outputs that can be read.
+    mapped: Arc<AtomicUsize>,
+}
+
+impl GpuWarp {
+    /// A surface on a device, which is shared with other surfaces.
+    ///
+    /// # Errors
+    /// [`KernelError::Device`]: no such adapter, too little memory, limits too small for the surface.
+    pub fn new(model: Arc<WarpModel>, adapter: Adapter<'_>) -> Result<Self, KernelError> {
+        Self::with_limit(model, adapter, u64::MAX)
+    }
+
+    /// As [`new`](Self::new), with no binding of more than so many bytes, whatever the device allows.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn with_limit(
+        model: Arc<WarpModel>,
+        adapter: Adapter<'_>,
+        largest: u64,
+    ) -> Result<Self, KernelError> {
+        Self::on(Card::shared(adapter)?, model, largest)
+    }
+
+    pub(super) fn on(
+        card: Arc<Card>,
+        model: Arc<WarpModel>,
+        largest: u64,
+    ) -> Result<Self, KernelError> {
+        let work = card.guarded(|| Work::new(&card, &model, largest))??;
+        Ok(Self {
+            name: format!("GPU {}", card.label),
+            card,
+            model,
+            work: Mutex::new(work),
+        })
+    }
+
+    fn frames(
+        &self,
+        work: &mut Work,
+        frames: &[Prepared<'_>],
+        progress: &dyn Progress,
+        out: &mut [f32],
+    ) -> Result<(), KernelError> {
+        let size = 3 * self.model.vertices();
+        let mut outputs = out.chunks_exact_mut(size.max(1));
+        let mut under_way: Option<Sent> = None;
+        for (i, frame) in frames.iter().enumerate() {
+            if let Err(cancel) = step(progress, i as f64 / frames.len() as f64, "deforming") {
+                if let Some(sent) = under_way.take() {
+                    self.card
+                        .guarded(|| work.fetch(&self.card, &sent, None))??;
+                }
+                return Err(cancel.into());
+            }
+            let sent = self.card.guarded(|| work.send(&self.card, i % 2, frame))?;
+            if let Some(before) = under_way.replace(sent) {
+                let out = outputs.next();
+                self.card
+                    .guarded(|| work.fetch(&self.card, &before, out))??;
+            }
+        }
+        if let Some(last) = under_way {
+            let out = outputs.next();
+            self.card.guarded(|| work.fetch(&self.card, &last, out))??;
+        }
+        Ok(())
+    }
+}
+
+impl WarpEngine for GpuWarp {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn model(&self) -> &Arc<WarpModel> {
+        &self.model
+    }
+
+    fn frames_into(
+        &self,
+        frames: &[Frame<'_>],
+        progress: &dyn Progress,
+        out: &mut [f32],
+    ) -> Result<(), KernelError> {
+        let prepared = self.model.prepare_all(frames, out.len())?;
+        if out.is_empty() {
+            return Ok(());
+        }
+        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reason) = &work.broken {
+            return Err(failed(reason.clone()));
+        }
+        let done = self.frames(&mut work, &prepared, progress, out);
+        if let Err(KernelError::Device { reason }) = &done {
+            // Buffers may be left mapped: nothing more is asked of them.
+            work.broken = Some(reason.clone());
+            self.card.give_up(reason);
+        }
+        done
+    }
+}
+
+impl Work {
+    fn new(card: &Card, model: &WarpModel, largest: u64) -> Result<Self, KernelError> {
+        let limits = card.device.limits();
+        let most = u64::from(limits.max_compute_workgroups_per_dimension);
+        let largest = largest
+            .min(limits.max_storage_buffer_binding_size)
+            .min(limits.max_buffer_size)
+            .min(1 << 30) as usize;
+        let up = Upload {
+            card,
+            largest,
+            workgroups: WORKGROUPS.min(most as usize),
+            nothing: buffer(card, 256, Usage::STORAGE),
+        };
+        let bones = model.bones().map_or(1, |b| b + 1);
+        let slots = [(); 2].map(|()| Slot {
+            frame: buffer(
+                card,
+                HEAD + 8 * model.modes(),
+                Usage::STORAGE | Usage::COPY_DST,
+            ),
+            bones: buffer(
+                card,
+                size_of::<Columns>() * bones,
+                Usage::STORAGE | Usage::COPY_DST,
+            ),
+        });
+        let mut work = Self {
+            nodes: Vec::new(),
+            surface: Vec::new(),
+            outputs: Vec::new(),
+            slots,
+            broken: None,
+        };
+        match &model.rows {
+            None => work.vertices(&up, model)?,
+            Some(rows) => work.embedded(&up, model, rows)?,
+        }
+        card.queue.submit([]);
+        Ok(work)
+    }
+
+    /// The per-vertex form.
+    fn vertices(&mut self, up: &Upload<'_>, model: &WarpModel) -> Result<(), KernelError> {
+        let per_point = up.modes_of_a_point(model).max(up.surface_of_a_point(model));
+        for (from, to) in up.cuts(model.vertices(), per_point)? {
+            let (pipeline, at_once) = up.warp(model);
+            let modes = up.modes(model, from, to);
+            let settings = up.settings([to - from, model.modes(), 0, 3]);
+            let surface = up.surface(model, from, to);
+            let output = up.output(to - from);
+            let groups = [0, 1].map(|slot| {
+                let slot_of = &self.slots[slot];
+                let inputs = [&settings, &slot_of.frame, &modes, &up.nothing];
+                up.group(
+                    inputs,
+                    &surface,
+                    &slot_of.bones,
+                    output.results[slot].as_entire_binding(),
+                )
+            });
+            self.surface.push(Dispatch {
+                pipeline,
+                groups,
+                workgroups: (to - from).div_ceil(WORKGROUP * at_once) as u32,
+            });
+            self.outputs.push(output);
+        }
+        Ok(())
+    }
+
+    /// The embedded form: nodes, then the surface.
+    fn embedded(
+        &mut self,
+        up: &Upload<'_>,
+        model: &WarpModel,
+        rows: &Rows,
+    ) -> Result<(), KernelError> {
+        let (count, wide) = (model.blocks.points, 4 * size_of::<f32>());
+        let cuts = up.cuts(count, up.modes_of_a_point(model))?;
+        if count * wide > up.largest {
+            return Err(failed(format!(
+                "{count} nodes are too many for one binding"
+            )));
+        }
+        let moved = [(); 2].map(|()| buffer(up.card, count * wide, Usage::STORAGE));
+        let none = Surface::none(up);
+        for (from, to) in cuts {
+            let (pipeline, at_once) = up.warp(model);
+            let modes = up.modes(model, from, to);
+            let settings = up.settings([to - from, model.modes(), 0, 4]);
+            let groups = [0, 1].map(|slot| {
+                let inputs = [&settings, &self.slots[slot].frame, &modes, &up.nothing];
+                let part = wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                    buffer: &moved[slot],
+                    offset: (from * wide) as u64,
+                    size: wgpu::BufferSize::new(((to - from) * wide) as u64),
+                });
+                up.group(inputs, &none, &up.nothing, part)
+            });
+            self.nodes.push(Dispatch {
+                pipeline,
+                groups,
+                workgroups: (to - from).div_ceil(WORKGROUP * at_once) as u32,
+            });
+        }
+        let (corners, all): (usize, &[u8]) = match rows {
+            Rows::Four(rows) => (4, cast_slice(rows)),
+            Rows::Eight(rows) => (8, cast_slice(rows)),
+        };
+        for (from, to) in up.cuts(rows.len(), up.surface_of_a_point(model).max(8 * corners))? {
+            let rows = up.buffer(&all[8 * corners * from..8 * corners * to]);
+            let settings = up.settings([to - from, model.modes(), corners, 3]);
+            let surface = up.surface(model, from, to);
+            let output = up.output(to - from);
+            let groups = [0, 1].map(|slot| {
+                let slot_of = &self.slots[slot];
+                let inputs = [&settings, &slot_of.frame, &moved[slot], &rows];
+                up.group(
+                    inputs,
+                    &surface,
+                    &slot_of.bones,
+                    output.results[slot].as_entire_binding(),
+                )
+            });
+            self.surface.push(Dispatch {
+                pipeline: up.card.embedded.clone(),
+                groups,
+                workgroups: (to - from).div_ceil(WORKGROUP) as u32,
+            });
+            self.outputs.push(output);
+        }
+        Ok(())
+    }
+
+    /// Sends what a frame needs up.
+    pub(super) fn set(&self, card: &Card, slot: usize, frame: &Prepared<'_>) {
+        let (maps, origin, limit) = frame.finish.numbers();
+        let limit = if limit.is_finite() { limit } else { -1.0 };
+        let mut head = [origin[0], origin[1], origin[2], limit, 0.0, 0.0];
+        head[4] = f32::from_bits(frame.finish.code());
+        let slot = &self.slots[slot];
+        let bytes = [cast_slice::<f32, u8>(&head), cast_slice(&frame.amplitudes)].concat();
+        card.queue.write_buffer(&slot.frame, 0, &bytes);
+        if !maps.is_empty() {
+            card.queue.write_buffer(&slot.bones, 0, cast_slice(maps));
+        }
+    }
+
+    /// Encodes every kernel once.
+    pub(super) fn compute(&self, encoder: &mut wgpu::CommandEncoder, slot: usize) {
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+        for dispatch in self.nodes.iter().chain(&self.surface) {
+            pass.set_pipeline(&dispatch.pipeline);
+            pass.set_bind_group(0, &dispatch.groups[slot], &[]);
+            pass.dispatch_workgroups(dispatch.workgroups, 1, 1);
+        }
+    }
+
+    fn send(&self, card: &Card, slot: usize, frame: &Prepared<'_>) -> Sent {
+        self.set(card, slot, frame);
+        let mut encoder = card.device.create_command_encoder(&Default::default());
+        self.compute(&mut encoder, slot);
+        for output in &self.outputs {
+            let (from, to) = (&output.results[slot], &output.staging[slot]);
+            encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
+        }
+        let index = card.queue.submit([encoder.finish()]);
+        let mapped = Arc::new(AtomicUsize::new(0));
+        for output in &self.outputs {
+            let counter = mapped.clone();
+            let count = move |done: Result<(), _>| {
+                counter.fetch_add(usize::from(done.is_ok()), Ordering::AcqRel);
+            };
+            output.staging[slot].map_async(wgpu::MapMode::Read, .., count);
+        }
+        Sent {
+            slot,
+            index,
+            mapped,
+        }
+    }
+
+    /// Waits for a frame and takes its results, or leaves them.
+    fn fetch(&self, card: &Card, sent: &Sent, out: Option<&mut [f32]>) -> Result<(), KernelError> {
+        let waiting = wgpu::PollType::Wait {
+            submission_index: Some(sent.index.clone()),
+            timeout: Some(PATIENCE),
+        };
+        card.device
+            .poll(waiting)
+            .map_err(|e| failed(e.to_string()))?;
+        if sent.mapped.load(Ordering::Acquire) != self.outputs.len() {
+            return Err(failed("its results could not be read"));
+        }
+        let mut rest: &mut [u8] = match out {
+            Some(out) => cast_slice_mut(out),
+            None => &mut [],
+        };
+        for output in &self.outputs {
+            let staging = &output.staging[sent.slot];
+            let view = staging.slice(..).get_mapped_range();
+            let view = view.map_err(|e| failed(e.to_string()))?;
+            let (here, after) = rest.split_at_mut(view.len().min(rest.len()));
+            here.copy_from_slice(&view[..here.len()]);
+            rest = after;
+            drop(view);
+            staging.unmap();
+        }
+        Ok(())
+    }
+}
+
+/// Buffers of the surface: rest positions, offsets and pairs of the skin.
+struct Surface([wgpu::Buffer; 3]);
+
+impl Surface {
+    fn none(up: &Upload<'_>) -> Self {
+        Self([(); 3].map(|()| up.nothing.clone()))
+    }
+}
+
+/// Puts things on the device.
+struct Upload<'a> {
+    card: &'a Card,
+    /// Bytes of a binding.
+    largest: usize,
+    /// Of a dispatch.
+    workgroups: usize,
+    /// Bound where a kernel needs nothing.
+    nothing: wgpu::Buffer,
+}
+
+impl Upload<'_> {
+    /// Ranges of points whose largest buffer has so many bytes per point.
+    fn cuts(&self, points: usize, bytes: usize) -> Result<Vec<(usize, usize)>, KernelError> {
+        let fits = (self.largest / bytes.max(1)).min(self.workgroups * WORKGROUP);
+        let size = fits / CUT * CUT;
+        if size == 0 {
+            let largest = self.largest;
+            return Err(failed(format!(
+                "its bindings hold {largest} bytes, too few for {CUT} vertices of {bytes}"
+            )));
+        }
+        let starts = (0..points).step_by(size);
+        Ok(starts
+            .map(|from| (from, (from + size).min(points)))
+            .collect())
+    }
+
+    fn modes_of_a_point(&self, model: &WarpModel) -> usize {
+        let number = match model.blocks.values {
+            Values::F32(_) => 4,
+            Values::F16(_) => 2,
+        };
+        ROWS * model.modes() * number
+    }
+
+    fn surface_of_a_point(&self, model: &WarpModel) -> usize {
+        let pairs = |v| model.skin.as_ref().and_then(|s| s.pairs.row(v));
+        let longest = (0..model.vertices())
+            .filter_map(pairs)
+            .map(<[_]>::len)
+            .max();
+        // Rest positions and results need 12 bytes.
+        (longest.unwrap_or(0) * size_of::<Pair>()).max(12)
+    }
+
+    /// The kernel that warps, and how many points one invocation takes.
+    fn warp(&self, model: &WarpModel) -> (wgpu::ComputePipeline, usize) {
+        match model.blocks.values {
+            Values::F32(_) => (self.card.vertices_f32.clone(), 1),
+            Values::F16(_) => (self.card.vertices_f16.clone(), 2),
+        }
+    }
+
+    fn modes(&self, model: &WarpModel, from: usize, to: usize) -> wgpu::Buffer {
+        let row = |point: usize| point.div_ceil(LANES) * ROWS * model.modes();
+        let range = row(from)..row(to);
+        match &model.blocks.values {
+            Values::F32(rows) => self.buffer(cast_slice(&rows[range])),
+            Values::F16(rows) => self.buffer(cast_slice(&rows[range])),
+        }
+    }
+
+    fn surface(&self, model: &WarpModel, from: usize, to: usize) -> Surface {
+        let rest = self.buffer(cast_slice(&model.rest.points[from..to]));
+        let Some(skin) = &model.skin else {
+            return Surface([rest, self.nothing.clone(), self.nothing.clone()]);
+        };
+        let (mut offsets, mut pairs) = (vec![0u32], Vec::<Pair>::new());
+        for row in (from..to).filter_map(|v| skin.pairs.row(v)) {
+            pairs.extend_from_slice(row);
+            offsets.push(pairs.len() as u32);
+        }
+        let skin = [cast_slice(&offsets), cast_slice(&pairs)].map(|bytes| self.buffer(bytes));
+        let [offsets, pairs] = skin;
+        Surface([rest, offsets, pairs])
+    }
+
+    fn settings(&self, numbers: [usize; 4]) -> wgpu::Buffer {
+        let to = buffer(self.card, 16, Usage::UNIFORM | Usage::COPY_DST);
+        let numbers = numbers.map(|n| n as u32);
+        self.card.queue.write_buffer(&to, 0, cast_slice(&numbers));
+        to
+    }
+
+    fn output(&self, points: usize) -> Output {
+        let results = || buffer(self.card, 12 * points, Usage::STORAGE | Usage::COPY_SRC);
+        let staging = || buffer(self.card, 12 * points, Usage::MAP_READ | Usage::COPY_DST);
+        Output {
+            results: [results(), results()],
+            staging: [staging(), staging()],
+        }
+    }
+
+    fn buffer(&self, bytes: &[u8]) -> wgpu::Buffer {
+        let to = buffer(self.card, bytes.len(), Usage::STORAGE | Usage::COPY_DST);
+        for (i, piece) in bytes.chunks(PIECE).enumerate() {
+            self.card.queue.write_buffer(&to, (i * PIECE) as u64, piece);
+            if piece.len() == PIECE {
+                self.card.queue.submit([]);
+                // What went up is done with; errors are found by the scope around all of this.
+                let _ = self.card.device.poll(wgpu::PollType::wait_indefinitely());
+            }
+        }
+        to
+    }
+
+    fn group(
+        &self,
+        inputs: [&wgpu::Buffer; 4],
+        surface: &Surface,
+        bones: &wgpu::Buffer,
+        results: wgpu::BindingResource<'_>,
+    ) -> wgpu::BindGroup {
+        let buffers = inputs.into_iter().chain(&surface.0).chain([bones]);
+        let resources = buffers
+            .map(wgpu::Buffer::as_entire_binding)
+            .chain([results]);
+        let entries: Vec<wgpu::BindGroupEntry<'_>> = (0..)
+            .zip(resources)
+            .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
+            .collect();
+        self.card
+            .device
+            .create_bind_group(&wgpu::BindGroupDescriptor {
+                label: None,
+                layout: &self.card.layout,
+                entries: &entries,
+            })
+    }
+}
+
+/// A buffer of at least so many bytes; never an empty one, which could not be bound.
+pub(super) fn buffer(card: &Card, bytes: usize, usage: Usage) -> wgpu::Buffer {
+    card.device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: bytes.max(64).next_multiple_of(4) as u64,
+        usage,
+        mapped_at_creation: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Deformer, Precision, Shown};
+    use super::*;
+    use crate::Vec3;
+
+    #[test]
+    fn a_device_lost_in_use_is_replaced_by_the_processor_with_one_warning() {
+        let Ok(card) = Card::alone(Adapter::Any) else {
+            let required = std::env::var_os("THEW_REQUIRE_GPU").is_some();
+            assert!(!required, "THEW_REQUIRE_GPU is set, but there is no device");
+            return;
+        };
+        let modes = vec![vec![Vec3::new(0.5, -0.25, 1.0); 40]; 3];
+        let rest = vec![Vec3::new(1.0, 2.0, 3.0); 40];
+        let model = WarpModel::per_vertex(&modes, &modes, None, &rest, None, Precision::F32);
+        let model = Arc::new(model.expect("a good model"));
+        let engine = GpuWarp::on(card.clone(), model, u64::MAX).expect("takes the surface");
+        let deformer = Deformer::with_engine(Arc::new(engine));
+        let q = [0.3, -0.1, 0.2];
+        let frame = || {
+            let mut out = vec![f32::NAN; 120];
+            let done = deformer.frame_into(Frame::new(&q, Shown::Rest), &mut out);
+            done.expect("shown all the same");
+            out
+        };
+        let before = frame();
+        assert!(deformer.engine().starts_with("GPU") && deformer.warnings().is_empty());
+
+        card.device.destroy();
+        for _ in 0..3 {
+            let apart = before.iter().zip(frame()).map(|(a, b)| (a - b).abs());
+            assert!(apart.fold(0.0, f32::max) < 1e-6);
+        }
+        assert!(
+            deformer.engine().starts_with("CPU"),
+            "{}",
+            deformer.report()
+        );
+        assert_eq!(deformer.warnings().len(), 1, "{}", deformer.report());
+        assert!(card.lost().is_some());
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The modal warp of a surface [choi2003, §3]: `u_i = R̃(w_i) Φ_i q` with `w_i = Ψ_i q`, for every vertex of
+//! every frame.
+//!
+//! `R̃(w) = 1 + [ŵ]ₓ (1 − cos θ)/θ + [ŵ]ₓ² (1 − sin θ/θ)`, θ = |w|. What is shown is the displacement u, the rest
+//! shape with it, or `T(x + u)` with T the blend of the bones' maps by the artist's own skin weights, its distance
+//! from the skin T(x) softly limited where that is asked for.
+//!
+//! Two forms give the same kind of result. *Per vertex*: six numbers per mode are read for every vertex, as in the
+//! paper. *Embedded*: the nodes of the body are warped and each vertex follows at most eight of them, so that the
+//! memory to be read does not depend on the number of modes. Between nodes the two differ by what the warp bends
+//! inside one cell.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `blocks` | mode values packed for one sequential stream, in f32 or f16 |
+//! | `turn` | R̃ on sixteen vertices at once |
+//! | `model` | everything about one surface that does not change from frame to frame |
+//! | `cpu` | the engines on the processor, one thread or all |
+//! | `gpu` | the engine on graphics devices |
+//! | `deformer` | a model with the engine chosen for it, and the way back to the processor |
+//!
+//! Every engine agrees with the formula in double precision to 1e-5 of the size of the body (f16: to the rounding
+//! of the stored modes, 2⁻¹² of each mode's largest value on average); the two on the processor agree with each
+//! other bit by bit.
+
+mod blocks;
+mod choose;
+mod cpu;
+mod deformer;
+mod gpu;
+mod model;
+mod turn;
+
+pub use blocks::Precision;
+pub use choose::{EngineChoice, Measured};
+pub use cpu::{CpuWarp, Instructions, Threads};
+pub use deformer::Deformer;
+#[cfg(feature = "gpu")]
+pub use gpu::GpuWarp;
+pub use gpu::{Adapter, gpu_adapters};
+pub use model::{Bones, Form, Frame, Shown, WarpModel};
+
+use super::KernelError;
+use crate::progress::{Progress, Silent};
+use std::sync::Arc;
+
+/// An engine that shows one surface warped.
+pub trait WarpEngine: Send + Sync {
+    /// Where it runs: "CPU, 2 threads", "GPU NAME".
+    fn name(&self) -> &str;
+
+    /// The surface.
+    fn model(&self) -> &Arc<WarpModel>;
+
+    /// Every frame `[frames · vertices · 3]`, metres. The progress is asked between frames.
+    ///
+    /// # Errors
+    /// Amplitudes that are not one finite number per mode or carry the surface out of single precision, bones of
+    /// another model, an output of the wrong length, a device that fails, a cancel.
+    fn frames_into(
+        &self,
+        frames: &[Frame<'_>],
+        progress: &dyn Progress,
+        out: &mut [f32],
+    ) -> Result<(), KernelError>;
+
+    /// One frame `[vertices · 3]`, metres.
+    ///
+    /// # Errors
+    /// As for [`frames_into`](Self::frames_into).
+    fn frame_into(&self, frame: Frame<'_>, out: &mut [f32]) -> Result<(), KernelError> {
+        self.frames_into(&[frame], &Silent, out)
+    }
+
+    /// Displacements `[vertices · 3]` in rest space, metres, from one amplitude per mode.
+    ///
+    /// # Errors
+    /// As for [`frames_into`](Self::frames_into).
+    fn displacements_into(&self, amplitudes: &[f64], out: &mut [f32]) -> Result<(), KernelError> {
+        self.frame_into(Frame::new(amplitudes, Shown::Displacements), out)
+    }
+
+    /// World positions `[vertices · 3]`, metres; at rest where no bones are given.
+    ///
+    /// # Errors
+    /// As for [`frames_into`](Self::frames_into).
+    fn positions_into(
+        &self,
+        amplitudes: &[f64],
+        bones: Option<&Bones>,
+        out: &mut [f32],
+    ) -> Result<(), KernelError> {
+        self.frame_into(Frame::new(amplitudes, Shown::positions(bones)), out)
+    }
+}

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One surface made ready to be warped, and what can be asked of it in a frame.
+//!
+//! Everything is checked here, once: engines take frames that this file prepared, and meet no bad index and no
+//! number that is not finite. Bounds on amplitudes, maps and rest positions keep every product in f32.
+
+use super::super::cpu::Rows;
+use super::super::limit::{Columns, LocalMaps, SkinPairs, image, shrink};
+use super::super::{KernelError, LocalPositions};
+use super::blocks::{Blocks, Precision};
+use crate::Vec3;
+use crate::lattice::Embedding;
+use crate::skeleton::{Pose, SkinWeights};
+
+/// Largest displacement, rest coordinate and number of a bone's map that is shown, metres.
+const LARGEST: f64 = 1e12;
+/// Largest rotation vector, radians; beyond a thousand turns it means nothing, but stays finite.
+const LARGEST_ROTATION: f64 = 1e18;
+/// Largest weight of an embedding; beyond one only outside of its cell.
+const LARGEST_WEIGHT: f64 = 1e3;
+/// Smallest soft limit, metres.
+const SMALLEST_LIMIT: f64 = 1e-30;
+
+/// Where the warp is done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Form {
+    /// At every vertex of the surface [choi2003].
+    #[default]
+    Vertex,
+    /// At the nodes of the body; vertices follow their cells.
+    Embedded,
+}
+
+impl Form {
+    /// "vertex" or "embedded".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vertex => "vertex",
+            Self::Embedded => "embedded",
+        }
+    }
+
+    /// By name; none for others.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "vertex" => Some(Self::Vertex),
+            "embedded" => Some(Self::Embedded),
+            _ => None,
+        }
+    }
+}
+
+/// The modes of one surface, packed, with its rest shape and its skin.
+#[derive(Debug, Clone)]
+pub struct WarpModel {
+    form: Form,
+    pub(super) blocks: Blocks,
+    /// Embedded form only.
+    pub(super) rows: Option<Rows>,
+    pub(super) rest: LocalPositions,
+    pub(super) skin: Option<Skin>,
+}
+
+/// Skin weights, where vertices that no bone carries hang on one bone more that never moves.
+#[derive(Debug, Clone)]
+pub(super) struct Skin {
+    pub pairs: SkinPairs,
+    bones: usize,
+    /// How much of the surface each bone carries; they sum to one.
+    shares: Vec<f64>,
+}
+
+impl WarpModel {
+    /// The per-vertex form. Per mode there is one shape vector (1/√kg) and one rotation vector (1/(m √kg)) per
+    /// node of the body; the embedding hangs the surface's vertices on nodes, without one vertex `i` is node `i`.
+    /// `rest` are world positions of the surface, metres; skin weights are needed to show it posed.
+    ///
+    /// # Errors
+    /// No modes, modes of unequal length, an embedding or skin weights of another surface, numbers that are not
+    /// finite.
+    pub fn per_vertex(
+        shapes: &[Vec<Vec3>],
+        rotations: &[Vec<Vec3>],
+        embedding: Option<&Embedding>,
+        rest: &[Vec3],
+        skin: Option<&SkinWeights>,
+        precision: Precision,
+    ) -> Result<Self, KernelError> {
+        let nodes = check_modes(shapes, rotations)?;
+        check_surface(nodes, embedding, rest)?;
+        let at = |of: &[Vec3], point: usize| match embedding {
+            Some(e) => e.place(point, of),
+            None => of[point],
+        };
+        let blocks = Blocks::new(precision, rest.len(), shapes.len(), |mode, point| {
+            [at(&shapes[mode], point), at(&rotations[mode], point)]
+        });
+        Self::new(Form::Vertex, blocks, None, rest, skin)
+    }
+
+    /// The embedded form, from the same things. The precision is that of the modes at the nodes; weights are f32.
+    ///
+    /// # Errors
+    /// As for [`per_vertex`](Self::per_vertex).
+    pub fn embedded(
+        shapes: &[Vec<Vec3>],
+        rotations: &[Vec<Vec3>],
+        embedding: Option<&Embedding>,
+        rest: &[Vec3],
+        skin: Option<&SkinWeights>,
+        precision: Precision,
+    ) -> Result<Self, KernelError> {
+        let nodes = check_modes(shapes, rotations)?;
+        check_surface(nodes, embedding, rest)?;
+        let rows = match embedding {
+            Some(e) => Rows::new(e, nodes)?,
+            None => Rows::identity(nodes),
+        };
+        let blocks = Blocks::new(precision, nodes, shapes.len(), |mode, node| {
+            [shapes[mode][node], rotations[mode][node]]
+        });
+        Self::new(Form::Embedded, blocks, Some(rows), rest, skin)
+    }
+
+    fn new(
+        form: Form,
+        blocks: Blocks,
+        rows: Option<Rows>,
+        rest: &[Vec3],
+        skin: Option<&SkinWeights>,
+    ) -> Result<Self, KernelError> {
+        Ok(Self {
+            form,
+            blocks,
+            rows,
+            rest: LocalPositions::new(rest),
+            skin: skin.map(|s| Skin::new(s, rest.len())).transpose()?,
+        })
+    }
+
+    /// Where the warp is done.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// How the modes are stored.
+    pub fn precision(&self) -> Precision {
+        self.blocks.precision()
+    }
+
+    /// Vertices of the surface.
+    pub fn vertices(&self) -> usize {
+        self.rest.points.len()
+    }
+
+    /// Number of modes.
+    pub fn modes(&self) -> usize {
+        self.blocks.modes
+    }
+
+    /// Bones of the skin weights; none without them.
+    pub fn bones(&self) -> Option<usize> {
+        self.skin.as_ref().map(|s| s.bones)
+    }
+
+    /// Bytes that must at least be read and written for a frame, with the skin or without.
+    pub fn bytes(&self, posed: bool) -> usize {
+        let rows = self
+            .rows
+            .as_ref()
+            .map_or(0, |r| r.bytes() + 16 * self.blocks.points);
+        let skin = self.skin.as_ref().filter(|_| posed);
+        let skin = skin.map_or(0, |s| s.pairs.bytes() + 12 * self.vertices());
+        self.blocks.bytes() + rows + skin + 12 * self.vertices()
+    }
+
+    /// The maps of a pose for this surface, with a soft limit, metres, on how far it is shown from its skin.
+    /// Vertices without weights stay in rest space, as under an armature.
+    ///
+    /// # Errors
+    /// No skin weights, a pose of another skeleton, maps too large for single precision, a limit that is not
+    /// positive.
+    pub fn pose(&self, pose: &Pose, limit: Option<f64>) -> Result<Bones, KernelError> {
+        let skin = self.skin.as_ref().ok_or(KernelError::NoSkin)?;
+        let (expected, given) = (skin.bones, pose.maps().len());
+        if expected != given {
+            return Err(KernelError::Bones { expected, given });
+        }
+        if limit.is_some_and(|l| !(l.is_finite() && l > 0.0)) {
+            return Err(KernelError::Limit);
+        }
+        // The origin follows the surface, so that posed positions near it are small numbers.
+        let rest_origin = Vec3::from(self.rest.origin.map(f64::from));
+        let mut middle = rest_origin;
+        for (bone, (map, share)) in pose.maps().iter().zip(&skin.shares).enumerate() {
+            let there = map.apply(rest_origin);
+            let fits = |x: &f64| x.abs() <= LARGEST;
+            if !(there.iter().all(fits) && map.linear.iter().all(fits)) {
+                return Err(KernelError::BoneTooLarge { bone });
+            }
+            middle += (there - rest_origin) * *share;
+        }
+        let origin = [middle.x as f32, middle.y as f32, middle.z as f32];
+        let limit = limit.map_or(f32::INFINITY, |l| l.clamp(SMALLEST_LIMIT, LARGEST) as f32);
+        Ok(Bones {
+            maps: LocalMaps::with_rest(pose, rest_origin, origin),
+            limit,
+        })
+    }
+
+    /// A frame checked and made ready.
+    pub(super) fn prepare<'a>(&'a self, frame: &Frame<'a>) -> Result<Prepared<'a>, KernelError> {
+        let finish = match frame.shown {
+            Shown::Displacements => Finish::Displacements,
+            Shown::Rest => Finish::Rest(&self.rest),
+            Shown::Posed(bones) => {
+                let skin = self.skin.as_ref().ok_or(KernelError::NoSkin)?;
+                let (expected, given) = (skin.bones, bones.maps.maps().len() - 1);
+                if expected != given {
+                    return Err(KernelError::Bones { expected, given });
+                }
+                Finish::Posed(&self.rest, &skin.pairs, bones)
+            }
+        };
+        Ok(Prepared {
+            amplitudes: self.amplitudes(frame.amplitudes, frame.warp)?,
+            finish,
+        })
+    }
+
+    /// All frames, and whether the output has room for them.
+    pub(super) fn prepare_all<'a>(
+        &'a self,
+        frames: &[Frame<'a>],
+        room: usize,
+    ) -> Result<Vec<Prepared<'a>>, KernelError> {
+        let (expected, given) = (3 * self.vertices() * frames.len(), room);
+        if expected != given {
+            return Err(KernelError::Output { expected, given });
+        }
+        frames.iter().map(|f| self.prepare(f)).collect()
+    }
+
+    /// What the stored shapes and rotations are to be multiplied by.
+    fn amplitudes(&self, amplitudes: &[f64], warp: bool) -> Result<Vec<[f32; 2]>, KernelError> {
+        let (expected, given) = (self.modes(), amplitudes.len());
+        if expected != given {
+            return Err(KernelError::Amplitudes { expected, given });
+        }
+        let (mut reach, mut worst) = ([0.0; 2], (0.0, 0));
+        for (mode, (q, peaks)) in amplitudes.iter().zip(&self.blocks.peaks).enumerate() {
+            if !q.is_finite() {
+                return Err(KernelError::Amplitude { mode });
+            }
+            let part = [
+                q.abs() * peaks[0] / LARGEST,
+                q.abs() * peaks[1] / LARGEST_ROTATION,
+            ];
+            reach = [reach[0] + part[0], reach[1] + part[1]];
+            if part[0].max(part[1]) > worst.0 {
+                worst = (part[0].max(part[1]), mode);
+            }
+        }
+        if !(reach[0] <= 1.0 && reach[1] <= 1.0) {
+            return Err(KernelError::TooLarge { mode: worst.1 });
+        }
+        let turns = if warp { 1.0 } else { 0.0 };
+        let scaled = amplitudes.iter().zip(&self.blocks.scales);
+        Ok(scaled
+            .map(|(q, s)| [(q * s[0]) as f32, (q * s[1] * turns) as f32])
+            .collect())
+    }
+}
+
+impl Skin {
+    fn new(weights: &SkinWeights, vertices: usize) -> Result<Self, KernelError> {
+        let bones = weights.bone_count;
+        let (mut shares, mut rows) = (vec![0.0; bones + 1], Vec::with_capacity(vertices));
+        for row in 0..vertices.max(weights.len()) {
+            let bad = || KernelError::Skin { vertices, row };
+            let ends = weights.offsets.get(row).zip(weights.offsets.get(row + 1));
+            let (&from, &to) = ends.filter(|_| row < vertices).ok_or_else(bad)?;
+            let range = from as usize..to as usize;
+            let these = weights.bones.get(range.clone()).ok_or_else(bad)?;
+            let those = weights.weights.get(range).ok_or_else(bad)?;
+            let mut pairs: Vec<(u32, f64)> =
+                these.iter().copied().zip(those.iter().copied()).collect();
+            if pairs
+                .iter()
+                .any(|&(b, w)| b as usize >= bones || !(w.abs() <= LARGEST_WEIGHT))
+            {
+                return Err(bad());
+            }
+            if pairs.is_empty() {
+                pairs.push((bones as u32, 1.0));
+            }
+            for &(bone, weight) in &pairs {
+                shares[bone as usize] += weight / vertices as f64;
+            }
+            rows.push(pairs);
+        }
+        Ok(Self {
+            pairs: SkinPairs::from_rows(&rows),
+            bones,
+            shares,
+        })
+    }
+}
+
+/// The bones' maps of one frame: see [`WarpModel::pose`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bones {
+    maps: LocalMaps,
+    /// Metres; infinite: none.
+    limit: f32,
+}
+
+/// What is asked for in one frame.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame<'a> {
+    /// One per mode, m √kg.
+    pub amplitudes: &'a [f64],
+    /// Whether local rotations are applied; without, `u = Φ q`.
+    pub warp: bool,
+    /// What is wanted.
+    pub shown: Shown<'a>,
+}
+
+/// What a frame consists of.
+#[derive(Debug, Clone, Copy)]
+pub enum Shown<'a> {
+    /// Displacements u in rest space.
+    Displacements,
+    /// World positions `x + u`.
+    Rest,
+    /// World positions `T(x + u)`.
+    Posed(&'a Bones),
+}
+
+impl<'a> Shown<'a> {
+    /// Positions under bones if there are any.
+    pub fn positions(bones: Option<&'a Bones>) -> Self {
+        bones.map_or(Self::Rest, Self::Posed)
+    }
+}
+
+impl<'a> Frame<'a> {
+    /// A warped frame.
+    pub fn new(amplitudes: &'a [f64], shown: Shown<'a>) -> Self {
+        Self {
+            amplitudes,
+            warp: true,
+            shown,
+        }
+    }
+}
+
+/// A frame that was checked.
+pub(super) struct Prepared<'a> {
+    /// For shape and rotation of each mode as stored.
+    pub amplitudes: Vec<[f32; 2]>,
+    pub finish: Finish<'a>,
+}
+
+/// What is done with a displacement.
+pub(super) enum Finish<'a> {
+    Displacements,
+    Rest(&'a LocalPositions),
+    Posed(&'a LocalPositions, &'a SkinPairs, &'a Bones),
+}
+
+impl Finish<'_> {
+    /// The bones' maps, the origin of what is shown, and the soft limit.
+    #[cfg(feature = "gpu")]
+    pub(super) fn numbers(&self) -> (&[Columns], [f32; 3], f32) {
+        match self {
+            Self::Displacements => (&[], [0.0; 3], f32::INFINITY),
+            Self::Rest(rest) => (&[], rest.origin, f32::INFINITY),
+            Self::Posed(_, _, bones) => (bones.maps.maps(), bones.maps.origin(), bones.limit),
+        }
+    }
+
+    /// How the kernels of graphics devices call it.
+    #[cfg(feature = "gpu")]
+    pub(super) fn code(&self) -> u32 {
+        match self {
+            Self::Displacements => 0,
+            Self::Rest(_) => 1,
+            Self::Posed(..) => 2,
+        }
+    }
+
+    /// What is shown of a vertex with displacement `u`.
+    #[inline(always)]
+    pub(super) fn shown(&self, vertex: usize, u: [f32; 3]) -> [f32; 3] {
+        match self {
+            Self::Displacements => u,
+            Self::Rest(rest) => {
+                let (x, o) = (rest.points[vertex], rest.origin);
+                std::array::from_fn(|k| o[k] + (x[k] + u[k]))
+            }
+            Self::Posed(rest, skin, bones) => {
+                let Some(map) = skin.blend(vertex, bones.maps.maps()) else {
+                    return u;
+                };
+                let mut away = image(&[map[0], map[1], map[2], [0.0; 4]], u);
+                let squared = away[0] * away[0] + away[1] * away[1] + away[2] * away[2];
+                if let Some(shrink) = shrink(squared, bones.limit) {
+                    away = away.map(|x| x * shrink);
+                }
+                let (skin, o) = (image(&map, rest.points[vertex]), bones.maps.origin());
+                std::array::from_fn(|k| o[k] + (skin[k] + away[k]))
+            }
+        }
+    }
+}
+
+/// The number of nodes that all modes have.
+fn check_modes(shapes: &[Vec<Vec3>], rotations: &[Vec<Vec3>]) -> Result<usize, KernelError> {
+    if shapes.len() != rotations.len() {
+        return Err(KernelError::Modes {
+            shapes: shapes.len(),
+            rotations: rotations.len(),
+        });
+    }
+    let expected = shapes.first().ok_or(KernelError::NoModes)?.len();
+    for (mode, both) in shapes.iter().zip(rotations).enumerate() {
+        for of in [both.0, both.1] {
+            if of.len() != expected {
+                let given = of.len();
+                return Err(KernelError::ModeLength {
+                    mode,
+                    expected,
+                    given,
+                });
+            }
+            let fits = |v: &Vec3| v.iter().all(|x| x.abs() < f64::from(f32::MAX));
+            if let Some(node) = of.iter().position(|v| !fits(v)) {
+                return Err(KernelError::ModeNonFinite { mode, node });
+            }
+        }
+    }
+    Ok(expected)
+}
+
+fn check_surface(
+    nodes: usize,
+    embedding: Option<&Embedding>,
+    rest: &[Vec3],
+) -> Result<(), KernelError> {
+    let (expected, given) = (rest.len(), embedding.map_or(nodes, Embedding::len));
+    if expected != given || embedding.is_some_and(|e| e.weights.len() != expected) {
+        return Err(KernelError::Surface { expected, given });
+    }
+    let fits = |p: &Vec3| p.iter().all(|x| x.abs() <= LARGEST);
+    if let Some(vertex) = rest.iter().position(|p| !fits(p)) {
+        return Err(KernelError::Rest { vertex });
+    }
+    let Some(e) = embedding else { return Ok(()) };
+    for (vertex, (indices, weights)) in e.indices.iter().zip(&e.weights).enumerate() {
+        for (&index, w) in indices.iter().zip(weights).filter(|(i, _)| **i >= 0) {
+            if index as usize >= nodes {
+                let count = nodes;
+                return Err(KernelError::OutOfRange {
+                    vertex,
+                    index,
+                    count,
+                });
+            }
+            if !(w.abs() <= LARGEST_WEIGHT) {
+                return Err(KernelError::Weight { vertex });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Vibration modes and what they mean for the rotation of the flesh. [choi2003, §3.2]
+
+use super::load::PackedModes;
+use super::warp::mean_rotation;
+use super::{ModalError, ModalSystem};
+use crate::Vec3;
+use crate::body::Body;
+use crate::lattice::Lattice;
+use crate::progress::{Progress, step};
+use crate::solve::eigen::{EigenOptions, lowest};
+use std::sync::Arc;
+
+/// The lowest vibration modes of a body, mass-orthonormal: `K Φ = M Φ Λ`, `ΦᵀMΦ = I`, `Ψ = W Φ`.
+#[derive(Debug, Clone)]
+pub struct Modes {
+    lattice: Arc<Lattice>,
+    body: Option<Arc<Body>>,
+    fixed: Vec<bool>,
+    eigenvalues: Vec<f64>,
+    basis: Arc<Basis>,
+}
+
+/// What does not depend on how stiff the flesh is.
+#[derive(Debug)]
+struct Basis {
+    shapes: Vec<Vec<Vec3>>,
+    rotations: Vec<Vec<Vec3>>,
+    momenta: Vec<Vec<Vec3>>,
+    neighbours: Vec<Vec<u32>>,
+    masses: Vec<f64>,
+    packed: PackedModes,
+}
+
+impl Basis {
+    fn new(
+        rotations: Vec<Vec<Vec3>>,
+        momenta: Vec<Vec<Vec3>>,
+        shapes: Vec<Vec<Vec3>>,
+        neighbours: Vec<Vec<u32>>,
+        masses: Vec<f64>,
+    ) -> Self {
+        Self {
+            packed: PackedModes::new(&shapes, &rotations, &momenta),
+            shapes,
+            rotations,
+            momenta,
+            neighbours,
+            masses,
+        }
+    }
+}
+
+impl Modes {
+    /// The `count` lowest modes of a system; `tolerance`: largest residual relative to `λ ‖M φ‖`.
+    ///
+    /// # Errors
+    /// More modes than freedom, a node without mass, nothing free, a stop by the progress.
+    pub fn compute(
+        system: &ModalSystem,
+        count: usize,
+        tolerance: Option<f64>,
+        progress: &dyn Progress,
+    ) -> Result<Self, ModalError> {
+        let free = system.free();
+        let nodes = system.fixed.len();
+        if count == 0 {
+            return Err(ModalError::NoModes);
+        }
+        if free.is_empty() {
+            return Err(ModalError::NothingFree { nodes });
+        }
+        if count > 3 * free.len() {
+            return Err(ModalError::TooMany {
+                asked: count,
+                free: free.len(),
+                most: 3 * free.len(),
+            });
+        }
+        let massless = |&&v: &&u32| system.mass.diagonal(v as usize) <= 0.0;
+        if let Some(&node) = free.iter().find(massless) {
+            let node = node as usize;
+            return Err(ModalError::NoMass { node });
+        }
+        let centres: Vec<Vec3> = free.iter().map(|&v| system.rest()[v as usize]).collect();
+        let mut options = EigenOptions::new(count);
+        if let Some(tolerance) = tolerance {
+            if !(tolerance > 0.0 && tolerance.is_finite()) {
+                return Err(ModalError::Setting {
+                    what: "the tolerance",
+                    range: "a positive number",
+                    value: tolerance,
+                });
+            }
+            options.tolerance = tolerance;
+        }
+        let pairs = lowest(
+            &system.stiffness.restricted(&free),
+            &system.mass.restricted(&free),
+            &centres,
+            &options,
+            &|f: f64, stage: &str| progress.report(0.95 * f, stage),
+        )?;
+        step(progress, 0.95, "Rotations of the modes")?;
+        let spread = |vector: &Vec<Vec3>| {
+            let mut shape = vec![Vec3::zeros(); nodes];
+            for (&v, x) in free.iter().zip(vector) {
+                shape[v as usize] = *x;
+            }
+            shape
+        };
+        let shapes: Vec<Vec<Vec3>> = pairs.vectors.iter().map(spread).collect();
+        let product = |shape: &Vec<Vec3>| {
+            let row = |v| system.mass.row_times(v, shape);
+            (0..nodes).map(row).collect()
+        };
+        let row = |v| {
+            let row = system.mass.row_range(v);
+            row.map(|i| system.mass.values()[i]).sum()
+        };
+        let turns = |shape: &Vec<Vec3>| system.elements.rotations(shape);
+        let basis = Basis::new(
+            shapes.iter().map(turns).collect(),
+            shapes.iter().map(product).collect(),
+            shapes,
+            neighbours(system),
+            (0..nodes).map(row).collect(),
+        );
+        step(progress, 1.0, "done")?;
+        Ok(Self {
+            lattice: system.lattice.clone(),
+            body: system.body.clone(),
+            fixed: system.fixed.clone(),
+            eigenvalues: pairs.values,
+            basis: Arc::new(basis),
+        })
+    }
+
+    /// The modes of the same flesh made stiffer by a factor: the shapes stay, the eigenvalues grow.
+    ///
+    /// # Errors
+    /// A factor that is not positive.
+    pub fn scaled(&self, factor: f64) -> Result<Self, ModalError> {
+        if !(factor > 0.0 && factor.is_finite()) {
+            return Err(ModalError::Setting {
+                what: "the factor of stiffness",
+                range: "a positive number",
+                value: factor,
+            });
+        }
+        Ok(Self {
+            eigenvalues: self.eigenvalues.iter().map(|l| l * factor).collect(),
+            ..self.clone()
+        })
+    }
+
+    /// The first `count` of these modes (all, if there are no more).
+    pub fn first(&self, count: usize) -> Self {
+        let count = count.min(self.len());
+        let first = |all: &Vec<Vec<Vec3>>| all[..count].to_vec();
+        Self {
+            eigenvalues: self.eigenvalues[..count].to_vec(),
+            basis: Arc::new(Basis::new(
+                first(&self.basis.rotations),
+                first(&self.basis.momenta),
+                first(&self.basis.shapes),
+                self.basis.neighbours.clone(),
+                self.basis.masses.clone(),
+            )),
+            ..self.clone()
+        }
+    }
+
+    /// Λ, 1/s², ascending.
+    pub fn eigenvalues(&self) -> &[f64] {
+        &self.eigenvalues
+    }
+
+    /// Undamped frequencies, Hz, ascending.
+    pub fn frequencies(&self) -> Vec<f64> {
+        let hertz = |l: &f64| l.max(0.0).sqrt() / std::f64::consts::TAU;
+        self.eigenvalues.iter().map(hertz).collect()
+    }
+
+    /// Φ: per mode one vector per node, 1/√kg; zero at fixed nodes.
+    pub fn shapes(&self) -> &[Vec<Vec3>] {
+        &self.basis.shapes
+    }
+
+    /// Ψ: per mode one rotation vector per node.
+    pub fn rotations(&self) -> &[Vec<Vec3>] {
+        &self.basis.rotations
+    }
+
+    /// `M Φ`: per mode one vector per node, √kg; fixed nodes share mass with free ones, so theirs are not zero.
+    pub fn momenta(&self) -> &[Vec<Vec3>] {
+        &self.basis.momenta
+    }
+
+    /// Mass that moves with each node, kg: the row sums of M.
+    pub fn masses(&self) -> &[f64] {
+        &self.basis.masses
+    }
+
+    pub(super) fn packed(&self) -> &PackedModes {
+        &self.basis.packed
+    }
+
+    /// Number of modes.
+    pub fn len(&self) -> usize {
+        self.eigenvalues.len()
+    }
+
+    /// No modes at all.
+    pub fn is_empty(&self) -> bool {
+        self.eigenvalues.is_empty()
+    }
+
+    /// Number of nodes.
+    pub fn nodes(&self) -> usize {
+        self.fixed.len()
+    }
+
+    /// Which nodes are fixed.
+    pub fn fixed(&self) -> &[bool] {
+        &self.fixed
+    }
+
+    /// Nodes that share an element with a node, itself included, ascending.
+    pub fn neighbours(&self, node: usize) -> &[u32] {
+        &self.basis.neighbours[node]
+    }
+
+    /// Cells whose corners are the nodes: what embeds points.
+    pub fn lattice(&self) -> &Arc<Lattice> {
+        &self.lattice
+    }
+
+    /// The body of flesh they belong to; none for a tetrahedral body.
+    pub fn body(&self) -> Option<&Arc<Body>> {
+        self.body.as_ref()
+    }
+
+    /// `Φ q` at one node.
+    #[inline]
+    pub fn displacement(&self, amplitudes: &[f64], node: usize) -> Vec3 {
+        sum(&self.basis.shapes, amplitudes, node)
+    }
+
+    /// `Ψ q` at one node.
+    #[inline]
+    pub fn rotation(&self, amplitudes: &[f64], node: usize) -> Vec3 {
+        sum(&self.basis.rotations, amplitudes, node)
+    }
+
+    /// Displacements of all nodes, metres: `R̃(Ψq) Φq`, or `Φq` without the warp.
+    pub fn displacements(&self, amplitudes: &[f64], warp: bool) -> Vec<Vec3> {
+        let place = |node| {
+            let u = self.displacement(amplitudes, node);
+            if warp {
+                mean_rotation(&self.rotation(amplitudes, node)) * u
+            } else {
+                u
+            }
+        };
+        (0..self.nodes()).map(place).collect()
+    }
+}
+
+#[inline]
+fn sum(columns: &[Vec<Vec3>], amplitudes: &[f64], node: usize) -> Vec3 {
+    let pairs = columns.iter().zip(amplitudes);
+    pairs.fold(Vec3::zeros(), |sum, (c, q)| sum + c[node] * *q)
+}
+
+fn neighbours(system: &ModalSystem) -> Vec<Vec<u32>> {
+    let row = |v| system.stiffness.columns()[system.stiffness.row_range(v)].to_vec();
+    (0..system.fixed.len()).map(row).collect()
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One step of each mode's oscillator, `q̈ + c q̇ + λ q = f`, for all modes.
+//!
+//! Everything that depends on a mode and the step alone is computed once. Two integrators:
+//!
+//! - [`Integrator::Exact`]: the exact answer to a force that is linear over the step, from the exponential of the
+//!   oscillator's matrix: no damping but the mode's own, whatever the step.
+//! - [`Integrator::SemiImplicit`]: the print's, backward Euler written out. [choi2003, §4.1, eq. 18]
+
+use super::ModalError;
+use nalgebra::Matrix4;
+
+/// How a step is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Integrator {
+    /// Exact for a force that is linear over the step.
+    #[default]
+    Exact,
+    /// The print's: damps with the step. [choi2003, eq. 18]
+    SemiImplicit,
+}
+
+impl Integrator {
+    /// All integrators.
+    pub const ALL: [Self; 2] = [Self::Exact, Self::SemiImplicit];
+
+    /// The name in the interface.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::SemiImplicit => "semi_implicit",
+        }
+    }
+}
+
+impl std::str::FromStr for Integrator {
+    type Err = ModalError;
+
+    fn from_str(name: &str) -> Result<Self, ModalError> {
+        let found = Self::ALL.into_iter().find(|i| i.name() == name);
+        found.ok_or_else(|| ModalError::Integrator { name: name.into() })
+    }
+}
+
+/// The damping of modes: coefficients of q̇, 1/s.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Damping {
+    /// `ξ + ζ λ`: ξ (1/s) damps slow modes, ζ (s) quick ones. [choi2003, §3.2]
+    Proportional {
+        /// ξ, 1/s.
+        mass: f64,
+        /// ζ, s.
+        stiffness: f64,
+    },
+    /// One coefficient per mode, 1/s: `2 × damping ratio × √λ`.
+    PerMode(Vec<f64>),
+}
+
+impl Damping {
+    /// The coefficient of each mode.
+    ///
+    /// # Errors
+    /// A number that is negative or not finite; coefficients for another number of modes.
+    pub fn coefficients(&self, eigenvalues: &[f64]) -> Result<Vec<f64>, ModalError> {
+        let coefficients: Vec<f64> = match self {
+            Self::Proportional { mass, stiffness } => {
+                for (what, value) in [("mass damping", *mass), ("stiffness damping", *stiffness)] {
+                    if !(value >= 0.0 && value.is_finite()) {
+                        return Err(ModalError::Setting {
+                            what,
+                            range: "zero or positive",
+                            value,
+                        });
+                    }
+                }
+                eigenvalues.iter().map(|l| mass + stiffness * l).collect()
+            }
+            Self::PerMode(all) => all.clone(),
+        };
+        if coefficients.len() != eigenvalues.len() {
+            return Err(ModalError::Length {
+                what: "damping coefficients",
+                per: "mode",
+                expected: eigenvalues.len(),
+                given: coefficients.len(),
+            });
+        }
+        match coefficients.iter().find(|c| !(**c >= 0.0 && c.is_finite())) {
+            Some(&value) => Err(ModalError::Setting {
+                what: "the damping of a mode",
+                range: "zero or positive",
+                value,
+            }),
+            None => Ok(coefficients),
+        }
+    }
+}
+
+/// One step of all modes.
+#[derive(Debug, Clone)]
+pub(crate) struct Oscillators {
+    integrator: Integrator,
+    step: f64,
+    modes: Vec<Coefficients>,
+}
+
+/// `q' = a q + b q̇ + g₀ f₀ + g₁ f₁`, `q̇' = c q + d q̇ + k₀ f₀ + k₁ f₁`, f₀ and f₁ the force at the step's ends.
+#[derive(Debug, Clone, Copy)]
+struct Coefficients {
+    position: [f64; 4],
+    velocity: [f64; 4],
+}
+
+impl Oscillators {
+    pub fn new(
+        integrator: Integrator,
+        step: f64,
+        eigenvalues: &[f64],
+        damping: &[f64],
+    ) -> Result<Self, ModalError> {
+        if !(step > 0.0 && step.is_finite()) {
+            return Err(ModalError::Setting {
+                what: "the time step",
+                range: "a positive number of seconds",
+                value: step,
+            });
+        }
+        let modes = eigenvalues.iter().zip(damping);
+        let modes = modes.map(|(&l, &c)| match integrator {
+            Integrator::Exact => Coefficients::exact(step, l, c),
+            Integrator::SemiImplicit => Coefficients::semi_implicit(step, l, c),
+        });
+        Ok(Self {
+            integrator,
+            step,
+            modes: modes.collect(),
+        })
+    }
+
+    /// Seconds.
+    pub fn step(&self) -> f64 {
+        self.step
+    }
+
+    /// Whether motion goes on undamped where a mode has no damping of its own.
+    pub fn keeps_energy(&self) -> bool {
+        self.integrator == Integrator::Exact
+    }
+
+    /// Advances amplitudes and velocities under forces at the start and at the end of the step.
+    pub fn advance(&self, from: &State, forces: (&[f64], &[f64]), to: &mut State) {
+        for (i, c) in self.modes.iter().enumerate() {
+            let x = [from.q[i], from.v[i], forces.0[i], forces.1[i]];
+            let dot = |row: &[f64; 4]| row.iter().zip(&x).map(|(a, b)| a * b).sum::<f64>();
+            (to.q[i], to.v[i]) = (dot(&c.position), dot(&c.velocity));
+        }
+    }
+
+    /// γ: what a constant unit force over the step adds to a mode's amplitude.
+    pub fn gain(&self, mode: usize) -> f64 {
+        let c = &self.modes[mode].position;
+        c[2] + c[3]
+    }
+
+    /// What a constant unit force over the step adds to a mode's velocity.
+    pub fn velocity_gain(&self, mode: usize) -> f64 {
+        let c = &self.modes[mode].velocity;
+        c[2] + c[3]
+    }
+}
+
+/// Amplitudes and their velocities.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct State {
+    pub q: Vec<f64>,
+    pub v: Vec<f64>,
+}
+
+impl State {
+    pub fn zero(modes: usize) -> Self {
+        Self {
+            q: vec![0.0; modes],
+            v: vec![0.0; modes],
+        }
+    }
+
+    pub fn is_finite(&self) -> bool {
+        self.q.iter().chain(&self.v).all(|x| x.is_finite())
+    }
+}
+
+impl Coefficients {
+    /// From the exponential of the matrix of (q, h q̇, h² f, h² Δf), in units of the step.
+    fn exact(h: f64, eigenvalue: f64, damping: f64) -> Self {
+        #[rustfmt::skip]
+        let matrix = Matrix4::new(
+            0.0, 1.0, 0.0, 0.0,
+            -eigenvalue * h * h, -damping * h, 1.0, 0.0,
+            0.0, 0.0, 0.0, 1.0,
+            0.0, 0.0, 0.0, 0.0,
+        );
+        let e = matrix.exp();
+        // f₀ (1 − s) + f₁ s: the constant part less the ramp, and the ramp.
+        let row = |r: usize, by: f64| {
+            let ramp = e[(r, 3)] * h * h;
+            [
+                e[(r, 0)] * by,
+                e[(r, 1)] * h * by,
+                (e[(r, 2)] * h * h - ramp) * by,
+                ramp * by,
+            ]
+        };
+        Self {
+            position: row(0, 1.0),
+            velocity: row(1, 1.0 / h),
+        }
+    }
+
+    /// `d = 1 + h c + h² λ`, `α = 1 − h²λ/d`, `β = h/d`, `γ = h²/d`; the force is that of the step's start.
+    fn semi_implicit(h: f64, eigenvalue: f64, damping: f64) -> Self {
+        let d = 1.0 + h * damping + h * h * eigenvalue;
+        let (less, beta, gamma) = (h * h * eigenvalue / d, h / d, h * h / d);
+        Self {
+            position: [1.0 - less, beta, gamma, 0.0],
+            velocity: [-less / h, beta / h, gamma / h, 0.0],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(integrator: Integrator, h: f64, l: f64, c: f64) -> Oscillators {
+        Oscillators::new(integrator, h, &[l], &[c]).unwrap()
+    }
+
+    fn state(q: f64, v: f64) -> State {
+        State {
+            q: vec![q],
+            v: vec![v],
+        }
+    }
+
+    /// Many small classical Runge-Kutta steps.
+    fn fine(h: f64, l: f64, c: f64, start: (f64, f64), f: (f64, f64)) -> (f64, f64) {
+        let n = 20_000;
+        let d = h / f64::from(n);
+        let rate = |t: f64, q: f64, v: f64| {
+            let force = f.0 + (f.1 - f.0) * t / h;
+            (v, force - c * v - l * q)
+        };
+        let (mut q, mut v) = start;
+        for i in 0..n {
+            let t = f64::from(i) * d;
+            let a = rate(t, q, v);
+            let b = rate(t + d / 2.0, q + d / 2.0 * a.0, v + d / 2.0 * a.1);
+            let e = rate(t + d / 2.0, q + d / 2.0 * b.0, v + d / 2.0 * b.1);
+            let g = rate(t + d, q + d * e.0, v + d * e.1);
+            q += d / 6.0 * (a.0 + 2.0 * b.0 + 2.0 * e.0 + g.0);
+            v += d / 6.0 * (a.1 + 2.0 * b.1 + 2.0 * e.1 + g.1);
+        }
+        (q, v)
+    }
+
+    #[test]
+    fn the_exact_step_solves_the_oscillator() {
+        // Free, soft, stiff, critically damped, overdamped.
+        for (l, c) in [
+            (0.0, 0.0),
+            (0.0, 3.0),
+            (40.0, 0.5),
+            (9e4, 2.0),
+            (100.0, 20.0),
+            (4.0, 300.0),
+        ] {
+            let h = 1.0 / 24.0;
+            let (start, f) = ((0.3, -1.2), (5.0, -8.0));
+            let mut to = state(0.0, 0.0);
+            one(Integrator::Exact, h, l, c).advance(
+                &state(start.0, start.1),
+                (&[f.0], &[f.1]),
+                &mut to,
+            );
+            let (q, v) = fine(h, l, c, start, f);
+            let scale = 1.0 + l.sqrt();
+            assert!((to.q[0] - q).abs() < 1e-10, "{l} {c}: {} {q}", to.q[0]);
+            assert!(
+                (to.v[0] - v).abs() < 1e-10 * scale,
+                "{l} {c}: {} {v}",
+                to.v[0]
+            );
+        }
+    }
+
+    #[test]
+    fn the_exact_step_keeps_energy_for_ever_and_the_printed_one_loses_it() {
+        let energy = |integrator, steps: usize| {
+            let o = one(integrator, 1.0 / 24.0, 400.0, 0.0);
+            let (mut a, mut b) = (state(1.0, 0.0), state(0.0, 0.0));
+            for _ in 0..steps {
+                o.advance(&a, (&[0.0], &[0.0]), &mut b);
+                std::mem::swap(&mut a, &mut b);
+            }
+            0.5 * a.v[0].powi(2) + 200.0 * a.q[0].powi(2)
+        };
+        assert!((energy(Integrator::Exact, 10_000) / 200.0 - 1.0).abs() < 1e-9);
+        assert!(energy(Integrator::SemiImplicit, 240) < 0.2);
+    }
+
+    #[test]
+    fn the_printed_step_is_backward_euler() {
+        let (h, l, c, f) = (0.1, 30.0, 2.0, 7.0);
+        let mut to = state(0.0, 0.0);
+        one(Integrator::SemiImplicit, h, l, c).advance(&state(0.4, -1.0), (&[f], &[99.0]), &mut to);
+        let (q, v) = (to.q[0], to.v[0]);
+        assert!((q - (0.4 + h * v)).abs() < 1e-14);
+        assert!((v - (-1.0 + h * (f - c * v - l * q))).abs() < 1e-13);
+    }
+
+    #[test]
+    fn bad_settings_are_named() {
+        assert!(Oscillators::new(Integrator::Exact, 0.0, &[], &[]).is_err());
+        assert!(Oscillators::new(Integrator::Exact, f64::NAN, &[], &[]).is_err());
+        let negative = Damping::Proportional {
+            mass: 0.0,
+            stiffness: -1.0,
+        };
+        let said = negative.coefficients(&[1.0]).unwrap_err().to_string();
+        assert!(said.contains("stiffness damping"));
+        let short = Damping::PerMode(vec![1.0]).coefficients(&[1.0, 2.0]);
+        assert!(short.is_err());
+        assert!(
+            "nothing"
+                .parse::<Integrator>()
+                .unwrap_err()
+                .to_string()
+                .contains("'exact'")
+        );
+    }
+}

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Modal dynamics with warping on a support that stands still. [choi2003, §4, §5]
+//!
+//! `q̈ + (ξ + ζΛ) q̇ + Λ q = Φᵀ R_wᵀ F`, R_w = exp [Ψq]ₓ at each node: forces in world axes are turned back into the
+//! nodes' own frames. The exact integrator takes a force that is linear over the step, from the one at its start to
+//! the one at the place predicted without its change. With R_w of the step's start alone (the print's eq. 18) motion
+//! is of first order: undamped at 24 steps a second its energy grows.
+
+use super::manipulate::{Constraints, Held, Hold};
+use super::oscillator::{Oscillators, State};
+use super::warp::mean_rotation;
+use super::{Damping, Integrator, ModalError, Modes};
+use crate::Vec3;
+use std::sync::Arc;
+
+/// How a modal simulation runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModalSettings {
+    /// Seconds.
+    pub step: f64,
+    /// How a step is taken.
+    pub integrator: Integrator,
+    /// Turn displacements and forces with the nodes; without it this is linear modal analysis.
+    pub warp: bool,
+    /// Acceleration of gravity, m/s².
+    pub gravity: Vec3,
+    /// Damping.
+    pub damping: Damping,
+}
+
+impl Default for ModalSettings {
+    fn default() -> Self {
+        Self {
+            step: 1.0 / 30.0,
+            integrator: Integrator::Exact,
+            warp: true,
+            gravity: Vec3::zeros(),
+            damping: Damping::Proportional {
+                mass: 0.0,
+                stiffness: 0.0,
+            },
+        }
+    }
+}
+
+/// Modes in motion.
+#[derive(Debug, Clone)]
+pub struct ModalSimulation {
+    modes: Arc<Modes>,
+    settings: ModalSettings,
+    oscillators: Oscillators,
+    state: State,
+    next: State,
+    constraints: Constraints,
+    held: Held,
+}
+
+impl ModalSimulation {
+    /// At rest.
+    ///
+    /// # Errors
+    /// Settings out of range, by name.
+    pub fn new(modes: Arc<Modes>, settings: ModalSettings) -> Result<Self, ModalError> {
+        finite("gravity", settings.gravity)?;
+        let damping = settings.damping.coefficients(modes.eigenvalues())?;
+        let (integrator, step) = (settings.integrator, settings.step);
+        Ok(Self {
+            oscillators: Oscillators::new(integrator, step, modes.eigenvalues(), &damping)?,
+            state: State::zero(modes.len()),
+            next: State::zero(modes.len()),
+            constraints: Constraints::default(),
+            held: Held::default(),
+            modes,
+            settings,
+        })
+    }
+
+    /// The modes.
+    pub fn modes(&self) -> &Arc<Modes> {
+        &self.modes
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &ModalSettings {
+        &self.settings
+    }
+
+    /// Amplitudes q.
+    pub fn amplitudes(&self) -> &[f64] {
+        &self.state.q
+    }
+
+    /// Their velocities, 1/s.
+    pub fn velocities(&self) -> &[f64] {
+        &self.state.v
+    }
+
+    /// Sets the amplitudes.
+    ///
+    /// # Errors
+    /// Another number of them, or one that is not finite; the state then stays.
+    pub fn set_amplitudes(&mut self, amplitudes: &[f64]) -> Result<(), ModalError> {
+        check_modes("amplitudes", amplitudes, self.modes.len())?;
+        self.state.q.copy_from_slice(amplitudes);
+        Ok(())
+    }
+
+    /// Sets the amplitudes' velocities.
+    ///
+    /// # Errors
+    /// Another number of them, or one that is not finite; the state then stays.
+    pub fn set_velocities(&mut self, velocities: &[f64]) -> Result<(), ModalError> {
+        check_modes("velocities", velocities, self.modes.len())?;
+        self.state.v.copy_from_slice(velocities);
+        Ok(())
+    }
+
+    /// Back to rest, constraints kept.
+    pub fn reset(&mut self) {
+        self.state = State::zero(self.modes.len());
+        self.constraints.forget();
+        self.held = Held::default();
+    }
+
+    /// Displacements of all nodes, metres.
+    pub fn displacements(&self) -> Vec<Vec3> {
+        self.modes.displacements(&self.state.q, self.settings.warp)
+    }
+
+    /// Replaces all constraints; see [`Constraints::new`].
+    ///
+    /// # Errors
+    /// Nodes that do not exist or are fixed, targets that are not finite; the constraints then stay.
+    pub fn constrain(
+        &mut self,
+        holds: &[Hold],
+        exercised: Option<&[usize]>,
+    ) -> Result<(), ModalError> {
+        self.constraints = self.constraints.replaced(&self.modes, holds, exercised)?;
+        Ok(())
+    }
+
+    /// How well the constraints held at the end of the last step.
+    pub fn held(&self) -> &Held {
+        &self.held
+    }
+
+    /// One step under forces at the nodes (N, world axes, constant over the step) besides gravity.
+    ///
+    /// # Errors
+    /// Forces for another number of nodes or not finite; a motion that is no longer finite: the state then stays.
+    pub fn advance(&mut self, forces: Option<&[Vec3]>) -> Result<(), ModalError> {
+        if let Some(forces) = forces {
+            check_nodes("forces", forces, self.modes.nodes())?;
+        }
+        let (exact, warp) = (
+            self.settings.integrator == Integrator::Exact,
+            self.settings.warp,
+        );
+        let mut from = self.state.clone();
+        if exact && self.constraints.leaps() {
+            self.constraints.relax(&self.modes, warp, &mut from);
+        }
+        let start = self.modal_force(&from.q, forces);
+        let (oscillators, next) = (&self.oscillators, &mut self.next);
+        oscillators.advance(&from, (&start, &start), next);
+        if exact && warp && self.next.is_finite() {
+            let end = self.modal_force(&self.next.q, forces);
+            self.oscillators
+                .advance(&from, (&start, &end), &mut self.next);
+        }
+        let mut held = Held::default();
+        if !self.constraints.is_empty() && self.next.is_finite() {
+            let (modes, oscillators) = (&self.modes, &self.oscillators);
+            let next = &mut self.next;
+            held = self
+                .constraints
+                .enforce(modes, oscillators, warp, &from, next);
+        }
+        if !self.next.is_finite() {
+            return Err(ModalError::NonFinite);
+        }
+        self.held = held;
+        self.constraints.stepped();
+        std::mem::swap(&mut self.state, &mut self.next);
+        Ok(())
+    }
+
+    /// `Φᵀ R_wᵀ F` with gravity, R_w at amplitudes `q`.
+    fn modal_force(&self, q: &[f64], forces: Option<&[Vec3]>) -> Vec<f64> {
+        let modes = &*self.modes;
+        let mut sum = vec![0.0; modes.len()];
+        let gravity = self.settings.gravity;
+        if gravity == Vec3::zeros() && forces.is_none() {
+            return sum;
+        }
+        let load = |node: usize| (forces.map(|f| f[node]), gravity);
+        modes.add_modal_force(q, self.settings.warp, load, &mut sum);
+        sum
+    }
+
+    /// Amplitudes at which elasticity balances gravity and constant forces, and the state set to them at rest.
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance); [`ModalError::NonFinite`] when a mode without stiffness is loaded.
+    pub fn settle(&mut self, forces: Option<&[Vec3]>) -> Result<(), ModalError> {
+        if let Some(forces) = forces {
+            check_nodes("forces", forces, self.modes.nodes())?;
+        }
+        let q = balance(self.modes.eigenvalues(), &self.state.q, |q| {
+            self.modal_force(q, forces)
+        })?;
+        self.state = State {
+            v: vec![0.0; q.len()],
+            q,
+        };
+        Ok(())
+    }
+
+    /// The warped displacement of one node.
+    pub fn displacement(&self, node: usize) -> Vec3 {
+        let u = self.modes.displacement(&self.state.q, node);
+        if self.settings.warp {
+            mean_rotation(&self.modes.rotation(&self.state.q, node)) * u
+        } else {
+            u
+        }
+    }
+}
+
+/// Solves `Λ q = f(q)` by damped fixed-point steps: each is taken whole unless the residual grows.
+pub(crate) fn balance(
+    eigenvalues: &[f64],
+    start: &[f64],
+    force: impl Fn(&[f64]) -> Vec<f64>,
+) -> Result<Vec<f64>, ModalError> {
+    const STEPS: usize = 400;
+    const CLOSE: f64 = 1e-12;
+    // Modes that nothing holds cannot balance a load; they stay where they are.
+    let stiffest = eigenvalues.iter().copied().fold(0.0, f64::max);
+    let held = |l: f64| l > 1e-9 * stiffest;
+    let towards = |q: &[f64]| -> Vec<f64> {
+        let f = force(q);
+        let new = q.iter().zip(&f).zip(eigenvalues);
+        new.map(|((q, f), &l)| if held(l) { f / l - q } else { 0.0 })
+            .collect()
+    };
+    let norm = |x: &[f64]| {
+        let energies = x.iter().zip(eigenvalues).map(|(x, l)| x * x * l.max(0.0));
+        energies.sum::<f64>().sqrt()
+    };
+    let mut q = start.to_vec();
+    let mut step = towards(&q);
+    let mut part = 1.0f64;
+    for _ in 0..STEPS {
+        let length = norm(&step);
+        if !length.is_finite() {
+            return Err(ModalError::NonFinite);
+        }
+        let trial: Vec<f64> = q.iter().zip(&step).map(|(q, d)| q + part * d).collect();
+        if length <= CLOSE * norm(&trial).max(f64::MIN_POSITIVE) {
+            return Ok(trial);
+        }
+        let next = towards(&trial);
+        if norm(&next) < length * (1.0 - 0.1 * part) || part < 1e-3 {
+            (q, step) = (trial, next);
+            part = (2.0 * part).min(1.0);
+        } else {
+            part *= 0.5;
+        }
+    }
+    Ok(q)
+}
+
+pub(super) fn finite(what: &'static str, v: Vec3) -> Result<(), ModalError> {
+    match v.iter().find(|x| !x.is_finite()) {
+        Some(&value) => Err(ModalError::Setting {
+            what,
+            range: "finite",
+            value,
+        }),
+        None => Ok(()),
+    }
+}
+
+fn check_modes(what: &'static str, given: &[f64], expected: usize) -> Result<(), ModalError> {
+    if given.len() != expected {
+        return Err(ModalError::Length {
+            what,
+            per: "mode",
+            expected,
+            given: given.len(),
+        });
+    }
+    match given.iter().position(|x| !x.is_finite()) {
+        Some(index) => Err(ModalError::NotFinite {
+            what,
+            per: "mode",
+            index,
+        }),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn check_nodes(
+    what: &'static str,
+    given: &[Vec3],
+    expected: usize,
+) -> Result<(), ModalError> {
+    if given.len() != expected {
+        return Err(ModalError::Length {
+            what,
+            per: "node",
+            expected,
+            given: given.len(),
+        });
+    }
+    match given.iter().position(|f| !f.iter().all(|x| x.is_finite())) {
+        Some(index) => Err(ModalError::NotFinite {
+            what,
+            per: "node",
+            index,
+        }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What modes are computed from: stiffness, mass, elements and supports, of tetrahedra or of a body of flesh.
+
+use super::ModalError;
+use crate::Vec3;
+use crate::body::Body;
+use crate::elasticity::{Elements, Material};
+use crate::lattice::Lattice;
+use crate::solve::{BlockMatrix, ScalarMatrix};
+use crate::tets::{MassKind, TetMesh};
+use std::sync::Arc;
+
+/// A linear elastic body with supports.
+#[derive(Debug, Clone)]
+pub struct ModalSystem {
+    pub(super) lattice: Arc<Lattice>,
+    pub(super) body: Option<Arc<Body>>,
+    pub(super) elements: Elements,
+    pub(super) stiffness: BlockMatrix,
+    pub(super) mass: ScalarMatrix,
+    pub(super) fixed: Vec<bool>,
+}
+
+impl ModalSystem {
+    /// A tetrahedral body of one material with `fixed` nodes, in any order.
+    ///
+    /// # Errors
+    /// A node that does not exist.
+    pub fn of_tets(
+        mesh: &TetMesh,
+        material: &Material,
+        mass: MassKind,
+        fixed: &[usize],
+    ) -> Result<Self, ModalError> {
+        let elements = mesh.elements(material);
+        Ok(Self {
+            lattice: Arc::new(mesh.lattice()?),
+            body: None,
+            stiffness: elements.stiffness(),
+            mass: mesh.mass_matrix(material, mass),
+            fixed: mask(mesh.vertices().len(), fixed)?,
+            elements,
+        })
+    }
+
+    /// A body of flesh with the lattice vertices fixed that follow bones, and others if `also` names some. The
+    /// twist energy belongs to the stiffness.
+    ///
+    /// # Errors
+    /// A lattice vertex that does not exist.
+    pub fn of_body(body: &Arc<Body>, mass: MassKind, also: &[usize]) -> Result<Self, ModalError> {
+        let elements = body.elements().clone();
+        let mut stiffness = elements.stiffness();
+        for row in 0..body.dofs() {
+            for i in body.twist_matrix().row_range(row) {
+                let column = body.twist_matrix().columns()[i] as usize;
+                if let Some(at) = stiffness.find(row, column) {
+                    let value = body.twist_matrix().values()[i];
+                    stiffness.blocks_mut()[at] += crate::Mat3::identity() * value;
+                }
+            }
+        }
+        let mut fixed = mask(body.dofs(), also)?;
+        body.held_vertices().for_each(|v| fixed[v as usize] = true);
+        Ok(Self {
+            lattice: body.lattice().clone(),
+            body: Some(body.clone()),
+            mass: match mass {
+                MassKind::Consistent => body.mass_matrix().clone(),
+                MassKind::Lumped => body.mass_matrix().lumped(),
+            },
+            elements,
+            stiffness,
+            fixed,
+        })
+    }
+
+    /// Places of the nodes at rest, metres.
+    pub fn rest(&self) -> &[Vec3] {
+        self.lattice.vertices()
+    }
+
+    /// The nodes that are not fixed, ascending.
+    pub fn free(&self) -> Vec<u32> {
+        let free = self.fixed.iter().enumerate().filter(|(_, f)| !**f);
+        free.map(|(v, _)| v as u32).collect()
+    }
+}
+
+fn mask(nodes: usize, named: &[usize]) -> Result<Vec<bool>, ModalError> {
+    let mut mask = vec![false; nodes];
+    for &node in named {
+        *mask.get_mut(node).ok_or(ModalError::Node {
+            what: "the list of fixed nodes",
+            node,
+            nodes,
+        })? = true;
+    }
+    Ok(mask)
+}

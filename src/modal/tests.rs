@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Modal warping on a clamped bar.
+
+use super::*;
+use crate::Vec3;
+use crate::elasticity::Material;
+use crate::progress::Silent;
+use crate::tets::{MassKind, TetMesh};
+use std::sync::Arc;
+
+/// A bar along x, clamped at x = 0, of cubes in six tetrahedra each; the paper's has 99 nodes.
+fn bar(count: usize) -> Arc<Modes> {
+    let mesh = TetMesh::grid([10, 2, 2], [1.0, 0.2, 0.2]).unwrap();
+    let x = mesh.vertices();
+    let fixed: Vec<usize> = (0..x.len()).filter(|&v| x[v].x < 1e-9).collect();
+    let material = Material::new(1e5, 0.4, 1000.0).unwrap();
+    let system = ModalSystem::of_tets(&mesh, &material, MassKind::Consistent, &fixed).unwrap();
+    Arc::new(Modes::compute(&system, count, None, &Silent).unwrap())
+}
+
+/// The node nearest to a place.
+fn node(modes: &Modes, at: [f64; 3]) -> usize {
+    let far = |x: &Vec3| (x - Vec3::from(at)).norm();
+    let rest = modes.lattice().vertices();
+    (0..rest.len())
+        .min_by(|&a, &b| far(&rest[a]).total_cmp(&far(&rest[b])))
+        .unwrap()
+}
+
+fn falling(modes: &Arc<Modes>, rate: f64, integrator: Integrator) -> Vec<Vec3> {
+    let settings = ModalSettings {
+        step: 1.0 / rate,
+        integrator,
+        gravity: Vec3::new(0.0, 0.0, -5.0),
+        ..ModalSettings::default()
+    };
+    let mut simulation = ModalSimulation::new(modes.clone(), settings).unwrap();
+    let tip = node(modes, [1.0, 0.1, 0.1]);
+    let mut path = Vec::new();
+    for i in 1..=(rate * 8.0) as usize {
+        simulation.advance(None).unwrap();
+        if i % (rate / 24.0) as usize == 0 {
+            path.push(simulation.displacement(tip));
+        }
+    }
+    path
+}
+
+/// Largest distance between two paths, relative to the largest travel of the second.
+fn apart(a: &[Vec3], b: &[Vec3]) -> f64 {
+    let travel = b.iter().map(|p| p.norm()).fold(0.0, f64::max);
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| (a - b).norm())
+        .fold(0.0, f64::max)
+        / travel
+}
+
+#[test]
+fn a_falling_bar_at_24_steps_a_second_moves_as_at_960() {
+    let modes = bar(12);
+    let fine = falling(&modes, 960.0, Integrator::Exact);
+    let coarse = apart(&falling(&modes, 24.0, Integrator::Exact), &fine);
+    assert!(coarse < 0.01, "{coarse}");
+    // Of second order: four times the steps, a sixteenth of the error or nearly.
+    let better = apart(&falling(&modes, 96.0, Integrator::Exact), &fine);
+    assert!(better < coarse / 10.0, "{better} {coarse}");
+    // The print's integrator is of first order and goes to the same motion.
+    let printed = falling(&modes, 960.0, Integrator::SemiImplicit);
+    let start = 24;
+    assert!(apart(&printed[..start], &fine[..start]) < 0.05);
+}
+
+#[test]
+fn settling_balances_and_warping_keeps_the_length() {
+    let modes = bar(16);
+    let settled = |warp: bool| {
+        let settings = ModalSettings {
+            gravity: Vec3::new(0.0, 0.0, -5.0),
+            warp,
+            ..ModalSettings::default()
+        };
+        let mut simulation = ModalSimulation::new(modes.clone(), settings).unwrap();
+        simulation.settle(None).unwrap();
+        let before = simulation.amplitudes().to_vec();
+        for _ in 0..5 {
+            simulation.advance(None).unwrap();
+        }
+        for (a, b) in simulation.amplitudes().iter().zip(&before) {
+            assert!((a - b).abs() < 1e-9, "{a} {b}");
+        }
+        let rest = modes.lattice().vertices();
+        let u = simulation.displacements();
+        let axis: Vec<Vec3> = (0..=10)
+            .map(|i| node(&modes, [f64::from(i) / 10.0, 0.1, 0.1]))
+            .map(|v| rest[v] + u[v])
+            .collect();
+        axis.windows(2).map(|p| (p[1] - p[0]).norm()).sum::<f64>()
+    };
+    assert!((settled(true) - 1.0).abs() < 0.02, "{}", settled(true));
+    assert!(settled(false) > 1.2, "{}", settled(false));
+}
+
+fn held(integrator: Integrator, holds: &[Hold], exercised: Option<&[usize]>) -> ModalSimulation {
+    let modes = bar(16);
+    let settings = ModalSettings {
+        integrator,
+        ..ModalSettings::default()
+    };
+    let mut simulation = ModalSimulation::new(modes, settings).unwrap();
+    simulation.constrain(holds, exercised).unwrap();
+    simulation
+}
+
+#[test]
+fn constraints_hold_in_position_and_velocity_without_ringing() {
+    let modes = bar(16);
+    let tip = node(&modes, [1.0, 0.1, 0.1]);
+    let position = Hold {
+        node: tip,
+        target: Target::Position(Vec3::new(-0.2, 0.1, 0.45)),
+    };
+    let orientation = Hold {
+        node: tip,
+        target: Target::Orientation(Vec3::new(0.6, -0.8, 0.2)),
+    };
+    for integrator in Integrator::ALL {
+        for holds in [
+            vec![position],
+            vec![orientation],
+            vec![position, orientation],
+        ] {
+            let mut simulation = held(integrator, &holds, None);
+            let mut forces = Vec::new();
+            for step in 0..240 {
+                simulation.advance(None).unwrap();
+                let now = simulation.held();
+                assert!(
+                    !now.overdetermined && now.distance < 1e-6 && now.angle < 1e-6,
+                    "{now:?}"
+                );
+                let w = modes.rotation(simulation.amplitudes(), tip);
+                for hold in &holds {
+                    let off = match hold.target {
+                        Target::Position(u) => simulation.displacement(tip) - u,
+                        Target::Orientation(r) => w - r,
+                    };
+                    assert!(off.norm() < 1e-6, "{off}");
+                }
+                // The node's velocity from the one of the amplitudes.
+                if step > 0 && integrator == Integrator::Exact {
+                    let e = 1e-6;
+                    let at = |s: f64| -> Vec<f64> {
+                        let pairs = simulation.amplitudes().iter().zip(simulation.velocities());
+                        pairs.map(|(q, v)| q + s * v).collect()
+                    };
+                    let place = |q: &[f64]| {
+                        warp::mean_rotation(&modes.rotation(q, tip)) * modes.displacement(q, tip)
+                    };
+                    if holds[0] == position {
+                        let velocity = (place(&at(e)) - place(&at(-e))) / (2.0 * e);
+                        assert!(velocity.norm() < 1e-5, "{velocity}");
+                    }
+                }
+                let sum = now.forces.iter().map(|f| f.1.norm()).sum::<f64>();
+                forces.push(sum);
+            }
+            let early = forces[..60].iter().copied().fold(0.0, f64::max);
+            let late = forces[180..].iter().copied().fold(0.0, f64::max);
+            assert!(late <= 1.001 * early, "{integrator:?} {late} {early}");
+        }
+    }
+}
+
+#[test]
+fn a_dragged_node_goes_along_with_its_target() {
+    let modes = bar(16);
+    let tip = node(&modes, [1.0, 0.1, 0.1]);
+    let mut simulation = held(Integrator::Exact, &[], None);
+    for i in 1..=90 {
+        let t = f64::from(i) / 30.0;
+        let target = Vec3::new(0.0, 0.2 * (2.0 * t).sin(), 0.3 * (1.0 - t.cos()));
+        let hold = Hold {
+            node: tip,
+            target: Target::Position(target),
+        };
+        simulation.constrain(&[hold], None).unwrap();
+        simulation.advance(None).unwrap();
+        assert!((simulation.displacement(tip) - target).norm() < 1e-6);
+        let swing = simulation
+            .displacements()
+            .iter()
+            .map(Vec3::norm)
+            .fold(0.0, f64::max);
+        assert!(swing < 1.0, "{i}: {swing}");
+    }
+    // Let go, it swings on, and nothing is held any more.
+    simulation.constrain(&[], None).unwrap();
+    simulation.advance(None).unwrap();
+    assert!(simulation.held().forces.is_empty());
+}
+
+#[test]
+fn exercised_nodes_may_be_others_and_too_many_constraints_are_said() {
+    let modes = bar(16);
+    let (tip, middle) = (node(&modes, [1.0, 0.1, 0.1]), node(&modes, [0.6, 0.2, 0.2]));
+    let hold = Hold {
+        node: tip,
+        target: Target::Position(Vec3::new(-0.05, 0.0, 0.3)),
+    };
+    let mut simulation = held(Integrator::SemiImplicit, &[hold], Some(&[middle]));
+    simulation.advance(None).unwrap();
+    assert!((simulation.displacement(tip) - Vec3::new(-0.05, 0.0, 0.3)).norm() < 1e-6);
+    assert!(simulation.held().forces.iter().all(|f| f.0 == middle));
+    // The same node at two places: the mean is nearest.
+    let other = Hold {
+        target: Target::Position(Vec3::new(-0.05, 0.0, 0.1)),
+        ..hold
+    };
+    let mut torn = held(Integrator::SemiImplicit, &[hold, other], None);
+    torn.advance(None).unwrap();
+    assert!(torn.held().overdetermined);
+    assert!((torn.displacement(tip) - Vec3::new(-0.05, 0.0, 0.2)).norm() < 1e-5);
+}
+
+#[test]
+fn what_cannot_be_is_named() {
+    let modes = bar(4);
+    let at = |node, target| Hold { node, target };
+    let mut simulation = ModalSimulation::new(modes.clone(), ModalSettings::default()).unwrap();
+    let up = Target::Position(Vec3::z());
+    let fixed = node(&modes, [0.0, 0.0, 0.0]);
+    for (holds, exercised) in [
+        (at(9999, up), None),
+        (at(fixed, up), None),
+        (
+            at(50, Target::Orientation(Vec3::new(f64::NAN, 0.0, 0.0))),
+            None,
+        ),
+        (at(50, up), Some(vec![fixed])),
+        (at(50, up), Some(vec![1234])),
+    ] {
+        assert!(
+            simulation
+                .constrain(&[holds], exercised.as_deref())
+                .is_err()
+        );
+    }
+    let mut bad = vec![Vec3::zeros(); modes.nodes()];
+    bad[7].x = f64::INFINITY;
+    assert!(
+        simulation
+            .advance(Some(&bad))
+            .unwrap_err()
+            .to_string()
+            .contains('7')
+    );
+    assert!(simulation.advance(Some(&bad[1..])).is_err());
+    assert!(simulation.set_amplitudes(&[f64::NAN; 4]).is_err());
+    bad[7].x = 1e300;
+    let before = simulation.amplitudes().to_vec();
+    for _ in 0..4 {
+        let _ = simulation.advance(Some(&bad));
+        assert!(simulation.amplitudes().iter().all(|q| q.is_finite()));
+    }
+    assert!(before.iter().all(|&q| q == 0.0));
+}

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.modes`, `thew.Modes` and `thew.ModalSimulation`.
+
+use super::arrays::{Whole, finite_points, floats, from_points, integers, vector};
+use super::body::{PyBody, PyMaterial};
+use super::errors::{IntoPy, detached, input};
+use super::progress::with_progress;
+use super::tets::PyTetMesh;
+use crate::Vec3;
+use crate::modal::{
+    Damping, Held, Hold, ModalError, ModalSettings, ModalSimulation, ModalSystem, Modes, Target,
+};
+use crate::tets::MassKind;
+use numpy::ndarray::Array3;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Vibration modes of a body, mass-orthonormal, by ascending frequency [choi2003, §3.2]; immutable.
+#[pyclass(name = "Modes", module = "thew", frozen)]
+pub(super) struct PyModes(pub Arc<Modes>);
+
+/// The `count` lowest modes of a TetMesh or of a Body: `K Φ = M Φ Λ`, `ΦᵀMΦ = 1`, `Ψ = W Φ`.
+///
+/// fixed: nodes that stand still, indices or a mask [k]; of a body the vertices that bones hold are always fixed.
+/// material: that of a TetMesh (a Body has its own). mass: "consistent" or "lumped". tolerance: largest residual
+/// relative to λ ‖M φ‖ (default 1e-9, or what rounding allows). Raises ModalError, Cancelled.
+#[pyfunction]
+#[pyo3(signature = (body, count, material=None, fixed=None, mass="consistent", tolerance=None, progress=None))]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn modes(
+    py: Python<'_>,
+    body: &Bound<'_, PyAny>,
+    count: Whole,
+    material: Option<&PyMaterial>,
+    fixed: Option<&Bound<'_, PyAny>>,
+    mass: &str,
+    tolerance: Option<f64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<PyModes> {
+    let mass: MassKind = mass.parse().map_err(IntoPy::into_py)?;
+    let system = if let Ok(mesh) = body.cast::<PyTetMesh>() {
+        let mesh = mesh.get().0.clone();
+        let fixed = nodes(fixed, "fixed", mesh.vertices().len())?;
+        let material = material.map(|m| m.0).unwrap_or_default();
+        detached(py, || {
+            ModalSystem::of_tets(&mesh, &material, mass, &fixed).map_err(IntoPy::into_py)
+        })?
+    } else if let Ok(flesh) = body.cast::<PyBody>() {
+        if material.is_some() {
+            return Err(input("a body has a material already: leave material out"));
+        }
+        let flesh = flesh.get().0.clone();
+        let fixed = nodes(fixed, "fixed", flesh.dofs())?;
+        detached(py, || {
+            ModalSystem::of_body(&flesh, mass, &fixed).map_err(IntoPy::into_py)
+        })?
+    } else {
+        let kind = body.get_type().name()?;
+        return Err(input(format!(
+            "modes are made of a TetMesh or of a Body, not of a {kind}"
+        )));
+    };
+    let modes = with_progress(py, progress, |progress| {
+        Modes::compute(&system, count.0, tolerance, progress).map_err(IntoPy::into_py)
+    })?;
+    Ok(PyModes(Arc::new(modes)))
+}
+
+/// Nodes by index or by mask.
+pub(super) fn nodes(
+    object: Option<&Bound<'_, PyAny>>,
+    name: &str,
+    count: usize,
+) -> PyResult<Vec<usize>> {
+    let Some(object) = object else {
+        return Ok(Vec::new());
+    };
+    let array = object
+        .py()
+        .import("numpy")?
+        .call_method1("asarray", (object,))?;
+    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    let named = if kind == "b" {
+        let size: usize = array.getattr("size")?.extract()?;
+        if size != count {
+            return Err(input(format!(
+                "{name}: a mask must have one value per node: {count}, not {size}"
+            )));
+        }
+        let found = array.call_method0("ravel")?.call_method0("nonzero")?;
+        found.get_item(0)?
+    } else {
+        array
+    };
+    let (indices, _) = integers(&named, name)?;
+    let index = |i: i64| {
+        usize::try_from(i).map_err(|_| {
+            input(format!(
+                "{name}: node {i} does not exist: indices start at 0"
+            ))
+        })
+    };
+    indices.into_iter().map(index).collect()
+}
+
+#[pymethods]
+impl PyModes {
+    /// Λ, 1/s², ascending, float64 [m].
+    #[getter]
+    fn eigenvalues<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.eigenvalues().to_vec().into_pyarray(py)
+    }
+
+    /// Undamped frequencies, Hz, float64 [m].
+    #[getter]
+    fn frequencies<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.frequencies().into_pyarray(py)
+    }
+
+    /// Φ, 1/√kg, float64 [m,k,3]; zero at fixed nodes.
+    #[getter]
+    fn shapes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray3<f64>> {
+        stacked(py, self.0.shapes(), self.0.nodes())
+    }
+
+    /// Ψ, rotation vectors of the nodes, 1/(m √kg), float64 [m,k,3].
+    #[getter]
+    fn rotations<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray3<f64>> {
+        stacked(py, self.0.rotations(), self.0.nodes())
+    }
+
+    /// Which nodes are fixed, bool [k].
+    #[getter]
+    fn fixed<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        self.0.fixed().to_vec().into_pyarray(py)
+    }
+
+    /// Displacements of the nodes at amplitudes[m], float64 [k,3], metres: `R̃(Ψq) Φq`, or `Φq` with warp=False.
+    #[pyo3(signature = (amplitudes, warp=true))]
+    fn displacements<'py>(
+        &self,
+        py: Python<'py>,
+        amplitudes: &Bound<'_, PyAny>,
+        warp: bool,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let q = self::amplitudes(amplitudes, "amplitudes", self.0.len())?;
+        let u = detached(py, || Ok(self.0.displacements(&q, warp)))?;
+        Ok(from_points(py, &u))
+    }
+
+    /// The modes of the same flesh made stiffer by a factor: eigenvalues grow by it, shapes stay.
+    fn scaled(&self, factor: f64) -> PyResult<Self> {
+        let scaled = self.0.scaled(factor).map_err(IntoPy::into_py)?;
+        Ok(Self(Arc::new(scaled)))
+    }
+
+    /// The first `count` of these modes.
+    fn first(&self, count: Whole) -> Self {
+        Self(Arc::new(self.0.first(count.0)))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    fn __repr__(&self) -> String {
+        let hertz = self.0.frequencies();
+        let (low, high) = (hertz.first().unwrap_or(&0.0), hertz.last().unwrap_or(&0.0));
+        format!(
+            "<thew.Modes: {} modes, {low:.3} to {high:.3} Hz>",
+            self.0.len()
+        )
+    }
+}
+
+/// One finite number per mode.
+pub(super) fn amplitudes(
+    object: &Bound<'_, PyAny>,
+    name: &'static str,
+    modes: usize,
+) -> PyResult<Vec<f64>> {
+    let numbers = floats(object, name, &[None])?;
+    let given = numbers.data.len();
+    if given != modes {
+        let (what, per, expected) = (name, "mode", modes);
+        let error = ModalError::Length {
+            what,
+            per,
+            expected,
+            given,
+        };
+        return Err(error.into_py());
+    }
+    match numbers.data.iter().position(|x| !x.is_finite()) {
+        Some(index) => {
+            let (what, per) = (name, "mode");
+            Err(ModalError::NotFinite { what, per, index }.into_py())
+        }
+        None => Ok(numbers.data),
+    }
+}
+
+fn stacked<'py>(py: Python<'py>, columns: &[Vec<Vec3>], nodes: usize) -> Bound<'py, PyArray3<f64>> {
+    let shape = (columns.len(), nodes, 3);
+    Array3::from_shape_fn(shape, |(m, k, axis)| columns[m][k][axis]).into_pyarray(py)
+}
+
+/// Modes in motion on a support that stands still [choi2003, §4, §5].
+///
+/// step: seconds; integrator: "exact" (for forces linear over the step) or "semi_implicit" (the print's eq. 18);
+/// warp=False: linear modal analysis; gravity (m/s²); damping: (ξ 1/s, ζ s) for `ξ + ζ λ`, or one coefficient (1/s) per
+/// mode, [m].
+#[pyclass(name = "ModalSimulation", module = "thew", frozen)]
+pub(super) struct PyModalSimulation(Mutex<ModalSimulation>);
+
+impl PyModalSimulation {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut ModalSimulation) -> Result<T, ModalError> + Send,
+    ) -> PyResult<T> {
+        detached(py, || {
+            let done = work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+            done.map_err(IntoPy::into_py)
+        })
+    }
+}
+
+#[pymethods]
+impl PyModalSimulation {
+    #[new]
+    #[pyo3(signature = (modes, step, integrator="exact", warp=true, gravity=None, damping=None))]
+    fn new(
+        modes: &PyModes,
+        step: f64,
+        integrator: &str,
+        warp: bool,
+        gravity: Option<&Bound<'_, PyAny>>,
+        damping: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let settings = ModalSettings {
+            step,
+            integrator: integrator.parse().map_err(IntoPy::into_py)?,
+            warp,
+            gravity: gravity.map_or(Ok(Vec3::zeros()), |g| vector(g, "gravity"))?,
+            damping: self::damping(damping, modes.0.len())?,
+        };
+        let simulation = ModalSimulation::new(modes.0.clone(), settings);
+        Ok(Self(Mutex::new(simulation.map_err(IntoPy::into_py)?)))
+    }
+
+    /// One step; forces[k,3]: N at the nodes, world axes, constant over the step, besides gravity. When it fails the
+    /// state before it is kept. Constraints that cannot hold together are held in least squares, with a warning.
+    #[pyo3(signature = (forces=None))]
+    fn advance(&self, py: Python<'_>, forces: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let forces = forces.map(|f| finite_points(f, "forces")).transpose()?;
+        let held = self.with(py, |s| {
+            let before = s.held().overdetermined;
+            s.advance(forces.as_deref())?;
+            Ok((before, s.held().clone()))
+        })?;
+        // Once as it begins, not in every step.
+        if let (
+            false,
+            Held {
+                overdetermined: true,
+                distance,
+                angle,
+                ..
+            },
+        ) = held
+        {
+            let said = format!(
+                "the constraints cannot all hold with these modes and exercised nodes: they hold in least squares, to \
+                 {distance:.2e} m and {angle:.2e} rad"
+            );
+            let warnings = py.import("warnings")?;
+            warnings.call_method1(
+                "warn",
+                (said, py.get_type::<pyo3::exceptions::PyRuntimeWarning>()),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Sets the state to the balance of elasticity with gravity and constant forces[k,3], at rest.
+    #[pyo3(signature = (forces=None))]
+    fn settle(&self, py: Python<'_>, forces: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let forces = forces.map(|f| finite_points(f, "forces")).transpose()?;
+        self.with(py, |s| s.settle(forces.as_deref()))
+    }
+
+    /// Back to rest; constraints stay.
+    fn reset(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |s| {
+            s.reset();
+            Ok(())
+        })
+    }
+
+    /// q, float64 [m]; can be set.
+    #[getter]
+    fn amplitudes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let q = self.with(py, |s| Ok(s.amplitudes().to_vec()))?;
+        Ok(q.into_pyarray(py))
+    }
+
+    #[setter]
+    fn set_amplitudes(&self, py: Python<'_>, amplitudes: &Bound<'_, PyAny>) -> PyResult<()> {
+        let numbers = floats(amplitudes, "amplitudes", &[None])?.data;
+        self.with(py, |s| s.set_amplitudes(&numbers))
+    }
+
+    /// q̇, 1/s, float64 [m]; can be set.
+    #[getter]
+    fn velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let v = self.with(py, |s| Ok(s.velocities().to_vec()))?;
+        Ok(v.into_pyarray(py))
+    }
+
+    #[setter]
+    fn set_velocities(&self, py: Python<'_>, velocities: &Bound<'_, PyAny>) -> PyResult<()> {
+        let numbers = floats(velocities, "velocities", &[None])?.data;
+        self.with(py, |s| s.set_velocities(&numbers))
+    }
+
+    /// Displacements of the nodes, float64 [k,3], metres.
+    fn displacements<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let u = self.with(py, |s| Ok(s.displacements()))?;
+        Ok(from_points(py, &u))
+    }
+
+    /// Rotation vectors Ψq of the nodes, float64 [k,3].
+    fn rotations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let w = self.with(py, |s| {
+            let (modes, q) = (s.modes(), s.amplitudes());
+            Ok((0..modes.nodes())
+                .map(|n| modes.rotation(q, n))
+                .collect::<Vec<_>>())
+        })?;
+        Ok(from_points(py, &w))
+    }
+
+    /// Replaces all constraints: positions {node: displacement from rest[3]}, orientations {node: rotation
+    /// vector[3]}, either or both; without any, nothing is held. exercised: nodes at which the forces act; by default the
+    /// constrained ones and, for orientations, their neighbours.
+    #[pyo3(signature = (positions=None, orientations=None, exercised=None))]
+    fn constrain(
+        &self,
+        py: Python<'_>,
+        positions: Option<&Bound<'_, PyDict>>,
+        orientations: Option<&Bound<'_, PyDict>>,
+        exercised: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let mut holds = Vec::new();
+        read_holds(positions, "positions", Target::Position, &mut holds)?;
+        read_holds(
+            orientations,
+            "orientations",
+            Target::Orientation,
+            &mut holds,
+        )?;
+        let count = self.with(py, |s| Ok(s.modes().nodes()))?;
+        let exercised = exercised
+            .map(|e| nodes(Some(e), "exercised", count))
+            .transpose()?;
+        self.with(py, |s| s.constrain(&holds, exercised.as_deref()))
+    }
+
+    /// How the constraints held in the last step: {"distance": m, "angle": rad, "passes", "overdetermined",
+    /// "forces": {node: N[3] in the node's own frame}}.
+    #[getter]
+    fn constraints_held<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let held = self.with(py, |s| Ok(s.held().clone()))?;
+        let report = PyDict::new(py);
+        report.set_item("distance", held.distance)?;
+        report.set_item("angle", held.angle)?;
+        report.set_item("passes", held.passes)?;
+        report.set_item("overdetermined", held.overdetermined)?;
+        let forces = PyDict::new(py);
+        for (node, f) in held.forces {
+            forces.set_item(node, vec![f.x, f.y, f.z].into_pyarray(py))?;
+        }
+        report.set_item("forces", forces)?;
+        Ok(report)
+    }
+
+    /// The modes.
+    #[getter]
+    fn modes(&self, py: Python<'_>) -> PyResult<PyModes> {
+        self.with(py, |s| Ok(PyModes(s.modes().clone())))
+    }
+
+    /// Seconds.
+    #[getter]
+    fn step(&self, py: Python<'_>) -> PyResult<f64> {
+        self.with(py, |s| Ok(s.settings().step))
+    }
+}
+
+fn read_holds(
+    given: Option<&Bound<'_, PyDict>>,
+    name: &str,
+    target: impl Fn(Vec3) -> Target,
+    holds: &mut Vec<Hold>,
+) -> PyResult<()> {
+    for (node, value) in given.into_iter().flatten() {
+        let node: Whole = node.extract()?;
+        let value = vector(&value, name)?;
+        holds.push(Hold {
+            node: node.0,
+            target: target(value),
+        });
+    }
+    Ok(())
+}
+
+/// (ξ, ζ), or one number per mode; none: no damping.
+fn damping(object: Option<&Bound<'_, PyAny>>, modes: usize) -> PyResult<Damping> {
+    let proportional = |mass, stiffness| Damping::Proportional { mass, stiffness };
+    let Some(object) = object else {
+        return Ok(proportional(0.0, 0.0));
+    };
+    let numbers = floats(object, "damping", &[None])?.data;
+    // A pair given as a tuple is (ξ, ζ) even for a body of two modes.
+    let pair = object.cast::<PyTuple>().is_ok() || modes != 2;
+    match numbers.as_slice() {
+        &[mass, stiffness] if pair => Ok(proportional(mass, stiffness)),
+        _ => Ok(Damping::PerMode(numbers)),
+    }
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.TetMesh`.
+
+use super::arrays::{Whole, from_points};
+use super::arrays::{integers, points, whole};
+use super::body::{PyMaterial, Triple, triple};
+use super::errors::{IntoPy, detached, input};
+use super::lattice::PyLattice;
+use super::progress::with_progress;
+use super::surface::PySurface;
+use crate::Mat3;
+use crate::elasticity::Material;
+use crate::tets::{FillOptions, MassKind, Mend, TetError, TetMesh, WriteOptions};
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray2};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A tetrahedral body without a skeleton.
+///
+/// TetMesh(vertices[k,3], tets[e,4]): metres; tetrahedra positively oriented, each with volume, every vertex in
+/// one of them. orient=True turns inverted ones round, drop_unused=True leaves out vertices of no element. Raises
+/// TetError naming the first tetrahedron or vertex that makes no body.
+#[pyclass(name = "TetMesh", module = "thew", frozen)]
+pub(super) struct PyTetMesh(pub Arc<TetMesh>);
+
+/// Elements of N corners; an index that does not fit names its element.
+fn elements<const N: usize>(
+    object: &Bound<'_, PyAny>,
+    name: &str,
+    count: usize,
+) -> PyResult<Vec<[u32; N]>> {
+    let (data, shape) = integers(object, name)?;
+    if !(shape.len() == 2 && shape[1] == N || data.is_empty()) {
+        return Err(input(format!(
+            "{name}: expected an array of shape (any, {N}), got {shape:?}"
+        )));
+    }
+    let corner = |at: usize| {
+        u32::try_from(data[at]).map_err(|_| {
+            let (tet, vertex) = (at / N, data[at]);
+            TetError::OutOfRange { tet, vertex, count }.into_py()
+        })
+    };
+    (0..data.len() / N)
+        .map(|e| {
+            let mut corners = [0; N];
+            for (k, c) in corners.iter_mut().enumerate() {
+                *c = corner(N * e + k)?;
+            }
+            Ok(corners)
+        })
+        .collect()
+}
+
+fn indices<'py, const N: usize>(py: Python<'py>, rows: &[[u32; N]]) -> Bound<'py, PyArray2<i32>> {
+    Array2::from_shape_fn((rows.len(), N), |(i, k)| rows[i][k] as i32).into_pyarray(py)
+}
+
+fn material(given: Option<&PyMaterial>) -> Material {
+    given.map_or_else(Material::default, |m| m.0)
+}
+
+#[pymethods]
+impl PyTetMesh {
+    #[new]
+    #[pyo3(signature = (vertices, tets, orient=false, drop_unused=false))]
+    fn new(
+        py: Python<'_>,
+        vertices: &Bound<'_, PyAny>,
+        tets: &Bound<'_, PyAny>,
+        orient: bool,
+        drop_unused: bool,
+    ) -> PyResult<Self> {
+        let vertices = points(vertices, "vertices")?;
+        let tets = elements::<4>(tets, "tets", vertices.len())?;
+        let mend = Mend {
+            orient,
+            drop_unused,
+        };
+        let mesh = detached(py, || {
+            TetMesh::mended(vertices, tets, mend).map_err(IntoPy::into_py)
+        })?;
+        Ok(Self(Arc::new(mesh)))
+    }
+
+    /// Cubes[c,8] (corners in the order i + 2j + 4k), each split into six tetrahedra so that neighbours agree.
+    #[staticmethod]
+    fn from_cubes(
+        py: Python<'_>,
+        vertices: &Bound<'_, PyAny>,
+        cubes: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let vertices = points(vertices, "vertices")?;
+        let cubes = elements::<8>(cubes, "cubes", vertices.len())?;
+        let mesh = detached(py, || {
+            TetMesh::from_cubes(vertices, cubes).map_err(IntoPy::into_py)
+        })?;
+        Ok(Self(Arc::new(mesh)))
+    }
+
+    /// A bar from the origin: counts (nx, ny, nz) cubes over lengths (x, y, z) metres, six tetrahedra each. Vertex
+    /// (i, j, k) has the number (i·(ny + 1) + j)·(nz + 1) + k.
+    #[staticmethod]
+    fn grid(py: Python<'_>, counts: [i64; 3], lengths: [f64; 3]) -> PyResult<Self> {
+        let mut n = [0; 3];
+        for (n, &c) in n.iter_mut().zip(&counts) {
+            *n = whole(c, "counts")?;
+        }
+        let mesh = detached(py, || TetMesh::grid(n, lengths).map_err(IntoPy::into_py))?;
+        Ok(Self(Arc::new(mesh)))
+    }
+
+    /// Fills a surface with tetrahedra, the boundary on the surface [labelle2007].
+    ///
+    /// cells_across: cells along the diagonal of the body's box, 2 to 200; nodes: in its place a wanted number of
+    /// nodes. `notes` tells of separate pieces and parts too thin. Raises TetError where nothing is enclosed, Cancelled.
+    #[staticmethod]
+    #[pyo3(signature = (surface, cells_across=12.0, nodes=None, progress=None))]
+    fn fill(
+        py: Python<'_>,
+        surface: &PySurface,
+        cells_across: f64,
+        nodes: Option<Whole>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let options = FillOptions {
+            cells_across,
+            nodes: nodes.map(|n| n.0),
+        };
+        let mesh = with_progress(py, progress, |progress| {
+            TetMesh::fill(&surface.0, options, progress).map_err(IntoPy::into_py)
+        })?;
+        Ok(Self(Arc::new(mesh)))
+    }
+
+    /// Reads .node/.ele (TetGen; either, or both by a path without ending), .mesh (Medit, ASCII) or .veg (Vega,
+    /// tetrahedra or cubes).
+    ///
+    /// A mesh whose tetrahedra are all inverted follows the other convention and is turned round; orient and
+    /// drop_unused as for TetMesh. Raises TetFileError naming the line, StorageError where the disk refuses.
+    #[staticmethod]
+    #[pyo3(signature = (path, orient=false, drop_unused=false))]
+    fn read(py: Python<'_>, path: PathBuf, orient: bool, drop_unused: bool) -> PyResult<Self> {
+        let mend = Mend {
+            orient,
+            drop_unused,
+        };
+        let mesh = detached(py, || TetMesh::read(&path, mend).map_err(IntoPy::into_py))?;
+        Ok(Self(Arc::new(mesh)))
+    }
+
+    /// Writes the mesh in the format of the path's ending (.node or .ele: both files), whole or not at all.
+    /// elements="cubic" writes the cubes of a mesh made of them (.veg only); material: what a .veg file names.
+    #[pyo3(signature = (path, elements="tet", material=None))]
+    fn write(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        elements: &str,
+        material: Option<&PyMaterial>,
+    ) -> PyResult<()> {
+        let options = WriteOptions {
+            elements: elements.parse().map_err(|e: TetError| e.into_py())?,
+            material: self::material(material),
+        };
+        detached(py, || self.0.write(&path, options).map_err(IntoPy::into_py))
+    }
+
+    /// Vertices, float64 [k,3], metres.
+    #[getter]
+    fn vertices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        from_points(py, self.0.vertices())
+    }
+
+    /// Tetrahedra, int32 [e,4].
+    #[getter]
+    fn tets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i32>> {
+        indices(py, self.0.tets())
+    }
+
+    /// Cubes that the tetrahedra were split from, six of each in order, int32 [c,8]; empty for other meshes.
+    #[getter]
+    fn cubes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i32>> {
+        indices(py, self.0.cubes())
+    }
+
+    /// Volume, m³.
+    #[getter]
+    fn volume(&self) -> f64 {
+        self.0.volume()
+    }
+
+    /// Diagonal of the bounding box, metres.
+    #[getter]
+    fn size(&self) -> f64 {
+        self.0.size()
+    }
+
+    /// Number of pieces that share no vertex.
+    #[getter]
+    fn components(&self) -> usize {
+        self.0.components()
+    }
+
+    /// What the making of the mesh has to say, one sentence each.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.0.notes().to_vec()
+    }
+
+    /// Faces of one tetrahedron only, counter-clockwise seen from outside, int32 [t,3].
+    #[getter]
+    fn surface_triangles<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i32>> {
+        indices(py, &self.0.surface_triangles())
+    }
+
+    /// The same cells as a lattice without bones, to embed points and surfaces.
+    fn lattice(&self, py: Python<'_>) -> PyResult<PyLattice> {
+        let lattice = detached(py, || self.0.lattice().map_err(IntoPy::into_py))?;
+        Ok(PyLattice(Arc::new(lattice)))
+    }
+
+    /// Mass matrix, kg, 3·k square, xyz interleaved -> (data, indices, indptr) for scipy.sparse.csr_matrix; kind
+    /// "consistent" or "lumped" (diagonal).
+    #[pyo3(signature = (material=None, kind="consistent"))]
+    fn mass<'py>(
+        &self,
+        py: Python<'py>,
+        material: Option<&PyMaterial>,
+        kind: &str,
+    ) -> PyResult<Triple<'py>> {
+        let kind: MassKind = kind.parse().map_err(|e: TetError| e.into_py())?;
+        let material = self::material(material);
+        let csr = detached(py, || {
+            let mass = self.0.mass_matrix(&material, kind);
+            Ok(mass.expand(|i| Mat3::identity() * mass.values()[i], true))
+        })?;
+        Ok(triple(py, csr))
+    }
+
+    /// Linear stiffness matrix, N/m, 3·k square, xyz interleaved -> (data, indices, indptr) for
+    /// scipy.sparse.csr_matrix.
+    #[pyo3(signature = (material=None))]
+    fn stiffness<'py>(
+        &self,
+        py: Python<'py>,
+        material: Option<&PyMaterial>,
+    ) -> PyResult<Triple<'py>> {
+        let material = self::material(material);
+        let csr = detached(py, || Ok(self.0.elements(&material).stiffness().expand()))?;
+        Ok(triple(py, csr))
+    }
+
+    fn __repr__(&self) -> String {
+        let (k, e) = (self.0.vertices().len(), self.0.tets().len());
+        format!("<thew.TetMesh: {k} vertices, {e} tetrahedra>")
+    }
+}

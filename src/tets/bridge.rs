@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Thin joints thickened, so that what hangs together on the surface hangs together in the mesh.
+//!
+//! Where a limb is thinner than a cell the mesh falls into pieces. Of the ways along the surface between such
+//! pieces the shortest that join them all are taken (a spanning tree), moved to the middle of the flesh, and
+//! followed on the lattice by a thin tube.
+
+use super::bcc::{At, Bcc};
+use super::fill::{Sets, by_faces};
+use super::stuff::Stuffed;
+use crate::Vec3;
+use crate::lattice::volume;
+use crate::surface::Surface;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Radius of a tube, as a part of the cubes' edge: wide enough that its axis is not moved onto its own boundary.
+const RADIUS: f64 = 0.42;
+/// Steps along a way, as a part of the cubes' edge.
+const STEP: f64 = 0.05;
+
+/// A part of a tube: the ends of its axis, relative to the lattice's centre.
+pub(super) type Axis = (Vec3, Vec3);
+
+/// Depth of a point in the tubes of a lattice.
+pub(super) fn depth(axes: &[Axis], grid: &Bcc, p: Vec3) -> f64 {
+    let distance = |a: &Axis| {
+        let d = a.1 - a.0;
+        let t = ((p - a.0).dot(&d) / d.norm_squared().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+        (p - a.0 - d * t).norm()
+    };
+    let nearest = axes.iter().map(distance).fold(f64::INFINITY, f64::min);
+    RADIUS * 2.0 * grid.half - nearest
+}
+
+/// Pieces worth joining, by tetrahedron: numbers in order of appearance, crumbs without.
+fn pieces(stuffed: &Stuffed, edge: f64) -> Vec<Option<u32>> {
+    let piece = by_faces(&stuffed.tets);
+    let count = piece.iter().max().map_or(0, |&p| p as usize + 1);
+    let mut volumes = vec![0.0; count];
+    for (t, &p) in stuffed.tets.iter().zip(&piece) {
+        volumes[p as usize] += volume(&t.map(|v| stuffed.nodes[v as usize]));
+    }
+    let largest = volumes.iter().copied().fold(0.0, f64::max);
+    let crumb = edge.powi(3).min(0.25 * largest);
+    piece
+        .into_iter()
+        .map(|p| (volumes[p as usize] >= crumb).then_some(p))
+        .collect()
+}
+
+/// Number of pieces worth joining.
+pub(super) fn count(stuffed: &Stuffed, grid: &Bcc) -> usize {
+    let mut kept: Vec<u32> = pieces(stuffed, 2.0 * grid.half)
+        .into_iter()
+        .flatten()
+        .collect();
+    kept.sort_unstable();
+    kept.dedup();
+    kept.len()
+}
+
+/// Tubes that join the pieces of a mesh as far as the surface does.
+pub(super) fn tubes(surface: &Surface, grid: &Bcc, stuffed: &Stuffed) -> Vec<Axis> {
+    let of_tet = pieces(stuffed, 2.0 * grid.half);
+    let mut of_node = vec![None; stuffed.nodes.len()];
+    for (t, &p) in stuffed.tets.iter().zip(&of_tet) {
+        t.iter()
+            .for_each(|&v| of_node[v as usize] = of_node[v as usize].or(p));
+    }
+    let piece_at = |at: At| {
+        let node = stuffed.node_of_point[grid.number(at)];
+        of_node.get(node as usize).copied().flatten()
+    };
+    let welded = surface.welded();
+    // Each vertex of the surface starts in the piece of the nearest node of the lattice, if one is near.
+    let start: Vec<Option<(u32, At)>> = welded
+        .vertices
+        .iter()
+        .map(|x| nearest(grid, x - grid.centre, |at| piece_at(at).is_some()))
+        .map(|at| at.and_then(|at| Some((piece_at(at)?, at))))
+        .collect();
+    let ways = Ways::new(&welded.vertices, &welded.triangles, &start);
+    let count = of_tet.iter().flatten().max().map_or(0, |&p| p as usize + 1);
+    let mut axes = Vec::new();
+    let middle = Middle::new(surface);
+    for (u, v) in ways.joints(&welded.triangles, &welded.vertices, count) {
+        let (mut way, to) = (ways.back(u), ways.back(v));
+        let ends = [way.last(), to.last()].map(|w| w.and_then(|&w| start[w as usize]));
+        way.reverse();
+        way.extend(to);
+        let mut line: Vec<Vec3> = Vec::new();
+        line.extend(ends[0].map(|e| grid.place(e.1)));
+        line.extend(
+            way.iter()
+                .map(|&w| middle.at(w, 2.0 * grid.half) - grid.centre),
+        );
+        line.extend(ends[1].map(|e| grid.place(e.1)));
+        let points = along(grid, &line);
+        axes.extend(
+            points
+                .windows(2)
+                .map(|w| (grid.place(w[0]), grid.place(w[1]))),
+        );
+    }
+    axes
+}
+
+/// The nearest chosen point of the lattice within 1.7 half edges.
+pub(super) fn nearest(grid: &Bcc, p: Vec3, chosen: impl Fn(At) -> bool) -> Option<At> {
+    let q = p / grid.half;
+    let low: [i32; 3] = std::array::from_fn(|k| q[k].floor() as i32);
+    let candidates = (0..64).filter_map(|i| {
+        let at = [
+            low[0] - 1 + i % 4,
+            low[1] - 1 + i / 4 % 4,
+            low[2] - 1 + i / 16,
+        ];
+        let odd = at.map(|x| x & 1);
+        let distance = (grid.place(at) - p).norm();
+        (odd[0] == odd[1]
+            && odd[1] == odd[2]
+            && distance <= 1.7 * grid.half
+            && grid.holds(at)
+            && chosen(at))
+        .then_some((distance, at))
+    });
+    candidates
+        .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
+        .map(|c| c.1)
+}
+
+/// Points of the lattice along a line: each the nearest to a part of it.
+fn along(grid: &Bcc, line: &[Vec3]) -> Vec<At> {
+    let mut points: Vec<At> = Vec::new();
+    for pair in line.windows(2) {
+        let steps = ((pair[1] - pair[0]).norm() / (STEP * 2.0 * grid.half))
+            .ceil()
+            .max(1.0) as usize;
+        for i in 0..=steps {
+            let p = pair[0] + (pair[1] - pair[0]) * (i as f64 / steps as f64);
+            points.extend(nearest(grid, p, |_| true));
+        }
+    }
+    points.dedup();
+    points
+}
+
+/// Shortest ways along the edges of a surface from where it starts.
+struct Ways {
+    length: Vec<f64>,
+    piece: Vec<Option<u32>>,
+    /// The vertex before on the way; itself at a start.
+    before: Vec<u32>,
+}
+
+impl Ways {
+    fn new(x: &[Vec3], triangles: &[[u32; 3]], start: &[Option<(u32, At)>]) -> Self {
+        let mut around: Vec<Vec<u32>> = vec![Vec::new(); x.len()];
+        for t in triangles {
+            for i in 0..3 {
+                around[t[i] as usize].extend([t[(i + 1) % 3], t[(i + 2) % 3]]);
+            }
+        }
+        let mut ways = Self {
+            length: start
+                .iter()
+                .map(|s| if s.is_some() { 0.0 } else { f64::INFINITY })
+                .collect(),
+            piece: start.iter().map(|s| s.map(|s| s.0)).collect(),
+            before: (0..x.len() as u32).collect(),
+        };
+        // Lengths are not negative: their bits are in their order.
+        let starts = (0u32..).zip(start).filter(|(_, s)| s.is_some());
+        let mut heap: BinaryHeap<Reverse<(u64, u32)>> =
+            starts.map(|(v, _)| Reverse((0, v))).collect();
+        while let Some(Reverse((bits, v))) = heap.pop() {
+            let length = f64::from_bits(bits);
+            if length > ways.length[v as usize] {
+                continue;
+            }
+            for &w in &around[v as usize] {
+                let longer = length + (x[v as usize] - x[w as usize]).norm();
+                if longer < ways.length[w as usize] {
+                    ways.length[w as usize] = longer;
+                    ways.piece[w as usize] = ways.piece[v as usize];
+                    ways.before[w as usize] = v;
+                    heap.push(Reverse((longer.to_bits(), w)));
+                }
+            }
+        }
+        ways
+    }
+
+    /// The edges at which the shortest ways meet that join all pieces.
+    fn joints(&self, triangles: &[[u32; 3]], x: &[Vec3], pieces: usize) -> Vec<(u32, u32)> {
+        let mut meetings: Vec<(f64, u32, u32)> = Vec::new();
+        for t in triangles {
+            for i in 0..3 {
+                let (u, v) = (t[i].min(t[(i + 1) % 3]), t[i].max(t[(i + 1) % 3]));
+                let (a, b) = (self.piece[u as usize], self.piece[v as usize]);
+                if a.is_some() && b.is_some() && a != b {
+                    let edge = (x[u as usize] - x[v as usize]).norm();
+                    let length = self.length[u as usize] + edge + self.length[v as usize];
+                    meetings.push((length, u, v));
+                }
+            }
+        }
+        meetings.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        let mut sets = Sets::new(pieces);
+        let mut joints = Vec::new();
+        for (_, u, v) in meetings {
+            if let (Some(a), Some(b)) = (self.piece[u as usize], self.piece[v as usize]) {
+                if sets.join(a, b) {
+                    joints.push((u, v));
+                }
+            }
+        }
+        joints
+    }
+
+    /// The way back from a vertex to where it started.
+    fn back(&self, mut v: u32) -> Vec<u32> {
+        let mut way = vec![v];
+        while self.before[v as usize] != v {
+            v = self.before[v as usize];
+            way.push(v);
+        }
+        way
+    }
+}
+
+/// Places in the middle of the flesh under a surface.
+struct Middle<'a> {
+    surface: &'a Surface,
+    inward: Vec<Vec3>,
+}
+
+impl<'a> Middle<'a> {
+    fn new(surface: &'a Surface) -> Self {
+        let welded = surface.welded();
+        let mut inward = vec![Vec3::zeros(); welded.vertices.len()];
+        for t in &welded.triangles {
+            let [a, b, c] = t.map(|v| welded.vertices[v as usize]);
+            let n = (c - a).cross(&(b - a));
+            t.iter().for_each(|&v| inward[v as usize] += n);
+        }
+        Self { surface, inward }
+    }
+
+    /// Half way through the flesh under a vertex, at most so deep.
+    fn at(&self, v: u32, most: f64) -> Vec3 {
+        let x = self.surface.welded().vertices[v as usize];
+        let Some(n) = self.inward[v as usize].try_normalize(0.0) else {
+            return x;
+        };
+        let from = x + n * (1e-6 * self.surface.size());
+        match self.surface.ray(from, n) {
+            Some(hit) if !hit.front => x + n * (hit.distance / 2.0).min(most),
+            _ => x,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Medit's ASCII `.mesh`.
+//!
+//! `MeshVersionFormatted n`, `Dimension 3`, then sections of a keyword, a count and so many entries, up to `End`; line
+//! breaks mean nothing. `Vertices`: `x y z reference`; `Tetrahedra`: four vertices from 1, reference. Other sections
+//! (triangles, edges, corners, normals …) are read over. [frey2001]
+
+use super::scan::{corner, error, real, shown};
+use super::{Content, coordinates, row};
+use crate::Vec3;
+use crate::tets::{TetError, TetMesh};
+use std::path::Path;
+
+/// Words with the line they are on; the last line at the end.
+struct Words<'a, I: Iterator<Item = (usize, &'a str)>> {
+    path: &'a Path,
+    words: std::iter::Peekable<I>,
+    line: usize,
+    most: usize,
+}
+
+impl<'a, I: Iterator<Item = (usize, &'a str)>> Words<'a, I> {
+    fn next(&mut self) -> Option<&'a str> {
+        let (line, word) = self.words.next()?;
+        self.line = line;
+        Some(word)
+    }
+
+    fn error(&self, what: String) -> TetError {
+        error(self.path, self.line, what)
+    }
+
+    fn expect(&mut self, what: &str) -> Result<&'a str, TetError> {
+        self.next()
+            .ok_or_else(|| self.error(format!("the file ends before {what}")))
+    }
+
+    fn count(&mut self, what: &str) -> Result<usize, TetError> {
+        let word = self.expect(what)?;
+        word.parse()
+            .map_err(|_| self.error(format!("{what} is '{}', not a count", shown(word))))
+    }
+
+    fn real(&mut self, what: &str) -> Result<f64, TetError> {
+        let word = self.expect(what)?;
+        real(word).ok_or_else(|| self.error(format!("{what} is '{}', not a number", shown(word))))
+    }
+
+    /// A reference, if there is one: some writers leave them out.
+    fn reference(&mut self) {
+        let line = self.line;
+        self.words
+            .next_if(|(l, word)| *l == line && real(word).is_some());
+    }
+
+    /// Goes on to the next keyword.
+    fn skip(&mut self) {
+        while self.words.next_if(|(_, w)| real(w).is_some()).is_some() {}
+    }
+}
+
+/// A mesh from the text of its file.
+pub fn parse(path: &Path, text: &str) -> Result<Content, TetError> {
+    let words = text.lines().enumerate().flat_map(|(i, line)| {
+        let said = line.split('#').next().unwrap_or_default();
+        said.split_ascii_whitespace().map(move |w| (i + 1, w))
+    });
+    let mut words = Words {
+        path,
+        words: words.peekable(),
+        line: 1,
+        most: text.len() / 2 + 1,
+    };
+    let first = words.expect("its first word")?;
+    if !first.eq_ignore_ascii_case("MeshVersionFormatted") {
+        return Err(
+            words.error("this is no ASCII Medit file: it begins with MeshVersionFormatted".into())
+        );
+    }
+    let version = words.count("the version")?;
+    if !(1..=4).contains(&version) {
+        return Err(words.error(format!("version {version} is not known")));
+    }
+    let mut content = Content::default();
+    // Corners wait until the number of vertices is known: sections come in any order.
+    let mut tets: Vec<([usize; 4], usize)> = Vec::new();
+    while let Some(keyword) = words.next() {
+        match keyword.to_ascii_lowercase().as_str() {
+            "end" => break,
+            "dimension" => {
+                let n = words.count("the dimension")?;
+                if n != 3 {
+                    return Err(words.error(format!("a mesh of dimension {n}, not 3")));
+                }
+            }
+            "vertices" => {
+                if !content.vertices.is_empty() {
+                    return Err(words.error("a second section of vertices".into()));
+                }
+                let count = words.count("the number of vertices")?;
+                content.vertices.reserve(count.min(words.most));
+                for _ in 0..count {
+                    let x = [words.real("x")?, words.real("y")?, words.real("z")?];
+                    words.reference();
+                    content.vertices.push(Vec3::from(x));
+                }
+            }
+            "tetrahedra" => {
+                let count = words.count("the number of tetrahedra")?;
+                tets.reserve(count.min(words.most));
+                for _ in 0..count {
+                    let mut corners = [0; 4];
+                    for c in &mut corners {
+                        *c = words.count("a corner")?;
+                    }
+                    tets.push((corners, words.line));
+                    words.reference();
+                }
+            }
+            _ if keyword.starts_with(|c: char| c.is_ascii_alphabetic()) => words.skip(),
+            _ => {
+                return Err(words.error(format!(
+                    "'{}' where a keyword should be: the section before it has more entries than it says",
+                    shown(keyword)
+                )));
+            }
+        }
+    }
+    let count = content.vertices.len();
+    content.tets.reserve(tets.len());
+    for (corners, line) in tets {
+        let mut tet = [0; 4];
+        for (t, number) in tet.iter_mut().zip(corners) {
+            *t = corner(number, 1, count).ok_or_else(|| {
+                let what =
+                    format!("corner {number} does not exist: vertices run from 1 to {count}");
+                error(path, line, what)
+            })?;
+        }
+        content.tets.push(tet);
+    }
+    Ok(content)
+}
+
+/// The text of the file, with the triangles of the surface.
+pub fn text(mesh: &TetMesh) -> String {
+    let mut out = format!(
+        "MeshVersionFormatted 2\nDimension 3\n\nVertices\n{}\n",
+        mesh.vertices().len()
+    );
+    for x in mesh.vertices() {
+        let [x, y, z] = coordinates(x);
+        row(&mut out, [x, y, z, "0".into()]);
+    }
+    out.push_str(&format!("\nTetrahedra\n{}\n", mesh.tets().len()));
+    for t in mesh.tets() {
+        row(&mut out, t.map(|v| v + 1).into_iter().chain([0]));
+    }
+    let surface = mesh.surface_triangles();
+    out.push_str(&format!("\nTriangles\n{}\n", surface.len()));
+    for t in surface {
+        row(&mut out, t.map(|v| v + 1).into_iter().chain([0]));
+    }
+    out.push_str("\nEnd\n");
+    out
+}

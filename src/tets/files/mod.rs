@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Files of tetrahedral meshes: TetGen's `.node` and `.ele`, Medit's ASCII `.mesh`, Vega's `.veg`.
+//!
+//! The ending says the format. Numbers are written so that they come back exactly. A mesh whose tetrahedra are
+//! *all* inverted follows the other convention of orientation, and is turned round; where only some are, that is a
+//! mistake, and refused unless [`Mend`] allows it. Attributes, markers, references, materials and
+//! surface elements are read over.
+//!
+//! Files are written whole or not at all. What a header promises allocates nothing: the content does.
+
+mod medit;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod tetgen;
+mod vega;
+
+use super::check::{self, Lie};
+use super::{Mend, TetError, TetMesh, drop_unused};
+use crate::Vec3;
+use crate::elasticity::Material;
+use std::fmt::Write;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// Longest file that is read, bytes.
+const LONGEST: u64 = 1 << 31;
+
+/// What a `.veg` file holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ElementKind {
+    /// Tetrahedra.
+    #[default]
+    Tet,
+    /// The cubes that they were split from.
+    Cubic,
+}
+
+impl FromStr for ElementKind {
+    type Err = TetError;
+
+    fn from_str(name: &str) -> Result<Self, TetError> {
+        match name {
+            "tet" => Ok(Self::Tet),
+            "cubic" => Ok(Self::Cubic),
+            _ => Err(TetError::ElementKind(name.to_owned())),
+        }
+    }
+}
+
+/// What [`TetMesh::write`] writes besides the mesh.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct WriteOptions {
+    /// Tetrahedra, or cubes (`.veg` of a mesh made of cubes only).
+    pub elements: ElementKind,
+    /// The material that a `.veg` file names.
+    pub material: Material,
+}
+
+/// What a file holds before it is a mesh.
+#[derive(Debug, Default)]
+struct Content {
+    vertices: Vec<Vec3>,
+    tets: Vec<[u32; 4]>,
+    /// Corners in our order.
+    cubes: Vec<[u32; 8]>,
+    /// The file holds nodes that its tetrahedra do not use as corners (middles of edges).
+    middles: bool,
+}
+
+enum Format {
+    TetGen { node: PathBuf, ele: PathBuf },
+    Medit,
+    Vega,
+}
+
+impl TetMesh {
+    /// Reads a mesh: `.node` or `.ele` (TetGen; the one finds the other, and a path without ending finds both),
+    /// `.mesh` (Medit, ASCII), `.veg` (Vega, tetrahedra or cubes).
+    ///
+    /// # Errors
+    /// [`TetError::Format`], [`TetError::Disk`], [`TetError::File`] with the line, or [`TetError::Content`] where
+    /// the file reads well but what it holds is no body.
+    pub fn read(path: &Path, mend: Mend) -> Result<Self, TetError> {
+        let content = match format(path)? {
+            Format::TetGen { node, ele } => {
+                tetgen::parse((&node, &load(&node)?), (&ele, &load(&ele)?))?
+            }
+            Format::Medit => medit::parse(path, &load(path)?)?,
+            Format::Vega => vega::parse(path, &load(path)?)?,
+        };
+        content.mesh(mend).map_err(|e| TetError::Content {
+            path: path.to_owned(),
+            source: Box::new(e),
+        })
+    }
+
+    /// Writes the mesh in the format of the path's ending; for `.node` or `.ele` both files.
+    ///
+    /// # Errors
+    /// [`TetError::Format`], [`TetError::NoCubes`], [`TetError::Disk`]; what was at `path` before then stays.
+    pub fn write(&self, path: &Path, options: WriteOptions) -> Result<(), TetError> {
+        let format = format(path)?;
+        let cubic = options.elements == ElementKind::Cubic;
+        if cubic && (self.cubes.is_empty() || !matches!(format, Format::Vega)) {
+            return Err(TetError::NoCubes);
+        }
+        let files: Vec<(PathBuf, String)> = match format {
+            Format::TetGen { node, ele } => {
+                vec![(node, tetgen::nodes(self)), (ele, tetgen::elements(self))]
+            }
+            Format::Medit => vec![(path.to_owned(), medit::text(self))],
+            Format::Vega => vec![(path.to_owned(), vega::text(self, cubic, &options.material))],
+        };
+        let parts: Vec<[&[u8]; 1]> = files.iter().map(|f| [f.1.as_bytes()]).collect();
+        let all: Vec<(&Path, &[&[u8]])> = files
+            .iter()
+            .zip(&parts)
+            .map(|(f, part)| (f.0.as_path(), part.as_slice()))
+            .collect();
+        crate::store::write_together(&all).map_err(|e| disk(path, "written", &e))
+    }
+}
+
+impl Content {
+    /// The mesh, mended as allowed.
+    fn mesh(self, mend: Mend) -> Result<TetMesh, TetError> {
+        let Self {
+            mut vertices,
+            mut tets,
+            mut cubes,
+            middles,
+        } = self;
+        if !cubes.is_empty() {
+            check::check_indices(&vertices, &cubes)?;
+            if mend.drop_unused {
+                drop_unused(&mut vertices, &mut cubes);
+            }
+            return TetMesh::from_cubes(vertices, cubes);
+        }
+        check::check_indices(&vertices, &tets)?;
+        let size = check::size(&vertices)?;
+        let inverted =
+            |t: &[u32; 4]| check::lie(&t.map(|v| vertices[v as usize]), size) == Lie::Inverted;
+        if tets.iter().all(inverted) {
+            tets.iter_mut().for_each(|t| t.swap(2, 3));
+        }
+        let mend = Mend {
+            drop_unused: mend.drop_unused || middles,
+            ..mend
+        };
+        TetMesh::mended(vertices, tets, mend)
+    }
+}
+
+/// The format of a path.
+fn format(path: &Path) -> Result<Format, TetError> {
+    let ending = path
+        .extension()
+        .and_then(|e| e.to_str())
+        .unwrap_or_default();
+    let ending = ending.to_ascii_lowercase();
+    let pair = |stem: &Path, upper: bool| {
+        let with = |ending: &str| {
+            let mut name = stem.as_os_str().to_owned();
+            name.push(if upper {
+                ending.to_ascii_uppercase()
+            } else {
+                ending.to_owned()
+            });
+            PathBuf::from(name)
+        };
+        let (node, ele) = (with(".node"), with(".ele"));
+        Format::TetGen { node, ele }
+    };
+    match ending.as_str() {
+        "node" | "ele" => {
+            let given = path
+                .extension()
+                .and_then(|e| e.to_str())
+                .unwrap_or_default();
+            let upper = given.chars().all(|c| c.is_ascii_uppercase());
+            Ok(pair(&path.with_extension(""), upper))
+        }
+        "mesh" => Ok(Format::Medit),
+        "veg" => Ok(Format::Vega),
+        _ => match pair(path, false) {
+            Format::TetGen { node, ele } if node.exists() || ele.exists() => {
+                Ok(Format::TetGen { node, ele })
+            }
+            _ => Err(TetError::Format(path.to_owned())),
+        },
+    }
+}
+
+/// The text of a file; bytes that are no text become marks that no number is made of.
+fn load(path: &Path) -> Result<String, TetError> {
+    let refused = |e: std::io::Error| disk(path, "read", &e);
+    let file = fs::File::open(path).map_err(refused)?;
+    let length = file.metadata().map_err(refused)?.len();
+    if length > LONGEST {
+        return Err(TetError::Disk {
+            path: path.to_owned(),
+            action: "read",
+            what: format!("it is {length} bytes long, more than {LONGEST}"),
+        });
+    }
+    let mut bytes = Vec::new();
+    file.take(LONGEST)
+        .read_to_end(&mut bytes)
+        .map_err(refused)?;
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
+}
+
+fn disk(path: &Path, action: &'static str, e: &std::io::Error) -> TetError {
+    TetError::Disk {
+        path: path.to_owned(),
+        action,
+        what: e.to_string(),
+    }
+}
+
+/// Appends a row of numbers.
+fn row<T: std::fmt::Display>(out: &mut String, numbers: impl IntoIterator<Item = T>) {
+    for (i, n) in numbers.into_iter().enumerate() {
+        let gap = if i > 0 { " " } else { "" };
+        // Writing to a string cannot fail.
+        let _ = write!(out, "{gap}{n}");
+    }
+    out.push('\n');
+}
+
+/// The three coordinates of a point, shortest so that they come back exactly.
+fn coordinates(x: &Vec3) -> [String; 3] {
+    [0, 1, 2].map(|k| format!("{:?}", x[k]))
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Words and numbers of a text file, and sentences about what is wrong with them.
+
+use super::super::TetError;
+use crate::Vec3;
+use std::iter::Peekable;
+use std::path::Path;
+use std::str::{Lines, SplitAsciiWhitespace};
+
+/// A line with its number and its words; comments (from `#` on) and empty lines are left out.
+#[derive(Clone)]
+pub struct Line<'a> {
+    pub number: usize,
+    pub text: &'a str,
+}
+
+/// The lines of a file that say something.
+pub struct Scanner<'a> {
+    pub path: &'a Path,
+    lines: Peekable<Said<'a>>,
+    /// Longest list that the text could hold.
+    most: usize,
+    last: usize,
+}
+
+struct Said<'a>(std::iter::Enumerate<Lines<'a>>);
+
+impl<'a> Iterator for Said<'a> {
+    type Item = Line<'a>;
+
+    fn next(&mut self) -> Option<Line<'a>> {
+        self.0.find_map(|(i, line)| {
+            let text = line.split('#').next().unwrap_or_default().trim();
+            (!text.is_empty()).then_some(Line {
+                number: i + 1,
+                text,
+            })
+        })
+    }
+}
+
+impl<'a> Scanner<'a> {
+    pub fn new(path: &'a Path, text: &'a str) -> Self {
+        Self {
+            path,
+            lines: Said(text.lines().enumerate()).peekable(),
+            most: text.len() / 2 + 1,
+            last: text.lines().count(),
+        }
+    }
+
+    /// The next line.
+    pub fn next(&mut self) -> Option<Line<'a>> {
+        self.lines.next()
+    }
+
+    /// The next line, left in place.
+    pub fn peek(&mut self) -> Option<&Line<'a>> {
+        self.lines.peek()
+    }
+
+    /// The next line, which must be there.
+    pub fn expect(&mut self, what: &str) -> Result<Row<'a>, TetError> {
+        let (path, last) = (self.path, self.last);
+        let line = self
+            .lines
+            .next()
+            .ok_or_else(|| error(path, last, format!("the file ends before {what}")))?;
+        Ok(Row {
+            path,
+            number: line.number,
+            words: line.text.split_ascii_whitespace(),
+        })
+    }
+
+    /// Room for so many things as were promised, or as the text could hold.
+    pub fn room(&self, promised: usize) -> usize {
+        promised.min(self.most)
+    }
+}
+
+/// The words of one line.
+pub struct Row<'a> {
+    path: &'a Path,
+    pub number: usize,
+    words: SplitAsciiWhitespace<'a>,
+}
+
+impl<'a> Row<'a> {
+    pub fn new(path: &'a Path, line: &Line<'a>) -> Self {
+        Self {
+            path,
+            number: line.number,
+            words: line.text.split_ascii_whitespace(),
+        }
+    }
+
+    pub fn error(&self, what: String) -> TetError {
+        error(self.path, self.number, what)
+    }
+
+    /// The next word; commas before and after it do not count.
+    pub fn word(&mut self, what: &str) -> Result<&'a str, TetError> {
+        let next = self.words.find_map(|w| {
+            let w = w.trim_matches(',');
+            (!w.is_empty()).then_some(w)
+        });
+        next.ok_or_else(|| self.error(format!("{what} is missing")))
+    }
+
+    pub fn real(&mut self, what: &str) -> Result<f64, TetError> {
+        let word = self.word(what)?;
+        real(word).ok_or_else(|| self.error(format!("{what} is '{}', not a number", shown(word))))
+    }
+
+    pub fn count(&mut self, what: &str) -> Result<usize, TetError> {
+        let word = self.word(what)?;
+        word.parse()
+            .map_err(|_| self.error(format!("{what} is '{}', not a count", shown(word))))
+    }
+
+    pub fn point(&mut self) -> Result<Vec3, TetError> {
+        Ok(Vec3::new(self.real("x")?, self.real("y")?, self.real("z")?))
+    }
+
+    /// Corners, numbered in the file from `base`.
+    pub fn corners<const N: usize>(
+        &mut self,
+        base: usize,
+        vertices: usize,
+    ) -> Result<[u32; N], TetError> {
+        let mut corners = [0; N];
+        for c in &mut corners {
+            let number = self.count("a corner")?;
+            *c = corner(number, base, vertices).ok_or_else(|| {
+                self.error(format!(
+                    "corner {number} does not exist: vertices run from {base} to {}",
+                    (base + vertices).saturating_sub(1)
+                ))
+            })?;
+        }
+        Ok(corners)
+    }
+}
+
+/// A finite number; Fortran's `D` exponents included.
+pub fn real(word: &str) -> Option<f64> {
+    let number = word
+        .parse()
+        .or_else(|_| word.replace(['d', 'D'], "e").parse::<f64>())
+        .ok()?;
+    number.is_finite().then_some(number)
+}
+
+/// Index of a vertex that a file numbers from `base`.
+pub fn corner(number: usize, base: usize, vertices: usize) -> Option<u32> {
+    let index = number.checked_sub(base).filter(|i| *i < vertices)?;
+    u32::try_from(index).ok()
+}
+
+pub fn error(path: &Path, line: usize, what: String) -> TetError {
+    TetError::File {
+        path: path.to_owned(),
+        line,
+        what,
+    }
+}
+
+/// A word short enough for a sentence.
+pub fn shown(word: &str) -> String {
+    word.chars().take(24).collect()
+}

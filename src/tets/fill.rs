@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Filling a surface with tetrahedra.
+//!
+//! The domain is Ω of [`Surface`] (inside where the winding number exceeds one half, a thin layer around sheets), so
+//! that open, doubled and self-intersecting surfaces are filled as far as they enclose something. The boundary of
+//! the mesh lies on the surface; points of the surface a little outside of it are placed by the nearest element
+//! ([`Lattice::embed`](crate::lattice::Lattice::embed)).
+
+use super::bcc::Bcc;
+use super::bridge;
+use super::stuff::{Depths, NONE, Stuffed};
+use super::{TetError, TetMesh};
+use crate::Vec3;
+use crate::lattice::Cell;
+use crate::progress::{Part, Progress, step};
+use crate::surface::Surface;
+
+/// Settings of [`TetMesh::fill`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FillOptions {
+    /// Cells along the diagonal of the body's box; 2 to 200, useful 8 to 40.
+    pub cells_across: f64,
+    /// Wanted number of nodes, 4 to 1,000,000: in place of `cells_across` the resolution that comes nearest is taken.
+    pub nodes: Option<usize>,
+}
+
+impl Default for FillOptions {
+    fn default() -> Self {
+        Self {
+            cells_across: 12.0,
+            nodes: None,
+        }
+    }
+}
+
+/// Most points of the lattice, inside and outside together.
+const MOST: usize = 8_000_000;
+/// Finest and coarsest resolution.
+const ACROSS: std::ops::RangeInclusive<f64> = 2.0..=200.0;
+/// Attempts at a wanted number of nodes, and the error at which one is good enough.
+const ATTEMPTS: usize = 14;
+const CLOSE: f64 = 0.01;
+/// Widest margin, as a part of the cubes' edge, and the error of the volume that needs none.
+const MARGIN: f64 = 0.2;
+const RIGHT: f64 = 0.003;
+
+impl TetMesh {
+    /// Fills a surface with tetrahedra by isosurface stuffing: the boundary on the surface, the inside regular,
+    /// dihedral angles above five degrees. Deterministic. [labelle2007]
+    ///
+    /// [`TetMesh::notes`] tells of separate pieces and of parts too thin to be filled.
+    ///
+    /// # Errors
+    /// [`TetError::Unfillable`] where nothing is enclosed at this resolution; [`TetError::CellsAcross`],
+    /// [`TetError::Nodes`], [`TetError::Cancelled`].
+    pub fn fill(
+        surface: &Surface,
+        options: FillOptions,
+        progress: &dyn Progress,
+    ) -> Result<Self, TetError> {
+        if !ACROSS.contains(&options.cells_across) {
+            return Err(TetError::CellsAcross(options.cells_across));
+        }
+        let Some(nodes) = options.nodes else {
+            return fill_once(surface, options.cells_across, progress);
+        };
+        if !(4..=1_000_000).contains(&nodes) {
+            return Err(TetError::Nodes(nodes));
+        }
+        search(surface, nodes, progress)
+    }
+}
+
+/// The resolution whose number of nodes comes nearest to a wanted one.
+fn search(surface: &Surface, wanted: usize, progress: &dyn Progress) -> Result<TetMesh, TetError> {
+    // Two lattice points to a cube, and half as many again on the boundary.
+    let density = 3.0 * surface.volume() / wanted as f64;
+    let mut across = (surface.size() / density.cbrt()).clamp(*ACROSS.start(), *ACROSS.end());
+    let mut best: Option<(f64, TetMesh)> = None;
+    // Resolutions known to give too few and too many nodes.
+    let (mut low, mut high) = (*ACROSS.start(), *ACROSS.end());
+    let mut failure = None;
+    for attempt in 0..ATTEMPTS {
+        let part = Part {
+            whole: progress,
+            from: attempt as f64 / ATTEMPTS as f64,
+            to: (attempt + 1) as f64 / ATTEMPTS as f64,
+        };
+        let (count, mesh) = match fill_once(surface, across, &part) {
+            Ok(mesh) => (mesh.vertices.len(), Some(mesh)),
+            Err(e @ TetError::Unfillable(_)) => {
+                failure.get_or_insert(e);
+                (0, None)
+            }
+            Err(e) => return Err(e),
+        };
+        let ratio = count as f64 / wanted as f64;
+        if let Some(mesh) = mesh {
+            let error = (ratio - 1.0).abs();
+            if best.as_ref().is_none_or(|b| error < b.0) {
+                best = Some((error, mesh));
+            }
+            if error <= CLOSE {
+                break;
+            }
+        }
+        if ratio < 1.0 {
+            low = low.max(across);
+        } else {
+            high = high.min(across);
+        }
+        if high - low < 1e-3 * low {
+            break;
+        }
+        let next = across / ratio.max(0.1).cbrt();
+        // Counts rise by jumps: where the guess leaves the bracket or creeps, the middle is taken.
+        let margin = 0.05 * (high - low);
+        across = if attempt < 6 && next > low + margin && next < high - margin {
+            next
+        } else {
+            (low * high).sqrt()
+        };
+    }
+    match (best, failure) {
+        (Some((_, mesh)), _) => {
+            step(progress, 1.0, "done")?;
+            Ok(mesh)
+        }
+        (None, Some(failure)) => Err(failure),
+        (None, None) => Err(TetError::Nodes(wanted)),
+    }
+}
+
+fn fill_once(surface: &Surface, across: f64, progress: &dyn Progress) -> Result<TetMesh, TetError> {
+    let edge = surface.size() / across;
+    let (lo, hi) = surface.bounds();
+    let pad = Vec3::repeat(surface.layer());
+    let Some(grid) = Bcc::around(lo - pad, hi + pad, edge, MOST) else {
+        return Err(TetError::Unfillable(format!(
+            "{across} cells across would take over {MOST} points; use fewer"
+        )));
+    };
+    let part = Part {
+        whole: progress,
+        from: 0.0,
+        to: 0.6,
+    };
+    let mut depths = Depths::measure(surface, grid, &part)?;
+    let mut stuffed = of_volume(&depths, surface.volume(), progress)?;
+    let mut notes = Vec::new();
+    for _ in 0..2 {
+        if bridge::count(&stuffed, &depths.grid) < 2 {
+            break;
+        }
+        let tubes = bridge::tubes(surface, &depths.grid, &stuffed);
+        if tubes.is_empty() {
+            break;
+        }
+        if depths.tubes.is_empty() {
+            notes.push(
+                "Joints thinner than a cell were thickened, so that the parts hang together; for their true \
+                 shape use more cells across."
+                    .to_owned(),
+            );
+        }
+        depths.tubes.extend(tubes);
+        stuffed = of_volume(&depths, surface.volume(), progress)?;
+    }
+    let grid = &depths.grid;
+    if stuffed.tets.is_empty() {
+        return Err(TetError::Unfillable(format!(
+            "at {across:.1} cells across it encloses nothing as thick as a cell, which is {edge:.3e} m wide; use \
+             more cells, or close its holes and give it thickness"
+        )));
+    }
+    step(progress, 0.9, "looking for loose pieces")?;
+    let node_of_point = stuffed.node_of_point;
+    let pieces = Pieces::new(stuffed.nodes, stuffed.tets, edge);
+    notes.extend(pieces.notes);
+    let vertices = pieces.nodes.iter().map(|x| grid.centre + x).collect();
+    let mut mesh = TetMesh::new(vertices, pieces.tets)
+        .map_err(|e| TetError::Unfillable(format!("{e}; try fewer or more cells across")))?;
+    if let Some(note) = thin_parts(surface, grid, &node_of_point) {
+        notes.push(note);
+    }
+    mesh.notes = notes;
+    step(progress, 1.0, "done")?;
+    Ok(mesh)
+}
+
+/// Fills the domain widened (or narrowed) by such a margin that the mesh has the domain's volume.
+///
+/// Flat faces between points on a round surface cut off some of it, and parts thinner than a cell are lost: at
+/// useful resolutions a few percent, which a margin of a small part of a cell makes good.
+fn of_volume(
+    depths: &Depths<'_>,
+    wanted: f64,
+    progress: &dyn Progress,
+) -> Result<Stuffed, TetError> {
+    let edge = 2.0 * depths.grid.half;
+    let limit = MARGIN * edge;
+    let mut margin = 0.0;
+    // The margin before and its lack of volume.
+    let mut before: Option<(f64, f64)> = None;
+    let mut best: Option<(f64, Stuffed)> = None;
+    for round in 0..5 {
+        step(progress, 0.6 + 0.06 * f64::from(round), "building cells")?;
+        let stuffed = depths.stuff(margin);
+        let lack = wanted - stuffed.volume();
+        // Without a margin before: the area that a layer would cover.
+        let slope = before
+            .map(|(m, l)| (l - lack) / (margin - m))
+            .filter(|s| *s > 0.0 && s.is_finite())
+            .unwrap_or_else(|| stuffed.area().max(edge * edge));
+        if best.as_ref().is_none_or(|b| lack.abs() < b.0) {
+            best = Some((lack.abs(), stuffed));
+        }
+        before = Some((margin, lack));
+        let next = (margin + lack / slope).clamp(-limit, limit);
+        if lack.abs() <= RIGHT * wanted || next == margin {
+            break;
+        }
+        margin = next;
+    }
+    best.map(|b| b.1).ok_or(TetError::Empty)
+}
+
+/// The pieces of a mesh that hang together by whole faces.
+struct Pieces {
+    nodes: Vec<Vec3>,
+    tets: Vec<[u32; 4]>,
+    notes: Vec<String>,
+}
+
+impl Pieces {
+    /// Parts pieces that touch at an edge or a point only (they would swing there without resistance), and drops
+    /// crumbs smaller than one cube of the lattice beside larger pieces.
+    fn new(nodes: Vec<Vec3>, mut tets: Vec<[u32; 4]>, edge: f64) -> Self {
+        let piece = by_faces(&tets);
+        let count = piece.iter().max().map_or(0, |&p| p as usize + 1);
+        let mut volumes = vec![0.0; count];
+        for (t, &p) in tets.iter().zip(&piece) {
+            volumes[p as usize] += crate::lattice::volume(&t.map(|v| nodes[v as usize]));
+        }
+        let largest = volumes.iter().copied().fold(0.0, f64::max);
+        let crumb = |p: u32| volumes[p as usize] < edge.powi(3).min(0.25 * largest);
+        let crumbs = (0..count as u32).filter(|&p| crumb(p)).count();
+        // A node of several pieces is doubled: one for each.
+        let mut number: Vec<Vec<(u32, u32)>> = vec![Vec::new(); nodes.len()];
+        let mut kept = Vec::new();
+        for (t, &p) in tets.iter_mut().zip(&piece).filter(|(_, p)| !crumb(**p)) {
+            for v in t {
+                let copies = &mut number[*v as usize];
+                *v = match copies.iter().find(|c| c.0 == p) {
+                    Some(&(_, n)) => n,
+                    None => {
+                        let n = kept.len() as u32;
+                        kept.push(nodes[*v as usize]);
+                        copies.push((p, n));
+                        n
+                    }
+                };
+            }
+        }
+        let mut each = piece.iter();
+        tets.retain(|_| each.next().is_some_and(|&p| !crumb(p)));
+        let mut notes = Vec::new();
+        if count - crumbs > 1 {
+            notes.push(format!(
+                "The mesh has {} separate pieces; if they should hang together, use more cells across.",
+                count - crumbs
+            ));
+        }
+        if crumbs > 0 {
+            notes.push(format!(
+                "{crumbs} loose crumbs, each smaller than a cell, were left out."
+            ));
+        }
+        Self {
+            nodes: kept,
+            tets,
+            notes,
+        }
+    }
+}
+
+/// For each tetrahedron the piece it belongs to, pieces numbered in order of appearance.
+pub(super) fn by_faces(tets: &[[u32; 4]]) -> Vec<u32> {
+    let mut faces: Vec<([u32; 3], u32)> = Vec::with_capacity(4 * tets.len());
+    for (t, tet) in (0u32..).zip(tets) {
+        for face in Cell::Tetrahedron([0; 4]).faces() {
+            let mut key = [tet[face[0]], tet[face[1]], tet[face[2]]];
+            key.sort_unstable();
+            faces.push((key, t));
+        }
+    }
+    faces.sort_unstable();
+    let mut sets = Sets::new(tets.len());
+    for pair in faces.windows(2).filter(|w| w[0].0 == w[1].0) {
+        sets.join(pair[0].1, pair[1].1);
+    }
+    sets.numbers()
+}
+
+/// Disjoint sets.
+pub(super) struct Sets(Vec<u32>);
+
+impl Sets {
+    pub fn new(count: usize) -> Self {
+        Self((0..count as u32).collect())
+    }
+
+    fn root(&mut self, mut v: u32) -> u32 {
+        while self.0[v as usize] != v {
+            self.0[v as usize] = self.0[self.0[v as usize] as usize];
+            v = self.0[v as usize];
+        }
+        v
+    }
+
+    /// Joins the sets of two elements; whether they were two.
+    pub fn join(&mut self, a: u32, b: u32) -> bool {
+        let (a, b) = (self.root(a), self.root(b));
+        self.0[a.max(b) as usize] = a.min(b);
+        a != b
+    }
+
+    /// For each element the number of its set, in order of appearance.
+    pub fn numbers(mut self) -> Vec<u32> {
+        let mut number = vec![u32::MAX; self.0.len()];
+        let mut next = 0;
+        (0..self.0.len())
+            .map(|v| {
+                let root = self.root(v as u32) as usize;
+                if number[root] == u32::MAX {
+                    number[root] = next;
+                    next += 1;
+                }
+                number[root]
+            })
+            .collect()
+    }
+}
+
+/// A sentence about parts of the surface that no cell is near: triangles farther from every inner point of the
+/// lattice than a cell is wide.
+fn thin_parts(surface: &Surface, grid: &Bcc, node_of_point: &[u32]) -> Option<String> {
+    let welded = surface.welded();
+    let bare = |t: &[u32; 3]| {
+        let centre = t.iter().map(|&v| welded.vertices[v as usize]).sum::<Vec3>() / 3.0;
+        bridge::nearest(grid, centre - grid.centre, |at| {
+            node_of_point[grid.number(at)] != NONE
+        })
+        .is_none()
+    };
+    let bare: Vec<&[u32; 3]> = welded.triangles.iter().filter(|t| bare(t)).collect();
+    if bare.is_empty() {
+        return None;
+    }
+    let area = |t: &[u32; 3]| {
+        let [a, b, c] = t.map(|v| welded.vertices[v as usize]);
+        (b - a).cross(&(c - a)).norm()
+    };
+    let all: f64 = welded.triangles.iter().map(area).sum();
+    let share = bare.iter().map(|t| area(t)).sum::<f64>() / all;
+    let mut sets = Sets::new(welded.vertices.len());
+    let mut used = vec![false; welded.vertices.len()];
+    for t in &bare {
+        sets.join(t[0], t[1]);
+        sets.join(t[0], t[2]);
+        t.iter().for_each(|&v| used[v as usize] = true);
+    }
+    let mut parts: Vec<u32> = sets
+        .numbers()
+        .into_iter()
+        .zip(used)
+        .filter(|n| n.1)
+        .map(|n| n.0)
+        .collect();
+    parts.sort_unstable();
+    parts.dedup();
+    Some(format!(
+        "{} thin parts of the surface, {:.1} % of it, are not filled: they follow the nearest element; for flesh of \
+         their own use more cells across.",
+        parts.len(),
+        100.0 * share
+    ))
+}

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Isosurface stuffing: a domain filled from the body-centred cubic lattice, its boundary on the surface.
+//! [labelle2007]
+//!
+//! Points of the lattice are inside (+), on (0) or outside (−). Edges from + to − are cut where they cross the
+//! surface; a point too near to one of its cuts is moved there and becomes 0. What is left of each tetrahedron on
+//! the inside is one of a few shapes, split so that neighbours agree. In the limit of a fine lattice and whatever
+//! the surface, dihedral angles stay above ten degrees.
+//!
+//! Deviations: points are moved in the order of their nearness, not of their numbers, so that a symmetric body
+//! keeps its symmetry; on faces whose two cut edges are short the shorter diagonal is taken in place of the
+//! parity rule, for the same reason; where a cut shape leaves a choice, the better angles decide.
+
+use super::bcc::{At, Bcc, is_long};
+use super::bridge::{self, Axis};
+use crate::Vec3;
+use crate::lattice::{quality, volume};
+use crate::progress::{Cancelled, Progress, step};
+use crate::surface::Surface;
+use rayon::prelude::*;
+
+/// A point nearer than this part of an edge to a cut is moved there: long edges and short ones.
+const NEAR_LONG: f64 = 0.24999;
+const NEAR_SHORT: f64 = 0.41189;
+/// No node.
+pub(super) const NONE: u32 = u32::MAX;
+/// Distances below this part of the cubes' edge count as on the surface.
+const ON: f64 = 1e-6;
+
+/// Nodes relative to the lattice's centre, and tetrahedra.
+pub(super) struct Stuffed {
+    pub nodes: Vec<Vec3>,
+    pub tets: Vec<[u32; 4]>,
+    /// By number of the lattice: the node at the point, [`NONE`] without.
+    pub node_of_point: Vec<u32>,
+}
+
+impl Stuffed {
+    pub fn volume(&self) -> f64 {
+        let one = |t: &[u32; 4]| volume(&t.map(|v| self.nodes[v as usize]));
+        self.tets.iter().map(one).sum()
+    }
+
+    /// Area of the boundary.
+    pub fn area(&self) -> f64 {
+        let one = |t: &[u32; 3]| {
+            let [a, b, c] = t.map(|v| self.nodes[v as usize]);
+            (b - a).cross(&(c - a)).norm() / 2.0
+        };
+        super::boundary(&self.tets).iter().map(one).sum()
+    }
+}
+
+/// An edge from the inside to the outside.
+struct Cut {
+    /// Numbers of its ends, ascending.
+    ends: (usize, usize),
+    place: Vec3,
+}
+
+/// Depths of the lattice's points in a domain.
+pub(super) struct Depths<'a> {
+    surface: &'a Surface,
+    pub grid: Bcc,
+    /// By number of the lattice: distance to the boundary, positive inside.
+    values: Vec<f64>,
+    /// Tubes that belong to the domain whatever the margin.
+    pub tubes: Vec<Axis>,
+}
+
+impl<'a> Depths<'a> {
+    /// Measures the depths of all points.
+    pub fn measure(
+        surface: &'a Surface,
+        grid: Bcc,
+        progress: &dyn Progress,
+    ) -> Result<Self, Cancelled> {
+        let mut values = vec![f64::NEG_INFINITY; grid.len()];
+        let layers = grid.layers();
+        let count = layers.clone().count() as f64;
+        for (i, k) in layers.enumerate() {
+            step(progress, i as f64 / count, "measuring depths")?;
+            let points: Vec<At> = grid.layer(k).collect();
+            let depth = |&p: &At| -surface.signed_distance(grid.centre + grid.place(p));
+            let found: Vec<f64> = points.par_iter().map(depth).collect();
+            for (p, d) in points.iter().zip(found) {
+                values[grid.number(*p)] = d;
+            }
+        }
+        Ok(Self {
+            surface,
+            grid,
+            values,
+            tubes: Vec::new(),
+        })
+    }
+
+    /// Fills the domain widened by a margin.
+    pub fn stuff(&self, margin: f64) -> Stuffed {
+        let grid = &self.grid;
+        let on = ON * 2.0 * grid.half;
+        let settled = |d: f64, p: Vec3| {
+            let d = (d + margin).max(bridge::depth(&self.tubes, grid, p));
+            if d.abs() <= on { 0.0 } else { d }
+        };
+        let depth = |p: Vec3| settled(-self.surface.signed_distance(grid.centre + p), p);
+        let mut depths = self.values.clone();
+        for at in grid.points() {
+            let d = &mut depths[grid.number(at)];
+            *d = settled(*d, grid.place(at));
+        }
+        let mut crossing: Vec<(At, At)> = Vec::new();
+        for p in grid.points() {
+            let d = depths[grid.number(p)];
+            if d != 0.0 {
+                crossing.extend(
+                    grid.edges(p)
+                        .filter(|&q| d * depths[grid.number(q)] < 0.0)
+                        .map(|q| {
+                            if grid.number(p) < grid.number(q) {
+                                (p, q)
+                            } else {
+                                (q, p)
+                            }
+                        }),
+                );
+            }
+        }
+        crossing.sort_unstable_by_key(|&(p, q)| (grid.number(p), grid.number(q)));
+        let cuts: Vec<Cut> = crossing
+            .par_iter()
+            .map(|&(p, q)| {
+                let ends = (grid.number(p), grid.number(q));
+                let (x, y) = (grid.place(p), grid.place(q));
+                let t = root(depths[ends.0], depths[ends.1], |t| depth(x + (y - x) * t));
+                let place = x + (y - x) * t;
+                Cut { ends, place }
+            })
+            .collect();
+        let sign = |d: &f64| (*d > 0.0) as i8 - (*d < 0.0) as i8;
+        let mut maker = Maker {
+            grid,
+            signs: depths.iter().map(sign).collect(),
+            places: Vec::new(),
+            number_of_point: vec![NONE; grid.len()],
+            number_of_cut: vec![NONE; cuts.len()],
+            cuts,
+            nodes: Vec::new(),
+            tets: Vec::new(),
+        };
+        maker.warp(&crossing);
+        maker.build();
+        Stuffed {
+            node_of_point: maker.number_of_point,
+            nodes: maker.nodes,
+            tets: maker.tets,
+        }
+    }
+}
+
+/// Where a function of different signs at 0 and 1 changes its sign: false position (Illinois), then halving.
+fn root(mut a: f64, mut b: f64, f: impl Fn(f64) -> f64) -> f64 {
+    let (mut lo, mut hi) = (0.0, 1.0);
+    for i in 0..24 {
+        if hi - lo < 1e-4 {
+            break;
+        }
+        let t = if i < 8 {
+            (lo * b - hi * a) / (b - a)
+        } else {
+            (lo + hi) / 2.0
+        };
+        let t = t.clamp(lo + 1e-5, hi - 1e-5);
+        let v = f(t);
+        if v == 0.0 {
+            return t;
+        }
+        if (v > 0.0) == (a > 0.0) {
+            (lo, a) = (t, v);
+            b /= 2.0;
+        } else {
+            (hi, b) = (t, v);
+            a /= 2.0;
+        }
+    }
+    (lo + hi) / 2.0
+}
+
+/// A corner of what is left of a tetrahedron.
+type Corner = u32;
+
+struct Maker<'a> {
+    grid: &'a Bcc,
+    signs: Vec<i8>,
+    /// Points that were moved, by number, ascending.
+    places: Vec<(usize, Vec3)>,
+    cuts: Vec<Cut>,
+    number_of_point: Vec<u32>,
+    number_of_cut: Vec<u32>,
+    nodes: Vec<Vec3>,
+    tets: Vec<[u32; 4]>,
+}
+
+impl Maker<'_> {
+    /// Moves points to cuts that are too near, nearest first.
+    fn warp(&mut self, crossing: &[(At, At)]) {
+        let mut near: Vec<(f64, usize, usize)> = Vec::new();
+        for (c, &(p, q)) in crossing.iter().enumerate() {
+            let limit = if is_long(p, q) { NEAR_LONG } else { NEAR_SHORT };
+            let length = (self.grid.place(p) - self.grid.place(q)).norm();
+            for end in [p, q] {
+                let part = (self.cuts[c].place - self.grid.place(end)).norm() / length;
+                if part < limit {
+                    near.push((part / limit, self.grid.number(end), c));
+                }
+            }
+        }
+        near.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        for (_, point, c) in near {
+            let (a, b) = self.cuts[c].ends;
+            if self.signs[a] * self.signs[b] < 0 {
+                self.signs[point] = 0;
+                self.places.push((point, self.cuts[c].place));
+            }
+        }
+        self.places.sort_unstable_by_key(|p| p.0);
+    }
+
+    fn build(&mut self) {
+        for p in self.grid.points() {
+            for t in self.grid.tets(p) {
+                if t.iter().any(|&q| self.sign(q) > 0) {
+                    self.fill(t);
+                }
+            }
+        }
+    }
+
+    fn sign(&self, p: At) -> i8 {
+        self.signs[self.grid.number(p)]
+    }
+
+    /// What is inside of one tetrahedron that has an inner corner.
+    fn fill(&mut self, tet: [At; 4]) {
+        let of_sign =
+            |s: i8| -> Vec<At> { tet.iter().copied().filter(|&p| self.sign(p) == s).collect() };
+        let (plus, zero, minus) = (of_sign(1), of_sign(0), of_sign(-1));
+        match (&plus[..], &minus[..]) {
+            (_, []) => {
+                let corners = tet.map(|p| self.point(p));
+                self.push(corners);
+            }
+            (&[p], _) => {
+                let mut corners = [self.point(p); 4];
+                let rest = zero
+                    .iter()
+                    .map(|&z| (z, false))
+                    .chain(minus.iter().map(|&m| (m, true)));
+                for (corner, (q, outside)) in corners[1..].iter_mut().zip(rest) {
+                    *corner = if outside {
+                        self.cut(p, q)
+                    } else {
+                        self.point(q)
+                    };
+                }
+                self.push(corners);
+            }
+            (&[p, q], &[m]) => {
+                let apex = self.point(zero[0]);
+                let [a, b, c, d] = self.quad(p, q, m);
+                self.push([a, b, c, apex]);
+                self.push([a, c, d, apex]);
+            }
+            (&[p, q], &[m, n]) => {
+                let top = [self.point(p), self.cut(p, m), self.cut(p, n)];
+                let bottom = [self.point(q), self.cut(q, m), self.cut(q, n)];
+                // The quadrilateral of four cuts is on the boundary: either diagonal.
+                let first = [self.falls(p, q, m), false, self.falls(q, p, n)];
+                let second = [first[0], true, first[2]];
+                self.prism(top, bottom, &[first, second]);
+            }
+            (&[p, q, r], &[m]) => {
+                let top = [self.point(p), self.point(q), self.point(r)];
+                let bottom = [self.cut(p, m), self.cut(q, m), self.cut(r, m)];
+                let falls = [
+                    self.falls(p, q, m),
+                    self.falls(q, r, m),
+                    self.falls(r, p, m),
+                ];
+                self.prism(top, bottom, &[falls]);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the quadrilateral that `m` cuts off the triangle `p q m` is split by the diagonal from `p` to the
+    /// cut on `q m`; else from `q` to the cut on `p m`. The same for both tetrahedra at the triangle.
+    fn falls(&mut self, p: At, q: At, m: At) -> bool {
+        if is_long(p, m) {
+            return LONG_RULE;
+        }
+        if is_long(q, m) {
+            return !LONG_RULE;
+        }
+        let (a, b, c, d) = (self.point(p), self.cut(q, m), self.point(q), self.cut(p, m));
+        let length = |a: u32, b: u32| (self.nodes[a as usize] - self.nodes[b as usize]).norm();
+        let (from_p, from_q) = (length(a, b), length(c, d));
+        if (from_p - from_q).abs() > 1e-9 * self.grid.half {
+            from_p < from_q
+        } else {
+            p < q
+        }
+    }
+
+    /// The quadrilateral that `m` cuts off the triangle `p q m`, its diagonal from first to third.
+    fn quad(&mut self, p: At, q: At, m: At) -> [Corner; 4] {
+        let (a, b, c, d) = (self.point(p), self.point(q), self.cut(q, m), self.cut(p, m));
+        if self.falls(p, q, m) {
+            [a, b, c, d]
+        } else {
+            [b, c, d, a]
+        }
+    }
+
+    /// A prism in three tetrahedra. `falls[i]`: the diagonal of the quadrilateral between corners i and i + 1 runs
+    /// from the top's corner i to the bottom's i + 1. Of several ways the one with the best angles is taken.
+    fn prism(&mut self, top: [Corner; 3], bottom: [Corner; 3], ways: &[[bool; 3]]) {
+        let worst = |tets: &[[Corner; 4]; 3]| {
+            let q = |t: &[Corner; 4]| quality(&self.upright(*t).map(|v| self.nodes[v as usize]));
+            tets.iter().map(q).fold(f64::INFINITY, f64::min)
+        };
+        let best = ways
+            .iter()
+            .filter_map(|falls| prism(top, bottom, *falls))
+            .map(|tets| (worst(&tets), tets))
+            .reduce(|a, b| if b.0 > a.0 { b } else { a });
+        if let Some((_, tets)) = best {
+            tets.into_iter().for_each(|t| self.push(t));
+        }
+    }
+
+    fn upright(&self, mut t: [Corner; 4]) -> [Corner; 4] {
+        if volume(&t.map(|v| self.nodes[v as usize])) < 0.0 {
+            t.swap(2, 3);
+        }
+        t
+    }
+
+    fn push(&mut self, t: [Corner; 4]) {
+        let t = self.upright(t);
+        self.tets.push(t);
+    }
+
+    /// The node of a point of the lattice.
+    fn point(&mut self, p: At) -> Corner {
+        let number = self.grid.number(p);
+        if self.number_of_point[number] == NONE {
+            self.number_of_point[number] = self.nodes.len() as u32;
+            let moved = self.places.binary_search_by_key(&number, |m| m.0);
+            self.nodes
+                .push(moved.map_or_else(|_| self.grid.place(p), |i| self.places[i].1));
+        }
+        self.number_of_point[number]
+    }
+
+    /// The node where an edge is cut.
+    fn cut(&mut self, p: At, q: At) -> Corner {
+        let (a, b) = (self.grid.number(p), self.grid.number(q));
+        let ends = (a.min(b), a.max(b));
+        // There is a cut for every two ends of different signs.
+        let at = self.cuts.binary_search_by_key(&ends, |c| c.ends);
+        let at = at.unwrap_or_else(|i| i.min(self.cuts.len() - 1));
+        if self.number_of_cut[at] == NONE {
+            self.number_of_cut[at] = self.nodes.len() as u32;
+            self.nodes.push(self.cuts[at].place);
+        }
+        self.number_of_cut[at]
+    }
+}
+
+/// On a face with one long and one short cut edge, whether the diagonal starts at the inner end of the long one.
+const LONG_RULE: bool = true;
+
+/// The three tetrahedra of a prism with diagonals; none where the diagonals run round in a circle.
+fn prism(top: [Corner; 3], bottom: [Corner; 3], falls: [bool; 3]) -> Option<[[Corner; 4]; 3]> {
+    // A corner on two diagonals sees the whole prism.
+    for i in 0..3 {
+        let (next, last) = ((i + 1) % 3, (i + 2) % 3);
+        let (apex, same, other) = if falls[i] && !falls[last] {
+            (top[i], top, bottom)
+        } else if !falls[i] && falls[last] {
+            (bottom[i], bottom, top)
+        } else {
+            continue;
+        };
+        let falls = falls[next] == (apex == top[i]);
+        let (a, b, c, d) = (same[next], same[last], other[last], other[next]);
+        let (first, second) = if falls {
+            ([a, b, c, apex], [a, c, d, apex])
+        } else {
+            ([a, b, d, apex], [b, c, d, apex])
+        };
+        return Some([[other[0], other[1], other[2], apex], first, second]);
+    }
+    None
+}

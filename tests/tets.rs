@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Filled surfaces: shapes made by code, and every mesh in `THEW_DATA` (default `../shared/data`), which is filled or
+//! refused with a sentence; the tetrahedral meshes there are read.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use thew::Vec3;
+use thew::progress::Silent;
+use thew::surface::Surface;
+use thew::tets::{FillOptions, Mend, TetError, TetMesh};
+
+fn across(cells_across: f64) -> FillOptions {
+    FillOptions {
+        cells_across,
+        ..FillOptions::default()
+    }
+}
+
+/// A surface of revolution about the z axis: radius by height, both ends closed by a point.
+fn lathe(profile: &[(f64, f64)], around: u32) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+    let n = profile.len() as u32;
+    let mut x = Vec::new();
+    for &(r, z) in profile {
+        for j in 0..around {
+            let a = std::f64::consts::TAU * f64::from(j) / f64::from(around);
+            x.push(Vec3::new(r * a.cos(), r * a.sin(), z));
+        }
+    }
+    let mut t = Vec::new();
+    for i in 0..n - 1 {
+        for j in 0..around {
+            let at = |i: u32, j: u32| i * around + j % around;
+            let (a, b, c, d) = (at(i, j), at(i, j + 1), at(i + 1, j + 1), at(i + 1, j));
+            t.extend([[a, b, c], [a, c, d]]);
+        }
+    }
+    (x, t)
+}
+
+/// A ball: its poles are rings without width.
+fn ball(radius: f64) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+    let angle = |i: u32| std::f64::consts::PI * f64::from(i) / 24.0;
+    let profile: Vec<(f64, f64)> = (0..=24)
+        .map(|i| (radius * angle(i).sin().abs(), -radius * angle(i).cos()))
+        .collect();
+    lathe(&profile, 48)
+}
+
+fn surface((x, t): (Vec<Vec3>, Vec<[u32; 3]>)) -> Surface {
+    Surface::new(x, t).unwrap()
+}
+
+/// Smallest and largest dihedral angle of a mesh, degrees.
+fn angles(mesh: &TetMesh) -> (f64, f64) {
+    let (mut least, mut most) = (180.0f64, 0.0f64);
+    for t in 0..mesh.tets().len() {
+        let x = mesh.corners(t);
+        let normal = |a: usize, b: usize, c: usize| (x[b] - x[a]).cross(&(x[c] - x[a])).normalize();
+        let n = [
+            normal(1, 2, 3),
+            normal(0, 3, 2),
+            normal(0, 1, 3),
+            normal(0, 2, 1),
+        ];
+        for i in 0..4 {
+            for j in 0..i {
+                let angle = (-n[i].dot(&n[j])).clamp(-1.0, 1.0).acos().to_degrees();
+                (least, most) = (least.min(angle), most.max(angle));
+            }
+        }
+    }
+    (least, most)
+}
+
+/// What every filled mesh must be.
+fn check(name: &str, mesh: &TetMesh) {
+    assert!(
+        TetMesh::new(mesh.vertices().to_vec(), mesh.tets().to_vec()).is_ok(),
+        "{name}"
+    );
+    let (least, most) = angles(mesh);
+    assert!(least > 5.0 && most < 170.0, "{name}: {least} to {most}");
+    let mut faces: BTreeMap<[u32; 3], u32> = BTreeMap::new();
+    for t in mesh.tets() {
+        for skip in 0..4 {
+            let mut key: Vec<u32> = (0..4).filter(|&k| k != skip).map(|k| t[k]).collect();
+            key.sort_unstable();
+            *faces.entry([key[0], key[1], key[2]]).or_default() += 1;
+        }
+    }
+    assert!(faces.values().all(|&n| n <= 2), "{name}");
+    let single = faces.values().filter(|&&n| n == 1).count();
+    assert_eq!(mesh.surface_triangles().len(), single, "{name}");
+}
+
+#[test]
+fn a_ball_is_filled_to_its_surface_with_its_volume_and_comes_nearer_with_more_cells() {
+    let ball = surface(ball(1.0));
+    let mut before = f64::INFINITY;
+    for cells in [8.0, 16.0, 32.0] {
+        let mesh = TetMesh::fill(&ball, across(cells), &Silent).unwrap();
+        check("ball", &mesh);
+        assert_eq!(mesh.components(), 1);
+        approx::assert_relative_eq!(mesh.volume(), ball.volume(), max_relative = 0.005);
+        let edge = ball.size() / cells;
+        let boundary = mesh.surface_triangles();
+        let far = boundary
+            .iter()
+            .flatten()
+            .map(|&v| ball.signed_distance(mesh.vertices()[v as usize]).abs())
+            .fold(0.0, f64::max);
+        // The margin is of the order of edge²/8 over the radius.
+        assert!(far < 0.25 * edge * edge, "{far} {edge}");
+        assert!(far < before);
+        before = far;
+        // Inertia as of a ball: the mass lies where it should.
+        let inertia: f64 = mesh
+            .tets()
+            .iter()
+            .enumerate()
+            .map(|(t, _)| {
+                let x = mesh.corners(t);
+                let volume = (x[1] - x[0]).cross(&(x[2] - x[0])).dot(&(x[3] - x[0])) / 6.0;
+                let sum: Vec3 = x.iter().sum();
+                let squares: f64 = x.iter().map(|x| x.norm_squared()).sum();
+                volume / 20.0 * (squares + sum.norm_squared())
+            })
+            .sum();
+        approx::assert_relative_eq!(inertia, 0.8 * std::f64::consts::PI, max_relative = 0.04);
+    }
+}
+
+#[test]
+fn the_same_input_gives_the_same_bits_at_any_scale_and_place() {
+    let (x, t) = ball(1.0);
+    let stretched: Vec<Vec3> = x
+        .iter()
+        .map(|x| Vec3::new(x.x, 0.6 * x.y, 1.7 * x.z + 0.3 * x.x))
+        .collect();
+    let fill = |map: &dyn Fn(&Vec3) -> Vec3| {
+        let x = stretched.iter().map(map).collect();
+        TetMesh::fill(&Surface::new(x, t.clone()).unwrap(), across(14.0), &Silent).unwrap()
+    };
+    let mesh = fill(&|x| *x);
+    assert_eq!(mesh, fill(&|x| *x));
+    for scale in [2f64.powi(-20), 2f64.powi(30)] {
+        let scaled = fill(&|x| x * scale);
+        assert_eq!(scaled.tets(), mesh.tets());
+        for (a, b) in scaled.vertices().iter().zip(mesh.vertices()) {
+            assert!((a / scale - b).norm() < 1e-12);
+        }
+    }
+    let far = fill(&|x| x + Vec3::repeat(1e6));
+    check("far", &far);
+    approx::assert_relative_eq!(far.volume(), mesh.volume(), max_relative = 1e-3);
+    let counts = far.vertices().len() as f64 / mesh.vertices().len() as f64;
+    assert!((counts - 1.0).abs() < 0.02, "{counts}");
+}
+
+#[test]
+fn a_mirrored_body_gives_a_mirrored_mesh() {
+    let ball = surface(ball(1.0));
+    let mesh = TetMesh::fill(&ball, across(11.0), &Silent).unwrap();
+    let mut places: Vec<[i64; 3]> = Vec::new();
+    let key = |x: &Vec3| -> [i64; 3] { std::array::from_fn(|k| (x[k] * 1e3).round() as i64) };
+    places.extend(mesh.vertices().iter().map(key));
+    places.sort_unstable();
+    let near = |x: Vec3| {
+        let k = key(&x);
+        (0..27).any(|i| {
+            let at = [k[0] + i % 3 - 1, k[1] + i / 3 % 3 - 1, k[2] + i / 9 - 1];
+            places.binary_search(&at).is_ok()
+        })
+    };
+    for axis in 0..3 {
+        let alone = mesh.vertices().iter().filter(|x| {
+            let mut y = **x;
+            y[axis] = -y[axis];
+            !near(y)
+        });
+        assert_eq!(alone.count(), 0, "axis {axis}");
+    }
+}
+
+#[test]
+fn a_wanted_number_of_nodes_is_met() {
+    let ball = surface(ball(1.0));
+    for nodes in [363, 400, 552, 1883] {
+        let options = FillOptions {
+            nodes: Some(nodes),
+            ..FillOptions::default()
+        };
+        let mesh = TetMesh::fill(&ball, options, &Silent).unwrap();
+        check("wanted", &mesh);
+        let ratio = mesh.vertices().len() as f64 / nodes as f64;
+        assert!((ratio - 1.0).abs() < 0.1, "{nodes}: {ratio}");
+    }
+}
+
+#[test]
+fn what_hangs_together_stays_together_and_what_does_not_is_told() {
+    // Two balls with a rod between them, much thinner than a cell.
+    let angle = |i: u32| std::f64::consts::PI * f64::from(i) / 24.0;
+    let mut profile: Vec<(f64, f64)> = (0..24)
+        .map(|i| (angle(i).sin(), -2.0 - angle(i).cos()))
+        .collect();
+    profile.retain(|p| p.1 < -1.5 || p.0 > 0.06);
+    profile.extend((0..=20).map(|i| (0.06, -1.0 + 0.1 * f64::from(i))));
+    let mut other: Vec<(f64, f64)> = profile.iter().take(22).map(|p| (p.0, -p.1)).collect();
+    other.reverse();
+    profile.extend(other);
+    let dumbbell = surface(lathe(&profile, 32));
+    for cells in [9.0, 12.0, 17.0, 30.0] {
+        let mesh = TetMesh::fill(&dumbbell, across(cells), &Silent).unwrap();
+        check("dumbbell", &mesh);
+        assert_eq!(mesh.components(), 1, "{cells}: {:?}", mesh.notes());
+        approx::assert_relative_eq!(mesh.volume(), dumbbell.volume(), max_relative = 0.02);
+    }
+    // Two balls that touch nowhere are two.
+    let (mut x, mut t) = ball(1.0);
+    let n = x.len() as u32;
+    t.extend(t.clone().iter().map(|t| t.map(|v| v + n)));
+    x.extend(x.clone().iter().map(|x| x + Vec3::x() * 3.0));
+    let mesh = TetMesh::fill(&surface((x, t)), across(16.0), &Silent).unwrap();
+    assert_eq!(mesh.components(), 2);
+    assert!(
+        mesh.notes().iter().any(|n| n.contains("2 separate pieces")),
+        "{:?}",
+        mesh.notes()
+    );
+}
+
+#[test]
+fn what_cannot_be_filled_is_refused_with_a_sentence() {
+    let thin = surface(lathe(
+        &[(0.0, 0.0), (1.0, 0.0), (1.0, 0.003), (0.0, 0.003)],
+        24,
+    ));
+    let refused = TetMesh::fill(&thin, across(12.0), &Silent).unwrap_err();
+    assert!(matches!(refused, TetError::Unfillable(_)), "{refused}");
+    assert!(refused.to_string().contains("more cells"), "{refused}");
+    let ball = surface(ball(1.0));
+    for wrong in [1.0, 1e9, f64::NAN, -3.0] {
+        let refused = TetMesh::fill(&ball, across(wrong), &Silent).unwrap_err();
+        assert!(matches!(refused, TetError::CellsAcross(_)));
+    }
+    for nodes in [0, 3, usize::MAX] {
+        let options = FillOptions {
+            nodes: Some(nodes),
+            ..FillOptions::default()
+        };
+        assert_eq!(
+            TetMesh::fill(&ball, options, &Silent),
+            Err(TetError::Nodes(nodes))
+        );
+    }
+    let stop = |fraction: f64, _: &str| fraction < 0.3;
+    let refused = TetMesh::fill(&ball, across(12.0), &stop).unwrap_err();
+    assert!(matches!(refused, TetError::Cancelled(_)));
+}
+
+fn data() -> PathBuf {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    std::env::var_os("THEW_DATA").map_or(default, PathBuf::from)
+}
+
+/// The files of a folder with an ending, by name; none where the folder is missing.
+fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(data().join(folder)).into_iter().flatten();
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
+    paths.retain(|p| p.extension().is_some_and(|e| e == ending));
+    paths.sort();
+    paths
+}
+
+/// Vertices and faces of an OBJ file as fans of triangles.
+fn object(path: &Path) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+    let text = String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
+    let (mut x, mut t) = (Vec::new(), Vec::new());
+    for line in text.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |i: usize| {
+            words
+                .get(i)
+                .and_then(|w| w.parse().ok())
+                .unwrap_or(f64::NAN)
+        };
+        match words.first() {
+            Some(&"v") => x.push(Vec3::new(number(1), number(2), number(3))),
+            Some(&"f") => {
+                let index = |w: &&str| match w.split('/').next().and_then(|w| w.parse::<i64>().ok())
+                {
+                    Some(i) if i > 0 => (i - 1) as u32,
+                    Some(i) if i < 0 => (x.len() as i64 + i) as u32,
+                    _ => u32::MAX,
+                };
+                let face: Vec<u32> = words[1..].iter().map(index).collect();
+                t.extend((2..face.len()).map(|k| [face[0], face[k - 1], face[k]]));
+            }
+            _ => {}
+        }
+    }
+    (x, t)
+}
+
+#[test]
+fn closed_meshes_of_the_data_are_filled_whole() {
+    for path in files("meshes", "obj") {
+        let (x, t) = object(&path);
+        let surface = Surface::new(x, t).unwrap();
+        for cells in [12.0, 24.0] {
+            let name = format!("{} at {cells}", path.display());
+            let mesh = TetMesh::fill(&surface, across(cells), &Silent).unwrap();
+            check(&name, &mesh);
+            approx::assert_relative_eq!(mesh.volume(), surface.volume(), max_relative = 0.06);
+            if surface.report().components == 1 {
+                assert_eq!(mesh.components(), 1, "{name}: {:?}", mesh.notes());
+            }
+        }
+    }
+}
+
+#[test]
+fn nasty_meshes_are_filled_or_refused_with_a_sentence() {
+    for path in files("nasty", "obj") {
+        let (x, t) = object(&path);
+        let Ok(surface) = Surface::new(x, t) else {
+            continue;
+        };
+        for options in [
+            across(12.0),
+            FillOptions {
+                nodes: Some(300),
+                ..across(12.0)
+            },
+        ] {
+            match TetMesh::fill(&surface, options, &Silent) {
+                Ok(mesh) => check(&path.display().to_string(), &mesh),
+                Err(e) => assert!(
+                    matches!(e, TetError::Unfillable(_)),
+                    "{}: {e}",
+                    path.display()
+                ),
+            }
+        }
+    }
+}
+
+#[test]
+fn tetrahedral_meshes_of_the_data_are_read_and_their_formats_agree() {
+    for path in files("tetmeshes", "mesh") {
+        let medit = TetMesh::read(&path, Mend::default()).unwrap();
+        let tetgen = TetMesh::read(&path.with_extension("ele"), Mend::default()).unwrap();
+        assert_eq!(medit.tets(), tetgen.tets(), "{}", path.display());
+        for (a, b) in medit.vertices().iter().zip(tetgen.vertices()) {
+            assert!((a - b).norm() < 1e-6 * medit.size());
+        }
+    }
+    for path in files("tetmeshes", "veg") {
+        let mesh = TetMesh::read(&path, Mend::default()).unwrap();
+        assert_eq!(mesh.components(), 1, "{}", path.display());
+        assert!(mesh.cubes().is_empty() || mesh.tets().len() == 6 * mesh.cubes().len());
+        // The cubes of these files are all alike: so must be their volumes.
+        if let Some(first) = mesh.cubes().first() {
+            let x = |c: usize| mesh.vertices()[first[c] as usize];
+            let one = (x(1) - x(0)).cross(&(x(2) - x(0))).dot(&(x(4) - x(0)));
+            let all = one * mesh.cubes().len() as f64;
+            approx::assert_relative_eq!(mesh.volume(), all, max_relative = 1e-4);
+        }
+    }
+}

@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One suite for every engine that warps a surface: processor and graphics device, both forms, both precisions,
+//! against the formula in double precision.
+//!
+//! Graphics devices are tested where there is one; with THEW_REQUIRE_GPU set it is an error to have none.
+
+#[path = "common/warp.rs"]
+mod warp;
+
+use std::sync::Arc;
+use thew::Vec3;
+use thew::kernel::{
+    CpuWarp, Deformer, EngineChoice, Form, Frame, Instructions, KernelError, LocalMaps, Precision,
+    Shown, SkinLimit, Threads, WarpEngine, WarpModel,
+};
+use thew::progress::Silent;
+use thew::skeleton::{Pose, SkinWeights};
+use warp::{Case, largest, number};
+
+const FORMS: [Form; 2] = [Form::Vertex, Form::Embedded];
+const PRECISIONS: [Precision; 2] = [Precision::F32, Precision::F16];
+
+/// Every engine there is, for one model.
+fn engines(model: &Arc<WarpModel>) -> Vec<Box<dyn WarpEngine>> {
+    let mut all: Vec<Box<dyn WarpEngine>> = vec![
+        Box::new(CpuWarp::new(model.clone(), Threads::One)),
+        Box::new(CpuWarp::new(model.clone(), Threads::All)),
+        Box::new(CpuWarp::with(
+            model.clone(),
+            Threads::All,
+            Instructions::Plain,
+        )),
+    ];
+    all.extend(device(model, u64::MAX));
+    all
+}
+
+#[cfg(feature = "gpu")]
+fn device(model: &Arc<WarpModel>, largest: u64) -> Option<Box<dyn WarpEngine>> {
+    use thew::kernel::{Adapter, GpuWarp, gpu_adapters};
+    if gpu_adapters().is_empty() {
+        let required = std::env::var_os("THEW_REQUIRE_GPU").is_some();
+        assert!(
+            !required,
+            "THEW_REQUIRE_GPU is set, but no adapter was found"
+        );
+        return None;
+    }
+    let engine = GpuWarp::with_limit(model.clone(), Adapter::Any, largest);
+    Some(Box::new(engine.expect("the device takes the surface")))
+}
+
+#[cfg(not(feature = "gpu"))]
+fn device(_: &Arc<WarpModel>, _: u64) -> Option<Box<dyn WarpEngine>> {
+    None
+}
+
+fn shown(engine: &dyn WarpEngine, amplitudes: &[f64], shown: Shown<'_>) -> Vec<f32> {
+    let mut out = vec![f32::NAN; 3 * engine.model().vertices()];
+    let done = engine.frame_into(Frame::new(amplitudes, shown), &mut out);
+    done.unwrap_or_else(|e| panic!("{}: {e}", engine.name()));
+    out
+}
+
+fn displacements(engine: &dyn WarpEngine, amplitudes: &[f64]) -> Vec<f32> {
+    shown(engine, amplitudes, Shown::Displacements)
+}
+
+/// Runs a check on every engine, form and precision.
+fn each(case: &Case, check: impl Fn(&dyn WarpEngine)) {
+    for form in FORMS {
+        for precision in PRECISIONS {
+            let model = Arc::new(case.model(form, precision));
+            for engine in engines(&model) {
+                check(engine.as_ref());
+            }
+        }
+    }
+}
+
+#[test]
+fn displacements_agree_with_the_formula() {
+    for (n, m) in [
+        (0, 8),
+        (1, 1),
+        (7, 8),
+        (31, 33),
+        (33, 128),
+        (1000, 8),
+        (4099, 33),
+    ] {
+        let case = Case::new(n, m);
+        let q = case.amplitudes(1.5);
+        each(&case, |engine| {
+            let expected = case.displacements(engine.model().form(), &q);
+            let error = largest(&displacements(engine, &q), &expected);
+            let form = engine.model().form();
+            assert!(
+                error < 1e-6,
+                "{n} x {m}, {form:?}, {}: {error}",
+                engine.name()
+            );
+        });
+    }
+}
+
+#[test]
+fn a_hundred_thousand_vertices_agree_too() {
+    let case = Case::new(100_000, 8);
+    let q = case.amplitudes(2.0);
+    each(&case, |engine| {
+        let expected = case.displacements(engine.model().form(), &q);
+        let error = largest(&displacements(engine, &q), &expected);
+        assert!(error < 1e-6, "{}: {error}", engine.name());
+    });
+}
+
+#[test]
+fn both_ways_on_the_processor_agree_bit_by_bit() {
+    for n in [33, 20_000] {
+        let case = Case::new(n, 33);
+        let (q, bones) = (case.amplitudes(3.0), case.pose());
+        for (form, precision) in FORMS.into_iter().flat_map(|f| PRECISIONS.map(|p| (f, p))) {
+            let model = Arc::new(case.model(form, precision));
+            let bones = model.pose(&bones, Some(0.2)).expect("fits");
+            for of in [Shown::Displacements, Shown::Rest, Shown::Posed(&bones)] {
+                let one = shown(&CpuWarp::new(model.clone(), Threads::One), &q, of);
+                let all = shown(&CpuWarp::new(model.clone(), Threads::All), &q, of);
+                assert!(
+                    one.iter()
+                        .zip(&all)
+                        .all(|(a, b)| a.to_bits() == b.to_bits())
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn zero_amplitudes_are_the_rest_shape() {
+    let case = Case::new(33, 8);
+    each(&case, |engine| {
+        assert!(displacements(engine, &[0.0; 8]).iter().all(|x| *x == 0.0));
+        let at_rest = shown(engine, &[0.0; 8], Shown::Rest);
+        assert!(largest(&at_rest, &case.rest) < 3e-7);
+    });
+}
+
+#[test]
+fn small_amplitudes_are_linear_and_without_warp_all_are() {
+    let case = Case::new(200, 8);
+    each(&case, |engine| {
+        let linear = |q: &[f64]| case.linear(engine.model().form(), q);
+        let small = case.amplitudes(1e-4);
+        let size = linear(&small).iter().map(|u| u.norm()).fold(0.0, f64::max);
+        let error = largest(&displacements(engine, &small), &linear(&small));
+        assert!(error < 1e-3 * size, "{}: {error} of {size}", engine.name());
+
+        let large = case.amplitudes(3.0);
+        let mut out = vec![0.0; 600];
+        let frame = Frame {
+            amplitudes: &large,
+            warp: false,
+            shown: Shown::Displacements,
+        };
+        engine.frame_into(frame, &mut out).expect("fits");
+        assert!(largest(&out, &linear(&large)) < 1e-6, "{}", engine.name());
+    });
+}
+
+#[test]
+fn turning_everything_turns_the_result() {
+    let case = Case::new(100, 8);
+    let turn = nalgebra::Rotation3::from_euler_angles(0.4, -1.1, 2.0);
+    let turned = case.turned(&turn);
+    let q = case.amplitudes(2.0);
+    for form in FORMS {
+        let pair = [&case, &turned].map(|c| Arc::new(c.model(form, Precision::F32)));
+        for (a, b) in engines(&pair[0]).iter().zip(&engines(&pair[1])) {
+            let straight = shown(a.as_ref(), &q, Shown::Rest);
+            let expected: Vec<Vec3> = warp::points(&straight).iter().map(|p| turn * p).collect();
+            let error = largest(&shown(b.as_ref(), &q, Shown::Rest), &expected);
+            assert!(error < 2e-6, "{}: {error}", a.name());
+        }
+    }
+}
+
+#[test]
+fn the_order_of_modes_does_not_matter() {
+    let case = Case::new(100, 33);
+    let mut other = case.clone();
+    let mut q = case.amplitudes(2.0);
+    let straight = q.clone();
+    for list in [&mut other.shapes, &mut other.rotations] {
+        list.reverse();
+    }
+    q.reverse();
+    for (form, precision) in FORMS.into_iter().flat_map(|f| PRECISIONS.map(|p| (f, p))) {
+        let pair = [&case, &other].map(|c| Arc::new(c.model(form, precision)));
+        for (a, b) in engines(&pair[0]).iter().zip(&engines(&pair[1])) {
+            let expected = warp::points(&displacements(a.as_ref(), &straight));
+            assert!(largest(&displacements(b.as_ref(), &q), &expected) < 2e-6);
+        }
+    }
+}
+
+#[test]
+fn a_body_far_away_keeps_its_shape() {
+    let case = Case::new(500, 8);
+    let far = Vec3::new(1e6, -2e6, 5e5);
+    let moved = case.moved(far);
+    let q = case.amplitudes(1.5);
+    each(&moved, |engine| {
+        let form = engine.model().form();
+        let expected = case.displacements(form, &q);
+        assert!(largest(&displacements(engine, &q), &expected) < 1e-6);
+        // Half a unit in the last place of 2e6 is 0.0625.
+        let expected: Vec<Vec3> = expected
+            .iter()
+            .zip(&moved.rest)
+            .map(|(u, x)| x + u)
+            .collect();
+        let error = largest(&shown(engine, &q, Shown::Rest), &expected);
+        assert!(
+            error < 0.125 * 3f64.sqrt() + 1e-6,
+            "{}: {error}",
+            engine.name()
+        );
+    });
+}
+
+#[test]
+fn posed_positions_agree_with_skinning_in_double_precision() {
+    let case = Case::new(3000, 8);
+    let (q, pose) = (case.amplitudes(1.5), case.pose());
+    each(&case, |engine| {
+        let bones = engine.model().pose(&pose, None).expect("fits");
+        let u = case.displacements(engine.model().form(), &q);
+        let expected = case.posed(&pose, &u);
+        let error = largest(&shown(engine, &q, Shown::Posed(&bones)), &expected);
+        assert!(error < 1e-5, "{}: {error}", engine.name());
+    });
+}
+
+#[test]
+fn the_soft_limit_is_that_of_the_skin() {
+    let case = Case::new(3000, 8);
+    let (q, pose) = (case.amplitudes(1.5), case.pose());
+    let limit = 0.15f32;
+    let local = LocalMaps::new(&pose, Vec3::zeros(), [0.0; 3]);
+    let limiter = SkinLimit::new(&case.rest, Vec3::zeros(), &case.skin);
+    each(&case, |engine| {
+        let free = engine.model().pose(&pose, None).expect("fits");
+        let mut expected = shown(engine, &q, Shown::Posed(&free));
+        let farthest = limiter.draw(&local, limit, &mut expected).expect("fits");
+        assert!(farthest > 2.0 * limit, "the limit is not met: {farthest}");
+        let bones = engine
+            .model()
+            .pose(&pose, Some(limit.into()))
+            .expect("fits");
+        let got = shown(engine, &q, Shown::Posed(&bones));
+        let error = largest(&got, &warp::points(&expected));
+        assert!(error < 2e-6, "{}: {error}", engine.name());
+    });
+}
+
+#[test]
+fn vertices_without_weights_stay_in_rest_space() {
+    let mut case = Case::new(40, 8);
+    case.skin = SkinWeights::from_rows(2, (0..40).map(|v| (v % 2 == 0).then_some((0, 1.0))))
+        .expect("good weights");
+    let (q, pose) = (case.amplitudes(0.5), case.pose());
+    each(&case, |engine| {
+        let bones = engine.model().pose(&pose, None).expect("fits");
+        let (posed, rest) = (
+            shown(engine, &q, Shown::Posed(&bones)),
+            shown(engine, &q, Shown::Rest),
+        );
+        for (v, (a, b)) in warp::points(&posed)
+            .iter()
+            .zip(warp::points(&rest))
+            .enumerate()
+        {
+            let apart = (a - b).norm();
+            assert_eq!(apart < 2e-6, v % 2 == 1, "vertex {v}: {apart}");
+        }
+    });
+}
+
+#[test]
+fn frames_of_a_clip_are_those_of_single_calls() {
+    let case = Case::new(700, 8);
+    let (pose, strengths) = (case.pose(), [0.0, 0.3, 1.0, 2.0, 0.1, 1.4, 0.7]);
+    let amplitudes: Vec<Vec<f64>> = strengths.map(|s| case.amplitudes(s)).to_vec();
+    each(&case, |engine| {
+        let bones = engine.model().pose(&pose, Some(0.3)).expect("fits");
+        let of = |i: usize| match i % 3 {
+            0 => Shown::Displacements,
+            1 => Shown::Rest,
+            _ => Shown::Posed(&bones),
+        };
+        let clip = amplitudes.iter().enumerate();
+        let frames: Vec<Frame<'_>> = clip.map(|(i, q)| Frame::new(q, of(i))).collect();
+        let mut out = vec![0.0; 2100 * frames.len()];
+        engine
+            .frames_into(&frames, &Silent, &mut out)
+            .expect("fits");
+        for (i, (got, q)) in out.chunks(2100).zip(&amplitudes).enumerate() {
+            let single = shown(engine, q, of(i));
+            assert!(
+                got.iter()
+                    .zip(&single)
+                    .all(|(a, b)| a.to_bits() == b.to_bits())
+            );
+        }
+    });
+}
+
+#[test]
+fn a_cancelled_clip_says_so_and_the_engine_goes_on() {
+    let case = Case::new(100, 8);
+    let q = case.amplitudes(1.0);
+    each(&case, |engine| {
+        let frames = vec![Frame::new(&q, Shown::Rest); 40];
+        let mut out = vec![0.0; 300 * frames.len()];
+        let stop = |fraction: f64, _: &str| fraction < 0.3;
+        let done = engine.frames_into(&frames, &stop, &mut out);
+        assert!(matches!(done, Err(KernelError::Cancelled(_))));
+        let expected = case.displacements(engine.model().form(), &q);
+        assert!(largest(&displacements(engine, &q), &expected) < 1e-6);
+    });
+}
+
+#[test]
+fn small_bindings_cut_the_surface_and_change_nothing() {
+    let case = Case::new(3000, 8);
+    let (q, pose) = (case.amplitudes(1.5), case.pose());
+    for (form, precision) in FORMS.into_iter().flat_map(|f| PRECISIONS.map(|p| (f, p))) {
+        let model = Arc::new(case.model(form, precision));
+        let bones = model.pose(&pose, Some(0.2)).expect("fits");
+        let (Some(whole), Some(cut)) = (device(&model, u64::MAX), device(&model, 60_000)) else {
+            return;
+        };
+        for of in [Shown::Displacements, Shown::Posed(&bones)] {
+            let (a, b) = (shown(whole.as_ref(), &q, of), shown(cut.as_ref(), &q, of));
+            assert!(a.iter().zip(&b).all(|(a, b)| a.to_bits() == b.to_bits()));
+        }
+    }
+}
+
+#[test]
+fn half_precision_is_off_by_no_more_than_its_rounding() {
+    let mut case = Case::new(400, 8);
+    // Numbers that f16 does not hold exactly.
+    for of in case.shapes.iter_mut().chain(&mut case.rotations) {
+        of.iter_mut().for_each(|v| *v *= 0.777_123);
+    }
+    let q = case.amplitudes(1.0);
+    let peak = |of: &[Vec<Vec3>]| {
+        let largest = |mode: &Vec<Vec3>| mode.iter().map(Vec3::amax).fold(0.0, f64::max);
+        of.iter()
+            .zip(&q)
+            .map(|(s, q)| q.abs() * largest(s))
+            .sum::<f64>()
+    };
+    // Half a unit in the eleventh bit, of the displacement and, over an arm of at most its length, of the rotation.
+    let bound =
+        2f64.powi(-12) * 2.0 * 3f64.sqrt() * peak(&case.shapes) * (1.0 + peak(&case.rotations));
+    for form in FORMS {
+        let expected = case.displacements(form, &q);
+        for engine in engines(&Arc::new(case.model(form, Precision::F16))) {
+            let error = largest(&displacements(engine.as_ref(), &q), &expected);
+            assert!(error < bound && error > 1e-6, "{error} of {bound}");
+        }
+    }
+}
+
+#[test]
+fn both_forms_agree_where_vertices_are_nodes() {
+    let mut case = Case::new(100, 8);
+    case.embedding = None;
+    case.shapes.iter_mut().for_each(|s| s.truncate(100));
+    case.rotations.iter_mut().for_each(|s| s.truncate(100));
+    assert!(case.shapes[0].len() == 100, "as many nodes as vertices");
+    let q = case.amplitudes(2.0);
+    let forms = FORMS.map(|f| Arc::new(case.model(f, Precision::F32)));
+    for (a, b) in engines(&forms[0]).iter().zip(&engines(&forms[1])) {
+        let expected = warp::points(&displacements(a.as_ref(), &q));
+        assert!(largest(&displacements(b.as_ref(), &q), &expected) < 1e-6);
+    }
+}
+
+#[test]
+fn absurd_amplitudes_are_refused_or_shown_finite() {
+    let case = Case::new(33, 8);
+    each(&case, |engine| {
+        for size in [1e3, 1e6, 1e9, 1e12, 1e20, 1e100, f64::MAX] {
+            let mut out = vec![0.0; 99];
+            match engine.displacements_into(&case.amplitudes(size), &mut out) {
+                Ok(()) => assert!(
+                    out.iter().all(|x| x.is_finite()),
+                    "{} {size}",
+                    engine.name()
+                ),
+                Err(KernelError::TooLarge { .. }) => assert!(size > 1e9),
+                Err(KernelError::Amplitude { .. }) => assert!(size > 1e100),
+                Err(error) => panic!("{error}"),
+            }
+        }
+    });
+}
+
+#[test]
+fn what_does_not_fit_is_refused_before_anything_is_written() {
+    let case = Case::new(33, 8);
+    let q = case.amplitudes(1.0);
+    let mut strange = q.clone();
+    strange[3] = f64::NAN;
+    let mut endless = q.clone();
+    endless[7] = f64::INFINITY;
+    let unskinned = WarpModel::embedded(
+        &case.shapes,
+        &case.rotations,
+        case.embedding.as_ref(),
+        &case.rest,
+        None,
+        Precision::F32,
+    );
+    let unskinned = Arc::new(unskinned.expect("fits"));
+    each(&case, |engine| {
+        let mut out = vec![7.0f32; 99];
+        let mut refused = |q: &[f64], len: usize| {
+            let done = engine.displacements_into(q, &mut out[..len]);
+            assert!(out.iter().all(|x| *x == 7.0));
+            done.expect_err("must be refused")
+        };
+        let (expected, given) = (8, 7);
+        assert_eq!(
+            refused(&q[..7], 99),
+            KernelError::Amplitudes { expected, given }
+        );
+        assert_eq!(refused(&strange, 99), KernelError::Amplitude { mode: 3 });
+        assert_eq!(refused(&endless, 99), KernelError::Amplitude { mode: 7 });
+        let (expected, given) = (99, 98);
+        assert_eq!(refused(&q, 98), KernelError::Output { expected, given });
+
+        let model = engine.model();
+        let few = model.pose(&Pose::rest(1), None);
+        let (expected, given) = (2, 1);
+        assert_eq!(few, Err(KernelError::Bones { expected, given }));
+        for limit in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(
+                model.pose(&Pose::rest(2), Some(limit)),
+                Err(KernelError::Limit)
+            );
+        }
+    });
+    assert_eq!(
+        unskinned.pose(&Pose::rest(2), None),
+        Err(KernelError::NoSkin)
+    );
+    let bones = case
+        .model(Form::Vertex, Precision::F32)
+        .pose(&case.pose(), None);
+    let bones = bones.expect("fits");
+    for engine in engines(&unskinned) {
+        let done = engine.positions_into(&q, Some(&bones), &mut [0.0; 99]);
+        assert_eq!(done, Err(KernelError::NoSkin));
+    }
+}
+
+#[test]
+fn models_that_do_not_fit_are_refused() {
+    let case = Case::new(33, 8);
+    let made = |change: &dyn Fn(&mut Case)| {
+        let mut case = case.clone();
+        change(&mut case);
+        let of = |f| case.try_model(f, Precision::F32).map(|_| ());
+        let both = FORMS.map(of);
+        assert_eq!(both[0], both[1]);
+        both[0].clone().expect_err("must be refused")
+    };
+    let nodes = case.shapes[0].len();
+    let none = made(&|c| {
+        c.shapes.clear();
+        c.rotations.clear();
+    });
+    assert_eq!(none, KernelError::NoModes);
+    let (shapes, rotations) = (8, 7);
+    let fewer = made(&|c| c.rotations.truncate(7));
+    assert_eq!(fewer, KernelError::Modes { shapes, rotations });
+    let short = made(&|c| c.rotations[2].truncate(5));
+    let (mode, expected, given) = (2, nodes, 5);
+    assert_eq!(
+        short,
+        KernelError::ModeLength {
+            mode,
+            expected,
+            given
+        }
+    );
+    let (mode, node) = (4, 3);
+    let broken = made(&|c| c.shapes[4][3].y = f64::NAN);
+    assert_eq!(broken, KernelError::ModeNonFinite { mode, node });
+    let broken = made(&|c| c.shapes[4][3].y = 1e200);
+    assert_eq!(broken, KernelError::ModeNonFinite { mode, node });
+    let (expected, given) = (32, 33);
+    let other = made(&|c| c.rest.truncate(32));
+    assert_eq!(other, KernelError::Surface { expected, given });
+    let strange = made(&|c| c.rest[8].z = f64::INFINITY);
+    assert_eq!(strange, KernelError::Rest { vertex: 8 });
+    let beyond = made(&|c| c.embedding.as_mut().expect("has one").indices[5][0] = 10_000);
+    let (vertex, index, count) = (5, 10_000, nodes);
+    assert_eq!(
+        beyond,
+        KernelError::OutOfRange {
+            vertex,
+            index,
+            count
+        }
+    );
+    let strange = made(&|c| c.embedding.as_mut().expect("has one").weights[5][0] = f64::NAN);
+    assert_eq!(strange, KernelError::Weight { vertex: 5 });
+    let vertices = 33;
+    let bone = made(&|c| c.skin.bones[0] = 2);
+    assert_eq!(bone, KernelError::Skin { vertices, row: 0 });
+    let long = made(&|c| c.skin.offsets.push(0));
+    assert_eq!(long, KernelError::Skin { vertices, row: 33 });
+    let short = made(&|c| c.skin.offsets.truncate(11));
+    assert_eq!(short, KernelError::Skin { vertices, row: 10 });
+}
+
+#[test]
+fn a_deformer_shows_the_same_whatever_was_chosen() {
+    let case = Case::new(500, 8);
+    let q = case.amplitudes(1.0);
+    for (form, precision) in FORMS.into_iter().flat_map(|f| PRECISIONS.map(|p| (f, p))) {
+        let expected = case.displacements(form, &q);
+        for choice in ["auto", "cpu", "gpu"] {
+            let wanted = EngineChoice::parse(choice).expect("known");
+            let deformer = Deformer::new(case.model(form, precision), &wanted);
+            let mut out = vec![0.0; 1500];
+            deformer.displacements_into(&q, &mut out).expect("fits");
+            assert!(largest(&out, &expected) < 1e-6, "{}", deformer.report());
+            assert!(deformer.report().contains(&deformer.engine()));
+            let device = deformer.engine().starts_with("GPU");
+            let found = !thew::kernel::gpu_adapters().is_empty();
+            assert_eq!(device, choice == "gpu" && found, "{}", deformer.report());
+            let warned = choice == "gpu" && !found;
+            assert_eq!(deformer.warnings().len(), usize::from(warned));
+        }
+    }
+    assert!(EngineChoice::parse("abacus").is_err());
+    assert!(EngineChoice::parse("gpu:").is_err());
+}
+
+#[test]
+fn an_adapter_that_does_not_exist_is_replaced_with_one_warning() {
+    let case = Case::new(50, 8);
+    let q = case.amplitudes(1.0);
+    let wanted = EngineChoice::parse("gpu:Voodoo 2").expect("a name");
+    let deformer = Deformer::new(case.model(Form::Vertex, Precision::F32), &wanted);
+    let mut out = vec![0.0; 150];
+    for _ in 0..3 {
+        deformer.displacements_into(&q, &mut out).expect("fits");
+        assert!(largest(&out, &case.displacements(Form::Vertex, &q)) < 1e-6);
+    }
+    assert!(
+        deformer.engine().starts_with("CPU"),
+        "{}",
+        deformer.engine()
+    );
+    assert_eq!(deformer.warnings().len(), 1);
+    assert_eq!(deformer.take_warnings().len(), 1);
+    assert!(deformer.take_warnings().is_empty());
+}
+
+#[test]
+fn a_surface_too_large_for_a_device_is_an_error_of_the_device() {
+    #[cfg(feature = "gpu")]
+    {
+        use thew::kernel::{Adapter, GpuWarp, gpu_adapters};
+        let case = Case::new(50, 33);
+        let model = Arc::new(case.model(Form::Vertex, Precision::F32));
+        if !gpu_adapters().is_empty() {
+            let refused = GpuWarp::with_limit(model, Adapter::Any, 4096).map(|_| ());
+            assert!(matches!(refused, Err(KernelError::Device { .. })));
+        }
+    }
+}
+
+#[test]
+fn numbers_repeat() {
+    assert_eq!(number(3, 4), number(3, 4));
+    assert!((0.0..1.0).contains(&number(100, 7)));
+}
