@@ -14,7 +14,17 @@ Units are SI (metres, kilograms, seconds); positions are world positions; arrays
 long takes ``progress=callable(fraction, stage) -> bool``; returning False raises `Cancelled`.
 """
 
-from ._errors import Cancelled, InputError, InternalError, MotionError, NotBuilt, StorageError, TetError, TetFileError, ThewError
+from ._errors import (
+    Cancelled,
+    InputError,
+    InternalError,
+    MotionError,
+    NotBuilt,
+    StorageError,
+    TetError,
+    TetFileError,
+    ThewError,
+)
 from ._thew import (
     Body,
     Clip,
