@@ -743,7 +743,7 @@ class NonlinearSimulation:
     """A tetrahedral body in fully nonlinear motion, every step a minimisation by Newton's method.
 
     step: seconds; integrator: "backward_euler" or "midpoint" (second order, undamped); gravity[3] (m/s², None: none);
-    damping: (α 1/s, β s). Raises InputError, MotionError.
+    damping: (α 1/s, β s), None: none. Raises InputError, MotionError.
     """
 
     def __new__(
@@ -754,7 +754,7 @@ class NonlinearSimulation:
         step: float,
         integrator: Literal["backward_euler", "midpoint"] = "backward_euler",
         gravity: ArrayLike | None = None,
-        damping: tuple[float, float] = (0.0, 0.0),
+        damping: tuple[float, float] | None = None,
         model: _Model = "stvk",
         mass: _Mass = "consistent",
     ) -> NonlinearSimulation: ...

@@ -68,7 +68,7 @@ fn mask(fixed: &Bound<'_, PyAny>, count: usize) -> PyResult<Vec<bool>> {
 /// A tetrahedral body in fully nonlinear motion, every step a minimisation by Newton's method.
 ///
 /// step: seconds; integrator: "backward_euler" or "midpoint" (second order, undamped); gravity (m/s²); damping:
-/// (α 1/s, β s); model: "stvk", "neohookean" or "linear".
+/// (α 1/s, β s), None: none; model: "stvk", "neohookean" or "linear".
 #[pyclass(name = "NonlinearSimulation", module = "thew", frozen)]
 pub(super) struct PyNonlinearSimulation {
     simulation: Mutex<NonlinearSimulation>,
@@ -79,7 +79,7 @@ pub(super) struct PyNonlinearSimulation {
 #[pymethods]
 impl PyNonlinearSimulation {
     #[new]
-    #[pyo3(signature = (tets, material, fixed, step, integrator="backward_euler", gravity=None, damping=(0.0, 0.0),
+    #[pyo3(signature = (tets, material, fixed, step, integrator="backward_euler", gravity=None, damping=None,
         model="stvk", mass="consistent"))]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -90,7 +90,7 @@ impl PyNonlinearSimulation {
         step: f64,
         integrator: &str,
         gravity: Option<&Bound<'_, PyAny>>,
-        damping: (f64, f64),
+        damping: Option<(f64, f64)>,
         model: &str,
         mass: &str,
     ) -> PyResult<Self> {
@@ -109,8 +109,8 @@ impl PyNonlinearSimulation {
                 }
             },
             step,
-            mass_damping: damping.0,
-            stiffness_damping: damping.1,
+            mass_damping: damping.map_or(0.0, |d| d.0),
+            stiffness_damping: damping.map_or(0.0, |d| d.1),
             ..NonlinearSettings::default()
         };
         let gravity = gravity.map_or(Ok(Vec3::zeros()), |g| vector(g, "gravity"))?;
