@@ -154,7 +154,7 @@ class Studio:
         self.text(words[0], np.asarray(place) - 1.3 * height * self.up, height, align="LEFT")
         self.text(words[1], np.asarray(place) + length * self.right - 1.3 * height * self.up, height, align="RIGHT")
 
-    def render(self, file: Path, low, high, width: int, engine: str, samples: int = 48) -> None:
+    def render(self, file: Path, low, high, width: int, engine: str, samples: int = 32) -> None:
         """Photograph the part of the picture between `low` and `high`."""
         low, high = np.array(low, float), np.array(high, float)
         middle, span = (low + high) / 2, high - low

@@ -170,7 +170,6 @@ def test_held_position_and_orientation(body):
     np.testing.assert_allclose((theirs.psi @ theirs.amplitudes).reshape(-1, 3)[far], turn, atol=1e-8)
 
 
-@pytest.mark.skipif(not hasattr(thew, "nonlinear_equilibrium"), reason="no nonlinear statics in this build")
 def test_nonlinear_statics(body):
     """St. Venant-Kirchhoff under a load that bends by a good part of the length."""
     weight = plain.nodal_mass(body.nodes, body.elements, DENSITY)[:, None] * [0.0, 0.0, -2.0]
