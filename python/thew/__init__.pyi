@@ -501,6 +501,10 @@ class Clip:
     def inverted_cells(self) -> _Indices:
         """Number of cells turned inside out in each frame, [f]."""
     @property
+    def folded_cells(self) -> _Indices | None:
+        """With the method "modal": number of cells that the bones alone turn inside out in each frame, [f], which no
+        amplitudes undo; None with other methods."""
+    @property
     def strays(self) -> _Places:
         """How far the flesh is from its skin before `reach` limits it: the largest distance in each frame as a part of
         the body's size, [f]."""

@@ -113,6 +113,8 @@ struct Frame {
 struct ModalFrame {
     amplitudes: Vec<f64>,
     pose: Pose,
+    /// Cells that the bones alone turn inside out: no amplitudes unfold them.
+    folded: u32,
 }
 
 impl ModalFrame {
@@ -121,6 +123,7 @@ impl ModalFrame {
         Self {
             amplitudes: self.amplitudes.clone(),
             pose,
+            folded: self.folded,
         }
     }
 }
@@ -140,7 +143,13 @@ impl Frame {
     fn new(simulation: &Simulation, positions: &[Vec3], pose: Option<&Pose>) -> Self {
         let (body, part) = (simulation.body(), simulation.settings().reach);
         let amplitudes = simulation.amplitudes().map(<[f64]>::to_vec);
+        let folded = || body.inverted_cells(simulation.carried_positions()) as u32;
         let modal = amplitudes.zip(pose.cloned());
+        let modal = modal.map(|(amplitudes, pose)| ModalFrame {
+            amplitudes,
+            pose,
+            folded: folded(),
+        });
         let lattice = LocalPositions::new(positions);
         let reach = pose.filter(|_| modal.is_none());
         let reach = reach.map(|pose| Arc::new(body.reach(pose, &lattice, part)));
@@ -148,7 +157,7 @@ impl Frame {
             lattice: Arc::new(lattice),
             reach,
             inverted: body.inverted_cells(positions) as u32,
-            modal: modal.map(|(amplitudes, pose)| Arc::new(ModalFrame { amplitudes, pose })),
+            modal: modal.map(Arc::new),
         }
     }
 }
@@ -407,6 +416,16 @@ impl Clip {
     /// Number of cells turned inside out in each frame.
     pub fn inverted_cells(&self) -> Vec<u32> {
         self.read().iter().map(|f| f.inverted).collect()
+    }
+
+    /// Number of cells that the bones alone turn inside out in each frame, with the modal method: its flesh is carried by
+    /// the skin's own map, whose folds no amplitudes undo.
+    pub fn folded_cells(&self) -> Option<Vec<u32>> {
+        let frames = self.read();
+        frames
+            .iter()
+            .map(|f| f.modal.as_ref().map(|m| m.folded))
+            .collect()
     }
 
     /// Of a cycle: the largest distance, metres, between a lattice vertex at its end and at its beginning.

@@ -490,6 +490,11 @@ impl Simulation {
         self.trail.as_ref().map(|t| &t.pose)
     }
 
+    /// Where the bones alone carry the lattice's vertices `[dofs]`, metres.
+    pub fn carried_positions(&self) -> &[Vec3] {
+        &self.now.places
+    }
+
     /// Cells that are turned inside out at present.
     pub fn inverted_cells(&self) -> usize {
         self.body.inverted_cells(&self.positions)

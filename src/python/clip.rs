@@ -181,6 +181,15 @@ impl PyClip {
             .into_pyarray(py)
     }
 
+    /// With the method 'modal': number of cells that the bones alone turn inside out in each frame, int32 [f], which no
+    /// amplitudes undo; None with other methods.
+    #[getter]
+    fn folded_cells<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i32>>> {
+        let counts = self.0.folded_cells()?;
+        let counts: Vec<i32> = counts.into_iter().map(|c| c as i32).collect();
+        Some(counts.into_pyarray(py))
+    }
+
     /// How far the flesh is from its skin before `reach` limits it: the largest distance in each frame as a part of
     /// the body's size, float32 [f].
     #[getter]

@@ -159,6 +159,10 @@ def test_a_clip_of_modes_moves_and_is_shown_alike_by_every_engine(arm):
     assert frames.shape == (20, len(arm.vertices), 3) and np.isfinite(frames).all()
     assert clip.amplitudes.shape == (20, 16) and np.abs(clip.amplitudes).max() > 0
     assert clip.engine and clip.engine_report
+    still = thew.Simulation(arm.body, method="modal", modes=modes)
+    for f in (0, 7, 19):
+        still.reset(poses[f], settled=False)
+        assert still.inverted_cells() == clip.folded_cells[f]
     for form in ("vertex", "embedded"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # where there is no graphics device
