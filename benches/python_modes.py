@@ -12,9 +12,8 @@ import time
 
 import numpy as np
 import scipy.sparse
-from scipy.sparse.linalg import eigsh
-
 import thew
+from scipy.sparse.linalg import eigsh
 
 MODES = 32
 #: Cubes along and across the bar, what ours may take of scipy's seconds, or seconds alone.

@@ -22,8 +22,10 @@ def base_firmness(body) -> float:
 
 def firmed(run, body, firmness, surface, cells, allowed, progress) -> dict:
     """The clip of `body` and, where it loses its shape over the clip, of firmer ones: the first that keeps it."""
+    if not allowed:
+        return {"clip": run(body, firmness, progress), "body": body, "firmness": firmness}
     best = None
-    for attempt in range(PASSES if allowed else 1):
+    for attempt in range(PASSES):
         rest = 0.5**attempt
         clip = run(body, firmness, lambda done, stage, rest=rest: progress(1.0 - rest + 0.5 * rest * done, stage))
         lost = shape_lost(clip, surface, cells)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from . import handlers, modal, native, writing
-from .logic.sentences import modal_lines
+from .logic.sentences import modal_lines, modal_notes
 from .reading import armature_modifier
 from .session import register as fleshes
 
@@ -116,8 +116,9 @@ def draw_notes(layout, obj, width: int) -> None:
     """What was found while building, wrapped to the panel's width."""
     notes = obj.thew.made.notes.splitlines()
     flesh = fleshes.known(obj)
-    if flesh is not None and flesh.problem and flesh.problem not in notes:
-        notes.append(flesh.problem)
+    if flesh is not None:
+        late = [*(modal_notes(flesh, obj.thew.preview_mode) if flesh.modal else ()), flesh.problem]
+        notes += [note for note in late if note and note not in notes]
     if not notes:
         return
     column = layout.box().column(align=True)

@@ -284,9 +284,11 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
 
             def simulate(progress):
                 cells = len(new["lattice"].cells)
-                return firmed(
+                made = firmed(
                     run, new["base"], new["base_firmness"], new["surface"], cells, recipe.fit_stiffness, progress
                 )
+                made["clip"].positions(0)  # what shows it is made here, not when somebody waits for the first frame
+                return made
 
             new.update((yield Work("Simulating", simulate, 0.8 if own else 0.6, 1.0)))
             turns, moves = place.to_object(motion.matrices)

@@ -316,17 +316,7 @@ fn a_hinge_leaves_the_turns_about_it() {
 fn lumped_masses_are_masses() {
     let (vertices, tets) = bar([12, 3, 3]);
     let consistent = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
-    let n = consistent.centres.len();
-    let single: Vec<[u32; 1]> = (0..n as u32).map(|i| [i]).collect();
-    let mut lumped = ScalarMatrix::zero(n, single.iter().map(|s| s.as_slice()));
-    for i in 0..n {
-        let row = consistent.mass.row_range(i);
-        lumped.add(
-            i as u32,
-            i as u32,
-            consistent.mass.values()[row].iter().sum(),
-        );
-    }
+    let lumped = consistent.mass.lumped();
     let problem = Problem {
         mass: lumped,
         ..consistent

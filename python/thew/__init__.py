@@ -34,6 +34,7 @@ from ._thew import (
     Material,
     ModalSimulation,
     Modes,
+    NonlinearSimulation,
     Simulation,
     Skeleton,
     Surface,
@@ -44,6 +45,7 @@ from ._thew import (
     equilibrium_forces,
     gpu_adapters,
     modes,
+    nonlinear_equilibrium,
     simulate,
 )
 
@@ -60,6 +62,7 @@ __all__ = [
     "ModalSimulation",
     "Modes",
     "MotionError",
+    "NonlinearSimulation",
     "NotBuilt",
     "Simulation",
     "Skeleton",
@@ -75,5 +78,6 @@ __all__ = [
     "equilibrium_forces",
     "gpu_adapters",
     "modes",
+    "nonlinear_equilibrium",
     "simulate",
 ]

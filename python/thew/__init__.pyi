@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from ._errors import Cancelled as Cancelled
 from ._errors import InputError as InputError
 from ._errors import InternalError as InternalError
+from ._errors import ModalError as ModalError
 from ._errors import MotionError as MotionError
 from ._errors import NotBuilt as NotBuilt
 from ._errors import StorageError as StorageError
@@ -32,11 +33,16 @@ __all__ = [
     "Body",
     "Cancelled",
     "Clip",
+    "Deformer",
     "InputError",
     "InternalError",
     "Lattice",
     "Material",
+    "ModalError",
+    "ModalSimulation",
+    "Modes",
     "MotionError",
+    "NonlinearSimulation",
     "NotBuilt",
     "Simulation",
     "Skeleton",
@@ -50,6 +56,9 @@ __all__ = [
     "__version__",
     "equilibrium",
     "equilibrium_forces",
+    "gpu_adapters",
+    "modes",
+    "nonlinear_equilibrium",
     "simulate",
 ]
 
@@ -59,8 +68,11 @@ _Indices: TypeAlias = NDArray[np.int32]
 _Sparse: TypeAlias = tuple[_Floats, _Indices, _Indices]
 """(data, indices, indptr), as for `scipy.sparse.csr_array`; indices sorted."""
 _Progress: TypeAlias = Callable[[float, str], object]
-_Method: TypeAlias = Literal["warped", "linear", "nonlinear", "neohookean"]
-_Model: TypeAlias = Literal["linear", "stvk", "neohookean"]
+_Method: TypeAlias = Literal["warped", "modal", "linear", "nonlinear", "neohookean"]
+_Model: TypeAlias = Literal["stvk", "neohookean", "linear"]
+_Mass: TypeAlias = Literal["consistent", "lumped"]
+_Form: TypeAlias = Literal["vertex", "embedded"]
+_Precision: TypeAlias = Literal["f32", "f16"]
 
 @final
 class Surface:
@@ -327,6 +339,12 @@ class TetMesh:
         """Mass matrix, kg, 3·k square, xyz interleaved; kind "consistent" or "lumped" (diagonal)."""
     def stiffness(self, material: Material | None = None) -> _Sparse:
         """Linear stiffness matrix, N/m, 3·k square, xyz interleaved."""
+    def energy(self, q: ArrayLike, material: Material | None = None, model: _Model = "stvk") -> float:
+        """Elastic energy (J) at displacements q[k,3] from rest."""
+    def gradient(self, q: ArrayLike, material: Material | None = None, model: _Model = "stvk") -> _Floats:
+        """Derivative of `energy` with respect to q, N, [k,3]."""
+    def hessian(self, q: ArrayLike, material: Material | None = None, model: _Model = "stvk") -> _Sparse:
+        """Second derivative of `energy`, N/m, 3·k square, xyz interleaved."""
 
 @final
 class Body:
@@ -416,7 +434,8 @@ class Body:
 class Simulation:
     """A body in motion.
 
-    Methods: "warped" [capell2006, §3.3, cell form], "linear", and by Newton's method "nonlinear" (St.
+    Methods: "warped" [capell2006, §3.3, cell form], "linear", "modal" [choi2003] with modes (a Modes of this body, or how
+    many; None: 32) shown by engine, device, form and precision as in `Deformer`, and by Newton's method "nonlinear" (St.
     Venant-Kirchhoff), "neohookean" (stable for flesh turned inside out); these raise MotionError when a step does not
     converge, and keep the state before it. rate: steps per second at least, a frame holds a
     whole number of them; gravity[3] (m/s², None: earth's along -z); mass_damping (1/s) and stiffness_damping (s)
@@ -435,7 +454,15 @@ class Simulation:
         integrator: Literal["backward_euler"] | None = None,
         adapt: None = None,
         reach: float | None = None,
+        modes: Modes | int | None = None,
+        engine: str = "auto",
+        device: str | None = None,
+        form: _Form = "embedded",
+        precision: _Precision = "f32",
     ) -> Simulation: ...
+    @property
+    def amplitudes(self) -> _Floats | None:
+        """Amplitudes of the method "modal", [m]; None with other methods."""
     def reset(self, pose: ArrayLike, settled: bool = True) -> None:
         """Starts at pose[b,4,4]: in static equilibrium, or (settled=False) in the skinned shape. The flesh has the
         velocity that its bones turn out to have when the first advance tells it."""
@@ -478,6 +505,19 @@ class Clip:
         """How far the flesh is from its skin before `reach` limits it: the largest distance in each frame as a part of
         the body's size, [f]."""
     @property
+    def amplitudes(self) -> _Floats | None:
+        """Amplitudes of the method "modal", [f,m]; None with other methods."""
+    @property
+    def engine(self) -> str | None:
+        """Where the method "modal" shows the body's own surface: "CPU, 2 threads", "GPU NAME"; None with other
+        methods."""
+    @property
+    def engine_report(self) -> list[str]:
+        """What each engine that was tried was measured to cost, line by line."""
+    @property
+    def warnings(self) -> list[str]:
+        """What a person should know about the engine: wishes that could not be granted."""
+    @property
     def loop_gap(self) -> float | None:
         """Of a cycle: the largest distance (m) of a lattice vertex between its end and its beginning; else None."""
     @property
@@ -506,6 +546,11 @@ def simulate(
     integrator: Literal["backward_euler"] | None = None,
     adapt: None = None,
     reach: float | None = None,
+    modes: Modes | int | None = None,
+    engine: str = "auto",
+    device: str | None = None,
+    form: _Form = "embedded",
+    precision: _Precision = "f32",
 ) -> Clip:
     """Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as its
     bones move.
@@ -534,3 +579,190 @@ def equilibrium_forces(
 ) -> _Floats:
     """The generalised forces [dofs,3] (N, world axes; zero rows at bones) that hold the flesh at displacements
     q[dofs,3]: the inverse of `equilibrium`."""
+
+@final
+class Modes:
+    """Vibration modes of a body, mass-orthonormal, by ascending frequency [choi2003, §3.2]; immutable."""
+
+    @property
+    def eigenvalues(self) -> _Floats:
+        """Λ, 1/s², ascending, [m]."""
+    @property
+    def frequencies(self) -> _Floats:
+        """Undamped frequencies, Hz, [m]."""
+    @property
+    def shapes(self) -> _Floats:
+        """Φ, 1/√kg, [m,k,3]; zero at fixed nodes."""
+    @property
+    def rotations(self) -> _Floats:
+        """Ψ, rotation vectors of the nodes, 1/(m √kg), [m,k,3]."""
+    @property
+    def fixed(self) -> NDArray[np.bool_]:
+        """Which nodes are fixed, [k]."""
+    def displacements(self, amplitudes: ArrayLike, warp: bool = True) -> _Floats:
+        """Displacements of the nodes at amplitudes[m], [k,3], metres: `R̃(Ψq) Φq`, or `Φq` with warp=False."""
+    def scaled(self, factor: float) -> Modes:
+        """The modes of the same flesh made stiffer by a factor: eigenvalues grow by it, shapes stay."""
+    def first(self, count: int) -> Modes:
+        """The first `count` of these modes."""
+    def __len__(self) -> int: ...
+
+def modes(
+    body: TetMesh | Body,
+    count: int,
+    material: Material | None = None,
+    fixed: ArrayLike | None = None,
+    mass: _Mass = "consistent",
+    tolerance: float | None = None,
+    progress: _Progress | None = None,
+) -> Modes:
+    """The `count` lowest modes of a TetMesh or of a Body: `K Φ = M Φ Λ`, `ΦᵀMΦ = 1`, `Ψ = W Φ` [choi2003, §3.2].
+
+    fixed: nodes that stand still, indices or a mask [k]; of a body the vertices that bones hold are always fixed.
+    material: that of a TetMesh (a Body has its own). tolerance: largest residual relative to λ ‖M φ‖ (None: 1e-9, or what
+    rounding allows). Raises ModalError, Cancelled.
+    """
+
+@final
+class ModalSimulation:
+    """Modes in motion on a support that stands still [choi2003, §4, §5].
+
+    step: seconds; integrator: "exact" (for forces that are linear over the step) or "semi_implicit" (the print's eq. 18);
+    warp=False: linear modal analysis; gravity[3] (m/s², None: none); damping: (ξ 1/s, ζ s) for `ξ + ζ λ`, or one
+    coefficient (1/s) per mode, [m]. Raises ModalError.
+    """
+
+    def __new__(
+        cls,
+        modes: Modes,
+        step: float,
+        integrator: Literal["exact", "semi_implicit"] = "exact",
+        warp: bool = True,
+        gravity: ArrayLike | None = None,
+        damping: ArrayLike | None = None,
+    ) -> ModalSimulation: ...
+    def advance(self, forces: ArrayLike | None = None) -> None:
+        """One step; forces[k,3]: N at the nodes, world axes, constant over the step, besides gravity. When it fails the
+        state before it is kept. Constraints that cannot hold together are held in least squares, with a warning."""
+    def settle(self, forces: ArrayLike | None = None) -> None:
+        """Sets the state to the balance of elasticity with gravity and constant forces[k,3], at rest."""
+    def reset(self) -> None:
+        """Back to rest; constraints stay."""
+    @property
+    def amplitudes(self) -> _Floats:
+        """q, [m]; can be set."""
+    @amplitudes.setter
+    def amplitudes(self, amplitudes: ArrayLike) -> None: ...
+    @property
+    def velocities(self) -> _Floats:
+        """q̇, 1/s, [m]; can be set."""
+    @velocities.setter
+    def velocities(self, velocities: ArrayLike) -> None: ...
+    def displacements(self) -> _Floats:
+        """Displacements of the nodes, [k,3], metres."""
+    def rotations(self) -> _Floats:
+        """Rotation vectors Ψq of the nodes, [k,3]."""
+    def constrain(
+        self,
+        positions: dict[int, ArrayLike] | None = None,
+        orientations: dict[int, ArrayLike] | None = None,
+        exercised: ArrayLike | None = None,
+    ) -> None:
+        """Replaces all constraints: positions {node: displacement from rest[3]}, orientations {node: rotation vector[3]},
+        either or both; without any, nothing is held. exercised: nodes at which the forces act; by default the constrained
+        ones and, for orientations, their neighbours."""
+    @property
+    def constraints_held(self) -> dict[str, object]:
+        """How the constraints held in the last step: {"distance": m, "angle": rad, "passes", "overdetermined", "forces":
+        {node: N[3] in the node's own frame}}."""
+    @property
+    def modes(self) -> Modes:
+        """The modes."""
+    @property
+    def step(self) -> float:
+        """Seconds."""
+
+@final
+class Deformer:
+    """A surface under amplitudes, in real time: `u = R̃(Ψq) Φq` for each vertex [choi2003, §4.2].
+
+    Deformer(modes, surface | points[n,3]): the vertices hang on the body's nodes. form: "vertex" warps each vertex (six
+    numbers a mode are read for it), "embedded" the nodes that carry it. engine: "auto" (the one that was measured to be
+    quickest), "cpu", "gpu" (device: a part of its name or its number in `gpu_adapters`); a device that cannot be used is
+    replaced by the processor with one warning. precision: of the stored modes. On a Body: skin_weights[n,b] (None: the
+    body's own), reach: the farthest that `positions` shows flesh from its skin, as a part of the body's size.
+    """
+
+    def __new__(
+        cls,
+        modes: Modes,
+        surface: Surface | ArrayLike,
+        form: _Form = "vertex",
+        engine: str = "auto",
+        precision: _Precision = "f32",
+        device: str | None = None,
+        skin_weights: ArrayLike | None = None,
+        reach: float | None = None,
+    ) -> Deformer: ...
+    def displacements(self, amplitudes: ArrayLike) -> _Places:
+        """Displacements at amplitudes[m], [n,3], metres."""
+    def positions(self, amplitudes: ArrayLike, pose: ArrayLike | None = None) -> _Places:
+        """World positions at amplitudes[m], [n,3], metres: at rest, or on a Body under pose[b,4,4]."""
+    @property
+    def engine(self) -> str:
+        """Where it runs now: "CPU, 2 threads", "GPU NAME"."""
+    @property
+    def measured(self) -> dict[str, float]:
+        """What a frame was measured to cost on each engine that was tried, {engine: seconds}."""
+    @property
+    def report(self) -> str:
+        """What was measured and chosen, in one line."""
+    @property
+    def warnings(self) -> list[str]:
+        """What a person should know: wishes that could not be granted."""
+    def __len__(self) -> int: ...
+
+def gpu_adapters() -> list[str]:
+    """Names of the graphics devices that could be used, the best first; software ones say so."""
+
+def nonlinear_equilibrium(
+    tets: TetMesh,
+    material: Material,
+    fixed: ArrayLike,
+    forces: ArrayLike,
+    model: _Model = "stvk",
+    prescribed: ArrayLike | None = None,
+    progress: _Progress | None = None,
+) -> _Floats:
+    """Displacements [k,3] (m) at which elastic forces balance forces[k,3] (N at the nodes, world axes, constant), by
+    Newton's method with line search. fixed: nodes that stay, indices or a mask [k]; prescribed[k,3]: where the fixed ones
+    are moved to. Raises InputError, MotionError, Cancelled."""
+
+@final
+class NonlinearSimulation:
+    """A tetrahedral body in fully nonlinear motion, every step a minimisation by Newton's method.
+
+    step: seconds; integrator: "backward_euler" or "midpoint" (second order, undamped); gravity[3] (m/s², None: none);
+    damping: (α 1/s, β s), None: none. Raises InputError, MotionError.
+    """
+
+    def __new__(
+        cls,
+        tets: TetMesh,
+        material: Material,
+        fixed: ArrayLike,
+        step: float,
+        integrator: Literal["backward_euler", "midpoint"] = "backward_euler",
+        gravity: ArrayLike | None = None,
+        damping: tuple[float, float] | None = None,
+        model: _Model = "stvk",
+        mass: _Mass = "consistent",
+    ) -> NonlinearSimulation: ...
+    def advance(self, forces: ArrayLike | None = None) -> None:
+        """One step; forces[k,3]: N at the nodes, besides gravity. When it fails the state before it is kept."""
+    def displacements(self) -> _Floats:
+        """Displacements of the nodes, [k,3], metres."""
+    def velocities(self) -> _Floats:
+        """Velocities of the nodes, [k,3], m/s."""
+    def set_state(self, displacements: ArrayLike, velocities: ArrayLike) -> None:
+        """Takes another state: displacements[k,3] (m) and velocities[k,3] (m/s)."""

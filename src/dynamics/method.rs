@@ -14,7 +14,7 @@ pub enum Method {
     /// Global linear elasticity in world axes, `f = − S (p − x)`: one frame that never turns. Right for
     /// small turns only; flesh swells as bones turn. It is the comparison that shows what warping is for.
     Linear,
-    /// Modal warping [choi2003]: a few vibration modes in the rest frame, turned along with the flesh and carried
+    /// Modal warping [choi2003, §4]: a few vibration modes in the rest frame, turned along with the flesh and carried
     /// by the skeleton. The quickest; small local detail is left out.
     Modal,
     /// St. Venant-Kirchhoff elasticity, every step and every balance a minimisation by Newton's method: what the

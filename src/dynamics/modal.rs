@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Modal warping on a moving skeleton. [choi2003, §4, carried over to skeletons]
+//! Modal warping on a moving skeleton. [choi2003, §4]
 //!
 //! Modes with the bones' vertices fixed, in the rest frame; R_sk and T are the skeleton's blended rotation and map, a
 //! the acceleration of T(x) at all nodes, bones included, R_w the warp rotation exp [Ψq]ₓ:
@@ -95,7 +95,8 @@ impl ModalFlow {
         if settled {
             let still = vec![Vec3::zeros(); now.places.len()];
             let force = |q: &[f64]| modal_force(&self.modes, q, now, load, &still);
-            self.state.q = balance(self.modes.eigenvalues(), &self.state.q, force)?;
+            // Where there is none the motion begins with the nearest.
+            self.state.q = balance(self.modes.eigenvalues(), &self.state.q, force)?.q;
         }
         Ok(())
     }

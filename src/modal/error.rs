@@ -117,6 +117,16 @@ pub enum ModalError {
     /// Nothing that could move the constrained nodes.
     #[error("there is no exercised node that can move: name some, or leave them out")]
     NotExercised,
+    /// A free body under a load that nothing holds against.
+    #[error(
+        "nothing holds the body against its loads: fix some nodes when its modes are made, or let it move"
+    )]
+    Unsupported,
+    /// No balance was found.
+    #[error(
+        "no balance was found: the loads bend the body farther than its modes can follow; use smaller ones"
+    )]
+    NoBalance,
     /// The motion left the range of numbers.
     #[error(
         "the motion is no longer finite: the forces are too large; the state before the step is kept"

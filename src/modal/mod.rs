@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Modal warping: vibration modes of a body, turned along with the local rotation of its flesh. [choi2003]
+//! Modal warping: vibration modes of a body, turned along with the local rotation of its flesh. [choi2003, §3, §4]
 //!
 //! [`Modes`] are computed once: `K Φ = M Φ Λ`, and the rotations Ψ that each mode means for the nodes. A
 //! [`ModalSimulation`] moves their amplitudes, one oscillator each. The displacement shown is `u = R̃(Ψq) Φq` ([`warp`]), which bends and twists without the growth of the

@@ -202,14 +202,20 @@ impl ModalSimulation {
     /// Amplitudes at which elasticity balances gravity and constant forces, and the state set to them at rest.
     ///
     /// # Errors
-    /// As [`advance`](Self::advance); [`ModalError::NonFinite`] when a mode without stiffness is loaded.
+    /// As [`advance`](Self::advance); a free body that nothing holds against its loads; loads too large to balance.
     pub fn settle(&mut self, forces: Option<&[Vec3]>) -> Result<(), ModalError> {
         if let Some(forces) = forces {
             check_nodes("forces", forces, self.modes.nodes())?;
         }
-        let q = balance(self.modes.eigenvalues(), &self.state.q, |q| {
-            self.modal_force(q, forces)
-        })?;
+        let eigenvalues = self.modes.eigenvalues();
+        let balance = balance(eigenvalues, &self.state.q, |q| self.modal_force(q, forces))?;
+        if !balance.supported {
+            return Err(ModalError::Unsupported);
+        }
+        if !balance.found {
+            return Err(ModalError::NoBalance);
+        }
+        let q = balance.q;
         self.state = State {
             v: vec![0.0; q.len()],
             q,
@@ -228,14 +234,25 @@ impl ModalSimulation {
     }
 }
 
+/// Amplitudes in balance.
+pub(crate) struct Balance {
+    pub q: Vec<f64>,
+    /// The loads are balanced; else these are the best amplitudes that were found.
+    pub found: bool,
+    /// No mode without stiffness is loaded.
+    pub supported: bool,
+}
+
 /// Solves `Λ q = f(q)` by damped fixed-point steps: each is taken whole unless the residual grows.
 pub(crate) fn balance(
     eigenvalues: &[f64],
     start: &[f64],
     force: impl Fn(&[f64]) -> Vec<f64>,
-) -> Result<Vec<f64>, ModalError> {
+) -> Result<Balance, ModalError> {
     const STEPS: usize = 400;
     const CLOSE: f64 = 1e-12;
+    /// Rounding errors are not loads.
+    const LOADED: f64 = 1e-6;
     // Modes that nothing holds cannot balance a load; they stay where they are.
     let stiffest = eigenvalues.iter().copied().fold(0.0, f64::max);
     let held = |l: f64| l > 1e-9 * stiffest;
@@ -251,7 +268,7 @@ pub(crate) fn balance(
     };
     let mut q = start.to_vec();
     let mut step = towards(&q);
-    let mut part = 1.0f64;
+    let (mut part, mut found) = (1.0f64, false);
     for _ in 0..STEPS {
         let length = norm(&step);
         if !length.is_finite() {
@@ -259,17 +276,27 @@ pub(crate) fn balance(
         }
         let trial: Vec<f64> = q.iter().zip(&step).map(|(q, d)| q + part * d).collect();
         if length <= CLOSE * norm(&trial).max(f64::MIN_POSITIVE) {
-            return Ok(trial);
+            (q, found) = (trial, true);
+            break;
         }
         let next = towards(&trial);
-        if norm(&next) < length * (1.0 - 0.1 * part) || part < 1e-3 {
+        if norm(&next) < length * (1.0 - 0.1 * part) {
             (q, step) = (trial, next);
             part = (2.0 * part).min(1.0);
-        } else {
+        } else if part > 1e-6 {
             part *= 0.5;
+        } else {
+            break;
         }
     }
-    Ok(q)
+    let loads = force(&q);
+    let largest = loads.iter().map(|f| f.abs()).fold(0.0, f64::max);
+    let mut free = loads.iter().zip(eigenvalues).filter(|(_, l)| !held(**l));
+    Ok(Balance {
+        supported: free.all(|(f, _)| f.abs() <= LOADED * largest),
+        found: found || norm(&step) <= LOADED * norm(&q),
+        q,
+    })
 }
 
 pub(super) fn finite(what: &'static str, v: Vec3) -> Result<(), ModalError> {

@@ -2,6 +2,7 @@
 //! `thew.Material` and `thew.Body`.
 
 use super::arrays::{Whole, dofs, from_f32, from_indices, from_points, optional, weights, whole};
+use super::elasticity;
 use super::errors::{IntoPy, detached};
 use super::lattice::PyLattice;
 use super::progress::with_progress;
@@ -10,7 +11,7 @@ use super::surface::PySurface;
 use crate::Vec3;
 use crate::body::{Body, BodyOptions};
 use crate::clip::ClipError;
-use crate::elasticity::{Material, Model};
+use crate::elasticity::Material;
 use crate::kernel::LocalPositions;
 use crate::solve::Csr;
 use crate::store;
@@ -230,12 +231,8 @@ impl PyBody {
     /// Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Models: "linear", "stvk"
     /// (St. Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back).
     #[pyo3(signature = (q, model="stvk"))]
-    fn energy(&self, py: Python<'_>, q: &Bound<'_, PyAny>, model: &str) -> PyResult<f64> {
-        let model = self::model(model)?;
-        let q = dofs(q, "q", self.0.dofs())?;
-        let energy = detached(py, || Ok(self.0.elements().energy(model, &q)))?;
-        in_range([energy].iter())?;
-        Ok(energy)
+    fn energy(&self, q: &Bound<'_, PyAny>, model: &str) -> PyResult<f64> {
+        elasticity::energy(self.0.elements(), q, model)
     }
 
     /// Derivative of `energy` with respect to q, N, float64 [dofs,3].
@@ -246,14 +243,7 @@ impl PyBody {
         q: &Bound<'py, PyAny>,
         model: &str,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let model = self::model(model)?;
-        let q = dofs(q, "q", self.0.dofs())?;
-        let forces = detached(py, || {
-            let mut forces = q.clone();
-            self.0.elements().gradient(model, &q, &mut forces);
-            Ok(forces)
-        })?;
-        in_range(forces.iter().flatten())?;
+        let forces = elasticity::gradient(self.0.elements(), q, model)?;
         Ok(from_points(py, &forces))
     }
 
@@ -265,11 +255,10 @@ impl PyBody {
         q: &Bound<'py, PyAny>,
         model: &str,
     ) -> PyResult<Triple<'py>> {
-        let model = self::model(model)?;
-        let q = dofs(q, "q", self.0.dofs())?;
-        let hessian = detached(py, || Ok(self.0.hessian(model, &q)))?;
-        in_range(hessian.data.iter())?;
-        Ok(triple(py, hessian))
+        Ok(triple(
+            py,
+            elasticity::hessian(self.0.elements(), q, model)?,
+        ))
     }
 
     /// Makes the body carry another surface (clothes, eyes) -> its id for `positions`.
@@ -346,20 +335,6 @@ impl PyBody {
             self.0.volume()
         )
     }
-}
-
-fn model(name: &str) -> PyResult<Model> {
-    name.parse().map_err(IntoPy::into_py)
-}
-
-/// Refuses numbers that overflowed.
-fn in_range<'a>(numbers: impl IntoIterator<Item = &'a f64>) -> PyResult<()> {
-    if numbers.into_iter().all(|x| x.is_finite()) {
-        return Ok(());
-    }
-    Err(super::errors::input(
-        "q: the elastic energy at displacements as large as these is beyond the range of numbers",
-    ))
 }
 
 /// What the file says it is.

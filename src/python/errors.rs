@@ -140,7 +140,7 @@ impl IntoPy for ModalError {
     fn into_py(self) -> PyErr {
         match self {
             Self::Cancelled(_) | Self::Eigen(EigenError::Cancelled(_)) => cancelled(),
-            Self::NonFinite => raise("MotionError", self.to_string()),
+            Self::NonFinite | Self::NoBalance => raise("MotionError", self.to_string()),
             Self::Tets(error) => error.into_py(),
             _ => raise("ModalError", self.to_string()),
         }

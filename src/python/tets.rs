@@ -4,6 +4,7 @@
 use super::arrays::{Whole, from_points};
 use super::arrays::{integers, points, whole};
 use super::body::{PyMaterial, Triple, triple};
+use super::elasticity;
 use super::errors::{IntoPy, detached, input};
 use super::lattice::PyLattice;
 use super::progress::with_progress;
@@ -251,6 +252,43 @@ impl PyTetMesh {
         let material = self::material(material);
         let csr = detached(py, || Ok(self.0.elements(&material).stiffness().expand()))?;
         Ok(triple(py, csr))
+    }
+
+    /// Elastic energy (J) at displacements q[k,3] from rest. Models: "stvk" (St. Venant-Kirchhoff), "neohookean" (stable),
+    /// "linear".
+    #[pyo3(signature = (q, material=None, model="stvk"))]
+    fn energy(
+        &self,
+        q: &Bound<'_, PyAny>,
+        material: Option<&PyMaterial>,
+        model: &str,
+    ) -> PyResult<f64> {
+        elasticity::energy(&self.0.elements(&self::material(material)), q, model)
+    }
+
+    /// Derivative of `energy` with respect to q, N, float64 [k,3].
+    #[pyo3(signature = (q, material=None, model="stvk"))]
+    fn gradient<'py>(
+        &self,
+        q: &Bound<'py, PyAny>,
+        material: Option<&PyMaterial>,
+        model: &str,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let elements = self.0.elements(&self::material(material));
+        let forces = elasticity::gradient(&elements, q, model)?;
+        Ok(from_points(q.py(), &forces))
+    }
+
+    /// Second derivative of `energy`, N/m, 3·k square, xyz interleaved -> (data, indices, indptr).
+    #[pyo3(signature = (q, material=None, model="stvk"))]
+    fn hessian<'py>(
+        &self,
+        q: &Bound<'py, PyAny>,
+        material: Option<&PyMaterial>,
+        model: &str,
+    ) -> PyResult<Triple<'py>> {
+        let elements = self.0.elements(&self::material(material));
+        Ok(triple(q.py(), elasticity::hessian(&elements, q, model)?))
     }
 
     fn __repr__(&self) -> String {

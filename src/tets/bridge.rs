@@ -210,10 +210,10 @@ impl Ways {
         let mut sets = Sets::new(pieces);
         let mut joints = Vec::new();
         for (_, u, v) in meetings {
-            if let (Some(a), Some(b)) = (self.piece[u as usize], self.piece[v as usize]) {
-                if sets.join(a, b) {
-                    joints.push((u, v));
-                }
+            if let (Some(a), Some(b)) = (self.piece[u as usize], self.piece[v as usize])
+                && sets.join(a, b)
+            {
+                joints.push((u, v));
             }
         }
         joints

@@ -56,7 +56,7 @@ const RIGHT: f64 = 0.003;
 
 impl TetMesh {
     /// Fills a surface with tetrahedra by isosurface stuffing: the boundary on the surface, the inside regular,
-    /// dihedral angles above five degrees. Deterministic. [labelle2007]
+    /// dihedral angles above five degrees. Deterministic. \[labelle2007\]
     ///
     /// [`TetMesh::notes`] tells of separate pieces and of parts too thin to be filled.
     ///

@@ -208,10 +208,9 @@ impl TetMesh {
 fn drop_unused<const N: usize>(vertices: &mut Vec<Vec3>, elements: &mut [[u32; N]]) {
     let used = check::used(vertices.len(), elements);
     let mut number = vec![0u32; vertices.len()];
-    let mut next = 0;
-    for (number, _) in number.iter_mut().zip(&used).filter(|(_, used)| **used) {
+    let of_used = number.iter_mut().zip(&used).filter(|(_, used)| **used);
+    for (next, (number, _)) in (0u32..).zip(of_used) {
         *number = next;
-        next += 1;
     }
     let mut each = used.iter();
     vertices.retain(|_| each.next().copied().unwrap_or(false));

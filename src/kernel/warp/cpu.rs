@@ -297,14 +297,12 @@ fn chunk<const FMA: bool, R: Lane>(
     frames: &[Prepared<'_>],
     out: &mut [&mut [f32]],
 ) {
-    for (block, rows) in rows.chunks_exact(per_block).enumerate() {
-        for (frame, out) in frames.iter().zip(out.iter_mut()) {
-            let from = 3 * LANES * block;
-            let to = (from + 3 * LANES).min(out.len());
-            let sums = sum::<FMA, R>(rows, &frame.amplitudes);
-            let [a, b, c, d, e, f] = sums;
+    for (frame, out) in frames.iter().zip(out.iter_mut()) {
+        let blocks = rows.chunks_exact(per_block).zip((first..).step_by(LANES));
+        for ((rows, first), out) in blocks.zip(out.chunks_mut(3 * LANES)) {
+            let [a, b, c, d, e, f] = sum::<FMA, R>(rows, &frame.amplitudes);
             let u = turn(&[a, b, c], &[d, e, f]);
-            write::<FMA>(&frame.finish, first + LANES * block, &u, &mut out[from..to]);
+            write::<FMA>(&frame.finish, first, &u, out);
         }
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The modal warp of a surface [choi2003, §3]: `u_i = R̃(w_i) Φ_i q` with `w_i = Ψ_i q`, for every vertex of
+//! The modal warp of a surface \[choi2003, §3\]: `u_i = R̃(w_i) Φ_i q` with `w_i = Ψ_i q`, for every vertex of
 //! every frame.
 //!
 //! `R̃(w) = 1 + [ŵ]ₓ (1 − cos θ)/θ + [ŵ]ₓ² (1 − sin θ/θ)`, θ = |w|. What is shown is the displacement u, the rest

@@ -24,7 +24,7 @@ const SMALLEST_LIMIT: f64 = 1e-30;
 /// Where the warp is done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Form {
-    /// At every vertex of the surface [choi2003].
+    /// At every vertex of the surface \[choi2003\].
     #[default]
     Vertex,
     /// At the nodes of the body; vertices follow their cells.

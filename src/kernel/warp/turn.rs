@@ -75,7 +75,7 @@ fn coefficients(square: &Lanes) -> (Lanes, Lanes) {
     (first, second)
 }
 
-/// Of an angle of at least zero; polynomials of [cephes], remainder by three parts of π/2.
+/// Of an angle of at least zero; polynomials of \[cephes\], remainder by three parts of π/2.
 #[inline(always)]
 fn sine_and_cosine(angle: f32) -> (f32, f32) {
     /// Adding it rounds to a whole number, which is then found in the lowest bits.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! TetGen's `.node` and `.ele`.
 //!
-//! `.node`: `<points> <dimension = 3> <attributes> <markers>`, then `<number> x y z …` per point, numbered from 0 or
-//! 1. `.ele`: `<tetrahedra> <nodes each = 4 or 10> <attributes>`, then `<number> n₁ n₂ n₃ n₄ …`. Of ten-node
+//! `.node`: `<points> <dimension = 3> <attributes> <markers>`, then `<number> x y z …` per point, numbered from
+//! zero or one. `.ele`: `<tetrahedra> <nodes each = 4 or 10> <attributes>`, then `<number> n₁ n₂ n₃ n₄ …`. Of ten-node
 //! tetrahedra the four corners are kept. [TetGen 1.5 manual, §5.2]
 
 use super::scan::Scanner;

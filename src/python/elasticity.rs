@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Elastic energies of whatever is made of elements: bodies of flesh and tetrahedral ones.
+
+use super::arrays::dofs;
+use super::errors::{IntoPy, detached, input};
+use crate::Vec3;
+use crate::elasticity::{Curvature, Elements, Model};
+use crate::solve::{BlockMatrix, Csr};
+use pyo3::prelude::*;
+
+fn ready(q: &Bound<'_, PyAny>, model: &str, nodes: usize) -> PyResult<(Model, Vec<Vec3>)> {
+    Ok((
+        model.parse().map_err(IntoPy::into_py)?,
+        dofs(q, "q", nodes)?,
+    ))
+}
+
+/// The energy, J, at displacements `q`.
+pub(super) fn energy(elements: &Elements, q: &Bound<'_, PyAny>, model: &str) -> PyResult<f64> {
+    let (model, given) = ready(q, model, elements.nodes())?;
+    let energy = detached(q.py(), || Ok(elements.energy(model, &given)))?;
+    in_range([&energy])?;
+    Ok(energy)
+}
+
+/// Its derivative, N.
+pub(super) fn gradient(
+    elements: &Elements,
+    q: &Bound<'_, PyAny>,
+    model: &str,
+) -> PyResult<Vec<Vec3>> {
+    let (model, given) = ready(q, model, elements.nodes())?;
+    let forces = detached(q.py(), || {
+        let mut forces = given.clone();
+        elements.gradient(model, &given, &mut forces);
+        Ok(forces)
+    })?;
+    in_range(forces.iter().flatten())?;
+    Ok(forces)
+}
+
+/// Its second derivative, N/m, with the pattern of the linear stiffness.
+pub(super) fn hessian(elements: &Elements, q: &Bound<'_, PyAny>, model: &str) -> PyResult<Csr> {
+    let (model, given) = ready(q, model, elements.nodes())?;
+    let hessian = detached(q.py(), || {
+        let mut hessian = BlockMatrix::zero(elements.nodes(), elements.all_corners());
+        elements.hessian(model, &given, Curvature::Exact, &mut hessian);
+        Ok(hessian.expand())
+    })?;
+    in_range(&hessian.data)?;
+    Ok(hessian)
+}
+
+/// Refuses numbers that overflowed.
+fn in_range<'a>(numbers: impl IntoIterator<Item = &'a f64>) -> PyResult<()> {
+    if numbers.into_iter().all(|x| x.is_finite()) {
+        return Ok(());
+    }
+    Err(input(
+        "q: the elastic energy at displacements as large as these is beyond the range of numbers",
+    ))
+}

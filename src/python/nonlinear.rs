@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.nonlinear_equilibrium` and `thew.NonlinearSimulation`: the yardstick, on tetrahedral bodies.
+
+use super::arrays::{dofs, from_points, vector};
+use super::body::PyMaterial;
+use super::errors::{IntoPy, detached, not_built};
+use super::modal::nodes;
+use super::progress::with_progress;
+use super::tets::PyTetMesh;
+use crate::Vec3;
+use crate::dynamics::nonlinear::{Integrator, NonlinearSettings, NonlinearSimulation, equilibrium};
+use crate::elasticity::Model;
+use crate::progress::Silent;
+use crate::solve::{Newton, ScalarMatrix};
+use crate::tets::MassKind;
+use numpy::PyArray2;
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Displacements [k,3] (m) at which elastic forces balance forces[k,3] (N at the nodes, world axes, constant), by Newton's
+/// method with line search. fixed: nodes that stay, indices or a mask [k]; prescribed[k,3]: where the fixed ones are
+/// moved to. model: "stvk" (St. Venant-Kirchhoff), "neohookean" or "linear". Raises InputError, MotionError, Cancelled.
+#[pyfunction]
+#[pyo3(signature = (tets, material, fixed, forces, model="stvk", prescribed=None, progress=None))]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn nonlinear_equilibrium<'py>(
+    py: Python<'py>,
+    tets: &PyTetMesh,
+    material: &PyMaterial,
+    fixed: &Bound<'_, PyAny>,
+    forces: &Bound<'_, PyAny>,
+    model: &str,
+    prescribed: Option<&Bound<'_, PyAny>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let model: Model = model.parse().map_err(IntoPy::into_py)?;
+    let mesh = tets.0.clone();
+    let k = mesh.vertices().len();
+    let fixed = mask(fixed, k)?;
+    let forces = dofs(forces, "forces", k)?;
+    let prescribed = prescribed.map(|p| dofs(p, "prescribed", k)).transpose()?;
+    let material = material.0;
+    let u = with_progress(py, progress, |progress| {
+        let elements = mesh.elements(&material);
+        let (rest, options) = (mesh.vertices(), Newton::default());
+        let moved = prescribed.as_deref();
+        equilibrium(
+            &elements, rest, model, &fixed, moved, &forces, &options, progress,
+        )
+        .map(|balance| balance.displacements)
+        .map_err(IntoPy::into_py)
+    })?;
+    Ok(from_points(py, &u))
+}
+
+fn mask(fixed: &Bound<'_, PyAny>, count: usize) -> PyResult<Vec<bool>> {
+    let mut mask = vec![false; count];
+    for node in nodes(Some(fixed), "fixed", count)? {
+        *mask.get_mut(node).ok_or_else(|| {
+            super::errors::input(format!(
+                "fixed: node {node} does not exist: there are {count}"
+            ))
+        })? = true;
+    }
+    Ok(mask)
+}
+
+/// A tetrahedral body in fully nonlinear motion, every step a minimisation by Newton's method.
+///
+/// step: seconds; integrator: "backward_euler" or "midpoint" (second order, undamped); gravity (m/s²); damping:
+/// (α 1/s, β s), None: none; model: "stvk", "neohookean" or "linear".
+#[pyclass(name = "NonlinearSimulation", module = "thew", frozen)]
+pub(super) struct PyNonlinearSimulation {
+    simulation: Mutex<NonlinearSimulation>,
+    mass: ScalarMatrix,
+    gravity: Vec3,
+}
+
+#[pymethods]
+impl PyNonlinearSimulation {
+    #[new]
+    #[pyo3(signature = (tets, material, fixed, step, integrator="backward_euler", gravity=None, damping=None,
+        model="stvk", mass="consistent"))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        tets: &PyTetMesh,
+        material: &PyMaterial,
+        fixed: &Bound<'_, PyAny>,
+        step: f64,
+        integrator: &str,
+        gravity: Option<&Bound<'_, PyAny>>,
+        damping: Option<(f64, f64)>,
+        model: &str,
+        mass: &str,
+    ) -> PyResult<Self> {
+        let mesh = tets.0.clone();
+        let kind: MassKind = mass.parse().map_err(IntoPy::into_py)?;
+        let fixed = mask(fixed, mesh.vertices().len())?;
+        let settings = NonlinearSettings {
+            model: model.parse().map_err(IntoPy::into_py)?,
+            integrator: match integrator {
+                "backward_euler" => Integrator::BackwardEuler,
+                "midpoint" => Integrator::Midpoint,
+                _ => {
+                    return Err(not_built(format!(
+                        "the integrator '{integrator}' is not built; built are: 'backward_euler', 'midpoint'"
+                    )));
+                }
+            },
+            step,
+            mass_damping: damping.map_or(0.0, |d| d.0),
+            stiffness_damping: damping.map_or(0.0, |d| d.1),
+            ..NonlinearSettings::default()
+        };
+        let gravity = gravity.map_or(Ok(Vec3::zeros()), |g| vector(g, "gravity"))?;
+        let material = material.0;
+        detached(py, || {
+            let elements = Arc::new(mesh.elements(&material));
+            // With the elements' pattern, which a lumped matrix lacks.
+            let mut mass = ScalarMatrix::zero(elements.nodes(), elements.all_corners());
+            let given = mesh.mass_matrix(&material, kind);
+            for row in 0..given.rows() {
+                for i in given.row_range(row) {
+                    mass.add(row as u32, given.columns()[i], given.values()[i]);
+                }
+            }
+            let rest = mesh.vertices();
+            let made = NonlinearSimulation::new(elements, mass.clone(), rest, &fixed, settings);
+            Ok(Self {
+                simulation: Mutex::new(made.map_err(IntoPy::into_py)?),
+                mass,
+                gravity,
+            })
+        })
+    }
+
+    /// One step; forces[k,3]: N at the nodes, besides gravity. When it fails the state before it is kept.
+    #[pyo3(signature = (forces=None))]
+    fn advance(&self, py: Python<'_>, forces: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let k = self.mass.rows();
+        let mut all = forces.map_or(Ok(vec![Vec3::zeros(); k]), |f| dofs(f, "forces", k))?;
+        for (row, f) in all.iter_mut().enumerate() {
+            let mass: f64 = self
+                .mass
+                .row_range(row)
+                .map(|i| self.mass.values()[i])
+                .sum();
+            *f += self.gravity * mass;
+        }
+        detached(py, || {
+            let mut simulation = self
+                .simulation
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let done = simulation.step(&all, None, &Silent);
+            done.map(|_| ()).map_err(IntoPy::into_py)
+        })
+    }
+
+    /// Displacements of the nodes, float64 [k,3], metres.
+    fn displacements<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let u = self.look(py, |s| s.displacements().to_vec())?;
+        Ok(from_points(py, &u))
+    }
+
+    /// Velocities of the nodes, float64 [k,3], m/s.
+    fn velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let v = self.look(py, |s| s.velocities().to_vec())?;
+        Ok(from_points(py, &v))
+    }
+
+    /// Takes another state: displacements[k,3] (m) and velocities[k,3] (m/s).
+    fn set_state(
+        &self,
+        py: Python<'_>,
+        displacements: &Bound<'_, PyAny>,
+        velocities: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let k = self.mass.rows();
+        let (u, v) = (
+            dofs(displacements, "displacements", k)?,
+            dofs(velocities, "velocities", k)?,
+        );
+        detached(py, || {
+            let mut simulation = self
+                .simulation
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            simulation.set_state(&u, &v).map_err(IntoPy::into_py)
+        })
+    }
+}
+
+impl PyNonlinearSimulation {
+    fn look<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&NonlinearSimulation) -> T + Send,
+    ) -> PyResult<T> {
+        detached(py, || {
+            Ok(work(
+                &self
+                    .simulation
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner),
+            ))
+        })
+    }
+}
