@@ -79,12 +79,12 @@ def main(how: Options) -> None:
                     )
             across += gap if stage else 0.55
         studio.text(title, studio.at(across - 0.5 * STAGES * gap - 0.55, drop - 0.38), 0.15)
-        across += 0.45
+        across += 0.75
     for row, words in enumerate(("linear modal analysis", "modal warping")):
         studio.text(words, studio.at(-0.25, 1.3 + row * (drop + 0.02)), 0.15, align="LEFT")
     words = ("strain 0", f"{REDDEST:.1f} and more")
-    studio.scale(studio.at(across - 2.5, 1.34), 1.7, 0.07, bodies.ramp, words, 0.1)
-    studio.render(how.output, (-0.45, -2.25), (across - 0.4, 1.62), how.width, how.engine)
+    studio.scale(studio.at(across - 2.8, 1.34), 1.7, 0.07, bodies.ramp, words, 0.1)
+    studio.render(how.output, (-0.45, -2.25), (across - 0.75, 1.62), how.width, how.engine)
 
 
 if __name__ == "__main__":

@@ -105,7 +105,7 @@ def main(how: Options) -> None:
     nodes = np.asarray(tets.vertices)
     dancer = motion.stick_figure("dancer", 0.7, 1.14, 1.4, 0.13, (0.62, 0.0, 0.91), 0.2)
     modes = thew.modes(
-        tets, 64, thew.Material(6e4, 0.4, 1000.0), fixed=motion.inside_ball(nodes, (0, 0, 0.72), (0.16, 0.14, 0.12))
+        tets, 64, thew.Material(2e5, 0.4, 1000.0), fixed=motion.inside_ball(nodes, (0, 0, 0.72), (0.16, 0.14, 0.12))
     )
     ends = {
         "chest": "tail",

@@ -159,7 +159,8 @@ class Studio:
         low, high = np.array(low, float), np.array(high, float)
         middle, span = (low + high) / 2, high - low
         size = float(span.max())
-        self._backdrop(middle, size)
+        if engine == "CYCLES":
+            self._backdrop(middle, size)
         self._light()
         camera = bpy.data.cameras.new("Camera")
         camera.type, camera.ortho_scale = "ORTHO", size
@@ -172,6 +173,9 @@ class Studio:
         if engine == "CYCLES":
             scene.view_settings.exposure = 0.0
             scene.cycles.max_bounces, scene.cycles.transparent_max_bounces = 4, 16
+        else:
+            shading = scene.display.shading
+            shading.background_color, shading.show_shadows = tuple(c**2.2 for c in BACKDROP), False
         settings = scene.render.image_settings
         settings.file_format, settings.quality = "JPEG", 90
         file.parent.mkdir(parents=True, exist_ok=True)
