@@ -111,7 +111,7 @@ def test_a_run_in_arrives_in_motion(arm, clip):
         ({"poses": np.full((2, 2, 4, 4), np.nan)}, thew.InputError, r"poses\[0\]"),
         ({"fps": 0}, thew.InputError, "frames per second"),
         ({"rigs": [object()]}, thew.NotBuilt, "rigs"),
-        ({"method": "nonlinear"}, thew.NotBuilt, "'warped', 'linear'"),
+        ({"method": "blended"}, thew.NotBuilt, "'warped', 'linear'"),
     ],
 )
 def test_bad_input_is_a_sentence(arm, arguments, error, word):
