@@ -9,7 +9,7 @@
 //!
 //! V is the elastic energy, Mt the twist's Hessian, K the stiffness frozen at q₀ (made convex, so that it only takes energy out),
 //! f the forces other than elastic ones at q₀, z what M and w what K act on there. Statics has m = k = 0; backward Euler is
-//! the incremental potential with `m = 1/h² + α/h`, `k = β/h` [martin2011]. All but V counts from the
+//! the incremental potential with `m = 1/h² + α/h`, `k = β/h` \[martin2011\]. All but V counts from the
 //! guess, so nothing depends on how far away the body is.
 
 use crate::elasticity::{Curvature, Elements, Model};

@@ -11,7 +11,7 @@ fn motion_ends_in_equilibrium() {
     for method in Method::ALL.into_iter().filter(|m| *m != Method::Modal) {
         // Fewer steps where each is a minimisation, and no blow that would turn St. Venant-Kirchhoff flesh inside out.
         let (rate, force, frames) = match method.model() {
-            Some(_) => (48.0, 0.5, 24),
+            Some(_) => (48.0, 0.5, 8),
             None => (240.0, 2.0, 1),
         };
         let settings = Settings { rate, ..settings() };
