@@ -216,8 +216,9 @@ impl PyClip {
     /// What each engine that was tried was measured to cost, line by line.
     #[getter]
     fn engine_report(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let line = |m: crate::kernel::Measured| format!("{}: {:.2} ms", m.engine, 1e3 * m.seconds);
-        let lines = self.shown_by(py, |d| d.measured().into_iter().map(line).collect())?;
+        let lines = self.shown_by(py, |d| {
+            d.measured().iter().map(ToString::to_string).collect()
+        })?;
         Ok(lines.unwrap_or_default())
     }
 

@@ -59,6 +59,12 @@ pub struct Measured {
     pub seconds: f64,
 }
 
+impl std::fmt::Display for Measured {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {:.3} ms", self.engine, 1e3 * self.seconds)
+    }
+}
+
 /// An engine with what led to it.
 pub(super) struct Choice {
     pub engine: Arc<dyn WarpEngine>,
