@@ -127,7 +127,8 @@ impl ModalSimulation {
         self.modes.displacements(&self.state.q, self.settings.warp)
     }
 
-    /// Replaces all constraints; see [`Constraints::new`].
+    /// Replaces all constraints. Forces act at `exercised` nodes; if none are named, at the constrained ones and, for
+    /// orientations, at those around them.
     ///
     /// # Errors
     /// Nodes that do not exist or are fixed, targets that are not finite; the constraints then stay.
