@@ -196,6 +196,20 @@ def test_modal_motion_is_near_the_nonlinear_one(arm):
     assert apart < 0.5
 
 
+def test_the_frame_rate_hardly_matters(arm):
+    """A smooth motion of the bones sampled at 24, 48 and 96 frames a second: no impulses at the ends of frames."""
+    modes = thew.modes(arm.body, 16)
+    shown = {}
+    for fps in (24, 48, 96):
+        poses = np.stack([shapes.bend(0.6 * np.sin(9 * i / fps)) for i in range(2 * fps)])
+        clip = thew.simulate(arm.body, poses, fps, method="modal", modes=modes, rate=960)
+        shown[fps] = clip.amplitudes[:: fps // 24]
+    # The first frames stand still before they know that the bones move.
+    size = np.abs(shown[96]).max()
+    apart = {fps: np.abs(shown[fps] - shown[96])[4:].max() / size for fps in (24, 48)}
+    assert apart[24] < 0.08 and apart[48] < 0.4 * apart[24]
+
+
 def test_modes_of_another_body_are_refused(arm):
     tets, fixed = clamped((2, 2, 2))
     modes = thew.modes(tets, 4, BAR, fixed)
