@@ -434,8 +434,8 @@ class Body:
 class Simulation:
     """A body in motion.
 
-    Methods: "warped" [capell2006, §3.3, cell form], "linear", "modal" [choi2003] with modes (a Modes of this body, or how
-    many; None: 32) shown by engine, device, form and precision as in `Deformer`, and by Newton's method "nonlinear" (St.
+    Methods: "warped" [capell2006, §3.3, cell form], "linear", "modal" [choi2003] with modes (a Modes of this body, which
+    say how stiff it is, or how many; None: 32) shown by engine, device, form and precision as in `Deformer`, and by Newton's method "nonlinear" (St.
     Venant-Kirchhoff), "neohookean" (stable for flesh turned inside out); these raise MotionError when a step does not
     converge, and keep the state before it. rate: steps per second at least, a frame holds a
     whole number of them; gravity[3] (m/s², None: earth's along -z); mass_damping (1/s) and stiffness_damping (s)
@@ -603,6 +603,9 @@ class Modes:
     @property
     def fixed(self) -> NDArray[np.bool_]:
         """Which nodes are fixed, [k]."""
+    @property
+    def verified(self) -> bool:
+        """Whether a count of the eigenvalues below a bound agrees with those found: no mode is missing."""
     def displacements(self, amplitudes: ArrayLike, warp: bool = True) -> _Floats:
         """Displacements of the nodes at amplitudes[m], [k,3], metres: `R̃(Ψq) Φq`, or `Φq` with warp=False."""
     def scaled(self, factor: float) -> Modes:
@@ -632,8 +635,8 @@ class ModalSimulation:
     """Modes in motion on a support that stands still [choi2003, §4, §5].
 
     step: seconds; integrator: "exact" (for forces that are linear over the step) or "semi_implicit" (the print's eq. 18);
-    warp=False: linear modal analysis; gravity[3] (m/s², None: none); damping: (ξ 1/s, ζ s) for `ξ + ζ λ`, or one
-    coefficient (1/s) per mode, [m]. Raises ModalError.
+    warp=False: linear modal analysis; gravity[3] (m/s², None: none); damping: a tuple (ξ 1/s, ζ s) for
+    `ξ + ζ λ`, or one coefficient (1/s) per mode, [m]. Raises ModalError.
     """
 
     def __new__(
@@ -649,7 +652,8 @@ class ModalSimulation:
         """One step; forces[k,3]: N at the nodes, world axes, constant over the step, besides gravity. When it fails the
         state before it is kept. Constraints that cannot hold together are held in least squares, with a warning."""
     def settle(self, forces: ArrayLike | None = None) -> None:
-        """Sets the state to the balance of elasticity with gravity and constant forces[k,3], at rest."""
+        """Sets the state to the balance of elasticity with gravity and constant forces[k,3], at rest; constraints are
+        not asked."""
     def reset(self) -> None:
         """Back to rest; constraints stay."""
     @property
@@ -758,7 +762,7 @@ class NonlinearSimulation:
         step: float,
         integrator: Literal["backward_euler", "midpoint"] = "backward_euler",
         gravity: ArrayLike | None = None,
-        damping: tuple[float, float] | None = None,
+        damping: Sequence[float] | None = None,
         model: _Model = "stvk",
         mass: _Mass = "consistent",
     ) -> NonlinearSimulation: ...

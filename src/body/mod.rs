@@ -22,12 +22,12 @@ pub use blocks::{Blocks, CellBlocks};
 pub use carried::Reach;
 pub use loose::LoosePart;
 
-use crate::elasticity::{Curvature, Elements, InSurface, Material, Model};
+use crate::elasticity::{Elements, InSurface, Material};
 use crate::lattice::{Cell, Embedding, Lattice};
 use crate::progress::Progress;
 use crate::skeleton::{Skeleton, SkinWeights};
 pub use crate::solve::Pattern;
-use crate::solve::{BlockMatrix, Csr, ScalarMatrix, SolveError};
+use crate::solve::{Csr, ScalarMatrix, SolveError};
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
 use carried::Carried;
@@ -398,15 +398,6 @@ impl Body {
             }
         }
         self.mass.expand(|i| blocks[i], false)
-    }
-
-    /// The second derivative of the elastic energy at displacements `q[dofs]`, with the pattern of
-    /// [`stiffness`](Self::stiffness), N/m; without twist.
-    pub fn hessian(&self, model: Model, q: &[Vec3]) -> Csr {
-        let mut hessian = BlockMatrix::like(&self.mass);
-        self.elements
-            .hessian(model, q, Curvature::Exact, &mut hessian);
-        hessian.expand()
     }
 
     /// How many cells are turned inside out, or flat, with the lattice's vertices at `positions[dofs]`.

@@ -14,10 +14,10 @@ mod drive;
 
 use crate::Vec3;
 use crate::body::{Body, Reach};
-use crate::dynamics::{MODES, Method, Settings, Simulation, SimulationError, modes_of};
+use crate::dynamics::{MODES, Method, Settings, Simulation, SimulationError, freedom, modes_of};
 use crate::kernel::{Engine, KernelError, LocalPositions};
 use crate::modal::{BodyDeformer, DeformOptions, Modes, Posed};
-use crate::progress::{Cancelled, Progress, Silent, step};
+use crate::progress::{Cancelled, Part, Progress, Silent, step};
 use crate::skeleton::{Pose, SkeletonError};
 use drive::Drive;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -176,35 +176,55 @@ impl Clip {
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Self, ClipError> {
-        let modes = match settings.method {
-            Method::Modal => {
-                let modes = modes_of(&body, MODES, &|f: f64, s: &str| progress.report(0.5 * f, s));
-                Some(Arc::new(modes.map_err(SimulationError::from)?))
-            }
-            _ => None,
+        if settings.method == Method::Modal {
+            let show = DeformOptions::default();
+            let count = MODES.min(freedom(&body));
+            return Self::simulate_counted(body, count, show, poses, settings, progress);
+        }
+        let show = DeformOptions::default();
+        Self::make(body, None, show, poses, settings, progress)
+    }
+
+    /// Finds so many modes of a body and simulates them.
+    ///
+    /// # Errors
+    /// As [`simulate`](Self::simulate); a body without free flesh.
+    pub fn simulate_counted(
+        body: Arc<Body>,
+        count: usize,
+        show: DeformOptions,
+        poses: &[Pose],
+        settings: ClipSettings,
+        progress: &dyn Progress,
+    ) -> Result<Self, ClipError> {
+        let part = |from, to| Part {
+            whole: progress,
+            from,
+            to,
         };
-        Self::make(
+        let modes = modes_of(&body, count, &part(0.0, 0.5)).map_err(SimulationError::from)?;
+        Self::simulate_modes(
             body,
-            modes,
-            DeformOptions::default(),
+            Arc::new(modes),
+            show,
             poses,
             settings,
-            progress,
+            &part(0.5, 1.0),
         )
     }
 
     /// Simulates the modes of a body of flesh: as [`simulate`](Self::simulate), with the modal method.
     ///
     /// # Errors
-    /// As [`simulate`](Self::simulate); modes of a body without a skeleton.
+    /// As [`simulate`](Self::simulate); modes of another body.
     pub fn simulate_modes(
+        body: Arc<Body>,
         modes: Arc<Modes>,
         show: DeformOptions,
         poses: &[Pose],
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Self, ClipError> {
-        let body = modes.body().ok_or(SimulationError::NoSkeleton)?.clone();
         let method = Method::Modal;
         let settings = ClipSettings { method, ..settings };
         Self::make(body, Some(modes), show, poses, settings, progress)
@@ -235,8 +255,10 @@ impl Clip {
             (frames, Some(drive), None)
         };
         Ok(Self {
+            deformer: modes
+                .clone()
+                .map(|modes| BodyDeformer::new(body.clone(), modes, show)),
             body,
-            deformer: modes.clone().and_then(|m| BodyDeformer::new(m, show)),
             modes,
             settings,
             frames: RwLock::new(frames),
@@ -460,7 +482,7 @@ fn fresh(
     settings: ClipSettings,
 ) -> Result<Simulation, SimulationError> {
     match modes {
-        Some(modes) => Simulation::modal(modes.clone(), settings.simulation),
+        Some(modes) => Simulation::modal(body.clone(), modes.clone(), settings.simulation),
         None => Simulation::new(body.clone(), settings.method, settings.simulation),
     }
 }

@@ -10,6 +10,7 @@
 //! fully [`nonlinear`] ones as the yardstick, which also serve bodies without a skeleton.
 
 mod equilibrium;
+mod error;
 mod frames;
 mod method;
 mod modal;
@@ -20,6 +21,7 @@ mod system;
 mod warped;
 
 pub use equilibrium::{equilibrium, equilibrium_forces};
+pub use error::SimulationError;
 pub use method::Method;
 pub use softness::softness;
 
@@ -27,8 +29,7 @@ use crate::Vec3;
 use crate::body::Body;
 use crate::modal::{ModalError, ModalSystem, Modes};
 use crate::progress::Progress;
-use crate::skeleton::{FrameMotion, Pose, SkeletonError};
-use crate::solve::{NewtonError, SolveError};
+use crate::skeleton::{FrameMotion, Pose};
 use crate::tets::MassKind;
 use frames::Frames;
 use modal::ModalFlow;
@@ -62,88 +63,6 @@ impl Default for Settings {
             reach: None,
         }
     }
-}
-
-/// Why a simulation could not be made or go on.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum SimulationError {
-    /// The system could not be solved.
-    #[error(transparent)]
-    Solve(#[from] SolveError),
-    /// The modes could not be made or used.
-    #[error(transparent)]
-    Modal(#[from] ModalError),
-    /// Modes of a body that has no skeleton.
-    #[error(
-        "these modes belong to a tetrahedral body without a skeleton: make them of a body of flesh"
-    )]
-    NoSkeleton,
-    /// No minimum of a nonlinear method's energy; the state before is kept.
-    #[error(transparent)]
-    Newton(#[from] NewtonError),
-    /// Statics of a body that floats.
-    #[error("no node is fixed: nothing would hold the body against its forces")]
-    NoSupport,
-    /// A free node without flesh.
-    #[error("node {node} is free, but no element with volume holds it: fix or remove it")]
-    Unattached {
-        /// The node.
-        node: usize,
-    },
-    /// The modal method has a balance of amplitudes only.
-    #[error(
-        "the method 'modal' balances amplitudes, not lattice vertices: reset a simulation with it, settled, and read \
-         its lattice positions"
-    )]
-    ModalBalance,
-    /// A method that is not built.
-    #[error("the method '{name}' is not built; built are: {}", Method::names())]
-    Method {
-        /// What was asked for.
-        name: String,
-    },
-    /// A setting out of range.
-    #[error("{what} must be {range}, not {value}")]
-    Setting {
-        /// Which.
-        what: &'static str,
-        /// What would be right.
-        range: &'static str,
-        /// What was given.
-        value: f64,
-    },
-    /// A pose that does not fit the skeleton.
-    #[error(transparent)]
-    Pose(#[from] SkeletonError),
-    /// Forces or displacements for another body.
-    #[error("there must be one vector per degree of freedom: {expected}, not {given}")]
-    Length {
-        /// Degrees of freedom.
-        expected: usize,
-        /// What was given.
-        given: usize,
-    },
-    /// A number that is NaN or infinite came in.
-    #[error("the vector at degree of freedom {index} is not finite")]
-    Vector {
-        /// Where.
-        index: usize,
-    },
-    /// The motion left the range of numbers; the state before the step is kept.
-    #[error(
-        "the motion of lattice vertex {vertex} is no longer finite: the pose or the forces make a jump \
-         that is too large; the state before it is kept"
-    )]
-    NonFinite {
-        /// Where.
-        vertex: usize,
-    },
-    /// Advancing before a start.
-    #[error("the simulation has no pose yet: reset it to one before advancing")]
-    NotReset,
-    /// A kept state that does not fit.
-    #[error("the saved state is not one of this body: {0}")]
-    State(&'static str),
 }
 
 /// A body in motion.
@@ -199,18 +118,29 @@ impl Simulation {
         settings: Settings,
     ) -> Result<Self, SimulationError> {
         if method == Method::Modal {
-            let modes = modes_of(&body, MODES, &crate::progress::Silent)?;
-            return Self::modal(Arc::new(modes), settings);
+            let count = MODES.min(freedom(&body));
+            let modes = modes_of(&body, count, &crate::progress::Silent)?;
+            return Self::modal(body, Arc::new(modes), settings);
         }
         Self::build(body, method, None, settings)
     }
 
-    /// A simulation of the modes of a body of flesh, not yet in any pose.
+    /// A simulation of a body of flesh by its modes, not yet in any pose. How stiff it is the modes say: they may be
+    /// [scaled](Modes::scaled) ones.
     ///
     /// # Errors
-    /// Modes of a body without a skeleton; settings out of range, by name.
-    pub fn modal(modes: Arc<Modes>, settings: Settings) -> Result<Self, SimulationError> {
-        let body = modes.body().ok_or(SimulationError::NoSkeleton)?.clone();
+    /// Modes of another body, or of one without a skeleton; settings out of range, by name.
+    pub fn modal(
+        body: Arc<Body>,
+        modes: Arc<Modes>,
+        settings: Settings,
+    ) -> Result<Self, SimulationError> {
+        if !modes.are_of(&body) {
+            return Err(SimulationError::OtherModes {
+                nodes: modes.nodes(),
+                dofs: body.dofs(),
+            });
+        }
         Self::build(body, Method::Modal, Some(modes), settings)
     }
 
@@ -325,9 +255,6 @@ impl Simulation {
         });
         std::mem::swap(&mut self.now, &mut self.next);
         self.show_modes();
-        if self.stepper.modal().is_some() {
-            self.velocities.fill(Vec3::zeros());
-        }
         Ok(())
     }
 
@@ -504,18 +431,22 @@ impl Simulation {
 /// Modes that the modal method takes unless some are given.
 pub const MODES: usize = 32;
 
-/// The lowest modes of a body of flesh, at most as many as it has freedom.
+/// Degrees of freedom that the bones leave a body of flesh.
+pub fn freedom(body: &Body) -> usize {
+    3 * (body.dofs() - body.held_vertices().count())
+}
+
+/// The lowest modes of a body of flesh.
 ///
 /// # Errors
-/// A body without free flesh; a stop by the progress.
+/// More modes than the body has freedom; a stop by the progress.
 pub fn modes_of(
     body: &Arc<Body>,
     count: usize,
     progress: &dyn Progress,
 ) -> Result<Modes, ModalError> {
     let system = ModalSystem::of_body(body, MassKind::Consistent, &[])?;
-    let most = 3 * system.free().len();
-    Modes::compute(&system, count.min(most.max(1)), None, progress)
+    Modes::compute(&system, count, None, progress)
 }
 
 /// A frame is taken to start with the velocity of the one before while it is at most so much longer.

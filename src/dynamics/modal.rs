@@ -19,7 +19,7 @@ use super::{Settings, SimulationError};
 use crate::Vec3;
 use crate::body::Body;
 use crate::modal::warp::{mean_rotation, mean_rotation_derivative};
-use crate::modal::{Damping, Integrator, Modes, Oscillators, State, balance};
+use crate::modal::{Damping, Integrator, ModalError, Modes, Oscillators, State, balance};
 use crate::skeleton::{BonePoses, FrameMotion, Pose};
 use std::sync::Arc;
 
@@ -30,9 +30,10 @@ pub(super) struct ModalFlow {
     oscillators: Option<Oscillators>,
     state: State,
     next: State,
-    /// Velocities of T(x) at the start and at the end of the step.
-    velocities: [Vec<Vec3>; 2],
-    places: [Vec<Vec3>; 2],
+    /// Velocities of T(x) at present.
+    velocities: Vec<Vec3>,
+    /// Scratch.
+    places: Vec<Vec3>,
     poses: BonePoses,
     pose: Pose,
 }
@@ -57,8 +58,8 @@ impl ModalFlow {
             oscillators: None,
             state: State::zero(modes.len()),
             next: State::zero(modes.len()),
-            velocities: [zero(), zero()],
-            places: [zero(), zero()],
+            velocities: zero(),
+            places: zero(),
             poses: BonePoses::new(body.skeleton(), &pose)?,
             pose,
             modes,
@@ -73,14 +74,21 @@ impl ModalFlow {
         &self.state.q
     }
 
-    /// Amplitudes, then their velocities.
+    /// Amplitudes, their velocities, and the velocities of T(x).
     pub fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
-        self.state.q.iter().chain(&self.state.v).copied()
+        let skin = self.velocities.iter().flat_map(|v| v.iter());
+        self.state
+            .q
+            .iter()
+            .chain(&self.state.v)
+            .chain(skin)
+            .copied()
     }
 
     /// Takes back [`numbers`](Self::numbers).
     pub fn set_numbers(&mut self, numbers: &[f64]) {
-        let all = self.state.q.iter_mut().chain(&mut self.state.v);
+        let skin = self.velocities.iter_mut().flat_map(|v| v.iter_mut());
+        let all = self.state.q.iter_mut().chain(&mut self.state.v).chain(skin);
         all.zip(numbers).for_each(|(to, x)| *to = *x);
     }
 
@@ -92,6 +100,7 @@ impl ModalFlow {
         settled: bool,
     ) -> Result<(), SimulationError> {
         self.state = State::zero(self.modes.len());
+        self.velocities.fill(Vec3::zeros());
         if settled {
             let still = vec![Vec3::zeros(); now.places.len()];
             let force = |q: &[f64]| modal_force(&self.modes, q, now, load, &still);
@@ -109,7 +118,7 @@ impl ModalFlow {
         part: f64,
         step: f64,
     ) -> Result<(), SimulationError> {
-        self.velocities[1] = self.velocity(body, motion, 0.0, part, step)?;
+        self.velocities = self.velocity(body, motion, 0.0, part, step)?;
         Ok(())
     }
 
@@ -125,14 +134,9 @@ impl ModalFlow {
         next: &Frames,
         load: &Load,
     ) -> Result<(), SimulationError> {
-        self.velocities.swap(0, 1);
-        self.velocities[1] = self.velocity(body, motion, s, part, step)?;
-        let [before, after] = &self.velocities;
-        let accelerations: Vec<Vec3> = before
-            .iter()
-            .zip(after)
-            .map(|(a, b)| (b - a) / step)
-            .collect();
+        let after = self.velocity(body, motion, s, part, step)?;
+        let ends = self.velocities.iter().zip(&after);
+        let accelerations: Vec<Vec3> = ends.map(|(a, b)| (b - a) / step).collect();
         if self.oscillators.as_ref().is_none_or(|o| o.step() != step) {
             let eigenvalues = self.modes.eigenvalues();
             let made = Oscillators::new(Integrator::Exact, step, eigenvalues, &self.damping)?;
@@ -146,8 +150,9 @@ impl ModalFlow {
         let end = modal_force(&self.modes, &self.next.q, next, load, &accelerations);
         oscillators.advance(&self.state, (&start, &end), &mut self.next);
         if !self.next.is_finite() {
-            return Err(SimulationError::NonFinite { vertex: 0 });
+            return Err(ModalError::NonFinite.into());
         }
+        self.velocities = after;
         std::mem::swap(&mut self.state, &mut self.next);
         Ok(())
     }
@@ -171,7 +176,7 @@ impl ModalFlow {
         } else {
             [(-d, -0.5), (d, 0.5), (0.0, 0.0)]
         };
-        let origin = &mut self.places[0];
+        let origin = &mut self.places;
         let mut sums = vec![Vec3::zeros(); body.dofs()];
         for (i, (offset, weight)) in weights.into_iter().enumerate() {
             if weight == 0.0 {
@@ -213,7 +218,7 @@ impl ModalFlow {
                 self.modes.rotation(rate, v),
             );
             let relative = turn * du + mean_rotation_derivative(&w, &u) * dw;
-            velocities[v] = self.velocities[1][v] + now.turns[v] * relative;
+            velocities[v] = self.velocities[v] + now.turns[v] * relative;
         }
     }
 }

@@ -10,7 +10,7 @@ const MAGIC: [&[u8; 8]; 2] = [b"thewst01", b"thewsm01"];
 const HEADER: usize = 32;
 
 impl Simulation {
-    /// The state, exactly: `32 + 48 dofs + 192 bones` bytes, with the modal method `32 + 16 modes + 192 bones` (no
+    /// The state, exactly: `32 + 48 dofs + 192 bones` bytes, with the modal method `32 + 16 modes + 24 dofs + 192 bones` (no
     /// bones before the first reset).
     pub fn state(&self) -> Vec<u8> {
         let poses = self
@@ -40,11 +40,12 @@ impl Simulation {
         bytes
     }
 
-    /// Degrees of freedom of the state, and the numbers of each.
+    /// Degrees of freedom of the state, and its numbers besides poses.
     fn state_dofs(&self) -> (usize, usize) {
+        let k = self.body.dofs();
         match self.stepper.modal() {
-            Some(modal) => (modal.modes().len(), 2),
-            None => (self.body.dofs(), 6),
+            Some(modal) => (modal.modes().len(), 2 * modal.modes().len() + 3 * k),
+            None => (k, 6 * k),
         }
     }
 
@@ -62,7 +63,7 @@ impl Simulation {
         let words: Vec<[u8; 8]> = header[8..].chunks_exact(8).map(word).collect();
         let (dofs, bones) = (u64::from_le_bytes(words[0]), u64::from_le_bytes(words[1]));
         let duration = f64::from_le_bytes(words[2]);
-        let (expected, each) = self.state_dofs();
+        let (expected, count) = self.state_dofs();
         if dofs != expected as u64 {
             return Err(SimulationError::State(
                 "it has another number of lattice vertices or modes",
@@ -71,8 +72,8 @@ impl Simulation {
         if bones != 0 && bones != self.body.skeleton().len() as u64 {
             return Err(SimulationError::State("it has another number of bones"));
         }
-        let (dofs, bones) = (dofs as usize, bones as usize);
-        if rest.len() != 8 * each * dofs + 192 * bones {
+        let bones = bones as usize;
+        if rest.len() != 8 * count + 192 * bones {
             return Err(SimulationError::State("it is cut off or too long"));
         }
         let numbers: Vec<f64> = rest
@@ -84,7 +85,7 @@ impl Simulation {
                 "it holds numbers that are not finite",
             ));
         }
-        let (vectors, maps) = numbers.split_at(each * dofs);
+        let (vectors, maps) = numbers.split_at(count);
         self.trail = if bones == 0 {
             None
         } else {

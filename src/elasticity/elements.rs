@@ -221,14 +221,9 @@ pub fn gradients(x: &[Vec3; 4]) -> ([Vec3; 4], f64) {
 }
 
 /// The consistent mass matrix of tetrahedra, kg: `ρ |T|/20 (1 + δ_ab)`.
-pub fn tetrahedral_mass(
-    nodes: usize,
-    vertices: &[Vec3],
-    tets: &[[u32; 4]],
-    density: f64,
-) -> ScalarMatrix {
-    let corners = || tets.iter().map(|t| t.as_slice());
-    let mut mass = ScalarMatrix::zero(nodes, corners());
+pub fn tetrahedral_mass(vertices: &[Vec3], tets: &[[u32; 4]], density: f64) -> ScalarMatrix {
+    let corners = tets.iter().map(|t| t.as_slice());
+    let mut mass = ScalarMatrix::zero(vertices.len(), corners);
     for tet in tets {
         let (_, volume) = gradients(&tet.map(|v| vertices[v as usize]));
         for (i, &a) in tet.iter().enumerate() {
@@ -272,7 +267,7 @@ mod tests {
     #[test]
     fn mass_adds_up_to_the_density_times_the_volume() {
         let x = [Vec3::zeros(), Vec3::x(), Vec3::y(), Vec3::z()];
-        let m = tetrahedral_mass(4, &x, &[[0, 1, 2, 3]], 600.0);
+        let m = tetrahedral_mass(&x, &[[0, 1, 2, 3]], 600.0);
         approx::assert_relative_eq!(m.values().iter().sum::<f64>(), 100.0, max_relative = 1e-12);
     }
 }

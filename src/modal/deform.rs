@@ -136,14 +136,14 @@ impl std::fmt::Debug for BodyDeformer {
 pub type Posed<'a> = (&'a [f64], &'a Pose);
 
 impl BodyDeformer {
-    /// For modes of a body of flesh; none for others.
-    pub fn new(modes: Arc<Modes>, options: DeformOptions) -> Option<Self> {
-        Some(Self {
-            body: modes.body()?.clone(),
+    /// For modes of the body.
+    pub fn new(body: Arc<Body>, modes: Arc<Modes>, options: DeformOptions) -> Self {
+        Self {
+            body,
             modes,
             options,
             ready: Mutex::new(BTreeMap::new()),
-        })
+        }
     }
 
     /// What shows a surface of the body: 0 is its own, others by the id that [`Body::embed_surface`] gave; none if the

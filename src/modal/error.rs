@@ -38,7 +38,7 @@ pub enum ModalError {
         given: usize,
     },
     /// A number that is NaN or infinite.
-    #[error("the {what} of {per} {index} is not finite")]
+    #[error("the {what} of {per} {index} is not finite, or absurdly large")]
     NotFinite {
         /// Which array.
         what: &'static str,

@@ -40,6 +40,25 @@ impl PackedModes {
     }
 }
 
+impl PackedModes {
+    /// `M Φ` of the first `count` modes again, per mode one vector per node.
+    pub fn momenta(&self, count: usize, nodes: usize) -> Vec<Vec<Vec3>> {
+        let mut all = vec![vec![Vec3::zeros(); nodes]; count];
+        let m = self.modes;
+        for (&node, rows) in self
+            .nodes
+            .iter()
+            .zip(self.data.chunks_exact(ROWS * m.max(1)))
+        {
+            for (mode, to) in all.iter_mut().enumerate() {
+                let at = |axis: usize| rows[(6 + axis) * m + mode];
+                to[node as usize] = Vec3::new(at(0), at(1), at(2));
+            }
+        }
+        all
+    }
+}
+
 impl Modes {
     /// Adds to `sum[m]` the modal forces of what `load` gives for each node: a force (N) and an acceleration (m/s²)
     /// that acts on its mass, both to be turned back by the rotation that amplitudes `q` mean for the node.

@@ -5,34 +5,28 @@
 //! for orientations, ⁺ the pseudo-inverse (the print's `Aᵀ` is a misprint), stacked when both are given. R_x only
 //! names the axes of F_x: the unknown here is the force in the exercised nodes' own frames.
 //!
-//! Deviations: R̃ depends on the corrected amplitudes, so the solve is iterated, with the whole derivative of
+//! Deviations: where no exercised nodes are named, they are the constrained ones and, for orientations, those around them. R̃
+//! depends on the corrected amplitudes, so the solve is iterated, with the whole derivative of
 //! `R̃(Ψq) Φq`, until the constraints hold. With the exact integrator, which damps nothing by itself, a force for the
 //! position alone would ring for ever: there an impulse at the end of the step, a second unknown, holds the velocity,
 //! and the body is bent to targets that are new or leap with the least of elastic energy before the step begins.
 
+use super::budget::{Budget, energy};
 use super::oscillator::{Oscillators, State};
+use super::reach::{Solver, pseudo_solve};
 use super::simulation::finite;
-use super::warp::{mean_rotation, mean_rotation_derivative};
 use super::{ModalError, Modes};
-use crate::{Mat3, Vec3};
+use crate::Vec3;
 use nalgebra::{DMatrix, DVector};
 
-/// The print's corrections per step at most,
-const TURNS: usize = 16;
-/// which go on while the constraints are farther off than this part of the body's size; then Newton's.
-const NEAR: f64 = 1e-3;
-/// Newton's corrections at most.
-const PASSES: usize = 40;
-/// Constraints hold when none is farther off than this part of the body's size,
-const CLOSE: f64 = 1e-6;
-/// but corrections go on to this part, which costs one pass more.
-const AIM: f64 = 1e-11;
+/// Targets farther than this are none, metres or radians.
+const FARTHEST: f64 = 1e9;
+/// Constraints hold when none is farther off than this part of the body's size.
+pub(super) const CLOSE: f64 = 1e-6;
 /// A target that moves by more than this part of the body's size in one step leaps.
 const LEAP: f64 = 0.1;
-/// Places between the present ones and the targets.
-const WAYPOINTS: u32 = 8;
-/// Directions in which the exercised nodes have less than this part of their largest effect are not used.
-const RANK: f64 = 1e-10;
+/// With the print's integrator, forces that reach new targets with so many times the energy of bending there are not used.
+const HURLED: f64 = 300.0;
 /// A radian counts like this part of the body's size where constraints cannot all hold.
 const RADIAN: f64 = 0.1;
 
@@ -65,21 +59,23 @@ pub struct Held {
     pub passes: usize,
     /// Not all constraints can hold together with these modes and exercised nodes: they hold in least squares.
     pub overdetermined: bool,
-    /// Forces (N, the frames of the nodes) that held them, per exercised node.
+    /// Forces (N, the frames of the nodes) that held them, per exercised node; zero where the body was brought to rest
+    /// because no forces within the step could hold them.
     pub forces: Vec<(usize, Vec3)>,
 }
 
 /// All constraints of a simulation.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Constraints {
-    rows: Vec<Row>,
+    pub(super) rows: Vec<Row>,
     exercised: Vec<usize>,
-    size: f64,
+    pub(super) size: f64,
+    budget: Budget,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Row {
-    hold: Hold,
+pub(super) struct Row {
+    pub hold: Hold,
     /// The target of the step before, if it was held then.
     before: Option<Vec3>,
 }
@@ -115,7 +111,15 @@ impl Constraints {
             if modes.fixed()[node] {
                 return Err(ModalError::Supported { node });
             }
-            finite("the target of a constraint", hold.target.vector())?;
+            let target = hold.target.vector();
+            finite("the target of a constraint", target)?;
+            if target.norm() > FARTHEST {
+                return Err(ModalError::Setting {
+                    what: "the target of a constraint",
+                    range: "within a billion metres or radians",
+                    value: target.amax(),
+                });
+            }
         }
         let mut chosen: Vec<usize> = match exercised {
             Some(named) => named.to_vec(),
@@ -147,6 +151,7 @@ impl Constraints {
             rows: holds.iter().map(row).collect(),
             exercised: chosen,
             size: (hi - lo).norm().max(f64::MIN_POSITIVE),
+            budget: self.budget.clone(),
         })
     }
 
@@ -181,41 +186,29 @@ impl Constraints {
         state.q.copy_from_slice(found.q.as_slice());
     }
 
-    /// Corrects the amplitudes and velocities at the end of the step that began at `from` so that the constraints
-    /// hold.
+    /// Corrects the amplitudes and velocities at the end of the step that began at `from`, under modal forces `loads`, so
+    /// that the constraints hold.
     pub fn enforce(
-        &self,
+        &mut self,
         modes: &Modes,
         oscillators: &Oscillators,
         warp: bool,
-        from: &State,
+        (from, loads): (&State, &[f64]),
         state: &mut State,
     ) -> Held {
         let spread = self.spread(modes);
         let gain = weighted(&spread, |i| oscillators.gain(i));
         let predicted = DVector::from_column_slice(&state.q);
-        let (mut found, mut passes) = self.solver(modes, warp, &gain).reach(&predicted);
+        let (found, mut passes) = self.solver(modes, warp, &gain).reach(&predicted);
         let targets = self.targets();
+        let mut error = &targets - &found.value;
         let mut force = pseudo_solve(gain, &(&found.q - &predicted));
-        let exact = oscillators.keeps_energy();
-        if exact && found.off(&targets) > CLOSE * self.size {
-            // Forces within the step cannot do it: the body comes to rest where it is least bent.
-            let gain = self.compliance(modes);
-            let (rest, more) = self
-                .solver(modes, warp, &gain)
-                .reach(&DVector::from_column_slice(&from.q));
-            passes += more;
-            if rest.off(&targets) <= found.off(&targets) {
-                found = rest;
-                force.fill(0.0);
-                state.v.fill(0.0);
-            }
-        }
         let pushed = &spread * &force;
         for (i, (q, v)) in state.q.iter_mut().zip(&mut state.v).enumerate() {
             *q = found.q[i];
             *v += oscillators.velocity_gain(i) * pushed[i];
         }
+        let exact = oscillators.keeps_energy();
         if exact {
             let wanted = self.velocities(oscillators.step());
             let have = &found.jacobian * DVector::from_column_slice(&state.v);
@@ -227,7 +220,44 @@ impl Constraints {
                 .zip(added.iter())
                 .for_each(|(v, d)| *v += d);
         }
-        self.report(&(targets - &found.value), &force, passes)
+        let hurled = !exact && self.leaps() && self.is_hurled(modes, warp, from, state);
+        let still = self.still();
+        let admitted = self
+            .budget
+            .admits(modes, exact, still, (from, loads), state);
+        let fits = admitted && !hurled;
+        if !fits || exact && error.norm() > CLOSE * self.size {
+            // Forces within the step cannot do it, or only by pumping energy in: the body comes to rest where it is least
+            // bent.
+            let gain = self.compliance(modes);
+            let base = self.budget.base(still, &from.q);
+            let start = DVector::from_column_slice(base);
+            let (rest, more) = self.solver(modes, warp, &gain).reach(&start);
+            passes += more;
+            if !fits || rest.off(&targets) <= error.norm() {
+                error = &targets - &rest.value;
+                force.fill(0.0);
+                state.q.copy_from_slice(rest.q.as_slice());
+                state.v.fill(0.0);
+                self.budget.start(modes, state);
+            }
+        }
+        self.report(&error, &force, passes)
+    }
+
+    /// Whether forces within the step reach new targets only with many times the energy that bending there would take:
+    /// those of exercised nodes far from the constrained ones.
+    fn is_hurled(&self, modes: &Modes, warp: bool, from: &State, to: &State) -> bool {
+        let mut relaxed = from.clone();
+        self.relax(modes, warp, &mut relaxed);
+        let [bent, before, now] = [&relaxed, from, to].map(|s| energy(modes, s));
+        now.is_nan() || now > HURLED * (bent + before)
+    }
+
+    /// No target is new or moves.
+    fn still(&self) -> bool {
+        let still = |row: &Row| row.before == Some(row.hold.target.vector());
+        self.rows.iter().all(still)
     }
 
     fn solver<'a>(&'a self, modes: &'a Modes, warp: bool, gain: &'a DMatrix<f64>) -> Solver<'a> {
@@ -256,7 +286,7 @@ impl Constraints {
     }
 
     /// All targets, orientations in metres.
-    fn targets(&self) -> DVector<f64> {
+    pub(super) fn targets(&self) -> DVector<f64> {
         let mut all = DVector::zeros(3 * self.rows.len());
         for (r, row) in self.rows.iter().enumerate() {
             let target = row.hold.target.vector() * self.scale(&row.hold.target);
@@ -282,7 +312,7 @@ impl Constraints {
         (row.hold.target.vector() - before) * self.scale(&row.hold.target)
     }
 
-    fn scale(&self, target: &Target) -> f64 {
+    pub(super) fn scale(&self, target: &Target) -> f64 {
         match target {
             Target::Position(_) => 1.0,
             Target::Orientation(_) => RADIAN * self.size,
@@ -313,168 +343,6 @@ impl Constraints {
     }
 }
 
-/// Finds amplitudes at which the constraints hold, among those that forces at exercised nodes can make.
-struct Solver<'a> {
-    constraints: &'a Constraints,
-    modes: &'a Modes,
-    warp: bool,
-    /// What unit forces at exercised nodes add to the amplitudes.
-    gain: &'a DMatrix<f64>,
-}
-
-/// What is held at some amplitudes, orientations in metres.
-struct Place {
-    q: DVector<f64>,
-    value: DVector<f64>,
-    /// Its derivative.
-    jacobian: DMatrix<f64>,
-    /// The same with R̃ as it stands: the print's.
-    frozen: DMatrix<f64>,
-}
-
-impl Place {
-    fn off(&self, targets: &DVector<f64>) -> f64 {
-        (targets - &self.value).norm()
-    }
-}
-
-impl Solver<'_> {
-    /// Goes to the targets; where the straight way gets stuck, by way of places in between.
-    fn reach(&self, from: &DVector<f64>) -> (Place, usize) {
-        let targets = self.constraints.targets();
-        let start = self.at(from.clone());
-        let begin = start.value.clone();
-        let (best, mut passes) = self.pursue(start, &targets);
-        let off = |place: &Place| place.off(&targets);
-        if !self.warp || off(&best) <= CLOSE * self.constraints.size {
-            return (best, passes);
-        }
-        let mut place = self.at(from.clone());
-        for way in 1..=WAYPOINTS {
-            let part = f64::from(way) / f64::from(WAYPOINTS);
-            let (next, more) = self.pursue(place, &begin.lerp(&targets, part));
-            (place, passes) = (next, passes + more);
-        }
-        (
-            if off(&place) < off(&best) {
-                place
-            } else {
-                best
-            },
-            passes,
-        )
-    }
-
-    /// The print's step again and again, which turns far but may go astray; then Newton's from the best place.
-    fn pursue(&self, start: Place, targets: &DVector<f64>) -> (Place, usize) {
-        let (close, far) = (NEAR * self.constraints.size, 10.0 * start.off(targets));
-        let mut best = start;
-        let mut passes = 0;
-        let mut trial: Option<Place> = None;
-        while self.warp && passes < TURNS && best.off(targets) > close {
-            let place = trial.as_ref().unwrap_or(&best);
-            let next = self.stepped(place, &place.frozen, targets, 1.0);
-            passes += 1;
-            let off = next.off(targets);
-            if off.is_nan() || off > far {
-                break;
-            }
-            if off < best.off(targets) {
-                (best, trial) = (next, None);
-            } else {
-                trial = Some(next);
-            }
-        }
-        let (place, more) = self.descend(best, targets);
-        (place, passes + more)
-    }
-
-    /// Newton's steps, shortened until they help, until the targets are met or as near as they can be.
-    fn descend(&self, mut place: Place, targets: &DVector<f64>) -> (Place, usize) {
-        for pass in 0..PASSES {
-            let length = place.off(targets);
-            if length <= AIM * self.constraints.size {
-                return (place, pass);
-            }
-            let mut part = 1.0;
-            let mut better = None;
-            while better.is_none() && part > 1e-3 {
-                let next = self.stepped(&place, &place.jacobian, targets, part);
-                better = (next.off(targets) < length).then_some(next);
-                part *= 0.5;
-            }
-            let Some(better) = better else {
-                return (place, pass + 1);
-            };
-            place = better;
-            if place.off(targets) > length * (1.0 - 1e-6) {
-                return (place, pass + 1);
-            }
-        }
-        (place, PASSES)
-    }
-
-    /// Part of the step that would reach the targets if what is held changed by a constant matrix.
-    fn stepped(
-        &self,
-        place: &Place,
-        by: &DMatrix<f64>,
-        targets: &DVector<f64>,
-        part: f64,
-    ) -> Place {
-        let force = pseudo_solve(by * self.gain, &(targets - &place.value));
-        self.at(&place.q + self.gain * force * part)
-    }
-
-    fn at(&self, q: DVector<f64>) -> Place {
-        let (rows, m) = (&self.constraints.rows, self.modes.len());
-        let mut place = Place {
-            value: DVector::zeros(3 * rows.len()),
-            jacobian: DMatrix::zeros(3 * rows.len(), m),
-            frozen: DMatrix::zeros(3 * rows.len(), m),
-            q,
-        };
-        for (r, row) in rows.iter().enumerate() {
-            let (node, q) = (row.hold.node, place.q.as_slice());
-            let (u, w) = (
-                self.modes.displacement(q, node),
-                self.modes.rotation(q, node),
-            );
-            let scale = self.constraints.scale(&row.hold.target);
-            let (value, by_u, by_w, frozen_w) = match row.hold.target {
-                Target::Position(_) if self.warp => {
-                    let turn = mean_rotation(&w);
-                    (
-                        turn * u,
-                        turn,
-                        mean_rotation_derivative(&w, &u),
-                        Mat3::zeros(),
-                    )
-                }
-                Target::Position(_) => (u, Mat3::identity(), Mat3::zeros(), Mat3::zeros()),
-                Target::Orientation(_) => (w, Mat3::zeros(), Mat3::identity(), Mat3::identity()),
-            };
-            place
-                .value
-                .fixed_rows_mut::<3>(3 * r)
-                .copy_from(&(value * scale));
-            for i in 0..m {
-                let (shape, turn) = (
-                    self.modes.shapes()[i][node],
-                    self.modes.rotations()[i][node],
-                );
-                let put = |to: &mut DMatrix<f64>, by_w: Mat3| {
-                    let d = (by_u * shape + by_w * turn) * scale;
-                    to.fixed_view_mut::<3, 1>(3 * r, i).copy_from(&d);
-                };
-                put(&mut place.jacobian, by_w);
-                put(&mut place.frozen, frozen_w);
-            }
-        }
-        place
-    }
-}
-
 /// The nodes that a constraint is exercised at by default.
 fn around(modes: &Modes, hold: &Hold) -> Vec<usize> {
     match hold.target {
@@ -492,16 +360,4 @@ fn weighted(matrix: &DMatrix<f64>, factor: impl Fn(usize) -> f64) -> DMatrix<f64
     DMatrix::from_fn(matrix.nrows(), matrix.ncols(), |i, c| {
         factor(i) * matrix[(i, c)]
     })
-}
-
-/// `A⁺ b`: the smallest of the vectors nearest to a solution.
-fn pseudo_solve(a: DMatrix<f64>, b: &DVector<f64>) -> DVector<f64> {
-    let columns = a.ncols();
-    let svd = a.svd(true, true);
-    let largest = svd.singular_values.iter().copied().fold(0.0, f64::max);
-    if !(largest > 0.0 && largest.is_finite()) {
-        return DVector::zeros(columns);
-    }
-    svd.solve(b, RANK * largest)
-        .unwrap_or_else(|_| DVector::zeros(columns))
 }

@@ -2,19 +2,22 @@
 //! Modal warping: vibration modes of a body, turned along with the local rotation of its flesh. [choi2003, §3, §4]
 //!
 //! [`Modes`] are computed once: `K Φ = M Φ Λ`, and the rotations Ψ that each mode means for the nodes. A
-//! [`ModalSimulation`] moves their amplitudes, one oscillator each. The displacement shown is `u = R̃(Ψq) Φq` ([`warp`]), which bends and twists without the growth of the
-//! linear one. [`Hold`]s hold positions and orientations of nodes.
+//! [`ModalSimulation`] moves their amplitudes, one oscillator each. The displacement shown is `u = R̃(Ψq) Φq`
+//! ([`warp`]), which bends and twists without the growth of the linear one. [`Hold`]s hold positions and orientations
+//! of nodes.
 //!
 //! Neglected: the change of `MRᵀ` to `RᵀM` (exact for lumped mass only), Coriolis forces of the local frames, what
 //! large strain does to stiffness; rotations are those of nodes, not integrated along the body, so very long bends
 //! fall a little short.
 
+mod budget;
 mod deform;
 mod error;
 mod load;
 mod manipulate;
 mod modes;
 mod oscillator;
+mod reach;
 mod simulation;
 mod system;
 #[cfg(test)]
@@ -27,6 +30,6 @@ pub use manipulate::{Held, Hold, Target};
 pub use modes::Modes;
 pub use oscillator::{Damping, Integrator};
 pub(crate) use oscillator::{Oscillators, State};
-pub(crate) use simulation::balance;
 pub use simulation::{ModalSettings, ModalSimulation};
+pub(crate) use simulation::{balance, check_modes};
 pub use system::ModalSystem;

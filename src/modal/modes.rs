@@ -18,6 +18,7 @@ pub struct Modes {
     body: Option<Arc<Body>>,
     fixed: Vec<bool>,
     eigenvalues: Vec<f64>,
+    verified: bool,
     basis: Arc<Basis>,
 }
 
@@ -26,7 +27,6 @@ pub struct Modes {
 struct Basis {
     shapes: Vec<Vec<Vec3>>,
     rotations: Vec<Vec<Vec3>>,
-    momenta: Vec<Vec<Vec3>>,
     neighbours: Vec<Vec<u32>>,
     masses: Vec<f64>,
     packed: PackedModes,
@@ -44,7 +44,6 @@ impl Basis {
             packed: PackedModes::new(&shapes, &rotations, &momenta),
             shapes,
             rotations,
-            momenta,
             neighbours,
             masses,
         }
@@ -114,7 +113,7 @@ impl Modes {
             let row = |v| system.mass.row_times(v, shape);
             (0..nodes).map(row).collect()
         };
-        let row = |v| {
+        let mass = |v| {
             let row = system.mass.row_range(v);
             row.map(|i| system.mass.values()[i]).sum()
         };
@@ -124,7 +123,7 @@ impl Modes {
             shapes.iter().map(product).collect(),
             shapes,
             neighbours(system),
-            (0..nodes).map(row).collect(),
+            (0..nodes).map(mass).collect(),
         );
         step(progress, 1.0, "done")?;
         Ok(Self {
@@ -132,6 +131,7 @@ impl Modes {
             body: system.body.clone(),
             fixed: system.fixed.clone(),
             eigenvalues: pairs.values,
+            verified: pairs.verified,
             basis: Arc::new(basis),
         })
     }
@@ -155,25 +155,36 @@ impl Modes {
     }
 
     /// The first `count` of these modes (all, if there are no more).
-    pub fn first(&self, count: usize) -> Self {
+    ///
+    /// # Errors
+    /// None asked for.
+    pub fn first(&self, count: usize) -> Result<Self, ModalError> {
+        if count == 0 {
+            return Err(ModalError::NoModes);
+        }
         let count = count.min(self.len());
         let first = |all: &Vec<Vec<Vec3>>| all[..count].to_vec();
-        Self {
+        Ok(Self {
             eigenvalues: self.eigenvalues[..count].to_vec(),
             basis: Arc::new(Basis::new(
                 first(&self.basis.rotations),
-                first(&self.basis.momenta),
+                self.basis.packed.momenta(count, self.nodes()),
                 first(&self.basis.shapes),
                 self.basis.neighbours.clone(),
                 self.basis.masses.clone(),
             )),
             ..self.clone()
-        }
+        })
     }
 
     /// Λ, 1/s², ascending.
     pub fn eigenvalues(&self) -> &[f64] {
         &self.eigenvalues
+    }
+
+    /// Whether a count of the eigenvalues below a bound agrees with those found: no mode is missing.
+    pub fn verified(&self) -> bool {
+        self.verified
     }
 
     /// Undamped frequencies, Hz, ascending.
@@ -190,11 +201,6 @@ impl Modes {
     /// Ψ: per mode one rotation vector per node.
     pub fn rotations(&self) -> &[Vec<Vec3>] {
         &self.basis.rotations
-    }
-
-    /// `M Φ`: per mode one vector per node, √kg; fixed nodes share mass with free ones, so theirs are not zero.
-    pub fn momenta(&self) -> &[Vec<Vec3>] {
-        &self.basis.momenta
     }
 
     /// Mass that moves with each node, kg: the row sums of M.
@@ -234,6 +240,18 @@ impl Modes {
     /// Cells whose corners are the nodes: what embeds points.
     pub fn lattice(&self) -> &Arc<Lattice> {
         &self.lattice
+    }
+
+    /// Whether they are modes of a body of flesh: of the same lattice and held vertices, whatever its stiffness.
+    pub fn are_of(&self, body: &Body) -> bool {
+        let same = |own: &Arc<Body>| {
+            (Arc::ptr_eq(own.lattice(), body.lattice())
+                || own.lattice().vertices() == body.lattice().vertices()
+                    && own.lattice().cells() == body.lattice().cells())
+                && own.mass_matrix() == body.mass_matrix()
+                && own.held_vertices().eq(body.held_vertices())
+        };
+        self.body.as_ref().is_some_and(same)
     }
 
     /// The body of flesh they belong to; none for a tetrahedral body.

@@ -96,6 +96,9 @@ impl Damping {
     }
 }
 
+/// Amplitudes and velocities beyond this are none; their squares and the squares of rotations stay finite.
+pub(crate) const LARGEST: f64 = 1e60;
+
 /// One step of all modes.
 #[derive(Debug, Clone)]
 pub(crate) struct Oscillators {
@@ -184,8 +187,9 @@ impl State {
         }
     }
 
+    /// Whether all numbers are ones that can be computed with.
     pub fn is_finite(&self) -> bool {
-        self.q.iter().chain(&self.v).all(|x| x.is_finite())
+        self.q.iter().chain(&self.v).all(|x| x.abs() < LARGEST)
     }
 }
 

@@ -7,7 +7,7 @@
 //! is of first order: undamped at 24 steps a second its energy grows.
 
 use super::manipulate::{Constraints, Held, Hold};
-use super::oscillator::{Oscillators, State};
+use super::oscillator::{LARGEST, Oscillators, State};
 use super::warp::mean_rotation;
 use super::{Damping, Integrator, ModalError, Modes};
 use crate::Vec3;
@@ -176,9 +176,10 @@ impl ModalSimulation {
             let next = &mut self.next;
             held = self
                 .constraints
-                .enforce(modes, oscillators, warp, &from, next);
+                .enforce(modes, oscillators, warp, (&from, &start), next);
         }
-        if !self.next.is_finite() {
+        let lost = !(held.distance.is_finite() && held.angle.is_finite());
+        if lost || !self.next.is_finite() {
             return Err(ModalError::NonFinite);
         }
         self.held = held;
@@ -195,12 +196,20 @@ impl ModalSimulation {
         if gravity == Vec3::zeros() && forces.is_none() {
             return sum;
         }
-        let load = |node: usize| (forces.map(|f| f[node]), gravity);
+        // As the print takes it: nodal forces M g, turned.
+        let load = |node: usize| {
+            let weight = gravity * modes.masses()[node];
+            (
+                Some(forces.map_or(weight, |f| f[node] + weight)),
+                Vec3::zeros(),
+            )
+        };
         modes.add_modal_force(q, self.settings.warp, load, &mut sum);
         sum
     }
 
     /// Amplitudes at which elasticity balances gravity and constant forces, and the state set to them at rest.
+    /// Constraints are not asked; they hold again from the next step on.
     ///
     /// # Errors
     /// As [`advance`](Self::advance); a free body that nothing holds against its loads; loads too large to balance.
@@ -311,7 +320,11 @@ pub(super) fn finite(what: &'static str, v: Vec3) -> Result<(), ModalError> {
     }
 }
 
-fn check_modes(what: &'static str, given: &[f64], expected: usize) -> Result<(), ModalError> {
+pub(crate) fn check_modes(
+    what: &'static str,
+    given: &[f64],
+    expected: usize,
+) -> Result<(), ModalError> {
     if given.len() != expected {
         return Err(ModalError::Length {
             what,
@@ -320,7 +333,7 @@ fn check_modes(what: &'static str, given: &[f64], expected: usize) -> Result<(),
             given: given.len(),
         });
     }
-    match given.iter().position(|x| !x.is_finite()) {
+    match given.iter().position(|x| x.is_nan() || x.abs() >= LARGEST) {
         Some(index) => Err(ModalError::NotFinite {
             what,
             per: "mode",

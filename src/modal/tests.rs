@@ -173,6 +173,54 @@ fn constraints_hold_in_position_and_velocity_without_ringing() {
 }
 
 #[test]
+fn whatever_the_exercised_nodes_the_body_is_never_lost() {
+    let modes = bar(32);
+    let tip = node(&modes, [1.0, 0.1, 0.1]);
+    let rest = modes.lattice().vertices();
+    let at = |x: f64| -> Vec<usize> {
+        (0..rest.len())
+            .filter(|&v| (rest[v].x - x).abs() < 1e-9)
+            .collect()
+    };
+    let hold = Hold {
+        node: tip,
+        target: Target::Position(Vec3::new(-0.1, 0.0, 0.3)),
+    };
+    let middle = vec![node(&modes, [0.5, 0.1, 0.1])];
+    for (integrator, warp) in [
+        (Integrator::Exact, true),
+        (Integrator::Exact, false),
+        (Integrator::SemiImplicit, true),
+        (Integrator::SemiImplicit, false),
+    ] {
+        for exercised in [None, Some(at(1.0)), Some(at(0.5)), Some(middle.clone())] {
+            let settings = ModalSettings {
+                step: 1.0 / 60.0,
+                integrator,
+                warp,
+                gravity: Vec3::new(0.0, 0.0, -5.0),
+                ..ModalSettings::default()
+            };
+            let mut simulation = ModalSimulation::new(modes.clone(), settings).unwrap();
+            simulation.constrain(&[hold], exercised.as_deref()).unwrap();
+            for step in 0..900 {
+                simulation.advance(None).unwrap();
+                let far = simulation
+                    .displacements()
+                    .iter()
+                    .map(Vec3::norm)
+                    .fold(0.0, f64::max);
+                assert!(
+                    far < 1.5,
+                    "{integrator:?} {warp} {exercised:?} {step}: {far}"
+                );
+                assert!(simulation.held().distance < 1e-6);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_dragged_node_goes_along_with_its_target() {
     let modes = bar(16);
     let tip = node(&modes, [1.0, 0.1, 0.1]);

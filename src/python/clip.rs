@@ -3,11 +3,11 @@
 
 use super::arrays::{Whole, from_f32, from_frames, from_points, poses, whole};
 use super::body::PyBody;
-use super::dynamics::{adapt, gravity, integrator, method, modes_for};
+use super::dynamics::{Wanted, adapt, gravity, integrator, method, modes_for};
 use super::errors::{IntoPy, detached, not_built};
 use super::progress::with_progress;
 use crate::clip::{Clip, ClipSettings};
-use crate::dynamics::Settings;
+use crate::dynamics::{MODES, Settings, freedom};
 use crate::kernel::Deformer;
 use crate::modal::DeformOptions;
 use crate::progress::Silent;
@@ -77,11 +77,19 @@ pub(super) fn simulate(
     let poses = self::poses(poses, body.0.skeleton().len())?;
     let body = body.0.clone();
     let show = DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
-    let shared = progress.as_ref().map(|p| p.clone_ref(py));
-    let modes = modes_for(py, modes, settings.method, &body, shared)?;
+    let modes = modes_for(modes, settings.method)?;
     let clip = with_progress(py, progress, |progress| {
         let made = match modes {
-            Some(modes) => Clip::simulate_modes(modes, show, &poses, settings, progress),
+            Some(Wanted::These(modes)) => {
+                Clip::simulate_modes(body, modes, show, &poses, settings, progress)
+            }
+            Some(Wanted::Lowest(count)) => {
+                Clip::simulate_counted(body, count, show, &poses, settings, progress)
+            }
+            Some(Wanted::Usual) => {
+                let count = MODES.min(freedom(&body));
+                Clip::simulate_counted(body, count, show, &poses, settings, progress)
+            }
             None => Clip::simulate(body, &poses, settings, progress),
         };
         made.map_err(IntoPy::into_py)

@@ -57,6 +57,11 @@ impl PyDeformer {
             Some(surface) => (surface.vertices().to_vec(), Some(surface)),
             None => (arrays::finite_points(surface, "points")?, None),
         };
+        if reach.is_some() && bones.is_none() {
+            return Err(input(
+                "reach needs modes of a Body: a TetMesh has no skin to stay near",
+            ));
+        }
         let painted = match (skin_weights, bones) {
             (None, _) => None,
             (Some(w), Some(bones)) => Some(weights(w, "skin_weights", rest.len(), bones)?),

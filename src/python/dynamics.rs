@@ -5,7 +5,6 @@ use super::arrays::{Whole, finite_points, from_f32, from_points, pose, vector};
 use super::body::PyBody;
 use super::errors::{IntoPy, detached, input, not_built};
 use super::modal::PyModes;
-use super::progress::with_progress;
 use crate::Vec3;
 use crate::body::Body;
 use crate::clip::ClipError;
@@ -44,39 +43,33 @@ pub(super) fn adapt(object: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     }
 }
 
-/// The modes that the modal method is to use: some that were made before, so many, or the usual number.
+/// The modes that the modal method is to use.
+pub(super) enum Wanted {
+    /// Some that were made before.
+    These(Arc<Modes>),
+    /// The lowest ones.
+    Lowest(usize),
+    /// The usual number of lowest ones, or as many as there are.
+    Usual,
+}
+
 pub(super) fn modes_for(
-    py: Python<'_>,
     given: Option<&Bound<'_, PyAny>>,
     method: Method,
-    body: &Arc<Body>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Option<Arc<Modes>>> {
+) -> PyResult<Option<Wanted>> {
+    let Some(given) = given else {
+        return Ok((method == Method::Modal).then_some(Wanted::Usual));
+    };
     if method != Method::Modal {
-        return match given {
-            None => Ok(None),
-            Some(_) => Err(input(format!(
-                "modes belong to the method 'modal', not to '{}'",
-                method.name()
-            ))),
-        };
+        return Err(input(format!(
+            "modes belong to the method 'modal', not to '{}'",
+            method.name()
+        )));
     }
-    if let Some(modes) = given.and_then(|g| g.cast::<PyModes>().ok()) {
-        let modes = modes.get().0.clone();
-        let nodes = body.dofs();
-        if modes.body().is_none() || modes.nodes() != nodes {
-            return Err(input(format!(
-                "these modes are not of this body: they are of {} nodes, it has {nodes} lattice vertices",
-                modes.nodes()
-            )));
-        }
-        return Ok(Some(modes));
+    if let Ok(modes) = given.cast::<PyModes>() {
+        return Ok(Some(Wanted::These(modes.get().0.clone())));
     }
-    let count = given.map_or(Ok(dynamics::MODES), |g| g.extract::<Whole>().map(|w| w.0))?;
-    let modes = with_progress(py, progress, |progress| {
-        dynamics::modes_of(body, count, progress).map_err(IntoPy::into_py)
-    })?;
-    Ok(Some(Arc::new(modes)))
+    Ok(Some(Wanted::Lowest(given.extract::<Whole>()?.0)))
 }
 
 /// A body in motion.
@@ -84,7 +77,7 @@ pub(super) fn modes_for(
 /// rate: steps per second at least; gravity (m/s²); mass_damping (1/s) and stiffness_damping (s) act
 /// relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skin, as a part
 /// of the body's size (None: no limit). Methods: "warped" [capell2006, §3.3, cell form], "linear", "modal" [choi2003]
-/// with modes (a Modes of this body or how many, default 32), and by Newton's method "nonlinear" (St. Venant-Kirchhoff)
+/// with modes (a Modes of this body, which say how stiff it is, or how many, default 32), and by Newton's method "nonlinear" (St. Venant-Kirchhoff)
 /// and "neohookean".
 #[pyclass(name = "Simulation", module = "thew", frozen)]
 pub(super) struct PySimulation {
@@ -155,20 +148,24 @@ impl PySimulation {
             reach,
         };
         let body = body.0.clone();
-        let modes = self::modes_for(py, modes, method, &body, None)?;
+        let modes = self::modes_for(modes, method)?;
         let simulation = detached(py, || {
             let made = match modes {
-                Some(modes) => Simulation::modal(modes, settings),
-                None => Simulation::new(body, method, settings),
+                Some(Wanted::These(modes)) => Simulation::modal(body, modes, settings),
+                Some(Wanted::Lowest(count)) => dynamics::modes_of(&body, count, &Silent)
+                    .map_err(SimulationError::from)
+                    .and_then(|modes| Simulation::modal(body, Arc::new(modes), settings)),
+                Some(Wanted::Usual) | None => Simulation::new(body, method, settings),
             };
             made.map_err(IntoPy::into_py)
         })?;
         let show =
             DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
         let modes = simulation.modes().cloned();
+        let deformer = modes.map(|m| BodyDeformer::new(simulation.body().clone(), m, show));
         Ok(Self {
             simulation: Mutex::new(simulation),
-            deformer: modes.and_then(|modes| BodyDeformer::new(modes, show)),
+            deformer,
         })
     }
 

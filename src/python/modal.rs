@@ -9,6 +9,7 @@ use super::tets::PyTetMesh;
 use crate::Vec3;
 use crate::modal::{
     Damping, Held, Hold, ModalError, ModalSettings, ModalSimulation, ModalSystem, Modes, Target,
+    check_modes,
 };
 use crate::tets::MassKind;
 use numpy::ndarray::Array3;
@@ -65,6 +66,11 @@ pub(super) fn modes(
     let modes = with_progress(py, progress, |progress| {
         Modes::compute(&system, count.0, tolerance, progress).map_err(IntoPy::into_py)
     })?;
+    if !modes.verified() {
+        let said = "a count of the eigenvalues does not agree with the modes found: some of equal frequency may be missing";
+        let kind = py.get_type::<pyo3::exceptions::PyRuntimeWarning>();
+        py.import("warnings")?.call_method1("warn", (said, kind))?;
+    }
     Ok(PyModes(Arc::new(modes)))
 }
 
@@ -157,8 +163,15 @@ impl PyModes {
     }
 
     /// The first `count` of these modes.
-    fn first(&self, count: Whole) -> Self {
-        Self(Arc::new(self.0.first(count.0)))
+    fn first(&self, count: Whole) -> PyResult<Self> {
+        let first = self.0.first(count.0).map_err(IntoPy::into_py)?;
+        Ok(Self(Arc::new(first)))
+    }
+
+    /// Whether a count of the eigenvalues below a bound agrees with those found: no mode is missing.
+    #[getter]
+    fn verified(&self) -> bool {
+        self.0.verified()
     }
 
     fn __len__(&self) -> usize {
@@ -181,25 +194,9 @@ pub(super) fn amplitudes(
     name: &'static str,
     modes: usize,
 ) -> PyResult<Vec<f64>> {
-    let numbers = floats(object, name, &[None])?;
-    let given = numbers.data.len();
-    if given != modes {
-        let (what, per, expected) = (name, "mode", modes);
-        let error = ModalError::Length {
-            what,
-            per,
-            expected,
-            given,
-        };
-        return Err(error.into_py());
-    }
-    match numbers.data.iter().position(|x| !x.is_finite()) {
-        Some(index) => {
-            let (what, per) = (name, "mode");
-            Err(ModalError::NotFinite { what, per, index }.into_py())
-        }
-        None => Ok(numbers.data),
-    }
+    let numbers = floats(object, name, &[None])?.data;
+    check_modes(name, &numbers, modes).map_err(IntoPy::into_py)?;
+    Ok(numbers)
 }
 
 fn stacked<'py>(py: Python<'py>, columns: &[Vec<Vec3>], nodes: usize) -> Bound<'py, PyArray3<f64>> {
@@ -210,8 +207,8 @@ fn stacked<'py>(py: Python<'py>, columns: &[Vec<Vec3>], nodes: usize) -> Bound<'
 /// Modes in motion on a support that stands still [choi2003, §4, §5].
 ///
 /// step: seconds; integrator: "exact" (for forces linear over the step) or "semi_implicit" (the print's eq. 18);
-/// warp=False: linear modal analysis; gravity (m/s²); damping: (ξ 1/s, ζ s) for `ξ + ζ λ`, or one coefficient (1/s) per
-/// mode, [m].
+/// warp=False: linear modal analysis; gravity (m/s²); damping: a tuple (ξ 1/s, ζ s) for `ξ + ζ λ`, or one coefficient
+/// (1/s) per mode, [m].
 #[pyclass(name = "ModalSimulation", module = "thew", frozen)]
 pub(super) struct PyModalSimulation(Mutex<ModalSimulation>);
 
@@ -285,7 +282,8 @@ impl PyModalSimulation {
         Ok(())
     }
 
-    /// Sets the state to the balance of elasticity with gravity and constant forces[k,3], at rest.
+    /// Sets the state to the balance of elasticity with gravity and constant forces[k,3], at rest; constraints are not
+    /// asked.
     #[pyo3(signature = (forces=None))]
     fn settle(&self, py: Python<'_>, forces: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let forces = forces.map(|f| finite_points(f, "forces")).transpose()?;

@@ -11,7 +11,7 @@ use crate::Vec3;
 use crate::dynamics::nonlinear::{Integrator, NonlinearSettings, NonlinearSimulation, equilibrium};
 use crate::elasticity::Model;
 use crate::progress::Silent;
-use crate::solve::{Newton, ScalarMatrix};
+use crate::solve::Newton;
 use crate::tets::MassKind;
 use numpy::PyArray2;
 use pyo3::prelude::*;
@@ -72,8 +72,7 @@ fn mask(fixed: &Bound<'_, PyAny>, count: usize) -> PyResult<Vec<bool>> {
 #[pyclass(name = "NonlinearSimulation", module = "thew", frozen)]
 pub(super) struct PyNonlinearSimulation {
     simulation: Mutex<NonlinearSimulation>,
-    mass: ScalarMatrix,
-    gravity: Vec3,
+    nodes: usize,
 }
 
 #[pymethods]
@@ -90,7 +89,7 @@ impl PyNonlinearSimulation {
         step: f64,
         integrator: &str,
         gravity: Option<&Bound<'_, PyAny>>,
-        damping: Option<(f64, f64)>,
+        damping: Option<[f64; 2]>,
         model: &str,
         mass: &str,
     ) -> PyResult<Self> {
@@ -109,28 +108,19 @@ impl PyNonlinearSimulation {
                 }
             },
             step,
-            mass_damping: damping.map_or(0.0, |d| d.0),
-            stiffness_damping: damping.map_or(0.0, |d| d.1),
+            mass_damping: damping.map_or(0.0, |d| d[0]),
+            stiffness_damping: damping.map_or(0.0, |d| d[1]),
+            gravity: gravity.map_or(Ok(Vec3::zeros()), |g| vector(g, "gravity"))?,
             ..NonlinearSettings::default()
         };
-        let gravity = gravity.map_or(Ok(Vec3::zeros()), |g| vector(g, "gravity"))?;
         let material = material.0;
         detached(py, || {
             let elements = Arc::new(mesh.elements(&material));
-            // With the elements' pattern, which a lumped matrix lacks.
-            let mut mass = ScalarMatrix::zero(elements.nodes(), elements.all_corners());
-            let given = mesh.mass_matrix(&material, kind);
-            for row in 0..given.rows() {
-                for i in given.row_range(row) {
-                    mass.add(row as u32, given.columns()[i], given.values()[i]);
-                }
-            }
-            let rest = mesh.vertices();
-            let made = NonlinearSimulation::new(elements, mass.clone(), rest, &fixed, settings);
+            let (mass, rest) = (mesh.mass_matrix(&material, kind), mesh.vertices());
+            let made = NonlinearSimulation::new(elements, mass, rest, &fixed, settings);
             Ok(Self {
                 simulation: Mutex::new(made.map_err(IntoPy::into_py)?),
-                mass,
-                gravity,
+                nodes: rest.len(),
             })
         })
     }
@@ -138,16 +128,8 @@ impl PyNonlinearSimulation {
     /// One step; forces[k,3]: N at the nodes, besides gravity. When it fails the state before it is kept.
     #[pyo3(signature = (forces=None))]
     fn advance(&self, py: Python<'_>, forces: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let k = self.mass.rows();
-        let mut all = forces.map_or(Ok(vec![Vec3::zeros(); k]), |f| dofs(f, "forces", k))?;
-        for (row, f) in all.iter_mut().enumerate() {
-            let mass: f64 = self
-                .mass
-                .row_range(row)
-                .map(|i| self.mass.values()[i])
-                .sum();
-            *f += self.gravity * mass;
-        }
+        let zero = || Ok(vec![Vec3::zeros(); self.nodes]);
+        let all = forces.map_or_else(zero, |f| dofs(f, "forces", self.nodes))?;
         detached(py, || {
             let mut simulation = self
                 .simulation
@@ -177,7 +159,7 @@ impl PyNonlinearSimulation {
         displacements: &Bound<'_, PyAny>,
         velocities: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        let k = self.mass.rows();
+        let k = self.nodes;
         let (u, v) = (
             dofs(displacements, "displacements", k)?,
             dofs(velocities, "velocities", k)?,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Nested dissection from coordinates [George 1973].
+//! Nested dissection from coordinates [george1973].
 //!
 //! Nodes are parted by a plane, again and again; both sides are eliminated before the separator between
 //! them. Of all planes with one of nine normals that leave at least [`LEAST`] of the nodes on each side, the one is
 //! taken that cuts through the fewest nodes for its balance; one sweep along a normal counts them for every
 //! place. The separator is the smallest set of nodes that touches all links across, by a matching of these
-//! [König 1931]. Small parts are ordered by minimum degree.
+//! [konig1931]. Small parts are ordered by minimum degree.
 
 use super::SolveError;
 use super::ordering::{Graph, minimum_degree};

@@ -143,7 +143,7 @@ fn counted(graph: &Graph, order: Vec<u32>, kind: OrderingKind) -> Ordering {
 
 const NONE: usize = usize::MAX;
 
-/// Parents in the elimination tree, by position in the order [Liu 1990].
+/// Parents in the elimination tree, by position in the order [liu1990].
 fn elimination_tree(graph: &Graph, order: &[u32]) -> Vec<usize> {
     let position = inverse(order);
     let mut parents = vec![NONE; order.len()];

@@ -187,19 +187,10 @@ impl TetMesh {
 
     /// The mass matrix, kg: one number per pair of nodes, for all three axes.
     pub fn mass_matrix(&self, material: &Material, kind: MassKind) -> ScalarMatrix {
-        let (n, density) = (self.vertices.len(), material.density());
+        let consistent = || tetrahedral_mass(&self.vertices, &self.tets, material.density());
         match kind {
-            MassKind::Consistent => tetrahedral_mass(n, &self.vertices, &self.tets, density),
-            MassKind::Lumped => {
-                let mut mass = ScalarMatrix::zero(n, []);
-                for (t, tet) in self.tets.iter().enumerate() {
-                    let (_, volume) = crate::elasticity::elements::gradients(&self.corners(t));
-                    for &v in tet {
-                        mass.add(v, v, density * volume / 4.0);
-                    }
-                }
-                mass
-            }
+            MassKind::Consistent => consistent(),
+            MassKind::Lumped => consistent().lumped(),
         }
     }
 }

@@ -109,9 +109,11 @@ impl<'a> Depths<'a> {
         };
         let depth = |p: Vec3| settled(-self.surface.signed_distance(grid.centre + p), p);
         let mut depths = self.values.clone();
-        for at in grid.points() {
-            let d = &mut depths[grid.number(at)];
-            *d = settled(*d, grid.place(at));
+        let points: Vec<At> = grid.points().collect();
+        let settle = |at: &At| settled(self.values[grid.number(*at)], grid.place(*at));
+        let found: Vec<f64> = points.par_iter().map(settle).collect();
+        for (at, d) in points.iter().zip(found) {
+            depths[grid.number(*at)] = d;
         }
         let mut crossing: Vec<(At, At)> = Vec::new();
         for p in grid.points() {
@@ -382,7 +384,12 @@ impl Maker<'_> {
         let ends = (a.min(b), a.max(b));
         // There is a cut for every two ends of different signs.
         let at = self.cuts.binary_search_by_key(&ends, |c| c.ends);
-        let at = at.unwrap_or_else(|i| i.min(self.cuts.len() - 1));
+        let Ok(at) = at else {
+            // Never seen; the middle is a place that cannot be far wrong.
+            self.nodes
+                .push(0.5 * (self.grid.place(p) + self.grid.place(q)));
+            return self.nodes.len() as u32 - 1;
+        };
         if self.number_of_cut[at] == NONE {
             self.number_of_cut[at] = self.nodes.len() as u32;
             self.nodes.push(self.cuts[at].place);

@@ -64,7 +64,7 @@ impl Problem {
             .filter(|&i| free(&vertices[i as usize]))
             .collect();
         let elements = Elements::tetrahedra(vertices, tets, &material);
-        let mass = tetrahedral_mass(vertices.len(), vertices, tets, material.density());
+        let mass = tetrahedral_mass(vertices, tets, material.density());
         Self {
             stiffness: elements.stiffness().restricted(&kept),
             mass: mass.restricted(&kept),

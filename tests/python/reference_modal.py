@@ -85,12 +85,12 @@ def rotations_of(u: np.ndarray, vertices: np.ndarray, tets: np.ndarray) -> np.nd
 
 @dataclass
 class Modes:
-    """Λ[m], Φ[m,k,3], Ψ[m,k,3] and MΦ[m,k,3], which gravity pulls at."""
+    """Λ[m], Φ[m,k,3], Ψ[m,k,3] and the mass of each node [k], which gravity pulls at."""
 
     eigenvalues: np.ndarray
     shapes: np.ndarray
     rotations: np.ndarray
-    momenta: np.ndarray
+    masses: np.ndarray
 
 
 def free_rows(nodes: int, fixed: np.ndarray) -> np.ndarray:
@@ -131,9 +131,9 @@ def modes_of(
     order = np.argsort(values)
     shapes = np.zeros((count, 3 * len(vertices)))
     shapes[:, free] = vectors[:, order].T
-    momenta = (m @ shapes.T).T.reshape(count, -1, 3)
+    masses = (m @ np.ones(m.shape[0]))[::3]
     shapes = shapes.reshape(count, -1, 3)
-    return Modes(values[order], shapes, rotations_of(shapes, vertices, tets), momenta)
+    return Modes(values[order], shapes, rotations_of(shapes, vertices, tets), masses)
 
 
 def rotation(w: np.ndarray) -> np.ndarray:
@@ -169,7 +169,7 @@ class Simulation:
         count, self.nodes, _ = of.shapes.shape
         self.phi = of.shapes.reshape(count, -1).T
         self.psi = of.rotations.reshape(count, -1).T
-        self.momentum, self.gravity = of.momenta.reshape(count, -1), np.asarray(gravity, float)
+        self.weights = of.masses[:, None] * np.asarray(gravity, float)
         self.amplitudes, self.velocities = np.zeros(count), np.zeros(count)
         self.positions: dict[int, np.ndarray] = {}
         self.orientations: dict[int, np.ndarray] = {}
@@ -199,10 +199,9 @@ class Simulation:
         return rotation((self.psi @ q).reshape(-1, 3))
 
     def modal_force(self, forces: np.ndarray | None, q: np.ndarray) -> np.ndarray:
-        """Φᵀ R_wᵀ F, and gravity as ΦᵀM R_wᵀ g (by eq. 12)."""
-        turned = self.rotations(q)
-        sum_ = self.momentum @ np.einsum("nji,j->ni", turned, self.gravity).ravel()
-        return sum_ if forces is None else sum_ + self.phi.T @ np.einsum("nji,nj->ni", turned, forces).ravel()
+        """Φᵀ R_wᵀ F, gravity's M g among the forces."""
+        all_ = self.weights if forces is None else self.weights + forces
+        return self.phi.T @ np.einsum("nji,nj->ni", self.rotations(q), all_).ravel()
 
     def advance(self, forces: np.ndarray | None = None) -> None:
         """One step under gravity and nodal forces [k,3]."""

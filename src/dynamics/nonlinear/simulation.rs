@@ -40,6 +40,8 @@ pub struct NonlinearSettings {
     pub mass_damping: f64,
     /// β, s.
     pub stiffness_damping: f64,
+    /// Acceleration of gravity, m/s².
+    pub gravity: Vec3,
     /// When a step's minimisation stops.
     pub newton: Newton,
 }
@@ -52,6 +54,7 @@ impl Default for NonlinearSettings {
             step: 1.0 / 240.0,
             mass_damping: 0.0,
             stiffness_damping: 0.0,
+            gravity: Vec3::zeros(),
             newton: super::STEP,
         }
     }
@@ -70,10 +73,12 @@ pub struct NonlinearSimulation {
     next: Vec<Vec3>,
     inertia: Vec<Vec3>,
     lag: Vec<Vec3>,
+    /// Gravity at every node.
+    weights: Vec<Vec3>,
 }
 
 impl NonlinearSimulation {
-    /// A body at rest in its rest shape: elements, mass matrix (kg, with the elements' pattern), places at rest `[nodes]` (m), and
+    /// A body at rest in its rest shape: elements, mass matrix (kg, within the elements' pattern), places at rest `[nodes]` (m), and
     /// which nodes are held (none need be).
     ///
     /// # Errors
@@ -111,6 +116,18 @@ impl NonlinearSimulation {
                 return Err(SimulationError::Setting { what, range, value });
             }
         }
+        if let Some(&value) = settings.gravity.iter().find(|g| !g.is_finite()) {
+            let (what, range) = ("gravity", "finite");
+            return Err(SimulationError::Setting { what, range, value });
+        }
+        // A lumped matrix has the diagonal only; the solver looks for every pair.
+        let mut whole = ScalarMatrix::zero(elements.nodes(), elements.all_corners());
+        for row in 0..mass.rows() {
+            for i in mass.row_range(row) {
+                whole.add(row as u32, mass.columns()[i], mass.values()[i]);
+            }
+        }
+        let mass = whole;
         let pattern = Pattern::new(elements.all_corners(), &mass, fixed, rest)?;
         let zero = vec![Vec3::zeros(); elements.nodes()];
         Ok(Self {
@@ -124,6 +141,7 @@ impl NonlinearSimulation {
             velocities: zero.clone(),
             next: zero.clone(),
             inertia: zero.clone(),
+            weights: vec![settings.gravity; zero.len()],
             lag: zero,
         })
     }
@@ -158,7 +176,7 @@ impl NonlinearSimulation {
         check(&self.elements, &self.next, &self.fixed, &[vectors])
     }
 
-    /// One step under `forces[nodes]` (N, world axes, constant), with the held nodes at the displacements `held[nodes]` at its end
+    /// One step under gravity and `forces[nodes]` (N, world axes, constant), with the held nodes at the displacements `held[nodes]` at its end
     /// (none = they stay; entries of free nodes are not read).
     ///
     /// # Errors
@@ -196,6 +214,8 @@ impl NonlinearSimulation {
                 (false, _) => (q, -velocity / h, Vec3::zeros()),
             };
         }
+        let weight = |v: usize| self.mass.row_times(v, &self.weights);
+        let loads: Vec<Vec3> = (0..forces.len()).map(|v| forces[v] + weight(v)).collect();
         let domain = Domain {
             elements: &self.elements,
             pattern: &self.pattern,
@@ -208,7 +228,7 @@ impl NonlinearSimulation {
             inertia: &self.inertia,
             damping: settings.stiffness_damping / h,
             lag: &self.lag,
-            forces,
+            forces: &loads,
         };
         let outcome =
             self.balancer

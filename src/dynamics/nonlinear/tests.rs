@@ -56,7 +56,7 @@ fn bar(along: usize, across: usize, material: &Material) -> Bar {
     }
     Bar {
         elements: Elements::tetrahedra(&x, &tets, material),
-        mass: tetrahedral_mass(x.len(), &x, &tets, material.density()),
+        mass: tetrahedral_mass(&x, &tets, material.density()),
         fixed: x.iter().map(|x| x.x == 0.0).collect(),
         x,
         across,

@@ -15,7 +15,7 @@ use crate::skeleton::{Pose, SkinWeights};
 /// Largest displacement, rest coordinate and number of a bone's map that is shown, metres.
 const LARGEST: f64 = 1e12;
 /// Largest rotation vector, radians; beyond a thousand turns it means nothing, but stays finite.
-const LARGEST_ROTATION: f64 = 1e18;
+const LARGEST_ROTATION: f64 = 1e12;
 /// Largest weight of an embedding; beyond one only outside of its cell.
 const LARGEST_WEIGHT: f64 = 1e3;
 /// Smallest soft limit, metres.

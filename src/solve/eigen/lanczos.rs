@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Block Lanczos for `(K − σ M)⁻¹ M`, self-adjoint in the inner product of M, with full
-//! reorthogonalisation [Grimes, Lewis, Simon 1994] and thick restart [Wu, Simon 2000].
+//! reorthogonalisation [grimes1994] and thick restart [wu2000].
 //!
 //! The basis is `V = [V₀ … V_j]`, `VᵀMV = I`, and `OP V = V T + Q R Eᵀ` with the next block `Q` and `E` the last
 //! columns. All entries of T are inner products that the orthogonalisation computes anyway, so a restart

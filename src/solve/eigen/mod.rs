@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The lowest eigenpairs of `K x = λ M x`: vibration modes of a body.
 //!
-//! Shift-invert block Lanczos [Grimes, Lewis, Simon 1994; Wu, Simon 2000] finds them, Rayleigh-Ritz on K and M finishes
+//! Shift-invert block Lanczos [grimes1994; wu2000] finds them, Rayleigh-Ritz on K and M finishes
 //! them, and that none is missing is proven: the number of eigenvalues below a bound is the number of negative
 //! pivots of `K − bound · M`, counted by one more factorisation. Where some are missing (more equal ones than a
 //! block has columns), the search goes on beside those found. Free motions of parts that nothing holds are

@@ -9,7 +9,7 @@
 use super::pencil::Pencil;
 use super::tall;
 use crate::Vec3;
-use faer::{Mat, Side};
+use faer::Mat;
 
 /// A field is free when its force is below this share of the stiffness.
 const FREE: f64 = 1e-13;
@@ -172,7 +172,6 @@ fn quotients(
         u[(i, first + k)] / lengths[first + k].sqrt()
     });
     let inner = whiten.transpose() * a * &whiten;
-    let eigen = inner.self_adjoint_eigen(Side::Lower).ok()?;
-    let values = eigen.S().column_vector().iter().copied().collect();
-    Some((values, whiten * eigen.U()))
+    let (values, turn) = tall::symmetric_eigen(inner.as_ref())?;
+    Some((values, whiten * turn))
 }

@@ -80,8 +80,19 @@ pub(super) fn symmetrise(a: &mut Mat<f64>) {
 
 /// Eigenvalues, ascending, and eigenvectors of a small symmetric matrix; none if it holds no numbers.
 pub(super) fn symmetric_eigen(a: MatRef<'_, f64>) -> Option<(Vec<f64>, Mat<f64>)> {
-    let eigen = a.self_adjoint_eigen(Side::Lower).ok()?;
-    let values: Vec<f64> = eigen.S().column_vector().iter().copied().collect();
+    // Beyond 32 columns faer's divide and conquer wants numbers near one; a power of two costs no digits.
+    let largest = a.norm_max();
+    if !largest.is_finite() {
+        return None;
+    }
+    let unit = if largest > 0.0 {
+        2f64.powi(largest.log2().floor() as i32)
+    } else {
+        1.0
+    };
+    let scaled = Mat::from_fn(a.nrows(), a.ncols(), |i, j| a[(i, j)] / unit);
+    let eigen = scaled.self_adjoint_eigen(Side::Lower).ok()?;
+    let values: Vec<f64> = eigen.S().column_vector().iter().map(|v| v * unit).collect();
     let finite = values.iter().all(|v| v.is_finite());
     finite.then(|| (values, eigen.U().to_owned()))
 }

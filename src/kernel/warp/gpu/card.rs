@@ -10,7 +10,11 @@ use super::Adapter;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 use wgpu::DeviceType;
+
+/// A frame that takes longer counts as a lost device.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Bindings of every kernel: one uniform, seven read, one written.
 const BINDINGS: u32 = 9;

@@ -8,7 +8,7 @@
 use super::super::model::{Frame, Prepared, WarpModel};
 use super::super::{KernelError, WarpEngine};
 use super::Adapter;
-use super::card::{Card, failed};
+use super::card::{Card, PATIENCE, failed};
 use super::upload::{Output, Surface, Upload, WORKGROUP, buffer};
 use crate::kernel::cpu::Rows;
 use crate::kernel::limit::Columns;
@@ -16,13 +16,10 @@ use crate::progress::{Progress, step};
 use bytemuck::{cast_slice, cast_slice_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 use wgpu::BufferUsages as Usage;
 
 /// Bytes of a frame's numbers before its amplitudes, as in the kernels.
 const HEAD: usize = 24;
-/// A frame that takes longer counts as a lost device.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A surface warped on a graphics device.
 pub struct GpuWarp {

@@ -4,7 +4,7 @@
 
 use super::super::model::Frame;
 use super::super::{KernelError, WarpEngine};
-use super::card::{Card, failed};
+use super::card::{Card, PATIENCE, failed};
 use super::engine::GpuWarp;
 use super::upload::buffer;
 use std::sync::PoisonError;
@@ -55,7 +55,10 @@ fn per_repeat(
             (0..count).for_each(|_| encode(&mut encoder));
             let start = Instant::now();
             card.queue.submit([encoder.finish()]);
-            let done = card.device.poll(wgpu::PollType::wait_indefinitely());
+            let done = card.device.poll(wgpu::PollType::Wait {
+                submission_index: None,
+                timeout: Some(PATIENCE),
+            });
             let seconds = start.elapsed().as_secs_f64();
             done.map(|_| seconds).map_err(|e| failed(e.to_string()))
         })?

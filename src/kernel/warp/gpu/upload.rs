@@ -5,7 +5,7 @@ use super::super::KernelError;
 use super::super::blocks::{Half, ROWS, Single, Values};
 use super::super::model::WarpModel;
 use super::super::turn::LANES;
-use super::card::{Card, failed};
+use super::card::{Card, PATIENCE, failed};
 use crate::kernel::cpu::Row;
 use crate::kernel::limit::Pair;
 use bytemuck::{Pod, Zeroable, cast_slice};
@@ -175,7 +175,10 @@ impl<'a> Upload<'a> {
             if piece.len() == PIECE {
                 self.card.queue.submit([]);
                 // What went up is done with; errors are found by the scope around all of this.
-                let _ = self.card.device.poll(wgpu::PollType::wait_indefinitely());
+                let _ = self.card.device.poll(wgpu::PollType::Wait {
+                    submission_index: None,
+                    timeout: Some(PATIENCE),
+                });
             }
         }
         to

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What can go wrong with motion.
+
+use super::Method;
+use crate::modal::ModalError;
+use crate::skeleton::SkeletonError;
+use crate::solve::{NewtonError, SolveError};
+
+/// Why a simulation could not be made or go on.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SimulationError {
+    /// The system could not be solved.
+    #[error(transparent)]
+    Solve(#[from] SolveError),
+    /// The modes could not be made or used.
+    #[error(transparent)]
+    Modal(#[from] ModalError),
+    /// Modes that were not made of the body.
+    #[error(
+        "these modes, of {nodes} nodes, are not of this body of {dofs} lattice vertices: make them of it, or of one \
+         that differs from it only in how stiff it is"
+    )]
+    OtherModes {
+        /// Nodes of the modes.
+        nodes: usize,
+        /// Degrees of freedom of the body.
+        dofs: usize,
+    },
+    /// No minimum of a nonlinear method's energy; the state before is kept.
+    #[error(transparent)]
+    Newton(#[from] NewtonError),
+    /// Statics of a body that floats.
+    #[error("no node is fixed: nothing would hold the body against its forces")]
+    NoSupport,
+    /// A free node without flesh.
+    #[error("node {node} is free, but no element with volume holds it: fix or remove it")]
+    Unattached {
+        /// The node.
+        node: usize,
+    },
+    /// The modal method has a balance of amplitudes only.
+    #[error(
+        "the method 'modal' balances amplitudes, not lattice vertices: reset a simulation with it, settled, and read \
+         its lattice positions"
+    )]
+    ModalBalance,
+    /// A method that is not built.
+    #[error("the method '{name}' is not built; built are: {}", Method::names())]
+    Method {
+        /// What was asked for.
+        name: String,
+    },
+    /// A setting out of range.
+    #[error("{what} must be {range}, not {value}")]
+    Setting {
+        /// Which.
+        what: &'static str,
+        /// What would be right.
+        range: &'static str,
+        /// What was given.
+        value: f64,
+    },
+    /// A pose that does not fit the skeleton.
+    #[error(transparent)]
+    Pose(#[from] SkeletonError),
+    /// Forces or displacements for another body.
+    #[error("there must be one vector per degree of freedom: {expected}, not {given}")]
+    Length {
+        /// Degrees of freedom.
+        expected: usize,
+        /// What was given.
+        given: usize,
+    },
+    /// A number that is NaN or infinite came in.
+    #[error("the vector at degree of freedom {index} is not finite")]
+    Vector {
+        /// Where.
+        index: usize,
+    },
+    /// The motion left the range of numbers; the state before the step is kept.
+    #[error(
+        "the motion of lattice vertex {vertex} is no longer finite: the pose or the forces make a jump \
+         that is too large; the state before it is kept"
+    )]
+    NonFinite {
+        /// Where.
+        vertex: usize,
+    },
+    /// Advancing before a start.
+    #[error("the simulation has no pose yet: reset it to one before advancing")]
+    NotReset,
+    /// A kept state that does not fit.
+    #[error("the saved state is not one of this body: {0}")]
+    State(&'static str),
+}
