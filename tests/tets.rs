@@ -11,7 +11,7 @@ use thew::tets::{FillOptions, Mend, TetError, TetMesh};
 
 fn across(cells_across: f64) -> FillOptions {
     FillOptions {
-        cells_across,
+        cells_across: Some(cells_across),
         ..FillOptions::default()
     }
 }

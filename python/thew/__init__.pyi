@@ -283,14 +283,14 @@ class TetMesh:
     @staticmethod
     def fill(
         surface: Surface,
-        cells_across: float = 12.0,
+        cells_across: float | None = None,
         nodes: int | None = None,
         progress: _Progress | None = None,
     ) -> TetMesh:
         """Fills a surface with tetrahedra, the boundary on the surface, its volume kept [labelle2007].
 
-        cells_across: cells along the diagonal of the body's box, 2 to 200; nodes: in its place a wanted number of
-        nodes. `notes` tells of separate pieces and parts too thin. Raises TetError where nothing is enclosed,
+        cells_across: cells along the diagonal of the body's box, 2 to 200 (None: 12, or as many as fill nearly all of the
+        surface, up to 40); nodes: in its place a wanted number of nodes. `notes` tells of separate pieces and parts too thin. Raises TetError where nothing is enclosed,
         Cancelled.
         """
     @staticmethod

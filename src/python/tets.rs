@@ -115,14 +115,14 @@ impl PyTetMesh {
 
     /// Fills a surface with tetrahedra, the boundary on the surface [labelle2007].
     ///
-    /// cells_across: cells along the diagonal of the body's box, 2 to 200; nodes: in its place a wanted number of
-    /// nodes. `notes` tells of separate pieces and parts too thin. Raises TetError where nothing is enclosed, Cancelled.
+    /// cells_across: cells along the diagonal of the body's box, 2 to 200 (None: 12, or as many as fill nearly all of the
+    /// surface, up to 40); nodes: in its place a wanted number of nodes. `notes` tells of separate pieces and parts too thin. Raises TetError where nothing is enclosed, Cancelled.
     #[staticmethod]
-    #[pyo3(signature = (surface, cells_across=12.0, nodes=None, progress=None))]
+    #[pyo3(signature = (surface, cells_across=None, nodes=None, progress=None))]
     fn fill(
         py: Python<'_>,
         surface: &PySurface,
-        cells_across: f64,
+        cells_across: Option<f64>,
         nodes: Option<Whole>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {

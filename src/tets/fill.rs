@@ -16,22 +16,19 @@ use crate::progress::{Part, Progress, step};
 use crate::surface::Surface;
 
 /// Settings of [`TetMesh::fill`].
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct FillOptions {
-    /// Cells along the diagonal of the body's box; 2 to 200, useful 8 to 40.
-    pub cells_across: f64,
+    /// Cells along the diagonal of the body's box; 2 to 200, useful 8 to 40. None: 12, or as many as it takes to fill
+    /// nearly all of the surface, up to 40.
+    pub cells_across: Option<f64>,
     /// Wanted number of nodes, 4 to 1,000,000: in place of `cells_across` the resolution that comes nearest is taken.
     pub nodes: Option<usize>,
 }
 
-impl Default for FillOptions {
-    fn default() -> Self {
-        Self {
-            cells_across: 12.0,
-            nodes: None,
-        }
-    }
-}
+/// Resolutions that are tried where none is asked for: the first that fills all but such a part of the surface, and of
+/// the volume.
+const USUAL: [f64; 4] = [12.0, 18.0, 27.0, 40.0];
+const LITTLE: f64 = 0.02;
 
 /// Most points of the lattice, inside and outside together.
 const MOST: usize = 8_000_000;
@@ -68,23 +65,64 @@ impl TetMesh {
         options: FillOptions,
         progress: &dyn Progress,
     ) -> Result<Self, TetError> {
-        if !ACROSS.contains(&options.cells_across) {
-            return Err(TetError::CellsAcross(options.cells_across));
-        }
         let Some(nodes) = options.nodes else {
-            let across = options.cells_across;
-            let grid = grid(surface, across, Vec3::zeros(), MOST).ok_or_else(|| {
-                TetError::Unfillable(format!(
-                    "{across} cells across would take over {MOST} points; use fewer"
-                ))
-            })?;
-            return fill_once(surface, grid, progress);
+            return match options.cells_across {
+                Some(across) if ACROSS.contains(&across) => {
+                    Ok(filled(surface, across, progress)?.0)
+                }
+                Some(across) => Err(TetError::CellsAcross(across)),
+                None => usual(surface, progress),
+            };
         };
         if !(4..=1_000_000).contains(&nodes) {
             return Err(TetError::Nodes(nodes));
         }
         search(surface, nodes, progress)
     }
+}
+
+/// At so many cells across, with the part of the surface that no cell is near.
+fn filled(
+    surface: &Surface,
+    across: f64,
+    progress: &dyn Progress,
+) -> Result<(TetMesh, f64), TetError> {
+    let grid = grid(surface, across, Vec3::zeros(), MOST).ok_or_else(|| {
+        TetError::Unfillable(format!(
+            "{across} cells across would take over {MOST} points; use fewer"
+        ))
+    })?;
+    fill_once(surface, grid, progress)
+}
+
+/// The coarsest of the usual resolutions that fills nearly everything, or the finest.
+fn usual(surface: &Surface, progress: &dyn Progress) -> Result<TetMesh, TetError> {
+    let mut last = Err(TetError::Empty);
+    for (i, across) in USUAL.into_iter().enumerate() {
+        // Each takes about as long as all before it together.
+        let part = Part {
+            whole: progress,
+            from: if i == 0 {
+                0.0
+            } else {
+                0.5f64.powi((USUAL.len() - i) as i32)
+            },
+            to: 0.5f64.powi((USUAL.len() - i - 1) as i32),
+        };
+        match filled(surface, across, &part) {
+            Ok((mesh, bare)) => {
+                let lost = 1.0 - mesh.volume() / surface.volume();
+                if bare <= LITTLE && lost <= LITTLE {
+                    step(progress, 1.0, "done")?;
+                    return Ok(mesh);
+                }
+                last = Ok(mesh);
+            }
+            Err(e @ TetError::Unfillable(_)) => last = last.or(Err(e)),
+            Err(e) => return Err(e),
+        }
+    }
+    last
 }
 
 /// The resolution whose number of nodes comes nearest to a wanted one.
@@ -148,7 +186,7 @@ fn search_shifted(
         let (count, mesh) = match grid(surface, across, shift, most) {
             None => (usize::MAX, None),
             Some(grid) => match fill_once(surface, grid, &part) {
-                Ok(mesh) => (mesh.vertices.len(), Some(mesh)),
+                Ok((mesh, _)) => (mesh.vertices.len(), Some(mesh)),
                 Err(e @ TetError::Unfillable(_)) => {
                     failure.get_or_insert(e);
                     (0, None)
@@ -194,7 +232,11 @@ fn grid(surface: &Surface, across: f64, shift: Vec3, most: usize) -> Option<Bcc>
 }
 
 /// Fills a surface from a lattice.
-fn fill_once(surface: &Surface, grid: Bcc, progress: &dyn Progress) -> Result<TetMesh, TetError> {
+fn fill_once(
+    surface: &Surface,
+    grid: Bcc,
+    progress: &dyn Progress,
+) -> Result<(TetMesh, f64), TetError> {
     let edge = 2.0 * grid.half;
     let across = surface.size() / edge;
     let part = Part {
@@ -237,12 +279,14 @@ fn fill_once(surface: &Surface, grid: Bcc, progress: &dyn Progress) -> Result<Te
     let vertices = pieces.nodes.iter().map(|x| grid.centre + x).collect();
     let mut mesh = TetMesh::new(vertices, pieces.tets)
         .map_err(|e| TetError::Unfillable(format!("{e}; try fewer or more cells across")))?;
-    if let Some(note) = thin_parts(surface, grid, &node_of_point) {
+    let mut share = 0.0;
+    if let Some((note, bare)) = thin_parts(surface, grid, &node_of_point) {
         notes.push(note);
+        share = bare;
     }
     mesh.notes = notes;
     step(progress, 1.0, "done")?;
-    Ok(mesh)
+    Ok((mesh, share))
 }
 
 /// Fills the domain widened (or narrowed) by such a margin that the mesh has the domain's volume.
@@ -399,9 +443,9 @@ impl Sets {
     }
 }
 
-/// A sentence about parts of the surface that no cell is near: triangles farther from every inner point of the
+/// A sentence about parts of the surface that no cell is near, and how much of it they are: triangles farther from every inner point of the
 /// lattice than a cell is wide.
-fn thin_parts(surface: &Surface, grid: &Bcc, node_of_point: &[u32]) -> Option<String> {
+fn thin_parts(surface: &Surface, grid: &Bcc, node_of_point: &[u32]) -> Option<(String, f64)> {
     let welded = surface.welded();
     let bare = |t: &[u32; 3]| {
         let centre = t.iter().map(|&v| welded.vertices[v as usize]).sum::<Vec3>() / 3.0;
@@ -436,10 +480,11 @@ fn thin_parts(surface: &Surface, grid: &Bcc, node_of_point: &[u32]) -> Option<St
         .collect();
     parts.sort_unstable();
     parts.dedup();
-    Some(format!(
+    let said = format!(
         "{} thin parts of the surface, {:.1} % of it, are not filled: they follow the nearest element; for flesh of \
          their own use more cells across.",
         parts.len(),
         100.0 * share
-    ))
+    );
+    Some((said, share))
 }
