@@ -79,9 +79,11 @@ impl Modes {
             let (force, acceleration) = load(node as usize);
             let turn = warp.then(|| rotation(&Vec3::from_fn(|r, _| dot(row(r), q))));
             let turned = |v: Vec3| turn.map_or(v, |turn| turn.tr_mul(&v));
-            let a = turned(acceleration);
-            for axis in 0..3 {
-                add(sum, row(6 + axis), a[axis]);
+            if acceleration != Vec3::zeros() {
+                let a = turned(acceleration);
+                for axis in 0..3 {
+                    add(sum, row(6 + axis), a[axis]);
+                }
             }
             if let Some(force) = force {
                 let f = turned(force);

@@ -33,11 +33,15 @@ impl ModalSystem {
         fixed: &[usize],
     ) -> Result<Self, ModalError> {
         let elements = mesh.elements(material);
+        let (stiffness, (mass, lattice)) = rayon::join(
+            || elements.stiffness(),
+            || (mesh.mass_matrix(material, mass), mesh.lattice()),
+        );
         Ok(Self {
-            lattice: Arc::new(mesh.lattice()?),
+            lattice: Arc::new(lattice?),
             body: None,
-            stiffness: elements.stiffness(),
-            mass: mesh.mass_matrix(material, mass),
+            stiffness,
+            mass,
             fixed: mask(mesh.vertices().len(), fixed)?,
             elements,
         })

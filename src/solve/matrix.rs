@@ -247,22 +247,24 @@ fn pattern<'a>(
     nodes: usize,
     elements: impl IntoIterator<Item = &'a [u32]>,
 ) -> (Vec<u32>, Vec<u32>) {
-    let mut entries: Vec<(u32, u32)> = (0..nodes as u32).map(|i| (i, i)).collect();
+    // Row and column in one number sort faster than a pair.
+    let key = |row: u32, column: u32| u64::from(row) << 32 | u64::from(column);
+    let mut entries: Vec<u64> = (0..nodes as u32).map(|i| key(i, i)).collect();
     for corners in elements {
         for &a in corners {
-            entries.extend(corners.iter().map(|&b| (a, b)));
+            entries.extend(corners.iter().map(|&b| key(a, b)));
         }
     }
     entries.sort_unstable();
     entries.dedup();
     let mut starts = vec![0u32; nodes + 1];
     for e in &entries {
-        starts[e.0 as usize + 1] += 1;
+        starts[(e >> 32) as usize + 1] += 1;
     }
     for i in 0..nodes {
         starts[i + 1] += starts[i];
     }
-    (starts, entries.iter().map(|e| e.1).collect())
+    (starts, entries.iter().map(|&e| e as u32).collect())
 }
 
 /// Starts and columns of the kept rows and columns, and where each entry came from.
