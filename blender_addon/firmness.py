@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .logic.cells import inverted
+
 SOFTEST, FIRMEST = 0.04, 0.01
 """The parts of its size by which one g sideways may, and should, move a body."""
 LEAST = 0.25
@@ -49,10 +51,7 @@ from its skin, as a part of the body's size."""
 
 def shape_lost(clip, surface, cells) -> float:
     """How far a clip loses the body's shape: above 1 too far."""
-    inverted = clip.inverted_cells
-    if clip.folded_cells is not None:
-        inverted = np.maximum(inverted - clip.folded_cells, 0)  # what the bones fold no stiffness unfolds
-    lost = int(max(inverted, default=0)) / max(cells, 1) / MOST_INVERTED
+    lost = inverted(clip) / max(cells, 1) / MOST_INVERTED
     lost = max(lost, float(clip.strays.max()) / FARTHEST)
     if surface.report().closed:
         corners = np.ascontiguousarray(surface.triangles.T, dtype=np.intp)

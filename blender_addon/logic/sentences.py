@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .cells import inverted
 from .errors import sentence
 
 
@@ -34,10 +35,10 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
                 "for the bare stiffness."
             )
         notes += [sentence(text) for text in flesh.body.loose_parts]
-    inverted = max((int(count) for count in flesh.clip.inverted_cells), default=0) if flesh.clip is not None else 0
-    if inverted:
+    lost = inverted(flesh.clip) if flesh.clip is not None else 0
+    if lost:
         notes.append(
-            f"At worst {plural(inverted, 'cell is', 'cells are')} turned inside out: stiffen the flesh or use more cells."
+            f"At worst {plural(lost, 'cell is', 'cells are')} turned inside out: stiffen the flesh or use more cells."
         )
     if flesh.modal:
         notes += modal_notes(flesh, preview)
