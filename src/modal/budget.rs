@@ -18,7 +18,7 @@ const PRINTED: f64 = 4.0;
 pub(super) struct Budget {
     energy: f64,
     largest: f64,
-    /// Amplitudes when it began.
+    /// Amplitudes when it began; none before.
     base: Vec<f64>,
 }
 
@@ -32,7 +32,7 @@ impl Budget {
 
     /// Where to come to rest: the amplitudes when the targets last moved, or those given.
     pub fn base<'a>(&'a self, still: bool, otherwise: &'a [f64]) -> &'a [f64] {
-        if still && self.base.len() == otherwise.len() {
+        if still && !self.base.is_empty() {
             &self.base
         } else {
             otherwise
@@ -50,7 +50,7 @@ impl Budget {
         state: &mut State,
     ) -> bool {
         let (kinetic, elastic) = energies(modes, state);
-        if !still {
+        if !still || self.base.is_empty() {
             self.start(modes, state);
             return (kinetic + elastic).is_finite();
         }

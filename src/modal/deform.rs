@@ -152,11 +152,11 @@ impl BodyDeformer {
     /// # Errors
     /// Modes that cannot be shown in single precision.
     pub fn surface(&self, id: usize) -> Option<Result<Arc<Deformer>, KernelError>> {
-        let (embedding, skin) = (self.body.embedding(id)?, self.body.skin(id)?);
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(deformer) = ready.get(&id) {
             return Some(Ok(deformer.clone()));
         }
+        let (embedding, skin) = (self.body.embedding(id)?, self.body.skin(id)?);
         let nodes = self.body.lattice().vertices();
         let rest: Vec<Vec3> = (0..embedding.len())
             .map(|i| embedding.place(i, nodes))

@@ -9,7 +9,8 @@
 //! depends on the corrected amplitudes, so the solve is iterated, with the whole derivative of
 //! `R̃(Ψq) Φq`, until the constraints hold. With the exact integrator, which damps nothing by itself, a force for the
 //! position alone would ring for ever: there an impulse at the end of the step, a second unknown, holds the velocity,
-//! and the body is bent to targets that are new or leap with the least of elastic energy before the step begins.
+//! and the body is bent to targets that are new or leap with the least of elastic energy before the step begins. With
+//! either, the body comes to rest where forces within the step could hold the constraints only by pumping energy in.
 
 use super::budget::{Budget, energy};
 use super::oscillator::{Oscillators, State};
@@ -164,6 +165,11 @@ impl Constraints {
         for row in &mut self.rows {
             row.before = Some(row.hold.target.vector());
         }
+    }
+
+    /// The state was changed from outside: what energy the body may have is to be told anew.
+    pub fn restart(&mut self) {
+        self.budget = Budget::default();
     }
 
     /// The constraints do not move from anywhere.

@@ -271,17 +271,20 @@ impl Modes {
         sum(&self.basis.rotations, amplitudes, node)
     }
 
-    /// Displacements of all nodes, metres: `R̃(Ψq) Φq`, or `Φq` without the warp.
+    /// The displacement of one node, metres: `R̃(Ψq) Φq`, or `Φq` without the warp.
+    pub fn warped(&self, amplitudes: &[f64], node: usize, warp: bool) -> Vec3 {
+        let u = self.displacement(amplitudes, node);
+        if warp {
+            mean_rotation(&self.rotation(amplitudes, node)) * u
+        } else {
+            u
+        }
+    }
+
+    /// Displacements of all nodes: see [`warped`](Self::warped).
     pub fn displacements(&self, amplitudes: &[f64], warp: bool) -> Vec<Vec3> {
-        let place = |node| {
-            let u = self.displacement(amplitudes, node);
-            if warp {
-                mean_rotation(&self.rotation(amplitudes, node)) * u
-            } else {
-                u
-            }
-        };
-        (0..self.nodes()).map(place).collect()
+        let node = |node| self.warped(amplitudes, node, warp);
+        (0..self.nodes()).map(node).collect()
     }
 }
 

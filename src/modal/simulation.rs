@@ -8,7 +8,6 @@
 
 use super::manipulate::{Constraints, Held, Hold};
 use super::oscillator::{LARGEST, Oscillators, State};
-use super::warp::mean_rotation;
 use super::{Damping, Integrator, ModalError, Modes};
 use crate::Vec3;
 use std::sync::Arc;
@@ -102,6 +101,7 @@ impl ModalSimulation {
     pub fn set_amplitudes(&mut self, amplitudes: &[f64]) -> Result<(), ModalError> {
         check_modes("amplitudes", amplitudes, self.modes.len())?;
         self.state.q.copy_from_slice(amplitudes);
+        self.constraints.restart();
         Ok(())
     }
 
@@ -112,6 +112,7 @@ impl ModalSimulation {
     pub fn set_velocities(&mut self, velocities: &[f64]) -> Result<(), ModalError> {
         check_modes("velocities", velocities, self.modes.len())?;
         self.state.v.copy_from_slice(velocities);
+        self.constraints.restart();
         Ok(())
     }
 
@@ -170,6 +171,7 @@ impl ModalSimulation {
             self.oscillators
                 .advance(&from, (&start, &end), &mut self.next);
         }
+        let kept = self.constraints.clone();
         let mut held = Held::default();
         if !self.constraints.is_empty() && self.next.is_finite() {
             let (modes, oscillators) = (&self.modes, &self.oscillators);
@@ -180,6 +182,7 @@ impl ModalSimulation {
         }
         let lost = !(held.distance.is_finite() && held.angle.is_finite());
         if lost || !self.next.is_finite() {
+            self.constraints = kept;
             return Err(ModalError::NonFinite);
         }
         self.held = held;
@@ -230,17 +233,13 @@ impl ModalSimulation {
             v: vec![0.0; q.len()],
             q,
         };
+        self.constraints.restart();
         Ok(())
     }
 
     /// The warped displacement of one node.
     pub fn displacement(&self, node: usize) -> Vec3 {
-        let u = self.modes.displacement(&self.state.q, node);
-        if self.settings.warp {
-            mean_rotation(&self.modes.rotation(&self.state.q, node)) * u
-        } else {
-            u
-        }
+        self.modes.warped(&self.state.q, node, self.settings.warp)
     }
 }
 

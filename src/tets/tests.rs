@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! Tetrahedral meshes: what is refused, what is mended, volumes, masses and splits against exact values.
+
 use super::*;
 
 fn unit() -> (Vec<Vec3>, Vec<[u32; 4]>) {

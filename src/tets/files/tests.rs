@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! Files of tetrahedra: round trips to the last bit, and whatever else may stand in a file.
+
 use super::*;
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
