@@ -22,14 +22,14 @@ pub use blocks::{Blocks, CellBlocks};
 pub use carried::Reach;
 pub use loose::LoosePart;
 
+use crate::Vec3;
 use crate::elasticity::{Elements, InSurface, Material};
 use crate::lattice::{Cell, Embedding, Lattice};
 use crate::progress::Progress;
 use crate::skeleton::{Skeleton, SkinWeights};
 pub use crate::solve::Pattern;
-use crate::solve::{Csr, ScalarMatrix, SolveError};
+use crate::solve::{BlockMatrix, Csr, ScalarMatrix, SolveError};
 use crate::surface::Surface;
-use crate::{Mat3, Vec3};
 use carried::Carried;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -227,6 +227,11 @@ impl Body {
         self.bone_of_vertex.len()
     }
 
+    /// Degrees of freedom that the bones leave: three per vertex that is not held.
+    pub fn freedom(&self) -> usize {
+        3 * (self.dofs() - self.held_vertices().count())
+    }
+
     /// The lattice.
     pub fn lattice(&self) -> &Arc<Lattice> {
         &self.lattice
@@ -370,34 +375,27 @@ impl Body {
 
     /// The mass matrix, 3·dofs square, kg; floor and bone rows included.
     pub fn mass(&self) -> Csr {
-        let value = |i: usize| Mat3::identity() * self.mass.values()[i];
-        self.mass.expand(value, true)
+        self.mass.expand()
     }
 
     /// The stiffness matrix at rest, 3·dofs square, N/m, with the twist's Hessian when asked for.
     pub fn stiffness(&self, twist: bool) -> Csr {
-        let mut blocks: Vec<Mat3> = self
-            .twist
-            .values()
-            .iter()
-            .map(|&t| Mat3::identity() * if twist { t } else { 0.0 })
-            .collect();
+        self.stiffness_matrix(twist).expand()
+    }
+
+    /// As [`stiffness`](Self::stiffness), in blocks.
+    pub fn stiffness_matrix(&self, twist: bool) -> BlockMatrix {
+        let mut matrix = BlockMatrix::like(&self.twist, if twist { 1.0 } else { 0.0 });
         for cell in self.blocks.iter() {
             let mut pair = 0;
             for (i, &a) in cell.corners.iter().enumerate() {
                 for &b in &cell.corners[i..] {
-                    let s = cell.stiffness[pair];
+                    matrix.add_pair(a, b, &cell.stiffness[pair]);
                     pair += 1;
-                    if let Some(at) = self.mass.find(a as usize, b as usize) {
-                        blocks[at] += s;
-                    }
-                    if let (true, Some(at)) = (a != b, self.mass.find(b as usize, a as usize)) {
-                        blocks[at] += s.transpose();
-                    }
                 }
             }
         }
-        self.mass.expand(|i| blocks[i], false)
+        matrix
     }
 
     /// How many cells are turned inside out, or flat, with the lattice's vertices at `positions[dofs]`.

@@ -11,14 +11,17 @@
 
 mod cycle;
 mod drive;
+mod error;
+
+pub use error::ClipError;
 
 use crate::Vec3;
 use crate::body::{Body, Reach};
-use crate::dynamics::{MODES, Method, Settings, Simulation, SimulationError, freedom, modes_of};
+use crate::dynamics::{MODES, Method, Settings, Simulation, SimulationError};
 use crate::kernel::{Engine, KernelError, LocalPositions};
 use crate::modal::{BodyDeformer, DeformOptions, Modes, Posed};
-use crate::progress::{Cancelled, Part, Progress, Silent, step};
-use crate::skeleton::{Pose, SkeletonError};
+use crate::progress::{Part, Progress, Silent, step};
+use crate::skeleton::Pose;
 use drive::Drive;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -36,51 +39,6 @@ pub struct ClipSettings {
     pub preroll: usize,
     /// The poses are a cycle: the clip is the steady state that repeats with them.
     pub cyclic: bool,
-}
-
-/// Why a clip could not be simulated or read.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum ClipError {
-    /// The caller stopped.
-    #[error(transparent)]
-    Cancelled(#[from] Cancelled),
-    /// A setting or a pose is wrong.
-    #[error(transparent)]
-    Simulation(#[from] SimulationError),
-    /// The motion failed at a frame.
-    #[error("frame {frame}: {source}")]
-    Frame {
-        /// The frame, from 0.
-        frame: usize,
-        /// What went wrong.
-        source: SimulationError,
-    },
-    /// A pose that does not fit the skeleton.
-    #[error("pose {frame}: {source}")]
-    Pose {
-        /// The frame, from 0.
-        frame: usize,
-        /// What is wrong.
-        source: SkeletonError,
-    },
-    /// Nothing to simulate.
-    #[error("there are no poses: a clip needs at least one frame")]
-    NoPoses,
-    /// An impossible frame rate.
-    #[error("frames per second must lie between 0.1 and 10000, not {0}")]
-    Fps(f64),
-    /// A cycle that is to go on.
-    #[error("a cyclic clip repeats and cannot be extended: simulate all its poses together")]
-    CyclicExtension,
-    /// A surface that the body does not carry.
-    #[error("the body carries no surface with id {id}: embed it first")]
-    Surface {
-        /// The id asked for.
-        id: usize,
-    },
-    /// The embedding does not fit.
-    #[error(transparent)]
-    Kernel(#[from] KernelError),
 }
 
 /// A simulated clip.
@@ -178,7 +136,7 @@ impl Clip {
     ) -> Result<Self, ClipError> {
         if settings.method == Method::Modal {
             let show = DeformOptions::default();
-            let count = MODES.min(freedom(&body));
+            let count = MODES.min(body.freedom());
             return Self::simulate_counted(body, count, show, poses, settings, progress);
         }
         let show = DeformOptions::default();
@@ -202,7 +160,7 @@ impl Clip {
             from,
             to,
         };
-        let modes = modes_of(&body, count, &part(0.0, 0.5)).map_err(SimulationError::from)?;
+        let modes = Modes::of_body(&body, count, &part(0.0, 0.5)).map_err(SimulationError::from)?;
         Self::simulate_modes(
             body,
             Arc::new(modes),

@@ -5,6 +5,7 @@ use super::*;
 use crate::Mat3;
 use crate::body::fixture::BarOptions;
 use crate::dynamics::equilibrium;
+use crate::progress::Cancelled;
 use crate::progress::Silent;
 use crate::skeleton::Affine;
 use nalgebra::UnitQuaternion;

@@ -27,10 +27,9 @@ pub use softness::softness;
 
 use crate::Vec3;
 use crate::body::Body;
-use crate::modal::{ModalError, ModalSystem, Modes};
-use crate::progress::Progress;
+use crate::modal::Modes;
+use crate::progress::Silent;
 use crate::skeleton::{FrameMotion, Pose};
-use crate::tets::MassKind;
 use frames::Frames;
 use modal::ModalFlow;
 use nonlinear::NonlinearStepper;
@@ -118,8 +117,8 @@ impl Simulation {
         settings: Settings,
     ) -> Result<Self, SimulationError> {
         if method == Method::Modal {
-            let count = MODES.min(freedom(&body));
-            let modes = modes_of(&body, count, &crate::progress::Silent)?;
+            let count = MODES.min(body.freedom());
+            let modes = Modes::of_body(&body, count, &Silent)?;
             return Self::modal(body, Arc::new(modes), settings);
         }
         Self::build(body, method, None, settings)
@@ -430,24 +429,6 @@ impl Simulation {
 
 /// Modes that the modal method takes unless some are given.
 pub const MODES: usize = 32;
-
-/// Degrees of freedom that the bones leave a body of flesh.
-pub fn freedom(body: &Body) -> usize {
-    3 * (body.dofs() - body.held_vertices().count())
-}
-
-/// The lowest modes of a body of flesh.
-///
-/// # Errors
-/// More modes than the body has freedom; a stop by the progress.
-pub fn modes_of(
-    body: &Arc<Body>,
-    count: usize,
-    progress: &dyn Progress,
-) -> Result<Modes, ModalError> {
-    let system = ModalSystem::of_body(body, MassKind::Consistent, &[])?;
-    Modes::compute(&system, count, None, progress)
-}
 
 /// A frame is taken to start with the velocity of the one before while it is at most so much longer.
 const LONGER: f64 = 2.0;

@@ -33,3 +33,4 @@ pub(crate) use oscillator::{Oscillators, State};
 pub use simulation::{ModalSettings, ModalSimulation};
 pub(crate) use simulation::{balance, check_modes};
 pub use system::ModalSystem;
+pub(crate) use system::mask;

@@ -9,6 +9,7 @@ use crate::body::Body;
 use crate::lattice::Lattice;
 use crate::progress::{Progress, step};
 use crate::solve::eigen::{EigenOptions, lowest};
+use crate::tets::MassKind;
 use std::sync::Arc;
 
 /// The lowest vibration modes of a body, mass-orthonormal: `K Φ = M Φ Λ`, `ΦᵀMΦ = I`, `Ψ = W Φ`.
@@ -113,17 +114,13 @@ impl Modes {
             let row = |v| system.mass.row_times(v, shape);
             (0..nodes).map(row).collect()
         };
-        let mass = |v| {
-            let row = system.mass.row_range(v);
-            row.map(|i| system.mass.values()[i]).sum()
-        };
         let turns = |shape: &Vec<Vec3>| system.elements.rotations(shape);
         let basis = Basis::new(
             shapes.iter().map(turns).collect(),
             shapes.iter().map(product).collect(),
             shapes,
             neighbours(system),
-            (0..nodes).map(mass).collect(),
+            (0..nodes).map(|v| system.mass.row_sum(v)).collect(),
         );
         step(progress, 1.0, "done")?;
         Ok(Self {
@@ -134,6 +131,19 @@ impl Modes {
             verified: pairs.verified,
             basis: Arc::new(basis),
         })
+    }
+
+    /// The `count` lowest modes of a body of flesh.
+    ///
+    /// # Errors
+    /// More modes than the body has freedom; a stop by the progress.
+    pub fn of_body(
+        body: &Arc<Body>,
+        count: usize,
+        progress: &dyn Progress,
+    ) -> Result<Self, ModalError> {
+        let system = ModalSystem::of_body(body, MassKind::default(), &[])?;
+        Self::compute(&system, count, None, progress)
     }
 
     /// The modes of the same flesh made stiffer by a factor: the shapes stay, the eigenvalues grow.

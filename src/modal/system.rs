@@ -53,17 +53,6 @@ impl ModalSystem {
     /// # Errors
     /// A lattice vertex that does not exist.
     pub fn of_body(body: &Arc<Body>, mass: MassKind, also: &[usize]) -> Result<Self, ModalError> {
-        let elements = body.elements().clone();
-        let mut stiffness = elements.stiffness();
-        for row in 0..body.dofs() {
-            for i in body.twist_matrix().row_range(row) {
-                let column = body.twist_matrix().columns()[i] as usize;
-                if let Some(at) = stiffness.find(row, column) {
-                    let value = body.twist_matrix().values()[i];
-                    stiffness.blocks_mut()[at] += crate::Mat3::identity() * value;
-                }
-            }
-        }
         let mut fixed = mask(body.dofs(), also)?;
         body.held_vertices().for_each(|v| fixed[v as usize] = true);
         Ok(Self {
@@ -73,8 +62,8 @@ impl ModalSystem {
                 MassKind::Consistent => body.mass_matrix().clone(),
                 MassKind::Lumped => body.mass_matrix().lumped(),
             },
-            elements,
-            stiffness,
+            elements: body.elements().clone(),
+            stiffness: body.stiffness_matrix(true),
             fixed,
         })
     }
@@ -91,7 +80,8 @@ impl ModalSystem {
     }
 }
 
-fn mask(nodes: usize, named: &[usize]) -> Result<Vec<bool>, ModalError> {
+/// Which of so many nodes a list names.
+pub(crate) fn mask(nodes: usize, named: &[usize]) -> Result<Vec<bool>, ModalError> {
     let mut mask = vec![false; nodes];
     for &node in named {
         *mask.get_mut(node).ok_or(ModalError::Node {

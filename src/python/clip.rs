@@ -7,7 +7,7 @@ use super::dynamics::{Wanted, adapt, gravity, integrator, method, modes_for};
 use super::errors::{IntoPy, detached, not_built};
 use super::progress::with_progress;
 use crate::clip::{Clip, ClipSettings};
-use crate::dynamics::{MODES, Settings, freedom};
+use crate::dynamics::{MODES, Settings};
 use crate::kernel::Deformer;
 use crate::modal::DeformOptions;
 use crate::progress::Silent;
@@ -87,7 +87,7 @@ pub(super) fn simulate(
                 Clip::simulate_counted(body, count, show, &poses, settings, progress)
             }
             Some(Wanted::Usual) => {
-                let count = MODES.min(freedom(&body));
+                let count = MODES.min(body.freedom());
                 Clip::simulate_counted(body, count, show, &poses, settings, progress)
             }
             None => Clip::simulate(body, &poses, settings, progress),

@@ -152,7 +152,7 @@ impl PySimulation {
         let simulation = detached(py, || {
             let made = match modes {
                 Some(Wanted::These(modes)) => Simulation::modal(body, modes, settings),
-                Some(Wanted::Lowest(count)) => dynamics::modes_of(&body, count, &Silent)
+                Some(Wanted::Lowest(count)) => Modes::of_body(&body, count, &Silent)
                     .map_err(SimulationError::from)
                     .and_then(|modes| Simulation::modal(body, Arc::new(modes), settings)),
                 Some(Wanted::Usual) | None => Simulation::new(body, method, settings),

@@ -10,6 +10,7 @@ use super::tets::PyTetMesh;
 use crate::Vec3;
 use crate::dynamics::nonlinear::{Integrator, NonlinearSettings, NonlinearSimulation, equilibrium};
 use crate::elasticity::Model;
+use crate::modal;
 use crate::progress::Silent;
 use crate::solve::Newton;
 use crate::tets::MassKind;
@@ -54,15 +55,8 @@ pub(super) fn nonlinear_equilibrium<'py>(
 }
 
 fn mask(fixed: &Bound<'_, PyAny>, count: usize) -> PyResult<Vec<bool>> {
-    let mut mask = vec![false; count];
-    for node in nodes(Some(fixed), "fixed", count)? {
-        *mask.get_mut(node).ok_or_else(|| {
-            super::errors::input(format!(
-                "fixed: node {node} does not exist: there are {count}"
-            ))
-        })? = true;
-    }
-    Ok(mask)
+    let named = nodes(Some(fixed), "fixed", count)?;
+    modal::mask(count, &named).map_err(IntoPy::into_py)
 }
 
 /// A tetrahedral body in fully nonlinear motion, every step a minimisation by Newton's method.

@@ -9,7 +9,6 @@ use super::errors::{IntoPy, detached, input};
 use super::lattice::PyLattice;
 use super::progress::with_progress;
 use super::surface::PySurface;
-use crate::Mat3;
 use crate::elasticity::Material;
 use crate::tets::{FillOptions, MassKind, Mend, TetError, TetMesh, WriteOptions};
 use numpy::ndarray::Array2;
@@ -236,7 +235,7 @@ impl PyTetMesh {
         let material = self::material(material);
         let csr = detached(py, || {
             let mass = self.0.mass_matrix(&material, kind);
-            Ok(mass.expand(|i| Mat3::identity() * mass.values()[i], true))
+            Ok(mass.expand())
         })?;
         Ok(triple(py, csr))
     }

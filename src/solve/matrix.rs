@@ -3,28 +3,25 @@
 
 use crate::{Mat3, Vec3};
 
-/// A symmetric matrix over nodes, one number for all three axes; rows sorted, diagonal included.
+/// A symmetric matrix over nodes; both triangles, rows sorted, diagonal included.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct ScalarMatrix {
+pub struct NodeMatrix<T> {
     starts: Vec<u32>,
     columns: Vec<u32>,
-    values: Vec<f64>,
+    values: Vec<T>,
 }
 
-impl ScalarMatrix {
-    /// The matrix times a factor.
-    pub(crate) fn scaled(&self, factor: f64) -> Self {
-        Self {
-            values: self.values.iter().map(|x| x * factor).collect(),
-            ..self.clone()
-        }
-    }
+/// One number per pair of nodes, for all three axes.
+pub type ScalarMatrix = NodeMatrix<f64>;
 
-    /// Zero, with an entry wherever two nodes share an element.
-    pub fn zero<'a>(nodes: usize, elements: impl IntoIterator<Item = &'a [u32]>) -> Self {
+/// One 3x3 block per pair of nodes.
+pub type BlockMatrix = NodeMatrix<Mat3>;
+
+impl<T: Copy> NodeMatrix<T> {
+    fn filled<'a>(nodes: usize, elements: impl IntoIterator<Item = &'a [u32]>, zero: T) -> Self {
         let (starts, columns) = pattern(nodes, elements);
         Self {
-            values: vec![0.0; columns.len()],
+            values: vec![zero; columns.len()],
             starts,
             columns,
         }
@@ -38,16 +35,6 @@ impl ScalarMatrix {
             columns,
             values: entries.iter().map(|&e| self.values[e]).collect(),
         }
-    }
-
-    /// Whether this is a square matrix of `rows` rows: for data that comes from outside.
-    pub(crate) fn fits(&self, rows: usize) -> bool {
-        self.starts.len() == rows + 1
-            && self.starts[0] == 0
-            && self.starts.windows(2).all(|s| s[0] <= s[1])
-            && self.starts[rows] as usize == self.columns.len()
-            && self.values.len() == self.columns.len()
-            && self.columns.iter().all(|&c| (c as usize) < rows)
     }
 
     /// Number of rows.
@@ -65,51 +52,17 @@ impl ScalarMatrix {
         &self.columns
     }
 
-    /// Number of each entry.
-    pub fn values(&self) -> &[f64] {
-        &self.values
-    }
-
     /// Where an entry lies; none outside of the pattern.
     pub fn find(&self, row: usize, column: usize) -> Option<usize> {
-        find(&self.starts, &self.columns, row, column)
+        let range = self.row_range(row);
+        let within = self.columns[range.clone()]
+            .binary_search(&(column as u32))
+            .ok()?;
+        Some(range.start + within)
     }
 
-    /// The entry on the diagonal of a row.
-    pub fn diagonal(&self, row: usize) -> f64 {
-        self.find(row, row).map_or(0.0, |i| self.values[i])
-    }
-
-    /// The diagonal matrix of the row sums.
-    pub fn lumped(&self) -> Self {
-        let rows = self.rows();
-        let sum = |row| self.row_range(row).map(|i| self.values[i]).sum();
-        Self {
-            starts: (0..=rows as u32).collect(),
-            columns: (0..rows as u32).collect(),
-            values: (0..rows).map(sum).collect(),
-        }
-    }
-
-    /// Adds to an entry of the pattern.
-    pub fn add(&mut self, row: u32, column: u32, value: f64) {
-        if let Some(i) = self.find(row as usize, column as usize) {
-            self.values[i] += value;
-        }
-    }
-
-    /// One row times vectors.
-    #[inline]
-    pub fn row_times(&self, row: usize, x: &[Vec3]) -> Vec3 {
-        let mut y = Vec3::zeros();
-        for i in self.row_range(row) {
-            y += x[self.columns[i] as usize] * self.values[i];
-        }
-        y
-    }
-
-    /// Expanded to three unknowns per vertex (xyz interleaved), with one 3x3 block per entry.
-    pub(crate) fn expand(&self, block: impl Fn(usize) -> Mat3, diagonal_blocks: bool) -> Csr {
+    /// Expanded to three unknowns per node (xyz interleaved), with one 3x3 block per entry.
+    fn expanded(&self, block: impl Fn(usize) -> Mat3, diagonal_blocks: bool) -> Csr {
         let mut csr = Csr {
             indptr: vec![0],
             ..Csr::default()
@@ -132,81 +85,111 @@ impl ScalarMatrix {
     }
 }
 
-/// A symmetric matrix over nodes with a 3x3 block per entry; both triangles, rows sorted, diagonal included.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BlockMatrix {
-    starts: Vec<u32>,
-    columns: Vec<u32>,
-    blocks: Vec<Mat3>,
+impl ScalarMatrix {
+    /// Zero, with an entry wherever two nodes share an element.
+    pub fn zero<'a>(nodes: usize, elements: impl IntoIterator<Item = &'a [u32]>) -> Self {
+        Self::filled(nodes, elements, 0.0)
+    }
+
+    /// The matrix times a factor.
+    pub(crate) fn scaled(&self, factor: f64) -> Self {
+        Self {
+            values: self.values.iter().map(|x| x * factor).collect(),
+            ..self.clone()
+        }
+    }
+
+    /// Whether this is a square matrix of `rows` rows: for data that comes from outside.
+    pub(crate) fn fits(&self, rows: usize) -> bool {
+        self.starts.len() == rows + 1
+            && self.starts[0] == 0
+            && self.starts.windows(2).all(|s| s[0] <= s[1])
+            && self.starts[rows] as usize == self.columns.len()
+            && self.values.len() == self.columns.len()
+            && self.columns.iter().all(|&c| (c as usize) < rows)
+    }
+
+    /// Number of each entry.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The entry on the diagonal of a row.
+    pub fn diagonal(&self, row: usize) -> f64 {
+        self.find(row, row).map_or(0.0, |i| self.values[i])
+    }
+
+    /// The sum of a row.
+    pub fn row_sum(&self, row: usize) -> f64 {
+        self.values[self.row_range(row)].iter().sum()
+    }
+
+    /// The diagonal matrix of the row sums.
+    pub fn lumped(&self) -> Self {
+        let rows = self.rows();
+        Self {
+            starts: (0..=rows as u32).collect(),
+            columns: (0..rows as u32).collect(),
+            values: (0..rows).map(|row| self.row_sum(row)).collect(),
+        }
+    }
+
+    /// Adds to an entry of the pattern.
+    pub fn add(&mut self, row: u32, column: u32, value: f64) {
+        if let Some(i) = self.find(row as usize, column as usize) {
+            self.values[i] += value;
+        }
+    }
+
+    /// One row times vectors.
+    #[inline]
+    pub fn row_times(&self, row: usize, x: &[Vec3]) -> Vec3 {
+        let mut y = Vec3::zeros();
+        for i in self.row_range(row) {
+            y += x[self.columns[i] as usize] * self.values[i];
+        }
+        y
+    }
+
+    /// Expanded to three unknowns per node, xyz interleaved: each entry a multiple of the identity.
+    pub fn expand(&self) -> Csr {
+        self.expanded(|i| Mat3::identity() * self.values[i], true)
+    }
 }
 
 impl BlockMatrix {
     /// Zero, with a block wherever two nodes share an element.
     pub fn zero<'a>(nodes: usize, elements: impl IntoIterator<Item = &'a [u32]>) -> Self {
-        let (starts, columns) = pattern(nodes, elements);
-        Self {
-            blocks: vec![Mat3::zeros(); columns.len()],
-            starts,
-            columns,
-        }
+        Self::filled(nodes, elements, Mat3::zeros())
     }
 
-    /// Zero, with the pattern of another matrix.
-    pub fn like(other: &ScalarMatrix) -> Self {
+    /// Multiples of the identity, with the pattern of another matrix.
+    pub fn like(other: &ScalarMatrix, factor: f64) -> Self {
+        let block = |x: &f64| Mat3::identity() * (x * factor);
         Self {
             starts: other.starts.clone(),
             columns: other.columns.clone(),
-            blocks: vec![Mat3::zeros(); other.columns.len()],
+            values: other.values.iter().map(block).collect(),
         }
-    }
-
-    /// The rows and columns of `kept` nodes, renumbered in that order (ascending).
-    pub fn restricted(&self, kept: &[u32]) -> Self {
-        let (starts, columns, entries) = restriction(&self.starts, &self.columns, kept);
-        Self {
-            starts,
-            columns,
-            blocks: entries.iter().map(|&e| self.blocks[e]).collect(),
-        }
-    }
-
-    /// Number of rows of blocks.
-    pub fn rows(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    /// Where a row's blocks lie.
-    pub fn row_range(&self, row: usize) -> std::ops::Range<usize> {
-        self.starts[row] as usize..self.starts[row + 1] as usize
-    }
-
-    /// Column of each block.
-    pub fn columns(&self) -> &[u32] {
-        &self.columns
     }
 
     /// All blocks, row by row.
     pub fn blocks(&self) -> &[Mat3] {
-        &self.blocks
+        &self.values
     }
 
     /// All blocks, to be changed; the matrix must stay symmetric.
     pub fn blocks_mut(&mut self) -> &mut [Mat3] {
-        &mut self.blocks
-    }
-
-    /// Where a block lies; none outside of the pattern.
-    pub fn find(&self, row: usize, column: usize) -> Option<usize> {
-        find(&self.starts, &self.columns, row, column)
+        &mut self.values
     }
 
     /// Adds a block and, off the diagonal, its transpose at the mirrored place.
     pub fn add_pair(&mut self, row: u32, column: u32, block: &Mat3) {
         if let Some(i) = self.find(row as usize, column as usize) {
-            self.blocks[i] += block;
+            self.values[i] += block;
         }
         if let (true, Some(i)) = (row != column, self.find(column as usize, row as usize)) {
-            self.blocks[i] += block.transpose();
+            self.values[i] += block.transpose();
         }
     }
 
@@ -215,19 +198,14 @@ impl BlockMatrix {
         for (row, y) in y.iter_mut().enumerate() {
             *y = Vec3::zeros();
             for i in self.row_range(row) {
-                *y += self.blocks[i] * x[self.columns[i] as usize];
+                *y += self.values[i] * x[self.columns[i] as usize];
             }
         }
     }
 
     /// Expanded to three unknowns per node, xyz interleaved.
     pub fn expand(&self) -> Csr {
-        let scalar = ScalarMatrix {
-            starts: self.starts.clone(),
-            columns: self.columns.clone(),
-            values: Vec::new(),
-        };
-        scalar.expand(|i| self.blocks[i], false)
+        self.expanded(|i| self.values[i], false)
     }
 }
 
@@ -286,12 +264,4 @@ fn restriction(starts: &[u32], columns: &[u32], kept: &[u32]) -> (Vec<u32>, Vec<
         new_starts.push(new_columns.len() as u32);
     }
     (new_starts, new_columns, entries)
-}
-
-fn find(starts: &[u32], columns: &[u32], row: usize, column: usize) -> Option<usize> {
-    let range = starts[row] as usize..starts[row + 1] as usize;
-    let within = columns[range.clone()]
-        .binary_search(&(column as u32))
-        .ok()?;
-    Some(range.start + within)
 }

@@ -17,7 +17,7 @@ pub mod pattern;
 mod symbolic;
 
 pub use cholesky::SparseCholesky;
-pub use matrix::{BlockMatrix, Csr, ScalarMatrix};
+pub use matrix::{BlockMatrix, Csr, NodeMatrix, ScalarMatrix};
 pub use newton::{Newton, NewtonError, Outcome};
 pub use ordering::{Graph, Ordering, OrderingKind};
 pub use pattern::Pattern;

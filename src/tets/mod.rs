@@ -23,7 +23,7 @@ pub use fill::FillOptions;
 use crate::Vec3;
 use crate::elasticity::elements::tetrahedral_mass;
 use crate::elasticity::{Elements, Material};
-use crate::lattice::{Cell, Lattice};
+use crate::lattice::{Cell, Lattice, volume};
 use crate::solve::ScalarMatrix;
 use check::Lie;
 use std::str::FromStr;
@@ -139,11 +139,7 @@ impl TetMesh {
 
     /// Volume, m³.
     pub fn volume(&self) -> f64 {
-        let six = |x: [Vec3; 4]| (x[1] - x[0]).cross(&(x[2] - x[0])).dot(&(x[3] - x[0]));
-        (0..self.tets.len())
-            .map(|t| six(self.corners(t)))
-            .sum::<f64>()
-            / 6.0
+        (0..self.tets.len()).map(|t| volume(&self.corners(t))).sum()
     }
 
     /// Size: diagonal of the bounding box, metres.

@@ -184,7 +184,7 @@ impl Balancer {
             let mut frozen = self
                 .frozen
                 .take()
-                .unwrap_or_else(|| BlockMatrix::like(mass));
+                .unwrap_or_else(|| BlockMatrix::like(mass, 0.0));
             let convex = Curvature::Convex(0.0);
             frozen.blocks_mut().fill(Mat3::zeros());
             domain

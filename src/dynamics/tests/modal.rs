@@ -8,7 +8,7 @@ use nalgebra::Rotation3;
 
 /// The bar with its lower bone still and its upper one turned about the middle.
 fn modal(body: &Arc<Body>, settings: Settings) -> Simulation {
-    let modes = modes_of(body, 24, &crate::progress::Silent).unwrap();
+    let modes = Modes::of_body(body, 24, &crate::progress::Silent).unwrap();
     Simulation::modal(body.clone(), Arc::new(modes), settings).unwrap()
 }
 
@@ -155,9 +155,9 @@ fn states_come_back_and_scaled_modes_are_those_of_stiffer_flesh() {
     let mut warped = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
     assert!(warped.restore(&kept).is_err());
 
-    let soft = modes_of(&body, 8, &crate::progress::Silent).unwrap();
+    let soft = Modes::of_body(&body, 8, &crate::progress::Silent).unwrap();
     let stiffer = Arc::new(body.stiffened(3.0).unwrap());
-    let hard: Modes = modes_of(&stiffer, 8, &crate::progress::Silent).unwrap();
+    let hard: Modes = Modes::of_body(&stiffer, 8, &crate::progress::Silent).unwrap();
     // They may drive the stiffer body, and no body of other flesh.
     let scaled = soft.scaled(3.0).unwrap();
     assert!(Simulation::modal(stiffer, Arc::new(scaled.clone()), settings()).is_ok());

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What can go wrong with clips.
+
+use crate::dynamics::SimulationError;
+use crate::kernel::KernelError;
+use crate::progress::Cancelled;
+use crate::skeleton::SkeletonError;
+
+/// Why a clip could not be simulated or read.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ClipError {
+    /// The caller stopped.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// A setting or a pose is wrong.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// The motion failed at a frame.
+    #[error("frame {frame}: {source}")]
+    Frame {
+        /// The frame, from 0.
+        frame: usize,
+        /// What went wrong.
+        source: SimulationError,
+    },
+    /// A pose that does not fit the skeleton.
+    #[error("pose {frame}: {source}")]
+    Pose {
+        /// The frame, from 0.
+        frame: usize,
+        /// What is wrong.
+        source: SkeletonError,
+    },
+    /// Nothing to simulate.
+    #[error("there are no poses: a clip needs at least one frame")]
+    NoPoses,
+    /// An impossible frame rate.
+    #[error("frames per second must lie between 0.1 and 10000, not {0}")]
+    Fps(f64),
+    /// A cycle that is to go on.
+    #[error("a cyclic clip repeats and cannot be extended: simulate all its poses together")]
+    CyclicExtension,
+    /// A surface that the body does not carry.
+    #[error("the body carries no surface with id {id}: embed it first")]
+    Surface {
+        /// The id asked for.
+        id: usize,
+    },
+    /// The embedding does not fit.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+}
