@@ -77,9 +77,7 @@ pub enum FitError {
     #[error("there are no points to pull: name at least one vertex of the surface and its target")]
     NoPoints,
     /// A vertex that the surface does not have.
-    #[error(
-        "point {index} names vertex {vertex}, but the body's surface has {vertices} vertices"
-    )]
+    #[error("point {index} names vertex {vertex}, but the body's surface has {vertices} vertices")]
     Vertex {
         /// Of the points.
         index: usize,
@@ -95,26 +93,6 @@ pub enum FitError {
         index: usize,
         /// Its target.
         place: [f64; 3],
-    },
-    /// A parameter that the rig does not have.
-    #[error("{what} names the parameter '{name}', which this rig does not have; it has {known}")]
-    Parameter {
-        /// Which argument.
-        what: &'static str,
-        /// The name.
-        name: String,
-        /// The rig's own.
-        known: String,
-    },
-    /// A number that is none.
-    #[error("{what} of '{name}' is {value}, but must be finite")]
-    Value {
-        /// Which argument.
-        what: &'static str,
-        /// The parameter.
-        name: String,
-        /// The number.
-        value: f64,
     },
     /// A weight that would push away.
     #[error("the weight of '{name}' is {value}, but must be zero or positive")]
@@ -314,9 +292,7 @@ impl Fit {
             }
         }
         let held = points.iter().filter_map(|target| {
-            let free = self
-                .embedding
-                .place(target.vertex as usize, &self.places);
+            let free = self.embedding.place(target.vertex as usize, &self.places);
             Some(Held {
                 target: target.place,
                 free,
@@ -374,7 +350,7 @@ impl Pull<'_> {
     fn cost(&self, eta: &[f64], level: u32) -> Result<(f64, Vec<f64>), FitError> {
         let forces = match self.rig.forces_at_level(self.body, eta, level) {
             // Out there the rig does nothing: a place like any other for the minimisation, and a bad one.
-            Err(RigError::Outside { .. }) => None,
+            Err(RigError::Outside) => None,
             forces => Some(forces?),
         };
         let mut cost = 0.0;
@@ -420,7 +396,8 @@ impl Pull<'_> {
             let fixed = goals.bounds[k].0 >= goals.bounds[k].1;
             !fixed && (slope * goals.scales[k]).abs() > STILL * self.body.size()
         };
-        if first && !rows.iter().any(|row| row.iter().enumerate().any(moves)) && !goals.all_fixed() {
+        if first && !rows.iter().any(|row| row.iter().enumerate().any(moves)) && !goals.all_fixed()
+        {
             return Err(FitError::NoEffect {
                 rig: self.rig.name().to_owned(),
             });
@@ -450,13 +427,22 @@ impl Pull<'_> {
         };
         let mut function = |eta: &[f64], gradient: &mut [f64]| match self.cost(eta, level) {
             Ok((cost, slopes)) => {
-                gradient.iter_mut().zip(slopes).for_each(|(g, s)| *g = s * unit);
+                gradient
+                    .iter_mut()
+                    .zip(slopes)
+                    .for_each(|(g, s)| *g = s * unit);
                 cost * unit
             }
             // Refused; the start has been asked before.
             Err(_) => f64::NAN,
         };
         let scales = &self.goals.scales;
-        Ok(settings.minimise(start, scales, bounds, Some(&(curvature * unit)), &mut function)?)
+        Ok(settings.minimise(
+            start,
+            scales,
+            bounds,
+            Some(&(curvature * unit)),
+            &mut function,
+        )?)
     }
 }

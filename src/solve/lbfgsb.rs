@@ -121,9 +121,10 @@ pub enum LbfgsbError {
 
 impl Lbfgsb {
     /// Minimises a function of x[n] from `start[n]`, moved into `bounds[n]` (lower, upper; infinite ones allowed, equal
-    /// ones fix a variable). `scales[n]`: typical sizes of the variables. `curvature`: the second derivative [n,n] near
-    /// the start, where it is known roughly; only its part that is positive definite counts. The function writes its
-    /// gradient and returns its value; where either is not finite the point is refused.
+    /// ones fix a variable). `scales[n]`: typical sizes of the variables. The function writes its gradient and returns its
+    /// value; where either is not finite the point is refused. `curvature`: its second derivative `[n,n]` at a point, as well
+    /// as it is known, positive semidefinite; asked once per iteration. It is damped as Levenberg and Marquardt do, more
+    /// where full steps fail.
     ///
     /// # Errors
     /// Arrays that do not fit, bounds that exclude each other, a start where the function is not finite.
@@ -132,15 +133,15 @@ impl Lbfgsb {
         start: &[f64],
         scales: &[f64],
         bounds: &[(f64, f64)],
-        curvature: Option<&DMatrix<f64>>,
+        mut curvature: Option<&mut Curvature>,
         function: &mut dyn FnMut(&[f64], &mut [f64]) -> f64,
     ) -> Result<Minimum, LbfgsbError> {
-        check(start, scales, bounds, curvature)?;
+        check(start, scales, bounds)?;
         let mut scaled = Scaled::new(scales, bounds, function);
         let z = scaled.inside(&DVector::from_fn(start.len(), |i, _| start[i] / scales[i]));
         let mut here = scaled.at(z).ok_or(LbfgsbError::Start)?;
         scaled.best = Some(here.clone());
-        let mut model = Model::new(scales, curvature, self.memory);
+        let mut model = Model::new(start.len(), self.memory);
         let (mut iterations, mut idle) = (0, 0);
         let end = loop {
             if scaled.projected_gradient(&here) <= self.gradient {
@@ -153,17 +154,22 @@ impl Lbfgsb {
                 break End::Iterations;
             }
             iterations += 1;
-            let b = model.matrix();
-            let d = scaled.direction(&b, &here);
+            if let Some(curvature) = &mut curvature {
+                model.start = scaled.curvature(&here, *curvature, model.damping);
+            }
             let blind = model.is_blind();
-            let Some(next) = search(&mut scaled, &here, &d, blind) else {
+            let d = scaled.direction(&model.matrix(), &here);
+            let Some((step, next)) = search(&mut scaled, &here, &d, blind) else {
                 if blind {
                     break End::Search;
                 }
                 // What is remembered may be what misleads.
-                model.forget();
+                if !model.give_in() {
+                    curvature = None;
+                }
                 continue;
             };
+            model.judge(step);
             model.learn(&next.z - &here.z, &next.gradient - &here.gradient);
             let fall = here.value - next.value;
             let least = self.decrease * here.value.abs().max(next.value.abs());
@@ -186,6 +192,9 @@ impl Lbfgsb {
         })
     }
 }
+
+/// A second derivative at a point.
+pub type Curvature<'a> = dyn FnMut(&[f64]) -> Option<DMatrix<f64>> + 'a;
 
 /// What is known of one step along a line.
 #[derive(Debug, Clone, Copy)]
@@ -283,6 +292,22 @@ impl<'a> Scaled<'a> {
         Some(point)
     }
 
+    /// The caller's second derivative in scaled variables, damped; none where it is none.
+    fn curvature(&self, p: &Point, curvature: &mut Curvature, damping: f64) -> Option<DMatrix<f64>> {
+        let n = p.z.len();
+        let c = curvature(&self.unscaled(&p.z))?;
+        if c.shape() != (n, n) {
+            return None;
+        }
+        let scale = |i: usize, j: usize| 0.5 * self.scales[i] * self.scales[j];
+        let mut b = DMatrix::from_fn(n, n, |i, j| (c[(i, j)] + c[(j, i)]) * scale(i, j));
+        let most = b.diagonal().amax();
+        for i in 0..n {
+            b[(i, i)] += damping * most;
+        }
+        (most.is_finite() && most > 0.0 && Cholesky::new(b.clone()).is_some()).then_some(b)
+    }
+
     /// The largest change that a step of the negative gradient makes within the box.
     fn projected_gradient(&self, p: &Point) -> f64 {
         (self.inside(&(&p.z - &p.gradient)) - &p.z).amax()
@@ -378,8 +403,10 @@ impl<'a> Scaled<'a> {
 
 /// The quadratic model's matrix.
 struct Model {
-    /// The caller's, in scaled variables.
+    /// The caller's, in scaled variables and damped.
     start: Option<DMatrix<f64>>,
+    /// Share of the start's largest entry that is added along its diagonal.
+    damping: f64,
     /// Steps and changes of the gradient, the oldest first.
     pairs: VecDeque<(DVector<f64>, DVector<f64>)>,
     memory: usize,
@@ -387,24 +414,20 @@ struct Model {
 }
 
 impl Model {
-    fn new(scales: &[f64], curvature: Option<&DMatrix<f64>>, memory: usize) -> Self {
-        let n = scales.len();
-        let start = curvature.and_then(|c| {
-            let mut b = DMatrix::from_fn(n, n, |i, j| {
-                0.5 * (c[(i, j)] + c[(j, i)]) * scales[i] * scales[j]
-            });
-            let most = b.diagonal().amax();
-            for i in 0..n {
-                b[(i, i)] += 1e-6 * most;
-            }
-            (most.is_finite() && most > 0.0 && Cholesky::new(b.clone()).is_some()).then_some(b)
-        });
+    fn new(size: usize, memory: usize) -> Self {
         Self {
-            start,
+            start: None,
+            damping: 1e-4,
             pairs: VecDeque::new(),
             memory,
-            size: n,
+            size,
         }
+    }
+
+    /// More damping after short steps, less after full ones.
+    fn judge(&mut self, step: f64) {
+        let factor = if step < 0.5 { 10.0 } else { 0.2 };
+        self.damping = (self.damping * factor).clamp(1e-8, 1.0);
     }
 
     /// Whether nothing is known of how the function curves.
@@ -412,9 +435,15 @@ impl Model {
         self.start.is_none() && self.pairs.is_empty()
     }
 
-    fn forget(&mut self) {
-        self.start = None;
+    /// Forgets the pairs, or else damps fully; false when neither is left to do.
+    fn give_in(&mut self) -> bool {
+        let more = !self.pairs.is_empty() || self.damping < 1.0;
+        if self.pairs.is_empty() {
+            self.damping = 1.0;
+        }
         self.pairs.clear();
+        self.start = None;
+        more
     }
 
     /// B of the remembered pairs.
@@ -453,7 +482,7 @@ fn rounding(value: f64) -> f64 {
 
 /// A point along d that satisfies the strong Wolfe conditions, or falls enough and lies at the box or at the end of
 /// the trials; none where no point does.
-fn search(scaled: &mut Scaled, here: &Point, d: &DVector<f64>, blind: bool) -> Option<Point> {
+fn search(scaled: &mut Scaled, here: &Point, d: &DVector<f64>, blind: bool) -> Option<(f64, Point)> {
     let slope = d.dot(&here.gradient);
     if slope >= 0.0 || !slope.is_finite() {
         return None;
@@ -482,12 +511,12 @@ fn search(scaled: &mut Scaled, here: &Point, d: &DVector<f64>, blind: bool) -> O
         } else {
             let flat = trial.slope.abs() <= -CURVATURE * slope;
             if flat || (trial.slope < 0.0 && step >= longest) {
-                return point;
+                return point.map(|p| (step, p));
             }
             if trial.slope * (high.map_or(f64::INFINITY, |h| h.step) - step) >= 0.0 {
                 high = Some(low);
             }
-            (low, found) = (trial, point);
+            (low, found) = (trial, point.map(|p| (step, p)));
         }
         let next = match high {
             Some(high) => low.between(&high),
@@ -505,17 +534,11 @@ fn check(
     start: &[f64],
     scales: &[f64],
     bounds: &[(f64, f64)],
-    curvature: Option<&DMatrix<f64>>,
 ) -> Result<(), LbfgsbError> {
     let n = start.len();
     let lengths = [
         ("typical sizes", n, scales.len()),
         ("bounds", n, bounds.len()),
-        (
-            "entries of the curvature",
-            n * n,
-            curvature.map_or(n * n, |c| c.nrows() * c.ncols()),
-        ),
     ];
     for (what, expected, given) in lengths {
         if given != expected {
@@ -682,7 +705,7 @@ mod tests {
                     &vec![0.0; n],
                     &vec![1.0; n],
                     &bounds,
-                    Some(&h),
+                    Some(&mut |_: &[f64]| Some(h.clone())),
                     &mut function,
                 )
                 .unwrap();

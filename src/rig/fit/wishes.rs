@@ -8,7 +8,7 @@
 
 use super::FitError;
 use crate::body::Body;
-use crate::rig::Rig;
+use crate::rig::{Rig, RigError};
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
@@ -44,6 +44,16 @@ pub struct Wishes {
     pub bounds: BTreeMap<String, (f64, f64)>,
 }
 
+impl Wishes {
+    /// The start that they ask for, all of the rig's parameters in order.
+    ///
+    /// # Errors
+    /// Parameters that the rig does not have, numbers that make no sense.
+    pub fn parameters(&self, rig: &Rig, body: &Body) -> Result<Vec<f64>, FitError> {
+        Ok(Goals::new(rig, body, self)?.asked)
+    }
+}
+
 /// Wishes as numbers, one per parameter in the rig's order.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Goals {
@@ -62,38 +72,23 @@ pub(super) struct Goals {
 
 impl Goals {
     pub fn new(rig: &Rig, body: &Body, wishes: &Wishes) -> Result<Self, FitError> {
-        let names: Vec<&str> = rig.parameter_names().to_vec();
-        let known = |what: &'static str, name: &String| {
-            let place = names.iter().position(|n| n == name);
-            place.ok_or_else(|| FitError::Parameter {
-                what,
-                name: name.clone(),
-                known: names.iter().map(|n| format!("'{n}'")).collect::<Vec<_>>().join(", "),
-            })
-        };
-        let set = |what: &'static str, named: &Named, into: &mut [f64]| {
-            for (name, &value) in named {
-                let k = known(what, name)?;
-                if !value.is_finite() {
-                    let name = name.clone();
-                    return Err(FitError::Value { what, name, value });
-                }
-                into[k] = value;
-            }
-            Ok(())
-        };
+        let names = rig.parameter_names();
         let (size, young) = (body.size(), body.material().young());
         let scales: Vec<f64> = names.iter().map(|n| typical(n, size, young)).collect();
-        let recorded = rig.parameters();
-        let (mut asked, mut preferred) = (recorded.clone(), recorded);
-        set("start", &wishes.start, &mut asked)?;
-        set("preferred", &wishes.preferred, &mut preferred)?;
-        let mut weights = vec![0.0; names.len()];
-        for name in wishes.preferred.keys() {
-            let k = known("preferred", name)?;
-            weights[k] = (GENTLE * size / scales[k]).powi(2);
-        }
-        set("weights", &wishes.weights, &mut weights)?;
+        let replaced = |eta: Vec<f64>, named: &Named| {
+            rig.with_named(eta, named.iter().map(|(name, &x)| (name.as_str(), x)))
+        };
+        let asked = replaced(rig.last_parameters(), &wishes.start)?;
+        let preferred = replaced(rig.last_parameters(), &wishes.preferred)?;
+        let gentle = names.iter().zip(&scales).map(|(name, scale)| {
+            let wanted = wishes.preferred.contains_key(*name);
+            if wanted {
+                (GENTLE * size / scale).powi(2)
+            } else {
+                0.0
+            }
+        });
+        let weights = replaced(gentle.collect(), &wishes.weights)?;
         if let Some((name, &value)) = wishes.weights.iter().find(|(_, w)| **w < 0.0) {
             let name = name.clone();
             return Err(FitError::Weight { name, value });
@@ -104,10 +99,19 @@ impl Goals {
         });
         let mut bounds: Vec<(f64, f64)> = usual.collect();
         for (name, &(lower, upper)) in &wishes.bounds {
-            let k = known("bounds", name)?;
-            let least = if name.ends_with("radius") { TINY * size } else { f64::NEG_INFINITY };
+            let k = names.iter().position(|n| n == name);
+            let k = k.ok_or_else(|| RigError::unknown(name, names))?;
+            let least = if name.ends_with("radius") {
+                TINY * size
+            } else {
+                f64::NEG_INFINITY
+            };
             let inside = lower.max(least);
-            if !(lower <= upper && inside <= upper && inside < f64::INFINITY && upper > f64::NEG_INFINITY) {
+            if !(lower <= upper
+                && inside <= upper
+                && inside < f64::INFINITY
+                && upper > f64::NEG_INFINITY)
+            {
                 let name = name.clone();
                 return Err(FitError::Bounds { name, lower, upper });
             }
