@@ -18,6 +18,7 @@ mod lattice;
 mod modal;
 mod nonlinear;
 mod progress;
+mod rig;
 mod skeleton;
 mod surface;
 mod tets;
@@ -44,6 +45,13 @@ fn _thew(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<deformer::PyDeformer>()?;
     m.add_function(wrap_pyfunction!(deformer::gpu_adapters, m)?)?;
     m.add_function(wrap_pyfunction!(modal::modes, m)?)?;
+    m.add_class::<rig::PyTemplate>()?;
+    m.add_class::<rig::PyBoneGuide>()?;
+    m.add_class::<rig::PySkinGuide>()?;
+    m.add_class::<rig::PyFreeGuide>()?;
+    m.add_class::<rig::PyRig>()?;
+    m.add_function(wrap_pyfunction!(rig::save_rigs, m)?)?;
+    m.add_function(wrap_pyfunction!(rig::load_rigs, m)?)?;
     m.add_function(wrap_pyfunction!(dynamics::equilibrium, m)?)?;
     m.add_function(wrap_pyfunction!(dynamics::equilibrium_forces, m)?)?;
     Ok(())
