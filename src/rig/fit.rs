@@ -10,8 +10,8 @@
 //! an evaluation of C and of its gradient is only the rig's quadrature, `dC/dη = ∂C/∂η + (dQ/dη)ᵀ Σ_j 2 L_j (p_j − p̄_j)`,
 //! and a drag of the mouse costs no solve at all.
 //!
-//! Deviations: the adjoint is Aᵀ's, the print's is that of a symmetric A (math.md 9); C's second derivative starts from Gauss
-//! and Newton's, which the levers give for a few more quadratures; the level of the quadrature is held during a
+//! Deviations: the adjoint is Aᵀ's, the print's is that of a symmetric A (math.md 9); B starts from Gauss and Newton's second derivative
+//! in every iteration, which the levers give for three more quadratures per point; the level of the quadrature is held during a
 //! minimisation, which is repeated where its result asks for another one. Places are those of the embedding alone,
 //! without the limit that is laid around the artist's skin when flesh is shown.
 
@@ -161,10 +161,11 @@ impl Fit {
         gravity: Vec3,
         rest_forces: Option<&[Vec3]>,
     ) -> Result<Self, FitError> {
+        if method.model().is_some() || method == Method::Modal {
+            return Err(SimulationError::Adjoint { method }.into());
+        }
         let mut balance = Equilibrium::new(body, method)?;
         balance.set_pose(pose)?;
-        // Says which methods have one before anything is computed.
-        balance.adjoint(&vec![Vec3::zeros(); body.dofs()])?;
         let q = balance.solve(gravity, None, rest_forces)?;
         let rest = body.lattice().vertices();
         let embedding = body
@@ -203,27 +204,33 @@ impl Fit {
     ) -> Result<Fitted, FitError> {
         let goals = Goals::new(rig, self.body(), wishes)?;
         let pull = self.pull(rig, points, &goals)?;
-        let mut eta = goals.start.clone();
-        let mut evaluations = 0;
-        for round in 0..=REPEATS {
-            let level = rig.level(pull.body, &eta)?;
-            let bounds = goals.bounds_around(&eta);
-            let curvature = pull.curvature(&eta, level, round == 0)?;
-            evaluations += 1;
-            let found = pull.minimise(&eta, level, &bounds, &curvature)?;
-            evaluations += found.evaluations;
-            eta = found.x;
-            if rig.level(pull.body, &eta)? == level && !goals.is_split(&eta, &bounds) {
+        let mut level = rig.level(pull.body, &goals.start)?;
+        let (cost, _) = pull.cost(&goals.start, level)?;
+        pull.check_effect(&goals.start, level)?;
+        let mut best = Fitted {
+            parameters: goals.start.clone(),
+            cost,
+            evaluations: 2,
+        };
+        for _ in 0..=REPEATS {
+            let bounds = goals.bounds_around(&best.parameters);
+            let found = pull.minimise(&best.parameters, level, &bounds)?;
+            best.evaluations += found.evaluations + 1;
+            let wanted = rig.level(pull.body, &found.x)?;
+            // What the level that it wants makes no better was better by its quadrature only.
+            let Ok((cost, _)) = pull.cost(&found.x, wanted) else {
+                break;
+            };
+            if cost >= best.cost {
+                break;
+            }
+            let settled = wanted == level && !goals.is_split(&found.x, &bounds);
+            (level, best.cost, best.parameters) = (wanted, cost, found.x);
+            if settled {
                 break;
             }
         }
-        let level = rig.level(pull.body, &eta)?;
-        let (cost, _) = pull.cost(&eta, level)?;
-        Ok(Fitted {
-            parameters: eta,
-            cost,
-            evaluations: evaluations + 1,
-        })
+        Ok(best)
     }
 
     /// C (m²) and its derivative by every parameter of the rig, in order, at the start that the wishes name.
@@ -348,18 +355,13 @@ struct Pull<'a> {
 impl Pull<'_> {
     /// C (m²) and its derivative by η, of the quadrature's level.
     fn cost(&self, eta: &[f64], level: u32) -> Result<(f64, Vec<f64>), FitError> {
-        let forces = match self.rig.forces_at_level(self.body, eta, level) {
-            // Out there the rig does nothing: a place like any other for the minimisation, and a bad one.
-            Err(RigError::Outside) => None,
-            forces => Some(forces?),
-        };
+        let forces = self.rig.forces_at_level(self.body, eta, level)?;
         let mut cost = 0.0;
         let mut field = vec![Vec3::zeros(); self.body.dofs()];
         for held in &self.held {
             let mut miss = held.free - held.target;
             for (axis, lever) in held.levers.iter().enumerate() {
-                let forces = forces.iter().flatten();
-                miss[axis] += lever.iter().zip(forces).map(|(l, f)| l.dot(f)).sum::<f64>();
+                miss[axis] += lever.iter().zip(&forces).map(|(l, f)| l.dot(f)).sum::<f64>();
             }
             cost += miss.norm_squared();
             for (lever, miss) in held.levers.iter().zip(&miss) {
@@ -368,10 +370,7 @@ impl Pull<'_> {
                 }
             }
         }
-        let mut gradient = match forces {
-            Some(_) => self.rig.pull_back_at_level(self.body, eta, level, &field)?,
-            None => vec![0.0; eta.len()],
-        };
+        let mut gradient = self.rig.pull_back_at_level(self.body, eta, level, &field)?;
         let Goals {
             preferred, weights, ..
         } = self.goals;
@@ -383,28 +382,36 @@ impl Pull<'_> {
         Ok((cost, gradient))
     }
 
-    /// Gauss and Newton's second derivative of C, m² per unit of η squared. `first`: that some parameter moves the points
-    /// is made sure of.
-    fn curvature(&self, eta: &[f64], level: u32, first: bool) -> Result<DMatrix<f64>, FitError> {
+    /// The derivative of the places by η: a row for x, y and z of each point, m per unit.
+    fn jacobian(&self, eta: &[f64], level: u32) -> Result<Vec<Vec<f64>>, FitError> {
         let levers: Vec<&Vec<Vec3>> = self.held.iter().flat_map(|h| h.levers.iter()).collect();
-        let rows: Vec<Vec<f64>> = levers
-            .par_iter()
-            .map(|lever| self.rig.pull_back_at_level(self.body, eta, level, lever))
-            .collect::<Result<_, _>>()?;
+        let row = |lever: &&Vec<Vec3>| self.rig.pull_back_at_level(self.body, eta, level, lever);
+        let rows: Result<Vec<_>, RigError> = levers.par_iter().map(row).collect();
+        Ok(rows?)
+    }
+
+    /// Refuses points that no parameter moves that may change.
+    fn check_effect(&self, eta: &[f64], level: u32) -> Result<(), FitError> {
         let goals = self.goals;
         let moves = |(k, slope): (usize, &f64)| {
             let fixed = goals.bounds[k].0 >= goals.bounds[k].1;
             !fixed && (slope * goals.scales[k]).abs() > STILL * self.body.size()
         };
-        if first && !rows.iter().any(|row| row.iter().enumerate().any(moves)) && !goals.all_fixed()
-        {
-            return Err(FitError::NoEffect {
-                rig: self.rig.name().to_owned(),
-            });
+        let rows = self.jacobian(eta, level)?;
+        if goals.all_fixed() || rows.iter().any(|row| row.iter().enumerate().any(moves)) {
+            return Ok(());
         }
+        Err(FitError::NoEffect {
+            rig: self.rig.name().to_owned(),
+        })
+    }
+
+    /// Gauss and Newton's second derivative of C, m² per unit of η squared.
+    fn curvature(&self, eta: &[f64], level: u32) -> Result<DMatrix<f64>, FitError> {
+        let rows = self.jacobian(eta, level)?;
         Ok(DMatrix::from_fn(eta.len(), eta.len(), |i, j| {
             let sum: f64 = rows.iter().map(|row| row[i] * row[j]).sum();
-            2.0 * if i == j { sum + goals.weights[i] } else { sum }
+            2.0 * if i == j { sum + self.goals.weights[i] } else { sum }
         }))
     }
 
@@ -414,10 +421,10 @@ impl Pull<'_> {
         start: &[f64],
         level: u32,
         bounds: &[(f64, f64)],
-        curvature: &DMatrix<f64>,
     ) -> Result<crate::solve::Minimum, FitError> {
         let unit = 1.0 / self.body.size().powi(2);
         let settings = Lbfgsb {
+            memory: std::env::var("MEM").map_or(3, |m| m.parse().unwrap()),
             iterations: 100,
             gradient: 1e-9,
             decrease: 1e-6,
@@ -433,16 +440,11 @@ impl Pull<'_> {
                     .for_each(|(g, s)| *g = s * unit);
                 cost * unit
             }
-            // Refused; the start has been asked before.
+            // Refused, as where the template leaves the flesh; the start has been asked before.
             Err(_) => f64::NAN,
         };
+        let mut curvature = |eta: &[f64]| Some(self.curvature(eta, level).ok()? * unit);
         let scales = &self.goals.scales;
-        Ok(settings.minimise(
-            start,
-            scales,
-            bounds,
-            Some(&(curvature * unit)),
-            &mut function,
-        )?)
+        Ok(settings.minimise(start, scales, bounds, Some(&mut curvature), &mut function)?)
     }
 }

@@ -7,8 +7,8 @@
 //! searches along the way for a point that satisfies the strong Wolfe conditions.
 //!
 //! Deviations: variables are few (up to some tens), so B is formed as a dense matrix from its pairs, and the subspace
-//! problem is solved by Cholesky; B may start from a matrix of the caller, such as Gauss and Newton's, instead of a multiple
-//! of one. Points where the function is not finite are refused by the line search. The crate lbfgsb-rs-pure 0.1.2 was to
+//! problem is solved by Cholesky; B may start from a matrix of the caller at the present point, such as Gauss and
+//! Newton's, instead of a multiple of one. Points where the function is not finite are refused by the line search. The crate lbfgsb-rs-pure 0.1.2 was to
 //! do this: its line search overwrites the gradient before the change of it is taken, so every y is zero, no pair is ever
 //! stored and what is left is steepest descent (Rosenbrock in two variables is not solved in 300 iterations); a start with
 //! all its descent behind bounds and a NaN end it. None of that can be mended from outside.
