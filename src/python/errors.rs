@@ -8,11 +8,7 @@ use crate::elasticity::{MaterialError, ModelError};
 use crate::kernel::KernelError;
 use crate::lattice::LatticeError;
 use crate::modal::ModalError;
-<<<<<<< HEAD
-use crate::rig::FitError;
-=======
-use crate::rig::RigError;
->>>>>>> rig
+use crate::rig::{FitError, RigError};
 use crate::skeleton::SkeletonError;
 use crate::solve::NewtonError;
 use crate::solve::eigen::EigenError;

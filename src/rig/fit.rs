@@ -361,7 +361,11 @@ impl Pull<'_> {
         for held in &self.held {
             let mut miss = held.free - held.target;
             for (axis, lever) in held.levers.iter().enumerate() {
-                miss[axis] += lever.iter().zip(&forces).map(|(l, f)| l.dot(f)).sum::<f64>();
+                miss[axis] += lever
+                    .iter()
+                    .zip(&forces)
+                    .map(|(l, f)| l.dot(f))
+                    .sum::<f64>();
             }
             cost += miss.norm_squared();
             for (lever, miss) in held.levers.iter().zip(&miss) {
@@ -411,7 +415,11 @@ impl Pull<'_> {
         let rows = self.jacobian(eta, level)?;
         Ok(DMatrix::from_fn(eta.len(), eta.len(), |i, j| {
             let sum: f64 = rows.iter().map(|row| row[i] * row[j]).sum();
-            2.0 * if i == j { sum + self.goals.weights[i] } else { sum }
+            2.0 * if i == j {
+                sum + self.goals.weights[i]
+            } else {
+                sum
+            }
         }))
     }
 

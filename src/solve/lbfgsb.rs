@@ -293,7 +293,12 @@ impl<'a> Scaled<'a> {
     }
 
     /// The caller's second derivative in scaled variables, damped; none where it is none.
-    fn curvature(&self, p: &Point, curvature: &mut Curvature, damping: f64) -> Option<DMatrix<f64>> {
+    fn curvature(
+        &self,
+        p: &Point,
+        curvature: &mut Curvature,
+        damping: f64,
+    ) -> Option<DMatrix<f64>> {
         let n = p.z.len();
         let c = curvature(&self.unscaled(&p.z))?;
         if c.shape() != (n, n) {
@@ -482,7 +487,12 @@ fn rounding(value: f64) -> f64 {
 
 /// A point along d that satisfies the strong Wolfe conditions, or falls enough and lies at the box or at the end of
 /// the trials; none where no point does.
-fn search(scaled: &mut Scaled, here: &Point, d: &DVector<f64>, blind: bool) -> Option<(f64, Point)> {
+fn search(
+    scaled: &mut Scaled,
+    here: &Point,
+    d: &DVector<f64>,
+    blind: bool,
+) -> Option<(f64, Point)> {
     let slope = d.dot(&here.gradient);
     if slope >= 0.0 || !slope.is_finite() {
         return None;
@@ -530,11 +540,7 @@ fn search(scaled: &mut Scaled, here: &Point, d: &DVector<f64>, blind: bool) -> O
     found
 }
 
-fn check(
-    start: &[f64],
-    scales: &[f64],
-    bounds: &[(f64, f64)],
-) -> Result<(), LbfgsbError> {
+fn check(start: &[f64], scales: &[f64], bounds: &[(f64, f64)]) -> Result<(), LbfgsbError> {
     let n = start.len();
     let lengths = [
         ("typical sizes", n, scales.len()),
