@@ -8,6 +8,7 @@ use crate::elasticity::{MaterialError, ModelError};
 use crate::kernel::KernelError;
 use crate::lattice::LatticeError;
 use crate::modal::ModalError;
+use crate::rig::{FitError, RigError};
 use crate::skeleton::SkeletonError;
 use crate::solve::NewtonError;
 use crate::solve::eigen::EigenError;
@@ -113,6 +114,17 @@ impl IntoPy for SimulationError {
     }
 }
 
+impl IntoPy for FitError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Simulation(error) => error.into_py(),
+            Self::Rig(error) => error.into_py(),
+            Self::Minimise(_) => raise("MotionError", self.to_string()),
+            _ => input(self.to_string()),
+        }
+    }
+}
+
 impl IntoPy for ClipError {
     fn into_py(self) -> PyErr {
         match self {
@@ -143,6 +155,17 @@ impl IntoPy for ModalError {
             Self::NonFinite | Self::NoBalance => raise("MotionError", self.to_string()),
             Self::Tets(error) => error.into_py(),
             _ => raise("ModalError", self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for RigError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Disk { .. } => raise("StorageError", self.to_string()),
+            Self::File { .. } => raise("RigFileError", self.to_string()),
+            Self::Outside => raise("OutsideError", self.to_string()),
+            _ => raise("RigError", self.to_string()),
         }
     }
 }

@@ -15,10 +15,12 @@ mod dynamics;
 mod elasticity;
 mod equilibrium;
 mod errors;
+mod fit;
 mod lattice;
 mod modal;
 mod nonlinear;
 mod progress;
+mod rig;
 mod skeleton;
 mod surface;
 mod tets;
@@ -48,5 +50,15 @@ fn _thew(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(modal::modes, m)?)?;
     m.add_function(wrap_pyfunction!(equilibrium::equilibrium, m)?)?;
     m.add_function(wrap_pyfunction!(equilibrium::equilibrium_forces, m)?)?;
+    m.add_class::<fit::PyRigFit>()?;
+    m.add_function(wrap_pyfunction!(fit::fit_rig, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::fit_gradient, m)?)?;
+    m.add_class::<rig::PyTemplate>()?;
+    m.add_class::<rig::PyBoneGuide>()?;
+    m.add_class::<rig::PySkinGuide>()?;
+    m.add_class::<rig::PyFreeGuide>()?;
+    m.add_class::<rig::PyRig>()?;
+    m.add_function(wrap_pyfunction!(rig::save_rigs, m)?)?;
+    m.add_function(wrap_pyfunction!(rig::load_rigs, m)?)?;
     Ok(())
 }
