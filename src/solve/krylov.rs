@@ -136,8 +136,7 @@ impl Gmres {
                 b.copy_from_slice(&self.x);
                 return Some(done);
             }
-            // Written so that NaN leaves too.
-            if !(left < 0.5 * last) || done >= stop.iterations {
+            if left.is_nan() || left >= 0.5 * last || done >= stop.iterations {
                 return None;
             }
             last = left;
@@ -183,7 +182,7 @@ impl Gmres {
                 );
             }
             let length = column[k].hypot(below);
-            if !(length > 0.0) {
+            if length.is_nan() || length <= 0.0 {
                 break;
             }
             let (c, s) = (column[k] / length, below / length);
