@@ -136,7 +136,9 @@ impl Gmres {
                 b.copy_from_slice(&self.x);
                 return Some(done);
             }
-            if left.is_nan() || left >= 0.5 * last || done >= stop.iterations {
+            // NaN gains nothing either.
+            let gains = left < 0.5 * last;
+            if !gains || done >= stop.iterations {
                 return None;
             }
             last = left;
@@ -182,7 +184,8 @@ impl Gmres {
                 );
             }
             let length = column[k].hypot(below);
-            if length.is_nan() || length <= 0.0 {
+            let regular = length > 0.0;
+            if !regular {
                 break;
             }
             let (c, s) = (column[k] / length, below / length);
