@@ -17,8 +17,8 @@ from . import implicit
 from .figure import Bone, Eye, Figure, Skin, eyeball
 from .implicit import Part, both_sides
 
-CELL, FINE = 0.008, 0.0036
-"""The mesh's cells behind and in the face, metres."""
+CELL, FINE, LIPS = 0.008, 0.0036, 0.0026
+"""Steps of the mesh's grid: behind the face, in it, and upwards through the lips, metres."""
 EYES = [Eye((side * 0.032, -0.0605, 0.0195), 0.0205, (side * 0.06, -1.0, -0.03), "skull") for side in (1, -1)]
 PALETTE = {
     "skin": (0.93, 0.71, 0.58),
@@ -35,18 +35,19 @@ def figure() -> Figure:
     bones = [
         Bone("neck", None, (0.0, 0.035, -0.16), (0.0, 0.03, -0.05)),
         Bone("skull", "neck", (0.0, 0.03, -0.05), (0.0, 0.035, 0.09)),
+        Bone("face", "skull", (0.0, 0.02, -0.005), (0.0, -0.05, 0.005)),
+        Bone("jaw", "skull", (0.0, 0.015, -0.045), (0.0, -0.05, -0.075)),
     ]
     return Figure("Hilda", bones, [], PALETTE, eyes=EYES, cell=CELL)
 
 
 def skin() -> Skin:
     """Mesh, weights of (neck, skull) and linear colours."""
-    step = FINE / CELL
-    x = _axis([0.0, 0.045, 0.06, 0.125], [step, step, 1.0])
+    x = _axis([0.0, 0.045, 0.06, 0.125], [FINE, FINE, CELL])
     axes = [
         np.concatenate([-x[:0:-1], x]),
-        _axis([-0.135, -0.07, -0.045, 0.15], [step, step, 1.0]),
-        _axis([-0.21, -0.09, -0.075, 0.065, 0.08, 0.17], [1.0, 1.0, step, step, 1.0]),
+        _axis([-0.135, -0.07, -0.045, 0.15], [FINE, FINE, CELL]),
+        _axis([-0.21, -0.09, -0.075, -0.065, -0.045, -0.035, 0.065, 0.08, 0.17], [CELL, CELL, FINE, LIPS, LIPS, FINE, FINE, CELL]),
     ]
     vertices, quads = implicit.net(surface, axes, FINE)
     faces, tint = quads.tolist(), _colours(vertices)
@@ -55,8 +56,7 @@ def skin() -> Skin:
         ball_colours = _iris(eye, ball)
         faces += [[len(vertices) + i for i in face] for face in ball_faces]
         vertices, tint = np.concatenate([vertices, ball]), np.concatenate([tint, ball_colours])
-    skull = _smooth((vertices[:, 2] + 0.35 * (vertices[:, 1] - 0.03) + 0.1) / 0.07)
-    return Skin(vertices, faces, np.stack([1.0 - skull, skull], axis=1), tint)
+    return Skin(vertices, faces, _weights(vertices), tint)
 
 
 def surface(points: np.ndarray) -> np.ndarray:
@@ -64,7 +64,7 @@ def surface(points: np.ndarray) -> np.ndarray:
     made = _union(_HEAD, points, 0.012)
     made = _cut(made, _union(_SOCKETS, points, 0.004), 0.006)
     made = _join(made, _union(_NOSE, points, 0.0045), 0.0045)
-    made = _join(made, _union(_BROWS, points, 0.003), 0.005)
+    made = _join(made, _union(_BROWS, points, 0.003), 0.0028)
     made = _join(made, _union(_EARS, points, 0.003), 0.0045)
     made = _join(made, _hair(points), 0.0025)
     made = _join(made, _lids(points), 0.0045)
@@ -106,7 +106,7 @@ _NOSE = [
     *_sides(_part((0.0128, -0.0965, -0.0205), None, (0.0082, 0.0105, 0.0082))),
 ]
 _BROWS = _chain(
-    [(0.012, -0.0765, 0.05), (0.024, -0.0742, 0.056), (0.038, -0.0665, 0.0585), (0.056, -0.0475, 0.0515)],
+    [(0.0135, -0.077, 0.0525), (0.024, -0.0742, 0.0575), (0.038, -0.0665, 0.0592), (0.056, -0.0475, 0.0515)],
     [0.0042, 0.0052, 0.005, 0.003],
 )
 _EARS = _sides(
@@ -124,7 +124,7 @@ _CREASE = _chain(
     [(0.0, -0.0995, -0.0558), (0.009, -0.0988, -0.0549), (0.021, -0.0935, -0.0552), (0.034, -0.0842, -0.0542)],
     [0.0015, 0.0015, 0.0014, 0.001],
 )
-_NOSTRILS = _sides(_part((0.0078, -0.1045, -0.0285), None, (0.0042, 0.0062, 0.0058), 0.3))
+_NOSTRILS = _sides(_part((0.0076, -0.1025, -0.029), None, (0.004, 0.006, 0.0052), 0.3))
 _CONCHAS = _sides(_part((0.093, 0.012, 0.009), None, (0.006, 0.01, 0.017), 0.15))
 _HAIR = [_part((0.0, 0.03, 0.064), None, (0.0775, 0.0915, 0.0795))]
 
@@ -159,6 +159,15 @@ def _colours(points: np.ndarray) -> np.ndarray:
         share = share * _smooth(0.5 - distance / (2.0 * edge))[:, None]
         tint = (1.0 - share) * tint + share * np.array(PALETTE[colour]) ** 2.2
     return tint
+
+
+def _weights(points: np.ndarray) -> np.ndarray:
+    """Shares of neck, skull, face and jaw [n,4]: neck by height, the face before the ears, the jaw below the mouth."""
+    x, y, z = points.T
+    head = _smooth((z + 0.35 * (y - 0.03) + 0.1) / 0.07)
+    front = _smooth((0.02 - y) / 0.06)
+    low = _smooth((-0.035 - z - 0.1 * y) / 0.05)
+    return np.stack([1.0 - head, head * (1.0 - front), head * front * (1.0 - low), head * front * low], axis=1)
 
 
 def _iris(eye: Eye, points: np.ndarray) -> np.ndarray:
@@ -197,9 +206,9 @@ def _smooth(t: np.ndarray) -> np.ndarray:
 
 
 def _axis(stops: list[float], steps: list[float]) -> np.ndarray:
-    """Grid lines from the first stop to the last, the step (in cells) passing linearly from stop to stop."""
+    """Grid lines from the first stop to the last, the step passing linearly from stop to stop."""
     lines = [stops[0]]
-    widths = np.array([*steps, steps[-1]])[: len(stops)] * CELL
+    widths = np.array([*steps, steps[-1]])[: len(stops)]
     while lines[-1] < stops[-1]:
         lines.append(lines[-1] + float(np.interp(lines[-1], stops, widths)))
     return np.array(lines)
