@@ -34,7 +34,7 @@ pub(super) fn simulate(
     let most = least
         .max((LONGEST * settings.fps / n as f64).ceil() as usize)
         .max(3);
-    simulation.reset(&cycle.pose(0), true)?;
+    simulation.reset(&cycle.pose(0), true, None)?;
     simulation.move_with(&cycle.interval(body, 0)?, 1.0 / settings.fps)?;
     let (mut frames, mut gap) = (Vec::new(), f64::INFINITY);
     for pass in 0..most as isize {
@@ -50,6 +50,7 @@ pub(super) fn simulate(
                 .advance_motion(
                     &cycle.interval(body, pass * n + i)?,
                     1.0 / settings.fps,
+                    None,
                     None,
                 )
                 .map_err(|source| ClipError::Frame {

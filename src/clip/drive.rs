@@ -59,7 +59,7 @@ impl Drive {
             }
             let motion = interval(body, lead.take().as_ref(), &poses, at)?;
             simulation
-                .advance_motion(&motion, 1.0 / settings.fps, None)
+                .advance_motion(&motion, 1.0 / settings.fps, None, None)
                 .map_err(|source| ClipError::Frame {
                     frame: first + at + 1,
                     source,
@@ -94,7 +94,7 @@ fn start(
         .take(before.len() + 3)
         .cloned()
         .collect();
-    simulation.reset(&run[0], true)?;
+    simulation.reset(&run[0], true, None)?;
     if run.len() > 1 {
         simulation.move_with(&interval(&body, None, &run, 0)?, 1.0 / settings.fps)?;
     }
@@ -102,7 +102,7 @@ fn start(
         step(progress, 0.0, "running in")?;
         let motion = interval(&body, None, &run, i)?;
         simulation
-            .advance_motion(&motion, 1.0 / settings.fps, None)
+            .advance_motion(&motion, 1.0 / settings.fps, None, None)
             .map_err(|source| ClipError::Frame { frame: 0, source })?;
     }
     Ok(before.last().cloned())

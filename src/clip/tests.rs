@@ -72,7 +72,15 @@ fn distance(a: &LocalPositions, b: &LocalPositions) -> f64 {
 fn the_first_frame_is_the_equilibrium() {
     let clip = clip(&swings(8), plain());
     let gravity = Settings::default().gravity;
-    let q = equilibrium(clip.body(), &swing(0.0), None, gravity, Method::Warped).unwrap();
+    let q = equilibrium(
+        clip.body(),
+        &swing(0.0),
+        None,
+        None,
+        gravity,
+        Method::Warped,
+    )
+    .unwrap();
     for (i, (q, x)) in q.iter().zip(clip.body().lattice().vertices()).enumerate() {
         assert!((clip.lattice(0).world(i) - x - q).norm() < 1e-6);
     }
