@@ -17,7 +17,7 @@ from . import implicit
 from .figure import Bone, Eye, Figure, Skin, eyeball
 from .implicit import Part, both_sides
 
-CELL, FINE, LIPS = 0.008, 0.0036, 0.0026
+CELL, FINE, LIPS = 0.0084, 0.0036, 0.0028
 """Steps of the mesh's grid: behind the face, in it, and upwards through the lips, metres."""
 EYES = [Eye((side * 0.032, -0.0605, 0.0195), 0.0205, (side * 0.06, -1.0, -0.03), "skull") for side in (1, -1)]
 PALETTE = {
@@ -47,7 +47,7 @@ def skin() -> Skin:
     axes = [
         np.concatenate([-x[:0:-1], x]),
         _axis([-0.135, -0.07, -0.045, 0.15], [FINE, FINE, CELL]),
-        _axis([-0.21, -0.09, -0.075, -0.065, -0.045, -0.035, 0.065, 0.08, 0.17], [CELL, CELL, FINE, LIPS, LIPS, FINE, FINE, CELL]),
+        _axis([-0.21, -0.09, -0.075, -0.066, -0.016, -0.008, 0.065, 0.08, 0.17], [CELL, CELL, FINE, LIPS, LIPS, FINE, FINE, CELL]),
     ]
     vertices, quads = implicit.net(surface, axes, FINE)
     faces, tint = quads.tolist(), _colours(vertices)
@@ -103,10 +103,10 @@ _SOCKETS = _sides(_part((0.032, -0.09, 0.02), None, (0.021, 0.016, 0.016)))
 _NOSE = [
     _part((0.0, -0.077, 0.03), (0.0, -0.1, -0.01), (0.0065, 0.0085)),
     _part((0.0, -0.107, -0.0135), None, (0.0132, 0.0125, 0.0115)),
-    *_sides(_part((0.0128, -0.0965, -0.0205), None, (0.0082, 0.0105, 0.0082))),
+    *_sides(_part((0.0142, -0.0955, -0.0215), None, (0.0092, 0.0115, 0.009))),
 ]
 _BROWS = _chain(
-    [(0.0135, -0.077, 0.0525), (0.024, -0.0742, 0.0575), (0.038, -0.0665, 0.0592), (0.056, -0.0475, 0.0515)],
+    [(0.0135, -0.0765, 0.0548), (0.024, -0.0738, 0.0585), (0.038, -0.0665, 0.0592), (0.056, -0.0475, 0.0515)],
     [0.0042, 0.0052, 0.005, 0.003],
 )
 _EARS = _sides(
@@ -124,7 +124,7 @@ _CREASE = _chain(
     [(0.0, -0.0995, -0.0558), (0.009, -0.0988, -0.0549), (0.021, -0.0935, -0.0552), (0.034, -0.0842, -0.0542)],
     [0.0015, 0.0015, 0.0014, 0.001],
 )
-_NOSTRILS = _sides(_part((0.0076, -0.1025, -0.029), None, (0.004, 0.006, 0.0052), 0.3))
+_NOSTRILS = _sides(_part((0.0092, -0.0995, -0.0305), None, (0.0047, 0.0062, 0.0062), 0.3))
 _CONCHAS = _sides(_part((0.093, 0.012, 0.009), None, (0.006, 0.01, 0.017), 0.15))
 _HAIR = [_part((0.0, 0.03, 0.064), None, (0.0775, 0.0915, 0.0795))]
 
@@ -152,9 +152,9 @@ def _colours(points: np.ndarray) -> np.ndarray:
         ("rosy", 0.5, _union(rosy, points, 0.004), 0.012),
         ("lips", 1.0, _union(_LIPS, points, 0.0012) - 0.001, 0.0024),
         ("dark", 0.75, _union(_CREASE, points, 0.0008) - 0.0012, 0.0016),
-        ("dark", 0.8, _union(_NOSTRILS, points, 0.0008) - 0.0004, 0.0016),
+        ("dark", 0.9, _union(_NOSTRILS, points, 0.0008) - 0.0012, 0.002),
         ("hair", 1.0, _union(_BROWS, points, 0.001) - 0.0016, 0.0022),
-        ("hair", 1.0, _hair(points) - 0.0032, 0.004),
+        ("hair", 1.0, _hair(points) - 0.0055, 0.005),
     ):
         share = share * _smooth(0.5 - distance / (2.0 * edge))[:, None]
         tint = (1.0 - share) * tint + share * np.array(PALETTE[colour]) ** 2.2
