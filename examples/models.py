@@ -90,6 +90,20 @@ def _upright(points: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(points[:, [2, 1, 0]] * [1.0, -1.0, 1.0])
 
 
+def arm(vertices: int | None = None) -> Shape:
+    """An arm along x, its elbow at 0.5, the biceps above and a fist at the end."""
+    parts = [
+        Part((0.05, 0.0, 0.0), (0.5, 0.0, 0.0), (0.074, 0.052), "body", "skin"),
+        Part((0.27, 0.0, 0.024), None, (0.14, 0.056, 0.05), "body", "skin"),
+        Part((0.26, 0.0, -0.022), None, (0.15, 0.05, 0.05), "body", "skin"),
+        Part((0.5, 0.0, 0.0), (0.9, 0.0, 0.0), (0.054, 0.032), "body", "skin"),
+        Part((0.6, 0.0, 0.006), None, (0.12, 0.054, 0.05), "body", "skin"),
+        Part((0.97, 0.0, 0.0), None, (0.066, 0.05, 0.046), "body", "skin"),
+        Part((0.945, -0.03, 0.03), (0.995, -0.02, 0.045), (0.017, 0.015), "body", "skin"),
+    ]
+    return _soft(parts, {"skin": (0.93, 0.69, 0.55)}, 0.0115, 0.012, vertices)
+
+
 def potbelly(vertices: int | None = None) -> Shape:
     """A torso with a belly, for the skeleton of our biped; facing -y."""
     parts = [
