@@ -156,7 +156,7 @@ fn what_does_not_converge_keeps_the_state_and_names_the_frame() {
             cyclic: false,
         };
         let poses = [still(), bent(&bar, 0.1), bent(&bar, 0.2), far];
-        match Clip::simulate(body.clone(), &poses, settings, &Silent) {
+        match Clip::simulate(body.clone(), &poses, None, settings, &Silent) {
             Ok(clip) => assert_eq!(clip.len(), 4),
             Err(ClipError::Frame { frame, .. }) => assert!(frame > 0),
             Err(error) => panic!("{error}"),
