@@ -91,7 +91,7 @@ class Bent:
 def bend(limb: Limb, degrees: float) -> dict[str, Bent]:
     """The limb at one angle, in balance without gravity, by every method."""
     answers = {}
-    for method in [m for m in METHODS if m != "warped_vertex"]:
+    for method in METHODS:
         balance = thew.Equilibrium(limb.body, method)
         # Newton's method is led there in steps of half a right angle at most.
         steps = int(np.ceil(degrees / 45.0)) if method in NONLINEAR else 1

@@ -15,6 +15,7 @@ from examples.studio import Studio
 
 ANGLES = (30.0, 60.0, 90.0, 120.0)
 SHOWN = (60.0, 90.0, 120.0)
+COLUMN, ROW = 1.02, 0.76
 WORST = 0.5
 """Colours end at this change of volume."""
 
@@ -29,7 +30,7 @@ def colours(change: np.ndarray) -> np.ndarray:
 def main(how: Options) -> None:
     studio = Studio(turn=-14.0, tilt=9.0)
     paint = studio.painted(gloss=0.35)
-    for name, limb, left, scale in (("bar", bending.bar(), 0.0, 1.0), ("arm", bending.arm(), 3.35, 1.18)):
+    for name, limb, left, scale in (("bar", bending.bar(), 0.0, 1.0), ("arm", bending.arm(), 3.15, 1.2)):
         print(f"\n{name}: {limb.body.dofs} lattice vertices; distances are parts of the body's size")
         print("| angle | method | volume kept at the bend | turned inside out | to neo-Hookean, largest / mean | to St. V.-K., largest / mean |")
         print("| --- | --- | --- | --- | --- | --- |")
@@ -40,18 +41,18 @@ def main(how: Options) -> None:
                 print(f"| {angle:.0f}° | {bending.METHODS[method]} | {100 * answer.volume:.1f} % "
                       f"| {100 * answer.turned_over:.1f} % | {far} |")  # fmt: skip
                 if angle in SHOWN:
-                    place = studio.at(left + 1.08 * SHOWN.index(angle), -0.82 * row)
+                    place = studio.at(left + COLUMN * SHOWN.index(angle), -ROW * row)
                     points = scale * answer.points - [scale * 0.5, 0.0, 0.0]
                     studio.mesh(points, limb.shape.triangles, paint, place, colours(answer.squeezed))
         for column, angle in enumerate(SHOWN):
-            studio.text(f"{angle:.0f}°", studio.at(left + 1.08 * column - 0.12, 0.72), 0.085)
+            studio.text(f"{angle:.0f}°", studio.at(left + COLUMN * column - 0.12, 0.72), 0.085)
     for row, words in enumerate(bending.METHODS.values()):
         for line, part in enumerate(words.split(", ")):
-            studio.text(part, studio.at(-0.68, 0.12 - 0.11 * line - 0.82 * row), 0.078, align="RIGHT")
+            studio.text(part, studio.at(-0.68, 0.12 - 0.11 * line - ROW * row), 0.078, align="RIGHT")
     ramp = lambda t: colours(1.0 + WORST * (2.0 * np.asarray(t) - 1.0))  # noqa: E731
     words = (f"volume {100 * (1 - WORST):.0f} % and less", f"{100 * (1 + WORST):.0f} % and more")
-    studio.scale(studio.at(4.3, -3.82), 1.6, 0.05, ramp, words, 0.075)
-    studio.render(how.output, (-1.85, -4.0), (6.25, 0.9), how.width, how.engine)
+    studio.scale(studio.at(3.9, -3.5), 1.6, 0.05, ramp, words, 0.075)
+    studio.render(how.output, (-1.75, -3.7), (5.85, 0.86), how.width, how.engine)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import numpy as np
 
 from examples import rigged
 from examples.command import Options, options
-from examples.studio import AMBER, BLUE, RED, Studio
+from examples.studio import BLUE, RED, Studio
 from examples.widgets import draw
 
 ROWS = (
@@ -21,8 +21,8 @@ ROWS = (
         ("frown", {"frown": 1.0}, None),
         ("nostrils flared", {"nostrils": 1.0}, None),
     ),
-    )
-COLUMN, ROW = 0.205, 0.285
+)
+COLUMN, ROW = 0.21, 0.375
 
 
 def main(how: Options) -> None:
@@ -35,13 +35,13 @@ def main(how: Options) -> None:
             place = studio.at(COLUMN * column, -ROW * row)
             skin = face.settled(controls)
             studio.mesh(skin, face.triangles, paint, place, face.colours)
-            studio.text(title, studio.at(COLUMN * column, -ROW * row - 0.138, 0.3), 0.017)
+            studio.text(title, studio.at(COLUMN * column, -ROW * row - 0.214, 0.3), 0.0165)
             for rig in face.rigs.get(templates or "", []):
-                draw(studio, rig.template, rig.frame(face.body), place, glass, ink, before=0.05)
+                draw(studio, rig.template, rig.frame(face.body), place, glass, ink, before=0.05, few=True)
             if controls:
                 far = np.linalg.norm(skin - face.vertices, axis=1)
                 print(f"{title}: skin moved by up to {1e3 * far.max():.1f} mm, {1e3 * far.mean():.2f} mm on average")
-    low, high = (-0.105, -ROW - 0.155), (3 * COLUMN + 0.105, 0.155)
+    low, high = (-0.112, -ROW - 0.23), (3 * COLUMN + 0.112, 0.155)
     studio.render(how.output, low, high, how.width, how.engine)
 
 

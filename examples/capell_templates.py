@@ -15,7 +15,7 @@ COLUMN, ROW = 0.62, 0.98
 
 def main(how: Options) -> None:
     limb = rigged.limb()
-    studio = Studio(turn=-24.0, tilt=16.0)
+    studio = Studio(turn=-52.0, tilt=14.0)
     paint, pale = studio.painted(gloss=0.4), studio.painted(alpha=0.45, gloss=0.4)
     glass, ink = studio.material(BLUE, alpha=0.35), studio.material(RED)
     middle = np.array([0.0, 0.0, 0.4])

@@ -104,7 +104,7 @@ def arm(vertices: int | None = None) -> Shape:
     return _soft(parts, {"skin": (0.93, 0.69, 0.55)}, 0.0115, 0.012, vertices)
 
 
-def ruled_limb(detail: int = 12) -> Shape:
+def ruled_limb(detail: int = 24) -> Shape:
     """An upright capsule, 0.8 m long and 0.3 m thick, ruled every five centimetres along and thirty degrees round;
     `detail` rows of vertices go to such a square."""
     radius, height = 0.15, 0.8

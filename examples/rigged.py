@@ -81,10 +81,10 @@ def hilda(cells_across: float = 48.0) -> Rigged:
         up, down, inwards, hole = _mirrored(side, (0.55, 0.3, 0.95), (0.15, 0.1, -1.0), (-0.6, -0.3, -0.8), (0.0, -0.3, -1.0))
         skin = face.body.surface
         for name, kind, guide, sizes, strength in (
-            ("smile", "bump", on_skin(skin, corner, up, 0.002), {"radius": 0.019}, 2.2e6),
+            ("smile", "bump", on_skin(skin, corner, up, 0.003), {"radius": 0.02}, 2.5e6),
             ("frown", "bump", on_skin(skin, corner, down, 0.004), {"radius": 0.017}, 1.8e6),
             ("frown", "bump", on_skin(skin, brow, inwards, 0.004), {"radius": 0.015}, 2.2e6),
-            ("nostrils", "torus", thew.FreeGuide(frame(nostril, hole)), {"ring_radius": 0.006, "tube_radius": 0.0058}, 5e6),
+            ("nostrils", "torus", thew.FreeGuide(frame(nostril, hole)), {"ring_radius": 0.006, "tube_radius": 0.0058}, 4.5e6),
         ):  # fmt: skip
             template = thew.Template(kind, **sizes, strength=strength)
             samples = [(0.0, {"strength": 0.0}), (1.0, {"strength": strength})]
@@ -93,7 +93,7 @@ def hilda(cells_across: float = 48.0) -> Rigged:
     return face
 
 
-def limb(detail: int = 12, cells_across: float = 26.0) -> Rigged:
+def limb(detail: int = 24, cells_across: float = 26.0) -> Rigged:
     """A round limb with a bone in its middle, ruled like graph paper, and one rig of each template."""
     shape = models.ruled_limb(detail)
     bone = Bone("bone", None, (0.0, 0.0, 0.06), (0.0, 0.0, 0.74))
@@ -102,10 +102,10 @@ def limb(detail: int = 12, cells_across: float = 26.0) -> Rigged:
     middle = thew.BoneGuide("bone")
     upright = thew.BoneGuide("bone", tilt=np.pi / 2)
     for template, guide in (
-        (thew.Template("bump", radius=0.11, strength=3e5), front),
-        (thew.Template("radial", radius=0.2, strength=2.2e5), middle),
+        (thew.Template("bump", radius=0.12, strength=4e5), front),
+        (thew.Template("radial", radius=0.2, strength=6e5), middle),
         (thew.Template("bulge", radius=0.26, strength=2e5), upright),
-        (thew.Template("torus", ring_radius=0.12, tube_radius=0.1, strength=3e5), upright),
+        (thew.Template("torus", ring_radius=0.15, tube_radius=0.1, strength=3.5e5), upright),
     ):
         samples = [(0.0, {"strength": 0.0}), (1.0, {})]
         body.rigs[template.kind] = [thew.Rig(template, guide, samples, name=template.kind)]

@@ -9,8 +9,11 @@ import thew
 from examples.studio import Studio
 
 
-def draw(studio: Studio, template: thew.Template, frame: np.ndarray, place, glass, ink, before: float = 0.0) -> None:
-    """A template in its frame [4,4]; `before` brings arrows towards the camera, which leaves their place in the picture."""
+def draw(
+    studio: Studio, template: thew.Template, frame: np.ndarray, place, glass, ink, before: float = 0.0, few: bool = False
+) -> None:
+    """A template in its frame [4,4]; `before` brings arrows towards the camera, which leaves their place in the picture;
+    `few`: a torus shows only the arrows that leave its ring sideways."""
     sizes = template.parameters
     axes, origin = frame[:3, :3].T, frame[:3, 3] + place
     near = origin - before * studio.ahead
@@ -20,9 +23,9 @@ def draw(studio: Studio, template: thew.Template, frame: np.ndarray, place, glas
         vertices, faces = _torus(ring, tube)
         studio.mesh(vertices @ axes + origin, faces, glass)
         for out in around:
-            for way in (out, -out, axes[2], -axes[2]):
+            for way in (out,) if few else (out, axes[2], -axes[2]):
                 start = near + ring * out
-                studio.arrow(start + 0.15 * tube * way, start + 0.95 * tube * way, 0.035 * tube, ink)
+                studio.arrow(start + 0.15 * tube * way, start + 1.05 * tube * way, (0.09 if few else 0.05) * tube, ink)
         return
     radius = sizes["radius"]
     studio.ball(origin, radius, glass)
