@@ -22,7 +22,9 @@ WORST = 0.5
 
 def colours(change: np.ndarray) -> np.ndarray:
     """Linear colours by det F: blue where flesh has swollen, skin where it is as it was, red where it is squeezed."""
-    stops = np.array([[0.75, 0.13, 0.14], [0.95, 0.55, 0.38], [0.95, 0.85, 0.74], [0.46, 0.66, 0.78], [0.13, 0.36, 0.62]])
+    stops = np.array(
+        [[0.75, 0.13, 0.14], [0.95, 0.55, 0.38], [0.95, 0.85, 0.74], [0.46, 0.66, 0.78], [0.13, 0.36, 0.62]]
+    )
     t = (np.asarray(change) - 1.0) / WORST
     return np.stack([np.interp(t, np.linspace(-1.0, 1.0, len(stops)), channel) for channel in stops.T], axis=-1) ** 2.2
 
@@ -32,7 +34,8 @@ def main(how: Options) -> None:
     paint = studio.painted(gloss=0.35)
     for name, limb, left, scale in (("bar", bending.bar(), 0.0, 1.0), ("arm", bending.arm(), 3.15, 1.2)):
         print(f"\n{name}: {limb.body.dofs} lattice vertices; distances are parts of the body's size")
-        print("| angle | method | volume kept at the bend | turned inside out | to neo-Hookean, largest / mean | to St. V.-K., largest / mean |")
+        print("| angle | method | volume kept at the bend | turned inside out "
+              "| to neo-Hookean, largest / mean | to St. V.-K., largest / mean |")  # fmt: skip
         print("| --- | --- | --- | --- | --- | --- |")
         for angle in ANGLES:
             answers = bending.bend(limb, angle)

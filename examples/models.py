@@ -126,7 +126,10 @@ def ruled_limb(detail: int = 24) -> Shape:
     i, j = (index.ravel() for index in np.indices((n - 1, k)))
     quads = np.stack([i * k + j, i * k + (j + 1) % k, (i + 1) * k + (j + 1) % k, (i + 1) * k + j], axis=1)
     j = np.arange(k)
-    ends = [np.stack([0 * j + n * k, (j + 1) % k, j], 1), np.stack([0 * j + n * k + 1, (n - 1) * k + j, (n - 1) * k + (j + 1) % k], 1)]
+    ends = [
+        np.stack([0 * j + n * k, (j + 1) % k, j], 1),
+        np.stack([0 * j + n * k + 1, (n - 1) * k + j, (n - 1) * k + (j + 1) % k], 1),
+    ]
     i, j = (index.ravel() for index in np.indices((n, k)))
     line = np.append((i % round(12 / fine) == 0) | (j % round(12 / fine * 1.5) == 0), [True, True])
     tint = np.where(line[:, None], np.array([0.62, 0.33, 0.26]), np.array([0.93, 0.71, 0.58])) ** 2.2

@@ -77,14 +77,16 @@ def hilda(cells_across: float = 48.0) -> Rigged:
     skin = head.skin()
     face = made(skin.vertices, skin.triangles(), skin.colours, skin.weights, head.figure().bones, cells_across)
     for side in (1.0, -1.0):
-        corner, brow, nostril = _mirrored(side, (0.036, -0.078, -0.052), (0.015, -0.08, 0.056), (0.0098, -0.099, -0.0278))
-        up, down, inwards, hole = _mirrored(side, (0.55, 0.3, 0.95), (0.15, 0.1, -1.0), (-0.6, -0.3, -0.8), (0.0, -0.3, -1.0))
+        corner, brow, nostril = _mirrored(side, (0.036, -0.078, -0.052), (0.015, -0.08, 0.056), (0.009, -0.099, -0.02))
+        up, down, inwards, hole = _mirrored(
+            side, (0.55, 0.3, 0.95), (0.15, 0.1, -1.0), (-0.6, -0.3, -0.8), (0.0, -0.3, -1.0)
+        )
         skin = face.body.surface
         for name, kind, guide, sizes, strength in (
             ("smile", "bump", on_skin(skin, corner, up, 0.003), {"radius": 0.02}, 2.5e6),
             ("frown", "bump", on_skin(skin, corner, down, 0.004), {"radius": 0.017}, 1.8e6),
             ("frown", "bump", on_skin(skin, brow, inwards, 0.004), {"radius": 0.015}, 2.2e6),
-            ("nostrils", "torus", thew.FreeGuide(frame(nostril, hole)), {"ring_radius": 0.006, "tube_radius": 0.0058}, 4.5e6),
+            ("nostrils", "torus", thew.FreeGuide(frame(nostril, hole)), {"ring_radius": 0.0075, "tube_radius": 0.007}, 2e7),
         ):  # fmt: skip
             template = thew.Template(kind, **sizes, strength=strength)
             samples = [(0.0, {"strength": 0.0}), (1.0, {"strength": strength})]

@@ -10,7 +10,14 @@ from examples.studio import Studio
 
 
 def draw(
-    studio: Studio, template: thew.Template, frame: np.ndarray, place, glass, ink, before: float = 0.0, few: bool = False
+    studio: Studio,
+    template: thew.Template,
+    frame: np.ndarray,
+    place,
+    glass,
+    ink,
+    before: float = 0.0,
+    few: bool = False,
 ) -> None:
     """A template in its frame [4,4]; `before` brings arrows towards the camera, which leaves their place in the picture;
     `few`: a torus shows only the arrows that leave its ring sideways."""

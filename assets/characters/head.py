@@ -11,6 +11,8 @@ rest. The skull's bone ends far behind the face, so that all of the face is free
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from . import implicit
@@ -47,7 +49,10 @@ def skin() -> Skin:
     axes = [
         np.concatenate([-x[:0:-1], x]),
         _axis([-0.135, -0.07, -0.045, 0.15], [FINE, FINE, CELL]),
-        _axis([-0.21, -0.09, -0.075, -0.066, -0.016, -0.008, 0.065, 0.08, 0.17], [CELL, CELL, FINE, LIPS, LIPS, FINE, FINE, CELL]),
+        _axis(
+            [-0.21, -0.09, -0.075, -0.066, -0.016, -0.008, 0.065, 0.08, 0.17],
+            [CELL, CELL, FINE, LIPS, LIPS, FINE, FINE, CELL],
+        ),
     ]
     vertices, quads = implicit.net(surface, axes, FINE)
     faces, tint = quads.tolist(), _colours(vertices)
@@ -84,7 +89,7 @@ def _sides(*parts: Part) -> list[Part]:
 def _chain(points, radii) -> list[Part]:
     """Limbs through points on the left, mirrored."""
     ends = list(zip(points, radii, strict=True))
-    return _sides(*(_part(a, b, (ra, rb)) for (a, ra), (b, rb) in zip(ends, ends[1:], strict=False)))
+    return _sides(*(_part(a, b, (ra, rb)) for (a, ra), (b, rb) in pairwise(ends)))
 
 
 _HEAD = [
@@ -163,7 +168,7 @@ def _colours(points: np.ndarray) -> np.ndarray:
 
 def _weights(points: np.ndarray) -> np.ndarray:
     """Shares of neck, skull, face and jaw [n,4]: neck by height, the face before the ears, the jaw below the mouth."""
-    x, y, z = points.T
+    _, y, z = points.T
     head = _smooth((z + 0.35 * (y - 0.03) + 0.1) / 0.07)
     front = _smooth((0.02 - y) / 0.06)
     low = _smooth((-0.035 - z - 0.1 * y) / 0.05)
