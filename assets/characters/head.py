@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Hilda: a head with a face of flesh, for rigs: 31 cm with her neck, eyes loose, two bones.
+"""Hilda: a head with a face of flesh, for rigs: 34 cm with her neck and shoulders, eyes loose, four bones.
 
     hilda = head.figure()      # bones and colours
     skin = head.skin()         # mesh, weights, colours; symmetric, closed, the eyes two loose balls
 
 She is a signed distance function: balls and limbs in soft unions (head, then nose, lips, lids), out of which softer
 and sharper hollows are cut (eye sockets, nostrils, the line of the mouth). Her face is meshed twice as finely as the
-rest. The skull's bone ends far behind the face, so that all of the face is free.
+rest. The bones end two centimetres and more behind the skin of the face, so that all of it is free.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def figure() -> Figure:
 
 
 def skin() -> Skin:
-    """Mesh, weights of (neck, skull) and linear colours."""
+    """Mesh, weights of (neck, skull, face, jaw) and linear colours."""
     x = _axis([0.0, 0.045, 0.06, 0.125], [FINE, FINE, CELL])
     axes = [
         np.concatenate([-x[:0:-1], x]),

@@ -142,4 +142,9 @@ def test_the_guides_code_runs(arm, tmp_path, monkeypatch):
     for block in blocks:
         exec(compile(block, str(GUIDE), "exec"), names)
     assert np.isfinite(names["skin"]).all()
+    vertex = names["vertex"]
+    assert names["pulled"][vertex, 2] == pytest.approx(names["skin"][vertex, 2] + 0.02, abs=0.005)
     assert names["rigs"] == thew.load_rigs("rigs.toml")
+    text = re.search(r"```toml\n(.*?)```", GUIDE.read_text(), flags=re.DOTALL)[1]
+    (tmp_path / "shown.toml").write_text(text)
+    assert thew.load_rigs("shown.toml") == names["rigs"]
