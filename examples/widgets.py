@@ -20,7 +20,7 @@ def draw(
     few: bool = False,
 ) -> None:
     """A template in its frame [4,4]; `before` brings arrows towards the camera, which leaves their place in the picture;
-    `few`: a torus shows only the arrows that leave its ring sideways."""
+    `few`: brings a torus there as a whole, with only the arrows that leave its ring sideways."""
     sizes = template.parameters
     axes, origin = frame[:3, :3].T, frame[:3, 3] + place
     near = origin - before * studio.ahead
@@ -28,7 +28,7 @@ def draw(
     if template.kind == "torus":
         ring, tube = sizes["ring_radius"], sizes["tube_radius"]
         vertices, faces = _torus(ring, tube)
-        studio.mesh(vertices @ axes + origin, faces, glass)
+        studio.mesh(vertices @ axes + (near if few else origin), faces, glass)
         for out in around:
             for way in (out,) if few else (out, axes[2], -axes[2]):
                 start = near + ring * out
