@@ -135,7 +135,7 @@ pub enum LbfgsbError {
 }
 
 impl Lbfgsb {
-    /// Minimises a function of x[n] from `start[n]`, moved into `bounds[n]` (lower, upper; infinite ones allowed, equal
+    /// Minimises a function of `x[n]` from `start[n]`, moved into `bounds[n]` (lower, upper; infinite ones allowed, equal
     /// ones fix a variable). `scales[n]`: typical sizes of the variables. Points are refused where the function is none or not
     /// finite. Its curvature is damped as Levenberg and Marquardt do, more where full steps fail.
     ///
