@@ -81,8 +81,7 @@ class Hook:
         elif self.guide == "SKIN":
             guide = thew.SkinGuide(self.triangle, self.barycentric, **place)
         else:
-            guide = thew.FreeGuide(np.array(self.matrix).reshape(4, 4))
-            samples = samples or (((0.0, parameters),) if any(place.values()) else ())
+            guide = thew.FreeGuide(np.array(self.matrix).reshape(4, 4), **place)
         return thew.Rig(template, guide=guide, samples=samples, name=name)
 
 
