@@ -117,11 +117,13 @@ def moved(obj, flesh: session.Flesh) -> bool:
 
 
 def renamed(obj, flesh: session.Flesh) -> bool:
-    """Whether a bone on which rigs may hang has another name than when it was read."""
+    """Whether the bones that were read are not those on which rigs may hang now: renamed, made anew, or gone."""
     armature = anchors.armature_of(obj)
     if not len(obj.thew.rigs) or armature is None:
         return False
-    return not all(name in armature.data.bones for name in flesh.character.bones)
+    known = set(flesh.character.bones)
+    wanted = {anchors.found_bone(armature, rig) for rig in obj.thew.rigs if rig.guide == "BONE"} - {""}
+    return not (wanted <= known and all(name in armature.data.bones for name in known))
 
 
 def _live_frames(obj, scene) -> tuple[int, int]:

@@ -288,6 +288,7 @@ def test_keyed_controls_arrive(character):
     assert distance[:4].max() < 1e-6 and distance[9:].min() > 2e-3
     # The curve is edited: the motion follows.
     curve = next(iter(part("reading").curves_in(body.animation_data)))
+    curve.keyframe_points[0].interpolation = "LINEAR"
     curve.keyframe_points[1].co.y = 0.0
     np.testing.assert_allclose(play(body, FRAMES), plain, atol=1e-6 * size)
 
