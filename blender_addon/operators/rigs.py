@@ -9,13 +9,12 @@ import bpy
 import numpy as np
 from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from .. import handlers, jobs, reading, rig_drivers, rig_files, rig_properties, rigging, session
+from .. import handlers, jobs, reading, rig_drivers, rig_files, rig_properties, rigging
 from ..anchors import anchor_bone, anchor_face, armature_of
 from ..logic.errors import Refusal
 from ..logic.sentences import plural
-from ..logic.tasks import finish
 from ..native import core
-from ..recipe import REFERENCE, Recipe, Stance
+from ..recipe import REFERENCE, Stance
 from ..rig_properties import GUIDES, TEMPLATES
 from ..session import register as fleshes
 from .shell import Job
@@ -36,8 +35,8 @@ class Edit(Job):
         try:
             if self.needs_flesh:
                 jobs.check_flesh(obj)
-            elif obj.type != "MESH":
-                raise Refusal(f"“{obj.name}” is not a mesh: select the skinned mesh")
+            else:
+                reading.check_editable(obj)
             said = self.edit(context, obj)
             rigging.shown(context, obj)
         except Exception as error:
@@ -101,7 +100,7 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
                     for column in range(4)
                 ]
             with rig_properties.quietly():
-                rig.strength = visible_strength(obj, built(context, obj), rig)
+                rig.strength = visible_strength(obj, jobs.with_body(obj, context.scene, context.view_layer), rig)
         except Exception:
             drop_rig(obj, len(obj.thew.rigs) - 1)
             raise
@@ -291,7 +290,7 @@ class THEW_OT_rig_export(Edit, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def edit(self, context, obj):
-        written, left = rig_files.export(obj, context.scene, self.filepath)
+        written, left = rig_files.export(obj, jobs.with_body(obj, context.scene, context.view_layer), self.filepath)
         for text in left:
             self.report({"WARNING"}, text)
         return f"{plural(written, 'rig')} written to {self.filepath}."
@@ -314,7 +313,7 @@ class THEW_OT_rig_import(Edit, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def edit(self, context, obj):
-        added = rig_files.read(obj, context.scene, self.filepath)
+        added = rig_files.read(obj, jobs.with_body(obj, context.scene, context.view_layer), self.filepath)
         lost = [rig for rig in added if rig.problem]
         for rig in lost:
             self.report({"WARNING"}, rig.problem)
@@ -404,16 +403,6 @@ def visible_strength(obj: bpy.types.Object, flesh, rig: rig_properties.ThewRig) 
     moved = float(np.linalg.norm(solver.positions() - still, axis=1).max())
     # Where bones hold the flesh tight it hardly moves, and no strength would show.
     return float(f"{trial * min(max(0.2 * reach / moved, 0.1), 50.0):.2g}") if moved > 0.0 else trial
-
-
-def built(context, obj: bpy.types.Object):
-    """The flesh of `obj`, its body built if it is not: a file was just opened."""
-    flesh = fleshes.flesh(obj)
-    if flesh.body is None:
-        found, stance = reading.subject(obj, context.view_layer), Stance.saved(obj)
-        recipe = Recipe.of(obj, context.scene)
-        finish(session.build(flesh, found, stance, recipe, context.scene, context.view_layer, None))
-    return flesh
 
 
 def heaviest_bone(obj: bpy.types.Object, armature: bpy.types.Object | None) -> str:
