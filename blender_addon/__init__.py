@@ -11,7 +11,7 @@
 | `rigging.py`, `anchors.py` | saved rigs as native ones, and what they hang on found again |
 | `rig_drivers.py`, `rig_files.py` | what moves their controls; rigs in files |
 | `recipe.py` | those settings as numbers, and where the character stood |
-| `session.py`, `offsets.py`, `firmness.py`, `modal.py` | the live native objects, rebuilt when their inputs change |
+| `session.py`, `building.py`, `offsets.py`, `firmness.py`, `modal.py` | the live native objects, rebuilt when their inputs change |
 | `jobs.py` | add, simulate, bake, remove: what the operators and the command line do |
 | `handlers.py` | playback, updates, load, undo, render |
 | `operators/`, `panels.py`, `rig_panel.py`, `overlay.py`, `cli.py` | the faces |

@@ -38,6 +38,9 @@ from .rig_properties import (
     values_now,
 )
 
+#: Stronger fields than this, in N/m3, only tear the flesh apart.
+STRONGEST = 1e10
+
 # units ----------------------------------------------------------------------------------------------------------------
 
 
@@ -159,6 +162,11 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
             if slider in {"radius", "ring_radius", "tube_radius"} and value <= 0.0:
                 label = rig.bl_rna.properties[slider].name
                 raise Refusal(f"{label} of the rig “{rig.name}”{where} is zero: make it larger")
+            if slider == "strength" and abs(value) > STRONGEST:
+                raise Refusal(
+                    f"The strength of the rig “{rig.name}”{where} is {value:.3g} N/m3, more than {STRONGEST:.0e}, "
+                    "which no flesh withstands: lower it"
+                )
     for (a, _), (b, _) in pairwise(samples):
         if not b - a > NEAR:
             raise Refusal(f"{name} has two samples at the control value {a:.4g}: remove one, or move it")

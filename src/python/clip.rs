@@ -4,7 +4,7 @@
 use super::arrays::{Whole, floats, from_f32, from_frames, from_points, poses, whole};
 use super::body::PyBody;
 use super::dynamics::{Wanted, adapt, gravity, integrator, method, modes_for};
-use super::errors::{IntoPy, detached};
+use super::errors::{IntoPy, detached, input};
 use super::progress::with_progress;
 use super::rig::PyRig;
 use crate::body::Body;
@@ -38,7 +38,7 @@ pub(super) fn simulate(
     body: &PyBody,
     poses: &Bound<'_, PyAny>,
     fps: f64,
-    rigs: Option<Vec<PyRef<'_, PyRig>>>,
+    rigs: Option<Vec<Bound<'_, PyAny>>>,
     controls: Option<&Bound<'_, PyAny>>,
     preroll: i64,
     cyclic: bool,
@@ -76,7 +76,7 @@ pub(super) fn simulate(
     let body = body.0.clone();
     let show = DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
     let modes = modes_for(modes, settings.method)?;
-    let rigs: Vec<_> = rigs.iter().flatten().map(|rig| rig.0.clone()).collect();
+    let rigs = self::rigs(rigs.unwrap_or_default())?;
     let led = led(&body, &rigs, poses.len(), controls)?;
     let forces = led.as_ref().map(|led| led as &dyn FrameForces);
     let clip = with_progress(py, progress, |progress| {
@@ -96,6 +96,15 @@ pub(super) fn simulate(
         made.map_err(IntoPy::into_py)
     })?;
     Ok(PyClip(Arc::new(clip), rigs))
+}
+
+/// The rigs of a list; what is none is refused by index.
+fn rigs(list: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Rig>>> {
+    let rig = |(i, rig): (usize, Bound<'_, PyAny>)| match rig.cast::<PyRig>() {
+        Ok(rig) => Ok(rig.get().0.clone()),
+        Err(_) => Err(input(format!("rigs[{i}] is not a thew.Rig"))),
+    };
+    list.into_iter().enumerate().map(rig).collect()
 }
 
 /// What pushes frames of a clip; nothing without rigs.
