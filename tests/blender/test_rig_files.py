@@ -105,6 +105,16 @@ def test_removing_the_flesh_keeps_the_rigs_unless_asked(fleshed):
     assert not list(part("reading").curves_in(body.animation_data))
 
 
+def test_rigs_without_flesh_can_be_deleted(fleshed):
+    body, _ = fleshed
+    add_rig(body, bone="Spine")
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert len(body.thew.rigs) == 1
+    assert bpy.ops.thew.remove(remove_rigs=True) == {"FINISHED"}
+    assert len(body.thew.rigs) == 0
+    assert "nothing to remove" in refused(bpy.ops.thew.remove, remove_rigs=True)
+
+
 def test_undo_brings_a_rig_back(fleshed):
     body, _ = fleshed
     add_rig(body, bone="Spine")

@@ -290,6 +290,11 @@ def spoil(rig, name):
         rig.samples[0].control = 1.0
     elif name == "control":
         rig.control = math.nan
+    elif name == "strong":
+        row[names.index("strength")] = 1e20
+    elif name == "tube":
+        rig.template = "TORUS"
+        row[names.index("tube_radius")] = 2.0 * row[names.index("ring_radius")]
     elif name == "zero":
         row[names.index("radius")] = 0.0
     else:
@@ -297,7 +302,7 @@ def spoil(rig, name):
     rig.samples[1].values = row
 
 
-@pytest.mark.parametrize("what", ["radius", "strength", "along", "zero", "equal", "control"])
+@pytest.mark.parametrize("what", ["radius", "strength", "along", "zero", "equal", "control", "strong", "tube"])
 def test_bad_numbers_switch_a_rig_off_and_keep_it(fleshed, what):
     body, _ = fleshed
     plain = play(body, (1, 5))
