@@ -13,6 +13,9 @@ use thew::dynamics::{Method, Settings, Simulation};
 #[path = "../tests/common/bar.rs"]
 mod bar;
 use bar::{bar, pose};
+#[path = "common/timing.rs"]
+mod timing;
+use timing::median;
 
 fn main() {
     println!("cells vertices free  assemble  cost(blocks)  factor only  step");
@@ -70,16 +73,4 @@ fn steps(body: &Arc<Body>) -> (f64, f64) {
             .expect("moves");
     });
     (factor, step)
-}
-
-fn median(count: usize, mut run: impl FnMut(usize)) -> f64 {
-    let mut seconds: Vec<f64> = (0..count)
-        .map(|i| {
-            let started = Instant::now();
-            run(i);
-            started.elapsed().as_secs_f64()
-        })
-        .collect();
-    seconds.sort_by(f64::total_cmp);
-    seconds[count / 2]
 }
