@@ -364,7 +364,7 @@ def follow_rigs(obj, flesh) -> None:
         return
     if jobs.moved(obj, flesh):
         wait(obj)
-    if flesh.motion.moving and not playing():
+    if not playing():
         rigging.follow_controls(obj)
 
 
