@@ -82,7 +82,8 @@ _Indices: TypeAlias = NDArray[np.int32]
 _Sparse: TypeAlias = tuple[_Floats, _Indices, _Indices]
 """(data, indices, indptr), as for `scipy.sparse.csr_array`; indices sorted."""
 _Progress: TypeAlias = Callable[[float, str], object]
-_Method: TypeAlias = Literal["warped", "modal", "linear", "nonlinear", "neohookean"]
+_Method: TypeAlias = Literal["warped", "warped_vertex", "modal", "linear", "nonlinear", "neohookean"]
+_Solver: TypeAlias = Literal["auto", "direct", "cg"]
 _Model: TypeAlias = Literal["stvk", "neohookean", "linear"]
 _Mass: TypeAlias = Literal["consistent", "lumped"]
 _Template: TypeAlias = Literal["bump", "radial", "bulge", "torus"]
@@ -452,13 +453,14 @@ class Body:
 class Simulation:
     """A body in motion.
 
-    Methods: "warped" [capell2006, §3.3, cell form], "linear", "modal" [choi2003] with modes (a Modes of this body, which
+    Methods: "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form, as printed), "linear", "modal" [choi2003] with modes (a Modes of this body, which
     say how stiff it is, or how many; None: 32) shown by engine, device, form and precision as in `Deformer`, and by Newton's method "nonlinear" (St.
     Venant-Kirchhoff), "neohookean" (stable for flesh turned inside out); these raise MotionError when a step does not
     converge, and keep the state before it. rate: steps per second at least, a frame holds a
     whole number of them; gravity[3] (m/s², None: earth's along -z); mass_damping (1/s) and stiffness_damping (s)
     act relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skin,
-    as a part of the body's size (None: no limit). Raises InputError, NotBuilt.
+    as a part of the body's size (None: no limit); solver: how warped steps are solved, by factoring ("direct"), by
+    conjugate gradients ("cg") or by what is quicker for the size of the body. Raises InputError, NotBuilt.
     """
 
     def __new__(
@@ -477,6 +479,7 @@ class Simulation:
         device: str | None = None,
         form: _Form = "embedded",
         precision: _Precision = "f32",
+        solver: _Solver = "auto",
     ) -> Simulation: ...
     @property
     def amplitudes(self) -> _Floats | None:
@@ -584,6 +587,7 @@ def simulate(
     device: str | None = None,
     form: _Form = "embedded",
     precision: _Precision = "f32",
+    solver: _Solver = "auto",
 ) -> Clip:
     """Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as its
     bones move.

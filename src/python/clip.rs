@@ -9,7 +9,7 @@ use super::progress::with_progress;
 use super::rig::PyRig;
 use crate::body::Body;
 use crate::clip::{Clip, ClipSettings, FrameForces};
-use crate::dynamics::{MODES, Settings};
+use crate::dynamics::{MODES, Settings, SimulationError};
 use crate::kernel::Deformer;
 use crate::modal::DeformOptions;
 use crate::progress::Silent;
@@ -31,7 +31,7 @@ use std::sync::Arc;
 #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, progress=None,
     method="warped", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
     integrator=None, adapt=None, reach=None, modes=None, engine="auto", device=None, form="embedded",
-    precision="f32"))]
+    precision="f32", solver="auto"))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn simulate(
     py: Python<'_>,
@@ -56,6 +56,7 @@ pub(super) fn simulate(
     device: Option<&str>,
     form: &str,
     precision: &str,
+    solver: &str,
 ) -> PyResult<PyClip> {
     self::integrator(integrator)?;
     self::adapt(adapt)?;
@@ -70,6 +71,7 @@ pub(super) fn simulate(
             mass_damping,
             stiffness_damping,
             reach,
+            solver: solver.parse().map_err(SimulationError::into_py)?,
         },
     };
     let poses = self::poses(poses, body.0.skeleton().len())?;
