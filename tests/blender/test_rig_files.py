@@ -49,21 +49,29 @@ def test_rigs_survive_save_and_reload(fleshed, tmp_path):
     np.testing.assert_array_equal(play(body, FRAMES), shapes)
 
 
-def test_rigs_are_copied_with_the_object(fleshed):
+@pytest.mark.parametrize("by", ["data", "operator"])
+def test_rigs_are_copied_with_the_object(fleshed, by):
     body, armature = fleshed
     rig = add_rig(body, bone="Spine")
     add_rig(body, guide="SKIN", face=33, template="BUMP")
     curve_keys(rig, (1, 0.0), (12, 1.0))
+    assert bpy.ops.thew.rig_driver(index=1, bone="Spine") == {"FINISHED"}
     shapes = play(body, FRAMES)
-    copy = body.copy()
-    copy.data = body.data.copy()
-    bpy.context.scene.collection.objects.link(copy)
-    assert rig_states(copy) == rig_states(body)
+    activate(body)
+    if by == "data":
+        copy = body.copy()
+        copy.data = body.data.copy()
+        bpy.context.scene.collection.objects.link(copy)
+    else:
+        assert bpy.ops.object.duplicate(linked=False) == {"FINISHED"}
+        copy = bpy.context.view_layer.objects.active
+    assert copy != body and rig_states(copy) == rig_states(body)
     np.testing.assert_allclose(play(copy, FRAMES), shapes, atol=1e-6)
     activate(copy)
     assert bpy.ops.thew.rig_remove(index=0) == {"FINISHED"}
     assert [rig.name for rig in body.thew.rigs] == ["Bulge", "Bump"]
     assert [rig.name for rig in copy.thew.rigs] == ["Bump"]
+    assert [curve.data_path for curve in copy.animation_data.drivers] == ["thew.rigs[0].control"]
     np.testing.assert_array_equal(play(body, FRAMES), shapes)
     assert [r.problem for r in body.thew.rigs] == ["", ""] and armature.data.bones["Spine"].get("thew_bone")
 
