@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How long warped steps and balances take on bars of flesh around two bones, and what else they could be solved by.
 //!
-//! `cargo bench --bench warped` prints tables, `cargo bench --bench warped -- 14 60` those of a bar of so many cells. Every warped step turns the upper bone a little, so each one assembles,
-//! factors and solves anew. The bars are compact (all their vertices but the axis are free), which makes their factors fuller
+//! `cargo bench --bench warped` prints tables, `cargo bench --bench warped -- 14 60` those of a bar of so many cells. Every warped step turns
+//! the upper bone a little, so each one assembles, factors and solves anew. The bars are compact (all their vertices but the axis are free), which makes their factors fuller
 //! than those of a character with as many vertices. All that is compared is measured in turn, in the same run.
 
 use faer::dyn_stack::{MemBuffer, MemStack};

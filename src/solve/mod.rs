@@ -4,13 +4,15 @@
 //! Unknowns are three per *node* (a free lattice vertex), so ordering and symbolic analysis work on the
 //! graph of nodes and every nonzero is a 3x3 block. [`ordering`] chooses the elimination order,
 //! [`cholesky`] factors again and again with the same pattern and no allocation, [`krylov`] does with fewer factorisations,
-//! [`pattern`] says where an element's blocks go, [`newton`] minimises an energy, [`eigen`] finds vibration modes.
+//! [`pattern`] says where an element's blocks go, [`newton`] minimises an energy, [`lbfgsb`] a function of few variables
+//! within bounds, [`eigen`] finds vibration modes.
 
 pub mod cholesky;
 mod columns;
 mod dissection;
 pub mod eigen;
 pub mod krylov;
+pub mod lbfgsb;
 pub mod matrix;
 pub mod newton;
 pub mod ordering;
@@ -18,6 +20,7 @@ pub mod pattern;
 mod symbolic;
 
 pub use cholesky::SparseCholesky;
+pub use lbfgsb::{Lbfgsb, LbfgsbError, Local, Minimum};
 pub use matrix::{BlockMatrix, Csr, NodeMatrix, ScalarMatrix};
 pub use newton::{Newton, NewtonError, Outcome};
 pub use ordering::{Graph, Ordering, OrderingKind};
