@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import astuple, dataclass
 
 import bpy
 import numpy as np
 
-from . import reading
+from . import reading, rigging
 from .logic.spaces import guess_height
 
 #: The stiffness that flesh is assembled for, pascals; stiffer and softer flesh is made from that by a factor.
@@ -77,6 +78,7 @@ class Recipe:
     modes: int
     engine: str
     device: str
+    rigs: tuple = ()  # see `rigging.fingerprint`
 
     @property
     def stiffness(self) -> float:
@@ -97,5 +99,16 @@ class Recipe:
         return Recipe(
             s.cells_across, height, s.young, s.poisson, s.density, s.fit_stiffness, s.rest_includes_gravity, s.method, s.rate,
             gravity, s.mass_damping, s.stiffness_damping, s.reach or None, render.fps / render.fps_base,
-            s.modes, s.engine, s.device.strip(),
+            s.modes, s.engine, s.device.strip(), rigging.fingerprint(obj),
         )  # fmt: skip
+
+
+def hashed(*parts) -> bytes:
+    """A hash of numbers, tuples of numbers, bytes and dataclasses of them."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        if isinstance(part, Stance):
+            part = astuple(part)
+        digest.update(part if isinstance(part, bytes) else repr(part).encode())
+        digest.update(b"|")
+    return digest.digest()

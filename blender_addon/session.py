@@ -4,29 +4,28 @@
 Stages, each with a key that is the hash of everything it depends on:
 
     lattice (mesh, rest skeleton, weights, cells across, real height)  ->  body (material)  ->  clip (poses, dynamics)
-                                                                             └─ modes (their number) ─┘
+                                                                             ├─ modes (their number) ─┤
+                                                                             └─ rigs (and controls) ──┘
 
-A changed slider rebuilds its stage and those after it from what was read before; nothing of Blender is touched for it, so
+`building` makes them. A changed slider rebuilds its stage and those after it from what was read before; nothing of Blender is touched for it, so
 it may run in a thread. Nothing here is saved: after a file was loaded all of it is made again from the file.
 """
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import astuple
+from dataclasses import replace
+from typing import Any
 
 import bpy
 import numpy as np
 
-from . import modal, modifier, poses, reading
-from .firmness import base_firmness, firmed
+from . import modal, modifier, poses, reading, rigging
 from .logic.errors import sentence
 from .logic.sentences import slowed
 from .logic.spaces import Place, skinned, transform
-from .logic.tasks import Task, Work, span
 from .native import core
-from .offsets import Offsets, offset_turns, read_offsets
-from .recipe import REFERENCE, Recipe, Stance
+from .offsets import Offsets
+from .recipe import Recipe, Stance, hashed
 
 
 class Flesh:
@@ -42,7 +41,14 @@ class Flesh:
         self.reference = None  # the flesh at the reference stiffness
         self.base = self.body = None  # as stiff as it should be, and as stiff as the clip needs it
         self.modes = None  # of the reference, for the method Modal
+        self.plain = None  # the clip without rigs
+        self.rigs: tuple[rigging.Resolved, ...] = ()  # every rig
+        self.pushers: dict[int, Any] = {}  # the native rigs that push, by index
+        self.rig_faults: dict[int, str] = {}  # why others do not fit the flesh
+        self.rig_problems: dict[int, str] = {}  # why others do not push
+        self.behind = False  # the rigs have changed since the clip was made, and flesh is shown settled
         self.lattice_key = self.flesh_key = self.body_key = self.modes_key = self.clip_key = b""
+        self.plain_key = self.rigs_key = b""
         self.clip_start = 0
         self.turns = self.moves = None  # per frame: metres to object space, float32
         self.offsets: Offsets | None = None
@@ -128,18 +134,72 @@ class Flesh:
 
     # poses that were not simulated
 
-    def settled_at(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
-        """The flesh at rest in the pose T_b `maps` [b, 4, 4], for the mesh's world matrix; object space, float32[n, 3]."""
+    def settled_at(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None) -> np.ndarray:
+        """The flesh at rest in the pose T_b `maps` [b, 4, 4], for the mesh's world matrix; object space, float32[n, 3].
+
+        `push` [dofs, 3]: the rigs' generalised forces, see `pushed`.
+        """
         recipe = self.recipe
-        key = _key(self.body_key, self.firmness, recipe)
+        extra = modal.options(recipe, self.modes, recipe.stiffness * self.firmness)
+        key = hashed(self.body_key, self.firmness, recipe.dynamics(), self.modes_key if extra else b"")
         if self._poser[0] != key:
-            extra = modal.options(recipe, self.modes, recipe.stiffness * self.firmness)
-            simulation = core().Simulation(self.body, **recipe.dynamics(), **extra)
-            self._poser = (key, simulation)
+            self._poser = (key, core().Simulation(self.body, **recipe.dynamics(), **extra))
         simulation = self._poser[1]
-        simulation.reset(self.place.maps(maps), settled=True)
+        forces = {} if push is None else {"rest_forces": push}
+        simulation.reset(self.place.maps(maps), settled=True, **forces)
         turn, move = self.place.to_object(mesh[None])
         return (simulation.positions() @ turn[0].T + move[0]).astype(np.float32)
+
+    def settled(self, obj: bpy.types.Object, frame: float) -> np.ndarray:
+        """The flesh at rest in the pose of `frame`, pushed by the rigs as the artist sees them, float32[n, 3]."""
+        motion = self.motion
+
+        def shape(index: int) -> np.ndarray:
+            push = self.pushed(obj, motion.controls[index] if motion.moving else None)
+            return self.settled_at(motion.maps[index], motion.matrices[index], push)
+
+        return self._between(frame, shape)
+
+    def pushed(self, obj: bpy.types.Object, controls: np.ndarray | None) -> np.ndarray | None:
+        """The generalised forces [dofs, 3] of all rigs at their controls, drafts heeded; None when none pushes.
+
+        `controls` [r] are of those that are keyed or driven (None: nothing is); the others stand where the artist has
+        them.
+        """
+        rigs = obj.thew.rigs
+        if not len(rigs):
+            return None
+        self.refresh_rigs(obj)
+        total = None
+        for resolved in self.rigs:
+            native = self.pushers.get(resolved.index)
+            if native is None:
+                continue
+            rig = rigs[resolved.index]
+            control = rig.control if resolved.control is not None or controls is None else controls[resolved.index]
+            try:
+                parameters = rigging.parameters_now(rig, float(control), self.place.metres_per_unit)
+                push = native.forces(self.body, parameters=parameters)
+            except core().ThewError as error:
+                rigging.tell_problems(
+                    obj, {**self.rig_problems, resolved.index: rigging.blamed(resolved.name, str(error))}
+                )
+                continue
+            total = push if total is None else total + push
+        return total
+
+    def refresh_rigs(self, obj: bpy.types.Object) -> None:
+        """Find again what the rigs hang on, if that has changed since; quick when it has not."""
+        prints = rigging.hooks(rigging.fingerprint(obj))
+        if prints == rigging.hooks(self.recipe.rigs) and len(self.rigs) == len(obj.thew.rigs):
+            return
+        self.recipe = replace(self.recipe, rigs=rigging.fingerprint(obj))
+        self.rigs = rigging.resolve(obj, self.character, self.stance, self.place)
+        self.behind = True
+        self.pushers, self.rig_faults = rigging.pushers(self.rigs, self.body, self.place)
+        self.rig_problems = {**self.rig_faults, **rigging.problems(self.rigs)}
+        self.rigs_key = b""
+        rigging.tell_problems(obj, self.rig_problems)
 
     def skinned_at(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         """The skinned shape for T_b `maps` [b, 4, 4] and the mesh's world matrix, object space, float32[n, 3]."""
@@ -147,177 +207,6 @@ class Flesh:
         world = transform(stance, self.character.rest)
         posed = skinned(self.character.weights, maps, world, mesh @ np.linalg.inv(stance))
         return transform(np.linalg.inv(mesh), posed).astype(np.float32)
-
-
-# building -----------------------------------------------------------------------------------------------------------
-
-
-def build(
-    flesh: Flesh,
-    found: reading.Subject,
-    stance: Stance,
-    recipe: Recipe,
-    scene: bpy.types.Scene,
-    view_layer: bpy.types.ViewLayer,
-    frames: tuple[int, int] | None,
-    trust_motion: bool = False,
-) -> Task:
-    """A task that brings `flesh` up to date: reads Blender again and remakes what changed.
-
-    `frames`: also the clip of that range (None: only lattice and body). `trust_motion`: the poses that were read before
-    still hold, if they are of the same bones.
-    """
-    core()
-    character = reading.read_character(found, bpy.context.evaluated_depsgraph_get)
-    motion = flesh.motion
-    native = 0.0
-    same = flesh.character is not None and flesh.character.digest == character.digest
-    if flesh.character is not None and not same:
-        stance = applied(found, stance, flesh.character, character, scene)
-    if frames is None:
-        motion = motion if same else None
-    elif not (trust_motion and motion is not None and flesh.character.bones == character.bones):
-        reader = poses.read_motion(found, character.bones, stance.mesh_matrix, scene, view_layer, *frames)
-        motion = yield from span(reader, 0.0, 0.15)
-        native = 0.15
-    offsets = read_offsets(found, character)
-    yield from span(make(flesh, character, stance, recipe, motion, offsets), native, 1.0)
-    flesh.suspect_mesh = False
-    if frames is not None:
-        flesh.suspect_motion = False
-
-
-def applied(found: reading.Subject, stance: Stance, old, new, scene: bpy.types.Scene) -> Stance:
-    """The stance after Apply Transform or Set Origin: the vertices changed, but not where they are in the world."""
-    if len(old.rest) != len(new.rest):
-        return stance
-    now = Stance.read(found, scene)
-    before, after = transform(stance.mesh_matrix, old.rest), transform(now.mesh_matrix, new.rest)
-    if now.mesh == stance.mesh or np.abs(before - after).max() > 1e-5 * stance.longest_side:
-        return stance
-    now = Stance(now.mesh, now.armature, stance.longest_side, stance.guessed_height)
-    now.save(found.obj)
-    return now
-
-
-def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
-    """The native part of `build`: touches no Blender data. `flesh` is changed only when everything is done."""
-    thew = core()
-    side = stance.longest_side
-    world = transform(stance.mesh_matrix, character.rest)
-    place = Place(0.5 * (world.min(axis=0) + world.max(axis=0)), recipe.height / side)
-    lattice_key = _key(character.digest, stance, place.metres_per_unit, recipe.cells_across)
-    flesh_key = _key(lattice_key, recipe.poisson, recipe.density, recipe.rest_includes_gravity)
-    body_key = _key(flesh_key, recipe.young, recipe.fit_stiffness)
-    new: dict = {"place": place, "lattice_key": lattice_key, "flesh_key": flesh_key, "body_key": body_key}
-
-    if lattice_key != flesh.lattice_key:
-        triangles = character.triangles
-        if np.linalg.det(stance.mesh_matrix[:3, :3]) < 0.0:
-            triangles = triangles[:, ::-1]  # a mirrored object turns its faces inside out
-        heads, tails = (
-            place.points(transform(stance.armature_matrix, ends)) for ends in (character.heads, character.tails)
-        )
-
-        def enclose(progress):
-            surface = thew.Surface(place.points(world), np.ascontiguousarray(triangles))
-            skeleton = thew.Skeleton(character.bones, character.parents, heads, tails)
-            skeleton = skeleton.refit_tails(surface, character.weights)
-            lattice = thew.Lattice.enclose(
-                surface, skeleton, character.weights, cells_across=recipe.cells_across, progress=progress
-            )
-            defects = lattice.check(surface, skeleton)
-            return {"surface": surface, "skeleton": skeleton, "lattice": lattice, "defects": defects}
-
-        new.update((yield Work("Building the lattice", enclose, 0.0, 0.5)))
-    else:
-        new.update(surface=flesh.surface, skeleton=flesh.skeleton, lattice=flesh.lattice)
-
-    if flesh_key != flesh.flesh_key:
-
-        def assemble(progress):
-            material = thew.Material(young=REFERENCE, poisson=recipe.poisson, density=recipe.density)
-            body = thew.Body(
-                new["surface"], new["skeleton"], new["lattice"], material,
-                region_weights=character.weights, rest_includes_gravity=recipe.rest_includes_gravity,
-                progress=progress,
-            )  # fmt: skip
-            return {"reference": body}
-
-        new.update((yield Work("Assembling the body", assemble, 0.5, 0.58)))
-    else:
-        new["reference"] = flesh.reference
-
-    if body_key != flesh.body_key:
-
-        def stiffen(_progress):
-            body = stiffened(new["reference"], recipe.stiffness)
-            firmness = base_firmness(body) if recipe.fit_stiffness else 1.0
-            body = stiffened(body, firmness)
-            return {"base": body, "body": body, "base_firmness": firmness, "firmness": firmness}
-
-        new.update((yield Work("Assembling the body", stiffen, 0.58, 0.6)))
-    else:
-        new.update(base=flesh.base, body=flesh.body, base_firmness=flesh.base_firmness, firmness=flesh.firmness)
-
-    new.update(modes=flesh.modes, modes_key=flesh.modes_key)
-    if recipe.method == modal.METHOD:
-        modes_key = _key(flesh_key, recipe.modes)
-        if modes_key != flesh.modes_key:
-
-            def vibrate(progress):
-                return {"modes": modal.find(thew, new["reference"], recipe.modes, progress), "modes_key": modes_key}
-
-            new.update((yield Work("Finding the modes", vibrate, 0.6, 0.8)))
-
-    if motion is None:
-        new.update(clip=None, clip_key=b"", turns=None, moves=None, offsets=None)
-    else:
-        own = (recipe.modes, recipe.engine, recipe.device) if recipe.method == modal.METHOD else ()
-        new["clip_key"] = _key(body_key, motion.digest, recipe.dynamics(), recipe.fps, own)
-        if new["clip_key"] != flesh.clip_key:
-            maps = place.maps(motion.maps)
-
-            def run(body, firmness, progress):
-                extra = modal.options(recipe, new["modes"], recipe.stiffness * firmness)
-                return thew.simulate(body, maps, recipe.fps, **recipe.dynamics(), **extra, progress=progress)
-
-            def simulate(progress):
-                cells = len(new["lattice"].cells)
-                made = firmed(
-                    run, new["base"], new["base_firmness"], new["surface"], cells, recipe.fit_stiffness, progress
-                )
-                made["clip"].positions(0)  # what shows it is made here, not when somebody waits for the first frame
-                return made
-
-            new.update((yield Work("Simulating", simulate, 0.8 if own else 0.6, 1.0)))
-            turns, moves = place.to_object(motion.matrices)
-            new["turns"], new["moves"] = turns.astype(np.float32), moves.astype(np.float32)
-            new["clip_start"] = motion.start
-        if offsets is not None:
-            offsets.turns = offset_turns(motion, stance)
-        new["offsets"] = offsets
-
-    for name, value in new.items():
-        setattr(flesh, name, value)
-    flesh.character, flesh.stance, flesh.recipe, flesh.motion = character, stance, recipe, motion
-    flesh.failed, flesh.problem = None, ""
-
-
-def stiffened(body, factor: float):
-    """The same body of flesh that is stiffer by a factor."""
-    return body if factor == 1.0 else body.stiffened(factor)
-
-
-def _key(*parts) -> bytes:
-    """A hash of numbers, tuples of numbers, bytes and dataclasses of them."""
-    digest = hashlib.blake2b(digest_size=16)
-    for part in parts:
-        if isinstance(part, Stance):
-            part = astuple(part)
-        digest.update(part if isinstance(part, bytes) else repr(part).encode())
-        digest.update(b"|")
-    return digest.digest()
 
 
 # the register -------------------------------------------------------------------------------------------------------
@@ -409,23 +298,35 @@ def write_positions(obj: bpy.types.Object, flesh: Flesh, positions: np.ndarray) 
 
 
 def present(obj: bpy.types.Object, flesh: Flesh, frame: float) -> None:
-    """Show what the artist wants to look at: the mode that is previewed, or the clip."""
+    """Show what the artist wants to look at: the mode that is previewed, the flesh at rest, or the clip."""
     shape, settings = None, obj.thew
-    if flesh.previews(settings.preview_mode):
-        try:
+    try:
+        if flesh.previews(settings.preview_mode):
             shape = flesh.preview(settings.preview_mode, settings.preview_size, frame)
-        except core().ThewError as error:
-            flesh.problem = sentence(str(error))
+        elif settings.settled and flesh.clip is not None:
+            shape = flesh.settled(obj, frame)
+    except core().ThewError as error:
+        flesh.problem = sentence(str(error))
     show(obj, flesh, frame, shape)
 
 
-def present_pose(obj: bpy.types.Object, flesh: Flesh, frame: float, maps: np.ndarray, mesh: np.ndarray) -> None:
-    """The same at a pose T_b `maps` [b, 4, 4] that was not simulated: the mode that is previewed, or the flesh at rest."""
+def present_pose(
+    obj: bpy.types.Object,
+    flesh: Flesh,
+    frame: float,
+    maps: np.ndarray,
+    mesh: np.ndarray,
+    controls: np.ndarray | None = None,
+) -> None:
+    """The same at a pose T_b `maps` [b, 4, 4] that was not simulated: the mode that is previewed, or the flesh at rest.
+
+    `controls` [r]: where keys and drivers have the rigs' controls.
+    """
     settings = obj.thew
     if flesh.previews(settings.preview_mode):
         shape = flesh.preview(settings.preview_mode, settings.preview_size, frame, (maps, mesh))
     else:
-        shape = flesh.settled_at(maps, mesh)
+        shape = flesh.settled_at(maps, mesh, flesh.pushed(obj, controls))
     write_positions(obj, flesh, shape)
 
 

@@ -1,0 +1,412 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rigs in Blender: the list, samples, flesh at rest, bad numbers, every method, the panel."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+import numpy as np
+import pytest
+from helpers import add_rig, curve_keys, flesh_of, make_character, moved_by, part, play, refused, settled, size_of
+
+FRAMES = range(1, 21)
+
+
+# the list -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_new_rig_works_at_once(fleshed):
+    body, _ = fleshed
+    plain = settled(body)
+    rig = add_rig(body, template="BULGE", bone="Spine")
+    assert (rig.name, rig.bone, rig.guide, rig.problem) == ("Bulge", "Spine", "BONE", "")
+    assert [(s.control, s.values[3]) for s in rig.samples] == [(0.0, 0.0), (1.0, pytest.approx(rig.strength))]
+    assert rig.control == 1.0
+    full = settled(body)
+    rig.control = 0.5
+    half = settled(body)
+    rig.control = 0.0
+    none = settled(body)
+    size = size_of(plain)
+    assert 0.003 * size < moved_by(full, plain) < 0.1 * size
+    assert moved_by(none, plain) < 1e-6 * size
+    np.testing.assert_allclose(half - plain, 0.5 * (full - plain), atol=0.02 * moved_by(full, plain))
+
+
+def test_rigs_add_up_and_can_be_switched(fleshed):
+    body, _ = fleshed
+    plain = settled(body)
+    one = add_rig(body, template="BULGE", bone="Spine", name="One")
+    first = settled(body) - plain
+    two = add_rig(body, template="RADIAL", bone="Head", name="Two")
+    one = body.thew.rigs["One"]
+    both = settled(body) - plain
+    one.enabled = False
+    second = settled(body) - plain
+    one.enabled, two.solo = True, True
+    soloed = settled(body) - plain
+    two.solo = False
+    size = size_of(plain)
+    assert min(moved_by(first, 0), moved_by(second, 0), moved_by(first, second)) > 1e-3 * size
+    assert moved_by(both, first + second) < 0.02 * max(moved_by(first, 0), moved_by(second, 0))
+    np.testing.assert_array_equal(soloed, second)
+    assert moved_by(settled(body) - plain, both) < 1e-6 * size
+
+
+def test_the_list_is_edited_and_animation_keeps_up(fleshed):
+    body, armature = fleshed
+    for name in "ABC":
+        add_rig(body, bone="Spine", name=name)
+    rigs = body.thew.rigs
+    curve_keys(rigs["A"], (1, 0.1), (20, 0.2))
+    curve_keys(rigs["C"], (1, 0.7), (20, 0.9))
+    body.thew.active_rig = 1
+    assert bpy.ops.thew.rig_driver(bone="Head", axis="X", from_angle=0.0, to_angle=1.0) == {"FINISHED"}
+
+    def controls():
+        bpy.context.scene.frame_set(20)
+        armature.pose.bones["Head"].rotation_mode = "XYZ"
+        armature.pose.bones["Head"].rotation_euler.x = 0.5
+        bpy.context.view_layer.update()
+        return {rig.name: round(rig.control, 4) for rig in rigs}
+
+    before = {"A": 0.2, "B": 0.5, "C": 0.9}
+    assert controls() == before
+    assert bpy.ops.thew.rig_move(index=2, direction="UP") == {"FINISHED"}
+    assert [rig.name for rig in rigs] == ["A", "C", "B"] and body.thew.active_rig == 1
+    assert controls() == before
+    assert bpy.ops.thew.rig_move(index=0, direction="UP") == {"FINISHED"}  # already the first
+    assert bpy.ops.thew.rig_move(index=0, direction="DOWN") == {"FINISHED"}
+    assert [rig.name for rig in rigs] == ["C", "A", "B"]
+    assert controls() == before
+    assert bpy.ops.thew.rig_duplicate(index=2) == {"FINISHED"}
+    assert [rig.name for rig in rigs] == ["C", "A", "B", "B.001"]
+    assert controls() == before | {"B.001": 0.5}
+    assert bpy.ops.thew.rig_remove(index=1) == {"FINISHED"}
+    assert controls() == {"B": 0.5, "C": 0.9, "B.001": 0.5}
+    curves = part("reading").curves_in(body.animation_data)
+    assert [curve.data_path for curve in curves] == ["thew.rigs[0].control"]
+    assert sorted(curve.data_path for curve in body.animation_data.drivers) == [
+        "thew.rigs[1].control",
+        "thew.rigs[2].control",
+    ]
+    copy = rigs["B.001"]
+    assert (copy.bone, copy.strength, len(copy.samples)) == ("Spine", rigs["B"].strength, 2)
+
+
+def test_names_stay_apart(fleshed):
+    body, _ = fleshed
+    add_rig(body, bone="Spine")
+    rig = add_rig(body, bone="Spine")
+    assert rig.name == "Bulge.001"
+    rig.name = "Bulge"
+    assert rig.name == "Bulge.001"
+    rig.name = "Belly"
+    assert [each.name for each in body.thew.rigs] == ["Bulge", "Belly"]
+
+
+def test_wrong_places_in_the_list_are_refused(fleshed):
+    body, _ = fleshed
+    assert "has no rig 0" in refused(bpy.ops.thew.rig_record)
+    add_rig(body, bone="Spine")
+    for operator in ("rig_remove", "rig_record", "rig_duplicate", "rig_move", "rig_driver", "rig_sample_remove"):
+        assert "has no rig 5" in refused(getattr(bpy.ops.thew, operator), index=5)
+    assert "no bone “Tail”" in refused(bpy.ops.thew.rig_add, bone="Tail")
+    assert "no triangle 99999" in refused(bpy.ops.thew.rig_add, guide="SKIN", face=99999)
+    assert len(body.thew.rigs) == 1
+    assert "thew_face" not in body.data.attributes
+
+
+def test_without_flesh_there_is_no_rig(scene):
+    make_character()
+    assert "has no flesh" in refused(bpy.ops.thew.rig_add, bone="Spine")
+
+
+# samples --------------------------------------------------------------------------------------------------------------
+
+
+def test_samples_are_recorded_replaced_and_removed(fleshed):
+    body, _ = fleshed
+    rig = add_rig(body, bone="Spine")
+    strength = rig.strength
+    rig.control = 0.5
+    assert (rig.strength, rig.draft) == (pytest.approx(0.5 * strength), False)
+    rig.strength = 7e3
+    assert rig.draft and len(rig.samples) == 2
+    assert bpy.ops.thew.rig_record() == {"FINISHED"}
+    assert not rig.draft
+    assert [s.control for s in rig.samples] == [0.0, 0.5, 1.0] and rig.active_sample == 1
+    assert [s.values[3] for s in rig.samples] == [0.0, 7e3, pytest.approx(strength)]
+    rig.strength = 9e3  # at a recorded value the sample follows
+    assert rig.samples[1].values[3] == 9e3 and not rig.draft
+    assert bpy.ops.thew.rig_record() == {"FINISHED"}
+    assert [s.values[3] for s in rig.samples] == [0.0, 9e3, pytest.approx(strength)]
+    rig.control = 2.0
+    assert rig.strength == pytest.approx(strength)
+    rig.along = 0.8
+    assert bpy.ops.thew.rig_record() == {"FINISHED"}
+    assert [s.control for s in rig.samples] == [0.0, 0.5, 1.0, 2.0]
+    rig.control = 1.5
+    assert rig.along == pytest.approx(0.65)
+    assert bpy.ops.thew.rig_sample_remove(sample=1) == {"FINISHED"}
+    assert [s.control for s in rig.samples] == [0.0, 1.0, 2.0]
+    rig.control = 0.5
+    assert rig.strength == pytest.approx(0.5 * strength)
+    for _ in range(3):
+        assert bpy.ops.thew.rig_sample_remove() == {"FINISHED"}
+    assert len(rig.samples) == 0
+    assert "has no sample" in refused(bpy.ops.thew.rig_sample_remove)
+    assert np.isfinite(settled(body)).all()
+
+
+def test_a_draft_is_seen_at_rest_but_not_in_motion(fleshed):
+    body, _ = fleshed
+    rig = add_rig(body, bone="Spine")
+    rig.control = 0.5
+    recorded, moving = settled(body), None
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    moving = play(body, (4,))
+    rig.strength = 3.0 * rig.strength
+    np.testing.assert_array_equal(play(body, (4,)), moving)
+    bpy.context.scene.frame_set(1)
+    draft = settled(body)
+    assert moved_by(draft, recorded) > 1e-3 * size_of(recorded)
+    assert bpy.ops.thew.rig_record() == {"FINISHED"}
+    np.testing.assert_allclose(settled(body), draft, atol=1e-6 * size_of(draft))
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert moved_by(play(body, (4,)), moving) > 1e-3 * size_of(recorded)
+
+
+def test_a_draft_is_lost_when_the_control_moves(fleshed):
+    body, _ = fleshed
+    rig = add_rig(body, bone="Spine")
+    rig.control = 0.5
+    half = rig.strength
+    rig.strength = 7.0
+    rig.control = 0.6
+    rig.control = 0.5
+    assert rig.strength == pytest.approx(half) and not rig.draft
+
+
+def test_sliders_follow_a_keyed_control_from_frame_to_frame(fleshed):
+    body, _ = fleshed
+    rig = add_rig(body, bone="Spine")
+    curve_keys(rig, (1, 0.0), (11, 1.0))
+    full = rig.samples[1].values[3]
+    play(body, (1,))
+    shown = []
+    for frame in (1, 6, 11):
+        bpy.context.scene.frame_set(frame)
+        shown.append(rig.strength)
+    np.testing.assert_allclose(shown, [0.0, 0.5 * full, full], rtol=1e-3, atol=1e-3)
+    assert [s.values[3] for s in rig.samples] == [0.0, full]
+
+
+# flesh at rest --------------------------------------------------------------------------------------------------------
+
+
+def test_settled_playback_shows_equilibrium_and_simulate_returns_to_motion(fleshed):
+    body, _ = fleshed
+    moving = play(body, FRAMES)
+    assert bpy.ops.thew.settle() == {"FINISHED"}
+    assert body.thew.settled
+    still = play(body, FRAMES)
+    np.testing.assert_allclose(still[0], moving[0], atol=1e-4 * size_of(moving[0]))  # a clip begins settled
+    assert moved_by(still, moving) > 1e-3 * size_of(moving[0])
+    backwards = play(body, reversed(FRAMES))[::-1]
+    np.testing.assert_array_equal(backwards, still)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert not body.thew.settled
+    np.testing.assert_array_equal(play(body, FRAMES), moving)
+
+
+def test_settle_heeds_an_unkeyed_pose(fleshed):
+    body, armature = fleshed
+    play(body, (1,))
+    before = settled(body)
+    armature.animation_data_clear()
+    spine = armature.pose.bones["Spine"]
+    spine.rotation_mode = "XYZ"
+    spine.rotation_euler.x = 1.2
+    bent = settled(body)
+    size = size_of(before)
+    assert moved_by(bent, before) > 0.2 * size
+    add_rig(body, bone="Head")
+    assert moved_by(settled(body), bent) > 1e-3 * size
+
+
+def test_settled_is_not_baked(fleshed):
+    body, _ = fleshed
+    moving = play(body, FRAMES)
+    settled(body)
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    assert moved_by(play(body, FRAMES), moving) < 1e-5 * size_of(moving[0])
+
+
+def test_a_rig_edited_at_rest_does_not_simulate_until_motion_is_wanted(fleshed):
+    body, _ = fleshed
+    rig = add_rig(body, bone="Spine")
+    play(body, (1,))
+    settled(body)
+    play(body, (1,))
+    clip = flesh_of(body).clip
+    rig.strength *= 2.0
+    play(body, (3, 4))
+    flesh = flesh_of(body)
+    assert flesh.clip is clip and flesh.behind
+    body.thew.settled = False
+    play(body, (3, 4))
+    assert flesh.clip is not clip and not flesh.behind
+
+
+@pytest.mark.parametrize("angle", [170.0, -170.0])
+def test_far_turned_bones_stay_finite(fleshed, angle):
+    body, armature = fleshed
+    for template in ("BUMP", "RADIAL", "BULGE", "TORUS"):
+        add_rig(body, template=template, bone="Spine")
+    spine = armature.pose.bones["Spine"]
+    for axis in range(3):
+        spine.rotation_euler = (0.0, 0.0, 0.0)
+        spine.keyframe_insert("rotation_euler", frame=1)
+        spine.rotation_euler[axis] = math.radians(angle)
+        spine.keyframe_insert("rotation_euler", frame=10)
+        spine.keyframe_insert("rotation_euler", frame=19)
+        bpy.context.scene.frame_set(10)
+        shape = settled(body)
+        assert np.isfinite(shape).all() and np.abs(shape).max() < 10.0
+        assert bpy.ops.thew.simulate() == {"FINISHED"}
+        shapes = play(body, FRAMES)
+        assert np.isfinite(shapes).all() and np.abs(shapes).max() < 10.0
+
+
+# bad numbers ----------------------------------------------------------------------------------------------------------
+
+
+def spoil(rig, name):
+    names = part("rig_properties").SLIDERS
+    row = list(rig.samples[1].values)
+    if name == "equal":
+        rig.samples[0].control = 1.0
+    elif name == "control":
+        rig.control = math.nan
+    elif name == "strong":
+        row[names.index("strength")] = 1e20
+    elif name == "tube":
+        rig.template = "TORUS"
+        row[names.index("tube_radius")] = 2.0 * row[names.index("ring_radius")]
+    elif name == "zero":
+        row[names.index("radius")] = 0.0
+    else:
+        row[names.index(name)] = math.inf if name == "along" else math.nan
+    rig.samples[1].values = row
+
+
+@pytest.mark.parametrize("what", ["radius", "strength", "along", "zero", "equal", "control", "strong", "tube"])
+def test_bad_numbers_switch_a_rig_off_and_keep_it(fleshed, what):
+    body, _ = fleshed
+    plain = play(body, (1, 5))
+    rig = add_rig(body, bone="Spine")
+    other = body.thew.rigs
+    spoil(rig, what)
+    shapes = play(body, (1, 5))
+    np.testing.assert_allclose(shapes, plain, atol=1e-6)
+    assert rig.problem.endswith(".") and "Bulge" in rig.problem and rig.enabled and len(other) == 1
+    still = settled(body)
+    assert np.isfinite(still).all() and rig.problem
+    if what == "equal":
+        rig.samples[0].control = 0.0
+    rig.control = 1.0
+    rig.samples[1].values = [0.1, 0.1, 0.05, 2e4, *([0.5] + 11 * [0.0])]
+    play(body, (1,))
+    assert rig.problem == ""
+
+
+# scale ----------------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_character_at_another_scale_is_pushed_the_same(scene):
+    pushes = []
+    for scale in (1.0, 100.0):
+        body, armature = make_character(scale=scale)
+        body.thew.real_height = 1.8
+        assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+        plain = settled(body)
+        add_rig(body, bone="Spine")
+        pushes.append((settled(body) - plain) / scale)
+        for obj in (body, armature):
+            bpy.data.objects.remove(obj)
+    assert moved_by(pushes[0], 0.0) > 1e-3
+    np.testing.assert_allclose(pushes[1], pushes[0], atol=2e-3 * moved_by(pushes[0], 0.0))
+
+
+# methods --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["linear", "modal"])
+def test_rigs_push_with_every_method(scene, method):
+    body, _ = make_character()
+    body.thew.modes = 12
+    assert bpy.ops.thew.add(cells_across=6, method=method) == {"FINISHED"}
+    plain = play(body, FRAMES)
+    add_rig(body, bone="Spine")
+    pushed = play(body, FRAMES)
+    assert np.isfinite(pushed).all() and moved_by(pushed, plain) > 1e-3 * size_of(plain[0])
+    assert np.isfinite(settled(body)).all()
+
+
+# panels ---------------------------------------------------------------------------------------------------------------
+
+
+class Layout:
+    """Stands in for a panel's layout: takes every call and notes what was asked for."""
+
+    def __init__(self, seen):
+        self.__dict__["seen"] = seen
+
+    def __getattr__(self, name):
+        def call(*args, **options):
+            if name == "prop":
+                assert args[1] in args[0].bl_rna.properties.keys(), args[1]
+            if name == "prop_search":
+                assert args[1] in args[0].bl_rna.properties.keys() and hasattr(args[2], args[3])
+            self.seen.append((name, *(a for a in args if isinstance(a, str)), options.get("text", "")))
+            return Layout(self.seen)
+
+        return call
+
+    def __setattr__(self, name, value):
+        pass
+
+
+def test_the_panel_draws_what_there_is(fleshed):
+    body, _ = fleshed
+    panel = part("rig_panel")
+    add_rig(body, bone="Spine")
+    rig = body.thew.rigs[0]
+    for template in ("BUMP", "RADIAL", "BULGE", "TORUS"):
+        for guide in ("BONE", "SKIN", "FREE"):
+            seen: list = []
+            with part("rig_properties").quietly():
+                rig.template, rig.guide = template, guide
+                rig.problem = "Something is wrong with it."
+            panel.draw_list(Layout(seen), body)
+            panel.draw_rig(Layout(seen), body, rig, 30)
+            shown = {entry[1] for entry in seen if entry[0] == "prop"}
+            assert set(part("rig_properties").sliders_of(rig)) <= shown
+            assert any(entry[-1] == "Something is wrong with it." for entry in seen)
+
+
+def test_every_setting_has_a_name_a_range_and_a_description(addon):
+    properties = part("rig_properties")
+    for group in properties.CLASSES:
+        for name, setting in group.bl_rna.properties.items():
+            if name == "rna_type":
+                continue
+            assert setting.description, name
+            if not setting.is_hidden:
+                assert setting.name, name
+    for name in properties.LENGTHS:
+        assert properties.ThewRig.bl_rna.properties[name].unit == "LENGTH", name
+    for name in ("angle", "tilt", "roll", "rx", "ry", "rz"):
+        assert properties.ThewRig.bl_rna.properties[name].unit == "ROTATION", name
