@@ -13,6 +13,7 @@ from collections.abc import Callable
 import bpy
 from bpy.props import (
     BoolProperty,
+    CollectionProperty,
     EnumProperty,
     FloatProperty,
     FloatVectorProperty,
@@ -21,11 +22,13 @@ from bpy.props import (
     StringProperty,
 )
 
+from . import rig_properties
+
 #: Called with the object after a setting that changes the result was edited; set by `handlers`.
 on_change: list[Callable[[bpy.types.Object], None]] = []
 #: Called with the object after `enabled` was switched; set by `handlers`.
 on_toggle: list[Callable[[bpy.types.Object], None]] = []
-#: Called with the object after the preview of a mode was changed; set by `handlers`.
+#: Called with the object after another thing was chosen to look at than the motion; set by `handlers`.
 on_preview: list[Callable[[bpy.types.Object], None]] = []
 
 METHODS = (
@@ -300,6 +303,16 @@ class ThewSettings(bpy.types.PropertyGroup):
     show_lattice: BoolProperty(
         name="Show Lattice", description="Draw the control lattice, its bone edges in colour", default=False
     )
+    settled: BoolProperty(
+        name="Settled",
+        description="Show the flesh at rest in every pose instead of in motion, to work on rigs. Bakes and renders "
+        "never show it",
+        default=False,
+        options=set(),
+        update=_previewed,
+    )
+    rigs: CollectionProperty(type=rig_properties.ThewRig, description="Force fields that shape the flesh")
+    active_rig: IntProperty(name="Rig", description="The rig chosen in the list", default=0, min=0, options=set())
     made: PointerProperty(type=ThewMade)
 
     def height(self) -> float:
@@ -313,15 +326,19 @@ class ThewSettings(bpy.types.PropertyGroup):
         return self.frame_start, self.frame_end
 
 
-CLASSES = (ThewMade, ThewSettings)
+CLASSES = (*rig_properties.CLASSES, ThewMade, ThewSettings)
 
 
-def reset(obj: bpy.types.Object) -> None:
-    """Put every property back to its default, as if Thew had never been here."""
+def reset(obj: bpy.types.Object, keep_rigs: bool = False) -> None:
+    """Put every property back to its default, as if Thew had never been here; rigs may be kept."""
+    kept = {"rigs", "active_rig"} if keep_rigs else set()
     for group in (obj.thew.made, obj.thew):
         for name in group.bl_rna.properties.keys():
-            if name not in {"rna_type", "name", "made"}:
+            if name not in {"rna_type", "name", "made"} | kept:
                 group.property_unset(name)
+    if kept and len(obj.thew.rigs):
+        return
+    obj.thew.rigs.clear()
     if "thew" in obj.keys():  # before Blender 5.0 the group itself is a custom property
         del obj["thew"]
 
