@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from .anchors import anchor_bone, anchor_face
 from .logic.errors import Refusal
 from .logic.guides import bone_place, facing, unposed
 from .logic.picking import Hit
@@ -15,8 +16,17 @@ from .native import core
 from .posed import Posed
 from .reading import describe
 from .recipe import REFERENCE
-from .rig_properties import GUIDE_SLIDERS
-from .rigging import Hook
+from .rig_properties import (
+    GUIDE_SLIDERS,
+    SLIDERS,
+    TEMPLATES,
+    ThewRig,
+    free_name,
+    keep_sliders,
+    quietly,
+    start_samples,
+)
+from .rigging import Hook, slider_parameters
 
 #: The default radius as a part of the flesh's thickness, and its bounds as parts of the body's size.
 THICKNESS, LEAST, MOST = 0.5, 0.02, 0.15
@@ -190,3 +200,70 @@ def visible_strength(posed: Posed, kind: str, sizes: dict[str, float], spot: Spo
 def static_method(method: str) -> str:
     """What finds the flesh at rest for a method of motion."""
     return method if method in {"warped", "linear"} else "warped"
+
+
+# into the file ------------------------------------------------------------------------------------------------------
+
+
+def put(posed: Posed, index: int, kind: str, sizes: dict[str, float], spot: Spot) -> ThewRig:
+    """Write a new rig (`index` -1), or an old one at its new place, into the object; gives it, the active one then.
+
+    A new rig does nothing at the control 0 and is what was placed at 1, where it stands. An old one keeps its samples:
+    all of them move to the new place.
+    """
+    obj = posed.obj
+    rigs, unit = obj.thew.rigs, posed.flesh.place.metres_per_unit
+    new = index < 0
+    rig = rigs.add() if new else rigs[index]
+    try:
+        anchor(posed, rig, spot)
+        values = slider_parameters({**sizes, **spot.place()}, unit)
+        with quietly():
+            if new:
+                rig.name = free_name({t[0]: t[1] for t in TEMPLATES}[kind], {other.name for other in rigs[:-1]})
+            moved = dict(values) if rig.template != kind else {name: values[name] for name in spot.place()}
+            rig.template = kind
+            for name, value in values.items():
+                setattr(rig, name, value)
+            for sample in rig.samples:
+                for name, value in moved.items():
+                    sample.values[SLIDERS.index(name)] = value
+        if new:
+            start_samples(rig)
+        else:
+            keep_sliders(rig)
+    except Exception:
+        if new:
+            rigs.remove(len(rigs) - 1)
+        raise
+    obj.thew.active_rig = len(rigs) - 1 if new else index
+    return rig
+
+
+def anchor(posed: Posed, rig: ThewRig, spot: Spot) -> None:
+    """Hang a saved rig where `spot` is."""
+    obj, flesh = posed.obj, posed.flesh
+    if spot.guide == "BONE":
+        anchor_bone(obj, rig, flesh.character.bones[spot.bone])
+    elif spot.guide == "SKIN":
+        # The surface of a mirrored object has its triangles turned about: see `session.make`.
+        mirrored = np.linalg.det(flesh.stance.mesh_matrix[:3, :3]) < 0.0
+        shares = spot.barycentric[::-1] if mirrored else spot.barycentric
+        anchor_face(obj, rig, spot.face, shares, flesh.character.rest)
+    else:
+        with quietly():
+            rig.guide, rig.matrix = "FREE", blender_matrix(posed, spot).ravel().tolist()
+
+
+def blender_matrix(posed: Posed, spot: Spot) -> np.ndarray:
+    """The frame of a free spot in Blender's world at rest, [4, 4]."""
+    matrix = np.array(spot.matrix).reshape(4, 4)
+    matrix[:3, 3] = posed.world(matrix[:3, 3])
+    return matrix
+
+
+def described(posed: Posed, spot: Spot) -> str:
+    """Where a spot is, in words."""
+    if spot.guide == "BONE":
+        return f"on the bone “{posed.flesh.character.bones[spot.bone]}”"
+    return f"under triangle {spot.face} of the skin" if spot.guide == "SKIN" else "where it was dropped"

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from . import jobs, modifier, poses, reading, session
+from .anchors import armature_of
 from .logic.errors import Refusal
 from .logic.picking import Hit, Picker
 from .logic.spaces import transform
@@ -60,9 +61,7 @@ class Posed:
 
     def weights(self, point: np.ndarray) -> np.ndarray:
         """How much each bone carries the flesh at a rest point in metres, [b]."""
-        indices, shares = self.flesh.lattice.embed(np.asarray(point, dtype=np.float64)[None])
-        used = indices[0] >= 0
-        return np.asarray(self.flesh.body.region_weights)[indices[0][used]].T @ shares[0][used]
+        return region_weights(self.flesh, point)
 
     def skin_weights(self, hit: Hit) -> np.ndarray:
         """How much each bone carries a point of the skin, as painted, [b]."""
@@ -96,8 +95,7 @@ def of(context: bpy.types.Context) -> bpy.types.Object | None:
     if active is None or active.type != "ARMATURE":
         return active
     for obj in fleshes.objects(context.scene):
-        modifier_ = reading.armature_modifier(obj)
-        if modifier_ is not None and modifier_.object == active:
+        if armature_of(obj) == active:
             return obj
     return active
 
@@ -110,8 +108,8 @@ def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.Vi
     if flesh.body is None:  # the file was just opened
         recipe, stance = session.Recipe.of(obj, scene), session.Stance.saved(obj)
         finish(session.build(flesh, found, stance, recipe, scene, view_layer, None))
-    reader = poses.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
-    maps, mesh, _raw = reader.read(view_layer.depsgraph, scene.frame_current)
+    view_layer.update()
+    maps, mesh = read_pose(found, flesh, view_layer.depsgraph, scene.frame_current)
     triangles = np.asarray(flesh.surface.triangles)
     return Posed(
         obj, flesh, maps, mesh,
@@ -120,9 +118,31 @@ def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.Vi
     )  # fmt: skip
 
 
+def read_pose(found: reading.Subject, flesh: session.Flesh, depsgraph, frame: int) -> tuple[np.ndarray, np.ndarray]:
+    """(T_b [b, 4, 4], the mesh's world matrix [4, 4]) as they are evaluated now."""
+    reader = poses.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
+    maps, mesh, _raw = reader.read(depsgraph, frame)
+    return maps, mesh
+
+
+def maps_now(obj, flesh: session.Flesh, depsgraph) -> np.ndarray:
+    """T_b of this moment [b, 4, 4], without a look whether the character has changed otherwise."""
+    modifier_ = reading.armature_modifier(obj)
+    if modifier_ is None or modifier_.object is None:
+        raise Refusal(f"The Armature modifier that Thew replaced on {describe(obj)} is gone")
+    found = reading.Subject(obj, modifier_.object, modifier_)
+    return read_pose(found, flesh, depsgraph, bpy.context.scene.frame_current)[0]
+
+
+def region_weights(flesh: session.Flesh, point: np.ndarray) -> np.ndarray:
+    """How much each bone carries the flesh at a rest point in metres, [b]."""
+    indices, shares = flesh.lattice.embed(np.asarray(point, dtype=np.float64)[None])
+    used = indices[0] >= 0
+    return np.asarray(flesh.body.region_weights)[indices[0][used]].T @ shares[0][used]
+
+
 def shown_positions(obj, flesh: session.Flesh, view_layer: bpy.types.ViewLayer) -> np.ndarray:
     """The vertices that the artist sees, object space [n, 3]; without what modifiers behind the flesh make of them."""
-    view_layer.update()
     shown = reading.evaluated_positions(obj, view_layer.depsgraph)
     if len(shown) != len(flesh.character.rest):
         attribute = obj.data.attributes.get(modifier.POSITION)

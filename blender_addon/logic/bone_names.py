@@ -26,7 +26,9 @@ class Role:
 
 
 CHEST = Role(
-    "the chest", ("upperchest", "chest", "spineupper", "upperspine", "ribcage", "ribcagemiddle", "spine", "torso", "body"), last=True
+    "the chest",
+    ("upperchest", "chest", "spineupper", "upperspine", "ribcage", "ribcagemiddle", "spine", "torso", "body"),
+    last=True,
 )
 UPPER_ARM = Role("the upper arm", ("upperarm", "uparm", "armupper", "arm", "humerus", "frontupperleg", "frontupleg"))
 FOREARM = Role("the forearm", ("forearm", "lowerarm", "lowarm", "armlower", "frontlowerleg", "frontlowleg"))

@@ -43,7 +43,7 @@ def facing(point: np.ndarray, towards: np.ndarray, right: np.ndarray | None = No
     return frame
 
 
-def unposed(point: np.ndarray, vectors: np.ndarray, posed: np.ndarray, rest: np.ndarray) -> np.ndarray:
+def unposed(vectors: np.ndarray, posed: np.ndarray, rest: np.ndarray) -> np.ndarray:
     """Directions [n, 3] at a posed triangle `posed` [3, 3] as they are at the same triangle at rest, [n, 3]."""
     turn = triangle_frame(rest) @ triangle_frame(posed).T
     return np.asarray(vectors) @ turn.T

@@ -28,9 +28,7 @@ class THEW_OT_rig_place(Job, bpy.types.Operator):
     )
     bl_options = {"REGISTER", "UNDO"}
 
-    template: EnumProperty(
-        name="Template", description="What to place", items=rig_properties.TEMPLATES, default="BUMP"
-    )
+    template: EnumProperty(name="Template", description="What to place", items=rig_properties.TEMPLATES, default="BUMP")
     guide: EnumProperty(
         name="Guide", description="What it hangs on from then on", items=rig_properties.GUIDES, default="SKIN"
     )
@@ -41,7 +39,9 @@ class THEW_OT_rig_place(Job, bpy.types.Operator):
     bone: StringProperty(name="Bone", description="The bone to hang on; empty takes the one that carries the skin most")
     along: FloatProperty(name="Along", description="Where along the bone: 0 head, 1 tail", default=0.5)
     angle: FloatProperty(name="Around", description="Which way out from the bone", default=0.0, unit="ROTATION")
-    distance: FloatProperty(name="Out", description="How far out from the bone, scene units", default=0.0, unit="LENGTH")
+    distance: FloatProperty(
+        name="Out", description="How far out from the bone, scene units", default=0.0, unit="LENGTH"
+    )
     face: IntProperty(name="Face", description="A triangle of the mesh to hang under", default=-1, min=-1)
     barycentric: FloatVectorProperty(
         name="Place", description="Where in the triangle", size=3, default=(1 / 3, 1 / 3, 1 / 3)
@@ -53,7 +53,11 @@ class THEW_OT_rig_place(Job, bpy.types.Operator):
         name="Turn", description="Tilt at a bone, roll in the skin, turn about its own axis when free", unit="ROTATION"
     )
     radius: FloatProperty(
-        name="Radius", description="How far it acts, scene units; 0 suits the flesh", default=0.0, min=0.0, unit="LENGTH"
+        name="Radius",
+        description="How far it acts, scene units; 0 suits the flesh",
+        default=0.0,
+        min=0.0,
+        unit="LENGTH",
     )
     ring_radius: FloatProperty(name="Ring Radius", description="Of a torus, scene units; 0 suits the flesh", min=0.0)
     tube_radius: FloatProperty(name="Tube Radius", description="Of a torus, scene units; 0 suits the flesh", min=0.0)
@@ -73,7 +77,7 @@ class THEW_OT_rig_place(Job, bpy.types.Operator):
     def put(self, context, stand: posed.Posed) -> None:
         """Place it as the properties say; nothing is changed before everything that can fail is over."""
         obj, kind = stand.obj, self.kind(stand.obj)
-        spot = self.turned(self.spot(stand, kind))
+        spot = self.spot(stand, kind).turned(self.turn)
         sizes = self.sizes(stand, kind, spot)
         if self.properties.is_property_set("strength"):
             sizes["strength"] = self.strength
@@ -84,7 +88,7 @@ class THEW_OT_rig_place(Job, bpy.types.Operator):
         placing.native_rig(kind, sizes, spot).forces(stand.flesh.body)  # what lies outside the flesh is refused here
         rig = placing.put(stand, self.index, kind, sizes, spot)
         rigging.shown(context, obj)
-        self.report({"INFO"}, f"“{rig.name}” hangs {placing.described(spot)}.")
+        self.report({"INFO"}, f"“{rig.name}” hangs {placing.described(stand, spot)}.")
 
     def kind(self, obj) -> str:
         """The template: that of the rig to be placed anew, where none is given."""
@@ -110,10 +114,6 @@ class THEW_OT_rig_place(Job, bpy.types.Operator):
             "or a matrix for a free one"
         )
 
-    def turned(self, spot: Spot) -> Spot:
-        """The spot with the artist's own turn."""
-        return placing.turned(spot, self.turn) if self.turn else spot
-
     def sizes(self, stand: posed.Posed, kind: str, spot: Spot, radius: float | None = None) -> dict[str, float]:
         """The template's lengths in metres: those given, those of the rig placed anew, or what suits the flesh."""
         unit = stand.flesh.place.metres_per_unit
@@ -124,7 +124,7 @@ class THEW_OT_rig_place(Job, bpy.types.Operator):
             sizes = {name: value or unit * getattr(rig, name) for name, value in sizes.items()}
         if all(value > 0.0 for value in sizes.values()):
             return sizes
-        usual = placing.usual_sizes(kind, radius or unit * self.radius or placing.radius_at(stand, spot))
+        usual = placing.usual_sizes(kind, radius or unit * self.radius or placing.radius_at(stand, kind, spot))
         return {name: value or usual[name] for name, value in sizes.items()}
 
     # in the hand ------------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ class THEW_OT_rig_place(Job, bpy.types.Operator):
         self._lines = np.empty((0, 2, 3))
         if self._hit is not None:
             self._view = view.axes()
-            spot = self.turned(self.here())
+            spot = self.here()
             self._suits = placing.usual_radius(self._stand, self._hit)
             self._lines = posed_lines(self._stand, self._hit, self._kind, self.hand_sizes(spot), spot)
         reach = "" if self._hit is None else f"  radius {self._scale * self._suits:.3g} m"
@@ -195,7 +195,8 @@ class THEW_OT_rig_place(Job, bpy.types.Operator):
 
     def here(self) -> Spot:
         """The spot under the mouse."""
-        return placing.dropped(self._stand, self.guide, self._kind, self._hit, self.bone, self._view)
+        spot = placing.dropped(self._stand, self.guide, self._kind, self._hit, self.bone, self._view)
+        return spot.turned(self.turn)
 
     def hand_sizes(self, spot: Spot) -> dict[str, float]:
         """The sizes of what is in the hand."""
@@ -213,7 +214,7 @@ class THEW_OT_rig_place(Job, bpy.types.Operator):
         for name, value in self.hand_sizes(spot).items():
             setattr(self, name, value / unit)
         if self.guide == "FREE":
-            self.matrix = placing.blender_matrix(self._stand, spot.matrix).ravel().tolist()
+            self.matrix = placing.blender_matrix(self._stand, spot).ravel().tolist()
         else:
             self.location = self._hit.point.tolist()
         self.put(context, self._stand)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The active object's rigs in the 3D view, at their true size on the posed character; the active one brighter."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from . import anchors, posed, rigging, session, viewing
+from .logic.errors import Refusal
+from .logic.outlines import carried, outline
+from .native import core
+from .rig_properties import TEMPLATE_SLIDERS, in_force
+from .session import register as fleshes
+
+ACTIVE, OTHER = (1.0, 0.8, 0.25, 1.0), (0.95, 0.65, 0.2, 0.45)
+OFF, PROBLEM = (0.6, 0.6, 0.6, 0.35), (1.0, 0.25, 0.2, 0.8)
+GHOST = (0.4, 1.0, 0.7, 0.95)
+
+_handle = None
+
+#: Lines in Blender's world [m, 2, 3], their colour and width.
+Drawing = tuple[np.ndarray, tuple[float, float, float, float], float]
+
+
+def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Drawing]:
+    """What to draw for the rigs of `obj`: each one's outline, and a thin line to what it hangs on."""
+    flesh = fleshes.known(obj)
+    if flesh is None or flesh.body is None or not len(obj.thew.rigs):
+        return []
+    maps = posed.maps_now(obj, flesh, depsgraph)
+    controls = rigging.evaluated_controls(obj, depsgraph)
+    found = []
+    for i, (rig, on) in enumerate(zip(obj.thew.rigs, in_force(obj), strict=True)):
+        chosen = i == obj.thew.active_rig
+        try:
+            lines, guide = rig_lines(obj, flesh, rig, float(controls[i]), maps)
+        except (Refusal, core().ThewError, KeyError, IndexError):
+            continue  # nothing to be seen of a rig that hangs on nothing: its line in the list says why
+        colour = PROBLEM if rig.problem else OFF if not on else ACTIVE if chosen else OTHER
+        found.append((lines, colour, 2.0 if chosen else 1.2))
+        found.append((guide, colour[:3] + (0.6 * colour[3],), 1.0))
+    return found
+
+
+def rig_lines(obj, flesh: session.Flesh, rig, control: float, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(outline [m, 2, 3], line to the bone or the skin [1 or 0, 2, 3]) of one rig, Blender's world."""
+    place = flesh.place
+    parameters = rigging.parameters_now(rig, control, place.metres_per_unit)
+    hook = rigging.hooked(obj, anchors.armature_of(obj), flesh.character, flesh.stance, place, rig)
+    frame = np.asarray(hook.native(core(), parameters, name=rig.name).frame(flesh.body))
+    middle = frame[:3, 3]
+    there = carried(frame, posed.region_weights(flesh, middle), place.maps(maps))
+    sizes = {name: parameters[name] for name in TEMPLATE_SLIDERS[rig.template] if name != "strength"}
+    shape = outline(rig.template, **sizes)
+    if rig.template == "BUMP" and parameters["strength"] < 0.0:
+        shape = shape * np.array([1.0, 1.0, -1.0])  # a dent: the arrow points in
+    lines = shape @ there[:3, :3].T + there[:3, 3]
+    to = hanging_from(flesh, hook, middle)
+    guide = np.empty((0, 2, 3))
+    if to is not None:
+        guide = ((np.stack([middle, to]) - middle) @ (there[:3, :3] @ frame[:3, :3].T).T + there[:3, 3])[None]
+    return tuple(each / place.metres_per_unit + place.origin for each in (lines, guide))
+
+
+def hanging_from(flesh: session.Flesh, hook: rigging.Hook, middle: np.ndarray) -> np.ndarray | None:
+    """The point of the bone, or of the skin, that a template at `middle` hangs on, metres at rest."""
+    if hook.guide == "BONE":
+        head, tail = (np.asarray(ends)[hook.bone] for ends in (flesh.skeleton.heads, flesh.skeleton.tails))
+        bone = tail - head
+        length = float(bone @ bone)
+        part = float((middle - head) @ bone) / length if length > 0.0 else 0.0
+        return head + part * bone
+    if hook.guide == "SKIN":
+        corners = np.asarray(flesh.surface.triangles)[hook.triangle]
+        return np.array(hook.barycentric) @ np.asarray(flesh.surface.vertices)[corners]
+    return None
+
+
+def draw() -> None:
+    """Draw the rigs of the active object, or of the mesh that the active armature moves."""
+    context = bpy.context
+    space = context.space_data
+    if space is not None and not space.overlay.show_overlays:
+        return
+    obj = posed.of(context)
+    if obj is None or obj.type != "MESH" or not obj.thew.made.flesh or not obj.visible_get():
+        return
+    try:
+        lines = drawings(obj, context.view_layer.depsgraph)
+    except Refusal:
+        return
+    viewing.draw_all(lambda: lines)
+
+
+def register() -> None:
+    global _handle
+    if not bpy.app.background:
+        _handle = bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", "POST_VIEW")
+
+
+def unregister() -> None:
+    global _handle
+    if _handle is not None:
+        bpy.types.SpaceView3D.draw_handler_remove(_handle, "WINDOW")
+        _handle = None
