@@ -17,7 +17,7 @@ ACTIVE, OTHER = (1.0, 0.8, 0.25, 1.0), (0.95, 0.65, 0.2, 0.45)
 OFF, PROBLEM = (0.6, 0.6, 0.6, 0.35), (1.0, 0.25, 0.2, 0.8)
 GHOST = (0.4, 1.0, 0.7, 0.95)
 
-_handle = None
+_drawn: viewing.Drawn | None = None
 
 #: Lines in Blender's world [m, 2, 3], their colour and width.
 Drawing = tuple[np.ndarray, tuple[float, float, float, float], float]
@@ -77,30 +77,29 @@ def hanging_from(flesh: session.Flesh, hook: rigging.Hook, middle: np.ndarray) -
     return None
 
 
-def draw() -> None:
-    """Draw the rigs of the active object, or of the mesh that the active armature moves."""
+def drawings_now() -> list[Drawing]:
+    """The rigs of the active object, or of the mesh that the active armature moves, in a view that shows overlays."""
     context = bpy.context
     space = context.space_data
     if space is not None and not space.overlay.show_overlays:
-        return
+        return []
     obj = posed.of(context)
     if obj is None or obj.type != "MESH" or not obj.thew.made.flesh or not obj.visible_get():
-        return
+        return []
     try:
-        lines = drawings(obj, context.view_layer.depsgraph)
+        return drawings(obj, context.view_layer.depsgraph)
     except Refusal:
-        return
-    viewing.draw_all(lambda: lines)
+        return []  # the panel tells
 
 
 def register() -> None:
-    global _handle
+    global _drawn
     if not bpy.app.background:
-        _handle = bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", "POST_VIEW")
+        _drawn = viewing.Drawn(drawings_now)
 
 
 def unregister() -> None:
-    global _handle
-    if _handle is not None:
-        bpy.types.SpaceView3D.draw_handler_remove(_handle, "WINDOW")
-        _handle = None
+    global _drawn
+    if _drawn is not None:
+        _drawn.end()
+        _drawn = None

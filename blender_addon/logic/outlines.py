@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .spaces import across
+
 #: Corners of a drawn circle.
 ROUND = 48
 
@@ -38,8 +40,8 @@ def bulge() -> np.ndarray:
     lobe = np.stack([np.sin(angle) ** 3, np.sin(angle) ** 2 * np.cos(angle)], axis=1)
     lines = [ring(1.0)]
     for turn in np.arange(4) * 0.5 * np.pi:
-        across = np.array([np.cos(turn), np.sin(turn), 0.0])
-        lines.append(chain(lobe[:, :1] * across + lobe[:, 1:] * np.array([0.0, 0.0, 1.0])))
+        out = np.array([np.cos(turn), np.sin(turn), 0.0])
+        lines.append(chain(lobe[:, :1] * out + lobe[:, 1:] * np.array([0.0, 0.0, 1.0])))
     for side in (-1.0, 1.0):
         lines.append(arrow(np.array([0.0, 0.0, side]), np.array([0.0, 0.0, 0.3 * side]), 0.15))
     return np.concatenate(lines)
@@ -78,10 +80,9 @@ def arrow(start: np.ndarray, end: np.ndarray, head: float = 0.2) -> np.ndarray:
     """A line from `start` to `end` with a head of four strokes."""
     along = end - start
     along = along / np.linalg.norm(along)
-    across = np.cross(along, np.eye(3)[int(np.abs(along).argmin())])
-    across /= np.linalg.norm(across)
+    one, other = across(along)
     lines = [(start, end)]
-    for side in (across, -across, np.cross(along, across), -np.cross(along, across)):
+    for side in (one, -one, other, -other):
         lines.append((end, end - head * along + 0.4 * head * side))
     return np.array(lines)
 

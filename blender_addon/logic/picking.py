@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .spaces import across
+
 
 @dataclass(frozen=True)
 class Hit:
@@ -77,24 +79,19 @@ class Picker:
     def thickness(self, point: np.ndarray, inward: np.ndarray, most: float) -> float:
         """How deep the flesh is below a point of the surface: the median of five rays about `inward`, at most `most`."""
         inward = np.asarray(inward, dtype=np.float64) / np.linalg.norm(inward)
-        across = np.cross(inward, np.eye(3)[int(np.abs(inward).argmin())])
-        across /= np.linalg.norm(across)
-        other = np.cross(inward, across)
+        one, other = across(inward)
         depths = []
-        for side in (0.0 * across, 0.35 * across, -0.35 * across, 0.35 * other, -0.35 * other):
+        for side in (0.0 * one, 0.35 * one, -0.35 * one, 0.35 * other, -0.35 * other):
             hit = self.ray(point, inward + side, least=1e-3 * most)
             depths.append(most if hit is None else min(hit.distance, most))
         return float(np.median(depths))
 
     def girth(self, point: np.ndarray, axis: np.ndarray, most: float) -> float:
         """How far the surface is from a point on a bone, across its `axis`: the median of eight rays, at most `most`."""
-        axis = np.asarray(axis, dtype=np.float64) / np.linalg.norm(axis)
-        across = np.cross(axis, np.eye(3)[int(np.abs(axis).argmin())])
-        across /= np.linalg.norm(across)
-        other = np.cross(axis, across)
+        one, other = across(np.asarray(axis, dtype=np.float64))
         found = []
         for turn in np.arange(8) * 0.25 * np.pi:
-            hit = self.ray(point, np.cos(turn) * across + np.sin(turn) * other)
+            hit = self.ray(point, np.cos(turn) * one + np.sin(turn) * other)
             if hit is not None:
                 found.append(min(hit.distance, most))
         return float(np.median(found)) if found else most

@@ -14,13 +14,13 @@ from ..logic.errors import Refusal
 from ..logic.guides import triangle_frame
 from ..logic.outlines import outline
 from ..placing import Spot
-from .shell import Job
+from .hand import InHand
 
 #: How much the wheel changes the radius, and the turn.
 NOTCH, TURN = 1.1, math.radians(15.0)
 
 
-class THEW_OT_rig_place(Job, bpy.types.Operator):
+class THEW_OT_rig_place(InHand, bpy.types.Operator):
     bl_idname = "thew.rig_place"
     bl_label = "Place Force Template"
     bl_description = (
@@ -129,36 +129,13 @@ class THEW_OT_rig_place(Job, bpy.types.Operator):
 
     # in the hand ------------------------------------------------------------------------------------------------------
 
-    def invoke(self, context, event):
-        if handlers.headless() or context.window is None or context.area is None:
-            return self.execute(context)
-        obj = posed.of(context)
-        try:
-            if context.screen.is_animation_playing:
-                bpy.ops.screen.animation_cancel(restore_frame=False)
-            self._stand = posed.read(obj, context.scene, context.view_layer)
-            self._kind = self.kind(obj)
-        except Exception as error:
-            return self.refuse(obj, error)
+    def take(self, context) -> None:
+        self._kind = self.kind(self._stand.obj)
         self._hit, self._lines, self._view = None, np.empty((0, 2, 3)), None
         self._scale, self._suits = 1.0, 0.0
         self._drawn = viewing.Drawn(self.ghost)
-        context.window_manager.modal_handler_add(self)
-        self.follow(context, event)
-        return {"RUNNING_MODAL"}
-
-    def modal(self, context, event):
-        try:
-            return self.handle(context, event)
-        except Exception as error:
-            self.end(context)
-            return self.refuse(self._stand.obj, error)
 
     def handle(self, context, event):
-        """One event."""
-        if event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS":
-            self.end(context)
-            return {"CANCELLED"}
         if event.type in {"WHEELUPMOUSE", "WHEELDOWNMOUSE"}:
             up = 1.0 if event.type == "WHEELUPMOUSE" else -1.0
             if event.ctrl:
@@ -224,12 +201,7 @@ class THEW_OT_rig_place(Job, bpy.types.Operator):
         """What is drawn: the template at the mouse."""
         return [(self._lines, rig_overlay.GHOST, 2.0)]
 
-    def cancel(self, context):
-        """Blender is closing or loading another file."""
-        self.end(context)
-
     def end(self, context) -> None:
-        """Put the tool down."""
         self._drawn.end()
         if context.workspace is not None:
             context.workspace.status_text_set(None)

@@ -15,14 +15,14 @@ from ..logic.picking import Picker
 from ..modifier import POSITION
 from ..reading import describe
 from ..rig_properties import quietly
-from .shell import Job
+from .hand import InHand
 
 #: Updates a second while the mouse moves.
 RATE = 30.0
 PINNED, DRAGGED = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
 
 
-class THEW_OT_rig_pull(Job, bpy.types.Operator):
+class THEW_OT_rig_pull(InHand, bpy.types.Operator):
     bl_idname = "thew.rig_pull"
     bl_label = "Pull Skin"
     bl_description = (
@@ -71,44 +71,20 @@ class THEW_OT_rig_pull(Job, bpy.types.Operator):
 
     # in the hand ------------------------------------------------------------------------------------------------------
 
-    def invoke(self, context, event):
-        if handlers.headless() or context.window is None or context.area is None:
-            return self.execute(context)
-        obj = posed.of(context)
-        try:
-            if context.screen.is_animation_playing:
-                bpy.ops.screen.animation_cancel(restore_frame=False)
-            handlers.stop_update()
-            stand = posed.read(obj, context.scene, context.view_layer)
-            self._pull = pulling.Pull(stand, context.view_layer)
-        except Exception as error:
-            return self.refuse(obj, error)
-        self._before, self._shown = saved(self._pull.rig), attribute(obj)
+    def take(self, context) -> None:
+        stand = self._stand
+        self._pull = pulling.Pull(stand, context.view_layer)
+        self._before, self._shown = saved(self._pull.rig), attribute(stand.obj)
         self._pins, self._drag, self._target, self._due, self._changed = [], -1, None, False, False
+        stand.show(self._pull.shown)
         poses.busy += 1  # nobody simulates or looks frames up meanwhile
         self._drawn = viewing.Drawn(self.marks)
         self._timer = context.window_manager.event_timer_add(1.0 / RATE, window=context.window)
-        context.window_manager.modal_handler_add(self)
-        stand.show(self._pull.shown)
         context.workspace.status_text_set(
             "Thew: press on the skin and drag, Shift+click holds a point, release keeps, Esc puts everything back"
         )
-        return self.modal(context, event)  # the tool in the toolbar comes with the press itself
-
-    def modal(self, context, event):
-        try:
-            return self.handle(context, event)
-        except Exception as error:
-            self.undo()
-            self.end(context)
-            return self.refuse(self._pull.stand.obj, error)
 
     def handle(self, context, event):
-        """One event."""
-        if event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS":
-            self.undo()
-            self.end(context)
-            return {"CANCELLED"}
         if event.type == "LEFTMOUSE" and event.value == "PRESS":
             return self.press(context, event)
         if event.type == "LEFTMOUSE" and event.value == "RELEASE" and self._drag >= 0:
@@ -132,14 +108,14 @@ class THEW_OT_rig_pull(Job, bpy.types.Operator):
         view = viewing.under(context, event)
         if view is None:
             return {"PASS_THROUGH"}
-        stand = self._pull.stand
+        stand = self._stand
         skin = Picker(stand.world(self._pull.shown), stand.rest.triangles)
         hit = skin.ray(*view.ray())
         if hit is None:
             self.report({"WARNING"}, f"There is no skin of {describe(stand.obj)} under the mouse: press on the body.")
             if self._pins:
                 return {"RUNNING_MODAL"}
-            self.undo()
+            self.put_back()
             self.end(context)
             return {"CANCELLED"}
         vertex = hit.vertex(stand.rest.triangles)
@@ -157,7 +133,7 @@ class THEW_OT_rig_pull(Job, bpy.types.Operator):
         self._due = False
         if self._target is None:
             return
-        self._pull.stand.show(self._pull.pull(self.wanted()))
+        self._stand.show(self._pull.pull(self.wanted()))
         self._changed = True
         handlers.redraw()
 
@@ -169,22 +145,21 @@ class THEW_OT_rig_pull(Job, bpy.types.Operator):
         """Keep what was found."""
         self.end(context)
         if not self._changed:
-            self.undo()
+            self.put_back()
             return {"CANCELLED"}
         points = self.wanted()
         self._pull.keep()
         self.points = json.dumps([[vertex, [float(x) for x in target]] for vertex, target in points])
-        rigging.edited(self._pull.stand.obj)
+        rigging.edited(self._stand.obj)
         self.tell(self._pull, points)
         return {"FINISHED"}
 
-    def undo(self) -> None:
-        """Put sliders, samples and the shape back."""
+    def put_back(self) -> None:
         put_back(self._pull.rig, self._before)
-        obj, mesh = self._pull.stand.obj, self._pull.stand.obj.data
+        obj, mesh = self._stand.obj, self._stand.obj.data
         if self._shown is not None:
             mesh.attributes[POSITION].data.foreach_set("vector", self._shown)
-            self._pull.stand.flesh.wrote = True
+            self._stand.flesh.wrote = True
             mesh.update_tag()
         obj.update_tag()
 
@@ -197,12 +172,7 @@ class THEW_OT_rig_pull(Job, bpy.types.Operator):
             drawn += [(line[:1], DRAGGED, 9.0), (line[None], DRAGGED, 2.0)]
         return drawn
 
-    def cancel(self, context):
-        """Blender is closing or loading another file."""
-        self.end(context)
-
     def end(self, context) -> None:
-        """Put the tool down, once."""
         if self._timer is None:
             return
         poses.busy -= 1
