@@ -19,9 +19,7 @@ from .recipe import REFERENCE
 from .rig_properties import (
     GUIDE_SLIDERS,
     SLIDERS,
-    TEMPLATES,
     ThewRig,
-    free_name,
     keep_sliders,
     quietly,
     start_samples,
@@ -205,39 +203,26 @@ def static_method(method: str) -> str:
 # into the file ------------------------------------------------------------------------------------------------------
 
 
-def put(posed: Posed, index: int, kind: str, sizes: dict[str, float], spot: Spot) -> ThewRig:
-    """Write a new rig (`index` -1), or an old one at its new place, into the object; gives it, the active one then.
+def put(posed: Posed, rig: ThewRig, new: bool, kind: str, sizes: dict[str, float], spot: Spot) -> None:
+    """Write a template at a spot into a rig of the object.
 
     A new rig does nothing at the control 0 and is what was placed at 1, where it stands. An old one keeps its samples:
     all of them move to the new place.
     """
-    obj = posed.obj
-    rigs, unit = obj.thew.rigs, posed.flesh.place.metres_per_unit
-    new = index < 0
-    rig = rigs.add() if new else rigs[index]
-    try:
-        anchor(posed, rig, spot)
-        values = slider_parameters({**sizes, **spot.place()}, unit)
-        with quietly():
-            if new:
-                rig.name = free_name({t[0]: t[1] for t in TEMPLATES}[kind], {other.name for other in rigs[:-1]})
-            moved = dict(values) if rig.template != kind else {name: values[name] for name in spot.place()}
-            rig.template = kind
-            for name, value in values.items():
-                setattr(rig, name, value)
-            for sample in rig.samples:
-                for name, value in moved.items():
-                    sample.values[SLIDERS.index(name)] = value
-        if new:
-            start_samples(rig)
-        else:
-            keep_sliders(rig)
-    except Exception:
-        if new:
-            rigs.remove(len(rigs) - 1)
-        raise
-    obj.thew.active_rig = len(rigs) - 1 if new else index
-    return rig
+    anchor(posed, rig, spot)
+    values = slider_parameters({**sizes, **spot.place()}, posed.flesh.place.metres_per_unit)
+    moved = values if rig.template != kind else {name: values[name] for name in spot.place()}
+    with quietly():
+        rig.template = kind
+        for name, value in values.items():
+            setattr(rig, name, value)
+        for sample in rig.samples:
+            for name, value in moved.items():
+                sample.values[SLIDERS.index(name)] = value
+    if new:
+        start_samples(rig)
+    else:
+        keep_sliders(rig)
 
 
 def anchor(posed: Posed, rig: ThewRig, spot: Spot) -> None:

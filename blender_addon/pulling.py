@@ -10,6 +10,7 @@ import bpy
 import numpy as np
 
 from . import placing, posed, rigging
+from .anchors import armature_of
 from .logic.errors import Refusal
 from .native import core
 from .reading import describe
@@ -39,7 +40,8 @@ class Pull:
         self.unit = flesh.place.metres_per_unit
         self.names = sliders_of(rig)
         self.first = rigging.parameters_now(rig, float(self.controls[index]), self.unit)
-        self.native = rigging.resolved_now(obj, flesh, rig).hook.native(core(), self.first, name=rig.name)
+        hook = rigging.hooked(obj, armature_of(obj), flesh.character, flesh.stance, flesh.place, rig)
+        self.native = hook.native(core(), self.first, name=rig.name)
         self.fit = core().RigFit(
             flesh.body,
             self.native,

@@ -15,6 +15,7 @@ from ..logic.guides import triangle_frame
 from ..logic.outlines import outline
 from ..placing import Spot
 from .hand import InHand
+from .rigs import drop_rig, new_rig
 
 #: How much the wheel changes the radius, and the turn.
 NOTCH, TURN = 1.1, math.radians(15.0)
@@ -86,7 +87,15 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
         else:
             sizes["strength"] = placing.visible_strength(stand, kind, sizes, spot)
         placing.native_rig(kind, sizes, spot).forces(stand.flesh.body)  # what lies outside the flesh is refused here
-        rig = placing.put(stand, self.index, kind, sizes, spot)
+        new = self.index < 0
+        rig = new_rig(obj, kind.capitalize()) if new else obj.thew.rigs[self.index]
+        try:
+            placing.put(stand, rig, new, kind, sizes, spot)
+        except Exception:
+            if new:
+                drop_rig(obj, len(obj.thew.rigs) - 1)
+            raise
+        obj.thew.active_rig = len(obj.thew.rigs) - 1 if new else self.index
         rigging.shown(context, obj)
         self.report({"INFO"}, f"“{rig.name}” hangs {placing.described(stand, spot)}.")
 

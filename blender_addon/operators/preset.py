@@ -6,13 +6,14 @@ from __future__ import annotations
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
-from .. import handlers, placing, posed, presets, rigging
+from .. import handlers, placing, posed, presets, rig_drivers, rigging
 from ..anchors import armature_of
 from ..logic.bone_names import Role, find, find_pair
 from ..logic.errors import Refusal
 from ..presets import PRESETS, Piece, Preset
 from ..reading import curves_in, describe
-from ..rig_properties import SLIDERS, ThewRig, free_name, quietly, show_sliders
+from ..rig_properties import SLIDERS, ThewRig, quietly, show_sliders
+from .rigs import drop_rig, new_rig
 from .shell import Job
 
 
@@ -49,9 +50,9 @@ class THEW_OT_rig_preset(Job, bpy.types.Operator):
                     move_control(context, stand, preset, obj.thew.rigs[rig], bone)
             except Exception:
                 while len(obj.thew.rigs) > before:
-                    forget(obj, len(obj.thew.rigs) - 1)
+                    drop_rig(obj, len(obj.thew.rigs) - 1)
                 raise
-            rigging.edited(obj)
+            rigging.shown(context, obj)
         except Exception as error:
             return self.refuse(obj, error)
         where = " and ".join(f"“{bone}”" for _, bone in bones)
@@ -97,10 +98,9 @@ def add_piece(stand: posed.Posed, piece: Piece, bone: str, side: str) -> int:
     spot = placing.at_bone(stand, piece.template, bone, piece.along, piece.angle, piece.out * girth, piece.tilt)
     sizes = {name: part * girth for name, part in piece.sizes.items()}
     strength = placing.visible_strength(stand, piece.template, sizes, spot, piece.moves * girth)
-    rig = placing.put(stand, -1, piece.template, {**sizes, "strength": strength}, spot)
+    rig = new_rig(stand.obj, f"{piece.called} {side}".strip())
+    placing.put(stand, rig, True, piece.template, {**sizes, "strength": strength}, spot)
     with quietly():
-        others = {other.name for other in stand.obj.thew.rigs if other != rig}
-        rig.name = free_name(f"{piece.called} {side}".strip(), others)
         rig.samples.clear()
         for control, share, along in piece.samples:
             sample = rig.samples.add()
@@ -121,7 +121,8 @@ def move_control(context, stand: posed.Posed, preset: Preset, rig: ThewRig, bone
         key_control(obj, rig, keys, preset.loops)
         return
     turning = driving_bone(stand, preset.driver, bone)
-    rigging.drive(obj, rig, turning, full=preset.full)
+    # However its axes lie: how far it points away from where the straight arm has it.
+    rig_drivers.drive(rig, armature_of(obj), turning, "SWING", 0.0, preset.full)
 
 
 def driving_bone(stand: posed.Posed, role: Role, bone: str) -> str:
@@ -157,17 +158,6 @@ def key_control(obj: bpy.types.Object, rig: ThewRig, keys: list[tuple[float, flo
     for point in curve.keyframe_points:
         point.interpolation = "BEZIER" if loops else "LINEAR"
     curve.update()
-
-
-def forget(obj: bpy.types.Object, index: int) -> None:
-    """Take a rig away again, with its keys and its driver."""
-    path = obj.thew.rigs[index].path_from_id("control")
-    obj.driver_remove(path)
-    curves = curves_in(obj.animation_data)
-    for curve in [curve for curve in curves if curve.data_path == path]:
-        curves.remove(curve)
-    obj.thew.rigs.remove(index)
-    obj.thew.active_rig = max(0, min(obj.thew.active_rig, len(obj.thew.rigs) - 1))
 
 
 CLASSES = (THEW_OT_rig_preset,)

@@ -58,7 +58,7 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
                 raise
             pull.keep()
             stand.show(pull.shown)
-            rigging.edited(obj)
+            rigging.shown(context, obj)
             self.tell(pull, points)
         except Exception as error:
             return self.refuse(obj, error)
@@ -150,7 +150,7 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
         points = self.wanted()
         self._pull.keep()
         self.points = json.dumps([[vertex, [float(x) for x in target]] for vertex, target in points])
-        rigging.edited(self._stand.obj)
+        rigging.shown(context, self._stand.obj)
         self.tell(self._pull, points)
         return {"FINISHED"}
 
