@@ -62,10 +62,12 @@ fn steps(body: &Arc<Body>) -> (f64, f64) {
     let factor = median(40, |_| solver.factor().expect("positive definite"));
     let mut simulation =
         Simulation::new(body.clone(), Method::Warped, Settings::default()).expect("settings");
-    simulation.reset(&pose(0.0), true).expect("settles");
+    simulation.reset(&pose(0.0), true, None).expect("settles");
     let step = median(120, |i| {
         let pose = pose(0.004 * i as f64);
-        simulation.advance(&pose, 1.0 / 240.0, None).expect("moves");
+        simulation
+            .advance(&pose, 1.0 / 240.0, None, None)
+            .expect("moves");
     });
     (factor, step)
 }

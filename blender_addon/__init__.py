@@ -7,17 +7,19 @@
 | --- | --- |
 | `logic/` | plain Python: units and spaces, key names and curves, tasks, sentences; no Blender |
 | `reading.py`, `poses.py`, `writing.py`, `modifier.py` | the only places that touch mesh and armature data |
-| `properties.py` | what is saved in the .blend |
+| `properties.py`, `rig_properties.py` | what is saved in the .blend |
+| `rigging.py`, `anchors.py` | saved rigs as native ones, and what they hang on found again |
+| `rig_drivers.py`, `rig_files.py` | what moves their controls; rigs in files |
 | `recipe.py` | those settings as numbers, and where the character stood |
 | `session.py`, `offsets.py`, `firmness.py`, `modal.py` | the live native objects, rebuilt when their inputs change |
 | `jobs.py` | add, simulate, bake, remove: what the operators and the command line do |
 | `handlers.py` | playback, updates, load, undo, render |
-| `operators/`, `panels.py`, `overlay.py`, `cli.py` | the faces |
+| `operators/`, `panels.py`, `rig_panel.py`, `overlay.py`, `cli.py` | the faces |
 """
 
-from . import cli, handlers, operators, overlay, panels, properties
+from . import cli, handlers, operators, overlay, panels, properties, rig_panel
 
-PARTS = (properties, operators, panels, handlers, overlay, cli)
+PARTS = (properties, operators, panels, rig_panel, handlers, overlay, cli)
 
 
 def register() -> None:

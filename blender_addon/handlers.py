@@ -13,7 +13,7 @@ import traceback
 import bpy
 from bpy.app.handlers import persistent
 
-from . import jobs, poses, properties, reading, session
+from . import jobs, poses, properties, reading, rig_properties, rigging, session
 from .logic.errors import Cancelled, Refusal, sentence
 from .logic.tasks import Stepper, finish
 from .native import thew
@@ -90,6 +90,8 @@ def after_frame(scene, depsgraph=None):
         if flesh is None or flesh.clip is None:
             continue
         flesh.wrote = False  # what was written for this frame is evaluated by now
+        if flesh.motion.moving and not playing():
+            rigging.follow_controls(obj)
         if flesh.suspect_motion or not session.is_live(obj):
             continue
         if moved_otherwise(obj, flesh, scene, depsgraph or bpy.context.view_layer.depsgraph):
@@ -112,7 +114,7 @@ def moved_otherwise(obj, flesh, scene, depsgraph) -> bool:
 def ready(obj, scene, flesh) -> bool:
     """Whether the clip can be shown now; brings it up to date here (without a window) or later (with one)."""
     try:
-        if not jobs.outdated(obj, scene, flesh):
+        if not jobs.outdated(obj, scene, flesh, still(obj)):
             if flesh.refused:
                 jobs.settle(obj, flesh, scene)
             return True
@@ -129,11 +131,21 @@ def ready(obj, scene, flesh) -> bool:
     if hopeless:
         return False
     try:
-        finish(jobs.update(obj, scene, bpy.context.view_layer, flesh))
+        finish(jobs.update(obj, scene, bpy.context.view_layer, flesh, still(obj)))
         return True
     except EXPECTED as error:
         give_up(obj, scene, flesh, error)
         return False
+
+
+def still(obj) -> bool:
+    """Whether only the flesh at rest is looked at: renders look at its motion."""
+    return obj.thew.settled and not state.rendering
+
+
+def playing() -> bool:
+    """Whether a window plays the animation."""
+    return any(window.screen.is_animation_playing for window in bpy.context.window_manager.windows)
 
 
 def attempt(obj, scene) -> tuple:
@@ -261,6 +273,27 @@ def redraw() -> None:
                 area.tag_redraw()
 
 
+def rig_changed(obj: bpy.types.Object) -> None:
+    """A rig was edited: settled flesh shows it at once, moving flesh soon."""
+    setting_changed(obj)
+    flesh = fleshes.known(obj)
+    if obj.thew.settled and flesh is not None and not headless():
+        show_settled(obj, flesh)
+
+
+def show_settled(obj: bpy.types.Object, flesh) -> None:
+    """Show settled flesh in the pose and with the controls that were last evaluated."""
+    if flesh.body is None or not session.is_live(obj) or poses.busy or obj.mode in {"EDIT", "SCULPT"}:
+        return
+    scene, depsgraph = bpy.context.scene, bpy.context.view_layer.depsgraph
+    if flesh.posed or flesh.clip is None:
+        found = reading.armature_modifier(obj)
+        if found is not None and found.object is not None:
+            show_pose(obj, found, flesh, scene, depsgraph)
+    else:
+        session.present(obj, flesh, scene.frame_current_final)
+
+
 def setting_changed(obj: bpy.types.Object) -> None:
     """A setting was edited: with a window, compute the motion again soon."""
     if not headless() and obj.thew.made.flesh:
@@ -285,6 +318,8 @@ def preview_changed(obj: bpy.types.Object) -> None:
         return
     session.present(obj, flesh, bpy.context.scene.frame_current_final)
     jobs.note(obj, flesh)
+    if flesh.behind and not obj.thew.settled:
+        setting_changed(obj)
 
 
 # the rest of Blender's life -----------------------------------------------------------------------------------------
@@ -317,9 +352,20 @@ def after_update(scene, depsgraph):
                 if not headless():
                     wait(obj)
         if not headless() and session.is_live(obj):
+            follow_rigs(obj, flesh)
             found = reading.armature_modifier(obj)
             if found is not None and found.object is not None and found.object.session_uid in moved:
                 follow_pose(obj, found, flesh, scene, depsgraph)
+
+
+def follow_rigs(obj, flesh) -> None:
+    """Curves or drivers of rigs may have been edited, or have moved their controls."""
+    if not len(obj.thew.rigs) or flesh.motion is None:
+        return
+    if jobs.moved(obj, flesh):
+        wait(obj)
+    if flesh.motion.moving and not playing():
+        rigging.follow_controls(obj)
 
 
 def follow_pose(obj, armature_modifier, flesh, scene, depsgraph) -> None:
@@ -333,14 +379,23 @@ def follow_pose(obj, armature_modifier, flesh, scene, depsgraph) -> None:
             flesh.problem = ""
             session.present(obj, flesh, scene.frame_current_final)
         return
+    if show_pose(obj, armature_modifier, flesh, scene, depsgraph):
+        flesh.problem = CHANGED
+
+
+def show_pose(obj, armature_modifier, flesh, scene, depsgraph) -> bool:
+    """Show the flesh at rest in the pose that `depsgraph` has evaluated; whether that worked."""
     try:
         found = reading.Subject(obj, armature_modifier.object, armature_modifier)
         reader = poses.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
-        maps, mesh, _raw = reader.read(depsgraph, frame)
-        session.present_pose(obj, flesh, scene.frame_current_final, maps, mesh)
-        flesh.posed, flesh.problem = True, CHANGED
+        maps, mesh, _raw = reader.read(depsgraph, scene.frame_current)
+        controls = rigging.evaluated_controls(obj, depsgraph)
+        session.present_pose(obj, flesh, scene.frame_current_final, maps, mesh, controls)
+        flesh.posed = True
     except (*EXPECTED, KeyError) as error:  # KeyError: a bone was renamed or deleted, the next simulation will tell
         flesh.problem = sentence(str(error)) if isinstance(error, EXPECTED) else CHANGED
+        return False
+    return True
 
 
 @persistent
@@ -430,6 +485,7 @@ def register() -> None:
     properties.on_change.append(setting_changed)
     properties.on_toggle.append(switched)
     properties.on_preview.append(preview_changed)
+    rig_properties.on_rig.append(rig_changed)
 
 
 def unregister() -> None:
@@ -443,4 +499,5 @@ def unregister() -> None:
     properties.on_change.clear()
     properties.on_toggle.clear()
     properties.on_preview.clear()
+    rig_properties.on_rig.clear()
     fleshes.clear()

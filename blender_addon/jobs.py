@@ -11,10 +11,10 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
-from . import modifier, poses, properties, reading, session, writing
+from . import anchors, modifier, poses, properties, reading, rigging, session, writing
 from .logic.errors import Refusal
 from .logic.keys import frame_range
-from .logic.sentences import notes_of
+from .logic.sentences import notes_of, plural
 from .logic.tasks import Progress, Task, span
 from .reading import describe
 from .session import register
@@ -68,6 +68,7 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     stance = session.Stance.saved(obj)
     yield from session.build(flesh, found, stance, recipe, scene, view_layer, frames)
     settings = obj.thew
+    settings.settled = False
     if own and frames != (scene.frame_start, scene.frame_end):
         settings.use_scene_range = False
         settings.frame_start, settings.frame_end = frames
@@ -78,25 +79,49 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     return flesh
 
 
-def update(obj, scene, view_layer, flesh: session.Flesh) -> Task:
-    """Bring a live object's clip up to date with its settings and, where that is in doubt, with Blender's data."""
+def update(obj, scene, view_layer, flesh: session.Flesh, still: bool | None = None) -> Task:
+    """Bring a live object's clip up to date with its settings and, where that is in doubt, with Blender's data.
+
+    `still`: the clip may stay behind the rigs, because flesh is shown settled (None: if the artist looks at it so).
+    """
+    still = obj.thew.settled if still is None else still
     recipe = session.Recipe.of(obj, scene)
     frames = _live_frames(obj, scene)
-    known = flesh.clip is not None and flesh.covers(*frames) and not flesh.suspect_motion
-    if known and not flesh.suspect_mesh:
-        yield from session.make(flesh, flesh.character, flesh.stance, recipe, flesh.motion, flesh.offsets)
+    known = flesh.clip is not None and flesh.covers(*frames) and not flesh.suspect_motion and not moved(obj, flesh)
+    if known and not flesh.suspect_mesh and not renamed(obj, flesh):
+        place = session.placed(flesh.character, flesh.stance, recipe)
+        rigs = rigging.resolve(obj, flesh.character, flesh.stance, place)
+        parts = flesh.character, flesh.stance, recipe, flesh.motion, flesh.offsets
+        yield from session.make(flesh, *parts, rigs, still)
     else:
         found, stance = reading.subject(obj, view_layer), session.Stance.saved(obj)
-        yield from session.build(flesh, found, stance, recipe, scene, view_layer, frames, trust_motion=known)
+        yield from session.build(flesh, found, stance, recipe, scene, view_layer, frames, known, still)
     settle(obj, flesh, scene)
     return flesh
 
 
-def outdated(obj, scene, flesh: session.Flesh) -> bool:
+def outdated(obj, scene, flesh: session.Flesh, still: bool | None = None) -> bool:
     """Whether `update` has something to do; cheap enough to ask every frame."""
     if flesh.clip is None or flesh.suspect_mesh or flesh.suspect_motion:
         return True
-    return flesh.recipe != session.Recipe.of(obj, scene) or not flesh.covers(*_live_frames(obj, scene))
+    if flesh.behind and not (obj.thew.settled if still is None else still):
+        return True
+    if flesh.recipe != session.Recipe.of(obj, scene) or not flesh.covers(*_live_frames(obj, scene)):
+        return True
+    return moved(obj, flesh)
+
+
+def moved(obj, flesh: session.Flesh) -> bool:
+    """Whether other curves or drivers move the rigs' controls than when they were read."""
+    return flesh.motion.moving != rigging.moving(obj)
+
+
+def renamed(obj, flesh: session.Flesh) -> bool:
+    """Whether a bone on which rigs may hang has another name than when it was read."""
+    armature = anchors.armature_of(obj)
+    if not len(obj.thew.rigs) or armature is None:
+        return False
+    return not all(name in armature.data.bones for name in flesh.character.bones)
 
 
 def _live_frames(obj, scene) -> tuple[int, int]:
@@ -117,6 +142,35 @@ def check_flesh(obj) -> None:
         raise Refusal(f"{describe(obj)} has no flesh: press Add Flesh first")
     if modifier.by_id(obj, obj.thew.made.modifier) is None:
         raise Refusal(f"Thew's modifier is gone from {describe(obj)}: press Remove, then Add Flesh again")
+
+
+def rest(obj, scene, view_layer) -> Task:
+    """Show the flesh at rest in the pose, and pushed by the rigs, as Blender shows them now; gives the `Flesh`."""
+    check_flesh(obj)
+    found = reading.subject(obj, view_layer)
+    flesh = register.flesh(obj)
+    view_layer.update()
+    recipe, stance = session.Recipe.of(obj, scene), session.Stance.saved(obj)
+    if flesh.body is None or flesh.suspect_mesh or renamed(obj, flesh):
+        yield from session.build(flesh, found, stance, recipe, scene, view_layer, None, still=True)
+    elif flesh.recipe != recipe:
+        rigs = rigging.resolve(obj, flesh.character, stance, session.placed(flesh.character, stance, recipe))
+        parts = flesh.character, stance, recipe, flesh.motion, flesh.offsets
+        yield from session.make(flesh, *parts, rigs, still=True)
+    reader = poses.PoseReader(found, flesh.character.bones, stance.mesh_matrix)
+    with poses.shown([found.armature, found.obj]):
+        view_layer.update()
+        maps, mesh, _raw = reader.read(view_layer.depsgraph, scene.frame_current)
+        controls = rigging.evaluated_controls(obj, view_layer.depsgraph)
+    shape = flesh.settled_at(maps, mesh, flesh.pushed(obj, controls))
+    settings = obj.thew
+    settings.made.shows_bake = False
+    settings.enabled = settings.settled = True
+    apply_state(obj)
+    note(obj, flesh)
+    session.write_positions(obj, flesh, shape)
+    flesh.posed = True
+    return flesh
 
 
 def tree_kind(flesh: session.Flesh) -> int:
@@ -149,6 +203,7 @@ def settle(obj, flesh, scene) -> None:
 def note(obj, flesh) -> None:
     """Keep what there is to say about the flesh with the object."""
     obj.thew.made.notes = "\n".join(notes_of(flesh, obj.thew.preview_mode))
+    rigging.tell_problems(obj, flesh.rig_problems)
 
 
 # what is shown --------------------------------------------------------------------------------------------------------
@@ -252,12 +307,15 @@ def _evaluated(obj, flesh, scene, frames: list[int]) -> Task:
 # removing -------------------------------------------------------------------------------------------------------------
 
 
-def remove(obj, remove_baked_keys: bool = False) -> list[str]:
-    """Leave the object as it was before flesh was added; gives what the artist should know."""
+def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> list[str]:
+    """Leave the object as it was before flesh was added; gives what the artist should know.
+
+    Rigs are the artist's work: they are kept, for when flesh is added again, unless asked otherwise.
+    """
     reading.check_editable(obj)
     made = obj.thew.made
     name = describe(obj)
-    if not made.flesh and not writing.baked_keys(obj):
+    if not made.flesh and not writing.baked_keys(obj) and not (remove_rigs and len(obj.thew.rigs)):
         raise Refusal(f"{name} has no flesh: nothing to remove")
     said = []
     if remove_baked_keys:
@@ -273,7 +331,11 @@ def remove(obj, remove_baked_keys: bool = False) -> list[str]:
             said.append(f"The Armature modifier that Thew had replaced on {name} was no longer there")
         modifier.remove(obj)
     basis, action = made.baked_basis, made.baked_action
-    properties.reset(obj)
+    if remove_rigs:
+        rigging.clear(obj)
+    elif len(obj.thew.rigs):
+        said.append(f"{name} keeps its {plural(len(obj.thew.rigs), 'rig')}, for when flesh is added again")
+    properties.reset(obj, keep_rigs=True)
     if kept:
         made = obj.thew.made
         made.baked_keys, made.baked_basis, made.baked_action = kept, basis, action

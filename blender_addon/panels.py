@@ -138,6 +138,11 @@ def wrapped(text: str, width: int) -> list[str]:
     return lines
 
 
+def letters(context) -> int:
+    """How many letters a line of the panel holds."""
+    return max(20, int(context.region.width / (7.5 * context.preferences.system.ui_scale) - 8))
+
+
 class Panel:
     """What both places show."""
 
@@ -151,8 +156,7 @@ class Panel:
             for line in wrapped("The native part of Thew is missing: install the zip for your system again.", 40):
                 layout.label(text=line)
         elif obj.thew.made.flesh:
-            letters = context.region.width / (7.5 * context.preferences.system.ui_scale) - 8
-            draw_flesh(layout, obj, max(20, int(letters)))
+            draw_flesh(layout, obj, letters(context))
         else:
             draw_start(layout, obj)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
+from . import rigging
 from .logic.errors import Refusal
 from .logic.spaces import bone_maps, is_singular
 from .logic.tasks import Progress, Task
@@ -26,6 +27,8 @@ class Motion:
     matrices: np.ndarray  # [f, 4, 4] the mesh object's world matrix
     raw: np.ndarray  # float32[f, 16 B + 32] as Blender gave them: all poses, the armature's and the mesh's matrix
     digest: bytes
+    controls: np.ndarray  # [f, r] of every rig
+    moving: tuple  # what keyed and drove them: see `rigging.moving`
 
     def differs(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
         """Whether the evaluated character is not where it was at `frame` when it was read."""
@@ -36,7 +39,18 @@ class Motion:
         then = self.raw[frame - self.start]
         if raw.shape != then.shape:
             return True
-        return not np.allclose(raw, then, rtol=1e-5, atol=1e-6)
+        return not np.allclose(raw, then, rtol=1e-5, atol=1e-6) or self.controlled(obj, frame, depsgraph)
+
+    def controlled(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
+        """Whether a control that is keyed or driven is not where it was at `frame` when it was read."""
+        if not self.moving:
+            return False
+        then = self.controls[frame - self.start]
+        moved = rigging.animated(obj)
+        if len(moved) != len(then):
+            return True
+        now = rigging.evaluated_controls(obj, depsgraph)
+        return not np.allclose(now[list(moved)], then[list(moved)], rtol=1e-5, atol=1e-6, equal_nan=True)
 
 
 #: Above zero while frames are played to read them: the frame handlers then keep still.
@@ -128,7 +142,8 @@ def read_motion(
     here, part = scene.frame_current, scene.frame_subframe
     maps = np.empty((len(frames), len(bones), 4, 4))
     matrices = np.empty((len(frames), 4, 4))
-    raw = []
+    raw, controls = [], []
+    moving = rigging.moving(found.obj)
     digest = hashlib.blake2b(digest_size=16)
     with playing(), shown([found.armature, found.obj]):
         try:
@@ -136,10 +151,11 @@ def read_motion(
                 scene.frame_set(frame)
                 maps[i], matrices[i], here_raw = reader.read(view_layer.depsgraph, frame)
                 raw.append(here_raw)
+                controls.append(rigging.evaluated_controls(found.obj, view_layer.depsgraph))
                 if i % 8 == 7:
                     yield Progress((i + 1) / len(frames), f"Reading frame {frame}")
         finally:
             scene.frame_set(here, subframe=part)
     digest.update(maps.data)
     digest.update(matrices.data)
-    return Motion(start, maps, matrices, np.stack(raw), digest.digest())
+    return Motion(start, maps, matrices, np.stack(raw), digest.digest(), np.stack(controls), moving)

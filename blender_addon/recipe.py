@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from . import reading
+from . import reading, rigging
 from .logic.spaces import guess_height
 
 #: The stiffness that flesh is assembled for, pascals; stiffer and softer flesh is made from that by a factor.
@@ -77,6 +77,7 @@ class Recipe:
     modes: int
     engine: str
     device: str
+    rigs: tuple = ()  # see `rigging.fingerprint`
 
     @property
     def stiffness(self) -> float:
@@ -97,5 +98,5 @@ class Recipe:
         return Recipe(
             s.cells_across, height, s.young, s.poisson, s.density, s.fit_stiffness, s.rest_includes_gravity, s.method, s.rate,
             gravity, s.mass_damping, s.stiffness_damping, s.reach or None, render.fps / render.fps_base,
-            s.modes, s.engine, s.device.strip(),
+            s.modes, s.engine, s.device.strip(), rigging.fingerprint(obj),
         )  # fmt: skip

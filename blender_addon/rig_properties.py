@@ -463,6 +463,11 @@ def slider_values(rig: ThewRig) -> tuple[float, ...]:
     return tuple(getattr(rig, name) for name in SLIDERS)
 
 
+def recorded(rig: ThewRig) -> tuple[tuple[float, tuple[float, ...]], ...]:
+    """The samples by rising control: (control, all `SLIDERS`)."""
+    return tuple(sorted(((s.control, tuple(s.values)) for s in rig.samples), key=lambda sample: sample[0]))
+
+
 def sample_at(rig: ThewRig, control: float) -> ThewRigSample | None:
     """The sample recorded at that control value."""
     return next((sample for sample in rig.samples if abs(sample.control - control) <= NEAR), None)
@@ -473,7 +478,7 @@ def values_at(rig: ThewRig, control: float) -> tuple[float, ...]:
 
     Without samples a rig is the same everywhere: what its sliders show.
     """
-    samples = sorted(((s.control, tuple(s.values)) for s in rig.samples), key=lambda sample: sample[0])
+    samples = recorded(rig)
     if not samples:
         return slider_values(rig)
     if not control > samples[0][0]:
@@ -550,6 +555,19 @@ def start_samples(rig: ThewRig) -> None:
             sample.values = [values[name] for name in SLIDERS]
         rig.control = rig.at = 1.0
         rig.active_sample, rig.draft = 1, False
+
+
+def copy_rig(source: ThewRig, target: ThewRig) -> None:
+    """Make `target` all that `source` is, but for its name."""
+    with quietly():
+        for name, setting in source.bl_rna.properties.items():
+            if name in {"rna_type", "name", "samples"} or setting.is_readonly:
+                continue
+            setattr(target, name, getattr(source, name))
+        target.samples.clear()
+        for sample in source.samples:
+            copy = target.samples.add()
+            copy.control, copy.values = sample.control, tuple(sample.values)
 
 
 def owner(sample: ThewRigSample) -> ThewRig | None:

@@ -16,9 +16,10 @@ import bpy
 import numpy as np
 
 from . import reading
-from .anchors import armature_of, found_bone, found_face, triangles_and_faces
+from .anchors import armature_of, found_bone, found_face, triangles_and_faces, unmark
 from .logic.errors import Refusal, sentence
 from .logic.spaces import Place
+from .native import core
 from .reading import describe
 from .rig_properties import (
     GUIDE_SLIDERS,
@@ -28,9 +29,12 @@ from .rig_properties import (
     TEMPLATE_SLIDERS,
     ThewRig,
     in_force,
+    on_rig,
     quietly,
+    recorded,
+    show_sliders,
+    slider_values,
     sliders_of,
-    values_at,
     values_now,
 )
 
@@ -57,7 +61,7 @@ class Hook:
 
     template: str
     guide: str
-    bone: int = -1  # in the skeleton
+    bone: int | str = -1  # its index in the skeleton, or its name
     triangle: int = -1
     barycentric: tuple[float, ...] = ()
     matrix: tuple[float, ...] = ()  # by rows, in metres
@@ -84,14 +88,21 @@ class Hook:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A rig that is switched on, with what it hangs on found; or the sentence that says why it cannot push."""
+    """A rig with what it hangs on found; or with the sentence that says why it cannot push."""
 
     index: int  # in `Object.thew.rigs`
     name: str
+    on: bool  # switched on, solo heeded
     hook: Hook | None
     samples: tuple[tuple[float, tuple[float, ...]], ...]  # control and all `SLIDERS`, Blender's units
     values: tuple[float, ...]  # all `SLIDERS` of a rig without samples
+    control: float | None  # None: keyed or driven
     problem: str = ""
+
+    @property
+    def essence(self) -> tuple:
+        """What its native rig is made from."""
+        return self.index, self.name, self.hook, self.samples, self.values, self.problem
 
     def native(self, thew: Any, metres_per_unit: float) -> Any:
         """The `thew.Rig`; raises the native error that says what is wrong with its numbers."""
@@ -101,29 +112,35 @@ class Resolved:
         return self.hook.native(thew, last, samples, self.name)
 
 
-def resolve(obj: bpy.types.Object, armature: bpy.types.Object, character, stance, place: Place) -> tuple[Resolved, ...]:
-    """Every rig of `obj` that is switched on; notes new names of bones and new indices of faces at the rigs."""
-    broken = broken_drivers(obj)
+def resolve(obj: bpy.types.Object, character, stance, place: Place) -> tuple[Resolved, ...]:
+    """Every rig of `obj`; notes new names of bones and new indices of faces at the rigs."""
+    if not len(obj.thew.rigs):
+        return ()
+    broken, moved = broken_drivers(obj), animated(obj)
     found = []
     for index, (rig, on) in enumerate(zip(obj.thew.rigs, in_force(obj), strict=True)):
-        if on:
-            found.append(resolved(obj, armature, character, stance, place, index, rig, broken.get(index, "")))
+        control = None if moved[index] else rig.control
+        found.append(resolved(obj, character, stance, place, rig, index, on, control, broken.get(index, "")))
     return tuple(found)
 
 
-def resolved(obj, armature, character, stance, place, index: int, rig: ThewRig, problem: str = "") -> Resolved:
+def resolved(
+    obj, character, stance, place, rig: ThewRig, index: int = 0, on: bool = True, control=None, problem: str = ""
+) -> Resolved:
     """One rig of `obj`."""
-    samples = tuple(sorted(((s.control, tuple(s.values)) for s in rig.samples), key=lambda sample: sample[0]))
-    values = tuple(getattr(rig, name) for name in SLIDERS)
+    samples = recorded(rig)
+    values = slider_values(rig)
     hook = None
     try:
+        hook = hooked(obj, character, stance, place, rig)
+        check_numbers(rig, samples, values)
+        if control is not None and not math.isfinite(control):
+            raise Refusal(f"The control of the rig “{rig.name}” is not a number: set it anew")
         if problem:
             raise Refusal(problem)
-        check_numbers(rig, samples, values)
-        hook = hooked(obj, armature, character, stance, place, rig)
     except Refusal as error:
         problem = sentence(str(error))
-    return Resolved(index, rig.name, hook, samples, values, problem)
+    return Resolved(index, rig.name, on, hook, samples, values, control, problem)
 
 
 def check_numbers(rig: ThewRig, samples, values) -> None:
@@ -148,8 +165,11 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
             raise Refusal(f"{name} has two samples at the control value {a:.4g}: remove one, or move it")
 
 
-def hooked(obj, armature, character, stance, place: Place, rig: ThewRig) -> Hook:
+def hooked(obj, character, stance, place: Place, rig: ThewRig) -> Hook:
     """What `rig` hangs on; a `Refusal` when that is gone."""
+    armature = armature_of(obj)
+    if armature is None:
+        raise Refusal(f"{describe(obj)} has lost its armature: give its Armature modifier one")
     if rig.guide == "BONE":
         bone = found_bone(armature, rig)
         if not rig.bone:
@@ -171,11 +191,11 @@ def hooked(obj, armature, character, stance, place: Place, rig: ThewRig) -> Hook
         if face is None:
             raise Refusal(f"The face of the rig “{rig.name}” is gone from {describe(obj)}: place the rig anew")
         triangle, shares = face
-        with quietly():
-            if triangle != rig.face:
-                rig.face = triangle
-                rig.barycentric = shares
-                rig.face_part = int(triangle - np.flatnonzero(np.equal(*_same_face(obj.data, triangle)))[0])
+        if triangle != rig.face:
+            faces = triangles_and_faces(obj.data)[1]
+            with quietly():
+                rig.face, rig.barycentric = triangle, shares
+                rig.face_part = triangle - int(np.flatnonzero(faces == faces[triangle])[0])
         if not np.isfinite(shares).all() or abs(shares.sum() - 1.0) > 1e-3:
             raise Refusal(f"The place of the rig “{rig.name}” in its face is not a number: place the rig anew")
         if np.linalg.det(stance.mesh_matrix[:3, :3]) < 0.0:
@@ -192,26 +212,95 @@ def hooked(obj, armature, character, stance, place: Place, rig: ThewRig) -> Hook
     return Hook(rig.template, "FREE", matrix=tuple(matrix.ravel().tolist()))
 
 
-def _same_face(mesh, triangle: int) -> tuple[np.ndarray, np.int32]:
-    faces = triangles_and_faces(mesh)[1]
-    return faces, faces[triangle]
-
-
 def native_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> Any:
     """The native rig of one of `obj`, on the flesh as it was built; a `Refusal` or native error says why there is none."""
-    from .native import core
-
-    armature = armature_of(obj)
-    index = next(i for i, other in enumerate(obj.thew.rigs) if other == rig)
-    found = resolved(obj, armature, flesh.character, flesh.stance, flesh.place, index, rig)
+    found = resolved(obj, flesh.character, flesh.stance, flesh.place, rig)
     if found.problem:
         raise Refusal(found.problem)
     return found.native(core(), flesh.place.metres_per_unit)
 
 
+def problems(rigs: tuple[Resolved, ...]) -> dict[int, str]:
+    """By index, why rigs cannot push, as far as it is known without the flesh."""
+    return {rig.index: rig.problem for rig in rigs if rig.problem}
+
+
+def pushers(rigs: tuple[Resolved, ...], body: Any, place: Place) -> tuple[dict[int, Any], dict[int, str]]:
+    """The native rigs that push `body`, by index, and why the others that are switched on do not."""
+    thew = core()
+    made, said = {}, problems(rigs)
+    for rig in rigs:
+        if not rig.on or rig.problem:
+            continue
+        try:
+            native = rig.native(thew, place.metres_per_unit)
+            doubts = native.check(body)
+        except thew.ThewError as error:
+            said[rig.index] = sentence(str(error))
+            continue
+        if doubts:
+            said[rig.index] = " ".join(sentence(doubt) for doubt in doubts)
+        else:
+            made[rig.index] = native
+    return made, said
+
+
+def controls_of(rigs: tuple[Resolved, ...], indices: tuple[int, ...], read: np.ndarray) -> np.ndarray:
+    """The controls of the rigs at `indices` over all frames, [f, r]: as `read` [f, all] where they are animated."""
+    by_index = {rig.index: rig for rig in rigs}
+    columns = np.empty((len(read), len(indices)))
+    for column, index in enumerate(indices):
+        fixed = by_index[index].control
+        columns[:, column] = read[:, index] if fixed is None else fixed
+    return columns
+
+
+def portable(obj: bpy.types.Object, flesh, rig: ThewRig) -> Resolved:
+    """A rig as it goes into a file: its bone by name, whether or not it is there; a `Refusal` when its face is gone."""
+    samples, values = recorded(rig), slider_values(rig)
+    check_numbers(rig, samples, values)
+    if rig.guide == "BONE":
+        armature = armature_of(obj)
+        hook = Hook(rig.template, "BONE", bone=(found_bone(armature, rig) if armature is not None else "") or rig.bone)
+    else:
+        hook = hooked(obj, flesh.character, flesh.stance, flesh.place, rig)
+    return Resolved(0, rig.name, True, hook, samples, values, rig.control)
+
+
+def clear(obj: bpy.types.Object) -> None:
+    """Take all rigs away, with their keys, drivers and marks."""
+    data = obj.animation_data
+    if data is not None:
+        for curves in (data.drivers, reading.curves_in(data)):
+            for curve in [each for each in curves if rig_of_path(obj, each.data_path) >= 0]:
+                curves.remove(curve)
+    obj.thew.rigs.clear()
+    obj.thew.active_rig = 0
+    unmark(obj)
+
+
+def tell_problems(obj: bpy.types.Object, problems: dict[int, str]) -> None:
+    """Let every rig say why it does not push."""
+    for index, rig in enumerate(obj.thew.rigs):
+        if rig.problem != problems.get(index, ""):
+            rig.problem = problems.get(index, "")
+
+
+def shown(context: bpy.types.Context, obj: bpy.types.Object) -> None:
+    """Show what came of an edit by an operator: at once where flesh is settled, soon where it moves."""
+    for call in on_rig:
+        call(obj)
+
+
 # controls -------------------------------------------------------------------------------------------------------------
 
 _CONTROL = re.compile(r"^thew\.rigs\[(?:(\d+)|\"((?:[^\"\\]|\\.)*)\")\]\.control$")
+
+
+def path_index(path: str) -> int | None:
+    """The index in the path of a control; None where it has a name instead, and for other paths."""
+    match = _CONTROL.match(path)
+    return None if match is None or match[1] is None else int(match[1])
 
 
 def rig_of_path(obj: bpy.types.Object, path: str) -> int:
@@ -280,29 +369,85 @@ def lost_bone(target: bpy.types.DriverTarget) -> bool:
     return bool(target.bone_target) and target.id.type == "ARMATURE" and target.bone_target not in target.id.pose.bones
 
 
+def moving(obj: bpy.types.Object) -> tuple:
+    """What moves the rigs' controls, to compare with what did when they were read: () where nothing does."""
+    moved = animated(obj)
+    if not any(moved):
+        return ()
+    data = obj.animation_data
+    prints: list[tuple] = [(i, obj.thew.rigs[i].name) for i, is_moved in enumerate(moved) if is_moved]
+    if data.use_nla and len(data.nla_tracks):
+        prints.append(("nla",))
+    for curve in (*reading.curves_in(data), *data.drivers):
+        if rig_of_path(obj, curve.data_path) >= 0:
+            prints.append(curve_print(curve))
+    return tuple(prints)
+
+
+def curve_print(curve: bpy.types.FCurve) -> tuple:
+    """What a curve, and the driver behind it, give."""
+    points = curve.keyframe_points
+    numbers = [np.empty(2 * len(points), dtype=np.float32) for _ in range(3)]
+    for name, flat in zip(("co", "handle_left", "handle_right"), numbers, strict=True):
+        points.foreach_get(name, flat)
+    shapes = np.empty(len(points), dtype=np.int32)
+    points.foreach_get("interpolation", shapes)
+    given = (curve.data_path, curve.mute, curve.extrapolation, tuple(m.type for m in curve.modifiers))
+    driver, sources = curve.driver, ()
+    if driver is not None:
+        sources = (driver.type, driver.expression, *(source_print(v) for v in driver.variables))
+    return (*given, *(flat.tobytes() for flat in numbers), shapes.tobytes(), sources)
+
+
+def source_print(variable: bpy.types.DriverVariable) -> tuple:
+    """What a driver's variable reads."""
+    return variable.type, *(
+        (target.id.session_uid if target.id else 0, target.bone_target, target.data_path, target.transform_type)
+        + (target.transform_space, target.rotation_mode)
+        for target in variable.targets
+    )
+
+
 def fingerprint(obj: bpy.types.Object) -> tuple:
-    """Everything that the rigs' pushes depend on, as far as it can be told cheaply; () for an object without rigs."""
+    """Everything that the rigs' pushes depend on, as far as it can be told cheaply; () for an object without rigs.
+
+    For each rig what it hangs on, then its numbers.
+    """
     rigs = obj.thew.rigs
     if not len(rigs):
         return ()
     armature, moved, broken = armature_of(obj), animated(obj), broken_drivers(obj)
-    prints: list[tuple | None] = []
+    prints = []
     for i, (rig, on) in enumerate(zip(rigs, in_force(obj), strict=True)):
-        if not on:
-            prints.append(None)
-            continue
-        hangs: tuple = ()
         if rig.guide == "BONE":
             hangs = (found_bone(armature, rig) if armature is not None else "",)
         elif rig.guide == "SKIN":
             hangs = (rig.face, rig.face_token, tuple(rig.barycentric))
         else:
             hangs = tuple(rig.matrix)
-        samples = tuple((s.control, tuple(s.values)) for s in rig.samples)
-        values = () if samples else tuple(getattr(rig, name) for name in SLIDERS)
-        control = None if moved[i] else rig.control
-        prints.append((rig.template, rig.guide, hangs, samples, values, control, broken.get(i, "")))
+        samples = recorded(rig)
+        values = () if samples else slider_values(rig)
+        numbers = (samples, values, None if moved[i] else rig.control) if on else ()
+        prints.append(((on, rig.template, rig.guide, steady(hangs), broken.get(i, "")), steady(numbers)))
     return tuple(prints)
+
+
+def steady(numbers: tuple) -> tuple | str:
+    """The same, but equal to itself: as text where something is not a number."""
+    return numbers if finite(numbers) else repr(numbers)
+
+
+def hooks(prints: tuple) -> tuple:
+    """Of a fingerprint, what the rigs hang on."""
+    return tuple(hook for hook, _ in prints)
+
+
+def finite(numbers: tuple) -> bool:
+    """Whether all numbers in nested tuples are finite; names and nothings are."""
+    return all(
+        finite(each) if isinstance(each, tuple) else not isinstance(each, float) or math.isfinite(each)
+        for each in numbers
+    )
 
 
 # what the settled view shows ------------------------------------------------------------------------------------------
@@ -313,6 +458,8 @@ def parameters_now(rig: ThewRig, control: float, metres_per_unit: float) -> dict
     return native_parameters(sliders_of(rig), values_now(rig, control), metres_per_unit)
 
 
-def recorded_parameters(rig: ThewRig, control: float, metres_per_unit: float) -> dict[str, float]:
-    """The native parameters as recorded."""
-    return native_parameters(sliders_of(rig), values_at(rig, control), metres_per_unit)
+def follow_controls(obj: bpy.types.Object) -> None:
+    """Let the sliders follow controls that keys or drivers have moved; drafts elsewhere end, as poses without a key do."""
+    for rig, moved in zip(obj.thew.rigs, animated(obj), strict=True):
+        if moved and abs(rig.control - rig.at) > NEAR:
+            show_sliders(rig)

@@ -4,7 +4,10 @@
 Stages, each with a key that is the hash of everything it depends on:
 
     lattice (mesh, rest skeleton, weights, cells across, real height)  ->  body (material)  ->  clip (poses, dynamics)
-                                                                             └─ modes (their number) ─┘
+                                                                             ├─ modes (their number) ─┤
+                                                                             └─ rigs (and controls) ──┘
+
+How firm the flesh must be for a clip is found without rigs, so that a rig does not stiffen the flesh that it pushes.
 
 A changed slider rebuilds its stage and those after it from what was read before; nothing of Blender is touched for it, so
 it may run in a thread. Nothing here is saved: after a file was loaded all of it is made again from the file.
@@ -13,12 +16,13 @@ it may run in a thread. Nothing here is saved: after a file was loaded all of it
 from __future__ import annotations
 
 import hashlib
-from dataclasses import astuple
+from dataclasses import astuple, replace
+from typing import Any
 
 import bpy
 import numpy as np
 
-from . import modal, modifier, poses, reading
+from . import modal, modifier, poses, reading, rigging
 from .firmness import base_firmness, firmed
 from .logic.errors import sentence
 from .logic.sentences import slowed
@@ -42,7 +46,13 @@ class Flesh:
         self.reference = None  # the flesh at the reference stiffness
         self.base = self.body = None  # as stiff as it should be, and as stiff as the clip needs it
         self.modes = None  # of the reference, for the method Modal
+        self.plain = None  # the clip without rigs
+        self.rigs: tuple[rigging.Resolved, ...] = ()  # every rig
+        self.pushers: dict[int, Any] = {}  # the native rigs that push, by index
+        self.rig_problems: dict[int, str] = {}  # why others do not
+        self.behind = False  # the rigs have changed since the clip was made, and flesh is shown settled
         self.lattice_key = self.flesh_key = self.body_key = self.modes_key = self.clip_key = b""
+        self.plain_key = self.rigs_key = b""
         self.clip_start = 0
         self.turns = self.moves = None  # per frame: metres to object space, float32
         self.offsets: Offsets | None = None
@@ -128,18 +138,68 @@ class Flesh:
 
     # poses that were not simulated
 
-    def settled_at(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
-        """The flesh at rest in the pose T_b `maps` [b, 4, 4], for the mesh's world matrix; object space, float32[n, 3]."""
+    def settled_at(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None) -> np.ndarray:
+        """The flesh at rest in the pose T_b `maps` [b, 4, 4], for the mesh's world matrix; object space, float32[n, 3].
+
+        `push` [dofs, 3]: the rigs' generalised forces, see `pushed`.
+        """
         recipe = self.recipe
-        key = _key(self.body_key, self.firmness, recipe)
+        extra = modal.options(recipe, self.modes, recipe.stiffness * self.firmness)
+        key = _key(self.body_key, self.firmness, recipe.dynamics(), self.modes_key if extra else b"")
         if self._poser[0] != key:
-            extra = modal.options(recipe, self.modes, recipe.stiffness * self.firmness)
-            simulation = core().Simulation(self.body, **recipe.dynamics(), **extra)
-            self._poser = (key, simulation)
+            self._poser = (key, core().Simulation(self.body, **recipe.dynamics(), **extra))
         simulation = self._poser[1]
-        simulation.reset(self.place.maps(maps), settled=True)
+        forces = {} if push is None else {"rest_forces": push}
+        simulation.reset(self.place.maps(maps), settled=True, **forces)
         turn, move = self.place.to_object(mesh[None])
         return (simulation.positions() @ turn[0].T + move[0]).astype(np.float32)
+
+    def settled(self, obj: bpy.types.Object, frame: float) -> np.ndarray:
+        """The flesh at rest in the pose of `frame`, pushed by the rigs as the artist sees them, float32[n, 3]."""
+        motion = self.motion
+
+        def shape(index: int) -> np.ndarray:
+            push = self.pushed(obj, motion.controls[index] if motion.moving else None)
+            return self.settled_at(motion.maps[index], motion.matrices[index], push)
+
+        return self._between(frame, shape)
+
+    def pushed(self, obj: bpy.types.Object, controls: np.ndarray | None) -> np.ndarray | None:
+        """The generalised forces [dofs, 3] of all rigs at their controls, drafts heeded; None when none pushes.
+
+        `controls` [r] are of those that are keyed or driven (None: nothing is); the others stand where the artist has
+        them.
+        """
+        rigs = obj.thew.rigs
+        if not len(rigs):
+            return None
+        self.refresh_rigs(obj)
+        total = None
+        for resolved in self.rigs:
+            native = self.pushers.get(resolved.index)
+            if native is None:
+                continue
+            rig = rigs[resolved.index]
+            control = rig.control if resolved.control is not None or controls is None else controls[resolved.index]
+            try:
+                parameters = rigging.parameters_now(rig, float(control), self.place.metres_per_unit)
+                push = native.forces(self.body, parameters=parameters)
+            except core().ThewError as error:
+                rigging.tell_problems(obj, {**self.rig_problems, resolved.index: sentence(str(error))})
+                continue
+            total = push if total is None else total + push
+        return total
+
+    def refresh_rigs(self, obj: bpy.types.Object) -> None:
+        """Find again what the rigs hang on, if that has changed since; quick when it has not."""
+        prints = rigging.hooks(rigging.fingerprint(obj))
+        if prints == rigging.hooks(self.recipe.rigs) and len(self.rigs) == len(obj.thew.rigs):
+            return
+        self.recipe = replace(self.recipe, rigs=rigging.fingerprint(obj))
+        self.rigs = rigging.resolve(obj, self.character, self.stance, self.place)
+        self.behind = True
+        self.pushers, self.rig_problems = rigging.pushers(self.rigs, self.body, self.place)
+        rigging.tell_problems(obj, self.rig_problems)
 
     def skinned_at(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         """The skinned shape for T_b `maps` [b, 4, 4] and the mesh's world matrix, object space, float32[n, 3]."""
@@ -161,11 +221,12 @@ def build(
     view_layer: bpy.types.ViewLayer,
     frames: tuple[int, int] | None,
     trust_motion: bool = False,
+    still: bool = False,
 ) -> Task:
     """A task that brings `flesh` up to date: reads Blender again and remakes what changed.
 
     `frames`: also the clip of that range (None: only lattice and body). `trust_motion`: the poses that were read before
-    still hold, if they are of the same bones.
+    still hold, if they are of the same bones. `still`: see `make`.
     """
     core()
     character = reading.read_character(found, bpy.context.evaluated_depsgraph_get)
@@ -181,7 +242,8 @@ def build(
         motion = yield from span(reader, 0.0, 0.15)
         native = 0.15
     offsets = read_offsets(found, character)
-    yield from span(make(flesh, character, stance, recipe, motion, offsets), native, 1.0)
+    rigs = rigging.resolve(found.obj, character, stance, placed(character, stance, recipe))
+    yield from span(make(flesh, character, stance, recipe, motion, offsets, rigs, still), native, 1.0)
     flesh.suspect_mesh = False
     if frames is not None:
         flesh.suspect_motion = False
@@ -200,12 +262,19 @@ def applied(found: reading.Subject, stance: Stance, old, new, scene: bpy.types.S
     return now
 
 
-def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
-    """The native part of `build`: touches no Blender data. `flesh` is changed only when everything is done."""
-    thew = core()
-    side = stance.longest_side
+def placed(character, stance, recipe) -> Place:
+    """Where the metres of the body lie."""
     world = transform(stance.mesh_matrix, character.rest)
-    place = Place(0.5 * (world.min(axis=0) + world.max(axis=0)), recipe.height / side)
+    return Place(0.5 * (world.min(axis=0) + world.max(axis=0)), recipe.height / stance.longest_side)
+
+
+def make(flesh, character, stance, recipe, motion, offsets=None, rigs=(), still=False) -> Task:
+    """The native part of `build`: touches no Blender data. `flesh` is changed only when everything is done.
+
+    `still`: flesh is shown settled, so that a clip of the same range may stay behind changes of rigs.
+    """
+    thew = core()
+    world, place = transform(stance.mesh_matrix, character.rest), placed(character, stance, recipe)
     lattice_key = _key(character.digest, stance, place.metres_per_unit, recipe.cells_across)
     flesh_key = _key(lattice_key, recipe.poisson, recipe.density, recipe.rest_includes_gravity)
     body_key = _key(flesh_key, recipe.young, recipe.fit_stiffness)
@@ -270,17 +339,22 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
 
             new.update((yield Work("Finding the modes", vibrate, 0.6, 0.8)))
 
+    new.update(plain=flesh.plain, plain_key=flesh.plain_key, behind=flesh.behind, rigs=rigs)
     if motion is None:
-        new.update(clip=None, clip_key=b"", turns=None, moves=None, offsets=None)
+        new.update(clip=None, clip_key=b"", plain=None, plain_key=b"", turns=None, moves=None, offsets=None)
     else:
         own = (recipe.modes, recipe.engine, recipe.device) if recipe.method == modal.METHOD else ()
-        new["clip_key"] = _key(body_key, motion.digest, recipe.dynamics(), recipe.fps, own)
-        if new["clip_key"] != flesh.clip_key:
-            maps = place.maps(motion.maps)
+        plain_key = _key(body_key, motion.digest, recipe.dynamics(), recipe.fps, own)
+        if plain_key != flesh.plain_key:
+            new.update(plain=None, plain_key=plain_key, body=new["base"], firmness=new["base_firmness"])
+        maps = place.maps(motion.maps)
 
-            def run(body, firmness, progress):
-                extra = modal.options(recipe, new["modes"], recipe.stiffness * firmness)
-                return thew.simulate(body, maps, recipe.fps, **recipe.dynamics(), **extra, progress=progress)
+        def run(body, firmness, progress, **forces):
+            extra = modal.options(recipe, new["modes"], recipe.stiffness * firmness)
+            return thew.simulate(body, maps, recipe.fps, **recipe.dynamics(), **extra, **forces, progress=progress)
+
+        pushing = any(rig.on and not rig.problem for rig in rigs)
+        if new["plain"] is None and (recipe.fit_stiffness or not pushing):
 
             def simulate(progress):
                 cells = len(new["lattice"].cells)
@@ -288,12 +362,49 @@ def make(flesh, character, stance, recipe, motion, offsets=None) -> Task:
                     run, new["base"], new["base_firmness"], new["surface"], cells, recipe.fit_stiffness, progress
                 )
                 made["clip"].positions(0)  # what shows it is made here, not when somebody waits for the first frame
-                return made
+                return {"plain": made["clip"], "body": made["body"], "firmness": made["firmness"]}
 
-            new.update((yield Work("Simulating", simulate, 0.8 if own else 0.6, 1.0)))
-            turns, moves = place.to_object(motion.matrices)
-            new["turns"], new["moves"] = turns.astype(np.float32), moves.astype(np.float32)
-            new["clip_start"] = motion.start
+            new.update((yield Work("Simulating", simulate, 0.8 if own else 0.6, 0.85 if pushing else 1.0)))
+
+    new["rigs_key"] = _key(body_key, new["firmness"], place, tuple(rig.essence for rig in rigs if rig.on))
+    if new["rigs_key"] == flesh.rigs_key:
+        on = {rig.index for rig in rigs if rig.on}
+        kept = {index: problem for index, problem in flesh.rig_problems.items() if index in on}
+        new.update(pushers=flesh.pushers, rig_problems={**rigging.problems(rigs), **kept})
+    elif not rigs:
+        new.update(pushers={}, rig_problems={})
+    else:
+
+        def place_rigs(_progress):
+            pushers, problems = rigging.pushers(rigs, new["body"], place)
+            return {"pushers": pushers, "rig_problems": problems}
+
+        new.update((yield Work("Placing the rigs", place_rigs, 0.85, 0.87)))
+
+    if motion is not None:
+        controls = rigging.controls_of(rigs, tuple(new["pushers"]), motion.controls)
+        forces = _key(new["rigs_key"], controls.tobytes()) if new["pushers"] else b""
+        clip_key = _key(plain_key, forces)
+        new["behind"] = False
+        ranged = flesh.clip is not None and (flesh.clip_start, len(flesh.turns)) == (motion.start, len(motion.maps))
+        if clip_key == flesh.clip_key:
+            pass
+        elif not new["pushers"] and new["plain"] is not None:
+            new.update(clip=new["plain"], clip_key=clip_key)
+        elif still and ranged and lattice_key == flesh.lattice_key:
+            new["behind"] = True
+        else:
+
+            def push(progress):
+                forces = {"rigs": list(new["pushers"].values()), "controls": controls} if new["pushers"] else {}
+                clip = run(new["body"], new["firmness"], progress, **forces)
+                clip.positions(0)
+                return {"clip": clip, "clip_key": clip_key}
+
+            new.update((yield Work("Simulating with rigs", push, 0.87, 1.0)))
+        turns, moves = place.to_object(motion.matrices)
+        new["turns"], new["moves"] = turns.astype(np.float32), moves.astype(np.float32)
+        new["clip_start"] = motion.start
         if offsets is not None:
             offsets.turns = offset_turns(motion, stance)
         new["offsets"] = offsets
@@ -409,23 +520,35 @@ def write_positions(obj: bpy.types.Object, flesh: Flesh, positions: np.ndarray) 
 
 
 def present(obj: bpy.types.Object, flesh: Flesh, frame: float) -> None:
-    """Show what the artist wants to look at: the mode that is previewed, or the clip."""
+    """Show what the artist wants to look at: the mode that is previewed, the flesh at rest, or the clip."""
     shape, settings = None, obj.thew
-    if flesh.previews(settings.preview_mode):
-        try:
+    try:
+        if flesh.previews(settings.preview_mode):
             shape = flesh.preview(settings.preview_mode, settings.preview_size, frame)
-        except core().ThewError as error:
-            flesh.problem = sentence(str(error))
+        elif settings.settled and flesh.clip is not None:
+            shape = flesh.settled(obj, frame)
+    except core().ThewError as error:
+        flesh.problem = sentence(str(error))
     show(obj, flesh, frame, shape)
 
 
-def present_pose(obj: bpy.types.Object, flesh: Flesh, frame: float, maps: np.ndarray, mesh: np.ndarray) -> None:
-    """The same at a pose T_b `maps` [b, 4, 4] that was not simulated: the mode that is previewed, or the flesh at rest."""
+def present_pose(
+    obj: bpy.types.Object,
+    flesh: Flesh,
+    frame: float,
+    maps: np.ndarray,
+    mesh: np.ndarray,
+    controls: np.ndarray | None = None,
+) -> None:
+    """The same at a pose T_b `maps` [b, 4, 4] that was not simulated: the mode that is previewed, or the flesh at rest.
+
+    `controls` [r]: where keys and drivers have the rigs' controls.
+    """
     settings = obj.thew
     if flesh.previews(settings.preview_mode):
         shape = flesh.preview(settings.preview_mode, settings.preview_size, frame, (maps, mesh))
     else:
-        shape = flesh.settled_at(maps, mesh)
+        shape = flesh.settled_at(maps, mesh, flesh.pushed(obj, controls))
     write_positions(obj, flesh, shape)
 
 

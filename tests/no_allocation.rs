@@ -36,7 +36,7 @@ fn a_step_allocates_nothing() {
     let body = bar::bar(4, 13);
     let mut simulation =
         Simulation::new(body.clone(), Method::Warped, Settings::default()).unwrap();
-    simulation.reset(&bar::pose(0.0), true).unwrap();
+    simulation.reset(&bar::pose(0.0), true, None).unwrap();
     let motion = |i: u32| {
         let at = |i: u32| bar::pose(0.1 * f64::from(i));
         FrameMotion::between(body.skeleton(), &at(i), &at(i + 1)).unwrap()
@@ -45,12 +45,12 @@ fn a_step_allocates_nothing() {
     let forces = vec![thew::Vec3::new(0.1, 0.0, -0.2); body.dofs()];
     // The libraries underneath may set up scratch of theirs at first use.
     simulation
-        .advance_motion(&frames[0], 1.0 / 24.0, Some(&forces))
+        .advance_motion(&frames[0], 1.0 / 24.0, Some(&forces), None)
         .unwrap();
     let before = COUNT.with(Cell::get);
     for frame in &frames[1..] {
         simulation
-            .advance_motion(frame, 1.0 / 24.0, Some(&forces))
+            .advance_motion(frame, 1.0 / 24.0, Some(&forces), None)
             .unwrap();
     }
     assert_eq!(COUNT.with(Cell::get) - before, 0);

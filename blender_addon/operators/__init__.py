@@ -3,7 +3,7 @@
 
 import bpy
 
-from . import add, bake, remove, simulate, switch
+from . import add, bake, remove, rigs, simulate, switch
 
 CLASSES = (
     add.THEW_OT_add,
@@ -12,6 +12,7 @@ CLASSES = (
     switch.THEW_OT_show_live,
     switch.THEW_OT_show_bake,
     remove.THEW_OT_remove,
+    *rigs.CLASSES,
 )
 
 

@@ -18,6 +18,10 @@ class THEW_OT_remove(Job, bpy.types.Operator):
         name="Baked Keys Too", description="Also delete the shape keys that were baked", default=False
     )
 
+    remove_rigs: BoolProperty(
+        name="Rigs Too", description="Also delete the rigs, which are kept otherwise", default=False
+    )
+
     def invoke(self, context, _event):
         return self.execute(context)
 
@@ -25,7 +29,7 @@ class THEW_OT_remove(Job, bpy.types.Operator):
         obj = context.view_layer.objects.active
         try:
             handlers.stop_update()
-            said = jobs.remove(obj, self.remove_baked_keys)
+            said = jobs.remove(obj, self.remove_baked_keys, self.remove_rigs)
         except Exception as error:
             return self.refuse(obj, error)
         for text in said:

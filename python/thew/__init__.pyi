@@ -34,6 +34,7 @@ __all__ = [
     "Cancelled",
     "Clip",
     "Deformer",
+    "Equilibrium",
     "InputError",
     "InternalError",
     "Lattice",
@@ -463,13 +464,21 @@ class Simulation:
     @property
     def amplitudes(self) -> _Floats | None:
         """Amplitudes of the method "modal", [m]; None with other methods."""
-    def reset(self, pose: ArrayLike, settled: bool = True) -> None:
+    def reset(self, pose: ArrayLike, settled: bool = True, rest_forces: ArrayLike | None = None) -> None:
         """Starts at pose[b,4,4]: in static equilibrium, or (settled=False) in the skinned shape. The flesh has the
-        velocity that its bones turn out to have when the first advance tells it."""
-    def advance(self, pose: ArrayLike, dt: float, forces: ArrayLike | None = None) -> None:
+        velocity that its bones turn out to have when the first advance tells it. rest_forces[dofs,3]: generalised
+        forces, N, in rest axes, that turn with the flesh."""
+    def advance(
+        self,
+        pose: ArrayLike,
+        dt: float,
+        forces: ArrayLike | None = None,
+        rest_forces: ArrayLike | None = None,
+    ) -> None:
         """Advances to pose[b,4,4] over dt seconds in ceil(dt·rate) equal steps; forces[dofs,3]: generalised, N,
-        world axes, constant over dt. Raises MotionError when the motion is no longer finite; the state before
-        that step is kept."""
+        world axes, constant over dt; rest_forces[dofs,3]: in rest axes at the end of dt, where they go linearly from
+        those of the call before (None: none), and turned with the flesh. Raises MotionError when the motion is no
+        longer finite; the state before that step is kept."""
     def positions(self, surface: int | None = None) -> _Places:
         """Positions of the vertices of a carried surface (None: the body's own), [n,3]."""
     def lattice_positions(self) -> _Floats:
@@ -564,15 +573,48 @@ def simulate(
     `Simulation`. Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
     """
 
+@final
+class Equilibrium:
+    """The balances of a body at one pose after another, at first its rest pose; what a pose needs is factored once for
+    all forces [capell2006, §3.3, eq. 10].
+
+    method: "warped", "warped_vertex", "linear", "nonlinear" or "neohookean". Raises InputError, NotBuilt.
+    """
+
+    def __new__(cls, body: Body, method: _Method = "warped") -> Equilibrium: ...
+    def set_pose(self, pose: ArrayLike) -> None:
+        """Takes pose[b,4,4]. Raises InputError; the pose before then stays."""
+    def solve(
+        self,
+        forces: ArrayLike | None = None,
+        rest_forces: ArrayLike | None = None,
+        gravity: ArrayLike | None = None,
+    ) -> _Floats:
+        """Displacements q[dofs,3] (m) at which the flesh is in balance under gravity[3] (m/s², None: earth's along -z),
+        forces[dofs,3] (N, world axes) and rest_forces[dofs,3] (N, rest axes, turned by `turns`)."""
+    def adjoint(self, g: ArrayLike) -> _Floats:
+        """A⁻ᵀ g[dofs,3], zero rows at held vertices: the derivative by `forces` of a function of the balance whose
+        derivative by q is g; by `rest_forces` it is R_iᵀ times that. Raises InputError for nonlinear methods."""
+    def forces(self, q: ArrayLike, gravity: ArrayLike | None = None) -> _Floats:
+        """The generalised forces [dofs,3] (N, world axes; zero rows at held vertices) that hold the flesh at q[dofs,3]:
+        the inverse of `solve`."""
+    @property
+    def turns(self) -> _Floats:
+        """R_i, how the skeleton turns the flesh and rest-axes forces at each lattice vertex, [dofs,3,3]."""
+    def positions(self, surface: int | None = None) -> _Places:
+        """Positions of the vertices of a carried surface (None: the body's own) in the balance of the last solve, [n,3].
+        Raises InputError before the first solve at a pose."""
+
 def equilibrium(
     body: Body,
     pose: ArrayLike,
     forces: ArrayLike | None = None,
     gravity: ArrayLike | None = None,
     method: _Method = "warped",
+    rest_forces: ArrayLike | None = None,
 ) -> _Floats:
-    """Displacements q[dofs,3] (m) at which the flesh is in balance at pose[b,4,4] under gravity and forces[dofs,3]
-    (N, world axes) [capell2006, §3.3, eq. 10 in cell form]."""
+    """Displacements q[dofs,3] (m) at which the flesh is in balance at pose[b,4,4] under gravity, forces[dofs,3]
+    (N, world axes) and rest_forces[dofs,3] (N, rest axes, turned with the flesh) [capell2006, §3.3, eq. 10]."""
 
 def equilibrium_forces(
     body: Body,

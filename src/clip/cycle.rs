@@ -5,7 +5,7 @@
 //! further, and the state repeats up to D. When the last pose is the first, or the first moved so, it counts
 //! once; otherwise the first follows the last after one frame.
 
-use super::{ClipError, ClipSettings, Frame};
+use super::{ClipError, ClipSettings, Course, Frame, FrameForces};
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::Simulation;
@@ -23,6 +23,7 @@ const LONGEST: f64 = 15.0;
 pub(super) fn simulate(
     mut simulation: Simulation,
     poses: &[Pose],
+    forces: Option<&dyn FrameForces>,
     settings: ClipSettings,
     progress: &dyn Progress,
 ) -> Result<(Vec<Frame>, f64), ClipError> {
@@ -34,7 +35,13 @@ pub(super) fn simulate(
     let most = least
         .max((LONGEST * settings.fps / n as f64).ceil() as usize)
         .max(3);
-    simulation.reset(&cycle.pose(0), true)?;
+    let course = Course {
+        known: &[],
+        new: forces,
+        dofs: body.dofs(),
+        first: 0,
+    };
+    simulation.reset(&cycle.pose(0), true, course.at(0)?.as_deref())?;
     simulation.move_with(&cycle.interval(body, 0)?, 1.0 / settings.fps)?;
     let (mut frames, mut gap) = (Vec::new(), f64::INFINITY);
     for pass in 0..most as isize {
@@ -51,6 +58,7 @@ pub(super) fn simulate(
                     &cycle.interval(body, pass * n + i)?,
                     1.0 / settings.fps,
                     None,
+                    course.at((i + 1).rem_euclid(n) as usize)?.as_deref(),
                 )
                 .map_err(|source| ClipError::Frame {
                     frame: i as usize,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A body driven through poses that do not repeat, in one go or in parts.
 
-use super::{ClipError, ClipSettings, Frame};
+use super::forces::AtFrame;
+use super::{ClipError, ClipSettings, Course, Frame, FrameForces};
 use crate::body::Body;
 use crate::dynamics::Simulation;
 use crate::progress::{Progress, step};
@@ -15,6 +16,8 @@ pub(super) struct Drive {
     frames: usize,
     /// The last poses: all while there are at most [`START`], then as many.
     poses: Vec<Pose>,
+    /// The forces at them.
+    forces: Vec<AtFrame>,
     /// The exact state at the last frame but one, once there are more than [`START`].
     state: Vec<u8>,
 }
@@ -23,11 +26,11 @@ pub(super) struct Drive {
 const START: usize = 3;
 
 impl Drive {
-    /// Simulates the poses that follow with a fresh simulation; gives their frames and, in front of them, those made again.
+    /// Simulates the poses that follow, and the forces at them, with a fresh simulation; gives their frames and, in front of them, those made again.
     pub fn go_on(
         &mut self,
         mut simulation: Simulation,
-        new: &[Pose],
+        (new, forces): (&[Pose], Option<&dyn FrameForces>),
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Vec<Frame>, ClipError> {
@@ -36,13 +39,19 @@ impl Drive {
         let known = self.poses.len();
         // `at` is the pose that the simulation stands in, `first` the frame of `poses[0]`.
         let (mut at, first) = (known.saturating_sub(2), self.frames - known);
+        let course = Course {
+            known: &self.forces,
+            new: forces,
+            dofs: body.dofs(),
+            first,
+        };
         let mut frames = Vec::with_capacity(new.len() + START);
         let mut lead = None;
         if self.frames > START {
             simulation.restore(&self.state)?;
         } else {
             at = 0;
-            lead = start(&mut simulation, &poses, settings, progress)?;
+            lead = start(&mut simulation, &poses, course, settings, progress)?;
             frames.push(Frame::of(&simulation));
         }
         let begin = at;
@@ -58,8 +67,9 @@ impl Drive {
                 state = simulation.state();
             }
             let motion = interval(body, lead.take().as_ref(), &poses, at)?;
+            let rest_forces = course.at(at + 1)?;
             simulation
-                .advance_motion(&motion, 1.0 / settings.fps, None)
+                .advance_motion(&motion, 1.0 / settings.fps, None, rest_forces.as_deref())
                 .map_err(|source| ClipError::Frame {
                     frame: first + at + 1,
                     source,
@@ -68,8 +78,11 @@ impl Drive {
             at += 1;
         }
         step(progress, 1.0, "simulated")?;
+        let kept = poses.len().saturating_sub(START);
+        let forces: Result<_, ClipError> = (kept..poses.len()).map(|i| course.at(i)).collect();
+        self.forces = forces?;
         self.frames += new.len();
-        self.poses = poses[poses.len().saturating_sub(START)..].to_vec();
+        self.poses = poses[kept..].to_vec();
         self.state = state;
         Ok(frames)
     }
@@ -80,6 +93,7 @@ impl Drive {
 fn start(
     simulation: &mut Simulation,
     poses: &[Pose],
+    forces: Course,
     settings: ClipSettings,
     progress: &dyn Progress,
 ) -> Result<Option<Pose>, ClipError> {
@@ -94,7 +108,8 @@ fn start(
         .take(before.len() + 3)
         .cloned()
         .collect();
-    simulation.reset(&run[0], true)?;
+    let forces = |i: usize| forces.at(i.abs_diff(before.len()));
+    simulation.reset(&run[0], true, forces(0)?.as_deref())?;
     if run.len() > 1 {
         simulation.move_with(&interval(&body, None, &run, 0)?, 1.0 / settings.fps)?;
     }
@@ -102,7 +117,7 @@ fn start(
         step(progress, 0.0, "running in")?;
         let motion = interval(&body, None, &run, i)?;
         simulation
-            .advance_motion(&motion, 1.0 / settings.fps, None)
+            .advance_motion(&motion, 1.0 / settings.fps, None, forces(i + 1)?.as_deref())
             .map_err(|source| ClipError::Frame { frame: 0, source })?;
     }
     Ok(before.last().cloned())

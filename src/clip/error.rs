@@ -31,6 +31,14 @@ pub enum ClipError {
         /// What is wrong.
         source: SkeletonError,
     },
+    /// Forces at a frame cannot be had.
+    #[error("forces at frame {frame}: {sentence}")]
+    Forces {
+        /// The frame, from 0.
+        frame: usize,
+        /// What is wrong.
+        sentence: String,
+    },
     /// Nothing to simulate.
     #[error("there are no poses: a clip needs at least one frame")]
     NoPoses,

@@ -12,8 +12,10 @@
 mod cycle;
 mod drive;
 mod error;
+mod forces;
 
 pub use error::ClipError;
+pub use forces::FrameForces;
 
 use crate::Vec3;
 use crate::body::{Body, Reach};
@@ -23,6 +25,7 @@ use crate::modal::{BodyDeformer, DeformOptions, Modes, Posed};
 use crate::progress::{Part, Progress, Silent, step};
 use crate::skeleton::Pose;
 use drive::Drive;
+use forces::Course;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// How a clip is simulated.
@@ -121,26 +124,29 @@ impl Frame {
 }
 
 impl Clip {
-    /// Simulates a body over poses at equal distances in time.
+    /// Simulates a body over poses at equal distances in time, with forces at each of them (none = none) that are linear in
+    /// between.
     ///
-    /// Frame 0 is the static equilibrium at the first pose (after the run-in, if any; in a cycle the state
-    /// that repeats), moving along with its bones.
+    /// Frame 0 is the static equilibrium at the first pose under its forces (after the run-in, if any; in a cycle the state
+    /// that repeats), moving along with its bones. In the run-in a frame has the forces of the one that it reflects; the
+    /// forces of a cycle repeat with its poses.
     ///
     /// # Errors
-    /// Poses of another skeleton, by frame; settings out of range; a stop by the progress.
+    /// Poses of another skeleton and forces that cannot be had, by frame; settings out of range; a stop by the progress.
     pub fn simulate(
         body: Arc<Body>,
         poses: &[Pose],
+        forces: Option<&dyn FrameForces>,
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Self, ClipError> {
         if settings.method == Method::Modal {
             let show = DeformOptions::default();
             let count = MODES.min(body.freedom());
-            return Self::simulate_counted(body, count, show, poses, settings, progress);
+            return Self::simulate_counted(body, count, show, poses, forces, settings, progress);
         }
         let show = DeformOptions::default();
-        Self::make(body, None, show, poses, settings, progress)
+        Self::make(body, None, show, (poses, forces), settings, progress)
     }
 
     /// Finds so many modes of a body and simulates them.
@@ -152,6 +158,7 @@ impl Clip {
         count: usize,
         show: DeformOptions,
         poses: &[Pose],
+        forces: Option<&dyn FrameForces>,
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Self, ClipError> {
@@ -166,6 +173,7 @@ impl Clip {
             Arc::new(modes),
             show,
             poses,
+            forces,
             settings,
             &part(0.5, 1.0),
         )
@@ -180,19 +188,20 @@ impl Clip {
         modes: Arc<Modes>,
         show: DeformOptions,
         poses: &[Pose],
+        forces: Option<&dyn FrameForces>,
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Self, ClipError> {
         let method = Method::Modal;
         let settings = ClipSettings { method, ..settings };
-        Self::make(body, Some(modes), show, poses, settings, progress)
+        Self::make(body, Some(modes), show, (poses, forces), settings, progress)
     }
 
     fn make(
         body: Arc<Body>,
         modes: Option<Arc<Modes>>,
         show: DeformOptions,
-        poses: &[Pose],
+        (poses, forces): (&[Pose], Option<&dyn FrameForces>),
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Self, ClipError> {
@@ -205,11 +214,11 @@ impl Clip {
         }
         let simulation = fresh(&body, modes.as_ref(), settings)?;
         let (frames, drive, loop_gap) = if settings.cyclic {
-            let (frames, gap) = cycle::simulate(simulation, poses, settings, progress)?;
+            let (frames, gap) = cycle::simulate(simulation, poses, forces, settings, progress)?;
             (frames, None, Some(gap))
         } else {
             let mut drive = Drive::default();
-            let frames = drive.go_on(simulation, poses, settings, progress)?;
+            let frames = drive.go_on(simulation, (poses, forces), settings, progress)?;
             (frames, Some(drive), None)
         };
         Ok(Self {
@@ -225,13 +234,18 @@ impl Clip {
         })
     }
 
-    /// Appends frames for the poses that follow. The last frame so far is made again, now that it is
+    /// Appends frames for the poses that follow, with forces at each of them. The last frame so far is made again, now that it is
     /// known where the bones go from there: with more than three frames, and more than its run-in, the
     /// clip is then the same as if simulated at once.
     ///
     /// # Errors
     /// As [`simulate`](Self::simulate); the clip then stays as it was. Cycles cannot be extended.
-    pub fn extend(&self, poses: &[Pose], progress: &dyn Progress) -> Result<(), ClipError> {
+    pub fn extend(
+        &self,
+        poses: &[Pose],
+        forces: Option<&dyn FrameForces>,
+        progress: &dyn Progress,
+    ) -> Result<(), ClipError> {
         let mut held = self.drive.lock().unwrap_or_else(PoisonError::into_inner);
         let drive = held.as_ref().ok_or(ClipError::CyclicExtension)?;
         check(&self.body, poses, self.len())?;
@@ -240,7 +254,7 @@ impl Clip {
         }
         let mut next = drive.clone();
         let simulation = fresh(&self.body, self.modes.as_ref(), self.settings)?;
-        let new = next.go_on(simulation, poses, self.settings, progress)?;
+        let new = next.go_on(simulation, (poses, forces), self.settings, progress)?;
         let mut frames = self.frames.write().unwrap_or_else(PoisonError::into_inner);
         let kept = frames.len() + poses.len() - new.len();
         frames.truncate(kept);

@@ -59,7 +59,7 @@ fn plain() -> ClipSettings {
 }
 
 fn clip(poses: &[Pose], settings: ClipSettings) -> Clip {
-    Clip::simulate(body(), poses, settings, &Silent).unwrap()
+    Clip::simulate(body(), poses, None, settings, &Silent).unwrap()
 }
 
 fn distance(a: &LocalPositions, b: &LocalPositions) -> f64 {
@@ -72,7 +72,15 @@ fn distance(a: &LocalPositions, b: &LocalPositions) -> f64 {
 fn the_first_frame_is_the_equilibrium() {
     let clip = clip(&swings(8), plain());
     let gravity = Settings::default().gravity;
-    let q = equilibrium(clip.body(), &swing(0.0), None, gravity, Method::Warped).unwrap();
+    let q = equilibrium(
+        clip.body(),
+        &swing(0.0),
+        None,
+        None,
+        gravity,
+        Method::Warped,
+    )
+    .unwrap();
     for (i, (q, x)) in q.iter().zip(clip.body().lattice().vertices()).enumerate() {
         assert!((clip.lattice(0).world(i) - x - q).norm() < 1e-6);
     }
@@ -101,7 +109,7 @@ fn in_parts_or_at_once_it_is_the_same_bit_for_bit() {
             let part = clip(&poses[..cuts[0]], settings);
             for (i, &from) in cuts.iter().enumerate() {
                 let to = cuts.get(i + 1).copied().unwrap_or(poses.len());
-                part.extend(&poses[from..to], &Silent).unwrap();
+                part.extend(&poses[from..to], None, &Silent).unwrap();
             }
             assert_eq!(part.len(), whole.len());
             for f in 0..14 {
@@ -177,7 +185,7 @@ fn a_cycle_repeats() {
         // And it moves by itself: the first frame is not the equilibrium.
         assert!(distance(&loops.lattice(0), &long.lattice(0)) > 1e-3);
         assert_eq!(
-            loops.extend(&poses, &Silent),
+            loops.extend(&poses, None, &Silent),
             Err(ClipError::CyclicExtension)
         );
     }
@@ -249,7 +257,7 @@ fn frames_are_read_while_the_clip_grows() {
             }
         });
         for from in (4..40).step_by(4) {
-            clip.extend(&poses[from..from + 4], &Silent).unwrap();
+            clip.extend(&poses[from..from + 4], None, &Silent).unwrap();
         }
         reader.join().unwrap();
     });
@@ -267,24 +275,148 @@ fn cancelling_leaves_a_clip_as_it_was() {
     let poses = swings(20);
     let stop = |fraction: f64, _: &str| fraction < 0.5;
     let settings = plain();
-    let e = Clip::simulate(body(), &poses, settings, &stop).unwrap_err();
+    let e = Clip::simulate(body(), &poses, None, settings, &stop).unwrap_err();
     assert_eq!(e, ClipError::Cancelled(Cancelled));
     let clip = clip(&poses[..10], settings);
     let before = clip.lattice(9);
     assert_eq!(
-        clip.extend(&poses[10..], &stop),
+        clip.extend(&poses[10..], None, &stop),
         Err(ClipError::Cancelled(Cancelled))
     );
     assert_eq!((clip.len(), clip.lattice(9)), (10, before));
-    clip.extend(&poses[10..], &Silent).unwrap();
+    clip.extend(&poses[10..], None, &Silent).unwrap();
     assert_eq!(clip.len(), 20);
+}
+
+/// Pushes the flesh sideways, in step with the swing.
+fn pushes(frames: std::ops::Range<usize>) -> Vec<Vec<Vec3>> {
+    let x = body().lattice().vertices().to_vec();
+    let push = |f: usize| {
+        let part = (f as f64 * std::f64::consts::TAU / 12.0).sin() + 0.5;
+        x.iter().map(|x| Vec3::new(x.z, 0.7, 0.0) * part).collect()
+    };
+    frames.map(push).collect()
+}
+
+#[test]
+fn forces_in_parts_or_at_once_are_the_same_bit_for_bit() {
+    let poses = swings(14);
+    let all = pushes(0..14);
+    let methods = [
+        Method::Warped,
+        Method::Linear,
+        Method::Modal,
+        Method::Nonlinear,
+    ];
+    for (method, preroll) in methods.into_iter().flat_map(|m| [(m, 0), (m, 3)]) {
+        let simulation = match method.model() {
+            Some(_) => Settings {
+                rate: 24.0,
+                ..Settings::default()
+            },
+            None => Settings::default(),
+        };
+        let settings = ClipSettings {
+            preroll,
+            method,
+            simulation,
+            ..plain()
+        };
+        let whole = Clip::simulate(body(), &poses, Some(&all), settings, &Silent).unwrap();
+        let bare = clip(&poses, settings);
+        assert!(distance(&whole.lattice(0), &bare.lattice(0)) > 1e-4);
+        let cut = [1, 2, 5, 6, 14];
+        let cut = &cut[if preroll > 0 { 2 } else { 0 }..];
+        let first = Some(&all as &dyn FrameForces);
+        let part = Clip::simulate(body(), &poses[..cut[0]], first, settings, &Silent).unwrap();
+        for ends in cut.windows(2) {
+            let (new, more) = (&poses[ends[0]..ends[1]], pushes(ends[0]..ends[1]));
+            part.extend(new, Some(&more), &Silent).unwrap();
+        }
+        for f in 0..14 {
+            assert_eq!(
+                part.lattice(f),
+                whole.lattice(f),
+                "frame {f}, {}",
+                method.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn the_first_frame_is_settled_under_its_forces() {
+    let all = pushes(0..3);
+    let clip = Clip::simulate(body(), &swings(3), Some(&all), plain(), &Silent).unwrap();
+    let (gravity, forces) = (Settings::default().gravity, Some(&all[0][..]));
+    let pose = swing(0.0);
+    let q = equilibrium(clip.body(), &pose, None, forces, gravity, Method::Warped).unwrap();
+    for (i, (q, x)) in q.iter().zip(clip.body().lattice().vertices()).enumerate() {
+        assert!((clip.lattice(0).world(i) - x - q).norm() < 1e-6);
+    }
+    // Steady forces at a steady pose: nothing moves, run-in or not.
+    let (poses, steady) = (vec![swing(2.0); 6], vec![all[1].clone(); 6]);
+    for preroll in [0, 3] {
+        let settings = ClipSettings { preroll, ..plain() };
+        let clip = Clip::simulate(body(), &poses, Some(&steady), settings, &Silent).unwrap();
+        assert!(distance(&clip.lattice(0), &clip.lattice(5)) < 1e-6);
+    }
+}
+
+#[test]
+fn the_forces_of_a_cycle_repeat_with_it() {
+    let settings = ClipSettings {
+        cyclic: true,
+        ..plain()
+    };
+    let (open, closed) = (pushes(0..12), pushes(0..13));
+    let loops = Clip::simulate(body(), &swings(12), Some(&open), settings, &Silent).unwrap();
+    assert!(loops.loop_gap().unwrap() < 2e-4 * 1.7);
+    let again = Clip::simulate(body(), &swings(13), Some(&closed), settings, &Silent).unwrap();
+    let (poses, all) = (swings(245), pushes(0..245));
+    let long = Clip::simulate(body(), &poses, Some(&all), plain(), &Silent).unwrap();
+    let bare = clip(&swings(12), settings);
+    for f in 0..12 {
+        assert!(distance(&loops.lattice(f), &long.lattice(228 + f)) < 1e-3);
+        assert!(distance(&loops.lattice(f), &again.lattice(f)) < 1e-6);
+    }
+    let apart = (0..12).map(|f| distance(&loops.lattice(f), &bare.lattice(f)));
+    assert!(apart.fold(0.0, f64::max) > 5e-3);
+}
+
+#[test]
+fn forces_that_cannot_be_had_are_named_by_frame() {
+    let simulate = |forces: &dyn FrameForces| {
+        Clip::simulate(body(), &swings(5), Some(forces), plain(), &Silent).unwrap_err()
+    };
+    let short = simulate(&pushes(0..3)).to_string();
+    assert_eq!(
+        short,
+        "forces at frame 3: there are forces for 3 frames only"
+    );
+    let mut bad = pushes(0..5);
+    bad[2][7].y = f64::NAN;
+    let sentence = "forces at frame 2: the force on lattice vertex 7 is not finite";
+    assert_eq!(simulate(&bad).to_string(), sentence);
+    bad[1].pop();
+    assert!(
+        simulate(&bad)
+            .to_string()
+            .starts_with("forces at frame 1: there must be one")
+    );
+    // A clip that cannot go on stays as it was.
+    let clip = clip(&swings(5), plain());
+    let forces = pushes(0..1);
+    let error = clip.extend(&swings(2), Some(&forces), &Silent).unwrap_err();
+    assert!(error.to_string().starts_with("forces at frame 6"));
+    assert_eq!(clip.len(), 5);
 }
 
 #[test]
 fn bad_input_is_named() {
     let simulate = |poses: &[Pose], fps| {
         let settings = ClipSettings { fps, ..plain() };
-        Clip::simulate(body(), poses, settings, &Silent).unwrap_err()
+        Clip::simulate(body(), poses, None, settings, &Silent).unwrap_err()
     };
     assert_eq!(simulate(&[], FPS), ClipError::NoPoses);
     assert_eq!(simulate(&swings(2), 0.0), ClipError::Fps(0.0));

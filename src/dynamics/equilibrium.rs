@@ -1,76 +1,213 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Static equilibrium at a pose, and its inverse. [capell2006, §3.3, eq. 10 in cell form]
+//! Static equilibrium at a pose, its inverse, and its adjoint. [capell2006, §3.3, eq. 10; §4.2, eq. 20]
 //!
-//! `A q = b − A x + f_g + F` on the free vertices, bone vertices at their places: one factorisation. The nonlinear methods
-//! minimise instead ([`super::nonlinear`]).
+//! `A q = b − A x + f_g + F + R Q` on the free vertices, bone vertices at their places, F forces in world axes and Q forces in
+//! rest axes, which R turns once. A is made and factored once per pose and serves any number of forces. The nonlinear
+//! methods minimise instead ([`super::nonlinear`]).
 
-use super::system::{Load, System};
-use super::{Frames, Method, SimulationError, check_forces, check_gravity, lost, nonlinear};
-use crate::Vec3;
+use super::forces::{Acting, Load, check_forces};
+use super::system::System;
+use super::{Frames, Method, SimulationError, check_gravity, lost, nonlinear};
 use crate::body::Body;
 use crate::skeleton::Pose;
+use crate::{Mat3, Vec3};
+use std::sync::Arc;
 
-/// Displacements `q[dofs]` from rest (metres, world axes) at which the flesh is in balance at a pose, under
-/// gravity (m/s²) and generalised forces (N, world axes; none = none).
+/// The balances of one body at one pose after another.
+///
+/// Where the flesh is depends on the last pose and on the forces given, never on what was asked before.
+pub struct Equilibrium {
+    body: Arc<Body>,
+    method: Method,
+    pose: Pose,
+    frames: Frames,
+    acting: Acting,
+    /// Of the linearised methods.
+    system: Option<System>,
+}
+
+impl Equilibrium {
+    /// The balances of a body, at first in its rest pose.
+    ///
+    /// # Errors
+    /// The modal method, whose balance is one of amplitudes; a singular system.
+    pub fn new(body: &Arc<Body>, method: Method) -> Result<Self, SimulationError> {
+        check_method(method)?;
+        Ok(Self {
+            body: body.clone(),
+            method,
+            pose: Pose::rest(body.skeleton().len()),
+            frames: Frames::new(body)?,
+            acting: Acting::none(body.dofs()),
+            system: match method.model() {
+                Some(_) => None,
+                None => Some(System::new(body)?),
+            },
+        })
+    }
+
+    /// Takes a pose; what is asked first of it makes and factors its system.
+    ///
+    /// # Errors
+    /// A pose that does not fit the skeleton or leads out of the range of numbers; the balance is then still that of the
+    /// pose before.
+    pub fn set_pose(&mut self, pose: &Pose) -> Result<(), SimulationError> {
+        if let Err(error) = self.frames.set(&self.body, self.method, pose) {
+            self.frames.set(&self.body, self.method, &self.pose)?;
+            return Err(error);
+        }
+        self.pose.clone_from(pose);
+        Ok(())
+    }
+
+    /// Displacements `q[dofs]` from rest (m, world axes) at which the flesh is in balance under gravity (m/s²), generalised
+    /// forces in world axes (N, `[dofs]`) and others in rest axes (N, `[dofs]`), which [`turns`](Self::turns) turn.
+    ///
+    /// # Errors
+    /// Forces of the wrong length or not finite, by index; a singular system; for nonlinear methods no convergence.
+    pub fn solve(
+        &mut self,
+        gravity: Vec3,
+        forces: Option<&[Vec3]>,
+        rest_forces: Option<&[Vec3]>,
+    ) -> Result<Vec<Vec3>, SimulationError> {
+        check_gravity(gravity)?;
+        check_forces(&self.body, forces)?;
+        check_forces(&self.body, rest_forces)?;
+        let (body, frames) = (&self.body, &self.frames);
+        let forces = self.acting.turned(&frames.turns, forces, rest_forces, 1.0);
+        let load = Load::new(body, gravity, forces);
+        let mut q = match (&mut self.system, self.method.model()) {
+            (Some(system), _) => balanced(system, body, frames, &load)?,
+            (None, Some(model)) => {
+                nonlinear::settled(body, (self.method, model), &self.pose, frames, &load)?
+            }
+            (None, None) => return Err(SimulationError::ModalBalance),
+        };
+        for (q, x) in q.iter_mut().zip(body.lattice().vertices()) {
+            *q -= x;
+        }
+        Ok(q)
+    }
+
+    /// `A⁻ᵀ g` on the free vertices, zero on those that the pose holds: the derivative by forces in world axes `[dofs]` of a
+    /// function of the balance whose derivative by q is `g[dofs]`. By forces in rest axes it is `Rᵀ A⁻ᵀ g`.
+    ///
+    /// # Errors
+    /// `g` of another length or not finite, by index; a singular system; a nonlinear method, whose balance is not linear in
+    /// its forces.
+    pub fn adjoint(&mut self, g: &[Vec3]) -> Result<Vec<Vec3>, SimulationError> {
+        check_forces(&self.body, Some(g))?;
+        let Some(system) = &mut self.system else {
+            let method = self.method;
+            return Err(SimulationError::Adjoint { method });
+        };
+        system.factor(&self.body, &self.frames, 0.0, 1.0)?;
+        let free = self.body.pattern().vertex_of_node();
+        for (node, &v) in system.nodes.iter_mut().zip(free) {
+            *node = g[v as usize];
+        }
+        system.solve_transposed()?;
+        let mut adjoint = vec![Vec3::zeros(); self.body.dofs()];
+        for (node, &v) in system.nodes.iter().zip(free) {
+            adjoint[v as usize] = *node;
+        }
+        lost(&adjoint).map_or(Ok(adjoint), Err)
+    }
+
+    /// The generalised forces (N, world axes; zero on held vertices) that hold the flesh at displacements `q[dofs]`: the
+    /// inverse of [`solve`](Self::solve) where q has its bone vertices in place.
+    ///
+    /// # Errors
+    /// `q` of another length or not finite.
+    pub fn forces_at(&mut self, gravity: Vec3, q: &[Vec3]) -> Result<Vec<Vec3>, SimulationError> {
+        check_gravity(gravity)?;
+        check_forces(&self.body, Some(q))?;
+        let load = Load::new(&self.body, gravity, None);
+        if let Some(model) = self.method.model() {
+            return Ok(nonlinear::forces_at(
+                &self.body,
+                model,
+                &self.frames,
+                &load,
+                q,
+            ));
+        }
+        let mut forces = vec![Vec3::zeros(); self.body.dofs()];
+        let Some(system) = &mut self.system else {
+            return Err(SimulationError::ModalBalance);
+        };
+        let rest = self.body.lattice().vertices();
+        let p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
+        system.set_forces(&self.body, &self.frames, &load, 1.0, &p);
+        let free = self.body.pattern().vertex_of_node();
+        for (f, &v) in system.nodes.iter().zip(free) {
+            forces[v as usize] = -f;
+        }
+        Ok(forces)
+    }
+
+    /// R_i, `[dofs]`: how the skeleton has turned the flesh at each lattice vertex, and rest-axes forces with it.
+    pub fn turns(&self) -> &[Mat3] {
+        &self.frames.turns
+    }
+
+    /// Where the bones alone carry the lattice's vertices, `[dofs]`, m.
+    pub fn carried_positions(&self) -> &[Vec3] {
+        &self.frames.places
+    }
+
+    /// The body.
+    pub fn body(&self) -> &Arc<Body> {
+        &self.body
+    }
+
+    /// The method.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The pose.
+    pub fn pose(&self) -> &Pose {
+        &self.pose
+    }
+}
+
+/// The balance of a body at one pose: [`Equilibrium`] for once.
 ///
 /// # Errors
-/// Forces of the wrong length or not finite, a pose that does not fit the skeleton, a singular system; for nonlinear
-/// methods no convergence.
+/// As [`Equilibrium`].
 pub fn equilibrium(
-    body: &Body,
+    body: &Arc<Body>,
     pose: &Pose,
     forces: Option<&[Vec3]>,
+    rest_forces: Option<&[Vec3]>,
     gravity: Vec3,
     method: Method,
 ) -> Result<Vec<Vec3>, SimulationError> {
-    check_method(method)?;
     check_gravity(gravity)?;
     check_forces(body, forces)?;
-    let mut frames = Frames::new(body)?;
-    frames.set(body, method, pose)?;
-    let mut p = balanced(
-        body,
-        method,
-        pose,
-        &frames,
-        &Load::new(body, gravity, forces),
-    )?;
-    for (p, x) in p.iter_mut().zip(body.lattice().vertices()) {
-        *p -= x;
-    }
-    Ok(p)
+    check_forces(body, rest_forces)?;
+    let mut balance = Equilibrium::new(body, method)?;
+    balance.set_pose(pose)?;
+    balance.solve(gravity, forces, rest_forces)
 }
 
 /// The generalised forces (N, world axes; zero on bone vertices) that hold the flesh at displacements
-/// `q[dofs]` at a pose: the inverse of [`equilibrium`] where q has its bone vertices in place.
+/// `q[dofs]` at a pose: the inverse of [`equilibrium`].
 ///
 /// # Errors
-/// As [`equilibrium`].
+/// As [`Equilibrium`].
 pub fn equilibrium_forces(
-    body: &Body,
+    body: &Arc<Body>,
     pose: &Pose,
     q: &[Vec3],
     gravity: Vec3,
     method: Method,
 ) -> Result<Vec<Vec3>, SimulationError> {
-    check_method(method)?;
-    check_gravity(gravity)?;
-    check_forces(body, Some(q))?;
-    let mut frames = Frames::new(body)?;
-    frames.set(body, method, pose)?;
-    if let Some(model) = method.model() {
-        let load = Load::new(body, gravity, None);
-        return Ok(nonlinear::forces_at(body, model, &frames, &load, q));
-    }
-    let mut system = System::new(body)?;
-    let rest = body.lattice().vertices();
-    let p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
-    system.set_forces(body, &frames, &Load::new(body, gravity, None), 1.0, &p);
-    let mut forces = vec![Vec3::zeros(); body.dofs()];
-    for (f, &v) in system.nodes.iter().zip(body.pattern().vertex_of_node()) {
-        forces[v as usize] = -f;
-    }
-    Ok(forces)
+    let mut balance = Equilibrium::new(body, method)?;
+    balance.set_pose(pose)?;
+    balance.forces_at(gravity, q)
 }
 
 /// Modes cannot take every shape: their balance is that of amplitudes.
@@ -81,8 +218,8 @@ fn check_method(method: Method) -> Result<(), SimulationError> {
     }
 }
 
-/// Positions in balance by a method.
-pub(super) fn balanced(
+/// Positions in balance by a method other than the modal one.
+pub(super) fn settled(
     body: &Body,
     method: Method,
     pose: &Pose,
@@ -91,21 +228,30 @@ pub(super) fn balanced(
 ) -> Result<Vec<Vec3>, SimulationError> {
     match method.model() {
         Some(model) => nonlinear::settled(body, (method, model), pose, frames, load),
-        None => settled(body, frames, load),
+        None => linearised(body, frames, load),
     }
 }
 
-/// Positions in balance by the linearised methods.
-pub(super) fn settled(
+/// Positions in balance by a linearised method.
+pub(super) fn linearised(
     body: &Body,
     frames: &Frames,
     load: &Load,
 ) -> Result<Vec<Vec3>, SimulationError> {
-    let mut system = System::new(body)?;
+    balanced(&mut System::new(body)?, body, frames, load)
+}
+
+/// Positions in balance by a system: one step of Newton's method from the skinned shape, as forces are linear.
+fn balanced(
+    system: &mut System,
+    body: &Body,
+    frames: &Frames,
+    load: &Load,
+) -> Result<Vec<Vec3>, SimulationError> {
     let mut p = frames.places.clone();
     system.factor(body, frames, 0.0, 1.0)?;
     system.set_forces(body, frames, load, 1.0, &p);
-    system.solve();
+    system.solve()?;
     for (d, &v) in system.nodes.iter().zip(body.pattern().vertex_of_node()) {
         p[v as usize] += d;
     }

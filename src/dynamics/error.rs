@@ -44,6 +44,16 @@ pub enum SimulationError {
          its lattice positions"
     )]
     ModalBalance,
+    /// Derivatives of a balance that is not linear in its forces.
+    #[error(
+        "the method '{}' has no adjoint, as its balance is not linear in the forces: take 'warped', 'warped_vertex' or \
+         'linear'",
+        .method.name()
+    )]
+    Adjoint {
+        /// Which.
+        method: Method,
+    },
     /// A method that is not built.
     #[error("the method '{name}' is not built; built are: {}", Method::names())]
     Method {

@@ -11,6 +11,7 @@
 
 mod equilibrium;
 mod error;
+mod forces;
 mod frames;
 mod method;
 mod modal;
@@ -20,7 +21,7 @@ mod state;
 mod system;
 mod warped;
 
-pub use equilibrium::{equilibrium, equilibrium_forces};
+pub use equilibrium::{Equilibrium, equilibrium, equilibrium_forces};
 pub use error::SimulationError;
 pub use method::Method;
 pub use softness::softness;
@@ -30,11 +31,11 @@ use crate::body::Body;
 use crate::modal::Modes;
 use crate::progress::Silent;
 use crate::skeleton::{FrameMotion, Pose};
+use forces::{Acting, Load, check_forces};
 use frames::Frames;
 use modal::ModalFlow;
 use nonlinear::NonlinearStepper;
 use std::sync::Arc;
-use system::Load;
 use warped::{StepSettings, Stepper};
 
 /// How a simulation runs.
@@ -74,6 +75,7 @@ pub struct Simulation {
     trail: Option<Trail>,
     now: Frames,
     next: Frames,
+    acting: Acting,
     stepper: AnyStepper,
     /// Scratch: the pose at the end of the present step.
     moving: Pose,
@@ -189,6 +191,7 @@ impl Simulation {
             trail: None,
             now: Frames::new(&body)?,
             next: Frames::new(&body)?,
+            acting: Acting::none(body.dofs()),
             stepper: match (method.model(), modes) {
                 (_, Some(modes)) => {
                     AnyStepper::Modal(Box::new(ModalFlow::new(&body, modes, &settings)?))
@@ -230,22 +233,32 @@ impl Simulation {
         self.stepper.modal().map(ModalFlow::amplitudes)
     }
 
-    /// Starts at rest at a pose: in static equilibrium when `settled`, else in the skinned shape.
+    /// Starts at rest at a pose: in static equilibrium when `settled`, else in the skinned shape. Generalised forces in rest
+    /// axes (N, `[dofs]`; none = none) act from there.
     ///
     /// # Errors
-    /// A pose that does not fit the skeleton; a singular system.
-    pub fn reset(&mut self, pose: &Pose, settled: bool) -> Result<(), SimulationError> {
+    /// A pose that does not fit the skeleton; forces that do not fit the body; a singular system.
+    pub fn reset(
+        &mut self,
+        pose: &Pose,
+        settled: bool,
+        rest_forces: Option<&[Vec3]>,
+    ) -> Result<(), SimulationError> {
+        check_forces(&self.body, rest_forces)?;
         self.next.set(&self.body, self.method, pose)?;
-        let load = Load::new(&self.body, self.settings.gravity, None);
+        let turns = &self.next.turns;
+        let forces = self.acting.turned(turns, None, rest_forces, 1.0);
+        let load = Load::new(&self.body, self.settings.gravity, forces);
         let positions = if let AnyStepper::Modal(modal) = &mut self.stepper {
             modal.reset(&self.next, &load, settled)?;
             self.positions.clone()
         } else if settled {
-            equilibrium::balanced(&self.body, self.method, pose, &self.next, &load)?
+            equilibrium::settled(&self.body, self.method, pose, &self.next, &load)?
         } else {
             self.next.places.clone()
         };
         self.positions = positions;
+        self.acting.set(rest_forces);
         self.velocities.fill(Vec3::zeros());
         self.trail = Some(Trail {
             before: pose.clone(),
@@ -265,8 +278,9 @@ impl Simulation {
         }
     }
 
-    /// Advances to a pose over `dt` seconds in `ceil(dt · rate)` equal steps, with generalised forces
-    /// (N, world axes, constant over the time) on the lattice's vertices.
+    /// Advances to a pose over `dt` seconds in `ceil(dt · rate)` equal steps, with generalised forces on the lattice's
+    /// vertices (N, `[dofs]`): `forces` in world axes, constant over the time; `rest_forces` in rest axes at its end, where
+    /// they go linearly from those of the call before, turned along with the flesh at every step.
     ///
     /// The first time after a reset the flesh sets out with the velocity of its bones. From then on the
     /// bones start with the mean velocity of the frame before and end with their own: C¹, but half a frame
@@ -281,19 +295,20 @@ impl Simulation {
         pose: &Pose,
         dt: f64,
         forces: Option<&[Vec3]>,
+        rest_forces: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
         let trail = self.trail.as_ref().ok_or(SimulationError::NotReset)?;
         let skeleton = self.body.skeleton();
         if trail.duration == 0.0 {
             let motion = FrameMotion::between(skeleton, &trail.pose, pose)?;
             self.move_with(&motion, dt)?;
-            return self.advance_motion(&motion, dt, forces);
+            return self.advance_motion(&motion, dt, forces, rest_forces);
         }
         let former = FrameMotion::between(skeleton, &trail.before, &trail.pose)?;
         // A velocity carried on over a much longer frame would be a wide swing.
         let ratio = (dt / trail.duration).min(LONGER);
         let motion = FrameMotion::following(skeleton, &former, pose, ratio)?;
-        self.advance_motion(&motion, dt, forces)
+        self.advance_motion(&motion, dt, forces, rest_forces)
     }
 
     /// Advances along a frame's bone motion over `dt` seconds; it should start in the present pose.
@@ -305,12 +320,14 @@ impl Simulation {
         motion: &FrameMotion,
         dt: f64,
         forces: Option<&[Vec3]>,
+        rest_forces: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
         let steps = self.steps(dt);
         if self.trail.is_none() {
             return Err(SimulationError::NotReset);
         }
         check_forces(&self.body, forces)?;
+        check_forces(&self.body, rest_forces)?;
         if !(0.0..=1e4).contains(&dt) {
             return Err(SimulationError::Setting {
                 what: "dt",
@@ -323,11 +340,10 @@ impl Simulation {
             mass_damping: self.settings.mass_damping,
             stiffness_damping: self.settings.stiffness_damping,
         };
-        let load = Load::new(&self.body, self.settings.gravity, forces);
         if steps == 0 {
             return Ok(());
         }
-        let done = self.steps_along(motion, dt, steps, settings, &load);
+        let done = self.steps_along(motion, dt, steps, settings, (forces, rest_forces));
         self.show_modes();
         done
     }
@@ -338,7 +354,7 @@ impl Simulation {
         dt: f64,
         steps: usize,
         settings: StepSettings,
-        load: &Load,
+        (forces, rest_forces): (Option<&[Vec3]>, Option<&[Vec3]>),
     ) -> Result<(), SimulationError> {
         let trail = self.trail.as_mut().ok_or(SimulationError::NotReset)?;
         let part = 1.0 / steps as f64;
@@ -352,16 +368,22 @@ impl Simulation {
             let (body, positions, velocities) =
                 (&self.body, &mut self.positions, &mut self.velocities);
             let (now, next) = (&self.now, &self.next);
-            match &mut self.stepper {
+            let forces = self.acting.turned(&next.turns, forces, rest_forces, s);
+            let load = &Load::new(body, self.settings.gravity, forces);
+            let done = match &mut self.stepper {
                 AnyStepper::Linearised(stepper) => {
-                    stepper.step(body, settings, now, next, load, positions, velocities)?;
+                    stepper.step(body, settings, now, next, load, positions, velocities)
                 }
                 AnyStepper::Nonlinear(stepper) => {
-                    stepper.step(body, settings, now, next, load, positions, velocities)?;
+                    stepper.step(body, settings, now, next, load, positions, velocities)
                 }
                 AnyStepper::Modal(modal) => {
-                    modal.step(body, motion, (s, part), settings.step, now, next, load)?;
+                    modal.step(body, motion, (s, part), settings.step, now, next, load)
                 }
+            };
+            if let Err(error) = done {
+                self.acting.go(rest_forces, (i - 1) as f64 * part);
+                return Err(error);
             }
             std::mem::swap(&mut self.now, &mut self.next);
             std::mem::swap(&mut trail.pose, &mut self.moving);
@@ -370,6 +392,7 @@ impl Simulation {
                 trail.duration = dt;
             }
         }
+        self.acting.set(rest_forces);
         Ok(())
     }
 
@@ -451,24 +474,6 @@ fn check_gravity(gravity: Vec3) -> Result<(), SimulationError> {
             range: "finite",
             value,
         }),
-        None => Ok(()),
-    }
-}
-
-/// One finite vector per degree of freedom.
-fn check_forces(body: &Body, forces: Option<&[Vec3]>) -> Result<(), SimulationError> {
-    let Some(forces) = forces else {
-        return Ok(());
-    };
-    if forces.len() != body.dofs() {
-        return Err(SimulationError::Length {
-            expected: body.dofs(),
-            given: forces.len(),
-        });
-    }
-    let finite = |f: &Vec3| f.iter().all(|x| x.is_finite());
-    match forces.iter().position(|f| !finite(f)) {
-        Some(index) => Err(SimulationError::Vector { index }),
         None => Ok(()),
     }
 }

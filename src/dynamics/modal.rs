@@ -13,8 +13,8 @@
 //! Neglected: forces that the turning of the frames exerts on u itself (Coriolis, Euler and centrifugal forces of the
 //! flesh's own displacement); what the twist energy does as bones turn, its pull being that of the rest pose.
 
+use super::forces::Load;
 use super::frames::{Frames, place};
-use super::system::Load;
 use super::{Settings, SimulationError};
 use crate::Vec3;
 use crate::body::Body;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Exact states as bytes: positions, velocities and the last two poses, little-endian numbers behind a header.
+//! Exact states as bytes: positions, velocities, the last two poses and, where any act, forces in rest axes; little-endian
+//! numbers behind a header.
 
 use super::{Simulation, SimulationError, Trail};
 use crate::skeleton::{Affine, Pose};
@@ -11,7 +12,7 @@ const HEADER: usize = 32;
 
 impl Simulation {
     /// The state, exactly: `32 + 48 dofs + 192 bones` bytes, with the modal method `32 + 16 modes + 24 dofs + 192 bones` (no
-    /// bones before the first reset).
+    /// bones before the first reset), and `24 dofs` more while forces in rest axes act.
     pub fn state(&self) -> Vec<u8> {
         let poses = self
             .trail
@@ -34,7 +35,9 @@ impl Simulation {
         let linear = maps
             .iter()
             .flat_map(|m| m.linear.iter().chain(&m.translation));
-        for x in numbers.iter().chain(linear) {
+        let acting = self.acting.any().then(|| self.acting.rest());
+        let acting = acting.into_iter().flatten().flat_map(|f| f.iter());
+        for x in numbers.iter().chain(linear).chain(acting) {
             bytes.extend(x.to_le_bytes());
         }
         bytes
@@ -73,7 +76,8 @@ impl Simulation {
             return Err(SimulationError::State("it has another number of bones"));
         }
         let bones = bones as usize;
-        if rest.len() != 8 * count + 192 * bones {
+        let (plain, forces) = (8 * count + 192 * bones, 24 * self.body.dofs());
+        if rest.len() != plain && rest.len() != plain + forces {
             return Err(SimulationError::State("it is cut off or too long"));
         }
         let numbers: Vec<f64> = rest
@@ -85,7 +89,8 @@ impl Simulation {
                 "it holds numbers that are not finite",
             ));
         }
-        let (vectors, maps) = numbers.split_at(count);
+        let (vectors, others) = numbers.split_at(count);
+        let (maps, acting) = others.split_at(24 * bones);
         self.trail = if bones == 0 {
             None
         } else {
@@ -99,12 +104,15 @@ impl Simulation {
                 duration,
             })
         };
+        let vector = |v: &[f64]| Vec3::new(v[0], v[1], v[2]);
+        let acting: Vec<Vec3> = acting.chunks_exact(3).map(vector).collect();
+        self.acting.set((!acting.is_empty()).then_some(&acting));
         if let super::AnyStepper::Modal(modal) = &mut self.stepper {
             modal.set_numbers(vectors);
             self.show_modes();
             return Ok(());
         }
-        let mut vectors = vectors.chunks_exact(3).map(|v| Vec3::new(v[0], v[1], v[2]));
+        let mut vectors = vectors.chunks_exact(3).map(vector);
         for x in self.positions.iter_mut().chain(&mut self.velocities) {
             if let Some(v) = vectors.next() {
                 *x = v;

@@ -9,6 +9,7 @@
 //! (math.md 9).
 
 use super::Frames;
+use super::forces::Load;
 use crate::body::Body;
 use crate::solve::{SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
@@ -117,32 +118,19 @@ impl System {
     }
 
     /// Solves with the last factorisation: right-hand side in `nodes`, solution in its place.
-    pub fn solve(&mut self) {
+    ///
+    /// # Errors
+    /// None of a factored system.
+    pub fn solve(&mut self) -> Result<(), SolveError> {
         self.solver.solve(&mut self.nodes);
+        Ok(())
     }
-}
 
-/// Forces other than elastic ones.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Load<'a> {
-    /// Acceleration, m/s².
-    pub gravity: Vec3,
-    /// The gravity that the modelled shape has sagged under already.
-    pub gravity_at_rest: Vec3,
-    /// Generalised forces on lattice vertices, world axes, N.
-    pub forces: Option<&'a [Vec3]>,
-}
-
-impl<'a> Load<'a> {
-    pub fn new(body: &Body, gravity: Vec3, forces: Option<&'a [Vec3]>) -> Self {
-        Self {
-            gravity,
-            gravity_at_rest: if body.rest_includes_gravity() {
-                gravity
-            } else {
-                Vec3::zeros()
-            },
-            forces,
-        }
+    /// As [`solve`](Self::solve), with the transposed matrix.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve).
+    pub fn solve_transposed(&mut self) -> Result<(), SolveError> {
+        self.solve()
     }
 }

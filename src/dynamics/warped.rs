@@ -18,7 +18,8 @@
 //! Neglected: the turn of the mass matrix with the flesh is none in world axes, so inertia is exact for
 //! the interpolated motion; R' is the skeleton's, not the flesh's own.
 
-use super::system::{Load, System};
+use super::forces::Load;
+use super::system::System;
 use super::{Frames, SimulationError, lost};
 use crate::Vec3;
 use crate::body::Body;
@@ -95,7 +96,7 @@ impl Stepper {
         for (node, &v) in self.system.nodes.iter_mut().zip(free) {
             *node += body.mass_matrix().row_times(v as usize, &self.inertial);
         }
-        self.system.solve();
+        self.system.solve()?;
         for (velocity, &v) in self.system.nodes.iter().zip(free) {
             self.velocities[v as usize] = *velocity;
             self.positions[v as usize] = positions[v as usize] + velocity * h;

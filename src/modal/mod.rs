@@ -30,7 +30,10 @@ pub use manipulate::{Held, Hold, Target};
 pub use modes::Modes;
 pub use oscillator::{Damping, Integrator};
 pub(crate) use oscillator::{Oscillators, State};
+pub(crate) use simulation::balance;
+#[cfg(feature = "python")]
+pub(crate) use simulation::check_modes;
 pub use simulation::{ModalSettings, ModalSimulation};
-pub(crate) use simulation::{balance, check_modes};
 pub use system::ModalSystem;
+#[cfg(feature = "python")]
 pub(crate) use system::mask;

@@ -78,19 +78,21 @@ pub(super) fn simulate(
     let body = body.0.clone();
     let show = DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
     let modes = modes_for(modes, settings.method)?;
+    // Where rigs and their controls come in.
+    let forces = None;
     let clip = with_progress(py, progress, |progress| {
         let made = match modes {
             Some(Wanted::These(modes)) => {
-                Clip::simulate_modes(body, modes, show, &poses, settings, progress)
+                Clip::simulate_modes(body, modes, show, &poses, forces, settings, progress)
             }
             Some(Wanted::Lowest(count)) => {
-                Clip::simulate_counted(body, count, show, &poses, settings, progress)
+                Clip::simulate_counted(body, count, show, &poses, forces, settings, progress)
             }
             Some(Wanted::Usual) => {
                 let count = MODES.min(body.freedom());
-                Clip::simulate_counted(body, count, show, &poses, settings, progress)
+                Clip::simulate_counted(body, count, show, &poses, forces, settings, progress)
             }
-            None => Clip::simulate(body, &poses, settings, progress),
+            None => Clip::simulate(body, &poses, forces, settings, progress),
         };
         made.map_err(IntoPy::into_py)
     })?;
@@ -174,7 +176,9 @@ impl PyClip {
     ) -> PyResult<()> {
         let poses = self::poses(poses, self.0.body().skeleton().len())?;
         with_progress(py, progress, |progress| {
-            self.0.extend(&poses, progress).map_err(IntoPy::into_py)
+            self.0
+                .extend(&poses, None, progress)
+                .map_err(IntoPy::into_py)
         })
     }
 

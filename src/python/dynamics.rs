@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Simulation`, `thew.equilibrium` and its inverse.
+//! `thew.Simulation`.
 
 use super::arrays::{Whole, finite_points, from_f32, from_points, pose, vector};
 use super::body::PyBody;
@@ -8,7 +8,7 @@ use super::modal::PyModes;
 use crate::Vec3;
 use crate::body::Body;
 use crate::clip::ClipError;
-use crate::dynamics::{self, Method, Settings, Simulation, SimulationError};
+use crate::dynamics::{Method, Settings, Simulation, SimulationError};
 use crate::kernel::LocalPositions;
 use crate::modal::{BodyDeformer, DeformOptions, Modes};
 use crate::progress::Silent;
@@ -170,26 +170,41 @@ impl PySimulation {
     }
 
     /// Starts at pose[b,4,4]: in static equilibrium, or (settled=False) in the skinned shape. The flesh has
-    /// the velocity that its bones turn out to have when the first advance tells it.
-    #[pyo3(signature = (pose, settled=true))]
-    fn reset(&self, py: Python<'_>, pose: &Bound<'_, PyAny>, settled: bool) -> PyResult<()> {
+    /// the velocity that its bones turn out to have when the first advance tells it. rest_forces[dofs,3]: generalised
+    /// forces, N, in rest axes, that turn with the flesh.
+    #[pyo3(signature = (pose, settled=true, rest_forces=None))]
+    fn reset(
+        &self,
+        py: Python<'_>,
+        pose: &Bound<'_, PyAny>,
+        settled: bool,
+        rest_forces: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         let pose = self::pose(pose)?;
-        self.with(py, |s| s.reset(&pose, settled))
+        let rest = rest_forces.map(|f| finite_points(f, "rest_forces"));
+        let rest = rest.transpose()?;
+        self.with(py, |s| s.reset(&pose, settled, rest.as_deref()))
     }
 
     /// Advances to pose[b,4,4] over dt seconds in ceil(dt·rate) equal steps; forces[dofs,3]: generalised, N,
-    /// world axes, constant over dt. When a step fails the state before it is kept.
-    #[pyo3(signature = (pose, dt, forces=None))]
+    /// world axes, constant over dt; rest_forces[dofs,3]: in rest axes at the end of dt, where they go linearly from
+    /// those of the call before (None: none), and turned with the flesh. When a step fails the state before it is kept.
+    #[pyo3(signature = (pose, dt, forces=None, rest_forces=None))]
     fn advance(
         &self,
         py: Python<'_>,
         pose: &Bound<'_, PyAny>,
         dt: f64,
         forces: Option<&Bound<'_, PyAny>>,
+        rest_forces: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let pose = self::pose(pose)?;
         let forces = forces.map(|f| finite_points(f, "forces")).transpose()?;
-        self.with(py, |s| s.advance(&pose, dt, forces.as_deref()))
+        let rest = rest_forces.map(|f| finite_points(f, "rest_forces"));
+        let rest = rest.transpose()?;
+        self.with(py, |s| {
+            s.advance(&pose, dt, forces.as_deref(), rest.as_deref())
+        })
     }
 
     /// Positions of the vertices of a carried surface (None: the body's own), float32 [n,3].
@@ -262,47 +277,4 @@ impl PySimulation {
 fn vertices(body: &Body, id: usize) -> Result<usize, ClipError> {
     let embedding = body.embedding(id).ok_or(ClipError::Surface { id })?;
     Ok(embedding.len())
-}
-
-/// Displacements q[dofs,3] (m) at which the flesh is in balance at pose[b,4,4] under gravity and
-/// forces[dofs,3] (N, world axes) [capell2006, §3.3, eq. 10 in cell form].
-#[pyfunction]
-#[pyo3(signature = (body, pose, forces=None, gravity=None, method="warped"))]
-pub(super) fn equilibrium<'py>(
-    py: Python<'py>,
-    body: &PyBody,
-    pose: &Bound<'py, PyAny>,
-    forces: Option<&Bound<'py, PyAny>>,
-    gravity: Option<&Bound<'py, PyAny>>,
-    method: &str,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let pose = self::pose(pose)?;
-    let forces = forces.map(|f| finite_points(f, "forces")).transpose()?;
-    let (gravity, method) = (self::gravity(gravity)?, self::method(method)?);
-    let q = detached(py, || {
-        dynamics::equilibrium(&body.0, &pose, forces.as_deref(), gravity, method)
-            .map_err(IntoPy::into_py)
-    })?;
-    Ok(from_points(py, &q))
-}
-
-/// The generalised forces [dofs,3] (N, world axes; zero rows at bones) that hold the flesh at displacements
-/// q[dofs,3]: the inverse of `equilibrium`.
-#[pyfunction]
-#[pyo3(signature = (body, pose, q, gravity=None, method="warped"))]
-pub(super) fn equilibrium_forces<'py>(
-    py: Python<'py>,
-    body: &PyBody,
-    pose: &Bound<'py, PyAny>,
-    q: &Bound<'py, PyAny>,
-    gravity: Option<&Bound<'py, PyAny>>,
-    method: &str,
-) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let pose = self::pose(pose)?;
-    let q = finite_points(q, "q")?;
-    let (gravity, method) = (self::gravity(gravity)?, self::method(method)?);
-    let forces = detached(py, || {
-        dynamics::equilibrium_forces(&body.0, &pose, &q, gravity, method).map_err(IntoPy::into_py)
-    })?;
-    Ok(from_points(py, &forces))
 }

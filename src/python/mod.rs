@@ -13,6 +13,7 @@ mod clip;
 mod deformer;
 mod dynamics;
 mod elasticity;
+mod equilibrium;
 mod errors;
 mod lattice;
 mod modal;
@@ -34,6 +35,7 @@ fn _thew(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<body::PyMaterial>()?;
     m.add_class::<body::PyBody>()?;
     m.add_class::<dynamics::PySimulation>()?;
+    m.add_class::<equilibrium::PyEquilibrium>()?;
     m.add_class::<clip::PyClip>()?;
     m.add_class::<tets::PyTetMesh>()?;
     m.add_class::<modal::PyModes>()?;
@@ -44,7 +46,7 @@ fn _thew(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<deformer::PyDeformer>()?;
     m.add_function(wrap_pyfunction!(deformer::gpu_adapters, m)?)?;
     m.add_function(wrap_pyfunction!(modal::modes, m)?)?;
-    m.add_function(wrap_pyfunction!(dynamics::equilibrium, m)?)?;
-    m.add_function(wrap_pyfunction!(dynamics::equilibrium_forces, m)?)?;
+    m.add_function(wrap_pyfunction!(equilibrium::equilibrium, m)?)?;
+    m.add_function(wrap_pyfunction!(equilibrium::equilibrium_forces, m)?)?;
     Ok(())
 }

@@ -230,3 +230,58 @@ def test_two_threads_may_share_a_simulation(arm):
     for t in threads:
         t.join(timeout=60)
     assert not any(t.is_alive() for t in threads) and not wrong
+
+
+@pytest.mark.parametrize("method", ["warped", "warped_vertex", "linear"])
+def test_balances_take_forces_in_both_axes(arm, method):
+    pose = shapes.bend(0.8)
+    balance = thew.Equilibrium(arm.body, method)
+    balance.set_pose(pose)
+    turns = balance.turns
+    assert turns.shape == (arm.body.dofs, 3, 3)
+    np.testing.assert_allclose(turns @ turns.transpose(0, 2, 1), np.tile(np.eye(3), (arm.body.dofs, 1, 1)), atol=1e-12)
+    free = np.setdiff1d(np.arange(arm.body.dofs), arm.body.held_vertices)
+    rest = np.zeros((arm.body.dofs, 3))
+    rest[free] = np.random.default_rng(3).normal(size=(len(free), 3)) * 0.05
+    q = balance.solve(rest_forces=rest)
+    world = np.einsum("vij,vj->vi", turns, rest)
+    np.testing.assert_allclose(q, balance.solve(world), atol=1e-12)
+    np.testing.assert_allclose(q, thew.equilibrium(arm.body, pose, rest_forces=rest, method=method), atol=1e-12)
+    np.testing.assert_allclose(balance.forces(q), world, atol=1e-7)
+    np.testing.assert_allclose(balance.positions(), arm.body.shown(balance.solve(world), pose), atol=1e-6)
+    # gᵀ A⁻¹ f = (A⁻ᵀ g)ᵀ f.
+    g = np.random.default_rng(4).normal(size=rest.shape)
+    way = q - balance.solve()
+    np.testing.assert_allclose((g * way).sum(), (balance.adjoint(g) * world).sum(), rtol=1e-7)
+    assert not balance.adjoint(g)[arm.body.held_vertices].any()
+
+
+def test_flesh_moves_under_forces_in_rest_axes(arm):
+    rest = np.random.default_rng(5).normal(size=(arm.body.dofs, 3)) * 0.02
+    sim = thew.Simulation(arm.body)
+    sim.reset(REST)
+    for i in range(48):
+        sim.advance(shapes.bend(min(0.1 * i, 0.8)), FRAME, rest_forces=rest)
+    still = thew.equilibrium(arm.body, shapes.bend(0.8), rest_forces=rest) + arm.lattice.vertices
+    bare = thew.equilibrium(arm.body, shapes.bend(0.8)) + arm.lattice.vertices
+    away = np.abs(sim.lattice_positions() - still).max()
+    assert away < 0.05 * np.abs(bare - still).max()
+    sim.reset(shapes.bend(0.8), rest_forces=rest)
+    np.testing.assert_allclose(sim.lattice_positions(), still, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "word"),
+    [
+        (lambda b, z: thew.Equilibrium(b, "modal"), "amplitudes"),
+        (lambda b, z: thew.Equilibrium(b, "neohookean").adjoint(z), "no adjoint"),
+        (lambda b, z: thew.Equilibrium(b).adjoint(z[1:]), "one vector per degree of freedom"),
+        (lambda b, z: thew.Equilibrium(b).solve(rest_forces=z * np.nan), "rest_forces.0."),
+        (lambda b, z: thew.Equilibrium(b).set_pose(REST[:1]), "1 bones, but the skeleton has 2"),
+        (lambda b, z: thew.Equilibrium(b).positions(), "solve"),
+        (lambda b, z: thew.Simulation(b).reset(REST, rest_forces=z[1:]), "one vector per degree of freedom"),
+    ],
+)
+def test_bad_forces_are_a_sentence(arm, call, word):
+    with pytest.raises(thew.InputError, match=word):
+        call(arm.body, np.zeros((arm.body.dofs, 3)))

@@ -14,7 +14,7 @@
 //!
 //! The rotation in f_g is the skeleton's, as in the other methods, so that the load has a potential.
 
-use super::super::system::Load;
+use super::super::forces::Load;
 use super::super::warped::StepSettings;
 use super::super::{Frames, Method, SimulationError, equilibrium, lost};
 use super::STEP;
@@ -112,7 +112,7 @@ pub(in super::super) fn settled(
         }
     };
 
-    let warped = equilibrium::settled(body, frames, load)?;
+    let warped = equilibrium::linearised(body, frames, load)?;
     let detour = model == Model::StVenantKirchhoff;
     let mut found = Err(NewtonError::Start);
     for (guess, detour) in [(&warped, false), (&frames.places, detour)] {

@@ -16,21 +16,30 @@ fn motion_ends_in_equilibrium() {
         };
         let settings = Settings { rate, ..settings() };
         let mut sim = Simulation::new(body.clone(), method, settings).unwrap();
-        sim.reset(&still(), true).unwrap();
+        sim.reset(&still(), true, None).unwrap();
         let target = bent(&bar, 0.8);
         let forces = wobbly(&body, force);
         for i in 1..frames {
             let pose = bent(&bar, 0.8 * f64::from(i) / f64::from(frames));
-            sim.advance(&pose, 1.0 / 24.0, Some(&forces)).unwrap();
+            sim.advance(&pose, 1.0 / 24.0, Some(&forces), None).unwrap();
         }
         let mut hold = |seconds: u32| {
             for _ in 0..24 * seconds {
-                sim.advance(&target, 1.0 / 24.0, Some(&forces)).unwrap();
+                sim.advance(&target, 1.0 / 24.0, Some(&forces), None)
+                    .unwrap();
             }
             sim.lattice_positions().to_vec()
         };
         let first = hold(1);
-        let q = equilibrium(&body, &target, Some(&forces), settings.gravity, method).unwrap();
+        let q = equilibrium(
+            &body,
+            &target,
+            Some(&forces),
+            None,
+            settings.gravity,
+            method,
+        )
+        .unwrap();
         let p: Vec<Vec3> = q
             .iter()
             .zip(body.lattice().vertices())
@@ -51,7 +60,7 @@ fn forces_and_equilibrium_are_inverse() {
     for method in Method::ALL.into_iter().filter(|m| *m != Method::Modal) {
         let p = bent(&bar, 1.1);
         let forces = wobbly(&body, 5.0);
-        let q = equilibrium(&body, &p, Some(&forces), settings().gravity, method).unwrap();
+        let q = equilibrium(&body, &p, Some(&forces), None, settings().gravity, method).unwrap();
         let back = equilibrium_forces(&body, &p, &q, settings().gravity, method).unwrap();
         for v in 0..body.dofs() {
             match body.bone_of_vertex()[v] {

@@ -17,7 +17,7 @@ fn play(
     let mut forces = vec![Vec3::zeros(); body.dofs()];
     let tip = bar.vertex(0, 1, bar.cells_along);
     forces[tip] = turn * Vec3::new(3.0, 1.0, -2.0) * scale.powi(4);
-    sim.reset(&still(), true).unwrap();
+    sim.reset(&still(), true, None).unwrap();
     // The same smooth bend, whatever the frames.
     let at = |i: usize| {
         let t = (i as f64 / fps as f64 / 0.25).min(1.0);
@@ -28,7 +28,7 @@ fn play(
         let [a, b, c, d] = &poses;
         let motion = FrameMotion::new(body.skeleton(), Some(a), b, c, Some(d)).unwrap();
         let forces = (i >= fps / 4).then_some(forces.as_slice());
-        sim.advance_motion(&motion, 1.0 / fps as f64, forces)
+        sim.advance_motion(&motion, 1.0 / fps as f64, forces, None)
             .unwrap();
     }
     sim.lattice_positions().to_vec()

@@ -31,14 +31,14 @@ fn at_rest_nothing_moves_and_bones_are_met_exactly() {
     let bar = BarOptions::default();
     let body = bar.build();
     let mut sim = modal(&body, settings());
-    sim.reset(&still(), true).unwrap();
+    sim.reset(&still(), true, None).unwrap();
     for _ in 0..10 {
-        sim.advance(&still(), 1.0 / 24.0, None).unwrap();
+        sim.advance(&still(), 1.0 / 24.0, None, None).unwrap();
     }
     assert!(largest(sim.lattice_positions(), body.lattice().vertices()) < 1e-12);
     for i in 1..12 {
         let pose = bent(&bar, 0.1 * f64::from(i));
-        sim.advance(&pose, 1.0 / 24.0, None).unwrap();
+        sim.advance(&pose, 1.0 / 24.0, None, None).unwrap();
         assert!(off_bones(&body, &sim, &pose) < 1e-12);
     }
 }
@@ -53,15 +53,15 @@ fn a_uniformly_carried_or_frozen_body_has_no_motion_of_its_own() {
             translation: Vec3::new(2.0, -1.0, 0.5) * (i as f64 / 24.0),
         })
     };
-    sim.reset(&carried(0), true).unwrap();
+    sim.reset(&carried(0), true, None).unwrap();
     for i in 1..48 {
-        sim.advance(&carried(i), 1.0 / 24.0, None).unwrap();
+        sim.advance(&carried(i), 1.0 / 24.0, None, None).unwrap();
         assert!(sim.amplitudes().unwrap().iter().all(|q| q.abs() < 1e-9));
     }
     // Stopped, it swings and comes to rest.
     let mut peak = 0.0f64;
     for _ in 0..240 {
-        sim.advance(&carried(47), 1.0 / 24.0, None).unwrap();
+        sim.advance(&carried(47), 1.0 / 24.0, None, None).unwrap();
         let swing = sim
             .amplitudes()
             .unwrap()
@@ -95,10 +95,10 @@ fn turning_the_world_turns_the_motion() {
             ..settings()
         };
         let mut sim = modal(&body, settings);
-        sim.reset(&bent(&bar, 0.0).moved(by), true).unwrap();
+        sim.reset(&bent(&bar, 0.0).moved(by), true, None).unwrap();
         for i in 1..20 {
             let angle = 0.8 * (0.3 * f64::from(i)).sin();
-            sim.advance(&bent(&bar, angle).moved(by), 1.0 / 24.0, None)
+            sim.advance(&bent(&bar, angle).moved(by), 1.0 / 24.0, None, None)
                 .unwrap();
         }
         sim.lattice_positions().to_vec()
@@ -116,11 +116,12 @@ fn twice_the_steps_hardly_change_the_motion() {
     let body = bar.build();
     let run = |rate: f64| {
         let mut sim = modal(&body, Settings { rate, ..settings() });
-        sim.reset(&still(), true).unwrap();
+        sim.reset(&still(), true, None).unwrap();
         let mut path = Vec::new();
         for i in 1..40 {
             let angle = 0.9 * (0.35 * f64::from(i)).sin();
-            sim.advance(&bent(&bar, angle), 1.0 / 24.0, None).unwrap();
+            sim.advance(&bent(&bar, angle), 1.0 / 24.0, None, None)
+                .unwrap();
             path.extend(sim.amplitudes().unwrap().to_vec());
         }
         path
@@ -140,8 +141,9 @@ fn states_come_back_and_scaled_modes_are_those_of_stiffer_flesh() {
     let bar = BarOptions::default();
     let body = bar.build();
     let mut sim = modal(&body, settings());
-    sim.reset(&still(), true).unwrap();
-    sim.advance(&bent(&bar, 0.4), 1.0 / 24.0, None).unwrap();
+    sim.reset(&still(), true, None).unwrap();
+    sim.advance(&bent(&bar, 0.4), 1.0 / 24.0, None, None)
+        .unwrap();
     let kept = sim.state();
     assert!(kept.len() < 32 + 16 * 24 + 24 * body.dofs() + 192 * 2 + 1);
     let mut other = modal(&body, settings());
@@ -149,7 +151,7 @@ fn states_come_back_and_scaled_modes_are_those_of_stiffer_flesh() {
     assert_eq!(other.lattice_positions(), sim.lattice_positions());
     assert_eq!(other.lattice_velocities(), sim.lattice_velocities());
     for s in [&mut sim, &mut other] {
-        s.advance(&bent(&bar, 0.7), 1.0 / 24.0, None).unwrap();
+        s.advance(&bent(&bar, 0.7), 1.0 / 24.0, None, None).unwrap();
     }
     assert_eq!(other.lattice_positions(), sim.lattice_positions());
     let mut warped = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();

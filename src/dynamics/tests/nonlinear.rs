@@ -23,8 +23,17 @@ fn small_displacements_are_those_of_the_warped_method() {
     let body = bar.build();
     let target = bent(&bar, 1e-4);
     let forces = wobbly(&body, 1e-4);
-    let run =
-        |method| equilibrium(&body, &target, Some(&forces), settings().gravity, method).unwrap();
+    let run = |method| {
+        equilibrium(
+            &body,
+            &target,
+            Some(&forces),
+            None,
+            settings().gravity,
+            method,
+        )
+        .unwrap()
+    };
     let warped = run(Method::Warped);
     let size = warped.iter().map(|q| q.norm()).fold(0.0, f64::max);
     for method in METHODS {
@@ -45,7 +54,7 @@ fn the_whole_character_turned_far_away_is_the_same() {
     for method in METHODS {
         let run = |pose: &Pose| {
             moved(
-                &equilibrium(&body, pose, None, settings().gravity, method).unwrap(),
+                &equilibrium(&body, pose, None, None, settings().gravity, method).unwrap(),
                 &body,
             )
         };
@@ -64,7 +73,7 @@ fn bent_flesh_is_in_balance_and_its_bones_are_in_place() {
     for angle in [0.7, 1.5, 2.2] {
         let pose = bent(&bar, angle);
         for method in METHODS {
-            let q = equilibrium(&body, &pose, None, settings().gravity, method).unwrap();
+            let q = equilibrium(&body, &pose, None, None, settings().gravity, method).unwrap();
             let left = equilibrium_forces(&body, &pose, &q, settings().gravity, method).unwrap();
             assert!(left.iter().all(|f| f.norm() < 1e-8));
             for v in body.bone_vertices() {
@@ -91,13 +100,14 @@ fn jumps_from_pose_to_pose_stay_finite() {
             ..settings()
         };
         let mut sim = Simulation::new(body.clone(), method, settings).unwrap();
-        sim.reset(&still(), true).unwrap();
+        sim.reset(&still(), true, None).unwrap();
         for angle in [2.9, -2.5, 0.0] {
-            sim.advance(&bent(&bar, angle), 1.0 / 24.0, None).unwrap();
+            sim.advance(&bent(&bar, angle), 1.0 / 24.0, None, None)
+                .unwrap();
             assert!(sim.lattice_positions().iter().all(|p| p.norm() < 10.0));
         }
         for _ in 0..72 {
-            sim.advance(&still(), 1.0 / 24.0, None).unwrap();
+            sim.advance(&still(), 1.0 / 24.0, None, None).unwrap();
         }
         let rest = body.lattice().vertices();
         let off = largest(sim.lattice_positions(), rest);
@@ -119,10 +129,12 @@ fn what_does_not_converge_keeps_the_state_and_names_the_frame() {
     let body = bar.build();
     for method in METHODS {
         let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
-        sim.reset(&still(), true).unwrap();
+        sim.reset(&still(), true, None).unwrap();
         let before = sim.state();
         let huge = vec![Vec3::repeat(1e200); body.dofs()];
-        let error = sim.advance(&still(), 1.0 / 240.0, Some(&huge)).unwrap_err();
+        let error = sim
+            .advance(&still(), 1.0 / 240.0, Some(&huge), None)
+            .unwrap_err();
         assert!(
             matches!(
                 error,
@@ -131,7 +143,8 @@ fn what_does_not_converge_keeps_the_state_and_names_the_frame() {
             "{error}"
         );
         assert_eq!(sim.state(), before);
-        sim.advance(&bent(&bar, 0.1), 1.0 / 24.0, None).unwrap();
+        sim.advance(&bent(&bar, 0.1), 1.0 / 24.0, None, None)
+            .unwrap();
 
         // A clip says in which frame.
         let far = pose(&[by(Vec3::zeros(), Vec3::repeat(1e11)); 2]);
@@ -143,7 +156,7 @@ fn what_does_not_converge_keeps_the_state_and_names_the_frame() {
             cyclic: false,
         };
         let poses = [still(), bent(&bar, 0.1), bent(&bar, 0.2), far];
-        match Clip::simulate(body.clone(), &poses, settings, &Silent) {
+        match Clip::simulate(body.clone(), &poses, None, settings, &Silent) {
             Ok(clip) => assert_eq!(clip.len(), 4),
             Err(ClipError::Frame { frame, .. }) => assert!(frame > 0),
             Err(error) => panic!("{error}"),
@@ -164,10 +177,11 @@ fn frozen_flesh_feels_no_drag() {
             ..settings()
         };
         let mut sim = Simulation::new(body.clone(), method, free).unwrap();
-        sim.reset(&still(), true).unwrap();
+        sim.reset(&still(), true, None).unwrap();
         for i in 1..=24 {
             let at = by(Vec3::zeros(), Vec3::new(0.1, 0.02, 0.0) * f64::from(i));
-            sim.advance(&pose(&[at; 2]), 1.0 / 24.0, None).unwrap();
+            sim.advance(&pose(&[at; 2]), 1.0 / 24.0, None, None)
+                .unwrap();
         }
         let last = Vec3::new(0.1, 0.02, 0.0) * 24.0;
         let carried: Vec<Vec3> = body.lattice().vertices().iter().map(|x| x + last).collect();

@@ -9,15 +9,15 @@ fn states_come_back_exactly() {
     let body = bar.build();
     let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
     let never = sim.state();
-    sim.reset(&still(), true).unwrap();
-    sim.advance(&bent(&bar, 0.4), 0.1, None).unwrap();
+    sim.reset(&still(), true, None).unwrap();
+    sim.advance(&bent(&bar, 0.4), 0.1, None, None).unwrap();
     let kept = sim.state();
     assert_eq!(kept.len(), 32 + 48 * body.dofs() + 384);
-    sim.advance(&bent(&bar, 0.9), 0.1, None).unwrap();
+    sim.advance(&bent(&bar, 0.9), 0.1, None, None).unwrap();
     let first = sim.state();
     let mut other = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
     other.restore(&kept).unwrap();
-    other.advance(&bent(&bar, 0.9), 0.1, None).unwrap();
+    other.advance(&bent(&bar, 0.9), 0.1, None, None).unwrap();
     assert!(other.state() == first);
     for bad in [&kept[..20], &kept[..kept.len() - 8], &[0u8; 64][..]] {
         assert!(matches!(other.restore(bad), Err(SimulationError::State(_))));
@@ -25,7 +25,7 @@ fn states_come_back_exactly() {
     }
     other.restore(&never).unwrap();
     assert_eq!(
-        other.advance(&still(), 0.1, None),
+        other.advance(&still(), 0.1, None, None),
         Err(SimulationError::NotReset)
     );
 }
@@ -34,22 +34,22 @@ fn states_come_back_exactly() {
 fn a_motion_that_explodes_keeps_the_last_good_state() {
     let body = BarOptions::default().build();
     let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
-    sim.reset(&still(), true).unwrap();
+    sim.reset(&still(), true, None).unwrap();
     let before = sim.state();
     let huge = vec![Vec3::repeat(1e308); body.dofs()];
-    let error = sim.advance(&still(), 0.1, Some(&huge)).unwrap_err();
+    let error = sim.advance(&still(), 0.1, Some(&huge), None).unwrap_err();
     assert!(matches!(error, SimulationError::NonFinite { .. }));
     assert!(sim.state() == before);
-    sim.advance(&still(), 0.1, None).unwrap();
+    sim.advance(&still(), 0.1, None, None).unwrap();
     let nan = vec![Vec3::repeat(f64::NAN); body.dofs()];
     assert_eq!(
-        sim.advance(&still(), 0.1, Some(&nan)),
+        sim.advance(&still(), 0.1, Some(&nan), None),
         Err(SimulationError::Vector { index: 0 })
     );
-    assert!(sim.advance(&still(), f64::INFINITY, None).is_err());
-    assert!(sim.advance(&still(), 0.1, Some(&[])).is_err());
+    assert!(sim.advance(&still(), f64::INFINITY, None, None).is_err());
+    assert!(sim.advance(&still(), 0.1, Some(&[]), None).is_err());
     assert!(
-        sim.advance(&pose(&[Isometry3::identity()]), 0.1, None)
+        sim.advance(&pose(&[Isometry3::identity()]), 0.1, None, None)
             .is_err()
     );
 }

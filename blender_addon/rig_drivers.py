@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What moves the controls of rigs: drivers made from a bone's turn, and paths that keep up with the list of rigs.
+
+A driver here is one variable that reads a bone's turn in its own space and a curve that maps it to 0..1, held outside:
+no expression, so that Blender runs it whatever its security settings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import bpy
+import numpy as np
+from mathutils import Matrix, Quaternion
+
+from . import reading, rigging
+from .logic.errors import Refusal
+from .reading import describe
+from .rig_properties import ThewRig
+
+AXES = (
+    ("AUTO", "Automatic", "The axis about which the bone turns most in the animation and the present pose"),
+    ("X", "X", "The turn about the bone's own x axis: how an elbow or a knee mostly bends"),
+    ("Y", "Y", "The twist about the bone itself"),
+    ("Z", "Z", "The turn about the bone's own z axis"),
+    ("SWING", "Swing", "How far the bone points away from its rest direction, whichever way"),
+)
+
+#: A bone that turns less than this, in radians, does not tell an axis.
+LEAST_TURN = math.radians(2.0)
+
+# drivers --------------------------------------------------------------------------------------------------------------
+
+
+def drive(rig: ThewRig, armature: bpy.types.Object, bone: str, axis: str, start: float, end: float) -> bpy.types.FCurve:
+    """Let a bone's turn drive the control: 0 at `start`, 1 at `end` (radians), held outside; gives the driver's curve."""
+    if bone not in armature.pose.bones:
+        raise Refusal(f"There is no bone “{bone}” in {describe(armature)}: choose one of its bones")
+    if not (math.isfinite(start) and math.isfinite(end)) or abs(end - start) < 1e-4:
+        raise Refusal(f"The driver of the rig “{rig.name}” needs two different angles: give From and To")
+    rig.driver_remove("control")
+    curve = rig.driver_add("control")
+    for modifier in list(curve.modifiers):
+        curve.modifiers.remove(modifier)
+    curve.keyframe_points.clear()
+    for angle, value in sorted(((start, 0.0), (end, 1.0))):
+        curve.keyframe_points.insert(angle, value).interpolation = "LINEAR"
+    curve.extrapolation = "CONSTANT"
+    driver = curve.driver
+    driver.type = "SUM"
+    for variable in list(driver.variables):
+        driver.variables.remove(variable)
+    variable = driver.variables.new()
+    variable.name, variable.type = "turn", "TRANSFORMS"
+    target = variable.targets[0]
+    target.id, target.bone_target = armature, bone
+    target.transform_space = "LOCAL_SPACE"
+    # A swing is what is left when the twist about the bone, its y axis, is taken away.
+    target.rotation_mode = "SWING_TWIST_Y" if axis == "SWING" else f"SWING_TWIST_{axis}"
+    target.transform_type = "ROT_W" if axis == "SWING" else f"ROT_{axis}"
+    return curve
+
+
+def chosen_axis(turns: list[Quaternion]) -> str:
+    """The axis about which a bone mostly turns: X where it hardly turns at all, SWING where no axis stands out."""
+    vectors = np.array([turn.to_exponential_map() for turn in turns]).reshape(-1, 3)
+    spans = np.ptp(np.vstack([vectors, np.zeros((1, 3))]), axis=0)
+    if spans.max() < LEAST_TURN:
+        return "X"
+    shares = (vectors**2).sum(axis=0) / (vectors**2).sum()
+    best = int(shares.argmax())
+    if shares[best] >= 0.75:
+        return "XYZ"[best]
+    return "Y" if best == 1 else "SWING"
+
+
+def usual_range(turns: list[Quaternion], axis: str) -> tuple[float, float]:
+    """From the least turned to the most turned that a bone gets about an axis; a quarter turn where it stays still."""
+    angles = [angle_of(turn, axis) for turn in turns]
+    low, high = min(angles, default=0.0), max(angles, default=0.0)
+    start, end = (low, high) if abs(low) <= abs(high) else (high, low)
+    return (start, end) if abs(end - start) >= LEAST_TURN else (start, start + 0.5 * math.pi)
+
+
+def angle_of(turn: Quaternion, axis: str) -> float:
+    """What the driver's variable reads of a turn, radians."""
+    swing, twist = turn.to_swing_twist("Y" if axis == "SWING" else axis)
+    angle = swing.angle if axis == "SWING" else twist
+    return math.remainder(angle, 2.0 * math.pi)
+
+
+def turns_of(armature: bpy.types.Object, bone: str, raw: np.ndarray | None) -> list[Quaternion]:
+    """How a bone is turned in its own space: as it is posed now, and in all frames that were read (`Motion.raw`)."""
+    poses, index = armature.pose.bones, armature.pose.bones.find(bone)
+    posed = poses[index]
+    rest = posed.bone.matrix_local
+    unparent = Matrix.Identity(4) if posed.parent is None else posed.parent.bone.matrix_local.inverted_safe()
+    parent = -1 if posed.parent is None else poses.find(posed.parent.name)
+    frames = [[np.array(p.matrix) for p in (posed, posed.parent) if p is not None]]
+    if raw is not None and raw.shape[1] == 16 * len(poses) + 32:
+        every = raw[:, :-32].reshape(len(raw), len(poses), 4, 4).transpose(0, 1, 3, 2)
+        frames += [[frame[i] for i in (index, parent) if i >= 0] for frame in every]
+    turns = []
+    for matrices in frames:
+        base = rest if parent < 0 else Matrix(matrices[1]) @ unparent @ rest
+        turns.append((base.inverted_safe() @ Matrix(matrices[0])).to_quaternion())
+    return turns
+
+
+# paths ----------------------------------------------------------------------------------------------------------------
+
+
+def repath(obj: bpy.types.Object, moved: Callable[[int], int | None]) -> None:
+    """Rigs have got other places in the list: let keys and drivers of their controls follow, or go where there is None."""
+    data = obj.animation_data
+    if data is None:
+        return
+    if data.action is not None and any(rigging.rig_of_path(obj, c.data_path) >= 0 for c in reading.curves_in(data)):
+        own_action(data)
+    for curves in (data.drivers, reading.curves_in(data)):
+        found = [(curve, rigging.path_index(curve.data_path)) for curve in curves]
+        for curve, index in found:
+            if index is None:
+                continue
+            new = moved(index)
+            if new is None:
+                curves.remove(curve)
+            elif new != index:
+                curve.data_path = f"thew.rigs[{new}].control"
+
+
+def own_action(data: bpy.types.AnimData) -> None:
+    """Give an object an action of its own, if it shares one."""
+    action = data.action
+    if action.users - action.use_fake_user <= 1 or action.library is not None:
+        return
+    slot = data.action_slot.identifier if hasattr(data, "action_slot") and data.action_slot is not None else ""
+    data.action = action.copy()
+    if slot:
+        data.action_slot = next(each for each in data.action.slots if each.identifier == slot)
+
+
+def copy_driver(rig: ThewRig, source: ThewRig) -> None:
+    """Drive a rig as another one is driven, if it is."""
+    data = rig.id_data.animation_data
+    path = source.path_from_id("control")
+    found = None if data is None else next((curve for curve in data.drivers if curve.data_path == path), None)
+    if found is not None:
+        data.drivers.from_existing(src_driver=found).data_path = rig.path_from_id("control")

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The panel of rigs, below Thew's own in both places."""
+
+from __future__ import annotations
+
+import bpy
+
+from . import native, panels, rig_properties
+from .anchors import armature_of
+from .rig_properties import GUIDE_SLIDERS, TEMPLATE_SLIDERS
+
+
+class THEW_UL_rigs(bpy.types.UIList):
+    """A rig: its name and control, whether it is on, alone, and well."""
+
+    def draw_item(self, _context, layout, _data, rig, _icon, _active, _property, _index=0, _filter=0):
+        row = layout.row(align=True)
+        if rig.problem:
+            row.label(text="", icon="ERROR")
+        row.prop(rig, "name", text="", emboss=False)
+        row.prop(rig, "control", text="", slider=True)
+        row.prop(rig, "solo", text="", icon="SOLO_ON" if rig.solo else "SOLO_OFF", emboss=False)
+        row.prop(rig, "enabled", text="", icon="HIDE_OFF" if rig.enabled else "HIDE_ON", emboss=False)
+
+
+class THEW_UL_samples(bpy.types.UIList):
+    """A sample: the control value where it is."""
+
+    def draw_item(self, _context, layout, rig, sample, _icon, _active, _property, _index=0, _filter=0):
+        row = layout.row(align=True)
+        row.prop(sample, "control", text="At", emboss=False)
+        if abs(sample.control - rig.control) <= rig_properties.NEAR:
+            row.label(text="", icon="LAYER_ACTIVE")
+
+
+class THEW_MT_rigs(bpy.types.Menu):
+    """What is rarer than adding and removing."""
+
+    bl_label = "Rigs"
+
+    def draw(self, _context):
+        layout = self.layout
+        layout.operator("thew.rig_duplicate", icon="DUPLICATE")
+        layout.separator()
+        layout.operator("thew.rig_export", icon="EXPORT")
+        layout.operator("thew.rig_import", icon="IMPORT")
+
+
+def draw_list(layout, obj) -> None:
+    """All rigs, with the buttons beside them."""
+    settings = obj.thew
+    row = layout.row()
+    row.template_list("THEW_UL_rigs", "", settings, "rigs", settings, "active_rig", rows=4)
+    column = row.column(align=True)
+    column.operator_menu_enum("thew.rig_add", "template", text="", icon="ADD")
+    column.operator("thew.rig_remove", text="", icon="REMOVE")
+    column.separator()
+    column.menu("THEW_MT_rigs", text="", icon="DOWNARROW_HLT")
+    column.separator()
+    column.operator("thew.rig_move", text="", icon="TRIA_UP").direction = "UP"
+    column.operator("thew.rig_move", text="", icon="TRIA_DOWN").direction = "DOWN"
+
+
+def draw_rig(layout, obj, rig, width: int) -> None:
+    """One rig: its control, its field, what that hangs on, its samples."""
+    if rig.problem:
+        box = layout.box().column(align=True)
+        for i, line in enumerate(panels.wrapped(rig.problem, width)):
+            box.label(text=line, icon="ERROR" if i == 0 else "BLANK1")
+    row = layout.row(align=True)
+    row.prop(rig, "control", slider=True)
+    row.operator("thew.rig_driver", text="", icon="DRIVER")
+
+    column = layout.column(align=True)
+    column.prop(rig, "template")
+    for name in TEMPLATE_SLIDERS[rig.template]:
+        column.prop(rig, name)
+    column = layout.column(align=True)
+    column.prop(rig, "guide")
+    if rig.guide == "BONE":
+        armature = armature_of(obj)
+        if armature is not None:
+            column.prop_search(rig, "bone", armature.data, "bones")
+    for name in GUIDE_SLIDERS[rig.guide]:
+        column.prop(rig, name)
+
+    row = layout.row(align=True)
+    row.operator("thew.rig_record", icon="REC")
+    if rig.draft:
+        row.label(text="Not recorded", icon="GREASEPENCIL")
+    if len(rig.samples):
+        row = layout.row()
+        row.template_list("THEW_UL_samples", "", rig, "samples", rig, "active_sample", rows=2)
+        row.operator("thew.rig_sample_remove", text="", icon="REMOVE")
+
+
+class Panel:
+    """What both places show."""
+
+    bl_label = "Rigs"
+
+    @classmethod
+    def poll(cls, context):
+        obj = context.object
+        if native.thew is None or obj is None or obj.type != "MESH":
+            return False
+        return obj.thew.made.flesh or len(obj.thew.rigs) > 0
+
+    def draw(self, context):
+        layout, obj = self.layout, context.object
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        settings = obj.thew
+        if settings.made.flesh:
+            row = layout.row(align=True)
+            row.prop(settings, "settled", toggle=True, icon="FREEZE")
+            row.operator("thew.settle", text="", icon="FILE_REFRESH")
+        else:
+            layout.label(text="They push once flesh is added", icon="INFO")
+            layout.operator("thew.remove", text="Delete Rigs", icon="X").remove_rigs = True
+        draw_list(layout, obj)
+        rig = rig_properties.active(obj)
+        if rig is not None:
+            draw_rig(layout, obj, rig, panels.letters(context))
+
+
+class THEW_PT_rigs_sidebar(Panel, bpy.types.Panel):
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Thew"
+    bl_parent_id = "THEW_PT_sidebar"
+
+
+class THEW_PT_rigs_physics(Panel, bpy.types.Panel):
+    bl_space_type = "PROPERTIES"
+    bl_region_type = "WINDOW"
+    bl_context = "physics"
+    bl_parent_id = "THEW_PT_physics"
+    bl_options = {"DEFAULT_CLOSED"}
+
+
+CLASSES = (THEW_UL_rigs, THEW_UL_samples, THEW_MT_rigs, THEW_PT_rigs_sidebar, THEW_PT_rigs_physics)
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

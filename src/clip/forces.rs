@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Forces on the flesh in the course of a clip: one set per frame, in rest axes, linear in between.
+//!
+//! Where they come from (rigs and their controls) a clip does not know. It asks for a frame's forces when it comes to it.
+
+use super::ClipError;
+use crate::Vec3;
+use std::sync::Arc;
+
+/// Forces at the frames of a clip, in rest axes: they turn along with the flesh.
+pub trait FrameForces: Sync {
+    /// Writes those at a frame to `out[dofs]`, which comes as zeros: generalised forces on the lattice's vertices, N. Frames
+    /// count from 0 with the poses that come together with these forces. The same frame must give the same forces.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong.
+    fn write(&self, frame: usize, out: &mut [Vec3]) -> Result<(), String>;
+}
+
+/// One array `[dofs]` per frame.
+impl FrameForces for Vec<Vec<Vec3>> {
+    fn write(&self, frame: usize, out: &mut [Vec3]) -> Result<(), String> {
+        let Some(forces) = self.get(frame) else {
+            return Err(format!("there are forces for {} frames only", self.len()));
+        };
+        if forces.len() != out.len() {
+            let (n, given) = (out.len(), forces.len());
+            return Err(format!(
+                "there must be one force per degree of freedom: {n}, not {given}"
+            ));
+        }
+        out.copy_from_slice(forces);
+        Ok(())
+    }
+}
+
+/// The forces at one frame; none where none act.
+pub(super) type AtFrame = Option<Arc<[Vec3]>>;
+
+/// Forces at poses in a row: those of the first are known, those of the others asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Course<'a> {
+    pub known: &'a [AtFrame],
+    pub new: Option<&'a dyn FrameForces>,
+    pub dofs: usize,
+    /// The clip's frame at the first pose.
+    pub first: usize,
+}
+
+impl Course<'_> {
+    /// Those at a pose.
+    pub fn at(&self, i: usize) -> Result<AtFrame, ClipError> {
+        if let Some(known) = self.known.get(i) {
+            return Ok(known.clone());
+        }
+        let Some(new) = self.new else {
+            return Ok(None);
+        };
+        let mut forces = vec![Vec3::zeros(); self.dofs];
+        let frame = self.first + i;
+        new.write(i - self.known.len(), &mut forces)
+            .map_err(|sentence| ClipError::Forces { frame, sentence })?;
+        let finite = |f: &Vec3| f.iter().all(|x| x.is_finite());
+        if let Some(v) = forces.iter().position(|f| !finite(f)) {
+            let sentence = format!("the force on lattice vertex {v} is not finite");
+            return Err(ClipError::Forces { frame, sentence });
+        }
+        Ok(Some(forces.into()))
+    }
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Forces that come from outside, and what has become of them at a step.
+//!
+//! All are generalised forces on lattice vertices, N. Some are in world axes and constant over a call; others are in *rest
+//! axes*: they belong to the flesh and turn with it, `R_i Q_i` with R_i the skeleton's blended rotation at vertex i.
+//! [capell2006, §4.1, eq. 15, turned once: math.md 9]
+//!
+//! Rest-axes forces are given for the end of a call and go there linearly from those of the call before, so that a control
+//! that moves from frame to frame gives no jolts. They are part of a simulation's state.
+
+use super::SimulationError;
+use crate::body::Body;
+use crate::{Mat3, Vec3};
+
+/// Forces other than elastic ones.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Load<'a> {
+    /// Acceleration, m/s².
+    pub gravity: Vec3,
+    /// The gravity that the modelled shape has sagged under already.
+    pub gravity_at_rest: Vec3,
+    /// Generalised forces on lattice vertices, world axes, N.
+    pub forces: Option<&'a [Vec3]>,
+}
+
+impl<'a> Load<'a> {
+    pub fn new(body: &Body, gravity: Vec3, forces: Option<&'a [Vec3]>) -> Self {
+        Self {
+            gravity,
+            gravity_at_rest: if body.rest_includes_gravity() {
+                gravity
+            } else {
+                Vec3::zeros()
+            },
+            forces,
+        }
+    }
+}
+
+/// Rest-axes forces of a body, and all of its forces in world axes.
+#[derive(Debug)]
+pub(super) struct Acting {
+    /// At present, rest axes.
+    rest: Vec<Vec3>,
+    /// Scratch: those of one instant, world axes.
+    world: Vec<Vec3>,
+}
+
+impl Acting {
+    pub fn none(dofs: usize) -> Self {
+        Self {
+            rest: vec![Vec3::zeros(); dofs],
+            world: vec![Vec3::zeros(); dofs],
+        }
+    }
+
+    /// Those of the present, in rest axes.
+    pub fn rest(&self) -> &[Vec3] {
+        &self.rest
+    }
+
+    /// Whether any act at present.
+    pub fn any(&self) -> bool {
+        self.rest.iter().any(|f| *f != Vec3::zeros())
+    }
+
+    /// Makes `end`, or none, those of the present.
+    pub fn set(&mut self, end: Option<&[Vec3]>) {
+        self.go(end, 1.0);
+    }
+
+    /// Goes the part `s` of the way from those of the present to `end`.
+    pub fn go(&mut self, end: Option<&[Vec3]>, s: f64) {
+        for v in 0..self.rest.len() {
+            self.rest[v] = self.between(end, s, v);
+        }
+    }
+
+    fn between(&self, end: Option<&[Vec3]>, s: f64, v: usize) -> Vec3 {
+        let end = end.map_or(Vec3::zeros(), |end| end[v]);
+        // Exact at both ends.
+        self.rest[v] * (1.0 - s) + end * s
+    }
+
+    /// All forces in world axes, a part `s` of the way from the present to `end`, at vertices that are turned by `turns`.
+    pub fn turned<'a>(
+        &'a mut self,
+        turns: &[Mat3],
+        world: Option<&'a [Vec3]>,
+        end: Option<&[Vec3]>,
+        s: f64,
+    ) -> Option<&'a [Vec3]> {
+        if end.is_none() && !self.any() {
+            return world;
+        }
+        for (v, turn) in turns.iter().enumerate() {
+            let given = world.map_or(Vec3::zeros(), |f| f[v]);
+            self.world[v] = given + turn * self.between(end, s, v);
+        }
+        Some(&self.world)
+    }
+}
+
+/// One finite vector per degree of freedom.
+pub(super) fn check_forces(body: &Body, forces: Option<&[Vec3]>) -> Result<(), SimulationError> {
+    let Some(forces) = forces else {
+        return Ok(());
+    };
+    if forces.len() != body.dofs() {
+        return Err(SimulationError::Length {
+            expected: body.dofs(),
+            given: forces.len(),
+        });
+    }
+    let finite = |f: &Vec3| f.iter().all(|x| x.is_finite());
+    match forces.iter().position(|f| !finite(f)) {
+        Some(index) => Err(SimulationError::Vector { index }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.Equilibrium`, and `thew.equilibrium` and its inverse for once.
+
+use super::arrays::{Whole, finite_points, from_f32, from_points, pose};
+use super::body::PyBody;
+use super::dynamics::{gravity, method};
+use super::errors::{IntoPy, detached, input};
+use crate::clip::ClipError;
+use crate::dynamics::{Equilibrium, SimulationError};
+use crate::kernel::LocalPositions;
+use crate::{Mat3, Vec3};
+use numpy::ndarray::Array3;
+use numpy::{IntoPyArray, PyArray2, PyArray3};
+use pyo3::prelude::*;
+use std::sync::{Mutex, PoisonError};
+
+/// The balances of a body at one pose after another, at first its rest pose; what a pose needs is factored once for all
+/// forces [capell2006, §3.3, eq. 10].
+///
+/// method: "warped", "warped_vertex", "linear", "nonlinear" or "neohookean".
+#[pyclass(name = "Equilibrium", module = "thew", frozen)]
+pub(super) struct PyEquilibrium(Mutex<State>);
+
+struct State {
+    balance: Equilibrium,
+    /// Displacements of the last solve.
+    last: Option<Vec<Vec3>>,
+}
+
+impl PyEquilibrium {
+    /// Works on the balance without the interpreter; the lock is released before an error asks for it again.
+    fn with<T: Send, E: IntoPy + Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut State) -> Result<T, E> + Send,
+    ) -> PyResult<T> {
+        detached(py, || {
+            let done = work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+            done.map_err(IntoPy::into_py)
+        })
+    }
+}
+
+#[pymethods]
+impl PyEquilibrium {
+    #[new]
+    #[pyo3(signature = (body, method="warped"))]
+    fn new(py: Python<'_>, body: &PyBody, method: &str) -> PyResult<Self> {
+        let (body, method) = (body.0.clone(), self::method(method)?);
+        let balance = detached(py, || {
+            Equilibrium::new(&body, method).map_err(IntoPy::into_py)
+        })?;
+        let last = None;
+        Ok(Self(Mutex::new(State { balance, last })))
+    }
+
+    /// Takes pose[b,4,4]. Raises InputError; the pose before then stays.
+    fn set_pose(&self, py: Python<'_>, pose: &Bound<'_, PyAny>) -> PyResult<()> {
+        let pose = self::pose(pose)?;
+        self.with(py, |s| {
+            s.balance.set_pose(&pose)?;
+            s.last = None;
+            Ok::<_, SimulationError>(())
+        })
+    }
+
+    /// Displacements q[dofs,3] (m) at which the flesh is in balance under gravity, forces[dofs,3] (N, world axes) and
+    /// rest_forces[dofs,3] (N, rest axes, turned by `turns`).
+    #[pyo3(signature = (forces=None, rest_forces=None, gravity=None))]
+    fn solve<'py>(
+        &self,
+        py: Python<'py>,
+        forces: Option<&Bound<'py, PyAny>>,
+        rest_forces: Option<&Bound<'py, PyAny>>,
+        gravity: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let gravity = self::gravity(gravity)?;
+        let [forces, rest] = both(forces, rest_forces)?;
+        let q = self.with(py, |s| {
+            let q = s
+                .balance
+                .solve(gravity, forces.as_deref(), rest.as_deref())?;
+            s.last = Some(q.clone());
+            Ok::<_, SimulationError>(q)
+        })?;
+        Ok(from_points(py, &q))
+    }
+
+    /// A⁻ᵀ g[dofs,3], zero rows at held vertices: the derivative by `forces` of a function of the balance whose derivative
+    /// by q is g; by `rest_forces` it is R_iᵀ times that. Raises InputError for nonlinear methods.
+    fn adjoint<'py>(
+        &self,
+        py: Python<'py>,
+        g: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let g = finite_points(g, "g")?;
+        let adjoint = self.with(py, |s| s.balance.adjoint(&g))?;
+        Ok(from_points(py, &adjoint))
+    }
+
+    /// The generalised forces [dofs,3] (N, world axes; zero rows at held vertices) that hold the flesh at q[dofs,3]: the
+    /// inverse of `solve`.
+    #[pyo3(signature = (q, gravity=None))]
+    fn forces<'py>(
+        &self,
+        py: Python<'py>,
+        q: &Bound<'py, PyAny>,
+        gravity: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (q, gravity) = (finite_points(q, "q")?, self::gravity(gravity)?);
+        let forces = self.with(py, |s| s.balance.forces_at(gravity, &q))?;
+        Ok(from_points(py, &forces))
+    }
+
+    /// R_i, how the skeleton turns the flesh and rest-axes forces at each lattice vertex, float64 [dofs,3,3].
+    #[getter]
+    fn turns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let turns: Vec<Mat3> =
+            self.with(py, |s| Ok::<_, SimulationError>(s.balance.turns().to_vec()))?;
+        let at = |(v, r, c): (usize, usize, usize)| turns[v][(r, c)];
+        Ok(Array3::from_shape_fn((turns.len(), 3, 3), at).into_pyarray(py))
+    }
+
+    /// Positions of the vertices of a carried surface (None: the body's own) in the balance of the last solve, float32
+    /// [n,3]. Raises InputError before the first solve at a pose.
+    #[pyo3(signature = (surface=None))]
+    fn positions<'py>(
+        &self,
+        py: Python<'py>,
+        surface: Option<Whole>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let id = surface.map_or(0, |s| s.0);
+        let shown = self.with(py, |s| {
+            let Some(q) = &s.last else {
+                return Ok(None);
+            };
+            let (body, pose) = (s.balance.body(), s.balance.pose());
+            let rest = body.lattice().vertices();
+            let p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
+            let lattice = LocalPositions::new(&p);
+            let reach = body.reach(pose, &lattice, None);
+            let shown = body.shown(id, &lattice, Some(&reach));
+            Ok::<_, ClipError>(Some(shown.ok_or(ClipError::Surface { id })??))
+        })?;
+        match shown {
+            Some(data) => from_f32(py, data),
+            None => Err(input(
+                "nothing is solved at this pose yet: call solve before positions",
+            )),
+        }
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let name = self.with(py, |s| Ok::<_, SimulationError>(s.balance.method().name()))?;
+        Ok(format!("<thew.Equilibrium: {name}>"))
+    }
+}
+
+/// Forces in world axes and in rest axes.
+fn both(
+    forces: Option<&Bound<'_, PyAny>>,
+    rest_forces: Option<&Bound<'_, PyAny>>,
+) -> PyResult<[Option<Vec<Vec3>>; 2]> {
+    let forces = forces.map(|f| finite_points(f, "forces"));
+    let rest = rest_forces.map(|f| finite_points(f, "rest_forces"));
+    Ok([forces.transpose()?, rest.transpose()?])
+}
+
+/// Displacements q[dofs,3] (m) at which the flesh is in balance at pose[b,4,4] under gravity,
+/// forces[dofs,3] (N, world axes) and rest_forces[dofs,3] (N, rest axes, turned with the flesh)
+/// [capell2006, §3.3, eq. 10].
+#[pyfunction]
+#[pyo3(signature = (body, pose, forces=None, gravity=None, method="warped", rest_forces=None))]
+pub(super) fn equilibrium<'py>(
+    py: Python<'py>,
+    body: &PyBody,
+    pose: &Bound<'py, PyAny>,
+    forces: Option<&Bound<'py, PyAny>>,
+    gravity: Option<&Bound<'py, PyAny>>,
+    method: &str,
+    rest_forces: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let pose = self::pose(pose)?;
+    let [forces, rest] = both(forces, rest_forces)?;
+    let (gravity, method) = (self::gravity(gravity)?, self::method(method)?);
+    let q = detached(py, || {
+        let (forces, rest) = (forces.as_deref(), rest.as_deref());
+        crate::dynamics::equilibrium(&body.0, &pose, forces, rest, gravity, method)
+            .map_err(IntoPy::into_py)
+    })?;
+    Ok(from_points(py, &q))
+}
+
+/// The generalised forces [dofs,3] (N, world axes; zero rows at bones) that hold the flesh at displacements
+/// q[dofs,3]: the inverse of `equilibrium`.
+#[pyfunction]
+#[pyo3(signature = (body, pose, q, gravity=None, method="warped"))]
+pub(super) fn equilibrium_forces<'py>(
+    py: Python<'py>,
+    body: &PyBody,
+    pose: &Bound<'py, PyAny>,
+    q: &Bound<'py, PyAny>,
+    gravity: Option<&Bound<'py, PyAny>>,
+    method: &str,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let pose = self::pose(pose)?;
+    let q = finite_points(q, "q")?;
+    let (gravity, method) = (self::gravity(gravity)?, self::method(method)?);
+    let forces = detached(py, || {
+        crate::dynamics::equilibrium_forces(&body.0, &pose, &q, gravity, method)
+            .map_err(IntoPy::into_py)
+    })?;
+    Ok(from_points(py, &forces))
+}
