@@ -10,7 +10,6 @@ import bpy
 import numpy as np
 
 from . import placing, posed, rigging
-from .anchors import armature_of
 from .logic.errors import Refusal
 from .native import core
 from .reading import describe
@@ -40,7 +39,7 @@ class Pull:
         self.unit = flesh.place.metres_per_unit
         self.names = sliders_of(rig)
         self.first = rigging.parameters_now(rig, float(self.controls[index]), self.unit)
-        hook = rigging.hooked(obj, armature_of(obj), flesh.character, flesh.stance, flesh.place, rig)
+        hook = rigging.hooked(obj, flesh.character, flesh.stance, flesh.place, rig)
         self.native = hook.native(core(), self.first, name=rig.name)
         self.fit = core().RigFit(
             flesh.body,
@@ -48,7 +47,7 @@ class Pull:
             stand.pose,
             gravity=flesh.recipe.gravity,
             method=placing.static_method(flesh.recipe.method),
-            rest_forces=self.others(),
+            rest_forces=flesh.pushed(obj, self.controls, without=index),
         )
         self.found = dict(self.first)
         self.shown = np.asarray(self.fit.positions(self.first))
@@ -57,20 +56,6 @@ class Pull:
     def rig(self) -> ThewRig:
         """The rig; looked up each time, for undo and collections move them."""
         return self.stand.obj.thew.rigs[self.index]
-
-    def others(self) -> np.ndarray | None:
-        """The pushes of the other rigs that are switched on, at their controls, [dofs, 3]."""
-        obj, flesh = self.stand.obj, self.stand.flesh
-        total = None
-        for i, (rig, on) in enumerate(zip(obj.thew.rigs, in_force(obj), strict=True)):
-            if i == self.index or not on or rig.problem:
-                continue
-            try:
-                forces = np.asarray(rigging.native_rig(obj, flesh, rig).forces(flesh.body, float(self.controls[i])))
-            except (Refusal, core().ThewError):
-                continue  # its own line in the list says why
-            total = forces if total is None else total + forces
-        return total
 
     def pull(self, points: list[Point]) -> np.ndarray:
         """The sliders for these points, into the rig; the skin at rest with them, metres [n, 3]."""

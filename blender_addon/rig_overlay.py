@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from . import anchors, posed, rigging, session, viewing
+from . import posed, rigging, session, viewing
 from .logic.errors import Refusal
 from .logic.outlines import carried, outline
 from .native import core
@@ -47,7 +47,7 @@ def rig_lines(obj, flesh: session.Flesh, rig, control: float, maps: np.ndarray) 
     """(outline [m, 2, 3], line to the bone or the skin [1 or 0, 2, 3]) of one rig, Blender's world."""
     place = flesh.place
     parameters = rigging.parameters_now(rig, control, place.metres_per_unit)
-    hook = rigging.hooked(obj, anchors.armature_of(obj), flesh.character, flesh.stance, place, rig)
+    hook = rigging.hooked(obj, flesh.character, flesh.stance, place, rig)
     frame = np.asarray(hook.native(core(), parameters, name=rig.name).frame(flesh.body))
     middle = frame[:3, 3]
     there = carried(frame, posed.region_weights(flesh, middle), place.maps(maps))
