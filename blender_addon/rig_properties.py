@@ -555,6 +555,7 @@ def start_samples(rig: ThewRig) -> None:
             sample.values = [values[name] for name in SLIDERS]
         rig.control = rig.at = 1.0
         rig.active_sample, rig.draft = 1, False
+        rig.preferred = slider_values(rig)
 
 
 def copy_rig(source: ThewRig, target: ThewRig) -> None:

@@ -20,6 +20,9 @@ from .rigs import drop_rig, new_rig
 #: How much the wheel changes the radius, and the turn.
 NOTCH, TURN = 1.1, math.radians(15.0)
 
+#: What an earlier call said is no word on where the next one goes.
+FRESH = {"SKIP_SAVE"}
+
 
 class THEW_OT_rig_place(InHand, bpy.types.Operator):
     bl_idname = "thew.rig_place"
@@ -33,25 +36,43 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
     guide: EnumProperty(
         name="Guide", description="What it hangs on from then on", items=rig_properties.GUIDES, default="SKIN"
     )
-    index: IntProperty(name="Index", description="The rig to place anew; -1 makes a new one", default=-1, min=-1)
+    index: IntProperty(
+        name="Index", description="The rig to place anew; -1 makes a new one", default=-1, min=-1, options=FRESH
+    )
     location: FloatVectorProperty(
-        name="Location", description="A point of the world; the nearest point of the skin is taken", size=3
+        name="Location",
+        description="A point of the world; the nearest point of the skin is taken",
+        size=3,
+        options=FRESH,
     )
-    bone: StringProperty(name="Bone", description="The bone to hang on; empty takes the one that carries the skin most")
-    along: FloatProperty(name="Along", description="Where along the bone: 0 head, 1 tail", default=0.5)
-    angle: FloatProperty(name="Around", description="Which way out from the bone", default=0.0, unit="ROTATION")
+    bone: StringProperty(
+        name="Bone", description="The bone to hang on; empty takes the one that carries the skin most", options=FRESH
+    )
+    along: FloatProperty(name="Along", description="Where along the bone: 0 head, 1 tail", default=0.5, options=FRESH)
+    angle: FloatProperty(
+        name="Around", description="Which way out from the bone", default=0.0, unit="ROTATION", options=FRESH
+    )
     distance: FloatProperty(
-        name="Out", description="How far out from the bone, scene units", default=0.0, unit="LENGTH"
+        name="Out", description="How far out from the bone, scene units", default=0.0, unit="LENGTH", options=FRESH
     )
-    face: IntProperty(name="Face", description="A triangle of the mesh to hang under", default=-1, min=-1)
+    face: IntProperty(
+        name="Face", description="A triangle of the mesh to hang under", default=-1, min=-1, options=FRESH
+    )
     barycentric: FloatVectorProperty(
-        name="Place", description="Where in the triangle", size=3, default=(1 / 3, 1 / 3, 1 / 3)
+        name="Place", description="Where in the triangle", size=3, default=(1 / 3, 1 / 3, 1 / 3), options=FRESH
     )
     matrix: FloatVectorProperty(
-        name="Matrix", description="A frame in the world at rest, by rows", size=16, default=np.eye(4).ravel().tolist()
+        name="Matrix",
+        description="A frame in the world at rest, by rows",
+        size=16,
+        default=np.eye(4).ravel().tolist(),
+        options=FRESH,
     )
     turn: FloatProperty(
-        name="Turn", description="Tilt at a bone, roll in the skin, turn about its own axis when free", unit="ROTATION"
+        name="Turn",
+        description="Tilt at a bone, roll in the skin, turn about its own axis when free",
+        unit="ROTATION",
+        options=FRESH,
     )
     radius: FloatProperty(
         name="Radius",
@@ -59,10 +80,17 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
         default=0.0,
         min=0.0,
         unit="LENGTH",
+        options=FRESH,
     )
-    ring_radius: FloatProperty(name="Ring Radius", description="Of a torus, scene units; 0 suits the flesh", min=0.0)
-    tube_radius: FloatProperty(name="Tube Radius", description="Of a torus, scene units; 0 suits the flesh", min=0.0)
-    strength: FloatProperty(name="Strength", description="N/m3; left alone, what makes the effect visible")
+    ring_radius: FloatProperty(
+        name="Ring Radius", description="Of a torus, scene units; 0 suits the flesh", min=0.0, options=FRESH
+    )
+    tube_radius: FloatProperty(
+        name="Tube Radius", description="Of a torus, scene units; 0 suits the flesh", min=0.0, options=FRESH
+    )
+    strength: FloatProperty(
+        name="Strength", description="N/m3; left alone, what makes the effect visible", options=FRESH
+    )
 
     # from a script, or again ------------------------------------------------------------------------------------------
 

@@ -30,7 +30,9 @@ class THEW_OT_rig_preset(Job, bpy.types.Operator):
         default="BREATH",
     )
     bone: StringProperty(
-        name="Bone", description="The bone to put it on; empty finds it by its name, or takes the active bone"
+        name="Bone",
+        description="The bone to put it on; empty finds it by its name, or takes the active bone",
+        options={"SKIP_SAVE"},
     )
 
     def invoke(self, context, _event):

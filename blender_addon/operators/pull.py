@@ -56,16 +56,19 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
             except Exception:
                 put_back(pull.rig, before)
                 raise
-            pull.keep()
-            stand.show(pull.shown)
-            rigging.shown(context, obj)
-            self.tell(pull, points)
+            self.keep(context, pull, points)
         except Exception as error:
             return self.refuse(obj, error)
         return {"FINISHED"}
 
-    def tell(self, pull: pulling.Pull, points) -> None:
-        """Say how near the points came."""
+    def keep(self, context, pull: pulling.Pull, points) -> None:
+        """Record what was found, look at the flesh at rest from now on, and say how near the points came."""
+        stand = pull.stand
+        pull.keep()
+        stand.obj.thew.settled = True
+        rigging.shown(context, stand.obj)
+        stand.show(pull.shown)
+        stand.flesh.posed = True
         left = max(float(np.linalg.norm(pull.world(vertex) - target)) for vertex, target in points)
         self.report({"INFO"}, f"“{pull.rig.name}” was fitted; the farthest point misses its target by {left:.3g}.")
 
@@ -148,10 +151,8 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
             self.put_back()
             return {"CANCELLED"}
         points = self.wanted()
-        self._pull.keep()
         self.points = json.dumps([[vertex, [float(x) for x in target]] for vertex, target in points])
-        rigging.shown(context, self._stand.obj)
-        self.tell(self._pull, points)
+        self.keep(context, self._pull, points)
         return {"FINISHED"}
 
     def put_back(self) -> None:
