@@ -30,12 +30,14 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
         return []
     maps = posed.maps_now(obj, flesh, depsgraph)
     controls = rigging.evaluated_controls(obj, depsgraph)
+    hooks = known_hooks(obj, flesh)
     found = []
     for i, (rig, on) in enumerate(zip(obj.thew.rigs, in_force(obj), strict=True)):
         chosen = i == obj.thew.active_rig
         try:
-            lines, guide = rig_lines(obj, flesh, rig, float(controls[i]), maps)
-        except (Refusal, core().ThewError, KeyError, IndexError):
+            hook = hooks.get(i) or rigging.hooked(obj, flesh.character, flesh.stance, flesh.place, rig)
+            lines, guide = rig_lines(flesh, rig, hook, float(controls[i]), maps)
+        except (Refusal, core().ThewError, AttributeError):  # Blender lets a drawing note no new name of a bone
             continue  # nothing to be seen of a rig that hangs on nothing: its line in the list says why
         colour = PROBLEM if rig.problem else OFF if not on else ACTIVE if chosen else OTHER
         found.append((lines, colour, 2.0 if chosen else 1.2))
@@ -43,11 +45,19 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
     return found
 
 
-def rig_lines(obj, flesh: session.Flesh, rig, control: float, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def known_hooks(obj, flesh: session.Flesh) -> dict[int, rigging.Hook]:
+    """What the rigs hang on as it was found when the flesh was built, by index; none when that has changed since."""
+    if rigging.hooks(rigging.fingerprint(obj)) != rigging.hooks(flesh.recipe.rigs):
+        return {}
+    return {rig.index: rig.hook for rig in flesh.rigs if rig.hook is not None}
+
+
+def rig_lines(
+    flesh: session.Flesh, rig, hook: rigging.Hook, control: float, maps: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """(outline [m, 2, 3], line to the bone or the skin [1 or 0, 2, 3]) of one rig, Blender's world."""
     place = flesh.place
     parameters = rigging.parameters_now(rig, control, place.metres_per_unit)
-    hook = rigging.hooked(obj, flesh.character, flesh.stance, place, rig)
     frame = np.asarray(hook.native(core(), parameters, name=rig.name).frame(flesh.body))
     middle = frame[:3, 3]
     there = carried(frame, posed.region_weights(flesh, middle), place.maps(maps))
