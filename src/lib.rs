@@ -18,6 +18,7 @@
 //! | [`body`] | everything precomputed for one character |
 //! | [`solve`] | thin layers over faer: ordering, sparse Cholesky with a reusable symbolic part, eigenpairs, Newton |
 //! | [`dynamics`] | one file per method of motion, and static equilibrium |
+//! | [`rig`] | force fields that push the flesh: templates, guides, samples over a control, their generalised forces |
 //! | [`tets`] | tetrahedral meshes without a skeleton: filling, file formats |
 //! | [`modal`] | modes, warping, modal dynamics, manipulation |
 //! | [`clip`] | a simulated clip: the unit of preview and bake |
@@ -37,6 +38,7 @@ pub mod kernel;
 pub mod lattice;
 pub mod modal;
 pub mod progress;
+pub mod rig;
 pub mod skeleton;
 pub mod solve;
 pub mod store;

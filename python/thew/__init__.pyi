@@ -9,7 +9,7 @@ vectors, affine maps allowed. Everything long takes `progress(fraction, stage)`;
 docs/references.md.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from typing import Literal, TypeAlias, final
 
@@ -22,6 +22,9 @@ from ._errors import InternalError as InternalError
 from ._errors import ModalError as ModalError
 from ._errors import MotionError as MotionError
 from ._errors import NotBuilt as NotBuilt
+from ._errors import OutsideError as OutsideError
+from ._errors import RigError as RigError
+from ._errors import RigFileError as RigFileError
 from ._errors import StorageError as StorageError
 from ._errors import TetError as TetError
 from ._errors import TetFileError as TetFileError
@@ -31,10 +34,12 @@ __version__: str
 
 __all__ = [
     "Body",
+    "BoneGuide",
     "Cancelled",
     "Clip",
     "Deformer",
     "Equilibrium",
+    "FreeGuide",
     "InputError",
     "InternalError",
     "Lattice",
@@ -45,11 +50,17 @@ __all__ = [
     "MotionError",
     "NonlinearSimulation",
     "NotBuilt",
+    "OutsideError",
+    "Rig",
+    "RigError",
+    "RigFileError",
     "Simulation",
     "Skeleton",
+    "SkinGuide",
     "StorageError",
     "Surface",
     "SurfaceReport",
+    "Template",
     "TetError",
     "TetFileError",
     "TetMesh",
@@ -58,8 +69,10 @@ __all__ = [
     "equilibrium",
     "equilibrium_forces",
     "gpu_adapters",
+    "load_rigs",
     "modes",
     "nonlinear_equilibrium",
+    "save_rigs",
     "simulate",
 ]
 
@@ -72,6 +85,7 @@ _Progress: TypeAlias = Callable[[float, str], object]
 _Method: TypeAlias = Literal["warped", "modal", "linear", "nonlinear", "neohookean"]
 _Model: TypeAlias = Literal["stvk", "neohookean", "linear"]
 _Mass: TypeAlias = Literal["consistent", "lumped"]
+_Template: TypeAlias = Literal["bump", "radial", "bulge", "torus"]
 _Form: TypeAlias = Literal["vertex", "embedded"]
 _Precision: TypeAlias = Literal["f32", "f16"]
 
@@ -412,6 +426,9 @@ class Body:
         beyond a few hundredths lively clips need stiffer flesh."""
     def stiffened(self, factor: float) -> Body:
         """The same body of flesh that is stiffer by a factor."""
+    @property
+    def surface(self) -> Surface:
+        """The body's own surface."""
     @property
     def material(self) -> Material:
         """The material before paint."""
@@ -816,3 +833,155 @@ class NonlinearSimulation:
         """Velocities of the nodes, [k,3], m/s."""
     def set_state(self, displacements: ArrayLike, velocities: ArrayLike) -> None:
         """Takes another state: displacements[k,3] (m) and velocities[k,3] (m/s)."""
+
+@final
+class Template:
+    """A force field in a frame of its own; the largest force equals strength (N/m³, negative turns it around).
+
+    Template("bump", radius, strength) pushes along the frame's Z; "radial" away from its origin; "bulge" squeezes along Z
+    and widens across; Template("torus", ring_radius, tube_radius, strength) pushes away from a circle about Z. Lengths in
+    metres. Compact, once continuously differentiable. Raises RigError.
+    """
+
+    def __new__(cls, kind: _Template, **parameters: float) -> Template: ...
+    @property
+    def kind(self) -> _Template:
+        """ "bump", "radial", "bulge" or "torus"."""
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The parameters by name."""
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit of each parameter."""
+    @property
+    def reach(self) -> float:
+        """Distance from the frame's origin beyond which there is no force, metres."""
+    def force(self, points: ArrayLike, frame: ArrayLike) -> _Floats:
+        """The force at points[p,3] with the template in frame[4,4] -> [p,3], N/m³."""
+    def __eq__(self, other: object) -> bool: ...
+
+@final
+class BoneGuide:
+    """A place beside a bone: its name (or number), along it (0 head, 1 tail), angle around it (radians; 0 towards world
+    -Y, or +Z for bones along Y), distance from it (m), tilt of the template's Z from outward (0) to head-tail (pi/2).
+    """
+
+    def __new__(
+        cls, bone: str | int, along: float = 0.5, angle: float = 0.0, distance: float = 0.0, tilt: float = 0.0
+    ) -> BoneGuide: ...
+    @property
+    def bone(self) -> str | int:
+        """The bone's name, or its number."""
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The continuous parameters by name."""
+    def __eq__(self, other: object) -> bool: ...
+
+@final
+class SkinGuide:
+    """A place under the body's own surface as given: a face, the weights of its corners (None: its middle), depth below
+    it (m), roll about its normal (radians; 0: X along the face's first edge), tilt of Z from outward (0) to X (pi/2).
+    """
+
+    def __new__(
+        cls,
+        face: int,
+        barycentric: ArrayLike | None = None,
+        depth: float = 0.0,
+        roll: float = 0.0,
+        tilt: float = 0.0,
+    ) -> SkinGuide: ...
+    @property
+    def face(self) -> int:
+        """The face."""
+    @property
+    def barycentric(self) -> tuple[float, float, float]:
+        """The weights of the face's corners."""
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The continuous parameters by name."""
+    def __eq__(self, other: object) -> bool: ...
+
+@final
+class FreeGuide:
+    """A place anywhere: matrix[4,4] in rest space, a place and a rotation (a uniform scale is taken out); its parameters
+    x, y, z (m) and the rotation vector rx, ry, rz (radians) act after it and are zero unless given.
+    """
+
+    def __new__(
+        cls,
+        matrix: ArrayLike,
+        x: float = 0.0,
+        y: float = 0.0,
+        z: float = 0.0,
+        rx: float = 0.0,
+        ry: float = 0.0,
+        rz: float = 0.0,
+    ) -> FreeGuide: ...
+    @property
+    def matrix(self) -> _Floats:
+        """The frame where all parameters are zero, [4,4]."""
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The continuous parameters by name."""
+    def __eq__(self, other: object) -> bool: ...
+
+@final
+class Rig:
+    """A template on a guide, led by one control [capell2006, §4]: Rig(template, guide, samples=[(gamma, {parameter: value})]).
+
+    Parameters are those of the template and of the guide; a sample holds all of them, those that it does not name as in
+    the template and the guide. Between samples they are linear in gamma, outside constant; without samples the rig is the
+    same at every gamma. Raises RigError naming the sample or the parameter.
+    """
+
+    def __new__(
+        cls,
+        template: Template,
+        guide: BoneGuide | SkinGuide | FreeGuide,
+        samples: Iterable[tuple[float, dict[str, float]]] | None = None,
+        name: str = "Rig",
+    ) -> Rig: ...
+    @property
+    def name(self) -> str:
+        """What the artist calls it."""
+    @property
+    def template(self) -> Template:
+        """The template with its own parameters."""
+    @property
+    def guide(self) -> BoneGuide | SkinGuide | FreeGuide:
+        """The guide with its own parameters."""
+    @property
+    def samples(self) -> list[tuple[float, dict[str, float]]]:
+        """What was recorded: (gamma, {parameter: value}) by ascending gamma."""
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of all parameters in order: the template's, then the guide's."""
+    @property
+    def units(self) -> dict[str, str]:
+        """The unit of each parameter."""
+    def parameters(self, gamma: float | None = None) -> dict[str, float]:
+        """All parameters at gamma -> {name: value}; None: the last sample's."""
+    def forces(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> _Floats:
+        """Generalised forces on a body -> [dofs,3], N, rest axes, before the turn with the flesh. gamma None: the last
+        sample; parameters: some of them replaced by name. Raises OutsideError where the template lies wholly outside the
+        flesh, RigError where the guide's bone or face is missing."""
+    def pull_back(
+        self,
+        body: Body,
+        field: ArrayLike,
+        gamma: float | None = None,
+        parameters: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Derivatives of the sum of field[dofs,3] times `forces` by every parameter -> {name: derivative}."""
+    def frame(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> _Floats:
+        """The template's frame in rest space, columns X Y Z origin -> [4,4]."""
+    def check(self, body: Body) -> list[str]:
+        """What keeps the rig from pushing this body, one sentence each; empty when nothing does."""
+    def __eq__(self, other: object) -> bool: ...
+
+def save_rigs(path: str | PathLike[str], rigs: Sequence[Rig]) -> None:
+    """Writes rigs to a small text file (TOML); it is whole or as it was before. Raises StorageError."""
+
+def load_rigs(path: str | PathLike[str]) -> list[Rig]:
+    """Reads rigs that `save_rigs` or a person wrote. Raises RigFileError naming line and key, StorageError."""

@@ -22,6 +22,18 @@ class StorageError(ThewError, OSError):
     """A file that cannot be written or read."""
 
 
+class RigError(InputError):
+    """A rig that makes no force field, or whose guide does not fit the body: what is wrong with it."""
+
+
+class OutsideError(RigError):
+    """A rig whose template lies wholly outside the flesh: there is nothing that it could push."""
+
+
+class RigFileError(RigError, StorageError):
+    """A file of rigs that says what it must not: which line, which key."""
+
+
 class TetError(InputError):
     """A tetrahedral mesh that makes no body, or a surface that cannot be filled."""
 

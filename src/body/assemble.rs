@@ -5,21 +5,22 @@ use super::carried::{Carried, skin_of};
 use super::carry::{Field, by_distance, distance_to_bone, weights_from_rows};
 use super::check::check;
 use super::loose::{self, LoosePart};
-use super::{Blocks, Body, BodyError, BodyOptions, Pattern, TwistLoad};
+use super::{Blocks, Body, BodyError, BodyOptions, FleshPoints, Pattern, TwistLoad};
 use crate::elasticity::twist::default_radius;
 use crate::elasticity::{CellIntegrals, Flesh, Material, Painted, TwistRegion, integrate};
 use crate::lattice::{Embedding, Lattice};
 use crate::progress::{Progress, step};
 use crate::skeleton::Skeleton;
 use crate::solve::ScalarMatrix;
+use crate::surface::Surface;
 use rayon::prelude::*;
 use std::sync::{Arc, RwLock};
 
-/// `embedding` is that of the surface whose vertices weights and paint are given on.
+/// `embedding` is that of the surface, on whose vertices weights and paint are given.
 #[allow(clippy::too_many_arguments)]
 pub(super) fn body(
     embedding: impl FnOnce() -> Embedding,
-    surface_vertices: usize,
+    surface: &Arc<Surface>,
     flesh: &dyn Flesh,
     skeleton: &Arc<Skeleton>,
     lattice: &Arc<Lattice>,
@@ -27,7 +28,13 @@ pub(super) fn body(
     options: &BodyOptions,
     progress: &dyn Progress,
 ) -> Result<Body, BodyError> {
-    check(surface_vertices, skeleton, lattice, &material, options)?;
+    check(
+        surface.vertices().len(),
+        skeleton,
+        lattice,
+        &material,
+        options,
+    )?;
     step(progress, 0.0, "Placing the mesh in the lattice")?;
     let embedding = embedding();
 
@@ -105,6 +112,8 @@ pub(super) fn body(
         skinned,
         loose_parts,
         pattern: Arc::new(pattern),
+        surface: surface.clone(),
+        points: Arc::new(FleshPoints::new(surface.clone(), lattice.clone())),
         size,
         surfaces: RwLock::new(vec![Arc::new(Carried::new(Arc::new(embedding), skin))]),
     })

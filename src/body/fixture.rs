@@ -7,6 +7,7 @@ use crate::elasticity::{Flesh, Material};
 use crate::lattice::{BoneChains, Cell, Lattice};
 use crate::progress::Silent;
 use crate::skeleton::{Skeleton, SkinWeights};
+use crate::surface::Surface;
 use std::sync::Arc;
 
 /// Flesh everywhere within a bar around the z axis.
@@ -146,11 +147,11 @@ impl BarOptions {
             length: self.length,
             frame: self.frame,
         };
-        // The lattice's own vertices serve as the painted surface.
-        let surface = lattice.vertices().to_vec();
+        // The lattice's own vertices serve as the painted surface; its faces outside bound the flesh.
+        let surface = Arc::new(self.surface(lattice.vertices().to_vec()));
         assemble::body(
-            || lattice.embed(&surface),
-            surface.len(),
+            || lattice.embed(surface.vertices()),
+            &surface,
             &flesh,
             &Arc::new(self.skeleton()),
             &lattice,
@@ -158,6 +159,32 @@ impl BarOptions {
             &self.options,
             &Silent,
         )
+    }
+
+    /// The bar's six sides over the vertices of its grid.
+    fn surface(&self, vertices: Vec<Vec3>) -> Surface {
+        let (m, n) = (self.cells_across, self.cells_along);
+        let steps = [m, m, n];
+        let mut triangles = Vec::new();
+        for axis in 0..3 {
+            let (u, v) = ((axis + 1) % 3, (axis + 2) % 3);
+            for (i, j) in (0..steps[u]).flat_map(|i| (0..steps[v]).map(move |j| (i, j))) {
+                for end in [0, steps[axis]] {
+                    let at = |di: usize, dj: usize| {
+                        let mut place = [0; 3];
+                        (place[axis], place[u], place[v]) = (end, i + di, j + dj);
+                        self.vertex(place[0], place[1], place[2]) as u32
+                    };
+                    let mut quad = [at(0, 0), at(1, 0), at(1, 1), at(0, 1)];
+                    if end == 0 {
+                        quad.reverse();
+                    }
+                    triangles.push([quad[0], quad[1], quad[2]]);
+                    triangles.push([quad[0], quad[2], quad[3]]);
+                }
+            }
+        }
+        Surface::new(vertices, triangles).unwrap()
     }
 
     pub fn skeleton(&self) -> Skeleton {

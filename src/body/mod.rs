@@ -14,6 +14,7 @@ mod check;
 pub(crate) mod fixture;
 mod inversion;
 mod loose;
+mod points;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ mod tests;
 pub use blocks::{Blocks, CellBlocks};
 pub use carried::Reach;
 pub use loose::LoosePart;
+pub use points::{Brick, FleshPoint, FleshPoints};
 
 use crate::Vec3;
 use crate::elasticity::{Elements, InSurface, Material};
@@ -180,7 +182,11 @@ pub struct Body {
     skinned: Vec<bool>,
     loose_parts: Vec<LoosePart>,
     pattern: Arc<Pattern>,
-    /// The body's own surface, then others.
+    /// The body's own surface: what its flesh lies in.
+    surface: Arc<Surface>,
+    /// The flesh as points, made where they are asked for.
+    points: Arc<FleshPoints>,
+    /// The body's own surface in the lattice, then others.
     surfaces: RwLock<Vec<Arc<Carried>>>,
     /// Diagonal of the own surface's box, metres.
     size: f64,
@@ -203,7 +209,7 @@ impl Body {
     /// Arrays that do not fit or hold impossible numbers, a lattice for another skeleton or mesh, a stop
     /// by the progress.
     pub fn new(
-        surface: &Surface,
+        surface: &Arc<Surface>,
         skeleton: &Arc<Skeleton>,
         lattice: &Arc<Lattice>,
         material: Material,
@@ -212,7 +218,7 @@ impl Body {
     ) -> Result<Self, BodyError> {
         assemble::body(
             || lattice.embed_surface(surface),
-            surface.vertices().len(),
+            surface,
             &InSurface { surface, lattice },
             skeleton,
             lattice,
@@ -240,6 +246,16 @@ impl Body {
     /// The skeleton at rest.
     pub fn skeleton(&self) -> &Arc<Skeleton> {
         &self.skeleton
+    }
+
+    /// The body's own surface, as given.
+    pub fn surface(&self) -> &Arc<Surface> {
+        &self.surface
+    }
+
+    /// The flesh as points for quadrature.
+    pub fn points(&self) -> &FleshPoints {
+        &self.points
     }
 
     /// The material before paint.
@@ -358,6 +374,8 @@ impl Body {
             skinned: self.skinned.clone(),
             loose_parts: self.loose_parts.clone(),
             pattern: self.pattern.clone(),
+            surface: self.surface.clone(),
+            points: self.points.clone(),
             surfaces: RwLock::new(surfaces),
             size: self.size,
         })

@@ -2,12 +2,13 @@
 //! A body as plain data, for the on-disk cache (serde; the file format is [`crate::store`]'s).
 
 use super::carried::Carried;
-use super::{Blocks, Body, BodyError, LoosePart, Pattern, TwistLoad};
+use super::{Blocks, Body, BodyError, FleshPoints, LoosePart, Pattern, TwistLoad};
 use crate::Vec3;
 use crate::elasticity::{Elements, Material};
 use crate::lattice::{BoneChains, Cell, Embedding, Flesh, Lattice};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::ScalarMatrix;
+use crate::surface::Surface;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -41,6 +42,8 @@ struct Stored {
     bone_of_vertex: Vec<Option<u32>>,
     skinned: Vec<bool>,
     loose_parts: Vec<LoosePart>,
+    /// The own surface's vertices and triangles.
+    surface: (Vec<Vec3>, Vec<[u32; 3]>),
     surfaces: Vec<(Embedding, Weights)>,
 }
 
@@ -73,6 +76,10 @@ impl Serialize for Body {
             bone_of_vertex: self.bone_of_vertex.clone(),
             skinned: self.skinned.clone(),
             loose_parts: self.loose_parts.clone(),
+            surface: (
+                self.surface.vertices().to_vec(),
+                self.surface.triangles().to_vec(),
+            ),
             surfaces: surfaces
                 .iter()
                 .map(|s| ((*s.embedding).clone(), weights(&s.skin)))
@@ -152,6 +159,13 @@ impl Stored {
             .map_err(|_| BodyError::Damaged("its material is impossible"))?;
         let skeleton = Skeleton::new(self.names, self.parents, self.heads, self.tails)
             .map_err(|_| BodyError::Damaged("its skeleton is invalid"))?;
+        let surface = Surface::new(self.surface.0, self.surface.1)
+            .map_err(|_| BodyError::Damaged("its surface is invalid"))?;
+        let own = self.surfaces.first().map(|(e, _)| e.len());
+        fits(
+            own == Some(surface.vertices().len()),
+            "its surface is not the one in its lattice",
+        )?;
         let flesh_fits = self.flesh.as_ref().is_none_or(|f| f.fits(c));
         fits(flesh_fits, "its flesh does not fit its lattice")?;
         let mut lattice = Lattice::with_bones(self.vertices, self.cells, self.bones)
@@ -175,8 +189,10 @@ impl Stored {
             .surfaces
             .first()
             .map_or(0.0, |(e, _)| super::extent(e, lattice.vertices(), |_| true));
+        let (lattice, surface) = (Arc::new(lattice), Arc::new(surface));
+        let points = FleshPoints::new(surface.clone(), lattice.clone());
         Ok(Body {
-            lattice: Arc::new(lattice),
+            lattice,
             skeleton: Arc::new(skeleton),
             material,
             rest_includes_gravity: self.rest_includes_gravity,
@@ -191,6 +207,8 @@ impl Stored {
             skinned: self.skinned,
             loose_parts: self.loose_parts,
             pattern: Arc::new(pattern),
+            surface,
+            points: Arc::new(points),
             surfaces: RwLock::new(self.surfaces.into_iter().map(carry).collect()),
             size,
         })

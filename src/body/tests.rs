@@ -237,7 +237,7 @@ fn a_part_without_bones_is_pinned_and_reported() {
         vec![Vec3::zeros(), Vec3::new(5.5, 0.5, 0.5)],
         vec![Vec3::x(), Vec3::new(5.5, 0.5, 0.9)],
     );
-    let surface = boxes(&[0.0, 5.0]).unwrap();
+    let surface = Arc::new(boxes(&[0.0, 5.0]).unwrap());
     // The first box is skinned to the head, the second by a share to the eye.
     let with_share = |share: f64| {
         let eye = |v: &Vec3| if v.x > 3.0 { share } else { 0.0 };

@@ -194,6 +194,12 @@ impl PyBody {
         Ok(Self(Arc::new(body)))
     }
 
+    /// The body's own surface.
+    #[getter]
+    fn surface(&self) -> PySurface {
+        PySurface(self.0.surface().clone())
+    }
+
     /// The material before paint.
     #[getter]
     fn material(&self) -> PyMaterial {

@@ -8,6 +8,7 @@ use crate::elasticity::{MaterialError, ModelError};
 use crate::kernel::KernelError;
 use crate::lattice::LatticeError;
 use crate::modal::ModalError;
+use crate::rig::RigError;
 use crate::skeleton::SkeletonError;
 use crate::solve::NewtonError;
 use crate::solve::eigen::EigenError;
@@ -143,6 +144,17 @@ impl IntoPy for ModalError {
             Self::NonFinite | Self::NoBalance => raise("MotionError", self.to_string()),
             Self::Tets(error) => error.into_py(),
             _ => raise("ModalError", self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for RigError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Disk { .. } => raise("StorageError", self.to_string()),
+            Self::File { .. } => raise("RigFileError", self.to_string()),
+            Self::Outside => raise("OutsideError", self.to_string()),
+            _ => raise("RigError", self.to_string()),
         }
     }
 }

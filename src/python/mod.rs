@@ -19,6 +19,7 @@ mod lattice;
 mod modal;
 mod nonlinear;
 mod progress;
+mod rig;
 mod skeleton;
 mod surface;
 mod tets;
@@ -48,5 +49,12 @@ fn _thew(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(modal::modes, m)?)?;
     m.add_function(wrap_pyfunction!(equilibrium::equilibrium, m)?)?;
     m.add_function(wrap_pyfunction!(equilibrium::equilibrium_forces, m)?)?;
+    m.add_class::<rig::PyTemplate>()?;
+    m.add_class::<rig::PyBoneGuide>()?;
+    m.add_class::<rig::PySkinGuide>()?;
+    m.add_class::<rig::PyFreeGuide>()?;
+    m.add_class::<rig::PyRig>()?;
+    m.add_function(wrap_pyfunction!(rig::save_rigs, m)?)?;
+    m.add_function(wrap_pyfunction!(rig::load_rigs, m)?)?;
     Ok(())
 }

@@ -15,7 +15,7 @@ mod orient;
 mod report;
 mod samples;
 #[cfg(test)]
-mod shapes;
+pub(crate) mod shapes;
 #[cfg(test)]
 mod tests;
 mod volume;
@@ -169,6 +169,14 @@ impl Surface {
     /// The copy the physics uses.
     pub fn welded(&self) -> &Welded {
         &self.welded
+    }
+
+    /// Outward unit normal of a triangle as given; none where the welded copy left it out.
+    pub fn outward(&self, triangle: u32) -> Option<Vec3> {
+        // Sources ascend.
+        let at = self.welded.source.binary_search(&triangle).ok()?;
+        let [a, b, c] = self.welded.triangles[at].map(|v| self.local[v as usize]);
+        (b - a).cross(&(c - a)).try_normalize(0.0)
     }
 
     /// Smallest and largest coordinates of the welded surface.

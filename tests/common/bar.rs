@@ -85,7 +85,7 @@ pub fn bar(across: usize, along: usize) -> Arc<Body> {
     )
     .expect("a valid skeleton");
     let body = Body::new(
-        &flesh(0.95 * half),
+        &Arc::new(flesh(0.95 * half)),
         &Arc::new(skeleton),
         &Arc::new(lattice),
         Material::default(),

@@ -21,6 +21,9 @@ def parameters(function):
     """(name, default as source) of a function in the stub."""
     names = [a.arg for a in function.args.args if a.arg not in ("self", "cls")]
     defaults = [ast.literal_eval(d) for d in function.args.defaults]
+    if function.args.kwarg:
+        names.append(function.args.kwarg.arg)
+        defaults.append(inspect.Parameter.empty)
     return dict(zip(names, [inspect.Parameter.empty] * (len(names) - len(defaults)) + defaults, strict=True))
 
 

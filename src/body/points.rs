@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The flesh as points, for integrals of what varies faster than the cells do. [capell2006, §4.2]
+//!
+//! Space is divided into voxels of spacing `s/2^level`, s a part of the body's size, around the middle of the rest box. A
+//! voxel wholly in the flesh is one point in its middle; one that the skin cuts is halved along each axis, each part
+//! counts by the share that the signed distance d gives it, `½ − d/side` within 0 and 1, and the parts in one cell of the
+//! lattice become one point at their centre of mass. Each point carries its volume, its cell (of overlapping virtual
+//! copies the one that owns the flesh there) and that cell's functions.
+//!
+//! Points stay where they are whatever is integrated, so an integral over them is as smooth as its integrand. They are
+//! made in bricks of 8³ voxels when first asked for, the same bits whoever asks first, and kept.
+//!
+//! Flesh outside the lattice is left out, as it is from the body's own integrals.
+
+use crate::Vec3;
+use crate::lattice::Lattice;
+use crate::surface::Surface;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+/// A piece of flesh.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FleshPoint {
+    /// Its centre of mass at rest, metres.
+    pub place: Vec3,
+    /// m³.
+    pub volume: f64,
+    /// Its cell.
+    pub cell: u32,
+    /// The functions of the cell's corners there; unused ones are zero.
+    pub shape: [f64; 8],
+}
+
+/// The flesh in a cube of space, by cell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Brick {
+    /// Points, those of one cell one after the other.
+    pub points: Vec<FleshPoint>,
+}
+
+/// All the flesh of a body, made where it is asked for.
+#[derive(Debug)]
+pub struct FleshPoints {
+    surface: Arc<Surface>,
+    lattice: Arc<Lattice>,
+    /// Whether every edge of the surface has two triangles.
+    closed: OnceLock<bool>,
+    made: RwLock<Made>,
+}
+
+#[derive(Debug, Default)]
+struct Made {
+    bricks: BTreeMap<Key, Arc<Brick>>,
+    points: usize,
+}
+
+/// Level and place of a brick, in bricks from the middle.
+type Key = (u32, [i32; 3]);
+
+/// Finest level.
+pub const FINEST: u32 = 24;
+/// Voxels along the body's size at level 0: the thin layer around sheets is thicker than one.
+const ACROSS: f64 = 64.0;
+/// Voxels along a brick, and along the blocks of it that are looked at first.
+const BRICK: i32 = 8;
+const BLOCK: i32 = 4;
+/// So many points are kept, about 200 MB; then all are forgotten.
+const MOST_POINTS: usize = 2_000_000;
+
+impl FleshPoints {
+    /// The flesh inside a surface, in a lattice. Computes nothing yet.
+    pub fn new(surface: Arc<Surface>, lattice: Arc<Lattice>) -> Self {
+        Self {
+            surface,
+            lattice,
+            closed: OnceLock::new(),
+            made: RwLock::default(),
+        }
+    }
+
+    /// Side of a voxel at a level, metres.
+    pub fn spacing(&self, level: u32) -> f64 {
+        self.surface.size() / ACROSS / f64::from(level.min(FINEST)).exp2()
+    }
+
+    /// The coarsest level whose voxels are no larger than a length; the finest one where none is.
+    pub fn level(&self, longest: f64) -> u32 {
+        let halvings = (self.spacing(0) / longest).log2().ceil();
+        halvings.clamp(0.0, f64::from(FINEST)) as u32
+    }
+
+    /// The bricks of a level that meet a box and that `keep` wants, told each one's middle and the radius around it.
+    pub fn within(
+        &self,
+        level: u32,
+        (lo, hi): (Vec3, Vec3),
+        keep: impl Fn(Vec3, f64) -> bool,
+    ) -> Vec<Arc<Brick>> {
+        let level = level.min(FINEST);
+        let side = self.spacing(level) * f64::from(BRICK);
+        let radius = 0.5 * 3f64.sqrt() * side;
+        let middle = self.middle();
+        let (all_lo, all_hi) = self.surface.bounds();
+        // Thin layers lie around the surface.
+        let margin = Vec3::repeat(self.spacing(0));
+        let (lo, hi) = (lo.sup(&(all_lo - margin)), hi.inf(&(all_hi + margin)));
+        // Clipped to the body, so numbers of bricks are small.
+        let first = (lo - middle).map(|x| (x / side).floor() as i32);
+        let last = (hi - middle).map(|x| (x / side).floor() as i32);
+        let mut keys = Vec::new();
+        for k in first.z..=last.z {
+            for j in first.y..=last.y {
+                for i in first.x..=last.x {
+                    let at = Vec3::new(f64::from(i), f64::from(j), f64::from(k));
+                    if keep(middle + (at + Vec3::repeat(0.5)) * side, radius) {
+                        keys.push((level, [i, j, k]));
+                    }
+                }
+            }
+        }
+        self.bricks(&keys)
+    }
+
+    /// The bricks of some keys; those that are missing are made.
+    fn bricks(&self, keys: &[Key]) -> Vec<Arc<Brick>> {
+        let mut found: Vec<Option<Arc<Brick>>> = {
+            let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
+            keys.iter().map(|k| made.bricks.get(k).cloned()).collect()
+        };
+        let missing: Vec<usize> = (0..keys.len()).filter(|&i| found[i].is_none()).collect();
+        if !missing.is_empty() {
+            // What the surface makes when first asked is made before the work is shared out.
+            self.surface.signed_distance(self.middle());
+            self.is_closed();
+            let new: Vec<Arc<Brick>> = missing
+                .par_iter()
+                .map(|&i| Arc::new(self.make(keys[i])))
+                .collect();
+            let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
+            for (&i, brick) in missing.iter().zip(new) {
+                if made.points > MOST_POINTS {
+                    *made = Made::default();
+                }
+                // Somebody else may have been quicker, with the same bits.
+                if made.bricks.insert(keys[i], brick.clone()).is_none() {
+                    made.points += brick.points.len();
+                }
+                found[i] = Some(brick);
+            }
+        }
+        found.into_iter().flatten().collect()
+    }
+
+    fn middle(&self) -> Vec3 {
+        let (lo, hi) = self.surface.bounds();
+        (lo + hi) * 0.5
+    }
+
+    fn is_closed(&self) -> bool {
+        *self.closed.get_or_init(|| self.surface.report().closed)
+    }
+
+    fn make(&self, (level, place): Key) -> Brick {
+        let h = self.spacing(level);
+        let corner = self.middle() + Vec3::from(place.map(|i| f64::from(i * BRICK))) * h;
+        let mut points = Vec::new();
+        for block in cube(BRICK / BLOCK) {
+            let side = f64::from(BLOCK) * h;
+            let corner = corner + block * side;
+            let whole = self.uniform(corner + Vec3::repeat(0.5 * side), side);
+            if whole == Some(false) {
+                continue;
+            }
+            for voxel in cube(BLOCK) {
+                let centre = corner + (voxel + Vec3::repeat(0.5)) * h;
+                match whole.or_else(|| self.uniform(centre, h)) {
+                    Some(true) => points.extend(self.whole(centre, h)),
+                    Some(false) => {}
+                    None => self.cut(centre, h, &mut points),
+                }
+            }
+        }
+        points.sort_by_key(|p| p.cell);
+        Brick { points }
+    }
+
+    /// Whether a cube is all flesh, or none; none where the skin may cut it.
+    fn uniform(&self, centre: Vec3, side: f64) -> Option<bool> {
+        let distance = self.surface.signed_distance(centre);
+        if distance.abs() <= 0.5 * 3f64.sqrt() * side {
+            return None;
+        }
+        let inside = distance < 0.0;
+        // No skin is near, but across a hole flesh ends without one.
+        let same = |c: Vec3| {
+            let corner = centre + (c - Vec3::repeat(0.5)) * side;
+            self.surface.contains(corner) == inside
+        };
+        (self.is_closed() || cube(2).all(same)).then_some(inside)
+    }
+
+    /// A voxel full of flesh.
+    fn whole(&self, place: Vec3, h: f64) -> Option<FleshPoint> {
+        let cell = self.cell(place)?;
+        Some(self.point(place, h.powi(3), cell))
+    }
+
+    /// A voxel that the skin cuts.
+    fn cut(&self, centre: Vec3, h: f64, points: &mut Vec<FleshPoint>) {
+        let side = 0.5 * h;
+        // Volume and first moment about the centre by cell; of parts in no cell at last.
+        let mut sums: Vec<(u32, f64, Vec3)> = Vec::new();
+        let (mut volume, mut moment) = (0.0, Vec3::zeros());
+        for part in cube(2) {
+            let offset = (part - Vec3::repeat(0.5)) * side;
+            let distance = self.surface.signed_distance(centre + offset);
+            let share = (0.5 - distance / side).clamp(0.0, 1.0) * side.powi(3);
+            if share <= 0.0 {
+                continue;
+            }
+            let Some(cell) = self.cell(centre + offset) else {
+                volume += share;
+                moment += offset * share;
+                continue;
+            };
+            match sums.iter_mut().find(|s| s.0 == cell) {
+                Some(sum) => {
+                    sum.1 += share;
+                    sum.2 += offset * share;
+                }
+                None => sums.push((cell, share, offset * share)),
+            }
+        }
+        // A hair outside the lattice: it goes with its neighbours.
+        if let Some(first) = sums.first_mut() {
+            first.1 += volume;
+            first.2 += moment;
+        }
+        for (cell, volume, moment) in sums {
+            points.push(self.point(centre + moment / volume, volume, cell));
+        }
+    }
+
+    fn cell(&self, place: Vec3) -> Option<u32> {
+        Some(self.lattice.owner(self.lattice.locate(place)?, place))
+    }
+
+    fn point(&self, place: Vec3, volume: f64, cell: u32) -> FleshPoint {
+        FleshPoint {
+            place,
+            volume,
+            cell,
+            shape: self.lattice.weights_in(cell, place),
+        }
+    }
+}
+
+/// Places in a cube of n³, x fastest.
+fn cube(n: i32) -> impl Iterator<Item = Vec3> {
+    (0..n * n * n).map(move |i| {
+        Vec3::new(
+            f64::from(i % n),
+            f64::from(i / n % n),
+            f64::from(i / (n * n)),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::BarOptions;
+    use super::*;
+    use approx::assert_relative_eq;
+
+    fn all(points: &FleshPoints, level: u32) -> Vec<FleshPoint> {
+        let everywhere = (Vec3::repeat(-1e9), Vec3::repeat(1e9));
+        let bricks = points.within(level, everywhere, |_, _| true);
+        bricks.iter().flat_map(|b| b.points.clone()).collect()
+    }
+
+    #[test]
+    fn volume_and_middle_are_those_of_the_flesh() {
+        for hexahedra in [false, true] {
+            let bar = BarOptions {
+                hexahedra,
+                frame: nalgebra::Isometry3::new(
+                    Vec3::new(3.0, -2.0, 1.0),
+                    Vec3::new(0.4, 0.3, 1.0),
+                ),
+                ..Default::default()
+            };
+            let body = bar.build();
+            let middle = bar.frame * nalgebra::Point3::new(0.0, 0.0, 0.5 * bar.length);
+            for level in 0..3 {
+                let points = all(body.points(), level);
+                let volume: f64 = points.iter().map(|p| p.volume).sum();
+                assert_relative_eq!(volume, 4.0 * 0.04 * 1.6, max_relative = 3e-3);
+                let mean: Vec3 = points.iter().map(|p| p.place * p.volume).sum::<Vec3>() / volume;
+                assert_relative_eq!(mean, middle.coords, epsilon = 1e-3);
+            }
+        }
+    }
+
+    #[test]
+    fn each_point_lies_where_its_cell_says() {
+        let body = BarOptions::default().build();
+        for p in all(body.points(), 1) {
+            let corners = body.lattice().corners(p.cell);
+            let place: Vec3 = corners.iter().zip(p.shape).map(|(x, w)| x * w).sum();
+            assert_relative_eq!(place, p.place, epsilon = 1e-12);
+            assert!(body.lattice().locate(p.place).is_some());
+        }
+    }
+
+    #[test]
+    fn levels_halve_and_end() {
+        let body = BarOptions::default().build();
+        let points = body.points();
+        assert_eq!(points.level(f64::INFINITY), 0);
+        assert_eq!(points.level(0.0), FINEST);
+        for level in 1..6 {
+            let h = points.spacing(level);
+            assert_relative_eq!(2.0 * h, points.spacing(level - 1));
+            assert_eq!(points.level(1.001 * h), level);
+            assert_eq!(points.level(0.999 * h), level + 1);
+        }
+    }
+
+    #[test]
+    fn the_same_bits_whoever_asks_first() {
+        let (a, b) = (BarOptions::default().build(), BarOptions::default().build());
+        let few = (Vec3::repeat(-0.05), Vec3::new(0.05, 0.05, 0.7));
+        a.points().within(2, few, |_, _| true);
+        std::thread::scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|| assert_eq!(all(a.points(), 2), all(b.points(), 2)));
+            }
+        });
+    }
+}

@@ -1,0 +1,568 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.Template`, the guides, `thew.Rig` and its files.
+
+use super::arrays::{Whole, dofs, finite, finite_points, floats, from_points};
+use super::body::PyBody;
+use super::errors::{IntoPy, detached, input};
+use crate::rig::{
+    BoneRef, Frame, Guide, Rig, RigError, Sample, Template, TemplateKind, load, save, unit,
+};
+use crate::{Mat4, Vec3};
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray2};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A force field in a frame of its own; the largest force equals strength (N/m³, negative turns it around).
+///
+/// Template("bump", radius, strength) pushes along the frame's Z; "radial" away from its origin; "bulge" squeezes along Z
+/// and widens across; Template("torus", ring_radius, tube_radius, strength) pushes away from a circle about Z. Lengths in
+/// metres. Compact, once continuously differentiable. Raises RigError.
+#[pyclass(name = "Template", module = "thew", frozen)]
+pub(super) struct PyTemplate(Template);
+
+#[pymethods]
+impl PyTemplate {
+    #[new]
+    #[pyo3(signature = (kind, **parameters))]
+    fn new(kind: &str, parameters: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let kind: TemplateKind = kind.parse().map_err(RigError::into_py)?;
+        let named = parameters.map(named_numbers).transpose()?;
+        let named = named.unwrap_or_default();
+        let values = all_of(kind.parameter_names(), &named)?;
+        Template::new(kind, &values)
+            .map(Self)
+            .map_err(IntoPy::into_py)
+    }
+
+    /// "bump", "radial", "bulge" or "torus".
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.0.kind().name()
+    }
+
+    /// The parameters by name.
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        by_name(py, self.0.kind().parameter_names(), self.0.parameters())
+    }
+
+    /// The unit of each parameter.
+    #[getter]
+    fn units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        units_of(py, self.0.kind().parameter_names())
+    }
+
+    /// Distance from the frame's origin beyond which there is no force, metres.
+    #[getter]
+    fn reach(&self) -> f64 {
+        self.0.reach()
+    }
+
+    /// The force at points[p,3] with the template in frame[4,4] -> [p,3], N/m³.
+    fn force<'py>(
+        &self,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+        frame: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let points = finite_points(points, "points")?;
+        let frame = rigid(frame, "frame")?;
+        let force = |x: &Vec3| frame.rotation * self.0.force(&frame.local(x));
+        let forces: Vec<Vec3> = detached(py, || Ok(points.iter().map(force).collect()))?;
+        Ok(from_points(py, &forces))
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __repr__(&self) -> String {
+        let named = named(self.0.kind().parameter_names(), self.0.parameters());
+        format!("thew.Template('{}', {named})", self.kind())
+    }
+}
+
+/// A place beside a bone: its name (or number), along it (0 head, 1 tail), angle around it (radians; 0 towards world −Y,
+/// or +Z for bones along Y), distance from it (m), tilt of the template's Z from outward (0) to head→tail (π/2).
+#[pyclass(name = "BoneGuide", module = "thew", frozen)]
+pub(super) struct PyBoneGuide(Guide);
+
+#[pymethods]
+impl PyBoneGuide {
+    #[new]
+    #[pyo3(signature = (bone, along=0.5, angle=0.0, distance=0.0, tilt=0.0))]
+    fn new(
+        bone: &Bound<'_, PyAny>,
+        along: f64,
+        angle: f64,
+        distance: f64,
+        tilt: f64,
+    ) -> PyResult<Self> {
+        let bone = match bone.cast::<PyString>() {
+            Ok(name) => BoneRef::Name(name.to_cow()?.into_owned()),
+            Err(_) => BoneRef::Index(bone.extract::<Whole>()?.index()),
+        };
+        Guide::bone(bone, [along, angle, distance, tilt])
+            .map(Self)
+            .map_err(IntoPy::into_py)
+    }
+
+    /// The bone's name, or its number.
+    #[getter]
+    fn bone<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.0 {
+            Guide::Bone { bone, .. } => bone_object(py, bone),
+            _ => Ok(py.None().into_bound(py)),
+        }
+    }
+
+    /// The continuous parameters by name.
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        by_name(py, self.0.parameter_names(), self.0.values())
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __repr__(&self) -> String {
+        let bone = match &self.0 {
+            Guide::Bone {
+                bone: BoneRef::Name(name),
+                ..
+            } => format!("{name:?}"),
+            Guide::Bone {
+                bone: BoneRef::Index(index),
+                ..
+            } => index.to_string(),
+            _ => String::new(),
+        };
+        let named = named(self.0.parameter_names(), self.0.values());
+        format!("thew.BoneGuide({bone}, {named})")
+    }
+}
+
+/// A place under the body's own surface as given: a face, the weights of its corners (None: its middle), depth below it
+/// (m), roll about its normal (radians; 0: X along the face's first edge), tilt of Z from outward (0) to X (π/2).
+#[pyclass(name = "SkinGuide", module = "thew", frozen)]
+pub(super) struct PySkinGuide(Guide);
+
+#[pymethods]
+impl PySkinGuide {
+    #[new]
+    #[pyo3(signature = (face, barycentric=None, depth=0.0, roll=0.0, tilt=0.0))]
+    fn new(
+        face: Whole,
+        barycentric: Option<&Bound<'_, PyAny>>,
+        depth: f64,
+        roll: f64,
+        tilt: f64,
+    ) -> PyResult<Self> {
+        let barycentric = match barycentric {
+            Some(weights) => {
+                let w = floats(weights, "barycentric", &[Some(3)])?.data;
+                [w[0], w[1], w[2]]
+            }
+            None => [1.0 / 3.0; 3],
+        };
+        Guide::skin(face.index(), barycentric, [depth, roll, tilt])
+            .map(Self)
+            .map_err(IntoPy::into_py)
+    }
+
+    /// The face.
+    #[getter]
+    fn face(&self) -> u32 {
+        match &self.0 {
+            Guide::Skin { face, .. } => *face,
+            _ => u32::MAX,
+        }
+    }
+
+    /// The weights of the face's corners.
+    #[getter]
+    fn barycentric(&self) -> (f64, f64, f64) {
+        match &self.0 {
+            Guide::Skin { barycentric, .. } => (*barycentric).into(),
+            _ => (0.0, 0.0, 0.0),
+        }
+    }
+
+    /// The continuous parameters by name.
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        by_name(py, self.0.parameter_names(), self.0.values())
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __repr__(&self) -> String {
+        let named = named(self.0.parameter_names(), self.0.values());
+        format!(
+            "thew.SkinGuide({}, {:?}, {named})",
+            self.face(),
+            self.barycentric()
+        )
+    }
+}
+
+/// A place anywhere: matrix[4,4] in rest space, a place and a rotation (a uniform scale is taken out); its parameters x, y,
+/// z (m) and the rotation vector rx, ry, rz (radians) act after it and are zero unless given.
+#[pyclass(name = "FreeGuide", module = "thew", frozen)]
+pub(super) struct PyFreeGuide(Guide);
+
+#[pymethods]
+impl PyFreeGuide {
+    #[new]
+    #[pyo3(signature = (matrix, x=0.0, y=0.0, z=0.0, rx=0.0, ry=0.0, rz=0.0))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        matrix: &Bound<'_, PyAny>,
+        x: f64,
+        y: f64,
+        z: f64,
+        rx: f64,
+        ry: f64,
+        rz: f64,
+    ) -> PyResult<Self> {
+        let frame = rigid(matrix, "matrix")?;
+        Guide::free(frame, [x, y, z, rx, ry, rz])
+            .map(Self)
+            .map_err(IntoPy::into_py)
+    }
+
+    /// The frame where all parameters are zero, [4,4].
+    #[getter]
+    fn matrix<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        let frame = match &self.0 {
+            Guide::Free { frame, .. } => *frame,
+            _ => Frame::identity(),
+        };
+        from_matrix(py, &frame.matrix())
+    }
+
+    /// The continuous parameters by name.
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        by_name(py, self.0.parameter_names(), self.0.values())
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __repr__(&self) -> String {
+        let named = named(self.0.parameter_names(), self.0.values());
+        format!("<thew.FreeGuide: {named}>")
+    }
+}
+
+/// A template on a guide, led by one control [capell2006, §4]: Rig(template, guide, samples=[(gamma, {parameter: value})]).
+///
+/// Parameters are those of the template and of the guide; a sample holds all of them, those that it does not name as in
+/// the template and the guide. Between samples they are linear in gamma, outside constant; without samples the rig is the
+/// same at every gamma. Raises RigError naming the sample or the parameter.
+#[pyclass(name = "Rig", module = "thew", frozen)]
+pub(super) struct PyRig(pub Arc<Rig>);
+
+impl PyRig {
+    /// η at a control (none: the last sample), some of them replaced by name.
+    pub(super) fn eta(
+        &self,
+        gamma: Option<f64>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Vec<f64>> {
+        let eta = match gamma {
+            Some(value) if !value.is_finite() => {
+                return Err(RigError::Control { value }.into_py());
+            }
+            Some(gamma) => self.0.parameters(gamma),
+            None => self.0.last_parameters(),
+        };
+        let named = parameters.map(named_numbers).transpose()?;
+        let named = named.unwrap_or_default();
+        let named = named.iter().map(|(name, value)| (name.as_str(), *value));
+        self.0.with_named(eta, named).map_err(IntoPy::into_py)
+    }
+
+    /// η by name.
+    pub(super) fn by_name<'py>(
+        &self,
+        py: Python<'py>,
+        eta: &[f64],
+    ) -> PyResult<Bound<'py, PyDict>> {
+        by_name(py, self.0.parameter_names(), eta)
+    }
+}
+
+#[pymethods]
+impl PyRig {
+    #[new]
+    #[pyo3(signature = (template, guide, samples=None, name="Rig"))]
+    fn new(
+        template: &PyTemplate,
+        guide: &Bound<'_, PyAny>,
+        samples: Option<&Bound<'_, PyAny>>,
+        name: &str,
+    ) -> PyResult<Self> {
+        let guide = if let Ok(g) = guide.cast::<PyBoneGuide>() {
+            g.get().0.clone()
+        } else if let Ok(g) = guide.cast::<PySkinGuide>() {
+            g.get().0.clone()
+        } else if let Ok(g) = guide.cast::<PyFreeGuide>() {
+            g.get().0.clone()
+        } else {
+            return Err(input(
+                "guide: expected a thew.BoneGuide, SkinGuide or FreeGuide",
+            ));
+        };
+        let plain = Rig::new(name, template.0, guide.clone(), Vec::new());
+        let plain = plain.map_err(RigError::into_py)?;
+        let mut recorded = Vec::new();
+        let items = match samples {
+            Some(samples) => samples
+                .try_iter()
+                .map_err(|_| input("samples: expected a list of (gamma, {name: value})"))?
+                .collect::<PyResult<Vec<_>>>()?,
+            None => Vec::new(),
+        };
+        for (index, item) in items.iter().enumerate() {
+            let (control, values) = item.extract::<(f64, Bound<'_, PyDict>)>().map_err(|_| {
+                input(format!(
+                    "samples[{index}]: expected (gamma, {{name: value}})"
+                ))
+            })?;
+            let named = named_numbers(&values)?;
+            let named = named.iter().map(|(name, value)| (name.as_str(), *value));
+            let parameters = plain
+                .with_named(plain.own_parameters(), named)
+                .map_err(|e| input_sample(index, e))?;
+            recorded.push(Sample {
+                control,
+                parameters,
+            });
+        }
+        Rig::new(name, template.0, guide, recorded)
+            .map(|rig| Self(Arc::new(rig)))
+            .map_err(IntoPy::into_py)
+    }
+
+    /// What the artist calls it.
+    #[getter]
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    /// The template with its own parameters.
+    #[getter]
+    fn template(&self) -> PyTemplate {
+        PyTemplate(*self.0.template())
+    }
+
+    /// The guide with its own parameters.
+    #[getter]
+    fn guide<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let guide = self.0.guide().clone();
+        Ok(match guide {
+            Guide::Bone { .. } => Bound::new(py, PyBoneGuide(guide))?.into_any(),
+            Guide::Skin { .. } => Bound::new(py, PySkinGuide(guide))?.into_any(),
+            Guide::Free { .. } => Bound::new(py, PyFreeGuide(guide))?.into_any(),
+        })
+    }
+
+    /// What was recorded: (gamma, {parameter: value}) by ascending gamma.
+    #[getter]
+    fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let samples = self.0.samples().iter();
+        let samples: Vec<_> = samples
+            .map(|s| PyResult::Ok((s.control, self.by_name(py, &s.parameters)?)))
+            .collect::<Result<_, _>>()?;
+        PyList::new(py, samples)
+    }
+
+    /// Names of all parameters in order: the template's, then the guide's.
+    #[getter]
+    fn parameter_names<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.0.parameter_names())
+    }
+
+    /// The unit of each parameter.
+    #[getter]
+    fn units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        units_of(py, self.0.parameter_names())
+    }
+
+    /// All parameters at gamma -> {name: value}; None: the last sample's.
+    #[pyo3(signature = (gamma=None))]
+    fn parameters<'py>(&self, py: Python<'py>, gamma: Option<f64>) -> PyResult<Bound<'py, PyDict>> {
+        self.by_name(py, &self.eta(gamma, None)?)
+    }
+
+    /// Generalised forces on a body -> float64 [dofs,3], N, rest axes, before the turn with the flesh. gamma None: the last
+    /// sample; parameters: some of them replaced by name. Raises OutsideError where the template lies wholly outside the
+    /// flesh, RigError where the guide's bone or face is missing.
+    #[pyo3(signature = (body, gamma=None, parameters=None))]
+    fn forces<'py>(
+        &self,
+        py: Python<'py>,
+        body: &PyBody,
+        gamma: Option<f64>,
+        parameters: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let eta = self.eta(gamma, parameters)?;
+        let forces = detached(py, || self.0.forces(&body.0, &eta).map_err(IntoPy::into_py))?;
+        Ok(from_points(py, &forces))
+    }
+
+    /// Derivatives of the sum of field[dofs,3] times `forces` by every parameter -> {name: derivative}.
+    #[pyo3(signature = (body, field, gamma=None, parameters=None))]
+    fn pull_back<'py>(
+        &self,
+        py: Python<'py>,
+        body: &PyBody,
+        field: &Bound<'py, PyAny>,
+        gamma: Option<f64>,
+        parameters: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let field = dofs(field, "field", body.0.dofs())?;
+        let eta = self.eta(gamma, parameters)?;
+        let derivatives = detached(py, || {
+            let pulled = self.0.pull_back(&body.0, &eta, &field);
+            pulled.map_err(IntoPy::into_py)
+        })?;
+        self.by_name(py, &derivatives)
+    }
+
+    /// The template's frame in rest space, columns X Y Z origin -> float64 [4,4].
+    #[pyo3(signature = (body, gamma=None, parameters=None))]
+    fn frame<'py>(
+        &self,
+        py: Python<'py>,
+        body: &PyBody,
+        gamma: Option<f64>,
+        parameters: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let eta = self.eta(gamma, parameters)?;
+        let frame = self.0.frame(&body.0, &eta).map_err(RigError::into_py)?;
+        Ok(from_matrix(py, &frame.matrix()))
+    }
+
+    /// What keeps the rig from pushing this body, one sentence each; empty when nothing does.
+    fn check(&self, py: Python<'_>, body: &PyBody) -> PyResult<Vec<String>> {
+        detached(py, || Ok(self.0.check(&body.0)))
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<thew.Rig '{}': {} on a {} guide, {} samples>",
+            self.0.name(),
+            self.0.template().kind().name(),
+            self.0.guide().kind(),
+            self.0.samples().len()
+        )
+    }
+}
+
+/// Writes rigs to a small text file (TOML); it is whole or as it was before. Raises StorageError.
+#[pyfunction]
+pub(super) fn save_rigs(
+    py: Python<'_>,
+    path: PathBuf,
+    rigs: Vec<PyRef<'_, PyRig>>,
+) -> PyResult<()> {
+    let rigs: Vec<Rig> = rigs.iter().map(|rig| Rig::clone(&rig.0)).collect();
+    detached(py, || save(&path, &rigs).map_err(IntoPy::into_py))
+}
+
+/// Reads rigs that `save_rigs` or a person wrote. Raises RigFileError naming line and key, StorageError.
+#[pyfunction]
+pub(super) fn load_rigs(py: Python<'_>, path: PathBuf) -> PyResult<Vec<PyRig>> {
+    let rigs = detached(py, || load(&path).map_err(IntoPy::into_py))?;
+    Ok(rigs.into_iter().map(|rig| PyRig(Arc::new(rig))).collect())
+}
+
+fn input_sample(index: usize, error: RigError) -> PyErr {
+    RigError::Sample {
+        sample: index,
+        error: Box::new(error),
+    }
+    .into_py()
+}
+
+/// Numbers by name, in the order given.
+fn named_numbers(dict: &Bound<'_, PyDict>) -> PyResult<Vec<(String, f64)>> {
+    dict.iter()
+        .map(|(name, value)| {
+            let name = name
+                .extract::<String>()
+                .map_err(|_| input("parameters: expected {name: value}"))?;
+            let value = value
+                .extract::<f64>()
+                .map_err(|_| input(format!("the parameter '{name}' must be a number")))?;
+            Ok((name, value))
+        })
+        .collect()
+}
+
+/// Every parameter of a template, each of which has to be given.
+fn all_of(names: &[&'static str], given: &[(String, f64)]) -> PyResult<Vec<f64>> {
+    if let Some((name, _)) = given.iter().find(|(n, _)| !names.contains(&n.as_str())) {
+        return Err(RigError::unknown(name, names).into_py());
+    }
+    names
+        .iter()
+        .map(|&name| {
+            let value = given.iter().find(|(n, _)| n == name).map(|(_, v)| *v);
+            value.ok_or_else(|| RigError::Missing { name }.into_py())
+        })
+        .collect()
+}
+
+fn by_name<'py>(py: Python<'py>, names: &[&str], values: &[f64]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, value) in names.iter().zip(values) {
+        dict.set_item(name, value)?;
+    }
+    Ok(dict)
+}
+
+fn units_of<'py>(py: Python<'py>, names: &[&str]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for name in names {
+        dict.set_item(name, unit(name))?;
+    }
+    Ok(dict)
+}
+
+fn named(names: &[&str], values: &[f64]) -> String {
+    let pairs = names.iter().zip(values);
+    let pairs: Vec<String> = pairs.map(|(n, v)| format!("{n}={v}")).collect();
+    pairs.join(", ")
+}
+
+fn bone_object<'py>(py: Python<'py>, bone: &BoneRef) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match bone {
+        BoneRef::Name(name) => PyString::new(py, name).into_any(),
+        BoneRef::Index(index) => index.into_pyobject(py)?.into_any(),
+    })
+}
+
+fn rigid(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Frame> {
+    let numbers = floats(object, name, &[Some(4), Some(4)])?;
+    finite(&numbers, name)?;
+    Frame::from_matrix(&Mat4::from_row_slice(&numbers.data)).map_err(IntoPy::into_py)
+}
+
+fn from_matrix<'py>(py: Python<'py>, m: &Mat4) -> Bound<'py, PyArray2<f64>> {
+    Array2::from_shape_fn((4, 4), |(i, k)| m[(i, k)]).into_pyarray(py)
+}

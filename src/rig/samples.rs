@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Samples: parameters recorded at values of a control. [capell2006, §4.2]
+
+use super::RigError;
+
+/// All parameters of a rig at a value of its control.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// γ.
+    pub control: f64,
+    /// η, in the rig's order.
+    pub parameters: Vec<f64>,
+}
+
+/// Refuses controls that are not finite or do not ascend.
+pub(super) fn check(samples: &[Sample]) -> Result<(), RigError> {
+    for (index, sample) in samples.iter().enumerate() {
+        let value = sample.control;
+        if !value.is_finite() {
+            return Err(RigError::Control { value }.in_sample(index));
+        }
+    }
+    for (index, pair) in samples.windows(2).enumerate() {
+        let (before, control) = (pair[0].control, pair[1].control);
+        if control <= before {
+            return Err(RigError::Order {
+                sample: index + 1,
+                control,
+                before,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The parameters at a control: linear between samples, constant outside; none without samples.
+pub(super) fn at(samples: &[Sample], control: f64) -> Option<Vec<f64>> {
+    let after = samples.iter().position(|s| !(s.control <= control));
+    let (a, b) = match after {
+        Some(0) => return Some(samples[0].parameters.clone()),
+        Some(i) if !control.is_nan() => (&samples[i - 1], &samples[i]),
+        _ => return samples.last().map(|s| s.parameters.clone()),
+    };
+    // Halves, so that no span overflows.
+    let half = |x: f64| 0.5 * x;
+    let t = (half(control) - half(a.control)) / (half(b.control) - half(a.control));
+    let t = if t.is_finite() { t } else { 0.0 };
+    let mix = |(&x, &y): (&f64, &f64)| x * (1.0 - t) + y * t;
+    Some(a.parameters.iter().zip(&b.parameters).map(mix).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(of: &[(f64, f64)]) -> Vec<Sample> {
+        let sample = |&(control, x): &(f64, f64)| Sample {
+            control,
+            parameters: vec![x, -x],
+        };
+        of.iter().map(sample).collect()
+    }
+
+    #[test]
+    fn linear_between_and_constant_outside() {
+        let s = samples(&[(-1.0, 2.0), (0.0, 3.0), (4.0, -1.0)]);
+        let x = |g: f64| at(&s, g).unwrap();
+        for sample in &s {
+            assert_eq!(x(sample.control), sample.parameters);
+        }
+        assert_eq!(x(-0.5), [2.5, -2.5]);
+        assert_eq!(x(1.0), [2.0, -2.0]);
+        assert_eq!(
+            (x(-9.0), x(f64::NEG_INFINITY)),
+            (vec![2.0, -2.0], vec![2.0, -2.0])
+        );
+        assert_eq!(
+            (x(9.0), x(f64::INFINITY)),
+            (vec![-1.0, 1.0], vec![-1.0, 1.0])
+        );
+        assert_eq!(x(f64::NAN), [2.0, -2.0]);
+        assert_eq!(at(&[], 1.0), None);
+        let wide = samples(&[(-1e308, 0.0), (1e308, 2.0)]);
+        assert_eq!(at(&wide, 0.0).unwrap(), [1.0, -1.0]);
+    }
+
+    #[test]
+    fn controls_must_ascend() {
+        for bad in [
+            &[(0.0, 1.0), (0.0, 2.0)][..],
+            &[(0.0, 1.0), (2.0, 1.0), (1.0, 2.0)],
+        ] {
+            let e = check(&samples(bad)).unwrap_err();
+            assert!(matches!(e, RigError::Order { .. }), "{e}");
+        }
+        let e = check(&samples(&[(0.0, 1.0), (f64::NAN, 2.0)])).unwrap_err();
+        assert!(e.to_string().contains("sample 1"), "{e}");
+    }
+}

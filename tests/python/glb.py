@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Skinned characters out of binary glTF files, as far as tests need them: mesh, weights, bones."""
+
+import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import thew
+from scipy.spatial.transform import Rotation
+
+TYPES = {5121: np.uint8, 5123: np.uint16, 5125: np.uint32, 5126: np.float32}
+WIDTHS = {"SCALAR": 1, "VEC3": 3, "VEC4": 4, "MAT4": 16}
+
+
+class File:
+    def __init__(self, path):
+        data = Path(path).read_bytes()
+        length = int.from_bytes(data[12:16], "little")
+        self.json = json.loads(data[20 : 20 + length])
+        self.blob = data[28 + length :]
+
+    def array(self, accessor):
+        a = self.json["accessors"][accessor]
+        view = self.json["bufferViews"][a["bufferView"]]
+        width, kind = WIDTHS[a["type"]], np.dtype(TYPES[a["componentType"]])
+        start = view.get("byteOffset", 0) + a.get("byteOffset", 0)
+        stride = view.get("byteStride", width * kind.itemsize)
+        rows = np.ndarray((a["count"], width), kind, self.blob, start, (stride, kind.itemsize))
+        scale = np.iinfo(kind).max if a.get("normalized") else 1
+        return rows / scale if scale > 1 else rows.copy()
+
+    def globals(self):
+        nodes = self.json["nodes"]
+        parent = {child: i for i, node in enumerate(nodes) for child in node.get("children", ())}
+
+        def local(node):
+            if "matrix" in node:
+                return np.reshape(node["matrix"], (4, 4)).T
+            m = np.eye(4)
+            m[:3, :3] = Rotation.from_quat(node.get("rotation", (0, 0, 0, 1))).as_matrix() * node.get(
+                "scale", (1, 1, 1)
+            )
+            m[:3, 3] = node.get("translation", (0, 0, 0))
+            return m
+
+        def world(i):
+            return world(parent[i]) @ local(nodes[i]) if i in parent else local(nodes[i])
+
+        return [world(i) for i in range(len(nodes))], parent
+
+
+def load(path, height=1.7):
+    """Vertices, triangles, weights, surface, skeleton of the file's first skin, in its bind pose, scaled to a height."""
+    file = File(path)
+    skin = file.json["skins"][0]
+    joints = skin["joints"]
+    worlds, parent = file.globals()
+    to_bind = file.array(skin["inverseBindMatrices"]).reshape(-1, 4, 4).transpose(0, 2, 1).astype(float)
+    vertices, triangles, weights = [], [], []
+    base = 0
+    for node in file.json["nodes"]:
+        if "mesh" not in node or "skin" not in node:
+            continue
+        for part in file.json["meshes"][node["mesh"]]["primitives"]:
+            place = file.array(part["attributes"]["POSITION"]).astype(float)
+            dense = np.zeros((len(place), len(joints)))
+            bones = file.array(part["attributes"]["JOINTS_0"]).astype(int)
+            np.add.at(dense, (np.arange(len(place))[:, None], bones), file.array(part["attributes"]["WEIGHTS_0"]))
+            corners = file.array(part["indices"]) if "indices" in part else np.arange(len(place))
+            vertices.append(place)
+            weights.append(dense / np.maximum(dense.sum(axis=1, keepdims=True), 1e-12))
+            triangles.append(corners.reshape(-1, 3).astype(int) + base)
+            base += len(place)
+    vertices, weights, triangles = np.concatenate(vertices), np.concatenate(weights), np.concatenate(triangles)
+    heads = np.linalg.inv(to_bind)[:, :3, 3]
+    # glTF's Y up into Z up.
+    upright = Rotation.from_euler("x", 90, degrees=True).as_matrix()
+    vertices, heads = vertices @ upright.T, heads @ upright.T
+    scale = height / np.ptp(vertices, axis=0).max()
+    vertices, heads = vertices * scale, heads * scale
+
+    def above(i):
+        while i in parent:
+            i = parent[i]
+            if i in joints:
+                return joints.index(i)
+        return -1
+
+    parents = [above(joint) for joint in joints]
+    tails = heads + [0, 0, 0.02]
+    for bone in range(len(joints)):
+        if bone in parents:
+            tails[bone] = heads[parents.index(bone)]
+    names = [file.json["nodes"][joint].get("name", f"joint {joint}") for joint in joints]
+    surface = thew.Surface(vertices, triangles)
+    skeleton = thew.Skeleton(names, parents, heads, tails).refit_tails(surface, weights)
+    return SimpleNamespace(
+        vertices=vertices, triangles=triangles, weights=weights, surface=surface, skeleton=skeleton, names=names
+    )
+
+
+def character(name, **options):
+    """A character of the shared data, or a skipped test where there is none."""
+    path = Path(os.environ.get("THEW_DATA", "")) / "characters" / f"{name}.glb"
+    if not path.is_file():
+        pytest.skip(f"{path} is not here")
+    return load(path, **options)
