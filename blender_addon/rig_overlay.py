@@ -8,7 +8,7 @@ import numpy as np
 
 from . import posed, rigging, session, viewing
 from .logic.errors import Refusal
-from .logic.outlines import carried, outline
+from .logic.outlines import carried, outline, ridden
 from .native import core
 from .rig_properties import TEMPLATE_SLIDERS, in_force
 from .session import register as fleshes
@@ -29,6 +29,7 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
     if flesh is None or flesh.body is None or not len(obj.thew.rigs):
         return []
     maps = posed.maps_now(obj, flesh, depsgraph)
+    mesh = obj.evaluated_get(depsgraph)
     controls = rigging.evaluated_controls(obj, depsgraph)
     hooks = known_hooks(obj, flesh)
     found = []
@@ -36,7 +37,7 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
         chosen = i == obj.thew.active_rig
         try:
             hook = hooks.get(i) or rigging.hooked(obj, flesh.character, flesh.stance, flesh.place, rig)
-            lines, guide = rig_lines(flesh, rig, hook, float(controls[i]), maps)
+            lines, guide = rig_lines(flesh, rig, hook, float(controls[i]), maps, mesh)
         except (Refusal, core().ThewError, AttributeError):  # Blender lets a drawing note no new name of a bone
             continue  # nothing to be seen of a rig that hangs on nothing: its line in the list says why
         colour = PROBLEM if rig.problem else OFF if not on else ACTIVE if chosen else OTHER
@@ -55,12 +56,21 @@ def known_hooks(obj, flesh: session.Flesh) -> dict[int, rigging.Hook]:
 def rig_lines(
     flesh: session.Flesh, rig, hook: rigging.Hook, control: float, maps: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(outline [m, 2, 3], line to the bone or the skin [1 or 0, 2, 3]) of one rig, Blender's world."""
+    """(outline [m, 2, 3], line to the bone or the skin [1 or 0, 2, 3]) of one rig, Blender's world.
+
+    maps: T_b [b, 4, 4]; mesh: the evaluated object, on whose triangles rigs in the skin ride.
+    """
     place = flesh.place
     parameters = rigging.parameters_now(rig, control, place.metres_per_unit)
     frame = np.asarray(hook.native(core(), parameters, name=rig.name).frame(flesh.body))
     middle = frame[:3, 3]
-    there = carried(frame, posed.region_weights(flesh, middle), place.maps(maps))
+    if hook.guide == "SKIN" and len(mesh.data.vertices) == len(flesh.character.rest):
+        corners = np.asarray(flesh.surface.triangles)[hook.triangle]
+        shown = [mesh.matrix_world @ mesh.data.vertices[corner].co for corner in corners.tolist()]
+        rest = np.asarray(flesh.surface.vertices)[corners]
+        there = ridden(frame, np.array(hook.barycentric), rest, place.points(np.array(shown)))
+    else:
+        there = carried(frame, posed.region_weights(flesh, middle), place.maps(maps))
     sizes = {name: parameters[name] for name in TEMPLATE_SLIDERS[rig.template] if name != "strength"}
     shape = outline(rig.template, **sizes)
     if rig.template == "BUMP" and parameters["strength"] < 0.0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .guides import triangle_frame
 from .spaces import across
 
 #: Corners of a drawn circle.
@@ -97,3 +98,12 @@ def carried(frame: np.ndarray, weights: np.ndarray, maps: np.ndarray) -> np.ndar
     posed[:3, :3] = turn @ frame[:3, :3]
     posed[:3, 3] = blended[:3, :3] @ frame[:3, 3] + blended[:3, 3]
     return posed
+
+
+def ridden(frame: np.ndarray, shares: np.ndarray, rest: np.ndarray, posed: np.ndarray) -> np.ndarray:
+    """A rigid `frame` [4, 4] at rest as it rides on a triangle: shares [3] of its corners, at rest and posed [3, 3]."""
+    turn = triangle_frame(posed) @ triangle_frame(rest).T
+    there = np.eye(4)
+    there[:3, :3] = turn @ frame[:3, :3]
+    there[:3, 3] = shares @ posed + turn @ (frame[:3, 3] - shares @ rest)
+    return there

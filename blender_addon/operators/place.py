@@ -11,8 +11,7 @@ from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntPrope
 
 from .. import handlers, placing, posed, rig_overlay, rig_properties, rigging, viewing
 from ..logic.errors import Refusal
-from ..logic.guides import triangle_frame
-from ..logic.outlines import outline
+from ..logic.outlines import outline, ridden
 from ..placing import Spot
 from .hand import InHand
 from .rigs import drop_rig, new_rig
@@ -255,11 +254,9 @@ NAVIGATION = {
 def posed_lines(stand: posed.Posed, hit, kind: str, sizes: dict[str, float], spot: Spot) -> np.ndarray:
     """The outline of a template at the shown skin, Blender's world [m, 2, 3]."""
     frame = np.asarray(placing.native_rig(kind, {**sizes, "strength": 1.0}, spot).frame(stand.flesh.body))
-    corners = stand.shown.vertices[stand.shown.triangles[hit.face]]
-    rest = stand.rest.vertices[stand.rest.triangles[hit.face]]
-    turn = triangle_frame(corners) @ triangle_frame(rest).T
-    lines = outline(kind, **sizes) @ frame[:3, :3].T + frame[:3, 3] - stand.at_rest(hit)
-    return lines @ turn.T / stand.flesh.place.metres_per_unit + hit.point
+    shown, rest = (each.vertices[each.triangles[hit.face]] for each in (stand.shown, stand.rest))
+    there = ridden(frame, hit.barycentric, rest, stand.flesh.place.points(shown))
+    return stand.world(outline(kind, **sizes) @ there[:3, :3].T + there[:3, 3])
 
 
 CLASSES = (THEW_OT_rig_place,)

@@ -93,6 +93,16 @@ def test_a_carried_frame_stays_rigid_between_bones_that_do_not():
     assert np.linalg.det(carried[:3, :3]) > 0.0
 
 
+def test_a_frame_rides_on_a_triangle():
+    """As if it were nailed to it: where the triangle turns, so does the frame."""
+    rest, turn, frame = RANDOM.normal(size=(3, 3)), np.eye(4), np.eye(4)
+    turn[:3, :3], turn[:3, 3] = turned((1.0, -2.0, 0.3), 2.5), (4.0, 5.0, 6.0)
+    frame[:3, :3], frame[:3, 3] = turned((0.3, 0.2, 1.0), 0.7), RANDOM.normal(size=3)
+    shares = np.array([0.2, 0.5, 0.3])
+    ridden = outlines.ridden(frame, shares, rest, rest @ turn[:3, :3].T + turn[:3, 3])
+    np.testing.assert_allclose(ridden, turn @ frame, atol=1e-12)
+
+
 # picking --------------------------------------------------------------------------------------------------------------
 
 
