@@ -54,7 +54,7 @@ def known_hooks(obj, flesh: session.Flesh) -> dict[int, rigging.Hook]:
 
 
 def rig_lines(
-    flesh: session.Flesh, rig, hook: rigging.Hook, control: float, maps: np.ndarray
+    flesh: session.Flesh, rig, hook: rigging.Hook, control: float, maps: np.ndarray, mesh
 ) -> tuple[np.ndarray, np.ndarray]:
     """(outline [m, 2, 3], line to the bone or the skin [1 or 0, 2, 3]) of one rig, Blender's world.
 

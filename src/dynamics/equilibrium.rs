@@ -2,12 +2,12 @@
 //! Static equilibrium at a pose, its inverse, and its adjoint. [capell2006, §3.3, eq. 10; §4.2, eq. 20]
 //!
 //! `A q = b − A x + f_g + F + R Q` on the free vertices, bone vertices at their places, F forces in world axes and Q forces in
-//! rest axes, which R turns once. A is made and factored once per pose and serves any number of forces. The nonlinear
-//! methods minimise instead ([`super::nonlinear`]).
+//! rest axes, which R turns once. A is made and factored once per pose, whatever the [`Solver`] of a simulation, and serves any
+//! number of forces. The nonlinear methods minimise instead ([`super::nonlinear`]).
 
 use super::forces::{Acting, Load, check_forces};
 use super::system::System;
-use super::{Frames, Method, SimulationError, check_gravity, lost, nonlinear};
+use super::{Frames, Method, SimulationError, Solver, check_gravity, lost, nonlinear};
 use crate::body::Body;
 use crate::skeleton::Pose;
 use crate::{Mat3, Vec3};
@@ -41,7 +41,7 @@ impl Equilibrium {
             acting: Acting::none(body.dofs()),
             system: match method.model() {
                 Some(_) => None,
-                None => Some(System::new(body)?),
+                None => Some(System::new(body, method, Solver::Factor)?),
             },
         })
     }
@@ -102,7 +102,7 @@ impl Equilibrium {
             let method = self.method;
             return Err(SimulationError::Adjoint { method });
         };
-        system.factor(&self.body, &self.frames, 0.0, 1.0)?;
+        system.prepare(&self.body, &self.frames, 0.0, 1.0)?;
         let free = self.body.pattern().vertex_of_node();
         for (node, &v) in system.nodes.iter_mut().zip(free) {
             *node = g[v as usize];
@@ -228,17 +228,19 @@ pub(super) fn settled(
 ) -> Result<Vec<Vec3>, SimulationError> {
     match method.model() {
         Some(model) => nonlinear::settled(body, (method, model), pose, frames, load),
-        None => linearised(body, frames, load),
+        None => linearised(body, method, frames, load),
     }
 }
 
 /// Positions in balance by a linearised method.
 pub(super) fn linearised(
     body: &Body,
+    method: Method,
     frames: &Frames,
     load: &Load,
 ) -> Result<Vec<Vec3>, SimulationError> {
-    balanced(&mut System::new(body)?, body, frames, load)
+    let mut system = System::new(body, method, Solver::Factor)?;
+    balanced(&mut system, body, frames, load)
 }
 
 /// Positions in balance by a system: one step of Newton's method from the skinned shape, as forces are linear.
@@ -249,7 +251,7 @@ fn balanced(
     load: &Load,
 ) -> Result<Vec<Vec3>, SimulationError> {
     let mut p = frames.places.clone();
-    system.factor(body, frames, 0.0, 1.0)?;
+    system.prepare(body, frames, 0.0, 1.0)?;
     system.set_forces(body, frames, load, 1.0, &p);
     system.solve()?;
     for (d, &v) in system.nodes.iter().zip(body.pattern().vertex_of_node()) {

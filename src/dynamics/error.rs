@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can go wrong with motion.
 
-use super::Method;
+use super::{Method, Solver};
 use crate::modal::ModalError;
 use crate::skeleton::SkeletonError;
 use crate::solve::{NewtonError, SolveError};
@@ -57,6 +57,12 @@ pub enum SimulationError {
     /// A method that is not built.
     #[error("the method '{name}' is not built; built are: {}", Method::names())]
     Method {
+        /// What was asked for.
+        name: String,
+    },
+    /// A solver that does not exist.
+    #[error("there is no solver '{name}'; there are: {}", Solver::names())]
+    Solver {
         /// What was asked for.
         name: String,
     },

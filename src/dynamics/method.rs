@@ -11,6 +11,9 @@ pub enum Method {
     /// frame that turns with the skeleton there.
     #[default]
     Warped,
+    /// The same in vertex form, as printed [capell2006, eq. 8]: each vertex's forces in a frame of its own. Not symmetric and
+    /// dearer; for comparison.
+    WarpedVertex,
     /// Global linear elasticity in world axes, `f = − S (p − x)`: one frame that never turns. Right for
     /// small turns only; flesh swells as bones turn. It is the comparison that shows what warping is for.
     Linear,
@@ -26,8 +29,9 @@ pub enum Method {
 
 impl Method {
     /// All methods that are built.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Warped,
+        Self::WarpedVertex,
         Self::Linear,
         Self::Nonlinear,
         Self::NeoHookean,
@@ -38,6 +42,7 @@ impl Method {
     pub fn name(self) -> &'static str {
         match self {
             Self::Warped => "warped",
+            Self::WarpedVertex => "warped_vertex",
             Self::Linear => "linear",
             Self::Modal => "modal",
             Self::Nonlinear => "nonlinear",
@@ -48,7 +53,7 @@ impl Method {
     /// The elastic energy of a nonlinear method.
     pub fn model(self) -> Option<Model> {
         match self {
-            Self::Warped | Self::Linear | Self::Modal => None,
+            Self::Warped | Self::WarpedVertex | Self::Linear | Self::Modal => None,
             Self::Nonlinear => Some(Model::StVenantKirchhoff),
             Self::NeoHookean => Some(Model::NeoHookean),
         }
@@ -68,6 +73,50 @@ impl std::str::FromStr for Method {
             .into_iter()
             .find(|m| m.name() == name)
             .ok_or_else(|| SimulationError::Method {
+                name: name.to_owned(),
+            })
+    }
+}
+
+/// How the steps of the warped methods solve their systems, whose numbers change with the pose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub enum Solver {
+    /// What was measured to be quicker for bodies of the size.
+    #[default]
+    Automatic,
+    /// A factorisation at every step.
+    Factor,
+    /// Iterations, helped by one factorisation in the rest pose.
+    Iterate,
+}
+
+impl Solver {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Automatic, Self::Factor, Self::Iterate];
+
+    /// The name in the interface.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Automatic => "auto",
+            Self::Factor => "direct",
+            Self::Iterate => "cg",
+        }
+    }
+
+    /// The names of all, for sentences.
+    pub(super) fn names() -> String {
+        Self::ALL.map(|s| format!("'{}'", s.name())).join(", ")
+    }
+}
+
+impl std::str::FromStr for Solver {
+    type Err = SimulationError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|s| s.name() == name)
+            .ok_or_else(|| SimulationError::Solver {
                 name: name.to_owned(),
             })
     }

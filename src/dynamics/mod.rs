@@ -6,9 +6,10 @@
 //! balance is in [`equilibrium`]. Forces arrive as generalised forces on lattice vertices: nothing here
 //! knows where they come from.
 //!
-//! Methods built: skeletally warped linearisation in cell form, modal warping, the global linear one for comparison, and
+//! Methods built: skeletally warped linearisation in cell form and, as printed, in vertex form, modal warping, the global linear one for comparison, and
 //! fully [`nonlinear`] ones as the yardstick, which also serve bodies without a skeleton.
 
+mod cells;
 mod equilibrium;
 mod error;
 mod forces;
@@ -19,11 +20,12 @@ pub mod nonlinear;
 mod softness;
 mod state;
 mod system;
+mod vertex;
 mod warped;
 
 pub use equilibrium::{Equilibrium, equilibrium, equilibrium_forces};
 pub use error::SimulationError;
-pub use method::Method;
+pub use method::{Method, Solver};
 pub use softness::softness;
 
 use crate::Vec3;
@@ -51,6 +53,8 @@ pub struct Settings {
     pub stiffness_damping: f64,
     /// Farthest that flesh is shown from its skin, as a part of the body's size; none = no limit.
     pub reach: Option<f64>,
+    /// How the steps of the warped methods are solved.
+    pub solver: Solver,
 }
 
 impl Default for Settings {
@@ -61,6 +65,7 @@ impl Default for Settings {
             mass_damping: 2.0,
             stiffness_damping: 0.004,
             reach: None,
+            solver: Solver::Automatic,
         }
     }
 }
@@ -199,7 +204,9 @@ impl Simulation {
                 (Some(model), None) => {
                     AnyStepper::Nonlinear(Box::new(NonlinearStepper::new(&body, model)?))
                 }
-                (None, None) => AnyStepper::Linearised(Box::new(Stepper::new(&body)?)),
+                (None, None) => {
+                    AnyStepper::Linearised(Box::new(Stepper::new(&body, method, settings.solver)?))
+                }
             },
             moving: Pose::rest(body.skeleton().len()),
             body,

@@ -10,6 +10,7 @@ use nalgebra::{Isometry3, Translation3, UnitQuaternion};
 
 mod balance;
 mod forces;
+mod forms;
 mod invariance;
 mod modal;
 mod nonlinear;
@@ -303,8 +304,13 @@ fn energy_never_grows_without_forces() {
     let p = bent(&bar, 0.6);
     let mut frames = Frames::new(&body).unwrap();
     frames.set(&body, Method::Warped, &p).unwrap();
-    let balance =
-        equilibrium::linearised(&body, &frames, &Load::new(&body, Vec3::zeros(), None)).unwrap();
+    let balance = equilibrium::linearised(
+        &body,
+        Method::Warped,
+        &frames,
+        &Load::new(&body, Vec3::zeros(), None),
+    )
+    .unwrap();
     let energy = |sim: &Simulation| {
         let d: Vec<Vec3> = sim
             .positions
@@ -373,7 +379,7 @@ fn elastic_forces_sum_to_zero_even_far_away() {
     let far = Isometry3::translation(2e5, -3e5, 1e5);
     let mut frames = Frames::new(&body).unwrap();
     frames.set(&body, Method::Warped, &pose(&[far; 2])).unwrap();
-    let mut system = system::System::new(&body).unwrap();
+    let mut system = system::System::new(&body, Method::Warped, Solver::Factor).unwrap();
     let p: Vec<Vec3> = frames
         .places
         .iter()
@@ -427,7 +433,7 @@ fn stiffness_matrix_is_that_of_the_forces() {
     let body = BarOptions::default().build();
     let mut frames = Frames::new(&body).unwrap();
     frames.set(&body, Method::Warped, &still()).unwrap();
-    let mut system = system::System::new(&body).unwrap();
+    let mut system = system::System::new(&body, Method::Warped, Solver::Factor).unwrap();
     let d = wobbly(&body, 0.01);
     let p: Vec<Vec3> = body
         .lattice()

@@ -20,7 +20,7 @@
 
 use super::forces::Load;
 use super::system::System;
-use super::{Frames, SimulationError, lost};
+use super::{Frames, Method, SimulationError, Solver, lost};
 use crate::Vec3;
 use crate::body::Body;
 use crate::solve::SolveError;
@@ -47,10 +47,10 @@ pub(super) struct StepSettings {
 }
 
 impl Stepper {
-    pub fn new(body: &Body) -> Result<Self, SolveError> {
+    pub fn new(body: &Body, method: Method, solver: Solver) -> Result<Self, SolveError> {
         let zero = vec![Vec3::zeros(); body.dofs()];
         Ok(Self {
-            system: System::new(body)?,
+            system: System::new(body, method, solver)?,
             elastic: zero.clone(),
             inertial: zero.clone(),
             positions: zero.clone(),
@@ -90,7 +90,7 @@ impl Stepper {
                 self.inertial[v] = velocities[v] + skin * (h * alpha);
             }
         }
-        self.system.factor(body, to, 1.0 + h * alpha, stiffness)?;
+        self.system.prepare(body, to, 1.0 + h * alpha, stiffness)?;
         self.system.set_forces(body, to, load, h, &self.elastic);
         let free = body.pattern().vertex_of_node();
         for (node, &v) in self.system.nodes.iter_mut().zip(free) {

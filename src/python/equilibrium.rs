@@ -5,9 +5,11 @@ use super::arrays::{Whole, finite_points, from_f32, from_points, pose};
 use super::body::PyBody;
 use super::dynamics::{gravity, method};
 use super::errors::{IntoPy, detached, input};
+use crate::body::Body;
 use crate::clip::ClipError;
 use crate::dynamics::{Equilibrium, SimulationError};
 use crate::kernel::LocalPositions;
+use crate::skeleton::Pose;
 use crate::{Mat3, Vec3};
 use numpy::ndarray::Array3;
 use numpy::{IntoPyArray, PyArray2, PyArray3};
@@ -130,19 +132,13 @@ impl PyEquilibrium {
         surface: Option<Whole>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let id = surface.map_or(0, |s| s.0);
-        let shown = self.with(py, |s| {
+        let data = self.with(py, |s| {
             let Some(q) = &s.last else {
                 return Ok(None);
             };
-            let (body, pose) = (s.balance.body(), s.balance.pose());
-            let rest = body.lattice().vertices();
-            let p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
-            let lattice = LocalPositions::new(&p);
-            let reach = body.reach(pose, &lattice, None);
-            let shown = body.shown(id, &lattice, Some(&reach));
-            Ok::<_, ClipError>(Some(shown.ok_or(ClipError::Surface { id })??))
+            shown(s.balance.body(), s.balance.pose(), q, id).map(Some)
         })?;
-        match shown {
+        match data {
             Some(data) => from_f32(py, data),
             None => Err(input(
                 "nothing is solved at this pose yet: call solve before positions",
@@ -154,6 +150,21 @@ impl PyEquilibrium {
         let name = self.with(py, |s| Ok::<_, SimulationError>(s.balance.method().name()))?;
         Ok(format!("<thew.Equilibrium: {name}>"))
     }
+}
+
+/// Positions of a carried surface's vertices in a balance, as they are shown.
+pub(super) fn shown(
+    body: &Body,
+    pose: &Pose,
+    q: &[Vec3],
+    id: usize,
+) -> Result<Vec<f32>, ClipError> {
+    let rest = body.lattice().vertices();
+    let p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
+    let lattice = LocalPositions::new(&p);
+    let reach = body.reach(pose, &lattice, None);
+    let shown = body.shown(id, &lattice, Some(&reach));
+    Ok(shown.ok_or(ClipError::Surface { id })??)
 }
 
 /// Forces in world axes and in rest axes.

@@ -8,7 +8,7 @@ use crate::elasticity::{MaterialError, ModelError};
 use crate::kernel::KernelError;
 use crate::lattice::LatticeError;
 use crate::modal::ModalError;
-use crate::rig::RigError;
+use crate::rig::{FitError, RigError};
 use crate::skeleton::SkeletonError;
 use crate::solve::NewtonError;
 use crate::solve::eigen::EigenError;
@@ -109,6 +109,17 @@ impl IntoPy for SimulationError {
             Self::Solve(_) | Self::Newton(_) | Self::NonFinite { .. } => {
                 raise("MotionError", self.to_string())
             }
+            _ => input(self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for FitError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Simulation(error) => error.into_py(),
+            Self::Rig(error) => error.into_py(),
+            Self::Minimise(_) => raise("MotionError", self.to_string()),
             _ => input(self.to_string()),
         }
     }

@@ -15,6 +15,7 @@ mod dynamics;
 mod elasticity;
 mod equilibrium;
 mod errors;
+mod fit;
 mod lattice;
 mod modal;
 mod nonlinear;
@@ -49,6 +50,9 @@ fn _thew(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(modal::modes, m)?)?;
     m.add_function(wrap_pyfunction!(equilibrium::equilibrium, m)?)?;
     m.add_function(wrap_pyfunction!(equilibrium::equilibrium_forces, m)?)?;
+    m.add_class::<fit::PyRigFit>()?;
+    m.add_function(wrap_pyfunction!(fit::fit_rig, m)?)?;
+    m.add_function(wrap_pyfunction!(fit::fit_gradient, m)?)?;
     m.add_class::<rig::PyTemplate>()?;
     m.add_class::<rig::PyBoneGuide>()?;
     m.add_class::<rig::PySkinGuide>()?;

@@ -14,6 +14,7 @@
 
 mod error;
 mod file;
+pub mod fit;
 mod guide;
 mod quadrature;
 mod samples;
@@ -23,6 +24,7 @@ mod tests;
 
 pub use error::RigError;
 pub use file::{load, save};
+pub use fit::{Fit, FitError, Fitted, Named, Target, Wishes};
 pub use guide::{BoneRef, Frame, Guide, Motion, Placed};
 pub use samples::Sample;
 pub use template::{Derivatives, Template, TemplateKind};

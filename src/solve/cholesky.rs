@@ -22,6 +22,9 @@ pub struct SparseCholesky {
     values: Vec<f64>,
     factor: Vec<f64>,
     permuted: Vec<f64>,
+    /// Scratch of [`multiply`](Self::multiply), in the order of elimination.
+    given: Vec<Vec3>,
+    product: Vec<Vec3>,
     memory: MemBuffer,
 }
 
@@ -48,6 +51,8 @@ impl SparseCholesky {
             values: vec![0.0; symbolic.expanded_rows.len()],
             factor: vec![0.0; symbolic.factor_len()],
             permuted: vec![0.0; 3 * symbolic.nodes()],
+            given: vec![Vec3::zeros(); symbolic.nodes()],
+            product: vec![Vec3::zeros(); symbolic.nodes()],
             symbolic,
             memory,
         })
@@ -201,6 +206,44 @@ impl SparseCholesky {
             .sum())
     }
 
+    /// The matrix as it stands, factored or not, times one vector per node.
+    pub fn multiply(&mut self, x: &[Vec3], y: &mut [Vec3]) {
+        let order = &self.symbolic.ordering.order;
+        for (given, &node) in self.given.iter_mut().zip(order) {
+            *given = x[node as usize];
+        }
+        self.product.fill(Vec3::zeros());
+        for column in 0..order.len() {
+            let rows = self.symbolic.below(column);
+            let (start, n) = self.symbolic.values_of(column);
+            let values = &self.values[start..start + 3 * n];
+            let (first, rest) = values.split_at(n);
+            let (second, third) = rest.split_at(n);
+            let columns = first.chunks_exact(3).zip(second.chunks_exact(3));
+            let blocks = columns.zip(third.chunks_exact(3));
+            let at = self.given[column];
+            let mut sum = Vec3::zeros();
+            for (&row, ((a, b), c)) in rows.iter().zip(blocks) {
+                let row = row as usize;
+                let (a, b, c) = (
+                    Vec3::new(a[0], a[1], a[2]),
+                    Vec3::new(b[0], b[1], b[2]),
+                    Vec3::new(c[0], c[1], c[2]),
+                );
+                // The block below the diagonal, and its transpose above. The diagonal's is stored whole.
+                self.product[row] += a * at.x + b * at.y + c * at.z;
+                if row != column {
+                    let other = &self.given[row];
+                    sum += Vec3::new(a.dot(other), b.dot(other), c.dot(other));
+                }
+            }
+            self.product[column] += sum;
+        }
+        for (product, &node) in self.product.iter().zip(order) {
+            y[node as usize] = *product;
+        }
+    }
+
     /// Solves with the last factorisation for several right-hand sides at once, in place. Rows are in the
     /// order of elimination, xyz interleaved; subtrees of the elimination tree go to all threads.
     pub fn solve_columns(&self, x: MatMut<'_, f64>) {
@@ -311,6 +354,13 @@ mod tests {
                 };
                 let symbolic = Symbolic::with_ordering(&graph, ordering).unwrap();
                 let mut solver = filled(&graph, &a, symbolic);
+                let mut back = vec![Vec3::zeros(); n];
+                let x: Vec<Vec3> = (0..n)
+                    .map(|i| Vec3::from_column_slice(&expected.as_slice()[3 * i..3 * i + 3]))
+                    .collect();
+                solver.multiply(&x, &mut back);
+                let apart = back.iter().zip(&rhs).map(|(a, b)| (a - b).amax());
+                assert!(apart.fold(0.0, f64::max) < 1e-10 * dense.amax());
                 // Factoring twice shows that nothing of the first run is left over.
                 for _ in 0..2 {
                     solver.factor().unwrap();

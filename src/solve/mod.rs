@@ -3,13 +3,16 @@
 //!
 //! Unknowns are three per *node* (a free lattice vertex), so ordering and symbolic analysis work on the
 //! graph of nodes and every nonzero is a 3x3 block. [`ordering`] chooses the elimination order,
-//! [`cholesky`] factors again and again with the same pattern and no allocation, [`pattern`] says where an
-//! element's blocks go, [`newton`] minimises an energy, [`eigen`] finds vibration modes.
+//! [`cholesky`] factors again and again with the same pattern and no allocation, [`krylov`] does with fewer factorisations,
+//! [`pattern`] says where an element's blocks go, [`newton`] minimises an energy, [`lbfgsb`] a function of few variables
+//! within bounds, [`eigen`] finds vibration modes.
 
 pub mod cholesky;
 mod columns;
 mod dissection;
 pub mod eigen;
+pub mod krylov;
+pub mod lbfgsb;
 pub mod matrix;
 pub mod newton;
 pub mod ordering;
@@ -17,6 +20,7 @@ pub mod pattern;
 mod symbolic;
 
 pub use cholesky::SparseCholesky;
+pub use lbfgsb::{Lbfgsb, LbfgsbError, Minimum};
 pub use matrix::{BlockMatrix, Csr, NodeMatrix, ScalarMatrix};
 pub use newton::{Newton, NewtonError, Outcome};
 pub use ordering::{Graph, Ordering, OrderingKind};
@@ -43,4 +47,10 @@ pub enum SolveError {
         /// Node in the caller's numbering.
         node: usize,
     },
+    /// Iterations that lead nowhere.
+    #[error(
+        "the balance of the vertex form could not be found at this pose, which bends the flesh too far for it: take the \
+         method 'warped'"
+    )]
+    NotConverged,
 }

@@ -109,6 +109,19 @@ impl Symbolic {
         self.ordering.order.get(row / 3).map_or(0, |&n| n as usize)
     }
 
+    /// Rows of a node column of the permuted lower triangle, the diagonal first.
+    pub(super) fn below(&self, column: usize) -> &[u32] {
+        &self.rows[self.starts[column] as usize..self.starts[column + 1] as usize]
+    }
+
+    /// Where the three single columns of a node column begin among the values, and how many numbers each has.
+    pub(super) fn values_of(&self, column: usize) -> (usize, usize) {
+        (
+            9 * self.starts[column] as usize,
+            3 * self.below(column).len(),
+        )
+    }
+
     /// Where the block of row node `a`, column node `b` lies; none when it is not in the pattern.
     pub fn slot(&self, a: usize, b: usize) -> Option<Slot> {
         let (pa, pb) = (self.position[a], self.position[b]);

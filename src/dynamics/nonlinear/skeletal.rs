@@ -112,7 +112,7 @@ pub(in super::super) fn settled(
         }
     };
 
-    let warped = equilibrium::linearised(body, frames, load)?;
+    let warped = equilibrium::linearised(body, Method::Warped, frames, load)?;
     let detour = model == Model::StVenantKirchhoff;
     let mut found = Err(NewtonError::Start);
     for (guess, detour) in [(&warped, false), (&frames.places, detour)] {

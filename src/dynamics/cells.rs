@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The cell form's matrix `m M + s A`, `A = Σ_c R_c S_c R_cᵀ + Mt`, symmetric and positive definite: made for a pose, then
+//! factored, or solved by conjugate gradients.
+//!
+//! Conjugate gradients are helped by `P = R_n K₀⁻¹ R_nᵀ`: K₀ is the same matrix at rest, factored once for a pair (m, s), R_n the
+//! skeleton's rotation at each vertex. Where the flesh of a region turns as one, P is the exact inverse there, so that only
+//! bends are left to the iterations. Nothing is taken over from step to step: a step depends on its own state alone. Where
+//! they do not converge the matrix is factored after all.
+
+use super::{Frames, Solver};
+use crate::body::Body;
+use crate::solve::krylov::{ConjugateGradients, Preconditioned, Stop};
+use crate::solve::{SolveError, SparseCholesky};
+use crate::{Mat3, Vec3};
+
+/// From so many 3x3 blocks of a factor on conjugate gradients are quicker than factoring anew at every step: measured by
+/// `cargo bench --bench warped`.
+const LARGE: u64 = u64::MAX;
+
+/// When conjugate gradients are done, or given up.
+const STOP: Stop = Stop {
+    tolerance: 1e-11,
+    iterations: 60,
+};
+
+/// The matrix of one body; all buffers allocated once.
+pub(super) struct CellMatrix {
+    now: SparseCholesky,
+    factored: bool,
+    /// Numbers of `m M + s Mt`, which no pose changes.
+    base: Vec<f64>,
+    scales: Option<(f64, f64)>,
+    /// The turns that the present matrix was made with.
+    turns: Vec<Mat3>,
+    iterating: Option<Iterating>,
+}
+
+/// What conjugate gradients need.
+struct Iterating {
+    /// K₀.
+    rest: SparseCholesky,
+    /// R_n of each free vertex.
+    turns: Vec<Mat3>,
+    method: ConjugateGradients,
+}
+
+impl CellMatrix {
+    pub fn new(body: &Body, solver: Solver) -> Result<Self, SolveError> {
+        let symbolic = body.pattern().symbolic();
+        let nodes = symbolic.nodes();
+        let iterate = match solver {
+            Solver::Automatic => symbolic.ordering().blocks >= LARGE,
+            Solver::Factor => false,
+            Solver::Iterate => true,
+        };
+        let iterating = match iterate {
+            true => Some(Iterating {
+                rest: SparseCholesky::new(symbolic.clone())?,
+                turns: vec![Mat3::identity(); nodes],
+                method: ConjugateGradients::new(nodes),
+            }),
+            false => None,
+        };
+        let now = SparseCholesky::new(symbolic.clone())?;
+        Ok(Self {
+            base: vec![0.0; now.values().len()],
+            now,
+            factored: false,
+            scales: None,
+            turns: vec![Mat3::zeros(); body.blocks().len()],
+            iterating,
+        })
+    }
+
+    /// Makes `mass · M + stiffness · A` ready for [`solve`](Self::solve); nothing is done when nothing has changed.
+    pub fn prepare(
+        &mut self,
+        body: &Body,
+        frames: &Frames,
+        mass: f64,
+        stiffness: f64,
+    ) -> Result<(), SolveError> {
+        if let Some(iterating) = &mut self.iterating {
+            let free = body.pattern().vertex_of_node();
+            for (turn, &v) in iterating.turns.iter_mut().zip(free) {
+                *turn = frames.turns[v as usize];
+            }
+        }
+        let same = self.scales == Some((mass, stiffness));
+        if same && self.turns == frames.cell_turns {
+            return Ok(());
+        }
+        // Not to be trusted again until all has succeeded.
+        self.scales = None;
+        if !same {
+            self.now.clear();
+            let (m, t) = (body.mass_matrix().values(), body.twist_matrix().values());
+            for (slot, (m, t)) in body.pattern().entry_slots().iter().zip(m.iter().zip(t)) {
+                if let Some(slot) = slot {
+                    self.now.add_scalar(*slot, mass * m + stiffness * t);
+                }
+            }
+            self.base.copy_from_slice(self.now.values());
+            if let Some(Iterating { rest, .. }) = &mut self.iterating {
+                rest.set_values(&self.base);
+                add_cells(rest, body, std::iter::repeat(&Mat3::identity()), stiffness);
+                rest.factor()?;
+            }
+        }
+        self.now.set_values(&self.base);
+        add_cells(&mut self.now, body, frames.cell_turns.iter(), stiffness);
+        self.factored = false;
+        if self.iterating.is_none() {
+            self.factor()?;
+        }
+        self.turns.copy_from_slice(&frames.cell_turns);
+        self.scales = Some((mass, stiffness));
+        Ok(())
+    }
+
+    /// Factors the matrix at the pose, if that is not done yet.
+    pub fn factor(&mut self) -> Result<(), SolveError> {
+        if !self.factored {
+            self.now.factor()?;
+            self.factored = true;
+        }
+        Ok(())
+    }
+
+    /// Solves in place, one entry per free vertex.
+    pub fn solve(&mut self, x: &mut [Vec3]) -> Result<(), SolveError> {
+        if let Some(iterating) = &mut self.iterating {
+            let Iterating {
+                rest,
+                turns,
+                method,
+            } = iterating;
+            let now = &mut self.now;
+            let mut system = Turned { now, rest, turns };
+            if method.solve(&mut system, x, STOP).is_some() {
+                return Ok(());
+            }
+        }
+        self.factor()?;
+        self.substitute(x);
+        Ok(())
+    }
+
+    /// Solves in place with the factors of [`factor`](Self::factor).
+    pub fn substitute(&mut self, x: &mut [Vec3]) {
+        self.now.solve(x);
+    }
+
+    /// The nearest thing to a solution that costs one substitution: exact where the matrix is factored at every step.
+    pub fn precondition(&mut self, x: &mut [Vec3]) {
+        match &mut self.iterating {
+            Some(Iterating { rest, turns, .. }) => turned_back(rest, turns, x),
+            None => self.now.solve(x),
+        }
+    }
+
+    /// Whether [`precondition`](Self::precondition) is less than exact.
+    pub fn is_iterating(&self) -> bool {
+        self.iterating.is_some()
+    }
+}
+
+/// Adds `stiffness · Σ_c R_c S_c R_cᵀ`.
+fn add_cells<'a>(
+    matrix: &mut SparseCholesky,
+    body: &Body,
+    turns: impl Iterator<Item = &'a Mat3>,
+    stiffness: f64,
+) {
+    let slots = body.pattern().pair_slots();
+    for (cell, turn) in body.blocks().iter().zip(turns) {
+        let scaled = turn * stiffness;
+        let back = turn.transpose();
+        for (block, slot) in cell.stiffness.iter().zip(&slots[cell.first_pair..]) {
+            if let Some(slot) = slot {
+                matrix.add(*slot, &(scaled * block * back));
+            }
+        }
+    }
+}
+
+/// The matrix at a pose, helped by the one at rest.
+struct Turned<'a> {
+    now: &'a mut SparseCholesky,
+    rest: &'a mut SparseCholesky,
+    turns: &'a [Mat3],
+}
+
+impl Preconditioned for Turned<'_> {
+    fn apply(&mut self, x: &[Vec3], y: &mut [Vec3]) {
+        self.now.multiply(x, y);
+    }
+    fn precondition(&mut self, x: &mut [Vec3]) {
+        turned_back(self.rest, self.turns, x);
+    }
+}
+
+/// `R K₀⁻¹ Rᵀ x`.
+fn turned_back(rest: &mut SparseCholesky, turns: &[Mat3], x: &mut [Vec3]) {
+    for (x, turn) in x.iter_mut().zip(turns) {
+        *x = turn.tr_mul(x);
+    }
+    rest.solve(x);
+    for (x, turn) in x.iter_mut().zip(turns) {
+        *x = turn * *x;
+    }
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The vertex form beside the cell form, and conjugate gradients beside factoring.
+
+use super::*;
+
+fn turned(body: &Body, by: &Isometry3<f64>) -> Vec<Vec3> {
+    let turn = |x: &Vec3| by.transform_point(&(*x).into()).coords;
+    body.lattice().vertices().iter().map(turn).collect()
+}
+
+fn places(body: &Body, q: &[Vec3]) -> Vec<Vec3> {
+    let rest = body.lattice().vertices();
+    q.iter().zip(rest).map(|(q, x)| q + x).collect()
+}
+
+#[test]
+fn forms_agree_at_rest_and_turned_as_a_whole() {
+    let body = BarOptions::default().build();
+    let by = Isometry3::new(Vec3::new(3.0, -2.0, 5.0), Vec3::new(0.4, 1.9, -0.8));
+    let forces = wobbly(&body, 2.0);
+    for p in [still(), pose(&[by; 2])] {
+        let solve = |method| {
+            equilibrium(&body, &p, Some(&forces), None, settings().gravity, method).unwrap()
+        };
+        let (cells, vertices) = (solve(Method::Warped), solve(Method::WarpedVertex));
+        assert!(largest(&cells, &vertices) < 1e-10);
+        assert!(largest(&cells, &vec![Vec3::zeros(); body.dofs()]) > 1e-3);
+    }
+    // And on a bend they do not.
+    let bent = bent(&BarOptions::default(), 1.0);
+    let solve = |method| equilibrium(&body, &bent, None, None, Vec3::zeros(), method).unwrap();
+    assert!(largest(&solve(Method::Warped), &solve(Method::WarpedVertex)) > 1e-4);
+}
+
+#[test]
+fn moved_as_a_whole_the_flesh_moves_as_a_whole() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let by = Isometry3::new(Vec3::new(-70.0, 20.0, 4.0), Vec3::new(1.4, 0.3, -2.0));
+    let whole = crate::skeleton::Affine {
+        linear: *by.rotation.to_rotation_matrix().matrix(),
+        translation: by.translation.vector,
+    };
+    let gravity = settings().gravity;
+    for method in [Method::Warped, Method::WarpedVertex] {
+        let still = equilibrium(
+            &body,
+            &pose(&[by; 2]),
+            None,
+            None,
+            by.rotation * gravity,
+            method,
+        );
+        assert!(largest(&places(&body, &still.unwrap()), &turned(&body, &by)) < 1e-9);
+        let bent = bent(&bar, 0.9);
+        let a = equilibrium(&body, &bent, None, None, gravity, method).unwrap();
+        let over = bent.moved(&whole);
+        let b = equilibrium(&body, &over, None, None, by.rotation * gravity, method).unwrap();
+        for (a, b) in places(&body, &a).iter().zip(places(&body, &b)) {
+            assert!((by.transform_point(&(*a).into()).coords - b).norm() < 1e-8);
+        }
+    }
+}
+
+#[test]
+fn the_vertex_form_is_the_printed_one() {
+    // f_i = − Σ_j R_i S_ij (R_iᵀ (x_j + q_j − c_i) − x_j), c_i = p'_i − R_i x_i, straight from the whole matrix.
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let mut frames = Frames::new(&body).unwrap();
+    let target = bent(&bar, 1.1);
+    frames.set(&body, Method::WarpedVertex, &target).unwrap();
+    let x = body.lattice().vertices();
+    let q: Vec<Vec3> = frames
+        .places
+        .iter()
+        .zip(x)
+        .zip(wobbly(&body, 0.03))
+        .map(|((p, x), d)| p - x + d)
+        .collect();
+    let mut balance = Equilibrium::new(&body, Method::WarpedVertex).unwrap();
+    balance.set_pose(&target).unwrap();
+    let forces = balance.forces_at(Vec3::zeros(), &q).unwrap();
+    let stiffness = body.stiffness_matrix(false);
+    let p = places(&body, &q);
+    for &v in body.pattern().vertex_of_node() {
+        let v = v as usize;
+        let turn = frames.turns[v];
+        let c = frames.places[v] - turn * x[v];
+        let mut elastic = Vec3::zeros();
+        for i in stiffness.row_range(v) {
+            let j = stiffness.columns()[i] as usize;
+            elastic -= turn * stiffness.blocks()[i] * (turn.tr_mul(&(p[j] - c)) - x[j]);
+        }
+        let twist = frames.twist_loads[v] - body.twist_matrix().row_times(v, &p);
+        assert!((forces[v] + elastic + twist).norm() < 1e-9 * (1.0 + elastic.norm()));
+    }
+}
+
+/// A bend played by a solver.
+fn play(body: &Arc<Body>, method: Method, solver: Solver) -> Vec<Vec3> {
+    let settings = Settings {
+        solver,
+        ..settings()
+    };
+    let bar = BarOptions::default();
+    let mut sim = Simulation::new(body.clone(), method, settings).unwrap();
+    sim.reset(&still(), true, None).unwrap();
+    let forces = wobbly(body, 1.0);
+    for i in 1..=24 {
+        let pose = bent(&bar, 0.1 * f64::from(i));
+        sim.advance(&pose, 1.0 / 24.0, None, Some(&forces)).unwrap();
+    }
+    sim.lattice_positions().to_vec()
+}
+
+#[test]
+fn solvers_give_the_same_motion() {
+    let body = BarOptions::default().build();
+    for method in [Method::Warped, Method::WarpedVertex, Method::Linear] {
+        let factored = play(&body, method, Solver::Factor);
+        let iterated = play(&body, method, Solver::Iterate);
+        assert!(
+            largest(&factored, &iterated) < 1e-8 * SIZE,
+            "{}",
+            method.name()
+        );
+        assert_eq!(iterated, play(&body, method, Solver::Iterate));
+    }
+}
+
+#[test]
+fn a_step_of_conjugate_gradients_depends_on_its_state_alone() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let settings = Settings {
+        solver: Solver::Iterate,
+        ..settings()
+    };
+    for method in [Method::Warped, Method::WarpedVertex] {
+        let new = || Simulation::new(body.clone(), method, settings).unwrap();
+        let mut sim = new();
+        sim.reset(&still(), true, None).unwrap();
+        for i in 1..8 {
+            sim.advance(&bent(&bar, 0.2 * f64::from(i)), 0.1, None, None)
+                .unwrap();
+        }
+        let mut other = new();
+        other.restore(&sim.state()).unwrap();
+        for sim in [&mut sim, &mut other] {
+            sim.advance(&bent(&bar, 1.6), 0.1, None, None).unwrap();
+            sim.advance(&bent(&bar, 1.6), 0.03, None, None).unwrap();
+        }
+        assert!(sim.state() == other.state());
+    }
+}
+
+#[test]
+fn solvers_are_named() {
+    for solver in Solver::ALL {
+        assert_eq!(solver.name().parse::<Solver>().unwrap(), solver);
+    }
+    let error = "lu".parse::<Solver>().unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "there is no solver 'lu'; there are: 'auto', 'direct', 'cg'"
+    );
+}
+
+#[test]
+fn five_bones_at_once_blend_as_one_rigid_motion_would() {
+    let bar = BarOptions::default();
+    let n = bar.vertex(bar.cells_across, bar.cells_across, bar.cells_along) + 1;
+    let bones = 5;
+    let share = |v: usize, b: usize| 1.0 + ((3 * v + 5 * b) % 7) as f64;
+    let dense: Vec<f64> = (0..n * bones)
+        .map(|i| share(i / bones, i % bones))
+        .collect();
+    let weights = crate::skeleton::SkinWeights::from_dense(n, bones, &dense).unwrap();
+    let heads: Vec<Vec3> = (0..bones)
+        .map(|b| Vec3::new(0.0, 0.1, 0.3 * b as f64))
+        .collect();
+    let tails = heads.iter().map(|h| h + Vec3::z()).collect();
+    let parents = (0..bones).map(|b| (b as u32).checked_sub(1)).collect();
+    let names = (0..bones).map(|b| b.to_string()).collect();
+    let skeleton = crate::skeleton::Skeleton::new(names, parents, heads, tails).unwrap();
+    let by = Isometry3::new(Vec3::new(0.4, 0.0, 1.0), Vec3::new(0.0, 1.3, 0.6));
+    let frame = |maps: &[Isometry3<f64>], v: usize, x: Vec3| {
+        let poses = crate::skeleton::BonePoses::new(&skeleton, &pose(maps)).unwrap();
+        poses.frame(weights.row(v), x)
+    };
+    for v in 0..n {
+        assert_eq!(weights.row(v).count(), bones);
+        let x = Vec3::new(0.3, v as f64 / n as f64, -0.2);
+        // All bones moved as one: the weights do not matter.
+        let (place, turn) = frame(&[by; 5], v, x);
+        assert!((place - by.transform_point(&x.into()).coords).norm() < 1e-12);
+        assert!((turn - by.rotation.to_rotation_matrix().matrix()).norm() < 1e-12);
+        // Each turned about one axis by another angle: a rigid frame whose angle lies among theirs.
+        let spin = |a: f64| Isometry3::rotation(Vec3::new(0.0, 0.0, a));
+        let angles = [0.1, 0.5, 0.2, 0.9, 0.4];
+        let (_, turn) = frame(&angles.map(spin), v, x);
+        assert!((turn.transpose() * turn - Mat3::identity()).norm() < 1e-12);
+        let angle = turn[(1, 0)].atan2(turn[(0, 0)]);
+        assert!(angle > 0.1 && angle < 0.9);
+        // And every bone has its say.
+        for b in 0..bones {
+            let mut other = angles;
+            other[b] += 0.2;
+            let (_, moved) = frame(&other.map(spin), v, x);
+            assert!((moved - turn).norm() > 1e-3, "bone {b} of vertex {v}");
+        }
+    }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Skeletally warped linearisation in vertex form, as printed. [capell2006, §3.3, eq. 8; signs: errata]
+//!
+//! `f_i = − Σ_j R_i S_ij (R_iᵀ (x_j + q_j − c_i) − x_j)`, j over held vertices too: each vertex sees all of the flesh around it
+//! in its own frame. With `A_ij = R_i S_ij R_iᵀ` that is linear, but A is not symmetric (bends of 60° make it so by some
+//! percent), and the forces between two vertices do not cancel. Twist is as in the cell form ([`super::system`]), and what the
+//! sculpt holds up, `f_g = m_i g − R_i m_i g_rest`, is turned with the vertex as all forces at rest are (m_i its share of mass).
+//!
+//! `c_i = p'_i − R_i x_i`, with p'_i the skinned place, drops out: a row of S sums to zero, so that S does not feel where a frame
+//! is. Forces are therefore taken relative to the vertex itself, which keeps characters far from the origin exact.
+//!
+//! **Solved** by GMRES helped by the cell form's factorisation, which differs from A only where the skeleton bends: after k
+//! substitutions for a dozen or two of iterations the residual is at rounding. `cargo bench --bench warped` compares it with
+//! faer's sparse LU, whose symbolic part can be reused too: pivoting spreads over the pattern of AᵀA, which costs several
+//! times the cell form's factorisation, and even without pivoting LU takes twice its operations; GMRES needs less than one
+//! more. The transposed system has the same helper, which is symmetric.
+
+use super::cells::CellMatrix;
+use super::forces::Load;
+use super::{Frames, Solver};
+use crate::body::Body;
+use crate::solve::krylov::{Gmres, Preconditioned, Stop};
+use crate::solve::{BlockMatrix, ScalarMatrix, SolveError};
+use crate::{Mat3, Vec3};
+
+/// When GMRES is done, or given up.
+const STOP: Stop = Stop {
+    tolerance: 1e-13,
+    iterations: 512,
+};
+
+/// Iterations for the helper that factors nothing at a pose.
+const FEW: usize = 60;
+
+/// The vertex form of one body.
+pub(super) struct VertexMatrix {
+    /// S at all vertices, and m_i.
+    stiffness: BlockMatrix,
+    shares: Vec<f64>,
+    /// M, Mt and S between free vertices: one pattern.
+    mass: ScalarMatrix,
+    twist: ScalarMatrix,
+    between: BlockMatrix,
+    /// `m M + s A` in that pattern, and what it was made with.
+    blocks: Vec<Mat3>,
+    scales: Option<(f64, f64)>,
+    turns: Vec<Mat3>,
+    helper: CellMatrix,
+    method: Gmres,
+}
+
+impl VertexMatrix {
+    pub fn new(body: &Body, solver: Solver) -> Result<Self, SolveError> {
+        let stiffness = body.stiffness_matrix(false);
+        let free = body.pattern().vertex_of_node();
+        let mut shares = vec![0.0; body.dofs()];
+        for cell in body.blocks().iter() {
+            for (&a, w) in cell.corners.iter().zip(cell.weight) {
+                shares[a as usize] += w;
+            }
+        }
+        let between = stiffness.restricted(free);
+        Ok(Self {
+            stiffness,
+            shares,
+            mass: body.mass_matrix().restricted(free),
+            twist: body.twist_matrix().restricted(free),
+            blocks: between.blocks().to_vec(),
+            between,
+            scales: None,
+            turns: vec![Mat3::zeros(); free.len()],
+            helper: CellMatrix::new(body, solver)?,
+            method: Gmres::new(free.len()),
+        })
+    }
+
+    /// Makes `mass · M + stiffness · A` ready for [`solve`](Self::solve); nothing is done when nothing has changed.
+    pub fn prepare(
+        &mut self,
+        body: &Body,
+        frames: &Frames,
+        mass: f64,
+        stiffness: f64,
+    ) -> Result<(), SolveError> {
+        let free = body.pattern().vertex_of_node();
+        let turns = || free.iter().map(|&v| &frames.turns[v as usize]);
+        let same = self.scales == Some((mass, stiffness)) && turns().eq(&self.turns);
+        self.scales = None;
+        self.helper.prepare(body, frames, mass, stiffness)?;
+        if !same {
+            for (row, turn) in turns().enumerate() {
+                self.turns[row] = *turn;
+                let (scaled, back) = (turn * stiffness, turn.transpose());
+                for i in self.mass.row_range(row) {
+                    let plain = mass * self.mass.values()[i] + stiffness * self.twist.values()[i];
+                    self.blocks[i] = scaled * self.between.blocks()[i] * back
+                        + Mat3::from_diagonal_element(plain);
+                }
+            }
+        }
+        self.scales = Some((mass, stiffness));
+        Ok(())
+    }
+
+    /// Elastic forces and gravity, without the twist: `scale · (b + f_g) − A z`, on every vertex.
+    pub fn forces(
+        &self,
+        body: &Body,
+        frames: &Frames,
+        load: &Load,
+        scale: f64,
+        z: &[Vec3],
+        sums: &mut [Vec3],
+    ) {
+        let rest = body.lattice().vertices();
+        for (v, sum) in sums.iter_mut().enumerate() {
+            let turn = &frames.turns[v];
+            let mut force = Vec3::zeros();
+            for i in self.stiffness.row_range(v) {
+                let other = self.stiffness.columns()[i] as usize;
+                let d = turn.tr_mul(&(z[other] - z[v])) - (rest[other] - rest[v]) * scale;
+                force += self.stiffness.blocks()[i] * d;
+            }
+            let g = (load.gravity - turn * load.gravity_at_rest) * scale;
+            *sum = g * self.shares[v] - turn * force;
+        }
+    }
+
+    /// Solves in place with the matrix, or its transpose; one entry per free vertex.
+    pub fn solve(&mut self, x: &mut [Vec3], transposed: bool) -> Result<(), SolveError> {
+        let mut system = Helped {
+            pattern: &self.mass,
+            blocks: &self.blocks,
+            helper: &mut self.helper,
+            transposed,
+            exactly: false,
+        };
+        if system.helper.is_iterating() {
+            let few = Stop {
+                iterations: FEW,
+                ..STOP
+            };
+            if self.method.solve(&mut system, x, few).is_some() {
+                return Ok(());
+            }
+            system.helper.factor()?;
+            system.exactly = true;
+        }
+        match self.method.solve(&mut system, x, STOP) {
+            Some(_) => Ok(()),
+            None => Err(SolveError::NotConverged),
+        }
+    }
+}
+
+/// The vertex form's matrix, helped by the cell form's.
+struct Helped<'a> {
+    pattern: &'a ScalarMatrix,
+    blocks: &'a [Mat3],
+    helper: &'a mut CellMatrix,
+    transposed: bool,
+    exactly: bool,
+}
+
+impl Preconditioned for Helped<'_> {
+    fn apply(&mut self, x: &[Vec3], y: &mut [Vec3]) {
+        y.fill(Vec3::zeros());
+        for row in 0..y.len() {
+            for i in self.pattern.row_range(row) {
+                let column = self.pattern.columns()[i] as usize;
+                if self.transposed {
+                    y[column] += self.blocks[i].tr_mul(&x[row]);
+                } else {
+                    y[row] += self.blocks[i] * x[column];
+                }
+            }
+        }
+    }
+    fn precondition(&mut self, x: &mut [Vec3]) {
+        if self.exactly {
+            self.helper.substitute(x);
+        } else {
+            self.helper.precondition(x);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.RigFit`, and `thew.fit_rig` and `thew.fit_gradient` for once.
+
+use super::arrays::{Whole, finite_points, from_f32, pose, vector};
+use super::body::PyBody;
+use super::dynamics::{gravity, method};
+use super::equilibrium::shown;
+use super::errors::{IntoPy, detached, input};
+use super::rig::PyRig;
+use crate::rig::{Fit, FitError, Named, Rig, Target, Wishes};
+use numpy::PyArray2;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Fits one rig of a body at a pose, again and again: what the pose and the points need is solved once
+/// [capell2006, §4.2, eqs 17 to 20].
+///
+/// gravity (m/s²); method: "warped", "warped_vertex" or "linear"; rest_forces[dofs,3] (N, rest axes): of other rigs.
+#[pyclass(name = "RigFit", module = "thew", frozen)]
+pub(super) struct PyRigFit {
+    fit: Mutex<Fit>,
+    rig: Arc<Rig>,
+}
+
+impl PyRigFit {
+    /// Works on the fit without the interpreter; the lock is released before an error asks for it again.
+    fn with<T: Send, E: IntoPy + Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Fit, &Rig) -> Result<T, E> + Send,
+    ) -> PyResult<T> {
+        detached(py, || {
+            let mut fit = self.fit.lock().unwrap_or_else(PoisonError::into_inner);
+            let done = work(&mut fit, &self.rig);
+            drop(fit);
+            done.map_err(IntoPy::into_py)
+        })
+    }
+}
+
+#[pymethods]
+impl PyRigFit {
+    #[new]
+    #[pyo3(signature = (body, rig, pose, gravity=None, method="warped", rest_forces=None))]
+    fn new(
+        py: Python<'_>,
+        body: &PyBody,
+        rig: &PyRig,
+        pose: &Bound<'_, PyAny>,
+        gravity: Option<&Bound<'_, PyAny>>,
+        method: &str,
+        rest_forces: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let (pose, method) = (self::pose(pose)?, self::method(method)?);
+        let gravity = self::gravity(gravity)?;
+        let others = rest_forces.map(|f| finite_points(f, "rest_forces"));
+        let others = others.transpose()?;
+        let rig = rig.0.clone();
+        let fit = detached(py, || {
+            Fit::new(&body.0, method, &pose, gravity, others.as_deref()).map_err(IntoPy::into_py)
+        })?;
+        let fit = Mutex::new(fit);
+        Ok(Self { fit, rig })
+    }
+
+    /// All parameters of the rig that bring points [(vertex of the body's own surface, world target[3]), ...] nearest to their
+    /// targets in equilibrium; what cannot be reached is approached. start and preferred: {parameter: value} (None: the rig's
+    /// last sample); weights: {parameter: ξ} (m² per unit², None: none, but a gentle one for those preferred); bounds:
+    /// {parameter: (lower, upper)}, None for no bound.
+    #[pyo3(signature = (points, start=None, preferred=None, weights=None, bounds=None))]
+    fn fit<'py>(
+        &self,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+        start: Option<&Bound<'py, PyAny>>,
+        preferred: Option<&Bound<'py, PyAny>>,
+        weights: Option<&Bound<'py, PyAny>>,
+        bounds: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let points = targets(points)?;
+        let wishes = wishes(start, preferred, weights, bounds)?;
+        let fitted = self.with(py, |fit, rig| fit.fit(rig, &points, &wishes))?;
+        named_dict(py, &self.rig, &fitted.parameters)
+    }
+
+    /// The cost (m²) that `fit` minimises and its derivative by every parameter, at parameters (None: the rig's last sample).
+    #[pyo3(signature = (points, parameters=None, preferred=None, weights=None))]
+    fn gradient<'py>(
+        &self,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+        parameters: Option<&Bound<'py, PyAny>>,
+        preferred: Option<&Bound<'py, PyAny>>,
+        weights: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(f64, Bound<'py, PyDict>)> {
+        let points = targets(points)?;
+        let wishes = wishes(parameters, preferred, weights, None)?;
+        let (cost, slopes) = self.with(py, |fit, rig| fit.gradient(rig, &points, &wishes))?;
+        Ok((cost, named_dict(py, &self.rig, &slopes)?))
+    }
+
+    /// Positions of the vertices of the body's own surface in equilibrium with the rig at parameters (None: its last
+    /// sample), as they are shown, float32 [n,3].
+    #[pyo3(signature = (parameters=None))]
+    fn positions<'py>(
+        &self,
+        py: Python<'py>,
+        parameters: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let wishes = wishes(parameters, None, None, None)?;
+        let (q, pose) = self.with(py, |fit, rig| {
+            let eta = wishes.parameters(rig, fit.body())?;
+            Ok::<_, FitError>((fit.displacements(rig, &eta)?, fit.pose().clone()))
+        })?;
+        let data = self.with(py, |fit, _| shown(fit.body(), &pose, &q, 0))?;
+        from_f32(py, data)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<thew.RigFit: {}>", self.rig.name())
+    }
+}
+
+/// `RigFit(...).fit(...)` for once: all parameters of the rig that bring points [(vertex of the body's own surface, world
+/// target[3]), ...] nearest to their targets in equilibrium at pose[b,4,4] [capell2006, §4.2].
+#[pyfunction]
+#[pyo3(signature = (body, rig, pose, points, preferred=None, weights=None, start=None, bounds=None,
+    gravity=None, method="warped", rest_forces=None))]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn fit_rig<'py>(
+    py: Python<'py>,
+    body: &PyBody,
+    rig: &PyRig,
+    pose: &Bound<'py, PyAny>,
+    points: &Bound<'py, PyAny>,
+    preferred: Option<&Bound<'py, PyAny>>,
+    weights: Option<&Bound<'py, PyAny>>,
+    start: Option<&Bound<'py, PyAny>>,
+    bounds: Option<&Bound<'py, PyAny>>,
+    gravity: Option<&Bound<'py, PyAny>>,
+    method: &str,
+    rest_forces: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let fit = PyRigFit::new(py, body, rig, pose, gravity, method, rest_forces)?;
+    fit.fit(py, points, start, preferred, weights, bounds)
+}
+
+/// `RigFit(...).gradient(...)` for once: the cost (m²) of points [(vertex, world target[3]), ...] at parameters (None: the
+/// rig's last sample), and its derivative by every parameter [capell2006, §4.2, eq. 20].
+#[pyfunction]
+#[pyo3(signature = (body, rig, pose, points, parameters=None, preferred=None, weights=None,
+    gravity=None, method="warped", rest_forces=None))]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn fit_gradient<'py>(
+    py: Python<'py>,
+    body: &PyBody,
+    rig: &PyRig,
+    pose: &Bound<'py, PyAny>,
+    points: &Bound<'py, PyAny>,
+    parameters: Option<&Bound<'py, PyAny>>,
+    preferred: Option<&Bound<'py, PyAny>>,
+    weights: Option<&Bound<'py, PyAny>>,
+    gravity: Option<&Bound<'py, PyAny>>,
+    method: &str,
+    rest_forces: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(f64, Bound<'py, PyDict>)> {
+    let fit = PyRigFit::new(py, body, rig, pose, gravity, method, rest_forces)?;
+    fit.gradient(py, points, parameters, preferred, weights)
+}
+
+/// [(vertex, target[3]), ...].
+fn targets(object: &Bound<'_, PyAny>) -> PyResult<Vec<Target>> {
+    let refused = |_| input("points: expected a list of (vertex, target[3])");
+    let each = object.try_iter().map_err(refused)?;
+    each.map(|pair| {
+        let (vertex, place): (Whole, Bound<'_, PyAny>) = pair?.extract().map_err(refused)?;
+        let (vertex, place) = (vertex.index(), vector(&place, "a target of points")?);
+        Ok(Target { vertex, place })
+    })
+    .collect()
+}
+
+fn wishes(
+    start: Option<&Bound<'_, PyAny>>,
+    preferred: Option<&Bound<'_, PyAny>>,
+    weights: Option<&Bound<'_, PyAny>>,
+    bounds: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Wishes> {
+    let named = |object: Option<&Bound<'_, PyAny>>, what: &str| -> PyResult<Named> {
+        let dict = object.map(|o| {
+            let refused = |_| input(format!("{what}: expected a dict {{parameter: number}}"));
+            o.extract().map_err(refused)
+        });
+        Ok(dict.transpose()?.unwrap_or_default())
+    };
+    Ok(Wishes {
+        start: named(start, "parameters")?,
+        preferred: named(preferred, "preferred")?,
+        weights: named(weights, "weights")?,
+        bounds: limits(bounds)?,
+    })
+}
+
+/// {parameter: (lower, upper)}, either None where there is none.
+fn limits(object: Option<&Bound<'_, PyAny>>) -> PyResult<BTreeMap<String, (f64, f64)>> {
+    type Limits = BTreeMap<String, (Option<f64>, Option<f64>)>;
+    let Some(object) = object else {
+        return Ok(BTreeMap::new());
+    };
+    let refused = |_| input("bounds: expected a dict {parameter: (lower, upper)}");
+    let limits: Limits = object.extract().map_err(refused)?;
+    let open = |(name, (lower, upper)): (String, (Option<f64>, Option<f64>))| {
+        let lower = lower.unwrap_or(f64::NEG_INFINITY);
+        (name, (lower, upper.unwrap_or(f64::INFINITY)))
+    };
+    Ok(limits.into_iter().map(open).collect())
+}
+
+fn named_dict<'py>(py: Python<'py>, rig: &Rig, values: &[f64]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, value) in rig.parameter_names().iter().zip(values) {
+        dict.set_item(*name, value)?;
+    }
+    Ok(dict)
+}

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Pulling the skin: the parameters of a rig that bring points of the surface to where they are wanted.
+//! [capell2006, §4.2, eqs 17 to 20]
+//!
+//! Minimises `C(η) = Σ_j |p_j − p̄_j|² + Σ_k ξ_k (η⁰_k − η_k)²` within bounds by L-BFGS-B ([`Lbfgsb`]), with p_j the places
+//! of vertices of the body's own surface in static equilibrium at a pose.
+//!
+//! With a linearised method the places are affine in the rig's generalised forces: `p_j = p_j⁰ + Σ_i L_jiᵀ Q_i(η)`, where the
+//! *levers* `L_j = Rᵀ A⁻ᵀ φ(x_j)` are three adjoint solves per point. [`Fit`] makes them once per pose and keeps them, so that
+//! an evaluation of C and of its gradient is only the rig's quadrature, `dC/dη = ∂C/∂η + (dQ/dη)ᵀ Σ_j 2 L_j (p_j − p̄_j)`,
+//! and a drag of the mouse costs no solve at all.
+//!
+//! Deviations: the adjoint is Aᵀ's, the print's is that of a symmetric A (math.md 9); B starts from Gauss and Newton's second derivative
+//! in every iteration, which the levers give for three more quadratures per point; the level of the quadrature is held during a
+//! minimisation, which is repeated where its result asks for another one. Places are those of the embedding alone,
+//! without the limit that is laid around the artist's skin when flesh is shown.
+
+#[cfg(test)]
+mod tests;
+mod wishes;
+
+pub use wishes::{Named, Wishes};
+
+use super::{Rig, RigError};
+use crate::Vec3;
+use crate::body::Body;
+use crate::dynamics::{Equilibrium, Method, SimulationError};
+use crate::lattice::Embedding;
+use crate::skeleton::Pose;
+use crate::solve::{Lbfgsb, LbfgsbError};
+use nalgebra::DMatrix;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use wishes::Goals;
+
+/// A minimisation is repeated this often where its result asks for other circumstances.
+const REPEATS: usize = 3;
+/// Points this close, as a part of the body's size, count as met.
+const MET: f64 = 1e-6;
+/// A parameter that moves no point by more than this part of the body's size, per typical change, has no effect.
+const STILL: f64 = 1e-12;
+
+/// A point of the skin and where it is wanted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Target {
+    /// Vertex of the body's own surface.
+    pub vertex: u32,
+    /// World, metres.
+    pub place: Vec3,
+}
+
+/// What a fit found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitted {
+    /// η, all of the rig's parameters in their order.
+    pub parameters: Vec<f64>,
+    /// C there, m².
+    pub cost: f64,
+    /// How often forces and their derivatives were integrated.
+    pub evaluations: usize,
+}
+
+/// Why nothing was fitted.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum FitError {
+    /// The balance.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// The rig, or where it lies.
+    #[error(transparent)]
+    Rig(#[from] RigError),
+    /// The minimisation.
+    #[error(transparent)]
+    Minimise(#[from] LbfgsbError),
+    /// Nothing to pull.
+    #[error("there are no points to pull: name at least one vertex of the surface and its target")]
+    NoPoints,
+    /// A vertex that the surface does not have.
+    #[error("point {index} names vertex {vertex}, but the body's surface has {vertices} vertices")]
+    Vertex {
+        /// Of the points.
+        index: usize,
+        /// The vertex named.
+        vertex: u32,
+        /// How many there are.
+        vertices: usize,
+    },
+    /// A target that is no place.
+    #[error("the target of point {index} is not finite: {place:?}")]
+    Target {
+        /// Of the points.
+        index: usize,
+        /// Its target.
+        place: [f64; 3],
+    },
+    /// A weight that would push away.
+    #[error("the weight of '{name}' is {value}, but must be zero or positive")]
+    Weight {
+        /// The parameter.
+        name: String,
+        /// The number.
+        value: f64,
+    },
+    /// Bounds that leave nothing.
+    #[error("the bounds {lower} and {upper} of '{name}' leave it no value{}", radius_note(.name))]
+    Bounds {
+        /// The parameter.
+        name: String,
+        /// Lower bound.
+        lower: f64,
+        /// Upper bound.
+        upper: f64,
+    },
+    /// The points do not feel the rig.
+    #[error(
+        "no parameter of the rig '{rig}' moves the points: place its template closer to them, where flesh connects both"
+    )]
+    NoEffect {
+        /// The rig's name.
+        rig: String,
+    },
+}
+
+fn radius_note(name: &str) -> &'static str {
+    if name.ends_with("radius") {
+        " (radii are positive)"
+    } else {
+        ""
+    }
+}
+
+/// Fits rigs of one body at one pose, again and again.
+///
+/// Results depend on the arguments alone, never on what was asked before.
+pub struct Fit {
+    balance: Equilibrium,
+    gravity: Vec3,
+    /// Generalised forces of other rigs, rest axes.
+    others: Option<Vec<Vec3>>,
+    embedding: Arc<Embedding>,
+    /// Places of the lattice's vertices without the rig.
+    places: Vec<Vec3>,
+    /// `Rᵀ A⁻ᵀ φ` by vertex of the surface, along x, y and z.
+    levers: BTreeMap<u32, Arc<Levers>>,
+}
+
+/// How far a point moves along x, y and z per N on each lattice vertex, rest axes, `[3][dofs]`, m/N.
+type Levers = [Vec<Vec3>; 3];
+
+impl Fit {
+    /// Prepares fits of a body at a pose, under gravity (m/s²) and the generalised forces of other rigs (`[dofs]`, N, rest
+    /// axes).
+    ///
+    /// # Errors
+    /// A method whose balance is not linear in forces; a pose or forces that do not fit; a singular system.
+    pub fn new(
+        body: &Arc<Body>,
+        method: Method,
+        pose: &Pose,
+        gravity: Vec3,
+        rest_forces: Option<&[Vec3]>,
+    ) -> Result<Self, FitError> {
+        if method.model().is_some() || method == Method::Modal {
+            return Err(SimulationError::Adjoint { method }.into());
+        }
+        let mut balance = Equilibrium::new(body, method)?;
+        balance.set_pose(pose)?;
+        let q = balance.solve(gravity, None, rest_forces)?;
+        let rest = body.lattice().vertices();
+        let embedding = body
+            .embedding(0)
+            .unwrap_or_else(|| Arc::new(Embedding::default()));
+        Ok(Self {
+            balance,
+            gravity,
+            others: rest_forces.map(<[Vec3]>::to_vec),
+            embedding,
+            places: q.iter().zip(rest).map(|(q, x)| q + x).collect(),
+            levers: BTreeMap::new(),
+        })
+    }
+
+    /// The body.
+    pub fn body(&self) -> &Arc<Body> {
+        self.balance.body()
+    }
+
+    /// The pose.
+    pub fn pose(&self) -> &Pose {
+        self.balance.pose()
+    }
+
+    /// The parameters that bring points nearest to their targets; what cannot be reached is approached.
+    ///
+    /// # Errors
+    /// Points or wishes that make no sense, a template that starts wholly outside the flesh, points that no parameter
+    /// moves.
+    pub fn fit(
+        &mut self,
+        rig: &Rig,
+        points: &[Target],
+        wishes: &Wishes,
+    ) -> Result<Fitted, FitError> {
+        let goals = Goals::new(rig, self.body(), wishes)?;
+        let pull = self.pull(rig, points, &goals)?;
+        let mut level = rig.level(pull.body, &goals.start)?;
+        let (cost, _) = pull.cost(&goals.start, level)?;
+        pull.check_effect(&goals.start, level)?;
+        let mut best = Fitted {
+            parameters: goals.start.clone(),
+            cost,
+            evaluations: 2,
+        };
+        for _ in 0..=REPEATS {
+            let bounds = goals.bounds_around(&best.parameters);
+            let found = pull.minimise(&best.parameters, level, &bounds)?;
+            best.evaluations += found.evaluations + 1;
+            let wanted = rig.level(pull.body, &found.x)?;
+            // What the level that it wants makes no better was better by its quadrature only.
+            let Ok((cost, _)) = pull.cost(&found.x, wanted) else {
+                break;
+            };
+            if cost >= best.cost {
+                break;
+            }
+            let settled = wanted == level && !goals.is_split(&found.x, &bounds);
+            (level, best.cost, best.parameters) = (wanted, cost, found.x);
+            if settled {
+                break;
+            }
+        }
+        Ok(best)
+    }
+
+    /// C (m²) and its derivative by every parameter of the rig, in order, at the start that the wishes name.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit); points that no parameter moves are none.
+    pub fn gradient(
+        &mut self,
+        rig: &Rig,
+        points: &[Target],
+        wishes: &Wishes,
+    ) -> Result<(f64, Vec<f64>), FitError> {
+        let goals = Goals::new(rig, self.body(), wishes)?;
+        let eta = goals.asked.clone();
+        let pull = self.pull(rig, points, &goals)?;
+        let level = rig.level(pull.body, &eta)?;
+        rig.forces_at_level(pull.body, &eta, level)?;
+        pull.cost(&eta, level)
+    }
+
+    /// Displacements `q[dofs]` from rest (m, world axes) with the rig at η.
+    ///
+    /// # Errors
+    /// Parameters that the rig refuses, a template wholly outside the flesh.
+    pub fn displacements(&mut self, rig: &Rig, eta: &[f64]) -> Result<Vec<Vec3>, FitError> {
+        let mut forces = rig.forces(self.balance.body(), eta)?;
+        for (f, other) in forces.iter_mut().zip(self.others.iter().flatten()) {
+            *f += other;
+        }
+        Ok(self.balance.solve(self.gravity, None, Some(&forces))?)
+    }
+
+    /// Checks points and makes the levers that are missing.
+    fn pull<'a>(
+        &'a mut self,
+        rig: &'a Rig,
+        points: &'a [Target],
+        goals: &'a Goals,
+    ) -> Result<Pull<'a>, FitError> {
+        if points.is_empty() {
+            return Err(FitError::NoPoints);
+        }
+        let vertices = self.embedding.len();
+        for (index, point) in points.iter().enumerate() {
+            if point.vertex as usize >= vertices {
+                return Err(FitError::Vertex {
+                    index,
+                    vertex: point.vertex,
+                    vertices,
+                });
+            }
+            if point.place.iter().any(|x| !x.is_finite()) {
+                return Err(FitError::Target {
+                    index,
+                    place: point.place.into(),
+                });
+            }
+        }
+        // Those of points that are pulled no more would only pile up.
+        self.levers
+            .retain(|vertex, _| points.iter().any(|p| p.vertex == *vertex));
+        for point in points {
+            if !self.levers.contains_key(&point.vertex) {
+                let levers = self.levers_of(point.vertex)?;
+                self.levers.insert(point.vertex, Arc::new(levers));
+            }
+        }
+        let held = points.iter().filter_map(|target| {
+            let free = self.embedding.place(target.vertex as usize, &self.places);
+            Some(Held {
+                target: target.place,
+                free,
+                levers: self.levers.get(&target.vertex)?.clone(),
+            })
+        });
+        Ok(Pull {
+            body: self.balance.body(),
+            rig,
+            held: held.collect(),
+            goals,
+        })
+    }
+
+    fn levers_of(&mut self, vertex: u32) -> Result<Levers, FitError> {
+        let (indices, weights) = (
+            self.embedding.indices[vertex as usize],
+            self.embedding.weights[vertex as usize],
+        );
+        let mut levers = Levers::default();
+        for (axis, lever) in levers.iter_mut().enumerate() {
+            let mut g = vec![Vec3::zeros(); self.body().dofs()];
+            for (&i, &w) in indices.iter().zip(&weights) {
+                if let Ok(i) = usize::try_from(i) {
+                    g[i][axis] += w;
+                }
+            }
+            *lever = self.balance.adjoint(&g)?;
+            for (l, turn) in lever.iter_mut().zip(self.balance.turns()) {
+                *l = turn.tr_mul(l);
+            }
+        }
+        Ok(levers)
+    }
+}
+
+/// A point that is pulled.
+struct Held {
+    target: Vec3,
+    /// Its place without the rig.
+    free: Vec3,
+    levers: Arc<Levers>,
+}
+
+/// C of one fit.
+struct Pull<'a> {
+    body: &'a Body,
+    rig: &'a Rig,
+    held: Vec<Held>,
+    goals: &'a Goals,
+}
+
+impl Pull<'_> {
+    /// C (m²) and its derivative by η, of the quadrature's level.
+    fn cost(&self, eta: &[f64], level: u32) -> Result<(f64, Vec<f64>), FitError> {
+        let forces = self.rig.forces_at_level(self.body, eta, level)?;
+        let mut cost = 0.0;
+        let mut field = vec![Vec3::zeros(); self.body.dofs()];
+        for held in &self.held {
+            let mut miss = held.free - held.target;
+            for (axis, lever) in held.levers.iter().enumerate() {
+                miss[axis] += lever
+                    .iter()
+                    .zip(&forces)
+                    .map(|(l, f)| l.dot(f))
+                    .sum::<f64>();
+            }
+            cost += miss.norm_squared();
+            for (lever, miss) in held.levers.iter().zip(&miss) {
+                for (sum, l) in field.iter_mut().zip(lever) {
+                    *sum += l * (2.0 * miss);
+                }
+            }
+        }
+        let mut gradient = self.rig.pull_back_at_level(self.body, eta, level, &field)?;
+        let Goals {
+            preferred, weights, ..
+        } = self.goals;
+        for (k, g) in gradient.iter_mut().enumerate() {
+            let off = eta[k] - preferred[k];
+            cost += weights[k] * off * off;
+            *g += 2.0 * weights[k] * off;
+        }
+        Ok((cost, gradient))
+    }
+
+    /// The derivative of the places by η: a row for x, y and z of each point, m per unit.
+    fn jacobian(&self, eta: &[f64], level: u32) -> Result<Vec<Vec<f64>>, FitError> {
+        let levers: Vec<&Vec<Vec3>> = self.held.iter().flat_map(|h| h.levers.iter()).collect();
+        let row = |lever: &&Vec<Vec3>| self.rig.pull_back_at_level(self.body, eta, level, lever);
+        let rows: Result<Vec<_>, RigError> = levers.par_iter().map(row).collect();
+        Ok(rows?)
+    }
+
+    /// Refuses points that no parameter moves that may change.
+    fn check_effect(&self, eta: &[f64], level: u32) -> Result<(), FitError> {
+        let goals = self.goals;
+        let moves = |(k, slope): (usize, &f64)| {
+            let fixed = goals.bounds[k].0 >= goals.bounds[k].1;
+            !fixed && (slope * goals.scales[k]).abs() > STILL * self.body.size()
+        };
+        let rows = self.jacobian(eta, level)?;
+        if goals.all_fixed() || rows.iter().any(|row| row.iter().enumerate().any(moves)) {
+            return Ok(());
+        }
+        Err(FitError::NoEffect {
+            rig: self.rig.name().to_owned(),
+        })
+    }
+
+    /// Gauss and Newton's second derivative of C, m² per unit of η squared.
+    fn curvature(&self, eta: &[f64], level: u32) -> Result<DMatrix<f64>, FitError> {
+        let rows = self.jacobian(eta, level)?;
+        Ok(DMatrix::from_fn(eta.len(), eta.len(), |i, j| {
+            let sum: f64 = rows.iter().map(|row| row[i] * row[j]).sum();
+            2.0 * if i == j {
+                sum + self.goals.weights[i]
+            } else {
+                sum
+            }
+        }))
+    }
+
+    /// The minimum of C at a level, in units in which the body's size is one.
+    fn minimise(
+        &self,
+        start: &[f64],
+        level: u32,
+        bounds: &[(f64, f64)],
+    ) -> Result<crate::solve::Minimum, FitError> {
+        let unit = 1.0 / self.body.size().powi(2);
+        let settings = Lbfgsb {
+            memory: std::env::var("MEM").map_or(3, |m| m.parse().unwrap()),
+            iterations: 100,
+            gradient: 1e-9,
+            decrease: 1e-6,
+            patience: 2,
+            enough: MET * MET * self.held.len() as f64,
+            ..Lbfgsb::default()
+        };
+        let mut function = |eta: &[f64], gradient: &mut [f64]| match self.cost(eta, level) {
+            Ok((cost, slopes)) => {
+                gradient
+                    .iter_mut()
+                    .zip(slopes)
+                    .for_each(|(g, s)| *g = s * unit);
+                cost * unit
+            }
+            // Refused, as where the template leaves the flesh; the start has been asked before.
+            Err(_) => f64::NAN,
+        };
+        let mut curvature = |eta: &[f64]| Some(self.curvature(eta, level).ok()? * unit);
+        let scales = &self.goals.scales;
+        Ok(settings.minimise(start, scales, bounds, Some(&mut curvature), &mut function)?)
+    }
+}

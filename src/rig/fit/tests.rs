@@ -1,0 +1,532 @@
+use super::*;
+use crate::body::BodyOptions;
+use crate::body::fixture::BarOptions;
+use crate::rig::{BoneRef, Frame, Guide, Template, TemplateKind};
+use crate::{Mat3, Mat4};
+use nalgebra::{Isometry3, Translation3, UnitQuaternion};
+
+const GRAVITY: Vec3 = Vec3::new(0.0, 0.0, -9.81);
+
+fn body() -> Arc<Body> {
+    let options = BarOptions {
+        cells_along: 12,
+        ..BarOptions::default()
+    };
+    let region_weights = Some(options.painted_weights());
+    BarOptions {
+        options: BodyOptions {
+            region_weights,
+            ..BodyOptions::default()
+        },
+        ..options
+    }
+    .build()
+}
+
+/// The upper bone bent at the joint, then everything moved.
+fn pose(angle: f64, whole: &Isometry3<f64>) -> Pose {
+    let joint = Translation3::new(0.0, 0.0, 0.8);
+    let turn = UnitQuaternion::from_axis_angle(&Vec3::x_axis(), angle);
+    let upper = (joint * turn * joint.inverse()).to_homogeneous();
+    let whole = whole.to_homogeneous();
+    Pose::from_matrices(&[whole, whole * upper]).unwrap()
+}
+
+fn templates() -> [Template; 4] {
+    let make = |kind, p: &[f64]| Template::new(kind, p).unwrap();
+    [
+        make(TemplateKind::Bump, &[0.19, 4e4]),
+        make(TemplateKind::Radial, &[0.2, -7e4]),
+        make(TemplateKind::Bulge, &[0.21, 8e4]),
+        make(TemplateKind::Torus, &[0.16, 0.11, 6e4]),
+    ]
+}
+
+/// By a bone, under the side x = 0.2, and free; all near (0.13, 0, 0.9).
+fn guides(body: &Body) -> [Guide; 3] {
+    let face = (0..body.surface().triangles().len() as u32)
+        .min_by_key(|&f| {
+            let corners = body.surface().triangles()[f as usize];
+            let middle: Vec3 = corners
+                .iter()
+                .map(|&v| body.surface().vertices()[v as usize])
+                .sum();
+            ((middle / 3.0 - Vec3::new(0.2, 0.03, 0.92)).norm() * 1e9) as u64
+        })
+        .unwrap();
+    let frame = Frame {
+        rotation: Mat3::from_columns(&[Vec3::z(), -Vec3::y(), Vec3::x()]),
+        origin: Vec3::new(0.12, 0.02, 0.88),
+    };
+    [
+        Guide::bone(BoneRef::Index(1), [0.15, 1.4, 0.11, 0.2]).unwrap(),
+        Guide::skin(face, [0.3, 0.4, 0.3], [0.06, 0.3, -0.2]).unwrap(),
+        Guide::free(frame, [0.01, -0.02, 0.015, 0.1, 0.2, -0.1]).unwrap(),
+    ]
+}
+
+fn rigs(body: &Body) -> Vec<Rig> {
+    let each = templates()
+        .into_iter()
+        .flat_map(|t| guides(body).into_iter().map(move |g| (t, g)));
+    each.map(|(t, g)| Rig::new("pull", t, g, Vec::new()).unwrap())
+        .collect()
+}
+
+fn linearised() -> impl Iterator<Item = Method> {
+    let linear = |m: &Method| m.model().is_none() && *m != Method::Modal;
+    Method::ALL.into_iter().filter(linear)
+}
+
+/// Surface vertices nearest to the rigs.
+fn near(body: &Body, count: usize) -> Vec<u32> {
+    let middle = Vec3::new(0.2, 0.02, 0.9);
+    let x = body.surface().vertices();
+    let mut all: Vec<u32> = (0..x.len() as u32)
+        .filter(|&v| x[v as usize].x > 0.15)
+        .collect();
+    all.sort_by(|&a, &b| {
+        let away = |v: u32| (x[v as usize] - middle).norm();
+        away(a).total_cmp(&away(b))
+    });
+    all.truncate(count);
+    all
+}
+
+fn new(body: &Arc<Body>, method: Method) -> Fit {
+    Fit::new(
+        body,
+        method,
+        &pose(0.9, &Isometry3::identity()),
+        GRAVITY,
+        None,
+    )
+    .unwrap()
+}
+
+/// Where a rig brings vertices of the surface.
+fn places(fit: &mut Fit, rig: &Rig, eta: &[f64], vertices: &[u32]) -> Vec<Target> {
+    let q = fit.displacements(rig, eta).unwrap();
+    let x = fit.body().lattice().vertices();
+    let p: Vec<Vec3> = q.iter().zip(x).map(|(q, x)| q + x).collect();
+    let embedding = fit.body().embedding(0).unwrap();
+    let target = |&vertex: &u32| Target {
+        vertex,
+        place: embedding.place(vertex as usize, &p),
+    };
+    vertices.iter().map(target).collect()
+}
+
+fn worst(a: &[Target], b: &[Target]) -> f64 {
+    let miss = a.iter().zip(b).map(|(a, b)| (a.place - b.place).norm());
+    miss.fold(0.0, f64::max)
+}
+
+fn named(rig: &Rig, eta: &[f64]) -> Named {
+    let names = rig.parameter_names().iter().map(|n| n.to_string());
+    names.zip(eta.iter().copied()).collect()
+}
+
+/// A typical change of each parameter.
+fn sizes(rig: &Rig, body: &Body) -> Vec<f64> {
+    Goals::new(rig, body, &Wishes::default()).unwrap().scales
+}
+
+#[test]
+fn gradients_are_those_of_differences_for_every_template_guide_and_method() {
+    let body = body();
+    for method in linearised() {
+        let mut fit = new(&body, method);
+        for rig in rigs(&body) {
+            let eta = rig.last_parameters();
+            let mut points = places(&mut fit, &rig, &eta, &near(&body, 3));
+            for (i, point) in points.iter_mut().enumerate() {
+                point.place += Vec3::new(0.02, -0.01 * i as f64, 0.015);
+            }
+            let sizes = sizes(&rig, &body);
+            let preferred: Vec<f64> = eta.iter().zip(&sizes).map(|(x, s)| x + 0.3 * s).collect();
+            let weights: Vec<f64> = sizes.iter().map(|s| 1e-4 / (s * s)).collect();
+            let mut at = |eta: &[f64]| {
+                let wishes = Wishes {
+                    start: named(&rig, eta),
+                    preferred: named(&rig, &preferred),
+                    weights: named(&rig, &weights),
+                    ..Wishes::default()
+                };
+                fit.gradient(&rig, &points, &wishes).unwrap()
+            };
+            let (_, slopes) = at(&eta);
+            let largest = slopes
+                .iter()
+                .zip(&sizes)
+                .map(|(g, s)| (g * s).abs())
+                .fold(0.0, f64::max);
+            for (k, size) in sizes.iter().enumerate() {
+                let mut cost = |part: f64| {
+                    let mut moved = eta.clone();
+                    moved[k] += part * size;
+                    at(&moved).0
+                };
+                let h = 2e-5;
+                let near = cost(h) - cost(-h);
+                let far = cost(2.0 * h) - cost(-2.0 * h);
+                let difference = (8.0 * near - far) / (12.0 * h);
+                let off = (slopes[k] * size - difference).abs();
+                let name = rig.parameter_names()[k];
+                assert!(
+                    off < 1e-6 * largest,
+                    "{} {name}: {off} of {largest}",
+                    method.name()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn costs_are_those_of_the_equilibrium_itself() {
+    let body = body();
+    for method in linearised() {
+        let mut fit = new(&body, method);
+        for rig in rigs(&body) {
+            let eta = rig.last_parameters();
+            let there = places(&mut fit, &rig, &eta, &near(&body, 3));
+            let mut points = there.clone();
+            points
+                .iter_mut()
+                .for_each(|p| p.place += Vec3::new(0.03, 0.0, 0.04));
+            let (none, slopes) = fit.gradient(&rig, &there, &Wishes::default()).unwrap();
+            let (some, _) = fit.gradient(&rig, &points, &Wishes::default()).unwrap();
+            assert!(
+                none < 1e-20 && (some - 3.0 * 0.0025).abs() < 1e-11,
+                "{none} {some}"
+            );
+            assert!(
+                slopes
+                    .iter()
+                    .zip(sizes(&rig, &body))
+                    .all(|(g, s)| (g * s).abs() < 1e-10)
+            );
+        }
+    }
+}
+
+#[test]
+fn known_parameters_are_recovered_from_where_they_bring_points() {
+    let body = body();
+    for method in linearised() {
+        let mut fit = new(&body, method);
+        for rig in rigs(&body) {
+            let eta = rig.last_parameters();
+            for count in [1, 3, 6] {
+                let vertices = near(&body, count);
+                let points = places(&mut fit, &rig, &eta, &vertices);
+                let sizes = sizes(&rig, &body);
+                let start = eta.iter().zip(&sizes).enumerate();
+                let start: Vec<f64> = start
+                    .map(|(k, (x, s))| match rig.parameter_names()[k] {
+                        "strength" => 0.5 * x,
+                        _ => x + 0.25 * s * [1.0, -1.0, 0.5, -0.5][(k + count) % 4],
+                    })
+                    .collect();
+                let wishes = Wishes {
+                    start: named(&rig, &start),
+                    ..Wishes::default()
+                };
+                let before = worst(&places(&mut fit, &rig, &start, &vertices), &points);
+                let found = fit.fit(&rig, &points, &wishes).unwrap();
+                let after = worst(
+                    &places(&mut fit, &rig, &found.parameters, &vertices),
+                    &points,
+                );
+                assert!(before > 1e-3 * body.size(), "{before}");
+                assert!(
+                    after < 1e-4 * body.size(),
+                    "{rig:?} {count}: {before} {after} {found:?}"
+                );
+                println!(
+                    "{:?} {} {count}: {} {:.1e}",
+                    rig.template().kind(),
+                    method.name(),
+                    found.evaluations,
+                    after / body.size()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn weights_pull_towards_preferred_values() {
+    let body = body();
+    let mut fit = new(&body, Method::Warped);
+    for rig in rigs(&body) {
+        let eta = rig.last_parameters();
+        let mut points = places(&mut fit, &rig, &eta, &near(&body, 2));
+        points
+            .iter_mut()
+            .for_each(|p| p.place += Vec3::new(0.02, 0.01, 0.0));
+        let sizes = sizes(&rig, &body);
+        let preferred: Vec<f64> = eta.iter().zip(&sizes).map(|(x, s)| x + 0.2 * s).collect();
+        let mut off = f64::INFINITY;
+        for xi in [1e-6, 1e-3, 1.0, 1e4] {
+            let weights: Vec<f64> = sizes.iter().map(|s| xi / (s * s)).collect();
+            let wishes = Wishes {
+                preferred: named(&rig, &preferred),
+                weights: named(&rig, &weights),
+                ..Wishes::default()
+            };
+            let found = fit.fit(&rig, &points, &wishes).unwrap().parameters;
+            let each = found.iter().zip(&preferred).zip(&sizes);
+            let now = each
+                .map(|((x, p), s)| ((x - p) / s).powi(2))
+                .sum::<f64>()
+                .sqrt();
+            assert!(now < off, "{rig:?} {xi}: {now} {off}");
+            off = now;
+        }
+        assert!(off < 1e-3, "{off}");
+    }
+}
+
+#[test]
+fn a_whole_scene_that_is_turned_and_moved_gives_the_same_parameters() {
+    let body = body();
+    let whole = Isometry3::new(Vec3::new(1.0, -2.0, 0.5), Vec3::new(0.7, -0.4, 1.9));
+    for method in linearised().filter(|m| *m != Method::Linear) {
+        let mut fit = new(&body, method);
+        let turned = pose(0.9, &whole);
+        let mut other = Fit::new(&body, method, &turned, whole * GRAVITY, None).unwrap();
+        for rig in rigs(&body) {
+            let eta = rig.last_parameters();
+            let mut points = places(&mut fit, &rig, &eta, &near(&body, 3));
+            points
+                .iter_mut()
+                .for_each(|p| p.place += Vec3::new(0.01, 0.01, -0.02));
+            let mut moved = points.clone();
+            for p in &mut moved {
+                p.place = (whole * nalgebra::Point3::from(p.place)).coords;
+            }
+            let (a, of_a) = fit.gradient(&rig, &points, &Wishes::default()).unwrap();
+            let (b, of_b) = other.gradient(&rig, &moved, &Wishes::default()).unwrap();
+            assert!((a - b).abs() < 1e-9 * a);
+            for ((a, b), s) in of_a.iter().zip(&of_b).zip(sizes(&rig, &body)) {
+                assert!((a - b).abs() * s < 1e-11, "{a} {b}");
+            }
+            let first = fit.fit(&rig, &points, &Wishes::default()).unwrap();
+            let second = other.fit(&rig, &moved, &Wishes::default()).unwrap();
+            let (x, y) = (&first.parameters, &second.parameters);
+            for ((x, y), s) in x.iter().zip(y).zip(sizes(&rig, &body)) {
+                assert!((x - y).abs() < 1e-3 * s, "{rig:?} {first:?} {second:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_what_was_asked_before() {
+    let body = body();
+    let rigs = rigs(&body);
+    let mut used = new(&body, Method::Warped);
+    let vertices = near(&body, 4);
+    let wanted = |rig: &Rig| {
+        let mut points = places(
+            &mut new(&body, Method::Warped),
+            rig,
+            &rig.last_parameters(),
+            &vertices,
+        );
+        points.iter_mut().for_each(|p| p.place.x += 0.03);
+        points
+    };
+    for rig in &rigs {
+        let points = wanted(rig);
+        used.fit(rig, &points[1..], &Wishes::default()).unwrap();
+        let again = used.fit(rig, &points[..3], &Wishes::default()).unwrap();
+        let fresh = new(&body, Method::Warped)
+            .fit(rig, &points[..3], &Wishes::default())
+            .unwrap();
+        assert_eq!(again, fresh);
+    }
+}
+
+#[test]
+fn what_cannot_be_reached_is_approached_within_bounds() {
+    let body = body();
+    let mut fit = new(&body, Method::Warped);
+    for rig in rigs(&body) {
+        for away in [
+            Vec3::new(0.5, 0.0, 0.0),
+            Vec3::new(-30.0, 60.0, 10.0),
+            Vec3::new(1e6, 0.0, 0.0),
+        ] {
+            let eta = rig.last_parameters();
+            let mut points = places(&mut fit, &rig, &eta, &near(&body, 2));
+            points.iter_mut().for_each(|p| p.place += away);
+            let (before, _) = fit.gradient(&rig, &points, &Wishes::default()).unwrap();
+            let found = fit.fit(&rig, &points, &Wishes::default()).unwrap();
+            assert!(
+                found.cost <= before && found.parameters.iter().all(|x| x.is_finite()),
+                "{found:?}"
+            );
+            let goals = Goals::new(&rig, &body, &Wishes::default()).unwrap();
+            for (x, (lower, upper)) in found.parameters.iter().zip(&goals.bounds) {
+                assert!(lower <= x && x <= upper);
+            }
+            rig.template_at(&found.parameters).unwrap();
+        }
+    }
+}
+
+#[test]
+fn bounds_are_kept_and_equal_ones_fix() {
+    let body = body();
+    let mut fit = new(&body, Method::Warped);
+    for rig in rigs(&body) {
+        let eta = rig.last_parameters();
+        let mut points = places(&mut fit, &rig, &eta, &near(&body, 3));
+        points
+            .iter_mut()
+            .for_each(|p| p.place += Vec3::new(0.05, 0.0, 0.0));
+        let mut wishes = Wishes::default();
+        for (k, name) in rig.parameter_names().iter().enumerate() {
+            let room = if *name == "strength" { 1e3 } else { 0.0 };
+            wishes
+                .bounds
+                .insert((*name).to_owned(), (eta[k] - room, eta[k] + room));
+        }
+        let found = fit.fit(&rig, &points, &wishes).unwrap().parameters;
+        for (k, name) in rig.parameter_names().iter().enumerate() {
+            if *name == "strength" {
+                assert!(((found[k] - eta[k]).abs() - 1e3).abs() < 1e-6, "{found:?}");
+            } else {
+                assert_eq!(found[k], eta[k]);
+            }
+        }
+        wishes.bounds.insert("strength".into(), (5.0, 5.0));
+        let found = fit.fit(&rig, &points, &wishes).unwrap().parameters;
+        assert!(found.contains(&5.0));
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_a_sentence() {
+    let body = body();
+    let mut fit = new(&body, Method::Warped);
+    let rig = &rigs(&body)[0];
+    let vertex = near(&body, 1)[0];
+    let place = Vec3::new(0.3, 0.0, 0.9);
+    let target = Target { vertex, place };
+    let mut refused =
+        |points: &[Target], wishes: &Wishes| fit.fit(rig, points, wishes).unwrap_err();
+    let none = Wishes::default();
+    assert_eq!(refused(&[], &none), FitError::NoPoints);
+    let vertices = body.surface().vertices().len() as u32;
+    let beyond = Target {
+        vertex: vertices,
+        place,
+    };
+    assert!(matches!(
+        refused(&[target, beyond], &none),
+        FitError::Vertex { index: 1, .. }
+    ));
+    for bad in [f64::NAN, f64::INFINITY] {
+        let bad = Target {
+            vertex,
+            place: Vec3::new(0.0, bad, 0.0),
+        };
+        assert!(matches!(
+            refused(&[target, bad], &none),
+            FitError::Target { index: 1, .. }
+        ));
+    }
+    let one = |name: &str, x: f64| Named::from([(name.to_owned(), x)]);
+    for (name, x) in [("colour", 1.0), ("strength", f64::NAN)] {
+        for wishes in [
+            Wishes {
+                start: one(name, x),
+                ..none.clone()
+            },
+            Wishes {
+                preferred: one(name, x),
+                ..none.clone()
+            },
+            Wishes {
+                weights: one(name, x),
+                ..none.clone()
+            },
+        ] {
+            let error = refused(&[target], &wishes);
+            assert!(
+                matches!(error, FitError::Rig(_)) && error.to_string().contains(name),
+                "{error}"
+            );
+        }
+    }
+    let negative = Wishes {
+        weights: one("radius", -1.0),
+        ..none.clone()
+    };
+    assert!(matches!(
+        refused(&[target], &negative),
+        FitError::Weight { .. }
+    ));
+    for (lower, upper) in [
+        (2.0, 1.0),
+        (f64::NAN, 1.0),
+        (-2.0, -1.0),
+        (f64::INFINITY, f64::INFINITY),
+    ] {
+        let bounds = BTreeMap::from([("radius".to_owned(), (lower, upper))]);
+        let error = refused(
+            &[target],
+            &Wishes {
+                bounds,
+                ..none.clone()
+            },
+        );
+        assert!(matches!(error, FitError::Bounds { .. }), "{error}");
+    }
+    let outside = Wishes {
+        start: one("distance", 0.9),
+        ..none.clone()
+    };
+    assert_eq!(
+        refused(&[target], &outside),
+        FitError::Rig(RigError::Outside)
+    );
+    let bone = body.held_vertices().next().unwrap();
+    let held = Target {
+        vertex: bone,
+        place,
+    };
+    assert!(matches!(refused(&[held], &none), FitError::NoEffect { .. }));
+    for method in [Method::Nonlinear, Method::NeoHookean, Method::Modal] {
+        let error = Fit::new(&body, method, &Pose::rest(2), GRAVITY, None)
+            .err()
+            .unwrap();
+        assert!(error.to_string().contains("warped"), "{error}");
+    }
+    let far = Pose::from_matrices(&[Mat4::identity()]).unwrap();
+    assert!(Fit::new(&body, Method::Warped, &far, GRAVITY, None).is_err());
+}
+
+#[test]
+fn forces_of_other_rigs_are_there_from_the_start() {
+    let body = body();
+    let rigs = rigs(&body);
+    let others = rigs[7].forces(&body, &rigs[7].last_parameters()).unwrap();
+    let pose = pose(0.9, &Isometry3::identity());
+    let vertices = near(&body, 3);
+    let mut fit = Fit::new(&body, Method::Warped, &pose, GRAVITY, Some(&others)).unwrap();
+    let eta = rigs[0].last_parameters();
+    let points = places(&mut fit, &rigs[0], &eta, &vertices);
+    assert!(
+        fit.gradient(&rigs[0], &points, &Wishes::default())
+            .unwrap()
+            .0
+            < 1e-20
+    );
+    let alone = places(&mut new(&body, Method::Warped), &rigs[0], &eta, &vertices);
+    assert!(worst(&points, &alone) > 1e-3);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is wanted of a rig's parameters beside where points go: where to start, what is preferred, and what is allowed.
+//!
+//! Where nothing is said: radii lie between 1/200 of the body's size and its size, `distance` between zero and the size,
+//! `depth`, `x`, `y` and `z` within the size of their start, `along` between −0.5 and 1.5, angles within ±2π of their start,
+//! and `strength` within ±10⁴ E/size, far more than flesh can bear. A start outside widens them. A torus stays a torus: ring and
+//! tube meet in no round of a fit.
+
+use super::FitError;
+use crate::body::Body;
+use crate::rig::{Rig, RigError};
+use std::collections::BTreeMap;
+use std::f64::consts::TAU;
+
+/// Numbers by the names of parameters.
+pub type Named = BTreeMap<String, f64>;
+
+/// The least radius, as a part of the body's size.
+const SMALLEST: f64 = 1.0 / 200.0;
+/// The least radius that can be asked for, as a part of the body's size.
+const TINY: f64 = 1e-5;
+/// Typical changes of lengths, as a part of the body's size, of angles, and of `along`.
+const LENGTH: f64 = 0.05;
+const ANGLE: f64 = 0.5;
+const ALONG: f64 = 0.2;
+/// The most strength, in E/size.
+const STRONGEST: f64 = 1e4;
+/// A preferred value without a weight: missing it by a typical change costs as much as missing a point by this part of the
+/// body's size.
+const GENTLE: f64 = 1e-3;
+/// Room that a torus keeps between tube and ring.
+const RING_ROOM: f64 = 0.98;
+
+/// Wishes by the names of parameters; what is not named is left to the rig and to defaults.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Wishes {
+    /// Where to start; otherwise the rig's last sample, or its only state.
+    pub start: Named,
+    /// η⁰; otherwise the rig's last sample, or its only state.
+    pub preferred: Named,
+    /// ξ, m² per unit squared; otherwise zero, or a gentle one for those preferred.
+    pub weights: Named,
+    /// Lower and upper bounds; equal ones fix a parameter.
+    pub bounds: BTreeMap<String, (f64, f64)>,
+}
+
+impl Wishes {
+    /// The start that they ask for, all of the rig's parameters in order.
+    ///
+    /// # Errors
+    /// Parameters that the rig does not have, numbers that make no sense.
+    pub fn parameters(&self, rig: &Rig, body: &Body) -> Result<Vec<f64>, FitError> {
+        Ok(Goals::new(rig, body, self)?.asked)
+    }
+}
+
+/// Wishes as numbers, one per parameter in the rig's order.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Goals {
+    /// The start as asked for.
+    pub asked: Vec<f64>,
+    /// The start within the bounds.
+    pub start: Vec<f64>,
+    pub preferred: Vec<f64>,
+    pub weights: Vec<f64>,
+    pub bounds: Vec<(f64, f64)>,
+    /// Typical changes.
+    pub scales: Vec<f64>,
+    /// Places of a torus's ring and tube in the order.
+    torus: Option<(usize, usize)>,
+}
+
+impl Goals {
+    pub fn new(rig: &Rig, body: &Body, wishes: &Wishes) -> Result<Self, FitError> {
+        let names = rig.parameter_names();
+        let (size, young) = (body.size(), body.material().young());
+        let scales: Vec<f64> = names.iter().map(|n| typical(n, size, young)).collect();
+        let replaced = |eta: Vec<f64>, named: &Named| {
+            rig.with_named(eta, named.iter().map(|(name, &x)| (name.as_str(), x)))
+        };
+        let asked = replaced(rig.last_parameters(), &wishes.start)?;
+        let preferred = replaced(rig.last_parameters(), &wishes.preferred)?;
+        let gentle = names.iter().zip(&scales).map(|(name, scale)| {
+            let wanted = wishes.preferred.contains_key(*name);
+            if wanted {
+                (GENTLE * size / scale).powi(2)
+            } else {
+                0.0
+            }
+        });
+        let weights = replaced(gentle.collect(), &wishes.weights)?;
+        if let Some((name, &value)) = wishes.weights.iter().find(|(_, w)| **w < 0.0) {
+            let name = name.clone();
+            return Err(FitError::Weight { name, value });
+        }
+        let usual = names.iter().zip(&asked).map(|(n, &start)| {
+            let (lower, upper) = allowed(n, start, size, young);
+            (lower.min(start), upper.max(start))
+        });
+        let mut bounds: Vec<(f64, f64)> = usual.collect();
+        for (name, &(lower, upper)) in &wishes.bounds {
+            let k = names.iter().position(|n| n == name);
+            let k = k.ok_or_else(|| RigError::unknown(name, names))?;
+            let least = if name.ends_with("radius") {
+                TINY * size
+            } else {
+                f64::NEG_INFINITY
+            };
+            let inside = lower.max(least);
+            if !(lower <= upper
+                && inside <= upper
+                && inside < f64::INFINITY
+                && upper > f64::NEG_INFINITY)
+            {
+                let name = name.clone();
+                return Err(FitError::Bounds { name, lower, upper });
+            }
+            bounds[k] = (inside, upper);
+        }
+        let place = |name| names.iter().position(|n| *n == name);
+        let torus = place("ring_radius").zip(place("tube_radius"));
+        let mut start: Vec<f64> = asked.clone();
+        for (x, (lower, upper)) in start.iter_mut().zip(&bounds) {
+            *x = x.max(*lower).min(*upper);
+        }
+        if let Some((ring, tube)) = torus {
+            // Bounds may have moved one into the other.
+            if start[tube] > RING_ROOM * start[ring] {
+                start[tube] = (RING_ROOM * start[ring]).max(bounds[tube].0);
+                start[ring] = start[ring].max(start[tube] / RING_ROOM).min(bounds[ring].1);
+            }
+            if start[tube] >= start[ring] {
+                let (name, (_, upper)) = ("ring_radius".into(), bounds[ring]);
+                let lower = bounds[tube].0;
+                return Err(FitError::Bounds { name, lower, upper });
+            }
+        }
+        Ok(Self {
+            asked,
+            start,
+            preferred,
+            weights,
+            bounds,
+            scales,
+            torus,
+        })
+    }
+
+    /// Whether there is nothing to choose.
+    pub fn all_fixed(&self) -> bool {
+        self.bounds.iter().all(|(lower, upper)| lower >= upper)
+    }
+
+    /// The bounds of one round: a torus's tube stays below, its ring above, a radius between both.
+    pub fn bounds_around(&self, eta: &[f64]) -> Vec<(f64, f64)> {
+        let mut bounds = self.bounds.clone();
+        if let Some((ring, tube)) = self.torus {
+            let middle = (eta[ring] * eta[tube]).sqrt();
+            let between = middle.max(bounds[ring].0.min(eta[ring]));
+            let between = between.max(eta[tube] / RING_ROOM).min(eta[ring]);
+            bounds[ring].0 = bounds[ring].0.max(between);
+            bounds[tube].1 = bounds[tube].1.min((RING_ROOM * between).max(eta[tube]));
+        }
+        bounds
+    }
+
+    /// Whether a round ended where only the room between tube and ring stopped it.
+    pub fn is_split(&self, eta: &[f64], bounds: &[(f64, f64)]) -> bool {
+        self.torus.is_some_and(|(ring, tube)| {
+            let at_ring = eta[ring] <= bounds[ring].0 && bounds[ring].0 > self.bounds[ring].0;
+            let at_tube = eta[tube] >= bounds[tube].1 && bounds[tube].1 < self.bounds[tube].1;
+            at_ring || at_tube
+        })
+    }
+}
+
+/// How much a parameter typically changes.
+fn typical(name: &str, size: f64, young: f64) -> f64 {
+    match name {
+        "strength" => young / size,
+        "along" => ALONG,
+        name if is_angle(name) => ANGLE,
+        _ => LENGTH * size,
+    }
+}
+
+/// Usual bounds of a parameter.
+fn allowed(name: &str, start: f64, size: f64, young: f64) -> (f64, f64) {
+    match name {
+        "strength" => (-STRONGEST * young / size, STRONGEST * young / size),
+        "along" => (-0.5, 1.5),
+        "distance" => (0.0, size),
+        name if name.ends_with("radius") => (SMALLEST * size, size),
+        name if is_angle(name) => (start - TAU, start + TAU),
+        _ => (start - size, start + size),
+    }
+}
+
+fn is_angle(name: &str) -> bool {
+    matches!(name, "angle" | "tilt" | "roll" | "rx" | "ry" | "rz")
+}

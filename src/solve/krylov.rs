@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Systems solved step by step with a good approximate inverse P: conjugate gradients for symmetric positive definite ones,
+//! GMRES for any. [hestenes1952; saad1986]
+//!
+//! Both start from zero, so that a solution depends on the system alone, and stop when the residual of `A x = b` itself has
+//! fallen below a share of b. Vectors are one triple per node; buffers are kept from call to call.
+
+use crate::Vec3;
+
+/// A matrix and the approximate inverse that speeds it up.
+pub trait Preconditioned {
+    /// `y = A x`.
+    fn apply(&mut self, x: &[Vec3], y: &mut [Vec3]);
+    /// `x ← P x`.
+    fn precondition(&mut self, x: &mut [Vec3]);
+}
+
+/// When to stop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stop {
+    /// Largest residual, as a share of the right-hand side.
+    pub tolerance: f64,
+    /// Most multiplications by A.
+    pub iterations: usize,
+}
+
+/// Conjugate gradients with buffers of its own.
+#[derive(Debug, Clone)]
+pub struct ConjugateGradients {
+    x: Vec<Vec3>,
+    residual: Vec<Vec3>,
+    conditioned: Vec<Vec3>,
+    direction: Vec<Vec3>,
+    image: Vec<Vec3>,
+}
+
+impl ConjugateGradients {
+    /// For systems of so many nodes.
+    pub fn new(nodes: usize) -> Self {
+        let zero = vec![Vec3::zeros(); nodes];
+        Self {
+            x: zero.clone(),
+            residual: zero.clone(),
+            conditioned: zero.clone(),
+            direction: zero.clone(),
+            image: zero,
+        }
+    }
+
+    /// Solves in place: right-hand side in, solution out. Gives the number of iterations; none when it did not get there, `b`
+    /// is then as it was.
+    pub fn solve(
+        &mut self,
+        system: &mut impl Preconditioned,
+        b: &mut [Vec3],
+        stop: Stop,
+    ) -> Option<usize> {
+        let small = stop.tolerance * norm(b);
+        self.x.fill(Vec3::zeros());
+        self.residual.copy_from_slice(b);
+        let mut before = 0.0;
+        for i in 0..=stop.iterations {
+            if norm(&self.residual) <= small {
+                b.copy_from_slice(&self.x);
+                return Some(i);
+            }
+            self.conditioned.copy_from_slice(&self.residual);
+            system.precondition(&mut self.conditioned);
+            let now = dot(&self.residual, &self.conditioned);
+            let along = if i == 0 { 0.0 } else { now / before };
+            for (d, z) in self.direction.iter_mut().zip(&self.conditioned) {
+                *d = *d * along + z;
+            }
+            system.apply(&self.direction, &mut self.image);
+            let curvature = dot(&self.direction, &self.image);
+            // Written so that NaN leaves too.
+            if !(now > 0.0 && curvature > 0.0) {
+                return None;
+            }
+            add(&mut self.x, now / curvature, &self.direction);
+            add(&mut self.residual, -now / curvature, &self.image);
+            before = now;
+        }
+        None
+    }
+}
+
+/// GMRES, conditioned from the right, begun anew after [`Gmres::RESTART`] iterations; buffers grow with use.
+#[derive(Debug, Clone)]
+pub struct Gmres {
+    basis: Vec<Vec<Vec3>>,
+    /// Columns of the triangular matrix that the rotations leave.
+    upper: Vec<[f64; Gmres::RESTART + 1]>,
+    rotations: Vec<(f64, f64)>,
+    x: Vec<Vec3>,
+    residual: Vec<Vec3>,
+    image: Vec<Vec3>,
+}
+
+impl Gmres {
+    /// A residual that is accepted where rounding keeps it from getting smaller, as a share of the right-hand side.
+    const ENOUGH: f64 = 1e-10;
+
+    /// Directions kept at once.
+    pub const RESTART: usize = 64;
+
+    /// For systems of so many nodes.
+    pub fn new(nodes: usize) -> Self {
+        let zero = vec![Vec3::zeros(); nodes];
+        Self {
+            basis: Vec::new(),
+            upper: Vec::new(),
+            rotations: Vec::new(),
+            x: zero.clone(),
+            residual: zero.clone(),
+            image: zero,
+        }
+    }
+
+    /// As [`ConjugateGradients::solve`].
+    pub fn solve(
+        &mut self,
+        system: &mut impl Preconditioned,
+        b: &mut [Vec3],
+        stop: Stop,
+    ) -> Option<usize> {
+        let small = stop.tolerance * norm(b);
+        self.x.fill(Vec3::zeros());
+        self.residual.copy_from_slice(b);
+        let (mut done, mut last) = (0, f64::INFINITY);
+        loop {
+            let left = norm(&self.residual);
+            if left <= small {
+                b.copy_from_slice(&self.x);
+                return Some(done);
+            }
+            // A pass that gains nothing is the end of what numbers can do.
+            let gains = left < 0.5 * last;
+            if !gains && left <= Self::ENOUGH * norm(b) {
+                b.copy_from_slice(&self.x);
+                return Some(done);
+            }
+            // Written so that NaN leaves too.
+            if !gains || done >= stop.iterations {
+                return None;
+            }
+            last = left;
+            let most = Self::RESTART.min(stop.iterations - done);
+            done += self.pass(system, left, small, most);
+            system.apply(&self.x, &mut self.image);
+            for ((r, b), y) in self.residual.iter_mut().zip(&*b).zip(&self.image) {
+                *r = b - y;
+            }
+        }
+    }
+
+    /// Improves x until the residual, of size `left`, is `small`, in at most so many iterations; gives how many.
+    fn pass(
+        &mut self,
+        system: &mut impl Preconditioned,
+        left: f64,
+        small: f64,
+        most: usize,
+    ) -> usize {
+        let mut target = [0.0; Self::RESTART + 1];
+        target[0] = left;
+        self.keep(0, 1.0 / left);
+        let mut count = 0;
+        while count < most {
+            let k = count;
+            self.residual.copy_from_slice(&self.basis[k]);
+            system.precondition(&mut self.residual);
+            system.apply(&self.residual, &mut self.image);
+            let mut column = [0.0; Self::RESTART + 1];
+            for (h, v) in column.iter_mut().zip(&self.basis[..=k]) {
+                *h = dot(v, &self.image);
+                add(&mut self.image, -*h, v);
+            }
+            let below = norm(&self.image);
+            for (i, &(c, s)) in self.rotations[..k].iter().enumerate() {
+                (column[i], column[i + 1]) = (
+                    c * column[i] + s * column[i + 1],
+                    c * column[i + 1] - s * column[i],
+                );
+            }
+            let length = column[k].hypot(below);
+            if !(length > 0.0) {
+                break;
+            }
+            let (c, s) = (column[k] / length, below / length);
+            column[k] = length;
+            if self.rotations.len() == k {
+                self.rotations.push((c, s));
+                self.upper.push(column);
+            } else {
+                (self.rotations[k], self.upper[k]) = ((c, s), column);
+            }
+            (target[k], target[k + 1]) = (c * target[k], -s * target[k]);
+            count += 1;
+            if target[count].abs() <= 0.5 * small || count == Self::RESTART {
+                break;
+            }
+            std::mem::swap(&mut self.residual, &mut self.image);
+            self.keep(count, 1.0 / below);
+        }
+        for k in (0..count).rev() {
+            let known: f64 = (k + 1..count).map(|j| self.upper[j][k] * target[j]).sum();
+            target[k] = (target[k] - known) / self.upper[k][k];
+        }
+        self.residual.fill(Vec3::zeros());
+        for (y, v) in target[..count].iter().zip(&self.basis) {
+            add(&mut self.residual, *y, v);
+        }
+        system.precondition(&mut self.residual);
+        add(&mut self.x, 1.0, &self.residual);
+        count
+    }
+
+    /// Makes the residual, scaled, direction number `k`.
+    fn keep(&mut self, k: usize, scale: f64) {
+        if self.basis.len() == k {
+            self.basis.push(vec![Vec3::zeros(); self.x.len()]);
+        }
+        for (v, r) in self.basis[k].iter_mut().zip(&self.residual) {
+            *v = r * scale;
+        }
+    }
+}
+
+fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a.dot(b)).sum()
+}
+
+fn norm(a: &[Vec3]) -> f64 {
+    dot(a, a).sqrt()
+}
+
+fn add(to: &mut [Vec3], factor: f64, x: &[Vec3]) {
+    for (to, x) in to.iter_mut().zip(x) {
+        *to += x * factor;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nalgebra::{DMatrix, DVector};
+
+    /// A dense matrix, helped by its diagonal.
+    struct Dense(DMatrix<f64>);
+
+    impl Preconditioned for Dense {
+        fn apply(&mut self, x: &[Vec3], y: &mut [Vec3]) {
+            let x = DVector::from_iterator(3 * x.len(), x.iter().flat_map(|v| v.iter().copied()));
+            let product = &self.0 * x;
+            for (y, p) in y.iter_mut().zip(product.as_slice().chunks_exact(3)) {
+                *y = Vec3::new(p[0], p[1], p[2]);
+            }
+        }
+        fn precondition(&mut self, x: &mut [Vec3]) {
+            for (i, x) in x.iter_mut().enumerate() {
+                for r in 0..3 {
+                    x[r] /= self.0[(3 * i + r, 3 * i + r)];
+                }
+            }
+        }
+    }
+
+    fn rhs(nodes: usize) -> Vec<Vec3> {
+        let at = |i: usize| Vec3::new(1.0, (i as f64).sin(), 0.1 * i as f64);
+        (0..nodes).map(at).collect()
+    }
+
+    /// Symmetric positive definite, and with a part that is not symmetric.
+    fn matrix(nodes: usize, skew: f64) -> DMatrix<f64> {
+        let n = 3 * nodes;
+        let b = DMatrix::from_fn(n, n, |i, j| ((i * 7 + j * 13) as f64).sin());
+        let k = DMatrix::from_fn(n, n, |i, j| ((i * 3 + j * 5) as f64).cos());
+        let lift = DMatrix::from_diagonal(&DVector::from_fn(n, |i, _| 1.0 + (i % 5) as f64));
+        &b * b.transpose() / n as f64 + lift + (&k - k.transpose()) * skew
+    }
+
+    fn residual(system: &mut Dense, x: &[Vec3], b: &[Vec3]) -> f64 {
+        let mut y = vec![Vec3::zeros(); b.len()];
+        system.apply(x, &mut y);
+        let off: Vec<Vec3> = y.iter().zip(b).map(|(y, b)| y - b).collect();
+        norm(&off) / norm(b)
+    }
+
+    const STOP: Stop = Stop {
+        tolerance: 1e-12,
+        iterations: 500,
+    };
+
+    #[test]
+    fn residuals_are_as_small_as_asked_for() {
+        for nodes in [1, 7, 40] {
+            let mut symmetric = Dense(matrix(nodes, 0.0));
+            let mut x = rhs(nodes);
+            let mut cg = ConjugateGradients::new(nodes);
+            cg.solve(&mut symmetric, &mut x, STOP).unwrap();
+            assert!(residual(&mut symmetric, &x, &rhs(nodes)) < 2e-12);
+            let mut gmres = Gmres::new(nodes);
+            for skew in [0.0, 0.3, 2.0] {
+                let mut system = Dense(matrix(nodes, skew));
+                let mut x = rhs(nodes);
+                gmres.solve(&mut system, &mut x, STOP).unwrap();
+                assert!(
+                    residual(&mut system, &x, &rhs(nodes)) < 2e-12,
+                    "{nodes} {skew}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_solved_is_said_and_left_alone() {
+        let nodes = 5;
+        let mut cg = ConjugateGradients::new(nodes);
+        let mut gmres = Gmres::new(nodes);
+        // Indefinite for the one, singular for the other, not a number for both.
+        let mut negative = Dense(-matrix(nodes, 0.0));
+        let mut x = rhs(nodes);
+        assert_eq!(cg.solve(&mut negative, &mut x, STOP), None);
+        let mut flat = matrix(nodes, 0.0);
+        flat.row_mut(0).fill(0.0);
+        flat[(0, 0)] = 1e-300;
+        let mut flat = Dense(flat);
+        assert_eq!(gmres.solve(&mut flat, &mut x, STOP), None);
+        assert_eq!(x, rhs(nodes));
+        let mut nan = vec![Vec3::repeat(f64::NAN); nodes];
+        let mut good = Dense(matrix(nodes, 0.0));
+        assert_eq!(cg.solve(&mut good, &mut nan, STOP), None);
+        assert_eq!(gmres.solve(&mut good, &mut nan, STOP), None);
+        // Nothing is asked, nothing is found.
+        let mut zero = vec![Vec3::zeros(); nodes];
+        assert_eq!(cg.solve(&mut good, &mut zero, STOP), Some(0));
+        assert_eq!(gmres.solve(&mut good, &mut zero, STOP), Some(0));
+        let few = Stop {
+            iterations: 2,
+            ..STOP
+        };
+        assert_eq!(cg.solve(&mut good, &mut x, few), None);
+        assert_eq!(gmres.solve(&mut good, &mut x, few), None);
+    }
+}
