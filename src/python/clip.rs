@@ -72,6 +72,7 @@ pub(super) fn simulate(
             mass_damping,
             stiffness_damping,
             reach,
+            ..Settings::default()
         },
     };
     let poses = self::poses(poses, body.0.skeleton().len())?;

@@ -146,6 +146,7 @@ impl PySimulation {
             mass_damping,
             stiffness_damping,
             reach,
+            ..Settings::default()
         };
         let body = body.0.clone();
         let modes = self::modes_for(modes, method)?;
