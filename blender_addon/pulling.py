@@ -13,14 +13,26 @@ from . import placing, posed, rigging
 from .logic.errors import Refusal
 from .native import core
 from .reading import describe
-from .rig_properties import LENGTHS, SLIDERS, ThewRig, active, in_force, record, set_sliders, sliders_of
+from .rig_properties import (
+    LENGTHS,
+    SLIDERS,
+    TEMPLATE_SLIDERS,
+    ThewRig,
+    active,
+    in_force,
+    record,
+    set_sliders,
+    sliders_of,
+)
 
 #: A pulled point, and where it should be: vertex of the mesh, Blender's world [3].
 Point = tuple[int, np.ndarray]
 
-#: A change of a slider by this much weighs as much as missing a point by `MISSED` of the body's size, at weight 1.
-RANGES = {"strength": 100e3, "along": 0.5, "angle": 1.0, "tilt": 1.0, "roll": 1.0, "rx": 1.0, "ry": 1.0, "rz": 1.0}
-MISSED = 0.1
+#: How far a slider goes in ordinary work; lengths go as far as the rig reaches, the strength some times what is visible.
+RANGES = {"along": 0.5, "angle": 1.0, "tilt": 1.0, "roll": 1.0, "rx": 1.0, "ry": 1.0, "rz": 1.0}
+TIMES = 4.0
+#: A slider that goes so far weighs as much as missing a point by this part of the body's size, at weight 1.
+MISSED = 0.003
 
 
 class Pull:
@@ -69,17 +81,25 @@ class Pull:
         return self.shown
 
     def wishes(self, rig: ThewRig) -> tuple[dict, dict, dict]:
-        """Preferred values, weights and bounds, as the fit wants them: metres, and squared metres per squared unit."""
+        """Preferred values, weights and bounds for the fit, in native units.
+
+        Where the artist has set no weight, a slider keeps lightly to where the pull began, so that of all ways to reach the
+        points the one is found that changes least; the strength keeps from growing without bound where a point hardly
+        feels it.
+        """
         preferred, weights, bounds = {}, {}, {}
+        reach = max(self.first[name] for name in TEMPLATE_SLIDERS[rig.template] if name != "strength")
+        usual = TIMES * max(abs(self.first["strength"]), abs(rig.preferred[SLIDERS.index("strength")]), 1.0)
         for name in self.names:
             at = SLIDERS.index(name)
-            unit = self.unit if name in LENGTHS else 1.0
             if rig.fixed[at]:
                 bounds[name] = (self.first[name], self.first[name])
-            if rig.weights[at] > 0.0:
-                full = self.stand.size * MISSED if name in LENGTHS else RANGES[name]
-                preferred[name] = rig.preferred[at] * unit
-                weights[name] = rig.weights[at] * (MISSED * self.stand.size / full) ** 2
+                continue
+            weight, wish = rig.weights[at], rig.preferred[at] * (self.unit if name in LENGTHS else 1.0)
+            if weight <= 0.0:
+                weight, wish = 1.0, self.first[name]
+            full = usual if name == "strength" else RANGES.get(name, reach)
+            preferred[name], weights[name] = wish, weight * (MISSED * self.stand.size / full) ** 2
         return preferred, weights, bounds
 
     def keep(self) -> None:

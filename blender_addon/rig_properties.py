@@ -429,8 +429,9 @@ class ThewRig(bpy.types.PropertyGroup):
     )
     weights: FloatVectorProperty(
         name="Weight",
-        description="How much a slider keeps to its preferred value while the skin is pulled; 0 leaves it free. At 1 a "
-        "change by the slider's usual range weighs as much as missing a point by a tenth of the body's size",
+        description="How much a slider keeps to its preferred value while the skin is pulled; 0 keeps it lightly to where "
+        "it was when the pull began. At 1, going as far as is usual weighs as much as missing a point by 0.3 % of the "
+        "body's size",
         size=len(SLIDERS),
         min=0.0,
         soft_max=10.0,
