@@ -8,6 +8,7 @@ the mesh. Where several faces have one token, because a face was cut, the neares
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 
 import bpy
 import numpy as np
@@ -181,6 +182,19 @@ def nearest_in_triangle(corners: np.ndarray, point: np.ndarray) -> tuple[np.ndar
 
 
 # both ---------------------------------------------------------------------------------------------------------------
+
+
+def remember(obj: bpy.types.Object, rig: ThewRig) -> None:
+    """Mark the bone and the face that are named at `rig`, where there are such; forget those before."""
+    armature = armature_of(obj)
+    bone = None if armature is None else armature.data.bones.get(rig.bone)
+    with quietly():
+        rig.bone_token = "" if bone is None else marked_bone(armature, bone)
+        guide, rig.face_token = rig.guide, 0
+        if rig.face >= 0 and obj.mode != "EDIT":
+            with suppress(Refusal):  # what is wrong with it is told when it is resolved
+                anchor_face(obj, rig, rig.face, tuple(rig.barycentric))
+        rig.guide = guide
 
 
 def unmark(obj: bpy.types.Object) -> None:

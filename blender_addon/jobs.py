@@ -11,11 +11,11 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
-from . import anchors, modifier, poses, properties, reading, rigging, session, writing
+from . import anchors, building, modifier, poses, properties, reading, rigging, session, writing
 from .logic.errors import Refusal
 from .logic.keys import frame_range
 from .logic.sentences import notes_of, plural
-from .logic.tasks import Progress, Task, span
+from .logic.tasks import Progress, Task, finish, span
 from .reading import describe
 from .session import register
 
@@ -34,7 +34,7 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
     if not had:
         modifier.check_place(obj, found.modifier)
     flesh = register.flesh(obj) if had else session.Flesh()
-    yield from session.build(flesh, found, stance, recipe, scene, view_layer, frames)
+    yield from building.build(flesh, found, stance, recipe, scene, view_layer, frames)
 
     settings, made = obj.thew, obj.thew.made
     settings.cells_across, settings.method = recipe.cells_across, recipe.method
@@ -66,7 +66,7 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     flesh = register.flesh(obj)
     recipe = session.Recipe.of(obj, scene)
     stance = session.Stance.saved(obj)
-    yield from session.build(flesh, found, stance, recipe, scene, view_layer, frames)
+    yield from building.build(flesh, found, stance, recipe, scene, view_layer, frames)
     settings = obj.thew
     settings.settled = False
     if own and frames != (scene.frame_start, scene.frame_end):
@@ -89,13 +89,13 @@ def update(obj, scene, view_layer, flesh: session.Flesh, still: bool | None = No
     frames = _live_frames(obj, scene)
     known = flesh.clip is not None and flesh.covers(*frames) and not flesh.suspect_motion and not moved(obj, flesh)
     if known and not flesh.suspect_mesh and not renamed(obj, flesh):
-        place = session.placed(flesh.character, flesh.stance, recipe)
+        place = building.placed(flesh.character, flesh.stance, recipe)
         rigs = rigging.resolve(obj, flesh.character, flesh.stance, place)
         parts = flesh.character, flesh.stance, recipe, flesh.motion, flesh.offsets
-        yield from session.make(flesh, *parts, rigs, still)
+        yield from building.make(flesh, *parts, rigs, still)
     else:
         found, stance = reading.subject(obj, view_layer), session.Stance.saved(obj)
-        yield from session.build(flesh, found, stance, recipe, scene, view_layer, frames, known, still)
+        yield from building.build(flesh, found, stance, recipe, scene, view_layer, frames, known, still)
     settle(obj, flesh, scene)
     return flesh
 
@@ -117,11 +117,13 @@ def moved(obj, flesh: session.Flesh) -> bool:
 
 
 def renamed(obj, flesh: session.Flesh) -> bool:
-    """Whether a bone on which rigs may hang has another name than when it was read."""
+    """Whether the bones that were read are not those on which rigs may hang now: renamed, made anew, or gone."""
     armature = anchors.armature_of(obj)
     if not len(obj.thew.rigs) or armature is None:
         return False
-    return not all(name in armature.data.bones for name in flesh.character.bones)
+    known = set(flesh.character.bones)
+    wanted = {anchors.found_bone(armature, rig) for rig in obj.thew.rigs if rig.guide == "BONE"} - {""}
+    return not (wanted <= known and all(name in armature.data.bones for name in known))
 
 
 def _live_frames(obj, scene) -> tuple[int, int]:
@@ -152,11 +154,11 @@ def rest(obj, scene, view_layer) -> Task:
     view_layer.update()
     recipe, stance = session.Recipe.of(obj, scene), session.Stance.saved(obj)
     if flesh.body is None or flesh.suspect_mesh or renamed(obj, flesh):
-        yield from session.build(flesh, found, stance, recipe, scene, view_layer, None, still=True)
+        yield from building.build(flesh, found, stance, recipe, scene, view_layer, None, still=True)
     elif flesh.recipe != recipe:
-        rigs = rigging.resolve(obj, flesh.character, stance, session.placed(flesh.character, stance, recipe))
+        rigs = rigging.resolve(obj, flesh.character, stance, building.placed(flesh.character, stance, recipe))
         parts = flesh.character, stance, recipe, flesh.motion, flesh.offsets
-        yield from session.make(flesh, *parts, rigs, still=True)
+        yield from building.make(flesh, *parts, rigs, still=True)
     reader = poses.PoseReader(found, flesh.character.bones, stance.mesh_matrix)
     with poses.shown([found.armature, found.obj]):
         view_layer.update()
@@ -170,6 +172,17 @@ def rest(obj, scene, view_layer) -> Task:
     note(obj, flesh)
     session.write_positions(obj, flesh, shape)
     flesh.posed = True
+    return flesh
+
+
+def with_body(obj, scene, view_layer) -> session.Flesh:
+    """The flesh of `obj` with its body, built here and now where it is not: a file was just opened."""
+    check_flesh(obj)
+    flesh = register.flesh(obj)
+    if flesh.body is None:
+        found, stance = reading.subject(obj, view_layer), session.Stance.saved(obj)
+        recipe = session.Recipe.of(obj, scene)
+        finish(building.build(flesh, found, stance, recipe, scene, view_layer, None))
     return flesh
 
 
@@ -250,7 +263,7 @@ def bake(obj, scene, view_layer, start: int | None = None, end: int | None = Non
     recipe, stance = session.Recipe.of(obj, scene), session.Stance.saved(obj)
     # A clip that reaches further is kept: its frames are the same, and nothing needs to be simulated again.
     last = max(end, flesh.clip_end) if flesh.covers(first, end) else end
-    build = session.build(flesh, found, stance, recipe, scene, view_layer, (first, last))
+    build = building.build(flesh, found, stance, recipe, scene, view_layer, (first, last))
     yield from span(build, 0.0, 0.8)
     frames = frame_range(start, end)
     if flesh.offsets is None:

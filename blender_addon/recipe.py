@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import astuple, dataclass
 
 import bpy
 import numpy as np
@@ -100,3 +101,14 @@ class Recipe:
             gravity, s.mass_damping, s.stiffness_damping, s.reach or None, render.fps / render.fps_base,
             s.modes, s.engine, s.device.strip(), rigging.fingerprint(obj),
         )  # fmt: skip
+
+
+def hashed(*parts) -> bytes:
+    """A hash of numbers, tuples of numbers, bytes and dataclasses of them."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        if isinstance(part, Stance):
+            part = astuple(part)
+        digest.update(part if isinstance(part, bytes) else repr(part).encode())
+        digest.update(b"|")
+    return digest.digest()

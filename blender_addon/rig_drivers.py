@@ -76,11 +76,16 @@ def chosen_axis(turns: list[Quaternion]) -> str:
 
 
 def usual_range(turns: list[Quaternion], axis: str) -> tuple[float, float]:
-    """From the least turned to the most turned that a bone gets about an axis; a quarter turn where it stays still."""
+    """From the least turned to the most turned that a bone gets about an axis.
+
+    Where it stands still, from rest to there; where that is rest too, a quarter turn.
+    """
     angles = [angle_of(turn, axis) for turn in turns]
-    low, high = min(angles, default=0.0), max(angles, default=0.0)
+    low, high = min(angles), max(angles)
     start, end = (low, high) if abs(low) <= abs(high) else (high, low)
-    return (start, end) if abs(end - start) >= LEAST_TURN else (start, start + 0.5 * math.pi)
+    if abs(end - start) < LEAST_TURN:
+        start, end = 0.0, end if abs(end) >= LEAST_TURN else 0.5 * math.pi
+    return start, end
 
 
 def angle_of(turn: Quaternion, axis: str) -> float:

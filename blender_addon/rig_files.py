@@ -8,21 +8,18 @@ import os
 import bpy
 import numpy as np
 
-from . import rig_properties, rigging, session
+from . import rig_properties, rigging
 from .anchors import anchor_bone, anchor_face, armature_of
 from .logic.errors import Refusal, sentence
-from .logic.spaces import transform
 from .native import core
 from .rig_properties import SLIDERS, ThewRig
 
 
-def export(obj: bpy.types.Object, scene: bpy.types.Scene, path: str) -> tuple[int, list[str]]:
+def export(obj: bpy.types.Object, flesh, path: str) -> tuple[int, list[str]]:
     """Write the rigs of `obj`; gives how many, and a sentence for each that has numbers no file can hold."""
-    thew, flesh = core(), session.register.known(obj)
+    thew = core()
     if not len(obj.thew.rigs):
         raise Refusal(f"“{obj.name}” has no rigs to export: add one first")
-    if flesh is None or flesh.character is None:
-        raise Refusal(f"The flesh of “{obj.name}” is not built yet: press Settle or Simulate first")
     natives, left = [], []
     for rig in obj.thew.rigs:
         try:
@@ -42,35 +39,25 @@ def absolute(path: str) -> str:
     return os.path.abspath(bpy.path.abspath(path))
 
 
-def read(obj: bpy.types.Object, scene: bpy.types.Scene, path: str) -> list[ThewRig]:
+def read(obj: bpy.types.Object, flesh, path: str) -> list[ThewRig]:
     """Add the rigs of a file to `obj`; what does not resolve here says so at its rig and is kept."""
-    thew = core()
-    natives = thew.load_rigs(absolute(path))
-    stance, recipe = session.Stance.saved(obj), session.Recipe.of(obj, scene)
-    flesh = session.register.known(obj)
-    rest = session.reading.basis_positions(obj.data).astype(np.float64)
-    rest = rest if flesh is None or flesh.character is None else flesh.character.rest
-    world = transform(stance.mesh_matrix, rest)
-    place = session.Place(0.5 * (world.min(axis=0) + world.max(axis=0)), recipe.height / stance.longest_side)
-    mirrored = np.linalg.det(stance.mesh_matrix[:3, :3]) < 0.0
+    natives = core().load_rigs(absolute(path))
     first = len(obj.thew.rigs)
     taken = {rig.name for rig in obj.thew.rigs}
     for native in natives:
         rig = obj.thew.rigs.add()
         with rig_properties.quietly():
-            fill(obj, rig, native, place, mirrored, rest, taken)
+            fill(obj, flesh, rig, native, taken)
         taken.add(rig.name)
     obj.thew.active_rig = len(obj.thew.rigs) - 1
-    added = list(obj.thew.rigs)[first:]
-    if flesh is not None and flesh.character is not None:
-        found = rigging.resolve(obj, flesh.character, stance, place)
-        built = flesh.body is not None
-        rigging.tell_problems(obj, rigging.pushers(found, flesh.body, place)[1] if built else rigging.problems(found))
-    return added
+    found = rigging.resolve(obj, flesh.character, flesh.stance, flesh.place)
+    rigging.tell_problems(obj, rigging.pushers(found, flesh.body, flesh.place)[1])
+    return list(obj.thew.rigs)[first:]
 
 
-def fill(obj, rig: ThewRig, native, place, mirrored: bool, rest: np.ndarray, taken: set[str]) -> None:
+def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
     """Make a rig of `obj` what a native one is."""
+    place, mirrored = flesh.place, np.linalg.det(flesh.stance.mesh_matrix[:3, :3]) < 0.0
     rig.name = rig_properties.free_name(native.name, taken)
     rig.template = native.template.kind.upper()
     guide = native.guide
@@ -78,7 +65,7 @@ def fill(obj, rig: ThewRig, native, place, mirrored: bool, rest: np.ndarray, tak
     rig.guide = kind
     if kind == "BONE":
         armature = armature_of(obj)
-        rig.bone = bone_name(obj, guide.bone)
+        rig.bone = bone_name(flesh, guide.bone)
         if armature is not None and rig.bone in armature.data.bones:
             anchor_bone(obj, rig, rig.bone)
     elif kind == "SKIN":
@@ -87,7 +74,7 @@ def fill(obj, rig: ThewRig, native, place, mirrored: bool, rest: np.ndarray, tak
         rig.face, rig.barycentric = guide.face, shares
         obj.data.calc_loop_triangles()
         if guide.face < len(obj.data.loop_triangles):
-            anchor_face(obj, rig, guide.face, shares, rest)
+            anchor_face(obj, rig, guide.face, shares, flesh.character.rest)
     else:
         matrix = np.array(guide.matrix, dtype=np.float64)
         matrix[:3, 3] = matrix[:3, 3] / place.metres_per_unit + place.origin
@@ -110,10 +97,9 @@ def values_of(rig: ThewRig, parameters: dict[str, float], place) -> list[float]:
     return [given.get(name, getattr(rig, name)) for name in SLIDERS]
 
 
-def bone_name(obj: bpy.types.Object, bone: str | int) -> str:
+def bone_name(flesh, bone: str | int) -> str:
     """The name of a bone that a file gives by name or, written by other hands, by its number in the skeleton."""
     if isinstance(bone, str):
         return bone
-    flesh = session.register.known(obj)
-    bones = [] if flesh is None or flesh.character is None else flesh.character.bones
+    bones = flesh.character.bones
     return bones[bone] if 0 <= bone < len(bones) else f"number {bone}"

@@ -104,6 +104,16 @@ def _controlled(self, _context):
         _tell(self)
 
 
+def _hung(self, _context):
+    """Another bone or face was named, not chosen by an operator: know it from now on."""
+    if _still:
+        return
+    from . import anchors
+
+    anchors.remember(self.id_data, self)
+    _tell(self)
+
+
 def _sampled(self, _context):
     if not _still:
         rig = owner(self)
@@ -131,6 +141,38 @@ def free_name(wanted: str, taken: set[str]) -> str:
         number += 1
         name = f"{stem}.{number:03d}"
     return name
+
+
+def _length(name: str, description: str, default: float = 0.0, low: float | None = None, soft_low: float = 0.0):
+    """A slider in scene units."""
+    bounds = {} if low is None else {"min": low}
+    return FloatProperty(
+        name=name,
+        description=description,
+        default=default,
+        soft_min=soft_low,
+        soft_max=1.0,
+        step=1,
+        precision=3,
+        unit="LENGTH",
+        options=set(),
+        update=_slid,
+        **bounds,
+    )
+
+
+def _angle(name: str, description: str):
+    """A slider in radians, shown in degrees."""
+    return FloatProperty(
+        name=name,
+        description=description,
+        default=0.0,
+        soft_min=-math.pi,
+        soft_max=math.pi,
+        unit="ROTATION",
+        options=set(),
+        update=_slid,
+    )
 
 
 # the groups -----------------------------------------------------------------------------------------------------------
@@ -196,41 +238,15 @@ class ThewRig(bpy.types.PropertyGroup):
     )
 
     # the template
-    radius: FloatProperty(
-        name="Radius",
-        description="How far from its middle the field reaches, in scene units",
-        default=0.1,
-        min=0.0,
-        soft_max=1.0,
-        step=1,
-        precision=3,
-        unit="LENGTH",
-        options=set(),
-        update=_slid,
+    radius: _length("Radius", "How far from its middle the field reaches, in scene units", default=0.1, low=0.0)
+    ring_radius: _length(
+        "Ring Radius", "The radius of the ring that the field surrounds, in scene units", default=0.1, low=0.0
     )
-    ring_radius: FloatProperty(
-        name="Ring Radius",
-        description="The radius of the ring that the field surrounds, in scene units",
-        default=0.1,
-        min=0.0,
-        soft_max=1.0,
-        step=1,
-        precision=3,
-        unit="LENGTH",
-        options=set(),
-        update=_slid,
-    )
-    tube_radius: FloatProperty(
-        name="Tube Radius",
-        description="How far from the ring the field reaches, in scene units; less than the ring's own radius",
+    tube_radius: _length(
+        "Tube Radius",
+        "How far from the ring the field reaches, in scene units; less than the ring's own radius",
         default=0.05,
-        min=0.0,
-        soft_max=1.0,
-        step=1,
-        precision=3,
-        unit="LENGTH",
-        options=set(),
-        update=_slid,
+        low=0.0,
     )
     strength: FloatProperty(
         name="Strength",
@@ -247,7 +263,7 @@ class ThewRig(bpy.types.PropertyGroup):
 
     # a guide along a bone
     bone: StringProperty(
-        name="Bone", description="The bone that the field hangs on", default="", options=set(), update=_edited
+        name="Bone", description="The bone that the field hangs on", default="", options=set(), update=_hung
     )
     bone_token: StringProperty(description="What the bone is known by when its name changes", options={"HIDDEN"})
     along: FloatProperty(
@@ -261,38 +277,10 @@ class ThewRig(bpy.types.PropertyGroup):
         options=set(),
         update=_slid,
     )
-    angle: FloatProperty(
-        name="Around",
-        description="Which way out from the bone; 0 is the front",
-        default=0.0,
-        soft_min=-math.pi,
-        soft_max=math.pi,
-        unit="ROTATION",
-        options=set(),
-        update=_slid,
-    )
-    distance: FloatProperty(
-        name="Out",
-        description="How far out from the bone, in scene units",
-        default=0.0,
-        soft_min=0.0,
-        soft_max=1.0,
-        step=1,
-        precision=3,
-        unit="LENGTH",
-        options=set(),
-        update=_slid,
-    )
-    tilt: FloatProperty(
-        name="Tilt",
-        description="Turns the field's axis from straight out (0) towards the bone's tail, or along the skin "
-        "(90 degrees)",
-        default=0.0,
-        soft_min=-math.pi,
-        soft_max=math.pi,
-        unit="ROTATION",
-        options=set(),
-        update=_slid,
+    angle: _angle("Around", "Which way out from the bone; 0 is the front")
+    distance: _length("Out", "How far out from the bone, in scene units")
+    tilt: _angle(
+        "Tilt", "Turns the field's axis from straight out (0) towards the bone's tail, or along the skin (90 degrees)"
     )
 
     # a guide in the skin
@@ -302,7 +290,7 @@ class ThewRig(bpy.types.PropertyGroup):
         default=-1,
         min=-1,
         options=set(),
-        update=_edited,
+        update=_hung,
     )
     face_token: IntProperty(description="What the face is known by when its index changes", options={"HIDDEN"})
     face_part: IntProperty(description="Which of its face's triangles it is", options={"HIDDEN"})
@@ -315,30 +303,10 @@ class ThewRig(bpy.types.PropertyGroup):
         size=3,
         default=(1 / 3, 1 / 3, 1 / 3),
         options=set(),
-        update=_edited,
+        update=_hung,
     )
-    depth: FloatProperty(
-        name="Depth",
-        description="How deep under the skin, in scene units; negative is outside",
-        default=0.0,
-        soft_min=0.0,
-        soft_max=1.0,
-        step=1,
-        precision=3,
-        unit="LENGTH",
-        options=set(),
-        update=_slid,
-    )
-    roll: FloatProperty(
-        name="Roll",
-        description="Turns the field about the skin's outward direction",
-        default=0.0,
-        soft_min=-math.pi,
-        soft_max=math.pi,
-        unit="ROTATION",
-        options=set(),
-        update=_slid,
-    )
+    depth: _length("Depth", "How deep under the skin, in scene units; negative is outside")
+    roll: _angle("Roll", "Turns the field about the skin's outward direction")
 
     # a free guide
     matrix: FloatVectorProperty(
@@ -348,72 +316,12 @@ class ThewRig(bpy.types.PropertyGroup):
         options={"HIDDEN"},
         update=_edited,
     )
-    x: FloatProperty(
-        name="X",
-        description="Moves the field along its first axis, in scene units",
-        default=0.0,
-        soft_min=-1.0,
-        soft_max=1.0,
-        step=1,
-        precision=3,
-        unit="LENGTH",
-        options=set(),
-        update=_slid,
-    )
-    y: FloatProperty(
-        name="Y",
-        description="Moves the field along its second axis, in scene units",
-        default=0.0,
-        soft_min=-1.0,
-        soft_max=1.0,
-        step=1,
-        precision=3,
-        unit="LENGTH",
-        options=set(),
-        update=_slid,
-    )
-    z: FloatProperty(
-        name="Z",
-        description="Moves the field along its third axis, in scene units",
-        default=0.0,
-        soft_min=-1.0,
-        soft_max=1.0,
-        step=1,
-        precision=3,
-        unit="LENGTH",
-        options=set(),
-        update=_slid,
-    )
-    rx: FloatProperty(
-        name="Turn X",
-        description="Turns the field about its first axis (the three are one rotation vector)",
-        default=0.0,
-        soft_min=-math.pi,
-        soft_max=math.pi,
-        unit="ROTATION",
-        options=set(),
-        update=_slid,
-    )
-    ry: FloatProperty(
-        name="Turn Y",
-        description="Turns the field about its second axis",
-        default=0.0,
-        soft_min=-math.pi,
-        soft_max=math.pi,
-        unit="ROTATION",
-        options=set(),
-        update=_slid,
-    )
-    rz: FloatProperty(
-        name="Turn Z",
-        description="Turns the field about its third axis",
-        default=0.0,
-        soft_min=-math.pi,
-        soft_max=math.pi,
-        unit="ROTATION",
-        options=set(),
-        update=_slid,
-    )
+    x: _length("X", "Moves the field along its first axis, in scene units", soft_low=-1.0)
+    y: _length("Y", "Moves the field along its second axis, in scene units", soft_low=-1.0)
+    z: _length("Z", "Moves the field along its third axis, in scene units", soft_low=-1.0)
+    rx: _angle("Turn X", "Turns the field about its first axis (the three are one rotation vector)")
+    ry: _angle("Turn Y", "Turns the field about its second axis")
+    rz: _angle("Turn Z", "Turns the field about its third axis")
 
     samples: CollectionProperty(type=ThewRigSample, description="What was recorded, by rising control")
     active_sample: IntProperty(name="Sample", description="The sample chosen in the list", default=0, options=set())

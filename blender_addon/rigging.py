@@ -81,8 +81,7 @@ class Hook:
         elif self.guide == "SKIN":
             guide = thew.SkinGuide(self.triangle, self.barycentric, **place)
         else:
-            guide = thew.FreeGuide(np.array(self.matrix).reshape(4, 4))
-            samples = samples or (((0.0, parameters),) if any(place.values()) else ())
+            guide = thew.FreeGuide(np.array(self.matrix).reshape(4, 4), **place)
         return thew.Rig(template, guide=guide, samples=samples, name=name)
 
 
@@ -199,7 +198,7 @@ def hooked(obj, character, stance, place: Place, rig: ThewRig) -> Hook:
         if not np.isfinite(shares).all() or abs(shares.sum() - 1.0) > 1e-3:
             raise Refusal(f"The place of the rig “{rig.name}” in its face is not a number: place the rig anew")
         if np.linalg.det(stance.mesh_matrix[:3, :3]) < 0.0:
-            shares = shares[::-1]  # as the triangles themselves: see `session.make`
+            shares = shares[::-1]  # as the triangles themselves: see `building.make`
         return Hook(rig.template, "SKIN", triangle=triangle, barycentric=tuple((shares / shares.sum()).tolist()))
     matrix = np.array(rig.matrix, dtype=np.float64).reshape(4, 4)
     turn = matrix[:3, :3]

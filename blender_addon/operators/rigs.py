@@ -6,13 +6,15 @@ from __future__ import annotations
 import math
 
 import bpy
+import numpy as np
 from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from .. import handlers, jobs, rig_drivers, rig_files, rig_properties, rigging
+from .. import handlers, jobs, reading, rig_drivers, rig_files, rig_properties, rigging
 from ..anchors import anchor_bone, anchor_face, armature_of
 from ..logic.errors import Refusal
 from ..logic.sentences import plural
-from ..recipe import REFERENCE, Recipe, Stance
+from ..native import core
+from ..recipe import REFERENCE, Stance
 from ..rig_properties import GUIDES, TEMPLATES
 from ..session import register as fleshes
 from .shell import Job
@@ -33,8 +35,8 @@ class Edit(Job):
         try:
             if self.needs_flesh:
                 jobs.check_flesh(obj)
-            elif obj.type != "MESH":
-                raise Refusal(f"“{obj.name}” is not a mesh: select the skinned mesh")
+            else:
+                reading.check_editable(obj)
             said = self.edit(context, obj)
             rigging.shown(context, obj)
         except Exception as error:
@@ -83,7 +85,7 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
         try:
             with rig_properties.quietly():
                 rig.template, rig.guide = self.template, self.guide
-                suit(obj, context.scene, rig)
+                suit(obj, rig)
             if self.guide == "BONE":
                 anchor_bone(obj, rig, bone)
             elif self.guide == "SKIN":
@@ -97,6 +99,8 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
                     for row in range(4)
                     for column in range(4)
                 ]
+            with rig_properties.quietly():
+                rig.strength = visible_strength(obj, jobs.with_body(obj, context.scene, context.view_layer), rig)
         except Exception:
             drop_rig(obj, len(obj.thew.rigs) - 1)
             raise
@@ -286,7 +290,7 @@ class THEW_OT_rig_export(Edit, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def edit(self, context, obj):
-        written, left = rig_files.export(obj, context.scene, self.filepath)
+        written, left = rig_files.export(obj, jobs.with_body(obj, context.scene, context.view_layer), self.filepath)
         for text in left:
             self.report({"WARNING"}, text)
         return f"{plural(written, 'rig')} written to {self.filepath}."
@@ -309,7 +313,7 @@ class THEW_OT_rig_import(Edit, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def edit(self, context, obj):
-        added = rig_files.read(obj, context.scene, self.filepath)
+        added = rig_files.read(obj, jobs.with_body(obj, context.scene, context.view_layer), self.filepath)
         lost = [rig for rig in added if rig.problem]
         for rig in lost:
             self.report({"WARNING"}, rig.problem)
@@ -379,17 +383,26 @@ def move_rig(obj: bpy.types.Object, start: int, end: int) -> None:
 # what suits a character -----------------------------------------------------------------------------------------------
 
 
-def suit(obj: bpy.types.Object, scene: bpy.types.Scene, rig: rig_properties.ThewRig) -> None:
-    """Sizes that suit the character, and a strength that is seen."""
-    stance, recipe = Stance.saved(obj), Recipe.of(obj, scene)
-    side = stance.longest_side
-    rig.radius = 0.08 * side
-    rig.ring_radius, rig.tube_radius = 0.06 * side, 0.03 * side
-    flesh = fleshes.known(obj)
-    firmness = 1.0 if flesh is None else flesh.firmness
-    reach = (rig.tube_radius if rig.template == "TORUS" else rig.radius) * recipe.height / side
-    # A force f on flesh of stiffness E moves it by about f r^2 / E: some fifth of its radius r.
-    rig.strength = float(f"{0.8 * recipe.stiffness * REFERENCE * firmness / reach:.2g}")
+def suit(obj: bpy.types.Object, rig: rig_properties.ThewRig) -> None:
+    """Sizes that suit the character, scene units."""
+    side = Stance.saved(obj).longest_side
+    rig.radius, rig.ring_radius, rig.tube_radius = 0.08 * side, 0.06 * side, 0.03 * side
+
+
+def visible_strength(obj: bpy.types.Object, flesh, rig: rig_properties.ThewRig) -> float:
+    """The strength at which the rig moves the skin by a fifth of its reach, found by one balance in the rest pose."""
+    unit = flesh.place.metres_per_unit
+    reach = unit * (rig.tube_radius if rig.template == "TORUS" else rig.radius)
+    trial = flesh.recipe.stiffness * REFERENCE * flesh.firmness / reach
+    with rig_properties.quietly():
+        rig.strength = trial
+    solver = core().Equilibrium(flesh.body)
+    solver.solve()
+    still = np.array(solver.positions(), dtype=np.float64)
+    solver.solve(rest_forces=rigging.native_rig(obj, flesh, rig).forces(flesh.body))
+    moved = float(np.linalg.norm(solver.positions() - still, axis=1).max())
+    # Where bones hold the flesh tight it hardly moves, and no strength would show.
+    return float(f"{trial * min(max(0.2 * reach / moved, 0.1), 50.0):.2g}") if moved > 0.0 else trial
 
 
 def heaviest_bone(obj: bpy.types.Object, armature: bpy.types.Object | None) -> str:

@@ -520,9 +520,12 @@ class Clip:
         and after the last frame those frames hold."""
     def lattice_positions(self, frame: int) -> _Floats:
         """Positions of the degrees of freedom at a frame, [dofs,3]."""
-    def extend(self, poses: ArrayLike, progress: _Progress | None = None) -> None:
+    def extend(
+        self, poses: ArrayLike, controls: ArrayLike | None = None, progress: _Progress | None = None
+    ) -> None:
         """Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
-        go from there: a clip made in parts is the clip made at once. Cyclic clips cannot be extended."""
+        go from there: a clip made in parts is the clip made at once. controls[f,r]: of the clip's rigs at those poses
+        (None: each at its last sample). Cyclic clips cannot be extended."""
     @property
     def inverted_cells(self) -> _Indices:
         """Number of cells turned inside out in each frame, [f]."""
@@ -563,7 +566,7 @@ def simulate(
     body: Body,
     poses: ArrayLike,
     fps: float,
-    rigs: Sequence[object] | None = None,
+    rigs: Sequence[Rig] | None = None,
     controls: ArrayLike | None = None,
     preroll: int = 0,
     cyclic: bool = False,
@@ -585,9 +588,10 @@ def simulate(
     """Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as its
     bones move.
 
-    preroll: frames of run-in before frame 0, the motion continued backwards by reflection in the first pose;
-    cyclic: the poses are a cycle (which may travel), run until its state repeats. Further settings: those of
-    `Simulation`. Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
+    rigs: `Rig`s that push the flesh, controls[f,r]: where the control of each stands at every frame, linear between
+    (None: every rig at its last sample throughout); preroll: frames of run-in before frame 0, the motion continued
+    backwards by reflection in the first pose; cyclic: the poses are a cycle (which may travel), run until its state
+    repeats. Further settings: those of `Simulation`. Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
     """
 
 @final

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.simulate` and `thew.Clip`.
 
-use super::arrays::{Whole, from_f32, from_frames, from_points, poses, whole};
+use super::arrays::{Whole, floats, from_f32, from_frames, from_points, poses, whole};
 use super::body::PyBody;
 use super::dynamics::{Wanted, adapt, gravity, integrator, method, modes_for};
-use super::errors::{IntoPy, detached, not_built};
+use super::errors::{IntoPy, detached};
 use super::progress::with_progress;
-use crate::clip::{Clip, ClipSettings};
+use super::rig::PyRig;
+use crate::body::Body;
+use crate::clip::{Clip, ClipSettings, FrameForces};
 use crate::dynamics::{MODES, Settings};
 use crate::kernel::Deformer;
 use crate::modal::DeformOptions;
 use crate::progress::Silent;
+use crate::rig::{Led, Rig};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -19,7 +22,8 @@ use std::sync::Arc;
 /// Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as
 /// its bones move.
 ///
-/// preroll: frames of run-in before frame 0, the motion continued backwards by reflection in the first pose;
+/// rigs: `Rig`s that push the flesh, controls[f,r]: where the control of each stands at every frame, linear between (None:
+/// every rig at its last sample throughout); preroll: frames of run-in before frame 0, the motion continued backwards by reflection in the first pose;
 /// cyclic: the poses are a cycle (which may travel), run until its state repeats. Further settings: those of `Simulation`;
 /// for the method 'modal' engine, device, form and precision of `Deformer`.
 /// Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
@@ -34,7 +38,7 @@ pub(super) fn simulate(
     body: &PyBody,
     poses: &Bound<'_, PyAny>,
     fps: f64,
-    rigs: Option<&Bound<'_, PyAny>>,
+    rigs: Option<Vec<PyRef<'_, PyRig>>>,
     controls: Option<&Bound<'_, PyAny>>,
     preroll: i64,
     cyclic: bool,
@@ -53,12 +57,6 @@ pub(super) fn simulate(
     form: &str,
     precision: &str,
 ) -> PyResult<PyClip> {
-    let rigged = rigs.map(|r| r.is_truthy()).transpose()?.unwrap_or(false);
-    if rigged || controls.is_some() {
-        return Err(not_built(
-            "rigs are not built yet; leave rigs and controls out",
-        ));
-    }
     self::integrator(integrator)?;
     self::adapt(adapt)?;
     let settings = ClipSettings {
@@ -79,8 +77,9 @@ pub(super) fn simulate(
     let body = body.0.clone();
     let show = DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
     let modes = modes_for(modes, settings.method)?;
-    // Where rigs and their controls come in.
-    let forces = None;
+    let rigs: Vec<_> = rigs.iter().flatten().map(|rig| rig.0.clone()).collect();
+    let led = led(&body, &rigs, poses.len(), controls)?;
+    let forces = led.as_ref().map(|led| led as &dyn FrameForces);
     let clip = with_progress(py, progress, |progress| {
         let made = match modes {
             Some(Wanted::These(modes)) => {
@@ -97,7 +96,24 @@ pub(super) fn simulate(
         };
         made.map_err(IntoPy::into_py)
     })?;
-    Ok(PyClip(Arc::new(clip)))
+    Ok(PyClip(Arc::new(clip), rigs))
+}
+
+/// What pushes frames of a clip; nothing without rigs.
+fn led(
+    body: &Arc<Body>,
+    rigs: &[Arc<Rig>],
+    frames: usize,
+    controls: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Led>> {
+    let wanted = [Some(frames), Some(rigs.len())];
+    let controls = controls.map(|c| floats(c, "controls", &wanted));
+    let controls = controls.transpose()?.map(|c| c.data);
+    if rigs.is_empty() {
+        return Ok(None);
+    }
+    let led = Led::new(body.clone(), rigs.to_vec(), frames, controls);
+    Ok(Some(led.map_err(IntoPy::into_py)?))
 }
 
 impl PyClip {
@@ -116,7 +132,7 @@ impl PyClip {
 /// A simulated clip: the kept states of a run of frames; any frame can be asked for in any order, from any
 /// thread. `numpy.asarray(clip)` is float32 [f,n,3].
 #[pyclass(name = "Clip", module = "thew", frozen)]
-pub(super) struct PyClip(Arc<Clip>);
+pub(super) struct PyClip(Arc<Clip>, Vec<Arc<Rig>>);
 
 #[pymethods]
 impl PyClip {
@@ -167,19 +183,22 @@ impl PyClip {
     }
 
     /// Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
-    /// go from there: a clip made in parts is the clip made at once. Cyclic clips cannot be extended.
-    #[pyo3(signature = (poses, progress=None))]
+    /// go from there: a clip made in parts is the clip made at once. controls[f,r]: of the clip's rigs at those poses (None:
+    /// each at its last sample). Cyclic clips cannot be extended.
+    #[pyo3(signature = (poses, controls=None, progress=None))]
     fn extend(
         &self,
         py: Python<'_>,
         poses: &Bound<'_, PyAny>,
+        controls: Option<&Bound<'_, PyAny>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let poses = self::poses(poses, self.0.body().skeleton().len())?;
+        let led = led(self.0.body(), &self.1, poses.len(), controls)?;
+        let forces = led.as_ref().map(|led| led as &dyn FrameForces);
         with_progress(py, progress, |progress| {
-            self.0
-                .extend(&poses, None, progress)
-                .map_err(IntoPy::into_py)
+            let done = self.0.extend(&poses, forces, progress);
+            done.map_err(IntoPy::into_py)
         })
     }
 

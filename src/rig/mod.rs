@@ -7,6 +7,7 @@
 //! | `guide` | where the frame sits: at a bone, under a point of the skin, anywhere |
 //! | `samples` | parameters recorded at values of the control, linear between |
 //! | `quadrature` | generalised forces of a field in the flesh, and their derivatives |
+//! | `led` | rigs in a moving clip, a control for each at every frame |
 //! | `file` | rigs as a small text file |
 //!
 //! A rig's parameters η are those of its template, then those of its guide, in a fixed order and by name. Its generalised
@@ -16,6 +17,7 @@ mod error;
 mod file;
 pub mod fit;
 mod guide;
+mod led;
 mod quadrature;
 mod samples;
 mod template;
@@ -26,6 +28,7 @@ pub use error::RigError;
 pub use file::{load, save};
 pub use fit::{Fit, FitError, Fitted, Named, Target, Wishes};
 pub use guide::{BoneRef, Frame, Guide, Motion, Placed};
+pub use led::Led;
 pub use samples::Sample;
 pub use template::{Derivatives, Template, TemplateKind};
 

@@ -288,6 +288,7 @@ def test_keyed_controls_arrive(character):
     assert distance[:4].max() < 1e-6 and distance[9:].min() > 2e-3
     # The curve is edited: the motion follows.
     curve = next(iter(part("reading").curves_in(body.animation_data)))
+    curve.keyframe_points[0].interpolation = "LINEAR"
     curve.keyframe_points[1].co.y = 0.0
     np.testing.assert_allclose(play(body, FRAMES), plain, atol=1e-6 * size)
 
@@ -1037,3 +1038,40 @@ def test_far_turned_bones_of_real_characters_stay_finite(real):
         assert bpy.ops.thew.simulate() == {"FINISHED"}
         shapes = play(body, range(1, 9))
         assert np.isfinite(shapes).all() and np.abs(shapes).max() < 100.0 * size
+
+
+def test_a_bone_or_face_that_is_typed_in_counts(character):
+    body, armature = character
+    rig = add_rig(body, bone="Spine")
+    rig.bone = "Head"
+    settled(body)
+    assert (rig.bone, rig.problem) == ("Head", "")
+    armature.data.bones["Head"].name = "Kopf"
+    settled(body)
+    assert rig.bone == "Kopf"
+    rig.guide, rig.face = "SKIN", 101
+    rig.barycentric = (0.5, 0.25, 0.25)
+    settled(body)
+    assert (rig.guide, rig.face, rig.problem) == ("SKIN", 101, "")
+    rig.face = 44
+    settled(body)
+    assert (rig.face, rig.problem) == (44, "")
+    rig.barycentric = (math.nan, 0.0, 0.0)
+    settled(body)
+    assert "not a number" in rig.problem
+    rig.face = 99999
+    settled(body)
+    assert "gone" in rig.problem
+
+
+def test_a_bone_that_moves_no_flesh_is_named(character):
+    body, armature = character
+    activate(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bone = armature.data.edit_bones.new("Target")
+    bone.head, bone.tail = (1.0, 0.0, 0.0), (1.0, 0.0, 0.5)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    rig = add_rig(body, bone="Spine")
+    rig.bone = "Target"
+    assert np.isfinite(settled(body)).all()
+    assert "moves no flesh" in rig.problem

@@ -183,6 +183,134 @@ def test_a_running_render_is_not_disturbed(scene, window):
     np.testing.assert_array_equal(play(body, (9, 4)), shapes[::-1])
 
 
+# rigs -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rigged(window):
+    """The same with a rig, settled down again."""
+    body, armature, handlers = window
+    assert bpy.ops.thew.rig_add(bone="Spine") == {"FINISHED"}
+    tick(handlers)
+    return body, armature, handlers, body.thew.rigs[0]
+
+
+def test_a_rig_shows_at_once_in_motion(rigged):
+    body, _, handlers, rig = rigged
+    before = evaluated(body)
+    rig.control = 0.3
+    np.testing.assert_array_equal(evaluated(body), before)
+    tick(handlers)
+    after = evaluated(body)
+    assert np.abs(after - before).max() > 1e-3
+    rig.enabled = False
+    tick(handlers)
+    assert np.abs(evaluated(body) - after).max() > 1e-4
+    assert not handlers.state.waiting
+
+
+def test_sliders_show_without_waiting_at_rest(rigged):
+    body, _, handlers, rig = rigged
+    body.thew.settled = True
+    tick(handlers)
+    before = evaluated(body)
+    rig.strength *= 2.0
+    at_once = evaluated(body)
+    assert np.abs(at_once - before).max() > 1e-3
+    tick(handlers)
+    np.testing.assert_array_equal(evaluated(body), at_once)
+    assert part("session").register.flesh(body).behind
+    body.thew.settled = False
+    tick(handlers)
+    assert not part("session").register.flesh(body).behind
+    moving = evaluated(body)
+    play(body, (9, 4))
+    np.testing.assert_array_equal(evaluated(body), moving)
+
+
+def test_an_edited_curve_of_a_control_shows_at_once(scene, rigged):
+    body, _, handlers, rig = rigged
+    for frame, control in ((1, 0.0), (4, 1.0)):
+        rig.control = control
+        rig.keyframe_insert("control", frame=frame)
+    bpy.context.view_layer.update()
+    tick(handlers)
+    scene.frame_set(4)
+    before = evaluated(body)
+    (curve,) = part("reading").curves_in(body.animation_data)
+    curve.keyframe_points[1].interpolation = "CONSTANT"
+    curve.keyframe_points[1].co.y = 0.2
+    body.update_tag()
+    bpy.context.view_layer.update()
+    assert handlers.state.waiting
+    tick(handlers)
+    assert np.abs(evaluated(body) - before).max() > 1e-3
+    assert part("session").register.flesh(body).motion.controls[3, 0] == pytest.approx(0.2)
+
+
+def test_a_driven_rig_follows_the_pose_and_its_sliders_too(rigged):
+    body, armature, handlers, rig = rigged
+    assert bpy.ops.thew.rig_driver(bone="Head", axis="X", from_angle=0.0, to_angle=1.0) == {"FINISHED"}
+    tick(handlers)
+    full = rig.samples[1].values[3]
+    head = armature.pose.bones["Head"]
+    head.rotation_mode = "XYZ"
+    shapes = []
+    for angle in (0.01, 0.5, 1.0):
+        head.rotation_euler.x = angle
+        bpy.context.view_layer.update()
+        assert rig.control == pytest.approx(angle, abs=1e-4)
+        assert rig.strength == pytest.approx(angle * full, rel=1e-3)
+        shapes.append(evaluated(body))
+    assert not rig.draft and [s.control for s in rig.samples] == [0.0, 1.0]
+    rig.strength = 0.5 * full  # at a sample: it follows
+    assert rig.samples[1].values[3] == pytest.approx(0.5 * full)
+
+
+def test_playing_edits_nothing_and_asks_for_nothing(rigged, monkeypatch):
+    body, _, handlers, rig = rigged
+    for frame, control in ((1, 0.0), (18, 1.0)):
+        rig.control = control
+        rig.keyframe_insert("control", frame=frame)
+    bpy.context.view_layer.update()
+    tick(handlers)
+    play(body, FRAMES)
+    bpy.context.view_layer.update()
+    tick(handlers)
+    told = []
+    part("rig_properties").on_rig.append(told.append)
+    try:
+        for settled in (False, True):
+            body.thew.settled = settled
+            tick(handlers)
+            play(body, FRAMES)
+            bpy.context.view_layer.update()
+            assert not handlers.state.waiting and not told
+        monkeypatch.setattr(handlers, "playing", lambda: True)
+        sliders = part("rig_properties").slider_values(rig)
+        play(body, FRAMES)
+        assert part("rig_properties").slider_values(rig) == sliders  # they stand still while it plays
+    finally:
+        part("rig_properties").on_rig.remove(told.append)
+    assert [s.control for s in rig.samples] == [0.0, 1.0] and not told
+
+
+def test_a_render_shows_motion_where_the_view_is_settled(scene, rigged):
+    body, _, handlers, _rig = rigged
+    moving = play(body, (4, 9))
+    body.thew.settled = True
+    tick(handlers)
+    still = play(body, (4, 9))
+    assert np.abs(still - moving).max() > 1e-4
+    scene.render.use_lock_interface = True
+    handlers.render_starts(scene)
+    try:
+        np.testing.assert_array_equal(play(body, (4, 9)), moving)
+    finally:
+        handlers.render_ends(scene)
+    np.testing.assert_array_equal(play(body, (4, 9)), still)
+
+
 def test_switching_the_extension_off_leaves_nothing_behind(window):
     body, _, handlers = window
     body.thew.young = 70e3
@@ -197,6 +325,7 @@ def test_switching_the_extension_off_leaves_nothing_behind(window):
         assert not bpy.app.timers.is_registered(handlers.tick)
         assert not hasattr(bpy.types.Object, "thew")
         assert not hasattr(bpy.types, "THEW_OT_add") and not hasattr(bpy.types, "THEW_PT_sidebar")
+        assert not hasattr(bpy.types, "THEW_PT_rigs_sidebar") and not part("rig_properties").on_rig
         play(bpy.data.objects["Body"], (3, 9))
     finally:
         sys.modules[package].register()

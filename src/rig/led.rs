@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Rigs in a moving clip: their forces at every frame, where their controls stand there. [capell2006, §4.2]
+
+use super::{Rig, RigError};
+use crate::Vec3;
+use crate::body::Body;
+use crate::clip::FrameForces;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Rigs led by controls, γ_r at frame f: what pushes a clip in rest axes, `Q(f) = Σ_r Q_r(γ_r(f))`.
+///
+/// A rig whose control stands still is not evaluated again.
+#[derive(Debug)]
+pub struct Led {
+    body: Arc<Body>,
+    rigs: Vec<Arc<Rig>>,
+    /// `[f * r]`, by frames.
+    controls: Vec<f64>,
+    /// Of each rig the control that was asked for last, and the forces there: only ever what would be computed again.
+    last: Mutex<Vec<Option<Stood>>>,
+}
+
+type Stood = (f64, Arc<[Vec3]>);
+
+impl Led {
+    /// Rigs with controls `[f * r]` by frames; none: every rig at its last sample in every frame.
+    ///
+    /// # Errors
+    /// Controls for another number of rigs, a control that is not finite, naming the rig.
+    pub fn new(
+        body: Arc<Body>,
+        rigs: Vec<Arc<Rig>>,
+        frames: usize,
+        controls: Option<Vec<f64>>,
+    ) -> Result<Self, RigError> {
+        let end = |rig: &Arc<Rig>| rig.samples().last().map_or(0.0, |s| s.control);
+        let controls = controls.unwrap_or_else(|| {
+            let row: Vec<f64> = rigs.iter().map(end).collect();
+            row.repeat(frames)
+        });
+        if controls.len() != frames * rigs.len() {
+            return Err(RigError::Controls {
+                rigs: rigs.len(),
+                given: controls.len() / frames.max(1),
+            });
+        }
+        if let Some(at) = controls.iter().position(|c| !c.is_finite()) {
+            let value = controls[at];
+            return Err(RigError::Control { value }.in_rig(rigs[at % rigs.len()].name()));
+        }
+        let last = Mutex::new(vec![None; rigs.len()]);
+        Ok(Self {
+            body,
+            rigs,
+            controls,
+            last,
+        })
+    }
+
+    /// The forces of rig `r` at a control, `[dofs]`.
+    fn forces(&self, r: usize, control: f64) -> Result<Arc<[Vec3]>, RigError> {
+        let lock = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((then, forces)) = &lock()[r]
+            && *then == control
+        {
+            return Ok(forces.clone());
+        }
+        let mut forces = vec![Vec3::zeros(); self.body.dofs()];
+        self.rigs[r].add_forces(&self.body, control, &mut forces)?;
+        let forces: Arc<[Vec3]> = forces.into();
+        lock()[r] = Some((control, forces.clone()));
+        Ok(forces)
+    }
+}
+
+impl FrameForces for Led {
+    fn write(&self, frame: usize, out: &mut [Vec3]) -> Result<(), String> {
+        let count = self.rigs.len();
+        let row = self.controls.get(frame * count..(frame + 1) * count);
+        let Some(row) = row else {
+            let frames = self.controls.len() / count.max(1);
+            return Err(format!("there are controls for {frames} frames only"));
+        };
+        for (r, &control) in row.iter().enumerate() {
+            let forces = self.forces(r, control).map_err(|error| {
+                let name = self.rigs[r].name();
+                error.in_rig(name).to_string()
+            })?;
+            out.iter_mut().zip(forces.iter()).for_each(|(o, f)| *o += f);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::fixture::BarOptions;
+    use crate::rig::{BoneRef, Guide, Sample, Template, TemplateKind, sum};
+
+    fn rig(name: &str, along: f64) -> Arc<Rig> {
+        let template = Template::new(TemplateKind::Bulge, &[0.12, 500.0]).unwrap();
+        let guide = Guide::bone(BoneRef::Index(1), [along, 0.0, 0.05, 0.0]).unwrap();
+        let sample = |control: f64| Sample {
+            control,
+            parameters: vec![0.12, 500.0 * control, along, 0.0, 0.05, 0.0],
+        };
+        let samples = vec![sample(0.0), sample(1.0)];
+        Arc::new(Rig::new(name, template, guide, samples).unwrap())
+    }
+
+    #[test]
+    fn forces_are_the_sum_at_the_controls_in_any_order_of_frames() {
+        let body = BarOptions::default().build();
+        let rigs = vec![rig("one", 0.3), rig("two", 0.7)];
+        let controls = vec![0.0, 0.5, 1.0, 0.5, 1.0, 0.25];
+        let led = Led::new(body.clone(), rigs.clone(), 3, Some(controls.clone())).unwrap();
+        let plain: Vec<Rig> = rigs.iter().map(|r| Rig::clone(r)).collect();
+        for frame in [2, 0, 1, 1, 0] {
+            let mut out = vec![Vec3::zeros(); body.dofs()];
+            led.write(frame, &mut out).unwrap();
+            let row = &controls[2 * frame..2 * frame + 2];
+            assert_eq!(out, sum(&plain, &body, row).unwrap());
+        }
+        let still = Led::new(body.clone(), rigs, 4, None).unwrap();
+        let mut out = vec![Vec3::zeros(); body.dofs()];
+        still.write(3, &mut out).unwrap();
+        assert_eq!(out, sum(&plain, &body, &[1.0, 1.0]).unwrap());
+    }
+
+    #[test]
+    fn controls_that_do_not_fit_are_refused() {
+        let body = BarOptions::default().build();
+        let led = |controls| Led::new(body.clone(), vec![rig("one", 0.5)], 2, Some(controls));
+        assert!(matches!(
+            led(vec![0.0; 4]),
+            Err(RigError::Controls { rigs: 1, given: 2 })
+        ));
+        let error = led(vec![0.0, f64::NAN]).unwrap_err().to_string();
+        assert!(error.contains("one") && error.contains("finite"), "{error}");
+        let mut out = vec![Vec3::zeros(); body.dofs()];
+        let led = led(vec![0.0, 1.0]).unwrap();
+        assert!(led.write(2, &mut out).unwrap_err().contains("2 frames"));
+    }
+}
