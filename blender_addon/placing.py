@@ -180,19 +180,26 @@ def visible_strength(posed: Posed, kind: str, sizes: dict[str, float], spot: Spo
     flesh, recipe = posed.flesh, posed.flesh.recipe
     aim = VISIBLE * sizes.get("radius", 2.0 * sizes.get("tube_radius", 0.0)) if aim is None else aim
     trial = recipe.stiffness * flesh.firmness * REFERENCE / max(reach(sizes), 1e-9)
-    forces = native_rig(kind, {**sizes, "strength": trial}, spot).forces(flesh.body)
-    solver = core().Equilibrium(flesh.body, method=static_method(recipe.method))
-    solver.set_pose(posed.pose)
-    solver.solve(gravity=recipe.gravity)
-    still = np.array(solver.positions(), dtype=np.float64)
-    solver.solve(gravity=recipe.gravity, rest_forces=forces)
-    moved = float(np.linalg.norm(np.asarray(solver.positions()) - still, axis=1).max())
+    moved = moved_by(flesh, native_rig(kind, {**sizes, "strength": trial}, spot), posed.pose)
     if not np.isfinite(moved) or moved <= 0.0:
         raise Refusal(
             f"A {kind.lower()} at this place does not move {describe(posed.obj)}: the flesh there is held by its bones; "
             "make it larger, or drop it elsewhere"
         )
     return float(f"{trial * aim / moved:.3g}")
+
+
+def moved_by(flesh, rig, pose: np.ndarray | None = None) -> float:
+    """How far a native rig moves the skin at most, metres, found by one balance in a pose (None: at rest)."""
+    recipe = flesh.recipe
+    solver = core().Equilibrium(flesh.body, method=static_method(recipe.method))
+    if pose is not None:
+        solver.set_pose(pose)
+    shapes = []
+    for pushed in (None, rig.forces(flesh.body)):
+        solver.solve(gravity=recipe.gravity, rest_forces=pushed)
+        shapes.append(np.array(solver.positions(), dtype=np.float64))
+    return float(np.linalg.norm(shapes[1] - shapes[0], axis=1).max())
 
 
 def static_method(method: str) -> str:

@@ -13,7 +13,6 @@ from .anchors import armature_of
 from .logic.errors import Refusal
 from .logic.picking import Hit, Picker
 from .logic.spaces import transform
-from .logic.tasks import finish
 from .reading import describe
 from .session import register as fleshes
 
@@ -104,10 +103,7 @@ def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.Vi
     """The character of `obj` in its pose of this moment; builds its body when there is none yet."""
     jobs.check_flesh(obj)
     found = reading.subject(obj, view_layer)
-    flesh = fleshes.flesh(obj)
-    if flesh.body is None:  # the file was just opened
-        recipe, stance = session.Recipe.of(obj, scene), session.Stance.saved(obj)
-        finish(session.build(flesh, found, stance, recipe, scene, view_layer, None))
+    flesh = jobs.with_body(obj, scene, view_layer)
     view_layer.update()
     maps, mesh = read_pose(found, flesh, view_layer.depsgraph, scene.frame_current)
     triangles = np.asarray(flesh.surface.triangles)
