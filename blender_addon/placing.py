@@ -27,7 +27,7 @@ from .rig_properties import (
 from .rigging import Hook, slider_parameters
 
 #: The default radius as a part of the flesh's thickness, and its bounds as parts of the body's size.
-THICKNESS, LEAST, MOST = 0.5, 0.03, 0.15
+THICKNESS, LEAST, MOST = 0.4, 0.03, 0.12
 #: The displacement that a new template aims at, as a part of its radius.
 VISIBLE = 1.0 / 3.0
 #: A torus of the default radius: its ring and its tube.

@@ -67,7 +67,7 @@ GUIDE_ICONS = {"BONE": "BONE_DATA", "SKIN": "SNAP_FACE", "FREE": "EMPTY_AXIS"}
 def draw_hand(layout, rig) -> None:
     """What is done with the mouse, and ready rigs."""
     row = layout.row(align=True)
-    row.menu("THEW_MT_place", icon="PIVOT_CURSOR")
+    row.menu("THEW_MT_place", text="Place", icon="PIVOT_CURSOR")
     row.operator_menu_enum("thew.rig_preset", "preset", text="Presets", icon="PRESET")
     row = layout.row(align=True)
     row.enabled = rig is not None

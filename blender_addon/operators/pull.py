@@ -70,7 +70,7 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
         stand.show(pull.shown)
         stand.flesh.posed = True
         left = max(float(np.linalg.norm(pull.world(vertex) - target)) for vertex, target in points)
-        self.report({"INFO"}, f"“{pull.rig.name}” was fitted; the farthest point misses its target by {left:.3g}.")
+        self.report({"INFO"}, f"“{pull.rig.name}” was fitted; its points miss their targets by {left:.2g} at most.")
 
     # in the hand ------------------------------------------------------------------------------------------------------
 
@@ -222,7 +222,7 @@ class THEW_TOOL_pull(bpy.types.WorkSpaceTool):
     bl_idname = "thew.pull_tool"
     bl_label = "Pull Skin"
     bl_description = "Drag the skin of a character with flesh; the active rig follows"
-    bl_icon = "brush.sculpt.elastic_deform"
+    bl_icon = "ops.transform.push_pull"
     bl_widget = None
     bl_keymap = (
         ("thew.rig_pull", {"type": "LEFTMOUSE", "value": "PRESS"}, None),
