@@ -54,6 +54,7 @@ __all__ = [
     "Rig",
     "RigError",
     "RigFileError",
+    "RigFit",
     "Simulation",
     "Skeleton",
     "SkinGuide",
@@ -68,6 +69,8 @@ __all__ = [
     "__version__",
     "equilibrium",
     "equilibrium_forces",
+    "fit_gradient",
+    "fit_rig",
     "gpu_adapters",
     "load_rigs",
     "modes",
@@ -82,7 +85,8 @@ _Indices: TypeAlias = NDArray[np.int32]
 _Sparse: TypeAlias = tuple[_Floats, _Indices, _Indices]
 """(data, indices, indptr), as for `scipy.sparse.csr_array`; indices sorted."""
 _Progress: TypeAlias = Callable[[float, str], object]
-_Method: TypeAlias = Literal["warped", "modal", "linear", "nonlinear", "neohookean"]
+_Method: TypeAlias = Literal["warped", "warped_vertex", "modal", "linear", "nonlinear", "neohookean"]
+_Solver: TypeAlias = Literal["auto", "direct", "cg"]
 _Model: TypeAlias = Literal["stvk", "neohookean", "linear"]
 _Mass: TypeAlias = Literal["consistent", "lumped"]
 _Template: TypeAlias = Literal["bump", "radial", "bulge", "torus"]
@@ -452,13 +456,14 @@ class Body:
 class Simulation:
     """A body in motion.
 
-    Methods: "warped" [capell2006, §3.3, cell form], "linear", "modal" [choi2003] with modes (a Modes of this body, which
+    Methods: "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form, as printed), "linear", "modal" [choi2003] with modes (a Modes of this body, which
     say how stiff it is, or how many; None: 32) shown by engine, device, form and precision as in `Deformer`, and by Newton's method "nonlinear" (St.
     Venant-Kirchhoff), "neohookean" (stable for flesh turned inside out); these raise MotionError when a step does not
     converge, and keep the state before it. rate: steps per second at least, a frame holds a
     whole number of them; gravity[3] (m/s², None: earth's along -z); mass_damping (1/s) and stiffness_damping (s)
     act relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skin,
-    as a part of the body's size (None: no limit). Raises InputError, NotBuilt.
+    as a part of the body's size (None: no limit); solver: how warped steps are solved, by factoring ("direct"), by
+    conjugate gradients ("cg") or by what is quicker for the size of the body. Raises InputError, NotBuilt.
     """
 
     def __new__(
@@ -477,6 +482,7 @@ class Simulation:
         device: str | None = None,
         form: _Form = "embedded",
         precision: _Precision = "f32",
+        solver: _Solver = "auto",
     ) -> Simulation: ...
     @property
     def amplitudes(self) -> _Floats | None:
@@ -584,6 +590,7 @@ def simulate(
     device: str | None = None,
     form: _Form = "embedded",
     precision: _Precision = "f32",
+    solver: _Solver = "auto",
 ) -> Clip:
     """Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as its
     bones move.
@@ -646,6 +653,81 @@ def equilibrium_forces(
 ) -> _Floats:
     """The generalised forces [dofs,3] (N, world axes; zero rows at bones) that hold the flesh at displacements
     q[dofs,3]: the inverse of `equilibrium`."""
+
+@final
+class RigFit:
+    """Fits one rig of a body at a pose, again and again: what the pose and the points need is solved once
+    [capell2006, §4.2, eqs 17 to 20].
+
+    gravity[3] (m/s², None: earth's along -z); method: "warped", "warped_vertex" or "linear"; rest_forces[dofs,3] (N, rest
+    axes): of other rigs. Raises InputError, NotBuilt.
+    """
+
+    def __new__(
+        cls,
+        body: Body,
+        rig: Rig,
+        pose: ArrayLike,
+        gravity: ArrayLike | None = None,
+        method: _Method = "warped",
+        rest_forces: ArrayLike | None = None,
+    ) -> RigFit: ...
+    def fit(
+        self,
+        points: Iterable[tuple[int, ArrayLike]],
+        start: dict[str, float] | None = None,
+        preferred: dict[str, float] | None = None,
+        weights: dict[str, float] | None = None,
+        bounds: dict[str, tuple[float | None, float | None]] | None = None,
+    ) -> dict[str, float]:
+        """All parameters of the rig that bring points [(vertex of the body's own surface, world target[3]), ...] nearest
+        to their targets in equilibrium; what cannot be reached is approached. start and preferred: {parameter: value}
+        (None: the rig's last sample); weights: {parameter: ξ} (m² per unit², None: none, but a gentle one for those
+        preferred); bounds: {parameter: (lower, upper)}, None for no bound, where they shall not be the usual ones.
+        Raises InputError, RigError, OutsideError."""
+    def gradient(
+        self,
+        points: Iterable[tuple[int, ArrayLike]],
+        parameters: dict[str, float] | None = None,
+        preferred: dict[str, float] | None = None,
+        weights: dict[str, float] | None = None,
+    ) -> tuple[float, dict[str, float]]:
+        """The cost (m²) that `fit` minimises and its derivative by every parameter, at parameters (None, or those not
+        named: the rig's last sample)."""
+    def positions(self, parameters: dict[str, float] | None = None) -> _Places:
+        """Positions of the vertices of the body's own surface in equilibrium with the rig at parameters (None, or those
+        not named: the rig's last sample), as they are shown, [n,3]."""
+
+def fit_rig(
+    body: Body,
+    rig: Rig,
+    pose: ArrayLike,
+    points: Iterable[tuple[int, ArrayLike]],
+    preferred: dict[str, float] | None = None,
+    weights: dict[str, float] | None = None,
+    start: dict[str, float] | None = None,
+    bounds: dict[str, tuple[float | None, float | None]] | None = None,
+    gravity: ArrayLike | None = None,
+    method: _Method = "warped",
+    rest_forces: ArrayLike | None = None,
+) -> dict[str, float]:
+    """`RigFit(...).fit(...)` for once: all parameters of the rig that bring points [(vertex of the body's own surface,
+    world target[3]), ...] nearest to their targets in equilibrium at pose[b,4,4] [capell2006, §4.2]."""
+
+def fit_gradient(
+    body: Body,
+    rig: Rig,
+    pose: ArrayLike,
+    points: Iterable[tuple[int, ArrayLike]],
+    parameters: dict[str, float] | None = None,
+    preferred: dict[str, float] | None = None,
+    weights: dict[str, float] | None = None,
+    gravity: ArrayLike | None = None,
+    method: _Method = "warped",
+    rest_forces: ArrayLike | None = None,
+) -> tuple[float, dict[str, float]]:
+    """`RigFit(...).gradient(...)` for once: the cost (m²) of points [(vertex, world target[3]), ...] at parameters (None:
+    the rig's last sample), and its derivative by every parameter [capell2006, §4.2, eq. 20]."""
 
 @final
 class Modes:

@@ -8,7 +8,7 @@
 //! copies the one that owns the flesh there) and that cell's functions.
 //!
 //! Points stay where they are whatever is integrated, so an integral over them is as smooth as its integrand. They are
-//! made in bricks of 8³ voxels when first asked for, the same bits whoever asks first, and kept.
+//! made in bricks of 4³ voxels when first asked for, the same bits whoever asks first, and kept.
 //!
 //! Flesh outside the lattice is left out, as it is from the body's own integrals.
 
@@ -62,10 +62,9 @@ type Key = (u32, [i32; 3]);
 pub const FINEST: u32 = 24;
 /// Voxels along the body's size at level 0: the thin layer around sheets is thicker than one.
 const ACROSS: f64 = 64.0;
-/// Voxels along a brick, and along the blocks of it that are looked at first.
-const BRICK: i32 = 8;
-const BLOCK: i32 = 4;
-/// So many points are kept, about 200 MB; then all are forgotten.
+/// Voxels along a brick.
+const BRICK: i32 = 4;
+/// So many points are kept, about 200 MB; then all are forgotten. An empty brick counts as a few.
 const MOST_POINTS: usize = 2_000_000;
 
 impl FleshPoints {
@@ -144,7 +143,7 @@ impl FleshPoints {
                 }
                 // Somebody else may have been quicker, with the same bits.
                 if made.bricks.insert(keys[i], brick.clone()).is_none() {
-                    made.points += brick.points.len();
+                    made.points += brick.points.len().max(4);
                 }
                 found[i] = Some(brick);
             }
@@ -164,21 +163,18 @@ impl FleshPoints {
     fn make(&self, (level, place): Key) -> Brick {
         let h = self.spacing(level);
         let corner = self.middle() + Vec3::from(place.map(|i| f64::from(i * BRICK))) * h;
+        let side = f64::from(BRICK) * h;
+        let whole = self.uniform(corner + Vec3::repeat(0.5 * side), side);
+        if whole == Some(false) {
+            return Brick::default();
+        }
         let mut points = Vec::new();
-        for block in cube(BRICK / BLOCK) {
-            let side = f64::from(BLOCK) * h;
-            let corner = corner + block * side;
-            let whole = self.uniform(corner + Vec3::repeat(0.5 * side), side);
-            if whole == Some(false) {
-                continue;
-            }
-            for voxel in cube(BLOCK) {
-                let centre = corner + (voxel + Vec3::repeat(0.5)) * h;
-                match whole.or_else(|| self.uniform(centre, h)) {
-                    Some(true) => points.extend(self.whole(centre, h)),
-                    Some(false) => {}
-                    None => self.cut(centre, h, &mut points),
-                }
+        for voxel in cube(BRICK) {
+            let centre = corner + (voxel + Vec3::repeat(0.5)) * h;
+            match whole.or_else(|| self.uniform(centre, h)) {
+                Some(true) => points.extend(self.whole(centre, h)),
+                Some(false) => {}
+                None => self.cut(centre, h, &mut points),
             }
         }
         points.sort_by_key(|p| p.cell);
@@ -209,16 +205,25 @@ impl FleshPoints {
     /// A voxel that the skin cuts.
     fn cut(&self, centre: Vec3, h: f64, points: &mut Vec<FleshPoint>) {
         let side = 0.5 * h;
+        let offset = |part: Vec3| (part - Vec3::repeat(0.5)) * side;
+        let parts = || cube(2).map(offset);
+        let mut distances = [0.0; 8];
+        let mut slope = Vec3::zeros();
+        for (distance, offset) in distances.iter_mut().zip(parts()) {
+            *distance = self.surface.signed_distance(centre + offset);
+            slope += offset * *distance;
+        }
+        let outward = slope.try_normalize(0.0).unwrap_or_default();
         // Volume and first moment about the centre by cell; of parts in no cell at last.
         let mut sums: Vec<(u32, f64, Vec3)> = Vec::new();
         let (mut volume, mut moment) = (0.0, Vec3::zeros());
-        for part in cube(2) {
-            let offset = (part - Vec3::repeat(0.5)) * side;
-            let distance = self.surface.signed_distance(centre + offset);
+        for (&distance, offset) in distances.iter().zip(parts()) {
             let share = (0.5 - distance / side).clamp(0.0, 1.0) * side.powi(3);
             if share <= 0.0 {
                 continue;
             }
+            // The flesh of a part reaches from its far side to the skin.
+            let offset = offset - outward * (0.5 * distance + 0.25 * side).max(0.0);
             let Some(cell) = self.cell(centre + offset) else {
                 volume += share;
                 moment += offset * share;
@@ -292,7 +297,7 @@ mod tests {
             };
             let body = bar.build();
             let middle = bar.frame * nalgebra::Point3::new(0.0, 0.0, 0.5 * bar.length);
-            for level in 0..3 {
+            for level in 0..2 {
                 let points = all(body.points(), level);
                 let volume: f64 = points.iter().map(|p| p.volume).sum();
                 assert_relative_eq!(volume, 4.0 * 0.04 * 1.6, max_relative = 3e-3);
@@ -310,6 +315,48 @@ mod tests {
             let place: Vec3 = corners.iter().zip(p.shape).map(|(x, w)| x * w).sum();
             assert_relative_eq!(place, p.place, epsilon = 1e-12);
             assert!(body.lattice().locate(p.place).is_some());
+        }
+    }
+
+    /// One cell around everything near the origin.
+    fn around(surface: Surface) -> FleshPoints {
+        let far = crate::surface::shapes::cuboid(Vec3::repeat(3.0)).vertices;
+        let cell = crate::lattice::Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7]);
+        let lattice = Lattice::new(far, vec![cell]).unwrap();
+        FleshPoints::new(Arc::new(surface), Arc::new(lattice))
+    }
+
+    fn surface(shape: crate::surface::shapes::Shape) -> Surface {
+        Surface::new(shape.vertices, shape.triangles).unwrap()
+    }
+
+    #[test]
+    fn sheets_have_their_layer_of_flesh() {
+        let mut sheet = crate::surface::shapes::plane(8);
+        let turn = crate::modal::warp::rotation(&Vec3::new(0.4, 0.9, 0.2));
+        sheet.vertices.iter_mut().for_each(|v| *v = turn * *v);
+        let sheet = surface(sheet);
+        // A round rim around the square of side 2.
+        let t = sheet.layer();
+        let expected = 2.0 * t * 4.0 + 0.5 * std::f64::consts::PI * t * t * 8.0;
+        let points = around(sheet);
+        for level in 0..2 {
+            let volume: f64 = all(&points, level).iter().map(|p| p.volume).sum();
+            assert_relative_eq!(volume, expected, max_relative = 0.02);
+        }
+    }
+
+    #[test]
+    fn flesh_ends_at_a_hole() {
+        // A cube whose top is missing: its flesh is where the winding number exceeds one half.
+        let mut open = crate::surface::shapes::cuboid(Vec3::repeat(1.0));
+        open.triangles.retain(|t| !t.iter().all(|&v| v > 3));
+        let open = surface(open);
+        let expected = open.volume();
+        let points = around(open);
+        for level in 0..2 {
+            let volume: f64 = all(&points, level).iter().map(|p| p.volume).sum();
+            assert_relative_eq!(volume, expected, max_relative = 0.02);
         }
     }
 

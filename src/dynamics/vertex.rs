@@ -25,7 +25,7 @@ use crate::{Mat3, Vec3};
 
 /// When GMRES is done, or given up.
 const STOP: Stop = Stop {
-    tolerance: 1e-13,
+    tolerance: 1e-12,
     iterations: 512,
 };
 

@@ -4,12 +4,12 @@
 use super::arrays::{Whole, floats, from_f32, from_frames, from_points, poses, whole};
 use super::body::PyBody;
 use super::dynamics::{Wanted, adapt, gravity, integrator, method, modes_for};
-use super::errors::{IntoPy, detached};
+use super::errors::{IntoPy, detached, input};
 use super::progress::with_progress;
 use super::rig::PyRig;
 use crate::body::Body;
 use crate::clip::{Clip, ClipSettings, FrameForces};
-use crate::dynamics::{MODES, Settings};
+use crate::dynamics::{MODES, Settings, SimulationError};
 use crate::kernel::Deformer;
 use crate::modal::DeformOptions;
 use crate::progress::Silent;
@@ -31,14 +31,14 @@ use std::sync::Arc;
 #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, progress=None,
     method="warped", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
     integrator=None, adapt=None, reach=None, modes=None, engine="auto", device=None, form="embedded",
-    precision="f32"))]
+    precision="f32", solver="auto"))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn simulate(
     py: Python<'_>,
     body: &PyBody,
     poses: &Bound<'_, PyAny>,
     fps: f64,
-    rigs: Option<Vec<PyRef<'_, PyRig>>>,
+    rigs: Option<Vec<Bound<'_, PyAny>>>,
     controls: Option<&Bound<'_, PyAny>>,
     preroll: i64,
     cyclic: bool,
@@ -56,6 +56,7 @@ pub(super) fn simulate(
     device: Option<&str>,
     form: &str,
     precision: &str,
+    solver: &str,
 ) -> PyResult<PyClip> {
     self::integrator(integrator)?;
     self::adapt(adapt)?;
@@ -70,14 +71,14 @@ pub(super) fn simulate(
             mass_damping,
             stiffness_damping,
             reach,
-            ..Settings::default()
+            solver: solver.parse().map_err(SimulationError::into_py)?,
         },
     };
     let poses = self::poses(poses, body.0.skeleton().len())?;
     let body = body.0.clone();
     let show = DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
     let modes = modes_for(modes, settings.method)?;
-    let rigs: Vec<_> = rigs.iter().flatten().map(|rig| rig.0.clone()).collect();
+    let rigs = self::rigs(rigs.unwrap_or_default())?;
     let led = led(&body, &rigs, poses.len(), controls)?;
     let forces = led.as_ref().map(|led| led as &dyn FrameForces);
     let clip = with_progress(py, progress, |progress| {
@@ -97,6 +98,15 @@ pub(super) fn simulate(
         made.map_err(IntoPy::into_py)
     })?;
     Ok(PyClip(Arc::new(clip), rigs))
+}
+
+/// The rigs of a list; what is none is refused by index.
+fn rigs(list: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Rig>>> {
+    let rig = |(i, rig): (usize, Bound<'_, PyAny>)| match rig.cast::<PyRig>() {
+        Ok(rig) => Ok(rig.get().0.clone()),
+        Err(_) => Err(input(format!("rigs[{i}] is not a thew.Rig"))),
+    };
+    list.into_iter().enumerate().map(rig).collect()
 }
 
 /// What pushes frames of a clip; nothing without rigs.

@@ -76,9 +76,9 @@ pub(super) fn modes_for(
 ///
 /// rate: steps per second at least; gravity (m/s²); mass_damping (1/s) and stiffness_damping (s) act
 /// relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skin, as a part
-/// of the body's size (None: no limit). Methods: "warped" [capell2006, §3.3, cell form], "linear", "modal" [choi2003]
+/// of the body's size (None: no limit). Methods: "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form), "linear", "modal" [choi2003]
 /// with modes (a Modes of this body, which say how stiff it is, or how many, default 32), and by Newton's method "nonlinear" (St. Venant-Kirchhoff)
-/// and "neohookean".
+/// and "neohookean". solver: how warped steps are solved: "direct", "cg", or by size "auto".
 #[pyclass(name = "Simulation", module = "thew", frozen)]
 pub(super) struct PySimulation {
     simulation: Mutex<Simulation>,
@@ -118,7 +118,7 @@ impl PySimulation {
     #[new]
     #[pyo3(signature = (body, method="warped", rate=240.0, gravity=None, mass_damping=2.0,
         stiffness_damping=0.004, integrator=None, adapt=None, reach=None, modes=None,
-        engine="auto", device=None, form="embedded", precision="f32"))]
+        engine="auto", device=None, form="embedded", precision="f32", solver="auto"))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -136,6 +136,7 @@ impl PySimulation {
         device: Option<&str>,
         form: &str,
         precision: &str,
+        solver: &str,
     ) -> PyResult<Self> {
         self::integrator(integrator)?;
         self::adapt(adapt)?;
@@ -146,7 +147,7 @@ impl PySimulation {
             mass_damping,
             stiffness_damping,
             reach,
-            ..Settings::default()
+            solver: solver.parse().map_err(SimulationError::into_py)?,
         };
         let body = body.0.clone();
         let modes = self::modes_for(modes, method)?;

@@ -10,8 +10,8 @@
 //! an evaluation of C and of its gradient is only the rig's quadrature, `dC/dη = ∂C/∂η + (dQ/dη)ᵀ Σ_j 2 L_j (p_j − p̄_j)`,
 //! and a drag of the mouse costs no solve at all.
 //!
-//! Deviations: the adjoint is Aᵀ's, the print's is that of a symmetric A (math.md 9); B starts from Gauss and Newton's second derivative
-//! in every iteration, which the levers give for three more quadratures per point; the level of the quadrature is held during a
+//! Deviations: the adjoint is Aᵀ's, the print's is that of a symmetric A (math.md 9); B is Gauss and Newton's second derivative, which
+//! the derivatives of Q give for nothing, as long as that leads on, and L-BFGS's own otherwise; the level of the quadrature is held during a
 //! minimisation, which is repeated where its result asks for another one. Places are those of the embedding alone,
 //! without the limit that is laid around the artist's skin when flesh is shown.
 
@@ -27,9 +27,8 @@ use crate::body::Body;
 use crate::dynamics::{Equilibrium, Method, SimulationError};
 use crate::lattice::Embedding;
 use crate::skeleton::Pose;
-use crate::solve::{Lbfgsb, LbfgsbError};
-use nalgebra::DMatrix;
-use rayon::prelude::*;
+use crate::solve::lbfgsb::{Lbfgsb, LbfgsbError, Local, Minimum};
+use nalgebra::{DMatrix, DVector};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use wishes::Goals;
@@ -37,7 +36,7 @@ use wishes::Goals;
 /// A minimisation is repeated this often where its result asks for other circumstances.
 const REPEATS: usize = 3;
 /// Points this close, as a part of the body's size, count as met.
-const MET: f64 = 1e-6;
+const MET: f64 = 1e-5;
 /// A parameter that moves no point by more than this part of the body's size, per typical change, has no effect.
 const STILL: f64 = 1e-12;
 
@@ -205,7 +204,7 @@ impl Fit {
         let goals = Goals::new(rig, self.body(), wishes)?;
         let pull = self.pull(rig, points, &goals)?;
         let mut level = rig.level(pull.body, &goals.start)?;
-        let (cost, _) = pull.cost(&goals.start, level)?;
+        let cost = pull.look(&goals.start, level)?.value;
         pull.check_effect(&goals.start, level)?;
         let mut best = Fitted {
             parameters: goals.start.clone(),
@@ -218,14 +217,14 @@ impl Fit {
             best.evaluations += found.evaluations + 1;
             let wanted = rig.level(pull.body, &found.x)?;
             // What the level that it wants makes no better was better by its quadrature only.
-            let Ok((cost, _)) = pull.cost(&found.x, wanted) else {
+            let Ok(Local { value, .. }) = pull.look(&found.x, wanted) else {
                 break;
             };
-            if cost >= best.cost {
+            if value >= best.cost {
                 break;
             }
             let settled = wanted == level && !goals.is_split(&found.x, &bounds);
-            (level, best.cost, best.parameters) = (wanted, cost, found.x);
+            (level, best.cost, best.parameters) = (wanted, value, found.x);
             if settled {
                 break;
             }
@@ -247,8 +246,8 @@ impl Fit {
         let eta = goals.asked.clone();
         let pull = self.pull(rig, points, &goals)?;
         let level = rig.level(pull.body, &eta)?;
-        rig.forces_at_level(pull.body, &eta, level)?;
-        pull.cost(&eta, level)
+        let local = pull.look(&eta, level)?;
+        Ok((local.value, local.gradient))
     }
 
     /// Displacements `q[dofs]` from rest (m, world axes) with the rig at η.
@@ -353,74 +352,56 @@ struct Pull<'a> {
 }
 
 impl Pull<'_> {
-    /// C (m²) and its derivative by η, of the quadrature's level.
-    fn cost(&self, eta: &[f64], level: u32) -> Result<(f64, Vec<f64>), FitError> {
-        let forces = self.rig.forces_at_level(self.body, eta, level)?;
-        let mut cost = 0.0;
-        let mut field = vec![Vec3::zeros(); self.body.dofs()];
+    /// C (m²), its derivative by η and Gauss and Newton's second one, of a level of the quadrature.
+    fn look(&self, eta: &[f64], level: u32) -> Result<Local, FitError> {
+        let (forces, slopes) = self.rig.tangents_at_level(self.body, eta, level)?;
+        let n = eta.len();
+        let (mut value, mut gradient) = (0.0, vec![0.0; n]);
+        let mut curvature = DMatrix::zeros(n, n);
         for held in &self.held {
-            let mut miss = held.free - held.target;
             for (axis, lever) in held.levers.iter().enumerate() {
-                miss[axis] += lever
-                    .iter()
-                    .zip(&forces)
-                    .map(|(l, f)| l.dot(f))
-                    .sum::<f64>();
-            }
-            cost += miss.norm_squared();
-            for (lever, miss) in held.levers.iter().zip(&miss) {
-                for (sum, l) in field.iter_mut().zip(lever) {
-                    *sum += l * (2.0 * miss);
+                let miss = held.free[axis] - held.target[axis] + work(lever, &forces);
+                let moves: Vec<f64> = slopes.iter().map(|s| work(lever, s)).collect();
+                value += miss * miss;
+                for (g, m) in gradient.iter_mut().zip(&moves) {
+                    *g += 2.0 * miss * m;
                 }
+                let moves = DVector::from_vec(moves);
+                curvature.ger(2.0, &moves, &moves, 1.0);
             }
         }
-        let mut gradient = self.rig.pull_back_at_level(self.body, eta, level, &field)?;
         let Goals {
             preferred, weights, ..
         } = self.goals;
-        for (k, g) in gradient.iter_mut().enumerate() {
+        for k in 0..n {
             let off = eta[k] - preferred[k];
-            cost += weights[k] * off * off;
-            *g += 2.0 * weights[k] * off;
+            value += weights[k] * off * off;
+            gradient[k] += 2.0 * weights[k] * off;
+            curvature[(k, k)] += 2.0 * weights[k];
         }
-        Ok((cost, gradient))
-    }
-
-    /// The derivative of the places by η: a row for x, y and z of each point, m per unit.
-    fn jacobian(&self, eta: &[f64], level: u32) -> Result<Vec<Vec<f64>>, FitError> {
-        let levers: Vec<&Vec<Vec3>> = self.held.iter().flat_map(|h| h.levers.iter()).collect();
-        let row = |lever: &&Vec<Vec3>| self.rig.pull_back_at_level(self.body, eta, level, lever);
-        let rows: Result<Vec<_>, RigError> = levers.par_iter().map(row).collect();
-        Ok(rows?)
+        Ok(Local {
+            value,
+            gradient,
+            curvature: Some(curvature),
+        })
     }
 
     /// Refuses points that no parameter moves that may change.
     fn check_effect(&self, eta: &[f64], level: u32) -> Result<(), FitError> {
+        let (_, slopes) = self.rig.tangents_at_level(self.body, eta, level)?;
         let goals = self.goals;
-        let moves = |(k, slope): (usize, &f64)| {
+        let still = STILL * self.body.size();
+        let moves = |(k, slope): (usize, &Vec<Vec3>)| {
+            let mut levers = self.held.iter().flat_map(|h| h.levers.iter());
             let fixed = goals.bounds[k].0 >= goals.bounds[k].1;
-            !fixed && (slope * goals.scales[k]).abs() > STILL * self.body.size()
+            !fixed && levers.any(|l| (work(l, slope) * goals.scales[k]).abs() > still)
         };
-        let rows = self.jacobian(eta, level)?;
-        if goals.all_fixed() || rows.iter().any(|row| row.iter().enumerate().any(moves)) {
+        if goals.all_fixed() || slopes.iter().enumerate().any(moves) {
             return Ok(());
         }
         Err(FitError::NoEffect {
             rig: self.rig.name().to_owned(),
         })
-    }
-
-    /// Gauss and Newton's second derivative of C, m² per unit of η squared.
-    fn curvature(&self, eta: &[f64], level: u32) -> Result<DMatrix<f64>, FitError> {
-        let rows = self.jacobian(eta, level)?;
-        Ok(DMatrix::from_fn(eta.len(), eta.len(), |i, j| {
-            let sum: f64 = rows.iter().map(|row| row[i] * row[j]).sum();
-            2.0 * if i == j {
-                sum + self.goals.weights[i]
-            } else {
-                sum
-            }
-        }))
     }
 
     /// The minimum of C at a level, in units in which the body's size is one.
@@ -429,30 +410,29 @@ impl Pull<'_> {
         start: &[f64],
         level: u32,
         bounds: &[(f64, f64)],
-    ) -> Result<crate::solve::Minimum, FitError> {
+    ) -> Result<Minimum, FitError> {
         let unit = 1.0 / self.body.size().powi(2);
         let settings = Lbfgsb {
-            memory: std::env::var("MEM").map_or(3, |m| m.parse().unwrap()),
             iterations: 100,
             gradient: 1e-9,
-            decrease: 1e-6,
+            decrease: 1e-4,
             patience: 2,
             enough: MET * MET * self.held.len() as f64,
             ..Lbfgsb::default()
         };
-        let mut function = |eta: &[f64], gradient: &mut [f64]| match self.cost(eta, level) {
-            Ok((cost, slopes)) => {
-                gradient
-                    .iter_mut()
-                    .zip(slopes)
-                    .for_each(|(g, s)| *g = s * unit);
-                cost * unit
-            }
-            // Refused, as where the template leaves the flesh; the start has been asked before.
-            Err(_) => f64::NAN,
+        // Refused where the template leaves the flesh; the start has been asked before.
+        let mut function = |eta: &[f64]| {
+            let mut local = self.look(eta, level).ok()?;
+            local.value *= unit;
+            local.gradient.iter_mut().for_each(|g| *g *= unit);
+            local.curvature = local.curvature.map(|c| c * unit);
+            Some(local)
         };
-        let mut curvature = |eta: &[f64]| Some(self.curvature(eta, level).ok()? * unit);
-        let scales = &self.goals.scales;
-        Ok(settings.minimise(start, scales, bounds, Some(&mut curvature), &mut function)?)
+        Ok(settings.minimise(start, &self.goals.scales, bounds, &mut function)?)
     }
+}
+
+/// What forces do along a lever: how far they move its point.
+fn work(lever: &[Vec3], forces: &[Vec3]) -> f64 {
+    lever.iter().zip(forces).map(|(l, f)| l.dot(f)).sum()
 }

@@ -295,6 +295,44 @@ impl Rig {
         }
     }
 
+    /// The forces of [`forces_at_level`](Self::forces_at_level) and their exact derivative by every parameter, `[dofs]` each.
+    ///
+    /// # Errors
+    /// As [`forces`](Self::forces).
+    pub fn tangents_at_level(
+        &self,
+        body: &Body,
+        eta: &[f64],
+        level: u32,
+    ) -> Result<(Vec<Vec3>, Vec<Vec<Vec3>>), RigError> {
+        let template = self.template_at(eta)?;
+        let Placed { frame, motions } = self.place(body, eta)?;
+        let tangents =
+            quadrature::tangents(body, level, &template, &frame).ok_or(RigError::Outside)?;
+        let of_motion = |m: &Motion| {
+            let by = |v: usize| -> Vec3 {
+                let axes = 0..3;
+                axes.map(|a| {
+                    tangents.by_spin[a][v] * m.spin[a] + tangents.by_velocity[a][v] * m.velocity[a]
+                })
+                .sum()
+            };
+            (0..body.dofs()).map(by).collect()
+        };
+        let of_guide: Vec<Vec<Vec3>> = motions.iter().map(of_motion).collect();
+        let of_template = tangents.by_parameter.into_iter();
+        let slopes = of_template
+            .take(template.parameters().len())
+            .chain(of_guide);
+        let all = (tangents.forces, slopes.collect::<Vec<_>>());
+        let mut each = all.1.iter().flatten().chain(&all.0);
+        if each.all(|f| f.iter().all(|x| x.is_finite())) {
+            Ok(all)
+        } else {
+            Err(RigError::Overflow)
+        }
+    }
+
     /// What keeps the rig from pushing this body, one sentence each; empty when nothing does.
     pub fn check(&self, body: &Body) -> Vec<String> {
         let name = &self.name;

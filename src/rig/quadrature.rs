@@ -11,8 +11,8 @@
 
 use super::guide::Frame;
 use super::template::{MOST, Template};
-use crate::Vec3;
 use crate::body::{Body, Brick, FleshPoint};
+use crate::{Mat3, Vec3};
 use std::sync::Arc;
 
 /// Voxels per radius, at least.
@@ -107,6 +107,88 @@ pub(super) fn pull_back(
     sums.by_spin = frame.rotation * sums.by_spin;
     sums.by_velocity = frame.rotation * sums.by_velocity;
     any.then_some(sums)
+}
+
+/// Derivatives of the generalised forces themselves, `[dofs]` each, rest axes.
+#[derive(Debug)]
+pub(super) struct Tangents {
+    /// Q, N.
+    pub forces: Vec<Vec3>,
+    /// By each of the template's parameters; unused ones are zero.
+    pub by_parameter: [Vec<Vec3>; MOST],
+    /// By a spin of the frame about its origin around rest axes, N per radian.
+    pub by_spin: [Vec<Vec3>; 3],
+    /// By a velocity of the frame along rest axes, N/m.
+    pub by_velocity: [Vec<Vec3>; 3],
+}
+
+/// Force, parameters, spins, velocities.
+const TANGENTS: usize = 1 + MOST + 6;
+
+/// The generalised forces and their derivatives; none where the template lies outside the flesh.
+pub(super) fn tangents(
+    body: &Body,
+    level: u32,
+    template: &Template,
+    frame: &Frame,
+) -> Option<Tangents> {
+    let mut any = false;
+    let mut out: [Vec<Vec3>; TANGENTS] = std::array::from_fn(|_| vec![Vec3::zeros(); body.dofs()]);
+    let axes = Mat3::identity();
+    for brick in bricks(body, level, template, frame) {
+        for run in brick.points.chunk_by(|a, b| a.cell == b.cell) {
+            // All in the template's frame.
+            let mut sums = [[Vec3::zeros(); TANGENTS]; 8];
+            let mut touched = false;
+            for p in run {
+                let y = frame.local(&p.place);
+                let Some(d) = template.derivatives(&y) else {
+                    continue;
+                };
+                touched = true;
+                let mut each = [d.force; TANGENTS];
+                each[1..=MOST].copy_from_slice(&d.by_parameter);
+                for axis in 0..3 {
+                    let e = axes.column(axis);
+                    each[1 + MOST + axis] = e.cross(&d.force) - d.by_place * e.cross(&y);
+                    each[4 + MOST + axis] = -d.by_place.column(axis);
+                }
+                for (sums, w) in sums.iter_mut().zip(p.shape) {
+                    let w = w * p.volume;
+                    for (sum, each) in sums.iter_mut().zip(&each) {
+                        *sum += each * w;
+                    }
+                }
+            }
+            if touched {
+                any = true;
+                for (&v, sums) in corners(body, run).iter().zip(&sums) {
+                    for (out, sum) in out.iter_mut().zip(sums) {
+                        out[v as usize] += frame.rotation * sum;
+                    }
+                }
+            }
+        }
+    }
+    let [forces, a, b, c, mut motions @ ..] = out;
+    // Spins and velocities were about the frame's own axes.
+    let (spins, velocities) = motions.split_at_mut(3);
+    for of_axes in [spins, velocities] {
+        for v in 0..body.dofs() {
+            let own = Mat3::from_columns(&[of_axes[0][v], of_axes[1][v], of_axes[2][v]]);
+            let rest = own * frame.rotation.transpose();
+            for (axis, of_axis) in of_axes.iter_mut().enumerate() {
+                of_axis[v] = rest.column(axis).into_owned();
+            }
+        }
+    }
+    let [d, e, f, g, h, i] = motions;
+    any.then_some(Tangents {
+        forces,
+        by_parameter: [a, b, c],
+        by_spin: [d, e, f],
+        by_velocity: [g, h, i],
+    })
 }
 
 /// The bricks that a template reaches.

@@ -35,11 +35,16 @@ pub(super) fn check(samples: &[Sample]) -> Result<(), RigError> {
 
 /// The parameters at a control: linear between samples, constant outside; none without samples.
 pub(super) fn at(samples: &[Sample], control: f64) -> Option<Vec<f64>> {
-    let after = samples.iter().position(|s| !(s.control <= control));
-    let (a, b) = match after {
+    // What is not a number counts as below all.
+    let control = if control.is_nan() {
+        f64::NEG_INFINITY
+    } else {
+        control
+    };
+    let (a, b) = match samples.iter().position(|s| s.control > control) {
         Some(0) => return Some(samples[0].parameters.clone()),
-        Some(i) if !control.is_nan() => (&samples[i - 1], &samples[i]),
-        _ => return samples.last().map(|s| s.parameters.clone()),
+        Some(i) => (&samples[i - 1], &samples[i]),
+        None => return samples.last().map(|s| s.parameters.clone()),
     };
     // Halves, so that no span overflows.
     let half = |x: f64| 0.5 * x;

@@ -124,29 +124,27 @@ impl Gmres {
         b: &mut [Vec3],
         stop: Stop,
     ) -> Option<usize> {
-        let small = stop.tolerance * norm(b);
+        let size = norm(b);
+        let small = stop.tolerance * size;
         self.x.fill(Vec3::zeros());
         self.residual.copy_from_slice(b);
-        let (mut done, mut last) = (0, f64::INFINITY);
+        let (mut done, mut last, mut reached) = (0, f64::INFINITY, false);
         loop {
             let left = norm(&self.residual);
-            if left <= small {
-                b.copy_from_slice(&self.x);
-                return Some(done);
-            }
-            // A pass that gains nothing is the end of what numbers can do.
-            let gains = left < 0.5 * last;
-            if !gains && left <= Self::ENOUGH * norm(b) {
+            // What a pass took for small is so up to rounding.
+            if left <= small || (reached && left <= Self::ENOUGH * size) {
                 b.copy_from_slice(&self.x);
                 return Some(done);
             }
             // Written so that NaN leaves too.
-            if !gains || done >= stop.iterations {
+            if !(left < 0.5 * last) || done >= stop.iterations {
                 return None;
             }
             last = left;
             let most = Self::RESTART.min(stop.iterations - done);
-            done += self.pass(system, left, small, most);
+            let count;
+            (count, reached) = self.pass(system, left, small, most);
+            done += count;
             system.apply(&self.x, &mut self.image);
             for ((r, b), y) in self.residual.iter_mut().zip(&*b).zip(&self.image) {
                 *r = b - y;
@@ -154,18 +152,19 @@ impl Gmres {
         }
     }
 
-    /// Improves x until the residual, of size `left`, is `small`, in at most so many iterations; gives how many.
+    /// Improves x until the residual, of size `left`, is `small`, in at most so many iterations; gives how many, and whether
+    /// it has become so.
     fn pass(
         &mut self,
         system: &mut impl Preconditioned,
         left: f64,
         small: f64,
         most: usize,
-    ) -> usize {
+    ) -> (usize, bool) {
         let mut target = [0.0; Self::RESTART + 1];
         target[0] = left;
         self.keep(0, 1.0 / left);
-        let mut count = 0;
+        let (mut count, mut reached) = (0, false);
         while count < most {
             let k = count;
             self.residual.copy_from_slice(&self.basis[k]);
@@ -197,7 +196,8 @@ impl Gmres {
             }
             (target[k], target[k + 1]) = (c * target[k], -s * target[k]);
             count += 1;
-            if target[count].abs() <= 0.5 * small || count == Self::RESTART {
+            reached = target[count].abs() <= 0.5 * small;
+            if reached || count == Self::RESTART {
                 break;
             }
             std::mem::swap(&mut self.residual, &mut self.image);
@@ -213,7 +213,7 @@ impl Gmres {
         }
         system.precondition(&mut self.residual);
         add(&mut self.x, 1.0, &self.residual);
-        count
+        (count, reached)
     }
 
     /// Makes the residual, scaled, direction number `k`.

@@ -7,8 +7,8 @@
 //! searches along the way for a point that satisfies the strong Wolfe conditions.
 //!
 //! Deviations: variables are few (up to some tens), so B is formed as a dense matrix from its pairs, and the subspace
-//! problem is solved by Cholesky; B may start from a matrix of the caller at the present point, such as Gauss and
-//! Newton's, instead of a multiple of one. Points where the function is not finite are refused by the line search. The crate lbfgsb-rs-pure 0.1.2 was to
+//! problem is solved by Cholesky. Where the function knows its second derivative roughly (as sums of squares do by Gauss and
+//! Newton), that is B, damped as Levenberg and Marquardt do, and the pairs only serve where it leads nowhere. Points where the function is not finite are refused by the line search. The crate lbfgsb-rs-pure 0.1.2 was to
 //! do this: its line search overwrites the gradient before the change of it is taken, so every y is zero, no pair is ever
 //! stored and what is left is steepest descent (Rosenbrock in two variables is not solved in 300 iterations); a start with
 //! all its descent behind bounds and a NaN end it. None of that can be mended from outside.
@@ -22,6 +22,10 @@ const DECREASE: f64 = 1e-4;
 const CURVATURE: f64 = 0.9;
 /// Evaluations of one line search at most.
 const TRIALS: usize = 30;
+
+/// Damping of the function's own second derivative, at first and at least.
+const FIRST_DAMPING: f64 = 1e-3;
+const LEAST_DAMPING: f64 = 1e-8;
 
 /// When to stop. Gradients are those by the scaled variables.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,6 +55,17 @@ impl Default for Lbfgsb {
             enough: f64::NEG_INFINITY,
         }
     }
+}
+
+/// What a function says of itself at a point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Local {
+    /// Its value.
+    pub value: f64,
+    /// Its derivative by each variable.
+    pub gradient: Vec<f64>,
+    /// Its second derivative `[n,n]`, as well as it is known, positive semidefinite; none where nothing is known.
+    pub curvature: Option<DMatrix<f64>>,
 }
 
 /// Why a minimisation ended.
@@ -121,10 +136,8 @@ pub enum LbfgsbError {
 
 impl Lbfgsb {
     /// Minimises a function of x[n] from `start[n]`, moved into `bounds[n]` (lower, upper; infinite ones allowed, equal
-    /// ones fix a variable). `scales[n]`: typical sizes of the variables. The function writes its gradient and returns its
-    /// value; where either is not finite the point is refused. `curvature`: its second derivative `[n,n]` at a point, as well
-    /// as it is known, positive semidefinite; asked once per iteration. It is damped as Levenberg and Marquardt do, more
-    /// where full steps fail.
+    /// ones fix a variable). `scales[n]`: typical sizes of the variables. Points are refused where the function is none or not
+    /// finite. Its curvature is damped as Levenberg and Marquardt do, more where full steps fail.
     ///
     /// # Errors
     /// Arrays that do not fit, bounds that exclude each other, a start where the function is not finite.
@@ -133,8 +146,7 @@ impl Lbfgsb {
         start: &[f64],
         scales: &[f64],
         bounds: &[(f64, f64)],
-        mut curvature: Option<&mut Curvature>,
-        function: &mut dyn FnMut(&[f64], &mut [f64]) -> f64,
+        function: &mut Function,
     ) -> Result<Minimum, LbfgsbError> {
         check(start, scales, bounds)?;
         let mut scaled = Scaled::new(scales, bounds, function);
@@ -154,9 +166,7 @@ impl Lbfgsb {
                 break End::Iterations;
             }
             iterations += 1;
-            if let Some(curvature) = &mut curvature {
-                model.start = scaled.curvature(&here, *curvature, model.damping);
-            }
+            model.start_from(here.curvature.as_ref());
             let blind = model.is_blind();
             let d = scaled.direction(&model.matrix(), &here);
             let Some((step, next)) = search(&mut scaled, &here, &d, blind) else {
@@ -164,9 +174,7 @@ impl Lbfgsb {
                     break End::Search;
                 }
                 // What is remembered may be what misleads.
-                if !model.give_in() {
-                    curvature = None;
-                }
+                model.give_in();
                 continue;
             };
             model.judge(step);
@@ -193,8 +201,8 @@ impl Lbfgsb {
     }
 }
 
-/// A second derivative at a point.
-pub type Curvature<'a> = dyn FnMut(&[f64]) -> Option<DMatrix<f64>> + 'a;
+/// A function that tells of itself at a point; none where it is not defined.
+pub type Function<'a> = dyn FnMut(&[f64]) -> Option<Local> + 'a;
 
 /// What is known of one step along a line.
 #[derive(Debug, Clone, Copy)]
@@ -230,23 +238,20 @@ struct Point {
     z: DVector<f64>,
     value: f64,
     gradient: DVector<f64>,
+    curvature: Option<DMatrix<f64>>,
 }
 
 /// The function of scaled variables in their box.
 struct Scaled<'a> {
     scales: &'a [f64],
     bounds: &'a [(f64, f64)],
-    function: &'a mut dyn FnMut(&[f64], &mut [f64]) -> f64,
+    function: &'a mut Function<'a>,
     evaluations: usize,
     best: Option<Point>,
 }
 
 impl<'a> Scaled<'a> {
-    fn new(
-        scales: &'a [f64],
-        bounds: &'a [(f64, f64)],
-        function: &'a mut dyn FnMut(&[f64], &mut [f64]) -> f64,
-    ) -> Self {
+    fn new(scales: &'a [f64], bounds: &'a [(f64, f64)], function: &'a mut Function<'a>) -> Self {
         Self {
             scales,
             bounds,
@@ -276,41 +281,35 @@ impl<'a> Scaled<'a> {
 
     /// The function at a point moved into the box; none where it is not finite.
     fn at(&mut self, z: DVector<f64>) -> Option<Point> {
-        let z = self.inside(&z);
-        let mut gradient = vec![0.0; z.len()];
+        let (z, n) = (self.inside(&z), z.len());
         self.evaluations += 1;
         let x = self.unscaled(&z);
-        let value = (self.function)(&x, &mut gradient);
-        let gradient = DVector::from_fn(z.len(), |i, _| gradient[i] * self.scales[i]);
-        if !value.is_finite() || gradient.iter().any(|g| !g.is_finite()) {
+        let local = (self.function)(&x)?;
+        let gradient = DVector::from_column_slice(&local.gradient);
+        if gradient.len() != n {
             return None;
         }
-        let point = Point { z, value, gradient };
-        if self.best.as_ref().is_some_and(|best| value < best.value) {
-            self.best = Some(point.clone());
-        }
-        Some(point)
-    }
-
-    /// The caller's second derivative in scaled variables, damped; none where it is none.
-    fn curvature(
-        &self,
-        p: &Point,
-        curvature: &mut Curvature,
-        damping: f64,
-    ) -> Option<DMatrix<f64>> {
-        let n = p.z.len();
-        let c = curvature(&self.unscaled(&p.z))?;
-        if c.shape() != (n, n) {
+        let gradient = DVector::from_fn(n, |i, _| gradient[i] * self.scales[i]);
+        if !local.value.is_finite() || gradient.iter().any(|g| !g.is_finite()) {
             return None;
         }
         let scale = |i: usize, j: usize| 0.5 * self.scales[i] * self.scales[j];
-        let mut b = DMatrix::from_fn(n, n, |i, j| (c[(i, j)] + c[(j, i)]) * scale(i, j));
-        let most = b.diagonal().amax();
-        for i in 0..n {
-            b[(i, i)] += damping * most;
+        let even =
+            |c: DMatrix<f64>| DMatrix::from_fn(n, n, |i, j| (c[(i, j)] + c[(j, i)]) * scale(i, j));
+        let point = Point {
+            z,
+            value: local.value,
+            gradient,
+            curvature: local.curvature.filter(|c| c.shape() == (n, n)).map(even),
+        };
+        if self
+            .best
+            .as_ref()
+            .is_some_and(|best| point.value < best.value)
+        {
+            self.best = Some(point.clone());
         }
-        (most.is_finite() && most > 0.0 && Cholesky::new(b.clone()).is_some()).then_some(b)
+        Some(point)
     }
 
     /// The largest change that a step of the negative gradient makes within the box.
@@ -410,7 +409,7 @@ impl<'a> Scaled<'a> {
 struct Model {
     /// The caller's, in scaled variables and damped.
     start: Option<DMatrix<f64>>,
-    /// Share of the start's largest entry that is added along its diagonal.
+    /// Share of the start's largest entry that is added along its diagonal; infinite once it has proved useless.
     damping: f64,
     /// Steps and changes of the gradient, the oldest first.
     pairs: VecDeque<(DVector<f64>, DVector<f64>)>,
@@ -422,17 +421,33 @@ impl Model {
     fn new(size: usize, memory: usize) -> Self {
         Self {
             start: None,
-            damping: 1e-4,
+            damping: FIRST_DAMPING,
             pairs: VecDeque::new(),
             memory,
             size,
         }
     }
 
+    /// Takes the function's own second derivative, damped.
+    fn start_from(&mut self, curvature: Option<&DMatrix<f64>>) {
+        self.start = curvature
+            .filter(|_| self.damping.is_finite())
+            .and_then(|c| {
+                let most = c.diagonal().amax();
+                let mut b = c.clone();
+                for i in 0..self.size {
+                    b[(i, i)] += self.damping * most;
+                }
+                (most.is_finite() && most > 0.0 && Cholesky::new(b.clone()).is_some()).then_some(b)
+            });
+    }
+
     /// More damping after short steps, less after full ones.
     fn judge(&mut self, step: f64) {
         let factor = if step < 0.5 { 10.0 } else { 0.2 };
-        self.damping = (self.damping * factor).clamp(1e-8, 1.0);
+        if self.damping.is_finite() {
+            self.damping = (self.damping * factor).clamp(LEAST_DAMPING, 1.0);
+        }
     }
 
     /// Whether nothing is known of how the function curves.
@@ -440,24 +455,24 @@ impl Model {
         self.start.is_none() && self.pairs.is_empty()
     }
 
-    /// Forgets the pairs, or else damps fully; false when neither is left to do.
-    fn give_in(&mut self) -> bool {
-        let more = !self.pairs.is_empty() || self.damping < 1.0;
-        if self.pairs.is_empty() {
+    /// Damps the function's own second derivative fully, then leaves it for the pairs, then forgets those.
+    fn give_in(&mut self) {
+        if self.start.is_none() {
+            self.pairs.clear();
+        } else if self.damping < 1.0 {
             self.damping = 1.0;
+        } else {
+            self.damping = f64::INFINITY;
         }
-        self.pairs.clear();
-        self.start = None;
-        more
     }
 
-    /// B of the remembered pairs.
+    /// B: the function's own where it is known, else that of the remembered pairs.
     fn matrix(&self) -> DMatrix<f64> {
+        if let Some(start) = &self.start {
+            return start.clone();
+        }
         let theta = self.pairs.back().map_or(1.0, |(s, y)| y.dot(y) / s.dot(y));
-        let mut b = match &self.start {
-            Some(start) => start.clone(),
-            None => DMatrix::identity(self.size, self.size) * theta,
-        };
+        let mut b = DMatrix::identity(self.size, self.size) * theta;
         for (s, y) in &self.pairs {
             let bs = &b * s;
             let (sbs, sy) = (s.dot(&bs), s.dot(y));
@@ -473,10 +488,10 @@ impl Model {
         if !(sy > 1e-12 * s.norm() * y.norm()) || sy < f64::MIN_POSITIVE {
             return;
         }
-        if self.pairs.len() >= self.memory.max(1) {
+        self.pairs.push_back((s, y));
+        if self.pairs.len() > self.memory {
             self.pairs.pop_front();
         }
-        self.pairs.push_back((s, y));
     }
 }
 
@@ -592,6 +607,19 @@ mod tests {
         f
     }
 
+    type Plain<'a> = &'a mut dyn FnMut(&[f64], &mut [f64]) -> f64;
+
+    /// Tells no second derivative.
+    fn plain(function: Plain, x: &[f64]) -> Option<Local> {
+        let mut gradient = vec![0.0; x.len()];
+        let value = function(x, &mut gradient);
+        Some(Local {
+            value,
+            gradient,
+            curvature: None,
+        })
+    }
+
     fn run(
         start: &[f64],
         bounds: &[(f64, f64)],
@@ -599,7 +627,7 @@ mod tests {
     ) -> Minimum {
         let scales = vec![1.0; start.len()];
         Lbfgsb::default()
-            .minimise(start, &scales, bounds, None, function)
+            .minimise(start, &scales, bounds, &mut |x| plain(function, x))
             .unwrap()
     }
 
@@ -707,13 +735,13 @@ mod tests {
                 }
             }
             let exact = Lbfgsb::default()
-                .minimise(
-                    &vec![0.0; n],
-                    &vec![1.0; n],
-                    &bounds,
-                    Some(&mut |_: &[f64]| Some(h.clone())),
-                    &mut function,
-                )
+                .minimise(&vec![0.0; n], &vec![1.0; n], &bounds, &mut |x| {
+                    let known = Some(h.clone());
+                    plain(&mut function, x).map(|local| Local {
+                        curvature: known,
+                        ..local
+                    })
+                })
                 .unwrap();
             assert!(exact.evaluations <= 12, "{n}: {exact:?}");
         }
@@ -730,7 +758,7 @@ mod tests {
         };
         let start: Vec<f64> = sizes.iter().map(|s| -0.5 * s).collect();
         let end = Lbfgsb::default()
-            .minimise(&start, &sizes, &[FREE; 4], None, &mut function)
+            .minimise(&start, &sizes, &[FREE; 4], &mut |x| plain(&mut function, x))
             .unwrap();
         for (x, s) in end.x.iter().zip(sizes) {
             assert!((x / s - 1.0).abs() < 1e-6, "{end:?}");
@@ -791,8 +819,8 @@ mod tests {
             };
             let end = run(&[0.0], &[FREE], &mut gradient);
             assert!(end.x[0] <= 1.0 && end.value <= 0.0, "{end:?}");
-            let nowhere =
-                Lbfgsb::default().minimise(&[0.0], &[1.0], &[FREE], None, &mut |_, _| bad);
+            let nowhere = Lbfgsb::default()
+                .minimise(&[0.0], &[1.0], &[FREE], &mut |x| plain(&mut |_, _| bad, x));
             assert_eq!(nowhere, Err(LbfgsbError::Start));
         }
     }
@@ -818,7 +846,11 @@ mod tests {
             iterations: 3,
             ..Lbfgsb::default()
         };
-        let go = || few.minimise(&[-1.2, 1.0], &[1.0; 2], &[FREE; 2], None, &mut rosenbrock);
+        let go = || {
+            few.minimise(&[-1.2, 1.0], &[1.0; 2], &[FREE; 2], &mut |x| {
+                plain(&mut rosenbrock, x)
+            })
+        };
         let first = go().unwrap();
         assert_eq!((first.iterations, first.end), (3, End::Iterations));
         assert!(first.value < rosenbrock(&[-1.2, 1.0], &mut [0.0; 2]));
@@ -828,7 +860,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused_with_a_sentence() {
         let go = |start: &[f64], scales: &[f64], bounds: &[(f64, f64)]| {
-            Lbfgsb::default().minimise(start, scales, bounds, None, &mut rosenbrock)
+            Lbfgsb::default().minimise(start, scales, bounds, &mut |x| plain(&mut rosenbrock, x))
         };
         assert!(matches!(
             go(&[0.0; 2], &[1.0], &[FREE; 2]),

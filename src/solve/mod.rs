@@ -20,7 +20,7 @@ pub mod pattern;
 mod symbolic;
 
 pub use cholesky::SparseCholesky;
-pub use lbfgsb::{Lbfgsb, LbfgsbError, Minimum};
+pub use lbfgsb::{Lbfgsb, LbfgsbError, Local, Minimum};
 pub use matrix::{BlockMatrix, Csr, NodeMatrix, ScalarMatrix};
 pub use newton::{Newton, NewtonError, Outcome};
 pub use ordering::{Graph, Ordering, OrderingKind};

@@ -32,32 +32,13 @@ class File:
         scale = np.iinfo(kind).max if a.get("normalized") else 1
         return rows / scale if scale > 1 else rows.copy()
 
-    def globals(self):
-        nodes = self.json["nodes"]
-        parent = {child: i for i, node in enumerate(nodes) for child in node.get("children", ())}
-
-        def local(node):
-            if "matrix" in node:
-                return np.reshape(node["matrix"], (4, 4)).T
-            m = np.eye(4)
-            m[:3, :3] = Rotation.from_quat(node.get("rotation", (0, 0, 0, 1))).as_matrix() * node.get(
-                "scale", (1, 1, 1)
-            )
-            m[:3, 3] = node.get("translation", (0, 0, 0))
-            return m
-
-        def world(i):
-            return world(parent[i]) @ local(nodes[i]) if i in parent else local(nodes[i])
-
-        return [world(i) for i in range(len(nodes))], parent
-
 
 def load(path, height=1.7):
     """Vertices, triangles, weights, surface, skeleton of the file's first skin, in its bind pose, scaled to a height."""
     file = File(path)
     skin = file.json["skins"][0]
     joints = skin["joints"]
-    worlds, parent = file.globals()
+    parent = {child: i for i, node in enumerate(file.json["nodes"]) for child in node.get("children", ())}
     to_bind = file.array(skin["inverseBindMatrices"]).reshape(-1, 4, 4).transpose(0, 2, 1).astype(float)
     vertices, triangles, weights = [], [], []
     base = 0

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How long an update takes while the mouse pulls the skin: a fit from the last parameters to targets that have moved.
+//!
+//! `cargo bench --bench pull` prints a table: a bar of flesh, one rig, three points, a drag of 40 updates that goes 8 cm out
+//! and aside. The set-up of a pose and its points, made once per drag, stands apart; beside it a plain equilibrium of the same
+//! body and pose, factorisation included, and one with the factor kept.
+
+use std::time::Instant;
+use thew::Vec3;
+use thew::dynamics::{Equilibrium, Method, equilibrium};
+use thew::rig::{BoneRef, Fit, Guide, Rig, Target, Template, TemplateKind, Wishes};
+
+#[path = "../tests/common/bar.rs"]
+mod bar;
+use bar::{bar, pose};
+
+const GRAVITY: Vec3 = Vec3::new(0.0, 0.0, -9.81);
+const UPDATES: usize = 40;
+
+fn main() {
+    println!(
+        "cells vertices template  set-up  update (median, worst)  evaluations  equilibrium (whole, factor kept)  update/whole"
+    );
+    for (across, along) in [(2, 36), (2, 42), (4, 39)] {
+        let body = bar(across, along);
+        let pose = pose(0.7);
+        let whole = median(&mut seconds(7, |_| {
+            equilibrium(&body, &pose, None, None, GRAVITY, Method::Warped).expect("balances");
+        }));
+        let mut balance = Equilibrium::new(&body, Method::Warped).expect("a body");
+        balance.set_pose(&pose).expect("a pose");
+        balance.solve(GRAVITY, None, None).expect("balances");
+        let kept = median(&mut seconds(15, |_| {
+            balance.solve(GRAVITY, None, None).expect("balances");
+        }));
+        for kind in TemplateKind::ALL {
+            let parameters: &[f64] = match kind {
+                TemplateKind::Torus => &[0.12, 0.06, 3e4],
+                _ => &[0.15, 3e4],
+            };
+            let template = Template::new(kind, parameters).expect("a template");
+            let guide = Guide::bone(BoneRef::Index(1), [0.2, 1.5, 0.12, 0.0]).expect("a guide");
+            let rig = Rig::new("pull", template, guide, Vec::new()).expect("a rig");
+            let mut fit = None;
+            let points = nearest(&body, 3);
+            let set_up = median(&mut seconds(5, |_| {
+                let mut new =
+                    Fit::new(&body, Method::Warped, &pose, GRAVITY, None).expect("a pose");
+                new.gradient(&rig, &points, &Wishes::default())
+                    .expect("points");
+                fit = Some(new);
+            }));
+            let mut fit = fit.expect("made");
+            let mut points = points;
+            let q = fit
+                .displacements(&rig, &rig.last_parameters())
+                .expect("balances");
+            let rest = body.lattice().vertices();
+            let p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
+            let embedding = body.embedding(0).expect("its own");
+            for point in &mut points {
+                point.place = embedding.place(point.vertex as usize, &p);
+            }
+            let mut wishes = Wishes::default();
+            let mut evaluations = 0;
+            let mut updates = seconds(UPDATES, |_| {
+                for point in &mut points {
+                    point.place += Vec3::new(0.08, 0.02, 0.01) / UPDATES as f64;
+                }
+                let found = fit.fit(&rig, &points, &wishes).expect("fits");
+                evaluations += found.evaluations;
+                let names = rig.parameter_names().iter().map(|n| (*n).to_owned());
+                wishes.start = names.zip(found.parameters).collect();
+            });
+            let typical = median(&mut updates);
+            let worst = updates.last().copied().unwrap_or(0.0);
+            println!(
+                "{:5} {:8} {:8} {:7.2} {:13.2} {:7.2} ms {:12.1} {:19.2} {:9.2} ms {:13.2}",
+                body.lattice().cells().len(),
+                body.dofs(),
+                kind.name(),
+                set_up * 1e3,
+                typical * 1e3,
+                worst * 1e3,
+                evaluations as f64 / UPDATES as f64,
+                whole * 1e3,
+                kept * 1e3,
+                typical / whole,
+            );
+        }
+    }
+}
+
+/// Vertices of the surface nearest to where the rigs sit, wanted at the origin.
+fn nearest(body: &thew::body::Body, count: usize) -> Vec<Target> {
+    let x = body.surface().vertices();
+    let middle = Vec3::new(0.19, 0.0, 0.96);
+    let mut all: Vec<u32> = (0..x.len() as u32).collect();
+    all.sort_by(|&a, &b| {
+        let away = |v: u32| (x[v as usize] - middle).norm();
+        away(a).total_cmp(&away(b)).then(a.cmp(&b))
+    });
+    let target = |&vertex: &u32| Target {
+        vertex,
+        place: Vec3::zeros(),
+    };
+    all.iter().step_by(4).take(count).map(target).collect()
+}
+
+fn seconds(count: usize, mut run: impl FnMut(usize)) -> Vec<f64> {
+    let each = (0..count).map(|i| {
+        let started = Instant::now();
+        run(i);
+        started.elapsed().as_secs_f64()
+    });
+    each.collect()
+}
+
+/// Sorts.
+fn median(seconds: &mut [f64]) -> f64 {
+    seconds.sort_by(f64::total_cmp);
+    seconds[seconds.len() / 2]
+}

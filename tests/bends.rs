@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What warping is for [capell2006, fig. 2]: bends by both of its forms and by global linear elasticity, beside the nonlinear
+//! equilibrium. `cargo test --release --test bends -- --nocapture` prints the table.
+
+#[path = "common/bar.rs"]
+mod bar;
+#[path = "common/mod.rs"]
+mod common;
+
+use std::sync::Arc;
+use thew::body::{Body, BodyOptions};
+use thew::dynamics::{Equilibrium, Method};
+use thew::elasticity::Material;
+use thew::lattice::{EncloseSettings, Lattice};
+use thew::progress::Silent;
+use thew::skeleton::Pose;
+use thew::{Mat3, Mat4, Vec3};
+
+/// The forearm turned about the elbow.
+fn folded(angle: f64) -> Pose {
+    let elbow = nalgebra::Translation3::new(0.5, 0.0, 0.0);
+    let turn = nalgebra::UnitQuaternion::from_axis_angle(&Vec3::y_axis(), -angle);
+    let lower = (elbow * turn * elbow.inverse()).to_homogeneous();
+    Pose::from_matrices(&[Mat4::identity(), lower]).unwrap()
+}
+
+fn arm() -> Arc<Body> {
+    let c = common::character(&common::arm(), 0.03);
+    let settings = EncloseSettings { cells_across: 10.0 };
+    let lattice =
+        Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent).unwrap();
+    let options = BodyOptions {
+        region_weights: Some(c.skin.clone()),
+        ..Default::default()
+    };
+    let (skeleton, lattice) = (Arc::new(c.skeleton), Arc::new(lattice));
+    let material = Material::default();
+    let body = Body::new(&c.surface, &skeleton, &lattice, material, &options, &Silent);
+    Arc::new(body.unwrap())
+}
+
+/// Volume of the flesh within a distance of a rest point, as a part of what it is at rest.
+fn volume_near(body: &Body, q: &[Vec3], joint: Vec3, reach: f64) -> f64 {
+    let (mut now, mut rest) = (0.0, 0.0);
+    for e in 0..body.elements().len() {
+        let corners = body.elements().corners(e);
+        let x = |&v: &u32| body.lattice().vertices()[v as usize];
+        let centre: Vec3 = corners.iter().map(x).sum::<Vec3>() / corners.len() as f64;
+        if (centre - joint).norm() > reach {
+            continue;
+        }
+        for piece in body.elements().pieces(e) {
+            let mut gradient = Mat3::identity();
+            for (&v, g) in corners.iter().zip(piece.gradients) {
+                gradient += q[v as usize] * g.transpose();
+            }
+            now += piece.volume * gradient.determinant();
+            rest += piece.volume;
+        }
+    }
+    now / rest
+}
+
+/// Root mean square distance as a part of the body's size.
+fn distance(body: &Body, a: &[Vec3], b: &[Vec3]) -> f64 {
+    let sum: f64 = a.iter().zip(b).map(|(a, b)| (a - b).norm_squared()).sum();
+    (sum / a.len() as f64).sqrt() / body.size()
+}
+
+#[test]
+fn warping_stays_near_to_nonlinear_flesh_on_bends() {
+    let bar = (bar::bar(2, 16), Vec3::new(0.0, 0.0, 0.8), 0.4);
+    let arm = (arm(), Vec3::new(0.5, 0.0, 0.0), 0.2);
+    println!(
+        "body bend   method          volume near the bend   distance to nonlinear (rms / size)"
+    );
+    for (name, (body, joint, reach)) in [("bar", bar), ("arm", arm)] {
+        for degrees in [30.0f64, 60.0, 90.0, 120.0] {
+            let pose = match name {
+                "bar" => bar::pose(degrees.to_radians()),
+                _ => folded(degrees.to_radians()),
+            };
+            let solve = |method| {
+                let mut balance = Equilibrium::new(&body, method).unwrap();
+                balance.set_pose(&pose).unwrap();
+                balance.solve(Vec3::zeros(), None, None).unwrap()
+            };
+            let nonlinear = solve(Method::NeoHookean);
+            let measure = |method: Method| {
+                let q = solve(method);
+                let volume = volume_near(&body, &q, joint, reach);
+                let off = distance(&body, &q, &nonlinear);
+                println!(
+                    "{name} {degrees:5.0}°  {:14} {volume:10.4} {off:26.5}",
+                    method.name()
+                );
+                (volume, off)
+            };
+            let (kept, _) = measure(Method::NeoHookean);
+            let linear = measure(Method::Linear);
+            for method in [Method::Warped, Method::WarpedVertex] {
+                let (volume, off) = measure(method);
+                assert!(off < linear.1, "{name} {degrees} {}", method.name());
+                assert!((volume - kept).abs() < (linear.0 - kept).abs());
+            }
+        }
+    }
+}

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Pulling the skin: rigs fitted to where points of the surface are wanted, on an arm of flesh and on a character."""
+
+import glb
+import numpy as np
+import pytest
+import shapes
+import thew
+
+POSE = shapes.bend(0.8)
+TEMPLATES = {
+    "bump": {"radius": 0.09, "strength": 6e4},
+    "radial": {"radius": 0.09, "strength": -9e4},
+    "bulge": {"radius": 0.1, "strength": 1e5},
+    "torus": {"ring_radius": 0.08, "tube_radius": 0.05, "strength": 8e4},
+}
+SIZES = {"strength": 2e4, "along": 0.2, "angle": 0.5, "tilt": 0.5, "roll": 0.5, "rx": 0.5, "ry": 0.5, "rz": 0.5}
+
+
+def typical(name):
+    return SIZES.get(name, 0.05)
+
+
+def rig(arm, kind, guide):
+    face = int(np.argmin(np.linalg.norm(arm.vertices[arm.triangles].mean(axis=1) - [0.4, 0.0, 0.1], axis=1)))
+    frame = np.eye(4)
+    frame[:3, 3] = [0.4, 0.01, 0.06]
+    made = {
+        "bone": thew.BoneGuide("upper", along=0.8, angle=3.1, distance=0.06, tilt=0.1),
+        "skin": thew.SkinGuide(face, depth=0.03, roll=0.3, tilt=0.2),
+        "free": thew.FreeGuide(frame, ry=0.2),
+    }
+    return thew.Rig(thew.Template(kind, **TEMPLATES[kind]), made[guide])
+
+
+@pytest.fixture(params=TEMPLATES)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(params=["bone", "skin", "free"])
+def pulling(arm, kind, request):
+    return rig(arm, kind, request.param)
+
+
+@pytest.fixture(scope="module")
+def near(arm):
+    """Vertices of the surface around the rigs."""
+    away = np.linalg.norm(arm.vertices - [0.41, 0.02, 0.1], axis=1)
+    return [int(v) for v in np.argsort(away)[:40:8]]
+
+
+def places(arm, rig, parameters, vertices, method="warped"):
+    """By equilibrium and embedding alone."""
+    forces = rig.forces(arm.body, parameters=parameters)
+    p = arm.lattice.vertices + thew.equilibrium(arm.body, POSE, rest_forces=forces, method=method)
+    indices, weights = arm.lattice.embed_surface(arm.surface)
+    return np.einsum("nk,nkc->nc", weights[vertices], p[np.maximum(indices[vertices], 0)])
+
+
+@pytest.mark.parametrize("method", ["warped", "warped_vertex", "linear"])
+def test_gradients_are_those_of_differences_of_the_equilibrium(arm, pulling, near, method):
+    """The cost is computed here from `thew.equilibrium`, its slope by central differences."""
+    at = pulling.parameters()
+    targets = places(arm, pulling, at, near, method) + [0.01, -0.005, 0.02]
+    preferred = {name: value + 0.2 * typical(name) for name, value in at.items()}
+    weights = {name: 1e-4 / typical(name) ** 2 for name in at}
+
+    def cost(parameters):
+        miss = places(arm, pulling, parameters, near, method) - targets
+        off = [weights[name] * (parameters[name] - preferred[name]) ** 2 for name in at]
+        return (miss**2).sum() + sum(off)
+
+    points = list(zip(near, targets, strict=True))
+    value, slopes = thew.fit_gradient(
+        arm.body, pulling, POSE, points, preferred=preferred, weights=weights, method=method
+    )
+    assert value == pytest.approx(cost(at), rel=1e-9)
+    assert list(slopes) == list(at)
+    largest = max(abs(slopes[name]) * typical(name) for name in at)
+    for name in at:
+        step = 2e-5 * typical(name)
+        ahead, behind = ({**at, name: at[name] + sign * step} for sign in (1.0, -1.0))
+        slope = (cost(ahead) - cost(behind)) / (2.0 * step)
+        assert abs(slope - slopes[name]) * typical(name) < 1e-6 * largest
+
+
+def test_known_parameters_are_met_from_a_perturbed_start(arm, pulling, near):
+    at = pulling.parameters()
+    targets = places(arm, pulling, at, near)
+    shift = {"strength": 0.6 * at["strength"]}
+    start = {name: shift.get(name, value + 0.15 * typical(name)) for name, value in at.items()}
+    size = np.linalg.norm(np.ptp(arm.vertices, axis=0))
+    fit = thew.RigFit(arm.body, pulling, POSE)
+    for count in (1, 3, 5):
+        points = list(zip(near[:count], targets, strict=False))
+        before = np.abs(places(arm, pulling, start, near[:count]) - targets[:count]).max()
+        found = fit.fit(points, start=start)
+        after = np.abs(places(arm, pulling, found, near[:count]) - targets[:count]).max()
+        assert before > 5e-4 * size
+        assert after < 1e-4 * size
+        assert found == thew.fit_rig(arm.body, pulling, POSE, points, start=start)
+
+
+def test_weights_hold_parameters_at_preferred_values(arm, pulling, near):
+    at = pulling.parameters()
+    targets = places(arm, pulling, at, near) + [0.0, 0.0, 0.02]
+    preferred = {name: value + 0.1 * typical(name) for name, value in at.items()}
+    weights = {name: 1e4 / typical(name) ** 2 for name in at}
+    points = list(zip(near, targets, strict=True))
+    found = thew.fit_rig(arm.body, pulling, POSE, points, preferred=preferred, weights=weights)
+    for name, value in found.items():
+        assert abs(value - preferred[name]) < 1e-3 * typical(name)
+
+
+def test_bounds_are_kept(arm, near):
+    pulling = rig(arm, "bump", "skin")
+    at = pulling.parameters()
+    targets = places(arm, pulling, at, near) + [0.0, 0.0, 0.05]
+    points = list(zip(near, targets, strict=True))
+    bounds = {"strength": (None, 7e4), "radius": (at["radius"], at["radius"]), "depth": (0.0, 0.04)}
+    found = thew.fit_rig(arm.body, pulling, POSE, points, bounds=bounds)
+    assert found["strength"] <= 7e4
+    assert found["radius"] == at["radius"]
+    assert 0.0 <= found["depth"] <= 0.04
+
+
+def test_shown_positions_follow_the_targets(arm, near):
+    pulling = rig(arm, "bump", "skin")
+    fit = thew.RigFit(arm.body, pulling, POSE)
+    start = fit.positions()
+    targets = start[near] + [0.0, 0.0, 0.01]
+    found = fit.fit(list(zip(near, targets, strict=True)))
+    shown = fit.positions(found)
+    assert shown.dtype == np.float32 and shown.shape == arm.vertices.shape
+    assert np.abs(shown[near] - targets).max() < 0.3 * np.abs(start[near] - targets).max()
+
+
+def test_forces_of_other_rigs_count(arm, near):
+    first, second = rig(arm, "bump", "skin"), rig(arm, "radial", "bone")
+    others = second.forces(arm.body)
+    forces = first.forces(arm.body) + others
+    p = arm.lattice.vertices + thew.equilibrium(arm.body, POSE, rest_forces=forces)
+    indices, weights = arm.lattice.embed_surface(arm.surface)
+    targets = np.einsum("nk,nkc->nc", weights[near], p[np.maximum(indices[near], 0)])
+    points = list(zip(near, targets, strict=True))
+    assert thew.fit_gradient(arm.body, first, POSE, points, rest_forces=others)[0] < 1e-20
+    assert thew.fit_gradient(arm.body, first, POSE, points)[0] > 1e-8
+
+
+def test_what_makes_no_sense_is_refused_with_a_sentence(arm, near):
+    pulling = rig(arm, "bump", "bone")
+    good = [(near[0], [0.4, 0.0, 0.15])]
+    call = lambda points=good, **rest: thew.fit_rig(arm.body, pulling, POSE, points, **rest)  # noqa: E731
+    for sentence, arguments in [
+        ("no points", {"points": []}),
+        ("vertex 999999", {"points": [(999999, [0.0, 0.0, 0.0])]}),
+        ("not finite", {"points": [(near[0], [0.0, np.nan, 0.0])]}),
+        ("list of", {"points": 5}),
+        ("list of", {"points": [7]}),
+        ("'colour'", {"start": {"colour": 1.0}}),
+        ("'depth'", {"preferred": {"depth": 1.0}}),
+        ("'colour'", {"weights": {"colour": 1.0}}),
+        ("'colour'", {"bounds": {"colour": (0.0, 1.0)}}),
+        ("finite", {"start": {"radius": np.inf}}),
+        ("zero or positive", {"weights": {"radius": -1.0}}),
+        ("leave it no value", {"bounds": {"radius": (2.0, 1.0)}}),
+        ("dict", {"weights": 3}),
+        ("dict", {"bounds": {"radius": 3}}),
+        ("'warped_vertex'", {"method": "nonlinear"}),
+        ("'warped_vertex'", {"method": "modal"}),
+    ]:
+        with pytest.raises(thew.ThewError, match=sentence) as caught:
+            call(**arguments)
+        assert isinstance(caught.value, ValueError)
+    with pytest.raises(thew.OutsideError):
+        call(start={"distance": 3.0})
+    far = int(np.argmax(arm.vertices[:, 0]))
+    assert all(np.isfinite(v) for v in call(points=[(far, [2.0, 0.0, 0.0])]).values())
+
+
+def test_a_character_is_pulled_where_the_mouse_leads():
+    c = glb.character("RiggedFigure")
+    lattice = thew.Lattice.enclose(c.surface, c.skeleton, c.weights, cells_across=8)
+    body = thew.Body(c.surface, c.skeleton, lattice, thew.Material(), region_weights=c.weights)
+    pose = np.tile(np.eye(4), (len(c.names), 1, 1))
+    pose[1:] = shapes.about([0.1, 0.2, 0.3], c.vertices.mean(axis=0))
+    size = np.linalg.norm(np.ptp(c.vertices, axis=0))
+    centres = c.vertices[c.triangles].mean(axis=1)
+    for spot in np.quantile(c.vertices, [0.45, 0.6], axis=0):
+        face = int(np.argmin(np.linalg.norm(centres - spot, axis=1)))
+        pulling = thew.Rig(
+            thew.Template("bump", radius=0.06 * size, strength=2e4), thew.SkinGuide(face, depth=0.01 * size)
+        )
+        fit = thew.RigFit(body, pulling, pose)
+        vertices = [int(v) for v in c.triangles[face]]
+        start = fit.positions()[vertices]
+        parameters = None
+        for part in (0.25, 0.5, 1.0):
+            targets = start + part * 0.01 * size * np.array([0.6, 0.0, 0.8])
+            points = list(zip(vertices, targets, strict=True))
+            before, _ = fit.gradient(points, parameters)
+            parameters = fit.fit(points, start=parameters)
+            after, _ = fit.gradient(points, parameters)
+            assert all(np.isfinite(v) for v in parameters.values())
+            assert after <= before
+        assert after < 0.2 * (0.01 * size) ** 2
+        assert np.isfinite(fit.positions(parameters)).all()
