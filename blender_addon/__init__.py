@@ -13,7 +13,7 @@
 | `presets.py` | ready rigs, as numbers |
 | `posed.py`, `placing.py`, `pulling.py` | the character under the hand: where its skin is, what is put on it, pulled |
 | `recipe.py` | those settings as numbers, and where the character stood |
-| `session.py`, `offsets.py`, `firmness.py`, `modal.py` | the live native objects, rebuilt when their inputs change |
+| `session.py`, `building.py`, `offsets.py`, `firmness.py`, `modal.py` | the live native objects, rebuilt when their inputs change |
 | `jobs.py` | add, simulate, bake, remove: what the operators and the command line do |
 | `handlers.py` | playback, updates, load, undo, render |
 | `operators/`, `panels.py`, `rig_panel.py`, `overlay.py`, `rig_overlay.py`, `viewing.py`, `cli.py` | the faces |

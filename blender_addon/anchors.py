@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from contextlib import suppress
+from functools import cached_property
 
 import bpy
 import numpy as np
@@ -137,12 +138,29 @@ def marked_face(mesh: bpy.types.Mesh, face: int) -> int:
     return int(tokens[face])
 
 
-def found_face(mesh: bpy.types.Mesh, rig: ThewRig, rest: np.ndarray) -> tuple[int, np.ndarray] | None:
+class Faces:
+    """A mesh's triangles and face tokens, read once they are asked for."""
+
+    def __init__(self, mesh: bpy.types.Mesh):
+        self.mesh = mesh
+
+    @cached_property
+    def triangles(self) -> tuple[np.ndarray, np.ndarray]:
+        """See `triangles_and_faces`."""
+        return triangles_and_faces(self.mesh)
+
+    @cached_property
+    def tokens(self) -> np.ndarray:
+        """See `face_tokens`."""
+        return face_tokens(self.mesh)
+
+
+def found_face(known: Faces, rig: ThewRig, rest: np.ndarray) -> tuple[int, np.ndarray] | None:
     """The present triangle that `rig` hangs under and the shares of its corners; None when its face is gone."""
-    corners, faces = triangles_and_faces(mesh)
+    corners, faces = known.triangles
     if rig.face_token == 0:
         return (rig.face, np.array(rig.barycentric)) if 0 <= rig.face < len(corners) else None
-    marked = np.flatnonzero(face_tokens(mesh) == rig.face_token)
+    marked = np.flatnonzero(known.tokens == rig.face_token)
     triangles = np.flatnonzero(np.isin(faces, marked))
     if len(triangles) == 0:
         return None

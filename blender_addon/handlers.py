@@ -364,7 +364,7 @@ def follow_rigs(obj, flesh) -> None:
         return
     if jobs.moved(obj, flesh):
         wait(obj)
-    if flesh.motion.moving and not playing():
+    if not playing():
         rigging.follow_controls(obj)
 
 
@@ -447,7 +447,8 @@ def render_starts(scene, *_):
             continue
         flesh = fleshes.known(obj)
         previews = flesh is not None and flesh.previews(obj.thew.preview_mode)
-        how = f" in the preview of mode {obj.thew.preview_mode}" if previews else ""
+        how = " at rest" if obj.thew.settled else ""
+        how = f" in the preview of mode {obj.thew.preview_mode}" if previews else how
         said = (
             f"The flesh of “{obj.name}” stands still{how} in this render: bake it to shape keys, "
             "or switch on Render > Lock Interface."

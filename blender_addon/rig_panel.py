@@ -160,7 +160,8 @@ class Panel:
         settings = obj.thew
         if settings.made.flesh:
             row = layout.row(align=True)
-            row.prop(settings, "settled", toggle=True, icon="FREEZE")
+            row.use_property_split = False
+            row.prop(settings, "settled", text="Settled", toggle=True, icon="FREEZE")
             row.operator("thew.settle", text="", icon="FILE_REFRESH")
         else:
             layout.label(text="They push once flesh is added", icon="INFO")

@@ -16,7 +16,7 @@ import bpy
 import numpy as np
 
 from . import reading
-from .anchors import armature_of, found_bone, found_face, triangles_and_faces, unmark
+from .anchors import Faces, armature_of, found_bone, found_face, unmark
 from .logic.errors import Refusal, sentence
 from .logic.spaces import Place
 from .native import core
@@ -37,6 +37,9 @@ from .rig_properties import (
     sliders_of,
     values_now,
 )
+
+#: Stronger fields than this, in N/m3, only tear the flesh apart.
+STRONGEST = 1e10
 
 # units ----------------------------------------------------------------------------------------------------------------
 
@@ -115,23 +118,24 @@ def resolve(obj: bpy.types.Object, character, stance, place: Place) -> tuple[Res
     """Every rig of `obj`; notes new names of bones and new indices of faces at the rigs."""
     if not len(obj.thew.rigs):
         return ()
-    broken, moved = broken_drivers(obj), animated(obj)
+    broken, moved, faces = broken_drivers(obj), animated(obj), Faces(obj.data)
     found = []
     for index, (rig, on) in enumerate(zip(obj.thew.rigs, in_force(obj), strict=True)):
         control = None if moved[index] else rig.control
-        found.append(resolved(obj, character, stance, place, rig, index, on, control, broken.get(index, "")))
+        problem = broken.get(index, "")
+        found.append(resolved(obj, character, stance, place, rig, index, on, control, problem, faces))
     return tuple(found)
 
 
 def resolved(
-    obj, character, stance, place, rig: ThewRig, index: int = 0, on: bool = True, control=None, problem: str = ""
+    obj, character, stance, place, rig, index=0, on=True, control=None, problem="", faces: Faces | None = None
 ) -> Resolved:
     """One rig of `obj`."""
     samples = recorded(rig)
     values = slider_values(rig)
     hook = None
     try:
-        hook = hooked(obj, character, stance, place, rig)
+        hook = hooked(obj, character, stance, place, rig, faces)
         check_numbers(rig, samples, values)
         if control is not None and not math.isfinite(control):
             raise Refusal(f"The control of the rig “{rig.name}” is not a number: set it anew")
@@ -159,12 +163,17 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
             if slider in {"radius", "ring_radius", "tube_radius"} and value <= 0.0:
                 label = rig.bl_rna.properties[slider].name
                 raise Refusal(f"{label} of the rig “{rig.name}”{where} is zero: make it larger")
+            if slider == "strength" and abs(value) > STRONGEST:
+                raise Refusal(
+                    f"The strength of the rig “{rig.name}”{where} is {value:.3g} N/m3, more than {STRONGEST:.0e}, "
+                    "which no flesh withstands: lower it"
+                )
     for (a, _), (b, _) in pairwise(samples):
         if not b - a > NEAR:
             raise Refusal(f"{name} has two samples at the control value {a:.4g}: remove one, or move it")
 
 
-def hooked(obj, character, stance, place: Place, rig: ThewRig) -> Hook:
+def hooked(obj, character, stance, place: Place, rig: ThewRig, faces: Faces | None = None) -> Hook:
     """What `rig` hangs on; a `Refusal` when that is gone."""
     armature = armature_of(obj)
     if armature is None:
@@ -186,15 +195,16 @@ def hooked(obj, character, stance, place: Place, rig: ThewRig) -> Hook:
             )
         return Hook(rig.template, "BONE", bone=character.bones.index(bone))
     if rig.guide == "SKIN":
-        face = found_face(obj.data, rig, character.rest)
+        faces = faces or Faces(obj.data)
+        face = found_face(faces, rig, character.rest)
         if face is None:
             raise Refusal(f"The face of the rig “{rig.name}” is gone from {describe(obj)}: place the rig anew")
         triangle, shares = face
         if triangle != rig.face:
-            faces = triangles_and_faces(obj.data)[1]
+            of = faces.triangles[1]
             with quietly():
                 rig.face, rig.barycentric = triangle, shares
-                rig.face_part = triangle - int(np.flatnonzero(faces == faces[triangle])[0])
+                rig.face_part = triangle - int(np.flatnonzero(of == of[triangle])[0])
         if not np.isfinite(shares).all() or abs(shares.sum() - 1.0) > 1e-3:
             raise Refusal(f"The place of the rig “{rig.name}” in its face is not a number: place the rig anew")
         if np.linalg.det(stance.mesh_matrix[:3, :3]) < 0.0:
@@ -235,13 +245,18 @@ def pushers(rigs: tuple[Resolved, ...], body: Any, place: Place) -> tuple[dict[i
             native = rig.native(thew, place.metres_per_unit)
             doubts = native.check(body)
         except thew.ThewError as error:
-            said[rig.index] = sentence(str(error))
+            said[rig.index] = blamed(rig.name, str(error))
             continue
         if doubts:
-            said[rig.index] = " ".join(sentence(doubt) for doubt in doubts)
+            said[rig.index] = blamed(rig.name, " ".join(sentence(doubt) for doubt in doubts))
         else:
             made[rig.index] = native
     return made, said
+
+
+def blamed(name: str, text: str) -> str:
+    """A native sentence about a rig, with its name."""
+    return sentence(text if name in text else f"The rig “{name}” cannot push: {text}")
 
 
 def controls_of(rigs: tuple[Resolved, ...], indices: tuple[int, ...], read: np.ndarray) -> np.ndarray:

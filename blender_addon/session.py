@@ -180,7 +180,9 @@ class Flesh:
                 parameters = rigging.parameters_now(rig, float(control), self.place.metres_per_unit)
                 push = native.forces(self.body, parameters=parameters)
             except core().ThewError as error:
-                rigging.tell_problems(obj, {**self.rig_problems, resolved.index: sentence(str(error))})
+                rigging.tell_problems(
+                    obj, {**self.rig_problems, resolved.index: rigging.blamed(resolved.name, str(error))}
+                )
                 continue
             total = push if total is None else total + push
         return total

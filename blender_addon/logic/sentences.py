@@ -42,6 +42,7 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
         )
     if flesh.modal:
         notes += modal_notes(flesh, preview)
+    notes += flesh.rig_problems.values()
     if flesh.problem:
         notes.append(flesh.problem)
     return notes

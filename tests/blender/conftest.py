@@ -77,3 +77,13 @@ def scene(addon):
     scene.frame_start, scene.frame_end = 1, 20
     scene.frame_set(1)
     return scene
+
+
+@pytest.fixture
+def fleshed(scene):
+    """(mesh, armature) of a small character with flesh, animated over frames 1 to 20."""
+    from helpers import make_character
+
+    body, armature = make_character()
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    return body, armature

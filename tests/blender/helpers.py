@@ -178,3 +178,37 @@ def refused(operator, **options) -> str:
         assert text.startswith("Error: "), text
         return text.removeprefix("Error: ")
     raise AssertionError(f"not refused: {result}")
+
+
+# rigs -----------------------------------------------------------------------------------------------------------------
+
+
+def add_rig(obj, **options):
+    """A rig made by the artist's operator; its property group."""
+    activate(obj)
+    assert bpy.ops.thew.rig_add(**options) == {"FINISHED"}
+    return obj.thew.rigs[obj.thew.active_rig]
+
+
+def flesh_of(obj):
+    """What was built for an object."""
+    return part("session").register.flesh(obj)
+
+
+def settled(obj) -> np.ndarray:
+    """The flesh at rest as the artist sees it."""
+    activate(obj)
+    assert bpy.ops.thew.settle() == {"FINISHED"}
+    return evaluated(obj)
+
+
+def moved_by(shape, other) -> float:
+    """The largest difference of a coordinate."""
+    return float(np.abs(np.asarray(shape) - np.asarray(other)).max())
+
+
+def curve_keys(rig, *keys) -> None:
+    """Key a rig's control: (frame, control) each."""
+    for frame, control in keys:
+        rig.control = control
+        rig.keyframe_insert("control", frame=frame)

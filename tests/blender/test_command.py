@@ -127,3 +127,21 @@ def test_the_command_is_registered_and_its_arguments_are_explained(addon, capsys
     with pytest.raises(SystemExit) as end:
         part("cli").main(["cook"])
     assert end.value.code != 0
+
+
+def test_it_bakes_the_rigs_too(scene, tmp_path, capsys):
+    body, _ = make_character()
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    plain = play(body, range(1, 13))
+    assert bpy.ops.thew.rig_add(bone="Spine") == {"FINISHED"}
+    assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
+    live = play(body, range(1, 13))
+    assert bpy.ops.thew.settle() == {"FINISHED"}
+    path = tmp_path / "rigged.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    assert run(path, "--frames", 1, 12) == 0
+    assert "12 keys" in capsys.readouterr().out
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    baked = play(bpy.data.objects["Body"], range(1, 13))
+    assert np.abs(live - plain).max() > 1e-3
+    np.testing.assert_allclose(baked, live, atol=1e-5 * size_of(live[0]))

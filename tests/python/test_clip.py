@@ -110,7 +110,7 @@ def test_a_run_in_arrives_in_motion(arm, clip):
         ({"poses": np.tile(np.eye(4), (3, 5, 1, 1))}, thew.InputError, r"\(any, 2, 4, 4\)"),
         ({"poses": np.full((2, 2, 4, 4), np.nan)}, thew.InputError, r"poses\[0\]"),
         ({"fps": 0}, thew.InputError, "frames per second"),
-        ({"rigs": [object()]}, thew.NotBuilt, "rigs"),
+        ({"rigs": [object()]}, thew.InputError, r"rigs\[0\] is not a thew.Rig"),
         ({"method": "blended"}, thew.NotBuilt, "'warped', 'linear'"),
     ],
 )

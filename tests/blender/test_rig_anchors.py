@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What rigs hang on is found again: bones after renaming, faces after other edits; what is gone says so."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+import numpy as np
+from helpers import activate, add_rig, flesh_of, make_character, moved_by, part, play, settled, size_of
+
+FRAMES = range(1, 21)
+
+
+def test_a_renamed_bone_and_renamed_objects_are_found_again(fleshed):
+    body, armature = fleshed
+    rig = add_rig(body, bone="Spine")
+    before = settled(body)
+    armature.data.bones["Spine"].name = "Rückgrat"
+    armature.name, body.name, body.data.name = "Gerippe", "Leib", "Haut"
+    after = settled(body)
+    assert (rig.bone, rig.problem) == ("Rückgrat", "")
+    np.testing.assert_allclose(after, before, atol=1e-6 * size_of(before))
+    shapes = play(body, FRAMES)
+    assert np.isfinite(shapes).all() and rig.problem == ""
+
+
+def test_bones_that_swap_names_are_told_apart(fleshed):
+    body, armature = fleshed
+    rig = add_rig(body, bone="Spine")
+    add_rig(body, bone="Head")
+    bones = armature.data.bones
+    bones["Spine"].name = "x"
+    bones["Head"].name = "Spine"
+    bones["x"].name = "Head"
+    settled(body)
+    assert [each.bone for each in body.thew.rigs] == ["Head", "Spine"]
+    assert rig.problem == ""
+
+
+def test_a_deleted_bone_switches_the_rig_off_and_its_return_on(fleshed):
+    body, armature = fleshed
+    rig = add_rig(body, bone="Head")
+    other = add_rig(body, bone="Spine")
+    rig = body.thew.rigs[0]
+    settled(body)
+    activate(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = armature.data.edit_bones
+    bones.remove(bones["Head"])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    shape = settled(body)
+    assert np.isfinite(shape).all()
+    assert "“Head”" in rig.problem and "gone" in rig.problem and rig.enabled and other.problem == ""
+    assert np.isfinite(play(body, FRAMES)).all() and "gone" in rig.problem
+    activate(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bone = armature.data.edit_bones.new("Head")
+    bone.head, bone.tail = (0.0, 0.0, 1.2), (0.0, 0.0, 1.8)
+    bone.parent = armature.data.edit_bones["Spine"]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    settled(body)
+    assert rig.problem == ""
+
+
+def skin_face(body, triangle: int = 101) -> np.ndarray:
+    """The middle of a triangle at rest."""
+    corners = part("anchors").triangles_and_faces(body.data)[0][triangle]
+    return np.array([body.data.vertices[i].co for i in corners]).mean(axis=0)
+
+
+def edit_mesh(body, change) -> None:
+    """Change a mesh through bmesh, as editing does."""
+    import bmesh
+
+    made = bmesh.new()
+    made.from_mesh(body.data)
+    made.faces.ensure_lookup_table()
+    made.verts.ensure_lookup_table()
+    change(made, bmesh)
+    made.to_mesh(body.data)
+    made.free()
+    body.data.update()
+
+
+def test_a_face_is_found_again_after_other_edits(fleshed):
+    body, _ = fleshed
+    rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
+    place = skin_face(body)
+    np.testing.assert_allclose(rig.face_place, place, atol=1e-6)
+    settled(body)
+
+    def cut(made, bmesh):
+        bmesh.ops.poke(made, faces=made.faces[5:15])
+
+    edit_mesh(body, cut)
+    settled(body)
+    assert rig.problem == "" and rig.face != 101
+    np.testing.assert_allclose(skin_face(body, rig.face), place, atol=1e-6)
+
+
+def test_a_face_that_was_cut_keeps_its_rig_at_the_place(fleshed):
+    body, _ = fleshed
+    rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
+    polygon = int(part("anchors").triangles_and_faces(body.data)[1][101])
+    place = skin_face(body)
+
+    def cut(made, bmesh):
+        bmesh.ops.poke(made, faces=[made.faces[polygon]])
+
+    edit_mesh(body, cut)
+    settled(body)
+    assert rig.problem == ""
+    corners = part("anchors").triangles_and_faces(body.data)[0][rig.face]
+    there = np.array(rig.barycentric) @ np.array([body.data.vertices[i].co for i in corners])
+    np.testing.assert_allclose(there, place, atol=1e-2)
+
+
+def test_a_deleted_face_switches_the_rig_off(fleshed):
+    body, _ = fleshed
+    rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
+    polygon = int(part("anchors").triangles_and_faces(body.data)[1][101])
+
+    def cut(made, bmesh):
+        bmesh.ops.delete(made, geom=[made.faces[polygon]], context="FACES")
+
+    edit_mesh(body, cut)
+    assert np.isfinite(settled(body)).all()
+    assert "face" in rig.problem and "gone" in rig.problem and rig.enabled
+    part("anchors").anchor_face(body, rig, 30)
+    settled(body)
+    assert rig.problem == ""
+
+
+def test_a_skin_guide_pushes_where_it_is(fleshed):
+    body, _ = fleshed
+    plain = settled(body)
+    rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
+    place = skin_face(body)
+    shape = settled(body)
+    moved = np.linalg.norm(shape - plain, axis=1)
+    nearest = np.argsort(np.linalg.norm(plain - place, axis=1))[:8]
+    farthest = np.argsort(np.linalg.norm(plain - place, axis=1))[-30:]
+    assert moved[nearest].max() > 5.0 * moved[farthest].max()
+    outward = place * (1.0, 1.0, 0.0)
+    assert ((shape - plain)[nearest] @ outward).max() > 0.0  # a bump pushes along the skin's outward direction
+    rig.strength = -rig.strength
+    assert ((settled(body) - plain)[nearest] @ outward).min() < 0.0
+
+
+def test_a_mirrored_object_has_its_skin_rigs_in_the_same_place(scene):
+    body, armature = make_character()
+    body.scale.x = armature.scale.x = -1.0
+    bpy.context.view_layer.update()
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    plain = settled(body)
+    part("anchors")
+    rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
+    part("anchors").anchor_face(body, rig, 101, (0.8, 0.15, 0.05))
+    flesh = flesh_of(body)
+    native = part("rigging").native_rig(body, flesh, rig)
+    frame = native.frame(flesh.body)
+    world = np.array(body.matrix_world)
+    place = world[:3, :3] @ np.array(rig.face_place) + world[:3, 3]
+    np.testing.assert_allclose(frame[:3, 3], flesh.place.points(place), atol=1e-5)
+    assert moved_by(settled(body), plain) > 1e-3 * size_of(plain)
+
+
+def test_a_free_rig_stands_in_the_body(fleshed):
+    body, _ = fleshed
+    plain = settled(body)
+    rig = add_rig(body, guide="FREE", template="RADIAL")
+    assert rig.problem == ""
+    first = settled(body)
+    assert moved_by(first, plain) > 1e-3 * size_of(plain)
+    rig.z = 0.3
+    assert moved_by(settled(body), first) > 1e-3 * size_of(plain)
+    rig.z = 30.0
+    shape = settled(body)
+    assert "outside" in rig.problem and rig.enabled
+    assert moved_by(shape, plain) < 1e-6 * size_of(plain)
+    rig.z = 0.0
+    np.testing.assert_allclose(settled(body), first, atol=1e-6 * size_of(plain))
+    assert rig.problem == ""
+
+
+def test_a_bone_or_face_that_is_typed_in_counts(fleshed):
+    body, armature = fleshed
+    rig = add_rig(body, bone="Spine")
+    rig.bone = "Head"
+    settled(body)
+    assert (rig.bone, rig.problem) == ("Head", "")
+    armature.data.bones["Head"].name = "Kopf"
+    settled(body)
+    assert rig.bone == "Kopf"
+    rig.guide, rig.face = "SKIN", 101
+    rig.barycentric = (0.5, 0.25, 0.25)
+    settled(body)
+    assert (rig.guide, rig.face, rig.problem) == ("SKIN", 101, "")
+    rig.face = 44
+    settled(body)
+    assert (rig.face, rig.problem) == (44, "")
+    rig.barycentric = (math.nan, 0.0, 0.0)
+    settled(body)
+    assert "not a number" in rig.problem
+    rig.face = 99999
+    settled(body)
+    assert "gone" in rig.problem
+
+
+def test_a_bone_that_moves_no_flesh_is_named(fleshed):
+    body, armature = fleshed
+    activate(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bone = armature.data.edit_bones.new("Target")
+    bone.head, bone.tail = (1.0, 0.0, 0.0), (1.0, 0.0, 0.5)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    rig = add_rig(body, bone="Spine")
+    rig.bone = "Target"
+    assert np.isfinite(settled(body)).all()
+    assert "moves no flesh" in rig.problem

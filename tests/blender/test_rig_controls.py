@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Controls of rigs by hand, key and driver, in motion and baked."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import add_rig, curve_keys, flesh_of, moved_by, part, play, refused, size_of
+
+FRAMES = range(1, 21)
+
+
+def test_rigs_act_in_motion_and_re_simulate_at_once(fleshed):
+    body, _ = fleshed
+    plain = play(body, FRAMES)
+    size = size_of(plain[0])
+    rig = add_rig(body, bone="Spine")
+    pushed = play(body, FRAMES)
+    assert moved_by(pushed, plain) > 3e-3 * size and np.isfinite(pushed).all()
+    rig.control = 0.5
+    less = play(body, FRAMES)
+    assert 1e-3 * size < moved_by(less, plain) < moved_by(pushed, plain)
+    rig.strength *= 2.0
+    assert moved_by(play(body, FRAMES), less) < 1e-6 * size  # a draft
+    rig.control = 1.0
+    rig.samples[1].values = [2.0 * v if i == 3 else v for i, v in enumerate(rig.samples[1].values)]
+    assert moved_by(play(body, FRAMES), pushed) > 1e-3 * size
+    rig.enabled = False
+    np.testing.assert_array_equal(play(body, FRAMES), plain)
+
+
+def test_a_rig_does_not_change_how_stiff_the_flesh_is(fleshed):
+    body, _ = fleshed
+    play(body, (1,))
+    firmness = flesh_of(body).firmness
+    rig = add_rig(body, bone="Spine")
+    rig.samples[1].values = [30.0 * v if i == 3 else v for i, v in enumerate(rig.samples[1].values)]
+    shapes = play(body, FRAMES)
+    assert np.isfinite(shapes).all()
+    assert flesh_of(body).firmness == firmness
+
+
+def test_keyed_controls_arrive(fleshed):
+    body, _ = fleshed
+    plain = play(body, FRAMES)
+    size = size_of(plain[0])
+    rig = add_rig(body, bone="Spine")
+    curve_keys(rig, (5, 0.0), (10, 1.0))
+    keyed = play(body, FRAMES)
+    controls = flesh_of(body).motion.controls[:, 0]
+    assert controls[4] == 0.0 and controls[9] == 1.0 and 0.2 < controls[6] < 0.8
+    distance = np.abs(keyed - plain).max(axis=(1, 2)) / size
+    assert distance[:4].max() < 1e-6 and distance[9:].min() > 2e-3
+    # The curve is edited: the motion follows.
+    curve = next(iter(part("reading").curves_in(body.animation_data)))
+    curve.keyframe_points[0].interpolation = "LINEAR"
+    curve.keyframe_points[1].co.y = 0.0
+    np.testing.assert_allclose(play(body, FRAMES), plain, atol=1e-6 * size)
+
+
+def test_driven_controls_arrive_without_scripts(fleshed):
+    body, armature = fleshed
+    plain = play(body, FRAMES)
+    add_rig(body, bone="Spine")
+    assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
+    (curve,) = body.animation_data.drivers
+    assert curve.driver.type != "SCRIPTED" and curve.driver.is_valid
+    target = curve.driver.variables[0].targets[0]
+    assert (target.id, target.bone_target, target.transform_type) == (armature, "Spine", "ROT_X")
+    driven = play(body, FRAMES)
+    controls = flesh_of(body).motion.controls[:, 0]
+    assert controls.min() == pytest.approx(0.0, abs=0.02) and controls.max() == pytest.approx(1.0, abs=0.02)
+    assert moved_by(driven, plain) > 1e-3 * size_of(plain[0])
+    bends = []
+    for frame in FRAMES:
+        bpy.context.scene.frame_set(frame)
+        bends.append(armature.pose.bones["Spine"].rotation_euler.x)
+    correlation = abs(np.corrcoef(bends, controls[: len(bends)])[0, 1])
+    assert correlation > 0.99
+
+
+@pytest.mark.parametrize(
+    ("axis", "turn"), [("X", (1.0, 0, 0)), ("Y", (0, -1.0, 0)), ("Z", (0, 0, 2.9)), ("SWING", (0, 0, -1.2))]
+)
+def test_a_driver_reads_the_turn_it_was_made_for(fleshed, axis, turn):
+    body, armature = fleshed
+    rig = add_rig(body, bone="Spine")
+    angle = abs(sum(turn)) if axis == "SWING" else sum(turn)
+    assert bpy.ops.thew.rig_driver(bone="Head", axis=axis, from_angle=0.0, to_angle=angle) == {"FINISHED"}
+    head = armature.pose.bones["Head"]
+    head.rotation_mode = "XYZ"
+    for part_of, control in ((0.0, 0.0), (0.5, 0.5), (1.0, 1.0), (1.05, 1.0), (-0.2, 0.2 if axis == "SWING" else 0.0)):
+        head.rotation_euler = [part_of * t for t in turn]
+        bpy.context.view_layer.update()
+        assert rig.control == pytest.approx(control, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("turn", "kind", "channel"),
+    [((0.9, 0.1, 0), "SWING_TWIST_X", "ROT_X"), ((0, 0.8, 0), "SWING_TWIST_Y", "ROT_Y")],
+)
+def test_the_axis_is_found(fleshed, turn, kind, channel):
+    body, armature = fleshed
+    add_rig(body, bone="Spine")
+    head = armature.pose.bones["Head"]
+    head.rotation_mode = "XYZ"
+    head.rotation_euler = turn
+    assert bpy.ops.thew.rig_driver(bone="Head", axis="AUTO") == {"FINISHED"}
+    target = body.animation_data.drivers[0].driver.variables[0].targets[0]
+    assert (target.rotation_mode, target.transform_type) == (kind, channel)
+    bpy.context.view_layer.update()
+    assert body.thew.rigs[0].control == pytest.approx(1.0, abs=1e-3)
+
+
+def test_a_driver_whose_bone_is_gone_says_so(fleshed):
+    body, _armature = fleshed
+    rig = add_rig(body, bone="Spine", name="Driven")
+    other = add_rig(body, bone="Head", name="Other")
+    rig = body.thew.rigs["Driven"]
+    assert bpy.ops.thew.rig_driver(index=0, bone="Head", axis="X", from_angle=0.0, to_angle=1.0) == {"FINISHED"}
+    assert "no bone “Tail”" in refused(bpy.ops.thew.rig_driver, index=0, bone="Tail")
+    assert "two different angles" in refused(bpy.ops.thew.rig_driver, index=0, bone="Head", from_angle=1, to_angle=1)
+    body.animation_data.drivers[0].driver.variables[0].targets[0].bone_target = "Tail"
+    shapes = play(body, (1, 2))
+    assert np.isfinite(shapes).all()
+    assert "“Tail”" in rig.problem and rig.enabled and other.problem == ""
+    assert bpy.ops.thew.rig_driver(index=0, bone="Head", axis="X", from_angle=0.0, to_angle=1.0) == {"FINISHED"}
+    play(body, (1, 2))
+    assert rig.problem == ""
+
+
+def test_baked_is_live_with_rigs(fleshed):
+    body, _ = fleshed
+    rig = add_rig(body, bone="Spine")
+    assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
+    live = play(body, FRAMES)
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    assert moved_by(play(body, FRAMES), live) < 1e-5 * size_of(live[0])
+    assert len(rig.samples) == 2
+
+
+def test_scrubbing_in_any_order_shows_the_same_with_rigs(fleshed):
+    body, _ = fleshed
+    rig = add_rig(body, bone="Spine")
+    curve_keys(rig, (1, 0.0), (15, 1.0))
+    shapes = play(body, FRAMES)
+    order = list(FRAMES)
+    np.random.default_rng(3).shuffle(order)
+    for frame, shape in zip(order, play(body, order), strict=True):
+        np.testing.assert_array_equal(shape, shapes[frame - 1])

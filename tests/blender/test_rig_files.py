@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rigs are saved, copied, appended, kept or removed, undone, exported and imported."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import (
+    activate,
+    add_rig,
+    curve_keys,
+    flesh_of,
+    make_character,
+    moved_by,
+    part,
+    play,
+    refused,
+    settled,
+    size_of,
+)
+
+FRAMES = range(1, 21)
+
+
+# the life of the file -------------------------------------------------------------------------------------------------
+
+
+def rig_states(obj) -> list:
+    return [
+        (rig.name, rig.bone, rig.guide, rig.template, round(rig.control, 6), rig.enabled, round(rig.strength, 2))
+        + tuple((s.control, tuple(s.values)) for s in rig.samples)
+        for rig in obj.thew.rigs
+    ]
+
+
+def test_rigs_survive_save_and_reload(fleshed, tmp_path):
+    body, _ = fleshed
+    rig = add_rig(body, bone="Spine")
+    add_rig(body, guide="SKIN", face=33, template="BUMP")
+    curve_keys(rig, (1, 0.0), (12, 1.0))
+    assert bpy.ops.thew.rig_driver(index=1, bone="Head", axis="X", from_angle=0.0, to_angle=1.0) == {"FINISHED"}
+    shapes, states = play(body, FRAMES), rig_states(body)
+    path = tmp_path / "rigs.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    body = bpy.data.objects["Body"]
+    assert rig_states(body) == states
+    np.testing.assert_array_equal(play(body, FRAMES), shapes)
+
+
+@pytest.mark.parametrize("by", ["data", "operator"])
+def test_rigs_are_copied_with_the_object(fleshed, by):
+    body, armature = fleshed
+    rig = add_rig(body, bone="Spine")
+    add_rig(body, guide="SKIN", face=33, template="BUMP")
+    curve_keys(rig, (1, 0.0), (12, 1.0))
+    assert bpy.ops.thew.rig_driver(index=1, bone="Spine") == {"FINISHED"}
+    shapes = play(body, FRAMES)
+    activate(body)
+    if by == "data":
+        copy = body.copy()
+        copy.data = body.data.copy()
+        bpy.context.scene.collection.objects.link(copy)
+    else:
+        assert bpy.ops.object.duplicate(linked=False) == {"FINISHED"}
+        copy = bpy.context.view_layer.objects.active
+    assert copy != body and rig_states(copy) == rig_states(body)
+    np.testing.assert_allclose(play(copy, FRAMES), shapes, atol=1e-6)
+    activate(copy)
+    assert bpy.ops.thew.rig_remove(index=0) == {"FINISHED"}
+    assert [rig.name for rig in body.thew.rigs] == ["Bulge", "Bump"]
+    assert [rig.name for rig in copy.thew.rigs] == ["Bump"]
+    assert [curve.data_path for curve in copy.animation_data.drivers] == ["thew.rigs[0].control"]
+    np.testing.assert_array_equal(play(body, FRAMES), shapes)
+    assert [r.problem for r in body.thew.rigs] == ["", ""] and armature.data.bones["Spine"].get("thew_bone")
+
+
+def test_rigs_are_appended_with_the_object(fleshed, tmp_path):
+    body, _ = fleshed
+    rig = add_rig(body, bone="Spine")
+    curve_keys(rig, (1, 0.0), (12, 1.0))
+    shapes = play(body, FRAMES)
+    path = tmp_path / "rigs.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=False, load_ui=False)
+    scene = bpy.context.scene
+    scene.render.fps, scene.render.fps_base, scene.frame_start, scene.frame_end = 24, 1.0, 1, 20
+    with bpy.data.libraries.load(str(path), link=False) as (_source, target):
+        target.objects = ["Body"]
+    body = bpy.data.objects["Body"]
+    scene.collection.objects.link(body)
+    scene.collection.objects.link(part("reading").armature_modifier(body).object)
+    assert len(body.thew.rigs) == 1
+    np.testing.assert_allclose(play(body, FRAMES), shapes, atol=1e-5)
+    assert body.thew.rigs[0].problem == ""
+
+
+def test_removing_the_flesh_keeps_the_rigs_unless_asked(fleshed):
+    body, armature = fleshed
+    rig = add_rig(body, bone="Spine")
+    add_rig(body, guide="SKIN", face=33, template="BUMP")
+    curve_keys(rig, (1, 0.0), (12, 1.0))
+    shapes, states = play(body, FRAMES), rig_states(body)
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert not body.thew.made.flesh and rig_states(body) == states
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    np.testing.assert_allclose(play(body, FRAMES), shapes, atol=1e-6)
+    assert bpy.ops.thew.remove(remove_rigs=True) == {"FINISHED"}
+    assert len(body.thew.rigs) == 0 and "thew_face" not in body.data.attributes
+    assert not any("thew_bone" in bone.keys() for bone in armature.data.bones)
+    assert not list(part("reading").curves_in(body.animation_data))
+
+
+def test_rigs_without_flesh_can_be_deleted(fleshed):
+    body, _ = fleshed
+    add_rig(body, bone="Spine")
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert len(body.thew.rigs) == 1
+    assert bpy.ops.thew.remove(remove_rigs=True) == {"FINISHED"}
+    assert len(body.thew.rigs) == 0
+    assert "nothing to remove" in refused(bpy.ops.thew.remove, remove_rigs=True)
+
+
+def test_undo_brings_a_rig_back(fleshed):
+    body, _ = fleshed
+    add_rig(body, bone="Spine")
+    before = settled(body)
+    bpy.ops.ed.undo_push(message="before")
+    assert bpy.ops.thew.rig_remove() == {"FINISHED"}
+    bpy.ops.ed.undo_push(message="after")
+    without = settled(bpy.data.objects["Body"])
+    try:
+        bpy.ops.ed.undo()
+    except RuntimeError:
+        pytest.skip("no undo without a window here")
+    body = bpy.data.objects["Body"]
+    assert [rig.name for rig in body.thew.rigs] == ["Bulge"]
+    np.testing.assert_allclose(settled(body), before, atol=1e-6)
+    assert moved_by(before, without) > 1e-4
+
+
+def test_an_object_without_rigs_costs_nothing(fleshed, monkeypatch):
+    body, _ = fleshed
+    play(body, FRAMES)
+    rigging = part("rigging")
+
+    def never(*_):
+        raise AssertionError("asked")
+
+    for name in ("animated", "evaluated_controls", "broken_drivers", "found_bone", "resolved"):
+        monkeypatch.setattr(rigging, name, never)
+    play(body, FRAMES)
+
+
+# files ----------------------------------------------------------------------------------------------------------------
+
+
+def test_rigs_travel_in_files(fleshed, tmp_path):
+    body, _ = fleshed
+    rig = add_rig(body, bone="Spine", template="TORUS", name="Ring")
+    rig.control = 0.4
+    rig.angle, rig.distance = 0.3, 0.02
+    assert bpy.ops.thew.rig_record() == {"FINISHED"}
+    add_rig(body, guide="SKIN", face=33, template="BUMP", name="Skin")
+    add_rig(body, guide="FREE", template="RADIAL", name="Free")
+    before = settled(body)
+    path = str(tmp_path / "rigs.toml")
+    assert bpy.ops.thew.rig_export(filepath=path) == {"FINISHED"}
+    text = (tmp_path / "rigs.toml").read_text()
+    assert "Spine" in text and "Ring" in text
+    states = [state[:4] for state in rig_states(body)]
+    samples = [[(s.control, tuple(s.values)) for s in rig.samples] for rig in body.thew.rigs]
+    for _ in range(3):
+        bpy.ops.thew.rig_remove(index=0)
+    assert bpy.ops.thew.rig_import(filepath=path) == {"FINISHED"}
+    assert [state[:4] for state in rig_states(body)] == states
+    for rig, then in zip(body.thew.rigs, samples, strict=True):
+        names = part("rig_properties").SLIDERS
+        used = [names.index(name) for name in part("rig_properties").sliders_of(rig)]
+        assert [s.control for s in rig.samples] == pytest.approx([control for control, _ in then])
+        for sample, (_, values) in zip(rig.samples, then, strict=True):
+            np.testing.assert_allclose(np.array(sample.values)[used], np.array(values)[used], rtol=1e-5, atol=1e-6)
+    body.thew.rigs["Ring"].control = 0.4
+    np.testing.assert_allclose(settled(body), before, atol=1e-5 * size_of(before))
+
+
+def test_what_does_not_resolve_on_another_character_is_off_but_kept(fleshed, scene, tmp_path):
+    body, _armature = fleshed
+    add_rig(body, bone="Head", name="Head rig")
+    add_rig(body, bone="Spine", name="Spine rig")
+    path = str(tmp_path / "rigs.toml")
+    settled(body)
+    assert bpy.ops.thew.rig_export(filepath=path) == {"FINISHED"}
+    other, bones = make_character(name="Other", scale=2.0)
+    bones.data.bones["Head"].name = "Kopf"
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    plain = settled(other)
+    activate(other)
+    assert bpy.ops.thew.rig_import(filepath=path) == {"FINISHED"}
+    assert [rig.name for rig in other.thew.rigs] == ["Head rig", "Spine rig"]
+    lost, found = other.thew.rigs
+    assert "“Head”" in lost.problem and lost.enabled and found.problem == ""
+    shape = settled(other)
+    assert "“Head”" in lost.problem and moved_by(shape, plain) > 1e-3 * size_of(plain)
+    # Twice as large in scene units, in metres the same.
+    unit, unit_there = (flesh_of(obj).place.metres_per_unit for obj in (body, other))
+    assert found.radius * unit_there == pytest.approx(body.thew.rigs["Spine rig"].radius * unit, rel=1e-4)
+    part("anchors").anchor_bone(other, lost, "Kopf")
+    settled(other)
+    assert lost.problem == ""
+
+
+def test_bad_files_are_refused_and_nothing_is_half_made(fleshed, tmp_path):
+    body, _ = fleshed
+    assert "rigs to export" in refused(bpy.ops.thew.rig_export, filepath=str(tmp_path / "none.toml"))
+    add_rig(body, bone="Spine")
+    path = tmp_path / "rigs.toml"
+    settled(body)
+    assert bpy.ops.thew.rig_export(filepath=str(path)) == {"FINISHED"}
+    good = path.read_text()
+    for bad in (good.replace("radius", "radios", 1), good.replace("strength = ", "strength = nan #", 1), "[[", "\x00"):
+        path.write_text(bad)
+        assert refused(bpy.ops.thew.rig_import, filepath=str(path)).endswith((".", ")"))
+        assert len(body.thew.rigs) == 1
+    assert refused(bpy.ops.thew.rig_import, filepath=str(tmp_path / "missing.toml"))
+    assert "Which file" in refused(bpy.ops.thew.rig_export, filepath="")
+    assert "Which file" in refused(bpy.ops.thew.rig_import, filepath="")

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Rigs in a moving clip: thew.simulate(rigs=, controls=) and Clip.extend."""
+
+import numpy as np
+import pytest
+import shapes
+import thew
+
+FRAMES = 14
+
+
+def bulge(name="Bulge", along=0.5, strength=4e4):
+    """Nothing at 0, all of it at 1."""
+    template = thew.Template("bulge", radius=0.15, strength=strength)
+    guide = thew.BoneGuide(1, along=along, distance=0.05)
+    samples = [(0.0, {"strength": 0.0}), (1.0, {"strength": strength})]
+    return thew.Rig(template, guide=guide, samples=samples, name=name)
+
+
+def swings(count=FRAMES):
+    return np.stack([shapes.bend(0.6 * np.sin(2 * np.pi * i / 12)) for i in range(count)])
+
+
+def largest(a, b):
+    return float(np.abs(np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)).max())
+
+
+@pytest.fixture(scope="module")
+def plain(arm):
+    return np.asarray(thew.simulate(arm.body, swings(), 24))
+
+
+def test_controls_at_nothing_leave_the_clip_as_it_is(arm, plain):
+    none = thew.simulate(arm.body, swings(), 24, rigs=[bulge()], controls=np.zeros((FRAMES, 1)))
+    assert largest(none, plain) < 1e-6
+    assert np.array_equal(np.asarray(thew.simulate(arm.body, swings(), 24, rigs=[])), plain)
+
+
+def test_a_clip_begins_in_the_balance_of_its_rigs(arm):
+    rigs, controls = [bulge(), bulge("Other", 0.2, -2e4)], np.full((FRAMES, 2), (1.0, 0.5))
+    clip = thew.simulate(arm.body, swings(), 24, rigs=rigs, controls=controls)
+    forces = rigs[0].forces(arm.body, 1.0) + rigs[1].forces(arm.body, 0.5)
+    q = thew.equilibrium(arm.body, swings(1)[0], rest_forces=forces)
+    np.testing.assert_allclose(clip.lattice_positions(0), arm.lattice.vertices + q, atol=1e-6)
+
+
+def test_controls_act_from_the_frame_before_they_change(arm, plain):
+    controls = np.zeros((FRAMES, 1))
+    controls[7:] = 1.0
+    clip = np.asarray(thew.simulate(arm.body, swings(), 24, rigs=[bulge()], controls=controls))
+    assert np.isfinite(clip).all()
+    distance = np.abs(clip - plain).max(axis=(1, 2))
+    assert distance[:7].max() < 1e-6 < 1e-3 < distance[8:].min()
+
+
+def test_left_alone_a_rig_stands_at_its_last_sample(arm):
+    rig = bulge()
+    led = thew.simulate(arm.body, swings(), 24, rigs=[rig], controls=np.ones((FRAMES, 1)))
+    assert np.array_equal(np.asarray(thew.simulate(arm.body, swings(), 24, rigs=[rig])), np.asarray(led))
+
+
+def test_a_clip_made_in_parts_is_the_clip_made_at_once(arm):
+    rigs = [bulge(), bulge("Other", 0.8, 1e4)]
+    controls = np.random.default_rng(4).uniform(size=(FRAMES, 2))
+    controls[:, 1] = 0.7
+    whole = np.asarray(thew.simulate(arm.body, swings(), 24, rigs=rigs, controls=controls))
+    part = thew.simulate(arm.body, swings()[:6], 24, rigs=rigs, controls=controls[:6])
+    part.extend(swings()[6:9], controls[6:9])
+    part.extend(swings()[9:], controls=controls[9:])
+    assert np.array_equal(np.asarray(part), whole)
+
+
+@pytest.mark.parametrize("method", ["linear", "modal", "warped"])
+def test_rigs_push_with_every_method(arm, method):
+    settings = {"method": method, "modes": 10} if method == "modal" else {"method": method}
+    plain = thew.simulate(arm.body, swings(), 24, **settings)
+    pushed = thew.simulate(arm.body, swings(), 24, rigs=[bulge()], **settings)
+    assert np.isfinite(np.asarray(pushed)).all() and largest(pushed, plain) > 1e-4
+
+
+def test_a_rig_outside_the_flesh_does_nothing(arm, plain):
+    guide = thew.FreeGuide(np.array([[1.0, 0, 0, 50], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]))
+    rig = thew.Rig(thew.Template("bump", radius=0.1, strength=1e4), guide=guide)
+    assert largest(thew.simulate(arm.body, swings(), 24, rigs=[rig]), plain) < 1e-6
+
+
+def test_bad_controls_are_refused_with_a_sentence(arm):
+    def refused(controls, rigs=None):
+        with pytest.raises(ValueError) as error:
+            thew.simulate(arm.body, swings(), 24, rigs=[bulge()] if rigs is None else rigs, controls=controls)
+        assert isinstance(error.value, thew.ThewError)
+        return str(error.value)
+
+    assert f"({FRAMES}, 1)" in refused(np.zeros((FRAMES, 2)))
+    assert f"({FRAMES}, 1)" in refused(np.zeros((FRAMES - 1, 1)))
+    assert f"({FRAMES}, 0)" in refused(np.zeros((FRAMES, 1)), rigs=[])
+    controls = np.zeros((FRAMES, 1))
+    controls[3] = np.nan
+    assert "“" in refused(controls) or "Bulge" in refused(controls)
+    lost = thew.Rig(bulge().template, guide=thew.BoneGuide("nobody"), name="Lost")
+    text = refused(np.zeros((FRAMES, 1)), rigs=[lost])
+    assert "Lost" in text and "nobody" in text
