@@ -91,7 +91,8 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
         if event.type == "LEFTMOUSE" and event.value == "PRESS":
             return self.press(context, event)
         if event.type == "LEFTMOUSE" and event.value == "RELEASE" and self._drag >= 0:
-            self.follow()
+            if self._due:
+                self.follow()
             return self.release(context)
         if event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS":
             return self.release(context)
