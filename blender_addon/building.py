@@ -173,42 +173,9 @@ def make(flesh, character, stance, recipe, motion, offsets=None, rigs=(), still=
 
             new.update((yield Work("Simulating", simulate, 0.8 if own else 0.6, 0.85 if pushing else 1.0)))
 
-    new["rigs_key"] = hashed(body_key, new["firmness"], place, tuple(rig.essence for rig in rigs if rig.on))
-    if new["rigs_key"] == flesh.rigs_key:
-        on = {rig.index for rig in rigs if rig.on}
-        kept = {index: problem for index, problem in flesh.rig_problems.items() if index in on}
-        new.update(pushers=flesh.pushers, rig_problems={**rigging.problems(rigs), **kept})
-    elif not rigs:
-        new.update(pushers={}, rig_problems={})
-    else:
-
-        def place_rigs(_progress):
-            pushers, problems = rigging.pushers(rigs, new["body"], place)
-            return {"pushers": pushers, "rig_problems": problems}
-
-        new.update((yield Work("Placing the rigs", place_rigs, 0.85, 0.87)))
-
+    yield from place_rigs(flesh, new, rigs)
     if motion is not None:
-        controls = rigging.controls_of(rigs, tuple(new["pushers"]), motion.controls)
-        forces = hashed(new["rigs_key"], controls.tobytes()) if new["pushers"] else b""
-        clip_key = hashed(plain_key, forces)
-        new["behind"] = False
-        ranged = flesh.clip is not None and (flesh.clip_start, len(flesh.turns)) == (motion.start, len(motion.maps))
-        if clip_key == flesh.clip_key:
-            pass
-        elif not new["pushers"] and new["plain"] is not None:
-            new.update(clip=new["plain"], clip_key=clip_key)
-        elif still and ranged and lattice_key == flesh.lattice_key:
-            new["behind"] = True
-        else:
-
-            def push(progress):
-                forces = {"rigs": list(new["pushers"].values()), "controls": controls} if new["pushers"] else {}
-                clip = run(new["body"], new["firmness"], progress, **forces)
-                clip.positions(0)
-                return {"clip": clip, "clip_key": clip_key}
-
-            new.update((yield Work("Simulating with rigs", push, 0.87, 1.0)))
+        yield from push_clip(flesh, new, motion, run, still)
         turns, moves = place.to_object(motion.matrices)
         new["turns"], new["moves"] = turns.astype(np.float32), moves.astype(np.float32)
         new["clip_start"] = motion.start
@@ -220,6 +187,51 @@ def make(flesh, character, stance, recipe, motion, offsets=None, rigs=(), still=
         setattr(flesh, name, value)
     flesh.character, flesh.stance, flesh.recipe, flesh.motion = character, stance, recipe, motion
     flesh.failed, flesh.problem = None, ""
+
+
+def place_rigs(flesh: Flesh, new: dict, rigs: tuple[rigging.Resolved, ...]) -> Task:
+    """The native rigs on the body, or why they cannot push: `pushers` and `rig_faults` of what is `new`."""
+    essence = tuple(rig.essence for rig in rigs if rig.on)
+    new["rigs_key"] = hashed(new["body_key"], new["firmness"], new["place"], essence)
+    if new["rigs_key"] == flesh.rigs_key:
+        new.update(pushers=flesh.pushers, rig_faults=flesh.rig_faults)
+    elif not essence:
+        new.update(pushers={}, rig_faults={})
+    else:
+
+        def place(_progress):
+            pushers, faults = rigging.pushers(rigs, new["body"], new["place"])
+            return {"pushers": pushers, "rig_faults": faults}
+
+        new.update((yield Work("Placing the rigs", place, 0.85, 0.87)))
+    new["rig_problems"] = {**new["rig_faults"], **rigging.problems(rigs)}
+
+
+def push_clip(flesh: Flesh, new: dict, motion: poses.Motion, run, still: bool) -> Task:
+    """The clip with the rigs at their controls; without any that push it is the plain one."""
+    lost = rigging.lost_controls(new["rigs"], motion)
+    new["rig_problems"].update(lost)
+    acting = {index: native for index, native in new["pushers"].items() if index not in lost}
+    controls = rigging.controls_of(new["rigs"], tuple(acting), motion.controls)
+    forces = hashed(new["rigs_key"], tuple(acting), controls.tobytes()) if acting else b""
+    clip_key = hashed(new["plain_key"], forces)
+    new["behind"] = False
+    ranged = flesh.clip is not None and (flesh.clip_start, len(flesh.turns)) == (motion.start, len(motion.maps))
+    if clip_key == flesh.clip_key:
+        return
+    if not acting and new["plain"] is not None:
+        new.update(clip=new["plain"], clip_key=clip_key)
+    elif still and ranged and new["lattice_key"] == flesh.lattice_key:
+        new["behind"] = True
+    else:
+
+        def push(progress):
+            forces = {"rigs": list(acting.values()), "controls": controls} if acting else {}
+            clip = run(new["body"], new["firmness"], progress, **forces)
+            clip.positions(0)
+            return {"clip": clip, "clip_key": clip_key}
+
+        new.update((yield Work("Simulating with rigs", push, 0.87, 1.0)))
 
 
 def stiffened(body, factor: float):

@@ -51,7 +51,8 @@ def read(obj: bpy.types.Object, flesh, path: str) -> list[ThewRig]:
         taken.add(rig.name)
     obj.thew.active_rig = len(obj.thew.rigs) - 1
     found = rigging.resolve(obj, flesh.character, flesh.stance, flesh.place)
-    rigging.tell_problems(obj, rigging.pushers(found, flesh.body, flesh.place)[1])
+    faults = rigging.pushers(found, flesh.body, flesh.place)[1]
+    rigging.tell_problems(obj, {**faults, **rigging.problems(found)})
     return list(obj.thew.rigs)[first:]
 
 

@@ -235,9 +235,9 @@ def problems(rigs: tuple[Resolved, ...]) -> dict[int, str]:
 
 
 def pushers(rigs: tuple[Resolved, ...], body: Any, place: Place) -> tuple[dict[int, Any], dict[int, str]]:
-    """The native rigs that push `body`, by index, and why the others that are switched on do not."""
+    """The native rigs that push `body`, by index, and why others that are switched on and resolved do not."""
     thew = core()
-    made, said = {}, problems(rigs)
+    made, said = {}, {}
     for rig in rigs:
         if not rig.on or rig.problem:
             continue
@@ -252,6 +252,20 @@ def pushers(rigs: tuple[Resolved, ...], body: Any, place: Place) -> tuple[dict[i
         else:
             made[rig.index] = native
     return made, said
+
+
+def lost_controls(rigs: tuple[Resolved, ...], motion) -> dict[int, str]:
+    """By index, the rigs whose keyed or driven control is not a number at some frame."""
+    said = {}
+    for rig in rigs:
+        if rig.on and rig.control is None:
+            bad = np.flatnonzero(~np.isfinite(motion.controls[:, rig.index]))
+            if len(bad):
+                said[rig.index] = (
+                    f"The control of the rig “{rig.name}” is not a number at frame {motion.start + bad[0]}: "
+                    "repair its keys or its driver."
+                )
+    return said
 
 
 def blamed(name: str, text: str) -> str:

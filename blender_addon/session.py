@@ -44,7 +44,8 @@ class Flesh:
         self.plain = None  # the clip without rigs
         self.rigs: tuple[rigging.Resolved, ...] = ()  # every rig
         self.pushers: dict[int, Any] = {}  # the native rigs that push, by index
-        self.rig_problems: dict[int, str] = {}  # why others do not
+        self.rig_faults: dict[int, str] = {}  # why others do not fit the flesh
+        self.rig_problems: dict[int, str] = {}  # why others do not push
         self.behind = False  # the rigs have changed since the clip was made, and flesh is shown settled
         self.lattice_key = self.flesh_key = self.body_key = self.modes_key = self.clip_key = b""
         self.plain_key = self.rigs_key = b""
@@ -195,7 +196,9 @@ class Flesh:
         self.recipe = replace(self.recipe, rigs=rigging.fingerprint(obj))
         self.rigs = rigging.resolve(obj, self.character, self.stance, self.place)
         self.behind = True
-        self.pushers, self.rig_problems = rigging.pushers(self.rigs, self.body, self.place)
+        self.pushers, self.rig_faults = rigging.pushers(self.rigs, self.body, self.place)
+        self.rig_problems = {**self.rig_faults, **rigging.problems(self.rigs)}
+        self.rigs_key = b""
         rigging.tell_problems(obj, self.rig_problems)
 
     def skinned_at(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:

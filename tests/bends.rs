@@ -35,7 +35,8 @@ fn arm() -> Arc<Body> {
     };
     let (skeleton, lattice) = (Arc::new(c.skeleton), Arc::new(lattice));
     let material = Material::default();
-    let body = Body::new(&c.surface, &skeleton, &lattice, material, &options, &Silent);
+    let surface = Arc::new(c.surface);
+    let body = Body::new(&surface, &skeleton, &lattice, material, &options, &Silent);
     Arc::new(body.unwrap())
 }
 

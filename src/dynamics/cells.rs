@@ -13,9 +13,9 @@ use crate::solve::krylov::{ConjugateGradients, Preconditioned, Stop};
 use crate::solve::{SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
 
-/// From so many 3x3 blocks of a factor on conjugate gradients are quicker than factoring anew at every step: measured by
-/// `cargo bench --bench warped`.
-const LARGE: u64 = u64::MAX;
+/// From so many 3x3 blocks of a factor on conjugate gradients are no slower than factoring anew at every step, however far the
+/// flesh is bent: `cargo bench --bench warped`, also with `-- 14 40`. At slight bends they are quicker long before.
+const LARGE: u64 = 1_000_000;
 
 /// When conjugate gradients are done, or given up.
 const STOP: Stop = Stop {

@@ -31,11 +31,11 @@ impl Method {
     /// All methods that are built.
     pub const ALL: [Self; 6] = [
         Self::Warped,
-        Self::WarpedVertex,
         Self::Linear,
         Self::Nonlinear,
         Self::NeoHookean,
         Self::Modal,
+        Self::WarpedVertex,
     ];
 
     /// The method's name in the interface.

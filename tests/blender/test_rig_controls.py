@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import math
+
 import bpy
 import numpy as np
 import pytest
-from helpers import add_rig, curve_keys, flesh_of, moved_by, part, play, refused, size_of
+from helpers import add_rig, curve_keys, flesh_of, moved_by, part, play, refused, settled, size_of
 
 FRAMES = range(1, 21)
 
@@ -149,3 +151,38 @@ def test_scrubbing_in_any_order_shows_the_same_with_rigs(fleshed):
     np.random.default_rng(3).shuffle(order)
     for frame, shape in zip(order, play(body, order), strict=True):
         np.testing.assert_array_equal(shape, shapes[frame - 1])
+
+
+def test_a_key_that_is_no_number_switches_its_rig_off(fleshed):
+    body, _ = fleshed
+    plain = play(body, FRAMES)
+    rig = add_rig(body, bone="Spine")
+    curve_keys(rig, (1, 0.0), (10, 1.0))
+    (curve,) = part("reading").curves_in(body.animation_data)
+    curve.keyframe_points[1].co.y = math.nan
+    np.testing.assert_allclose(play(body, FRAMES), plain, atol=1e-6)
+    assert "not a number at frame" in rig.problem and rig.enabled
+    assert np.isfinite(settled(body)).all()
+    body.thew.settled = False
+    curve.keyframe_points[1].co.y = 1.0
+    assert moved_by(play(body, FRAMES), plain) > 1e-3
+    assert rig.problem == ""
+
+
+def test_a_driver_that_does_not_work_switches_its_rig_off(fleshed):
+    body, armature = fleshed
+    plain = play(body, FRAMES)
+    rig = add_rig(body, bone="Spine")
+    assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
+    (curve,) = body.animation_data.drivers
+    variable = curve.driver.variables[0]
+    variable.type = "SINGLE_PROP"
+    variable.targets[0].id = armature
+    variable.targets[0].data_path = '["nothing"]'
+    play(body, (1, 2, 3))
+    assert "does not work" in rig.problem and rig.enabled
+    assert np.isfinite(settled(body)).all()
+    body.thew.settled = False
+    assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
+    assert moved_by(play(body, FRAMES), plain) > 1e-3
+    assert rig.problem == ""

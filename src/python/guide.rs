@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.BoneGuide`, `thew.SkinGuide` and `thew.FreeGuide`.
+
+use super::arrays::{Whole, floats};
+use super::errors::IntoPy;
+use super::rig::{by_name, from_matrix, named, rigid};
+use crate::rig::{BoneRef, Frame, Guide};
+use numpy::PyArray2;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+/// A place beside a bone: its name (or number), along it (0 head, 1 tail), angle around it (radians; 0 towards world −Y,
+/// or +Z for bones along Y), distance from it (m), tilt of the template's Z from outward (0) to head→tail (π/2).
+#[pyclass(name = "BoneGuide", module = "thew", frozen)]
+pub(super) struct PyBoneGuide(pub Guide);
+
+#[pymethods]
+impl PyBoneGuide {
+    #[new]
+    #[pyo3(signature = (bone, along=0.5, angle=0.0, distance=0.0, tilt=0.0))]
+    fn new(
+        bone: &Bound<'_, PyAny>,
+        along: f64,
+        angle: f64,
+        distance: f64,
+        tilt: f64,
+    ) -> PyResult<Self> {
+        let bone = match bone.cast::<PyString>() {
+            Ok(name) => BoneRef::Name(name.to_cow()?.into_owned()),
+            Err(_) => BoneRef::Index(bone.extract::<Whole>()?.index()),
+        };
+        Guide::bone(bone, [along, angle, distance, tilt])
+            .map(Self)
+            .map_err(IntoPy::into_py)
+    }
+
+    /// The bone's name, or its number.
+    #[getter]
+    fn bone<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.0 {
+            Guide::Bone { bone, .. } => bone_object(py, bone),
+            _ => Ok(py.None().into_bound(py)),
+        }
+    }
+
+    /// The continuous parameters by name.
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        by_name(py, self.0.parameter_names(), self.0.values())
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __repr__(&self) -> String {
+        let bone = match &self.0 {
+            Guide::Bone {
+                bone: BoneRef::Name(name),
+                ..
+            } => format!("{name:?}"),
+            Guide::Bone {
+                bone: BoneRef::Index(index),
+                ..
+            } => index.to_string(),
+            _ => String::new(),
+        };
+        let named = named(self.0.parameter_names(), self.0.values());
+        format!("thew.BoneGuide({bone}, {named})")
+    }
+}
+
+/// A place under the body's own surface as given: a face, the weights of its corners (None: its middle), depth below it
+/// (m), roll about its normal (radians; 0: X along the face's first edge), tilt of Z from outward (0) to X (π/2).
+#[pyclass(name = "SkinGuide", module = "thew", frozen)]
+pub(super) struct PySkinGuide(pub Guide);
+
+#[pymethods]
+impl PySkinGuide {
+    #[new]
+    #[pyo3(signature = (face, barycentric=None, depth=0.0, roll=0.0, tilt=0.0))]
+    fn new(
+        face: Whole,
+        barycentric: Option<&Bound<'_, PyAny>>,
+        depth: f64,
+        roll: f64,
+        tilt: f64,
+    ) -> PyResult<Self> {
+        let barycentric = match barycentric {
+            Some(weights) => {
+                let w = floats(weights, "barycentric", &[Some(3)])?.data;
+                [w[0], w[1], w[2]]
+            }
+            None => [1.0 / 3.0; 3],
+        };
+        Guide::skin(face.index(), barycentric, [depth, roll, tilt])
+            .map(Self)
+            .map_err(IntoPy::into_py)
+    }
+
+    /// The face.
+    #[getter]
+    fn face(&self) -> u32 {
+        match &self.0 {
+            Guide::Skin { face, .. } => *face,
+            _ => u32::MAX,
+        }
+    }
+
+    /// The weights of the face's corners.
+    #[getter]
+    fn barycentric(&self) -> (f64, f64, f64) {
+        match &self.0 {
+            Guide::Skin { barycentric, .. } => (*barycentric).into(),
+            _ => (0.0, 0.0, 0.0),
+        }
+    }
+
+    /// The continuous parameters by name.
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        by_name(py, self.0.parameter_names(), self.0.values())
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __repr__(&self) -> String {
+        let named = named(self.0.parameter_names(), self.0.values());
+        format!(
+            "thew.SkinGuide({}, {:?}, {named})",
+            self.face(),
+            self.barycentric()
+        )
+    }
+}
+
+/// A place anywhere: matrix[4,4] in rest space, a place and a rotation (a uniform scale is taken out); its parameters x, y,
+/// z (m) and the rotation vector rx, ry, rz (radians) act after it and are zero unless given.
+#[pyclass(name = "FreeGuide", module = "thew", frozen)]
+pub(super) struct PyFreeGuide(pub Guide);
+
+#[pymethods]
+impl PyFreeGuide {
+    #[new]
+    #[pyo3(signature = (matrix, x=0.0, y=0.0, z=0.0, rx=0.0, ry=0.0, rz=0.0))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        matrix: &Bound<'_, PyAny>,
+        x: f64,
+        y: f64,
+        z: f64,
+        rx: f64,
+        ry: f64,
+        rz: f64,
+    ) -> PyResult<Self> {
+        let frame = rigid(matrix, "matrix")?;
+        Guide::free(frame, [x, y, z, rx, ry, rz])
+            .map(Self)
+            .map_err(IntoPy::into_py)
+    }
+
+    /// The frame where all parameters are zero, [4,4].
+    #[getter]
+    fn matrix<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        let frame = match &self.0 {
+            Guide::Free { frame, .. } => *frame,
+            _ => Frame::identity(),
+        };
+        from_matrix(py, &frame.matrix())
+    }
+
+    /// The continuous parameters by name.
+    #[getter]
+    fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        by_name(py, self.0.parameter_names(), self.0.values())
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    fn __repr__(&self) -> String {
+        let named = named(self.0.parameter_names(), self.0.values());
+        format!("<thew.FreeGuide: {named}>")
+    }
+}
+
+fn bone_object<'py>(py: Python<'py>, bone: &BoneRef) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match bone {
+        BoneRef::Name(name) => PyString::new(py, name).into_any(),
+        BoneRef::Index(index) => index.into_pyobject(py)?.into_any(),
+    })
+}
