@@ -223,7 +223,7 @@ impl Fit {
             if value >= best.cost {
                 break;
             }
-            let settled = wanted == level && !goals.is_split(&found.x, &bounds);
+            let settled = wanted == level && !goals.is_stopped(&found.x, &bounds);
             (level, best.cost, best.parameters) = (wanted, value, found.x);
             if settled {
                 break;
@@ -413,10 +413,10 @@ impl Pull<'_> {
     ) -> Result<Minimum, FitError> {
         let unit = 1.0 / self.body.size().powi(2);
         let settings = Lbfgsb {
-            iterations: 100,
+            iterations: 30,
             gradient: 1e-9,
             decrease: 1e-4,
-            patience: 2,
+            patience: 3,
             enough: MET * MET * self.held.len() as f64,
             ..Lbfgsb::default()
         };

@@ -66,6 +66,8 @@ pub(super) struct Goals {
     pub bounds: Vec<(f64, f64)>,
     /// Typical changes.
     pub scales: Vec<f64>,
+    /// Which parameters are radii.
+    radii: Vec<bool>,
     /// Places of a torus's ring and tube in the order.
     torus: Option<(usize, usize)>,
 }
@@ -142,6 +144,7 @@ impl Goals {
             weights,
             bounds,
             scales,
+            radii: names.iter().map(|n| n.ends_with("radius")).collect(),
             torus,
         })
     }
@@ -151,9 +154,16 @@ impl Goals {
         self.bounds.iter().all(|(lower, upper)| lower >= upper)
     }
 
-    /// The bounds of one round: a torus's tube stays below, its ring above, a radius between both.
+    /// The bounds of one round: radii at most halve or double, so that the quadrature's level fits them; a torus's tube stays
+    /// below, its ring above, a radius between both.
     pub fn bounds_around(&self, eta: &[f64]) -> Vec<(f64, f64)> {
-        let mut bounds = self.bounds.clone();
+        let near = |(&(lower, upper), (&x, &radius)): (&(f64, f64), (&f64, &bool))| {
+            let all = (lower, upper);
+            let near = (lower.max(0.5 * x), upper.min(2.0 * x));
+            if radius { near } else { all }
+        };
+        let each = self.bounds.iter().zip(eta.iter().zip(&self.radii));
+        let mut bounds: Vec<(f64, f64)> = each.map(near).collect();
         if let Some((ring, tube)) = self.torus {
             let middle = (eta[ring] * eta[tube]).sqrt();
             let between = middle.max(bounds[ring].0.min(eta[ring]));
@@ -164,12 +174,11 @@ impl Goals {
         bounds
     }
 
-    /// Whether a round ended where only the room between tube and ring stopped it.
-    pub fn is_split(&self, eta: &[f64], bounds: &[(f64, f64)]) -> bool {
-        self.torus.is_some_and(|(ring, tube)| {
-            let at_ring = eta[ring] <= bounds[ring].0 && bounds[ring].0 > self.bounds[ring].0;
-            let at_tube = eta[tube] >= bounds[tube].1 && bounds[tube].1 < self.bounds[tube].1;
-            at_ring || at_tube
+    /// Whether a round ended where only its own bounds stopped it.
+    pub fn is_stopped(&self, eta: &[f64], bounds: &[(f64, f64)]) -> bool {
+        let mut each = eta.iter().zip(bounds).zip(&self.bounds);
+        each.any(|((&x, of_round), all)| {
+            (x <= of_round.0 && of_round.0 > all.0) || (x >= of_round.1 && of_round.1 < all.1)
         })
     }
 }
