@@ -18,6 +18,8 @@ OFF, PROBLEM = (0.6, 0.6, 0.6, 0.35), (1.0, 0.25, 0.2, 0.8)
 GHOST = (0.4, 1.0, 0.7, 0.95)
 
 _drawn: viewing.Drawn | None = None
+#: What `at_rest` gave, and the body that it was for.
+_rest: dict[tuple, tuple] = {}
 
 #: Lines in Blender's world [m, 2, 3], their colour and width.
 Drawing = tuple[np.ndarray, tuple[float, float, float, float], float]
@@ -62,7 +64,7 @@ def rig_lines(
     """
     place = flesh.place
     parameters = rigging.parameters_now(rig, control, place.metres_per_unit)
-    frame = np.asarray(hook.native(core(), parameters, name=rig.name).frame(flesh.body))
+    frame, weights, to = at_rest(flesh, hook, parameters)
     middle = frame[:3, 3]
     if hook.guide == "SKIN" and len(mesh.data.vertices) == len(flesh.character.rest):
         corners = np.asarray(flesh.surface.triangles)[hook.triangle]
@@ -70,17 +72,29 @@ def rig_lines(
         rest = np.asarray(flesh.surface.vertices)[corners]
         there = ridden(frame, np.array(hook.barycentric), rest, place.points(np.array(shown)))
     else:
-        there = carried(frame, posed.region_weights(flesh, middle), place.maps(maps))
+        there = carried(frame, weights, place.maps(maps))
     sizes = {name: parameters[name] for name in TEMPLATE_SLIDERS[rig.template] if name != "strength"}
     shape = outline(rig.template, **sizes)
     if rig.template == "BUMP" and parameters["strength"] < 0.0:
         shape = shape * np.array([1.0, 1.0, -1.0])  # a dent: the arrow points in
     lines = shape @ there[:3, :3].T + there[:3, 3]
-    to = hanging_from(flesh, hook, middle)
     guide = np.empty((0, 2, 3))
     if to is not None:
         guide = ((np.stack([middle, to]) - middle) @ (there[:3, :3] @ frame[:3, :3].T).T + there[:3, 3])[None]
     return tuple(each / place.metres_per_unit + place.origin for each in (lines, guide))
+
+
+def at_rest(flesh: session.Flesh, hook: rigging.Hook, parameters: dict[str, float]):
+    """(frame [4, 4], how much each bone carries its middle [b], what it hangs on) at rest; remembered for the next drawing."""
+    key = (hook, tuple(parameters.values()))
+    known = _rest.get(key)
+    if known is None or known[0] is not flesh.body:
+        _rest.clear() if len(_rest) > 256 else None
+        frame = np.asarray(hook.native(core(), parameters).frame(flesh.body))
+        weights = posed.region_weights(flesh, frame[:3, 3])
+        known = (flesh.body, (frame, weights, hanging_from(flesh, hook, frame[:3, 3])))
+        _rest[key] = known
+    return known[1]
 
 
 def hanging_from(flesh: session.Flesh, hook: rigging.Hook, middle: np.ndarray) -> np.ndarray | None:
@@ -123,3 +137,4 @@ def unregister() -> None:
     if _drawn is not None:
         _drawn.end()
         _drawn = None
+    _rest.clear()

@@ -7,6 +7,8 @@ Every outline touches the border beyond which the template does not act, so what
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from .guides import triangle_frame
@@ -23,11 +25,13 @@ def outline(kind: str, radius: float = 0.0, ring_radius: float = 0.0, tube_radiu
     return radius * {"BUMP": bump, "RADIAL": radial, "BULGE": bulge}[kind]()
 
 
+@cache
 def bump() -> np.ndarray:
     """A sphere of radius 1 and an arrow along +Z, where it pushes."""
     return np.concatenate([sphere(), arrow(np.zeros(3), np.array([0.0, 0.0, 1.0]))])
 
 
+@cache
 def radial() -> np.ndarray:
     """A sphere of radius 1 with spokes from its middle, along which it pushes."""
     ends = [np.array(d, dtype=np.float64) for d in np.ndindex(3, 3, 3)]
@@ -35,6 +39,7 @@ def radial() -> np.ndarray:
     return np.concatenate([sphere(), *(arrow(0.35 * d, d, 0.12) for d in spokes)])
 
 
+@cache
 def bulge() -> np.ndarray:
     """Lobes about the axis Z, where it pushes out, arrows along it, where it draws in, and the border about its middle."""
     angle = np.linspace(0.0, np.pi, ROUND // 2 + 1)
@@ -60,6 +65,7 @@ def torus(ring_radius: float, tube_radius: float) -> np.ndarray:
     return np.concatenate(lines)
 
 
+@cache
 def sphere() -> np.ndarray:
     """Three circles of radius 1, one about each axis."""
     flat = ring(1.0)
