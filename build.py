@@ -34,7 +34,7 @@ def main() -> int:
     demo.add_argument("--action", help="the clip of FILE to show; default: the one that is active in it")
     demo.add_argument("--cells", type=int, default=12, help="cells across the character (default 12)")
     figures = ", ".join(shows.EXAMPLES)
-    example = commands.add_parser("example", help="one figure of docs/modal-warping.md, computed and rendered anew")
+    example = commands.add_parser("example", help="one figure of the documentation, computed and rendered anew")
     example.add_argument("name", choices=shows.EXAMPLES, metavar="NAME", help=f"one of {figures}")
     every = commands.add_parser("examples", help="all of them")
     for command in (example, every):

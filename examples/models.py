@@ -90,6 +90,52 @@ def _upright(points: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(points[:, [2, 1, 0]] * [1.0, -1.0, 1.0])
 
 
+def arm(vertices: int | None = None) -> Shape:
+    """An arm along x, its elbow at 0.5, the biceps above and a fist at the end."""
+    parts = [
+        Part((0.05, 0.0, 0.0), (0.5, 0.0, 0.0), (0.074, 0.052), "body", "skin"),
+        Part((0.27, 0.0, 0.024), None, (0.14, 0.056, 0.05), "body", "skin"),
+        Part((0.26, 0.0, -0.022), None, (0.15, 0.05, 0.05), "body", "skin"),
+        Part((0.5, 0.0, 0.0), (0.9, 0.0, 0.0), (0.054, 0.032), "body", "skin"),
+        Part((0.6, 0.0, 0.006), None, (0.12, 0.054, 0.05), "body", "skin"),
+        Part((0.97, 0.0, 0.0), None, (0.066, 0.05, 0.046), "body", "skin"),
+        Part((0.945, -0.03, 0.03), (0.995, -0.02, 0.045), (0.017, 0.015), "body", "skin"),
+    ]
+    return _soft(parts, {"skin": (0.93, 0.69, 0.55)}, 0.0115, 0.012, vertices)
+
+
+def ruled_limb(detail: int = 24) -> Shape:
+    """An upright capsule, 0.8 m long and 0.3 m thick, ruled every five centimetres along and thirty degrees round;
+    `detail` rows of vertices go to such a square."""
+    radius, height = 0.15, 0.8
+    fine = 4.0 * 12 / detail
+    # Arc length from the lowest point along the outline, its corners on whole rows.
+    cap = radius * np.pi / 2
+    rows = round((2 * cap + height - 2 * radius) / 0.05 * 12 / fine)
+    along = np.linspace(0.0, 2 * cap + height - 2 * radius, rows + 1)[1:-1]
+    low = np.minimum(along, cap) / radius
+    high = np.maximum(along - (along[-1] + along[0]) + cap, 0.0) / radius
+    across = radius * np.where(high > 0.0, np.cos(high), np.sin(low))
+    up = np.clip(along - cap, 0.0, height - 2 * radius) + radius * (1.0 - np.cos(low) + np.sin(high))
+    around = 2 * np.pi * np.arange(12 * round(12 / fine * 1.5)) / (12 * round(12 / fine * 1.5))
+    rings = np.stack(
+        [np.outer(across, np.sin(around)), np.outer(across, -np.cos(around)), np.outer(up, np.ones_like(around))], -1
+    )
+    n, k = rings.shape[:2]
+    points = np.concatenate([rings.reshape(-1, 3), [[0.0, 0.0, 0.0], [0.0, 0.0, height]]])
+    i, j = (index.ravel() for index in np.indices((n - 1, k)))
+    quads = np.stack([i * k + j, i * k + (j + 1) % k, (i + 1) * k + (j + 1) % k, (i + 1) * k + j], axis=1)
+    j = np.arange(k)
+    ends = [
+        np.stack([0 * j + n * k, (j + 1) % k, j], 1),
+        np.stack([0 * j + n * k + 1, (n - 1) * k + j, (n - 1) * k + (j + 1) % k], 1),
+    ]
+    i, j = (index.ravel() for index in np.indices((n, k)))
+    line = np.append((i % round(12 / fine) == 0) | (j % round(12 / fine * 1.5) == 0), [True, True])
+    tint = np.where(line[:, None], np.array([0.62, 0.33, 0.26]), np.array([0.93, 0.71, 0.58])) ** 2.2
+    return Shape(points, np.concatenate([_triangles(quads), *ends]).astype(np.int32), tint)
+
+
 def potbelly(vertices: int | None = None) -> Shape:
     """A torso with a belly, for the skeleton of our biped; facing -y."""
     parts = [

@@ -35,12 +35,14 @@ def demo(given: Path | None, output: Path | None, action: str | None, cells: int
     _in_blender(blender, ["-m", "demo", *words], profile="demo")
 
 
-EXAMPLES = {file.stem.split("_")[0]: file.stem for file in sorted((ROOT / "examples").glob("figure*.py"))}
-"""The modules of the figures, by short name."""
+EXAMPLES = {file.stem.split("_")[0]: file.stem for file in sorted((ROOT / "examples").glob("figure*.py"))} | {
+    file.stem.replace("capell_", "rig-"): file.stem for file in sorted((ROOT / "examples").glob("capell_*.py"))
+}
+"""The modules of the figures, by short name: those of docs/modal-warping.md, then those of docs/rigging.md."""
 
 
 def examples(names: list[str], output: Path | None, fast: bool) -> None:
-    """Compute and render figures of docs/modal-warping.md: into docs/images, or into another folder."""
+    """Compute and render figures of the documentation: into docs/images, or into another folder."""
     unpacked = SCRATCH / "wheel"
     shutil.rmtree(unpacked, ignore_errors=True)
     with zipfile.ZipFile(products.wheel()) as wheel:

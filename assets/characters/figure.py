@@ -140,9 +140,8 @@ def colours(figure: Figure, vertices: np.ndarray) -> np.ndarray:
     return share @ srgb**2.2
 
 
-def eyeball(eye: Eye) -> tuple[np.ndarray, list[list[int]], np.ndarray]:
+def eyeball(eye: Eye, rings: int = 12, around: int = 20) -> tuple[np.ndarray, list[list[int]], np.ndarray]:
     """A ball of rings around the direction it looks in: vertices, faces, colours."""
-    rings, around = 12, 20
     look = np.array(eye.look) / np.linalg.norm(eye.look)
     side = np.cross(look, [0.0, 0.0, 1.0])
     side /= np.linalg.norm(side)

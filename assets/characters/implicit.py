@@ -9,9 +9,13 @@ the quads out. Only numpy is used and nothing is random: the same figure gives t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+
+Function = Callable[[np.ndarray], np.ndarray]
+"""A signed distance, or something like it: points [p,3] to values [p]."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +90,18 @@ def mesh(parts: list[Part], cell: float, softness: float) -> tuple[np.ndarray, n
         np.arange(low[1], high[1], cell),
         np.arange(low[2], high[2], cell),
     ]
+    return net(lambda points: field(parts, points, softness), axes, cell)
+
+
+def net(function: Function, axes: list[np.ndarray], cell: float) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices [n,3] and quads [q,4] of the closed surface on which a function of points is zero (inside it is
+    negative), over a grid of `axes`, whose steps are `cell` or, where a finer mesh is wanted, less."""
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-    values = field(parts, grid.reshape(-1, 3), softness).reshape(grid.shape[:3])
+    values = function(grid.reshape(-1, 3)).reshape(grid.shape[:3])
     vertices, quads = _surface_net(values)
     _require_closed(quads, cell)
-    vertices = vertices * cell + np.array([axis[0] for axis in axes])
-    return _relax(vertices, quads, parts, cell, softness), quads
+    vertices = np.stack([np.interp(v, np.arange(len(axis)), axis) for v, axis in zip(vertices.T, axes, strict=True)], 1)
+    return _relax(vertices, quads, function, cell), quads
 
 
 def _require_closed(quads: np.ndarray, cell: float) -> None:
@@ -145,7 +155,7 @@ def _quads(values: np.ndarray, number: np.ndarray, axis: int) -> np.ndarray:
     return ring
 
 
-def _relax(vertices: np.ndarray, quads: np.ndarray, parts: list[Part], cell: float, softness: float) -> np.ndarray:
+def _relax(vertices: np.ndarray, quads: np.ndarray, function: Function, cell: float) -> np.ndarray:
     pairs = np.concatenate([quads[:, [i, (i + 1) % 4]] for i in range(4)])
     pairs = np.unique(np.sort(pairs, axis=1), axis=0)
     degree = np.bincount(pairs.ravel(), minlength=len(vertices))[:, None]
@@ -154,19 +164,17 @@ def _relax(vertices: np.ndarray, quads: np.ndarray, parts: list[Part], cell: flo
         np.add.at(total, pairs[:, 0], vertices[pairs[:, 1]])
         np.add.at(total, pairs[:, 1], vertices[pairs[:, 0]])
         vertices = 0.4 * vertices + 0.6 * total / degree
-        vertices = _project(vertices, parts, cell, softness)
+        vertices = _project(vertices, function, cell)
     return vertices
 
 
-def _project(vertices: np.ndarray, parts: list[Part], cell: float, softness: float) -> np.ndarray:
+def _project(vertices: np.ndarray, function: Function, cell: float) -> np.ndarray:
     """One Newton step onto f = 0 along its gradient."""
     h = 0.05 * cell
-    value = field(parts, vertices, softness)
+    value = function(vertices)
     gradient = np.stack(
-        [(field(parts, vertices + step, softness) - field(parts, vertices - step, softness)) / (2 * h)
-         for step in np.eye(3) * h],
-        axis=1,
-    )  # fmt: skip
+        [(function(vertices + step) - function(vertices - step)) / (2 * h) for step in np.eye(3) * h], axis=1
+    )
     slope = np.maximum((gradient**2).sum(axis=1), 0.05)
     move = -(value / slope)[:, None] * gradient
     length = np.linalg.norm(move, axis=1, keepdims=True)

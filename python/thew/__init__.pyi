@@ -526,9 +526,7 @@ class Clip:
         and after the last frame those frames hold."""
     def lattice_positions(self, frame: int) -> _Floats:
         """Positions of the degrees of freedom at a frame, [dofs,3]."""
-    def extend(
-        self, poses: ArrayLike, controls: ArrayLike | None = None, progress: _Progress | None = None
-    ) -> None:
+    def extend(self, poses: ArrayLike, controls: ArrayLike | None = None, progress: _Progress | None = None) -> None:
         """Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
         go from there: a clip made in parts is the clip made at once. controls[f,r]: of the clip's rigs at those poses
         (None: each at its last sample). Cyclic clips cannot be extended."""

@@ -136,8 +136,9 @@ impl Gmres {
                 b.copy_from_slice(&self.x);
                 return Some(done);
             }
-            // Written so that NaN leaves too.
-            if !(left < 0.5 * last) || done >= stop.iterations {
+            // NaN gains nothing either.
+            let gains = left < 0.5 * last;
+            if !gains || done >= stop.iterations {
                 return None;
             }
             last = left;
@@ -183,7 +184,8 @@ impl Gmres {
                 );
             }
             let length = column[k].hypot(below);
-            if !(length > 0.0) {
+            let regular = length > 0.0;
+            if !regular {
                 break;
             }
             let (c, s) = (column[k] / length, below / length);

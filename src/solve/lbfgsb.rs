@@ -381,7 +381,8 @@ impl<'a> Scaled<'a> {
             let bent = b * &d;
             let slope = p.gradient.dot(&d) + step.dot(&bent);
             let wanted = -slope / d.dot(&bent);
-            if !(slope < 0.0) || !(wanted > 0.0 && wanted.is_finite()) {
+            let falls = slope < 0.0 && wanted > 0.0 && wanted.is_finite();
+            if !falls {
                 break;
             }
             if wanted < meets[i] - time {
@@ -485,7 +486,8 @@ impl Model {
     /// Remembers a pair, unless it would make B indefinite.
     fn learn(&mut self, s: DVector<f64>, y: DVector<f64>) {
         let sy = s.dot(&y);
-        if !(sy > 1e-12 * s.norm() * y.norm()) || sy < f64::MIN_POSITIVE {
+        let usable = sy > 1e-12 * s.norm() * y.norm() && sy >= f64::MIN_POSITIVE;
+        if !usable {
             return;
         }
         self.pairs.push_back((s, y));

@@ -309,7 +309,7 @@ def test_a_native_failure_is_a_sentence(scene, character, monkeypatch):
                 return native.thew.ThewError
             raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(part("session"), "core", Broken)
+    monkeypatch.setattr(part("building"), "core", Broken)
     text = refused_unchanged(body, "unforeseen", "nothing was changed")
     assert "a bug" in text
 
