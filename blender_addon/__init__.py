@@ -10,16 +10,18 @@
 | `properties.py`, `rig_properties.py` | what is saved in the .blend |
 | `rigging.py`, `anchors.py` | saved rigs as native ones, and what they hang on found again |
 | `rig_drivers.py`, `rig_files.py` | what moves their controls; rigs in files |
+| `presets.py` | ready rigs, as numbers |
+| `posed.py`, `placing.py`, `pulling.py` | the character under the hand: where its skin is, what is put on it, pulled |
 | `recipe.py` | those settings as numbers, and where the character stood |
 | `session.py`, `building.py`, `offsets.py`, `firmness.py`, `modal.py` | the live native objects, rebuilt when their inputs change |
 | `jobs.py` | add, simulate, bake, remove: what the operators and the command line do |
 | `handlers.py` | playback, updates, load, undo, render |
-| `operators/`, `panels.py`, `rig_panel.py`, `overlay.py`, `cli.py` | the faces |
+| `operators/`, `panels.py`, `rig_panel.py`, `overlay.py`, `rig_overlay.py`, `viewing.py`, `cli.py` | the faces |
 """
 
-from . import cli, handlers, operators, overlay, panels, properties, rig_panel
+from . import cli, handlers, operators, overlay, panels, properties, rig_overlay, rig_panel
 
-PARTS = (properties, operators, panels, rig_panel, handlers, overlay, cli)
+PARTS = (properties, operators, panels, rig_panel, handlers, overlay, rig_overlay, cli)
 
 
 def register() -> None:

@@ -46,6 +46,52 @@ class THEW_MT_rigs(bpy.types.Menu):
         layout.operator("thew.rig_import", icon="IMPORT")
 
 
+class THEW_MT_place(bpy.types.Menu):
+    """Every template by every guide, to drag onto the body."""
+
+    bl_label = "Drag onto the Body"
+
+    def draw(self, _context):
+        row = self.layout.row()
+        for guide, called, _ in rig_properties.GUIDES:
+            column = row.column()
+            column.label(text=called, icon=GUIDE_ICONS[guide])
+            for template, name, _ in rig_properties.TEMPLATES:
+                button = column.operator("thew.rig_place", text=name)
+                button.template, button.guide = template, guide
+
+
+GUIDE_ICONS = {"BONE": "BONE_DATA", "SKIN": "SNAP_FACE", "FREE": "EMPTY_AXIS"}
+
+
+def draw_hand(layout, rig) -> None:
+    """What is done with the mouse, and ready rigs."""
+    row = layout.row(align=True)
+    row.menu("THEW_MT_place", text="Place", icon="PIVOT_CURSOR")
+    row.operator_menu_enum("thew.rig_preset", "preset", text="Presets", icon="PRESET")
+    row = layout.row(align=True)
+    row.enabled = rig is not None
+    row.operator("thew.rig_pull", icon="VIEW_PAN")
+
+
+def draw_wishes(layout, rig) -> None:
+    """What pulling keeps to: each slider free, fixed, or near a preferred value as far as its weight goes."""
+    header, body = layout.panel("THEW_rig_wishes", default_closed=True)
+    header.label(text="While Pulling")
+    if body is None:
+        return
+    column = body.column(align=True)
+    for name in rig_properties.sliders_of(rig):
+        at = rig_properties.SLIDERS.index(name)
+        row = column.row(align=True)
+        label = rig.bl_rna.properties[name].name
+        row.prop(rig, "fixed", index=at, text=label, icon="LOCKED" if rig.fixed[at] else "UNLOCKED")
+        part = row.row(align=True)
+        part.enabled = not rig.fixed[at]
+        part.prop(rig, "preferred", index=at, text="")
+        part.prop(rig, "weights", index=at, text="")
+
+
 def draw_list(layout, obj) -> None:
     """All rigs, with the buttons beside them."""
     settings = obj.thew
@@ -92,6 +138,7 @@ def draw_rig(layout, obj, rig, width: int) -> None:
         row = layout.row()
         row.template_list("THEW_UL_samples", "", rig, "samples", rig, "active_sample", rows=2)
         row.operator("thew.rig_sample_remove", text="", icon="REMOVE")
+    draw_wishes(layout, rig)
 
 
 class Panel:
@@ -121,6 +168,8 @@ class Panel:
             layout.operator("thew.remove", text="Delete Rigs", icon="X").remove_rigs = True
         draw_list(layout, obj)
         rig = rig_properties.active(obj)
+        if settings.made.flesh:
+            draw_hand(layout, rig)
         if rig is not None:
             draw_rig(layout, obj, rig, panels.letters(context))
 
@@ -140,7 +189,7 @@ class THEW_PT_rigs_physics(Panel, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
 
-CLASSES = (THEW_UL_rigs, THEW_UL_samples, THEW_MT_rigs, THEW_PT_rigs_sidebar, THEW_PT_rigs_physics)
+CLASSES = (THEW_UL_rigs, THEW_UL_samples, THEW_MT_rigs, THEW_MT_place, THEW_PT_rigs_sidebar, THEW_PT_rigs_physics)
 
 
 def register() -> None:

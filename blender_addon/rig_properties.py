@@ -19,6 +19,7 @@ from itertools import pairwise
 import bpy
 from bpy.props import (
     BoolProperty,
+    BoolVectorProperty,
     CollectionProperty,
     EnumProperty,
     FloatProperty,
@@ -326,6 +327,30 @@ class ThewRig(bpy.types.PropertyGroup):
     active_sample: IntProperty(name="Sample", description="The sample chosen in the list", default=0, options=set())
     at: FloatProperty(description="The control value that the sliders belong to", default=1.0, options={"HIDDEN"})
     draft: BoolProperty(description="The sliders differ from what is recorded", options={"HIDDEN"})
+
+    # what pulling the skin keeps to; a value for each of `SLIDERS`
+    preferred: FloatVectorProperty(
+        name="Preferred",
+        description="The values that pulling the skin keeps near, as far as their weights go",
+        size=len(SLIDERS),
+        options=set(),
+    )
+    weights: FloatVectorProperty(
+        name="Weight",
+        description="How much a slider keeps to its preferred value while the skin is pulled; 0 keeps it lightly to where "
+        "it was when the pull began. At 1, going as far as is usual weighs as much as missing a point by 0.3 % of the "
+        "body's size",
+        size=len(SLIDERS),
+        min=0.0,
+        soft_max=10.0,
+        options=set(),
+    )
+    fixed: BoolVectorProperty(
+        name="Fixed",
+        description="Pulling the skin leaves this slider alone",
+        size=len(SLIDERS),
+        options=set(),
+    )
     problem: StringProperty(
         name="Problem", description="Why this rig does not push the flesh; empty when it can", options={"HIDDEN"}
     )
@@ -439,6 +464,7 @@ def start_samples(rig: ThewRig) -> None:
             sample.values = [values[name] for name in SLIDERS]
         rig.control = rig.at = 1.0
         rig.active_sample, rig.draft = 1, False
+        rig.preferred = slider_values(rig)
 
 
 def copy_rig(source: ThewRig, target: ThewRig) -> None:

@@ -160,11 +160,11 @@ class Flesh:
 
         return self._between(frame, shape)
 
-    def pushed(self, obj: bpy.types.Object, controls: np.ndarray | None) -> np.ndarray | None:
+    def pushed(self, obj: bpy.types.Object, controls: np.ndarray | None, without: int = -1) -> np.ndarray | None:
         """The generalised forces [dofs, 3] of all rigs at their controls, drafts heeded; None when none pushes.
 
         `controls` [r] are of those that are keyed or driven (None: nothing is); the others stand where the artist has
-        them.
+        them. `without`: the index of a rig that is left out.
         """
         rigs = obj.thew.rigs
         if not len(rigs):
@@ -173,7 +173,7 @@ class Flesh:
         total = None
         for resolved in self.rigs:
             native = self.pushers.get(resolved.index)
-            if native is None:
+            if native is None or resolved.index == without:
                 continue
             rig = rigs[resolved.index]
             control = rig.control if resolved.control is not None or controls is None else controls[resolved.index]

@@ -64,6 +64,14 @@ def transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
     return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
+def across(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two unit vectors square to `axis` [3] and to each other."""
+    one = np.cross(axis, np.eye(3)[int(np.abs(axis).argmin())])
+    one = one / np.linalg.norm(one)
+    other = np.cross(axis, one)
+    return one, other / np.linalg.norm(other)
+
+
 def is_singular(matrix: np.ndarray) -> bool:
     """Whether the affine map flattens space (or is not finite)."""
     linear = np.asarray(matrix, dtype=np.float64)[:3, :3]

@@ -3,7 +3,7 @@
 
 import bpy
 
-from . import add, bake, remove, rigs, simulate, switch
+from . import add, bake, place, preset, pull, remove, rigs, simulate, switch
 
 CLASSES = (
     add.THEW_OT_add,
@@ -13,14 +13,19 @@ CLASSES = (
     switch.THEW_OT_show_bake,
     remove.THEW_OT_remove,
     *rigs.CLASSES,
+    *place.CLASSES,
+    *pull.CLASSES,
+    *preset.CLASSES,
 )
 
 
 def register() -> None:
     for cls in CLASSES:
         bpy.utils.register_class(cls)
+    pull.register_tools()
 
 
 def unregister() -> None:
+    pull.unregister_tools()
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)

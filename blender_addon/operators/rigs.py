@@ -6,14 +6,12 @@ from __future__ import annotations
 import math
 
 import bpy
-import numpy as np
 from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from .. import handlers, jobs, reading, rig_drivers, rig_files, rig_properties, rigging
+from .. import handlers, jobs, placing, reading, rig_drivers, rig_files, rig_properties, rigging
 from ..anchors import anchor_bone, anchor_face, armature_of
 from ..logic.errors import Refusal
 from ..logic.sentences import plural
-from ..native import core
 from ..recipe import REFERENCE, Stance
 from ..rig_properties import GUIDES, TEMPLATES
 from ..session import register as fleshes
@@ -396,11 +394,7 @@ def visible_strength(obj: bpy.types.Object, flesh, rig: rig_properties.ThewRig) 
     trial = flesh.recipe.stiffness * REFERENCE * flesh.firmness / reach
     with rig_properties.quietly():
         rig.strength = trial
-    solver = core().Equilibrium(flesh.body)
-    solver.solve()
-    still = np.array(solver.positions(), dtype=np.float64)
-    solver.solve(rest_forces=rigging.native_rig(obj, flesh, rig).forces(flesh.body))
-    moved = float(np.linalg.norm(solver.positions() - still, axis=1).max())
+    moved = placing.moved_by(flesh, rigging.native_rig(obj, flesh, rig))
     # Where bones hold the flesh tight it hardly moves, and no strength would show.
     return float(f"{trial * min(max(0.2 * reach / moved, 0.1), 50.0):.2g}") if moved > 0.0 else trial
 

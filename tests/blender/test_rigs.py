@@ -371,7 +371,8 @@ class Layout:
             if name == "prop_search":
                 assert args[1] in args[0].bl_rna.properties.keys() and hasattr(args[2], args[3])
             self.seen.append((name, *(a for a in args if isinstance(a, str)), options.get("text", "")))
-            return Layout(self.seen)
+            inner = Layout(self.seen)
+            return (inner, inner) if name == "panel" else inner
 
         return call
 

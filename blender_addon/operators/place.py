@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Drag a force template onto the character: it hangs at the mouse, follows the skin, and is dropped by a click."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+import numpy as np
+from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, StringProperty
+
+from .. import handlers, placing, posed, rig_overlay, rig_properties, rigging, viewing
+from ..logic.errors import Refusal
+from ..logic.outlines import outline, ridden
+from ..placing import Spot
+from .hand import InHand
+from .rigs import drop_rig, new_rig
+
+#: How much the wheel changes the radius, and the turn.
+NOTCH, TURN = 1.1, math.radians(15.0)
+
+#: What an earlier call said is no word on where the next one goes.
+FRESH = {"SKIP_SAVE"}
+
+
+class THEW_OT_rig_place(InHand, bpy.types.Operator):
+    bl_idname = "thew.rig_place"
+    bl_label = "Place Force Template"
+    bl_description = (
+        "Drag a force template onto the character. Click drops it, the wheel sizes it, Ctrl and the wheel turn it"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    template: EnumProperty(name="Template", description="What to place", items=rig_properties.TEMPLATES, default="BUMP")
+    guide: EnumProperty(
+        name="Guide", description="What it hangs on from then on", items=rig_properties.GUIDES, default="SKIN"
+    )
+    index: IntProperty(
+        name="Index", description="The rig to place anew; -1 makes a new one", default=-1, min=-1, options=FRESH
+    )
+    location: FloatVectorProperty(
+        name="Location",
+        description="A point of the world; the nearest point of the skin is taken",
+        size=3,
+        options=FRESH,
+    )
+    bone: StringProperty(
+        name="Bone", description="The bone to hang on; empty takes the one that carries the skin most", options=FRESH
+    )
+    along: FloatProperty(name="Along", description="Where along the bone: 0 head, 1 tail", default=0.5, options=FRESH)
+    angle: FloatProperty(
+        name="Around", description="Which way out from the bone", default=0.0, unit="ROTATION", options=FRESH
+    )
+    distance: FloatProperty(
+        name="Out", description="How far out from the bone, scene units", default=0.0, unit="LENGTH", options=FRESH
+    )
+    face: IntProperty(
+        name="Face", description="A triangle of the mesh to hang under", default=-1, min=-1, options=FRESH
+    )
+    barycentric: FloatVectorProperty(
+        name="Place", description="Where in the triangle", size=3, default=(1 / 3, 1 / 3, 1 / 3), options=FRESH
+    )
+    matrix: FloatVectorProperty(
+        name="Matrix",
+        description="A frame in the world at rest, by rows",
+        size=16,
+        default=np.eye(4).ravel().tolist(),
+        options=FRESH,
+    )
+    turn: FloatProperty(
+        name="Turn",
+        description="Tilt at a bone, roll in the skin, turn about its own axis when free",
+        unit="ROTATION",
+        options=FRESH,
+    )
+    radius: FloatProperty(
+        name="Radius",
+        description="How far it acts, scene units; 0 suits the flesh",
+        default=0.0,
+        min=0.0,
+        unit="LENGTH",
+        options=FRESH,
+    )
+    ring_radius: FloatProperty(
+        name="Ring Radius", description="Of a torus, scene units; 0 suits the flesh", min=0.0, options=FRESH
+    )
+    tube_radius: FloatProperty(
+        name="Tube Radius", description="Of a torus, scene units; 0 suits the flesh", min=0.0, options=FRESH
+    )
+    strength: FloatProperty(
+        name="Strength", description="N/m3; left alone, what makes the effect visible", options=FRESH
+    )
+
+    # from a script, or again ------------------------------------------------------------------------------------------
+
+    def execute(self, context):
+        obj = posed.of(context)
+        try:
+            stand = posed.read(obj, context.scene, context.view_layer)
+            self.put(context, stand)
+        except Exception as error:
+            return self.refuse(obj, error)
+        return {"FINISHED"}
+
+    def put(self, context, stand: posed.Posed) -> None:
+        """Place it as the properties say; nothing is changed before everything that can fail is over."""
+        obj, kind = stand.obj, self.kind(stand.obj)
+        spot = self.spot(stand, kind).turned(self.turn)
+        sizes = self.sizes(stand, kind, spot)
+        if self.properties.is_property_set("strength"):
+            sizes["strength"] = self.strength
+        elif self.index >= 0:
+            sizes["strength"] = obj.thew.rigs[self.index].strength
+        else:
+            sizes["strength"] = placing.visible_strength(stand, kind, sizes, spot)
+        placing.native_rig(kind, sizes, spot).forces(stand.flesh.body)  # what lies outside the flesh is refused here
+        new = self.index < 0
+        rig = new_rig(obj, kind.capitalize()) if new else obj.thew.rigs[self.index]
+        try:
+            placing.put(stand, rig, new, kind, sizes, spot)
+        except Exception:
+            if new:
+                drop_rig(obj, len(obj.thew.rigs) - 1)
+            raise
+        obj.thew.active_rig = len(obj.thew.rigs) - 1 if new else self.index
+        rigging.shown(context, obj)
+        self.report({"INFO"}, f"“{rig.name}” hangs {placing.described(stand, spot)}.")
+
+    def kind(self, obj) -> str:
+        """The template: that of the rig to be placed anew, where none is given."""
+        if self.index >= len(obj.thew.rigs):
+            raise Refusal(f"There is no rig {self.index}: “{obj.name}” has {len(obj.thew.rigs)}")
+        if self.index >= 0 and not self.properties.is_property_set("template"):
+            return obj.thew.rigs[self.index].template
+        return self.template
+
+    def spot(self, stand: posed.Posed, kind: str) -> Spot:
+        """Where it goes."""
+        given, unit = self.properties.is_property_set, stand.flesh.place.metres_per_unit
+        if self.guide == "FREE" and given("matrix"):
+            return placing.at_matrix(stand, np.array(self.matrix).reshape(4, 4))
+        if given("face") and self.face >= 0:
+            return placing.on_face(stand, self.guide, kind, self.face, self.barycentric)
+        if given("location"):
+            return placing.dropped(stand, self.guide, kind, stand.skin_at(self.location), self.bone)
+        if self.guide == "BONE" and self.bone:
+            return placing.at_bone(stand, kind, self.bone, self.along, self.angle, self.distance * unit)
+        raise Refusal(
+            "Nothing says where the template goes: give a location on the skin, a face, a bone for a bone guide, "
+            "or a matrix for a free one"
+        )
+
+    def sizes(self, stand: posed.Posed, kind: str, spot: Spot, radius: float | None = None) -> dict[str, float]:
+        """The template's lengths in metres: those given, those of the rig placed anew, or what suits the flesh."""
+        unit = stand.flesh.place.metres_per_unit
+        names = [name for name in rig_properties.TEMPLATE_SLIDERS[kind] if name != "strength"]
+        sizes = {name: unit * getattr(self, name) for name in names}
+        if self.index >= 0 and stand.obj.thew.rigs[self.index].template == kind:
+            rig = stand.obj.thew.rigs[self.index]
+            sizes = {name: value or unit * getattr(rig, name) for name, value in sizes.items()}
+        if all(value > 0.0 for value in sizes.values()):
+            return sizes
+        usual = placing.usual_sizes(kind, radius or unit * self.radius or placing.radius_at(stand, kind, spot))
+        return {name: value or usual[name] for name, value in sizes.items()}
+
+    # in the hand ------------------------------------------------------------------------------------------------------
+
+    def take(self, context) -> None:
+        self._kind = self.kind(self._stand.obj)
+        self._hit, self._lines, self._view = None, np.empty((0, 2, 3)), None
+        self._scale, self._suits = 1.0, 0.0
+        self._drawn = viewing.Drawn(self.ghost)
+
+    def handle(self, context, event):
+        if event.type in {"WHEELUPMOUSE", "WHEELDOWNMOUSE"}:
+            up = 1.0 if event.type == "WHEELUPMOUSE" else -1.0
+            if event.ctrl:
+                self.turn += up * TURN
+            else:
+                self._scale *= NOTCH**up
+            self.follow(context, event)
+            return {"RUNNING_MODAL"}
+        if event.type == "R" and event.value == "PRESS":
+            self.turn += TURN * (-1.0 if event.shift else 1.0)
+            self.follow(context, event)
+            return {"RUNNING_MODAL"}
+        if event.type == "MOUSEMOVE":
+            self.follow(context, event)
+            return {"RUNNING_MODAL"}
+        if event.type == "LEFTMOUSE" and event.value == "PRESS":
+            return self.drop(context, event)
+        return {"PASS_THROUGH"} if event.type in NAVIGATION else {"RUNNING_MODAL"}
+
+    def follow(self, context, event) -> None:
+        """Let the ghost hang at the mouse."""
+        view = viewing.under(context, event)
+        self._hit = None if view is None else self._stand.shown.ray(*view.ray())
+        self._lines = np.empty((0, 2, 3))
+        if self._hit is not None:
+            self._view = view.axes()
+            spot = self.here()
+            self._suits = placing.usual_radius(self._stand, self._hit)
+            self._lines = posed_lines(self._stand, self._hit, self._kind, self.hand_sizes(spot), spot)
+        reach = "" if self._hit is None else f"  radius {self._scale * self._suits:.3g} m"
+        said = f"Click drops the {self._kind.lower()}, wheel sizes it, Ctrl+wheel or R turns it, Esc cancels{reach}"
+        context.workspace.status_text_set(f"Thew: {said}")
+        handlers.redraw()
+
+    def here(self) -> Spot:
+        """The spot under the mouse."""
+        spot = placing.dropped(self._stand, self.guide, self._kind, self._hit, self.bone, self._view)
+        return spot.turned(self.turn)
+
+    def hand_sizes(self, spot: Spot) -> dict[str, float]:
+        """The sizes of what is in the hand."""
+        sizes = self.sizes(self._stand, self._kind, spot, self._suits)
+        return {name: self._scale * value for name, value in sizes.items()}
+
+    def drop(self, context, event):
+        """Place it, and note the place in the properties, so that it can be adjusted afterwards."""
+        self.follow(context, event)
+        self.end(context)
+        if self._hit is None:
+            raise Refusal("There is no skin under the mouse: drop the template on the body")
+        unit = self._stand.flesh.place.metres_per_unit
+        spot = self.here()
+        for name, value in self.hand_sizes(spot).items():
+            setattr(self, name, value / unit)
+        if self.guide == "FREE":
+            self.matrix = placing.blender_matrix(self._stand, spot).ravel().tolist()
+        else:
+            self.location = self._hit.point.tolist()
+        self.put(context, self._stand)
+        return {"FINISHED"}
+
+    def ghost(self):
+        """What is drawn: the template at the mouse."""
+        return [(self._lines, rig_overlay.GHOST, 2.0)]
+
+    def end(self, context) -> None:
+        self._drawn.end()
+        if context.workspace is not None:
+            context.workspace.status_text_set(None)
+        handlers.redraw()
+
+
+#: Events that turn and move the view meanwhile.
+NAVIGATION = {
+    "MIDDLEMOUSE", "TRACKPADPAN", "TRACKPADZOOM", "NDOF_MOTION", "NUMPAD_1", "NUMPAD_2", "NUMPAD_3", "NUMPAD_4", "NUMPAD_5",
+    "NUMPAD_6", "NUMPAD_7", "NUMPAD_8", "NUMPAD_9", "NUMPAD_0", "NUMPAD_PERIOD",
+}  # fmt: skip
+
+
+def posed_lines(stand: posed.Posed, hit, kind: str, sizes: dict[str, float], spot: Spot) -> np.ndarray:
+    """The outline of a template at the shown skin, Blender's world [m, 2, 3]."""
+    frame = np.asarray(placing.native_rig(kind, {**sizes, "strength": 1.0}, spot).frame(stand.flesh.body))
+    shown, rest = (each.vertices[each.triangles[hit.face]] for each in (stand.shown, stand.rest))
+    there = ridden(frame, hit.barycentric, rest, stand.flesh.place.points(shown))
+    return stand.world(outline(kind, **sizes) @ there[:3, :3].T + there[:3, 3])
+
+
+CLASSES = (THEW_OT_rig_place,)

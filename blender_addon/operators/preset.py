@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A ready rig on the active character: breath, biceps, throat."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import EnumProperty, StringProperty
+
+from .. import handlers, placing, posed, presets, rig_drivers, rigging
+from ..anchors import armature_of
+from ..logic.bone_names import Role, find, find_pair
+from ..logic.errors import Refusal
+from ..presets import PRESETS, Piece, Preset
+from ..reading import curves_in, describe
+from ..rig_properties import SLIDERS, ThewRig, quietly, show_sliders
+from .rigs import drop_rig, new_rig
+from .shell import Job
+
+
+class THEW_OT_rig_preset(Job, bpy.types.Operator):
+    bl_idname = "thew.rig_preset"
+    bl_label = "Add Preset Rig"
+    bl_description = "Put a ready rig on the character, on the bone that its name tells, or else on the active bone"
+    bl_options = {"REGISTER", "UNDO"}
+
+    preset: EnumProperty(
+        name="Preset",
+        description="What to add",
+        items=[(key, preset.label, preset.description) for key, preset in PRESETS.items()],
+        default="BREATH",
+    )
+    bone: StringProperty(
+        name="Bone",
+        description="The bone to put it on; empty finds it by its name, or takes the active bone",
+        options={"SKIP_SAVE"},
+    )
+
+    def invoke(self, context, _event):
+        return self.execute(context)
+
+    def execute(self, context):
+        obj = posed.of(context)
+        preset = PRESETS[self.preset]
+        try:
+            handlers.stop_update()
+            stand = posed.read(obj, context.scene, context.view_layer)
+            bones = self.bones(stand, preset)
+            before = len(obj.thew.rigs)
+            try:
+                made = [add_piece(stand, preset.piece, bone, side) for side, bone in bones]
+                for rig, (_, bone) in zip(made, bones, strict=True):
+                    move_control(context, stand, preset, obj.thew.rigs[rig], bone)
+            except Exception:
+                while len(obj.thew.rigs) > before:
+                    drop_rig(obj, len(obj.thew.rigs) - 1)
+                raise
+            rigging.shown(context, obj)
+        except Exception as error:
+            return self.refuse(obj, error)
+        where = " and ".join(f"“{bone}”" for _, bone in bones)
+        self.report({"INFO"}, f"{preset.label}: on the bone{'s' if len(bones) > 1 else ''} {where}.")
+        return {"FINISHED"}
+
+    def bones(self, stand: posed.Posed, preset: Preset) -> list[tuple[str, str]]:
+        """(side, bone) of each piece."""
+        if self.bone:
+            placing.bone_index(stand, self.bone)
+            return [("", self.bone)]
+        names, parents, role = stand.flesh.character.bones, stand.flesh.character.parents, preset.piece.role
+        if preset.piece.both_sides:
+            found = find_pair(names, role, parents)
+        else:
+            found = [("", name) for name in [find(names, role, "", parents)] if name is not None]
+        chosen = active_bone(armature_of(stand.obj))
+        if not found and chosen in names:
+            found = [("", chosen)]
+        if not found:
+            raise Refusal(
+                f"No bone of {describe(stand.obj)} is named like {role.called}: select that bone in pose mode, "
+                "one that has weight, and press again"
+            )
+        return found
+
+
+def active_bone(armature: bpy.types.Object) -> str:
+    """The bone that is active and selected in the armature, or ""."""
+    bone = armature.data.bones.active
+    if bone is None:
+        return ""
+    posed_bone = armature.pose.bones.get(bone.name)
+    selected = posed_bone.select if hasattr(posed_bone, "select") else bone.select  # moved there in Blender 5.0
+    return bone.name if selected else ""
+
+
+def add_piece(stand: posed.Posed, piece: Piece, bone: str, side: str) -> int:
+    """One rig; gives its index."""
+    head, tail = stand.bone_ends(placing.bone_index(stand, bone))
+    middle = head + piece.along * (tail - head)
+    girth = stand.rest.girth(middle, tail - head, 0.25 * stand.size)
+    spot = placing.at_bone(stand, piece.template, bone, piece.along, piece.angle, piece.out * girth, piece.tilt)
+    sizes = {name: part * girth for name, part in piece.sizes.items()}
+    strength = placing.visible_strength(stand, piece.template, sizes, spot, piece.moves * girth)
+    rig = new_rig(stand.obj, f"{piece.called} {side}".strip())
+    placing.put(stand, rig, True, piece.template, {**sizes, "strength": strength}, spot)
+    with quietly():
+        rig.samples.clear()
+        for control, share, along in piece.samples:
+            sample = rig.samples.add()
+            sample.control = control
+            changed = {"strength": share * strength, "along": along}
+            sample.values = [changed.get(name, getattr(rig, name)) for name in SLIDERS]
+        rig.active_sample, rig.control = 0, piece.samples[0][0]
+    show_sliders(rig)
+    return stand.obj.thew.active_rig
+
+
+def move_control(context, stand: posed.Posed, preset: Preset, rig: ThewRig, bone: str) -> None:
+    """Let keys or a bone move the control."""
+    obj, scene = stand.obj, context.scene
+    if preset.driver is None:
+        fps = scene.render.fps / scene.render.fps_base
+        keys = presets.key_frames(preset, scene.frame_start, scene.frame_end, fps)
+        key_control(obj, rig, keys, preset.loops)
+        return
+    turning = driving_bone(stand, preset.driver, bone)
+    # However its axes lie: how far it points away from where the straight arm has it.
+    rig_drivers.drive(rig, armature_of(obj), turning, "SWING", 0.0, preset.full)
+
+
+def driving_bone(stand: posed.Posed, role: Role, bone: str) -> str:
+    """The bone below `bone` that plays `role`, or else the nearest below it."""
+    character = stand.flesh.character
+    names = character.bones
+    below, at = [], names.index(bone)
+    for i, name in enumerate(names):
+        parent = int(character.parents[i])
+        while parent >= 0 and parent != at:
+            parent = int(character.parents[parent])
+        if parent == at:
+            below.append(name)
+    for side in ("L", "R", ""):
+        found = find(below, role, side)
+        if found is not None:
+            return found
+    if not below:
+        raise Refusal(f"No bone hangs on “{bone}”, so nothing bends there: choose the bone above the joint")
+    return below[0]
+
+
+def key_control(obj: bpy.types.Object, rig: ThewRig, keys: list[tuple[float, float]], loops: bool) -> None:
+    """Key the rig's control; in a loop for ever where `loops`."""
+    path = rig.path_from_id("control")
+    for frame, value in keys:
+        with quietly():
+            rig.control = value
+        obj.keyframe_insert(path, frame=frame)
+    curve = next(curve for curve in curves_in(obj.animation_data) if curve.data_path == path)
+    if loops and not any(modifier.type == "CYCLES" for modifier in curve.modifiers):
+        curve.modifiers.new("CYCLES")
+    for point in curve.keyframe_points:
+        point.interpolation = "BEZIER" if loops else "LINEAR"
+    curve.update()
+
+
+CLASSES = (THEW_OT_rig_preset,)

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pull the skin: press on a point, drag it, and the active rig's sliders follow; Shift and click holds further points."""
+
+from __future__ import annotations
+
+import json
+
+import bpy
+import numpy as np
+from bpy.props import StringProperty
+
+from .. import handlers, posed, poses, pulling, rig_properties, rigging, viewing
+from ..logic.errors import Refusal
+from ..logic.picking import Picker
+from ..modifier import POSITION
+from ..reading import describe
+from ..rig_properties import quietly
+from .hand import InHand
+
+#: Updates a second while the mouse moves.
+RATE = 30.0
+PINNED, DRAGGED = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
+
+
+class THEW_OT_rig_pull(InHand, bpy.types.Operator):
+    bl_idname = "thew.rig_pull"
+    bl_label = "Pull Skin"
+    bl_description = (
+        "Drag a point of the skin: the active rig takes the sliders that bring it there, and a sample of them is "
+        "recorded. Shift-click first holds further points"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    points: StringProperty(
+        name="Points",
+        description="What is pulled, as JSON: [[vertex, [x, y, z]], …], targets in the world",
+        options={"SKIP_SAVE"},
+    )
+
+    # from a script, or again ------------------------------------------------------------------------------------------
+
+    def execute(self, context):
+        obj = posed.of(context)
+        try:
+            handlers.stop_update()
+            stand = posed.read(obj, context.scene, context.view_layer)
+            try:
+                points = json.loads(self.points or "[]")
+            except ValueError as error:
+                raise Refusal(f"The points are not JSON ({error}): give [[vertex, [x, y, z]], …]") from None
+            points = pulling.checked(stand, points)
+            pull = pulling.Pull(stand, context.view_layer)
+            before = saved(pull.rig)
+            try:
+                pull.pull(points)
+            except Exception:
+                put_back(pull.rig, before)
+                raise
+            self.keep(context, pull, points)
+        except Exception as error:
+            return self.refuse(obj, error)
+        return {"FINISHED"}
+
+    def keep(self, context, pull: pulling.Pull, points) -> None:
+        """Record what was found, look at the flesh at rest from now on, and say how near the points came."""
+        stand = pull.stand
+        pull.keep()
+        stand.obj.thew.settled = True
+        rigging.shown(context, stand.obj)
+        stand.show(pull.shown)
+        stand.flesh.posed = True
+        left = max(float(np.linalg.norm(pull.world(vertex) - target)) for vertex, target in points)
+        self.report({"INFO"}, f"“{pull.rig.name}” was fitted; its points miss their targets by {left:.2g} at most.")
+
+    # in the hand ------------------------------------------------------------------------------------------------------
+
+    def take(self, context) -> None:
+        stand = self._stand
+        self._pull = pulling.Pull(stand, context.view_layer)
+        self._before, self._shown = saved(self._pull.rig), attribute(stand.obj)
+        self._pins, self._drag, self._target, self._due, self._changed = [], -1, None, False, False
+        stand.show(self._pull.shown)
+        poses.busy += 1  # nobody simulates or looks frames up meanwhile
+        self._drawn = viewing.Drawn(self.marks)
+        self._timer = context.window_manager.event_timer_add(1.0 / RATE, window=context.window)
+        context.workspace.status_text_set(
+            "Thew: press on the skin and drag, Shift+click holds a point, release keeps, Esc puts everything back"
+        )
+
+    def handle(self, context, event):
+        if event.type == "LEFTMOUSE" and event.value == "PRESS":
+            return self.press(context, event)
+        if event.type == "LEFTMOUSE" and event.value == "RELEASE" and self._drag >= 0:
+            if self._due:
+                self.follow()
+            return self.release(context)
+        if event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS":
+            return self.release(context)
+        if event.type == "MOUSEMOVE" and self._drag >= 0:
+            view = viewing.under(context, event)
+            if view is not None:
+                self._target, self._due = view.beside(self._depth), True
+            return {"RUNNING_MODAL"}
+        if event.type == "TIMER":
+            if self._due:
+                self.follow()
+            return {"RUNNING_MODAL"}
+        return {"RUNNING_MODAL"} if self._drag >= 0 else {"PASS_THROUGH"}
+
+    def press(self, context, event):
+        """Hold a point, or begin to drag one."""
+        view = viewing.under(context, event)
+        if view is None:
+            return {"PASS_THROUGH"}
+        stand = self._stand
+        skin = Picker(stand.world(self._pull.shown), stand.rest.triangles)
+        hit = skin.ray(*view.ray())
+        if hit is None:
+            self.report({"WARNING"}, f"There is no skin of {describe(stand.obj)} under the mouse: press on the body.")
+            if self._pins:
+                return {"RUNNING_MODAL"}
+            self.put_back()
+            self.end(context)
+            return {"CANCELLED"}
+        vertex = hit.vertex(stand.rest.triangles)
+        self._pins = [pin for pin in self._pins if pin[0] != vertex]
+        if event.shift:
+            self._pins.append((vertex, self._pull.world(vertex)))
+        else:
+            self._drag, self._depth = vertex, self._pull.world(vertex)
+            self._target = self._depth
+        handlers.redraw()
+        return {"RUNNING_MODAL"}
+
+    def follow(self) -> None:
+        """Fit the rig to where the mouse is."""
+        self._due = False
+        if self._target is None:
+            return
+        self._stand.show(self._pull.pull(self.wanted()))
+        self._changed = True
+        handlers.redraw()
+
+    def wanted(self) -> list[pulling.Point]:
+        """All points and their targets."""
+        return [*self._pins, (self._drag, self._target)]
+
+    def release(self, context):
+        """Keep what was found."""
+        self.end(context)
+        if not self._changed:
+            self.put_back()
+            return {"CANCELLED"}
+        points = self.wanted()
+        self.points = json.dumps([[vertex, [float(x) for x in target]] for vertex, target in points])
+        self.keep(context, self._pull, points)
+        return {"FINISHED"}
+
+    def put_back(self) -> None:
+        put_back(self._pull.rig, self._before)
+        obj, mesh = self._stand.obj, self._stand.obj.data
+        if self._shown is not None:
+            mesh.attributes[POSITION].data.foreach_set("vector", self._shown)
+            self._stand.flesh.wrote = True
+            mesh.update_tag()
+        obj.update_tag()
+
+    def marks(self):
+        """The held points, and a line from the dragged one to the mouse."""
+        here = [self._pull.world(vertex) for vertex, _ in self._pins]
+        drawn = [(np.array(here).reshape(-1, 3), PINNED, 9.0)]
+        if self._drag >= 0:
+            line = np.array([self._pull.world(self._drag), self._target])
+            drawn += [(line[:1], DRAGGED, 9.0), (line[None], DRAGGED, 2.0)]
+        return drawn
+
+    def end(self, context) -> None:
+        if self._timer is None:
+            return
+        poses.busy -= 1
+        self._drawn.end()
+        context.window_manager.event_timer_remove(self._timer)
+        self._timer = None
+        if context.workspace is not None:
+            context.workspace.status_text_set(None)
+        handlers.redraw()
+
+
+def saved(rig) -> tuple:
+    """What pulling changes of a rig."""
+    samples = [(sample.control, tuple(sample.values)) for sample in rig.samples]
+    return rig_properties.slider_values(rig), samples, rig.control, rig.at, rig.draft, rig.active_sample
+
+
+def put_back(rig, before: tuple) -> None:
+    """Make the rig what it was."""
+    values, samples, control, at, draft, active = before
+    with quietly():
+        for name, value in zip(rig_properties.SLIDERS, values, strict=True):
+            setattr(rig, name, value)
+        rig.samples.clear()
+        for where, row in samples:
+            sample = rig.samples.add()
+            sample.control, sample.values = where, row
+        rig.control, rig.at, rig.draft, rig.active_sample = control, at, draft, active
+
+
+def attribute(obj) -> np.ndarray | None:
+    """What the deformer shows, flat."""
+    found = obj.data.attributes.get(POSITION)
+    if found is None:
+        return None
+    flat = np.empty(3 * len(found.data), dtype=np.float32)
+    found.data.foreach_get("vector", flat)
+    return flat
+
+
+class THEW_TOOL_pull(bpy.types.WorkSpaceTool):
+    """The same from the toolbar."""
+
+    bl_space_type = "VIEW_3D"
+    bl_context_mode = "OBJECT"
+    bl_idname = "thew.pull_tool"
+    bl_label = "Pull Skin"
+    bl_description = "Drag the skin of a character with flesh; the active rig follows"
+    bl_icon = "ops.transform.push_pull"
+    bl_widget = None
+    bl_keymap = (
+        ("thew.rig_pull", {"type": "LEFTMOUSE", "value": "PRESS"}, None),
+        ("thew.rig_pull", {"type": "LEFTMOUSE", "value": "PRESS", "shift": True}, None),
+    )
+
+
+class THEW_TOOL_pull_posed(THEW_TOOL_pull):
+    """And in pose mode."""
+
+    bl_context_mode = "POSE"
+    bl_idname = "thew.pull_tool_pose"
+
+
+TOOLS = (THEW_TOOL_pull, THEW_TOOL_pull_posed)
+
+
+def register_tools() -> None:
+    """Into the toolbar, where there is a window."""
+    if not bpy.app.background:
+        for tool in TOOLS:
+            bpy.utils.register_tool(tool, after={"builtin.transform"}, separator=tool is TOOLS[0])
+
+
+def unregister_tools() -> None:
+    """Out of the toolbar again."""
+    if not bpy.app.background:
+        for tool in reversed(TOOLS):
+            bpy.utils.unregister_tool(tool)
+
+
+CLASSES = (THEW_OT_rig_pull,)

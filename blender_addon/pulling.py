@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pulling the skin: the active rig's sliders are found that bring points of the surface to where the hand wants them.
+
+The other rigs push as they stand; the flesh is at rest in the pose that the artist sees.
+"""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from . import placing, posed, rigging
+from .logic.errors import Refusal
+from .native import core
+from .reading import describe
+from .rig_properties import (
+    LENGTHS,
+    SLIDERS,
+    TEMPLATE_SLIDERS,
+    ThewRig,
+    active,
+    in_force,
+    record,
+    set_sliders,
+    sliders_of,
+)
+
+#: A pulled point, and where it should be: vertex of the mesh, Blender's world [3].
+Point = tuple[int, np.ndarray]
+
+#: How far a slider goes in ordinary work; lengths go as far as the rig reaches, the strength some times what is visible.
+RANGES = {"along": 0.5, "angle": 1.0, "tilt": 1.0, "roll": 1.0, "rx": 1.0, "ry": 1.0, "rz": 1.0}
+TIMES = 4.0
+#: A slider that goes so far weighs as much as missing a point by this part of the body's size, at weight 1.
+MISSED = 0.003
+
+
+class Pull:
+    """One pull of the active rig of a character, from the first press to the release."""
+
+    def __init__(self, stand: posed.Posed, view_layer: bpy.types.ViewLayer):
+        obj, flesh = stand.obj, stand.flesh
+        rig = active(obj)
+        if rig is None:
+            raise Refusal(f"{describe(obj)} has no active rig to pull with: place one on it, or choose one in the list")
+        index = obj.thew.active_rig
+        if not in_force(obj)[index]:
+            raise Refusal(f"The rig “{rig.name}” is switched off: switch it on to pull with it")
+        self.stand, self.index = stand, index
+        self.controls = rigging.evaluated_controls(obj, view_layer.depsgraph)
+        self.unit = flesh.place.metres_per_unit
+        self.names = sliders_of(rig)
+        self.first = rigging.parameters_now(rig, float(self.controls[index]), self.unit)
+        hook = rigging.hooked(obj, flesh.character, flesh.stance, flesh.place, rig)
+        self.native = hook.native(core(), self.first, name=rig.name)
+        self.fit = core().RigFit(
+            flesh.body,
+            self.native,
+            stand.pose,
+            gravity=flesh.recipe.gravity,
+            method=placing.static_method(flesh.recipe.method),
+            rest_forces=flesh.pushed(obj, self.controls, without=index),
+        )
+        self.found = dict(self.first)
+        self.shown = np.asarray(self.fit.positions(self.first))
+
+    @property
+    def rig(self) -> ThewRig:
+        """The rig; looked up each time, for undo and collections move them."""
+        return self.stand.obj.thew.rigs[self.index]
+
+    def pull(self, points: list[Point]) -> np.ndarray:
+        """The sliders for these points, into the rig; the skin at rest with them, metres [n, 3]."""
+        place, rig = self.stand.flesh.place, self.rig
+        targets = [(vertex, place.points(np.asarray(target))) for vertex, target in points]
+        preferred, weights, bounds = self.wishes(rig)
+        found = self.fit.fit(targets, start=self.found, preferred=preferred, weights=weights, bounds=bounds)
+        self.found = {name: float(found[name]) for name in self.names}
+        self.shown = np.asarray(self.fit.positions(self.found))
+        set_sliders(rig, rigging.slider_parameters(self.found, self.unit))
+        return self.shown
+
+    def wishes(self, rig: ThewRig) -> tuple[dict, dict, dict]:
+        """Preferred values, weights and bounds for the fit, in native units.
+
+        Where the artist has set no weight, a slider keeps lightly to where the pull began, so that of all ways to reach the
+        points the one is found that changes least; the strength keeps from growing without bound where a point hardly
+        feels it.
+        """
+        preferred, weights, bounds = {}, {}, {}
+        reach = max(self.first[name] for name in TEMPLATE_SLIDERS[rig.template] if name != "strength")
+        usual = TIMES * max(abs(self.first["strength"]), abs(rig.preferred[SLIDERS.index("strength")]), 1.0)
+        for name in self.names:
+            at = SLIDERS.index(name)
+            if rig.fixed[at]:
+                bounds[name] = (self.first[name], self.first[name])
+                continue
+            weight, wish = rig.weights[at], rig.preferred[at] * (self.unit if name in LENGTHS else 1.0)
+            if weight <= 0.0:
+                weight, wish = 1.0, self.first[name]
+            full = usual if name == "strength" else RANGES.get(name, reach)
+            preferred[name], weights[name] = wish, weight * (MISSED * self.stand.size / full) ** 2
+        return preferred, weights, bounds
+
+    def keep(self) -> None:
+        """Record what was found at the control's present value."""
+        rig = self.rig
+        rig.control = float(self.controls[self.index])
+        set_sliders(rig, rigging.slider_parameters(self.found, self.unit))
+        record(rig)
+
+    def world(self, vertex: int) -> np.ndarray:
+        """Where a vertex is shown now, Blender's world."""
+        return self.stand.world(self.shown[vertex])
+
+
+def checked(stand: posed.Posed, points) -> list[Point]:
+    """The points of a script, [[vertex, [x, y, z]], …]; a refusal names the one that cannot be pulled."""
+    count, name = len(stand.rest.vertices), describe(stand.obj)
+    if not isinstance(points, list) or not points:
+        raise Refusal("There is no point to pull: give [[vertex, [x, y, z]], …] in the world")
+    found = []
+    for i, entry in enumerate(points):
+        try:
+            vertex, target = entry
+            vertex, target = int(vertex), np.array(target, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise Refusal(f"Point {i} is not a vertex and its target: give [vertex, [x, y, z]]") from None
+        if not 0 <= vertex < count:
+            raise Refusal(f"Point {i} pulls vertex {vertex}, and {name} has vertices 0 to {count - 1}")
+        if target.shape != (3,) or not np.isfinite(target).all():
+            raise Refusal(f"The target of point {i} is not three numbers")
+        found.append((vertex, target))
+    return found

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The 3D view under the mouse: rays into it, points that follow the mouse, lines drawn into it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+
+@dataclass
+class View:
+    """A 3D view and the mouse's place in it."""
+
+    region: bpy.types.Region
+    space: bpy.types.SpaceView3D
+    mouse: tuple[float, float]
+
+    def ray(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the line under the mouse starts, and its direction; Blender's world."""
+        from bpy_extras import view3d_utils
+
+        data = self.space.region_3d
+        direction = np.array(view3d_utils.region_2d_to_vector_3d(self.region, data, self.mouse))
+        origin = np.array(view3d_utils.region_2d_to_origin_3d(self.region, data, self.mouse))
+        if not data.is_perspective:  # its origin may lie inside the body
+            origin = origin - direction * float(self.space.clip_end)
+        return origin, direction
+
+    def beside(self, point: np.ndarray) -> np.ndarray:
+        """The point under the mouse as deep in the view as `point`."""
+        from bpy_extras import view3d_utils
+
+        return np.array(
+            view3d_utils.region_2d_to_location_3d(self.region, self.space.region_3d, self.mouse, point.tolist())
+        )
+
+    def axes(self) -> np.ndarray:
+        """Towards the eye, and to the right, [2, 3]."""
+        turn = np.array(self.space.region_3d.view_matrix.to_3x3())
+        return np.stack([turn[2], turn[0]])
+
+
+def under(context: bpy.types.Context, event: bpy.types.Event) -> View | None:
+    """The 3D view under the mouse; None over anything else, its toolbars and sidebars included."""
+    x, y = event.mouse_x, event.mouse_y
+    for area in context.window.screen.areas:
+        if area.type != "VIEW_3D":
+            continue
+        inside = [r for r in area.regions if r.x <= x < r.x + r.width and r.y <= y < r.y + r.height]
+        main = next((r for r in inside if r.type == "WINDOW"), None)
+        if main is not None and all(r.type in {"WINDOW", "HEADER", "TOOL_HEADER"} or r.width <= 1 for r in inside):
+            return View(main, area.spaces.active, (x - main.x, y - main.y))
+    return None
+
+
+class Drawn:
+    """Lines and points in the 3D views while a tool is in the hand; `lines` gives (segments, colour, width) each time."""
+
+    def __init__(self, lines):
+        self._handle = bpy.types.SpaceView3D.draw_handler_add(draw_all, (lines,), "WINDOW", "POST_VIEW")
+
+    def end(self) -> None:
+        """Draw them no more."""
+        if self._handle is not None:
+            bpy.types.SpaceView3D.draw_handler_remove(self._handle, "WINDOW")
+            self._handle = None
+
+
+def draw_all(lines) -> None:
+    """Draw what `lines()` gives: (points [m, 2, 3] lines or [m, 3] dots, colour, width) each; through the body too."""
+    import gpu
+    from gpu_extras.batch import batch_for_shader
+
+    shader = gpu.shader.from_builtin("UNIFORM_COLOR")
+    gpu.state.blend_set("ALPHA")
+    gpu.state.depth_test_set("NONE")
+    shader.bind()
+    for points, colour, width in lines():
+        if not len(points):
+            continue
+        dots = points.ndim == 2
+        (gpu.state.point_size_set if dots else gpu.state.line_width_set)(width)
+        shader.uniform_float("color", colour)
+        flat = np.ascontiguousarray(points.reshape(-1, 3), dtype=np.float32)
+        batch_for_shader(shader, "POINTS" if dots else "LINES", {"pos": flat}).draw(shader)
+    gpu.state.line_width_set(1.0)
+    gpu.state.blend_set("NONE")

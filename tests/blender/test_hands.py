@@ -1,0 +1,493 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rigs by hand: placing templates, pulling the skin, presets, what is drawn; on made and on real characters."""
+
+from __future__ import annotations
+
+import json
+
+import bpy
+import numpy as np
+import pytest
+from characters import add, load, meshes
+from conftest import data_folder
+from helpers import activate, make_character, part, refused, world
+
+FOLDER = data_folder("characters")
+CHARACTERS = ("Fox.glb", "q_bull.glb", "mh_male_heavy.glb")
+TEMPLATES = ("BUMP", "RADIAL", "BULGE", "TORUS")
+GUIDES = ("BONE", "SKIN", "FREE")
+
+needs_data = pytest.mark.skipif(FOLDER is None, reason="no characters: set THEW_DATA")
+
+
+def read(obj):
+    """The character as the operators see it."""
+    return part("posed").read(obj, bpy.context.scene, bpy.context.view_layer)
+
+
+def thick_places(stand, count: int) -> list[np.ndarray]:
+    """Points of the shown skin, Blender's world, where the flesh is thickest among a hundred."""
+    random = np.random.default_rng(7)
+    hits = []
+    for face in random.choice(len(stand.rest.triangles), 100):
+        hit = part("logic.picking").Hit(int(face), np.full(3, 1 / 3), np.zeros(3), 0.0)
+        if stand.shown.normal(int(face)).any():
+            deep = stand.rest.thickness(stand.at_rest(hit), part("placing").inward(stand, hit), stand.size)
+            hits.append((deep, tuple(hit.on(stand.shown.vertices, stand.shown.triangles))))
+    return [np.array(point) for _, point in sorted(hits, reverse=True)[:count]]
+
+
+def native(obj, rig):
+    """(body, pose in metres, native rig) of a saved rig."""
+    flesh = part("session").register.flesh(obj)
+    return flesh.body, read(obj).pose, part("rigging").native_rig(obj, flesh, rig)
+
+
+def moved_by(obj, rig) -> np.ndarray:
+    """How far one rig alone moves the skin at rest, metres [n]."""
+    import thew
+
+    body, pose, own = native(obj, rig)
+    forces = np.asarray(own.forces(body, rig.control))
+    gravity = part("session").register.flesh(obj).recipe.gravity
+    shapes = [
+        body.shown(thew.equilibrium(body, pose, gravity=gravity, rest_forces=pushed), pose) for pushed in (None, forces)
+    ]
+    return np.linalg.norm(np.subtract(*shapes), axis=1)
+
+
+def reach(rig) -> float:
+    """How far a rig acts, Blender units."""
+    return rig.ring_radius + rig.tube_radius if rig.template == "TORUS" else rig.radius
+
+
+# a made character ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def body(scene):
+    """The fat tube, with flesh, bent a little."""
+    body, _ = make_character()
+    bpy.ops.thew.add(cells_across=8)
+    scene.frame_set(6)
+    return body
+
+
+def belly(body) -> np.ndarray:
+    """A point of the belly's skin, world."""
+    points = world(body)
+    return points[np.argmin(np.linalg.norm(points - (0.0, -0.32, 0.7), axis=1))]
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_a_template_goes_where_it_is_dropped(body, template, guide):
+    """Its middle at rest is the flesh that was hit, whatever it hangs on; and it is seen."""
+    point = belly(body)
+    assert bpy.ops.thew.rig_place(template=template, guide=guide, location=point) == {"FINISHED"}
+    rig = body.thew.rigs[body.thew.active_rig]
+    assert (rig.template, rig.guide, len(body.thew.rigs)) == (template, guide, 1)
+    flesh_body, _, own = native(body, rig)
+    stand = read(body)
+    middle = np.asarray(own.frame(flesh_body))[:3, 3]
+    np.testing.assert_allclose(middle, stand.at_rest(stand.skin_at(point)), atol=1e-5 * stand.size)
+    moved = moved_by(body, rig)
+    thickness = 2.0 * rig.tube_radius if template == "TORUS" else rig.radius
+    aim = thickness / 3.0 * stand.flesh.place.metres_per_unit
+    assert moved.max() == pytest.approx(aim, rel=0.02)
+
+
+def test_the_outward_side_is_out(body):
+    """A bump pushes the skin outward, however it hangs there."""
+    for guide in GUIDES:
+        bpy.ops.thew.rig_place(template="BUMP", guide=guide, location=belly(body))
+        rig = body.thew.rigs[-1]
+        flesh_body, _, own = native(body, rig)
+        frame = np.asarray(own.frame(flesh_body))
+        assert frame[1, 2] < -0.9, guide  # the belly looks along -Y
+
+
+def test_a_bone_carries_what_hangs_on_it(body):
+    bpy.ops.thew.rig_place(template="BULGE", guide="BONE", location=belly(body))
+    assert body.thew.rigs[0].bone == "Spine"
+    bpy.ops.thew.rig_place(template="BULGE", guide="BONE", location=belly(body), bone="Hip")
+    assert body.thew.rigs[1].bone == "Hip"
+    bpy.ops.thew.rig_place(template="RADIAL", guide="BONE", bone="Spine", along=0.25, angle=0.5, distance=0.1)
+    rig = body.thew.rigs[2]
+    np.testing.assert_allclose((rig.along, rig.angle, rig.distance), (0.25, 0.5, 0.1), rtol=1e-5)
+
+
+def test_a_template_is_placed_by_numbers(body):
+    bpy.ops.thew.rig_place(
+        template="BUMP", guide="SKIN", face=40, barycentric=(0.2, 0.3, 0.5), radius=0.1, strength=-3e4
+    )
+    rig = body.thew.rigs[0]
+    assert rig.face == 40 and rig.radius == pytest.approx(0.1) and rig.strength == pytest.approx(-3e4)
+    np.testing.assert_allclose(rig.barycentric, (0.2, 0.3, 0.5), rtol=1e-5)
+    frame = np.eye(4)
+    frame[:3, :3] = [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+    frame[:3, 3] = (0.05, -0.1, 0.7)
+    bpy.ops.thew.rig_place(template="RADIAL", guide="FREE", matrix=frame.ravel())
+    np.testing.assert_allclose(np.array(body.thew.rigs[1].matrix).reshape(4, 4), frame, atol=1e-6)
+
+
+def test_a_rig_moves_to_another_place_and_keeps_its_samples(body):
+    bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=belly(body), radius=0.12)
+    rig = body.thew.rigs[0]
+    before = [(s.control, tuple(s.values)[:4]) for s in rig.samples]
+    assert len(before) == 2
+    bpy.ops.thew.rig_place(index=0, guide="BONE", bone="Head", along=0.3, distance=0.1)
+    rig = body.thew.rigs[0]
+    assert (rig.template, rig.guide, rig.bone, len(body.thew.rigs)) == ("BUMP", "BONE", "Head", 1)
+    assert [(s.control, tuple(s.values)[:4]) for s in rig.samples] == before
+    along = part("rig_properties").SLIDERS.index("along")
+    assert [s.values[along] for s in rig.samples] == pytest.approx([0.3, 0.3])
+
+
+def test_it_follows_the_pose(body, scene):
+    """The same point of the flesh is hit in another pose."""
+    at = int(np.argmin(np.linalg.norm(world(body) - belly(body), axis=1)))
+    faces = []
+    for frame in (1, 6, 16):
+        scene.frame_set(frame)
+        bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=world(body)[at])
+        faces.append(at in read(body).rest.triangles[body.thew.rigs[-1].face])
+    assert faces == [True] * 3
+
+
+def test_placing_is_one_step_back(body):
+    bpy.ops.ed.undo_push(message="before")
+    bpy.ops.thew.rig_place("EXEC_DEFAULT", True, template="BUMP", guide="SKIN", location=belly(body))
+    assert len(bpy.data.objects["Body"].thew.rigs) == 1
+    bpy.ops.ed.undo()
+    assert len(bpy.data.objects["Body"].thew.rigs) == 0
+
+
+# refusals -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        ({"guide": "SKIN", "location": (9.0, 0.0, 0.0)}, "beside the skin"),
+        ({"guide": "SKIN", "location": (float("nan"), 0.0, 0.0)}, "not a number"),
+        ({"guide": "SKIN", "face": 99999}, "no triangle 99999"),
+        ({"guide": "SKIN", "face": 3, "barycentric": (2.0, -1.0, 0.0)}, "add up to 1"),
+        ({"guide": "BONE", "bone": "Tail"}, "“Tail”"),
+        ({"guide": "BONE", "bone": "Spine", "distance": 50.0}, "outside"),
+        ({"guide": "FREE", "matrix": (0.0,) * 16}, "flat or not a number"),
+        ({"guide": "FREE"}, "Nothing says where"),
+        ({"index": 3, "guide": "SKIN", "face": 3}, "no rig 3"),
+    ],
+)
+def test_what_cannot_be_placed_is_refused(body, options, said):
+    text = refused(bpy.ops.thew.rig_place, template="BUMP", **options)
+    assert said in text and text.endswith((".", ".\n"))
+    assert len(body.thew.rigs) == 0
+
+
+def test_what_has_no_flesh_is_refused(scene):
+    _body, _ = make_character()
+    for operator in (bpy.ops.thew.rig_place, bpy.ops.thew.rig_pull, bpy.ops.thew.rig_preset):
+        assert "has no flesh" in refused(operator)
+    bpy.context.view_layer.objects.active = None
+    assert not bpy.ops.thew.rig_place.poll()
+
+
+@pytest.mark.parametrize(
+    "points, said",
+    [
+        ("", "no point to pull"),
+        ("[[1, 2", "not JSON"),
+        ("[[1]]", "Point 0"),
+        ("[[5000, [0, 0, 0]]]", "vertex 5000"),
+        ("[[1, [0, 0]]]", "three numbers"),
+        ("[[1, [0, 0, NaN]]]", "three numbers"),
+        ('{"a": 1}', "no point to pull"),
+    ],
+)
+def test_what_cannot_be_pulled_is_refused(body, points, said):
+    bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=belly(body))
+    before = part("operators.pull").saved(body.thew.rigs[0])
+    assert said in refused(bpy.ops.thew.rig_pull, points=points)
+    assert part("operators.pull").saved(body.thew.rigs[0]) == before
+
+
+def test_pulling_needs_a_rig_that_is_on(body):
+    point = json.dumps([[3, belly(body).tolist()]])
+    assert "no active rig" in refused(bpy.ops.thew.rig_pull, points=point)
+    bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=belly(body))
+    body.thew.rigs[0].enabled = False
+    assert "switched off" in refused(bpy.ops.thew.rig_pull, points=point)
+
+
+# pulling --------------------------------------------------------------------------------------------------------------
+
+
+def pull_by(body, vertex: int, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Pull a vertex from where the settled flesh has it; (target, where it came to), world."""
+    pulling = part("pulling")
+    here = pulling.Pull(read(body), bpy.context.view_layer).world(vertex)
+    target = here + offset
+    assert bpy.ops.thew.rig_pull(points=json.dumps([[vertex, target.tolist()]])) == {"FINISHED"}
+    bpy.context.view_layer.update()
+    return target, world(body)[vertex]
+
+
+def test_a_pulled_point_comes_along(body):
+    """Within a fifth of the way, though the skin was only asked to be pushed somehow by a bump near by."""
+    point = belly(body)
+    bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point, radius=0.3)
+    vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
+    size = np.linalg.norm(np.ptp(world(body), axis=0))
+    offset = 0.02 * size * np.array([0.3, -1.0, 0.2]) / np.linalg.norm([0.3, -1.0, 0.2])
+    target, there = pull_by(body, vertex, offset)
+    assert np.linalg.norm(there - target) < 0.2 * np.linalg.norm(offset)
+    rig = body.thew.rigs[0]
+    sample = part("rig_properties").sample_at(rig, rig.control)
+    np.testing.assert_allclose(tuple(sample.values), part("rig_properties").slider_values(rig))
+    assert len(rig.samples) == 2 and not rig.draft
+
+
+def test_what_was_pulled_is_what_the_rig_does(body):
+    """The shape shown after the pull is the balance with the rig's recorded forces."""
+    import thew
+
+    point = belly(body)
+    bpy.ops.thew.rig_place(template="RADIAL", guide="BONE", location=point, radius=0.3)
+    vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
+    pull_by(body, vertex, np.array([0.0, -0.03, 0.0]))
+    flesh_body, pose, own = native(body, body.thew.rigs[0])
+    flesh = part("session").register.flesh(body)
+    forces = np.asarray(own.forces(flesh_body, body.thew.rigs[0].control))
+    q = thew.equilibrium(flesh_body, pose, gravity=flesh.recipe.gravity, rest_forces=forces)
+    there = flesh_body.shown(q, pose) / flesh.place.metres_per_unit + flesh.place.origin
+    assert np.abs(there - world(body)).max() < 1e-4 * np.ptp(there)
+
+
+def test_a_fixed_slider_stays_and_a_weighted_one_keeps_near(body):
+    sliders = part("rig_properties").SLIDERS
+    point = belly(body)
+    vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
+    radii = {}
+    for how in ("free", "weighted", "fixed"):
+        body.thew.rigs.clear()
+        bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point, radius=0.25)
+        rig = body.thew.rigs[0]
+        at = sliders.index("radius")
+        if how == "fixed":
+            rig.fixed[at] = True
+        if how == "weighted":
+            rig.weights[at], rig.preferred[at] = 1e4, 0.3
+        pull_by(body, vertex, np.array([0.02, -0.04, 0.02]))
+        radii[how] = body.thew.rigs[0].radius
+    assert radii["fixed"] == pytest.approx(0.25, rel=1e-6)
+    assert radii["weighted"] == pytest.approx(0.3, abs=1e-3)
+    assert np.isfinite(radii["free"])
+
+
+def test_pulling_is_one_step_back(body):
+    point = belly(body)
+    bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point)
+    saved = part("operators.pull").saved
+    before = saved(body.thew.rigs[0])
+    bpy.ops.ed.undo_push(message="before")
+    points = json.dumps([[3, (world(body)[3] + (0.0, 0.0, 0.02)).tolist()]])
+    bpy.ops.thew.rig_pull("EXEC_DEFAULT", True, points=points)
+    assert saved(bpy.data.objects["Body"].thew.rigs[0]) != before
+    bpy.ops.ed.undo()
+    assert saved(bpy.data.objects["Body"].thew.rigs[0]) == before
+
+
+# what is drawn --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("frame", [1, 6, 16])
+def test_rigs_are_drawn_at_their_size(body, scene, frame):
+    for template in TEMPLATES:
+        bpy.ops.thew.rig_place(template=template, guide="BONE", location=belly(body))
+    scene.frame_set(frame)
+    overlay, depsgraph = part("rig_overlay"), bpy.context.view_layer.depsgraph
+    drawings = overlay.drawings(body, depsgraph)
+    assert len(drawings) == 8
+    stand = read(body)
+    skin = stand.flesh.skinned_at(stand.maps, stand.mesh)
+    for rig, (lines, colour, _), (hanging, _, _) in zip(body.thew.rigs, drawings[::2], drawings[1::2], strict=True):
+        assert np.isfinite(lines).all() and np.isfinite(hanging).all()
+        corners = lines.reshape(-1, 3)
+        middle = hanging[0, 0]
+        assert np.linalg.norm(corners - middle, axis=1).max() == pytest.approx(reach(rig), rel=1e-3)
+        assert colour == (overlay.ACTIVE if rig == body.thew.rigs[-1] else overlay.OTHER)
+        # The middle was put on the skin, and rides on the skinned shape, around which the flesh swings.
+        assert part("logic.picking").Picker(skin, stand.rest.triangles).nearest(middle).distance < 0.02
+    bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=belly(body))
+    middle = overlay.drawings(body, depsgraph)[-1][0][0, 0]
+    assert read(body).shown.nearest(middle).distance < 1e-5  # one in the skin rides on what is shown
+    body.thew.rigs[0].enabled = False
+    body.thew.rigs[1].problem = "gone"
+    drawings = overlay.drawings(body, depsgraph)
+    assert drawings[0][1] == overlay.OFF and drawings[2][1] == overlay.PROBLEM
+
+
+# presets --------------------------------------------------------------------------------------------------------------
+
+
+def controls(obj, frames) -> np.ndarray:
+    """The controls of all rigs at frames, [f, r]."""
+    found = []
+    for frame in frames:
+        bpy.context.scene.frame_set(frame)
+        found.append(part("rigging").evaluated_controls(obj, bpy.context.view_layer.depsgraph))
+    return np.array(found)
+
+
+def test_presets_on_our_biped(scene):
+    from assets import characters as own
+
+    armature, body = own.create("biped")
+    own.use_action(armature, "walk")
+    activate(body)
+    scene.frame_start, scene.frame_end = 1, 97
+    bpy.ops.thew.add(cells_across=10)
+    assert bpy.ops.thew.rig_preset(preset="BREATH") == {"FINISHED"}
+    assert bpy.ops.thew.rig_preset(preset="BICEPS") == {"FINISHED"}
+    assert bpy.ops.thew.rig_preset(preset="THROAT") == {"FINISHED"}
+    rigs = body.thew.rigs
+    assert [(rig.name, rig.bone) for rig in rigs] == [
+        ("Breath", "chest"), ("Biceps L", "upperarm.L"), ("Biceps R", "upperarm.R"), ("Swallow", "neck"),
+    ]  # fmt: skip
+    frames = range(1, 98, 4)
+    moved = controls(body, frames)
+    assert np.ptp(moved[:, 0]) > 0.8 and abs(moved[0, 0] - moved[-1, 0]) < 1e-3  # a breath, and no seam
+    assert controls(body, [1 + 2 * 96])[0, 0] == pytest.approx(moved[0, 0], abs=1e-3)  # for ever
+    assert moved[0, 3] == 0.0 and moved[-1, 3] == 1.0
+    assert (np.diff(moved[:, 3]) >= 0.0).all()
+
+
+def test_a_biceps_bulges_with_the_elbow(scene):
+    from assets import characters as own
+
+    armature, body = own.create("biped")
+    activate(body)
+    armature.animation_data_clear()
+    for bone in armature.pose.bones:
+        bone.matrix_basis.identity()
+    bpy.ops.thew.add(cells_across=10)
+    bpy.ops.thew.rig_preset(preset="BICEPS")
+    bone = armature.pose.bones["forearm.L"]
+    bone.rotation_mode = "XYZ"
+    strengths = []
+    for angle in (0.0, 0.6, 1.2, 1.92):
+        bone.rotation_euler = (angle, 0.0, 0.0)
+        bpy.context.view_layer.update()
+        left, right = part("rigging").evaluated_controls(body, bpy.context.view_layer.depsgraph)
+        assert right == pytest.approx(0.0, abs=1e-3)
+        strengths.append(left)
+    assert strengths[0] == pytest.approx(0.0, abs=1e-3) and strengths[-1] == pytest.approx(1.0, abs=0.05)
+    assert (np.diff(strengths) > 0.1).all()
+    rig = body.thew.rigs[0]
+    rig.control = 1.0
+    assert moved_by(body, rig).max() > 1e-3
+
+
+def test_a_preset_takes_the_active_bone_or_says_which_one_it_wants(body):
+    armature = part("anchors").armature_of(body)
+    armature.data.bones.active = None
+    for rig, bone in (("BICEPS", "Spine"), ("THROAT", "Head")):
+        text = refused(bpy.ops.thew.rig_preset, preset=rig)
+        assert "select that bone" in text and len(body.thew.rigs) == 0
+        assert bpy.ops.thew.rig_preset(preset=rig, bone=bone) == {"FINISHED"}
+        assert body.thew.rigs[-1].bone == bone
+        body.thew.rigs.clear()
+    armature.data.bones.active = armature.data.bones["Head"]
+    chosen = armature.pose.bones["Head"]
+    (chosen if hasattr(chosen, "select") else chosen.bone).select = True
+    assert bpy.ops.thew.rig_preset(preset="THROAT") == {"FINISHED"}
+    assert body.thew.rigs[0].bone == "Head"
+
+
+def test_a_preset_that_fails_leaves_nothing(body):
+    """No bone below the head could bend."""
+    assert "No bone hangs on “Head”" in refused(bpy.ops.thew.rig_preset, preset="BICEPS", bone="Head")
+    assert len(body.thew.rigs) == 0
+
+
+# real characters ------------------------------------------------------------------------------------------------------
+
+
+@needs_data
+@pytest.mark.parametrize("file", CHARACTERS)
+def test_every_template_by_every_guide_on_a_real_character(addon, file):
+    load(FOLDER / file)
+    obj = meshes()[0]
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, 8
+    scene.frame_set(3)
+    add(obj)
+    stand = read(obj)
+    for point, (template, guide) in zip(
+        thick_places(stand, 12), [(t, g) for t in TEMPLATES for g in GUIDES], strict=True
+    ):
+        assert bpy.ops.thew.rig_place(template=template, guide=guide, location=point) == {"FINISHED"}
+        rig = obj.thew.rigs[-1]
+        flesh_body, _, own = native(obj, rig)
+        middle = np.asarray(own.frame(flesh_body))[:3, 3]
+        rest = stand.at_rest(stand.skin_at(point))
+        assert np.linalg.norm(middle - rest) < 1e-4 * stand.size, (template, guide)
+        moved = moved_by(obj, rig)
+        assert np.isfinite(moved).all() and moved.max() > 1e-4 * stand.size
+    assert len(obj.thew.rigs) == 12
+    for lines, _, _ in part("rig_overlay").drawings(obj, bpy.context.view_layer.depsgraph):
+        assert np.isfinite(lines).all()
+    scene.frame_set(5)
+    assert np.isfinite(world(obj)).all()
+
+
+@needs_data
+@pytest.mark.parametrize("file", CHARACTERS)
+def test_pulling_the_skin_of_a_real_character(addon, file):
+    """A vertex is pulled out by 2 % of the size, and gets there within a fifth of that."""
+    load(FOLDER / file)
+    obj = meshes()[0]
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 4
+    add(obj)
+    stand = read(obj)
+    for point in thick_places(stand, 3):
+        bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point)
+        hit = stand.skin_at(point)
+        vertex = hit.vertex(stand.rest.triangles)
+        offset = 0.02 * stand.size / stand.flesh.place.metres_per_unit * stand.shown.normal(hit.face)
+        target, there = pull_by(obj, vertex, offset)
+        assert np.linalg.norm(there - target) < 0.2 * np.linalg.norm(offset)
+        obj.thew.rigs[-1].enabled = False
+
+
+@needs_data
+@pytest.mark.parametrize(
+    "file, mesh, expected",
+    [
+        ("mh_male_heavy.glb", "", {"BREATH": ["Spine1"], "BICEPS": ["LeftArm", "RightArm"], "THROAT": ["Neck"]}),
+        ("sintel_m2m.glb", "", {"BREATH": ["spine_03"], "BICEPS": ["upperarm_l", "upperarm_r"], "THROAT": ["neck_01"]}),
+        ("kaykit_manny.glb", "Mannequin_Medium_Body", {"BREATH": ["chest"], "THROAT": None}),
+        ("kaykit_manny.glb", "Mannequin_Medium_ArmLeft", {"BICEPS": ["upperarm.l"], "BREATH": None}),
+    ],
+)
+def test_presets_on_real_characters(addon, file, mesh, expected):
+    load(FOLDER / file)
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, 6
+    obj = bpy.data.objects[mesh] if mesh else meshes()[0]
+    add(obj)
+    for preset, bones in expected.items():
+        before = len(obj.thew.rigs)
+        if bones is None:
+            assert "is named like the" in refused(bpy.ops.thew.rig_preset, preset=preset)
+            continue
+        assert bpy.ops.thew.rig_preset(preset=preset) == {"FINISHED"}
+        assert [rig.bone for rig in obj.thew.rigs[before:]] == bones
+        for rig in obj.thew.rigs[before:]:
+            assert rig.strength == 0.0  # its first sample
+    for frame in (1, 3, 6):
+        scene.frame_set(frame)
+        assert np.isfinite(world(obj)).all()
+    assert not any(rig.problem for rig in obj.thew.rigs)

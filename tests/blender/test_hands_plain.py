@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the hand's tools compute without Blender: outlines, picking, guides, names of bones, keys of presets."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ADDON = Path(__file__).resolve().parents[2] / "blender_addon"
+sys.path.insert(0, str(ADDON))
+bone_names, guides, outlines, picking = (
+    importlib.import_module(f"logic.{name}") for name in ("bone_names", "guides", "outlines", "picking")
+)
+RANDOM = np.random.default_rng(4)
+
+
+def turned(axis, angle) -> np.ndarray:
+    """The rotation about a vector, [3, 3]."""
+    x, y, z = np.asarray(axis, dtype=np.float64) / np.linalg.norm(axis)
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
+
+
+def ball(rings: int = 24, sides: int = 32) -> tuple[np.ndarray, np.ndarray]:
+    """A sphere of radius 1, outward."""
+    up = np.linspace(0.0, np.pi, rings + 1)[1:-1]
+    around = 2.0 * np.pi * np.arange(sides) / sides
+    grid = np.stack(
+        [
+            np.outer(np.sin(up), np.cos(around)),
+            np.outer(np.sin(up), np.sin(around)),
+            np.outer(np.cos(up), 1.0 + 0 * around),
+        ]
+    )
+    vertices = [*grid.reshape(3, -1).T, (0.0, 0.0, 1.0), (0.0, 0.0, -1.0)]
+    top, bottom, triangles = len(vertices) - 2, len(vertices) - 1, []
+    for j in range(sides):
+        k = (j + 1) % sides
+        triangles += [(top, j, k), (bottom, (rings - 2) * sides + k, (rings - 2) * sides + j)]
+        for i in range(rings - 2):
+            a, b, c, d = i * sides + j, i * sides + k, (i + 1) * sides + j, (i + 1) * sides + k
+            triangles += [(a, c, d), (a, d, b)]
+    return np.array(vertices), np.array(triangles)
+
+
+# outlines -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["BUMP", "RADIAL", "BULGE"])
+@pytest.mark.parametrize("radius", [1e-3, 0.25, 40.0])
+def test_an_outline_is_as_large_as_its_field(kind, radius):
+    lines = outlines.outline(kind, radius=radius)
+    assert lines.ndim == 3 and lines.shape[1:] == (2, 3) and np.isfinite(lines).all()
+    assert np.linalg.norm(lines, axis=2).max() == pytest.approx(radius, rel=1e-9)
+
+
+@pytest.mark.parametrize("ring, tube", [(0.3, 0.1), (0.1, 0.09), (2.0, 0.5)])
+def test_the_outline_of_a_torus_lies_on_its_tube(ring, tube):
+    lines = outlines.outline("TORUS", ring_radius=ring, tube_radius=tube)
+    flat = lines.reshape(-1, 3)
+    from_circle = np.hypot(np.hypot(flat[:, 0], flat[:, 1]) - ring, flat[:, 2])
+    np.testing.assert_allclose(from_circle, tube, rtol=1e-9)
+
+
+def test_an_outline_tells_which_way_it_pushes():
+    """A bump's arrow points along +Z, spokes away from the middle."""
+    arrow = outlines.outline("BUMP", radius=0.5)[3 * outlines.ROUND]
+    np.testing.assert_allclose(arrow, [[0.0, 0.0, 0.0], [0.0, 0.0, 0.5]], atol=1e-12)
+    spokes = outlines.outline("RADIAL", radius=0.5)[3 * outlines.ROUND :: 5]
+    assert len(spokes) == 14
+    assert (np.linalg.norm(spokes[:, 1], axis=1) > np.linalg.norm(spokes[:, 0], axis=1)).all()
+
+
+def test_a_frame_is_carried_as_rigidly_as_bones_that_agree():
+    turn = np.eye(4)
+    turn[:3, :3], turn[:3, 3] = turned((1.0, 2.0, 3.0), 1.2), (0.3, -0.2, 0.9)
+    frame = np.eye(4)
+    frame[:3, 3] = (0.1, 0.2, 0.3)
+    maps = np.array([turn, turn, np.eye(4)])
+    np.testing.assert_allclose(outlines.carried(frame, np.array([0.4, 0.6, 0.0]), maps), turn @ frame, atol=1e-12)
+    np.testing.assert_allclose(outlines.carried(frame, np.zeros(3), maps), frame, atol=1e-12)
+
+
+def test_a_carried_frame_stays_rigid_between_bones_that_do_not():
+    maps = np.tile(np.eye(4), (2, 1, 1))
+    maps[1, :3, :3] = turned((0.0, 1.0, 0.2), 2.9)
+    carried = outlines.carried(np.eye(4), np.array([0.45, 0.55]), maps)
+    np.testing.assert_allclose(carried[:3, :3] @ carried[:3, :3].T, np.eye(3), atol=1e-12)
+    assert np.linalg.det(carried[:3, :3]) > 0.0
+
+
+def test_a_frame_rides_on_a_triangle():
+    """As if it were nailed to it: where the triangle turns, so does the frame."""
+    rest, turn, frame = RANDOM.normal(size=(3, 3)), np.eye(4), np.eye(4)
+    turn[:3, :3], turn[:3, 3] = turned((1.0, -2.0, 0.3), 2.5), (4.0, 5.0, 6.0)
+    frame[:3, :3], frame[:3, 3] = turned((0.3, 0.2, 1.0), 0.7), RANDOM.normal(size=3)
+    shares = np.array([0.2, 0.5, 0.3])
+    ridden = outlines.ridden(frame, shares, rest, rest @ turn[:3, :3].T + turn[:3, 3])
+    np.testing.assert_allclose(ridden, turn @ frame, atol=1e-12)
+
+
+# picking --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_ray_meets_the_near_side():
+    vertices, triangles = ball()
+    picker = picking.Picker(vertices, triangles)
+    for direction in RANDOM.normal(size=(40, 3)):
+        direction /= np.linalg.norm(direction)
+        hit = picker.ray(-3.0 * direction, direction)
+        assert hit.distance == pytest.approx(2.0, abs=0.02)
+        np.testing.assert_allclose(hit.on(vertices, triangles), hit.point, atol=1e-12)
+        np.testing.assert_allclose(np.cross(hit.point + 3.0 * direction, direction), 0.0, atol=1e-9)
+        assert picker.ray(3.0 * direction, direction) is None
+        assert picker.normal(hit.face) @ hit.point > 0.9
+
+
+def test_the_nearest_point_is_nearer_than_every_other():
+    """Against points sown over every triangle."""
+    vertices, triangles = ball(8, 10)
+    picker = picking.Picker(vertices, triangles)
+    shares = RANDOM.dirichlet(np.ones(3), size=200)
+    sown = np.einsum("si,tij->tsj", shares, vertices[triangles]).reshape(-1, 3)
+    for point in RANDOM.normal(size=(40, 3)):
+        hit = picker.nearest(point)
+        assert np.isclose(hit.barycentric.sum(), 1.0) and hit.barycentric.min() >= 0.0
+        assert hit.distance == pytest.approx(np.linalg.norm(hit.point - point), rel=1e-12)
+        away = np.linalg.norm(sown - point, axis=1).min()
+        assert away - 0.2 < hit.distance <= away + 1e-12
+
+
+def test_the_nearest_point_of_a_flat_triangle():
+    """Triangles without area are lines and points."""
+    vertices = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [5.0, 5.0, 5.0]])
+    hit = picking.Picker(vertices, np.array([[0, 1, 2], [3, 3, 3]])).nearest(np.array([1.25, 1.0, 0.0]))
+    np.testing.assert_allclose(hit.point, [1.25, 0.0, 0.0], atol=1e-12)
+    assert picking.Picker(vertices, np.array([[3, 3, 3]])).nearest(np.zeros(3)).distance == pytest.approx(75**0.5)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_thickness_and_girth_of_a_ball(scale):
+    vertices, triangles = ball()
+    picker = picking.Picker(scale * vertices, triangles)
+    top = scale * np.array([0.0, 0.0, 1.0])
+    assert picker.thickness(top, -top, 10.0 * scale) == pytest.approx(2.0 * scale, rel=0.15)
+    assert picker.thickness(top, -top, 0.5 * scale) == pytest.approx(0.5 * scale)
+    assert picker.girth(np.zeros(3), top, 10.0 * scale) == pytest.approx(scale, rel=0.02)
+    assert picker.girth(9.0 * top, top, 3.0 * scale) == 3.0 * scale
+
+
+# guides ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "bone", [(0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.1, 1.0, 0.1), (0.0, -1.0, 0.0), (1.0, 2.0, -3.0)]
+)
+def test_a_place_at_a_bone_leads_back_to_the_point(bone):
+    head, tail = np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]) + np.array(bone)
+    axis = (tail - head) / np.linalg.norm(tail - head)
+    for point in RANDOM.normal(size=(20, 3)):
+        along, angle, distance = guides.bone_place(point, head, tail)
+        out = turned(axis, angle) @ guides.zero_direction(axis)
+        np.testing.assert_allclose(head + along * (tail - head) + distance * out, point, atol=1e-9)
+        assert distance >= 0.0
+
+
+def test_a_bone_without_length_has_a_place_too():
+    assert np.isfinite(guides.bone_place(np.ones(3), np.zeros(3), np.zeros(3))).all()
+
+
+def test_a_facing_frame_is_rigid():
+    for towards, right in RANDOM.normal(size=(20, 2, 3)):
+        frame = guides.facing(np.ones(3), towards, right)
+        np.testing.assert_allclose(frame[:3, :3] @ frame[:3, :3].T, np.eye(3), atol=1e-12)
+        assert np.linalg.det(frame[:3, :3]) > 0.0 and frame[:3, 2] @ towards > 0.0 and frame[:3, 0] @ right > 0.0
+    np.testing.assert_allclose(guides.facing(np.ones(3), right, right)[:3, 2] @ right, np.linalg.norm(right))
+
+
+def test_directions_go_back_to_rest_with_their_triangle():
+    rest = RANDOM.normal(size=(3, 3))
+    turn = turned((3.0, -1.0, 0.5), 2.0)
+    directions = RANDOM.normal(size=(2, 3))
+    np.testing.assert_allclose(guides.unposed(directions @ turn.T, rest @ turn.T + 7.0, rest), directions, atol=1e-12)
+
+
+# names ----------------------------------------------------------------------------------------------------------------
+
+RIGS = {
+    "blender": ["spine", "chest", "neck", "head", "upper_arm.L", "forearm.L", "upper_arm.R", "forearm.R"],
+    "mixamo": [
+        "mixamorig:Hips", "mixamorig:Spine", "mixamorig:Spine1", "mixamorig:Spine2", "mixamorig:Neck",
+        "mixamorig:LeftArm", "mixamorig:LeftForeArm", "mixamorig:RightArm", "mixamorig:RightForeArm",
+    ],
+    "rigify": [
+        "DEF-spine", "DEF-spine.001", "DEF-spine.002", "DEF-spine.003", "DEF-spine.004", "DEF-spine.005", "DEF-spine.006",
+        "DEF-upper_arm.L", "DEF-upper_arm.L.001", "DEF-forearm.L", "DEF-upper_arm.R", "DEF-upper_arm.R.001", "DEF-forearm.R",
+    ],
+    "unreal": [
+        "pelvis", "spine_01", "spine_02", "spine_03", "neck_01", "clavicle_l", "upperarm_l", "lowerarm_l", "upperarm_r",
+        "lowerarm_r",
+    ],
+    "makehuman": [
+        "spine03", "spine02", "spine01", "neck01", "neck02", "upperarm01.L", "upperarm02.L", "lowerarm01.L",
+        "upperarm01.R", "upperarm02.R", "lowerarm01.R",
+    ],
+    "max": ["Bip01 Spine", "Bip01 Spine1", "Bip01 Neck", "Bip01 L UpperArm", "Bip01 L Forearm", "Bip01 R UpperArm"],
+    "vroid": ["J_Bip_C_Spine", "J_Bip_C_Chest", "J_Bip_C_UpperChest", "J_Bip_C_Neck", "J_Bip_L_UpperArm", "J_Bip_R_UpperArm"],
+}  # fmt: skip
+EXPECTED = {
+    "blender": ("chest", "neck", "upper_arm.L", "upper_arm.R"),
+    "mixamo": ("mixamorig:Spine2", "mixamorig:Neck", "mixamorig:LeftArm", "mixamorig:RightArm"),
+    "rigify": ("DEF-spine.003", "DEF-spine.004", "DEF-upper_arm.L", "DEF-upper_arm.R"),
+    "unreal": ("spine_03", "neck_01", "upperarm_l", "upperarm_r"),
+    "makehuman": ("spine01", "neck01", "upperarm01.L", "upperarm01.R"),
+    "max": ("Bip01 Spine1", "Bip01 Neck", "Bip01 L UpperArm", "Bip01 R UpperArm"),
+    "vroid": ("J_Bip_C_UpperChest", "J_Bip_C_Neck", "J_Bip_L_UpperArm", "J_Bip_R_UpperArm"),
+}
+
+
+@pytest.mark.parametrize("rig", sorted(RIGS))
+def test_bones_are_known_by_their_names(rig):
+    names = RIGS[rig]
+    parents = [-1 if i == 0 else i - 1 for i in range(len(names))]
+    chest, neck, left, right = EXPECTED[rig]
+    assert bone_names.find(names, bone_names.CHEST, "", parents) == chest
+    assert bone_names.find(names, bone_names.NECK, "", parents) == neck
+    assert bone_names.find_pair(names, bone_names.UPPER_ARM, parents) == [("L", left), ("R", right)]
+
+
+def test_names_that_say_nothing_find_nothing():
+    names = ["Bone", "Bone.001", "wing_1_l", "Tail5", ""]
+    for role in (bone_names.CHEST, bone_names.NECK):
+        assert bone_names.find(names, role) is None
+    assert bone_names.find_pair(names, bone_names.UPPER_ARM) == []

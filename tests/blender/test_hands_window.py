@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tools in the hand, without a window: their events are handed to them one by one."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import bpy
+import numpy as np
+import pytest
+from helpers import evaluated, make_character, part, world
+
+
+class View:
+    """A 3D view that looks along +Y, with the mouse over a point."""
+
+    def __init__(self, over):
+        self.over = np.array(over, dtype=np.float64)
+
+    def ray(self):
+        return self.over - (0.0, 10.0, 0.0), np.array([0.0, 1.0, 0.0])
+
+    def beside(self, point):
+        return np.array([self.over[0], point[1], self.over[2]])
+
+    def axes(self):
+        return np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0]])
+
+
+class Hand:
+    """What a window would be to a tool."""
+
+    def __init__(self, monkeypatch):
+        self.view, self.timers, self.drawn = None, 0, 0
+        hand = self
+
+        class Drawn:
+            def __init__(self, lines):
+                self.lines, self.there = lines, True
+                hand.drawn += 1
+                lines()
+
+            def end(self):
+                hand.drawn -= self.there
+                self.there = False
+
+        viewing = part("viewing")
+        monkeypatch.setattr(viewing, "Drawn", Drawn)
+        monkeypatch.setattr(viewing, "under", lambda _context, _event: hand.view)
+
+    def context(self):
+        manager = SimpleNamespace(
+            event_timer_add=lambda *_, **__: self.count(1),
+            event_timer_remove=lambda _: self.count(-1),
+            modal_handler_add=lambda _: None,
+        )
+        return SimpleNamespace(
+            scene=bpy.context.scene,
+            view_layer=bpy.context.view_layer,
+            window_manager=manager,
+            window=object(),
+            area=object(),
+            screen=SimpleNamespace(is_animation_playing=False),
+            workspace=SimpleNamespace(status_text_set=lambda _text: None),
+        )
+
+    def count(self, by: int) -> int:
+        self.timers += by
+        return self.timers
+
+
+def tool(module: str, name: str, **properties):
+    """An operator as Blender would make one, but for Blender."""
+    cls = getattr(part(f"operators.{module}"), name)
+    ours = [base for base in reversed(cls.__mro__) if ".operators." in base.__module__]
+    members = {key: value for base in ours for key, value in vars(base).items() if not key.startswith("__")}
+    kind, short = cls.bl_idname.split(".")
+    for prop in getattr(getattr(bpy.ops, kind), short).get_rna_type().properties:
+        if prop.identifier != "rna_type":
+            array = getattr(prop, "is_array", False)
+            members[prop.identifier] = tuple(prop.default_array) if array else getattr(prop, "default", None)
+    made = type(name, (), members)()
+    made.properties = SimpleNamespace(is_property_set=lambda key: key in vars(made))
+    made.said = []
+    made.report = lambda kind, text: made.said.append((kind, text))
+    for key, value in properties.items():
+        setattr(made, key, value)
+    return made
+
+
+def event(kind: str, value: str = "PRESS", shift: bool = False, ctrl: bool = False):
+    return SimpleNamespace(type=kind, value=value, shift=shift, ctrl=ctrl, mouse_x=0, mouse_y=0)
+
+
+@pytest.fixture
+def hand(scene, monkeypatch):
+    """A character with flesh, and a hand over it."""
+    body, _ = make_character()
+    bpy.ops.thew.add(cells_across=8)
+    bpy.ops.thew.simulate()
+    scene.frame_set(6)
+    handlers = part("handlers")
+    monkeypatch.setattr(handlers, "headless", lambda: False)
+    made = Hand(monkeypatch)
+    made.body = body
+    yield made
+    assert (made.timers, made.drawn, part("poses").busy) == (0, 0, 0)  # nothing of the tool is left
+    handlers.stop_update()
+    if bpy.app.timers.is_registered(handlers.tick):
+        bpy.app.timers.unregister(handlers.tick)
+
+
+BELLY = (0.05, 0.0, 0.75)
+BESIDE = (3.0, 0.0, 0.75)
+
+
+def test_a_click_drops_what_hangs_at_the_mouse(hand):
+    sizes = []
+    for notches in (0, 3):
+        place, context = tool("place", "THEW_OT_rig_place", template="BUMP", guide="SKIN"), hand.context()
+        assert place.invoke(context, event("RET")) == {"RUNNING_MODAL"}
+        hand.view = View(BELLY)
+        assert place.modal(context, event("MOUSEMOVE")) == {"RUNNING_MODAL"}
+        for _ in range(notches):
+            assert place.modal(context, event("WHEELUPMOUSE")) == {"RUNNING_MODAL"}
+        assert place.modal(context, event("WHEELUPMOUSE", ctrl=True)) == {"RUNNING_MODAL"}
+        assert len(place.ghost()[0][0]) and np.isfinite(place.ghost()[0][0]).all()
+        assert place.modal(context, event("LEFTMOUSE")) == {"FINISHED"}
+        rig = hand.body.thew.rigs[-1]
+        sizes.append(rig.radius)
+        assert rig.guide == "SKIN" and rig.roll == pytest.approx(np.radians(15.0))
+    assert sizes[1] == pytest.approx(1.1**3 * sizes[0], rel=1e-4)
+    assert len(hand.body.thew.rigs) == 2
+
+
+@pytest.mark.parametrize("guide", ["BONE", "SKIN", "FREE"])
+def test_what_was_dropped_can_be_adjusted(hand, guide):
+    """The properties that are left tell the same place: Blender runs the operator again from them."""
+    place, context = tool("place", "THEW_OT_rig_place", template="BULGE", guide=guide), hand.context()
+    hand.view = View(BELLY)
+    place.invoke(context, event("MOUSEMOVE"))
+    place.modal(context, event("LEFTMOUSE"))
+    assert place.execute(context) == {"FINISHED"}
+    first, again = (part("rig_properties").slider_values(rig) for rig in hand.body.thew.rigs)
+    np.testing.assert_allclose(first, again, rtol=2e-3, atol=1e-4)
+    np.testing.assert_allclose(*(rig.matrix for rig in hand.body.thew.rigs), atol=1e-5)
+
+
+@pytest.mark.parametrize("how", ["ESC", "RIGHTMOUSE", "beside", "nowhere"])
+def test_what_is_not_dropped_leaves_no_trace(hand, how):
+    place, context = tool("place", "THEW_OT_rig_place", template="TORUS", guide="BONE"), hand.context()
+    hand.view = View(BELLY)
+    place.invoke(context, event("MOUSEMOVE"))
+    hand.view = {"beside": View(BESIDE), "nowhere": None}.get(how, hand.view)
+    key = event("LEFTMOUSE" if how in {"beside", "nowhere"} else how)
+    assert place.modal(context, key) == {"CANCELLED"}
+    assert len(hand.body.thew.rigs) == 0
+    assert not place.said if how.isupper() else "no skin under the mouse" in place.said[0][1]
+
+
+@pytest.fixture
+def bump(hand):
+    """A bump on the belly, and the hand that may pull it."""
+    hand.view = View(BELLY)
+    place, context = tool("place", "THEW_OT_rig_place", template="BUMP", guide="SKIN"), hand.context()
+    place.invoke(context, event("MOUSEMOVE"))
+    place.modal(context, event("LEFTMOUSE"))
+    return hand
+
+
+def drag(hand, pull, context, by, steps: int = 4):
+    """Press at the belly and move the mouse."""
+    hand.view = View(BELLY)
+    assert pull.modal(context, event("LEFTMOUSE")) == {"RUNNING_MODAL"}
+    for step in range(1, steps + 1):
+        hand.view = View(np.array(BELLY) + np.array(by) * step / steps)
+        assert pull.modal(context, event("MOUSEMOVE")) == {"RUNNING_MODAL"}
+        assert pull.modal(context, event("TIMER", "NOTHING")) == {"RUNNING_MODAL"}
+
+
+def test_the_skin_follows_the_mouse_and_stays(bump):
+    pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
+    before = part("operators.pull").saved(body.thew.rigs[0])
+    assert pull.invoke(context, event("RET", "RELEASE")) == {"RUNNING_MODAL"}
+    drag(bump, pull, context, (0.03, 0.0, 0.04))
+    vertex, target = pull._drag, pull._target
+    shown = world(body)[vertex]
+    assert np.linalg.norm(shown - target) < 0.2 * 0.05
+    assert pull.marks()[-1][0].shape == (1, 2, 3)
+    assert pull.modal(context, event("LEFTMOUSE", "RELEASE")) == {"FINISHED"}
+    assert part("operators.pull").saved(body.thew.rigs[0]) != before
+    assert body.thew.settled
+    np.testing.assert_allclose(world(body)[vertex], shown, atol=1e-4)
+    assert f"[[{vertex}, " in pull.points
+
+
+@pytest.mark.parametrize("key", ["ESC", "RIGHTMOUSE"])
+def test_escape_puts_everything_back(bump, key):
+    pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
+    before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated(body)
+    pull.invoke(context, event("RET", "RELEASE"))
+    drag(bump, pull, context, (0.05, 0.0, 0.05))
+    assert part("operators.pull").saved(body.thew.rigs[0]) != before
+    assert pull.modal(context, event(key)) == {"CANCELLED"}
+    assert part("operators.pull").saved(body.thew.rigs[0]) == before
+    np.testing.assert_array_equal(evaluated(body), shape)
+    assert not body.thew.settled
+
+
+def test_a_click_without_a_drag_changes_nothing(bump):
+    pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
+    before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated(body)
+    bump.view = View(BELLY)
+    assert pull.invoke(context, event("LEFTMOUSE")) == {"RUNNING_MODAL"}  # as the toolbar calls it
+    assert pull.modal(context, event("LEFTMOUSE", "RELEASE")) == {"CANCELLED"}
+    assert part("operators.pull").saved(body.thew.rigs[0]) == before
+    np.testing.assert_array_equal(evaluated(body), shape)
+
+
+def test_a_press_beside_the_body_is_told(bump):
+    pull, context = tool("pull", "THEW_OT_rig_pull"), bump.context()
+    bump.view = View(BESIDE)
+    assert pull.invoke(context, event("LEFTMOUSE")) == {"CANCELLED"}
+    assert "no skin" in pull.said[0][1]
+
+
+def test_held_points_stay_nearer_than_without(bump):
+    """A point that is held with Shift moves less than where it is free."""
+    body, gone, held = bump.body, [], np.array(BELLY) + (-0.12, 0.0, 0.05)
+    before = part("operators.pull").saved(body.thew.rigs[0])
+    for hold in (False, True):
+        pull, context = tool("pull", "THEW_OT_rig_pull"), bump.context()
+        pull.invoke(context, event("RET", "RELEASE"))
+        skin = part("logic.picking").Picker(world(body), pull._stand.rest.triangles)
+        vertex = skin.ray(*View(held).ray()).vertex(pull._stand.rest.triangles)
+        start = pull._pull.world(vertex)
+        if hold:
+            bump.view = View(held)
+            assert pull.modal(context, event("LEFTMOUSE", shift=True)) == {"RUNNING_MODAL"}
+        drag(bump, pull, context, (0.05, 0.0, 0.0))
+        gone.append(np.linalg.norm(pull._pull.world(vertex) - start))
+        assert pull.modal(context, event("ESC")) == {"CANCELLED"}
+        assert part("operators.pull").saved(body.thew.rigs[0]) == before
+    assert gone[1] < 0.7 * gone[0]
