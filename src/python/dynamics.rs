@@ -3,7 +3,7 @@
 
 use super::arrays::{Whole, finite_points, from_f32, from_points, pose, vector};
 use super::body::PyBody;
-use super::errors::{IntoPy, detached, input, not_built};
+use super::errors::{IntoPy, detached, input, locked, not_built};
 use super::modal::PyModes;
 use crate::Vec3;
 use crate::body::Body;
@@ -15,7 +15,7 @@ use crate::progress::Silent;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Earth's, m/s².
 pub(super) fn gravity(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec3> {
@@ -86,22 +86,12 @@ pub(super) struct PySimulation {
 }
 
 impl PySimulation {
-    /// Works on the simulation without the interpreter. The lock is released before an error asks for the interpreter again: a
-    /// thread that held it while waiting for the lock would wait for ever.
     fn with<T: Send, E: IntoPy + Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut Simulation) -> Result<T, E> + Send,
     ) -> PyResult<T> {
-        detached(py, || {
-            let done = work(
-                &mut self
-                    .simulation
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner),
-            );
-            done.map_err(IntoPy::into_py)
-        })
+        locked(py, &self.simulation, work)
     }
 
     fn look<T: Send>(

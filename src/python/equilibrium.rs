@@ -4,7 +4,7 @@
 use super::arrays::{Whole, finite_points, from_f32, from_points, pose};
 use super::body::PyBody;
 use super::dynamics::{gravity, method};
-use super::errors::{IntoPy, detached, input};
+use super::errors::{IntoPy, detached, input, locked};
 use crate::body::Body;
 use crate::clip::ClipError;
 use crate::dynamics::{Equilibrium, SimulationError};
@@ -14,7 +14,7 @@ use crate::{Mat3, Vec3};
 use numpy::ndarray::Array3;
 use numpy::{IntoPyArray, PyArray2, PyArray3};
 use pyo3::prelude::*;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 /// The balances of a body at one pose after another, at first its rest pose; what a pose needs is factored once for all
 /// forces [capell2006, §3.3, eq. 10].
@@ -30,16 +30,12 @@ struct State {
 }
 
 impl PyEquilibrium {
-    /// Works on the balance without the interpreter; the lock is released before an error asks for it again.
     fn with<T: Send, E: IntoPy + Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut State) -> Result<T, E> + Send,
     ) -> PyResult<T> {
-        detached(py, || {
-            let done = work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
-            done.map_err(IntoPy::into_py)
-        })
+        locked(py, &self.0, work)
     }
 }
 

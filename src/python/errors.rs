@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
 
 /// The exception classes by name.
 fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
@@ -206,4 +207,17 @@ pub(super) fn detached<T: Send>(
     work: impl FnOnce() -> PyResult<T> + Send,
 ) -> PyResult<T> {
     py.detach(|| guard(work))
+}
+
+/// Long work on what a lock guards, without the interpreter. The lock is released before an error asks for the interpreter
+/// again: a thread that held it while waiting for the lock would wait for ever.
+pub(super) fn locked<S: Send, T: Send, E: IntoPy + Send>(
+    py: Python<'_>,
+    state: &Mutex<S>,
+    work: impl FnOnce(&mut S) -> Result<T, E> + Send,
+) -> PyResult<T> {
+    detached(py, || {
+        let done = work(&mut state.lock().unwrap_or_else(PoisonError::into_inner));
+        done.map_err(IntoPy::into_py)
+    })
 }

@@ -3,7 +3,7 @@
 
 use super::arrays::{Whole, finite_points, floats, from_points, integers, vector};
 use super::body::{PyBody, PyMaterial};
-use super::errors::{IntoPy, detached, input};
+use super::errors::{IntoPy, detached, input, locked};
 use super::progress::with_progress;
 use super::tets::PyTetMesh;
 use crate::Vec3;
@@ -16,7 +16,7 @@ use numpy::ndarray::Array3;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Vibration modes of a body, mass-orthonormal, by ascending frequency [choi2003, §3.2]; immutable.
 #[pyclass(name = "Modes", module = "thew", frozen)]
@@ -218,10 +218,7 @@ impl PyModalSimulation {
         py: Python<'_>,
         work: impl FnOnce(&mut ModalSimulation) -> Result<T, ModalError> + Send,
     ) -> PyResult<T> {
-        detached(py, || {
-            let done = work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
-            done.map_err(IntoPy::into_py)
-        })
+        locked(py, &self.0, work)
     }
 }
 

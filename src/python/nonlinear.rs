@@ -3,11 +3,12 @@
 
 use super::arrays::{dofs, from_points, vector};
 use super::body::PyMaterial;
-use super::errors::{IntoPy, detached, not_built};
+use super::errors::{IntoPy, detached, locked, not_built};
 use super::modal::nodes;
 use super::progress::with_progress;
 use super::tets::PyTetMesh;
 use crate::Vec3;
+use crate::dynamics::SimulationError;
 use crate::dynamics::nonlinear::{Integrator, NonlinearSettings, NonlinearSimulation, equilibrium};
 use crate::elasticity::Model;
 use crate::modal;
@@ -16,7 +17,7 @@ use crate::solve::Newton;
 use crate::tets::MassKind;
 use numpy::PyArray2;
 use pyo3::prelude::*;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Displacements [k,3] (m) at which elastic forces balance forces[k,3] (N at the nodes, world axes, constant), by Newton's
 /// method with line search. fixed: nodes that stay, indices or a mask [k]; prescribed[k,3]: where the fixed ones are
@@ -124,13 +125,8 @@ impl PyNonlinearSimulation {
     fn advance(&self, py: Python<'_>, forces: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let zero = || Ok(vec![Vec3::zeros(); self.nodes]);
         let all = forces.map_or_else(zero, |f| dofs(f, "forces", self.nodes))?;
-        detached(py, || {
-            let mut simulation = self
-                .simulation
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            let done = simulation.step(&all, None, &Silent);
-            done.map(|_| ()).map_err(IntoPy::into_py)
+        locked(py, &self.simulation, |s| {
+            s.step(&all, None, &Silent).map(|_| ())
         })
     }
 
@@ -158,13 +154,7 @@ impl PyNonlinearSimulation {
             dofs(displacements, "displacements", k)?,
             dofs(velocities, "velocities", k)?,
         );
-        detached(py, || {
-            let mut simulation = self
-                .simulation
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            simulation.set_state(&u, &v).map_err(IntoPy::into_py)
-        })
+        locked(py, &self.simulation, |s| s.set_state(&u, &v))
     }
 }
 
@@ -174,13 +164,6 @@ impl PyNonlinearSimulation {
         py: Python<'_>,
         work: impl FnOnce(&NonlinearSimulation) -> T + Send,
     ) -> PyResult<T> {
-        detached(py, || {
-            Ok(work(
-                &self
-                    .simulation
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner),
-            ))
-        })
+        locked(py, &self.simulation, |s| Ok::<T, SimulationError>(work(s)))
     }
 }
