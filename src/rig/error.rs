@@ -128,18 +128,13 @@ pub enum RigError {
         /// How many controls.
         given: usize,
     },
-    /// Samples out of order.
-    #[error(
-        "sample {sample} is at control {control}, but the one before it is at {before}: controls must ascend, \
-         no two alike"
-    )]
-    Order {
+    /// Two samples at one control.
+    #[error("sample {sample} is at control {control}, as another one is: no two may be alike")]
+    Twice {
         /// The later one.
         sample: usize,
-        /// Its control.
+        /// Where.
         control: f64,
-        /// The earlier one's.
-        before: f64,
     },
     /// Something wrong with one sample.
     #[error("sample {sample}: {error}")]

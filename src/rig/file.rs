@@ -18,7 +18,7 @@
 //! along = 0.5               # free: matrix, x, y, z, rx, ry, rz
 //! distance = 0.02
 //!
-//! [[rigs.samples]]          # any number, controls ascending; without samples the rig is constant
+//! [[rigs.samples]]          # any number, no two controls alike; without samples the rig is constant
 //! control = 0.0
 //! strength = 0.0
 //!
@@ -61,10 +61,18 @@ pub fn save(path: &Path, rigs: &[Rig]) -> Result<(), RigError> {
 /// # Errors
 /// [`RigError::Disk`], [`RigError::File`] naming line and key.
 pub fn load(path: &Path) -> Result<Vec<Rig>, RigError> {
-    let text = std::fs::read_to_string(path).map_err(|e| RigError::Disk {
+    let bytes = std::fs::read(path).map_err(|e| RigError::Disk {
         path: path.to_owned(),
         action: "read",
         what: e.to_string(),
+    })?;
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+        RigError::File {
+            path: path.to_owned(),
+            line: 1 + good.iter().filter(|&&b| b == b'\n').count(),
+            what: "this is no text (UTF-8)".into(),
+        }
     })?;
     from_text(path, &text)
 }
@@ -170,7 +178,7 @@ fn rig(table: &Table) -> Result<Rig, RigError> {
     let samples = tables.iter().map(|t| sample(t, &plain));
     let samples: Vec<Sample> = samples.collect::<Result<_, _>>()?;
     Rig::new(name, template, guide, samples).map_err(|e| match &e {
-        RigError::Order { sample, .. } | RigError::Sample { sample, .. } => {
+        RigError::Twice { sample, .. } | RigError::Sample { sample, .. } => {
             tables.get(*sample).unwrap_or(table).located(e)
         }
         _ => table.located(e),

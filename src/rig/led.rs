@@ -26,7 +26,8 @@ impl Led {
     /// Rigs with controls `[f * r]` by frames; none: every rig at its last sample in every frame.
     ///
     /// # Errors
-    /// Controls for another number of rigs, a control that is not finite, naming the rig.
+    /// Controls for another number of rigs; naming the rig a control that is not finite, a bone or face that the body does
+    /// not have, a field that lies outside the flesh at every sample.
     pub fn new(
         body: Arc<Body>,
         rigs: Vec<Arc<Rig>>,
@@ -47,6 +48,9 @@ impl Led {
         if let Some(at) = controls.iter().position(|c| !c.is_finite()) {
             let value = controls[at];
             return Err(RigError::Control { value }.in_rig(rigs[at % rigs.len()].name()));
+        }
+        for rig in &rigs {
+            reaches(rig, &body).map_err(|error| error.in_rig(rig.name()))?;
         }
         let last = Mutex::new(vec![None; rigs.len()]);
         Ok(Self {
@@ -71,6 +75,23 @@ impl Led {
         lock()[r] = Some((control, forces.clone()));
         Ok(forces)
     }
+}
+
+/// Whether a rig pushes the body at some sample at least; elsewhere it may leave the flesh.
+fn reaches(rig: &Rig, body: &Body) -> Result<(), RigError> {
+    let own = rig.own_parameters();
+    let sampled = rig.samples().iter().map(|s| &s.parameters);
+    let mut states: Vec<&Vec<f64>> = sampled.collect();
+    if states.is_empty() {
+        states.push(&own);
+    }
+    for eta in states {
+        match rig.forces(body, eta) {
+            Err(RigError::Outside) => {}
+            done => return done.map(|_| ()),
+        }
+    }
+    Err(RigError::Outside)
 }
 
 impl FrameForces for Led {
@@ -126,6 +147,39 @@ mod tests {
         let mut out = vec![Vec3::zeros(); body.dofs()];
         still.write(3, &mut out).unwrap();
         assert_eq!(out, sum(&plain, &body, &[1.0, 1.0]).unwrap());
+    }
+
+    #[test]
+    fn rigs_that_push_nothing_are_refused_by_name() {
+        let body = BarOptions::default().build();
+        let refusal = |bone, along| {
+            let template = Template::new(TemplateKind::Bulge, &[0.12, 500.0]).unwrap();
+            let guide = Guide::bone(BoneRef::Index(bone), [along, 0.0, 0.05, 0.0]).unwrap();
+            let rig = Rig::new("lost", template, guide, vec![]).unwrap();
+            let error = Led::new(body.clone(), vec![Arc::new(rig)], 2, None).unwrap_err();
+            error.to_string()
+        };
+        for (bone, along, said) in [(1, 40.0, "outside"), (7, 0.5, "bone")] {
+            let sentence = refusal(bone, along);
+            assert!(
+                sentence.contains("lost") && sentence.contains(said),
+                "{sentence}"
+            );
+        }
+        // One sample in the flesh is enough: it may swim away.
+        let sample = |control: f64, along: f64| Sample {
+            control,
+            parameters: vec![0.12, 500.0, along, 0.0, 0.05, 0.0],
+        };
+        let mut rig = Rig::clone(&rig("swimmer", 0.5));
+        let samples = vec![sample(0.0, 40.0), sample(1.0, 0.5)];
+        rig = Rig::new("swimmer", *rig.template(), rig.guide().clone(), samples).unwrap();
+        let led = Led::new(body.clone(), vec![Arc::new(rig)], 2, Some(vec![0.0, 1.0])).unwrap();
+        let mut out = vec![Vec3::zeros(); body.dofs()];
+        led.write(0, &mut out).unwrap();
+        assert!(out.iter().all(|f| *f == Vec3::zeros()));
+        led.write(1, &mut out).unwrap();
+        assert!(out.iter().any(|f| *f != Vec3::zeros()));
     }
 
     #[test]

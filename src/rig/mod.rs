@@ -57,10 +57,10 @@ pub fn unit(parameter: &str) -> &'static str {
 }
 
 impl Rig {
-    /// A rig; without samples it is the same for every control.
+    /// A rig; without samples it is the same for every control. Samples may come in any order.
     ///
     /// # Errors
-    /// Samples whose controls do not ascend, that are not finite, that have another number of parameters, or whose
+    /// Samples at equal controls, that are not finite, that have another number of parameters, or whose
     /// parameters make no field; each names the sample.
     pub fn new(
         name: impl Into<String>,
@@ -69,18 +69,18 @@ impl Rig {
         samples: Vec<Sample>,
     ) -> Result<Self, RigError> {
         let names = [template.kind().parameter_names(), guide.parameter_names()].concat();
-        let rig = Self {
+        let mut rig = Self {
             name: name.into(),
             template,
             guide,
-            samples,
+            samples: Vec::new(),
             names,
         };
-        samples::check(&rig.samples)?;
-        for (index, sample) in rig.samples.iter().enumerate() {
+        for (index, sample) in samples.iter().enumerate() {
             rig.template_at(&sample.parameters)
                 .map_err(|e| e.in_sample(index))?;
         }
+        rig.samples = samples::sorted(samples)?;
         Ok(rig)
     }
 

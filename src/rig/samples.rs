@@ -12,25 +12,31 @@ pub struct Sample {
     pub parameters: Vec<f64>,
 }
 
-/// Refuses controls that are not finite or do not ascend.
-pub(super) fn check(samples: &[Sample]) -> Result<(), RigError> {
+/// Samples by ascending control; two at the same one and controls that are not finite are refused.
+pub(super) fn sorted(mut samples: Vec<Sample>) -> Result<Vec<Sample>, RigError> {
     for (index, sample) in samples.iter().enumerate() {
         let value = sample.control;
         if !value.is_finite() {
             return Err(RigError::Control { value }.in_sample(index));
         }
     }
-    for (index, pair) in samples.windows(2).enumerate() {
-        let (before, control) = (pair[0].control, pair[1].control);
-        if control <= before {
-            return Err(RigError::Order {
-                sample: index + 1,
-                control,
-                before,
-            });
+    let mut order: Vec<usize> = (0..samples.len()).collect();
+    order.sort_by(|&a, &b| {
+        samples[a]
+            .control
+            .total_cmp(&samples[b].control)
+            .then(a.cmp(&b))
+    });
+    for pair in order.windows(2) {
+        let (a, b) = (pair[0], pair[1]);
+        let control = samples[b].control;
+        if samples[a].control == control {
+            let sample = a.max(b);
+            return Err(RigError::Twice { sample, control });
         }
     }
-    Ok(())
+    samples.sort_by(|a, b| a.control.total_cmp(&b.control));
+    Ok(samples)
 }
 
 /// The parameters at a control: linear between samples, constant outside; none without samples.
@@ -90,15 +96,26 @@ mod tests {
     }
 
     #[test]
-    fn controls_must_ascend() {
-        for bad in [
-            &[(0.0, 1.0), (0.0, 2.0)][..],
-            &[(0.0, 1.0), (2.0, 1.0), (1.0, 2.0)],
-        ] {
-            let e = check(&samples(bad)).unwrap_err();
-            assert!(matches!(e, RigError::Order { .. }), "{e}");
-        }
-        let e = check(&samples(&[(0.0, 1.0), (f64::NAN, 2.0)])).unwrap_err();
+    fn any_order_will_do_but_no_two_alike() {
+        let controls = |of: &[(f64, f64)]| {
+            let sorted = sorted(samples(of))?;
+            Ok(sorted
+                .iter()
+                .map(|s| (s.control, s.parameters[0]))
+                .collect())
+        };
+        let ascending: Result<Vec<_>, RigError> = controls(&[(2.0, 5.0), (0.0, 1.0), (-1.0, 3.0)]);
+        assert_eq!(ascending, Ok(vec![(-1.0, 3.0), (0.0, 1.0), (2.0, 5.0)]));
+        let e = sorted(samples(&[(3.0, 1.0), (0.0, 1.0), (3.0, 2.0)])).unwrap_err();
+        assert_eq!(
+            e,
+            RigError::Twice {
+                sample: 2,
+                control: 3.0
+            }
+        );
+        assert!(sorted(samples(&[(0.0, 1.0), (-0.0, 2.0)])).is_err());
+        let e = sorted(samples(&[(0.0, 1.0), (f64::NAN, 2.0)])).unwrap_err();
         assert!(e.to_string().contains("sample 1"), "{e}");
     }
 }

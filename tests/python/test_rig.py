@@ -114,7 +114,7 @@ def test_what_makes_no_rig_is_refused_with_a_sentence(arm):
         (lambda: thew.FreeGuide(np.diag([1.0, 2.0, 1.0, 1.0])), "scales"),
         (lambda: thew.FreeGuide(np.diag([-1.0, 1.0, 1.0, 1.0])), "mirrors"),
         (lambda: thew.FreeGuide(np.diag([1.0, 0.0, 1.0, 1.0])), "singular"),
-        (lambda: thew.Rig(bump, free, samples=[(0.0, {}), (0.0, {})]), "ascend"),
+        (lambda: thew.Rig(bump, free, samples=[(0.0, {}), (0.0, {})]), "no two may be alike"),
         (lambda: thew.Rig(bump, free, samples=[(float("nan"), {})]), "sample 0"),
         (lambda: thew.Rig(bump, free, samples=[(0.0, {"radios": 1.0})]), "radius, strength, x"),
         (lambda: thew.Rig(bump, free, samples=[(0.0, {"radius": -1.0})]), "sample 0"),
@@ -178,7 +178,7 @@ def test_a_file_with_unknown_keys_is_refused_by_line_and_name(tmp_path):
         ("radius = 0.1", "radius = -0.1", 6, "radius"),
         ("format = 1", "format = 2", 1, "format"),
         ("control = 0", "control = 0\nspeed = 1", 13, "speed"),
-        ("control = 0", "control = 0\n[[rigs.samples]]\ncontrol = 0", 14, "ascend"),
+        ("control = 0", "control = 0\n[[rigs.samples]]\ncontrol = 0", 14, "alike"),
         ('kind = "bone"', 'kind = "bone"\nface = 3', 10, "face"),
         ('bone = "arm"', "", 8, "bone"),
         ("strength = 1.0\n", "", 4, "strength"),
@@ -187,6 +187,19 @@ def test_a_file_with_unknown_keys_is_refused_by_line_and_name(tmp_path):
         path.write_text(good.replace(old, new, 1))
         with pytest.raises(thew.RigFileError, match=f"a.toml, line {line}: .*{word}"):
             thew.load_rigs(path)
+
+
+def test_files_that_are_no_text_are_refused(tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_bytes(b"format = 1\n# \xff\xfe\x00")
+    with pytest.raises(thew.RigFileError, match=r"line 2: .*text"):
+        thew.load_rigs(path)
+
+
+def test_samples_in_any_order_are_the_same_rig():
+    bump, guide = thew.Template("bump", radius=0.1, strength=2.0), thew.FreeGuide(np.eye(4))
+    samples = [(1.0, {}), (-1.0, {"strength": 0.0}), (0.5, {"radius": 0.3})]
+    assert thew.Rig(bump, guide, samples=samples) == thew.Rig(bump, guide, samples=sorted(samples, key=lambda s: s[0]))
 
 
 def test_a_body_keeps_its_surface(arm, tmp_path):
