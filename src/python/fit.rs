@@ -69,7 +69,10 @@ impl PyRigFit {
     /// targets in equilibrium; what cannot be reached is approached. start and preferred: {parameter: value} (None: the rig's
     /// last sample); weights: {parameter: ξ} (m² per unit², None: none, but a gentle one for those preferred); bounds:
     /// {parameter: (lower, upper)}, None for no bound.
-    #[pyo3(signature = (points, start=None, preferred=None, weights=None, bounds=None))]
+    /// evaluations: at most so many, for an update while the mouse moves: the best so far, from which the next update goes on
+    /// (None: as many as it takes).
+    #[pyo3(signature = (points, start=None, preferred=None, weights=None, bounds=None, evaluations=None))]
+    #[allow(clippy::too_many_arguments)]
     fn fit<'py>(
         &self,
         py: Python<'py>,
@@ -78,9 +81,11 @@ impl PyRigFit {
         preferred: Option<&Bound<'py, PyAny>>,
         weights: Option<&Bound<'py, PyAny>>,
         bounds: Option<&Bound<'py, PyAny>>,
+        evaluations: Option<Whole>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let points = targets(points)?;
-        let wishes = wishes(start, preferred, weights, bounds)?;
+        let mut wishes = wishes(start, preferred, weights, bounds)?;
+        wishes.evaluations = evaluations.map(|n| n.index() as usize);
         let fitted = self.with(py, |fit, rig| fit.fit(rig, &points, &wishes))?;
         named_dict(py, &self.rig, &fitted.parameters)
     }
@@ -144,7 +149,7 @@ pub(super) fn fit_rig<'py>(
     rest_forces: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let fit = PyRigFit::new(py, body, rig, pose, gravity, method, rest_forces)?;
-    fit.fit(py, points, start, preferred, weights, bounds)
+    fit.fit(py, points, start, preferred, weights, bounds, None)
 }
 
 /// `RigFit(...).gradient(...)` for once: the cost (m²) of points [(vertex, world target[3]), ...] at parameters (None: the
@@ -200,6 +205,7 @@ fn wishes(
         preferred: named(preferred, "preferred")?,
         weights: named(weights, "weights")?,
         bounds: limits(bounds)?,
+        evaluations: None,
     })
 }
 

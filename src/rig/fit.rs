@@ -10,10 +10,14 @@
 //! an evaluation of C and of its gradient is only the rig's quadrature, `dC/dη = ∂C/∂η + (dQ/dη)ᵀ Σ_j 2 L_j (p_j − p̄_j)`,
 //! and a drag of the mouse costs no solve at all.
 //!
-//! Deviations: the adjoint is Aᵀ's, the print's is that of a symmetric A (math.md 9); B is Gauss and Newton's second derivative, which
-//! the derivatives of Q give for nothing, as long as that leads on, and L-BFGS's own otherwise; the level of the quadrature is held during a
-//! minimisation, which is repeated where its result asks for another one. Places are those of the embedding alone,
-//! without the limit that is laid around the artist's skin when flesh is shown.
+//! While the mouse moves, an update may only take so many evaluations ([`Wishes::evaluations`]): it gives the best so far,
+//! from which the next one goes on.
+//!
+//! Deviations: the adjoint is Aᵀ's, the print's is that of a symmetric A (math.md 9); B is Gauss and Newton's second
+//! derivative, which the derivatives of Q give for nothing, as long as that leads on, and L-BFGS's own otherwise; the level
+//! of the quadrature is held during a minimisation, which is repeated where its result asks for another one and
+//! evaluations are not counted. Places are those of the embedding alone, without the limit that is laid around the artist's
+//! skin when flesh is shown.
 
 #[cfg(test)]
 mod tests;
@@ -33,8 +37,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use wishes::Goals;
 
-/// A minimisation is repeated this often where its result asks for other circumstances.
-const REPEATS: usize = 3;
+/// A minimisation is made this often where its result asks for other circumstances, and so often before radii are kept
+/// where they fit the quadrature's level.
+const ROUNDS: usize = 6;
+const FREE_ROUNDS: usize = 3;
 /// Points this close, as a part of the body's size, count as met.
 const MET: f64 = 1e-5;
 /// A parameter that moves no point by more than this part of the body's size, per typical change, has no effect.
@@ -204,30 +210,41 @@ impl Fit {
         let goals = Goals::new(rig, self.body(), wishes)?;
         let pull = self.pull(rig, points, &goals)?;
         let mut level = rig.level(pull.body, &goals.start)?;
-        let cost = pull.look(&goals.start, level)?.value;
-        pull.check_effect(&goals.start, level)?;
+        let first = pull.look(&goals.start, level)?;
+        pull.check_effect(&first.moves)?;
+        let mut here = first.local;
         let mut best = Fitted {
             parameters: goals.start.clone(),
-            cost,
-            evaluations: 2,
+            cost: here.value,
+            evaluations: 1,
         };
-        for _ in 0..=REPEATS {
-            let bounds = goals.bounds_around(&best.parameters);
-            let found = pull.minimise(&best.parameters, level, &bounds)?;
-            best.evaluations += found.evaluations + 1;
+        // While the mouse moves, the next update sees to what the result asks for.
+        let dragged = wishes.evaluations.is_some();
+        for round in 0..if dragged { 1 } else { ROUNDS } {
+            let mut bounds = goals.bounds_around(&best.parameters);
+            if dragged {
+                goals.keep_near(&mut bounds, &best.parameters);
+            } else if round >= FREE_ROUNDS {
+                goals.keep_radii(&mut bounds, rig.radii_at(pull.body, level));
+            }
+            let most = wishes.evaluations.unwrap_or(usize::MAX);
+            let found = pull.minimise(&best.parameters, here, level, &bounds, most)?;
+            best.evaluations += found.evaluations.saturating_sub(1);
             let wanted = rig.level(pull.body, &found.x)?;
-            // What the level that it wants makes no better was better by its quadrature only.
-            let Ok(Local { value, .. }) = pull.look(&found.x, wanted) else {
+            if dragged || (wanted == level && !goals.is_stopped(&found.x, &bounds)) {
+                (best.cost, best.parameters) = (found.value / pull.unit(), found.x);
+                break;
+            }
+            let Ok(View { local, .. }) = pull.look(&found.x, wanted) else {
                 break;
             };
-            if value >= best.cost {
+            best.evaluations += 1;
+            // What the level that it wants makes no better was better by its quadrature only.
+            if local.value >= best.cost {
                 break;
             }
-            let settled = wanted == level && !goals.is_stopped(&found.x, &bounds);
-            (level, best.cost, best.parameters) = (wanted, value, found.x);
-            if settled {
-                break;
-            }
+            (level, best.cost, best.parameters) = (wanted, local.value, found.x);
+            here = local;
         }
         Ok(best)
     }
@@ -246,7 +263,7 @@ impl Fit {
         let eta = goals.asked.clone();
         let pull = self.pull(rig, points, &goals)?;
         let level = rig.level(pull.body, &eta)?;
-        let local = pull.look(&eta, level)?;
+        let local = pull.look(&eta, level)?.local;
         Ok((local.value, local.gradient))
     }
 
@@ -343,6 +360,13 @@ struct Held {
     levers: Arc<Levers>,
 }
 
+/// C at a place.
+struct View {
+    local: Local,
+    /// How far a parameter moves any point along any axis, m per unit.
+    moves: Vec<f64>,
+}
+
 /// C of one fit.
 struct Pull<'a> {
     body: &'a Body,
@@ -353,18 +377,20 @@ struct Pull<'a> {
 
 impl Pull<'_> {
     /// C (m²), its derivative by η and Gauss and Newton's second one, of a level of the quadrature.
-    fn look(&self, eta: &[f64], level: u32) -> Result<Local, FitError> {
+    fn look(&self, eta: &[f64], level: u32) -> Result<View, FitError> {
         let (forces, slopes) = self.rig.tangents_at_level(self.body, eta, level)?;
         let n = eta.len();
         let (mut value, mut gradient) = (0.0, vec![0.0; n]);
         let mut curvature = DMatrix::zeros(n, n);
+        let mut most = vec![0.0_f64; n];
         for held in &self.held {
             for (axis, lever) in held.levers.iter().enumerate() {
                 let miss = held.free[axis] - held.target[axis] + work(lever, &forces);
                 let moves: Vec<f64> = slopes.iter().map(|s| work(lever, s)).collect();
                 value += miss * miss;
-                for (g, m) in gradient.iter_mut().zip(&moves) {
+                for ((g, most), m) in gradient.iter_mut().zip(&mut most).zip(&moves) {
                     *g += 2.0 * miss * m;
+                    *most = most.max(m.abs());
                 }
                 let moves = DVector::from_vec(moves);
                 curvature.ger(2.0, &moves, &moves, 1.0);
@@ -379,24 +405,21 @@ impl Pull<'_> {
             gradient[k] += 2.0 * weights[k] * off;
             curvature[(k, k)] += 2.0 * weights[k];
         }
-        Ok(Local {
+        let local = Local {
             value,
             gradient,
             curvature: Some(curvature),
-        })
+        };
+        Ok(View { local, moves: most })
     }
 
     /// Refuses points that no parameter moves that may change.
-    fn check_effect(&self, eta: &[f64], level: u32) -> Result<(), FitError> {
-        let (_, slopes) = self.rig.tangents_at_level(self.body, eta, level)?;
+    fn check_effect(&self, moves: &[f64]) -> Result<(), FitError> {
         let goals = self.goals;
         let still = STILL * self.body.size();
-        let moves = |(k, slope): (usize, &Vec<Vec3>)| {
-            let mut levers = self.held.iter().flat_map(|h| h.levers.iter());
-            let fixed = goals.bounds[k].0 >= goals.bounds[k].1;
-            !fixed && levers.any(|l| (work(l, slope) * goals.scales[k]).abs() > still)
-        };
-        if goals.all_fixed() || slopes.iter().enumerate().any(moves) {
+        let mut each = moves.iter().zip(&goals.scales).zip(&goals.bounds);
+        let any = each.any(|((m, scale), (lower, upper))| lower < upper && m * scale > still);
+        if any || goals.all_fixed() {
             return Ok(());
         }
         Err(FitError::NoEffect {
@@ -404,25 +427,38 @@ impl Pull<'_> {
         })
     }
 
-    /// The minimum of C at a level, in units in which the body's size is one.
+    /// C is minimised in units in which the body's size is one.
+    fn unit(&self) -> f64 {
+        1.0 / self.body.size().powi(2)
+    }
+
+    /// The minimum of C at a level, in units in which the body's size is one, from a start that has been looked at.
     fn minimise(
         &self,
         start: &[f64],
+        here: Local,
         level: u32,
         bounds: &[(f64, f64)],
+        evaluations: usize,
     ) -> Result<Minimum, FitError> {
-        let unit = 1.0 / self.body.size().powi(2);
+        let unit = self.unit();
         let settings = Lbfgsb {
-            iterations: 30,
-            gradient: 1e-9,
-            decrease: 1e-4,
-            patience: 3,
+            iterations: 200,
+            evaluations,
+            gradient: 1e-12,
+            decrease: 1e-6,
+            patience: 5,
             enough: MET * MET * self.held.len() as f64,
             ..Lbfgsb::default()
         };
-        // Refused where the template leaves the flesh; the start has been asked before.
+        let mut known = Some(here);
+        // Refused where the template leaves the flesh; the start lies in it.
         let mut function = |eta: &[f64]| {
-            let mut local = self.look(eta, level).ok()?;
+            let known = known.take().filter(|_| eta == start);
+            let mut local = match known {
+                Some(known) => known,
+                None => self.look(eta, level).ok()?.local,
+            };
             local.value *= unit;
             local.gradient.iter_mut().for_each(|g| *g *= unit);
             local.curvature = local.curvature.map(|c| c * unit);

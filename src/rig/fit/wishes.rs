@@ -28,6 +28,9 @@ const STRONGEST: f64 = 1e4;
 /// A preferred value without a weight: missing it by a typical change costs as much as missing a point by this part of the
 /// body's size.
 const GENTLE: f64 = 1e-3;
+/// What one update may change while the mouse moves: a part of a radius, and of typical changes; strengths are free.
+const RADIUS_DRAGGED: f64 = 0.2;
+const DRAGGED: f64 = 0.5;
 /// Room that a torus keeps between tube and ring.
 const RING_ROOM: f64 = 0.98;
 
@@ -42,6 +45,9 @@ pub struct Wishes {
     pub weights: Named,
     /// Lower and upper bounds; equal ones fix a parameter.
     pub bounds: BTreeMap<String, (f64, f64)>,
+    /// Evaluations at most, for an update while the mouse moves: the best so far, from which the next update goes on.
+    /// Otherwise as many as it takes.
+    pub evaluations: Option<usize>,
 }
 
 impl Wishes {
@@ -68,6 +74,8 @@ pub(super) struct Goals {
     pub scales: Vec<f64>,
     /// Which parameters are radii.
     radii: Vec<bool>,
+    /// Place of the strength in the order.
+    strength: usize,
     /// Places of a torus's ring and tube in the order.
     torus: Option<(usize, usize)>,
 }
@@ -144,6 +152,7 @@ impl Goals {
             weights,
             bounds,
             scales,
+            strength: place("strength").unwrap_or(usize::MAX),
             radii: names.iter().map(|n| n.ends_with("radius")).collect(),
             torus,
         })
@@ -172,6 +181,34 @@ impl Goals {
             bounds[tube].1 = bounds[tube].1.min((RING_ROOM * between).max(eta[tube]));
         }
         bounds
+    }
+
+    /// Narrows bounds to what one update may change while the mouse moves: a template that leaps would need flesh that no
+    /// update has looked at yet, and startle.
+    pub fn keep_near(&self, bounds: &mut [(f64, f64)], eta: &[f64]) {
+        for (k, bounds) in bounds
+            .iter_mut()
+            .enumerate()
+            .filter(|(k, _)| *k != self.strength)
+        {
+            let room = if self.radii[k] {
+                RADIUS_DRAGGED * eta[k]
+            } else {
+                DRAGGED * self.scales[k]
+            };
+            *bounds = (bounds.0.max(eta[k] - room), bounds.1.min(eta[k] + room));
+        }
+    }
+
+    /// Keeps the radius that the quadrature has to resolve where it does.
+    pub fn keep_radii(&self, bounds: &mut [(f64, f64)], (least, most): (f64, f64)) {
+        let resolved = self.torus.map_or(0, |(_, tube)| tube);
+        if let Some(bounds) = bounds.get_mut(resolved) {
+            let (lower, upper) = (bounds.0.max(least), bounds.1.min(most));
+            if lower <= upper {
+                *bounds = (lower, upper);
+            }
+        }
     }
 
     /// Whether a round ended where only its own bounds stopped it.
