@@ -86,6 +86,9 @@ fn main() {
                 .zip(&reached)
                 .map(|(p, x)| (p.place - x).norm_squared())
                 .sum();
+            if std::env::var_os("SHOW").is_some() {
+                println!("{:?} {:?}", rig.parameter_names(), settled.parameters);
+            }
             let gone = step.norm() * UPDATES as f64;
             let last = misses[UPDATES - 1];
             let missed = median(&mut misses);

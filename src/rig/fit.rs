@@ -17,7 +17,7 @@
 //! derivative, which the derivatives of Q give for nothing, as long as that leads on, and L-BFGS's own otherwise; the level
 //! of the quadrature is held during a minimisation, which is repeated where its result asks for another one and
 //! evaluations are not counted. Places are those of the embedding alone, without the limit that is laid around the artist's
-//! skin when flesh is shown.
+//! skin when flesh is shown. C has several valleys: where the nearest does not meet the points, a few others are tried.
 
 #[cfg(test)]
 mod tests;
@@ -35,12 +35,16 @@ use crate::solve::lbfgsb::{Lbfgsb, LbfgsbError, Local, Minimum};
 use nalgebra::{DMatrix, DVector};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wishes::Goals;
+use wishes::{Attempt, Goals};
 
 /// A minimisation is made this often where its result asks for other circumstances, and so often before radii are kept
 /// where they fit the quadrature's level.
 const ROUNDS: usize = 6;
 const FREE_ROUNDS: usize = 3;
+/// Typical changes of placement that the first step may make, at first.
+const CAUTIOUS: f64 = 1.0;
+/// What another valley must leave at most of the cost.
+const WORTH: f64 = 0.99;
 /// Points this close, as a part of the body's size, count as met.
 const MET: f64 = 1e-5;
 /// A parameter that moves no point by more than this part of the body's size, per typical change, has no effect.
@@ -209,42 +213,31 @@ impl Fit {
     ) -> Result<Fitted, FitError> {
         let goals = Goals::new(rig, self.body(), wishes)?;
         let pull = self.pull(rig, points, &goals)?;
-        let mut level = rig.level(pull.body, &goals.start)?;
+        let level = rig.level(pull.body, &goals.start)?;
         let first = pull.look(&goals.start, level)?;
         pull.check_effect(&first.moves)?;
-        let mut here = first.local;
-        let mut best = Fitted {
-            parameters: goals.start.clone(),
-            cost: here.value,
-            evaluations: 1,
-        };
-        // While the mouse moves, the next update sees to what the result asks for.
-        let dragged = wishes.evaluations.is_some();
-        for round in 0..if dragged { 1 } else { ROUNDS } {
-            let mut bounds = goals.bounds_around(&best.parameters);
-            if dragged {
-                goals.keep_near(&mut bounds, &best.parameters);
-            } else if round >= FREE_ROUNDS {
-                goals.keep_radii(&mut bounds, rig.radii_at(pull.body, level));
-            }
-            let most = wishes.evaluations.unwrap_or(usize::MAX);
-            let found = pull.minimise(&best.parameters, here, level, &bounds, most)?;
-            best.evaluations += found.evaluations.saturating_sub(1);
-            let wanted = rig.level(pull.body, &found.x)?;
-            if dragged || (wanted == level && !goals.is_stopped(&found.x, &bounds)) {
-                (best.cost, best.parameters) = (found.value / pull.unit(), found.x);
+        if let Some(most) = wishes.evaluations {
+            return pull.follow(first.local, level, most);
+        }
+        let mut best = pull.descend(first.local, &goals.start, level, CAUTIOUS)?;
+        for attempt in Attempt::OTHERS {
+            if best.cost <= pull.enough() {
                 break;
             }
-            let Ok(View { local, .. }) = pull.look(&found.x, wanted) else {
-                break;
+            let start = goals.start_of(&attempt);
+            // It may leave the flesh, or be no torus any more.
+            let Ok(level) = rig.level(pull.body, &start) else {
+                continue;
             };
-            best.evaluations += 1;
-            // What the level that it wants makes no better was better by its quadrature only.
-            if local.value >= best.cost {
-                break;
+            let Ok(View { local, .. }) = pull.look(&start, level) else {
+                continue;
+            };
+            let found = pull.descend(local, &start, level, attempt.reach)?;
+            best.evaluations += found.evaluations;
+            // Another valley has to be worth it.
+            if found.cost < WORTH * best.cost {
+                (best.cost, best.parameters) = (found.cost, found.parameters);
             }
-            (level, best.cost, best.parameters) = (wanted, local.value, found.x);
-            here = local;
         }
         Ok(best)
     }
@@ -427,6 +420,65 @@ impl Pull<'_> {
         })
     }
 
+    /// An update while the mouse moves: one round, from the start, and the next sees to what its result asks for.
+    fn follow(&self, here: Local, level: u32, most: usize) -> Result<Fitted, FitError> {
+        let start = &self.goals.start;
+        let mut bounds = self.goals.bounds_around(start);
+        self.goals.keep_near(&mut bounds, start);
+        let found = self.minimise(start, here, level, &bounds, (CAUTIOUS, most))?;
+        Ok(Fitted {
+            parameters: found.x,
+            cost: found.value / self.unit(),
+            evaluations: found.evaluations,
+        })
+    }
+
+    /// The minimum that lies downhill from a start, at the level that it wants itself.
+    fn descend(
+        &self,
+        mut here: Local,
+        start: &[f64],
+        mut level: u32,
+        reach: f64,
+    ) -> Result<Fitted, FitError> {
+        let mut best = Fitted {
+            parameters: start.to_vec(),
+            cost: here.value,
+            evaluations: 1,
+        };
+        for round in 0..ROUNDS {
+            let mut bounds = self.goals.bounds_around(&best.parameters);
+            if round >= FREE_ROUNDS {
+                let radii = self.rig.radii_at(self.body, level);
+                self.goals.keep_radii(&mut bounds, radii);
+            }
+            let limits = (reach, usize::MAX);
+            let found = self.minimise(&best.parameters, here, level, &bounds, limits)?;
+            best.evaluations += found.evaluations.saturating_sub(1);
+            let wanted = self.rig.level(self.body, &found.x)?;
+            if wanted == level && !self.goals.is_stopped(&found.x, &bounds) {
+                (best.cost, best.parameters) = (found.value / self.unit(), found.x);
+                break;
+            }
+            let Ok(View { local, .. }) = self.look(&found.x, wanted) else {
+                break;
+            };
+            best.evaluations += 1;
+            // What the level that it wants makes no better was better by its quadrature only.
+            if local.value >= best.cost {
+                break;
+            }
+            (level, best.cost, best.parameters) = (wanted, local.value, found.x);
+            here = local;
+        }
+        Ok(best)
+    }
+
+    /// C of points that count as met, m².
+    fn enough(&self) -> f64 {
+        MET * MET * self.held.len() as f64 / self.unit()
+    }
+
     /// C is minimised in units in which the body's size is one.
     fn unit(&self) -> f64 {
         1.0 / self.body.size().powi(2)
@@ -439,16 +491,17 @@ impl Pull<'_> {
         here: Local,
         level: u32,
         bounds: &[(f64, f64)],
-        evaluations: usize,
+        (reach, evaluations): (f64, usize),
     ) -> Result<Minimum, FitError> {
         let unit = self.unit();
         let settings = Lbfgsb {
             iterations: 200,
             evaluations,
+            reach,
             gradient: 1e-12,
             decrease: 1e-6,
             patience: 5,
-            enough: MET * MET * self.held.len() as f64,
+            enough: self.enough() * unit,
             ..Lbfgsb::default()
         };
         let mut known = Some(here);
@@ -464,7 +517,8 @@ impl Pull<'_> {
             local.curvature = local.curvature.map(|c| c * unit);
             Some(local)
         };
-        Ok(settings.minimise(start, &self.goals.scales, bounds, &mut function)?)
+        let scales = self.goals.reaches();
+        Ok(settings.minimise(start, &scales, bounds, &mut function)?)
     }
 }
 

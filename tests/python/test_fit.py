@@ -98,8 +98,7 @@ def test_known_parameters_are_met_from_a_perturbed_start(arm, pulling, near):
         found = fit.fit(points, start=start)
         after = np.abs(places(arm, pulling, found, near[:count]) - targets[:count]).max()
         assert before > 2e-4 * size
-        # One point alone leaves a long curved valley of parameters.
-        assert after < (1e-4 * size if count > 1 else 0.5 * before)
+        assert after < 1e-4 * size
         assert found == thew.fit_rig(arm.body, pulling, POSE, points, start=start)
 
 
@@ -134,7 +133,9 @@ def test_shown_positions_follow_the_targets(arm, near):
     found = fit.fit(list(zip(near, targets, strict=True)))
     shown = fit.positions(found)
     assert shown.dtype == np.float32 and shown.shape == arm.vertices.shape
-    assert np.linalg.norm(shown[near] - targets) < 0.5 * np.linalg.norm(start[near] - targets)
+    left = np.linalg.norm(shown[near] - targets, axis=1)
+    print("shown", left / 0.01)
+    assert left.max() < 0.1 * 0.01
 
 
 def test_forces_of_other_rigs_count(arm, near):
@@ -205,5 +206,6 @@ def test_a_character_is_pulled_where_the_mouse_leads():
             after, _ = fit.gradient(points, parameters)
             assert all(np.isfinite(v) for v in parameters.values())
             assert after <= before
-        assert after < 0.5 * (0.01 * size) ** 2
+        print("character", np.sqrt(after) / (0.01 * size), parameters)
+        assert np.sqrt(after) < 0.1 * 0.01 * size
         assert np.isfinite(fit.positions(parameters)).all()

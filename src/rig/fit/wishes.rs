@@ -31,6 +31,8 @@ const GENTLE: f64 = 1e-3;
 /// What one update may change while the mouse moves: a part of a radius, and of typical changes; strengths are free.
 const RADIUS_DRAGGED: f64 = 0.2;
 const DRAGGED: f64 = 0.5;
+/// Typical changes of strength that a first step of a fit may make.
+const FREE_STRENGTH: f64 = 1e3;
 /// Room that a torus keeps between tube and ring.
 const RING_ROOM: f64 = 0.98;
 
@@ -80,7 +82,50 @@ pub(super) struct Goals {
     torus: Option<(usize, usize)>,
 }
 
+/// Another way down, where that from the start does not meet the points.
+pub(super) struct Attempt {
+    /// How far the first step may go, in typical changes.
+    pub reach: f64,
+    /// Times the radii of the start.
+    radii: f64,
+    /// Times its strength.
+    strength: f64,
+}
+
+impl Attempt {
+    pub const OTHERS: [Self; 4] = [
+        Self::of(f64::INFINITY, 1.0, 1.0),
+        Self::of(1.0, 1.5, 0.5),
+        Self::of(1.0, 0.7, 2.0),
+        Self::of(1.0, 1.0, -1.0),
+    ];
+
+    const fn of(reach: f64, radii: f64, strength: f64) -> Self {
+        Self {
+            reach,
+            radii,
+            strength,
+        }
+    }
+}
+
 impl Goals {
+    /// The start of an attempt, within the bounds.
+    pub fn start_of(&self, attempt: &Attempt) -> Vec<f64> {
+        let ways = |(k, (&x, &(lower, upper))): (usize, (&f64, &(f64, f64)))| {
+            let by = if self.radii[k] {
+                attempt.radii
+            } else if k == self.strength {
+                attempt.strength
+            } else {
+                1.0
+            };
+            (x * by).max(lower).min(upper)
+        };
+        let each = self.start.iter().zip(&self.bounds).enumerate();
+        each.map(ways).collect()
+    }
+
     pub fn new(rig: &Rig, body: &Body, wishes: &Wishes) -> Result<Self, FitError> {
         let names = rig.parameter_names();
         let (size, young) = (body.size(), body.material().young());
@@ -156,6 +201,19 @@ impl Goals {
             radii: names.iter().map(|n| n.ends_with("radius")).collect(),
             torus,
         })
+    }
+
+    /// How far first steps may go: by typical changes, but by far more strength, in which forces are linear.
+    pub fn reaches(&self) -> Vec<f64> {
+        let each = self.scales.iter().enumerate();
+        each.map(|(k, scale)| {
+            if k == self.strength {
+                scale * FREE_STRENGTH
+            } else {
+                *scale
+            }
+        })
+        .collect()
     }
 
     /// Whether there is nothing to choose.

@@ -6,7 +6,7 @@
 //! true. Each trial is one evaluation; there is no line search. No variable moves by more than a number of its typical sizes
 //! that grows where such steps keep their promise: the first ones, when little is known, leap into no other valley.
 //!
-//! Deviation: no variable counts as less than a small part of the strongest, or one without effect would jump to its bound.
+//! Deviation: no variable counts as less than a tiny part of the strongest, or those without effect would leave no step.
 
 use super::{Point, Scaled, rounding};
 use nalgebra::{Cholesky, DMatrix, DVector};
@@ -20,7 +20,7 @@ const GAIN: f64 = 1e-4;
 /// The share from which on longer steps are tried.
 const TRUSTED: f64 = 0.5;
 /// The least of D, as a part of its largest entry.
-const WEAK: f64 = 1e-4;
+const WEAK: f64 = 1e-10;
 
 /// The trust region.
 pub(super) struct Damping {
@@ -35,12 +35,12 @@ pub(super) struct Damping {
 }
 
 impl Damping {
-    pub fn new(size: usize) -> Self {
+    pub fn new(size: usize, reach: f64) -> Self {
         Self {
             damping: FIRST,
             growth: 2.0,
             diagonal: DVector::zeros(size),
-            reach: 1.0,
+            reach,
         }
     }
 
