@@ -62,7 +62,12 @@ fn main() {
                 names.zip(eta).collect()
             };
             let mut wishes = Wishes {
-                evaluations: Some(EVALUATIONS),
+                evaluations: Some(
+                    std::env::var("EV")
+                        .ok()
+                        .and_then(|v| v.parse().ok())
+                        .unwrap_or(EVALUATIONS),
+                ),
                 ..Wishes::default()
             };
             let step = Vec3::new(0.08, 0.02, 0.01) / UPDATES as f64;

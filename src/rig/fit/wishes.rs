@@ -250,9 +250,9 @@ impl Goals {
             .filter(|(k, _)| *k != self.strength)
         {
             let room = if self.radii[k] {
-                RADIUS_DRAGGED * eta[k]
+                env("RD", RADIUS_DRAGGED) * eta[k]
             } else {
-                DRAGGED * self.scales[k]
+                env("DR", DRAGGED) * self.scales[k]
             };
             *bounds = (bounds.0.max(eta[k] - room), bounds.1.min(eta[k] + room));
         }
@@ -302,4 +302,11 @@ fn allowed(name: &str, start: f64, size: f64, young: f64) -> (f64, f64) {
 
 fn is_angle(name: &str) -> bool {
     matches!(name, "angle" | "tilt" | "roll" | "rx" | "ry" | "rz")
+}
+
+fn env(n: &str, d: f64) -> f64 {
+    std::env::var(n)
+        .ok()
+        .and_then(|v| v.parse().ok())
+        .unwrap_or(d)
 }
