@@ -8,7 +8,7 @@
 //!
 //! Deviations: variables are few (up to some tens), so B is formed as a dense matrix from its pairs, and the subspace
 //! problem is solved by Cholesky. Where the function knows its second derivative roughly (as sums of squares do by Gauss and
-//! Newton), that is B, and a trust region takes the place of the line search ([`damped`]); the pairs only serve where it
+//! Newton), that is B, and a trust region takes the place of the line search (`damped`); the pairs only serve where it
 //! leads nowhere. Points where the function is not finite are refused. The crate lbfgsb-rs-pure 0.1.2 was to do this: its line search overwrites the gradient before the change of it is taken, so every y is zero, no pair is ever
 //! stored and what is left is steepest descent (Rosenbrock in two variables is not solved in 300 iterations); a start with
 //! all its descent behind bounds and a NaN end it. None of that can be mended from outside.

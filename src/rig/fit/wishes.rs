@@ -28,9 +28,10 @@ const STRONGEST: f64 = 1e4;
 /// A preferred value without a weight: missing it by a typical change costs as much as missing a point by this part of the
 /// body's size.
 const GENTLE: f64 = 1e-3;
-/// What one update may change while the mouse moves: a part of a radius, and of typical changes; strengths are free.
-const RADIUS_DRAGGED: f64 = 0.2;
-const DRAGGED: f64 = 0.5;
+/// What one update may change while the mouse moves: a part of a radius, and of typical changes; strengths are free. New
+/// flesh is most of the work of an update, and around a ring there is much.
+const DRAGGED: (f64, f64) = (0.3, 2.0);
+const DRAGGED_TORUS: (f64, f64) = (0.1, 0.25);
 /// Typical changes of strength that a first step of a fit may make.
 const FREE_STRENGTH: f64 = 1e3;
 /// Room that a torus keeps between tube and ring.
@@ -244,15 +245,16 @@ impl Goals {
     /// Narrows bounds to what one update may change while the mouse moves: a template that leaps would need flesh that no
     /// update has looked at yet, and startle.
     pub fn keep_near(&self, bounds: &mut [(f64, f64)], eta: &[f64]) {
-        for (k, bounds) in bounds
-            .iter_mut()
-            .enumerate()
-            .filter(|(k, _)| *k != self.strength)
-        {
-            let room = if self.radii[k] {
-                env("RD", RADIUS_DRAGGED) * eta[k]
-            } else {
-                env("DR", DRAGGED) * self.scales[k]
+        let (radii, others) = if self.torus.is_some() {
+            DRAGGED_TORUS
+        } else {
+            DRAGGED
+        };
+        for (k, bounds) in bounds.iter_mut().enumerate() {
+            let room = match k {
+                k if k == self.strength => continue,
+                k if self.radii[k] => radii * eta[k],
+                k => others * self.scales[k],
             };
             *bounds = (bounds.0.max(eta[k] - room), bounds.1.min(eta[k] + room));
         }
@@ -302,11 +304,4 @@ fn allowed(name: &str, start: f64, size: f64, young: f64) -> (f64, f64) {
 
 fn is_angle(name: &str) -> bool {
     matches!(name, "angle" | "tilt" | "roll" | "rx" | "ry" | "rz")
-}
-
-fn env(n: &str, d: f64) -> f64 {
-    std::env::var(n)
-        .ok()
-        .and_then(|v| v.parse().ok())
-        .unwrap_or(d)
 }

@@ -61,7 +61,7 @@ impl Damping {
             }
             let d = in_box(&b, &here.gradient, &lower, &upper)?;
             let promised = -here.gradient.dot(&d) - 0.5 * d.dot(&(c * &d));
-            if !(promised > rounding(here.value)) {
+            if promised.is_nan() || promised <= rounding(here.value) {
                 return None;
             }
             let next = scaled.at(&here.z + &d);
