@@ -33,6 +33,8 @@ RANGES = {"along": 0.5, "angle": 1.0, "tilt": 1.0, "roll": 1.0, "rx": 1.0, "ry":
 TIMES = 4.0
 #: A slider that goes so far weighs as much as missing a point by this part of the body's size, at weight 1.
 MISSED = 0.003
+#: Skin that an update moves by no more than this part of the body's size has arrived.
+STILL = 1e-4
 
 
 class Pull:
@@ -63,20 +65,27 @@ class Pull:
         )
         self.found = dict(self.first)
         self.shown = np.asarray(self.fit.positions(self.first))
+        self.arrived = True
 
     @property
     def rig(self) -> ThewRig:
         """The rig; looked up each time, for undo and collections move them."""
         return self.stand.obj.thew.rigs[self.index]
 
-    def pull(self, points: list[Point]) -> np.ndarray:
-        """The sliders for these points, into the rig; the skin at rest with them, metres [n, 3]."""
+    def pull(self, points: list[Point], evaluations: int | None = None) -> np.ndarray:
+        """The sliders for these points, into the rig; the skin at rest with them, metres [n, 3].
+
+        `evaluations`: no more than so many, a step on the way; `arrived` tells whether the next one would change anything.
+        """
         place, rig = self.stand.flesh.place, self.rig
         targets = [(vertex, place.points(np.asarray(target))) for vertex, target in points]
         preferred, weights, bounds = self.wishes(rig)
-        found = self.fit.fit(targets, start=self.found, preferred=preferred, weights=weights, bounds=bounds)
+        found = self.fit.fit(
+            targets, start=self.found, preferred=preferred, weights=weights, bounds=bounds, evaluations=evaluations
+        )
         self.found = {name: float(found[name]) for name in self.names}
-        self.shown = np.asarray(self.fit.positions(self.found))
+        before, self.shown = self.shown, np.asarray(self.fit.positions(self.found))
+        self.arrived = bool(np.abs(self.shown - before).max() <= STILL * self.stand.size)
         set_sliders(rig, rigging.slider_parameters(self.found, self.unit))
         return self.shown
 

@@ -19,6 +19,8 @@ from .hand import InHand
 
 #: Updates a second while the mouse moves.
 RATE = 30.0
+#: Evaluations of one update: few, so that none takes longer than the time between two.
+EVALUATIONS = 8
 PINNED, DRAGGED = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
 
 
@@ -137,7 +139,8 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
         self._due = False
         if self._target is None:
             return
-        self._stand.show(self._pull.pull(self.wanted()))
+        self._stand.show(self._pull.pull(self.wanted(), evaluations=EVALUATIONS))
+        self._due = not self._pull.arrived  # goes on at the next tick, also under a mouse that stands still
         self._changed = True
         handlers.redraw()
 

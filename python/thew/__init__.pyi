@@ -677,12 +677,14 @@ class RigFit:
         preferred: dict[str, float] | None = None,
         weights: dict[str, float] | None = None,
         bounds: dict[str, tuple[float | None, float | None]] | None = None,
+        evaluations: int | None = None,
     ) -> dict[str, float]:
         """All parameters of the rig that bring points [(vertex of the body's own surface, world target[3]), ...] nearest
         to their targets in equilibrium; what cannot be reached is approached. start and preferred: {parameter: value}
         (None: the rig's last sample); weights: {parameter: ξ} (m² per unit², None: none, but a gentle one for those
         preferred); bounds: {parameter: (lower, upper)}, None for no bound, where they shall not be the usual ones.
-        Raises InputError, RigError, OutsideError."""
+        evaluations: at most so many, for an update while the mouse moves: the best so far, from which the next update
+        goes on (None: as many as it takes). Raises InputError, RigError, OutsideError."""
     def gradient(
         self,
         points: Iterable[tuple[int, ArrayLike]],

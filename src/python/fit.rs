@@ -5,14 +5,14 @@ use super::arrays::{Whole, finite_points, from_f32, pose, vector};
 use super::body::PyBody;
 use super::dynamics::{gravity, method};
 use super::equilibrium::shown;
-use super::errors::{IntoPy, detached, input};
+use super::errors::{IntoPy, detached, input, locked};
 use super::rig::PyRig;
 use crate::rig::{Fit, FitError, Named, Rig, Target, Wishes};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Fits one rig of a body at a pose, again and again: what the pose and the points need is solved once
 /// [capell2006, §4.2, eqs 17 to 20].
@@ -25,18 +25,12 @@ pub(super) struct PyRigFit {
 }
 
 impl PyRigFit {
-    /// Works on the fit without the interpreter; the lock is released before an error asks for it again.
     fn with<T: Send, E: IntoPy + Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut Fit, &Rig) -> Result<T, E> + Send,
     ) -> PyResult<T> {
-        detached(py, || {
-            let mut fit = self.fit.lock().unwrap_or_else(PoisonError::into_inner);
-            let done = work(&mut fit, &self.rig);
-            drop(fit);
-            done.map_err(IntoPy::into_py)
-        })
+        locked(py, &self.fit, |fit| work(fit, &self.rig))
     }
 }
 
@@ -69,7 +63,10 @@ impl PyRigFit {
     /// targets in equilibrium; what cannot be reached is approached. start and preferred: {parameter: value} (None: the rig's
     /// last sample); weights: {parameter: ξ} (m² per unit², None: none, but a gentle one for those preferred); bounds:
     /// {parameter: (lower, upper)}, None for no bound.
-    #[pyo3(signature = (points, start=None, preferred=None, weights=None, bounds=None))]
+    /// evaluations: at most so many, for an update while the mouse moves: the best so far, from which the next update goes on
+    /// (None: as many as it takes).
+    #[pyo3(signature = (points, start=None, preferred=None, weights=None, bounds=None, evaluations=None))]
+    #[allow(clippy::too_many_arguments)]
     fn fit<'py>(
         &self,
         py: Python<'py>,
@@ -78,9 +75,11 @@ impl PyRigFit {
         preferred: Option<&Bound<'py, PyAny>>,
         weights: Option<&Bound<'py, PyAny>>,
         bounds: Option<&Bound<'py, PyAny>>,
+        evaluations: Option<Whole>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let points = targets(points)?;
-        let wishes = wishes(start, preferred, weights, bounds)?;
+        let mut wishes = wishes(start, preferred, weights, bounds)?;
+        wishes.evaluations = evaluations.map(|n| n.index() as usize);
         let fitted = self.with(py, |fit, rig| fit.fit(rig, &points, &wishes))?;
         named_dict(py, &self.rig, &fitted.parameters)
     }
@@ -144,7 +143,7 @@ pub(super) fn fit_rig<'py>(
     rest_forces: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let fit = PyRigFit::new(py, body, rig, pose, gravity, method, rest_forces)?;
-    fit.fit(py, points, start, preferred, weights, bounds)
+    fit.fit(py, points, start, preferred, weights, bounds, None)
 }
 
 /// `RigFit(...).gradient(...)` for once: the cost (m²) of points [(vertex, world target[3]), ...] at parameters (None: the
@@ -200,6 +199,7 @@ fn wishes(
         preferred: named(preferred, "preferred")?,
         weights: named(weights, "weights")?,
         bounds: limits(bounds)?,
+        evaluations: None,
     })
 }
 

@@ -10,10 +10,14 @@
 //! an evaluation of C and of its gradient is only the rig's quadrature, `dC/dη = ∂C/∂η + (dQ/dη)ᵀ Σ_j 2 L_j (p_j − p̄_j)`,
 //! and a drag of the mouse costs no solve at all.
 //!
-//! Deviations: the adjoint is Aᵀ's, the print's is that of a symmetric A (math.md 9); B is Gauss and Newton's second derivative, which
-//! the derivatives of Q give for nothing, as long as that leads on, and L-BFGS's own otherwise; the level of the quadrature is held during a
-//! minimisation, which is repeated where its result asks for another one. Places are those of the embedding alone,
-//! without the limit that is laid around the artist's skin when flesh is shown.
+//! While the mouse moves, an update may only take so many evaluations ([`Wishes::evaluations`]): it gives the best so far,
+//! from which the next one goes on.
+//!
+//! Deviations: the adjoint is Aᵀ's, the print's is that of a symmetric A (math.md 9); B is Gauss and Newton's second
+//! derivative, which the derivatives of Q give for nothing, as long as that leads on, and L-BFGS's own otherwise; the level
+//! of the quadrature is held during a minimisation, which is repeated where its result asks for another one and
+//! evaluations are not counted. Places are those of the embedding alone, without the limit that is laid around the artist's
+//! skin when flesh is shown. C has several valleys: where the nearest does not meet the points, a few others are tried.
 
 #[cfg(test)]
 mod tests;
@@ -31,10 +35,16 @@ use crate::solve::lbfgsb::{Lbfgsb, LbfgsbError, Local, Minimum};
 use nalgebra::{DMatrix, DVector};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wishes::Goals;
+use wishes::{Attempt, Goals};
 
-/// A minimisation is repeated this often where its result asks for other circumstances.
-const REPEATS: usize = 3;
+/// A minimisation is made this often where its result asks for other circumstances, and so often before radii are kept
+/// where they fit the quadrature's level.
+const ROUNDS: usize = 6;
+const FREE_ROUNDS: usize = 3;
+/// Typical changes of placement that the first step may make, at first.
+const CAUTIOUS: f64 = 1.0;
+/// What another valley must leave at most of the cost.
+const WORTH: f64 = 0.99;
 /// Points this close, as a part of the body's size, count as met.
 const MET: f64 = 1e-5;
 /// A parameter that moves no point by more than this part of the body's size, per typical change, has no effect.
@@ -203,30 +213,30 @@ impl Fit {
     ) -> Result<Fitted, FitError> {
         let goals = Goals::new(rig, self.body(), wishes)?;
         let pull = self.pull(rig, points, &goals)?;
-        let mut level = rig.level(pull.body, &goals.start)?;
-        let cost = pull.look(&goals.start, level)?.value;
-        pull.check_effect(&goals.start, level)?;
-        let mut best = Fitted {
-            parameters: goals.start.clone(),
-            cost,
-            evaluations: 2,
-        };
-        for _ in 0..=REPEATS {
-            let bounds = goals.bounds_around(&best.parameters);
-            let found = pull.minimise(&best.parameters, level, &bounds)?;
-            best.evaluations += found.evaluations + 1;
-            let wanted = rig.level(pull.body, &found.x)?;
-            // What the level that it wants makes no better was better by its quadrature only.
-            let Ok(Local { value, .. }) = pull.look(&found.x, wanted) else {
-                break;
-            };
-            if value >= best.cost {
+        let level = rig.level(pull.body, &goals.start)?;
+        let first = pull.look(&goals.start, level)?;
+        pull.check_effect(&first.moves)?;
+        if let Some(most) = wishes.evaluations {
+            return pull.follow(first.local, level, most);
+        }
+        let mut best = pull.descend(first.local, &goals.start, level, CAUTIOUS)?;
+        for attempt in Attempt::OTHERS {
+            if best.cost <= pull.enough() {
                 break;
             }
-            let settled = wanted == level && !goals.is_stopped(&found.x, &bounds);
-            (level, best.cost, best.parameters) = (wanted, value, found.x);
-            if settled {
-                break;
+            let start = goals.start_of(&attempt);
+            // It may leave the flesh, or be no torus any more.
+            let Ok(level) = rig.level(pull.body, &start) else {
+                continue;
+            };
+            let Ok(View { local, .. }) = pull.look(&start, level) else {
+                continue;
+            };
+            let found = pull.descend(local, &start, level, attempt.reach)?;
+            best.evaluations += found.evaluations;
+            // Another valley has to be worth it.
+            if found.cost < WORTH * best.cost {
+                (best.cost, best.parameters) = (found.cost, found.parameters);
             }
         }
         Ok(best)
@@ -246,7 +256,7 @@ impl Fit {
         let eta = goals.asked.clone();
         let pull = self.pull(rig, points, &goals)?;
         let level = rig.level(pull.body, &eta)?;
-        let local = pull.look(&eta, level)?;
+        let local = pull.look(&eta, level)?.local;
         Ok((local.value, local.gradient))
     }
 
@@ -343,6 +353,13 @@ struct Held {
     levers: Arc<Levers>,
 }
 
+/// C at a place.
+struct View {
+    local: Local,
+    /// How far a parameter moves any point along any axis, m per unit.
+    moves: Vec<f64>,
+}
+
 /// C of one fit.
 struct Pull<'a> {
     body: &'a Body,
@@ -353,18 +370,20 @@ struct Pull<'a> {
 
 impl Pull<'_> {
     /// C (m²), its derivative by η and Gauss and Newton's second one, of a level of the quadrature.
-    fn look(&self, eta: &[f64], level: u32) -> Result<Local, FitError> {
+    fn look(&self, eta: &[f64], level: u32) -> Result<View, FitError> {
         let (forces, slopes) = self.rig.tangents_at_level(self.body, eta, level)?;
         let n = eta.len();
         let (mut value, mut gradient) = (0.0, vec![0.0; n]);
         let mut curvature = DMatrix::zeros(n, n);
+        let mut most = vec![0.0_f64; n];
         for held in &self.held {
             for (axis, lever) in held.levers.iter().enumerate() {
                 let miss = held.free[axis] - held.target[axis] + work(lever, &forces);
                 let moves: Vec<f64> = slopes.iter().map(|s| work(lever, s)).collect();
                 value += miss * miss;
-                for (g, m) in gradient.iter_mut().zip(&moves) {
+                for ((g, most), m) in gradient.iter_mut().zip(&mut most).zip(&moves) {
                     *g += 2.0 * miss * m;
+                    *most = most.max(m.abs());
                 }
                 let moves = DVector::from_vec(moves);
                 curvature.ger(2.0, &moves, &moves, 1.0);
@@ -379,24 +398,21 @@ impl Pull<'_> {
             gradient[k] += 2.0 * weights[k] * off;
             curvature[(k, k)] += 2.0 * weights[k];
         }
-        Ok(Local {
+        let local = Local {
             value,
             gradient,
             curvature: Some(curvature),
-        })
+        };
+        Ok(View { local, moves: most })
     }
 
     /// Refuses points that no parameter moves that may change.
-    fn check_effect(&self, eta: &[f64], level: u32) -> Result<(), FitError> {
-        let (_, slopes) = self.rig.tangents_at_level(self.body, eta, level)?;
+    fn check_effect(&self, moves: &[f64]) -> Result<(), FitError> {
         let goals = self.goals;
         let still = STILL * self.body.size();
-        let moves = |(k, slope): (usize, &Vec<Vec3>)| {
-            let mut levers = self.held.iter().flat_map(|h| h.levers.iter());
-            let fixed = goals.bounds[k].0 >= goals.bounds[k].1;
-            !fixed && levers.any(|l| (work(l, slope) * goals.scales[k]).abs() > still)
-        };
-        if goals.all_fixed() || slopes.iter().enumerate().any(moves) {
+        let mut each = moves.iter().zip(&goals.scales).zip(&goals.bounds);
+        let any = each.any(|((m, scale), (lower, upper))| lower < upper && m * scale > still);
+        if any || goals.all_fixed() {
             return Ok(());
         }
         Err(FitError::NoEffect {
@@ -404,31 +420,105 @@ impl Pull<'_> {
         })
     }
 
-    /// The minimum of C at a level, in units in which the body's size is one.
+    /// An update while the mouse moves: one round, from the start, and the next sees to what its result asks for.
+    fn follow(&self, here: Local, level: u32, most: usize) -> Result<Fitted, FitError> {
+        let start = &self.goals.start;
+        let mut bounds = self.goals.bounds_around(start);
+        self.goals.keep_near(&mut bounds, start);
+        let found = self.minimise(start, here, level, &bounds, (CAUTIOUS, most))?;
+        Ok(Fitted {
+            parameters: found.x,
+            cost: found.value / self.unit(),
+            evaluations: found.evaluations,
+        })
+    }
+
+    /// The minimum that lies downhill from a start, at the level that it wants itself.
+    fn descend(
+        &self,
+        mut here: Local,
+        start: &[f64],
+        mut level: u32,
+        reach: f64,
+    ) -> Result<Fitted, FitError> {
+        let mut best = Fitted {
+            parameters: start.to_vec(),
+            cost: here.value,
+            evaluations: 1,
+        };
+        for round in 0..ROUNDS {
+            let mut bounds = self.goals.bounds_around(&best.parameters);
+            if round >= FREE_ROUNDS {
+                let radii = self.rig.radii_at(self.body, level);
+                self.goals.keep_radii(&mut bounds, radii);
+            }
+            let limits = (reach, usize::MAX);
+            let found = self.minimise(&best.parameters, here, level, &bounds, limits)?;
+            best.evaluations += found.evaluations.saturating_sub(1);
+            let wanted = self.rig.level(self.body, &found.x)?;
+            if wanted == level && !self.goals.is_stopped(&found.x, &bounds) {
+                (best.cost, best.parameters) = (found.value / self.unit(), found.x);
+                break;
+            }
+            let Ok(View { local, .. }) = self.look(&found.x, wanted) else {
+                break;
+            };
+            best.evaluations += 1;
+            // What the level that it wants makes no better was better by its quadrature only.
+            if local.value >= best.cost {
+                break;
+            }
+            (level, best.cost, best.parameters) = (wanted, local.value, found.x);
+            here = local;
+        }
+        Ok(best)
+    }
+
+    /// C of points that count as met, m².
+    fn enough(&self) -> f64 {
+        MET * MET * self.held.len() as f64 / self.unit()
+    }
+
+    /// C is minimised in units in which the body's size is one.
+    fn unit(&self) -> f64 {
+        1.0 / self.body.size().powi(2)
+    }
+
+    /// The minimum of C at a level, in units in which the body's size is one, from a start that has been looked at.
     fn minimise(
         &self,
         start: &[f64],
+        here: Local,
         level: u32,
         bounds: &[(f64, f64)],
+        (reach, evaluations): (f64, usize),
     ) -> Result<Minimum, FitError> {
-        let unit = 1.0 / self.body.size().powi(2);
+        let unit = self.unit();
         let settings = Lbfgsb {
-            iterations: 30,
-            gradient: 1e-9,
-            decrease: 1e-4,
-            patience: 3,
-            enough: MET * MET * self.held.len() as f64,
+            iterations: 200,
+            evaluations,
+            reach,
+            gradient: 1e-12,
+            decrease: 1e-6,
+            patience: 5,
+            enough: self.enough() * unit,
             ..Lbfgsb::default()
         };
-        // Refused where the template leaves the flesh; the start has been asked before.
+        let mut known = Some(here);
+        // Refused where the template leaves the flesh; the start lies in it.
         let mut function = |eta: &[f64]| {
-            let mut local = self.look(eta, level).ok()?;
+            let known = known.take().filter(|_| eta == start);
+            let mut local = match known {
+                Some(known) => known,
+                None => self.look(eta, level).ok()?.local,
+            };
             local.value *= unit;
             local.gradient.iter_mut().for_each(|g| *g *= unit);
             local.curvature = local.curvature.map(|c| c * unit);
             Some(local)
         };
-        Ok(settings.minimise(start, &self.goals.scales, bounds, &mut function)?)
+        let scales = self.goals.reaches();
+        Ok(settings.minimise(start, &scales, bounds, &mut function)?)
     }
 }
 

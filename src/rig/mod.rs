@@ -193,6 +193,11 @@ impl Rig {
         Ok(quadrature::level(body, &self.template_at(eta)?))
     }
 
+    /// The radii (of a torus, those of its tube), from and below, for which a level is the one wanted; metres.
+    pub(crate) fn radii_at(&self, body: &Body, level: u32) -> (f64, f64) {
+        quadrature::radii(body, level, self.template.kind())
+    }
+
     /// Generalised forces `[dofs]`, N, rest axes, before the turn with the flesh.
     ///
     /// # Errors

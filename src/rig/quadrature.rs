@@ -2,7 +2,7 @@
 //! Generalised forces of a force field in the flesh, and their derivatives. [capell2006, §4.2]
 //!
 //! `Q_i = ∫_Ω f φ_i ≈ Σ_p V_p f(x_p) φ_i(x_p)` over the body's own points of flesh ([`crate::body::FleshPoints`]), at a
-//! level of which four to eight voxels fill the template's radius, so that templates smaller than a cell are resolved. The
+//! level of which four to eight voxels fill the template's radius (three to six that of a torus's tube), so that templates smaller than a cell are resolved. The
 //! points stay where they are, f is C¹: so is Q in everything that moves f, and its derivative is exact, as long as the
 //! level stays the same. From one level to the next Q jumps by the error of the quadrature, some tenths of a percent.
 //!
@@ -10,20 +10,41 @@
 //! `d Σ u·Q = ω · Σ V (f×u − (x−o)×t) − v · Σ V t`, `t = R (∂g/∂y)ᵀ Rᵀ u`: two sums serve all parameters of a guide.
 
 use super::guide::Frame;
-use super::template::{MOST, Template};
+use super::template::{MOST, Template, TemplateKind};
 use crate::body::{Body, Brick, FleshPoint};
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
 
 /// Voxels per radius, at least.
 const FINE: f64 = 4.0;
+/// Voxels per radius of a torus's tube, at least: all around the ring the grid's errors even out.
+const FINE_TUBE: f64 = 3.0;
 /// A torus counts as no thinner than this part of its ring: it would take too many points.
 const THINNEST: f64 = 1.0 / 64.0;
 
 /// The level at which a template is resolved.
 pub(super) fn level(body: &Body, template: &Template) -> u32 {
     let radius = template.radius().max(template.reach() * THINNEST);
-    body.points().level(radius / FINE)
+    body.points().level(radius / fine(template.kind()))
+}
+
+/// The radii of templates, from and below, that a level resolves.
+pub(super) fn radii(body: &Body, level: u32, kind: TemplateKind) -> (f64, f64) {
+    let least = body.points().spacing(level) * fine(kind);
+    let most = if level == 0 {
+        f64::INFINITY
+    } else {
+        2.0 * least
+    };
+    // Off the border, where rounding decides.
+    (least * (1.0 + 1e-9), most * (1.0 - 1e-9))
+}
+
+fn fine(kind: TemplateKind) -> f64 {
+    match kind {
+        TemplateKind::Torus => FINE_TUBE,
+        _ => FINE,
+    }
 }
 
 /// Derivatives of `Σ u·Q`: by the template's parameters, and by what moves the frame.

@@ -8,11 +8,14 @@
 //!
 //! Deviations: variables are few (up to some tens), so B is formed as a dense matrix from its pairs, and the subspace
 //! problem is solved by Cholesky. Where the function knows its second derivative roughly (as sums of squares do by Gauss and
-//! Newton), that is B, damped as Levenberg and Marquardt do, and the pairs only serve where it leads nowhere. Points where the function is not finite are refused by the line search. The crate lbfgsb-rs-pure 0.1.2 was to
-//! do this: its line search overwrites the gradient before the change of it is taken, so every y is zero, no pair is ever
+//! Newton), that is B, and a trust region takes the place of the line search (`damped`); the pairs only serve where it
+//! leads nowhere. Points where the function is not finite are refused. The crate lbfgsb-rs-pure 0.1.2 was to do this: its line search overwrites the gradient before the change of it is taken, so every y is zero, no pair is ever
 //! stored and what is left is steepest descent (Rosenbrock in two variables is not solved in 300 iterations); a start with
 //! all its descent behind bounds and a NaN end it. None of that can be mended from outside.
 
+mod damped;
+
+use damped::Damping;
 use nalgebra::{Cholesky, DMatrix, DVector};
 use std::collections::VecDeque;
 
@@ -23,10 +26,6 @@ const CURVATURE: f64 = 0.9;
 /// Evaluations of one line search at most.
 const TRIALS: usize = 30;
 
-/// Damping of the function's own second derivative, at first and at least.
-const FIRST_DAMPING: f64 = 1e-3;
-const LEAST_DAMPING: f64 = 1e-8;
-
 /// When to stop. Gradients are those by the scaled variables.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lbfgsb {
@@ -34,6 +33,10 @@ pub struct Lbfgsb {
     pub memory: usize,
     /// Iterations at most.
     pub iterations: usize,
+    /// Evaluations at most; the start is always asked.
+    pub evaluations: usize,
+    /// By how many typical sizes a variable moves at most in a first step, where second derivatives are known.
+    pub reach: f64,
     /// Largest component of the projected gradient at the end.
     pub gradient: f64,
     /// Least decrease of an iteration, as a share of the value.
@@ -49,6 +52,8 @@ impl Default for Lbfgsb {
         Self {
             memory: 10,
             iterations: 200,
+            evaluations: usize::MAX,
+            reach: f64::INFINITY,
             gradient: 1e-10,
             decrease: 1e-14,
             patience: 8,
@@ -79,7 +84,7 @@ pub enum End {
     Enough,
     /// No better point was found along the last direction.
     Search,
-    /// There were as many iterations as allowed.
+    /// There were as many iterations or evaluations as allowed.
     Iterations,
 }
 
@@ -137,7 +142,7 @@ pub enum LbfgsbError {
 impl Lbfgsb {
     /// Minimises a function of `x[n]` from `start[n]`, moved into `bounds[n]` (lower, upper; infinite ones allowed, equal
     /// ones fix a variable). `scales[n]`: typical sizes of the variables. Points are refused where the function is none or not
-    /// finite. Its curvature is damped as Levenberg and Marquardt do, more where full steps fail.
+    /// finite.
     ///
     /// # Errors
     /// Arrays that do not fit, bounds that exclude each other, a start where the function is not finite.
@@ -153,7 +158,9 @@ impl Lbfgsb {
         let z = scaled.inside(&DVector::from_fn(start.len(), |i, _| start[i] / scales[i]));
         let mut here = scaled.at(z).ok_or(LbfgsbError::Start)?;
         scaled.best = Some(here.clone());
+        scaled.most = self.evaluations;
         let mut model = Model::new(start.len(), self.memory);
+        let mut damping = Some(Damping::new(start.len(), self.reach));
         let (mut iterations, mut idle) = (0, 0);
         let end = loop {
             if scaled.projected_gradient(&here) <= self.gradient {
@@ -162,22 +169,30 @@ impl Lbfgsb {
             if here.value <= self.enough {
                 break End::Enough;
             }
-            if iterations >= self.iterations {
+            if iterations >= self.iterations || scaled.is_spent() {
                 break End::Iterations;
             }
             iterations += 1;
-            model.start_from(here.curvature.as_ref());
-            let blind = model.is_blind();
-            let d = scaled.direction(&model.matrix(), &here);
-            let Some((step, next)) = search(&mut scaled, &here, &d, blind) else {
-                if blind {
+            let known = here.curvature.as_ref().zip(damping.as_mut());
+            let next = if let Some((curvature, damping)) = known {
+                damping.step(&mut scaled, &here, curvature)
+            } else {
+                let blind = model.is_blind();
+                let d = scaled.direction(&model.matrix(), &here);
+                search(&mut scaled, &here, &d, blind)
+            };
+            let Some(next) = next else {
+                let exhausted = damping.is_none() || here.curvature.is_none();
+                if exhausted && model.is_blind() {
                     break End::Search;
                 }
                 // What is remembered may be what misleads.
-                model.give_in();
+                if exhausted {
+                    model.pairs.clear();
+                }
+                damping = None;
                 continue;
             };
-            model.judge(step);
             model.learn(&next.z - &here.z, &next.gradient - &here.gradient);
             let fall = here.value - next.value;
             let least = self.decrease * here.value.abs().max(next.value.abs());
@@ -247,6 +262,8 @@ struct Scaled<'a> {
     bounds: &'a [(f64, f64)],
     function: &'a mut Function<'a>,
     evaluations: usize,
+    /// Evaluations at most.
+    most: usize,
     best: Option<Point>,
 }
 
@@ -257,8 +274,14 @@ impl<'a> Scaled<'a> {
             bounds,
             function,
             evaluations: 0,
+            most: usize::MAX,
             best: None,
         }
+    }
+
+    /// Whether there are no evaluations left.
+    fn is_spent(&self) -> bool {
+        self.evaluations >= self.most
     }
 
     fn lower(&self, i: usize) -> f64 {
@@ -406,12 +429,8 @@ impl<'a> Scaled<'a> {
     }
 }
 
-/// The quadratic model's matrix.
+/// The quadratic model's matrix, as the remembered steps have it.
 struct Model {
-    /// The caller's, in scaled variables and damped.
-    start: Option<DMatrix<f64>>,
-    /// Share of the start's largest entry that is added along its diagonal; infinite once it has proved useless.
-    damping: f64,
     /// Steps and changes of the gradient, the oldest first.
     pairs: VecDeque<(DVector<f64>, DVector<f64>)>,
     memory: usize,
@@ -421,57 +440,19 @@ struct Model {
 impl Model {
     fn new(size: usize, memory: usize) -> Self {
         Self {
-            start: None,
-            damping: FIRST_DAMPING,
             pairs: VecDeque::new(),
             memory,
             size,
         }
     }
 
-    /// Takes the function's own second derivative, damped.
-    fn start_from(&mut self, curvature: Option<&DMatrix<f64>>) {
-        self.start = curvature
-            .filter(|_| self.damping.is_finite())
-            .and_then(|c| {
-                let most = c.diagonal().amax();
-                let mut b = c.clone();
-                for i in 0..self.size {
-                    b[(i, i)] += self.damping * most;
-                }
-                (most.is_finite() && most > 0.0 && Cholesky::new(b.clone()).is_some()).then_some(b)
-            });
-    }
-
-    /// More damping after short steps, less after full ones.
-    fn judge(&mut self, step: f64) {
-        let factor = if step < 0.5 { 10.0 } else { 0.2 };
-        if self.damping.is_finite() {
-            self.damping = (self.damping * factor).clamp(LEAST_DAMPING, 1.0);
-        }
-    }
-
     /// Whether nothing is known of how the function curves.
     fn is_blind(&self) -> bool {
-        self.start.is_none() && self.pairs.is_empty()
+        self.pairs.is_empty()
     }
 
-    /// Damps the function's own second derivative fully, then leaves it for the pairs, then forgets those.
-    fn give_in(&mut self) {
-        if self.start.is_none() {
-            self.pairs.clear();
-        } else if self.damping < 1.0 {
-            self.damping = 1.0;
-        } else {
-            self.damping = f64::INFINITY;
-        }
-    }
-
-    /// B: the function's own where it is known, else that of the remembered pairs.
+    /// B.
     fn matrix(&self) -> DMatrix<f64> {
-        if let Some(start) = &self.start {
-            return start.clone();
-        }
         let theta = self.pairs.back().map_or(1.0, |(s, y)| y.dot(y) / s.dot(y));
         let mut b = DMatrix::identity(self.size, self.size) * theta;
         for (s, y) in &self.pairs {
@@ -504,12 +485,7 @@ fn rounding(value: f64) -> f64 {
 
 /// A point along d that satisfies the strong Wolfe conditions, or falls enough and lies at the box or at the end of
 /// the trials; none where no point does.
-fn search(
-    scaled: &mut Scaled,
-    here: &Point,
-    d: &DVector<f64>,
-    blind: bool,
-) -> Option<(f64, Point)> {
+fn search(scaled: &mut Scaled, here: &Point, d: &DVector<f64>, blind: bool) -> Option<Point> {
     let slope = d.dot(&here.gradient);
     if slope >= 0.0 || !slope.is_finite() {
         return None;
@@ -526,6 +502,9 @@ fn search(
     };
     let (mut found, mut high) = (None, None::<Trial>);
     for _ in 0..TRIALS {
+        if scaled.is_spent() {
+            break;
+        }
         let point = scaled.at(&here.z + d * step);
         let trial = Trial {
             step,
@@ -538,12 +517,12 @@ fn search(
         } else {
             let flat = trial.slope.abs() <= -CURVATURE * slope;
             if flat || (trial.slope < 0.0 && step >= longest) {
-                return point.map(|p| (step, p));
+                return point;
             }
             if trial.slope * (high.map_or(f64::INFINITY, |h| h.step) - step) >= 0.0 {
                 high = Some(low);
             }
-            (low, found) = (trial, point.map(|p| (step, p)));
+            (low, found) = (trial, point);
         }
         let next = match high {
             Some(high) => low.between(&high),

@@ -98,8 +98,7 @@ def test_known_parameters_are_met_from_a_perturbed_start(arm, pulling, near):
         found = fit.fit(points, start=start)
         after = np.abs(places(arm, pulling, found, near[:count]) - targets[:count]).max()
         assert before > 2e-4 * size
-        # One point alone leaves a long curved valley of parameters.
-        assert after < (1e-4 * size if count > 1 else 0.5 * before)
+        assert after < 1e-4 * size
         assert found == thew.fit_rig(arm.body, pulling, POSE, points, start=start)
 
 
@@ -127,14 +126,43 @@ def test_bounds_are_kept(arm, near):
 
 
 def test_shown_positions_follow_the_targets(arm, near):
+    """One point goes anywhere near; five at once where some parameters bring them: a bump has but five of its own."""
     pulling = rig(arm, "bump", "skin")
     fit = thew.RigFit(arm.body, pulling, POSE)
     start = fit.positions()
-    targets = start[near] + [0.0, 0.0, 0.01]
-    found = fit.fit(list(zip(near, targets, strict=True)))
-    shown = fit.positions(found)
-    assert shown.dtype == np.float32 and shown.shape == arm.vertices.shape
-    assert np.linalg.norm(shown[near] - targets) < 0.5 * np.linalg.norm(start[near] - targets)
+    assert start.dtype == np.float32 and start.shape == arm.vertices.shape
+    target = start[near[0]] + [0.0, 0.0, 0.01]
+    shown = fit.positions(fit.fit([(near[0], target)]))
+    assert np.linalg.norm(shown[near[0]] - target) < 0.1 * 0.01
+    at = pulling.parameters()
+    known = {name: value + 0.15 * typical(name) for name, value in at.items()} | {"strength": 3e5}
+    targets = fit.positions(known)[near]
+    assert np.linalg.norm(targets - start[near], axis=1).max() > 0.01
+    shown = fit.positions(fit.fit(list(zip(near, targets, strict=True))))
+    size = np.linalg.norm(np.ptp(arm.vertices, axis=0))
+    assert np.linalg.norm(shown[near] - targets, axis=1).max() < 1e-4 * size
+
+
+def test_an_update_takes_a_few_evaluations_and_the_next_goes_on(arm, pulling, near):
+    """A drag of three points to where known parameters bring them: each update lowers the cost, and they follow."""
+    at = pulling.parameters()
+    near = near[:3]
+    known = {name: value + 0.15 * typical(name) for name, value in at.items()}
+    first, last = (places(arm, pulling, parameters, near) for parameters in (at, known))
+    fit = thew.RigFit(arm.body, pulling, POSE)
+    parameters = at
+    for part in np.linspace(0.0, 1.0, 11)[1:]:
+        points = list(zip(near, first + part * (last - first), strict=True))
+        before, _ = fit.gradient(points, parameters)
+        assert fit.fit(points, start=parameters, evaluations=1) == parameters
+        found = fit.fit(points, start=parameters, evaluations=8)
+        assert found == fit.fit(points, start=parameters, evaluations=8)
+        after, _ = fit.gradient(points, found)
+        assert after < before
+        parameters = found
+    moved = np.linalg.norm(last - first, axis=1).max()
+    left = np.linalg.norm(places(arm, pulling, parameters, near) - last, axis=1).max()
+    assert left < 0.1 * moved
 
 
 def test_forces_of_other_rigs_count(arm, near):
@@ -174,6 +202,8 @@ def test_what_makes_no_sense_is_refused_with_a_sentence(arm, near):
         with pytest.raises(thew.ThewError, match=sentence) as caught:
             call(**arguments)
         assert isinstance(caught.value, ValueError)
+    with pytest.raises(thew.InputError, match="whole number"):
+        thew.RigFit(arm.body, pulling, POSE).fit(good, evaluations=-1)
     with pytest.raises(thew.OutsideError):
         call(start={"distance": 3.0})
     far = int(np.argmax(arm.vertices[:, 0]))
@@ -205,5 +235,5 @@ def test_a_character_is_pulled_where_the_mouse_leads():
             after, _ = fit.gradient(points, parameters)
             assert all(np.isfinite(v) for v in parameters.values())
             assert after <= before
-        assert after < 0.5 * (0.01 * size) ** 2
+        assert np.sqrt(after) < 0.1 * 0.01 * size
         assert np.isfinite(fit.positions(parameters)).all()

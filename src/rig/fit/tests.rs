@@ -249,14 +249,31 @@ fn known_parameters_are_recovered_from_where_they_bring_points() {
                     after < 1e-4 * body.size(),
                     "{rig:?} {count}: {before} {after} {found:?}"
                 );
-                println!(
-                    "{:?} {} {count}: {} {:.1e}",
-                    rig.template().kind(),
-                    method.name(),
-                    found.evaluations,
-                    after / body.size()
-                );
             }
+        }
+    }
+}
+
+#[test]
+fn an_update_asks_no_more_than_it_may_and_leaves_no_point_worse() {
+    let body = body();
+    let mut fit = new(&body, Method::Warped);
+    for rig in rigs(&body) {
+        let eta = rig.last_parameters();
+        let mut points = places(&mut fit, &rig, &eta, &near(&body, 3));
+        let mut wishes = Wishes::default();
+        for most in [1, 2, 5, 8] {
+            for p in &mut points {
+                p.place += Vec3::new(0.005, 0.0, 0.002);
+            }
+            let (before, _) = fit.gradient(&rig, &points, &wishes).unwrap();
+            wishes.evaluations = Some(most);
+            let found = fit.fit(&rig, &points, &wishes).unwrap();
+            assert!(
+                found.evaluations <= most && found.cost <= before * (1.0 + 1e-12),
+                "{found:?}"
+            );
+            wishes.start = named(&rig, &found.parameters);
         }
     }
 }

@@ -28,6 +28,12 @@ const STRONGEST: f64 = 1e4;
 /// A preferred value without a weight: missing it by a typical change costs as much as missing a point by this part of the
 /// body's size.
 const GENTLE: f64 = 1e-3;
+/// What one update may change while the mouse moves: a part of a radius, and of typical changes; strengths are free. New
+/// flesh is most of the work of an update, and around a ring there is much.
+const DRAGGED: (f64, f64) = (0.3, 2.0);
+const DRAGGED_TORUS: (f64, f64) = (0.1, 0.25);
+/// Typical changes of strength that a first step of a fit may make.
+const FREE_STRENGTH: f64 = 1e3;
 /// Room that a torus keeps between tube and ring.
 const RING_ROOM: f64 = 0.98;
 
@@ -42,6 +48,9 @@ pub struct Wishes {
     pub weights: Named,
     /// Lower and upper bounds; equal ones fix a parameter.
     pub bounds: BTreeMap<String, (f64, f64)>,
+    /// Evaluations at most, for an update while the mouse moves: the best so far, from which the next update goes on.
+    /// Otherwise as many as it takes.
+    pub evaluations: Option<usize>,
 }
 
 impl Wishes {
@@ -68,11 +77,56 @@ pub(super) struct Goals {
     pub scales: Vec<f64>,
     /// Which parameters are radii.
     radii: Vec<bool>,
+    /// Place of the strength in the order.
+    strength: usize,
     /// Places of a torus's ring and tube in the order.
     torus: Option<(usize, usize)>,
 }
 
+/// Another way down, where that from the start does not meet the points.
+pub(super) struct Attempt {
+    /// How far the first step may go, in typical changes.
+    pub reach: f64,
+    /// Times the radii of the start.
+    radii: f64,
+    /// Times its strength.
+    strength: f64,
+}
+
+impl Attempt {
+    pub const OTHERS: [Self; 4] = [
+        Self::of(f64::INFINITY, 1.0, 1.0),
+        Self::of(1.0, 1.5, 0.5),
+        Self::of(1.0, 0.7, 2.0),
+        Self::of(1.0, 1.0, -1.0),
+    ];
+
+    const fn of(reach: f64, radii: f64, strength: f64) -> Self {
+        Self {
+            reach,
+            radii,
+            strength,
+        }
+    }
+}
+
 impl Goals {
+    /// The start of an attempt, within the bounds.
+    pub fn start_of(&self, attempt: &Attempt) -> Vec<f64> {
+        let ways = |(k, (&x, &(lower, upper))): (usize, (&f64, &(f64, f64)))| {
+            let by = if self.radii[k] {
+                attempt.radii
+            } else if k == self.strength {
+                attempt.strength
+            } else {
+                1.0
+            };
+            (x * by).max(lower).min(upper)
+        };
+        let each = self.start.iter().zip(&self.bounds).enumerate();
+        each.map(ways).collect()
+    }
+
     pub fn new(rig: &Rig, body: &Body, wishes: &Wishes) -> Result<Self, FitError> {
         let names = rig.parameter_names();
         let (size, young) = (body.size(), body.material().young());
@@ -144,9 +198,23 @@ impl Goals {
             weights,
             bounds,
             scales,
+            strength: place("strength").unwrap_or(usize::MAX),
             radii: names.iter().map(|n| n.ends_with("radius")).collect(),
             torus,
         })
+    }
+
+    /// How far first steps may go: by typical changes, but by far more strength, in which forces are linear.
+    pub fn reaches(&self) -> Vec<f64> {
+        let each = self.scales.iter().enumerate();
+        each.map(|(k, scale)| {
+            if k == self.strength {
+                scale * FREE_STRENGTH
+            } else {
+                *scale
+            }
+        })
+        .collect()
     }
 
     /// Whether there is nothing to choose.
@@ -172,6 +240,35 @@ impl Goals {
             bounds[tube].1 = bounds[tube].1.min((RING_ROOM * between).max(eta[tube]));
         }
         bounds
+    }
+
+    /// Narrows bounds to what one update may change while the mouse moves: a template that leaps would need flesh that no
+    /// update has looked at yet, and startle.
+    pub fn keep_near(&self, bounds: &mut [(f64, f64)], eta: &[f64]) {
+        let (radii, others) = if self.torus.is_some() {
+            DRAGGED_TORUS
+        } else {
+            DRAGGED
+        };
+        for (k, bounds) in bounds.iter_mut().enumerate() {
+            let room = match k {
+                k if k == self.strength => continue,
+                k if self.radii[k] => radii * eta[k],
+                k => others * self.scales[k],
+            };
+            *bounds = (bounds.0.max(eta[k] - room), bounds.1.min(eta[k] + room));
+        }
+    }
+
+    /// Keeps the radius that the quadrature has to resolve where it does.
+    pub fn keep_radii(&self, bounds: &mut [(f64, f64)], (least, most): (f64, f64)) {
+        let resolved = self.torus.map_or(0, |(_, tube)| tube);
+        if let Some(bounds) = bounds.get_mut(resolved) {
+            let (lower, upper) = (bounds.0.max(least), bounds.1.min(most));
+            if lower <= upper {
+                *bounds = (lower, upper);
+            }
+        }
     }
 
     /// Whether a round ended where only its own bounds stopped it.

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Steps of a function that knows its second derivative C roughly: a trust region in a box. [Moré 1978; Nielsen 1999]
+//!
+//! A step minimises `g·d + ½ dᵀ(C + μD)d` in the box, exactly, by active sets: with D the largest diagonal of C that was seen,
+//! so that a variable is measured by what it does. The damping μ follows from how much of the promised decrease came
+//! true. Each trial is one evaluation; there is no line search. No variable moves by more than a number of its typical sizes
+//! that grows where such steps keep their promise: the first ones, when little is known, leap into no other valley.
+//!
+//! Deviation: no variable counts as less than a tiny part of the strongest, or those without effect would leave no step.
+
+use super::{Point, Scaled, rounding};
+use nalgebra::{Cholesky, DMatrix, DVector};
+
+/// Damping at first, at least, and where it has become useless.
+const FIRST: f64 = 1e-3;
+const LEAST: f64 = 1e-9;
+const MOST: f64 = 1e12;
+/// The share of the promised decrease that a step must bring.
+const GAIN: f64 = 1e-4;
+/// The share from which on longer steps are tried.
+const TRUSTED: f64 = 0.5;
+/// The least of D, as a part of its largest entry.
+const WEAK: f64 = 1e-10;
+
+/// The trust region.
+pub(super) struct Damping {
+    /// μ.
+    damping: f64,
+    /// By how much μ grows when the next step fails.
+    growth: f64,
+    /// D.
+    diagonal: DVector<f64>,
+    /// The most that any scaled variable moves.
+    reach: f64,
+}
+
+impl Damping {
+    pub fn new(size: usize, reach: f64) -> Self {
+        Self {
+            damping: FIRST,
+            growth: 2.0,
+            diagonal: DVector::zeros(size),
+            reach,
+        }
+    }
+
+    /// The next point; none where no step brings what it promises, or evaluations run out.
+    pub fn step(&mut self, scaled: &mut Scaled, here: &Point, c: &DMatrix<f64>) -> Option<Point> {
+        let n = here.z.len();
+        self.diagonal = self.diagonal.sup(&c.diagonal());
+        let most = self.diagonal.amax();
+        if !(most > 0.0 && most.is_finite()) {
+            return None;
+        }
+        let lower = DVector::from_fn(n, |i, _| (scaled.lower(i) - here.z[i]).max(-self.reach));
+        let upper = DVector::from_fn(n, |i, _| (scaled.upper(i) - here.z[i]).min(self.reach));
+        while self.damping < MOST && !scaled.is_spent() {
+            let mut b = c.clone();
+            for i in 0..n {
+                b[(i, i)] += self.damping * self.diagonal[i].max(WEAK * most);
+            }
+            let d = in_box(&b, &here.gradient, &lower, &upper)?;
+            let promised = -here.gradient.dot(&d) - 0.5 * d.dot(&(c * &d));
+            if promised.is_nan() || promised <= rounding(here.value) {
+                return None;
+            }
+            let next = scaled.at(&here.z + &d);
+            let gain = next
+                .as_ref()
+                .map_or(f64::NEG_INFINITY, |p| (here.value - p.value) / promised);
+            if gain > GAIN {
+                let easier = 1.0 - (2.0 * gain - 1.0).powi(3);
+                self.damping = (self.damping * easier.clamp(0.1, 2.0)).max(LEAST);
+                self.growth = 2.0;
+                if gain > TRUSTED && d.amax() >= self.reach {
+                    self.reach *= 2.0;
+                }
+                return next;
+            }
+            self.damping *= self.growth;
+            self.growth *= 2.0;
+        }
+        None
+    }
+}
+
+/// The minimum of `g·d + ½ dᵀBd` over `lower ≤ d ≤ upper`, which zero satisfies, with B positive definite; none where B is
+/// not.
+fn in_box(
+    b: &DMatrix<f64>,
+    g: &DVector<f64>,
+    lower: &DVector<f64>,
+    upper: &DVector<f64>,
+) -> Option<DVector<f64>> {
+    let n = g.len();
+    let mut d = DVector::zeros(n);
+    let mut held: Vec<bool> = (0..n)
+        .map(|i| (g[i] >= 0.0 && lower[i] >= 0.0) || (g[i] <= 0.0 && upper[i] <= 0.0))
+        .collect();
+    // Each round holds or frees one variable; cycles are only rounding's.
+    for _ in 0..8 * n + 8 {
+        let free: Vec<usize> = (0..n).filter(|&i| !held[i]).collect();
+        let slope = g + b * &d;
+        let part = b.select_rows(&free).select_columns(&free);
+        let rest = DVector::from_fn(free.len(), |k, _| -slope[free[k]]);
+        let step = Cholesky::new(part)?.solve(&rest);
+        let (mut share, mut met) = (1.0, None);
+        for (&i, &s) in free.iter().zip(step.iter()) {
+            let bound = if s < 0.0 { lower[i] } else { upper[i] };
+            let room = (bound - d[i]) / s;
+            if s != 0.0 && room < share {
+                (share, met) = (room.max(0.0), Some((i, bound)));
+            }
+        }
+        for (&i, &s) in free.iter().zip(step.iter()) {
+            d[i] += share * s;
+        }
+        if let Some((i, bound)) = met {
+            (d[i], held[i]) = (bound, true);
+            continue;
+        }
+        let slope = g + b * &d;
+        let pulls = |i: usize| {
+            let away = if d[i] <= lower[i] {
+                -slope[i]
+            } else {
+                slope[i]
+            };
+            let fixed = lower[i] >= upper[i];
+            (held[i] && !fixed).then_some((away / b[(i, i)].sqrt(), i))
+        };
+        let most = (0..n).filter_map(pulls).max_by(|a, b| a.0.total_cmp(&b.0));
+        match most {
+            Some((away, i)) if away > 1e-12 * g.amax() => held[i] = false,
+            _ => break,
+        }
+    }
+    Some(d)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers between -1 and 1 that look random.
+    fn noise(seed: usize) -> f64 {
+        ((seed as f64 + 1.0) * 12.9898).sin() * 43758.5453 % 1.0
+    }
+
+    #[test]
+    fn quadratics_in_a_box_meet_the_conditions_of_a_minimum() {
+        for n in 1..12 {
+            for seed in 0..40 {
+                let l = DMatrix::from_fn(n, n, |i, j| noise(n * i + j + 97 * seed));
+                let b = &l * l.transpose() + DMatrix::identity(n, n) * 1e-6;
+                let g = DVector::from_fn(n, |i, _| noise(5 * i + 31 * seed));
+                let lower = DVector::from_fn(n, |i, _| noise(i + 11 * seed).min(0.0));
+                let upper = DVector::from_fn(n, |i, _| noise(i + 13 * seed).max(0.0));
+                let d = in_box(&b, &g, &lower, &upper).unwrap();
+                let slope = &g + &b * &d;
+                for i in 0..n {
+                    assert!(lower[i] <= d[i] && d[i] <= upper[i]);
+                    let off = (d[i] - slope[i]).max(lower[i]).min(upper[i]) - d[i];
+                    assert!(off.abs() < 1e-8, "{n} {seed}: {off}");
+                }
+            }
+        }
+    }
+}
