@@ -553,7 +553,7 @@ class Clip:
         """What each engine that was tried was measured to cost, line by line."""
     @property
     def warnings(self) -> list[str]:
-        """What a person should know about the engine: wishes that could not be granted."""
+        """What a person should know: rigs that push nothing, wishes about the engine that could not be granted."""
     @property
     def loop_gap(self) -> float | None:
         """Of a cycle: the largest distance (m) of a lattice vertex between its end and its beginning; else None."""

@@ -80,6 +80,9 @@ pub(super) fn simulate(
     let modes = modes_for(modes, settings.method)?;
     let rigs = self::rigs(rigs.unwrap_or_default())?;
     let led = led(&body, &rigs, poses.len(), controls)?;
+    let warnings = led
+        .as_ref()
+        .map_or(Vec::new(), |led| led.warnings().to_vec());
     let forces = led.as_ref().map(|led| led as &dyn FrameForces);
     let clip = with_progress(py, progress, |progress| {
         let made = match modes {
@@ -97,7 +100,11 @@ pub(super) fn simulate(
         };
         made.map_err(IntoPy::into_py)
     })?;
-    Ok(PyClip(Arc::new(clip), rigs))
+    Ok(PyClip {
+        clip: Arc::new(clip),
+        rigs,
+        warnings,
+    })
 }
 
 /// The rigs of a list; what is none is refused by index.
@@ -133,7 +140,7 @@ impl PyClip {
         look: impl FnOnce(&Deformer) -> T + Send,
     ) -> PyResult<Option<T>> {
         detached(py, || {
-            let shown = self.0.deformer().and_then(|d| d.surface(0)).transpose();
+            let shown = self.clip.deformer().and_then(|d| d.surface(0)).transpose();
             Ok(shown.map_err(IntoPy::into_py)?.map(|d| look(&d)))
         })
     }
@@ -142,7 +149,12 @@ impl PyClip {
 /// A simulated clip: the kept states of a run of frames; any frame can be asked for in any order, from any
 /// thread. `numpy.asarray(clip)` is float32 [f,n,3].
 #[pyclass(name = "Clip", module = "thew", frozen)]
-pub(super) struct PyClip(Arc<Clip>, Vec<Arc<Rig>>);
+pub(super) struct PyClip {
+    clip: Arc<Clip>,
+    rigs: Vec<Arc<Rig>>,
+    /// About the rigs.
+    warnings: Vec<String>,
+}
 
 #[pymethods]
 impl PyClip {
@@ -156,7 +168,7 @@ impl PyClip {
         surface: Option<Whole>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let data = detached(py, || {
-            self.0
+            self.clip
                 .positions(frame, surface.map_or(0, |s| s.0))
                 .map_err(IntoPy::into_py)
         })?;
@@ -165,7 +177,7 @@ impl PyClip {
 
     /// Positions of the degrees of freedom at a frame, float64 [dofs,3].
     fn lattice_positions<'py>(&self, py: Python<'py>, frame: i64) -> Bound<'py, PyArray2<f64>> {
-        let lattice = self.0.lattice(frame);
+        let lattice = self.clip.lattice(frame);
         let world: Vec<_> = (0..lattice.points.len())
             .map(|i| lattice.world(i))
             .collect();
@@ -181,8 +193,11 @@ impl PyClip {
     ) -> PyResult<Bound<'py, PyAny>> {
         let _ = copy; // every array is new
         let (n, data) = detached(py, || {
-            let n = self.0.vertices(0).map_err(IntoPy::into_py)?;
-            let data = self.0.all_positions(0, &Silent).map_err(IntoPy::into_py)?;
+            let n = self.clip.vertices(0).map_err(IntoPy::into_py)?;
+            let data = self
+                .clip
+                .all_positions(0, &Silent)
+                .map_err(IntoPy::into_py)?;
             Ok(((data.len() / (3 * n).max(1), n), data))
         })?;
         let array = from_frames(py, n, data)?.into_any();
@@ -203,11 +218,11 @@ impl PyClip {
         controls: Option<&Bound<'_, PyAny>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let poses = self::poses(poses, self.0.body().skeleton().len())?;
-        let led = led(self.0.body(), &self.1, poses.len(), controls)?;
+        let poses = self::poses(poses, self.clip.body().skeleton().len())?;
+        let led = led(self.clip.body(), &self.rigs, poses.len(), controls)?;
         let forces = led.as_ref().map(|led| led as &dyn FrameForces);
         with_progress(py, progress, |progress| {
-            let done = self.0.extend(&poses, forces, progress);
+            let done = self.clip.extend(&poses, forces, progress);
             done.map_err(IntoPy::into_py)
         })
     }
@@ -215,7 +230,7 @@ impl PyClip {
     /// Number of cells turned inside out in each frame, int32 [f].
     #[getter]
     fn inverted_cells<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        let counts = self.0.inverted_cells();
+        let counts = self.clip.inverted_cells();
         counts
             .into_iter()
             .map(|c| c as i32)
@@ -227,7 +242,7 @@ impl PyClip {
     /// amplitudes undo; None with other methods.
     #[getter]
     fn folded_cells<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i32>>> {
-        let counts = self.0.folded_cells()?;
+        let counts = self.clip.folded_cells()?;
         let counts: Vec<i32> = counts.into_iter().map(|c| c as i32).collect();
         Some(counts.into_pyarray(py))
     }
@@ -236,16 +251,18 @@ impl PyClip {
     /// the body's size, float32 [f].
     #[getter]
     fn strays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
-        let strays = detached(py, || self.0.strays().map_err(IntoPy::into_py))?;
+        let strays = detached(py, || self.clip.strays().map_err(IntoPy::into_py))?;
         Ok(strays.into_pyarray(py))
     }
 
     /// Amplitudes of the method 'modal', float64 [f,m]; None with other methods.
     #[getter]
     fn amplitudes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray2<f64>>> {
-        let m = self.0.modes()?.len();
-        let frames = 0..self.0.len();
-        let rows: Vec<Vec<f64>> = frames.filter_map(|f| self.0.amplitudes(f as i64)).collect();
+        let m = self.clip.modes()?.len();
+        let frames = 0..self.clip.len();
+        let rows: Vec<Vec<f64>> = frames
+            .filter_map(|f| self.clip.amplitudes(f as i64))
+            .collect();
         Some(Array2::from_shape_fn((rows.len(), m), |(f, i)| rows[f][i]).into_pyarray(py))
     }
 
@@ -264,39 +281,40 @@ impl PyClip {
         Ok(lines.unwrap_or_default())
     }
 
-    /// What a person should know about the engine: wishes that could not be granted.
+    /// What a person should know: rigs that push nothing, wishes about the engine that could not be granted.
     #[getter]
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        Ok(self.shown_by(py, |d| d.warnings())?.unwrap_or_default())
+        let shown = self.shown_by(py, |d| d.warnings())?.unwrap_or_default();
+        Ok([self.warnings.clone(), shown].concat())
     }
 
     /// Of a cycle: the largest distance (m) of a lattice vertex between its end and its beginning; else None.
     #[getter]
     fn loop_gap(&self) -> Option<f64> {
-        self.0.loop_gap()
+        self.clip.loop_gap()
     }
 
     /// Memory of the kept states, bytes.
     #[getter]
     fn nbytes(&self) -> usize {
-        self.0.bytes()
+        self.clip.bytes()
     }
 
     /// Frames per second.
     #[getter]
     fn fps(&self) -> f64 {
-        self.0.settings().fps
+        self.clip.settings().fps
     }
 
     fn __len__(&self) -> usize {
-        self.0.len()
+        self.clip.len()
     }
 
     fn __repr__(&self) -> String {
         format!(
             "<thew.Clip: {} frames at {} fps>",
-            self.0.len(),
-            self.0.settings().fps
+            self.clip.len(),
+            self.clip.settings().fps
         )
     }
 }

@@ -18,6 +18,7 @@ pub struct Led {
     controls: Vec<f64>,
     /// Of each rig the control that was asked for last, and the forces there: only ever what would be computed again.
     last: Mutex<Vec<Option<Stood>>>,
+    outside: Vec<String>,
 }
 
 type Stood = (f64, Arc<[Vec3]>);
@@ -27,7 +28,7 @@ impl Led {
     ///
     /// # Errors
     /// Controls for another number of rigs; naming the rig a control that is not finite, a bone or face that the body does
-    /// not have, a field that lies outside the flesh at every sample.
+    /// not have.
     pub fn new(
         body: Arc<Body>,
         rigs: Vec<Arc<Rig>>,
@@ -49,8 +50,14 @@ impl Led {
             let value = controls[at];
             return Err(RigError::Control { value }.in_rig(rigs[at % rigs.len()].name()));
         }
+        let mut outside = Vec::new();
         for rig in &rigs {
-            reaches(rig, &body).map_err(|error| error.in_rig(rig.name()))?;
+            let named = |error: RigError| error.in_rig(rig.name());
+            match reaches(rig, &body).map_err(named) {
+                Ok(true) => {}
+                Ok(false) => outside.push(named(RigError::Outside).to_string()),
+                Err(error) => return Err(error),
+            }
         }
         let last = Mutex::new(vec![None; rigs.len()]);
         Ok(Self {
@@ -58,7 +65,13 @@ impl Led {
             rigs,
             controls,
             last,
+            outside,
         })
+    }
+
+    /// A sentence for each rig that pushes nothing, because its field lies outside the flesh at every sample.
+    pub fn warnings(&self) -> &[String] {
+        &self.outside
     }
 
     /// The forces of rig `r` at a control, `[dofs]`.
@@ -78,7 +91,7 @@ impl Led {
 }
 
 /// Whether a rig pushes the body at some sample at least; elsewhere it may leave the flesh.
-fn reaches(rig: &Rig, body: &Body) -> Result<(), RigError> {
+fn reaches(rig: &Rig, body: &Body) -> Result<bool, RigError> {
     let own = rig.own_parameters();
     let sampled = rig.samples().iter().map(|s| &s.parameters);
     let mut states: Vec<&Vec<f64>> = sampled.collect();
@@ -87,11 +100,12 @@ fn reaches(rig: &Rig, body: &Body) -> Result<(), RigError> {
     }
     for eta in states {
         match rig.forces(body, eta) {
+            Ok(_) => return Ok(true),
             Err(RigError::Outside) => {}
-            done => return done.map(|_| ()),
+            Err(error) => return Err(error),
         }
     }
-    Err(RigError::Outside)
+    Ok(false)
 }
 
 impl FrameForces for Led {
@@ -150,22 +164,22 @@ mod tests {
     }
 
     #[test]
-    fn rigs_that_push_nothing_are_refused_by_name() {
+    fn rigs_that_push_nothing_are_named() {
         let body = BarOptions::default().build();
-        let refusal = |bone, along| {
+        let lost = |bone, along| {
             let template = Template::new(TemplateKind::Bulge, &[0.12, 500.0]).unwrap();
             let guide = Guide::bone(BoneRef::Index(bone), [along, 0.0, 0.05, 0.0]).unwrap();
             let rig = Rig::new("lost", template, guide, vec![]).unwrap();
-            let error = Led::new(body.clone(), vec![Arc::new(rig)], 2, None).unwrap_err();
-            error.to_string()
+            Led::new(body.clone(), vec![Arc::new(rig)], 2, None)
         };
-        for (bone, along, said) in [(1, 40.0, "outside"), (7, 0.5, "bone")] {
-            let sentence = refusal(bone, along);
-            assert!(
-                sentence.contains("lost") && sentence.contains(said),
-                "{sentence}"
-            );
-        }
+        let names = |sentence: &str, what| sentence.contains("lost") && sentence.contains(what);
+        assert!(names(&lost(7, 0.5).unwrap_err().to_string(), "bone"));
+        let outside = lost(1, 40.0).unwrap();
+        assert_eq!(outside.warnings().len(), 1);
+        assert!(names(&outside.warnings()[0], "outside"));
+        let mut out = vec![Vec3::zeros(); body.dofs()];
+        outside.write(0, &mut out).unwrap();
+        assert!(out.iter().all(|f| *f == Vec3::zeros()));
         // One sample in the flesh is enough: it may swim away.
         let sample = |control: f64, along: f64| Sample {
             control,
@@ -175,7 +189,7 @@ mod tests {
         let samples = vec![sample(0.0, 40.0), sample(1.0, 0.5)];
         rig = Rig::new("swimmer", *rig.template(), rig.guide().clone(), samples).unwrap();
         let led = Led::new(body.clone(), vec![Arc::new(rig)], 2, Some(vec![0.0, 1.0])).unwrap();
-        let mut out = vec![Vec3::zeros(); body.dofs()];
+        assert!(led.warnings().is_empty());
         led.write(0, &mut out).unwrap();
         assert!(out.iter().all(|f| *f == Vec3::zeros()));
         led.write(1, &mut out).unwrap();

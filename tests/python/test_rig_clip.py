@@ -80,8 +80,11 @@ def test_rigs_push_with_every_method(arm, method):
 
 def test_a_rig_outside_the_flesh_does_nothing(arm, plain):
     guide = thew.FreeGuide(np.array([[1.0, 0, 0, 50], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]))
-    rig = thew.Rig(thew.Template("bump", radius=0.1, strength=1e4), guide=guide)
-    assert largest(thew.simulate(arm.body, swings(), 24, rigs=[rig]), plain) < 1e-6
+    rig = thew.Rig(thew.Template("bump", radius=0.1, strength=1e4), guide=guide, name="Lost")
+    clip = thew.simulate(arm.body, swings(), 24, rigs=[rig])
+    assert largest(clip, plain) < 1e-6
+    assert len(clip.warnings) == 1 and "Lost" in clip.warnings[0] and "outside" in clip.warnings[0]
+    assert thew.simulate(arm.body, swings(), 24, rigs=[bulge()]).warnings == []
 
 
 def test_bad_controls_are_refused_with_a_sentence(arm):
@@ -99,4 +102,6 @@ def test_bad_controls_are_refused_with_a_sentence(arm):
     assert "“" in refused(controls) or "Bulge" in refused(controls)
     lost = thew.Rig(bulge().template, guide=thew.BoneGuide("nobody"), name="Lost")
     text = refused(np.zeros((FRAMES, 1)), rigs=[lost])
+    with pytest.raises(thew.RigError):
+        thew.simulate(arm.body, swings(), 24, rigs=[lost])
     assert "Lost" in text and "nobody" in text
