@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! L-BFGS-B: the minimum of a smooth function of few variables within bounds. [Byrd, Lu, Nocedal, Zhu 1995]
+//! L-BFGS-B: the minimum of a smooth function of few variables within bounds. [byrd1995, §2]
 //!
 //! Each iteration models the function by a quadratic with the matrix B of the last steps s and changes y of the gradient,
 //! goes along the projected steepest descent to the model's first minimum (the generalised Cauchy point), from there to
@@ -14,17 +14,13 @@
 //! all its descent behind bounds and a NaN end it. None of that can be mended from outside.
 
 mod damped;
+mod line;
+mod model;
 
 use damped::Damping;
+use line::search;
+use model::Model;
 use nalgebra::{Cholesky, DMatrix, DVector};
-use std::collections::VecDeque;
-
-/// Wolfe: the share of the promised decrease that a step must bring.
-const DECREASE: f64 = 1e-4;
-/// Wolfe: the share of the slope that a step may leave.
-const CURVATURE: f64 = 0.9;
-/// Evaluations of one line search at most.
-const TRIALS: usize = 30;
 
 /// When to stop. Gradients are those by the scaled variables.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -188,7 +184,7 @@ impl Lbfgsb {
                 }
                 // What is remembered may be what misleads.
                 if exhausted {
-                    model.pairs.clear();
+                    model.forget();
                 }
                 damping = None;
                 continue;
@@ -218,34 +214,6 @@ impl Lbfgsb {
 
 /// A function that tells of itself at a point; none where it is not defined.
 pub type Function<'a> = dyn FnMut(&[f64]) -> Option<Local> + 'a;
-
-/// What is known of one step along a line.
-#[derive(Debug, Clone, Copy)]
-struct Trial {
-    step: f64,
-    value: f64,
-    slope: f64,
-}
-
-impl Trial {
-    /// The minimum of the cubic through this trial and a worse one, kept off both ends.
-    fn between(&self, other: &Trial) -> f64 {
-        let width = other.step - self.step;
-        if !other.value.is_finite() {
-            return self.step + 0.25 * width;
-        }
-        let theta = 3.0 * (self.value - other.value) / width + self.slope + other.slope;
-        let root = theta * theta - self.slope * other.slope;
-        let part = if root >= 0.0 {
-            let gamma = root.sqrt().copysign(width);
-            (gamma - self.slope + theta) / (2.0 * gamma - self.slope + other.slope)
-        } else {
-            0.5
-        };
-        let part = if part.is_finite() { part } else { 0.5 };
-        self.step + part.clamp(0.1, 0.9) * width
-    }
-}
 
 /// A point in scaled variables.
 #[derive(Debug, Clone)]
@@ -429,111 +397,9 @@ impl<'a> Scaled<'a> {
     }
 }
 
-/// The quadratic model's matrix, as the remembered steps have it.
-struct Model {
-    /// Steps and changes of the gradient, the oldest first.
-    pairs: VecDeque<(DVector<f64>, DVector<f64>)>,
-    memory: usize,
-    size: usize,
-}
-
-impl Model {
-    fn new(size: usize, memory: usize) -> Self {
-        Self {
-            pairs: VecDeque::new(),
-            memory,
-            size,
-        }
-    }
-
-    /// Whether nothing is known of how the function curves.
-    fn is_blind(&self) -> bool {
-        self.pairs.is_empty()
-    }
-
-    /// B.
-    fn matrix(&self) -> DMatrix<f64> {
-        let theta = self.pairs.back().map_or(1.0, |(s, y)| y.dot(y) / s.dot(y));
-        let mut b = DMatrix::identity(self.size, self.size) * theta;
-        for (s, y) in &self.pairs {
-            let bs = &b * s;
-            let (sbs, sy) = (s.dot(&bs), s.dot(y));
-            b.ger(-1.0 / sbs, &bs, &bs, 1.0);
-            b.ger(1.0 / sy, y, y, 1.0);
-        }
-        b
-    }
-
-    /// Remembers a pair, unless it would make B indefinite.
-    fn learn(&mut self, s: DVector<f64>, y: DVector<f64>) {
-        let sy = s.dot(&y);
-        let usable = sy > 1e-12 * s.norm() * y.norm() && sy >= f64::MIN_POSITIVE;
-        if !usable {
-            return;
-        }
-        self.pairs.push_back((s, y));
-        if self.pairs.len() > self.memory {
-            self.pairs.pop_front();
-        }
-    }
-}
-
 /// What of a value may be rounding.
 fn rounding(value: f64) -> f64 {
     4.0 * f64::EPSILON * value.abs()
-}
-
-/// A point along d that satisfies the strong Wolfe conditions, or falls enough and lies at the box or at the end of
-/// the trials; none where no point does.
-fn search(scaled: &mut Scaled, here: &Point, d: &DVector<f64>, blind: bool) -> Option<Point> {
-    let slope = d.dot(&here.gradient);
-    if slope >= 0.0 || !slope.is_finite() {
-        return None;
-    }
-    let longest = scaled.room(&here.z, d);
-    // A blind model says nothing of how long d should be: at most one typical size.
-    let most = if blind { 1.0 / d.amax() } else { 1.0 };
-    let mut step = most.min(1.0).min(longest);
-    let noise = rounding(here.value);
-    let mut low = Trial {
-        step: 0.0,
-        value: here.value,
-        slope,
-    };
-    let (mut found, mut high) = (None, None::<Trial>);
-    for _ in 0..TRIALS {
-        if scaled.is_spent() {
-            break;
-        }
-        let point = scaled.at(&here.z + d * step);
-        let trial = Trial {
-            step,
-            value: point.as_ref().map_or(f64::INFINITY, |p| p.value),
-            slope: point.as_ref().map_or(0.0, |p| d.dot(&p.gradient)),
-        };
-        let promised = here.value + DECREASE * step * slope + noise;
-        if trial.value > promised || (low.step > 0.0 && trial.value > low.value) {
-            high = Some(trial);
-        } else {
-            let flat = trial.slope.abs() <= -CURVATURE * slope;
-            if flat || (trial.slope < 0.0 && step >= longest) {
-                return point;
-            }
-            if trial.slope * (high.map_or(f64::INFINITY, |h| h.step) - step) >= 0.0 {
-                high = Some(low);
-            }
-            (low, found) = (trial, point);
-        }
-        let next = match high {
-            Some(high) => low.between(&high),
-            None => (step * 4.0).min(longest),
-        };
-        if next == step || (next - low.step).abs() * d.amax() <= f64::MIN_POSITIVE {
-            break;
-        }
-        step = next;
-    }
-    found
 }
 
 fn check(start: &[f64], scales: &[f64], bounds: &[(f64, f64)]) -> Result<(), LbfgsbError> {
@@ -573,299 +439,4 @@ fn check(start: &[f64], scales: &[f64], bounds: &[(f64, f64)]) -> Result<(), Lbf
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rosenbrock(x: &[f64], g: &mut [f64]) -> f64 {
-        g.fill(0.0);
-        let mut f = 0.0;
-        for i in 0..x.len() - 1 {
-            let (a, b) = (x[i + 1] - x[i] * x[i], 1.0 - x[i]);
-            f += 100.0 * a * a + b * b;
-            g[i] -= 400.0 * x[i] * a + 2.0 * b;
-            g[i + 1] += 200.0 * a;
-        }
-        f
-    }
-
-    type Plain<'a> = &'a mut dyn FnMut(&[f64], &mut [f64]) -> f64;
-
-    /// Tells no second derivative.
-    fn plain(function: Plain, x: &[f64]) -> Option<Local> {
-        let mut gradient = vec![0.0; x.len()];
-        let value = function(x, &mut gradient);
-        Some(Local {
-            value,
-            gradient,
-            curvature: None,
-        })
-    }
-
-    fn run(
-        start: &[f64],
-        bounds: &[(f64, f64)],
-        function: &mut dyn FnMut(&[f64], &mut [f64]) -> f64,
-    ) -> Minimum {
-        let scales = vec![1.0; start.len()];
-        Lbfgsb::default()
-            .minimise(start, &scales, bounds, &mut |x| plain(function, x))
-            .unwrap()
-    }
-
-    /// Largest violation of the conditions of a minimum in a box.
-    fn kkt(
-        x: &[f64],
-        bounds: &[(f64, f64)],
-        function: &mut dyn FnMut(&[f64], &mut [f64]) -> f64,
-    ) -> f64 {
-        let mut g = vec![0.0; x.len()];
-        function(x, &mut g);
-        let each = x.iter().zip(bounds).zip(&g);
-        each.map(|((x, (l, u)), g)| {
-            assert!(l <= x && x <= u);
-            ((x - g).max(*l).min(*u) - x).abs()
-        })
-        .fold(0.0, f64::max)
-    }
-
-    const FREE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
-
-    /// Numbers between -1 and 1 that look random.
-    fn noise(seed: usize) -> f64 {
-        ((seed as f64 + 1.0) * 12.9898).sin() * 43758.5453 % 1.0
-    }
-
-    #[test]
-    fn rosenbrock_s_valley_is_followed_to_its_end() {
-        for n in [2, 3, 5, 10, 20, 30] {
-            for bounds in [vec![FREE; n], vec![(-5.0, 5.0); n]] {
-                let start: Vec<f64> = (0..n).map(|i| 0.9 + 0.8 * noise(i)).collect();
-                let end = run(&start, &bounds, &mut rosenbrock);
-                assert!(end.x.iter().all(|x| (x - 1.0).abs() < 1e-6), "{n}: {end:?}");
-            }
-        }
-        let classic = run(&[-1.2, 1.0], &[FREE; 2], &mut rosenbrock);
-        assert!(
-            classic.value < 1e-16 && classic.evaluations < 80,
-            "{classic:?}"
-        );
-    }
-
-    #[test]
-    fn active_bounds_hold_and_satisfy_the_conditions_of_a_minimum() {
-        for n in [2, 4, 8, 16, 30] {
-            let cases = [
-                vec![(-5.0, 0.5); n],
-                vec![(1.5, 3.0); n],
-                (0..n)
-                    .map(|i| {
-                        if i % 2 == 0 {
-                            (1.0, 100.0)
-                        } else {
-                            (-100.0, 0.7)
-                        }
-                    })
-                    .collect(),
-                (0..n)
-                    .map(|i| {
-                        if i % 3 == 0 {
-                            (f64::NEG_INFINITY, -0.3)
-                        } else {
-                            FREE
-                        }
-                    })
-                    .collect(),
-            ];
-            for bounds in cases {
-                let start: Vec<f64> = (0..n).map(|i| 2.0 * noise(7 * i)).collect();
-                let end = run(&start, &bounds, &mut rosenbrock);
-                let off = kkt(&end.x, &bounds, &mut rosenbrock);
-                assert!(off < 1e-5, "{n} {bounds:?}: {off} {end:?}");
-            }
-        }
-    }
-
-    /// `½ xᵀ H x − hᵀ x` with H = LLᵀ + I, and bounds around a chosen minimum whose multipliers are chosen too.
-    #[test]
-    fn quadratics_with_a_known_minimum_in_a_box_are_solved() {
-        for n in [1, 2, 5, 12, 30] {
-            let l = DMatrix::from_fn(n, n, |i, j| noise(n * i + j + 1));
-            let h = &l * l.transpose() + DMatrix::identity(n, n);
-            let wanted = DVector::from_fn(n, |i, _| noise(3 * i + n));
-            // A third of the variables each at the lower bound, at the upper one and free.
-            let pull = DVector::from_fn(n, |i, _| [1.0, -1.0, 0.0][i % 3]);
-            let bounds: Vec<(f64, f64)> = (0..n)
-                .map(|i| match i % 3 {
-                    0 => (wanted[i], wanted[i] + 1.0),
-                    1 => (wanted[i] - 1.0, wanted[i]),
-                    _ => (wanted[i] - 1.0, wanted[i] + 1.0),
-                })
-                .collect();
-            let linear = &h * &wanted - pull;
-            let mut function = |x: &[f64], g: &mut [f64]| {
-                let x = DVector::from_column_slice(x);
-                let hx = &h * &x;
-                g.copy_from_slice((&hx - &linear).as_slice());
-                0.5 * x.dot(&hx) - linear.dot(&x)
-            };
-            for seed in 0..4 {
-                let start: Vec<f64> = (0..n).map(|i| 3.0 * noise(seed * 31 + i)).collect();
-                let end = run(&start, &bounds, &mut function);
-                for (x, w) in end.x.iter().zip(&wanted) {
-                    assert!((x - w).abs() < 1e-7, "{n}: {end:?} {wanted}");
-                }
-            }
-            let exact = Lbfgsb::default()
-                .minimise(&vec![0.0; n], &vec![1.0; n], &bounds, &mut |x| {
-                    let known = Some(h.clone());
-                    plain(&mut function, x).map(|local| Local {
-                        curvature: known,
-                        ..local
-                    })
-                })
-                .unwrap();
-            assert!(exact.evaluations <= 12, "{n}: {exact:?}");
-        }
-    }
-
-    #[test]
-    fn badly_scaled_variables_need_only_their_scales() {
-        let sizes = [1e-6, 1.0, 1e5, 1e-3];
-        let mut function = |x: &[f64], g: &mut [f64]| {
-            let y: Vec<f64> = x.iter().zip(sizes).map(|(x, s)| x / s).collect();
-            let f = rosenbrock(&y, g);
-            g.iter_mut().zip(sizes).for_each(|(g, s)| *g /= s);
-            f
-        };
-        let start: Vec<f64> = sizes.iter().map(|s| -0.5 * s).collect();
-        let end = Lbfgsb::default()
-            .minimise(&start, &sizes, &[FREE; 4], &mut |x| plain(&mut function, x))
-            .unwrap();
-        for (x, s) in end.x.iter().zip(sizes) {
-            assert!((x / s - 1.0).abs() < 1e-6, "{end:?}");
-        }
-        let plain = run(&[-0.5; 4], &[FREE; 4], &mut rosenbrock);
-        assert!(end.evaluations.abs_diff(plain.evaluations) <= plain.evaluations / 2);
-    }
-
-    #[test]
-    fn a_start_on_bounds_at_the_minimum_or_outside_is_no_trouble() {
-        let mut bowl = |x: &[f64], g: &mut [f64]| {
-            for (g, x) in g.iter_mut().zip(x) {
-                *g = 2.0 * (x - 2.0);
-            }
-            x.iter().map(|x| (x - 2.0) * (x - 2.0)).sum()
-        };
-        for (start, lower, upper) in [
-            ([0.0, 0.5], 0.0, 1.0),
-            ([1.0, 1.0], 0.0, 1.0),
-            ([9.0, -9.0], 0.0, 3.0),
-            ([3.0, 3.0], 3.0, 4.0),
-        ] {
-            let end = run(&start, &[(lower, upper); 2], &mut bowl);
-            for x in &end.x {
-                assert!((x - 2.0_f64.clamp(lower, upper)).abs() < 1e-9, "{end:?}");
-            }
-        }
-        let there = run(&[2.0, 2.0], &[FREE; 2], &mut bowl);
-        assert_eq!((there.evaluations, there.end), (1, End::Gradient));
-    }
-
-    #[test]
-    fn equal_bounds_fix_a_variable() {
-        let bounds = [FREE, (0.3, 0.3), FREE];
-        let end = run(&[0.0; 3], &bounds, &mut rosenbrock);
-        assert_eq!(end.x[1], 0.3);
-        assert!(kkt(&end.x, &bounds, &mut rosenbrock) < 1e-6, "{end:?}");
-        let all = run(&[5.0, 5.0], &[(1.0, 1.0), (2.0, 2.0)], &mut rosenbrock);
-        assert_eq!((all.x, all.end), (vec![1.0, 2.0], End::Gradient));
-    }
-
-    #[test]
-    fn points_that_are_not_finite_are_refused() {
-        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            // Falls towards an edge beyond which there is nothing.
-            let mut edge = |x: &[f64], g: &mut [f64]| {
-                g[0] = -3.0 * x[0] * x[0];
-                if x[0] > 1.0 { bad } else { -x[0].powi(3) }
-            };
-            let end = run(&[0.5], &[FREE], &mut edge);
-            assert!(
-                end.x[0] <= 1.0 && end.x[0] > 0.9 && end.value.is_finite(),
-                "{end:?}"
-            );
-            let mut gradient = |x: &[f64], g: &mut [f64]| {
-                g[0] = if x[0] > 1.0 { bad } else { -1.0 };
-                -x[0]
-            };
-            let end = run(&[0.0], &[FREE], &mut gradient);
-            assert!(end.x[0] <= 1.0 && end.value <= 0.0, "{end:?}");
-            let nowhere = Lbfgsb::default()
-                .minimise(&[0.0], &[1.0], &[FREE], &mut |x| plain(&mut |_, _| bad, x));
-            assert_eq!(nowhere, Err(LbfgsbError::Start));
-        }
-    }
-
-    #[test]
-    fn the_best_point_comes_out_of_a_function_whose_gradient_lies() {
-        let mut least = f64::INFINITY;
-        let mut lying = |x: &[f64], g: &mut [f64]| {
-            g.iter_mut()
-                .enumerate()
-                .for_each(|(i, g)| *g = noise(i + (1e3 * x[0]) as usize));
-            let f = x.iter().map(|x| x * x).sum::<f64>() + (9.0 * x[0]).sin();
-            least = least.min(f);
-            f
-        };
-        let end = run(&[1.0, 2.0, -1.0], &[(-4.0, 4.0); 3], &mut lying);
-        assert!(end.value <= least + 1e-14, "{end:?}");
-    }
-
-    #[test]
-    fn iterations_are_limited_and_runs_repeat_to_the_bit() {
-        let few = Lbfgsb {
-            iterations: 3,
-            ..Lbfgsb::default()
-        };
-        let go = || {
-            few.minimise(&[-1.2, 1.0], &[1.0; 2], &[FREE; 2], &mut |x| {
-                plain(&mut rosenbrock, x)
-            })
-        };
-        let first = go().unwrap();
-        assert_eq!((first.iterations, first.end), (3, End::Iterations));
-        assert!(first.value < rosenbrock(&[-1.2, 1.0], &mut [0.0; 2]));
-        assert_eq!(go().unwrap(), first);
-    }
-
-    #[test]
-    fn what_does_not_fit_is_refused_with_a_sentence() {
-        let go = |start: &[f64], scales: &[f64], bounds: &[(f64, f64)]| {
-            Lbfgsb::default().minimise(start, scales, bounds, &mut |x| plain(&mut rosenbrock, x))
-        };
-        assert!(matches!(
-            go(&[0.0; 2], &[1.0], &[FREE; 2]),
-            Err(LbfgsbError::Length { .. })
-        ));
-        assert!(matches!(
-            go(&[0.0; 2], &[1.0; 2], &[FREE]),
-            Err(LbfgsbError::Length { .. })
-        ));
-        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(matches!(
-                go(&[0.0; 2], &[1.0, bad], &[FREE; 2]),
-                Err(LbfgsbError::Scale { index: 1, .. })
-            ));
-        }
-        for bad in [(1.0, 0.0), (f64::NAN, 1.0), (f64::INFINITY, f64::INFINITY)] {
-            assert!(matches!(
-                go(&[0.0; 2], &[1.0; 2], &[bad, FREE]),
-                Err(LbfgsbError::Bounds { index: 0, .. })
-            ));
-        }
-        assert_eq!(
-            go(&[f64::NAN, 0.0], &[1.0; 2], &[FREE; 2]),
-            Err(LbfgsbError::Start)
-        );
-    }
-}
+mod tests;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Steps of a function that knows its second derivative C roughly: a trust region in a box. [Moré 1978; Nielsen 1999]
+//! Steps of a function that knows its second derivative C roughly: a trust region in a box. [more1978; nielsen1999]
 //!
 //! A step minimises `g·d + ½ dᵀ(C + μD)d` in the box, exactly, by active sets: with D the largest diagonal of C that was seen,
 //! so that a variable is measured by what it does. The damping μ follows from how much of the promised decrease came

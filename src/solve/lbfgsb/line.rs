@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Searches along a line for a point that satisfies the strong Wolfe conditions. [byrd1995, §6]
+
+use super::{Point, Scaled, rounding};
+use nalgebra::DVector;
+
+/// Wolfe: the share of the promised decrease that a step must bring.
+const DECREASE: f64 = 1e-4;
+/// Wolfe: the share of the slope that a step may leave.
+const CURVATURE: f64 = 0.9;
+/// Evaluations of one line search at most.
+const TRIALS: usize = 30;
+
+/// What is known of one step along a line.
+#[derive(Debug, Clone, Copy)]
+struct Trial {
+    step: f64,
+    value: f64,
+    slope: f64,
+}
+
+impl Trial {
+    /// The minimum of the cubic through this trial and a worse one, kept off both ends.
+    fn between(&self, other: &Trial) -> f64 {
+        let width = other.step - self.step;
+        if !other.value.is_finite() {
+            return self.step + 0.25 * width;
+        }
+        let theta = 3.0 * (self.value - other.value) / width + self.slope + other.slope;
+        let root = theta * theta - self.slope * other.slope;
+        let part = if root >= 0.0 {
+            let gamma = root.sqrt().copysign(width);
+            (gamma - self.slope + theta) / (2.0 * gamma - self.slope + other.slope)
+        } else {
+            0.5
+        };
+        let part = if part.is_finite() { part } else { 0.5 };
+        self.step + part.clamp(0.1, 0.9) * width
+    }
+}
+
+/// A point along d that satisfies the strong Wolfe conditions, or falls enough and lies at the box or at the end of
+/// the trials; none where no point does.
+pub(super) fn search(
+    scaled: &mut Scaled,
+    here: &Point,
+    d: &DVector<f64>,
+    blind: bool,
+) -> Option<Point> {
+    let slope = d.dot(&here.gradient);
+    if slope >= 0.0 || !slope.is_finite() {
+        return None;
+    }
+    let longest = scaled.room(&here.z, d);
+    // A blind model says nothing of how long d should be: at most one typical size.
+    let most = if blind { 1.0 / d.amax() } else { 1.0 };
+    let mut step = most.min(1.0).min(longest);
+    let noise = rounding(here.value);
+    let mut low = Trial {
+        step: 0.0,
+        value: here.value,
+        slope,
+    };
+    let (mut found, mut high) = (None, None::<Trial>);
+    for _ in 0..TRIALS {
+        if scaled.is_spent() {
+            break;
+        }
+        let point = scaled.at(&here.z + d * step);
+        let trial = Trial {
+            step,
+            value: point.as_ref().map_or(f64::INFINITY, |p| p.value),
+            slope: point.as_ref().map_or(0.0, |p| d.dot(&p.gradient)),
+        };
+        let promised = here.value + DECREASE * step * slope + noise;
+        if trial.value > promised || (low.step > 0.0 && trial.value > low.value) {
+            high = Some(trial);
+        } else {
+            let flat = trial.slope.abs() <= -CURVATURE * slope;
+            if flat || (trial.slope < 0.0 && step >= longest) {
+                return point;
+            }
+            if trial.slope * (high.map_or(f64::INFINITY, |h| h.step) - step) >= 0.0 {
+                high = Some(low);
+            }
+            (low, found) = (trial, point);
+        }
+        let next = match high {
+            Some(high) => low.between(&high),
+            None => (step * 4.0).min(longest),
+        };
+        if next == step || (next - low.step).abs() * d.amax() <= f64::MIN_POSITIVE {
+            break;
+        }
+        step = next;
+    }
+    found
+}
