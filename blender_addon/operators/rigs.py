@@ -11,6 +11,7 @@ from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 from .. import handlers, jobs, placing, reading, rig_drivers, rig_files, rig_properties, rigging
 from ..anchors import anchor_bone, anchor_face, armature_of
 from ..logic.errors import Refusal
+from ..logic.names import free_name
 from ..logic.sentences import plural
 from ..recipe import REFERENCE, Stance
 from ..rig_properties import GUIDES, TEMPLATES
@@ -379,7 +380,7 @@ def new_rig(obj: bpy.types.Object, name: str) -> rig_properties.ThewRig:
     taken = {rig.name for rig in rigs}
     rig = rigs.add()
     with rig_properties.quietly():
-        rig.name = rig_properties.free_name(name, taken)
+        rig.name = free_name(name, taken)
     obj.thew.active_rig = len(rigs) - 1
     return rig
 
