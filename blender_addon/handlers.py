@@ -13,10 +13,10 @@ import traceback
 import bpy
 from bpy.app.handlers import persistent
 
-from . import jobs, poses, properties, reading, rig_properties, rigging, session
+from . import jobs, poses, properties, reading, resting, rig_properties, rigging, session
 from .logic.errors import Cancelled, Refusal, sentence
 from .logic.tasks import Stepper, finish
-from .native import thew
+from .native import EXPECTED
 from .session import register as fleshes
 
 #: How long a setting must rest before the motion is computed again, seconds.
@@ -24,12 +24,6 @@ PATIENCE = 0.3
 
 #: The same for the method Modal, which answers at once.
 BRIEFLY = 0.05
-
-#: What the panel says about poses that were not simulated.
-CHANGED = "The animation has changed since it was simulated: press Simulate."
-
-#: What the extension's own code may raise for the artist to read.
-EXPECTED = (Refusal, Cancelled) + ((thew.ThewError,) if thew is not None else ())
 
 
 class State:
@@ -98,7 +92,7 @@ def after_frame(scene, depsgraph=None):
             flesh.suspect_motion = True
             again = True
             if not headless():
-                flesh.problem = CHANGED
+                flesh.problem = resting.CHANGED
     if again and headless():
         before_frame(scene)
 
@@ -278,20 +272,7 @@ def rig_changed(obj: bpy.types.Object) -> None:
     setting_changed(obj)
     flesh = fleshes.known(obj)
     if obj.thew.settled and flesh is not None and not headless():
-        show_settled(obj, flesh)
-
-
-def show_settled(obj: bpy.types.Object, flesh) -> None:
-    """Show settled flesh in the pose and with the controls that were last evaluated."""
-    if flesh.body is None or not session.is_live(obj) or poses.busy or obj.mode in {"EDIT", "SCULPT"}:
-        return
-    scene, depsgraph = bpy.context.scene, bpy.context.view_layer.depsgraph
-    if flesh.posed or flesh.clip is None:
-        found = reading.armature_modifier(obj)
-        if found is not None and found.object is not None:
-            show_pose(obj, found, flesh, scene, depsgraph)
-    else:
-        session.present(obj, flesh, scene.frame_current_final)
+        resting.show_settled(obj, flesh)
 
 
 def setting_changed(obj: bpy.types.Object) -> None:
@@ -355,7 +336,7 @@ def after_update(scene, depsgraph):
             follow_rigs(obj, flesh)
             found = reading.armature_modifier(obj)
             if found is not None and found.object is not None and found.object.session_uid in moved:
-                follow_pose(obj, found, flesh, scene, depsgraph)
+                resting.follow_pose(obj, found, flesh, scene, depsgraph)
 
 
 def follow_rigs(obj, flesh) -> None:
@@ -366,36 +347,6 @@ def follow_rigs(obj, flesh) -> None:
         wait(obj)
     if not playing():
         rigging.follow_controls(obj)
-
-
-def follow_pose(obj, armature_modifier, flesh, scene, depsgraph) -> None:
-    """Between two simulations, show the flesh at rest in the pose that the artist just made."""
-    if flesh.clip is None or obj.mode in {"EDIT", "SCULPT"}:
-        return
-    frame = scene.frame_current
-    inside = min(max(frame, flesh.clip_start), flesh.clip_end)
-    if not flesh.motion.differs(obj, inside, depsgraph):
-        if flesh.posed:
-            flesh.problem = ""
-            session.present(obj, flesh, scene.frame_current_final)
-        return
-    if show_pose(obj, armature_modifier, flesh, scene, depsgraph):
-        flesh.problem = CHANGED
-
-
-def show_pose(obj, armature_modifier, flesh, scene, depsgraph) -> bool:
-    """Show the flesh at rest in the pose that `depsgraph` has evaluated; whether that worked."""
-    try:
-        found = reading.Subject(obj, armature_modifier.object, armature_modifier)
-        reader = poses.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
-        maps, mesh, _raw = reader.read(depsgraph, scene.frame_current)
-        controls = rigging.evaluated_controls(obj, depsgraph)
-        session.present_pose(obj, flesh, scene.frame_current_final, maps, mesh, controls)
-        flesh.posed = True
-    except (*EXPECTED, KeyError) as error:  # KeyError: a bone was renamed or deleted, the next simulation will tell
-        flesh.problem = sentence(str(error)) if isinstance(error, EXPECTED) else CHANGED
-        return False
-    return True
 
 
 @persistent

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .logic.errors import Refusal
+from .logic.errors import Cancelled, Refusal
 
 try:
     import thew
@@ -12,6 +12,9 @@ except Exception as error:  # a wheel for another system fails in many ways
     failure = f"{type(error).__name__}: {error}"
 else:
     failure = ""
+
+#: What the extension's own code may raise for the artist to read.
+EXPECTED = (Refusal, Cancelled) + ((thew.ThewError,) if thew is not None else ())
 
 
 def core():

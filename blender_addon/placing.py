@@ -258,4 +258,4 @@ def described(posed: Posed, spot: Spot) -> str:
     """Where a spot is, in words."""
     if spot.guide == "BONE":
         return f"on the bone “{posed.flesh.character.bones[spot.bone]}”"
-    return f"under triangle {spot.face} of the skin" if spot.guide == "SKIN" else "where it was dropped"
+    return "in the skin where it was dropped" if spot.guide == "SKIN" else "where it was dropped"

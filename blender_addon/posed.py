@@ -127,6 +127,8 @@ def maps_now(obj, flesh: session.Flesh, depsgraph) -> np.ndarray:
     if modifier_ is None or modifier_.object is None:
         raise Refusal(f"The Armature modifier that Thew replaced on {describe(obj)} is gone")
     found = reading.Subject(obj, modifier_.object, modifier_)
+    if any(bone not in found.armature.pose.bones for bone in flesh.character.bones):
+        raise Refusal(f"The bones of {describe(found.armature)} have changed: press Simulate")
     return read_pose(found, flesh, depsgraph, bpy.context.scene.frame_current)[0]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from . import rig_properties, rigging
 from .anchors import anchor_bone, anchor_face, armature_of
 from .logic.errors import Refusal, sentence
+from .logic.names import free_name
 from .native import core
 from .rig_properties import SLIDERS, ThewRig
 
@@ -59,7 +60,7 @@ def read(obj: bpy.types.Object, flesh, path: str) -> list[ThewRig]:
 def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
     """Make a rig of `obj` what a native one is."""
     place, mirrored = flesh.place, np.linalg.det(flesh.stance.mesh_matrix[:3, :3]) < 0.0
-    rig.name = rig_properties.free_name(native.name, taken)
+    rig.name = free_name(native.name, taken)
     rig.template = native.template.kind.upper()
     guide = native.guide
     kind = {"BoneGuide": "BONE", "SkinGuide": "SKIN", "FreeGuide": "FREE"}[type(guide).__name__]

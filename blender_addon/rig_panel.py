@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The panel of rigs, below Thew's own in both places."""
+"""The panel of rigs: below Thew's own in the sidebar, inside it among the physics properties."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import bpy
 from . import native, panels, rig_properties
 from .anchors import armature_of
 from .rig_properties import GUIDE_SLIDERS, TEMPLATE_SLIDERS
+from .session import register as fleshes
 
 
 class THEW_UL_rigs(bpy.types.UIList):
@@ -38,8 +39,12 @@ class THEW_MT_rigs(bpy.types.Menu):
 
     bl_label = "Rigs"
 
-    def draw(self, _context):
-        layout = self.layout
+    def draw(self, context):
+        layout, obj = self.layout, context.object
+        rig = rig_properties.active(obj)
+        if rig is not None and obj.thew.made.flesh:
+            again = layout.operator("thew.rig_place", text="Place Anew", icon="PIVOT_CURSOR")
+            again.index, again.template, again.guide = obj.thew.active_rig, rig.template, rig.guide
         layout.operator("thew.rig_duplicate", icon="DUPLICATE")
         layout.separator()
         layout.operator("thew.rig_export", icon="EXPORT")
@@ -92,6 +97,18 @@ def draw_wishes(layout, rig) -> None:
         part.prop(rig, "weights", index=at, text="")
 
 
+def draw_state(layout, obj, width: int) -> None:
+    """Why what is seen may not be what the rigs do."""
+    flesh = fleshes.known(obj)
+    if not obj.thew.made.flesh or not len(obj.thew.rigs):
+        return
+    text = flesh.problem if flesh is not None else ""
+    if flesh is None or flesh.body is None:
+        text = "Go to another frame, or press Settle, to see the templates."
+    for i, line in enumerate(panels.wrapped(text, width) if text else ()):
+        layout.label(text=line, icon="INFO" if i == 0 else "BLANK1")
+
+
 def draw_list(layout, obj) -> None:
     """All rigs, with the buttons beside them."""
     settings = obj.thew
@@ -130,10 +147,7 @@ def draw_rig(layout, obj, rig, width: int) -> None:
     for name in GUIDE_SLIDERS[rig.guide]:
         column.prop(rig, name)
 
-    row = layout.row(align=True)
-    row.operator("thew.rig_record", icon="REC")
-    if rig.draft:
-        row.label(text="Not recorded", icon="GREASEPENCIL")
+    layout.operator("thew.rig_record", text="Record (not kept yet)" if rig.draft else "Record", icon="REC")
     if len(rig.samples):
         row = layout.row()
         row.template_list("THEW_UL_samples", "", rig, "samples", rig, "active_sample", rows=2)
@@ -166,6 +180,7 @@ class Panel:
         else:
             layout.label(text="They push once flesh is added", icon="INFO")
             layout.operator("thew.remove", text="Delete Rigs", icon="X").remove_rigs = True
+        draw_state(layout, obj, panels.letters(context))
         draw_list(layout, obj)
         rig = rig_properties.active(obj)
         if settings.made.flesh:
@@ -178,7 +193,7 @@ class THEW_PT_rigs_sidebar(Panel, bpy.types.Panel):
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "Thew"
-    bl_parent_id = "THEW_PT_sidebar"
+    bl_order = 1  # below the flesh, which can be folded away meanwhile
 
 
 class THEW_PT_rigs_physics(Panel, bpy.types.Panel):

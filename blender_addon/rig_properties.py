@@ -28,6 +28,8 @@ from bpy.props import (
     StringProperty,
 )
 
+from .logic.names import free_name
+
 #: Called with the object after a rig was edited by hand; set by `handlers`.
 on_rig: list[Callable[[bpy.types.Object], None]] = []
 
@@ -129,18 +131,6 @@ def _named(self, _context):
     others = {rig.name for rig in self.id_data.thew.rigs if rig != self}
     with quietly():
         self.name = free_name(self.name, others)
-
-
-def free_name(wanted: str, taken: set[str]) -> str:
-    """`wanted`, or else it with the lowest number behind it that nobody has."""
-    wanted = wanted.strip() or "Rig"
-    stem, _, tail = wanted.rpartition(".")
-    stem = stem if stem and tail.isdigit() else wanted
-    name, number = wanted, 0
-    while name in taken:
-        number += 1
-        name = f"{stem}.{number:03d}"
-    return name
 
 
 def _length(name: str, description: str, default: float = 0.0, low: float | None = None, soft_low: float = 0.0):

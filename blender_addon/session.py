@@ -153,9 +153,11 @@ class Flesh:
     def settled(self, obj: bpy.types.Object, frame: float) -> np.ndarray:
         """The flesh at rest in the pose of `frame`, pushed by the rigs as the artist sees them, float32[n, 3]."""
         motion = self.motion
+        # What was read of the controls is worth nothing once other rigs are keyed or driven: then they stand where they are.
+        read = bool(motion.moving) and motion.moving == rigging.moving(obj)
 
         def shape(index: int) -> np.ndarray:
-            push = self.pushed(obj, motion.controls[index] if motion.moving else None)
+            push = self.pushed(obj, motion.controls[index] if read else None)
             return self.settled_at(motion.maps[index], motion.matrices[index], push)
 
         return self._between(frame, shape)

@@ -200,8 +200,9 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
             self._view = view.axes()
             spot = self.here()
             self._suits = placing.usual_radius(self._stand, self._hit)
-            self._lines = posed_lines(self._stand, self._hit, self._kind, self.hand_sizes(spot), spot)
-        reach = "" if self._hit is None else f"  radius {self._scale * self._suits:.3g} m"
+            sizes = self.hand_sizes(spot)
+            self._lines = posed_lines(self._stand, self._hit, self._kind, sizes, spot)
+        reach = "" if self._hit is None else f"  radius {max(sizes.values()):.3g} m"
         said = f"Click drops the {self._kind.lower()}, wheel sizes it, Ctrl+wheel or R turns it, Esc cancels{reach}"
         context.workspace.status_text_set(f"Thew: {said}")
         handlers.redraw()

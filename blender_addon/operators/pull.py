@@ -72,7 +72,9 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
         stand.show(pull.shown)
         stand.flesh.posed = True
         left = max(float(np.linalg.norm(pull.world(vertex) - target)) for vertex, target in points)
-        self.report({"INFO"}, f"“{pull.rig.name}” was fitted; its points miss their targets by {left:.2g} at most.")
+        self.report(
+            {"INFO"}, f"“{pull.rig.name}” was fitted; its points miss their targets by {left:.2g} units at most."
+        )
 
     # in the hand ------------------------------------------------------------------------------------------------------
 

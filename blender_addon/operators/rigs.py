@@ -11,11 +11,15 @@ from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 from .. import handlers, jobs, placing, reading, rig_drivers, rig_files, rig_properties, rigging
 from ..anchors import anchor_bone, anchor_face, armature_of
 from ..logic.errors import Refusal
+from ..logic.names import free_name
 from ..logic.sentences import plural
 from ..recipe import REFERENCE, Stance
 from ..rig_properties import GUIDES, TEMPLATES
 from ..session import register as fleshes
 from .shell import Job
+
+#: What an earlier call said is no word on the next one.
+FRESH = {"SKIP_SAVE"}
 
 INDEX = {"name": "Rig", "description": "Which rig of the list, from 0; -1 is the active one", "default": -1, "min": -1}
 
@@ -41,6 +45,9 @@ class Edit(Job):
             return self.refuse(obj, error)
         return self.done(obj, said)
 
+    def cancel(self, _context):
+        """A dialog or the file browser was closed: nothing has begun yet."""
+
     def edit(self, context, obj) -> str:
         """Do it; gives what to tell."""
         raise NotImplementedError
@@ -51,9 +58,11 @@ class Edit(Job):
     def place(self, obj) -> int:
         """The place in the list of the rig meant."""
         index = obj.thew.active_rig if self.index < 0 else self.index
+        if not len(obj.thew.rigs):
+            raise Refusal(f"“{obj.name}” has no rigs: add one first")
         if not 0 <= index < len(obj.thew.rigs):
             count = plural(len(obj.thew.rigs), "rig")
-            raise Refusal(f"“{obj.name}” has no rig {index}: it has {count}; add one first")
+            raise Refusal(f"“{obj.name}” has no rig {index}: it has {count}")
         return index
 
 
@@ -68,9 +77,13 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
 
     template: EnumProperty(name="Template", description="The shape of the field", items=TEMPLATES, default="BULGE")
     guide: EnumProperty(name="Guide", description="What the field hangs on", items=GUIDES, default="BONE")
-    name: StringProperty(name="Name", description="What to call it; empty takes the template's name")
-    bone: StringProperty(name="Bone", description="The bone; empty takes the active one, or the one with most weight")
-    face: IntProperty(name="Triangle", description="With the guide Skin: the triangle of the mesh", default=-1, min=-1)
+    name: StringProperty(name="Name", description="What to call it; empty takes the template's name", options=FRESH)
+    bone: StringProperty(
+        name="Bone", description="The bone; empty takes the active one, or the one with most weight", options=FRESH
+    )
+    face: IntProperty(
+        name="Triangle", description="With the guide Skin: the triangle of the mesh", default=-1, min=-1, options=FRESH
+    )
 
     def edit(self, context, obj):
         armature = armature_of(obj)
@@ -215,19 +228,27 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
     bl_idname = "thew.rig_driver"
     bl_label = "Drive by a Bone"
     bl_description = (
-        "Let the turn of a bone drive the rig's control: 0 at one angle, 1 at another. Left alone, axis and angles are "
-        "those of the animation"
+        "Let the turn of a bone drive the rig's control: 0 at one angle, 1 at another. With the axis Automatic, axis and "
+        "angles are those of the animation"
     )
     bl_options = {"REGISTER", "UNDO"}
 
     index: IntProperty(**INDEX)
-    bone: StringProperty(name="Bone", description="The bone that drives; empty takes the active one, or the rig's own")
-    axis: EnumProperty(name="Axis", description="Which turn of the bone", items=rig_drivers.AXES, default="AUTO")
+    bone: StringProperty(
+        name="Bone", description="The bone that drives; empty takes the active one, or the rig's own", options=FRESH
+    )
+    axis: EnumProperty(
+        name="Axis", description="Which turn of the bone", items=rig_drivers.AXES, default="AUTO", options=FRESH
+    )
     from_angle: FloatProperty(
-        name="From", description="The angle at which the control is 0", default=0.0, unit="ROTATION"
+        name="From", description="The angle at which the control is 0", default=0.0, unit="ROTATION", options=FRESH
     )
     to_angle: FloatProperty(
-        name="To", description="The angle at which the control is 1", default=0.5 * math.pi, unit="ROTATION"
+        name="To",
+        description="The angle at which the control is 1",
+        default=0.5 * math.pi,
+        unit="ROTATION",
+        options=FRESH,
     )
 
     def invoke(self, context, _event):
@@ -244,6 +265,9 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
         if armature is not None:
             layout.prop_search(self, "bone", armature.data, "bones")
         layout.prop(self, "axis")
+        if self.axis == "AUTO":
+            layout.label(text="From the least to the most it turns in the clip", icon="INFO")
+            return
         layout.prop(self, "from_angle")
         layout.prop(self, "to_angle")
 
@@ -258,11 +282,10 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
         context.view_layer.update()
         flesh = fleshes.known(obj)
         turns = rig_drivers.turns_of(armature, bone, flesh.motion.raw if flesh is not None and flesh.motion else None)
-        axis = rig_drivers.chosen_axis(turns) if self.axis == "AUTO" else self.axis
-        start, end = rig_drivers.usual_range(turns, axis)
-        given = self.properties.is_property_set
-        start = self.from_angle if given("from_angle") else start
-        end = self.to_angle if given("to_angle") else end
+        axis, start, end = self.axis, self.from_angle, self.to_angle
+        if axis == "AUTO":
+            axis = rig_drivers.chosen_axis(turns)
+            start, end = rig_drivers.usual_range(turns, axis)
         rig_drivers.drive(rig, armature, bone, axis, start, end)
         context.view_layer.update()
         rig_properties.show_sliders(rig)
@@ -357,7 +380,7 @@ def new_rig(obj: bpy.types.Object, name: str) -> rig_properties.ThewRig:
     taken = {rig.name for rig in rigs}
     rig = rigs.add()
     with rig_properties.quietly():
-        rig.name = rig_properties.free_name(name, taken)
+        rig.name = free_name(name, taken)
     obj.thew.active_rig = len(rigs) - 1
     return rig
 

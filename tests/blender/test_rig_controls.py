@@ -61,6 +61,21 @@ def test_keyed_controls_arrive(fleshed):
     np.testing.assert_allclose(play(body, FRAMES), plain, atol=1e-6 * size)
 
 
+def test_a_rig_that_is_keyed_later_shows_settled_before_its_keys_are_read(fleshed):
+    body, _ = fleshed
+    add_rig(body, bone="Spine")
+    assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
+    play(body, FRAMES)
+    flesh = flesh_of(body)
+    before = flesh.settled(body, 5)
+    rig = add_rig(body, bone="Head", name="Later")
+    curve_keys(rig, (5, 1.0))
+    assert flesh.motion.controls.shape[1] == 1
+    assert moved_by(flesh.settled(body, 5), before) > 0.0
+    bpy.ops.thew.rig_remove()
+    np.testing.assert_allclose(flesh.settled(body, 5), before, atol=1e-6 * size_of(before))
+
+
 def test_driven_controls_arrive_without_scripts(fleshed):
     body, armature = fleshed
     plain = play(body, FRAMES)
@@ -122,7 +137,9 @@ def test_a_driver_whose_bone_is_gone_says_so(fleshed):
     rig = body.thew.rigs["Driven"]
     assert bpy.ops.thew.rig_driver(index=0, bone="Head", axis="X", from_angle=0.0, to_angle=1.0) == {"FINISHED"}
     assert "no bone “Tail”" in refused(bpy.ops.thew.rig_driver, index=0, bone="Tail")
-    assert "two different angles" in refused(bpy.ops.thew.rig_driver, index=0, bone="Head", from_angle=1, to_angle=1)
+    assert "two different angles" in refused(
+        bpy.ops.thew.rig_driver, index=0, bone="Head", axis="X", from_angle=1, to_angle=1
+    )
     body.animation_data.drivers[0].driver.variables[0].targets[0].bone_target = "Tail"
     shapes = play(body, (1, 2))
     assert np.isfinite(shapes).all()
