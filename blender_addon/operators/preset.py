@@ -50,11 +50,11 @@ class THEW_OT_rig_preset(Job, bpy.types.Operator):
                 made = [add_piece(stand, preset.piece, bone, side) for side, bone in bones]
                 for rig, (_, bone) in zip(made, bones, strict=True):
                     move_control(context, stand, preset, obj.thew.rigs[rig], bone)
+                rigging.shown(context, obj)
             except Exception:
                 while len(obj.thew.rigs) > before:
                     drop_rig(obj, len(obj.thew.rigs) - 1)
                 raise
-            rigging.shown(context, obj)
         except Exception as error:
             return self.refuse(obj, error)
         where = " and ".join(f"“{bone}”" for _, bone in bones)

@@ -87,8 +87,8 @@ impl PyTemplate {
 /// A template on a guide, led by one control [capell2006, §4]: Rig(template, guide, samples=[(gamma, {parameter: value})]).
 ///
 /// Parameters are those of the template and of the guide; a sample holds all of them, those that it does not name as in
-/// the template and the guide. Samples may come in any order. Between them they are linear in gamma, outside constant; without samples the rig is the
-/// same at every gamma. Raises RigError naming the sample or the parameter.
+/// the template and the guide. Samples may come in any order. Between them parameters are linear in gamma, outside
+/// constant; without samples the rig is the same at every gamma. Raises RigError naming the sample or the parameter.
 #[pyclass(name = "Rig", module = "thew", frozen)]
 pub(super) struct PyRig(pub Arc<Rig>);
 
