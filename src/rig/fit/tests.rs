@@ -1,7 +1,7 @@
 use super::*;
 use crate::body::BodyOptions;
 use crate::body::fixture::BarOptions;
-use crate::rig::{BoneRef, Frame, Guide, Template, TemplateKind};
+use crate::rig::{BoneRef, Frame, Guide, RigError, Template, TemplateKind};
 use crate::{Mat3, Mat4};
 use nalgebra::{Isometry3, Translation3, UnitQuaternion};
 
