@@ -12,6 +12,7 @@
 | `rig_drivers.py`, `rig_files.py` | what moves their controls; rigs in files |
 | `presets.py` | ready rigs, as numbers |
 | `posed.py`, `placing.py`, `pulling.py` | the character under the hand: where its skin is, what is put on it, pulled |
+| `resting.py` | the flesh at rest, in poses that were not simulated |
 | `recipe.py` | those settings as numbers, and where the character stood |
 | `session.py`, `building.py`, `offsets.py`, `firmness.py`, `modal.py` | the live native objects, rebuilt when their inputs change |
 | `jobs.py` | add, simulate, bake, remove: what the operators and the command line do |

@@ -108,8 +108,7 @@ def draw_modal(box, obj, width: int) -> None:
     lines = modal_lines(flesh, settings.preview_mode) if flesh is not None else []
     column = box.column(align=True)
     for text in lines:
-        for i, line in enumerate(wrapped(text, width)):
-            column.label(text=line, icon="DOT" if i == 0 else "BLANK1")
+        draw_text(column, text, width)
 
 
 def draw_notes(layout, obj, width: int) -> None:
@@ -123,8 +122,13 @@ def draw_notes(layout, obj, width: int) -> None:
         return
     column = layout.box().column(align=True)
     for note in notes:
-        for i, line in enumerate(wrapped(note, width)):
-            column.label(text=line, icon="DOT" if i == 0 else "BLANK1")
+        draw_text(column, note, width)
+
+
+def draw_text(column, text: str, width: int, icon: str = "DOT") -> None:
+    """`text` in as many lines as it needs, the icon before the first."""
+    for i, line in enumerate(wrapped(text, width)):
+        column.label(text=line, icon=icon if i == 0 else "BLANK1")
 
 
 def wrapped(text: str, width: int) -> list[str]:

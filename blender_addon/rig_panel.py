@@ -105,8 +105,8 @@ def draw_state(layout, obj, width: int) -> None:
     text = flesh.problem if flesh is not None else ""
     if flesh is None or flesh.body is None:
         text = "Go to another frame, or press Settle, to see the templates."
-    for i, line in enumerate(panels.wrapped(text, width) if text else ()):
-        layout.label(text=line, icon="INFO" if i == 0 else "BLANK1")
+    if text:
+        panels.draw_text(layout, text, width, icon="INFO")
 
 
 def draw_list(layout, obj) -> None:
@@ -128,8 +128,7 @@ def draw_rig(layout, obj, rig, width: int) -> None:
     """One rig: its control, its field, what that hangs on, its samples."""
     if rig.problem:
         box = layout.box().column(align=True)
-        for i, line in enumerate(panels.wrapped(rig.problem, width)):
-            box.label(text=line, icon="ERROR" if i == 0 else "BLANK1")
+        panels.draw_text(box, rig.problem, width, icon="ERROR")
     row = layout.row(align=True)
     row.prop(rig, "control", slider=True)
     row.operator("thew.rig_driver", text="", icon="DRIVER")

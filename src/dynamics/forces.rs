@@ -35,6 +35,11 @@ impl<'a> Load<'a> {
             forces,
         }
     }
+
+    /// The acceleration of flesh that is turned by R, beyond what its sculpt holds up: `g − R g_rest`, m/s².
+    pub fn fall(&self, turn: &Mat3) -> Vec3 {
+        self.gravity - turn * self.gravity_at_rest
+    }
 }
 
 /// Rest-axes forces of a body, and all of its forces in world axes.

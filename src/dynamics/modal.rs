@@ -18,8 +18,8 @@ use super::frames::{Frames, place};
 use super::{Settings, SimulationError};
 use crate::Vec3;
 use crate::body::Body;
-use crate::modal::warp::{mean_rotation, mean_rotation_derivative};
 use crate::modal::{Damping, Integrator, ModalError, Modes, Oscillators, State, balance};
+use crate::skeleton::rotation_vector::{mean_rotation, mean_rotation_derivative};
 use crate::skeleton::{BonePoses, FrameMotion, Pose};
 use std::sync::Arc;
 

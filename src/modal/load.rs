@@ -2,8 +2,8 @@
 //! Modal forces: `Φᵀ R_wᵀ F + (MΦ)ᵀ R_wᵀ g`, the work of every step, on numbers packed node by node.
 
 use super::Modes;
-use super::warp::rotation;
 use crate::Vec3;
+use crate::skeleton::rotation_vector::rotation;
 
 /// Rows per node: Ψ, Φ and MΦ, three each.
 const ROWS: usize = 9;

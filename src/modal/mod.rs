@@ -3,7 +3,7 @@
 //!
 //! [`Modes`] are computed once: `K Φ = M Φ Λ`, and the rotations Ψ that each mode means for the nodes. A
 //! [`ModalSimulation`] moves their amplitudes, one oscillator each. The displacement shown is `u = R̃(Ψq) Φq`
-//! ([`warp`]), which bends and twists without the growth of the linear one. [`Hold`]s hold positions and orientations
+//! ([`mean_rotation`](crate::skeleton::rotation_vector::mean_rotation)), which bends and twists without the growth of the linear one. [`Hold`]s hold positions and orientations
 //! of nodes.
 //!
 //! Neglected: the change of `MRᵀ` to `RᵀM` (exact for lumped mass only), Coriolis forces of the local frames, what
@@ -22,7 +22,6 @@ mod simulation;
 mod system;
 #[cfg(test)]
 mod tests;
-pub mod warp;
 
 pub use deform::{BodyDeformer, DeformOptions, Posed};
 pub use error::ModalError;

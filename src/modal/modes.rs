@@ -2,12 +2,12 @@
 //! Vibration modes and what they mean for the rotation of the flesh. [choi2003, §3.2]
 
 use super::load::PackedModes;
-use super::warp::mean_rotation;
 use super::{ModalError, ModalSystem};
 use crate::Vec3;
 use crate::body::Body;
 use crate::lattice::Lattice;
 use crate::progress::{Progress, step};
+use crate::skeleton::rotation_vector::mean_rotation;
 use crate::solve::eigen::{EigenOptions, lowest};
 use crate::tets::MassKind;
 use std::sync::Arc;

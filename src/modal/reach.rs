@@ -4,8 +4,8 @@
 
 use super::Modes;
 use super::manipulate::{CLOSE, Constraints, Target};
-use super::warp::{mean_rotation, mean_rotation_derivative};
 use crate::Mat3;
+use crate::skeleton::rotation_vector::{mean_rotation, mean_rotation_derivative};
 use nalgebra::{DMatrix, DVector};
 
 /// The print's corrections per step at most,

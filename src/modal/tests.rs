@@ -5,6 +5,7 @@ use super::*;
 use crate::Vec3;
 use crate::elasticity::Material;
 use crate::progress::Silent;
+use crate::skeleton::rotation_vector;
 use crate::tets::{MassKind, TetMesh};
 use std::sync::Arc;
 
@@ -155,7 +156,8 @@ fn constraints_hold_in_position_and_velocity_without_ringing() {
                         pairs.map(|(q, v)| q + s * v).collect()
                     };
                     let place = |q: &[f64]| {
-                        warp::mean_rotation(&modes.rotation(q, tip)) * modes.displacement(q, tip)
+                        rotation_vector::mean_rotation(&modes.rotation(q, tip))
+                            * modes.displacement(q, tip)
                     };
                     if holds[0] == position {
                         let velocity = (place(&at(e)) - place(&at(-e))) / (2.0 * e);

@@ -15,8 +15,8 @@
 
 use super::RigError;
 use crate::body::Body;
-use crate::modal::warp::{mean_rotation, rotation};
 use crate::skeleton::polar;
+use crate::skeleton::rotation_vector::{mean_rotation, rotation};
 use crate::{Mat3, Mat4, Vec3};
 
 /// A rigid frame in rest space.

@@ -2,9 +2,10 @@
 //! Generalised forces of a force field in the flesh, and their derivatives. [capell2006, §4.2]
 //!
 //! `Q_i = ∫_Ω f φ_i ≈ Σ_p V_p f(x_p) φ_i(x_p)` over the body's own points of flesh ([`crate::body::FleshPoints`]), at a
-//! level of which four to eight voxels fill the template's radius (three to six that of a torus's tube), so that templates smaller than a cell are resolved. The
-//! points stay where they are, f is C¹: so is Q in everything that moves f, and its derivative is exact, as long as the
-//! level stays the same. From one level to the next Q jumps by the error of the quadrature, some tenths of a percent.
+//! level of which four to eight voxels fill the template's radius (three to six that of a torus's tube), so that templates
+//! smaller than a cell are resolved. The points stay where they are, f is C¹: so is Q in everything that moves f, and its
+//! derivative is exact, as long as the level stays the same. From one level to the next Q jumps by the error of the
+//! quadrature: some tenths of a percent inside the flesh, up to two percent where the skin cuts the template.
 //!
 //! With `f(x) = R g(Rᵀ(x − o))` and a field u of the dofs, of a motion of the frame with spin ω and velocity v
 //! `d Σ u·Q = ω · Σ V (f×u − (x−o)×t) − v · Σ V t`, `t = R (∂g/∂y)ᵀ Rᵀ u`: two sums serve all parameters of a guide.

@@ -12,8 +12,8 @@
 //! | torus | `a k W(\|v\|/R) v/R`, v from the nearest point of the circle of radius A about Z, `R < A` |
 //!
 //! All are compact and C¹ (W and its slope vanish at the border; on the torus's axis, where v is not smooth, W is
-//! zero). Deviation: the paper's fields are Gaussian-like and only described; these polynomials are ours. A negative strength
-//! turns the force around.
+//! zero). Deviation: the paper only describes its fields; these polynomials are ours. A negative strength turns the force
+//! around.
 
 use super::RigError;
 use crate::{Mat3, Vec3};

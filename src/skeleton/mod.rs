@@ -9,6 +9,7 @@
 //! | `pose` | affine maps, poses, the polar decomposition into rotation and stretch |
 //! | `rigid` | rigid motions as dual quaternions and their blending |
 //! | `blend` | all bones of one pose made ready: the skinned place and frame of a rest point |
+//! | `rotation_vector` | rotations, and mean rotations, by vectors about which they turn |
 //! | `motion` | C¹ bone motion inside a frame |
 //! | `skin` | skin weights |
 //! | `refit` | tails for imported rigs, whose own mean nothing |
@@ -18,6 +19,7 @@ mod motion;
 mod pose;
 mod refit;
 mod rigid;
+pub mod rotation_vector;
 mod skin;
 
 pub use blend::BonePoses;

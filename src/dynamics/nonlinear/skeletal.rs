@@ -40,7 +40,7 @@ fn domain(body: &Body) -> Domain<'_> {
 fn loads(body: &Body, frames: &Frames, load: &Load, q: &[Vec3], out: &mut [Vec3]) {
     out.copy_from_slice(&frames.twist_loads);
     for (cell, turn) in body.blocks().iter().zip(&frames.cell_turns) {
-        let g = load.gravity - turn * load.gravity_at_rest;
+        let g = load.fall(turn);
         for (&a, &w) in cell.corners.iter().zip(cell.weight) {
             out[a as usize] += g * w;
         }

@@ -1,3 +1,8 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Fits on a hanging bar: gradients, recovery, what wishes do, what nothing depends on.
+
+mod refusals;
+
 use super::*;
 use crate::body::BodyOptions;
 use crate::body::fixture::BarOptions;
@@ -437,108 +442,6 @@ fn bounds_are_kept_and_equal_ones_fix() {
         let found = fit.fit(&rig, &points, &wishes).unwrap().parameters;
         assert!(found.contains(&5.0));
     }
-}
-
-#[test]
-fn what_makes_no_sense_is_refused_with_a_sentence() {
-    let body = body();
-    let mut fit = new(&body, Method::Warped);
-    let rig = &rigs(&body)[0];
-    let vertex = near(&body, 1)[0];
-    let place = Vec3::new(0.3, 0.0, 0.9);
-    let target = Target { vertex, place };
-    let mut refused =
-        |points: &[Target], wishes: &Wishes| fit.fit(rig, points, wishes).unwrap_err();
-    let none = Wishes::default();
-    assert_eq!(refused(&[], &none), FitError::NoPoints);
-    let vertices = body.surface().vertices().len() as u32;
-    let beyond = Target {
-        vertex: vertices,
-        place,
-    };
-    assert!(matches!(
-        refused(&[target, beyond], &none),
-        FitError::Vertex { index: 1, .. }
-    ));
-    for bad in [f64::NAN, f64::INFINITY] {
-        let bad = Target {
-            vertex,
-            place: Vec3::new(0.0, bad, 0.0),
-        };
-        assert!(matches!(
-            refused(&[target, bad], &none),
-            FitError::Target { index: 1, .. }
-        ));
-    }
-    let one = |name: &str, x: f64| Named::from([(name.to_owned(), x)]);
-    for (name, x) in [("colour", 1.0), ("strength", f64::NAN)] {
-        for wishes in [
-            Wishes {
-                start: one(name, x),
-                ..none.clone()
-            },
-            Wishes {
-                preferred: one(name, x),
-                ..none.clone()
-            },
-            Wishes {
-                weights: one(name, x),
-                ..none.clone()
-            },
-        ] {
-            let error = refused(&[target], &wishes);
-            assert!(
-                matches!(error, FitError::Rig(_)) && error.to_string().contains(name),
-                "{error}"
-            );
-        }
-    }
-    let negative = Wishes {
-        weights: one("radius", -1.0),
-        ..none.clone()
-    };
-    assert!(matches!(
-        refused(&[target], &negative),
-        FitError::Weight { .. }
-    ));
-    for (lower, upper) in [
-        (2.0, 1.0),
-        (f64::NAN, 1.0),
-        (-2.0, -1.0),
-        (f64::INFINITY, f64::INFINITY),
-    ] {
-        let bounds = BTreeMap::from([("radius".to_owned(), (lower, upper))]);
-        let error = refused(
-            &[target],
-            &Wishes {
-                bounds,
-                ..none.clone()
-            },
-        );
-        assert!(matches!(error, FitError::Bounds { .. }), "{error}");
-    }
-    let outside = Wishes {
-        start: one("distance", 0.9),
-        ..none.clone()
-    };
-    assert_eq!(
-        refused(&[target], &outside),
-        FitError::Rig(RigError::Outside)
-    );
-    let bone = body.held_vertices().next().unwrap();
-    let held = Target {
-        vertex: bone,
-        place,
-    };
-    assert!(matches!(refused(&[held], &none), FitError::NoEffect { .. }));
-    for method in [Method::Nonlinear, Method::NeoHookean, Method::Modal] {
-        let error = Fit::new(&body, method, &Pose::rest(2), GRAVITY, None)
-            .err()
-            .unwrap();
-        assert!(error.to_string().contains("warped"), "{error}");
-    }
-    let far = Pose::from_matrices(&[Mat4::identity()]).unwrap();
-    assert!(Fit::new(&body, Method::Warped, &far, GRAVITY, None).is_err());
 }
 
 #[test]

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! Known minima with and without bounds, and functions that misbehave.
 
 use super::*;
 
