@@ -80,10 +80,15 @@ def scene(addon):
 
 
 @pytest.fixture
-def fleshed(scene):
-    """(mesh, armature) of a small character with flesh, animated over frames 1 to 20."""
+def character(scene):
+    """(mesh, armature) of a small character without flesh, animated over frames 1 to 20."""
     from helpers import make_character
 
-    body, armature = make_character()
+    return make_character()
+
+
+@pytest.fixture
+def fleshed(character):
+    """(mesh, armature) of a small character with flesh, animated over frames 1 to 20."""
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
-    return body, armature
+    return character

@@ -212,3 +212,45 @@ def curve_keys(rig, *keys) -> None:
     for frame, control in keys:
         rig.control = control
         rig.keyframe_insert("control", frame=frame)
+
+
+def add_modal(modes=12, **options) -> None:
+    """Flesh on the active object that moves by so many modes."""
+    bpy.context.object.thew.modes = modes
+    assert bpy.ops.thew.add(cells_across=6, method="modal", **options) == {"FINISHED"}
+
+
+def carried(flesh, frame) -> np.ndarray:
+    """Modal flesh at `frame` without any motion of its own, object space."""
+    pose = flesh.place.maps(flesh.motion.maps[frame - flesh.clip_start])
+    matrix = flesh.motion.matrices[frame - flesh.clip_start]
+    deformer = part("native").thew.Deformer(flesh.modes, flesh.surface, form="embedded", engine="cpu")
+    turn, move = flesh.place.to_object(matrix[None])
+    return deformer.positions(np.zeros(len(flesh.modes)), pose) @ turn[0].T + move[0]
+
+
+class Layout:
+    """Stands in for a panel's layout: takes every call and notes what was asked for."""
+
+    def __init__(self, seen=None):
+        self.__dict__["seen"] = [] if seen is None else seen
+
+    def __getattr__(self, name):
+        def call(*args, **options):
+            if name == "prop":
+                assert args[1] in args[0].bl_rna.properties.keys(), args[1]
+            if name == "prop_search":
+                assert args[1] in args[0].bl_rna.properties.keys() and hasattr(args[2], args[3])
+            self.seen.append((name, *(a for a in args if isinstance(a, str)), options.get("text", "")))
+            inner = Layout(self.seen)
+            return (inner, inner) if name == "panel" else inner
+
+        return call
+
+    def __setattr__(self, name, value):
+        pass
+
+    def read(self) -> list[str]:
+        """What would be read on it: labels, and properties in brackets."""
+        words = {"prop": lambda call: f"[{call[1]}]", "label": lambda call: call[-1]}
+        return [words[call[0]](call) for call in self.seen if call[0] in words]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from characters import ACCELERATES, MESHES, add, clips, load, meshes, play_clip
 from conftest import data_folder
-from helpers import activate, evaluated, part, play
+from helpers import activate, evaluated, flesh_of, part, play
 
 FOLDER = data_folder("characters")
 FILES = sorted(FOLDER.iterdir()) if FOLDER else []
@@ -44,7 +44,7 @@ def test_a_real_character(addon, counted, file):
                 add(obj)
             activate(obj)
             assert bpy.ops.thew.simulate() == {"FINISHED"}
-            flesh = part("session").register.flesh(obj)
+            flesh = flesh_of(obj)
             size, clip, rest = flesh.surface.size, np.asarray(flesh.clip)[: len(frames)], flesh.surface.vertices
             maps = flesh.place.maps(flesh.motion.maps)[: len(frames)]
             said = []

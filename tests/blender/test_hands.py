@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from characters import add, load, meshes
 from conftest import data_folder
-from helpers import activate, make_character, part, refused, world
+from helpers import activate, flesh_of, make_character, part, refused, world
 
 FOLDER = data_folder("characters")
 CHARACTERS = ("Fox.glb", "q_bull.glb", "mh_male_heavy.glb")
@@ -39,7 +39,7 @@ def thick_places(stand, count: int) -> list[np.ndarray]:
 
 def native(obj, rig):
     """(body, pose in metres, native rig) of a saved rig."""
-    flesh = part("session").register.flesh(obj)
+    flesh = flesh_of(obj)
     return flesh.body, read(obj).pose, part("rigging").native_rig(obj, flesh, rig)
 
 
@@ -49,7 +49,7 @@ def moved_by(obj, rig) -> np.ndarray:
 
     body, pose, own = native(obj, rig)
     forces = np.asarray(own.forces(body, rig.control))
-    gravity = part("session").register.flesh(obj).recipe.gravity
+    gravity = flesh_of(obj).recipe.gravity
     shapes = [
         body.shown(thew.equilibrium(body, pose, gravity=gravity, rest_forces=pushed), pose) for pushed in (None, forces)
     ]
@@ -258,7 +258,7 @@ def test_what_was_pulled_is_what_the_rig_does(body):
     vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
     pull_by(body, vertex, np.array([0.0, -0.03, 0.0]))
     flesh_body, pose, own = native(body, body.thew.rigs[0])
-    flesh = part("session").register.flesh(body)
+    flesh = flesh_of(body)
     forces = np.asarray(own.forces(flesh_body, body.thew.rigs[0].control))
     q = thew.equilibrium(flesh_body, pose, gravity=flesh.recipe.gravity, rest_forces=forces)
     there = flesh_body.shown(q, pose) / flesh.place.metres_per_unit + flesh.place.origin

@@ -5,16 +5,9 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
-import pytest
-from helpers import animate, evaluated, make_character, part, play, settings, size_of, snapshot
+from helpers import activate, animate, evaluated, make_body, part, play, settings, size_of, snapshot
 
 FRAMES = range(1, 21)
-
-
-@pytest.fixture
-def character(scene):
-    body, armature = make_character()
-    return body, armature
 
 
 def add(**options):
@@ -314,7 +307,6 @@ def test_a_linked_duplicate_does_no_harm(character):
 
 
 def test_several_meshes_share_an_armature(scene, character):
-    from helpers import activate, make_body
 
     body, armature = character
     other = make_body(armature, name="Shirt", rings=9)

@@ -6,12 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, animate, make_armature, make_body, make_character, part, play, refused, snapshot
-
-
-@pytest.fixture
-def character(scene):
-    return make_character()
+from helpers import activate, animate, make_armature, make_body, part, play, refused, snapshot
 
 
 def refused_unchanged(obj, *words: str, operator=None, **options) -> str:

@@ -8,7 +8,19 @@ import math
 import bpy
 import numpy as np
 import pytest
-from helpers import add_rig, curve_keys, flesh_of, make_character, moved_by, part, play, refused, settled, size_of
+from helpers import (
+    Layout,
+    add_rig,
+    curve_keys,
+    flesh_of,
+    make_character,
+    moved_by,
+    part,
+    play,
+    refused,
+    settled,
+    size_of,
+)
 
 FRAMES = range(1, 21)
 
@@ -356,28 +368,6 @@ def test_rigs_push_with_every_method(scene, method):
 
 
 # panels ---------------------------------------------------------------------------------------------------------------
-
-
-class Layout:
-    """Stands in for a panel's layout: takes every call and notes what was asked for."""
-
-    def __init__(self, seen):
-        self.__dict__["seen"] = seen
-
-    def __getattr__(self, name):
-        def call(*args, **options):
-            if name == "prop":
-                assert args[1] in args[0].bl_rna.properties.keys(), args[1]
-            if name == "prop_search":
-                assert args[1] in args[0].bl_rna.properties.keys() and hasattr(args[2], args[3])
-            self.seen.append((name, *(a for a in args if isinstance(a, str)), options.get("text", "")))
-            inner = Layout(self.seen)
-            return (inner, inner) if name == "panel" else inner
-
-        return call
-
-    def __setattr__(self, name, value):
-        pass
 
 
 def test_the_panel_draws_what_there_is(fleshed):

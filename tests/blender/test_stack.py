@@ -8,7 +8,19 @@ import math
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, animate, evaluated, make_armature, make_body, make_character, part, play, size_of, world
+from helpers import (
+    activate,
+    animate,
+    evaluated,
+    flesh_of,
+    make_armature,
+    make_body,
+    make_character,
+    part,
+    play,
+    size_of,
+    world,
+)
 from mathutils import Matrix
 
 FRAMES = range(1, 21)
@@ -20,7 +32,7 @@ def add(**options):
 
 def skin_of(obj, frames) -> np.ndarray:
     """What the flesh's own reading says the Armature modifier would show, [f, n, 3]."""
-    flesh = part("session").register.flesh(obj)
+    flesh = flesh_of(obj)
     shapes = []
     for frame in frames:
         i = frame - flesh.motion.start
@@ -230,7 +242,7 @@ def test_shape_keys_turn_with_the_bones(scene):
     sheared = play(body, FRAMES)
     offset = (sheared - plain)[:, -1]
     np.testing.assert_allclose(np.linalg.norm(offset, axis=1), 0.1, rtol=1e-3)
-    flesh = part("session").register.flesh(body)
+    flesh = flesh_of(body)
     for frame in FRAMES:
         turn = flesh.motion.maps[frame - 1][2][:3, :3]  # the head's
         np.testing.assert_allclose(offset[frame - 1], turn @ (0.1, 0, 0), atol=1e-4)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import animate, evaluated, make_character, part, play, refused, size_of
+from helpers import animate, evaluated, flesh_of, make_character, part, play, refused, size_of
 
 FRAMES = range(1, 21)
 
@@ -80,7 +80,7 @@ def test_playing_asks_for_nothing(window):
 
 def test_a_new_pose_is_followed_before_it_is_simulated(scene, window):
     body, rig, handlers = window
-    flesh = part("session").register.flesh(body)
+    flesh = flesh_of(body)
     before = evaluated(body)
     rig.pose.bones["Spine"].rotation_euler.x += 0.6
     bpy.context.view_layer.update()
@@ -101,7 +101,7 @@ def test_a_new_pose_is_followed_before_it_is_simulated(scene, window):
 
 def test_a_changed_animation_is_told(scene, window):
     body, rig, _handlers = window
-    flesh = part("session").register.flesh(body)
+    flesh = flesh_of(body)
     animate(rig, bend=-0.3)
     play(body, (2, 7))
     assert flesh.suspect_motion and "press Simulate" in flesh.problem
@@ -170,7 +170,7 @@ def test_an_update_that_fails_says_why(window):
 
 def test_a_running_render_is_not_disturbed(scene, window):
     body, _, handlers = window
-    flesh = part("session").register.flesh(body)
+    flesh = flesh_of(body)
     shapes = play(body, (4, 9))
     handlers.render_starts(scene)
     try:
@@ -219,10 +219,10 @@ def test_sliders_show_without_waiting_at_rest(rigged):
     assert np.abs(at_once - before).max() > 1e-3
     tick(handlers)
     np.testing.assert_array_equal(evaluated(body), at_once)
-    assert part("session").register.flesh(body).behind
+    assert flesh_of(body).behind
     body.thew.settled = False
     tick(handlers)
-    assert not part("session").register.flesh(body).behind
+    assert not flesh_of(body).behind
     moving = evaluated(body)
     play(body, (9, 4))
     np.testing.assert_array_equal(evaluated(body), moving)
@@ -245,7 +245,7 @@ def test_an_edited_curve_of_a_control_shows_at_once(scene, rigged):
     assert handlers.state.waiting
     tick(handlers)
     assert np.abs(evaluated(body) - before).max() > 1e-3
-    assert part("session").register.flesh(body).motion.controls[3, 0] == pytest.approx(0.2)
+    assert flesh_of(body).motion.controls[3, 0] == pytest.approx(0.2)
 
 
 def test_a_driven_rig_follows_the_pose_and_its_sliders_too(rigged):
