@@ -84,14 +84,14 @@ def main() -> int:
 
 
 def shares(body, flesh) -> dict[str, float]:
-    """Median seconds of the parts of a frame: the native positions, the same in object space, and Blender's attribute."""
+    """Median seconds of the parts of a frame: the native positions, what shows in object space, Blender's attributes."""
     frames = range(flesh.clip_start, flesh.clip_end + 1)
     modifier = importlib.import_module(f"{MODULE}.modifier")
-    shape = flesh.positions(frames[0]).ravel()
+    offsets = flesh.offsets(frames[0])
     calls = {
         "native deformer": lambda frame: flesh.clip.positions(frame - flesh.clip_start),
-        "native deformer and turn to object space": lambda frame: flesh.positions(frame),
-        "write the attribute": lambda _frame: modifier.write(body.data, modifier.POSITION, shape),
+        "offsets from the skin in object space": flesh.offsets,
+        "write the attributes": lambda frame: modifier.write(body.data, offsets, frame),
     }
     return {name: median(call, frames) for name, call in calls.items()}
 

@@ -32,6 +32,16 @@ def armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:
     return None if modifier is None else modifier.object
 
 
+def active_bone(armature: bpy.types.Object) -> str:
+    """The bone that is active and selected in the armature, or ""."""
+    bone = armature.data.bones.active
+    if bone is None:
+        return ""
+    posed_bone = armature.pose.bones.get(bone.name)
+    selected = posed_bone.select if hasattr(posed_bone, "select") else bone.select  # moved there in Blender 5.0
+    return bone.name if selected else ""
+
+
 def anchor_bone(obj: bpy.types.Object, rig: ThewRig, name: str) -> None:
     """Hang `rig` on a bone of the armature of `obj`; a `Refusal` when there is none of that name."""
     armature = armature_of(obj)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A bake without a window:
-`blender --command thew bake FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--out FILE]`.
+`blender --command thew bake FILE [--object NAME] [--frames A B] [--method M] [--modes N]
+[--space rest|posed] [--finish] [--out FILE]`.
 
 Every mesh that can have flesh gets it, is simulated and baked; one line is printed for each, and the file is saved.
 """
@@ -17,9 +18,11 @@ import bpy
 import numpy as np
 
 from . import handlers, jobs, reading
+from .bakes import baking, finishing
 from .logic.errors import Refusal, sentence
+from .logic.sentences import listed
 from .logic.tasks import finish
-from .properties import METHODS, ThewSettings
+from .properties import BAKE_SPACES, METHODS, ThewSettings
 from .session import register as fleshes
 
 
@@ -37,11 +40,11 @@ class Line:
 
 def bake_file(
     file: str | Path, name: str | None = None, frames: tuple[int, int] | None = None, out: str | Path | None = None,
-    say=print, method: str | None = None, modes: int | None = None,
+    say=print, method: str | None = None, modes: int | None = None, space: str | None = None, finished: bool = False,
 ) -> list[Line]:  # fmt: skip
     """Open `file`, bake every character mesh (or the one called `name`), save as `out` or over `file`.
 
-    `method` and `modes` replace the settings that the file has. A mesh that cannot be baked gets a line that says why, and the others go on. Raises `Refusal` when the file cannot be
+    `method`, `modes` and `space` replace the settings that the file has; `finished`: only the keys are left of the flesh. A mesh that cannot be baked gets a line that says why, and the others go on. Raises `Refusal` when the file cannot be
     opened, nothing could be baked, or the result cannot be saved.
     """
     file = Path(file)
@@ -54,11 +57,16 @@ def bake_file(
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     lines = []
     for obj in chosen(scene, name):
+        body = obj.thew.body if obj.thew.made.rides else None
+        if name is None and body is not None and body.thew.made.flesh and body.name in scene.objects:
+            continue  # baked along with its body
         if method is not None:
             obj.thew.method = method
         if modes is not None:
             obj.thew.modes = modes
-        line = bake_one(obj, scene, view_layer, frames)
+        if space is not None:
+            obj.thew.bake_space = space
+        line = bake_one(obj, scene, view_layer, frames, finished)
         say(line)
         lines.append(line)
     if not any(line.done for line in lines):
@@ -81,21 +89,27 @@ def chosen(scene, name: str | None) -> list[bpy.types.Object]:
     return found
 
 
-def bake_one(obj, scene, view_layer, frames: tuple[int, int] | None) -> Line:
-    """Add flesh where there is none yet, bake, and tell."""
+def bake_one(obj, scene, view_layer, frames: tuple[int, int] | None, finished: bool) -> Line:
+    """Add flesh where there is none yet, bake, finish the bake if so wanted, and tell."""
     began = time.perf_counter()
     try:
-        if not obj.thew.made.flesh:
+        if not (obj.thew.made.flesh or obj.thew.made.rides):
             finish(jobs.add(obj, scene, view_layer, simulate=False))
-        names = finish(jobs.bake(obj, scene, view_layer, *(frames or (None, None))))
+        baked = finish(baking.bake(obj, scene, view_layer, *(frames or (None, None))))
+        flesh = fleshes.flesh(obj.thew.body if obj.thew.made.rides else obj)
+        if finished:
+            finishing.finish_bake(obj)
     except handlers.EXPECTED as error:
         return Line(obj.name, sentence(str(error)), False)
-    flesh = fleshes.flesh(obj)
     seconds = time.perf_counter() - began
     text = (
-        f"{len(flesh.lattice.cells)} cells, {len(obj.data.vertices)} vertices, {len(names)} keys, {seconds:.1f} s, "
-        f"own motion {own_motion(flesh):.2%} of the size"
+        f"{len(flesh.lattice.cells)} cells, {len(obj.data.vertices)} vertices, {len(baked.names)} keys in "
+        f"{baked.space.lower()} space, {seconds:.1f} s, own motion {own_motion(flesh):.2%} of the size"
     )
+    if baked.riders:
+        text += f"; with {listed(baked.riders)}"
+    if baked.miss > baking.VISIBLE:
+        text += f"; {baking.missed(baked.miss)}"
     return Line(obj.name, text, True)
 
 
@@ -104,11 +118,9 @@ def own_motion(flesh) -> float:
     rest = reading.transform(flesh.stance.mesh_matrix, flesh.character.rest)
     size = float(np.linalg.norm(rest.max(axis=0) - rest.min(axis=0)))
     squares = []
-    for i, (maps, mesh) in enumerate(zip(flesh.motion.maps, flesh.motion.matrices, strict=True)):
-        if flesh.clip_start + i > flesh.clip_end:
-            break
-        offset = flesh.positions(flesh.clip_start + i) - flesh.skinned_at(maps, mesh)
-        squares.append(float(((offset @ mesh[:3, :3].T) ** 2).sum(axis=1).mean()))
+    for frame in range(flesh.clip_start, flesh.clip_end + 1):
+        mesh = flesh.motion.matrices[frame - flesh.clip_start]
+        squares.append(float(((flesh.offsets(frame) @ mesh[:3, :3].T) ** 2).sum(axis=1).mean()))
     return float(np.sqrt(np.mean(squares))) / size if size > 0.0 else 0.0
 
 
@@ -159,6 +171,13 @@ def parser() -> argparse.ArgumentParser:
     bake.add_argument(
         "--modes", metavar="N", type=count, help="how many modes, for the method modal (as the file has it)"
     )
+    bake.add_argument(
+        "--space", choices=[space[0].lower() for space in BAKE_SPACES],
+        help="keys that act before the live armature, or that hold its motion too (as the file has it)",
+    )  # fmt: skip
+    bake.add_argument(
+        "--finish", action="store_true", help="leave nothing of the flesh but the keys, ready to be exported"
+    )
     bake.add_argument("--out", metavar="FILE", help="where to save (over FILE)")
     return top
 
@@ -170,6 +189,7 @@ def main(words: list[str]) -> int:
         bake_file(
             arguments.file, arguments.object, tuple(arguments.frames) if arguments.frames else None, arguments.out,
             method=arguments.method, modes=arguments.modes,
+            space=arguments.space and arguments.space.upper(), finished=arguments.finish,
         )  # fmt: skip
     except handlers.EXPECTED as error:
         print(sentence(str(error)), file=sys.stderr)

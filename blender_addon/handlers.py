@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What happens by itself: playback, updates after a changed setting, load, undo and render.
 
-Playback looks the frame up before Blender evaluates it (`frame_change_pre`) and writes one attribute. Without a window
-whatever is missing is built on the spot; with one, a timer does it a little at a time, so that the window stays alive.
+Playback looks the frame up before Blender evaluates it (`frame_change_pre`) and writes what flesh adds to the skin. Without
+a window, and in renders, whatever is missing is built on the spot; with one, a timer does it a little at a time, so that the
+window stays alive. Whatever cannot be shown shows the plain skin.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import traceback
 import bpy
 from bpy.app.handlers import persistent
 
-from . import jobs, poses, properties, reading, resting, rig_properties, rigging, session
-from .logic.errors import Cancelled, Refusal, sentence
+from . import jobs, poses, properties, reading, rendering, resting, riding, rig_properties, rigging, saving, session
+from .logic.errors import Refusal
 from .logic.tasks import Stepper, finish
 from .native import EXPECTED
 from .session import register as fleshes
+from .windows import playing, redraw, stroking
 
 #: How long a setting must rest before the motion is computed again, seconds.
 PATIENCE = 0.3
@@ -30,6 +32,8 @@ class State:
     """What the handlers know between their calls."""
 
     rendering = False
+    rendered_elsewhere = False  # by a thread of its own
+    read_again: set[int] = set()  # the objects whose motion was read again in this render
     waiting: dict[int, float] = {}  # object session id -> when to look at it
     stepper: Stepper | None = None
     worked: bpy.types.Object | None = None
@@ -48,84 +52,96 @@ def headless() -> bool:
 
 @persistent
 def before_frame(scene, _depsgraph=None):
-    """Show every live object's shape of the frame that Blender is about to evaluate."""
-    if poses.busy:
-        return
+    """Show every live object's flesh at the frame that Blender is about to evaluate."""
+    if rendering.elsewhere():
+        seen = any(session.is_shown(obj, state.rendering) for obj in fleshes.objects(scene))
+        if seen and not rendering.on_main(lambda: look_up(scene)):
+            rendering.missed(scene.frame_current)
+    elif not poses.busy and not state.rendered_elsewhere:
+        look_up(scene)
+
+
+def look_up(scene) -> None:
+    """Write what the flesh of the scene's objects adds to their skin at the scene's frame."""
     objects = fleshes.objects(scene)
     if not objects:
         return
-    if state.rendering and not headless() and not scene.render.use_lock_interface:
-        return  # editing data under a running render can crash Blender: see `render_starts`
-    if headless():
-        pending = bpy.context.view_layer.depsgraph
-        if pending is not None and pending.id_type_updated("MESH"):
-            suspect(objects)
-        if pending is not None and pending.id_type_updated("COLLECTION"):
-            fleshes.look_again()
-    frame = scene.frame_current_final
+    if headless() and not state.rendering:
+        fleshes.notice(objects, bpy.context.view_layer.depsgraph)
     for obj in objects:
-        if not session.is_live(obj) or obj.mode in {"EDIT", "SCULPT"}:
+        if not session.is_shown(obj, state.rendering):
             continue
         flesh = fleshes.flesh(obj)
         if not ready(obj, scene, flesh):
+            session.hide(obj, flesh)
             continue
         look = session.show if state.rendering else session.present  # a preview is for the eye, not for the film
-        look(obj, flesh, frame)
+        look(obj, flesh, scene)
 
 
 @persistent
 def after_frame(scene, depsgraph=None):
-    """Notice when a character's pose is not the one that was simulated for this frame."""
-    if poses.busy or state.rendering:
-        return
-    again = False
+    """See to characters whose pose is not one that was simulated for this frame."""
+    if rendering.elsewhere():
+        if any(resting.unforeseen(obj, scene, depsgraph, state.rendering) for obj in fleshes.objects(scene)):
+            rendering.on_main(lambda: compare(scene, depsgraph))
+    elif not poses.busy and not state.rendered_elsewhere:
+        compare(scene, depsgraph or bpy.context.view_layer.depsgraph)
+
+
+def compare(scene, depsgraph) -> None:
+    """Where the evaluated pose was not simulated, simulate it (without a window) or show flesh at rest in it."""
+    again = []
     for obj in fleshes.objects(scene):
         flesh = fleshes.known(obj)
         if flesh is None or flesh.clip is None:
             continue
-        flesh.wrote = False  # what was written for this frame is evaluated by now
-        if flesh.motion.moving and not playing():
+        if flesh.motion.moving and not state.rendering and not playing():
             rigging.follow_controls(obj)
-        if flesh.suspect_motion or not session.is_live(obj):
-            continue
-        if moved_otherwise(obj, flesh, scene, depsgraph or bpy.context.view_layer.depsgraph):
+        what = resting.unforeseen(obj, scene, depsgraph, state.rendering)
+        if what == "changed" and may_read(obj, flesh):
             flesh.suspect_motion = True
-            again = True
-            if not headless():
+            again.append(obj)
+        elif what:
+            found = reading.armature_modifier(obj)
+            flesh.suspect_motion = flesh.suspect_motion or what == "changed"
+            if resting.show_pose(obj, found, flesh, scene, depsgraph) and what == "changed":
                 flesh.problem = resting.CHANGED
-    if again and headless():
-        before_frame(scene)
+        flesh.wrote = False  # what was written for this frame is evaluated by now, or right after this
+    if again:
+        state.read_again.update(obj.session_uid for obj in again)
+        look_up(scene)
 
 
-def moved_otherwise(obj, flesh, scene, depsgraph) -> bool:
-    """Whether the evaluated armature differs from what was simulated for the scene's frame."""
-    frame = scene.frame_current
-    if scene.frame_subframe or not flesh.clip_start <= frame <= flesh.clip_end:
-        return False
-    return flesh.motion.differs(obj, frame, depsgraph)
+def may_read(obj, flesh) -> bool:
+    """Whether a changed motion is simulated at once: without a window always, once in a render, never under the hand."""
+    if state.rendering:
+        return obj.session_uid not in state.read_again
+    return headless() and not flesh.suspect_motion
 
 
 def ready(obj, scene, flesh) -> bool:
-    """Whether the clip can be shown now; brings it up to date here (without a window) or later (with one)."""
+    """Whether the clip can be shown now; brings it up to date here (without a window, in a render) or later."""
     try:
         if not jobs.outdated(obj, scene, flesh, still(obj)):
             if flesh.refused:
                 jobs.settle(obj, flesh, scene)
             return True
         jobs.check_flesh(obj)
-        reading.subject(obj, bpy.context.view_layer)  # cheap, and what it refuses may be mended at any time
+        layer = reading.view_layer(scene)
+        reading.subject(obj, layer)  # cheap, and what it refuses may be mended at any time
     except EXPECTED as error:
-        refuse(obj, flesh, error)
+        jobs.refuse(obj, flesh, error)
         return False
     hopeless = flesh.failed == attempt(obj, scene) and not flesh.suspect_mesh and not flesh.suspect_motion
-    if not headless():
+    if not headless() and not state.rendering:
         if not hopeless and not flesh.suspect_motion:
             wait(obj)
-        return flesh.clip is not None
+        return flesh.clip is not None and not hopeless
     if hopeless:
         return False
     try:
-        finish(jobs.update(obj, scene, bpy.context.view_layer, flesh, still(obj)))
+        finish(jobs.update(obj, scene, layer, flesh, still(obj)))
         return True
     except EXPECTED as error:
         give_up(obj, scene, flesh, error)
@@ -137,48 +153,20 @@ def still(obj) -> bool:
     return obj.thew.settled and not state.rendering
 
 
-def playing() -> bool:
-    """Whether a window plays the animation."""
-    return any(window.screen.is_animation_playing for window in bpy.context.window_manager.windows)
-
-
 def attempt(obj, scene) -> tuple:
     """What an update starts from, as far as it can be told cheaply."""
     return session.Recipe.of(obj, scene), obj.thew.frames(scene)
-
-
-def refuse(obj, flesh, error: BaseException) -> None:
-    """What the object has become cannot be shown with flesh: show its plain armature, and tell why."""
-    fail(obj, flesh, error)
-    if not flesh.refused:
-        flesh.refused = True
-        jobs.apply_state(obj)
 
 
 def give_up(obj, scene, flesh, error: BaseException) -> None:
     """An update failed: do not try the same again before something changes."""
     flesh.failed = attempt(obj, scene)
     flesh.suspect_mesh = flesh.suspect_motion = False
+    session.hide(obj, flesh)
     if isinstance(error, Refusal):
-        refuse(obj, flesh, error)
+        jobs.refuse(obj, flesh, error)
     else:
-        fail(obj, flesh, error)
-
-
-def fail(obj, flesh, error: BaseException) -> None:
-    """Tell, once, why an object's flesh could not be brought up to date."""
-    problem = "" if isinstance(error, Cancelled) else sentence(str(error))
-    if problem and (problem != flesh.problem or problem != obj.thew.made.notes):
-        flesh.problem = obj.thew.made.notes = problem
-        print(f"Thew: {problem}")
-
-
-def suspect(objects) -> None:
-    """The meshes of `objects` may have changed."""
-    for obj in objects:
-        flesh = fleshes.known(obj)
-        if flesh is not None:
-            flesh.suspect_mesh = True
+        jobs.fail(obj, flesh, error)
 
 
 # updates in a window ------------------------------------------------------------------------------------------------
@@ -197,6 +185,8 @@ def wait(obj: bpy.types.Object) -> None:
 def tick() -> float | None:
     """One step of whatever is under way; the timer ends when nothing is."""
     try:
+        if state.rendering:  # which must not find meshes changing under it
+            return PATIENCE
         if state.stepper is None and not start_next():
             return BRIEFLY if state.waiting else None
         # Blender's data is read in one go, so that nobody changes it meanwhile; native work lets the window live.
@@ -215,7 +205,7 @@ def tick() -> float | None:
 
 def start_next() -> bool:
     """Begin the update that has waited long enough; False when there is none."""
-    if poses.busy or state.rendering:
+    if poses.busy or state.rendering or stroking():
         return False
     now = time.monotonic()
     due = [uid for uid, when in state.waiting.items() if when <= now]
@@ -223,7 +213,7 @@ def start_next() -> bool:
     for uid in due:
         del state.waiting[uid]
         obj = next((o for o in fleshes.objects(scene) if o.session_uid == uid), None)
-        if obj is None or not session.is_live(obj) or obj.mode in {"EDIT", "SCULPT"}:
+        if obj is None or not session.is_shown(obj):
             continue
         flesh = fleshes.flesh(obj)
         try:
@@ -233,7 +223,7 @@ def start_next() -> bool:
             state.worked = obj
             return True
         except EXPECTED as error:
-            fail(obj, flesh, error)
+            jobs.fail(obj, flesh, error)
     return False
 
 
@@ -259,14 +249,6 @@ def stop_update() -> None:
     state.waiting.clear()
 
 
-def redraw() -> None:
-    """Let panels and views show what is new."""
-    for window in bpy.context.window_manager.windows:
-        for area in window.screen.areas:
-            if area.type in {"VIEW_3D", "PROPERTIES"}:
-                area.tag_redraw()
-
-
 def rig_changed(obj: bpy.types.Object) -> None:
     """A rig was edited: settled flesh shows it at once, moving flesh soon."""
     setting_changed(obj)
@@ -283,21 +265,40 @@ def setting_changed(obj: bpy.types.Object) -> None:
 
 def switched(obj: bpy.types.Object) -> None:
     """`enabled` was switched: show the flesh, or the plain armature."""
-    if obj.thew.made.flesh and not poses.busy:
+    if obj.thew.made.rides and not poses.busy:
+        riding.switch(obj)
+        look_up(bpy.context.scene)
+    elif obj.thew.made.flesh and not poses.busy:
         jobs.apply_state(obj)
         flesh, scene = fleshes.known(obj), bpy.context.scene
         if flesh is None:  # the file was just opened
             before_frame(scene)
-        elif session.is_live(obj):
-            session.present(obj, flesh, scene.frame_current_final)
+        elif session.is_shown(obj):
+            session.present(obj, flesh, scene)
+
+
+def mounted(obj: bpy.types.Object) -> None:
+    """Another body was chosen to ride on: show what the rider does there."""
+    riding.register.look_again()
+    if not obj.thew.made.rides or poses.busy:
+        return
+    riding.hide(obj)
+    body = obj.thew.body
+    if body is not None:
+        try:
+            riding.mount(obj, body, bpy.context.view_layer)
+        except Refusal as error:
+            obj.thew.body = None
+            riding.tell(obj, str(error))
+    look_up(bpy.context.scene)
 
 
 def preview_changed(obj: bpy.types.Object) -> None:
     """Another mode is to be played, or none: show it at once. What is not built yet is shown with the next frame."""
     flesh = fleshes.known(obj)
-    if flesh is None or flesh.clip is None or not session.is_live(obj) or poses.busy or obj.mode in {"EDIT", "SCULPT"}:
+    if flesh is None or flesh.clip is None or not session.is_shown(obj) or poses.busy:
         return
-    session.present(obj, flesh, bpy.context.scene.frame_current_final)
+    session.present(obj, flesh, bpy.context.scene)
     jobs.note(obj, flesh)
     if flesh.behind and not obj.thew.settled:
         setting_changed(obj)
@@ -309,18 +310,23 @@ def preview_changed(obj: bpy.types.Object) -> None:
 @persistent
 def after_update(scene, depsgraph):
     """Somebody edited something: look whether it was a mesh of ours, or a pose."""
-    if poses.busy:
+    if poses.busy or rendering.elsewhere() or state.rendered_elsewhere:
         return
     if depsgraph.id_type_updated("COLLECTION"):
         fleshes.look_again()
+        riding.register.look_again()
     objects = fleshes.objects(scene)
     if not objects:
         return
+    if depsgraph.id_type_updated("ACTION"):
+        for flesh in filter(None, map(fleshes.known, objects)):
+            flesh.suspect_keys = True
     updates = [update for update in depsgraph.updates if update.is_updated_geometry or update.is_updated_transform]
     touched = {update.id.original.session_uid for update in updates if update.is_updated_geometry}
     moved = {update.id.original.session_uid for update in updates}
     if not moved:
         return
+    riding.register.touched(touched)
     for obj in objects:
         flesh = fleshes.known(obj)
         if flesh is None or flesh.character is None:
@@ -328,10 +334,16 @@ def after_update(scene, depsgraph):
         if obj.data.session_uid in touched:
             if flesh.wrote:
                 flesh.wrote = False
-            elif not flesh.suspect_mesh:
+            else:
                 flesh.suspect_mesh = True
+                flesh.touches += 1
                 if not headless():
-                    wait(obj)
+                    wait(obj)  # each dab of a brush begins the wait anew
+            if not flesh.stale and len(obj.data.vertices) != len(flesh.character.rest):
+                flesh.stale = True
+                session.hide(obj, flesh)
+        if obj.mode == "SCULPT":
+            session.hide(obj, flesh)
         if not headless() and session.is_live(obj):
             follow_rigs(obj, flesh)
             found = reading.armature_modifier(obj)
@@ -354,13 +366,16 @@ def before_load(*_):
     """Another file is about to be loaded."""
     stop_update()
     fleshes.clear()
+    riding.register.clear()
 
 
 @persistent
 def after_load(*_):
-    """A file was loaded: what it shows is rebuilt at the first frame that is looked up."""
+    """A file was loaded: its flesh is built at the first frame that is looked up."""
     fleshes.clear()
-    state.rendering = False
+    riding.register.clear()
+    state.rendering = state.rendered_elsewhere = False
+    saving.opened()
 
 
 @persistent
@@ -368,12 +383,14 @@ def before_undo(*_):
     """Undo replaces Blender's data: hold no reference to it."""
     stop_update()
     fleshes.look_again()
+    riding.register.look_again()
 
 
 @persistent
 def after_undo(*_):
     """Undo may have brought back other settings, meshes and shapes."""
     fleshes.look_again()
+    riding.register.look_again()
     scene = bpy.context.scene
     for obj in fleshes.objects(scene):
         flesh = fleshes.known(obj)
@@ -381,38 +398,51 @@ def after_undo(*_):
             continue
         flesh.suspect_mesh = True
         flesh.failed = None
-        if flesh.offsets is not None:
-            flesh.offsets.written = False
         if not headless():
             wait(obj)
 
 
+# renders ------------------------------------------------------------------------------------------------------------
+
+
 @persistent
 def render_starts(scene, *_):
-    """Hold the shapes still while a window renders, unless the interface is locked; say so."""
-    state.rendering = True
-    if headless() or scene.render.use_lock_interface:
-        return
+    """Have everything ready before the first frame; where that cannot be, say so in the window."""
+    state.rendering, state.rendered_elsewhere = True, rendering.elsewhere()
+    state.read_again.clear()
+    rendering.begins()
+    objects = fleshes.objects(scene)
+    if headless():
+        fleshes.notice(objects, bpy.context.view_layer.depsgraph)
+    elif objects and not state.rendered_elsewhere:
+        prepare(scene)
+    elif objects and not rendering.on_main(lambda: prepare(scene)):
+        rendering.missed(scene.frame_current)
+
+
+def prepare(scene) -> None:
+    """Bring the flesh of a scene up to date; a dialog tells of characters that will show their plain skin."""
+    stop_update()
+    plain = []
     for obj in fleshes.objects(scene):
-        if not session.is_live(obj):
+        if not session.is_shown(obj, render=True):
             continue
-        flesh = fleshes.known(obj)
-        previews = flesh is not None and flesh.previews(obj.thew.preview_mode)
-        how = " at rest" if obj.thew.settled else ""
-        how = f" in the preview of mode {obj.thew.preview_mode}" if previews else how
-        said = (
-            f"The flesh of “{obj.name}” stands still{how} in this render: bake it to shape keys, "
-            "or switch on Render > Lock Interface."
-        )
-        print(f"Thew: {said}")
-        if flesh is not None:
-            flesh.problem = said
+        flesh = fleshes.flesh(obj)
+        flesh.suspect_mesh = True  # worth a look: a render takes longer
+        flesh.suspect_motion = flesh.suspect_motion or flesh.suspect_keys
+        if not ready(obj, scene, flesh):
+            session.hide(obj, flesh)
+            plain.append(f"“{obj.name}” is rendered without its flesh. {flesh.problem}")
+    if plain:
+        rendering.tell("Thew", plain)
 
 
 @persistent
 def render_ends(*_):
-    """The render is over."""
-    state.rendering = False
+    """The render is over: show the window's frame again."""
+    state.rendering = state.rendered_elsewhere = False
+    if not headless():
+        rendering.later(lambda: look_up(bpy.context.scene))
 
 
 HANDLERS = {
@@ -428,20 +458,26 @@ HANDLERS = {
     "render_init": render_starts,
     "render_complete": render_ends,
     "render_cancel": render_ends,
+    "save_pre": saving.before_save,
+    "save_post": saving.after_save,
+    "save_post_fail": saving.after_save,
 }
 
 
 def register() -> None:
     for name, call in HANDLERS.items():
         getattr(bpy.app.handlers, name).append(call)
+    rendering.register()
     properties.on_change.append(setting_changed)
     properties.on_toggle.append(switched)
     properties.on_preview.append(preview_changed)
+    properties.on_mount.append(mounted)
     rig_properties.on_rig.append(rig_changed)
 
 
 def unregister() -> None:
     stop_update()
+    rendering.unregister()
     if bpy.app.timers.is_registered(tick):
         bpy.app.timers.unregister(tick)
     for name, call in HANDLERS.items():
@@ -451,5 +487,6 @@ def unregister() -> None:
     properties.on_change.clear()
     properties.on_toggle.clear()
     properties.on_preview.clear()
+    properties.on_mount.clear()
     rig_properties.on_rig.clear()
     fleshes.clear()

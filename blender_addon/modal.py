@@ -2,8 +2,8 @@
 """The method Modal: the vibration modes of a flesh, found once, kept through every other setting, played one by one.
 
 Modes are found for flesh of a reference stiffness: stiffer flesh has the same shapes, and eigenvalues that are greater by
-the same factor. So neither the Stiffness slider nor Fit Stiffness finds them anew, and a file gives the same modes
-however its sliders were moved.
+the same factor. So the Stiffness slider does not find them anew, and a file gives the same modes however its sliders were
+moved.
 """
 
 from __future__ import annotations

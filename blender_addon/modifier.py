@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The deformer: a Geometry Nodes modifier in the place of the Armature modifier.
+"""The deformer: a Geometry Nodes modifier right behind the Armature modifier, which stays as the artist has it.
 
-The Armature modifier is kept, switched off, right behind it. Modifiers are told apart by their persistent ids, so that
-renaming and moving them is harmless. Two node trees, made here, serve every object of a file:
+It adds a vector to every vertex, the attribute `thew_offset` (object space), where the attribute `thew_frame` says that it
+was written for the frame that is being evaluated. Whatever is not written for a frame shows the plain skin there: a file
+just opened, a character linked from another file, a render that could not be served.
 
-- *Thew*: every vertex goes to the attribute `thew_position`;
-- *Thew With Shape Keys*: the same, plus what shape keys and modifiers before it did to the vertex, turned by the
-  vertex's blended skin matrix, whose columns are the attributes `thew_x`, `thew_y`, `thew_z`:
-  `thew_position + [thew_x thew_y thew_z] (position - thew_rest)`.
+Modifiers are told apart by their persistent ids, so that renaming and moving them is harmless. One node tree, made here,
+serves every object of a file.
 """
 
 from __future__ import annotations
@@ -16,16 +15,21 @@ import bpy
 import numpy as np
 
 from .logic.errors import Refusal
-from .reading import describe
+from .reading import armature_modifier, describe
 
-POSITION = "thew_position"
-REST = "thew_rest"
-COLUMNS = ("thew_x", "thew_y", "thew_z")
-ATTRIBUTES = (POSITION, REST, *COLUMNS)
+OFFSET = "thew_offset"
+FRAME = "thew_frame"
+ATTRIBUTES = (OFFSET, FRAME)
+#: What earlier versions wrote: the shape itself, in place of the Armature modifier, and what let shape keys show.
+FORMER = ("thew_position", "thew_rest", "thew_x", "thew_y", "thew_z")
 NAME = "Thew"
 #: Marks the node trees made here; its value is the version of their layout.
 MARK = "thew_tree"
-PLAIN, WITH_KEYS = 1, 2
+LAYOUT = 3
+#: The same of trees for meshes that ride on a body.
+RIDING = 103
+#: Frames nearer than this are one.
+SAME_FRAME = 0.01
 
 
 # switching modifiers ------------------------------------------------------------------------------------------------
@@ -74,34 +78,58 @@ def set_shown(modifier: bpy.types.Modifier, viewport: bool, render: bool) -> Non
         modifier.show_render = render
 
 
+def held(obj: bpy.types.Object, armature: bpy.types.Modifier, space: str) -> list[bpy.types.Modifier]:
+    """The modifiers whose effect the keys of a bake hold, and which must not act while it plays.
+
+    In posed space all up to the Armature modifier; in rest space those before it that are no Armature modifiers. Those
+    that were switched off by Thew count as those that are on.
+    """
+    made, noted, found = obj.thew.made, set(noted_ids(obj)), []
+    for modifier in obj.modifiers:
+        uid = modifier.persistent_uid
+        acts = modifier.show_viewport or modifier.show_render or uid in noted
+        if acts and uid != made.modifier and (space == "POSED" or modifier.type != "ARMATURE"):
+            found.append(modifier)
+        if uid == armature.persistent_uid:
+            break
+    return found
+
+
 # Thew's own modifier ------------------------------------------------------------------------------------------------
 
 
-def insert(obj: bpy.types.Object, armature_modifier: bpy.types.Modifier, kind: int) -> bpy.types.Modifier:
-    """Put Thew's modifier where the Armature modifier is, and switch that one off."""
+def insert(
+    obj: bpy.types.Object, after: bpy.types.Modifier | None, body: bpy.types.Object | None = None
+) -> bpy.types.Modifier:
+    """Put Thew's modifier right behind the Armature modifier `after`; one that is there already is moved.
+
+    `body`: what the object rides on; only then `after` may be None, and the modifier stands last.
+    """
     made = obj.thew.made
-    active = obj.modifiers.active
-    made.found_active = active.persistent_uid if active else 0
-    made.armature_modifier = armature_modifier.persistent_uid
-    modifier = obj.modifiers.new(NAME, "NODES")
-    made.modifier = modifier.persistent_uid
-    modifier.node_group = tree(kind)
+    made.armature_modifier = after.persistent_uid if after is not None else 0
+    if by_id(obj, made.modifier) is None:
+        active = obj.modifiers.active
+        made.found_active = active.persistent_uid if active else 0
+        made.modifier = obj.modifiers.new(NAME, "NODES").persistent_uid
+    modifier = by_id(obj, made.modifier)
+    modifier.node_group = tree(body)
     modifier.show_expanded = False
-    obj.modifiers.move(_index(obj, made.modifier), _index(obj, made.armature_modifier))
-    switch_off(obj, by_id(obj, made.armature_modifier))
+    modifier.show_in_editmode = False
+    if after is not None:
+        _place_behind(obj, made.modifier, made.armature_modifier)
     return by_id(obj, made.modifier)
 
 
-def check_place(obj: bpy.types.Object, armature_modifier: bpy.types.Modifier) -> None:
-    """Refuse where Blender lets no deformer of ours stand at the Armature modifier's place; leaves no trace."""
-    active, wanted = obj.modifiers.active, armature_modifier.persistent_uid
+def check_place(obj: bpy.types.Object, after: bpy.types.Modifier) -> None:
+    """Refuse where Blender lets no deformer of ours stand behind the Armature modifier; leaves no trace."""
+    active, wanted = obj.modifiers.active, after.persistent_uid
     active = active.persistent_uid if active else 0
     trial = obj.modifiers.new(NAME, "NODES").persistent_uid
     try:
-        obj.modifiers.move(_index(obj, trial), _index(obj, wanted))
+        _place_behind(obj, trial, wanted)
     except RuntimeError as error:
-        after = [m for m in obj.modifiers if m.type in ORIGINAL_DATA]
-        which = f"The modifier “{after[0].name}”" if after else "A modifier"
+        later = [m for m in obj.modifiers if m.type in ORIGINAL_DATA]
+        which = f"The modifier “{later[0].name}”" if later else "A modifier"
         raise Refusal(
             f"{which} of {describe(obj)} only works on the mesh itself, and Thew cannot stand before it: apply or remove it"
         ) from error
@@ -115,9 +143,30 @@ def check_place(obj: bpy.types.Object, armature_modifier: bpy.types.Modifier) ->
 ORIGINAL_DATA = {"SOFT_BODY", "MULTIRES", "PARTICLE_SYSTEM", "COLLISION"}
 
 
+def _place_behind(obj: bpy.types.Object, uid: int, other: int) -> None:
+    here, there = _index(obj, uid), _index(obj, other)
+    obj.modifiers.move(here, there if here < there else there + 1)
+
+
 def _index(obj: bpy.types.Object, uid: int) -> int:
     """Where the modifier with a persistent id stands: one that is pinned to the end lets none behind it."""
     return next(i for i, m in enumerate(obj.modifiers) if m.persistent_uid == uid)
+
+
+def is_former(obj: bpy.types.Object) -> bool:
+    """Whether the object's flesh was made by an earlier version, whose modifier showed the shape itself."""
+    mine = by_id(obj, obj.thew.made.modifier)
+    return mine is not None and mine.node_group is not None and 0 < mine.node_group.get(MARK, 0) < LAYOUT
+
+
+def migrate(obj: bpy.types.Object) -> None:
+    """Bring a modifier of an earlier version to its place behind the Armature modifier, which is switched on again."""
+    found = armature_modifier(obj)
+    if found is not None:
+        put_back(obj, found.persistent_uid)
+        insert(obj, by_id(obj, obj.thew.made.armature_modifier))
+    remove_attributes(obj)
+    _remove_unused_trees()
 
 
 def remove(obj: bpy.types.Object) -> None:
@@ -132,65 +181,77 @@ def remove(obj: bpy.types.Object) -> None:
     if active is not None:
         obj.modifiers.active = active
     remove_attributes(obj)
+    _remove_unused_trees()
+
+
+def _remove_unused_trees() -> None:
     for group in [g for g in bpy.data.node_groups if g.get(MARK) and g.users == 0]:
         bpy.data.node_groups.remove(group)
 
 
-def tree(kind: int) -> bpy.types.NodeTree:
-    """The node tree of `kind`, made when the file has none yet."""
+def tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
+    """The node tree, made when the file has none yet; `body`: the one for what rides on it."""
+    layout = LAYOUT if body is None else RIDING
     for group in bpy.data.node_groups:
-        if group.get(MARK) == kind and group.library is None:
+        if group.get(MARK) == layout and group.library is None and (body is None or ridden(group) == body):
             return group
-    return make_tree(kind)
+    return make_tree(body)
 
 
-def make_tree(kind: int) -> bpy.types.NodeTree:
-    """A new node tree of `kind`. Vertices stay where they are while the attribute is missing."""
-    group = bpy.data.node_groups.new(NAME if kind == PLAIN else f"{NAME} With Shape Keys", "GeometryNodeTree")
-    group[MARK] = kind
+def ridden(group: bpy.types.NodeTree | None) -> bpy.types.Object | None:
+    """The body that a node tree for riding takes its space from."""
+    node = group.nodes.get(SPACE) if group is not None else None
+    return node.inputs["Object"].default_value if node is not None else None
+
+
+#: The node of a tree for riding that knows the body.
+SPACE = "Body"
+
+
+def make_tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
+    """A new node tree: every vertex is moved by its offset, where that is of this frame.
+
+    `body`: offsets are in the object space of that object, wherever both stand at the moment.
+    """
+    group = bpy.data.node_groups.new(NAME, "GeometryNodeTree")
+    group[MARK] = LAYOUT if body is None else RIDING
     group.interface.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
     group.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
     nodes, links = group.nodes, group.links
 
-    def place(kind_: str, x: float, y: float):
-        node = nodes.new(kind_)
+    def place(kind: str, x: float, y: float):
+        node = nodes.new(kind)
         node.location = (x, y)
         return node
 
-    def attribute(name: str, x: float, y: float):
+    def attribute(name: str, kind: str, x: float, y: float):
         node = place("GeometryNodeInputNamedAttribute", x, y)
-        node.data_type = "FLOAT_VECTOR"
+        node.data_type = kind
         node.inputs["Name"].default_value = name
         return node
 
-    def vector(operation: str, x: float, y: float, *inputs):
-        node = place("ShaderNodeVectorMath", x, y)
-        node.operation = operation
-        slots = [s for s in node.inputs if s.enabled]
-        for slot, source in zip(slots, inputs, strict=False):
-            links.new(source, slot)
-        return node.outputs["Vector"]
-
-    source, sink = place("NodeGroupInput", -200, 200), place("NodeGroupOutput", 1000, 100)
-    target = attribute(POSITION, -200, 0)
-    move = place("GeometryNodeSetPosition", 800, 100)
-    goal = target.outputs["Attribute"]
-    if kind == WITH_KEYS:
-        here = place("GeometryNodeInputPosition", -600, -200).outputs["Position"]
-        rest = attribute(REST, -600, -300)
-        offset = vector("SUBTRACT", -400, -200, here, rest.outputs["Attribute"])
-        parts = place("ShaderNodeSeparateXYZ", -200, -200)
-        links.new(offset, parts.inputs[0])
-        for i, name in enumerate(COLUMNS):
-            column = attribute(name, -200, -350 - 150 * i).outputs["Attribute"]
-            turned = place("ShaderNodeVectorMath", 50, -200 - 150 * i)
-            turned.operation = "SCALE"
-            links.new(column, turned.inputs[0])
-            links.new(parts.outputs[i], turned.inputs["Scale"])
-            goal = vector("ADD", 250 + 150 * i, 0 - 50 * i, goal, turned.outputs["Vector"])
+    source, sink = place("NodeGroupInput", 0, 200), place("NodeGroupOutput", 600, 100)
+    offset, frame = attribute(OFFSET, "FLOAT_VECTOR", 0, -300), attribute(FRAME, "FLOAT", -400, -100)
+    now = place("GeometryNodeInputSceneTime", -400, 50)
+    same, both = place("FunctionNodeCompare", -200, 0), place("FunctionNodeBooleanMath", 0, 0)
+    same.data_type, same.operation, both.operation = "FLOAT", "EQUAL", "AND"
+    move = place("GeometryNodeSetPosition", 300, 100)
+    links.new(now.outputs["Frame"], same.inputs[0])
+    links.new(frame.outputs["Attribute"], same.inputs[1])
+    same.inputs["Epsilon"].default_value = SAME_FRAME
+    links.new(same.outputs[0], both.inputs[0])
+    links.new(frame.outputs["Exists"], both.inputs[1])
     links.new(source.outputs[0], move.inputs["Geometry"])
-    links.new(target.outputs["Exists"], move.inputs["Selection"])
-    links.new(goal, move.inputs["Position"])
+    links.new(both.outputs[0], move.inputs["Selection"])
+    vector = offset.outputs["Attribute"]
+    if body is not None:
+        space, turn = place("GeometryNodeObjectInfo", 0, -500), place("FunctionNodeTransformDirection", 200, -300)
+        space.name, space.transform_space = SPACE, "RELATIVE"
+        space.inputs["Object"].default_value = body
+        links.new(vector, turn.inputs["Direction"])
+        links.new(space.outputs["Transform"], turn.inputs["Transform"])
+        vector = turn.outputs["Direction"]
+    links.new(vector, move.inputs["Offset"])
     links.new(move.outputs[0], sink.inputs[0])
     return group
 
@@ -198,25 +259,36 @@ def make_tree(kind: int) -> bpy.types.NodeTree:
 # its attributes -----------------------------------------------------------------------------------------------------
 
 
-def write(mesh: bpy.types.Mesh, name: str, flat: np.ndarray) -> None:
-    """Write a vector per vertex (float32[3 n], contiguous) into the attribute `name`, made when missing."""
-    attribute = mesh.attributes.get(name)
-    if attribute is None:
-        active = mesh.attributes.active.name if mesh.attributes.active else ""
-        mesh.attributes.new(name, "FLOAT_VECTOR", "POINT")
-        if active and active in mesh.attributes:
-            mesh.attributes.active = mesh.attributes[active]
-        attribute = mesh.attributes[name]
-    attribute.data.foreach_set("vector", flat)
+def write(mesh: bpy.types.Mesh, offsets: np.ndarray, frame: float) -> None:
+    """Write the offsets (float32[n, 3], object space) that the vertices have at a frame, as Scene Time counts it."""
+    for name, kind in ((OFFSET, "FLOAT_VECTOR"), (FRAME, "FLOAT")):
+        if name not in mesh.attributes:
+            active = mesh.attributes.active.name if mesh.attributes.active else ""
+            mesh.attributes.new(name, kind, "POINT")
+            if active and active in mesh.attributes:
+                mesh.attributes.active = mesh.attributes[active]
+    mesh.attributes[OFFSET].data.foreach_set("vector", np.ascontiguousarray(offsets, dtype=np.float32).ravel())
+    mesh.attributes[FRAME].data.foreach_set("value", np.full(len(offsets), frame, dtype=np.float32))
+
+
+def written(mesh: bpy.types.Mesh) -> tuple[np.ndarray, float] | None:
+    """The offsets float32[n, 3] that stand in the mesh, and the frame that they are of; None where there are none."""
+    offset, frame = (mesh.attributes.get(name) for name in ATTRIBUTES)
+    if offset is None or frame is None or not len(offset.data):
+        return None
+    flat = np.empty(3 * len(offset.data), dtype=np.float32)
+    offset.data.foreach_get("vector", flat)
+    return flat.reshape(-1, 3), float(frame.data[0].value)
 
 
 def remove_attributes(obj: bpy.types.Object) -> None:
-    """Take away every attribute that Thew made on the mesh."""
+    """Take away every attribute that Thew shows flesh by."""
     attributes = obj.data.attributes
-    active = obj.thew.made.found_attribute
-    for name in ATTRIBUTES:
+    active = attributes.active.name if attributes.active else ""
+    for name in (*ATTRIBUTES, *FORMER):
         attribute = attributes.get(name)
         if attribute is not None:
             attributes.remove(attribute)
+    active = active if active in attributes else obj.thew.made.found_attribute
     if active and active in attributes:
         attributes.active = attributes[active]

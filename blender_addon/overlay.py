@@ -29,7 +29,7 @@ def draw() -> None:
             continue
         flesh = fleshes.known(obj)
         if flesh is not None and flesh.lattice is not None:
-            draw_lattice(flesh, scene.frame_current_final if obj.thew.enabled else None)
+            draw_lattice(flesh, scene.frame_float if obj.thew.enabled else None)
 
 
 def draw_lattice(flesh: session.Flesh, frame: float | None) -> None:

@@ -1,95 +1,178 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The panel, once in the sidebar of the 3D view and once among the physics properties."""
+"""The panels, once in the sidebar of the 3D view and once among the physics properties.
+
+The main one holds what every session needs: the mesh meant, on and off, Softness, Simulate, and one line on how it is,
+which turns into a bar while something is computed, so that no button moves. Everything else is in foldouts.
+"""
 
 from __future__ import annotations
 
 import bpy
 
-from . import handlers, modal, native, writing
+from . import flesh_map, handlers, modal, native, target, writing
+from .bake_panel import draw_bake
+from .layouts import draw_text, letters, wrapped
+from .logic.health import cost, health, shortened
 from .logic.sentences import modal_lines, modal_notes
+from .operators import shell
 from .reading import armature_modifier
+from .riding_panel import draw_offer, draw_rider, draw_riders
 from .session import register as fleshes
 
+ICONS = {"GOOD": "CHECKMARK", "OFF": "HIDE_ON", "WAITING": "TIME", "WARNING": "ERROR", "ERROR": "CANCEL"}
 
-def draw_start(layout, obj) -> None:
+
+# the main panel -----------------------------------------------------------------------------------------------------
+
+
+def draw_target(layout, context, obj) -> None:
+    """Which mesh the buttons work on, when an armature is active."""
+    active = context.view_layer.objects.active
+    if active is None or active.type != "ARMATURE":
+        return
+    if len(target.moved_by(active, context.scene)) > 1:
+        layout.prop(active.thew, "chosen", text="", icon="MESH_DATA", placeholder=obj.name)
+    else:
+        layout.label(text=obj.name, icon="MESH_DATA")
+
+
+def draw_start(layout, obj, width: int) -> None:
     """What there is to see before flesh was added."""
     settings = obj.thew
+    layout.operator("thew.add", icon="ADD").cells_across = settings.cells_across
+    if not draw_progress(layout):
+        bare = armature_modifier(obj) is None
+        text = "Needs an Armature modifier" if bare else "Moves as its armature has it"
+        layout.label(text=shortened(text, width), icon="INFO")
     column = layout.column()
     column.prop(settings, "cells_across")
+    draw_cost(column, settings, width)
     column.prop(settings, "method")
     if settings.method == modal.METHOD:
         column.prop(settings, "modes")
-    if armature_modifier(obj) is None:
-        column.label(text="Needs an Armature modifier", icon="INFO")
-    column.operator("thew.add", icon="ADD").cells_across = settings.cells_across
     if writing.baked_keys(obj):
         column.operator("thew.remove", text="Delete Baked Keys", icon="X").remove_baked_keys = True
 
 
+def draw_flesh(layout, obj, width: int) -> None:
+    """What every session needs once there is flesh."""
+    settings = obj.thew
+    row = layout.row(align=True)
+    row.use_property_split = False
+    row.prop(settings, "enabled", toggle=True, icon="OUTLINER_OB_ARMATURE" if not settings.enabled else "PHYSICS")
+    row.prop(settings, "show_map", text="", icon="GROUP_VERTEX")
+    row.prop(settings, "show_lattice", text="", icon="LATTICE_DATA")
+    row = layout.row(align=True)
+    row.use_property_split = False
+    row.prop(settings, "young" if settings.use_young else "softness", slider=not settings.use_young)
+    row = layout.row(align=True)
+    row.operator("thew.simulate", icon="PLAY")
+    row.operator("thew.remove", text="", icon="TRASH").remove_baked_keys = False
+    draw_health(layout, obj, width)
+
+
+def draw_health(layout, obj, width: int) -> None:
+    """One line, always: how the flesh is, or how far the work on it has come."""
+    if draw_progress(layout):
+        return
+    found = health(obj.thew, obj.thew.made, fleshes.known(obj))
+    row = layout.row()
+    row.alert = found.level == "ERROR"
+    row.label(text=shortened(found.text, width), icon=ICONS[found.level])
+
+
 def draw_progress(layout) -> bool:
     """A bar while something is being computed; True when there was something."""
-    stepper = handlers.state.stepper
+    stepper = shell.running[-1] if shell.running else handlers.state.stepper
     if stepper is None:
         return False
-    layout.progress(factor=stepper.fraction, text=stepper.text or "Working")
+    text = stepper.text or "Working"
+    layout.progress(factor=stepper.fraction, text=text[:1].upper() + text[1:])
     return True
 
 
-def draw_flesh(layout, obj, width: int) -> None:
-    """Everything once there is flesh."""
-    settings, made = obj.thew, obj.thew.made
-    layout.use_property_split = True
-    layout.use_property_decorate = False
-    draw_progress(layout)
+# the foldouts -------------------------------------------------------------------------------------------------------
 
-    row = layout.row(align=True)
-    row.prop(settings, "enabled")
-    row.prop(settings, "show_lattice", text="", icon="LATTICE_DATA")
 
+def draw_look(layout, obj, width: int) -> None:
+    """How the flesh moves."""
+    settings = obj.thew
     column = layout.column()
     column.prop(settings, "cells_across")
-    column.prop(settings, "real_height")
-    if settings.real_height == 0.0:
-        column.label(text=f"Guessed: {made.guessed_height:.3g} m", icon="BLANK1")
-
-    column = layout.column(align=True)
-    column.prop(settings, "young")
-    column.prop(settings, "poisson")
-    column.prop(settings, "density")
-    column.prop(settings, "fit_stiffness")
+    draw_cost(column, settings, width)
     column = layout.column(align=True)
     column.prop(settings, "mass_damping")
     column.prop(settings, "stiffness_damping")
+    column = layout.column(align=True)
     column.prop(settings, "reach")
+    column.prop(settings, "elastic_joints")
+    layout.column().prop(settings, "motion_start")
     column = layout.column()
     column.prop(settings, "use_gravity")
-    column.prop(settings, "rest_includes_gravity")
+    part = column.column()
+    part.active = settings.use_gravity
+    part.prop(settings, "rest_includes_gravity")
+
+
+def draw_cost(column, settings, width: int) -> None:
+    """A warning where many cells take long."""
+    text = cost(settings.cells_across)
+    if text:
+        draw_text(column, text, width, icon="ERROR")
+
+
+def draw_regions(layout, obj, width: int) -> None:
+    """Where the flesh is soft."""
+    settings = obj.thew
+    painting = painted_map(obj)
+    column = layout.column(align=True)
+    row = column.row(align=True)
+    row.operator(
+        "thew.paint_flesh",
+        text="Stop Painting" if painting == flesh_map.FLESH else "Paint Flesh",
+        icon="BRUSH_DATA",
+        depress=painting == flesh_map.FLESH,
+    ).map = "FLESH"
+    row.prop(settings, "show_map", text="", icon="GROUP_VERTEX")
+    column.operator_menu_enum("thew.flesh_preset", "part", text="Soften a Body Part", icon="USER")
+    column.operator("thew.flesh_automatic", icon="FILE_REFRESH")
+    layout.operator(
+        "thew.paint_flesh",
+        text="Stop Painting" if painting == flesh_map.STIFFNESS else "Paint Stiffness",
+        icon="MOD_VERTEX_WEIGHT",
+        depress=painting == flesh_map.STIFFNESS,
+    ).map = "STIFFNESS"
+
+
+def painted_map(obj) -> str:
+    """The name of the map that is being painted on the object, or ""."""
+    active = obj.vertex_groups.active
+    named = active is not None and active.name in {flesh_map.FLESH, flesh_map.STIFFNESS}
+    return active.name if obj.mode == "WEIGHT_PAINT" and named else ""
+
+
+def draw_advanced(layout, obj, width: int) -> None:
+    """What is rarely touched."""
+    settings = obj.thew
+    row = layout.row(align=True)
+    row.prop(settings, "height_shown")
+    part = row.row(align=True)
+    part.enabled = settings.real_height > 0.0
+    part.operator("thew.guess_height", text="", icon="LOOP_BACK")
+
+    column = layout.column()
+    column.prop(settings, "use_young")
+    part = column.column()
+    part.active = settings.use_young
+    part.prop(settings, "young")
+    column = layout.column(align=True)
+    column.prop(settings, "poisson")
+    column.prop(settings, "density")
+    column = layout.column()
     column.prop(settings, "rate")
     column.prop(settings, "method")
     if settings.method == modal.METHOD:
         draw_modal(layout.box(), obj, width)
-
-    column = layout.column()
-    column.prop(settings, "use_scene_range")
-    if not settings.use_scene_range:
-        pair = column.column(align=True)
-        pair.prop(settings, "frame_start")
-        pair.prop(settings, "frame_end")
-
-    column = layout.column(align=True)
-    column.operator("thew.simulate", icon="PLAY")
-    column.operator("thew.bake", icon="SHAPEKEY_DATA")
-    if made.baked_keys:
-        if made.shows_bake:
-            column.label(text=f"Plays the bake of {made.baked_start} to {made.baked_end}", icon="CHECKMARK")
-            column.operator("thew.show_live")
-        else:
-            column.operator("thew.show_bake")
-    row = layout.row(align=True)
-    row.operator("thew.remove", icon="X").remove_baked_keys = False
-    if made.baked_keys:
-        row.operator("thew.remove", text="With Keys", icon="X").remove_baked_keys = True
-    draw_notes(layout, obj, width)
 
 
 def draw_modal(box, obj, width: int) -> None:
@@ -111,76 +194,118 @@ def draw_modal(box, obj, width: int) -> None:
         draw_text(column, text, width)
 
 
-def draw_notes(layout, obj, width: int) -> None:
+def draw_details(layout, obj, width: int) -> None:
     """What was found while building, wrapped to the panel's width."""
     notes = obj.thew.made.notes.splitlines()
     flesh = fleshes.known(obj)
     if flesh is not None:
         late = [*(modal_notes(flesh, obj.thew.preview_mode) if flesh.modal else ()), flesh.problem]
         notes += [note for note in late if note and note not in notes]
-    if not notes:
-        return
-    column = layout.box().column(align=True)
-    for note in notes:
+    column = layout.column(align=True)
+    for note in notes or ["Nothing yet."]:
         draw_text(column, note, width)
 
 
-def draw_text(column, text: str, width: int, icon: str = "DOT") -> None:
-    """`text` in as many lines as it needs, the icon before the first."""
-    for i, line in enumerate(wrapped(text, width)):
-        column.label(text=line, icon=icon if i == 0 else "BLANK1")
+# the panels themselves ----------------------------------------------------------------------------------------------
 
 
-def wrapped(text: str, width: int) -> list[str]:
-    """`text` in lines of at most `width` characters, where words allow."""
-    lines = [""]
-    for word in text.split():
-        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
-            lines.append(word)
-        else:
-            lines[-1] = f"{lines[-1]} {word}".strip()
-    return lines
-
-
-def letters(context) -> int:
-    """How many letters a line of the panel holds."""
-    return max(20, int(context.region.width / (7.5 * context.preferences.system.ui_scale) - 8))
-
-
-class Panel:
-    """What both places show."""
+class Main:
+    """What both places show at the top."""
 
     @classmethod
     def poll(cls, context):
-        return context.object is not None and context.object.type == "MESH"
+        obj = target.of(context)
+        return obj is not None and obj.type == "MESH"
 
     def draw(self, context):
-        layout, obj = self.layout, context.object
+        layout, obj = self.layout, target.of(context)
+        layout.use_property_split = True
+        layout.use_property_decorate = False
         if native.thew is None:
             for line in wrapped("The native part of Thew is missing: install the zip for your system again.", 40):
                 layout.label(text=line)
-        elif obj.thew.made.flesh:
-            draw_flesh(layout, obj, letters(context))
-        else:
-            draw_start(layout, obj)
+            return
+        draw_target(layout, context, obj)
+        width = letters(context)
+        if obj.thew.made.rides:
+            draw_rider(layout, obj, width)
+            return
+        (draw_flesh if obj.thew.made.flesh else draw_start)(layout, obj, width)
+        if not obj.thew.made.flesh:
+            draw_offer(layout, context, obj, width)
 
 
-class THEW_PT_sidebar(Panel, bpy.types.Panel):
-    bl_label = "Thew"
+class Foldout:
+    """What both places show in a foldout once there is flesh."""
+
+    contents = staticmethod(draw_details)
+
+    @classmethod
+    def poll(cls, context):
+        obj = target.of(context)
+        return native.thew is not None and obj is not None and obj.type == "MESH" and obj.thew.made.flesh
+
+    def draw(self, context):
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        self.contents(layout, target.of(context), letters(context))
+
+
+class Sidebar:
+    """The place in the 3D view."""
+
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "Thew"
 
 
-class THEW_PT_physics(Panel, bpy.types.Panel):
-    bl_label = "Thew Flesh"
+class Physics:
+    """The place among the properties."""
+
     bl_space_type = "PROPERTIES"
     bl_region_type = "WINDOW"
     bl_context = "physics"
+
+
+class THEW_PT_sidebar(Main, Sidebar, bpy.types.Panel):
+    bl_label = "Thew"
+
+
+class THEW_PT_physics(Main, Physics, bpy.types.Panel):
+    bl_label = "Thew Flesh"
     bl_options = {"DEFAULT_CLOSED"}
 
 
-CLASSES = (THEW_PT_sidebar, THEW_PT_physics)
+#: Label, contents, place among the foldouts, whether it is open at first. Rigs (`rig_panel`) come fourth.
+FOLDOUTS = (
+    ("Look", draw_look, 1, True),
+    ("Regions", draw_regions, 2, False),
+    ("Bake", draw_bake, 3, False),
+    ("Riders", draw_riders, 5, False),
+    ("Advanced", draw_advanced, 6, False),
+    ("Details", draw_details, 7, False),
+)
+
+
+def foldout(label: str, contents, order: int, opened: bool, place: type) -> type:
+    """The panel class of one foldout in one place."""
+    where = place.__name__.lower()
+    members = {
+        "bl_label": label,
+        "bl_parent_id": f"THEW_PT_{where}",
+        "bl_order": order,
+        "bl_options": set() if opened else {"DEFAULT_CLOSED"},
+        "contents": staticmethod(contents),
+    }
+    return type(f"THEW_PT_{label.lower()}_{where}", (Foldout, place, bpy.types.Panel), members)
+
+
+CLASSES = (
+    THEW_PT_sidebar,
+    THEW_PT_physics,
+    *(foldout(*each, place) for place in (Sidebar, Physics) for each in FOLDOUTS),
+)
 
 
 def register() -> None:

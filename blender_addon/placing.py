@@ -11,20 +11,13 @@ from .anchors import anchor_bone, anchor_face
 from .logic.errors import Refusal
 from .logic.guides import bone_place, facing, unposed
 from .logic.picking import Hit
+from .logic.sliders import GUIDE_SLIDERS, SLIDERS, slider_parameters
 from .logic.spaces import is_singular
 from .native import core
 from .posed import Posed
 from .reading import describe
-from .recipe import REFERENCE
-from .rig_properties import (
-    GUIDE_SLIDERS,
-    SLIDERS,
-    ThewRig,
-    keep_sliders,
-    quietly,
-    start_samples,
-)
-from .rigging import Hook, slider_parameters
+from .rig_properties import ThewRig, keep_sliders, quietly, start_samples
+from .rigging import Hook
 
 #: The default radius as a part of the flesh's thickness, and its bounds as parts of the body's size.
 THICKNESS, LEAST, MOST = 0.4, 0.03, 0.12
@@ -60,7 +53,7 @@ class Spot:
 
 
 def native_rig(kind: str, sizes: dict[str, float], spot: Spot):
-    """The native rig of a template of `sizes` (metres, N/m3) at a spot."""
+    """The native rig of a template of `sizes` (metres, strength in N/m3) at a spot."""
     return spot.hook(kind).native(core(), {**sizes, **spot.place()})
 
 
@@ -175,52 +168,40 @@ def reach(sizes: dict[str, float]) -> float:
     return sizes.get("radius", 0.0) or sizes["ring_radius"] + sizes["tube_radius"]
 
 
-def visible_strength(posed: Posed, kind: str, sizes: dict[str, float], spot: Spot, aim: float | None = None) -> float:
-    """The strength that moves the skin by `aim` metres at most, measured by one equilibrium at the shown pose."""
-    flesh, recipe = posed.flesh, posed.flesh.recipe
-    aim = VISIBLE * sizes.get("radius", 2.0 * sizes.get("tube_radius", 0.0)) if aim is None else aim
-    trial = recipe.stiffness * flesh.firmness * REFERENCE / max(reach(sizes), 1e-9)
-    moved = moved_by(flesh, native_rig(kind, {**sizes, "strength": trial}, spot), posed.pose)
-    if not np.isfinite(moved) or moved <= 0.0:
+def visible_yield(flesh, kind: str, sizes: dict[str, float], spot: Spot, aim: float | None = None) -> float:
+    """How far the skin should give way to a template, metres: `aim`, or what is well seen; no farther than flesh bears."""
+    if aim is None:
+        aim = VISIBLE * sizes.get("radius", 2.0 * sizes.get("tube_radius", 0.0))
+    return bearable(flesh, native_rig(kind, {**sizes, "strength": 1.0}, spot), aim)
+
+
+def bearable(flesh, native, aim: float) -> float:
+    """`aim` metres, or how far flesh yields to a native rig before it folds; a `Refusal` where it does not yield at all."""
+    per_strength = native.compliance(flesh.body)
+    if per_strength <= 0.0:
         raise Refusal(
-            f"A {kind.lower()} at this place does not move {describe(posed.obj)}: the flesh there is held by its bones; "
+            f"A {native.template.kind} at this place does not move the skin: the flesh there is held by its bones; "
             "make it larger, or drop it elsewhere"
         )
-    return float(f"{trial * aim / moved:.3g}")
-
-
-def moved_by(flesh, rig, pose: np.ndarray | None = None) -> float:
-    """How far a native rig moves the skin at most, metres, found by one balance in a pose (None: at rest)."""
-    recipe = flesh.recipe
-    solver = core().Equilibrium(flesh.body, method=static_method(recipe.method))
-    if pose is not None:
-        solver.set_pose(pose)
-    shapes = []
-    for pushed in (None, rig.forces(flesh.body)):
-        solver.solve(gravity=recipe.gravity, rest_forces=pushed)
-        shapes.append(np.array(solver.positions(), dtype=np.float64))
-    return float(np.linalg.norm(shapes[1] - shapes[0], axis=1).max())
-
-
-def static_method(method: str) -> str:
-    """What finds the flesh at rest for a method of motion."""
-    return method if method in {"warped", "linear"} else "warped"
+    return float(f"{min(aim, native.strength_range(flesh.body)[1] * per_strength):.3g}")
 
 
 # into the file ------------------------------------------------------------------------------------------------------
 
 
-def put(posed: Posed, rig: ThewRig, new: bool, kind: str, sizes: dict[str, float], spot: Spot) -> None:
-    """Write a template at a spot into a rig of the object.
+def put(
+    posed: Posed, rig: ThewRig, new: bool, kind: str, sizes: dict[str, float], spot: Spot, by: str = "YIELD"
+) -> None:
+    """Write a template at a spot into a rig of the object; its strength is measured `by` YIELD (metres) or FORCE (N/m3).
 
     A new rig does nothing at the control 0 and is what was placed at 1, where it stands. An old one keeps its samples:
     all of them move to the new place.
     """
     anchor(posed, rig, spot)
-    values = slider_parameters({**sizes, **spot.place()}, posed.flesh.place.metres_per_unit)
+    values = slider_parameters({**sizes, **spot.place()}, posed.flesh.place.metres_per_unit, by == "YIELD")
     moved = values if rig.template != kind else {name: values[name] for name in spot.place()}
     with quietly():
-        rig.template = kind
+        rig.template, rig.strength_by = kind, by
         for name, value in values.items():
             setattr(rig, name, value)
         for sample in rig.samples:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from . import jobs, modifier, poses, reading, session
-from .anchors import armature_of
+from . import jobs, poses, reading, session
 from .logic.errors import Refusal
 from .logic.picking import Hit, Picker
 from .logic.spaces import transform
 from .reading import describe
-from .session import register as fleshes
+from .units import length
 
 #: A point farther than this part of the body's size from the skin is beside the body.
 BESIDE = 0.25
@@ -29,6 +28,7 @@ class Posed:
     maps: np.ndarray  # [b, 4, 4] T_b, Blender's world
     mesh: np.ndarray  # [4, 4] the mesh's world matrix
     shown: Picker  # what is seen, Blender's world
+    skin: np.ndarray  # [n, 3] of it the plain skin, metres
     rest: Picker  # at rest, metres
 
     @property
@@ -51,10 +51,9 @@ class Posed:
         if not np.isfinite(point).all():
             raise Refusal(f"The location for {describe(self.obj)} is not a number: give three coordinates of the world")
         hit = self.shown.nearest(point)
-        metres = hit.distance * self.flesh.place.metres_per_unit
-        if metres > BESIDE * self.size:
+        if hit.distance * self.flesh.place.metres_per_unit > BESIDE * self.size:
             raise Refusal(
-                f"The location lies {metres:.3g} m beside the skin of {describe(self.obj)}: drop it on the body"
+                f"The location lies {length(hit.distance)} beside the skin of {describe(self.obj)}: drop it on the body"
             )
         return hit
 
@@ -82,21 +81,9 @@ class Posed:
         """Posed points in metres [..., 3] in Blender's world."""
         return np.asarray(metres) / self.flesh.place.metres_per_unit + self.flesh.place.origin
 
-    def show(self, metres: np.ndarray) -> None:
-        """Show posed positions in metres [n, 3] on the object."""
-        turn, move = self.flesh.place.to_object(self.mesh[None])
-        session.write_positions(self.obj, self.flesh, (metres @ turn[0].T + move[0]).astype(np.float32))
-
-
-def of(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The mesh with flesh that the artist means: the active one, or the one of the active armature."""
-    active = context.view_layer.objects.active
-    if active is None or active.type != "ARMATURE":
-        return active
-    for obj in fleshes.objects(context.scene):
-        if armature_of(obj) == active:
-            return obj
-    return active
+    def show(self, offsets: np.ndarray) -> None:
+        """Show the skin with offsets in metres [n, 3], world axes."""
+        session.write(self.obj, self.flesh, self.flesh.to_object(offsets, self.mesh), bpy.context.scene)
 
 
 def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Posed:
@@ -106,10 +93,13 @@ def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.Vi
     flesh = jobs.with_body(obj, scene, view_layer)
     view_layer.update()
     maps, mesh = read_pose(found, flesh, view_layer.depsgraph, scene.frame_current)
-    triangles = np.asarray(flesh.surface.triangles)
+    triangles, seen = np.asarray(flesh.surface.triangles), shown_positions(obj, flesh, view_layer)
+    added = session.shown(obj, scene)
+    skin = seen if added is None else seen - added
     return Posed(
         obj, flesh, maps, mesh,
-        Picker(transform(mesh, shown_positions(obj, flesh, view_layer)), triangles),
+        Picker(transform(mesh, seen), triangles),
+        flesh.place.points(transform(mesh, skin)),
         Picker(np.asarray(flesh.surface.vertices), triangles),
     )  # fmt: skip
 
@@ -125,7 +115,7 @@ def maps_now(obj, flesh: session.Flesh, depsgraph) -> np.ndarray:
     """T_b of this moment [b, 4, 4], without a look whether the character has changed otherwise."""
     modifier_ = reading.armature_modifier(obj)
     if modifier_ is None or modifier_.object is None:
-        raise Refusal(f"The Armature modifier that Thew replaced on {describe(obj)} is gone")
+        raise Refusal(f"The Armature modifier that the flesh of {describe(obj)} followed is gone")
     found = reading.Subject(obj, modifier_.object, modifier_)
     if any(bone not in found.armature.pose.bones for bone in flesh.character.bones):
         raise Refusal(f"The bones of {describe(found.armature)} have changed: press Simulate")
@@ -141,14 +131,22 @@ def region_weights(flesh: session.Flesh, point: np.ndarray) -> np.ndarray:
 
 def shown_positions(obj, flesh: session.Flesh, view_layer: bpy.types.ViewLayer) -> np.ndarray:
     """The vertices that the artist sees, object space [n, 3]; without what modifiers behind the flesh make of them."""
-    shown = reading.evaluated_positions(obj, view_layer.depsgraph)
-    if len(shown) != len(flesh.character.rest):
-        attribute = obj.data.attributes.get(modifier.POSITION)
-        if attribute is None:
-            raise Refusal(f"{describe(obj)} cannot be seen: show it and its collection")
-        flat = np.empty(3 * len(attribute.data), dtype=np.float32)
-        attribute.data.foreach_get("vector", flat)
-        shown = flat.reshape(-1, 3)
-    if len(shown) != len(flesh.character.rest):
+    shown, count = reading.evaluated_positions(obj, view_layer.depsgraph), len(flesh.character.rest)
+    if len(shown) != count:
+        shown = before_rebuilding(obj, view_layer)
+    if len(shown) != count:
         raise Refusal(f"The mesh of {describe(obj)} has changed since its flesh was made: press Simulate")
     return shown.astype(np.float64)
+
+
+def before_rebuilding(obj, view_layer: bpy.types.ViewLayer) -> np.ndarray:
+    """The vertices as they leave Thew's modifier, object space [n, 3]; empty for an object that cannot be seen."""
+    mine = obj.thew.made.modifier
+    upto = [m.persistent_uid for m in obj.modifiers]
+    upto = set(upto[: upto.index(mine) + 1])
+    with poses.playing():
+        with reading.modifiers_on(obj, upto, basis=False):
+            view_layer.update()
+            shown = reading.evaluated_positions(obj, view_layer.depsgraph)
+        view_layer.update()
+    return shown

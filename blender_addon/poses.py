@@ -29,6 +29,7 @@ class Motion:
     digest: bytes
     controls: np.ndarray  # [f, r] of every rig
     moving: tuple  # what keyed and drove them: see `rigging.moving`
+    marked: tuple[int, int] | None = None  # the frames over which the artist marked the armature's action as a cycle
 
     def differs(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
         """Whether the evaluated character is not where it was at `frame` when it was read."""
@@ -100,12 +101,21 @@ def read_raw(armature: bpy.types.Object, mesh: bpy.types.Object, depsgraph: bpy.
     return raw
 
 
+class LostBone(Refusal):
+    """A bone that was read is no longer there: renamed or deleted, the next simulation reads the skeleton again."""
+
+
 class PoseReader:
     """Reads T_b and the mesh's matrix at the frame that the scene stands at."""
 
     def __init__(self, found: Subject, bones: list[str], mesh_rest: np.ndarray):
         self.found, self.names, self.mesh_rest = found, bones, mesh_rest
         place = {bone.name: i for i, bone in enumerate(found.armature.pose.bones)}
+        lost = next((name for name in bones if name not in place), None)
+        if lost is not None:
+            raise LostBone(
+                f"The bone “{lost}” is gone from {describe(found.armature)}, or has another name now: press Simulate"
+            )
         self.rows = np.array([place[name] for name in bones])
         rest = np.array([found.armature.data.bones[name].matrix_local for name in bones], dtype=np.float64)
         self.unrest = np.linalg.inv(rest)
@@ -158,4 +168,21 @@ def read_motion(
             scene.frame_set(here, subframe=part)
     digest.update(maps.data)
     digest.update(matrices.data)
-    return Motion(start, maps, matrices, np.stack(raw), digest.digest(), np.stack(controls), moving)
+    return Motion(
+        start,
+        maps,
+        matrices,
+        np.stack(raw),
+        digest.digest(),
+        np.stack(controls),
+        moving,
+        marked_cycle(found),
+    )
+
+
+def marked_cycle(found: Subject) -> tuple[int, int] | None:
+    """First and last frame of the armature's action, if the artist marked it as a cycle."""
+    action = found.armature.animation_data.action if found.armature.animation_data else None
+    if action is None or not (action.use_frame_range and action.use_cyclic):
+        return None
+    return round(action.frame_start), round(action.frame_end)

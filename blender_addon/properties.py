@@ -23,6 +23,7 @@ from bpy.props import (
 )
 
 from . import rig_properties
+from .logic import cycles
 
 #: Called with the object after a setting that changes the result was edited; set by `handlers`.
 on_change: list[Callable[[bpy.types.Object], None]] = []
@@ -30,12 +31,22 @@ on_change: list[Callable[[bpy.types.Object], None]] = []
 on_toggle: list[Callable[[bpy.types.Object], None]] = []
 #: Called with the object after another thing was chosen to look at than the motion; set by `handlers`.
 on_preview: list[Callable[[bpy.types.Object], None]] = []
+#: Called with the object after another body was chosen to ride on; set by `handlers`.
+on_mount: list[Callable[[bpy.types.Object], None]] = []
+
+#: The most cells that a character may be long.
+MOST_CELLS = 96
 
 METHODS = (
     (
+        "hyperelastic",
+        "Hyperelastic",
+        "Flesh that is carried by the skeleton, turns by itself and stiffens as it is stretched. The one to use",
+    ),
+    (
         "warped",
         "Warped",
-        "Flesh turns with the skeleton: right for large bends, quick. The one to use",
+        "Linear flesh that turns with the skeleton, as published: quick, but it runs away where bones turn fast. For comparison",
     ),
     (
         "linear",
@@ -56,6 +67,21 @@ ENGINES = (
 )
 
 
+BAKE_SPACES = (
+    (
+        "REST",
+        "Rest Space",
+        "The keys act before the armature, which stays live: glTF, FBX and game engines get skin and keys. The one to use",
+    ),
+    (
+        "POSED",
+        "Posed Space",
+        "The keys hold the whole motion, the armature's too: for programs that know shape keys and no skin. Press Finish "
+        "Bake before an export, or it deforms twice",
+    ),
+)
+
+
 def _changed(self, _context):
     for call in on_change:
         call(self.id_data)
@@ -64,6 +90,27 @@ def _changed(self, _context):
 def _previewed(self, _context):
     for call in on_preview:
         call(self.id_data)
+
+
+def _moved_by(self, obj):
+    return any(m.type == "ARMATURE" and m.object == self.id_data for m in obj.modifiers) and obj.type == "MESH"
+
+
+def _can_carry(self, obj):
+    return obj.type == "MESH" and obj != self.id_data and obj.thew.made.flesh
+
+
+def _remounted(self, _context):
+    for call in on_mount:
+        call(self.id_data)
+
+
+def _shown_height(self):
+    return self.height() / bpy.context.scene.unit_settings.scale_length
+
+
+def _set_shown_height(self, value):
+    self.real_height = value * bpy.context.scene.unit_settings.scale_length
 
 
 def _toggled(self, _context):
@@ -76,7 +123,9 @@ class ThewMade(bpy.types.PropertyGroup):
 
     flesh: BoolProperty(description="Flesh was added to this object", options={"HIDDEN"})
     modifier: IntProperty(description="Persistent id of Thew's modifier", options={"HIDDEN"})
-    armature_modifier: IntProperty(description="Persistent id of the replaced Armature modifier", options={"HIDDEN"})
+    armature_modifier: IntProperty(
+        description="Persistent id of the Armature modifier that the flesh follows", options={"HIDDEN"}
+    )
     found: StringProperty(
         description="Modifiers that Thew switched, as it found them: id:viewport:render, blank separated",
         options={"HIDDEN"},
@@ -92,9 +141,22 @@ class ThewMade(bpy.types.PropertyGroup):
     baked_keys: StringProperty(description="Names of the baked shape keys, line by line", options={"HIDDEN"})
     baked_start: IntProperty(description="First baked frame", options={"HIDDEN"})
     baked_end: IntProperty(description="Last baked frame", options={"HIDDEN"})
+    baked_space: EnumProperty(
+        items=BAKE_SPACES,
+        default="POSED",  # as bakes of earlier versions are
+        description="What space the baked keys are in",
+        options={"HIDDEN"},
+    )
+    baked_miss: FloatProperty(
+        description="The farthest that baked keys stay from the flesh, of the character's size", options={"HIDDEN"}
+    )
     baked_basis: BoolProperty(description="The Basis key was made for the bake", options={"HIDDEN"})
     baked_action: BoolProperty(description="The keys' action was made for the bake", options={"HIDDEN"})
     shows_bake: BoolProperty(description="The baked keys play, not the live flesh", options={"HIDDEN"})
+    flesh_map: StringProperty(
+        description="Hash of the automatic map that the vertex group Flesh was filled with", options={"HIDDEN"}
+    )
+    rides: BoolProperty(description="The object rides on a body's flesh", options={"HIDDEN"})
     notes: StringProperty(description="What was found while building, line by line", options={"HIDDEN"})
 
 
@@ -110,12 +172,13 @@ class ThewSettings(bpy.types.PropertyGroup):
     )
     cells_across: IntProperty(
         name="Cells Across",
-        description="How many cells of the control lattice the character is long: more is finer and slower",
+        description="How many cells of the control lattice the character is long: more is finer and slower. 12 suits a "
+        "body, 24 to 48 shows faces, hands and what rigs do in detail",
         default=12,
         min=3,
-        max=40,
+        max=MOST_CELLS,
         soft_min=6,
-        soft_max=20,
+        soft_max=64,
         options=set(),
         update=_changed,
     )
@@ -123,7 +186,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         name="Method",
         description="How the flesh is moved",
         items=METHODS,
-        default="warped",
+        default="hyperelastic",
         options=set(),
         update=_changed,
     )
@@ -174,7 +237,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         update=_previewed,
     )
     real_height: FloatProperty(
-        name="Real Height",
+        name="Real Height in Metres",
         description="Longest side of the whole character in real metres, whatever the file's units; 0 lets Thew guess",
         default=0.0,
         min=0.0,
@@ -184,9 +247,39 @@ class ThewSettings(bpy.types.PropertyGroup):
         options=set(),
         update=_changed,
     )
+    softness: FloatProperty(
+        name="Softness",
+        description="How much the flesh gives: 0 firm muscle, 0.5 natural, 1 very soft. It means the same on a mouse and on a "
+        "whale",
+        default=0.5,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+        options=set(),
+        update=_changed,
+    )
+    use_young: BoolProperty(
+        name="Stiffness in Pascals",
+        description="Give the stiffness of the flesh in pascals instead of by the dial Softness",
+        default=False,
+        options=set(),
+        update=_changed,
+    )
+    height_shown: FloatProperty(
+        name="Real Height",
+        description="How long the character's longest side is in reality, whatever its size in the file: flesh of a real "
+        "elephant swings more slowly than a toy's. 0 lets Thew guess",
+        min=0.0,
+        soft_max=30.0,
+        precision=3,
+        subtype="DISTANCE",
+        options={"SKIP_SAVE"},
+        get=_shown_height,
+        set=_set_shown_height,
+    )
     young: FloatProperty(
-        name="Stiffness",
-        description="Young's modulus of the flesh in pascals: fat 10 000, relaxed muscle 20 000, tense muscle 50 000",
+        name="Young's Modulus",
+        description="Stiffness of the flesh in pascals, in place of the softness: fat 10 000, relaxed muscle 20 000, tense muscle 50 000",
         default=20e3,
         min=100.0,
         max=1e8,
@@ -231,21 +324,14 @@ class ThewSettings(bpy.types.PropertyGroup):
     )
     stiffness_damping: FloatProperty(
         name="Fast Damping",
-        description="Damping of quick tremble, in seconds",
+        description="Damping of quick tremble",
         default=0.004,
         min=0.0,
         max=1.0,
         soft_max=0.05,
         step=0.1,
         precision=4,
-        options=set(),
-        update=_changed,
-    )
-    fit_stiffness: BoolProperty(
-        name="Fit Stiffness",
-        description="Stiffen flesh that is too soft to keep its shape under its own weight or over the clip, soften "
-        "flesh that would hardly move. The factor is shown in the notes",
-        default=True,
+        subtype="TIME_ABSOLUTE",
         options=set(),
         update=_changed,
     )
@@ -256,6 +342,17 @@ class ThewSettings(bpy.types.PropertyGroup):
         min=0.0,
         max=10.0,
         soft_max=0.5,
+        subtype="FACTOR",
+        options=set(),
+        update=_changed,
+    )
+    elastic_joints: FloatProperty(
+        name="Elastic Joints",
+        description="How much bent joints take the shape of elastic flesh, which bulges and keeps its volume: 0 leaves "
+        "every bend as the weights make it, 1 gives it wholly to the flesh",
+        default=0.0,
+        min=0.0,
+        max=1.0,
         subtype="FACTOR",
         options=set(),
         update=_changed,
@@ -300,8 +397,46 @@ class ThewSettings(bpy.types.PropertyGroup):
     frame_end: IntProperty(
         name="End", description="Last frame of the motion", default=250, options=set(), update=_changed
     )
+    bake_space: EnumProperty(
+        name="Bake Space",
+        description="Where baked keys act",
+        items=BAKE_SPACES,
+        default="REST",
+        options=set(),
+    )
+    motion_start: EnumProperty(
+        name="Start of Motion",
+        description="What the flesh has been doing before the first frame",
+        items=(
+            (cycles.AUTOMATIC, "Automatic", "A motion whose ends meet is a cycle, any other one has a run-in"),
+            (cycles.CYCLE, "Cycle", "The motion repeats for ever: the last frame runs into the first"),
+            (cycles.PREROLL, "Run-in", "The joints come from a standstill just before the first frame"),
+            (cycles.SETTLED, "Settled", "The flesh rests in the first pose"),
+        ),
+        default=cycles.AUTOMATIC,
+        options=set(),
+        update=_changed,
+    )
     show_lattice: BoolProperty(
         name="Show Lattice", description="Draw the control lattice, its bone edges in colour", default=False
+    )
+    show_map: BoolProperty(
+        name="Show Flesh Map",
+        description="Colour the character by where it is soft: blue is the skin as it is, red as soft as it gets",
+        default=False,
+    )
+    chosen: PointerProperty(
+        name="Mesh",
+        description="On an armature: which of the meshes that it moves is shown and worked on in Thew's panels",
+        type=bpy.types.Object,
+        poll=_moved_by,
+    )
+    body: PointerProperty(
+        name="Body",
+        description="The mesh with flesh that clothes, eyes or hair ride on",
+        type=bpy.types.Object,
+        poll=_can_carry,
+        update=_remounted,
     )
     settled: BoolProperty(
         name="Settled",
@@ -329,14 +464,21 @@ class ThewSettings(bpy.types.PropertyGroup):
 CLASSES = (*rig_properties.CLASSES, ThewMade, ThewSettings)
 
 
-def reset(obj: bpy.types.Object, keep_rigs: bool = False) -> None:
-    """Put every property back to its default, as if Thew had never been here; rigs may be kept."""
+#: What is noted of a bake.
+BAKED = (
+    "baked_keys", "baked_start", "baked_end", "baked_space", "baked_miss", "baked_basis", "baked_action",
+)  # fmt: skip
+
+
+def reset(obj: bpy.types.Object, keep_rigs: bool = False, keep_bake: bool = False) -> None:
+    """Put every property back to its default, as if Thew had never been here; rigs, and notes of a bake, may be kept."""
     kept = {"rigs", "active_rig"} if keep_rigs else set()
+    kept |= set(BAKED) if keep_bake else set()
     for group in (obj.thew.made, obj.thew):
         for name in group.bl_rna.properties.keys():
             if name not in {"rna_type", "name", "made"} | kept:
                 group.property_unset(name)
-    if kept and len(obj.thew.rigs):
+    if keep_bake or (keep_rigs and len(obj.thew.rigs)):
         return
     obj.thew.rigs.clear()
     if "thew" in obj.keys():  # before Blender 5.0 the group itself is a custom property

@@ -9,21 +9,13 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from . import placing, posed, rigging
+from . import posed, rig_pushers, rigging
 from .logic.errors import Refusal
+from .logic.sliders import LENGTHS, SLIDERS, TEMPLATE_SLIDERS, slider_parameters
 from .native import core
 from .reading import describe
-from .rig_properties import (
-    LENGTHS,
-    SLIDERS,
-    TEMPLATE_SLIDERS,
-    ThewRig,
-    active,
-    in_force,
-    record,
-    set_sliders,
-    sliders_of,
-)
+from .rig_properties import ThewRig, active, in_force, record, set_sliders, sliders_of
+from .units import length
 
 #: A pulled point, and where it should be: vertex of the mesh, Blender's world [3].
 Point = tuple[int, np.ndarray]
@@ -33,6 +25,8 @@ RANGES = {"along": 0.5, "angle": 1.0, "tilt": 1.0, "roll": 1.0, "rx": 1.0, "ry":
 TIMES = 4.0
 #: A slider that goes so far weighs as much as missing a point by this part of the body's size, at weight 1.
 MISSED = 0.003
+#: Points count as brought to their targets from this part of the way on.
+REACHED = 0.98
 #: Skin that an update moves by no more than this part of the body's size has arrived.
 STILL = 1e-4
 
@@ -52,19 +46,25 @@ class Pull:
         self.controls = rigging.evaluated_controls(obj, view_layer.depsgraph)
         self.unit = flesh.place.metres_per_unit
         self.names = sliders_of(rig)
-        self.first = rigging.parameters_now(rig, float(self.controls[index]), self.unit)
-        hook = rigging.hooked(obj, flesh.character, flesh.stance, flesh.place, rig)
-        self.native = hook.native(core(), self.first, name=rig.name)
+        found = rigging.resolved(obj, flesh.character, flesh.stance, flesh.place, rig, index)
+        if found.problem:
+            raise Refusal(found.problem)
+        whole, at = found.native(core(), self.unit, flesh.body), float(self.controls[index])
+        self.first = rig_pushers.native_now(rig, whole, at, flesh.body, self.unit)
+        self.native = found.hook.native(core(), self.first, name=rig.name)
         self.fit = core().RigFit(
             flesh.body,
             self.native,
             stand.pose,
             gravity=flesh.recipe.gravity,
-            method=placing.static_method(flesh.recipe.method),
+            method=flesh.recipe.static_method,
             rest_forces=flesh.pushed(obj, self.controls, without=index),
         )
         self.found = dict(self.first)
-        self.shown = np.asarray(self.fit.positions(self.first))
+        self.offsets = self.balance(self.first)
+        # Targets are of the skin that is seen, and the fit moves the flesh, which need not lie on it.
+        self.away = stand.skin + self.offsets - np.asarray(self.fit.positions(self.first))
+        self.began = self.shown.copy()
         self.arrived = True
 
     @property
@@ -72,22 +72,50 @@ class Pull:
         """The rig; looked up each time, for undo and collections move them."""
         return self.stand.obj.thew.rigs[self.index]
 
+    @property
+    def shown(self) -> np.ndarray:
+        """The skin with the rig as it was found, metres [n, 3]."""
+        return self.stand.skin + self.offsets
+
+    def balance(self, parameters: dict[str, float]) -> np.ndarray:
+        """What the flesh at rest with the rig at some parameters adds to the skin, metres [n, 3], world axes."""
+        return self.stand.flesh.added(np.asarray(self.fit.positions(parameters)), self.stand.maps, self.stand.mesh)
+
     def pull(self, points: list[Point], evaluations: int | None = None) -> np.ndarray:
-        """The sliders for these points, into the rig; the skin at rest with them, metres [n, 3].
+        """The sliders for these points, into the rig; what the flesh at rest adds to the skin with them, metres [n, 3].
 
         `evaluations`: no more than so many, a step on the way; `arrived` tells whether the next one would change anything.
         """
         place, rig = self.stand.flesh.place, self.rig
-        targets = [(vertex, place.points(np.asarray(target))) for vertex, target in points]
+        targets = [(vertex, place.points(np.asarray(target)) - self.away[vertex]) for vertex, target in points]
         preferred, weights, bounds = self.wishes(rig)
         found = self.fit.fit(
             targets, start=self.found, preferred=preferred, weights=weights, bounds=bounds, evaluations=evaluations
         )
         self.found = {name: float(found[name]) for name in self.names}
-        before, self.shown = self.shown, np.asarray(self.fit.positions(self.found))
-        self.arrived = bool(np.abs(self.shown - before).max() <= STILL * self.stand.size)
-        set_sliders(rig, rigging.slider_parameters(self.found, self.unit))
-        return self.shown
+        before, self.offsets = self.offsets, self.balance(self.found)
+        self.arrived = bool(np.abs(self.offsets - before).max() <= STILL * self.stand.size)
+        self.set_sliders()
+        return self.offsets
+
+    def set_sliders(self) -> None:
+        """Let the rig's sliders show what was found, the strength as the rig measures it."""
+        rig, body = self.rig, self.stand.flesh.body
+        found = {**self.found, "strength": rig_pushers.amount(rig, self.native, self.found, body)}
+        set_sliders(rig, slider_parameters(found, self.unit, rig.strength_by == "YIELD"))
+
+    def came(self, points: list[Point]) -> str:
+        """How near the points came, in words."""
+        place = self.stand.flesh.place
+        wanted = np.array([place.points(np.asarray(target)) for _, target in points])
+        vertices = [vertex for vertex, _ in points]
+        left = np.linalg.norm(self.shown[vertices] - wanted, axis=1)
+        way = float(np.linalg.norm(self.began[vertices] - wanted))
+        reached = max(1.0 - float(np.linalg.norm(left)) / way, 0.0) if way > 0.0 else 1.0
+        if reached >= REACHED:
+            return f"its points miss their targets by {length(left.max() / self.unit)} at most"
+        why = ": flesh would fold beyond" if self.fit.folding else ""
+        return f"it reaches {rig_pushers.percent(reached)} of the way{why}"
 
     def wishes(self, rig: ThewRig) -> tuple[dict, dict, dict]:
         """Preferred values, weights and bounds for the fit, in native units.
@@ -98,24 +126,34 @@ class Pull:
         """
         preferred, weights, bounds = {}, {}, {}
         reach = max(self.first[name] for name in TEMPLATE_SLIDERS[rig.template] if name != "strength")
-        usual = TIMES * max(abs(self.first["strength"]), abs(rig.preferred[SLIDERS.index("strength")]), 1.0)
+        liked = self.preferred_strength(rig)
+        usual = TIMES * max(abs(self.first["strength"]), abs(liked), 1.0)
         for name in self.names:
             at = SLIDERS.index(name)
             if rig.fixed[at]:
                 bounds[name] = (self.first[name], self.first[name])
                 continue
-            weight, wish = rig.weights[at], rig.preferred[at] * (self.unit if name in LENGTHS else 1.0)
+            weight = rig.weights[at]
+            wish = liked if name == "strength" else rig.preferred[at] * (self.unit if name in LENGTHS else 1.0)
             if weight <= 0.0:
                 weight, wish = 1.0, self.first[name]
             full = usual if name == "strength" else RANGES.get(name, reach)
             preferred[name], weights[name] = wish, weight * (MISSED * self.stand.size / full) ** 2
         return preferred, weights, bounds
 
+    def preferred_strength(self, rig: ThewRig) -> float:
+        """The strength that the artist prefers, N/m3."""
+        liked = rig.preferred[SLIDERS.index("strength")]
+        if rig.strength_by == "FORCE" or not liked:
+            return liked
+        per_strength = self.native.compliance(self.stand.flesh.body)
+        return liked * self.unit / per_strength if per_strength > 0.0 else 0.0
+
     def keep(self) -> None:
         """Record what was found at the control's present value."""
         rig = self.rig
         rig.control = float(self.controls[self.index])
-        set_sliders(rig, rigging.slider_parameters(self.found, self.unit))
+        self.set_sliders()
         record(rig)
 
     def world(self, vertex: int) -> np.ndarray:

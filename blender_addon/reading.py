@@ -15,8 +15,10 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
+from . import flesh_map
 from .logic.errors import Refusal
 from .logic.spaces import is_singular, transform
+from .units import length
 
 #: Modifiers that may make or remove vertices: in front of the Armature modifier they are refused.
 REBUILDING = {
@@ -62,6 +64,16 @@ class Character:
     weights: np.ndarray  # [n, b] as painted
     digest: bytes  # of all of it but the names
     notes: list[str]  # what of the artist's set-up has no effect
+    painted: flesh_map.Painted  # the artist's maps
+    apart: str  # what to say where the mesh stands beside its bones, or ""
+
+    def alike(self, other: Character) -> bool:
+        """Whether both have the same vertices, triangles and bones, however they lie: what moves one can move the other."""
+        return (
+            self.rest.shape == other.rest.shape
+            and np.array_equal(self.triangles, other.triangles)
+            and np.array_equal(self.parents, other.parents)
+        )
 
 
 #: Deforming modifiers whose result depends on time by themselves.
@@ -73,22 +85,26 @@ def describe(obj: bpy.types.ID) -> str:
     return f"“{obj.name}”"
 
 
-def armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier | None:
-    """The Armature modifier that Thew replaced, or else the first one that is switched on and has an armature."""
+def armature_modifier(obj: bpy.types.Object, anew: bool = False) -> bpy.types.ArmatureModifier | None:
+    """The Armature modifier that the flesh follows, or else the first one that is switched on and has an armature.
+
+    `anew`: the latter also for flesh whose own Armature modifier is gone.
+    """
     made = obj.thew.made
     if made.flesh:
         for modifier in obj.modifiers:
             if modifier.persistent_uid == made.armature_modifier and modifier.type == "ARMATURE":
                 return modifier
-        return None
+        if not anew:
+            return None
     for modifier in obj.modifiers:
         if modifier.type == "ARMATURE" and modifier.object is not None and modifier.show_viewport:
             return modifier
     return None
 
 
-def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> Subject:
-    """Check that `obj` can have flesh; a `Refusal` says why not and what to do."""
+def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew: bool = False) -> Subject:
+    """Check that `obj` can have flesh; a `Refusal` says why not and what to do. `anew`: see `armature_modifier`."""
     check_editable(obj)
     name = describe(obj)
     mesh = obj.data
@@ -98,11 +114,12 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> Su
             f"{name} shares its mesh with “{sharing[0]}”, which would get the same flesh: "
             "make it single user first (Object > Relations > Make Single User > Object & Data)"
         )
-    modifier = armature_modifier(obj)
+    modifier = armature_modifier(obj, anew)
     if modifier is None:
         if obj.thew.made.flesh:
             raise Refusal(
-                f"The Armature modifier that Thew replaced on {name} is gone: remove the flesh and add it again"
+                f"The Armature modifier that the flesh of {name} followed is gone: give it one and press Add Flesh, "
+                "or press Remove"
             )
         if obj.parent is not None and obj.parent.type == "ARMATURE" and obj.parent_type == "ARMATURE":
             raise Refusal(
@@ -134,8 +151,8 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> Su
         raise Refusal(f"The shape keys of {name} are absolute: switch on Relative in its shape key panel")
     if animated(obj, modifier, ".show_"):
         raise Refusal(
-            f"The visibility of the Armature modifier of {name} is animated or driven, and Thew has to switch it: "
-            "clear its animation"
+            f"The visibility of the Armature modifier of {name} is animated or driven, and flesh follows it at every "
+            "frame: clear its animation"
         )
     found = Subject(obj, armature, modifier)
     for other in found.before():
@@ -145,6 +162,11 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer) -> Su
                 "apply it, or move it below the Armature modifier"
             )
     return found
+
+
+def view_layer(scene: bpy.types.Scene) -> bpy.types.ViewLayer:
+    """The view layer in which a scene is read: the artist's, where he looks at it."""
+    return bpy.context.view_layer if bpy.context.scene == scene else scene.view_layers[0]
 
 
 def curves_in(animation: bpy.types.AnimData | None):
@@ -315,16 +337,43 @@ def read_character(found: Subject, depsgraph_of) -> Character:
     tails = np.array([bones[b].tail_local for b in names], dtype=np.float64)
     triangles = triangles_of(obj.data)
     digest = hashlib.blake2b(digest_size=16)
-    for array in (rest, triangles, group, vertex, weight, column, parents, heads, tails):
+    weighs = (column[group[chosen]], vertex[chosen], weight[chosen])  # other groups are no bones
+    for array in (rest, triangles, *weighs, parents, heads, tails):
         digest.update(np.ascontiguousarray(array).data)
-    notes = ignored(found, [bones[b] for b in names])
+    painted = flesh_map.painted(obj, armature, (group, vertex, weight), len(rest))
+    notes = [*ignored(found, [bones[b] for b in names]), *painted.notes]
     bare = int((weights.sum(axis=1) <= 0.0).sum())
     if bare:
         notes.append(
             f"{bare} of {len(rest)} vertices have no weight for a deforming bone: the flesh around carries them along, "
             "the plain armature leaves them behind"
         )
-    return Character(rest.astype(np.float64), triangles, names, parents, heads, tails, weights, digest.digest(), notes)
+    rest = rest.astype(np.float64)
+    apart = standing_apart(found, rest[weights.any(axis=1)], heads, tails)
+    return Character(
+        rest, triangles, names, parents, heads, tails, weights, digest.digest(), [*notes, apart] if apart else notes,
+        painted, apart,
+    )  # fmt: skip
+
+
+def standing_apart(found: Subject, carried: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> str:
+    """What to say where the mesh stands beside the bones that carry it: their boxes do not meet; "" where they do.
+
+    carried [m, 3] object space: the vertices with weight; heads, tails [b, 3] armature space. Each bone's box reaches as far
+    around it as it is long, for hats and eyes.
+    """
+    mesh = transform(np.array(found.obj.matrix_world), carried)
+    ends = [transform(np.array(found.armature.matrix_world), points) for points in (heads, tails)]
+    around = np.linalg.norm(ends[1] - ends[0], axis=1)[:, None]
+    low = np.min([points - around for points in ends], axis=(0, 1))
+    high = np.max([points + around for points in ends], axis=(0, 1))
+    if (mesh.min(axis=0) <= high).all() and (mesh.max(axis=0) >= low).all():
+        return ""
+    gap = float(np.maximum(np.maximum(mesh.min(axis=0) - high, low - mesh.max(axis=0)), 0.0).max())
+    return (
+        f"{describe(found.obj)} stands apart from the bones of {describe(found.armature)} that carry it, {length(gap)} "
+        "beside them: put both where they were bound (or apply their transforms), then remove the flesh and add it again"
+    )
 
 
 def ignored(found: Subject, bones: list[bpy.types.Bone]) -> list[str]:

@@ -63,10 +63,10 @@ class Recipe:
 
     cells_across: int
     height: float
-    young: float
+    softness: float | None  # the dial; None: young is in force
+    young: float  # pascals; 0 while the dial is in force
     poisson: float
     density: float
-    fit_stiffness: bool
     rest_includes_gravity: bool
     method: str
     rate: float
@@ -74,6 +74,9 @@ class Recipe:
     mass_damping: float
     stiffness_damping: float
     reach: float | None
+    elastic_joints: float
+    motion_start: str
+    live: tuple[int, int]  # the frames that the artist plays
     fps: float
     modes: int
     engine: str
@@ -81,13 +84,13 @@ class Recipe:
     rigs: tuple = ()  # see `rigging.fingerprint`
 
     @property
-    def stiffness(self) -> float:
-        """The stiffness asked for, as a multiple of the reference."""
-        return self.young / REFERENCE
+    def static_method(self) -> str:
+        """What finds the flesh at rest under loads that rigs and pulls are fitted to: linear in them."""
+        return self.method if self.method in {"warped", "linear"} else "warped"
 
     def dynamics(self) -> dict:
         """The settings of a simulation, all methods."""
-        names = ("method", "rate", "gravity", "mass_damping", "stiffness_damping", "reach")
+        names = ("method", "rate", "gravity", "mass_damping", "stiffness_damping", "reach", "elastic_joints")
         return {name: getattr(self, name) for name in names}
 
     @staticmethod
@@ -97,8 +100,9 @@ class Recipe:
         height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
         gravity = tuple(scene.gravity) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
         return Recipe(
-            s.cells_across, height, s.young, s.poisson, s.density, s.fit_stiffness, s.rest_includes_gravity, s.method, s.rate,
-            gravity, s.mass_damping, s.stiffness_damping, s.reach or None, render.fps / render.fps_base,
+            s.cells_across, height, None if s.use_young else s.softness, s.young if s.use_young else 0.0, s.poisson, s.density,
+            s.rest_includes_gravity, s.method, s.rate, gravity, s.mass_damping, s.stiffness_damping, s.reach or None,
+            s.elastic_joints, s.motion_start, s.frames(scene), render.fps / render.fps_base,
             s.modes, s.engine, s.device.strip(), rigging.fingerprint(obj),
         )  # fmt: skip
 

@@ -12,11 +12,13 @@ from collections.abc import Callable
 
 import bpy
 import numpy as np
-from mathutils import Matrix, Quaternion
+from mathutils import Matrix, Quaternion, Vector
 
 from . import reading, rigging
+from .anchors import armature_of, found_bone, triangles_and_faces
 from .logic.errors import Refusal
 from .reading import describe
+from .recipe import Stance
 from .rig_properties import ThewRig
 
 AXES = (
@@ -60,6 +62,75 @@ def drive(rig: ThewRig, armature: bpy.types.Object, bone: str, axis: str, start:
     target.rotation_mode = "SWING_TWIST_Y" if axis == "SWING" else f"SWING_TWIST_{axis}"
     target.transform_type = "ROT_W" if axis == "SWING" else f"ROT_{axis}"
     return curve
+
+
+def joint_of(obj: bpy.types.Object, rig: ThewRig) -> str:
+    """The bone whose turn most likely drives a rig: the one that bends at the joint where the rig is, or at that below.
+
+    A rig along its bone swells as the next joint bends, a biceps with the forearm; one near the bone's head sits at the
+    joint where the bone itself turns.
+    """
+    armature = armature_of(obj)
+    bone = None if armature is None else armature.data.bones.get(carrier(obj, rig))
+    if bone is None:
+        return ""
+    if place_along(obj, armature, rig, bone) < NEAR_HEAD:
+        return bone.name
+    below = [child for child in bone.children_recursive if child.use_deform and child.name in obj.vertex_groups]
+    nearest = min(
+        below,
+        key=lambda child: (
+            child.parent_recursive.index(bone),
+            (child.head_local - bone.tail_local).length,
+            -len(child.children_recursive),
+        ),
+        default=bone,
+    )
+    return nearest.name
+
+
+#: A rig in this first part of its bone belongs to the joint at the bone's head.
+NEAR_HEAD = 1.0 / 3.0
+
+
+def carrier(obj: bpy.types.Object, rig: ThewRig) -> str:
+    """The bone that a rig hangs on: its own, the heaviest of its face, or the one nearest to where it stands."""
+    armature = armature_of(obj)
+    if rig.guide == "BONE":
+        return found_bone(armature, rig)
+    names = {group.index: group.name for group in obj.vertex_groups if group.name in armature.data.bones}
+    if rig.guide == "SKIN":
+        corners, _ = triangles_and_faces(obj.data)
+        if not 0 <= rig.face < len(corners):
+            return ""
+        total: dict[int, float] = {}
+        for corner, share in zip(corners[rig.face].tolist(), rig.barycentric, strict=True):
+            for group in obj.data.vertices[corner].groups:
+                if group.group in names:
+                    total[group.group] = total.get(group.group, 0.0) + share * group.weight
+        return names[max(total, key=total.__getitem__)] if total else ""
+    there = rest_point(obj, armature, rig)
+    bones = [bone for bone in armature.data.bones if bone.name in names.values()]
+    nearest = min(bones, key=lambda bone: (there - 0.5 * (bone.head_local + bone.tail_local)).length, default=None)
+    return "" if nearest is None else nearest.name
+
+
+def rest_point(obj: bpy.types.Object, armature: bpy.types.Object, rig: ThewRig) -> Vector:
+    """Where a rig in the skin or on its own stands at rest, armature space."""
+    stance = Stance.saved(obj)
+    if rig.guide == "SKIN":
+        point = stance.mesh_matrix @ np.array([*rig.face_place, 1.0])
+    else:
+        point = np.array(rig.matrix).reshape(4, 4)[:, 3]
+    return Vector((np.linalg.inv(stance.armature_matrix) @ point)[:3])
+
+
+def place_along(obj: bpy.types.Object, armature: bpy.types.Object, rig: ThewRig, bone: bpy.types.Bone) -> float:
+    """Where a rig is along a bone: 0 at its head, 1 at its tail."""
+    if rig.guide == "BONE":
+        return rig.along
+    way = bone.tail_local - bone.head_local
+    return (rest_point(obj, armature, rig) - bone.head_local).dot(way) / max(way.length_squared, 1e-30)
 
 
 def chosen_axis(turns: list[Quaternion]) -> str:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rigs in files: written and read by the native core, in metres; bones by name, faces by index."""
+"""Rigs in files: written and read by the native core, in metres; bones by name, faces by index.
+
+A file holds strengths and how far the flesh yielded to them; another character takes the latter.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ import os
 import bpy
 import numpy as np
 
-from . import rig_properties, rigging
+from . import rig_properties, rig_pushers, rigging
 from .anchors import anchor_bone, anchor_face, armature_of
 from .logic.errors import Refusal, sentence
 from .logic.names import free_name
+from .logic.sliders import SLIDERS, slider_parameters
 from .native import core
-from .rig_properties import SLIDERS, ThewRig
+from .rig_properties import ThewRig
 
 
 def export(obj: bpy.types.Object, flesh, path: str) -> tuple[int, list[str]]:
@@ -24,12 +28,13 @@ def export(obj: bpy.types.Object, flesh, path: str) -> tuple[int, list[str]]:
     natives, left = [], []
     for rig in obj.thew.rigs:
         try:
-            natives.append(rigging.portable(obj, flesh, rig).native(thew, flesh.place.metres_per_unit))
+            found = rigging.portable(obj, flesh, rig)
+            natives.append(found.native(thew, flesh.place.metres_per_unit, flesh.body))
         except (Refusal, thew.ThewError) as error:
             left.append(sentence(str(error)))
     if not natives:
         raise Refusal(f"None of the rigs can be written. {left[0]}")
-    thew.save_rigs(absolute(path), natives)
+    thew.save_rigs(absolute(path), natives, flesh.body)
     return len(natives), left
 
 
@@ -42,7 +47,7 @@ def absolute(path: str) -> str:
 
 def read(obj: bpy.types.Object, flesh, path: str) -> list[ThewRig]:
     """Add the rigs of a file to `obj`; what does not resolve here says so at its rig and is kept."""
-    natives = core().load_rigs(absolute(path))
+    natives = core().load_rigs(absolute(path), flesh.body)
     first = len(obj.thew.rigs)
     taken = {rig.name for rig in obj.thew.rigs}
     for native in natives:
@@ -52,8 +57,8 @@ def read(obj: bpy.types.Object, flesh, path: str) -> list[ThewRig]:
         taken.add(rig.name)
     obj.thew.active_rig = len(obj.thew.rigs) - 1
     found = rigging.resolve(obj, flesh.character, flesh.stance, flesh.place)
-    faults = rigging.pushers(found, flesh.body, flesh.place)[1]
-    rigging.tell_problems(obj, {**faults, **rigging.problems(found)})
+    pushing = rig_pushers.Pushers.of(found, flesh.body, flesh.place)
+    rigging.tell_problems(obj, {**pushing.faults, **rigging.problems(found)}, pushing.notes)
     return list(obj.thew.rigs)[first:]
 
 
@@ -82,11 +87,18 @@ def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
         matrix[:3, 3] = matrix[:3, 3] / place.metres_per_unit + place.origin
         rig.matrix = matrix.ravel()
     rig.samples.clear()
-    for control, _given in native.samples:
+    rows = [native.parameters(control) for control, _given in native.samples] or [native.parameters()]
+    try:
+        yields = native.yields(flesh.body)
+        rig.strength_by = "YIELD"
+        rows = [{**row, "strength": float(much)} for row, much in zip(rows, yields, strict=True)]
+    except core().ThewError:  # it does not fit this flesh: its forces stay as they were
+        rig.strength_by = "FORCE"
+    for (control, _given), row in zip(native.samples, rows, strict=False):
         sample = rig.samples.add()
         sample.control = control
-        sample.values = values_of(rig, native.parameters(control), place)
-    for name, value in zip(SLIDERS, values_of(rig, native.parameters(), place), strict=True):
+        sample.values = values_of(rig, row, place)
+    for name, value in zip(SLIDERS, values_of(rig, rows[-1], place), strict=True):
         setattr(rig, name, value)
     rig.control = rig.samples[-1].control if len(rig.samples) else 1.0
     rig.active_sample = max(0, len(rig.samples) - 1)
@@ -94,8 +106,8 @@ def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
 
 
 def values_of(rig: ThewRig, parameters: dict[str, float], place) -> list[float]:
-    """All of `SLIDERS` for native parameters; those that are not in use stay as the rig has them."""
-    given = rigging.slider_parameters(parameters, place.metres_per_unit)
+    """All of `SLIDERS` for native parameters, the strength as the rig measures it; those that are not in use stay."""
+    given = slider_parameters(parameters, place.metres_per_unit, rig.strength_by == "YIELD")
     return [given.get(name, getattr(rig, name)) for name in SLIDERS]
 
 

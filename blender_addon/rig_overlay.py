@@ -6,11 +6,12 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from . import posed, rigging, session, viewing
+from . import posed, rigging, session, target, viewing
 from .logic.errors import Refusal
 from .logic.outlines import carried, outline, ridden
+from .logic.sliders import TEMPLATE_SLIDERS
 from .native import core
-from .rig_properties import TEMPLATE_SLIDERS, in_force
+from .rig_properties import in_force
 from .session import register as fleshes
 
 ACTIVE, OTHER = (1.0, 0.8, 0.25, 1.0), (0.95, 0.65, 0.2, 0.45)
@@ -117,7 +118,7 @@ def drawings_now() -> list[Drawing]:
     space = context.space_data
     if space is not None and not space.overlay.show_overlays:
         return []
-    obj = posed.of(context)
+    obj = target.of(context)
     if obj is None or obj.type != "MESH" or not obj.thew.made.flesh or not obj.visible_get():
         return []
     try:

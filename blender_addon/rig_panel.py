@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The panel of rigs: below Thew's own in the sidebar, inside it among the physics properties."""
+"""The panel of rigs, a foldout of Thew's own."""
 
 from __future__ import annotations
 
 import bpy
 
-from . import native, panels, rig_properties
+from . import native, panels, rig_properties, target
 from .anchors import armature_of
-from .rig_properties import GUIDE_SLIDERS, TEMPLATE_SLIDERS
+from .logic.sentences import plural
+from .logic.sliders import GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS
 from .session import register as fleshes
 
 
@@ -40,7 +41,7 @@ class THEW_MT_rigs(bpy.types.Menu):
     bl_label = "Rigs"
 
     def draw(self, context):
-        layout, obj = self.layout, context.object
+        layout, obj = self.layout, target.of(context)
         rig = rig_properties.active(obj)
         if rig is not None and obj.thew.made.flesh:
             again = layout.operator("thew.rig_place", text="Place Anew", icon="PIVOT_CURSOR")
@@ -87,7 +88,7 @@ def draw_wishes(layout, rig) -> None:
         return
     column = body.column(align=True)
     for name in rig_properties.sliders_of(rig):
-        at = rig_properties.SLIDERS.index(name)
+        at = SLIDERS.index(name)
         row = column.row(align=True)
         label = rig.bl_rna.properties[name].name
         row.prop(rig, "fixed", index=at, text=label, icon="LOCKED" if rig.fixed[at] else "UNLOCKED")
@@ -95,6 +96,28 @@ def draw_wishes(layout, rig) -> None:
         part.enabled = not rig.fixed[at]
         part.prop(rig, "preferred", index=at, text="")
         part.prop(rig, "weights", index=at, text="")
+
+
+def draw_force(layout, obj, rig) -> None:
+    """What the strength is kept by, and the force that it comes to; in a foldout."""
+    header, body = layout.panel("THEW_rig_force", default_closed=True)
+    header.label(text="Advanced")
+    if body is None:
+        return
+    row = body.row(align=True)
+    row.label(text="Strength by")
+    for by, called, _ in rig_properties.MEASURES:
+        row.operator("thew.rig_measure", text=called, depress=rig.strength_by == by).by = by
+    force = force_now(obj, rig)
+    if force is not None:
+        body.label(text=f"Pushes with up to {force:.3g} N/m³")
+
+
+def force_now(obj, rig) -> float | None:
+    """The largest force of the active rig at its control, N/m3; None while it does not push."""
+    flesh = fleshes.known(obj)
+    native_rig = None if flesh is None else flesh.pushing.natives.get(obj.thew.active_rig)
+    return None if native_rig is None else native_rig.parameters(rig.control)["strength"]
 
 
 def draw_state(layout, obj, width: int) -> None:
@@ -124,20 +147,13 @@ def draw_list(layout, obj) -> None:
     column.operator("thew.rig_move", text="", icon="TRIA_DOWN").direction = "DOWN"
 
 
-def draw_rig(layout, obj, rig, width: int) -> None:
-    """One rig: its control, its field, what that hangs on, its samples."""
-    if rig.problem:
-        box = layout.box().column(align=True)
-        panels.draw_text(box, rig.problem, width, icon="ERROR")
-    row = layout.row(align=True)
-    row.prop(rig, "control", slider=True)
-    row.operator("thew.rig_driver", text="", icon="DRIVER")
-
-    column = layout.column(align=True)
-    column.prop(rig, "template")
-    for name in TEMPLATE_SLIDERS[rig.template]:
-        column.prop(rig, name)
-    column = layout.column(align=True)
+def draw_guide(layout, obj, rig) -> None:
+    """What the rig hangs on, in a foldout: mostly it is placed with the mouse."""
+    header, body = layout.panel("THEW_rig_guide", default_closed=True)
+    header.label(text=f"Place: {rig.bone}" if rig.guide == "BONE" else "Place", icon=GUIDE_ICONS[rig.guide])
+    if body is None:
+        return
+    column = body.column(align=True)
     column.prop(rig, "guide")
     if rig.guide == "BONE":
         armature = armature_of(obj)
@@ -146,12 +162,41 @@ def draw_rig(layout, obj, rig, width: int) -> None:
     for name in GUIDE_SLIDERS[rig.guide]:
         column.prop(rig, name)
 
+
+def draw_samples(layout, rig) -> None:
+    """What was recorded, in a foldout."""
+    if not len(rig.samples):
+        return
+    header, body = layout.panel("THEW_rig_samples", default_closed=True)
+    header.label(text=plural(len(rig.samples), "Sample"))
+    if body is None:
+        return
+    row = body.row()
+    row.template_list("THEW_UL_samples", "", rig, "samples", rig, "active_sample", rows=2)
+    row.operator("thew.rig_sample_remove", text="", icon="REMOVE")
+
+
+def draw_rig(layout, obj, rig, width: int) -> None:
+    """One rig: its control, its field, what that hangs on, its samples."""
+    if rig.problem:
+        box = layout.box().column(align=True)
+        panels.draw_text(box, rig.problem, width, icon="ERROR")
+    elif rig.note:
+        panels.draw_text(layout.column(align=True), rig.note, width, icon="INFO")
+    row = layout.row(align=True)
+    row.prop(rig, "control", slider=True)
+    row.operator("thew.rig_driver", text="", icon="DRIVER")
+
+    column = layout.column(align=True)
+    column.prop(rig, "template")
+    by_yield = rig.strength_by == "YIELD"
+    for name in TEMPLATE_SLIDERS[rig.template]:
+        column.prop(rig, "yields" if name == "strength" and by_yield else name)
     layout.operator("thew.rig_record", text="Record (not kept yet)" if rig.draft else "Record", icon="REC")
-    if len(rig.samples):
-        row = layout.row()
-        row.template_list("THEW_UL_samples", "", rig, "samples", rig, "active_sample", rows=2)
-        row.operator("thew.rig_sample_remove", text="", icon="REMOVE")
+    draw_guide(layout, obj, rig)
+    draw_samples(layout, rig)
     draw_wishes(layout, rig)
+    draw_force(layout, obj, rig)
 
 
 class Panel:
@@ -161,13 +206,13 @@ class Panel:
 
     @classmethod
     def poll(cls, context):
-        obj = context.object
+        obj = target.of(context)
         if native.thew is None or obj is None or obj.type != "MESH":
             return False
         return obj.thew.made.flesh or len(obj.thew.rigs) > 0
 
     def draw(self, context):
-        layout, obj = self.layout, context.object
+        layout, obj = self.layout, target.of(context)
         layout.use_property_split = True
         layout.use_property_decorate = False
         settings = obj.thew
@@ -192,7 +237,9 @@ class THEW_PT_rigs_sidebar(Panel, bpy.types.Panel):
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "Thew"
-    bl_order = 1  # below the flesh, which can be folded away meanwhile
+    bl_parent_id = "THEW_PT_sidebar"
+    bl_order = 4
+    bl_options = {"DEFAULT_CLOSED"}
 
 
 class THEW_PT_rigs_physics(Panel, bpy.types.Panel):
@@ -200,6 +247,7 @@ class THEW_PT_rigs_physics(Panel, bpy.types.Panel):
     bl_region_type = "WINDOW"
     bl_context = "physics"
     bl_parent_id = "THEW_PT_physics"
+    bl_order = 4
     bl_options = {"DEFAULT_CLOSED"}
 
 

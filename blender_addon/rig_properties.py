@@ -3,7 +3,8 @@
 
 A rig's *sliders* are one value for each of `SLIDERS`, of which its template and its guide use a part. A *sample* holds
 such a set at one value of the rig's *control*. Lengths are in Blender's units in the world in which flesh was added,
-angles in radians, strength in N/m3.
+angles in radians. `strength_by` says what the strength is: how far flesh *yields* to the rig by itself at rest, a length, from
+which the force follows for the flesh as it is; or that force itself, in N/m3.
 
 The sliders belong to the control value `at`. Where that is the control of a sample, editing them edits the sample;
 elsewhere they are a draft, which is lost when the control moves on, as a pose without a key is.
@@ -29,6 +30,7 @@ from bpy.props import (
 )
 
 from .logic.names import free_name
+from .logic.sliders import GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS
 
 #: Called with the object after a rig was edited by hand; set by `handlers`.
 on_rig: list[Callable[[bpy.types.Object], None]] = []
@@ -39,33 +41,18 @@ TEMPLATES = (
     ("BULGE", "Bulge", "Draws together along its axis and pushes outward around it: a muscle that contracts"),
     ("TORUS", "Torus", "Pushes away from a ring, or towards it: a nostril, a collar, a swallow"),
 )
+#: How a strength is meant; rigs of files that knew forces only stay with them.
+MEASURES = (
+    ("YIELD", "Distance", "How far the skin gives way at most; the force follows from how soft the flesh is there"),
+    ("FORCE", "Force", "The largest force on a cubic metre of flesh, whatever that does to it"),
+)
 GUIDES = (
     ("BONE", "Bone", "Hangs on a bone: so far along, so far around, so far out"),
     ("SKIN", "Skin", "Hangs under a point of the skin: so deep, so turned"),
     ("FREE", "Free", "Stands anywhere in the flesh of the rest pose"),
 )
 
-#: What each template and guide is set by; `TEMPLATE_SLIDERS[t] + GUIDE_SLIDERS[g]` is the order of the native parameters.
-TEMPLATE_SLIDERS = {
-    "BUMP": ("radius", "strength"),
-    "RADIAL": ("radius", "strength"),
-    "BULGE": ("radius", "strength"),
-    "TORUS": ("ring_radius", "tube_radius", "strength"),
-}
-GUIDE_SLIDERS = {
-    "BONE": ("along", "angle", "distance", "tilt"),
-    "SKIN": ("depth", "roll", "tilt"),
-    "FREE": ("x", "y", "z", "rx", "ry", "rz"),
-}
-#: All of them, in the order in which a sample keeps them.
-SLIDERS = (
-    "radius", "ring_radius", "tube_radius", "strength", "along", "angle", "distance", "tilt", "depth", "roll",
-    "x", "y", "z", "rx", "ry", "rz",
-)  # fmt: skip
-#: Those that are lengths, in Blender's units.
-LENGTHS = frozenset(("radius", "ring_radius", "tube_radius", "distance", "depth", "x", "y", "z"))
-
-#: Control values nearer than this are the same.
+#: Controls nearer than this are the same.
 NEAR = 1e-5
 
 # following edits ------------------------------------------------------------------------------------------------------
@@ -238,10 +225,17 @@ class ThewRig(bpy.types.PropertyGroup):
         default=0.05,
         low=0.0,
     )
+    strength_by: EnumProperty(
+        name="Strength by",
+        description="What the strength is kept by",
+        items=MEASURES,
+        default="FORCE",
+        options={"HIDDEN"},
+    )
     strength: FloatProperty(
         name="Strength",
         description="The largest force on a cubic metre of flesh, in newtons (gravity pulls with about 10 000); "
-        "negative turns the field about",
+        "negative turns the field about. By distance: how far the skin yields, in scene units",
         default=40e3,
         soft_min=-500e3,
         soft_max=500e3,
@@ -249,6 +243,19 @@ class ThewRig(bpy.types.PropertyGroup):
         precision=0,
         options=set(),
         update=_slid,
+    )
+    yields: FloatProperty(
+        name="Yield",
+        description="How far the skin gives way to this rig at most, at rest, in scene units; it stays when the flesh "
+        "becomes softer or firmer. Negative turns the field about",
+        soft_min=-1.0,
+        soft_max=1.0,
+        step=0.1,
+        precision=4,
+        unit="LENGTH",
+        options={"SKIP_SAVE"},
+        get=lambda self: self.strength,
+        set=lambda self, value: setattr(self, "strength", value),
     )
 
     # a guide along a bone
@@ -343,6 +350,9 @@ class ThewRig(bpy.types.PropertyGroup):
     )
     problem: StringProperty(
         name="Problem", description="Why this rig does not push the flesh; empty when it can", options={"HIDDEN"}
+    )
+    note: StringProperty(
+        name="Note", description="Why this rig does less than it is set to; empty when it does all", options={"HIDDEN"}
     )
 
 
@@ -461,7 +471,7 @@ def copy_rig(source: ThewRig, target: ThewRig) -> None:
     """Make `target` all that `source` is, but for its name."""
     with quietly():
         for name, setting in source.bl_rna.properties.items():
-            if name in {"rna_type", "name", "samples"} or setting.is_readonly:
+            if name in {"rna_type", "name", "samples", "yields"} or setting.is_readonly:
                 continue
             setattr(target, name, getattr(source, name))
         target.samples.clear()
@@ -472,10 +482,7 @@ def copy_rig(source: ThewRig, target: ThewRig) -> None:
 
 def owner(sample: ThewRigSample) -> ThewRig | None:
     """The rig that a sample belongs to."""
-    for rig in sample.id_data.thew.rigs:
-        if any(each == sample for each in rig.samples):
-            return rig
-    return None
+    return next((rig for rig in sample.id_data.thew.rigs if any(each == sample for each in rig.samples)), None)
 
 
 def in_force(obj: bpy.types.Object) -> list[bool]:

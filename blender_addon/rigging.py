@@ -18,15 +18,12 @@ import numpy as np
 from . import reading
 from .anchors import Faces, armature_of, found_bone, found_face, unmark
 from .logic.errors import Refusal, sentence
+from .logic.sliders import GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS, native_parameters
 from .logic.spaces import Place
 from .native import core
 from .reading import describe
 from .rig_properties import (
-    GUIDE_SLIDERS,
-    LENGTHS,
     NEAR,
-    SLIDERS,
-    TEMPLATE_SLIDERS,
     ThewRig,
     in_force,
     on_rig,
@@ -40,20 +37,6 @@ from .rig_properties import (
 
 #: Stronger fields than this, in N/m3, only tear the flesh apart.
 STRONGEST = 1e10
-
-# units ----------------------------------------------------------------------------------------------------------------
-
-
-def native_parameters(names: tuple[str, ...], values: tuple[float, ...], metres_per_unit: float) -> dict[str, float]:
-    """The native parameters `names` of values for all of `SLIDERS`: lengths in metres."""
-    given = dict(zip(SLIDERS, values, strict=True))
-    return {name: given[name] * (metres_per_unit if name in LENGTHS else 1.0) for name in names}
-
-
-def slider_parameters(parameters: dict[str, float], metres_per_unit: float) -> dict[str, float]:
-    """Native parameters as slider values: lengths in Blender's units."""
-    return {name: value / (metres_per_unit if name in LENGTHS else 1.0) for name, value in parameters.items()}
-
 
 # resolved rigs --------------------------------------------------------------------------------------------------------
 
@@ -100,18 +83,34 @@ class Resolved:
     values: tuple[float, ...]  # all `SLIDERS` of a rig without samples
     control: float | None  # None: keyed or driven
     problem: str = ""
+    by_yield: bool = False  # the strengths say how far flesh yields
 
     @property
     def essence(self) -> tuple:
         """What its native rig is made from."""
-        return self.index, self.name, self.hook, self.samples, self.values, self.problem
+        return self.index, self.name, self.hook, self.samples, self.values, self.problem, self.by_yield
 
-    def native(self, thew: Any, metres_per_unit: float) -> Any:
-        """The `thew.Rig`; raises the native error that says what is wrong with its numbers."""
-        names = self.hook.names
-        samples = [(control, native_parameters(names, values, metres_per_unit)) for control, values in self.samples]
-        last = samples[-1][1] if samples else native_parameters(names, self.values, metres_per_unit)
-        return self.hook.native(thew, last, samples, self.name)
+    def native(self, thew: Any, metres_per_unit: float, body: Any) -> Any:
+        """The `thew.Rig`, as strong as the flesh of `body` wants it to be where strengths say how far it yields.
+
+        Raises the native error that says what is wrong with its numbers.
+        """
+        rows = [values for _, values in self.samples] or [self.values]
+        given = [native_parameters(self.hook.names, row, metres_per_unit, self.by_yield) for row in rows]
+        yields = [parameters["strength"] for parameters in given]
+        if self.by_yield:
+            given = [{**parameters, "strength": 1.0} for parameters in given]
+
+        def made() -> Any:
+            samples = [(control, row) for (control, _), row in zip(self.samples, given, strict=False)]
+            return self.hook.native(thew, given[-1], samples, self.name)
+
+        if self.by_yield:
+            native = made().with_yields(body, yields)
+            strengths = [native.parameters(control)["strength"] for control, _ in self.samples]
+            strengths = strengths or [native.parameters()["strength"]]
+            given = [{**row, "strength": strength} for row, strength in zip(given, strengths, strict=True)]
+        return made()
 
 
 def resolve(obj: bpy.types.Object, character, stance, place: Place) -> tuple[Resolved, ...]:
@@ -143,7 +142,7 @@ def resolved(
             raise Refusal(problem)
     except Refusal as error:
         problem = sentence(str(error))
-    return Resolved(index, rig.name, on, hook, samples, values, control, problem)
+    return Resolved(index, rig.name, on, hook, samples, values, control, problem, rig.strength_by == "YIELD")
 
 
 def check_numbers(rig: ThewRig, samples, values) -> None:
@@ -163,7 +162,7 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
             if slider in {"radius", "ring_radius", "tube_radius"} and value <= 0.0:
                 label = rig.bl_rna.properties[slider].name
                 raise Refusal(f"{label} of the rig “{rig.name}”{where} is zero: make it larger")
-            if slider == "strength" and abs(value) > STRONGEST:
+            if slider == "strength" and rig.strength_by == "FORCE" and abs(value) > STRONGEST:
                 raise Refusal(
                     f"The strength of the rig “{rig.name}”{where} is {value:.3g} N/m3, more than {STRONGEST:.0e}, "
                     "which no flesh withstands: lower it"
@@ -226,7 +225,7 @@ def native_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> Any:
     found = resolved(obj, flesh.character, flesh.stance, flesh.place, rig)
     if found.problem:
         raise Refusal(found.problem)
-    return found.native(core(), flesh.place.metres_per_unit)
+    return found.native(core(), flesh.place.metres_per_unit, flesh.body)
 
 
 def problems(rigs: tuple[Resolved, ...]) -> dict[int, str]:
@@ -234,24 +233,9 @@ def problems(rigs: tuple[Resolved, ...]) -> dict[int, str]:
     return {rig.index: rig.problem for rig in rigs if rig.problem}
 
 
-def pushers(rigs: tuple[Resolved, ...], body: Any, place: Place) -> tuple[dict[int, Any], dict[int, str]]:
-    """The native rigs that push `body`, by index, and why others that are switched on and resolved do not."""
-    thew = core()
-    made, said = {}, {}
-    for rig in rigs:
-        if not rig.on or rig.problem:
-            continue
-        try:
-            native = rig.native(thew, place.metres_per_unit)
-            doubts = native.check(body)
-        except thew.ThewError as error:
-            said[rig.index] = blamed(rig.name, str(error))
-            continue
-        if doubts:
-            said[rig.index] = blamed(rig.name, " ".join(sentence(doubt) for doubt in doubts))
-        else:
-            made[rig.index] = native
-    return made, said
+def were_read(rigs: tuple[Resolved, ...], motion) -> bool:
+    """Whether the motion holds the control of every rig that is keyed or driven."""
+    return all(rig.control is not None or rig.index < motion.controls.shape[1] for rig in rigs)
 
 
 def lost_controls(rigs: tuple[Resolved, ...], motion) -> dict[int, str]:
@@ -292,7 +276,7 @@ def portable(obj: bpy.types.Object, flesh, rig: ThewRig) -> Resolved:
         hook = Hook(rig.template, "BONE", bone=(found_bone(armature, rig) if armature is not None else "") or rig.bone)
     else:
         hook = hooked(obj, flesh.character, flesh.stance, flesh.place, rig)
-    return Resolved(0, rig.name, True, hook, samples, values, rig.control)
+    return Resolved(0, rig.name, True, hook, samples, values, rig.control, by_yield=rig.strength_by == "YIELD")
 
 
 def clear(obj: bpy.types.Object) -> None:
@@ -307,11 +291,13 @@ def clear(obj: bpy.types.Object) -> None:
     unmark(obj)
 
 
-def tell_problems(obj: bpy.types.Object, problems: dict[int, str]) -> None:
-    """Let every rig say why it does not push."""
+def tell_problems(obj: bpy.types.Object, problems: dict[int, str], notes: dict[int, str] | None = None) -> None:
+    """Let every rig say why it does not push, and, where that is known too, why it does less than it is set to."""
     for index, rig in enumerate(obj.thew.rigs):
         if rig.problem != problems.get(index, ""):
             rig.problem = problems.get(index, "")
+        if notes is not None and rig.note != notes.get(index, ""):
+            rig.note = notes.get(index, "")
 
 
 def shown(context: bpy.types.Context, obj: bpy.types.Object) -> None:
@@ -456,7 +442,8 @@ def fingerprint(obj: bpy.types.Object) -> tuple:
         samples = recorded(rig)
         values = () if samples else slider_values(rig)
         numbers = (samples, values, None if moved[i] else rig.control) if on else ()
-        prints.append(((on, rig.template, rig.guide, steady(hangs), broken.get(i, "")), steady(numbers)))
+        kind = (rig.template, rig.guide, rig.strength_by)
+        prints.append(((on, *kind, steady(hangs), broken.get(i, "")), steady(numbers)))
     return tuple(prints)
 
 
@@ -468,6 +455,11 @@ def steady(numbers: tuple) -> tuple | str:
 def hooks(prints: tuple) -> tuple:
     """Of a fingerprint, what the rigs hang on."""
     return tuple(hook for hook, _ in prints)
+
+
+def essences(prints: tuple) -> tuple:
+    """Of a fingerprint, what the native rigs are made from: all but where controls stand."""
+    return tuple((hook, numbers[:2] if isinstance(numbers, tuple) else numbers) for hook, numbers in prints)
 
 
 def finite(numbers: tuple) -> bool:
@@ -482,8 +474,8 @@ def finite(numbers: tuple) -> bool:
 
 
 def parameters_now(rig: ThewRig, control: float, metres_per_unit: float) -> dict[str, float]:
-    """The native parameters that the artist sees at a control value: a draft where there is one."""
-    return native_parameters(sliders_of(rig), values_now(rig, control), metres_per_unit)
+    """The parameters that the artist sees at a control value, the strength as it is set: a draft where there is one."""
+    return native_parameters(sliders_of(rig), values_now(rig, control), metres_per_unit, rig.strength_by == "YIELD")
 
 
 def follow_controls(obj: bpy.types.Object) -> None:

@@ -7,6 +7,8 @@ Stages, each with a key that is the hash of everything it depends on:
                                                                              ├─ modes (their number) ─┤
                                                                              └─ rigs (and controls) ──┘
 
+What is shown is the artist's own skin, moved by the Armature modifier as ever, plus an *offset* of each vertex.
+
 `building` makes them. A changed slider rebuilds its stage and those after it from what was read before; nothing of Blender is touched for it, so
 it may run in a thread. Nothing here is saved: after a file was loaded all of it is made again from the file.
 """
@@ -14,17 +16,16 @@ it may run in a thread. Nothing here is saved: after a file was loaded all of it
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import bpy
 import numpy as np
 
-from . import modal, modifier, poses, reading, rigging
+from . import modal, modifier, poses, reading, riding, rig_pushers, rigging
+from .logic.cycles import Beginning
 from .logic.errors import sentence
 from .logic.sentences import slowed
 from .logic.spaces import Place, skinned, transform
 from .native import core
-from .offsets import Offsets
 from .recipe import Recipe, Stance, hashed
 
 
@@ -38,30 +39,33 @@ class Flesh:
         self.recipe: Recipe | None = None
         self.place: Place | None = None
         self.surface = self.skeleton = self.lattice = self.clip = None
-        self.reference = None  # the flesh at the reference stiffness
-        self.base = self.body = None  # as stiff as it should be, and as stiff as the clip needs it
+        self.automatic = None  # the flesh at the reference stiffness, as its thickness has it
+        self.reference = None  # the same as it is painted
+        self.body = None  # as soft as it is asked for
+        self.stiffness = 1.0  # of the body, as a multiple of the reference
         self.modes = None  # of the reference, for the method Modal
-        self.plain = None  # the clip without rigs
         self.rigs: tuple[rigging.Resolved, ...] = ()  # every rig
-        self.pushers: dict[int, Any] = {}  # the native rigs that push, by index
-        self.rig_faults: dict[int, str] = {}  # why others do not fit the flesh
+        self.pushing = rig_pushers.Pushers()  # the native rigs that push, and why others do not fit the flesh
         self.rig_problems: dict[int, str] = {}  # why others do not push
         self.behind = False  # the rigs have changed since the clip was made, and flesh is shown settled
-        self.lattice_key = self.flesh_key = self.body_key = self.modes_key = self.clip_key = b""
-        self.plain_key = self.rigs_key = b""
+        self.lattice_key = self.automatic_key = self.flesh_key = self.body_key = self.modes_key = self.clip_key = b""
+        self.rigs_key = b""
         self.clip_start = 0
-        self.turns = self.moves = None  # per frame: metres to object space, float32
-        self.offsets: Offsets | None = None
+        self.begun = Beginning()  # how the clip begins
+        self.turns = None  # [f, 3, 3] per frame: vectors in metres to object space, float32
         self._poser = (b"", None)  # a simulation that settles single poses, and what it was made for
+        self._bare = (b"", None)  # the balance without loads in a pose, and what it was made for
         self._preview = (b"", None)  # a `modal.Preview`, and the modes it was made for
         self.suspect_mesh = False  # somebody touched the mesh since it was read
+        self.touches = 0  # how often somebody did
         self.suspect_motion = False  # a pose differs from the one that was simulated
+        self.suspect_keys = False  # curves were edited since the motion was read, whosever they are
         self.wrote = False  # the mesh was touched by us since Blender was last evaluated
         self.posed = False  # a pose is shown that is not the simulated one
+        self.stale = False  # the mesh or skeleton is no longer the one of the clip
         self.failed: tuple | None = None  # inputs that could not be built: not tried again
         self.problem = ""
         self.refused = False  # it cannot be shown as things are: the plain armature is
-        self.base_firmness = self.firmness = 1.0  # what the stiffness was multiplied by for each
         self.defects: list[str] = []  # what the lattice's own check found
 
     @property
@@ -73,9 +77,20 @@ class Flesh:
         """Whether the clip begins at `start` and reaches `end`."""
         return self.clip is not None and self.clip_start == start and self.clip_end >= end
 
-    def positions(self, frame: float) -> np.ndarray:
-        """The shape at `frame` in object space, float32[n, 3]; the clip's ends are held, part frames blended."""
-        return self._between(frame, lambda index: self._to_object(self.clip.positions(index), index))
+    def offsets(self, frame: float) -> np.ndarray:
+        """What the flesh adds to the skin at `frame`, object space, float32[n, 3]; part frames are blended.
+
+        Beyond its ends the clip fades out over half a second: what its flesh did there says nothing about other poses.
+        """
+        offsets = self._between(frame, self._offset)
+        shown = self.presence(frame)
+        return offsets if shown == 1.0 else np.float32(shown) * offsets
+
+    def presence(self, frame: float) -> float:
+        """How much of the clip shows at `frame`: 1 in its range, smoothly to 0 within half a second beside it."""
+        beyond = max(self.clip_start - frame, frame - self.clip_end, 0.0) / (FADE * self.recipe.fps)
+        left = max(1.0 - beyond, 0.0)
+        return left * left * (3.0 - 2.0 * left)
 
     def _between(self, frame: float, shape_at) -> np.ndarray:
         at = min(max(frame, self.clip_start), self.clip_end) - self.clip_start
@@ -86,10 +101,26 @@ class Flesh:
             shape += np.float32(part) * (shape_at(index + 1) - shape)
         return shape
 
-    def _to_object(self, metres: np.ndarray, index: int) -> np.ndarray:
-        shape = metres @ self.turns[index].T
-        shape += self.moves[index]
-        return shape
+    def _offset(self, index: int) -> np.ndarray:
+        return self.clip.offsets(index) @ self.turns[index].T
+
+    def added(self, positions: np.ndarray, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
+        """What flesh in balance, `positions` [n, 3] in metres, adds to the plain skin, world axes, metres, float32[n, 3].
+
+        `maps` [b, 4, 4], `mesh` [4, 4]: T_b and the mesh's world matrix of that pose. The balance without loads, in which
+        bones alone hold the flesh, is the artist's skin but for the share of elastic joints.
+        """
+        key = hashed(self.body_key, maps.tobytes())
+        if self._bare[0] != key:
+            balance = core().Equilibrium(self.body, method=self.recipe.static_method)
+            balance.set_pose(self.place.maps(maps))
+            balance.solve(gravity=(0.0, 0.0, 0.0))
+            self._bare = (key, np.asarray(balance.positions(), dtype=np.float64))
+        bare, joints = self._bare[1], self.recipe.elastic_joints
+        sway = positions - bare
+        if joints > 0.0:
+            sway += joints * (bare - self.place.points(self._skinned_world(maps, mesh)))
+        return sway.astype(np.float32)
 
     def lattice_positions(self, frame: float) -> np.ndarray:
         """The lattice vertices at `frame` in Blender's world, [k, 3]."""
@@ -106,16 +137,17 @@ class Flesh:
     @property
     def frequencies(self) -> np.ndarray:
         """Of the modes, as stiff as the flesh is, Hz."""
-        return np.asarray(self.modes.frequencies) * np.sqrt(self.recipe.stiffness * self.firmness)
+        return np.asarray(self.modes.frequencies) * np.sqrt(self.stiffness)
 
     def previews(self, number: int) -> bool:
         """Whether mode `number` (1 is the first) can be played."""
         return self.modal and self.clip is not None and 1 <= number <= len(self.modes)
 
     def preview(self, number: int, part: float, frame: float, pose: tuple | None = None) -> np.ndarray:
-        """Mode `number` alone, `part` of the body's size large, at `frame` of its loop, object space, float32[n, 3].
+        """What mode `number` alone, `part` of the body's size large, adds to the skin at `frame` of its loop.
 
-        At the pose of that frame, or at a `pose` of its own: T_b [b, 4, 4] and the mesh's world matrix.
+        At the pose of that frame, or at a `pose` of its own: T_b [b, 4, 4] and the mesh's world matrix. Object space,
+        float32[n, 3].
         """
         if self._preview[0] != self.modes_key:
             self._preview = (self.modes_key, modal.Preview.of(core(), self.modes, self.surface))
@@ -125,33 +157,38 @@ class Flesh:
         amplitudes = player.amplitudes(number, part, seconds * frequency / slowed(frequency))
 
         def metres(maps: np.ndarray) -> np.ndarray:
-            return player.deformer.positions(amplitudes, self.place.maps(maps))
+            maps = self.place.maps(maps)
+            still = player.deformer.positions(np.zeros_like(amplitudes), maps)
+            return player.deformer.positions(amplitudes, maps) - still
 
         if pose is not None:
-            turn, move = self.place.to_object(pose[1][None])
-            return (metres(pose[0]) @ turn[0].T + move[0]).astype(np.float32)
-        return self._between(frame, lambda index: self._to_object(metres(self.motion.maps[index]), index))
+            return self.to_object(metres(pose[0]), pose[1])
+        return self._between(frame, lambda index: metres(self.motion.maps[index]) @ self.turns[index].T)
 
     # poses that were not simulated
 
     def settled_at(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None) -> np.ndarray:
-        """The flesh at rest in the pose T_b `maps` [b, 4, 4], for the mesh's world matrix; object space, float32[n, 3].
+        """What the flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3].
 
-        `push` [dofs, 3]: the rigs' generalised forces, see `pushed`.
+        `mesh` [4, 4]: the mesh's world matrix; `push` [dofs, 3]: the rigs' generalised forces, see `pushed`.
         """
         recipe = self.recipe
-        extra = modal.options(recipe, self.modes, recipe.stiffness * self.firmness)
-        key = hashed(self.body_key, self.firmness, recipe.dynamics(), self.modes_key if extra else b"")
+        extra = modal.options(recipe, self.modes, self.stiffness)
+        key = hashed(self.body_key, recipe.dynamics(), self.modes_key if extra else b"")
         if self._poser[0] != key:
             self._poser = (key, core().Simulation(self.body, **recipe.dynamics(), **extra))
         simulation = self._poser[1]
         forces = {} if push is None else {"rest_forces": push}
         simulation.reset(self.place.maps(maps), settled=True, **forces)
-        turn, move = self.place.to_object(mesh[None])
-        return (simulation.positions() @ turn[0].T + move[0]).astype(np.float32)
+        return self.to_object(simulation.offsets(), mesh)
+
+    def to_object(self, metres: np.ndarray, mesh: np.ndarray) -> np.ndarray:
+        """Vectors [n, 3] in metres, world axes, in the space of an object with the world matrix `mesh`, float32[n, 3]."""
+        turns, _moves = self.place.to_object(mesh[None])
+        return (metres @ turns[0].T).astype(np.float32)
 
     def settled(self, obj: bpy.types.Object, frame: float) -> np.ndarray:
-        """The flesh at rest in the pose of `frame`, pushed by the rigs as the artist sees them, float32[n, 3]."""
+        """The same in the pose of `frame`, pushed by the rigs as the artist sees them."""
         motion = self.motion
         # What was read of the controls is worth nothing once other rigs are keyed or driven: then they stand where they are.
         read = bool(motion.moving) and motion.moving == rigging.moving(obj)
@@ -174,14 +211,13 @@ class Flesh:
         self.refresh_rigs(obj)
         total = None
         for resolved in self.rigs:
-            native = self.pushers.get(resolved.index)
+            native = self.pushing.natives.get(resolved.index)
             if native is None or resolved.index == without:
                 continue
             rig = rigs[resolved.index]
             control = rig.control if resolved.control is not None or controls is None else controls[resolved.index]
             try:
-                parameters = rigging.parameters_now(rig, float(control), self.place.metres_per_unit)
-                push = native.forces(self.body, parameters=parameters)
+                push = rig_pushers.forces(rig, native, float(control), self.body, self.place.metres_per_unit)
             except core().ThewError as error:
                 rigging.tell_problems(
                     obj, {**self.rig_problems, resolved.index: rigging.blamed(resolved.name, str(error))}
@@ -191,24 +227,30 @@ class Flesh:
         return total
 
     def refresh_rigs(self, obj: bpy.types.Object) -> None:
-        """Find again what the rigs hang on, if that has changed since; quick when it has not."""
-        prints = rigging.hooks(rigging.fingerprint(obj))
-        if prints == rigging.hooks(self.recipe.rigs) and len(self.rigs) == len(obj.thew.rigs):
+        """Make the native rigs again, if what they are made from has changed since; quick when it has not."""
+        prints = rigging.fingerprint(obj)
+        if rigging.essences(prints) == rigging.essences(self.recipe.rigs) and len(self.rigs) == len(obj.thew.rigs):
             return
-        self.recipe = replace(self.recipe, rigs=rigging.fingerprint(obj))
+        self.recipe = replace(self.recipe, rigs=prints)
         self.rigs = rigging.resolve(obj, self.character, self.stance, self.place)
         self.behind = True
-        self.pushers, self.rig_faults = rigging.pushers(self.rigs, self.body, self.place)
-        self.rig_problems = {**self.rig_faults, **rigging.problems(self.rigs)}
+        self.pushing = rig_pushers.Pushers.of(self.rigs, self.body, self.place, self.pushing)
+        self.rig_problems = {**self.pushing.faults, **rigging.problems(self.rigs)}
         self.rigs_key = b""
-        rigging.tell_problems(obj, self.rig_problems)
+        rigging.tell_problems(obj, self.rig_problems, self.pushing.notes)
 
     def skinned_at(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         """The skinned shape for T_b `maps` [b, 4, 4] and the mesh's world matrix, object space, float32[n, 3]."""
+        return transform(np.linalg.inv(mesh), self._skinned_world(maps, mesh)).astype(np.float32)
+
+    def _skinned_world(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         stance = self.stance.mesh_matrix
         world = transform(stance, self.character.rest)
-        posed = skinned(self.character.weights, maps, world, mesh @ np.linalg.inv(stance))
-        return transform(np.linalg.inv(mesh), posed).astype(np.float32)
+        return skinned(self.character.weights, maps, world, mesh @ np.linalg.inv(stance))
+
+
+#: How long the clip's ends are seen beyond its range, seconds.
+FADE = 0.5
 
 
 # the register -------------------------------------------------------------------------------------------------------
@@ -257,6 +299,19 @@ class Register:
             }
         return self._scenes.get(scene.session_uid, [])
 
+    def notice(self, objects: list[bpy.types.Object], pending: bpy.types.Depsgraph | None) -> None:
+        """Without a window, whose updates tell: look what a script has edited since Blender was last evaluated."""
+        if pending is None:
+            return
+        meshes, keys = pending.id_type_updated("MESH"), pending.id_type_updated("ACTION")
+        for flesh in filter(None, map(self.known, objects)):
+            flesh.suspect_mesh |= meshes
+            flesh.suspect_motion |= keys or flesh.suspect_keys
+        if meshes:
+            riding.register.look_again()
+        if pending.id_type_updated("COLLECTION"):
+            self.look_again()
+
     def everywhere(self) -> list[bpy.types.Object]:
         """The objects with flesh in any scene, each once."""
         found = {}
@@ -289,72 +344,91 @@ def is_live(obj: bpy.types.Object) -> bool:
     return settings.enabled and settings.made.flesh and not settings.made.shows_bake
 
 
-def write_positions(obj: bpy.types.Object, flesh: Flesh, positions: np.ndarray) -> None:
-    """Show `positions` float32[n, 3] on the object."""
+def is_shown(obj: bpy.types.Object, render: bool = False) -> bool:
+    """Whether flesh would be seen if it were written: live, on a skin that its armature moves, and not being edited.
+
+    `render`: in a render, else in a view.
+    """
+    if not is_live(obj) or obj.mode in {"EDIT", "SCULPT"}:
+        return False
+    found = reading.armature_modifier(obj)
+    return found is not None and found.object is not None and (found.show_render if render else found.show_viewport)
+
+
+def write(obj: bpy.types.Object, flesh: Flesh, offsets: np.ndarray, scene: bpy.types.Scene) -> None:
+    """Add `offsets` float32[n, 3], object space, to the skin that is seen at the scene's frame."""
     mesh = obj.data
-    if len(mesh.vertices) != len(positions):
+    if len(mesh.vertices) != len(offsets):
+        hide(obj, flesh)
         return
-    modifier.write(mesh, modifier.POSITION, np.ascontiguousarray(positions, dtype=np.float32).ravel())
+    modifier.write(mesh, offsets, scene.frame_current_final)
     flesh.wrote = True
+    mesh.update_tag()
+    riding.follow(obj, flesh, offsets, scene.frame_current_final)
+
+
+def hide(obj: bpy.types.Object, flesh: Flesh | None) -> None:
+    """Show the plain skin; a mesh that another object shares shows that one's flesh. What rides on it does the same."""
+    mesh = obj.data
+    riding.hide_all(obj)
+    shared = mesh.users - int(mesh.use_fake_user) > 1
+    if mesh.is_editmode or shared or not any(name in mesh.attributes for name in modifier.ATTRIBUTES):
+        return
+    modifier.remove_attributes(obj)
+    if flesh is not None:
+        flesh.wrote = True
     mesh.update_tag()
 
 
-def present(obj: bpy.types.Object, flesh: Flesh, frame: float) -> None:
+def shown(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray | None:
+    """The offsets that are seen at the scene's frame, float32[n, 3]; None where the plain skin is."""
+    mine, kept = modifier.by_id(obj, obj.thew.made.modifier), modifier.written(obj.data)
+    if mine is None or not mine.show_viewport or kept is None:
+        return None
+    offsets, frame = kept
+    return offsets if abs(frame - scene.frame_current_final) <= modifier.SAME_FRAME else None
+
+
+def present(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> None:
     """Show what the artist wants to look at: the mode that is previewed, the flesh at rest, or the clip."""
-    shape, settings = None, obj.thew
+    offsets, settings, frame = None, obj.thew, scene.frame_float
     try:
         if flesh.previews(settings.preview_mode):
-            shape = flesh.preview(settings.preview_mode, settings.preview_size, frame)
+            offsets = flesh.preview(settings.preview_mode, settings.preview_size, frame)
         elif settings.settled and flesh.clip is not None:
-            shape = flesh.settled(obj, frame)
+            offsets = flesh.settled(obj, frame)
     except core().ThewError as error:
         flesh.problem = sentence(str(error))
-    show(obj, flesh, frame, shape)
+    show(obj, flesh, scene, offsets)
 
 
 def present_pose(
     obj: bpy.types.Object,
     flesh: Flesh,
-    frame: float,
+    scene: bpy.types.Scene,
     maps: np.ndarray,
     mesh: np.ndarray,
     controls: np.ndarray | None = None,
 ) -> None:
     """The same at a pose T_b `maps` [b, 4, 4] that was not simulated: the mode that is previewed, or the flesh at rest.
 
-    `controls` [r]: where keys and drivers have the rigs' controls.
+    Beside the clip's range its end fades into that. `controls` [r]: where keys and drivers have the rigs' controls.
     """
-    settings = obj.thew
+    settings, frame = obj.thew, scene.frame_float
     if flesh.previews(settings.preview_mode):
-        shape = flesh.preview(settings.preview_mode, settings.preview_size, frame, (maps, mesh))
+        offsets = flesh.preview(settings.preview_mode, settings.preview_size, frame, (maps, mesh))
     else:
-        shape = flesh.settled_at(maps, mesh, flesh.pushed(obj, controls))
-    write_positions(obj, flesh, shape)
+        offsets = flesh.settled_at(maps, mesh, flesh.pushed(obj, controls))
+        presence = 0.0 if settings.settled or flesh.clip is None else flesh.presence(frame)
+        if 0.0 < presence < 1.0:
+            offsets = flesh.offsets(frame) + np.float32(1.0 - presence) * offsets
+    write(obj, flesh, offsets, scene)
 
 
-def show(obj: bpy.types.Object, flesh: Flesh, frame: float, shape: np.ndarray | None = None) -> None:
-    """Show the clip's shape of `frame` on the object, or another `shape` float32[n, 3] at the pose of that frame."""
-    mesh = obj.data
-    if flesh.clip is None or len(mesh.vertices) != len(flesh.character.rest):
+def show(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, offsets: np.ndarray | None = None) -> None:
+    """Show the clip at the scene's frame on the object, or other `offsets` float32[n, 3] at the pose of that frame."""
+    if flesh.clip is None or flesh.stale:
+        hide(obj, flesh)
         return
-    modifier.write(mesh, modifier.POSITION, (flesh.positions(frame) if shape is None else shape).ravel())
-    offsets = flesh.offsets
-    if offsets is not None and keys_deviate(obj):
-        if not offsets.written or modifier.REST not in mesh.attributes:
-            modifier.write(mesh, modifier.REST, offsets.rest)
-            offsets.written = True
-        index = round(min(max(frame, flesh.clip_start), flesh.clip_end) - flesh.clip_start)
-        for name, column in zip(modifier.COLUMNS, offsets.columns(index), strict=True):
-            modifier.write(mesh, name, column)
-    flesh.wrote, flesh.posed = True, False
-    mesh.update_tag()
-
-
-def keys_deviate(obj: bpy.types.Object) -> bool:
-    """Whether anything in front of the deformer may move vertices away from their rest."""
-    keys = obj.data.shape_keys
-    if keys is None:
-        return True
-    if keys.animation_data is not None:
-        return True
-    return obj.show_only_shape_key or any(key.value != 0.0 and not key.mute for key in keys.key_blocks[1:])
+    write(obj, flesh, flesh.offsets(scene.frame_float) if offsets is None else offsets, scene)
+    flesh.posed = False

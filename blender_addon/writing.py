@@ -58,33 +58,47 @@ def check_bakeable(obj: bpy.types.Object) -> None:
 
 
 def write_bake(obj: bpy.types.Object, start: int, offsets: np.ndarray) -> list[str]:
-    """Replace the object's baked keys by one a frame; `offsets` float32[f, n, 3] from the basis. Gives their names."""
-    remove_baked(obj)
-    made = obj.thew.made
-    active = obj.active_shape_key_index
-    mesh = obj.data
-    if mesh.shape_keys is None:
+    """Replace the object's baked keys by one a frame; `offsets` float32[f, n, 3] from the basis. Gives their names.
+
+    The new keys are made beside the old ones, which go when everything else is done: what fails leaves them as they were.
+    """
+    made, mesh = obj.thew.made, obj.data
+    old, active = [key.name for key in baked_keys(obj)], obj.active_shape_key
+    active = active.name if active is not None else ""
+    basis_made = mesh.shape_keys is None
+    if basis_made:
         obj.shape_key_add(name="Basis", from_mix=False)
-        made.baked_basis = True
-    basis = key_positions(mesh.shape_keys.reference_key)
-    animation = mesh.shape_keys.animation_data
-    made.baked_action = animation is None or animation.action is None
-    names = []
+    keys = mesh.shape_keys
+    action_made = keys.animation_data is None or keys.animation_data.action is None
+    basis, names = key_positions(keys.reference_key), []
     try:
         for i, offset in enumerate(offsets):
             key = obj.shape_key_add(name=key_name(start + i), from_mix=False)
             names.append(key.name)
-            key.relative_key = mesh.shape_keys.reference_key
+            key.relative_key = keys.reference_key
             key.points.foreach_set("co", np.ascontiguousarray(basis + offset, dtype=np.float32).ravel())
-        made.baked_start, made.baked_end = start, start + len(names) - 1
-        write_curves(mesh.shape_keys, names, start)
+        write_curves(keys, names, start)
     except Exception:
-        made.baked_keys = "\n".join(names)
-        remove_baked(obj)
+        remove_keys(obj, names, basis_made, action_made)
         raise
+    remove_keys(obj, old)
+    names = rename(keys, names, [key_name(start + i) for i in range(len(names))])
     made.baked_keys = "\n".join(names)
-    obj.active_shape_key_index = active
+    made.baked_start, made.baked_end = start, start + len(names) - 1
+    made.baked_basis = made.baked_basis or basis_made
+    made.baked_action = made.baked_action or action_made
+    obj.active_shape_key_index = max(keys.key_blocks.find(active), 0)
     return names
+
+
+def rename(keys: bpy.types.Key, names: list[str], wanted: list[str]) -> list[str]:
+    """Give keys the names that they were made for, as far as no other key has them; their names then."""
+    taken = [(name, new) for name, new in zip(names, wanted, strict=True) if name != new]
+    # Keys that were deleted by hand leave their curves behind.
+    drop_curves(keys, [new for _, new in taken if new not in keys.key_blocks])
+    for name, new in taken:
+        keys.key_blocks[name].name = new  # Blender renames in the curves too
+    return [key.name for key in list(keys.key_blocks)[-len(names) :]]
 
 
 def write_curves(keys: bpy.types.Key, names: list[str], start: int) -> None:
@@ -130,26 +144,66 @@ def shares_action(keys: bpy.types.Key | None) -> bool:
 def remove_baked(obj: bpy.types.Object) -> None:
     """Take away Thew's keys, their curves, and what had to be made for them."""
     made = obj.thew.made
-    keys = obj.data.shape_keys
-    if keys is not None:
-        active = obj.active_shape_key_index
-        if not shares_action(keys):  # else other keys play them
-            drop_curves(keys, [key.name for key in baked_keys(obj)])
-        for key in baked_keys(obj):
-            obj.shape_key_remove(key)
-        animation = keys.animation_data
-        if made.baked_action and animation is not None:
-            action = animation.action
-            if action is not None and not len(curves_in(animation)):
-                animation.action = None
-                if action.users == 0:
-                    bpy.data.actions.remove(action)
-                if not animation.drivers and not animation.nla_tracks:
-                    keys.animation_data_clear()
-        if made.baked_basis and len(keys.key_blocks) == 1:
-            obj.shape_key_remove(keys.key_blocks[0])
-        elif keys is not None and len(keys.key_blocks) > 0:
-            obj.active_shape_key_index = min(active, len(keys.key_blocks) - 1)
+    remove_keys(obj, [key.name for key in baked_keys(obj)], made.baked_basis, made.baked_action)
     made.baked_keys = ""
     made.baked_basis = made.baked_action = made.shows_bake = False
     made.baked_start = made.baked_end = 0
+    made.property_unset("baked_space")
+    made.property_unset("baked_miss")
+
+
+def remove_keys(obj: bpy.types.Object, names: list[str], basis: bool = False, action: bool = False) -> None:
+    """Take away keys and their curves; the Basis and the action too, if told so and nothing else is in them."""
+    keys = obj.data.shape_keys
+    if keys is None:
+        return
+    active = obj.active_shape_key_index
+    if not shares_action(keys):  # else other keys play them
+        drop_curves(keys, names)
+    for name in names:
+        obj.shape_key_remove(keys.key_blocks[name])
+    animation = keys.animation_data
+    if action and animation is not None and animation.action is not None and not len(curves_in(animation)):
+        played = animation.action, getattr(animation, "action_slot", None)
+        animation.action = None
+        drop_action(*played)
+        if not animation.drivers and not animation.nla_tracks:
+            keys.animation_data_clear()
+    if basis and len(keys.key_blocks) == 1:
+        obj.shape_key_remove(keys.key_blocks[0])
+    elif len(keys.key_blocks) > 0:
+        obj.active_shape_key_index = min(active, len(keys.key_blocks) - 1)
+
+
+def drop_action(action: bpy.types.Action, slot) -> None:
+    """Remove what nobody plays any more: the action, or else its slot (None before Blender 4.4)."""
+    if action.users == 0:
+        bpy.data.actions.remove(action)
+    elif slot is not None and not slot.users():
+        action.slots.remove(slot)
+
+
+def join_action(obj: bpy.types.Object, action: bpy.types.Action) -> bool:
+    """Let the baked keys play from a slot of `action`, the armature's: every exporter then writes one animation.
+
+    False where that cannot be, and nothing changes: before Blender 4.4, which knows no slots, where the keys play an action
+    of the artist's, and where `action` cannot be edited.
+    """
+    made, keys = obj.thew.made, obj.data.shape_keys
+    animation = keys.animation_data
+    if not hasattr(animation, "action_slot") or not made.baked_action or animation.action in {None, action}:
+        return False
+    if action.library is not None or action.override_library is not None or shares_action(keys):
+        return False
+    played = animation.action, animation.action_slot
+    animation.action = action
+    animation.action_slot = action.slots.new(id_type="KEY", name=obj.name)
+    try:
+        write_curves(keys, [key.name for key in baked_keys(obj)], made.baked_start)
+    except (Refusal, RuntimeError):
+        refused = animation.action_slot
+        animation.action, animation.action_slot = played
+        drop_action(action, refused)
+        return False
+    drop_action(*played)
+    return True

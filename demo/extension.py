@@ -22,9 +22,15 @@ def install(extension: Path) -> None:
         raise SystemExit(f"The extension in {extension} was installed but is not enabled.")
 
 
+def addon(name: str):
+    """A module of the extension that is enabled, installed from a zip or taken from the source folder."""
+    module = MODULE if MODULE in bpy.context.preferences.addons else "thew_addon"
+    return importlib.import_module(f"{module}.{name}")
+
+
 def flesh_of(obj: bpy.types.Object):
     """The add-on's live objects behind a mesh."""
-    return importlib.import_module(f"{MODULE}.session").register.flesh(obj)
+    return addon("session").register.flesh(obj)
 
 
 def activate(obj: bpy.types.Object) -> None:

@@ -56,7 +56,8 @@ def _limb(shape: Shape, ends: tuple[float, float], cells_across: float, reach: f
     lower = lower**2 * (3.0 - 2.0 * lower)
     weights = np.stack([1.0 - lower, lower], axis=1)
     lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=cells_across)
-    body = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
+    even = np.ones(len(shape.vertices))  # of one stiffness
+    body = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights, flesh=even)
     step = np.arange(-reach, reach, reach / 12.0) + reach / 24.0
     ball = np.stack(np.meshgrid(step, step, step, indexing="ij"), axis=-1).reshape(-1, 3)
     ball = ball[np.linalg.norm(ball, axis=1) < reach] + JOINT

@@ -42,7 +42,8 @@ def made(vertices, triangles, colours, weights, bones: list[Bone], cells_across:
     ends = (np.array([getattr(bone, end) for bone in bones]) for end in ("head", "tail"))
     skeleton = thew.Skeleton(names, parents, *ends)
     lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=cells_across)
-    body = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
+    even = np.ones(len(vertices))  # as the paper's flesh, of one stiffness
+    body = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights, flesh=even)
     return Rigged(vertices, triangles, colours, body, np.tile(np.eye(4), (len(bones), 1, 1)))
 
 

@@ -15,6 +15,16 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
+def listed(words: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def percent(share: float) -> str:
+    """A share as `0.32 %`."""
+    return f"{100.0 * share:.2g} %"
+
+
 def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     """Sentences about a built flesh: its size, surface defects, loose parts, inverted cells; `preview`: the mode to play."""
     notes = []
@@ -28,13 +38,9 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     if flesh.surface is not None:
         notes += [sentence(text) for text in flesh.surface.report().sentences]
     if flesh.body is not None:
-        if abs(flesh.firmness - 1.0) >= 0.05:
-            why = "lose its shape" if flesh.firmness > 1.0 else "hardly move"
-            notes.append(
-                f"The flesh was made {flesh.firmness:.3g} times as stiff, or it would {why}; switch Fit Stiffness off "
-                "for the bare stiffness."
-            )
         notes += [sentence(text) for text in flesh.body.loose_parts]
+    if flesh.clip is not None and flesh.begun.note:
+        notes.append(flesh.begun.note)
     lost = inverted(flesh.clip) if flesh.clip is not None else 0
     if lost:
         notes.append(
@@ -43,6 +49,7 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     if flesh.modal:
         notes += modal_notes(flesh, preview)
     notes += flesh.rig_problems.values()
+    notes += flesh.pushing.notes.values()
     if flesh.problem:
         notes.append(flesh.problem)
     return notes

@@ -3,15 +3,18 @@
 
 import bpy
 
-from . import add, bake, place, preset, pull, remove, rigs, simulate, switch
+from . import add, bake, flesh, place, preset, pull, remove, ride, rigs, simulate, switch
 
 CLASSES = (
     add.THEW_OT_add,
     simulate.THEW_OT_simulate,
     bake.THEW_OT_bake,
+    bake.THEW_OT_finish_bake,
     switch.THEW_OT_show_live,
     switch.THEW_OT_show_bake,
     remove.THEW_OT_remove,
+    *ride.CLASSES,
+    *flesh.CLASSES,
     *rigs.CLASSES,
     *place.CLASSES,
     *pull.CLASSES,

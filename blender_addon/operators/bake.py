@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bake to Shape Keys."""
+"""Bake to shape keys, and Finish Bake."""
 
 import bpy
 from bpy.props import EnumProperty, IntProperty
 
-from .. import jobs
-from ..logic.sentences import plural
+from .. import handlers, target
+from ..bakes import baking, finishing
+from ..logic.errors import sentence
+from ..properties import BAKE_SPACES
 from .shell import Job
 
 
@@ -21,18 +23,51 @@ class THEW_OT_bake(Job, bpy.types.Operator):
         items=(("SHAPE_KEYS", "Shape Keys", "One additive key a frame, animated"),),
         default="SHAPE_KEYS",
     )
+    space: EnumProperty(
+        name="Space",
+        description="Where the keys act; left alone, as the object is set",
+        items=BAKE_SPACES,
+        default="REST",
+    )
     frame_start: IntProperty(name="Start", description="First frame; left alone, the range in force", default=1)
     frame_end: IntProperty(name="End", description="Last frame; left alone, the range in force", default=250)
 
     def job(self, context, obj):
         given = self.properties.is_property_set
-        return jobs.bake(
+        return baking.bake(
             obj,
             context.scene,
             context.view_layer,
             self.frame_start if given("frame_start") else None,
             self.frame_end if given("frame_end") else None,
+            self.space if given("space") else None,
         )
 
-    def said(self, obj, names):
-        return f"“{obj.name}” plays {plural(len(names), 'baked shape key')}."
+    def done(self, obj, result):
+        """What an export would do wrong is a warning, not a mere remark."""
+        self.report({"WARNING" if result.warnings else "INFO"}, result.said(obj))
+        return {"FINISHED"}
+
+
+class THEW_OT_finish_bake(Job, bpy.types.Operator):
+    bl_idname = "thew.finish_bake"
+    bl_label = "Finish Bake"
+    bl_description = (
+        "Keep the baked keys and take away the flesh and whatever would deform the mesh a second time, "
+        "so that the character is ready to be exported"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    def invoke(self, context, _event):
+        return self.execute(context)
+
+    def execute(self, context):
+        obj = target.of(context)
+        try:
+            handlers.stop_update()
+            said = finishing.finish_bake(obj)
+        except Exception as error:
+            return self.refuse(obj, error)
+        handlers.redraw()
+        self.report({"INFO"}, sentence(said))
+        return {"FINISHED"}

@@ -3,28 +3,40 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import bpy
 
-from .. import handlers, posed
-from .shell import Job
+from .. import handlers, posed, target
+from .shell import Job, quiet
 
 
 class InHand(Job):
-    """Mix-in for modal tools: a script calls `execute`, the mouse goes through `handle`, which may raise."""
+    """Mix-in for modal tools: a script calls `execute`, the mouse goes through `handle`, which may raise.
+
+    What a tool takes in hand (drawings, timers, the handlers' silence) it pushes onto `held`, which is let go whatever
+    happens.
+    """
 
     def invoke(self, context, event):
         """Take the tool into the hand; without a 3D view like `execute`."""
         if handlers.headless() or context.window is None or context.area is None:
             return self.execute(context)
-        obj = posed.of(context)
+        obj = target.of(context)
         try:
             if context.screen.is_animation_playing:
                 bpy.ops.screen.animation_cancel(restore_frame=False)
             handlers.stop_update()
             self._stand = posed.read(obj, context.scene, context.view_layer)
-            self.take(context)
         except Exception as error:
             return self.refuse(obj, error)
+        self.held = ExitStack()
+        self.held.callback(handlers.redraw)
+        self.held.callback(quiet, context)
+        try:
+            self.take(context)
+        except Exception as error:
+            return self.drop_it(context, error)
         answer = self.modal(context, event)  # a tool of the toolbar comes with the press itself
         if answer & {"CANCELLED", "FINISHED"}:
             return answer
@@ -35,14 +47,19 @@ class InHand(Job):
         """One event; Esc and the right button put everything back."""
         try:
             if event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS":
-                self.put_back()
-                self.end(context)
-                return {"CANCELLED"}
+                return self.drop_it(context)
             return self.handle(context, event)
         except Exception as error:
-            self.put_back()
-            self.end(context)
-            return self.refuse(self._stand.obj, error)
+            return self.drop_it(context, error)
+
+    def drop_it(self, context, error: Exception | None = None) -> set[str]:
+        """Put the tool down and everything back; `error`: why, to be told."""
+        for step in (self.put_back, lambda: self.end(context)):
+            try:
+                step()
+            except Exception as failure:
+                error = error or failure
+        return {"CANCELLED"} if error is None else self.refuse(self._stand.obj, error)
 
     def cancel(self, context):
         """Blender is closing or loading another file."""
@@ -61,4 +78,4 @@ class InHand(Job):
 
     def end(self, context) -> None:
         """Put the tool down: nothing of it stays drawn or running. May be called again."""
-        raise NotImplementedError
+        self.held.close()

@@ -9,10 +9,12 @@ import bpy
 import numpy as np
 from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, StringProperty
 
-from .. import handlers, placing, posed, rig_overlay, rig_properties, rigging, viewing
+from .. import handlers, placing, posed, rig_overlay, rig_properties, rigging, target, viewing
 from ..logic.errors import Refusal
 from ..logic.outlines import outline, ridden
+from ..logic.sliders import TEMPLATE_SLIDERS
 from ..placing import Spot
+from ..units import length
 from .hand import InHand
 from .rigs import drop_rig, new_rig
 
@@ -87,14 +89,20 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
     tube_radius: FloatProperty(
         name="Tube Radius", description="Of a torus, scene units; 0 suits the flesh", min=0.0, options=FRESH
     )
+    yields: FloatProperty(
+        name="Yield",
+        description="How far the skin gives way at most, scene units; left alone, what makes the effect visible",
+        unit="LENGTH",
+        options=FRESH,
+    )
     strength: FloatProperty(
-        name="Strength", description="N/m3; left alone, what makes the effect visible", options=FRESH
+        name="Strength", description="A force to push with in place of a distance, N/m3", options=FRESH
     )
 
     # from a script, or again ------------------------------------------------------------------------------------------
 
     def execute(self, context):
-        obj = posed.of(context)
+        obj = target.of(context)
         try:
             stand = posed.read(obj, context.scene, context.view_layer)
             self.put(context, stand)
@@ -107,17 +115,23 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
         obj, kind = stand.obj, self.kind(stand.obj)
         spot = self.spot(stand, kind).turned(self.turn)
         sizes = self.sizes(stand, kind, spot)
+        by = "YIELD"
         if self.properties.is_property_set("strength"):
-            sizes["strength"] = self.strength
+            sizes["strength"], by = self.strength, "FORCE"
+        elif self.properties.is_property_set("yields"):
+            sizes["strength"] = self.yields * stand.flesh.place.metres_per_unit
         elif self.index >= 0:
-            sizes["strength"] = obj.thew.rigs[self.index].strength
+            rig = obj.thew.rigs[self.index]
+            sizes["strength"], by = rig.strength, rig.strength_by
+            if by == "YIELD":
+                sizes["strength"] *= stand.flesh.place.metres_per_unit
         else:
-            sizes["strength"] = placing.visible_strength(stand, kind, sizes, spot)
+            sizes["strength"] = placing.visible_yield(stand.flesh, kind, sizes, spot)
         placing.native_rig(kind, sizes, spot).forces(stand.flesh.body)  # what lies outside the flesh is refused here
         new = self.index < 0
         rig = new_rig(obj, kind.capitalize()) if new else obj.thew.rigs[self.index]
         try:
-            placing.put(stand, rig, new, kind, sizes, spot)
+            placing.put(stand, rig, new, kind, sizes, spot, by)
         except Exception:
             if new:
                 drop_rig(obj, len(obj.thew.rigs) - 1)
@@ -153,7 +167,7 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
     def sizes(self, stand: posed.Posed, kind: str, spot: Spot, radius: float | None = None) -> dict[str, float]:
         """The template's lengths in metres: those given, those of the rig placed anew, or what suits the flesh."""
         unit = stand.flesh.place.metres_per_unit
-        names = [name for name in rig_properties.TEMPLATE_SLIDERS[kind] if name != "strength"]
+        names = [name for name in TEMPLATE_SLIDERS[kind] if name != "strength"]
         sizes = {name: unit * getattr(self, name) for name in names}
         if self.index >= 0 and stand.obj.thew.rigs[self.index].template == kind:
             rig = stand.obj.thew.rigs[self.index]
@@ -169,7 +183,7 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
         self._kind = self.kind(self._stand.obj)
         self._hit, self._lines, self._view = None, np.empty((0, 2, 3)), None
         self._scale, self._suits = 1.0, 0.0
-        self._drawn = viewing.Drawn(self.ghost)
+        self.held.callback(viewing.Drawn(self.ghost).end)
 
     def handle(self, context, event):
         if event.type in {"WHEELUPMOUSE", "WHEELDOWNMOUSE"}:
@@ -202,7 +216,11 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
             self._suits = placing.usual_radius(self._stand, self._hit)
             sizes = self.hand_sizes(spot)
             self._lines = posed_lines(self._stand, self._hit, self._kind, sizes, spot)
-        reach = "" if self._hit is None else f"  radius {max(sizes.values()):.3g} m"
+        reach = (
+            ""
+            if self._hit is None
+            else f"  radius {length(max(sizes.values()) / self._stand.flesh.place.metres_per_unit)}"
+        )
         said = f"Click drops the {self._kind.lower()}, wheel sizes it, Ctrl+wheel or R turns it, Esc cancels{reach}"
         context.workspace.status_text_set(f"Thew: {said}")
         handlers.redraw()
@@ -237,12 +255,6 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
     def ghost(self):
         """What is drawn: the template at the mouse."""
         return [(self._lines, rig_overlay.GHOST, 2.0)]
-
-    def end(self, context) -> None:
-        self._drawn.end()
-        if context.workspace is not None:
-            context.workspace.status_text_set(None)
-        handlers.redraw()
 
 
 #: Events that turn and move the view meanwhile.

@@ -6,13 +6,14 @@ from __future__ import annotations
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
-from .. import handlers, placing, posed, presets, rig_drivers, rigging
-from ..anchors import armature_of
+from .. import handlers, placing, posed, presets, rig_drivers, rigging, target
+from ..anchors import active_bone, armature_of
 from ..logic.bone_names import Role, find, find_pair
 from ..logic.errors import Refusal
+from ..logic.sliders import SLIDERS
 from ..presets import PRESETS, Piece, Preset
 from ..reading import curves_in, describe
-from ..rig_properties import SLIDERS, ThewRig, quietly, show_sliders
+from ..rig_properties import ThewRig, quietly, show_sliders
 from .rigs import drop_rig, new_rig
 from .shell import Job
 
@@ -39,7 +40,7 @@ class THEW_OT_rig_preset(Job, bpy.types.Operator):
         return self.execute(context)
 
     def execute(self, context):
-        obj = posed.of(context)
+        obj = target.of(context)
         preset = PRESETS[self.preset]
         try:
             handlers.stop_update()
@@ -82,16 +83,6 @@ class THEW_OT_rig_preset(Job, bpy.types.Operator):
         return found
 
 
-def active_bone(armature: bpy.types.Object) -> str:
-    """The bone that is active and selected in the armature, or ""."""
-    bone = armature.data.bones.active
-    if bone is None:
-        return ""
-    posed_bone = armature.pose.bones.get(bone.name)
-    selected = posed_bone.select if hasattr(posed_bone, "select") else bone.select  # moved there in Blender 5.0
-    return bone.name if selected else ""
-
-
 def add_piece(stand: posed.Posed, piece: Piece, bone: str, side: str) -> int:
     """One rig; gives its index."""
     head, tail = stand.bone_ends(placing.bone_index(stand, bone))
@@ -99,7 +90,7 @@ def add_piece(stand: posed.Posed, piece: Piece, bone: str, side: str) -> int:
     girth = stand.rest.girth(middle, tail - head, 0.25 * stand.size)
     spot = placing.at_bone(stand, piece.template, bone, piece.along, piece.angle, piece.out * girth, piece.tilt)
     sizes = {name: part * girth for name, part in piece.sizes.items()}
-    strength = placing.visible_strength(stand, piece.template, sizes, spot, piece.moves * girth)
+    strength = placing.visible_yield(stand.flesh, piece.template, sizes, spot, piece.moves * girth)
     rig = new_rig(stand.obj, f"{piece.called} {side}".strip())
     placing.put(stand, rig, True, piece.template, {**sizes, "strength": strength}, spot)
     with quietly():
@@ -107,7 +98,7 @@ def add_piece(stand: posed.Posed, piece: Piece, bone: str, side: str) -> int:
         for control, share, along in piece.samples:
             sample = rig.samples.add()
             sample.control = control
-            changed = {"strength": share * strength, "along": along}
+            changed = {"strength": share * rig.strength, "along": along}
             sample.values = [changed.get(name, getattr(rig, name)) for name in SLIDERS]
         rig.active_sample, rig.control = 0, piece.samples[0][0]
     show_sliders(rig)

@@ -9,10 +9,10 @@ import bpy
 import numpy as np
 from bpy.props import StringProperty
 
-from .. import handlers, posed, poses, pulling, rig_properties, rigging, viewing
+from .. import handlers, posed, poses, pulling, rig_properties, rigging, session, target, viewing
 from ..logic.errors import Refusal
 from ..logic.picking import Picker
-from ..modifier import POSITION
+from ..logic.sliders import SLIDERS
 from ..reading import describe
 from ..rig_properties import quietly
 from .hand import InHand
@@ -42,7 +42,7 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
     # from a script, or again ------------------------------------------------------------------------------------------
 
     def execute(self, context):
-        obj = posed.of(context)
+        obj = target.of(context)
         try:
             handlers.stop_update()
             stand = posed.read(obj, context.scene, context.view_layer)
@@ -69,24 +69,23 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
         pull.keep()
         stand.obj.thew.settled = True
         rigging.shown(context, stand.obj)
-        stand.show(pull.shown)
+        stand.show(pull.offsets)
         stand.flesh.posed = True
-        left = max(float(np.linalg.norm(pull.world(vertex) - target)) for vertex, target in points)
-        self.report(
-            {"INFO"}, f"“{pull.rig.name}” was fitted; its points miss their targets by {left:.2g} units at most."
-        )
+        self.report({"INFO"}, f"“{pull.rig.name}” was fitted; {pull.came(points)}.")
 
     # in the hand ------------------------------------------------------------------------------------------------------
 
     def take(self, context) -> None:
-        stand = self._stand
-        self._pull = pulling.Pull(stand, context.view_layer)
-        self._before, self._shown = saved(self._pull.rig), attribute(stand.obj)
+        stand, self._pull = self._stand, None
+        pull = pulling.Pull(stand, context.view_layer)
+        self._before, self._shown = saved(pull.rig), session.shown(stand.obj, context.scene)
         self._pins, self._drag, self._target, self._due, self._changed = [], -1, None, False, False
-        stand.show(self._pull.shown)
-        poses.busy += 1  # nobody simulates or looks frames up meanwhile
-        self._drawn = viewing.Drawn(self.marks)
-        self._timer = context.window_manager.event_timer_add(1.0 / RATE, window=context.window)
+        self._pull = pull
+        self.held.enter_context(poses.playing())  # nobody simulates or looks frames up meanwhile
+        stand.show(pull.offsets)
+        self.held.callback(viewing.Drawn(self.marks).end)
+        timer = context.window_manager.event_timer_add(1.0 / RATE, window=context.window)
+        self.held.callback(context.window_manager.event_timer_remove, timer)
         context.workspace.status_text_set(
             "Thew: press on the skin and drag, Shift+click holds a point, release keeps, Esc puts everything back"
         )
@@ -96,7 +95,7 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
             return self.press(context, event)
         if event.type == "LEFTMOUSE" and event.value == "RELEASE" and self._drag >= 0:
             if self._due:
-                self.follow()
+                self.follow(context)
             return self.release(context)
         if event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS":
             return self.release(context)
@@ -107,7 +106,7 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
             return {"RUNNING_MODAL"}
         if event.type == "TIMER":
             if self._due:
-                self.follow()
+                self.follow(context)
             return {"RUNNING_MODAL"}
         return {"RUNNING_MODAL"} if self._drag >= 0 else {"PASS_THROUGH"}
 
@@ -121,11 +120,7 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
         hit = skin.ray(*view.ray())
         if hit is None:
             self.report({"WARNING"}, f"There is no skin of {describe(stand.obj)} under the mouse: press on the body.")
-            if self._pins:
-                return {"RUNNING_MODAL"}
-            self.put_back()
-            self.end(context)
-            return {"CANCELLED"}
+            return {"RUNNING_MODAL"} if self._pins else self.drop_it(context)
         vertex = hit.vertex(stand.rest.triangles)
         self._pins = [pin for pin in self._pins if pin[0] != vertex]
         if event.shift:
@@ -136,12 +131,15 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
         handlers.redraw()
         return {"RUNNING_MODAL"}
 
-    def follow(self) -> None:
+    def follow(self, context) -> None:
         """Fit the rig to where the mouse is."""
         self._due = False
         if self._target is None:
             return
         self._stand.show(self._pull.pull(self.wanted(), evaluations=EVALUATIONS))
+        context.workspace.status_text_set(
+            f"Thew: {self._pull.came(self.wanted())}; release keeps, Esc puts everything back"
+        )
         self._due = not self._pull.arrived  # goes on at the next tick, also under a mouse that stands still
         self._changed = True
         handlers.redraw()
@@ -152,22 +150,23 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
 
     def release(self, context):
         """Keep what was found."""
-        self.end(context)
         if not self._changed:
-            self.put_back()
-            return {"CANCELLED"}
+            return self.drop_it(context)
+        self.end(context)
         points = self.wanted()
         self.points = json.dumps([[vertex, [float(x) for x in target]] for vertex, target in points])
         self.keep(context, self._pull, points)
         return {"FINISHED"}
 
     def put_back(self) -> None:
+        if self._pull is None:
+            return
         put_back(self._pull.rig, self._before)
-        obj, mesh = self._stand.obj, self._stand.obj.data
-        if self._shown is not None:
-            mesh.attributes[POSITION].data.foreach_set("vector", self._shown)
-            self._stand.flesh.wrote = True
-            mesh.update_tag()
+        obj, flesh = self._stand.obj, self._stand.flesh
+        if self._shown is None:
+            session.hide(obj, flesh)
+        else:
+            session.write(obj, flesh, self._shown, bpy.context.scene)
         obj.update_tag()
 
     def marks(self):
@@ -178,17 +177,6 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
             line = np.array([self._pull.world(self._drag), self._target])
             drawn += [(line[:1], DRAGGED, 9.0), (line[None], DRAGGED, 2.0)]
         return drawn
-
-    def end(self, context) -> None:
-        if self._timer is None:
-            return
-        poses.busy -= 1
-        self._drawn.end()
-        context.window_manager.event_timer_remove(self._timer)
-        self._timer = None
-        if context.workspace is not None:
-            context.workspace.status_text_set(None)
-        handlers.redraw()
 
 
 def saved(rig) -> tuple:
@@ -201,23 +189,13 @@ def put_back(rig, before: tuple) -> None:
     """Make the rig what it was."""
     values, samples, control, at, draft, active = before
     with quietly():
-        for name, value in zip(rig_properties.SLIDERS, values, strict=True):
+        for name, value in zip(SLIDERS, values, strict=True):
             setattr(rig, name, value)
         rig.samples.clear()
         for where, row in samples:
             sample = rig.samples.add()
             sample.control, sample.values = where, row
         rig.control, rig.at, rig.draft, rig.active_sample = control, at, draft, active
-
-
-def attribute(obj) -> np.ndarray | None:
-    """What the deformer shows, flat."""
-    found = obj.data.attributes.get(POSITION)
-    if found is None:
-        return None
-    flat = np.empty(3 * len(found.data), dtype=np.float32)
-    found.data.foreach_get("vector", flat)
-    return flat
 
 
 class THEW_TOOL_pull(bpy.types.WorkSpaceTool):

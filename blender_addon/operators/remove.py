@@ -4,7 +4,7 @@
 import bpy
 from bpy.props import BoolProperty
 
-from .. import handlers, jobs
+from .. import handlers, jobs, target
 from .shell import Job
 
 
@@ -26,7 +26,7 @@ class THEW_OT_remove(Job, bpy.types.Operator):
         return self.execute(context)
 
     def execute(self, context):
-        obj = context.view_layer.objects.active
+        obj = target.of(context)
         try:
             handlers.stop_update()
             said = jobs.remove(obj, self.remove_baked_keys, self.remove_rigs)

@@ -8,15 +8,18 @@ import math
 import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from .. import handlers, jobs, placing, reading, rig_drivers, rig_files, rig_properties, rigging
+from .. import handlers, jobs, placing, reading, rig_drivers, rig_files, rig_measures, rig_properties, rigging, target
 from ..anchors import anchor_bone, anchor_face, armature_of
 from ..logic.errors import Refusal
 from ..logic.names import free_name
 from ..logic.sentences import plural
-from ..recipe import REFERENCE, Stance
+from ..recipe import Stance
 from ..rig_properties import GUIDES, TEMPLATES
 from ..session import register as fleshes
 from .shell import Job
+
+#: The part of its reach by which a new rig moves the skin.
+VISIBLE = 0.2
 
 #: What an earlier call said is no word on the next one.
 FRESH = {"SKIP_SAVE"}
@@ -33,7 +36,7 @@ class Edit(Job):
         return self.execute(context)
 
     def execute(self, context):
-        obj = context.view_layer.objects.active
+        obj = target.of(context)
         try:
             if self.needs_flesh:
                 jobs.check_flesh(obj)
@@ -110,8 +113,13 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
                     for row in range(4)
                     for column in range(4)
                 ]
+            flesh = jobs.with_body(obj, context.scene, context.view_layer)
             with rig_properties.quietly():
-                rig.strength = visible_strength(obj, jobs.with_body(obj, context.scene, context.view_layer), rig)
+                rig.strength_by, rig.strength = "FORCE", 1.0
+                native = rigging.native_rig(obj, flesh, rig)
+                reach = rig.tube_radius if rig.template == "TORUS" else rig.radius
+                unit = flesh.place.metres_per_unit
+                rig.strength_by, rig.strength = "YIELD", placing.bearable(flesh, native, VISIBLE * unit * reach) / unit
         except Exception:
             drop_rig(obj, len(obj.thew.rigs) - 1)
             raise
@@ -224,6 +232,22 @@ class THEW_OT_rig_sample_remove(Edit, bpy.types.Operator):
             rig_properties.show_sliders(rig)
 
 
+class THEW_OT_rig_measure(Edit, bpy.types.Operator):
+    bl_idname = "thew.rig_measure"
+    bl_label = "Keep Strength By"
+    bl_description = "Keep the rig's strength as a distance, which it moves flesh of any softness, or as a force; it does the same now"
+    bl_options = {"REGISTER", "UNDO"}
+    needs_flesh = True
+
+    index: IntProperty(**INDEX)
+    by: EnumProperty(name="By", description="What to keep", items=rig_properties.MEASURES, default="YIELD")
+
+    def edit(self, context, obj):
+        rig = obj.thew.rigs[self.place(obj)]
+        if rig.strength_by != self.by:
+            rig_measures.measure(obj, jobs.with_body(obj, context.scene, context.view_layer), rig, self.by)
+
+
 class THEW_OT_rig_driver(Edit, bpy.types.Operator):
     bl_idname = "thew.rig_driver"
     bl_label = "Drive by a Bone"
@@ -235,7 +259,9 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
 
     index: IntProperty(**INDEX)
     bone: StringProperty(
-        name="Bone", description="The bone that drives; empty takes the active one, or the rig's own", options=FRESH
+        name="Bone",
+        description="The bone that drives; empty takes the one whose joint is nearest below the rig",
+        options=FRESH,
     )
     axis: EnumProperty(
         name="Axis", description="Which turn of the bone", items=rig_drivers.AXES, default="AUTO", options=FRESH
@@ -255,12 +281,12 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
         if handlers.headless() or context.window is None:
             return self.execute(context)
         if not self.bone:
-            obj = context.view_layer.objects.active
-            self.bone = driving_bone(obj, obj.thew.rigs[self.place(obj)])
+            obj = target.of(context)
+            self.bone = rig_drivers.joint_of(obj, obj.thew.rigs[self.place(obj)])
         return context.window_manager.invoke_props_dialog(self)
 
     def draw(self, context):
-        layout, armature = self.layout, armature_of(context.view_layer.objects.active)
+        layout, armature = self.layout, armature_of(target.of(context))
         layout.use_property_split = True
         if armature is not None:
             layout.prop_search(self, "bone", armature.data, "bones")
@@ -276,7 +302,7 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
         armature = armature_of(obj)
         if armature is None:
             raise Refusal(f"“{obj.name}” has no armature, so no bone can drive its rigs")
-        bone = self.bone or driving_bone(obj, rig)
+        bone = self.bone or rig_drivers.joint_of(obj, rig)
         if bone not in armature.pose.bones:
             raise Refusal(f"There is no bone “{bone}” in “{armature.name}”: choose one of its bones")
         context.view_layer.update()
@@ -306,7 +332,7 @@ class THEW_OT_rig_export(Edit, bpy.types.Operator):
     def invoke(self, context, _event):
         if handlers.headless() or context.window is None:
             return self.execute(context)
-        self.filepath = self.filepath or f"{context.view_layer.objects.active.name} rigs.toml"
+        self.filepath = self.filepath or f"{target.of(context).name} rigs.toml"
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
@@ -364,6 +390,7 @@ CLASSES = (
     THEW_OT_rig_move,
     THEW_OT_rig_record,
     THEW_OT_rig_sample_remove,
+    THEW_OT_rig_measure,
     THEW_OT_rig_driver,
     THEW_OT_rig_export,
     THEW_OT_rig_import,
@@ -410,18 +437,6 @@ def suit(obj: bpy.types.Object, rig: rig_properties.ThewRig) -> None:
     rig.radius, rig.ring_radius, rig.tube_radius = 0.08 * side, 0.06 * side, 0.03 * side
 
 
-def visible_strength(obj: bpy.types.Object, flesh, rig: rig_properties.ThewRig) -> float:
-    """The strength at which the rig moves the skin by a fifth of its reach, found by one balance in the rest pose."""
-    unit = flesh.place.metres_per_unit
-    reach = unit * (rig.tube_radius if rig.template == "TORUS" else rig.radius)
-    trial = flesh.recipe.stiffness * REFERENCE * flesh.firmness / reach
-    with rig_properties.quietly():
-        rig.strength = trial
-    moved = placing.moved_by(flesh, rigging.native_rig(obj, flesh, rig))
-    # Where bones hold the flesh tight it hardly moves, and no strength would show.
-    return float(f"{trial * min(max(0.2 * reach / moved, 0.1), 50.0):.2g}") if moved > 0.0 else trial
-
-
 def heaviest_bone(obj: bpy.types.Object, armature: bpy.types.Object | None) -> str:
     """The active bone of the armature where it has weight here, else the bone with most."""
     if armature is None:
@@ -436,10 +451,3 @@ def heaviest_bone(obj: bpy.types.Object, armature: bpy.types.Object | None) -> s
             if group.group in names:
                 total[group.group] = total.get(group.group, 0.0) + group.weight
     return names[max(total, key=total.__getitem__)] if total else ""
-
-
-def driving_bone(obj: bpy.types.Object, rig: rig_properties.ThewRig) -> str:
-    """The bone that a driver is made from when none is named: the active one, or the one that the rig hangs on."""
-    armature = armature_of(obj)
-    active = None if armature is None else armature.data.bones.active
-    return active.name if active is not None else rig.bone

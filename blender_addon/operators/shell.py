@@ -4,12 +4,22 @@
 from __future__ import annotations
 
 import traceback
+from contextlib import ExitStack
 
 import bpy
 
-from .. import handlers, poses
+from .. import handlers, poses, target
 from ..logic.errors import Cancelled, sentence
 from ..logic.tasks import Stepper, Task, finish
+
+#: What operators are at work on in a window, for the panel's bar; the last began last.
+running: list[Stepper] = []
+
+
+def quiet(context) -> None:
+    """Take what we said off the status bar."""
+    if context.workspace is not None:
+        context.workspace.status_text_set(None)
 
 
 class Job:
@@ -32,7 +42,7 @@ class Job:
 
     def execute(self, context):
         """Do it to the end, as a script wants it."""
-        obj = context.view_layer.objects.active
+        obj = target.of(context)
         try:
             handlers.stop_update()
             result = finish(self.job(context, obj))
@@ -44,16 +54,28 @@ class Job:
         """Do it with the window alive; without one like `execute`."""
         if handlers.headless() or context.window is None:
             return self.execute(context)
-        obj = context.view_layer.objects.active
+        obj = target.of(context)
         if context.screen is not None and context.screen.is_animation_playing:
             bpy.ops.screen.animation_cancel(restore_frame=False)
         handlers.stop_update()
         self._obj = obj
-        self._stepper = Stepper(self.job(context, obj))
-        self._timer = context.window_manager.event_timer_add(0.02, window=context.window)
-        context.window_manager.progress_begin(0, 100)
-        context.window_manager.modal_handler_add(self)
-        poses.busy += 1
+        manager = context.window_manager
+        try:
+            with ExitStack() as held:  # what fails in here lets go of everything
+                self._stepper = Stepper(self.job(context, obj))
+                held.callback(self._stepper.close)
+                held.callback(quiet, context)
+                timer = manager.event_timer_add(0.02, window=context.window)
+                held.callback(manager.event_timer_remove, timer)
+                manager.progress_begin(0, 100)
+                held.callback(manager.progress_end)
+                held.enter_context(poses.playing())
+                manager.modal_handler_add(self)
+                running.append(self._stepper)
+                held.callback(running.remove, self._stepper)
+                self._held = held.pop_all()
+        except Exception as error:
+            return self.refuse(obj, error)
         return {"RUNNING_MODAL"}
 
     def modal(self, context, event):
@@ -62,30 +84,26 @@ class Job:
             stepper.cancel()
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
-        over = stepper.advance()
-        context.window_manager.progress_update(int(100 * stepper.fraction))
-        if context.workspace is not None:
-            text = f"Thew: {stepper.text} {100 * stepper.fraction:.0f} % (Esc cancels)"
-            context.workspace.status_text_set(None if over else text)
-        handlers.redraw()
+        try:
+            over = stepper.advance()
+            context.window_manager.progress_update(int(100 * stepper.fraction))
+            if context.workspace is not None:
+                text = f"Thew: {stepper.text} {100 * stepper.fraction:.0f} % (Esc cancels)"
+                context.workspace.status_text_set(text)
+            handlers.redraw()
+        except Exception as error:
+            self._held.close()
+            return self.refuse(self._obj, error)
         if not over:
             return {"RUNNING_MODAL"}
-        self._end(context)
+        self._held.close()
         if stepper.error is not None:
             return self.refuse(self._obj, stepper.error)
         return self.done(self._obj, stepper.result)
 
     def cancel(self, context):
         """Blender is closing or loading another file."""
-        self._stepper.close()
-        self._end(context)
-
-    def _end(self, context):
-        poses.busy -= 1
-        context.window_manager.event_timer_remove(self._timer)
-        context.window_manager.progress_end()
-        if context.workspace is not None:
-            context.workspace.status_text_set(None)
+        self._held.close()
 
     def done(self, obj, result):
         """Report success."""

@@ -3,7 +3,7 @@
 
 import bpy
 
-from .. import handlers, jobs, writing
+from .. import handlers, jobs, riding, target, writing
 from ..logic.errors import Refusal
 from .shell import Job
 
@@ -15,15 +15,22 @@ class Switch(Job):
         return self.execute(context)
 
     def execute(self, context):
-        obj = context.view_layer.objects.active
+        obj = target.of(context)
         try:
-            jobs.check_flesh(obj)
+            if obj is None or obj.type != "MESH" or not obj.thew.made.rides:
+                jobs.check_flesh(obj)
             if self.baked and not writing.baked_keys(obj):
                 raise Refusal(f"“{obj.name}” has no baked shape keys: press Bake first")
             handlers.stop_update()
             obj.thew.made.shows_bake = self.baked
             obj.thew.enabled = True
-            jobs.apply_state(obj)
+            if obj.thew.made.rides:
+                riding.switch(obj)
+            else:
+                for rider in riding.register.on(obj):
+                    rider.thew.made.shows_bake = self.baked and bool(writing.baked_keys(rider))
+                    riding.switch(rider)
+                jobs.apply_state(obj)
             if not self.baked:
                 handlers.before_frame(context.scene)
         except Exception as error:

@@ -85,9 +85,9 @@ _Indices: TypeAlias = NDArray[np.int32]
 _Sparse: TypeAlias = tuple[_Floats, _Indices, _Indices]
 """(data, indices, indptr), as for `scipy.sparse.csr_array`; indices sorted."""
 _Progress: TypeAlias = Callable[[float, str], object]
-_Method: TypeAlias = Literal["warped", "warped_vertex", "modal", "linear", "nonlinear", "neohookean"]
+_Method: TypeAlias = Literal["hyperelastic", "warped", "warped_vertex", "modal", "linear", "nonlinear", "neohookean"]
 _Solver: TypeAlias = Literal["auto", "direct", "cg"]
-_Model: TypeAlias = Literal["stvk", "neohookean", "linear"]
+_Model: TypeAlias = Literal["stvk", "neohookean", "yeoh", "linear"]
 _Mass: TypeAlias = Literal["consistent", "lumped"]
 _Template: TypeAlias = Literal["bump", "radial", "bulge", "torus"]
 _Form: TypeAlias = Literal["vertex", "embedded"]
@@ -370,7 +370,9 @@ class Body:
     """Everything precomputed for one character [capell2002, §3.3, §4.3, §4.6]; immutable.
 
     region_weights[n,b]: which bone's frame a piece of flesh follows, painted on the surface (None: by distance);
-    stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴), twist_radius
+    flesh[n]: painted on surface vertices, 0 the skin as it is to 1 as soft as it gets (None: by thickness, where there are
+    region_weights; without them flesh is the same everywhere); softness: a dial, 0 to 1, that overrules young, see
+    `with_softness`; stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴), twist_radius
     (m): [b]; rest_includes_gravity: the modelled shape already sags; level: subdivisions for the integrals, 0 to
     3; basis_levels: only 0 is built. Raises InputError, NotBuilt, Cancelled.
     """
@@ -391,7 +393,22 @@ class Body:
         level: int = 1,
         basis_levels: int = 0,
         progress: _Progress | None = None,
+        flesh: ArrayLike | None = None,
+        softness: float | None = None,
     ) -> Body: ...
+    def with_softness(self, softness: float) -> Body:
+        """The same body, as soft as a dial between 0 (firm) and 1 (soft) says, whatever its size: in the middle one g
+        sideways moves its softest flesh by 1 % of its size, at the ends by a thirtieth and thirty times of that. Raises
+        InputError."""
+    @property
+    def flesh(self) -> _Floats:
+        """The map of flesh at the surface's vertices, [n]: 0 the skin as it is, 1 as soft as it gets."""
+    @property
+    def thickness(self) -> _Floats:
+        """Thickness of the flesh at the surface's vertices, [n], metres: the distance at rest to the bones that carry the
+        vertex, past the ends of last bones too, smoothed over the skin. Infinite where no bone does, and everywhere on a
+        body that was made without region_weights."""
+
     @property
     def dofs(self) -> int:
         """Number of degrees of freedom, three numbers each: the lattice vertices."""
@@ -420,7 +437,7 @@ class Body:
         """Stiffness matrix at rest, N/m, 3·dofs square, xyz interleaved; with the twist's Hessian when asked for."""
     def energy(self, q: ArrayLike, model: _Model = "stvk") -> float:
         """Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Models: "linear", "stvk" (St.
-        Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back). Raises NotBuilt for others."""
+        Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back), "yeoh" (the same, stiffening with stretch). Raises NotBuilt for others."""
     def gradient(self, q: ArrayLike, model: _Model = "stvk") -> _Floats:
         """Derivative of `energy` with respect to q, N, [dofs,3]."""
     def hessian(self, q: ArrayLike, model: _Model = "stvk") -> _Sparse:
@@ -456,20 +473,22 @@ class Body:
 class Simulation:
     """A body in motion.
 
-    Methods: "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form, as printed), "linear", "modal" [choi2003] with modes (a Modes of this body, which
+    Methods: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small motion, and sound for any),
+    "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form, as printed), "linear", "modal" [choi2003] with modes (a Modes of this body, which
     say how stiff it is, or how many; None: 32) shown by engine, device, form and precision as in `Deformer`, and by Newton's method "nonlinear" (St.
     Venant-Kirchhoff), "neohookean" (stable for flesh turned inside out); these raise MotionError when a step does not
     converge, and keep the state before it. rate: steps per second at least, a frame holds a
     whole number of them; gravity[3] (m/s², None: earth's along -z); mass_damping (1/s) and stiffness_damping (s)
     act relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skin,
     as a part of the body's size (None: no limit); solver: how warped steps are solved, by factoring ("direct"), by
-    conjugate gradients ("cg") or by what is quicker for the size of the body. Raises InputError, NotBuilt.
+    conjugate gradients ("cg") or by what is quicker for the size of the body; elastic_joints (0 to 1): which part of the
+    difference between the flesh that bones bend and the plain skin is shown (1: all, 0: the skin as it is, plus sway). Raises InputError, NotBuilt.
     """
 
     def __new__(
         cls,
         body: Body,
-        method: _Method = "warped",
+        method: _Method = "hyperelastic",
         rate: float = 240.0,
         gravity: ArrayLike | None = None,
         mass_damping: float = 2.0,
@@ -483,6 +502,7 @@ class Simulation:
         form: _Form = "embedded",
         precision: _Precision = "f32",
         solver: _Solver = "auto",
+        elastic_joints: float = 1.0,
     ) -> Simulation: ...
     @property
     def amplitudes(self) -> _Floats | None:
@@ -504,6 +524,8 @@ class Simulation:
         longer finite; the state before that step is kept."""
     def positions(self, surface: int | None = None) -> _Places:
         """Positions of the vertices of a carried surface (None: the body's own), [n,3]."""
+    def offsets(self, surface: int | None = None) -> _Places:
+        """What the flesh adds to the artist's own skin, [n,3], metres, world axes: `positions` less the skin."""
     def lattice_positions(self) -> _Floats:
         """Positions of the degrees of freedom, [dofs,3]."""
     def lattice_velocities(self) -> _Floats:
@@ -524,6 +546,9 @@ class Clip:
     def positions(self, frame: int, surface: int | None = None) -> _Places:
         """Positions of the vertices of a carried surface (None: the body's own) at a frame, [n,3]; before the first
         and after the last frame those frames hold."""
+    def offsets(self, frame: int, surface: int | None = None) -> _Places:
+        """What the flesh adds to the artist's own skin at a frame, [n,3], metres, world axes: the skin, however it was made,
+        plus this is what is shown."""
     def lattice_positions(self, frame: int) -> _Floats:
         """Positions of the degrees of freedom at a frame, [dofs,3]."""
     def extend(self, poses: ArrayLike, controls: ArrayLike | None = None, progress: _Progress | None = None) -> None:
@@ -575,7 +600,7 @@ def simulate(
     preroll: int = 0,
     cyclic: bool = False,
     progress: _Progress | None = None,
-    method: _Method = "warped",
+    method: _Method = "hyperelastic",
     rate: float = 240.0,
     gravity: ArrayLike | None = None,
     mass_damping: float = 2.0,
@@ -589,14 +614,14 @@ def simulate(
     form: _Form = "embedded",
     precision: _Precision = "f32",
     solver: _Solver = "auto",
+    elastic_joints: float = 1.0,
 ) -> Clip:
     """Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as its
     bones move.
 
     rigs: `Rig`s that push the flesh, controls[f,r]: where the control of each stands at every frame, linear between
-    (None: every rig at its last sample throughout); preroll: frames of run-in before frame 0, the motion continued
-    backwards by reflection in the first pose; cyclic: the poses are a cycle (which may travel), run until its state
-    repeats. Further settings: those of `Simulation`. Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
+    (None: every rig at its last sample throughout); preroll: frames of run-in before frame 0, in which the
+    joints come from a standstill; cyclic: the poses are a cycle (which may travel), run until its state repeats. Further settings: those of `Simulation`. Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
     """
 
 @final
@@ -680,11 +705,19 @@ class RigFit:
         evaluations: int | None = None,
     ) -> dict[str, float]:
         """All parameters of the rig that bring points [(vertex of the body's own surface, world target[3]), ...] nearest
-        to their targets in equilibrium; what cannot be reached is approached. start and preferred: {parameter: value}
-        (None: the rig's last sample); weights: {parameter: ξ} (m² per unit², None: none, but a gentle one for those
+        to their targets in equilibrium; what cannot be reached is approached, and no flesh is pressed flatter than 0.3 of
+        its volume: `reached` and `folding` tell how far that came. start and preferred: {parameter: value} (None: the rig's
+        last sample); weights: {parameter: ξ} (m² per unit², None: none, but a gentle one for those
         preferred); bounds: {parameter: (lower, upper)}, None for no bound, where they shall not be the usual ones.
         evaluations: at most so many, for an update while the mouse moves: the best so far, from which the next update
         goes on (None: as many as it takes). Raises InputError, RigError, OutsideError."""
+    @property
+    def reached(self) -> float | None:
+        """Of the last `fit`: how much of the way from where its start has the points to their targets it came, 0 to 1, by
+        the root of the sum of squares; None before one."""
+    @property
+    def folding(self) -> bool | None:
+        """Of the last `fit`: whether more strength would fold flesh there; None before one."""
     def gradient(
         self,
         points: Iterable[tuple[int, ArrayLike]],
@@ -1062,12 +1095,33 @@ class Rig:
         """Derivatives of the sum of field[dofs,3] times `forces` by every parameter -> {name: derivative}."""
     def frame(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> _Floats:
         """The template's frame in rest space, columns X Y Z origin -> [4,4]."""
+    def compliance(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> float:
+        """How far flesh yields to the rig: metres that the skin of a body at rest moves at most, per N/m³ of strength, to
+        first order; zero where bones hold all the flesh in reach. gamma, parameters: as in `forces`. Raises OutsideError,
+        RigError."""
+    def strength_range(
+        self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None
+    ) -> tuple[float, float]:
+        """The strengths (N/m³) between which the rig by itself presses no flesh of a body at rest flatter than 0.3 of its
+        volume; infinite without end. gamma, parameters: as in `forces`. Raises OutsideError, RigError."""
+    def yields(self, body: Body) -> _Floats:
+        """How far the skin of a body at rest yields to each sample at most -> [s], metres, negative where the strength is;
+        of a rig without samples [1]. Samples outside the flesh go by the nearest one within. Raises OutsideError, RigError."""
+    def with_yields(self, body: Body, yields: Iterable[float | None]) -> Rig:
+        """The rig with the strengths at which the skin of a body yields to its samples by `yields` [s], metres (None in it:
+        that strength stays): rig.with_yields(other, rig.yields(body)) does to another body what the rig does to this one.
+        Raises OutsideError, RigError where bones hold all the flesh in reach."""
+    def unfolding(self, body: Body) -> Rig:
+        """The rig with strengths lowered to where, by itself, it presses no flesh of a body at rest flatter than 0.3 of its
+        volume: what `simulate` pushes with. Raises RigError."""
     def check(self, body: Body) -> list[str]:
         """What keeps the rig from pushing this body, one sentence each; empty when nothing does."""
     def __eq__(self, other: object) -> bool: ...
 
-def save_rigs(path: str | PathLike[str], rigs: Sequence[Rig]) -> None:
-    """Writes rigs to a small text file (TOML); it is whole or as it was before. Raises StorageError."""
+def save_rigs(path: str | PathLike[str], rigs: Sequence[Rig], body: Body | None = None) -> None:
+    """Writes rigs to a small text file (TOML); it is whole or as it was before. body: beside strengths also how far its
+    flesh yields to them, so that another body may be read for. Raises StorageError."""
 
-def load_rigs(path: str | PathLike[str]) -> list[Rig]:
-    """Reads rigs that `save_rigs` or a person wrote. Raises RigFileError naming line and key, StorageError."""
+def load_rigs(path: str | PathLike[str], body: Body | None = None) -> list[Rig]:
+    """Reads rigs that `save_rigs` or a person wrote. body: with the strengths at which its flesh yields as far as the file
+    says; None: with the strengths in the file. Raises RigFileError naming line and key, StorageError."""

@@ -5,12 +5,13 @@ use super::carried::{Carried, skin_of};
 use super::carry::{Field, by_distance, distance_to_bone, weights_from_rows};
 use super::check::check;
 use super::loose::{self, LoosePart};
-use super::{Blocks, Body, BodyError, BodyOptions, FleshPoints, Pattern, TwistLoad};
+use super::{Blocks, Body, BodyError, BodyOptions, FleshMap, FleshPoints, Pattern, TwistLoad};
+use crate::Vec3;
 use crate::elasticity::twist::default_radius;
 use crate::elasticity::{CellIntegrals, Flesh, Material, Painted, TwistRegion, integrate};
 use crate::lattice::{Embedding, Lattice};
 use crate::progress::{Progress, step};
-use crate::skeleton::Skeleton;
+use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::ScalarMatrix;
 use crate::surface::Surface;
 use rayon::prelude::*;
@@ -39,7 +40,8 @@ pub(super) fn body(
     let embedding = embedding();
 
     step(progress, 0.1, "Carrying weights to the lattice")?;
-    let painted = painted_cells(lattice, &embedding, options);
+    let map = flesh_map(surface, skeleton, options);
+    let painted = painted_cells(lattice, &embedding, options, map.as_ref());
     let mut weights = region_field(skeleton, lattice, &embedding, options);
 
     let integrals = integrate(
@@ -94,6 +96,7 @@ pub(super) fn body(
     let held: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();
     let pattern = Pattern::new(elements.all_corners(), &mass, &held, lattice.vertices())?;
     let region_weights = weights.into_weights();
+    let bounds = map.as_ref().map(|map| map.bounds(size));
     let skin = skin_of(&embedding, &region_weights, options.region_weights.as_ref());
     step(progress, 1.0, "done")?;
     Ok(Body {
@@ -115,7 +118,13 @@ pub(super) fn body(
         surface: surface.clone(),
         points: Arc::new(FleshPoints::new(surface.clone(), lattice.clone())),
         size,
-        surfaces: RwLock::new(vec![Arc::new(Carried::new(Arc::new(embedding), skin))]),
+        surfaces: RwLock::new(vec![Arc::new(Carried::new(
+            Arc::new(embedding),
+            skin,
+            bounds,
+        ))]),
+        flesh: map.map(Arc::new),
+        compliance: super::compliance::Compliance::default(),
     })
 }
 
@@ -125,9 +134,42 @@ fn of_lattice(lattice: &Lattice) -> ScalarMatrix {
     ScalarMatrix::zero(lattice.vertices().len(), cells)
 }
 
+/// Where flesh is and how much: by the artist's paint, or by thickness.
+fn flesh_map(surface: &Surface, skeleton: &Skeleton, options: &BodyOptions) -> Option<FleshMap> {
+    let painted = options.flesh.as_deref();
+    let map = |weights| FleshMap::new(surface, skeleton, weights, painted);
+    match &options.region_weights {
+        Some(weights) => Some(map(weights)),
+        None if painted.is_some() => Some(map(&weights_by_distance(surface, skeleton))),
+        None => None,
+    }
+}
+
+/// Skin weights that nobody has painted.
+fn weights_by_distance(surface: &Surface, skeleton: &Skeleton) -> SkinWeights {
+    let bones: Vec<u32> = (0..skeleton.len() as u32).collect();
+    let row = |&p: &Vec3| {
+        let mut row = vec![0.0; bones.len()];
+        by_distance(skeleton, &bones, p, &mut row);
+        row
+    };
+    let rows: Vec<Vec<f64>> = surface.vertices().iter().map(row).collect();
+    weights_from_rows(rows.iter().map(Vec::as_slice), bones.len())
+}
+
 /// Painted factors per cell: the mean of its corners'. Empty when nothing is painted.
-fn painted_cells(lattice: &Lattice, embedding: &Embedding, options: &BodyOptions) -> Vec<Painted> {
-    let layers = [&options.stiffness, &options.density, &options.poisson];
+fn painted_cells(
+    lattice: &Lattice,
+    embedding: &Embedding,
+    options: &BodyOptions,
+    flesh: Option<&FleshMap>,
+) -> Vec<Painted> {
+    let stiffness = flesh.map(|flesh| match &options.stiffness {
+        Some(painted) => flesh.stiffness().zip(painted).map(|(a, b)| a * b).collect(),
+        None => flesh.stiffness().collect(),
+    });
+    let stiffness = stiffness.or_else(|| options.stiffness.clone());
+    let layers = [&stiffness, &options.density, &options.poisson];
     if layers.iter().all(|l| l.is_none()) {
         return Vec::new();
     }

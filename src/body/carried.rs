@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Surfaces that a body carries, and how they are shown.
+//! Surfaces that a body carries.
 
 use super::Body;
 use crate::Vec3;
-use crate::kernel::{CpuEmbedding, Engine, KernelError, LocalMaps, LocalPositions, SkinLimit};
+use crate::kernel::{CpuEmbedding, Presenter, SwayBound};
 use crate::lattice::Embedding;
-use crate::skeleton::{Affine, Pose, SkinWeights};
+use crate::skeleton::SkinWeights;
 use crate::surface::Surface;
 use std::sync::{Arc, OnceLock, PoisonError};
 
@@ -17,21 +17,48 @@ pub(super) struct Carried {
     pub skin: SkinWeights,
     /// Packed when first asked for.
     engine: OnceLock<Option<Arc<CpuEmbedding>>>,
-    limit: OnceLock<SkinLimit>,
+    /// How much of its sway each vertex shows.
+    pub bounds: Option<Vec<SwayBound>>,
+    presenter: OnceLock<Presenter>,
 }
 
 /// Weights below this are left out of a skin that is made from the lattice's.
 const LEAST_WEIGHT: f64 = 1e-3;
 
 impl Carried {
-    pub fn new(embedding: Arc<Embedding>, skin: SkinWeights) -> Self {
+    pub fn new(
+        embedding: Arc<Embedding>,
+        skin: SkinWeights,
+        bounds: Option<Vec<SwayBound>>,
+    ) -> Self {
         Self {
             embedding,
             skin,
+            bounds,
             engine: OnceLock::new(),
-            limit: OnceLock::new(),
+            presenter: OnceLock::new(),
         }
     }
+}
+
+/// The bounds of points around a surface: those of the nearest corner of the nearest triangle, so that layers sway alike.
+pub(super) fn around(
+    embedding: &Embedding,
+    lattice: &[Vec3],
+    surface: &Surface,
+    bounds: &[SwayBound],
+) -> Vec<SwayBound> {
+    let bound = |i: usize| {
+        let p = embedding.place(i, lattice);
+        let triangle = surface.welded().source[surface.closest_point(p).triangle as usize];
+        let distance = |v: &u32| (surface.vertices()[*v as usize] - p).norm_squared();
+        let corners = surface.triangles()[triangle as usize];
+        let nearest = corners
+            .into_iter()
+            .min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        nearest.map_or(SwayBound::NONE, |v| bounds[v as usize])
+    };
+    (0..embedding.len()).map(bound).collect()
 }
 
 /// The skin of an embedded surface: its own weights where it has some, elsewhere those of the lattice around.
@@ -56,21 +83,6 @@ pub(super) fn skin_of(
     });
     // Sums of good rows are good.
     SkinWeights::from_rows(lattice.bone_count, rows).unwrap_or_default()
-}
-
-/// How surfaces are limited at a pose: see [`crate::kernel::SkinLimit`].
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reach {
-    maps: LocalMaps,
-    /// Metres.
-    limit: f32,
-}
-
-impl Reach {
-    /// Memory, bytes.
-    pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.maps.bytes()
-    }
 }
 
 impl Body {
@@ -113,100 +125,29 @@ impl Body {
     pub fn embed_surface(&self, other: &Surface) -> usize {
         let embedding = self.lattice.embed_surface(other);
         let skin = self.skin_around(&embedding);
+        let own = self.carried(0).and_then(|own| own.bounds.clone());
+        let rest = self.lattice.vertices();
+        let bounds = own.map(|own| around(&embedding, rest, &self.surface, &own));
         let mut all = self
             .surfaces
             .write()
             .unwrap_or_else(PoisonError::into_inner);
-        all.push(Arc::new(Carried::new(Arc::new(embedding), skin)));
+        all.push(Arc::new(Carried::new(Arc::new(embedding), skin, bounds)));
         all.len() - 1
     }
 
-    /// The body's size in a pose, metres: most bones may have been scaled.
-    pub fn size_in(&self, pose: &Pose) -> f64 {
-        let scale = |m: &Affine| m.linear.determinant().abs().cbrt();
-        let mut scales: Vec<f64> = pose.maps().iter().map(scale).collect();
-        scales.sort_by(f64::total_cmp);
-        self.size() * scales.get(scales.len() / 2).copied().unwrap_or(1.0)
-    }
-
-    /// The limit of `part` of the body's size (none: no limit) around the skin of a pose, for lattice positions
-    /// in `lattice`. The size is that of the pose.
-    pub fn reach(&self, pose: &Pose, lattice: &LocalPositions, part: Option<f64>) -> Reach {
-        let size = self.size_in(pose);
-        Reach {
-            maps: LocalMaps::new(pose, self.rest_origin(), lattice.origin),
-            limit: part.map_or(f32::INFINITY, |part| {
-                ((part * size) as f32).max(f32::MIN_POSITIVE)
-            }),
-        }
-    }
-
-    /// World positions `[n · 3]` of a surface, metres, at lattice positions, within a reach if there is one.
-    ///
-    /// # Errors
-    /// Positions of another lattice, an array of another length; `None`: the body carries no such surface.
-    pub fn show(
-        &self,
-        id: usize,
-        lattice: &LocalPositions,
-        reach: Option<&Reach>,
-        out: &mut [f32],
-    ) -> Option<Result<(), KernelError>> {
-        let carried = self.carried(id)?;
-        let shown = self.engine(id)?.embed_into(lattice, out);
-        let reach = reach.filter(|r| r.limit.is_finite());
-        Some(match (shown, reach) {
-            (Ok(()), Some(reach)) => {
-                let limit = self.skin_limit(&carried);
-                limit.draw(&reach.maps, reach.limit, out).map(|_| ())
-            }
-            (shown, _) => shown,
-        })
-    }
-
-    /// As [`show`](Self::show), into a new array.
-    ///
-    /// # Errors
-    /// As [`show`](Self::show).
-    pub fn shown(
-        &self,
-        id: usize,
-        lattice: &LocalPositions,
-        reach: Option<&Reach>,
-    ) -> Option<Result<Vec<f32>, KernelError>> {
-        let mut out = vec![0.0; 3 * self.engine(id)?.vertices()];
-        let shown = self.show(id, lattice, reach, &mut out)?;
-        Some(shown.map(|()| out))
-    }
-
-    /// The largest distance of a surface's vertex from its skin, metres, whatever the limit.
-    ///
-    /// # Errors
-    /// As [`show`](Self::show).
-    pub fn stray(
-        &self,
-        id: usize,
-        lattice: &LocalPositions,
-        reach: &Reach,
-        scratch: &mut [f32],
-    ) -> Option<Result<f32, KernelError>> {
-        let carried = self.carried(id)?;
-        let shown = self.engine(id)?.embed_into(lattice, scratch);
-        let skin = self.skin_limit(&carried);
-        Some(shown.and_then(|()| skin.draw(&reach.maps, f32::INFINITY, scratch)))
-    }
-
-    fn skin_limit<'a>(&self, carried: &'a Carried) -> &'a SkinLimit {
-        carried.limit.get_or_init(|| {
-            let rest = self.lattice.vertices();
-            let e = &carried.embedding;
+    pub(super) fn presenter<'a>(&self, carried: &'a Carried) -> &'a Presenter {
+        carried.presenter.get_or_init(|| {
+            let (rest, e) = (self.lattice.vertices(), &carried.embedding);
             let rest: Vec<Vec3> = (0..e.len()).map(|i| e.place(i, rest)).collect();
-            SkinLimit::new(&rest, self.rest_origin(), &carried.skin)
+            let free = || vec![SwayBound::NONE; e.len()];
+            let bounds = carried.bounds.clone().unwrap_or_else(free);
+            Presenter::new(&rest, self.rest_origin(), &carried.skin, bounds)
         })
     }
 
     /// A point near the body at rest.
-    fn rest_origin(&self) -> Vec3 {
+    pub(super) fn rest_origin(&self) -> Vec3 {
         self.lattice.vertices().first().copied().unwrap_or_default()
     }
 

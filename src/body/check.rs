@@ -31,6 +31,7 @@ pub(super) fn check(
     }
     let vertices = ("vertex of the mesh", n);
     let per_bone = ("bone", b);
+    super::flesh::check(options.flesh.as_deref(), n)?;
     let positive = (|x: f64| x > 0.0, "a positive number");
     let not_negative = (|x: f64| x >= 0.0, "zero or positive");
     numbers("painted stiffness", vertices, &options.stiffness, positive)?;

@@ -5,24 +5,29 @@
 //! weights and paint from the surface to the lattice, finds the parts that no bone holds, and prepares
 //! the sparse system whose unknowns are the lattice vertices off the bones. [capell2002, §3.3, §4.3, §4.6]
 
+mod anatomy;
 mod assemble;
 mod blocks;
 mod carried;
 mod carry;
 mod check;
+mod compliance;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod flesh;
 mod inversion;
 mod loose;
 mod points;
+mod present;
 mod stored;
 #[cfg(test)]
 mod tests;
 
 pub use blocks::{Blocks, CellBlocks};
-pub use carried::Reach;
+pub use flesh::FleshMap;
 pub use loose::LoosePart;
 pub use points::{Brick, FleshPoint, FleshPoints};
+pub use present::{Presentation, Showing};
 
 use crate::Vec3;
 use crate::elasticity::{Elements, InSurface, Material};
@@ -40,6 +45,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub struct BodyOptions {
     /// Skin weights on the surface's vertices; none = by distance to the bones.
     pub region_weights: Option<SkinWeights>,
+    /// Flesh at the surface's vertices: 0 is the skin as it is, 1 as soft as it gets. None = by thickness where there are skin
+    /// weights to tell which bones carry a vertex; without them flesh is the same everywhere.
+    pub flesh: Option<Vec<f64>>,
     /// Factors on Young's modulus, one per surface vertex.
     pub stiffness: Option<Vec<f64>>,
     /// Factors on the density, one per surface vertex.
@@ -62,6 +70,7 @@ impl Default for BodyOptions {
     fn default() -> Self {
         Self {
             region_weights: None,
+            flesh: None,
             stiffness: None,
             density: None,
             poisson: None,
@@ -190,6 +199,9 @@ pub struct Body {
     surfaces: RwLock<Vec<Arc<Carried>>>,
     /// Diagonal of the own surface's box, metres.
     size: f64,
+    flesh: Option<Arc<FleshMap>>,
+    /// How the flesh at rest gives way, made where it is asked for.
+    compliance: compliance::Compliance,
 }
 
 impl std::fmt::Debug for Body {
@@ -378,7 +390,14 @@ impl Body {
             points: self.points.clone(),
             surfaces: RwLock::new(surfaces),
             size: self.size,
+            flesh: self.flesh.clone(),
+            compliance: compliance::Compliance::default(),
         })
+    }
+
+    /// Thickness and flesh at the vertices of the own surface; none where flesh is the same everywhere.
+    pub fn flesh(&self) -> Option<&FleshMap> {
+        self.flesh.as_deref()
     }
 
     /// Parts with flesh that no bone holds: they follow one bone rigidly, or their skin.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A body as plain data, for the on-disk cache (serde; the file format is [`crate::store`]'s).
 
-use super::carried::Carried;
-use super::{Blocks, Body, BodyError, FleshPoints, LoosePart, Pattern, TwistLoad};
+use super::carried::{Carried, around};
+use super::{Blocks, Body, BodyError, FleshMap, FleshPoints, LoosePart, Pattern, TwistLoad};
 use crate::Vec3;
 use crate::elasticity::{Elements, Material};
 use crate::lattice::{BoneChains, Cell, Embedding, Flesh, Lattice};
@@ -45,6 +45,7 @@ struct Stored {
     /// The own surface's vertices and triangles.
     surface: (Vec<Vec3>, Vec<[u32; 3]>),
     surfaces: Vec<(Embedding, Weights)>,
+    flesh_map: Option<FleshMap>,
 }
 
 impl Serialize for Body {
@@ -84,6 +85,7 @@ impl Serialize for Body {
                 .iter()
                 .map(|s| ((*s.embedding).clone(), weights(&s.skin)))
                 .collect(),
+            flesh_map: self.flesh.as_deref().cloned(),
         }
         .serialize(serializer)
     }
@@ -184,11 +186,30 @@ impl Stored {
             weights: w.weights,
             bone_count: b,
         };
-        let carry = |(e, w): (Embedding, Weights)| Arc::new(Carried::new(Arc::new(e), weights(w)));
         let size = self
             .surfaces
             .first()
             .map_or(0.0, |(e, _)| super::extent(e, lattice.vertices(), |_| true));
+        let n = surface.vertices().len();
+        let map_fits = |map: &FleshMap| {
+            map.flesh.len() == n
+                && map.thickness.len() == n
+                && map.flesh.iter().all(|f| (0.0..=1.0).contains(f))
+                && map.thickness.iter().all(|r| *r >= 0.0)
+        };
+        fits(
+            self.flesh_map.as_ref().is_none_or(map_fits),
+            "its map of flesh does not fit its surface",
+        )?;
+        let mut carried = Vec::new();
+        for (e, w) in self.surfaces {
+            let map = self.flesh_map.as_ref();
+            let bounds = map.map(|map| match carried.is_empty() {
+                true => map.bounds(size),
+                false => around(&e, lattice.vertices(), &surface, &map.bounds(size)),
+            });
+            carried.push(Arc::new(Carried::new(Arc::new(e), weights(w), bounds)));
+        }
         let (lattice, surface) = (Arc::new(lattice), Arc::new(surface));
         let points = FleshPoints::new(surface.clone(), lattice.clone());
         Ok(Body {
@@ -209,8 +230,10 @@ impl Stored {
             pattern: Arc::new(pattern),
             surface,
             points: Arc::new(points),
-            surfaces: RwLock::new(self.surfaces.into_iter().map(carry).collect()),
+            surfaces: RwLock::new(carried),
             size,
+            flesh: self.flesh_map.map(Arc::new),
+            compliance: super::compliance::Compliance::default(),
         })
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn simulate(
     };
     simulation.reset(&cycle.pose(0), true, course.at(0)?.as_deref())?;
     simulation.move_with(&cycle.interval(body, 0)?, 1.0 / settings.fps)?;
-    let (mut frames, mut gap) = (Vec::new(), f64::INFINITY);
+    let (mut frames, mut gap, mut first_sway) = (Vec::new(), f64::INFINITY, None);
     for pass in 0..most as isize {
         let begin = simulation.lattice_positions().to_vec();
         let home = cycle.moved(pass).inverse();
@@ -52,7 +52,12 @@ pub(super) fn simulate(
             let done = (pass as f64 + i as f64 / n as f64) / most as f64;
             step(progress, done, &format!("pass {}, frame {i}", pass + 1))?;
             let shown = turned(&home, simulation.lattice_positions());
-            frames.push(Frame::new(&simulation, &shown, Some(&cycle.pose(i))));
+            let sway = simulation.sway().map(|sway| swung(&home, sway));
+            let shape = (shown.as_slice(), sway.as_deref());
+            if i == 0 {
+                first_sway.clone_from(&sway);
+            }
+            frames.push(Frame::new(&simulation, shape, Some(&cycle.pose(i))));
             simulation
                 .advance_motion(
                     &cycle.interval(body, pass * n + i)?,
@@ -80,7 +85,10 @@ pub(super) fn simulate(
             None => Vec::new(),
         };
         let pose = cycle.pose(cycle.period as isize);
-        let mut again = Frame::new(&simulation, &turned(&last, &first), Some(&pose));
+        let shown = turned(&last, &first);
+        let sway = first_sway.map(|sway: Vec<Vec3>| swung(&last, &sway));
+        let shape = (shown.as_slice(), sway.as_deref());
+        let mut again = Frame::new(&simulation, shape, Some(&pose));
         let begin = frames.first().and_then(|f| f.modal.as_ref());
         if let (Some(again), Some(begin)) = (&mut again.modal, begin) {
             *again = Arc::new(begin.at(pose));
@@ -175,6 +183,11 @@ fn rigid_step(body: &Body, from: &Pose, to: &Pose, size: f64) -> Option<Isometry
 fn turned(by: &Isometry3<f64>, points: &[Vec3]) -> Vec<Vec3> {
     let turn = |p: &Vec3| by.rotation * p + by.translation.vector;
     points.iter().map(turn).collect()
+}
+
+/// Vectors turned along.
+fn swung(by: &Isometry3<f64>, vectors: &[Vec3]) -> Vec<Vec3> {
+    vectors.iter().map(|v| by.rotation * v).collect()
 }
 
 fn size(body: &Body) -> f64 {

@@ -2,12 +2,12 @@
 //! A body driven through poses that do not repeat, in one go or in parts.
 
 use super::forces::AtFrame;
+use super::run_in::run_in;
 use super::{ClipError, ClipSettings, Course, Frame, FrameForces};
 use crate::body::Body;
 use crate::dynamics::Simulation;
 use crate::progress::{Progress, step};
-use crate::skeleton::{Affine, FrameMotion, Pose, polar};
-use crate::{Mat3, Vec3};
+use crate::skeleton::{FrameMotion, Pose};
 
 /// What is needed to go on where a clip ends.
 #[derive(Debug, Clone, Default)]
@@ -98,17 +98,17 @@ fn start(
     progress: &dyn Progress,
 ) -> Result<Option<Pose>, ClipError> {
     let body = simulation.body().clone();
-    let before: Vec<Pose> = (1..=settings.preroll.min(poses.len() - 1))
-        .rev()
-        .map(|i| reflected(&body, &poses[0], &poses[i]))
-        .collect();
+    let before = match poses {
+        [first, second, ..] => run_in(body.skeleton(), first, second, settings.preroll),
+        _ => Vec::new(),
+    };
     let run: Vec<Pose> = before
         .iter()
         .chain(poses)
         .take(before.len() + 3)
         .cloned()
         .collect();
-    let forces = |i: usize| forces.at(i.abs_diff(before.len()));
+    let forces = |i: usize| forces.at(i.saturating_sub(before.len()));
     simulation.reset(&run[0], true, forces(0)?.as_deref())?;
     if run.len() > 1 {
         simulation.move_with(&interval(&body, None, &run, 0)?, 1.0 / settings.fps)?;
@@ -136,23 +136,4 @@ fn interval(
     let previous = if i == 0 { lead } else { poses.get(i - 1) };
     FrameMotion::new(body.skeleton(), previous, from, to, poses.get(i + 2))
         .map_err(|source| ClipError::Pose { frame: i, source })
-}
-
-/// The pose as far before `centre` as `pose` is after it: heads and rotations reflected, stretch the same. The
-/// motion through `centre` is then smooth.
-fn reflected(body: &Body, centre: &Pose, pose: &Pose) -> Pose {
-    let mut mirrored = centre.clone();
-    let heads = body.skeleton().heads();
-    for (b, (map, &head)) in mirrored.maps_mut().iter_mut().zip(heads).enumerate() {
-        let (middle, _) = polar(&map.linear);
-        let (turned, stretch) = polar(&pose.maps()[b].linear);
-        let rotation = middle * turned.inverse() * middle;
-        let linear: Mat3 = rotation.to_rotation_matrix().into_inner() * stretch;
-        let place: Vec3 = 2.0 * map.apply(head) - pose.maps()[b].apply(head);
-        *map = Affine {
-            linear,
-            translation: place - linear * head,
-        };
-    }
-    mirrored
 }

@@ -13,12 +13,13 @@ mod cycle;
 mod drive;
 mod error;
 mod forces;
+mod run_in;
 
 pub use error::ClipError;
 pub use forces::FrameForces;
 
 use crate::Vec3;
-use crate::body::{Body, Reach};
+use crate::body::{Body, Presentation};
 use crate::dynamics::{MODES, Method, Settings, Simulation, SimulationError};
 use crate::kernel::{Engine, KernelError, LocalPositions};
 use crate::modal::{BodyDeformer, DeformOptions, Modes, Posed};
@@ -37,8 +38,8 @@ pub struct ClipSettings {
     pub method: Method,
     /// Steps, gravity and damping.
     pub simulation: Settings,
-    /// Frames of run-in before the first: the motion is continued backwards by reflection in the first pose,
-    /// which keeps the bones' velocity. Without it the clip starts in static equilibrium.
+    /// Frames of run-in before the first: the joints come from a standstill and reach the first pose with its velocity,
+    /// while the whole travels on. Without it the clip starts in static equilibrium.
     pub preroll: usize,
     /// The poses are a cycle: the clip is the steady state that repeats with them.
     pub cyclic: bool,
@@ -62,10 +63,10 @@ pub struct Clip {
 #[derive(Debug, Clone)]
 struct Frame {
     lattice: Arc<LocalPositions>,
-    /// Its bones, and how far from the skin it is shown.
-    reach: Option<Arc<Reach>>,
+    /// How it is shown.
+    presentation: Option<Arc<Presentation>>,
     inverted: u32,
-    /// Of the modal method, instead of the reach.
+    /// Of the modal method, instead of the presentation.
     modal: Option<Arc<ModalFrame>>,
 }
 
@@ -97,12 +98,20 @@ impl Frame {
 
     fn of(simulation: &Simulation) -> Self {
         let positions = simulation.lattice_positions();
-        Self::new(simulation, positions, simulation.pose())
+        Self::new(
+            simulation,
+            (positions, simulation.sway()),
+            simulation.pose(),
+        )
     }
 
     /// A frame of a simulation whose lattice is shown elsewhere, at a pose.
-    fn new(simulation: &Simulation, positions: &[Vec3], pose: Option<&Pose>) -> Self {
-        let (body, part) = (simulation.body(), simulation.settings().reach);
+    fn new(
+        simulation: &Simulation,
+        (positions, sway): (&[Vec3], Option<&[Vec3]>),
+        pose: Option<&Pose>,
+    ) -> Self {
+        let body = simulation.body();
         let amplitudes = simulation.amplitudes().map(<[f64]>::to_vec);
         let folded = || body.inverted_cells(simulation.carried_positions()) as u32;
         let modal = amplitudes.zip(pose.cloned());
@@ -112,11 +121,13 @@ impl Frame {
             folded: folded(),
         });
         let lattice = LocalPositions::new(positions);
-        let reach = pose.filter(|_| modal.is_none());
-        let reach = reach.map(|pose| Arc::new(body.reach(pose, &lattice, part)));
+        let showing = simulation.settings().showing();
+        let pose = pose.filter(|_| modal.is_none());
+        let presentation =
+            pose.map(|pose| Arc::new(body.presentation(pose, &lattice, sway, showing)));
         Self {
             lattice: Arc::new(lattice),
-            reach,
+            presentation,
             inverted: body.inverted_cells(positions) as u32,
             modal: modal.map(Arc::new),
         }
@@ -235,7 +246,7 @@ impl Clip {
     }
 
     /// Appends frames for the poses that follow, with forces at each of them. The last frame so far is made again, now that it is
-    /// known where the bones go from there: with more than three frames, and more than its run-in, the
+    /// known where the bones go from there: with more than three frames the
     /// clip is then the same as if simulated at once.
     ///
     /// # Errors
@@ -317,6 +328,30 @@ impl Clip {
         self.show(&[self.frame(frame)], surface, &Silent, out)
     }
 
+    /// What the flesh adds to the artist's own skin at a frame, `[n · 3]`, metres, world axes: what is shown is the skin plus
+    /// this, whichever way the skin was made. Frames beyond the ends show the ends.
+    ///
+    /// # Errors
+    /// As [`positions`](Self::positions).
+    pub fn offsets(&self, frame: i64, surface: usize) -> Result<Vec<f32>, ClipError> {
+        let frame = self.frame(frame);
+        let mut out = vec![0.0; 3 * self.vertices(surface)?];
+        let unknown = ClipError::Surface { id: surface };
+        let made = match (&self.deformer, frame.posed(), &frame.presentation) {
+            (Some(deformer), Some(posed), _) => {
+                let reach = self.settings.simulation.reach;
+                deformer.offsets(surface, posed, reach, &mut out)
+            }
+            (_, _, Some(presentation)) => {
+                self.body
+                    .offsets(surface, &frame.lattice, presentation, &mut out)
+            }
+            _ => return Ok(out),
+        };
+        made.ok_or(unknown)??;
+        Ok(out)
+    }
+
     /// World positions `[frames · n · 3]`, metres, of a surface at all frames; where a graphics device shows them, one is
     /// brought back while the next is computed.
     ///
@@ -356,8 +391,8 @@ impl Clip {
             if frames.len() > 1 {
                 step(progress, i as f64 / frames.len() as f64, "Showing frames")?;
             }
-            let (reach, out) = (frame.reach.as_deref(), &mut out[i * n..(i + 1) * n]);
-            let shown = self.body.show(surface, &frame.lattice, reach, out);
+            let (how, out) = (frame.presentation.as_deref(), &mut out[i * n..(i + 1) * n]);
+            let shown = self.body.show(surface, &frame.lattice, how, out);
             shown.ok_or(ClipError::Surface { id: surface })??;
         }
         Ok(())
@@ -373,9 +408,9 @@ impl Clip {
         let size = self.body.size().max(f64::MIN_POSITIVE) as f32;
         let mut stray = |frame: i64| -> Result<f32, ClipError> {
             let frame = self.frame(frame);
-            let found = match (&self.deformer, frame.posed(), &frame.reach) {
+            let found = match (&self.deformer, frame.posed(), &frame.presentation) {
                 (Some(deformer), Some(posed), _) => deformer.stray(0, posed),
-                (_, _, Some(reach)) => self.body.stray(0, &frame.lattice, reach, &mut scratch),
+                (_, _, Some(how)) => self.body.stray(0, &frame.lattice, how, &mut scratch),
                 _ => return Ok(0.0),
             };
             Ok(found.ok_or(ClipError::Surface { id: 0 })?? / size)
@@ -435,7 +470,7 @@ impl Clip {
             size_of::<ModalFrame>() + 8 * f.amplitudes.len() + size_of_val(f.pose.maps())
         };
         let modal: usize = frames.iter().flat_map(|f| &f.modal).map(|m| modal(m)).sum();
-        let reaches = frames.iter().flat_map(|f| &f.reach);
+        let reaches = frames.iter().flat_map(|f| &f.presentation);
         points * size_of::<[f32; 3]>()
             + modal
             + reaches.map(|r| r.bytes()).sum::<usize>()

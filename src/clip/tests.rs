@@ -16,6 +16,7 @@ fn body() -> Arc<Body> {
     let bar = BarOptions::default();
     let options = crate::body::BodyOptions {
         region_weights: Some(bar.painted_weights()),
+        flesh: Some(vec![1.0; bar.painted_weights().len()]),
         ..Default::default()
     };
     BarOptions { options, ..bar }.build()

@@ -7,7 +7,9 @@
 
 use super::forces::{Acting, Load, check_forces};
 use super::system::System;
-use super::{Frames, Method, SimulationError, Solver, check_gravity, lost, nonlinear};
+use super::{
+    Frames, Method, SimulationError, Solver, check_gravity, hyperelastic, lost, nonlinear,
+};
 use crate::body::Body;
 use crate::skeleton::Pose;
 use crate::{Mat3, Vec3};
@@ -39,9 +41,9 @@ impl Equilibrium {
             pose: Pose::rest(body.skeleton().len()),
             frames: Frames::new(body)?,
             acting: Acting::none(body.dofs()),
-            system: match method.model() {
-                Some(_) => None,
-                None => Some(System::new(body, method, Solver::Factor)?),
+            system: match linear_form(method) {
+                Some(method) => Some(System::new(body, method, Solver::Factor)?),
+                None => None,
             },
         })
     }
@@ -78,6 +80,11 @@ impl Equilibrium {
         let forces = self.acting.turned(&frames.turns, forces, rest_forces, 1.0);
         let load = Load::new(body, gravity, forces);
         let mut q = match (&mut self.system, self.method.model()) {
+            (Some(system), _) if self.method == Method::Hyperelastic => {
+                let bend = balanced(system, body, frames, &Load::NONE)?;
+                let sway = hyperelastic::balance(body, frames, &load)?;
+                bend.iter().zip(&sway).map(|(p, u)| p + u).collect()
+            }
             (Some(system), _) => balanced(system, body, frames, &load)?,
             (None, Some(model)) => {
                 nonlinear::settled(body, (self.method, model), &self.pose, frames, &load)?
@@ -98,7 +105,8 @@ impl Equilibrium {
     /// its forces.
     pub fn adjoint(&mut self, g: &[Vec3]) -> Result<Vec<Vec3>, SimulationError> {
         check_forces(&self.body, Some(g))?;
-        let Some(system) = &mut self.system else {
+        let system = self.system.as_mut();
+        let Some(system) = system.filter(|_| self.method.is_linear()) else {
             let method = self.method;
             return Err(SimulationError::Adjoint { method });
         };
@@ -139,6 +147,16 @@ impl Equilibrium {
         };
         let rest = self.body.lattice().vertices();
         let p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
+        if self.method == Method::Hyperelastic {
+            let bend = balanced(system, &self.body, &self.frames, &Load::NONE)?;
+            let sway: Vec<Vec3> = p.iter().zip(&bend).map(|(p, b)| p - b).collect();
+            return Ok(hyperelastic::forces_at(
+                &self.body,
+                &self.frames,
+                &load,
+                &sway,
+            ));
+        }
         system.set_forces(&self.body, &self.frames, &load, 1.0, &p);
         let free = self.body.pattern().vertex_of_node();
         for (f, &v) in system.nodes.iter().zip(free) {
@@ -210,6 +228,14 @@ pub fn equilibrium_forces(
     balance.forces_at(gravity, q)
 }
 
+/// The linearised method whose system a method needs.
+fn linear_form(method: Method) -> Option<Method> {
+    match method {
+        Method::Hyperelastic => Some(Method::Warped),
+        _ => method.model().is_none().then_some(method),
+    }
+}
+
 /// Modes cannot take every shape: their balance is that of amplitudes.
 fn check_method(method: Method) -> Result<(), SimulationError> {
     match method {
@@ -218,7 +244,7 @@ fn check_method(method: Method) -> Result<(), SimulationError> {
     }
 }
 
-/// Positions in balance by a method other than the modal one.
+/// Positions in balance by a method other than the modal one, as its steps count them.
 pub(super) fn settled(
     body: &Body,
     method: Method,
@@ -226,9 +252,18 @@ pub(super) fn settled(
     frames: &Frames,
     load: &Load,
 ) -> Result<Vec<Vec3>, SimulationError> {
-    match method.model() {
-        Some(model) => nonlinear::settled(body, (method, model), pose, frames, load),
-        None => linearised(body, method, frames, load),
+    match (method, method.model()) {
+        (_, Some(model)) => nonlinear::settled(body, (method, model), pose, frames, load),
+        (Method::Hyperelastic, _) => {
+            let sway = hyperelastic::balance(body, frames, load)?;
+            Ok(frames
+                .places
+                .iter()
+                .zip(&sway)
+                .map(|(p, u)| p + u)
+                .collect())
+        }
+        (_, None) => linearised(body, method, frames, load),
     }
 }
 
@@ -244,7 +279,7 @@ pub(super) fn linearised(
 }
 
 /// Positions in balance by a system: one step of Newton's method from the skinned shape, as forces are linear.
-fn balanced(
+pub(super) fn balanced(
     system: &mut System,
     body: &Body,
     frames: &Frames,

@@ -8,7 +8,7 @@
 //! Rest-axes forces are given for the end of a call and go there linearly from those of the call before, so that a control
 //! that moves from frame to frame gives no jolts. They are part of a simulation's state.
 
-use super::SimulationError;
+use super::{Frames, SimulationError};
 use crate::body::Body;
 use crate::{Mat3, Vec3};
 
@@ -24,6 +24,13 @@ pub(super) struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
+    /// No gravity and no forces.
+    pub const NONE: Load<'static> = Load {
+        gravity: Vec3::new(0.0, 0.0, 0.0),
+        gravity_at_rest: Vec3::new(0.0, 0.0, 0.0),
+        forces: None,
+    };
+
     pub fn new(body: &Body, gravity: Vec3, forces: Option<&'a [Vec3]>) -> Self {
         Self {
             gravity,
@@ -39,6 +46,16 @@ impl<'a> Load<'a> {
     /// The acceleration of flesh that is turned by R, beyond what its sculpt holds up: `g − R g_rest`, m/s².
     pub fn fall(&self, turn: &Mat3) -> Vec3 {
         self.gravity - turn * self.gravity_at_rest
+    }
+
+    /// Adds what [`fall`](Self::fall) gives the flesh of each cell to its corners: forces `[dofs]`, N, world axes.
+    pub fn add_falls(&self, body: &Body, frames: &Frames, forces: &mut [Vec3]) {
+        for (cell, turn) in body.blocks().iter().zip(&frames.cell_turns) {
+            let g = self.fall(turn);
+            for (&a, &w) in cell.corners.iter().zip(cell.weight) {
+                forces[a as usize] += g * w;
+            }
+        }
     }
 }
 

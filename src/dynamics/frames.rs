@@ -52,7 +52,7 @@ impl Frames {
                 None => (self.places[v], self.turns[v]) = self.poses.frame(weights.row(v), x),
             }
         }
-        if !matches!(method, Method::Linear | Method::Modal) {
+        if method != Method::Linear {
             for (c, turn) in self.cell_turns.iter_mut().enumerate() {
                 let rotation = self.poses.rotation(body.cell_weights().row(c));
                 *turn = rotation.to_rotation_matrix().into_inner();

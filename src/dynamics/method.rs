@@ -7,9 +7,11 @@ use crate::elasticity::Model;
 /// A method of motion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum Method {
-    /// Skeletally warped linearisation, cell form [capell2006, §3.3]: each cell's linear elasticity in a
-    /// frame that turns with the skeleton there.
+    /// Hyperelastic flesh carried by the skeleton: the warped method for small motion, and sound for any.
     #[default]
+    Hyperelastic,
+    /// Skeletally warped linearisation, cell form [capell2006, §3.3]: each cell's linear elasticity in a
+    /// frame that turns with the skeleton there. Flesh that turns fast runs away.
     Warped,
     /// The same in vertex form, as printed [capell2006, eq. 8]: each vertex's forces in a frame of its own. Not symmetric and
     /// dearer; for comparison.
@@ -29,7 +31,8 @@ pub enum Method {
 
 impl Method {
     /// All methods that are built.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
+        Self::Hyperelastic,
         Self::Warped,
         Self::Linear,
         Self::Nonlinear,
@@ -41,6 +44,7 @@ impl Method {
     /// The method's name in the interface.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Hyperelastic => "hyperelastic",
             Self::Warped => "warped",
             Self::WarpedVertex => "warped_vertex",
             Self::Linear => "linear",
@@ -50,13 +54,20 @@ impl Method {
         }
     }
 
-    /// The elastic energy of a nonlinear method.
+    /// The elastic energy of a method that minimises it whole.
     pub fn model(self) -> Option<Model> {
         match self {
-            Self::Warped | Self::WarpedVertex | Self::Linear | Self::Modal => None,
+            Self::Hyperelastic | Self::Warped | Self::WarpedVertex | Self::Linear | Self::Modal => {
+                None
+            }
             Self::Nonlinear => Some(Model::StVenantKirchhoff),
             Self::NeoHookean => Some(Model::NeoHookean),
         }
+    }
+
+    /// Whether its balances are linear in the forces.
+    pub fn is_linear(self) -> bool {
+        matches!(self, Self::Warped | Self::WarpedVertex | Self::Linear)
     }
 
     /// The names of all methods, for sentences.

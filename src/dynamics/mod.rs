@@ -6,17 +6,19 @@
 //! balance is in [`equilibrium`]. Forces arrive as generalised forces on lattice vertices: nothing here
 //! knows where they come from.
 //!
-//! Methods built: skeletally warped linearisation in cell form and, as printed, in vertex form, modal warping, the global
-//! linear one for comparison, and fully [`nonlinear`] ones as the yardstick, which also serve bodies without a skeleton.
+//! Methods built: [`hyperelastic`] flesh carried by the skeleton, the default; skeletally warped linearisation in cell form and,
+//! as printed, in vertex form, modal warping, the global linear one for comparison, and fully [`nonlinear`] ones as the yardstick, which also serve bodies without a skeleton.
 
 mod cells;
 mod equilibrium;
 mod error;
 mod forces;
 mod frames;
+mod hyperelastic;
 mod method;
 mod modal;
 pub mod nonlinear;
+mod shape;
 mod softness;
 mod state;
 mod system;
@@ -26,17 +28,19 @@ mod warped;
 pub use equilibrium::{Equilibrium, equilibrium, equilibrium_forces};
 pub use error::SimulationError;
 pub use method::{Method, Solver};
-pub use softness::softness;
+pub use softness::{softened, softness};
 
 use crate::Vec3;
-use crate::body::Body;
+use crate::body::{Body, Showing};
 use crate::modal::Modes;
 use crate::progress::Silent;
 use crate::skeleton::{FrameMotion, Pose};
 use forces::{Acting, Load, check_forces};
 use frames::Frames;
+use hyperelastic::HyperelasticStepper;
 use modal::ModalFlow;
 use nonlinear::NonlinearStepper;
+use shape::Shape;
 use std::sync::Arc;
 use warped::{StepSettings, Stepper};
 
@@ -55,6 +59,9 @@ pub struct Settings {
     pub reach: Option<f64>,
     /// How the steps of the warped methods are solved.
     pub solver: Solver,
+    /// Elastic Joints s, 0 to 1: which part of the difference between the flesh that bones bend and the plain skin is shown.
+    /// 1 is the elastic shape of the joints, 0 the skin as it is; sway is shown whole.
+    pub elastic_joints: f64,
 }
 
 impl Default for Settings {
@@ -66,6 +73,17 @@ impl Default for Settings {
             stiffness_damping: 0.004,
             reach: None,
             solver: Solver::Automatic,
+            elastic_joints: 1.0,
+        }
+    }
+}
+
+impl Settings {
+    /// How surfaces are shown.
+    pub fn showing(&self) -> Showing {
+        Showing {
+            elastic_joints: self.elastic_joints,
+            reach: self.reach,
         }
     }
 }
@@ -77,6 +95,7 @@ pub struct Simulation {
     settings: Settings,
     positions: Vec<Vec3>,
     velocities: Vec<Vec3>,
+    shape: Shape,
     trail: Option<Trail>,
     now: Frames,
     next: Frames,
@@ -88,6 +107,7 @@ pub struct Simulation {
 
 /// What takes the steps of a method.
 enum AnyStepper {
+    Hyperelastic(Box<HyperelasticStepper>),
     Linearised(Box<Stepper>),
     Nonlinear(Box<NonlinearStepper>),
     Modal(Box<ModalFlow>),
@@ -190,7 +210,14 @@ impl Simulation {
             s.reach.is_none_or(positive),
             "a positive part of the body's size",
         )?;
+        check(
+            "elastic_joints",
+            s.elastic_joints,
+            (0.0..=1.0).contains(&s.elastic_joints),
+            "between 0 (the plain skin) and 1",
+        )?;
         Ok(Self {
+            shape: Shape::new(&body, method, s.elastic_joints < 1.0)?,
             positions: body.lattice().vertices().to_vec(),
             velocities: vec![Vec3::zeros(); body.dofs()],
             trail: None,
@@ -203,6 +230,9 @@ impl Simulation {
                 }
                 (Some(model), None) => {
                     AnyStepper::Nonlinear(Box::new(NonlinearStepper::new(&body, model)?))
+                }
+                (None, None) if method == Method::Hyperelastic => {
+                    AnyStepper::Hyperelastic(Box::new(HyperelasticStepper::new(&body)?))
                 }
                 (None, None) => {
                     AnyStepper::Linearised(Box::new(Stepper::new(&body, method, settings.solver)?))
@@ -257,7 +287,7 @@ impl Simulation {
         let forces = self.acting.turned(turns, None, rest_forces, 1.0);
         let load = Load::new(&self.body, self.settings.gravity, forces);
         let positions = if let AnyStepper::Modal(modal) = &mut self.stepper {
-            modal.reset(&self.next, &load, settled)?;
+            modal.reset(&self.body, &self.next, &load, settled)?;
             self.positions.clone()
         } else if settled {
             equilibrium::settled(&self.body, self.method, pose, &self.next, &load)?
@@ -274,7 +304,19 @@ impl Simulation {
         });
         std::mem::swap(&mut self.now, &mut self.next);
         self.show_modes();
-        Ok(())
+        self.take_shape()
+    }
+
+    /// The shape of the present state.
+    fn take_shape(&mut self) -> Result<(), SimulationError> {
+        match &self.trail {
+            Some(trail) => {
+                let frames = (&trail.pose, &self.now);
+                self.shape
+                    .take(&self.body, self.method, frames, &self.positions)
+            }
+            None => Ok(()),
+        }
     }
 
     /// Lattice positions and velocities from amplitudes.
@@ -352,7 +394,8 @@ impl Simulation {
         }
         let done = self.steps_along(motion, dt, steps, settings, (forces, rest_forces));
         self.show_modes();
-        done
+        let shaped = self.take_shape();
+        done.and(shaped)
     }
 
     fn steps_along(
@@ -378,6 +421,9 @@ impl Simulation {
             let forces = self.acting.turned(&next.turns, forces, rest_forces, s);
             let load = &Load::new(body, self.settings.gravity, forces);
             let done = match &mut self.stepper {
+                AnyStepper::Hyperelastic(stepper) => {
+                    stepper.step(body, settings, now, next, load, positions, velocities)
+                }
                 AnyStepper::Linearised(stepper) => {
                     stepper.step(body, settings, now, next, load, positions, velocities)
                 }
@@ -433,7 +479,14 @@ impl Simulation {
 
     /// Positions of the lattice's vertices `[dofs]`, metres.
     pub fn lattice_positions(&self) -> &[Vec3] {
-        &self.positions
+        &self.shape.places
+    }
+
+    /// The sway of the lattice's vertices `[dofs]`, metres, world axes: what the flesh does beyond the balance without loads in
+    /// which the bones alone hold it. None where nobody wants it: with elastic joints shown whole other methods than the
+    /// hyperelastic one do not part it off, and the modal one never does.
+    pub fn sway(&self) -> Option<&[Vec3]> {
+        (!self.shape.sway.is_empty()).then_some(&self.shape.sway)
     }
 
     /// Velocities of the lattice's vertices `[dofs]`, m/s.
@@ -453,7 +506,7 @@ impl Simulation {
 
     /// Cells that are turned inside out at present.
     pub fn inverted_cells(&self) -> usize {
-        self.body.inverted_cells(&self.positions)
+        self.body.inverted_cells(&self.shape.places)
     }
 }
 

@@ -4,14 +4,16 @@
 //! Modes with the bones' vertices fixed, in the rest frame; R_sk and T are the skeleton's blended rotation and map, a
 //! the acceleration of T(x) at all nodes, bones included, R_w the warp rotation exp [Ψq]ₓ:
 //!
-//! `q̈ + (ξ + ζΛ) q̇ + Λq = Φᵀ R_wᵀ R_skᵀ F + (MΦ)ᵀ (R_wᵀ R_skᵀ (g − a) − g_rest)`, `p = T(x + R̃(Ψq) Φq)`.
+//! `q̈ + (ξ + ζΛ) q̇ + Λq = Φᵀ R_wᵀ R_skᵀ (F + f_g) − (MΦ)ᵀ R_wᵀ R_skᵀ a`, `p = T(x + R̃(Ψq) Φq)`.
 //!
 //! a is the mean over a step, the difference of the velocities that T(x) has at its ends along the bones' C¹ motion, so
-//! that frame ends give no impulse. g_rest is gravity where the modelled shape has sagged already, else zero. Amplitudes
-//! are those of the motion relative to the skeleton, and so is their damping.
+//! that frame ends give no impulse. `f_g` is gravity less what the sculpt holds up, by cells as in the other methods
+//! ([`Load::add_falls`]): it turns with the skeleton, not with the warp. Amplitudes are those of the motion relative to the
+//! skeleton, and so is their damping.
 //!
 //! Neglected: forces that the turning of the frames exerts on u itself (Coriolis, Euler and centrifugal forces of the
-//! flesh's own displacement); what the twist energy does as bones turn, its pull being that of the rest pose.
+//! flesh's own displacement); what the twist energy does as bones turn, its pull being that of the rest pose; how the
+//! skinned shape itself is strained at a bend, which other methods even out.
 
 use super::forces::Load;
 use super::frames::{Frames, place};
@@ -32,7 +34,8 @@ pub(super) struct ModalFlow {
     next: State,
     /// Velocities of T(x) at present.
     velocities: Vec<Vec3>,
-    /// Scratch.
+    /// Scratch: f_g of one instant, and places.
+    falls: Vec<Vec3>,
     places: Vec<Vec3>,
     poses: BonePoses,
     pose: Pose,
@@ -59,6 +62,7 @@ impl ModalFlow {
             state: State::zero(modes.len()),
             next: State::zero(modes.len()),
             velocities: zero(),
+            falls: zero(),
             places: zero(),
             poses: BonePoses::new(body.skeleton(), &pose)?,
             pose,
@@ -95,6 +99,7 @@ impl ModalFlow {
     /// At rest at a pose: in balance with its loads when `settled`, else undeformed.
     pub fn reset(
         &mut self,
+        body: &Body,
         now: &Frames,
         load: &Load,
         settled: bool,
@@ -102,8 +107,10 @@ impl ModalFlow {
         self.state = State::zero(self.modes.len());
         self.velocities.fill(Vec3::zeros());
         if settled {
+            self.falls.fill(Vec3::zeros());
+            load.add_falls(body, now, &mut self.falls);
             let still = vec![Vec3::zeros(); now.places.len()];
-            let force = |q: &[f64]| modal_force(&self.modes, q, now, load, &still);
+            let force = |q: &[f64]| modal_force(&self.modes, q, now, load, &self.falls, &still);
             // Where there is none the motion begins with the nearest.
             self.state.q = balance(self.modes.eigenvalues(), &self.state.q, force)?.q;
         }
@@ -145,9 +152,14 @@ impl ModalFlow {
         let Some(oscillators) = &self.oscillators else {
             return Ok(());
         };
-        let start = modal_force(&self.modes, &self.state.q, now, load, &accelerations);
+        let (modes, falls) = (&self.modes, &mut self.falls);
+        falls.fill(Vec3::zeros());
+        load.add_falls(body, now, falls);
+        let start = modal_force(modes, &self.state.q, now, load, falls, &accelerations);
         oscillators.advance(&self.state, (&start, &start), &mut self.next);
-        let end = modal_force(&self.modes, &self.next.q, next, load, &accelerations);
+        falls.fill(Vec3::zeros());
+        load.add_falls(body, next, falls);
+        let end = modal_force(modes, &self.next.q, next, load, falls, &accelerations);
         oscillators.advance(&self.state, (&start, &end), &mut self.next);
         if !self.next.is_finite() {
             return Err(ModalError::NonFinite.into());
@@ -229,19 +241,15 @@ fn modal_force(
     q: &[f64],
     frames: &Frames,
     load: &Load,
+    falls: &[Vec3],
     accelerations: &[Vec3],
 ) -> Vec<f64> {
     let mut sum = vec![0.0; modes.len()];
     let at = |v: usize| {
         let turn = &frames.turns[v];
-        let force = load.forces.map(|f| turn.tr_mul(&f[v]));
-        (force, turn.tr_mul(&(load.gravity - accelerations[v])))
+        let force = falls[v] + load.forces.map_or(Vec3::zeros(), |f| f[v]);
+        (Some(turn.tr_mul(&force)), -turn.tr_mul(&accelerations[v]))
     };
     modes.add_modal_force(q, true, at, &mut sum);
-    let sculpt = load.gravity_at_rest;
-    if sculpt != Vec3::zeros() {
-        // Never turned by the warp: what the sculpted shape holds up goes with the flesh.
-        modes.add_modal_force(q, false, |_| (None, -sculpt), &mut sum);
-    }
     sum
 }

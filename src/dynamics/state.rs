@@ -110,7 +110,7 @@ impl Simulation {
         if let super::AnyStepper::Modal(modal) = &mut self.stepper {
             modal.set_numbers(vectors);
             self.show_modes();
-            return Ok(());
+            return self.take_shape();
         }
         let mut vectors = vectors.chunks_exact(3).map(vector);
         for x in self.positions.iter_mut().chain(&mut self.velocities) {
@@ -118,7 +118,7 @@ impl Simulation {
                 *x = v;
             }
         }
-        Ok(())
+        self.take_shape()
     }
 }
 

@@ -11,6 +11,7 @@ use nalgebra::{Isometry3, Translation3, UnitQuaternion};
 mod balance;
 mod forces;
 mod forms;
+mod hyperelastic;
 mod invariance;
 mod modal;
 mod nonlinear;
@@ -73,6 +74,8 @@ fn undamped(rate: f64) -> Settings {
 #[test]
 fn at_rest_in_the_rest_pose_nothing_moves() {
     for (hexahedra, method) in [
+        (false, Method::Hyperelastic),
+        (true, Method::Hyperelastic),
         (false, Method::Warped),
         (true, Method::Warped),
         (false, Method::Linear),

@@ -11,19 +11,71 @@ use crate::solve::BlockMatrix;
 use crate::solve::newton::{Forces, Rounded};
 use crate::{Mat3, Vec3};
 
+/// How flesh is deformed: displacements of the nodes, in elements that may have been turned as a whole before.
+///
+/// With turns R, one per element, `F = R + Σ_a u_a g_aᵀ`: at u = 0 the flesh is turned and at rest. That is how a skeleton
+/// carries it, whatever the turn between one element and the next; u then is what the flesh does by itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Deformation<'a> {
+    displacements: &'a [Vec3],
+    turns: Option<&'a [Mat3]>,
+}
+
+impl<'a> From<&'a [Vec3]> for Deformation<'a> {
+    fn from(displacements: &'a [Vec3]) -> Self {
+        Self {
+            displacements,
+            turns: None,
+        }
+    }
+}
+
+impl<'a> From<&'a Vec<Vec3>> for Deformation<'a> {
+    fn from(displacements: &'a Vec<Vec3>) -> Self {
+        Self::from(displacements.as_slice())
+    }
+}
+
+impl<'a> From<&'a mut [Vec3]> for Deformation<'a> {
+    fn from(displacements: &'a mut [Vec3]) -> Self {
+        Self::from(&*displacements)
+    }
+}
+
+impl<'a> Deformation<'a> {
+    /// Displacements `[nodes]` (m) of elements turned by `turns[elements]`.
+    pub fn carried(displacements: &'a [Vec3], turns: &'a [Mat3]) -> Self {
+        Self {
+            displacements,
+            turns: Some(turns),
+        }
+    }
+
+    /// F − I on a piece.
+    #[inline]
+    pub fn gradient(&self, element: usize, corners: &[u32], gradients: &[Vec3]) -> Mat3 {
+        let h = displacement_gradient(corners, gradients, self.displacements);
+        match self.turns {
+            Some(turns) => h + (turns[element] - Mat3::identity()),
+            None => h,
+        }
+    }
+}
+
 impl Elements {
-    /// Elastic energy at displacements `u[nodes]` (m), J.
-    pub fn energy(&self, model: Model, u: &[Vec3]) -> f64 {
+    /// Elastic energy at a deformation, such as displacements `u[nodes]` (m), J.
+    pub fn energy<'a>(&self, model: Model, u: impl Into<Deformation<'a>>) -> f64 {
         self.rounded_energy(model, u).value
     }
 
     /// Elastic energy, with a bound on its rounding error.
-    pub fn rounded_energy(&self, model: Model, u: &[Vec3]) -> Rounded {
+    pub fn rounded_energy<'a>(&self, model: Model, u: impl Into<Deformation<'a>>) -> Rounded {
+        let deformation = u.into();
         let mut sum = Rounded::default();
         for e in 0..self.len() {
             let corners = self.corners(e);
             for piece in self.pieces(e) {
-                let h = displacement_gradient(corners, piece.gradients, u);
+                let h = deformation.gradient(e, corners, piece.gradients);
                 let value = piece.density(model).value(&h) * piece.volume;
                 sum.value += value;
                 sum.rounding += value.abs() + piece.volume * piece.stiff() * (1.0 + h.norm());
@@ -34,7 +86,14 @@ impl Elements {
     }
 
     /// The derivative of the energy by each node's displacement, N: minus the elastic forces.
-    pub fn gradient(&self, model: Model, u: &[Vec3], gradient: &mut [Vec3]) -> Forces {
+    pub fn gradient<'a>(
+        &self,
+        model: Model,
+        u: impl Into<Deformation<'a>>,
+        gradient: &mut [Vec3],
+    ) -> Forces {
+        let deformation = u.into();
+        let u = deformation.displacements;
         gradient.fill(Vec3::zeros());
         let mut forces = Forces::default();
         for e in 0..self.len() {
@@ -42,7 +101,7 @@ impl Elements {
             let far = corners.iter().map(|&a| u[a as usize].amax());
             let far = far.fold(0.0, f64::max);
             for piece in self.pieces(e) {
-                let h = displacement_gradient(corners, piece.gradients, u);
+                let h = deformation.gradient(e, corners, piece.gradients);
                 let stress = piece.density(model).stress(&h) * piece.volume;
                 let mut steepest: f64 = 0.0;
                 for (&a, g) in corners.iter().zip(piece.gradients) {
@@ -65,26 +124,58 @@ impl Elements {
 
     /// The second derivative of the energy, N/m. `hessian` is overwritten; its pattern must hold that of the elements,
     /// as [`BlockMatrix::zero`] of [`all_corners`](Self::all_corners) does.
-    pub fn hessian(
+    pub fn hessian<'a>(
         &self,
         model: Model,
-        u: &[Vec3],
+        u: impl Into<Deformation<'a>>,
         curvature: Curvature,
         hessian: &mut BlockMatrix,
     ) {
         hessian.blocks_mut().fill(Mat3::zeros());
-        self.visit_hessian(model, u, curvature, |_, a, b, block| {
-            hessian.add_pair(a, b, block);
-        });
+        self.visit_hessian(
+            model,
+            u,
+            |_| curvature,
+            |_, a, b, block| {
+                hessian.add_pair(a, b, block);
+            },
+        );
     }
 
     /// Gives the Hessian's block of each pair of corners a ≤ b (by their order in the element), summed over the element's
-    /// pieces: number of the pair among all, the two nodes, the block.
-    pub fn visit_hessian(
+    /// pieces: number of the pair among all, the two nodes, the block. Which second derivative is taken may depend on a piece's
+    /// F − I.
+    pub fn visit_hessian<'a>(
         &self,
         model: Model,
-        u: &[Vec3],
-        curvature: Curvature,
+        u: impl Into<Deformation<'a>>,
+        curvature: impl Fn(&Mat3) -> Curvature,
+        visit: impl FnMut(usize, u32, u32, &Mat3),
+    ) {
+        self.pass(model, u.into(), curvature, |_, _| {}, visit);
+    }
+
+    /// First and second derivative of the energy in one pass: `gradient[nodes]` (N) is overwritten, the Hessian's blocks are
+    /// given as by [`visit_hessian`](Self::visit_hessian).
+    pub fn linearise<'a>(
+        &self,
+        model: Model,
+        u: impl Into<Deformation<'a>>,
+        curvature: impl Fn(&Mat3) -> Curvature,
+        gradient: &mut [Vec3],
+        visit: impl FnMut(usize, u32, u32, &Mat3),
+    ) {
+        gradient.fill(Vec3::zeros());
+        let force = |a: u32, f: Vec3| gradient[a as usize] += f;
+        self.pass(model, u.into(), curvature, force, visit);
+    }
+
+    fn pass(
+        &self,
+        model: Model,
+        deformation: Deformation,
+        curvature: impl Fn(&Mat3) -> Curvature,
+        mut force: impl FnMut(u32, Vec3),
         mut visit: impl FnMut(usize, u32, u32, &Mat3),
     ) {
         let mut blocks = Vec::new();
@@ -95,10 +186,13 @@ impl Elements {
             blocks.clear();
             blocks.resize(n * (n + 1) / 2, Mat3::zeros());
             for piece in self.pieces(e) {
-                let h = displacement_gradient(corners, piece.gradients, u);
-                let tangent = piece.density(model).tangent(&h, curvature);
+                let h = deformation.gradient(e, corners, piece.gradients);
+                let density = piece.density(model);
+                let stress = density.stress(&h) * piece.volume;
+                let tangent = density.tangent(&h, curvature(&h));
                 let mut pair = 0;
-                for (i, a) in piece.gradients.iter().enumerate() {
+                for (i, (&corner, a)) in corners.iter().zip(piece.gradients).enumerate() {
+                    force(corner, stress * a);
                     for b in &piece.gradients[i..] {
                         blocks[pair] += tangent.block(a, b) * piece.volume;
                         pair += 1;
@@ -116,13 +210,29 @@ impl Elements {
         }
     }
 
+    /// The largest norm of a piece's displacement gradient at displacements `u[nodes]`.
+    pub fn steepest(&self, u: &[Vec3]) -> f64 {
+        let mut most: f64 = 0.0;
+        for e in 0..self.len() {
+            let corners = self.corners(e);
+            for piece in self.pieces(e).filter(|piece| piece.volume > 0.0) {
+                let h = displacement_gradient(corners, piece.gradients, u);
+                // NaN counts as steep.
+                let norm = h.norm_squared();
+                most = if norm <= most { most } else { norm };
+            }
+        }
+        most.sqrt()
+    }
+
     /// How many pieces are turned inside out, or flat, at displacements `u[nodes]`.
-    pub fn inverted(&self, u: &[Vec3]) -> usize {
+    pub fn inverted<'a>(&self, u: impl Into<Deformation<'a>>) -> usize {
+        let deformation = u.into();
         let inverted = |e: usize| {
             let corners = self.corners(e);
             self.pieces(e)
                 .filter(|piece| piece.volume > 0.0)
-                .map(|piece| displacement_gradient(corners, piece.gradients, u))
+                .map(|piece| deformation.gradient(e, corners, piece.gradients))
                 .filter(|h| (Mat3::identity() + h).determinant() <= 0.0)
                 .count()
         };

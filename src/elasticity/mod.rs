@@ -13,6 +13,7 @@ pub mod model;
 pub mod twist;
 
 pub use elements::{Elements, Piece};
+pub use energy::Deformation;
 pub use integrals::{CellIntegrals, Flesh, InSurface, Painted, integrate};
 pub use model::{Curvature, Model, ModelError};
 pub use twist::{TwistRegion, TwistSamples};

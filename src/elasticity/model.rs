@@ -9,6 +9,10 @@
 //! - stable neo-Hookean [smith2018, eq. 14]: `μ/2 (I − 3) + Λ/2 (J − α)² − μ/2 log(I + 1)`, `I = F:F`, `J = det F`, with
 //!   `μ = 4/3 G`, `Λ = λ + 5/6 G`, `α = 1 + 3μ/(4Λ)`, less its value at rest. Near rest it is the linear model.
 //!
+//! - Yeoh [yeoh1993, two terms, on the stable form]: the same and `μ k/2 (I − 3)²`, Λ less by `4 μ k` so that near rest it is
+//!   still the linear model; k = 0.1, less where Λ is small. It stiffens where flesh is stretched: neo-Hookean flesh of length
+//!   L that turns at ω about its end grows without bound from `ρ ω² L² ≈ μ` on, Yeoh's does not.
+//!
 //! St. Venant-Kirchhoff softens under compression (below 58 % of its length a fibre pushes back less and less, and inside
 //! out it is at rest again); stable neo-Hookean flesh comes back from flat and inverted shapes. All are polynomials or
 //! smooth for every F, so nothing here can be NaN.
@@ -28,6 +32,8 @@ pub enum Model {
     StVenantKirchhoff,
     /// Stable neo-Hookean: rotations are free, and flat or inverted pieces are driven back.
     NeoHookean,
+    /// Stable neo-Hookean that stiffens as it is stretched.
+    Yeoh,
 }
 
 /// A model of elasticity that is not built.
@@ -40,7 +46,12 @@ pub struct ModelError {
 
 impl Model {
     /// All models that are built.
-    pub const ALL: [Self; 3] = [Self::Linear, Self::StVenantKirchhoff, Self::NeoHookean];
+    pub const ALL: [Self; 4] = [
+        Self::Linear,
+        Self::StVenantKirchhoff,
+        Self::NeoHookean,
+        Self::Yeoh,
+    ];
 
     /// The model's name in the interface.
     pub fn name(self) -> &'static str {
@@ -48,6 +59,7 @@ impl Model {
             Self::Linear => "linear",
             Self::StVenantKirchhoff => "stvk",
             Self::NeoHookean => "neohookean",
+            Self::Yeoh => "yeoh",
         }
     }
 
@@ -79,6 +91,32 @@ pub(super) struct Density {
     pub shear: f64,
 }
 
+/// k of Yeoh's second term: a stretch of 1.3 costs 2 % more force than without it, one of 2 half as much again.
+const STIFFENING: f64 = 0.1;
+
+/// Of the neo-Hookean form and of Yeoh's.
+struct Coefficients {
+    mu: f64,
+    /// Λ.
+    bulk: f64,
+    alpha: f64,
+    /// k.
+    stiffening: f64,
+}
+
+impl Coefficients {
+    /// `2 ∂ψ/∂I` and `4 ∂²ψ/∂I²` at I = F:F.
+    #[inline]
+    fn spring(&self, square: f64) -> (f64, f64) {
+        let i = square + 1.0;
+        let (mu, k) = (self.mu, self.stiffening);
+        (
+            mu * (1.0 - 1.0 / i) + 2.0 * mu * k * (square - 3.0),
+            2.0 * mu / (i * i) + 4.0 * mu * k,
+        )
+    }
+}
+
 /// Which second derivative is wanted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Curvature {
@@ -95,13 +133,14 @@ impl Density {
         match self.model {
             Model::Linear => self.quadratic(&symmetric(h)),
             Model::StVenantKirchhoff => self.quadratic(&green(h)),
-            Model::NeoHookean => {
-                let (mu, big, _) = self.neo_hookean();
+            Model::NeoHookean | Model::Yeoh => {
+                let c = self.coefficients();
                 // I − 3 and J − 1, without cancellation at small strains.
                 let trace = h.trace();
                 let i = 2.0 * trace + h.norm_squared();
                 let j = trace + 0.5 * (trace * trace - (h * h).trace()) + h.determinant();
-                0.5 * mu * (i - (0.25 * i).ln_1p()) + 0.5 * big * j * j - 0.75 * mu * j
+                0.5 * c.mu * (i - (0.25 * i).ln_1p() + c.stiffening * i * i) + 0.5 * c.bulk * j * j
+                    - 0.75 * c.mu * j
             }
         }
     }
@@ -118,13 +157,23 @@ impl Density {
         Mat3::from_diagonal_element(self.lame * e.trace()) + e * (2.0 * self.shear)
     }
 
-    /// μ, Λ and α of the neo-Hookean form.
+    /// Those of the neo-Hookean form and of Yeoh's.
     #[inline]
-    fn neo_hookean(&self) -> (f64, f64, f64) {
+    fn coefficients(&self) -> Coefficients {
         let mu = self.shear * 4.0 / 3.0;
         // Positive for every Poisson's ratio above -1.
-        let big = self.lame + self.shear * 5.0 / 6.0;
-        (mu, big, 1.0 + 0.75 * mu / big)
+        let bulk = self.lame + self.shear * 5.0 / 6.0;
+        let stiffening = match self.model {
+            Model::Yeoh => STIFFENING.min(0.125 * bulk / mu),
+            _ => 0.0,
+        };
+        let bulk = bulk - 4.0 * mu * stiffening;
+        Coefficients {
+            mu,
+            bulk,
+            alpha: 1.0 + 0.75 * mu / bulk,
+            stiffening,
+        }
     }
 
     /// First Piola-Kirchhoff stress: the derivative of the value by H, Pa.
@@ -133,11 +182,11 @@ impl Density {
         match self.model {
             Model::Linear => self.law(&symmetric(h)),
             Model::StVenantKirchhoff => (Mat3::identity() + h) * self.law(&green(h)),
-            Model::NeoHookean => {
-                let (mu, big, alpha) = self.neo_hookean();
+            Model::NeoHookean | Model::Yeoh => {
+                let c = self.coefficients();
                 let f = Mat3::identity() + h;
-                let m = mu * (1.0 - 1.0 / (f.norm_squared() + 1.0));
-                f * m + cofactor(&f) * (big * (f.determinant() - alpha))
+                let (spring, _) = c.spring(f.norm_squared());
+                f * spring + cofactor(&f) * (c.bulk * (f.determinant() - c.alpha))
             }
         }
     }
@@ -158,14 +207,14 @@ impl Density {
                 square: f * f.transpose(),
                 f,
             },
-            (Model::NeoHookean, Curvature::Exact) => {
-                let (mu, big, alpha) = self.neo_hookean();
-                let i = f.norm_squared() + 1.0;
+            (Model::NeoHookean | Model::Yeoh, Curvature::Exact) => {
+                let c = self.coefficients();
+                let (spring, slope) = c.spring(f.norm_squared());
                 Tangent::NeoHookean {
-                    spring: mu * (1.0 - 1.0 / i),
-                    slope: 2.0 * mu / (i * i),
-                    bulk: big,
-                    pressure: big * (f.determinant() - alpha),
+                    spring,
+                    slope,
+                    bulk: c.bulk,
+                    pressure: c.bulk * (f.determinant() - c.alpha),
                     cofactor: cofactor(&f),
                     f,
                 }
@@ -215,11 +264,11 @@ impl Density {
             Model::StVenantKirchhoff => {
                 self.lame * (square + 0.5 * (total - 3.0)) + self.shear * (3.0 * square - 1.0)
             }
-            Model::NeoHookean => {
-                let (mu, big, _) = self.neo_hookean();
+            Model::NeoHookean | Model::Yeoh => {
+                let c = self.coefficients();
                 let others = s[(i + 1) % 3] * s[(i + 2) % 3];
-                let i = total + 1.0;
-                mu * (1.0 - 1.0 / i) + 2.0 * mu * square / (i * i) + big * others * others
+                let (spring, slope) = c.spring(total);
+                spring + slope * square + c.bulk * others * others
             }
         }
     }
@@ -239,14 +288,13 @@ impl Density {
                     spring + self.shear * (squares - product),
                 )
             }
-            Model::NeoHookean => {
-                let (mu, big, alpha) = self.neo_hookean();
+            Model::NeoHookean | Model::Yeoh => {
+                let c = self.coefficients();
                 let third = s[3 - i - k];
-                let pressure = big * (product * third - alpha);
-                let i = total + 1.0;
-                let spring = mu * (1.0 - 1.0 / i);
+                let pressure = c.bulk * (product * third - c.alpha);
+                let (spring, slope) = c.spring(total);
                 (
-                    2.0 * mu * product / (i * i) + big * product * third * third + pressure * third,
+                    slope * product + c.bulk * product * third * third + pressure * third,
                     spring - pressure * third,
                     spring + pressure * third,
                 )

@@ -101,6 +101,11 @@ impl CpuEmbedding {
             lattice_vertices,
         })
     }
+
+    /// The packed rows.
+    pub(super) fn rows(&self) -> &Rows {
+        &self.rows
+    }
 }
 
 impl Engine for CpuEmbedding {

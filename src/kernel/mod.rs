@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is done for every surface vertex of every frame, as fast as memory allows: the embedding, the soft
-//! limit around the skin (`limit`), and the modal warp (`warp`) on the processor and on graphics devices.
+//! What is done for every surface vertex of every frame, as fast as memory allows: the embedding, what
+//! of it is shown on the artist's skin (`present`), the soft limit around the skin (`limit`), and the modal warp (`warp`) on the processor and on graphics devices.
 //!
 //! `p_i = Σ_a w_ia (x_a + q_a)`, at most eight weights. Engines differ in where they run; all take lattice
 //! positions relative to a local origin, in f32, and give world positions in f32, within a few f32 roundings of
@@ -9,12 +9,14 @@
 mod cpu;
 mod error;
 mod limit;
+mod present;
 #[allow(unsafe_code)]
 mod warp;
 
 pub use cpu::CpuEmbedding;
 pub use error::KernelError;
 pub use limit::{LocalMaps, SkinLimit};
+pub use present::{Present, Presenter, SwayBound, Wanted};
 pub use warp::*;
 
 use crate::Vec3;

@@ -5,13 +5,14 @@
 //! body-centred cubic fill; cells are the tetrahedra that meet Ω; improved by hill climbing and Steiner
 //! points; cut apart by virtual nodes where separate parts of the body share a cell [molino2004].
 
+use super::assemble::assemble;
 use super::bones::{self, Segment};
 use super::delaunay::delaunay;
-use super::fill::{FAR, OUTWARD, Points, SizeField};
+use super::fill::{OUTWARD, Points, SizeField};
 use super::improve::Climb;
 use super::segments::{Protected, protect};
 use super::tetrahedron::{quality, volume};
-use super::{BoneChains, Cell, Lattice, LatticeError, keep, split};
+use super::{Lattice, LatticeError, keep};
 use crate::Vec3;
 use crate::progress::{Part, Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
@@ -66,7 +67,7 @@ impl Lattice {
         let mut builder = Builder::new(surface, &segments, h, progress)?;
         builder.fill(progress)?;
         let mesh = builder.tetrahedralise(progress)?;
-        builder.finish(mesh, notes, progress)
+        assemble(&mesh, surface, &segments, h, notes, progress)
     }
 }
 
@@ -95,16 +96,19 @@ fn check_weights(
 }
 
 /// A tetrahedralisation of the whole box and the cells chosen from it.
-struct Mesh {
-    x: Vec<Vec3>,
-    tets: Vec<[u32; 4]>,
-    keep: Vec<bool>,
-    worst: f64,
+pub(super) struct Mesh {
+    /// The skeleton whose points come first. It is the mesh's own: later rounds may cut bones, which
+    /// numbers all points anew, and yet not be kept.
+    pub skeleton: Protected,
+    pub x: Vec<Vec3>,
+    pub tets: Vec<[u32; 4]>,
+    pub keep: Vec<bool>,
+    /// Worst quality of a kept one.
+    pub worst: f64,
 }
 
 struct Builder<'a> {
     surface: &'a Surface,
-    segments: &'a [Segment],
     skeleton: Protected,
     size: SizeField,
     grid: DistanceGrid,
@@ -141,7 +145,6 @@ impl<'a> Builder<'a> {
         let points = Points::fill(&skeleton, &size, &grid, lo, hi);
         Ok(Self {
             surface,
-            segments,
             skeleton,
             size,
             grid,
@@ -293,6 +296,7 @@ impl<'a> Builder<'a> {
             }
         }
         let mut mesh = Mesh {
+            skeleton: self.skeleton.clone(),
             x,
             tets,
             keep: chosen,
@@ -336,122 +340,62 @@ impl<'a> Builder<'a> {
         }
         new
     }
-
-    /// Numbers the cells, splits them by virtual nodes and names the bones' vertices.
-    fn finish(
-        self,
-        mesh: Mesh,
-        mut notes: Vec<String>,
-        progress: &dyn Progress,
-    ) -> Result<Lattice, LatticeError> {
-        step(progress, 0.7, "separating parts")?;
-        if mesh.worst <= 0.0 {
-            return Err(LatticeError::Failed("a cell came out inverted".into()));
-        }
-        // Skeleton points first, then the others in order of use.
-        let fixed = self.points.fixed;
-        let mut number = vec![u32::MAX; mesh.x.len()];
-        let mut vertices = Vec::new();
-        for (i, n) in number.iter_mut().enumerate().take(fixed) {
-            *n = i as u32;
-            vertices.push(mesh.x[i]);
-        }
-        let end = mesh.x.len() - FAR;
-        let mut cells = Vec::new();
-        for (t, corners) in mesh.tets.iter().enumerate().filter(|&(t, _)| mesh.keep[t]) {
-            if corners.iter().any(|&v| v as usize >= end) {
-                return Err(LatticeError::Failed(format!(
-                    "cell {t} reached the far corners"
-                )));
-            }
-            cells.push(corners.map(|v| {
-                let n = &mut number[v as usize];
-                if *n == u32::MAX {
-                    *n = vertices.len() as u32;
-                    vertices.push(mesh.x[v as usize]);
-                }
-                *n
-            }));
-        }
-        let edges: Vec<(u32, u32, u32)> = self
-            .skeleton
-            .edges
-            .iter()
-            .map(|&(a, b, s)| (a, b, self.segments[s as usize].bone))
-            .collect();
-        let split = split::split(
-            split::SplitInput {
-                vertices: &vertices,
-                cells: &cells,
-                surface: self.surface,
-                h: self.h,
-                bone_edges: &edges,
-            },
-            &Part {
-                whole: progress,
-                from: 0.7,
-                to: 1.0,
-            },
-        )?;
-        let chains = self.chains(split.vertices.len());
-        let copies = split.cells.len() - cells.len();
-        if copies > 0 {
-            notes.push(format!(
-                "{} cells are shared by separate parts of the body and were doubled, so that the parts \
-                 move on their own.",
-                copies
-            ));
-        }
-        let cells = split.cells.iter().map(|&t| Cell::Tetrahedron(t)).collect();
-        let mut lattice = Lattice::with_bones(split.vertices, cells, chains)?;
-        lattice.flesh = Some(split.flesh);
-        lattice.notes = notes;
-        step(progress, 1.0, "done")?;
-        Ok(lattice)
-    }
-
-    /// The bones' vertices after splitting, and the one bone that drives each.
-    fn chains(&self, vertices: usize) -> BoneChains {
-        let mut out = BoneChains {
-            bone_of_vertex: vec![None; vertices],
-            ..Default::default()
-        };
-        // Best claim to a vertex: the head of the bone with most weight, an inner point, a tail, a tip.
-        let mut claim = vec![(0u8, f64::NEG_INFINITY); vertices];
-        for tips in [false, true] {
-            for (s, chain) in self.segments.iter().zip(&self.skeleton.chains) {
-                if s.tip != tips {
-                    continue;
-                }
-                // Splitting leaves bone vertices their numbers.
-                let chain = chain.clone();
-                let last = chain.len() - 1;
-                for (i, &v) in chain.iter().enumerate() {
-                    let rank = match (s.tip, i) {
-                        (true, _) => 1,
-                        (false, 0) => 4,
-                        (false, i) if i == last => 2,
-                        (false, _) => 3,
-                    };
-                    let c = &mut claim[v as usize];
-                    let weight = s.claim(self.skeleton.points[v as usize]);
-                    if (rank, weight) > *c {
-                        *c = (rank, weight);
-                        out.bone_of_vertex[v as usize] = Some(s.bone);
-                    }
-                }
-                if s.tip {
-                    out.tip_bones.push(s.bone);
-                } else {
-                    out.used_bones.push(s.bone);
-                }
-                out.chains.push(chain);
-            }
-        }
-        out
-    }
 }
 
 fn corners(mesh: &Mesh, t: usize) -> [Vec3; 4] {
     mesh.tets[t].map(|v| mesh.x[v as usize])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::Silent;
+
+    #[test]
+    fn bones_cut_in_a_round_that_is_not_kept_leave_the_kept_mesh_alone() {
+        let (lo, hi) = (Vec3::new(-0.3, -0.3, 0.0), Vec3::new(0.3, 0.3, 2.0));
+        let corner = |i: usize| {
+            let pick = |k: usize| if i >> k & 1 == 1 { hi[k] } else { lo[k] };
+            Vec3::new(pick(0), pick(1), pick(2))
+        };
+        let faces = [
+            [0, 2, 3, 1],
+            [4, 5, 7, 6],
+            [0, 1, 5, 4],
+            [2, 6, 7, 3],
+            [0, 4, 6, 2],
+            [1, 3, 7, 5],
+        ];
+        let surface = Surface::new(
+            (0..8).map(corner).collect(),
+            faces
+                .iter()
+                .flat_map(|f| [[f[0], f[1], f[2]], [f[0], f[2], f[3]]])
+                .collect(),
+        )
+        .expect("a box");
+        let at = |z: f64| Vec3::new(0.0, 0.0, z);
+        let skeleton = Skeleton::new(
+            vec!["lower".into(), "upper".into()],
+            vec![None, Some(0)],
+            vec![at(0.2), at(1.0)],
+            vec![at(1.0), at(1.8)],
+        )
+        .expect("two bones");
+        let h = surface.size() / 8.0;
+        let segments = bones::select(&surface, &skeleton, None, h, &mut Vec::new());
+        let mut builder = Builder::new(&surface, &segments, h, &Silent).expect("not cancelled");
+        builder.fill(&Silent).expect("fills");
+        let mesh = builder.tetrahedralise(&Silent).expect("has cells");
+        builder.cut(&[0, 1]);
+        let lattice =
+            assemble(&mesh, &surface, &segments, h, Vec::new(), &Silent).expect("is a lattice");
+        assert_eq!(lattice.check(&surface, &skeleton), vec![]);
+        for chain in &lattice.bones().chains {
+            for &v in chain {
+                let x = lattice.vertices()[v as usize];
+                assert_eq!((x.x, x.y), (0.0, 0.0), "vertex {v} is not on the bones");
+            }
+        }
+    }
 }

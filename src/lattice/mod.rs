@@ -9,6 +9,7 @@
 //! chain of edges; no cell is inverted; building it twice gives the same bits. Not guaranteed: symmetry,
 //! and cells as good as those of a mesh generator that is free to move the bones.
 
+mod assemble;
 mod bones;
 pub mod cell;
 mod check;

@@ -201,31 +201,50 @@ impl BodyDeformer {
         }))
     }
 
-    /// The largest distance of a surface's vertex from its skin, metres, without a limit.
+    /// What the modes add to the skin of a surface, `[vertices · 3]`, metres, world axes, none farther than `reach`, a part of
+    /// the body's size.
     ///
     /// # Errors
     /// As [`show`](Self::show).
-    pub fn stray(&self, id: usize, (q, pose): Posed<'_>) -> Option<Result<f32, KernelError>> {
+    pub fn offsets(
+        &self,
+        id: usize,
+        (q, pose): Posed<'_>,
+        reach: Option<f64>,
+        out: &mut [f32],
+    ) -> Option<Result<(), KernelError>> {
         let vertices = match self.surface(id)? {
             Ok(deformer) => deformer.model().vertices(),
             Err(error) => return Some(Err(error)),
         };
+        let (expected, given) = (3 * vertices, out.len());
+        if expected != given {
+            return Some(Err(KernelError::Output { expected, given }));
+        }
         let still = vec![0.0; q.len()];
         let mut both = vec![0.0; 6 * vertices];
-        let shown = self.show(
-            id,
-            &[(q, pose), (&still, pose)],
-            None,
-            &crate::progress::Silent,
-            &mut both,
-        )?;
+        let frames = [(q, pose), (still.as_slice(), pose)];
+        let shown = self.show(id, &frames, reach, &crate::progress::Silent, &mut both)?;
         let (moved, skin) = both.split_at(3 * vertices);
         Some(shown.map(|()| {
-            let pairs = moved.chunks_exact(3).zip(skin.chunks_exact(3));
-            let squared = |(a, b): (&[f32], &[f32])| {
-                a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f32>()
-            };
-            pairs.map(squared).fold(0.0, f32::max).sqrt()
+            for ((out, moved), skin) in out.iter_mut().zip(moved).zip(skin) {
+                *out = moved - skin;
+            }
         }))
+    }
+
+    /// The largest distance of a surface's vertex from its skin, metres, without a limit.
+    ///
+    /// # Errors
+    /// As [`show`](Self::show).
+    pub fn stray(&self, id: usize, posed: Posed<'_>) -> Option<Result<f32, KernelError>> {
+        let vertices = match self.surface(id)? {
+            Ok(deformer) => deformer.model().vertices(),
+            Err(error) => return Some(Err(error)),
+        };
+        let mut away = vec![0.0; 3 * vertices];
+        let found = self.offsets(id, posed, None, &mut away)?;
+        let norm = |v: &[f32]| v.iter().map(|x| x * x).sum::<f32>();
+        Some(found.map(|()| away.chunks_exact(3).map(norm).fold(0.0, f32::max).sqrt()))
     }
 }

@@ -9,7 +9,7 @@ use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::Vec3;
-use crate::body::{Body, BodyOptions};
+use crate::body::{Body, BodyOptions, Showing};
 use crate::clip::ClipError;
 use crate::elasticity::Material;
 use crate::kernel::LocalPositions;
@@ -67,7 +67,9 @@ impl PyMaterial {
 /// Everything precomputed for one character [capell2002, §3.3, §4.3, §4.6]; immutable.
 ///
 /// region_weights[n,b]: which bone's frame a piece of flesh follows, painted on the surface (None: by
-/// distance); stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴),
+/// distance); flesh[n]: painted on surface vertices, 0 the skin as it is to 1 as soft as it gets (None: by thickness, where there
+/// are region_weights); softness: a dial, 0 to 1, that overrules young (`with_softness`);
+/// stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴),
 /// twist_radius (m): [b]; rest_includes_gravity: the modelled shape already sags; level: subdivisions for
 /// the integrals, 0 to 3.
 #[pyclass(name = "Body", module = "thew", frozen)]
@@ -92,7 +94,7 @@ impl PyBody {
     #[new]
     #[pyo3(signature = (surface, skeleton, lattice, material, region_weights=None, stiffness=None,
         density=None, poisson=None, twist_stiffness=None, twist_radius=None,
-        rest_includes_gravity=true, level=1, basis_levels=0, progress=None))]
+        rest_includes_gravity=true, level=1, basis_levels=0, progress=None, flesh=None, softness=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -110,12 +112,15 @@ impl PyBody {
         level: i64,
         basis_levels: i64,
         progress: Option<Py<PyAny>>,
+        flesh: Option<&Bound<'_, PyAny>>,
+        softness: Option<f64>,
     ) -> PyResult<Self> {
         let (n, b) = (surface.0.vertices().len(), skeleton.0.len());
         let options = BodyOptions {
             region_weights: region_weights
                 .map(|w| weights(w, "region_weights", n, b))
                 .transpose()?,
+            flesh: optional(flesh, "flesh")?,
             stiffness: optional(stiffness, "stiffness")?,
             density: optional(density, "density")?,
             poisson: optional(poisson, "poisson")?,
@@ -136,7 +141,10 @@ impl PyBody {
             )
             .map_err(IntoPy::into_py)
         })?;
-        Ok(Self(Arc::new(body)))
+        let body = Self(Arc::new(body));
+        softness.map_or(Ok(Self(body.0.clone())), |dial| {
+            body.with_softness(py, dial)
+        })
     }
 
     /// Number of degrees of freedom, three numbers each: the lattice vertices.
@@ -186,6 +194,34 @@ impl PyBody {
         detached(py, || {
             crate::dynamics::softness(&self.0).map_err(IntoPy::into_py)
         })
+    }
+
+    /// The same body, as soft as a dial between 0 (firm) and 1 (soft) says, whatever its size: in the middle one g sideways
+    /// moves its softest flesh by 1 % of its size, at the ends by a thirtieth and thirty times of that. Raises InputError.
+    fn with_softness(&self, py: Python<'_>, softness: f64) -> PyResult<Self> {
+        let body = detached(py, || {
+            crate::dynamics::softened(&self.0, softness).map_err(IntoPy::into_py)
+        })?;
+        Ok(Self(Arc::new(body)))
+    }
+
+    /// The map of flesh at the surface's vertices, float64 [n]: 0 the skin as it is, 1 as soft as it gets.
+    #[getter]
+    fn flesh<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let n = self.0.surface().vertices().len();
+        let map = self.0.flesh().map(|map| map.flesh.clone());
+        map.unwrap_or_else(|| vec![1.0; n]).into_pyarray(py)
+    }
+
+    /// Thickness of the flesh at the surface's vertices, float64 [n], metres: the distance at rest to the bones that carry
+    /// the vertex, past the ends of last bones too, smoothed over the skin. Infinite where no bone does, and everywhere on
+    /// a body that was made without region_weights.
+    #[getter]
+    fn thickness<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let n = self.0.surface().vertices().len();
+        let map = self.0.flesh().map(|map| map.thickness.clone());
+        map.unwrap_or_else(|| vec![f64::INFINITY; n])
+            .into_pyarray(py)
     }
 
     /// The same body of flesh that is stiffer by a factor.
@@ -302,10 +338,14 @@ impl PyBody {
             let rest = self.0.lattice().vertices();
             let moved: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
             let lattice = LocalPositions::new(&moved);
-            let reach = pose.as_ref().zip(reach);
-            let reach = reach.map(|(pose, part)| self.0.reach(pose, &lattice, Some(part)));
+            let showing = Showing {
+                reach,
+                ..Showing::default()
+            };
+            let how = pose.as_ref();
+            let how = how.map(|pose| self.0.presentation(pose, &lattice, None, showing));
             let id = surface.map_or(0, |s| s.0);
-            let shown = self.0.shown(id, &lattice, reach.as_ref());
+            let shown = self.0.shown(id, &lattice, how.as_ref());
             let shown = shown.ok_or_else(|| ClipError::Surface { id }.into_py())?;
             shown.map_err(|e| ClipError::from(e).into_py())
         })?;

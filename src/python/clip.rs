@@ -23,15 +23,15 @@ use std::sync::Arc;
 /// its bones move.
 ///
 /// rigs: `Rig`s that push the flesh, controls[f,r]: where the control of each stands at every frame, linear between (None:
-/// every rig at its last sample throughout); preroll: frames of run-in before frame 0, the motion continued backwards by reflection in the first pose;
+/// every rig at its last sample throughout); preroll: frames of run-in before frame 0, in which the joints come from a standstill;
 /// cyclic: the poses are a cycle (which may travel), run until its state repeats. Further settings: those of `Simulation`;
 /// for the method 'modal' engine, device, form and precision of `Deformer`.
 /// Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
 #[pyfunction]
 #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, progress=None,
-    method="warped", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
+    method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
     integrator=None, adapt=None, reach=None, modes=None, engine="auto", device=None, form="embedded",
-    precision="f32", solver="auto"))]
+    precision="f32", solver="auto", elastic_joints=1.0))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn simulate(
     py: Python<'_>,
@@ -57,6 +57,7 @@ pub(super) fn simulate(
     form: &str,
     precision: &str,
     solver: &str,
+    elastic_joints: f64,
 ) -> PyResult<PyClip> {
     self::integrator(integrator)?;
     self::adapt(adapt)?;
@@ -72,6 +73,7 @@ pub(super) fn simulate(
             stiffness_damping,
             reach,
             solver: solver.parse().map_err(SimulationError::into_py)?,
+            elastic_joints,
         },
     };
     let poses = self::poses(poses, body.0.skeleton().len())?;
@@ -170,6 +172,23 @@ impl PyClip {
         let data = detached(py, || {
             self.clip
                 .positions(frame, surface.map_or(0, |s| s.0))
+                .map_err(IntoPy::into_py)
+        })?;
+        from_f32(py, data)
+    }
+
+    /// What the flesh adds to the artist's own skin at a frame, float32 [n,3], world axes, metres: the skin, however it was made,
+    /// plus this is what is shown.
+    #[pyo3(signature = (frame, surface=None))]
+    fn offsets<'py>(
+        &self,
+        py: Python<'py>,
+        frame: i64,
+        surface: Option<Whole>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let data = detached(py, || {
+            self.clip
+                .offsets(frame, surface.map_or(0, |s| s.0))
                 .map_err(IntoPy::into_py)
         })?;
         from_f32(py, data)

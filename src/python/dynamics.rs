@@ -6,7 +6,7 @@ use super::body::PyBody;
 use super::errors::{IntoPy, detached, input, locked, not_built};
 use super::modal::PyModes;
 use crate::Vec3;
-use crate::body::Body;
+use crate::body::{Body, Presentation};
 use crate::clip::ClipError;
 use crate::dynamics::{Method, Settings, Simulation, SimulationError};
 use crate::kernel::LocalPositions;
@@ -76,7 +76,9 @@ pub(super) fn modes_for(
 ///
 /// rate: steps per second at least; gravity (m/s²); mass_damping (1/s) and stiffness_damping (s) act
 /// relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skin, as a part
-/// of the body's size (None: no limit). Methods: "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form), "linear", "modal" [choi2003]
+/// of the body's size (None: no limit); elastic_joints (0 to 1): which part of the difference between the flesh that bones bend
+/// and the plain skin is shown. Methods: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small
+/// motion, and sound for any), "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form), "linear", "modal" [choi2003]
 /// with modes (a Modes of this body, which say how stiff it is, or how many, default 32), and by Newton's method "nonlinear" (St. Venant-Kirchhoff)
 /// and "neohookean". solver: how warped steps are solved: "direct", "cg", or by size "auto".
 #[pyclass(name = "Simulation", module = "thew", frozen)]
@@ -106,9 +108,9 @@ impl PySimulation {
 #[pymethods]
 impl PySimulation {
     #[new]
-    #[pyo3(signature = (body, method="warped", rate=240.0, gravity=None, mass_damping=2.0,
+    #[pyo3(signature = (body, method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0,
         stiffness_damping=0.004, integrator=None, adapt=None, reach=None, modes=None,
-        engine="auto", device=None, form="embedded", precision="f32", solver="auto"))]
+        engine="auto", device=None, form="embedded", precision="f32", solver="auto", elastic_joints=1.0))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -127,6 +129,7 @@ impl PySimulation {
         form: &str,
         precision: &str,
         solver: &str,
+        elastic_joints: f64,
     ) -> PyResult<Self> {
         self::integrator(integrator)?;
         self::adapt(adapt)?;
@@ -138,6 +141,7 @@ impl PySimulation {
             stiffness_damping,
             reach,
             solver: solver.parse().map_err(SimulationError::into_py)?,
+            elastic_joints,
         };
         let body = body.0.clone();
         let modes = self::modes_for(modes, method)?;
@@ -216,11 +220,33 @@ impl PySimulation {
                 shown.ok_or(ClipError::Surface { id })??;
                 return Ok(out);
             }
-            let lattice = LocalPositions::new(s.lattice_positions());
-            let part = s.settings().reach;
-            let reach = s.pose().map(|pose| s.body().reach(pose, &lattice, part));
-            let shown = s.body().shown(id, &lattice, reach.as_ref());
+            let (lattice, how) = presented(s);
+            let shown = s.body().shown(id, &lattice, how.as_ref());
             Ok::<_, ClipError>(shown.ok_or(ClipError::Surface { id })??)
+        })?;
+        from_f32(py, data)
+    }
+
+    /// What the flesh adds to the artist's own skin, float32 [n,3], world axes, metres: `positions` less the skin.
+    #[pyo3(signature = (surface=None))]
+    fn offsets<'py>(
+        &self,
+        py: Python<'py>,
+        surface: Option<Whole>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let id = surface.map_or(0, |s| s.0);
+        let data = self.with(py, |s| {
+            let mut out = vec![0.0; 3 * vertices(s.body(), id)?];
+            let posed = s.amplitudes().zip(s.pose());
+            let unknown = ClipError::Surface { id };
+            if let (Some(deformer), Some(posed)) = (&self.deformer, posed) {
+                let made = deformer.offsets(id, posed, s.settings().reach, &mut out);
+                made.ok_or(unknown)??;
+            } else if let (lattice, Some(how)) = presented(s) {
+                let made = s.body().offsets(id, &lattice, &how, &mut out);
+                made.ok_or(unknown)??;
+            }
+            Ok::<_, ClipError>(out)
         })?;
         from_f32(py, data)
     }
@@ -264,6 +290,16 @@ impl PySimulation {
         let name = self.look(py, |s| s.method().name())?;
         Ok(format!("<thew.Simulation: {name}>"))
     }
+}
+
+/// The lattice of a simulation, and how it is shown where it stands in a pose.
+fn presented(s: &Simulation) -> (LocalPositions, Option<Presentation>) {
+    let lattice = LocalPositions::new(s.lattice_positions());
+    let showing = s.settings().showing();
+    let how = s
+        .pose()
+        .map(|pose| s.body().presentation(pose, &lattice, s.sway(), showing));
+    (lattice, how)
 }
 
 fn vertices(body: &Body, id: usize) -> Result<usize, ClipError> {

@@ -5,7 +5,7 @@ use super::arrays::{Whole, finite_points, from_f32, from_points, pose};
 use super::body::PyBody;
 use super::dynamics::{gravity, method};
 use super::errors::{IntoPy, detached, input, locked};
-use crate::body::Body;
+use crate::body::{Body, Showing};
 use crate::clip::ClipError;
 use crate::dynamics::{Equilibrium, SimulationError};
 use crate::kernel::LocalPositions;
@@ -158,8 +158,8 @@ pub(super) fn shown(
     let rest = body.lattice().vertices();
     let p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
     let lattice = LocalPositions::new(&p);
-    let reach = body.reach(pose, &lattice, None);
-    let shown = body.shown(id, &lattice, Some(&reach));
+    let how = body.presentation(pose, &lattice, None, Showing::default());
+    let shown = body.shown(id, &lattice, Some(&how));
     Ok(shown.ok_or(ClipError::Surface { id })??)
 }
 

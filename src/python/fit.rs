@@ -7,12 +7,12 @@ use super::dynamics::{gravity, method};
 use super::equilibrium::shown;
 use super::errors::{IntoPy, detached, input, locked};
 use super::rig::PyRig;
-use crate::rig::{Fit, FitError, Named, Rig, Target, Wishes};
+use crate::rig::{Fit, FitError, Fitted, Named, Rig, Target, Wishes};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Fits one rig of a body at a pose, again and again: what the pose and the points need is solved once
 /// [capell2006, §4.2, eqs 17 to 20].
@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex};
 pub(super) struct PyRigFit {
     fit: Mutex<Fit>,
     rig: Arc<Rig>,
+    last: Mutex<Option<Fitted>>,
 }
 
 impl PyRigFit {
@@ -31,6 +32,13 @@ impl PyRigFit {
         work: impl FnOnce(&mut Fit, &Rig) -> Result<T, E> + Send,
     ) -> PyResult<T> {
         locked(py, &self.fit, |fit| work(fit, &self.rig))
+    }
+}
+
+impl PyRigFit {
+    fn of_last<T>(&self, what: impl FnOnce(&Fitted) -> T) -> Option<T> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.as_ref().map(what)
     }
 }
 
@@ -56,11 +64,13 @@ impl PyRigFit {
             Fit::new(&body.0, method, &pose, gravity, others.as_deref()).map_err(IntoPy::into_py)
         })?;
         let fit = Mutex::new(fit);
-        Ok(Self { fit, rig })
+        let last = Mutex::new(None);
+        Ok(Self { fit, rig, last })
     }
 
     /// All parameters of the rig that bring points [(vertex of the body's own surface, world target[3]), ...] nearest to their
-    /// targets in equilibrium; what cannot be reached is approached. start and preferred: {parameter: value} (None: the rig's
+    /// targets in equilibrium; what cannot be reached is approached, and no flesh is pressed flatter than 0.3 of its volume:
+    /// `reached` and `folding` tell how far that came. start and preferred: {parameter: value} (None: the rig's
     /// last sample); weights: {parameter: ξ} (m² per unit², None: none, but a gentle one for those preferred); bounds:
     /// {parameter: (lower, upper)}, None for no bound.
     /// evaluations: at most so many, for an update while the mouse moves: the best so far, from which the next update goes on
@@ -81,7 +91,22 @@ impl PyRigFit {
         let mut wishes = wishes(start, preferred, weights, bounds)?;
         wishes.evaluations = evaluations.map(|n| n.index() as usize);
         let fitted = self.with(py, |fit, rig| fit.fit(rig, &points, &wishes))?;
-        named_dict(py, &self.rig, &fitted.parameters)
+        let named = named_dict(py, &self.rig, &fitted.parameters);
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(fitted);
+        named
+    }
+
+    /// Of the last `fit`: how much of the way from where its start has the points to their targets it came, 0 to 1, by the
+    /// root of the sum of squares; None before one.
+    #[getter]
+    fn reached(&self) -> Option<f64> {
+        self.of_last(|fitted| fitted.reached)
+    }
+
+    /// Of the last `fit`: whether more strength would fold flesh there; None before one.
+    #[getter]
+    fn folding(&self) -> Option<bool> {
+        self.of_last(|fitted| fitted.folding)
     }
 
     /// The cost (m²) that `fit` minimises and its derivative by every parameter, at parameters (None: the rig's last sample).

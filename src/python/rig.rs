@@ -5,10 +5,12 @@ use super::arrays::{dofs, finite, finite_points, floats, from_points};
 use super::body::PyBody;
 use super::errors::{IntoPy, detached, input};
 use super::guide::{PyBoneGuide, PyFreeGuide, PySkinGuide};
-use crate::rig::{Frame, Guide, Rig, RigError, Sample, Template, TemplateKind, load, save, unit};
+use crate::rig::{
+    Compliance, Frame, Guide, Rig, RigError, Sample, Template, TemplateKind, load, save, unit,
+};
 use crate::{Mat4, Vec3};
 use numpy::ndarray::Array2;
-use numpy::{IntoPyArray, PyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use std::path::PathBuf;
@@ -110,6 +112,20 @@ impl PyRig {
         let named = named.unwrap_or_default();
         let named = named.iter().map(|(name, value)| (name.as_str(), *value));
         self.0.with_named(eta, named).map_err(IntoPy::into_py)
+    }
+
+    fn answer(
+        &self,
+        py: Python<'_>,
+        body: &PyBody,
+        gamma: Option<f64>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Compliance> {
+        let eta = self.eta(gamma, parameters)?;
+        detached(py, || {
+            let answer = self.0.compliance(&body.0, &eta);
+            answer.map_err(IntoPy::into_py)
+        })
     }
 
     /// η by name.
@@ -274,6 +290,69 @@ impl PyRig {
         Ok(from_matrix(py, &frame.matrix()))
     }
 
+    /// How far flesh yields to the rig: metres that the skin of a body at rest moves at most, per N/m³ of strength, to first
+    /// order; zero where bones hold all the flesh in reach. gamma, parameters: as in `forces`. Raises OutsideError, RigError.
+    #[pyo3(signature = (body, gamma=None, parameters=None))]
+    fn compliance<'py>(
+        &self,
+        py: Python<'py>,
+        body: &PyBody,
+        gamma: Option<f64>,
+        parameters: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<f64> {
+        let compliance = self.answer(py, body, gamma, parameters)?;
+        Ok(compliance.per_strength)
+    }
+
+    /// The strengths (N/m³) between which the rig by itself presses no flesh of a body at rest flatter than 0.3 of its
+    /// volume; infinite without end. gamma, parameters: as in `forces`. Raises OutsideError, RigError.
+    #[pyo3(signature = (body, gamma=None, parameters=None))]
+    fn strength_range<'py>(
+        &self,
+        py: Python<'py>,
+        body: &PyBody,
+        gamma: Option<f64>,
+        parameters: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<(f64, f64)> {
+        let compliance = self.answer(py, body, gamma, parameters)?;
+        Ok(compliance.strengths)
+    }
+
+    /// How far the skin of a body at rest yields to each sample at most -> float64 [s], metres, negative where the strength
+    /// is; of a rig without samples [1]. Samples outside the flesh go by the nearest one within. Raises OutsideError, RigError.
+    fn yields<'py>(&self, py: Python<'py>, body: &PyBody) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let yields = detached(py, || self.0.yields(&body.0).map_err(IntoPy::into_py))?;
+        Ok(yields.into_pyarray(py))
+    }
+
+    /// The rig with the strengths at which the skin of a body yields to its samples by `yields` [s], metres (None in it: that
+    /// strength stays): rig.with_yields(other, rig.yields(body)) does to another body what the rig does to this one. Raises
+    /// OutsideError, RigError where bones hold all the flesh in reach.
+    fn with_yields(
+        &self,
+        py: Python<'_>,
+        body: &PyBody,
+        yields: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
+        let refused = |_| input("yields: expected one number, or None, per sample");
+        let each = yields.try_iter().map_err(refused)?;
+        let yields: Vec<Option<f64>> = each
+            .map(|y| y.and_then(|y| y.extract()).map_err(refused))
+            .collect::<PyResult<_>>()?;
+        let made = detached(py, || {
+            let made = self.0.with_yields(&body.0, &yields);
+            made.map_err(IntoPy::into_py)
+        })?;
+        Ok(Self(Arc::new(made)))
+    }
+
+    /// The rig with strengths lowered to where, by itself, it presses no flesh of a body at rest flatter than 0.3 of its
+    /// volume: what `simulate` pushes with. Raises RigError.
+    fn unfolding(&self, py: Python<'_>, body: &PyBody) -> PyResult<Self> {
+        let (made, _) = detached(py, || self.0.unfolding(&body.0).map_err(IntoPy::into_py))?;
+        Ok(Self(Arc::new(made)))
+    }
+
     /// What keeps the rig from pushing this body, one sentence each; empty when nothing does.
     fn check(&self, py: Python<'_>, body: &PyBody) -> PyResult<Vec<String>> {
         detached(py, || Ok(self.0.check(&body.0)))
@@ -294,21 +373,34 @@ impl PyRig {
     }
 }
 
-/// Writes rigs to a small text file (TOML); it is whole or as it was before. Raises StorageError.
+/// Writes rigs to a small text file (TOML); it is whole or as it was before. body: beside strengths also how far its flesh
+/// yields to them, so that another body may be read for. Raises StorageError.
 #[pyfunction]
+#[pyo3(signature = (path, rigs, body=None))]
 pub(super) fn save_rigs(
     py: Python<'_>,
     path: PathBuf,
     rigs: Vec<PyRef<'_, PyRig>>,
+    body: Option<&PyBody>,
 ) -> PyResult<()> {
     let rigs: Vec<Rig> = rigs.iter().map(|rig| Rig::clone(&rig.0)).collect();
-    detached(py, || save(&path, &rigs).map_err(IntoPy::into_py))
+    let body = body.map(|body| body.0.clone());
+    detached(py, || {
+        save(&path, &rigs, body.as_deref()).map_err(IntoPy::into_py)
+    })
 }
 
-/// Reads rigs that `save_rigs` or a person wrote. Raises RigFileError naming line and key, StorageError.
+/// Reads rigs that `save_rigs` or a person wrote. body: with the strengths at which its flesh yields as far as the file says;
+/// None: with the strengths in the file. Raises RigFileError naming line and key, StorageError.
 #[pyfunction]
-pub(super) fn load_rigs(py: Python<'_>, path: PathBuf) -> PyResult<Vec<PyRig>> {
-    let rigs = detached(py, || load(&path).map_err(IntoPy::into_py))?;
+#[pyo3(signature = (path, body=None))]
+pub(super) fn load_rigs(
+    py: Python<'_>,
+    path: PathBuf,
+    body: Option<&PyBody>,
+) -> PyResult<Vec<PyRig>> {
+    let body = body.map(|body| body.0.clone());
+    let rigs = detached(py, || load(&path, body.as_deref()).map_err(IntoPy::into_py))?;
     Ok(rigs.into_iter().map(|rig| PyRig(Arc::new(rig))).collect())
 }
 

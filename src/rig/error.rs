@@ -2,6 +2,7 @@
 //! Why a rig was refused, or cannot push.
 
 use super::TemplateKind;
+use crate::solve::SolveError;
 use std::path::PathBuf;
 
 /// Why a rig was refused, or cannot push.
@@ -111,6 +112,22 @@ pub enum RigError {
     /// No flesh to push.
     #[error("the template lies wholly outside the flesh: move it into the body or make it larger")]
     Outside,
+    /// Flesh that nothing moves.
+    #[error(
+        "bones hold all the flesh that the template reaches, so that no strength moves the skin: make it larger, or move it"
+    )]
+    Held,
+    /// Yields for other samples.
+    #[error("there are {expected} samples but {given} yields: give one for each")]
+    Yields {
+        /// How many there should be.
+        expected: usize,
+        /// How many there are.
+        given: usize,
+    },
+    /// Flesh that cannot be solved for.
+    #[error(transparent)]
+    Flesh(#[from] SolveError),
     /// Forces beyond numbers.
     #[error("the forces are larger than numbers hold: lower the strength")]
     Overflow,

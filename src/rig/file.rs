@@ -30,25 +30,34 @@
 //! number. `matrix` is four rows of four numbers, the rigid frame where all of a free guide's parameters are zero. What a
 //! guide leaves out is zero (`along` one half, `barycentric` the middle); what a sample leaves out is as in the template and
 //! the guide. Keys that do not exist are refused by file, line and name.
+//!
+//! Beside a strength, or in its place, may stand `yields`: how far the skin of a body gives way at most, metres, negative where
+//! the field is turned around. A file written for a body holds both. Read for a body, yields count, and become the strengths
+//! that this body wants; what does not fit it keeps its strength. Read for none, strengths count. A sample with neither takes
+//! the template's.
 
-use super::guide::{BoneRef, Frame, Guide};
+mod table;
+
+use super::guide::{BoneRef, Guide};
 use super::{Rig, RigError, Sample, Template, TemplateKind};
-use crate::Mat4;
+use crate::body::Body;
 use crate::store::write_together;
 use std::fmt::Write;
 use std::path::Path;
-use toml::Spanned;
+use table::{File, Table, integer};
 use toml::de::{DeTable, DeValue};
 
 /// Version of the format.
 const FORMAT: i64 = 1;
+/// Strengths this near, as parts of themselves, are those that were written.
+const SAME: f64 = 1e-9;
 
-/// Writes rigs; the file is whole or as it was before.
+/// Writes rigs; the file is whole or as it was before. For a body with how far its flesh yields to them, where it does.
 ///
 /// # Errors
 /// [`RigError::Disk`].
-pub fn save(path: &Path, rigs: &[Rig]) -> Result<(), RigError> {
-    let text = to_text(rigs);
+pub fn save(path: &Path, rigs: &[Rig], body: Option<&Body>) -> Result<(), RigError> {
+    let text = to_text(rigs, body);
     write_together(&[(path, &[text.as_bytes()])]).map_err(|e| RigError::Disk {
         path: path.to_owned(),
         action: "written",
@@ -56,11 +65,11 @@ pub fn save(path: &Path, rigs: &[Rig]) -> Result<(), RigError> {
     })
 }
 
-/// Reads rigs.
+/// Reads rigs, for a body with the strengths at which its flesh yields as far as the file says.
 ///
 /// # Errors
 /// [`RigError::Disk`], [`RigError::File`] naming line and key.
-pub fn load(path: &Path) -> Result<Vec<Rig>, RigError> {
+pub fn load(path: &Path, body: Option<&Body>) -> Result<Vec<Rig>, RigError> {
     let bytes = std::fs::read(path).map_err(|e| RigError::Disk {
         path: path.to_owned(),
         action: "read",
@@ -74,10 +83,10 @@ pub fn load(path: &Path) -> Result<Vec<Rig>, RigError> {
             what: "this is no text (UTF-8)".into(),
         }
     })?;
-    from_text(path, &text)
+    from_text(path, &text, body)
 }
 
-fn to_text(rigs: &[Rig]) -> String {
+fn to_text(rigs: &[Rig], body: Option<&Body>) -> String {
     let mut text = format!(
         "# Force rigs of Thew. Lengths in metres, angles in radians, strength in N/m³.\nformat = {FORMAT}\n"
     );
@@ -85,12 +94,16 @@ fn to_text(rigs: &[Rig]) -> String {
         text.push_str("rigs = []\n");
     }
     for rig in rigs {
-        let _ = write_rig(&mut text, rig);
+        let _ = write_rig(&mut text, rig, body);
     }
     text
 }
 
-fn write_rig(text: &mut String, rig: &Rig) -> std::fmt::Result {
+fn write_rig(text: &mut String, rig: &Rig, body: Option<&Body>) -> std::fmt::Result {
+    let yields = |rig: &Rig| body.and_then(|body| rig.yields(body).ok());
+    let own = rig.plain();
+    let own = own.as_ref().and_then(yields);
+    let of_samples = yields(rig);
     writeln!(text, "\n[[rigs]]\nname = {}", quoted(rig.name()))?;
     let template = rig.template();
     writeln!(
@@ -100,6 +113,7 @@ fn write_rig(text: &mut String, rig: &Rig) -> std::fmt::Result {
     )?;
     let names = template.kind().parameter_names();
     write_numbers(text, names, template.parameters())?;
+    write_yield(text, own.as_deref(), 0)?;
     writeln!(text, "\n[rigs.guide]")?;
     match rig.guide() {
         Guide::Bone { bone, .. } => {
@@ -125,11 +139,19 @@ fn write_rig(text: &mut String, rig: &Rig) -> std::fmt::Result {
         }
     }
     write_numbers(text, rig.guide().parameter_names(), rig.guide().values())?;
-    for sample in rig.samples() {
+    for (i, sample) in rig.samples().iter().enumerate() {
         writeln!(text, "\n[[rigs.samples]]\ncontrol = {:?}", sample.control)?;
         write_numbers(text, rig.parameter_names(), &sample.parameters)?;
+        write_yield(text, of_samples.as_deref(), i)?;
     }
     Ok(())
+}
+
+fn write_yield(text: &mut String, yields: Option<&[f64]>, i: usize) -> std::fmt::Result {
+    match yields.and_then(|all| all.get(i)) {
+        Some(value) => write_numbers(text, &["yields"], &[*value]),
+        None => Ok(()),
+    }
 }
 
 /// The shortest digits that give a number back exactly.
@@ -142,7 +164,7 @@ fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-fn from_text(path: &Path, text: &str) -> Result<Vec<Rig>, RigError> {
+fn from_text(path: &Path, text: &str, body: Option<&Body>) -> Result<Vec<Rig>, RigError> {
     let file = File { path, text };
     let parsed = DeTable::parse(text).map_err(|e| {
         let at = e.span().map_or(0, |span| span.start);
@@ -162,41 +184,107 @@ fn from_text(path: &Path, text: &str) -> Result<Vec<Rig>, RigError> {
         }
     }
     top.only(&["format", "rigs"])?;
-    top.tables("rigs")?.iter().map(rig).collect()
+    top.tables("rigs")?.iter().map(|t| rig(t, body)).collect()
 }
 
-fn rig(table: &Table) -> Result<Rig, RigError> {
+fn rig(table: &Table, body: Option<&Body>) -> Result<Rig, RigError> {
     table.only(&["name", "template", "guide", "samples"])?;
     let name = match table.get("name") {
         Some(_) => table.string("name")?,
         None => "Rig".to_owned(),
     };
-    let template = template(&table.table("template")?)?;
+    let (template, of_template) = template(&table.table("template")?)?;
     let guide = guide(&table.table("guide")?)?;
-    let plain = Rig::new(name.clone(), template, guide.clone(), Vec::new())?;
     let tables = table.tables("samples")?;
-    let samples = tables.iter().map(|t| sample(t, &plain));
-    let samples: Vec<Sample> = samples.collect::<Result<_, _>>()?;
-    Rig::new(name, template, guide, samples).map_err(|e| match &e {
+    let plain = Rig::new(name.clone(), template, guide.clone(), Vec::new())?;
+    let plain = match for_body(table, plain.clone(), &[of_template], body) {
+        Ok(plain) => plain,
+        Err(error) if tables.is_empty() => return Err(error),
+        // Where none of the samples is.
+        Err(_) => plain,
+    };
+    let samples = tables.iter().map(|t| sample(t, &plain, of_template));
+    let read: Vec<(Sample, Amount)> = samples.collect::<Result<_, _>>()?;
+    let (samples, mut amounts): (Vec<Sample>, Vec<Amount>) = read.into_iter().unzip();
+    let mut order: Vec<usize> = (0..samples.len()).collect();
+    order.sort_by(|&a, &b| samples[a].control.total_cmp(&samples[b].control));
+    amounts = order.iter().map(|&i| amounts[i]).collect();
+    if amounts.is_empty() {
+        amounts.push(of_template);
+    }
+    let rig = Rig::new(name, *plain.template(), guide, samples).map_err(|e| match &e {
         RigError::Twice { sample, .. } | RigError::Sample { sample, .. } => {
             tables.get(*sample).unwrap_or(table).located(e)
         }
         _ => table.located(e),
-    })
+    })?;
+    for_body(table, rig, &amounts, body)
 }
 
-fn template(table: &Table) -> Result<Template, RigError> {
+/// How strong a state is said to be.
+#[derive(Debug, Clone, Copy)]
+struct Amount {
+    /// How far flesh should yield, m.
+    yields: Option<f64>,
+    /// Whether there is a strength as well.
+    strength: bool,
+}
+
+impl Amount {
+    fn of(table: &Table) -> Result<Self, RigError> {
+        let yields = table.get("yields").map(|_| table.number("yields"));
+        Ok(Self {
+            yields: yields.transpose()?,
+            strength: table.get("strength").is_some(),
+        })
+    }
+}
+
+/// A rig with the strengths that a body wants, where yields are given.
+fn for_body(
+    table: &Table,
+    rig: Rig,
+    amounts: &[Amount],
+    body: Option<&Body>,
+) -> Result<Rig, RigError> {
+    let known = amounts.iter().all(|a| a.strength);
+    let wanted: Vec<Option<f64>> = amounts.iter().map(|a| a.yields).collect();
+    let Some(body) = body else {
+        let what = "'yields' is how far the flesh of a body gives way: read the rigs for a body, or give a 'strength' too";
+        return if known {
+            Ok(rig)
+        } else {
+            Err(table.wrong("template", what.into()))
+        };
+    };
+    if wanted.iter().all(Option::is_none) {
+        return Ok(rig);
+    }
+    match rig.with_yields(body, &wanted) {
+        // The same body: to the bit.
+        Ok(made) if known && made.is_near(&rig, SAME) => Ok(rig),
+        Ok(made) => Ok(made),
+        Err(_) if known => Ok(rig),
+        Err(error) => Err(table.located(error)),
+    }
+}
+
+fn template(table: &Table) -> Result<(Template, Amount), RigError> {
     let kind: TemplateKind = table
         .string("kind")?
         .parse()
         .map_err(|e| table.about("kind", e))?;
     let names = kind.parameter_names();
-    table.only(&[&["kind"], names].concat())?;
-    let values: Vec<f64> = names
-        .iter()
-        .map(|name| table.number(name))
-        .collect::<Result<_, _>>()?;
-    Template::new(kind, &values).map_err(|e| table.located(e))
+    table.only(&[&["kind", "yields"], names].concat())?;
+    let amount = Amount::of(table)?;
+    let number = |name: &&str| match amount.yields {
+        // Until a body says how strong that is.
+        Some(_) if *name == "strength" && !amount.strength => Ok(1.0),
+        _ => table.number(name),
+    };
+    let values: Vec<f64> = names.iter().map(number).collect::<Result<_, _>>()?;
+    let template = Template::new(kind, &values).map_err(|e| table.located(e))?;
+    Ok((template, amount))
 }
 
 fn guide(table: &Table) -> Result<Guide, RigError> {
@@ -235,206 +323,25 @@ fn guide(table: &Table) -> Result<Guide, RigError> {
     made.map_err(|e| table.located(e))
 }
 
-fn sample(table: &Table, rig: &Rig) -> Result<Sample, RigError> {
+fn sample(table: &Table, rig: &Rig, of_template: Amount) -> Result<(Sample, Amount), RigError> {
     let names = rig.parameter_names();
-    table.only(&[&["control"], names].concat())?;
+    table.only(&[&["control", "yields"], names].concat())?;
     let mut parameters = rig.own_parameters();
     for (slot, name) in parameters.iter_mut().zip(names) {
         if table.get(name).is_some() {
             *slot = table.number(name)?;
         }
     }
-    Ok(Sample {
-        control: table.number("control")?,
+    let own = Amount::of(table)?;
+    let amount = Amount {
+        // A strength of its own is no longer the template's yield.
+        yields: own.yields.or(of_template.yields.filter(|_| !own.strength)),
+        strength: own.strength || of_template.strength,
+    };
+    let control = table.number("control")?;
+    let sample = Sample {
+        control,
         parameters,
-    })
-}
-
-fn integer(digits: &toml::de::DeInteger) -> Option<i64> {
-    i64::from_str_radix(digits.as_str(), digits.radix()).ok()
-}
-
-/// A file's text and name, to say where something is.
-struct File<'a> {
-    path: &'a Path,
-    text: &'a str,
-}
-
-impl File<'_> {
-    fn error(&self, at: usize, what: String) -> RigError {
-        let before = self.text.as_bytes().iter().take(at);
-        RigError::File {
-            path: self.path.to_owned(),
-            line: 1 + before.filter(|&&b| b == b'\n').count(),
-            what,
-        }
-    }
-}
-
-/// A table of a file.
-struct Table<'a> {
-    file: &'a File<'a>,
-    /// Where it begins.
-    at: usize,
-    entries: &'a DeTable<'a>,
-}
-
-impl<'a> Table<'a> {
-    fn get(&self, key: &str) -> Option<&'a Spanned<DeValue<'a>>> {
-        let named = |(k, _): &(&'a Spanned<toml::de::DeString<'a>>, _)| k.get_ref() == key;
-        self.entries.iter().find(named).map(|(_, value)| value)
-    }
-
-    /// An error where a key is, or at the table if it is not there.
-    fn wrong(&self, key: &str, what: String) -> RigError {
-        let at = self.get(key).map_or(self.at, |value| value.span().start);
-        self.file.error(at, what)
-    }
-
-    fn about(&self, key: &str, error: RigError) -> RigError {
-        self.wrong(key, format!("'{key}': {error}"))
-    }
-
-    /// An error where the parameter is that it is about.
-    fn located(&self, error: RigError) -> RigError {
-        // A sample is known by its line.
-        let inner = match &error {
-            RigError::Sample { error, .. } => error,
-            other => other,
-        };
-        self.wrong(inner.parameter().unwrap_or("control"), inner.to_string())
-    }
-
-    /// Refuses all keys but some.
-    fn only(&self, known: &[&str]) -> Result<(), RigError> {
-        let mut keys = self.entries.keys();
-        match keys.find(|key| !known.contains(&key.get_ref().as_ref())) {
-            None => Ok(()),
-            Some(key) => {
-                let name = key.get_ref();
-                let what = format!(
-                    "there is no key '{name}' here; there are: {}",
-                    known.join(", ")
-                );
-                Err(self.file.error(key.span().start, what))
-            }
-        }
-    }
-
-    fn needed(&self, key: &str) -> Result<&'a Spanned<DeValue<'a>>, RigError> {
-        self.get(key)
-            .ok_or_else(|| self.wrong(key, format!("the key '{key}' is missing")))
-    }
-
-    fn expected(&self, key: &str, what: &str) -> RigError {
-        self.wrong(key, format!("'{key}' must be {what}"))
-    }
-
-    fn table(&self, key: &str) -> Result<Table<'a>, RigError> {
-        let value = self.needed(key)?;
-        match value.get_ref() {
-            DeValue::Table(entries) => Ok(Table {
-                file: self.file,
-                at: value.span().start,
-                entries,
-            }),
-            _ => Err(self.expected(key, "a table")),
-        }
-    }
-
-    /// Tables in a list, none where there is none.
-    fn tables(&self, key: &str) -> Result<Vec<Table<'a>>, RigError> {
-        let Some(value) = self.get(key) else {
-            return Ok(Vec::new());
-        };
-        let list = value
-            .get_ref()
-            .as_array()
-            .ok_or_else(|| self.expected(key, "a list of tables"))?;
-        list.iter()
-            .map(|item| match item.get_ref() {
-                DeValue::Table(entries) => Ok(Table {
-                    file: self.file,
-                    at: item.span().start,
-                    entries,
-                }),
-                _ => Err(self.expected(key, "a list of tables")),
-            })
-            .collect()
-    }
-
-    fn string(&self, key: &str) -> Result<String, RigError> {
-        match self.needed(key)?.get_ref() {
-            DeValue::String(text) => Ok(text.to_string()),
-            _ => Err(self.expected(key, "text in quotes")),
-        }
-    }
-
-    fn index(&self, key: &str) -> Result<u32, RigError> {
-        let number = self.needed(key)?.get_ref().as_integer().and_then(integer);
-        number
-            .and_then(|n| u32::try_from(n).ok())
-            .ok_or_else(|| self.expected(key, "a whole number that is not negative"))
-    }
-
-    fn number(&self, key: &str) -> Result<f64, RigError> {
-        self.finite(key, self.needed(key)?)
-    }
-
-    /// Numbers by name, and what they are where they are not given.
-    fn numbers<const N: usize>(
-        &self,
-        names: [&str; N],
-        default: [f64; N],
-    ) -> Result<[f64; N], RigError> {
-        let mut values = default;
-        for (value, name) in values.iter_mut().zip(names) {
-            if self.get(name).is_some() {
-                *value = self.number(name)?;
-            }
-        }
-        Ok(values)
-    }
-
-    fn finite(&self, key: &str, value: &Spanned<DeValue>) -> Result<f64, RigError> {
-        let number = match value.get_ref() {
-            DeValue::Float(digits) => digits.as_str().parse().ok(),
-            DeValue::Integer(digits) => integer(digits).map(|n| n as f64),
-            _ => None,
-        };
-        number
-            .filter(|x: &f64| x.is_finite())
-            .ok_or_else(|| self.expected(key, "a finite number"))
-    }
-
-    fn row<const N: usize>(
-        &self,
-        key: &str,
-        value: &Spanned<DeValue>,
-    ) -> Result<[f64; N], RigError> {
-        let wrong = || self.expected(key, &format!("a list of {N} numbers"));
-        let list = value.get_ref().as_array().ok_or_else(wrong)?;
-        if list.len() != N {
-            return Err(wrong());
-        }
-        let mut row = [0.0; N];
-        for (slot, item) in row.iter_mut().zip(list.iter()) {
-            *slot = self.finite(key, item)?;
-        }
-        Ok(row)
-    }
-
-    /// The frame of a matrix of four rows.
-    fn matrix(&self, key: &str) -> Result<Result<Frame, RigError>, RigError> {
-        let wrong = || self.expected(key, "four rows of four numbers");
-        let rows = self.needed(key)?.get_ref().as_array().ok_or_else(wrong)?;
-        if rows.len() != 4 {
-            return Err(wrong());
-        }
-        let mut matrix = Mat4::zeros();
-        for (i, row) in rows.iter().enumerate() {
-            matrix.row_mut(i).copy_from_slice(&self.row::<4>(key, row)?);
-        }
-        Ok(Frame::from_matrix(&matrix))
-    }
+    };
+    Ok((sample, amount))
 }

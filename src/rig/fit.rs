@@ -13,6 +13,9 @@
 //! While the mouse moves, an update may only take so many evaluations ([`Wishes::evaluations`]): it gives the best so far,
 //! from which the next one goes on.
 //!
+//! No fit folds flesh: strengths stay where no flesh is pressed flatter than [`FLATTEST`](super::FLATTEST), and a fit says how
+//! much of the way it came.
+//!
 //! Deviations: the adjoint is Aᵀ's, the print's is that of a symmetric A (math.md 9); B is Gauss and Newton's second
 //! derivative, which the derivatives of Q give for nothing, as long as that leads on, and L-BFGS's own otherwise; the level
 //! of the quadrature is held during a minimisation, which is repeated where its result asks for another one and
@@ -20,8 +23,10 @@
 //! skin when flesh is shown. C has several valleys: where the nearest does not meet the points, a few others are tried.
 
 mod error;
+mod pull;
 #[cfg(test)]
 mod tests;
+mod whole;
 mod wishes;
 
 pub use error::FitError;
@@ -33,24 +38,11 @@ use crate::body::Body;
 use crate::dynamics::{Equilibrium, Method, SimulationError};
 use crate::lattice::Embedding;
 use crate::skeleton::Pose;
-use crate::solve::lbfgsb::{Lbfgsb, Local, Minimum};
-use nalgebra::{DMatrix, DVector};
+use pull::{Held, Pull};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use wishes::{Attempt, Goals};
-
-/// A minimisation is made this often where its result asks for other circumstances, and so often before radii are kept
-/// where they fit the quadrature's level.
-const ROUNDS: usize = 6;
-const FREE_ROUNDS: usize = 3;
-/// Typical changes of placement that the first step may make, at first.
-const CAUTIOUS: f64 = 1.0;
-/// What another valley must leave at most of the cost.
-const WORTH: f64 = 0.99;
-/// Points this close, as a part of the body's size, count as met.
-const MET: f64 = 1e-5;
-/// A parameter that moves no point by more than this part of the body's size, per typical change, has no effect.
-const STILL: f64 = 1e-12;
+use whole::{Known, Whole};
+use wishes::Goals;
 
 /// A point of the skin and where it is wanted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -70,6 +62,23 @@ pub struct Fitted {
     pub cost: f64,
     /// How often forces and their derivatives were integrated.
     pub evaluations: usize,
+    /// How much of the way from where the start has the points to where they are wanted: 0 to 1, by the root of the sum of
+    /// squares.
+    pub reached: f64,
+    /// Whether more strength would fold flesh there.
+    pub folding: bool,
+}
+
+impl Fitted {
+    fn new(parameters: Vec<f64>, cost: f64, evaluations: usize) -> Self {
+        Self {
+            parameters,
+            cost,
+            evaluations,
+            reached: 0.0,
+            folding: false,
+        }
+    }
 }
 
 /// Fits rigs of one body at one pose, again and again.
@@ -81,8 +90,10 @@ pub struct Fit {
     /// Generalised forces of other rigs, rest axes.
     others: Option<Vec<Vec3>>,
     embedding: Arc<Embedding>,
-    /// Places of the lattice's vertices without the rig.
-    places: Vec<Vec3>,
+    /// Displacements of the lattice's vertices without the rig.
+    without: Vec<Vec3>,
+    /// Between which strengths flesh stays whole, as last asked.
+    known: Option<Known>,
     /// `Rᵀ A⁻ᵀ φ` by vertex of the surface, along x, y and z.
     levers: BTreeMap<u32, Arc<Levers>>,
 }
@@ -103,13 +114,12 @@ impl Fit {
         gravity: Vec3,
         rest_forces: Option<&[Vec3]>,
     ) -> Result<Self, FitError> {
-        if method.model().is_some() || method == Method::Modal {
+        if !method.is_linear() {
             return Err(SimulationError::Adjoint { method }.into());
         }
         let mut balance = Equilibrium::new(body, method)?;
         balance.set_pose(pose)?;
-        let q = balance.solve(gravity, None, rest_forces)?;
-        let rest = body.lattice().vertices();
+        let without = balance.solve(gravity, None, rest_forces)?;
         let embedding = body
             .embedding(0)
             .unwrap_or_else(|| Arc::new(Embedding::default()));
@@ -118,7 +128,8 @@ impl Fit {
             gravity,
             others: rest_forces.map(<[Vec3]>::to_vec),
             embedding,
-            places: q.iter().zip(rest).map(|(q, x)| q + x).collect(),
+            without,
+            known: None,
             levers: BTreeMap::new(),
         })
     }
@@ -144,35 +155,24 @@ impl Fit {
         points: &[Target],
         wishes: &Wishes,
     ) -> Result<Fitted, FitError> {
-        let goals = Goals::new(rig, self.body(), wishes)?;
-        let pull = self.pull(rig, points, &goals)?;
-        let level = rig.level(pull.body, &goals.start)?;
-        let first = pull.look(&goals.start, level)?;
-        pull.check_effect(&first.moves)?;
-        if let Some(most) = wishes.evaluations {
-            return pull.follow(first.local, level, most);
-        }
-        let mut best = pull.descend(first.local, &goals.start, level, CAUTIOUS)?;
-        for attempt in Attempt::OTHERS {
-            if best.cost <= pull.enough() {
-                break;
-            }
-            let start = goals.start_of(&attempt);
-            // It may leave the flesh, or be no torus any more.
-            let Ok(level) = rig.level(pull.body, &start) else {
-                continue;
-            };
-            let Ok(View { local, .. }) = pull.look(&start, level) else {
-                continue;
-            };
-            let found = pull.descend(local, &start, level, attempt.reach)?;
-            best.evaluations += found.evaluations;
-            // Another valley has to be worth it.
-            if found.cost < WORTH * best.cost {
-                (best.cost, best.parameters) = (found.cost, found.parameters);
-            }
-        }
-        Ok(best)
+        let body = self.body().clone();
+        let goals = Goals::new(rig, &body, wishes)?;
+        let held = self.held(points)?;
+        let pull = Pull {
+            body: &body,
+            rig,
+            held,
+            goals: &goals,
+        };
+        let mut whole = Whole {
+            rig,
+            balance: &mut self.balance,
+            gravity: self.gravity,
+            others: self.others.as_deref(),
+            without: &self.without,
+            known: &mut self.known,
+        };
+        pull.fit(&mut whole, wishes.evaluations)
     }
 
     /// C (m²) and its derivative by every parameter of the rig, in order, at the start that the wishes name.
@@ -185,11 +185,16 @@ impl Fit {
         points: &[Target],
         wishes: &Wishes,
     ) -> Result<(f64, Vec<f64>), FitError> {
-        let goals = Goals::new(rig, self.body(), wishes)?;
-        let eta = goals.asked.clone();
-        let pull = self.pull(rig, points, &goals)?;
-        let level = rig.level(pull.body, &eta)?;
-        let local = pull.look(&eta, level)?.local;
+        let body = self.body().clone();
+        let goals = Goals::new(rig, &body, wishes)?;
+        let pull = Pull {
+            body: &body,
+            rig,
+            held: self.held(points)?,
+            goals: &goals,
+        };
+        let level = rig.level(&body, &goals.asked)?;
+        let local = pull.look(&goals.asked, level)?.local;
         Ok((local.value, local.gradient))
     }
 
@@ -206,12 +211,7 @@ impl Fit {
     }
 
     /// Checks points and makes the levers that are missing.
-    fn pull<'a>(
-        &'a mut self,
-        rig: &'a Rig,
-        points: &'a [Target],
-        goals: &'a Goals,
-    ) -> Result<Pull<'a>, FitError> {
+    fn held(&mut self, points: &[Target]) -> Result<Vec<Held>, FitError> {
         if points.is_empty() {
             return Err(FitError::NoPoints);
         }
@@ -240,20 +240,16 @@ impl Fit {
                 self.levers.insert(point.vertex, Arc::new(levers));
             }
         }
+        let rest = self.body().lattice().vertices();
+        let places: Vec<Vec3> = self.without.iter().zip(rest).map(|(q, x)| q + x).collect();
         let held = points.iter().filter_map(|target| {
-            let free = self.embedding.place(target.vertex as usize, &self.places);
             Some(Held {
                 target: target.place,
-                free,
+                free: self.embedding.place(target.vertex as usize, &places),
                 levers: self.levers.get(&target.vertex)?.clone(),
             })
         });
-        Ok(Pull {
-            body: self.balance.body(),
-            rig,
-            held: held.collect(),
-            goals,
-        })
+        Ok(held.collect())
     }
 
     fn levers_of(&mut self, vertex: u32) -> Result<Levers, FitError> {
@@ -276,186 +272,4 @@ impl Fit {
         }
         Ok(levers)
     }
-}
-
-/// A point that is pulled.
-struct Held {
-    target: Vec3,
-    /// Its place without the rig.
-    free: Vec3,
-    levers: Arc<Levers>,
-}
-
-/// C at a place.
-struct View {
-    local: Local,
-    /// How far a parameter moves any point along any axis, m per unit.
-    moves: Vec<f64>,
-}
-
-/// C of one fit.
-struct Pull<'a> {
-    body: &'a Body,
-    rig: &'a Rig,
-    held: Vec<Held>,
-    goals: &'a Goals,
-}
-
-impl Pull<'_> {
-    /// C (m²), its derivative by η and Gauss and Newton's second one, of a level of the quadrature.
-    fn look(&self, eta: &[f64], level: u32) -> Result<View, FitError> {
-        let (forces, slopes) = self.rig.tangents_at_level(self.body, eta, level)?;
-        let n = eta.len();
-        let (mut value, mut gradient) = (0.0, vec![0.0; n]);
-        let mut curvature = DMatrix::zeros(n, n);
-        let mut most = vec![0.0_f64; n];
-        for held in &self.held {
-            for (axis, lever) in held.levers.iter().enumerate() {
-                let miss = held.free[axis] - held.target[axis] + work(lever, &forces);
-                let moves: Vec<f64> = slopes.iter().map(|s| work(lever, s)).collect();
-                value += miss * miss;
-                for ((g, most), m) in gradient.iter_mut().zip(&mut most).zip(&moves) {
-                    *g += 2.0 * miss * m;
-                    *most = most.max(m.abs());
-                }
-                let moves = DVector::from_vec(moves);
-                curvature.ger(2.0, &moves, &moves, 1.0);
-            }
-        }
-        let Goals {
-            preferred, weights, ..
-        } = self.goals;
-        for k in 0..n {
-            let off = eta[k] - preferred[k];
-            value += weights[k] * off * off;
-            gradient[k] += 2.0 * weights[k] * off;
-            curvature[(k, k)] += 2.0 * weights[k];
-        }
-        let local = Local {
-            value,
-            gradient,
-            curvature: Some(curvature),
-        };
-        Ok(View { local, moves: most })
-    }
-
-    /// Refuses points that no parameter moves that may change.
-    fn check_effect(&self, moves: &[f64]) -> Result<(), FitError> {
-        let goals = self.goals;
-        let still = STILL * self.body.size();
-        let mut each = moves.iter().zip(&goals.scales).zip(&goals.bounds);
-        let any = each.any(|((m, scale), (lower, upper))| lower < upper && m * scale > still);
-        if any || goals.all_fixed() {
-            return Ok(());
-        }
-        Err(FitError::NoEffect {
-            rig: self.rig.name().to_owned(),
-        })
-    }
-
-    /// An update while the mouse moves: one round, from the start, and the next sees to what its result asks for.
-    fn follow(&self, here: Local, level: u32, most: usize) -> Result<Fitted, FitError> {
-        let start = &self.goals.start;
-        let mut bounds = self.goals.bounds_around(start);
-        self.goals.keep_near(&mut bounds, start);
-        let found = self.minimise(start, here, level, &bounds, (CAUTIOUS, most))?;
-        Ok(Fitted {
-            parameters: found.x,
-            cost: found.value / self.unit(),
-            evaluations: found.evaluations,
-        })
-    }
-
-    /// The minimum that lies downhill from a start, at the level that it wants itself.
-    fn descend(
-        &self,
-        mut here: Local,
-        start: &[f64],
-        mut level: u32,
-        reach: f64,
-    ) -> Result<Fitted, FitError> {
-        let mut best = Fitted {
-            parameters: start.to_vec(),
-            cost: here.value,
-            evaluations: 1,
-        };
-        for round in 0..ROUNDS {
-            let mut bounds = self.goals.bounds_around(&best.parameters);
-            if round >= FREE_ROUNDS {
-                let radii = self.rig.radii_at(self.body, level);
-                self.goals.keep_radii(&mut bounds, radii);
-            }
-            let limits = (reach, usize::MAX);
-            let found = self.minimise(&best.parameters, here, level, &bounds, limits)?;
-            best.evaluations += found.evaluations.saturating_sub(1);
-            let wanted = self.rig.level(self.body, &found.x)?;
-            if wanted == level && !self.goals.is_stopped(&found.x, &bounds) {
-                (best.cost, best.parameters) = (found.value / self.unit(), found.x);
-                break;
-            }
-            let Ok(View { local, .. }) = self.look(&found.x, wanted) else {
-                break;
-            };
-            best.evaluations += 1;
-            // What the level that it wants makes no better was better by its quadrature only.
-            if local.value >= best.cost {
-                break;
-            }
-            (level, best.cost, best.parameters) = (wanted, local.value, found.x);
-            here = local;
-        }
-        Ok(best)
-    }
-
-    /// C of points that count as met, m².
-    fn enough(&self) -> f64 {
-        MET * MET * self.held.len() as f64 / self.unit()
-    }
-
-    /// C is minimised in units in which the body's size is one.
-    fn unit(&self) -> f64 {
-        1.0 / self.body.size().powi(2)
-    }
-
-    /// The minimum of C at a level, in units in which the body's size is one, from a start that has been looked at.
-    fn minimise(
-        &self,
-        start: &[f64],
-        here: Local,
-        level: u32,
-        bounds: &[(f64, f64)],
-        (reach, evaluations): (f64, usize),
-    ) -> Result<Minimum, FitError> {
-        let unit = self.unit();
-        let settings = Lbfgsb {
-            iterations: 200,
-            evaluations,
-            reach,
-            gradient: 1e-12,
-            decrease: 1e-6,
-            patience: 5,
-            enough: self.enough() * unit,
-            ..Lbfgsb::default()
-        };
-        let mut known = Some(here);
-        // Refused where the template leaves the flesh; the start lies in it.
-        let mut function = |eta: &[f64]| {
-            let known = known.take().filter(|_| eta == start);
-            let mut local = match known {
-                Some(known) => known,
-                None => self.look(eta, level).ok()?.local,
-            };
-            local.value *= unit;
-            local.gradient.iter_mut().for_each(|g| *g *= unit);
-            local.curvature = local.curvature.map(|c| c * unit);
-            Some(local)
-        };
-        let scales = self.goals.reaches();
-        Ok(settings.minimise(start, &scales, bounds, &mut function)?)
-    }
-}
-
-/// What forces do along a lever: how far they move its point.
-fn work(lever: &[Vec3], forces: &[Vec3]) -> f64 {
-    lever.iter().zip(forces).map(|(l, f)| l.dot(f)).sum()
 }

@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rigs led by controls, γ_r at frame f: what pushes a clip in rest axes, `Q(f) = Σ_r Q_r(γ_r(f))`.
 ///
+/// No rig folds flesh: strengths that by themselves would press some of it flat at rest are lowered ([`Rig::unfolding`]).
+///
 /// A rig whose control stands still is not evaluated again.
 #[derive(Debug)]
 pub struct Led {
@@ -18,7 +20,7 @@ pub struct Led {
     controls: Vec<f64>,
     /// Of each rig the control that was asked for last, and the forces there: only ever what would be computed again.
     last: Mutex<Vec<Option<Stood>>>,
-    outside: Vec<String>,
+    warnings: Vec<String>,
 }
 
 type Stood = (f64, Arc<[Vec3]>);
@@ -50,28 +52,36 @@ impl Led {
             let value = controls[at];
             return Err(RigError::Control { value }.in_rig(rigs[at % rigs.len()].name()));
         }
-        let mut outside = Vec::new();
-        for rig in &rigs {
+        let mut warnings = Vec::new();
+        let mut pushing = Vec::new();
+        for rig in rigs {
             let named = |error: RigError| error.in_rig(rig.name());
-            match reaches(rig, &body).map_err(named) {
-                Ok(true) => {}
-                Ok(false) => outside.push(named(RigError::Outside).to_string()),
-                Err(error) => return Err(error),
+            if !reaches(&rig, &body).map_err(named)? {
+                warnings.push(named(RigError::Outside).to_string());
             }
+            let (kept, lowered) = rig.unfolding(&body).map_err(named)?;
+            warnings.extend(lowered.iter().map(|l| l.sentence(rig.name())));
+            pushing.push(if lowered.is_empty() {
+                rig
+            } else {
+                Arc::new(kept)
+            });
         }
+        let rigs = pushing;
         let last = Mutex::new(vec![None; rigs.len()]);
         Ok(Self {
             body,
             rigs,
             controls,
             last,
-            outside,
+            warnings,
         })
     }
 
-    /// A sentence for each rig that pushes nothing, because its field lies outside the flesh at every sample.
+    /// A sentence for each rig that pushes nothing, because its field lies outside the flesh at every sample, and for each
+    /// sample whose strength was lowered.
     pub fn warnings(&self) -> &[String] {
-        &self.outside
+        &self.warnings
     }
 
     /// The forces of rig `r` at a control, `[dofs]`.
@@ -194,6 +204,43 @@ mod tests {
         assert!(out.iter().all(|f| *f == Vec3::zeros()));
         led.write(1, &mut out).unwrap();
         assert!(out.iter().any(|f| *f != Vec3::zeros()));
+    }
+
+    #[test]
+    fn rigs_that_would_fold_flesh_are_held_back_and_named() {
+        let body = BarOptions::default().build();
+        let strong = |by: f64| {
+            let rig = rig("strong", 0.5);
+            let times = |s: &Sample| {
+                let mut parameters = s.parameters.clone();
+                parameters[1] *= by;
+                Sample { parameters, ..*s }
+            };
+            let samples = rig.samples().iter().map(times).collect();
+            Rig::new("strong", *rig.template(), rig.guide().clone(), samples).unwrap()
+        };
+        let led = |rig: Rig| Led::new(body.clone(), vec![Arc::new(rig)], 1, None).unwrap();
+        let forces = |led: &Led| {
+            let mut out = vec![Vec3::zeros(); body.dofs()];
+            led.write(0, &mut out).unwrap();
+            out
+        };
+        assert!(led(strong(1.0)).warnings().is_empty());
+        let (far, farther) = (led(strong(1e5)), led(strong(1e9)));
+        for led in [&far, &farther] {
+            let [warning] = led.warnings() else {
+                panic!("{:?}", led.warnings())
+            };
+            assert!(
+                warning.contains("'strong'") && warning.contains("control 1"),
+                "{warning}"
+            );
+        }
+        assert_eq!(forces(&far), forces(&farther));
+        let q = body.displaced_by(&forces(&far)).unwrap();
+        let x = body.lattice().vertices();
+        let p: Vec<Vec3> = x.iter().zip(&q).map(|(x, q)| x + q).collect();
+        assert_eq!(body.inverted_cells(&p), 0);
     }
 
     #[test]

@@ -7,15 +7,18 @@
 //! | `guide` | where the frame sits: at a bone, under a point of the skin, anywhere |
 //! | `samples` | parameters recorded at values of the control, linear between |
 //! | `quadrature` | generalised forces of a field in the flesh, and their derivatives |
+//! | `compliance`, `folding` | how far flesh yields to a rig, and how far it can before it folds |
 //! | `led` | rigs in a moving clip, a control for each at every frame |
 //! | `file` | rigs as a small text file |
 //!
 //! A rig's parameters η are those of its template, then those of its guide, in a fixed order and by name. Its generalised
 //! forces `Q_i = ∫_Ω f φ_i` are in rest axes; dynamics turns them with the flesh, once. Forces of several rigs add up.
 
+mod compliance;
 mod error;
 mod file;
 pub mod fit;
+mod folding;
 mod guide;
 mod led;
 mod quadrature;
@@ -24,6 +27,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 
+pub use compliance::{Compliance, FLATTEST, Lowered};
 pub use error::RigError;
 pub use file::{load, save};
 pub use fit::{Fit, FitError, Fitted, Named, Target, Wishes};

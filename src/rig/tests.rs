@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Generalised forces and their derivatives on a bar of flesh.
 
+mod compliance;
 mod guides;
 
 use super::*;

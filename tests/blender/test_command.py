@@ -52,6 +52,20 @@ def test_one_object_to_another_file(saved, tmp_path, capsys):
     assert len(keys_of("Shirt")) == 20 and not keys_of("Body")
 
 
+@pytest.mark.parametrize("space", ["rest", "posed"])
+def test_a_finished_bake_in_either_space(saved, space, capsys):
+    """Nothing of the flesh is left in the file, and it moves as the unfinished bake does."""
+    assert run(saved, "--object", "Body", "--space", space) == 0
+    assert f"20 keys in {space} space" in capsys.readouterr().out
+    baked = play(bpy.data.objects["Body"], range(1, 21))
+    assert run(saved, "--object", "Body", "--space", space, "--finish") == 0
+    bpy.ops.wm.open_mainfile(filepath=str(saved))
+    body = bpy.data.objects["Body"]
+    assert [m.type for m in body.modifiers] == (["ARMATURE"] if space == "rest" else [])
+    assert not body.thew.made.flesh and not bpy.data.node_groups
+    assert np.abs(play(body, range(1, 21)) - baked).max() < 1e-5 * size_of(baked[0])
+
+
 def test_it_bakes_what_the_window_shows(saved, scene, tmp_path):
     """The command's keys are the live flesh of the same file with the same settings."""
     bpy.ops.wm.open_mainfile(filepath=str(saved))
@@ -122,7 +136,7 @@ def test_the_command_is_registered_and_its_arguments_are_explained(addon, capsys
         part("cli").main(["bake", "--help"])
     assert end.value.code == 0
     said = capsys.readouterr().out
-    for word in ("FILE", "--object", "--frames", "--out"):
+    for word in ("FILE", "--object", "--frames", "--space", "--finish", "--out"):
         assert word in said
     with pytest.raises(SystemExit) as end:
         part("cli").main(["cook"])

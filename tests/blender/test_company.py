@@ -28,7 +28,7 @@ def test_a_modifier_pinned_to_the_end_stays_behind(scene):
     last = body.modifiers.new("Smooth", "SMOOTH")
     last.use_pin_to_last = True
     add()
-    assert [m.name for m in body.modifiers] == ["Thew", "Armature", "Below", "Smooth"]
+    assert [m.name for m in body.modifiers] == ["Armature", "Thew", "Below", "Smooth"]
     bake_equals_live(body)
 
 
@@ -47,8 +47,9 @@ def test_what_needs_the_mesh_itself_is_refused_before_anything_is_made(scene, ki
 
 
 def test_a_mirror_put_on_later_never_folds(scene):
-    body, _ = make_character()
-    body.data.transform(Matrix.Translation((0.6, 0, 0)))
+    body, rig = make_character()
+    for data in (body.data, rig.data):
+        data.transform(Matrix.Translation((0.6, 0, 0)))
     add()
     play(body, FRAMES)
     body.modifiers.new("Mirror", "MIRROR")
@@ -79,12 +80,48 @@ def test_a_deleted_modifier_of_ours_is_told_of(scene, capfd):
     add()
     play(body, FRAMES)
     body.modifiers.remove(body.modifiers["Thew"])
-    body.thew.young = 40e3
+    body.thew.softness = 0.25
     play(body, FRAMES)
     assert "modifier is gone" in body.thew.made.notes
     assert "Traceback" not in "".join(capfd.readouterr())
     assert bpy.ops.thew.remove() == {"FINISHED"}
     assert body.modifiers["Armature"].show_viewport
+
+
+def test_adding_again_makes_a_deleted_modifier_of_ours_anew(scene):
+    body, rig = make_character()
+    before = snapshot(body)
+    add()
+    live = play(body, FRAMES)
+    body.modifiers.remove(body.modifiers["Thew"])
+    body.modifiers.new("Second", "ARMATURE").object = rig
+    body.modifiers["Second"].show_viewport = body.modifiers["Second"].show_render = False
+    scene.frame_set(1)
+    add()
+    assert [m.name for m in body.modifiers] == ["Armature", "Thew", "Second"]
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+    bake_equals_live(body)
+    scene.frame_set(1)
+    body.modifiers.remove(body.modifiers["Second"])
+    assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
+    assert snapshot(body) == before
+
+
+def test_adding_again_follows_another_armature_modifier(scene):
+    body, rig = make_character()
+    skin = play(body, FRAMES)
+    add()
+    live = play(body, FRAMES)
+    body.modifiers.remove(body.modifiers["Thew"])
+    body.modifiers.remove(body.modifiers["Armature"])
+    assert "followed is gone" in refused(bpy.ops.thew.add)
+    body.modifiers.new("Anew", "ARMATURE").object = rig
+    for _ in range(2):
+        add()
+        assert [m.name for m in body.modifiers] == ["Anew", "Thew"]
+        np.testing.assert_array_equal(play(body, FRAMES), live)
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    np.testing.assert_array_equal(play(body, FRAMES), skin)
 
 
 def test_objects_come_and_go_while_flesh_plays(scene, capfd):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import bpy
 import numpy as np
 import pytest
-from helpers import evaluated, make_character, part, world
+from helpers import evaluated, flesh_of, make_character, part, play, world
 
 
 class View:
@@ -242,3 +242,63 @@ def test_held_points_stay_nearer_than_without(bump):
         assert pull.modal(context, event("ESC")) == {"CANCELLED"}
         assert part("operators.pull").saved(body.thew.rigs[0]) == before
     assert gone[1] < 0.7 * gone[0]
+
+
+# when something fails -------------------------------------------------------------------------------------------------
+
+
+def explode(*_args, **_options):
+    raise ZeroDivisionError("a bug")
+
+
+@pytest.mark.parametrize("where", ["drawing", "timer", "status", "pose"])
+def test_a_tool_that_cannot_be_taken_up_lets_go_of_everything(bump, monkeypatch, where):
+    """Afterwards flesh plays on: the handlers are not left silent."""
+    pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
+    before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated(body)
+    if where == "drawing":
+        monkeypatch.setattr(part("viewing"), "Drawn", explode)
+    if where == "timer":
+        context.window_manager.event_timer_add = explode
+    if where == "status":
+        context.workspace.status_text_set = lambda text: explode() if text else None
+    if where == "pose":
+        monkeypatch.setattr(part("pulling"), "Pull", explode)
+    assert pull.invoke(context, event("RET", "RELEASE")) == {"CANCELLED"}
+    assert "a bug" in pull.said[0][1] and part("poses").busy == 0
+    assert part("operators.pull").saved(body.thew.rigs[0]) == before
+    np.testing.assert_array_equal(evaluated(body), shape)
+    shapes = play(body, (4, 9))
+    assert np.abs(shapes[0] - shapes[1]).max() > 1e-3 and not flesh_of(body).stale
+
+
+@pytest.mark.parametrize("where", ["put back", "status", "timer"])
+def test_a_tool_that_cannot_be_put_back_lets_go_of_everything(bump, monkeypatch, where):
+    pull, context = tool("pull", "THEW_OT_rig_pull"), bump.context()
+    if where == "timer":
+        context.window_manager.event_timer_remove = lambda _timer: (bump.count(-1), explode())
+    assert pull.invoke(context, event("RET", "RELEASE")) == {"RUNNING_MODAL"}
+    drag(bump, pull, context, (0.03, 0.0, 0.0))
+    if where == "put back":
+        monkeypatch.setattr(part("operators.pull"), "put_back", explode)
+    if where == "status":
+        context.workspace.status_text_set = explode
+    assert pull.modal(context, event("ESC")) == {"CANCELLED"}
+    assert "a bug" in pull.said[-1][1] and part("poses").busy == 0
+
+
+def test_a_job_that_cannot_begin_or_go_on_lets_go_of_everything(hand):
+    handlers = part("handlers")
+    for broken in ("event_timer_add", "progress_begin", "modal_handler_add", "progress_update"):
+        job, context = tool("simulate", "THEW_OT_simulate"), hand.context()
+        context.view_layer.objects.active = hand.body
+        for name in ("progress_begin", "progress_end", "progress_update"):
+            setattr(context.window_manager, name, lambda *_: None)
+        setattr(context.window_manager, broken, explode)
+        answer = job.invoke(context, event("RET"))
+        if broken == "progress_update":
+            assert answer == {"RUNNING_MODAL"}
+            answer = job.modal(context, event("TIMER", "NOTHING"))
+        assert answer == {"CANCELLED"} and "a bug" in job.said[-1][1]
+        assert (hand.timers, part("poses").busy) == (0, 0)
+    assert handlers.state.stepper is None

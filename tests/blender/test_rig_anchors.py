@@ -7,7 +7,8 @@ import math
 
 import bpy
 import numpy as np
-from helpers import activate, add_rig, flesh_of, make_character, moved_by, part, play, settled, size_of
+import pytest
+from helpers import activate, add_rig, flesh_of, make_character, moved_by, part, play, settled, size_of, world
 
 FRAMES = range(1, 21)
 
@@ -23,6 +24,28 @@ def test_a_renamed_bone_and_renamed_objects_are_found_again(fleshed):
     np.testing.assert_allclose(after, before, atol=1e-6 * size_of(before))
     shapes = play(body, FRAMES)
     assert np.isfinite(shapes).all() and rig.problem == ""
+
+
+@pytest.mark.parametrize("how", ["renamed", "made anew"])
+def test_a_rig_is_placed_after_bones_got_other_names(fleshed, how):
+    body, armature = fleshed
+    play(body, (1, 6))
+    if how == "renamed":
+        for bone in armature.data.bones:
+            bone.name = f"{bone.name}.neu"
+    else:
+        activate(armature)
+        bpy.ops.object.mode_set(mode="EDIT")
+        armature.data.edit_bones["Spine"].name = "Rücken"
+        bpy.ops.object.mode_set(mode="OBJECT")
+    activate(body)
+    location = world(body)[60].tolist()
+    assert bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=location) == {"FINISHED"}
+    names = {bone.name for bone in armature.data.bones}
+    assert set(flesh_of(body).character.bones) <= names
+    assert bpy.ops.thew.rig_place(template="BUMP", guide="BONE", location=location) == {"FINISHED"}
+    assert body.thew.rigs[1].bone in names and not body.thew.rigs[1].problem
+    assert np.isfinite(play(body, FRAMES)).all()
 
 
 def test_bones_that_swap_names_are_told_apart(fleshed):

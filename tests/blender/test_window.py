@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
+
 import bpy
 import numpy as np
 import pytest
-from helpers import animate, evaluated, flesh_of, make_character, part, play, refused, size_of
+from helpers import activate, animate, evaluated, flesh_of, make_character, part, play, refused, size_of
 
 FRAMES = range(1, 21)
 
@@ -15,10 +18,11 @@ FRAMES = range(1, 21)
 def window(scene, monkeypatch):
     """A character with flesh, in a Blender that believes it has a window."""
     body, rig = make_character()
+    handlers = part("handlers")
+    handlers.plain = play(body, FRAMES)
     bpy.ops.thew.add(cells_across=6)
     bpy.ops.thew.simulate()
     play(body, (1, 4))
-    handlers = part("handlers")
     monkeypatch.setattr(handlers, "headless", lambda: False)
     monkeypatch.setattr(handlers, "PATIENCE", 0.0)
     handlers.state.waiting.clear()
@@ -41,7 +45,7 @@ def tick(handlers) -> None:
 def test_a_slider_shows_at_once(window):
     body, _, handlers = window
     before = evaluated(body)
-    body.thew.young = 80e3
+    body.thew.softness = 0.2
     np.testing.assert_array_equal(evaluated(body), before)
     assert bpy.app.timers.is_registered(handlers.tick)
     tick(handlers)
@@ -54,7 +58,7 @@ def test_a_slider_shows_at_once(window):
 def test_the_old_motion_plays_while_the_new_one_is_computed(window):
     body, _, handlers = window
     old = play(body, (2, 7, 12))
-    body.thew.young = 80e3
+    body.thew.softness = 0.2
     np.testing.assert_array_equal(play(body, (2, 7, 12)), old)
     tick(handlers)
     assert np.abs(play(body, (2, 7, 12)) - old).max() > 1e-4
@@ -69,6 +73,62 @@ def test_painted_weights_show_at_once(window):
     assert handlers.state.waiting
     tick(handlers)
     assert np.abs(evaluated(body) - before).max() > 1e-4
+
+
+def test_an_edit_that_invalidates_shows_plain_skin_until_flesh_is_built(window):
+    body, _, handlers = window
+    activate(body)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_all(action="SELECT")
+    bpy.ops.mesh.subdivide()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.context.view_layer.update()
+    shown = [evaluated(body), *play(body, (9, 4))]
+    thew = body.modifiers["Thew"]
+    thew.show_viewport = False
+    plain = play(body, (4, 9, 4))
+    thew.show_viewport = True
+    np.testing.assert_array_equal(shown, plain)
+    tick(handlers)
+    assert len(flesh_of(body).character.rest) == len(body.data.vertices)
+    assert np.abs(evaluated(body) - plain[2]).max() > 1e-4
+
+
+def test_a_build_that_fails_shows_plain_skin(window, monkeypatch):
+    body, _, handlers = window
+
+    def fails(*_args, **_options):
+        raise part("native").thew.ThewError("there is no flesh to be had")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(part("native").thew, "simulate", fails)
+        body.thew.softness = 0.3
+        tick(handlers)
+        assert "no flesh to be had" in body.thew.made.notes
+        np.testing.assert_array_equal(evaluated(body), handlers.plain[3])
+        np.testing.assert_array_equal(play(body, FRAMES), handlers.plain)
+    body.thew.softness = 0.4
+    tick(handlers)
+    assert np.abs(play(body, FRAMES) - handlers.plain).max() > 1e-3
+
+
+@pytest.mark.parametrize("mode", ["SCULPT", "EDIT"])
+def test_what_is_sculpted_and_edited_is_the_plain_skin(scene, window, mode):
+    body, _, handlers = window
+    live = play(body, FRAMES)
+    scene.frame_set(4)
+    activate(body)
+    bpy.ops.object.mode_set(mode=mode)
+    bpy.context.view_layer.update()
+    if mode == "SCULPT":
+        np.testing.assert_allclose(evaluated(body), handlers.plain[3], atol=1e-6)
+    scene.frame_set(9)
+    if mode == "SCULPT":
+        np.testing.assert_allclose(evaluated(body), handlers.plain[8], atol=1e-6)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.context.view_layer.update()
+    tick(handlers)
+    np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
 def test_playing_asks_for_nothing(window):
@@ -99,12 +159,23 @@ def test_a_new_pose_is_followed_before_it_is_simulated(scene, window):
     assert not flesh.posed
 
 
-def test_a_changed_animation_is_told(scene, window):
-    body, rig, _handlers = window
+def test_a_changed_animation_is_told_and_shown_with_flesh_at_rest(scene, window):
+    """In any frame the skin is that of the new animation, and nothing of the old one's swing is left."""
+    body, rig, handlers = window
     flesh = flesh_of(body)
     animate(rig, bend=-0.3)
-    play(body, (2, 7))
+    shapes = play(body, (2, 7))
     assert flesh.suspect_motion and "press Simulate" in flesh.problem
+    reader = part("poses").PoseReader(
+        part("reading").subject(body, bpy.context.view_layer), flesh.character.bones, flesh.stance.mesh_matrix
+    )
+    body.thew.enabled = False
+    for frame, shape in zip((2, 7), shapes, strict=True):
+        skin = play(body, (frame,))[0]
+        maps, mesh, _ = reader.read(bpy.context.view_layer.depsgraph, frame)
+        np.testing.assert_allclose(shape - skin, flesh.settled_at(maps, mesh), atol=1e-5)
+        assert np.abs(skin - handlers.plain[frame - 1]).max() > 1e-2
+    body.thew.enabled = True
     assert bpy.ops.thew.simulate() == {"FINISHED"}
     assert not flesh.suspect_motion and not flesh.problem
 
@@ -116,8 +187,8 @@ def test_a_loaded_file_is_rebuilt_by_the_timer(window, tmp_path):
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
     bpy.ops.wm.open_mainfile(filepath=str(path))
     body = bpy.data.objects["Body"]
-    first = play(body, (6,))
-    np.testing.assert_array_equal(first[0], live[-1])  # the shape that was saved stands until then
+    np.testing.assert_array_equal(evaluated(body), handlers.plain[-1])  # plain skin, wherever the file was saved
+    np.testing.assert_array_equal(play(body, FRAMES), handlers.plain)
     tick(handlers)
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
@@ -168,19 +239,128 @@ def test_an_update_that_fails_says_why(window):
     assert "no vertex groups" in refused(bpy.ops.thew.simulate)
 
 
-def test_a_running_render_is_not_disturbed(scene, window):
-    body, _, handlers = window
-    flesh = flesh_of(body)
-    shapes = play(body, (4, 9))
-    handlers.render_starts(scene)
+def in_a_thread(call) -> None:
+    """Let another thread do `call`, as Blender renders in a window, while this one attends to it."""
+    rendering = part("rendering")
+    thread = threading.Thread(target=call)
+    thread.start()
+    while thread.is_alive():
+        rendering.attend()
+        thread.join(1e-3)
+
+
+def rendered(handlers, scene, body, frames) -> np.ndarray:
+    """What a render's thread would see at `frames`, in the order given."""
+    shapes = []
+    in_a_thread(lambda: handlers.render_starts(scene))
+    with part("poses").playing():  # no handlers of this thread
+        for frame in frames:
+            scene.frame_set(frame)
+            with free(), moved_elsewhere():
+                in_a_thread(lambda: handlers.before_frame(scene))
+            bpy.context.view_layer.update()
+            with free(), moved_elsewhere():
+                in_a_thread(lambda: handlers.after_frame(scene, bpy.context.view_layer.depsgraph))
+            shapes.append(evaluated(body))
+    in_a_thread(lambda: handlers.render_ends(scene))
+    part("rendering").attend()
+    return np.array(shapes)
+
+
+@contextmanager
+def free():
+    """The handlers answer within."""
+    poses = part("poses")
+    before, poses.busy = poses.busy, 0
     try:
-        np.testing.assert_array_equal(play(body, (4,))[0], shapes[1])
-        assert "bake" in flesh.problem and "Lock Interface" in flesh.problem
-        scene.render.use_lock_interface = True
-        np.testing.assert_array_equal(play(body, (9, 4))[1], shapes[0])
+        yield
     finally:
-        handlers.render_ends(scene)
-    np.testing.assert_array_equal(play(body, (9, 4)), shapes[::-1])
+        poses.busy = before
+
+
+@contextmanager
+def moved_elsewhere():
+    """Nothing is written by a thread but the main one within."""
+    modifier, write = part("modifier"), part("modifier").write
+
+    def guarded(*args):
+        assert threading.current_thread() is threading.main_thread()
+        write(*args)
+
+    modifier.write = guarded
+    try:
+        yield
+    finally:
+        modifier.write = write
+
+
+def test_a_render_of_a_window_shows_what_was_played(scene, window):
+    """In any order, with the interface unlocked, which is Blender's default."""
+    body, _, handlers = window
+    assert not scene.render.use_lock_interface
+    order = [4, 17, 2, 9, 20, 1, 9]
+    live = play(body, FRAMES)
+    scene.frame_set(4)
+    np.testing.assert_array_equal(rendered(handlers, scene, body, order), live[np.array(order) - 1])
+    assert not handlers.state.rendering
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+
+
+def test_a_window_writes_nothing_of_its_own_under_a_render(scene, window):
+    body, _, handlers = window
+    live = play(body, FRAMES)
+    in_a_thread(lambda: handlers.render_starts(scene))
+    seen = play(body, FRAMES)
+    np.testing.assert_array_equal(seen[:-1], handlers.plain[:-1])
+    np.testing.assert_array_equal(seen[-1], live[-1])  # written before, and right
+    in_a_thread(lambda: handlers.render_ends(scene))
+    part("rendering").attend()
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+
+
+def test_a_file_just_opened_is_rendered_with_flesh(scene, window, tmp_path):
+    body, _, handlers = window
+    live = play(body, FRAMES)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "live.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "live.blend"))
+    scene, body = bpy.context.scene, bpy.data.objects["Body"]
+    np.testing.assert_array_equal(rendered(handlers, scene, body, (3, 9)), live[[2, 8]])
+
+
+def test_a_render_reads_an_animation_that_was_changed(scene, window):
+    body, rig, handlers = window
+    animate(rig, bend=-0.4)
+    bpy.context.view_layer.update()
+    seen = rendered(handlers, scene, body, (1, 5, 14))
+    bpy.ops.thew.simulate()
+    np.testing.assert_array_equal(play(body, (1, 5, 14)), seen)
+
+
+def test_a_character_that_renders_plain_is_told_of_before_the_first_frame(scene, window, monkeypatch):
+    body, _, handlers = window
+    told = []
+    monkeypatch.setattr(part("rendering"), "tell", lambda title, lines: told.extend(lines))
+    body.vertex_groups.clear()
+    body.data.update_tag()
+    bpy.context.view_layer.update()
+    in_a_thread(lambda: handlers.render_starts(scene))
+    assert len(told) == 1 and "“Body” is rendered without its flesh" in told[0] and "no vertex groups" in told[0]
+    in_a_thread(lambda: handlers.render_ends(scene))
+
+
+def test_a_busy_window_is_not_waited_for_without_end(scene, window, monkeypatch):
+    body, _, handlers = window
+    rendering, told = part("rendering"), []
+    monkeypatch.setattr(rendering, "PATIENCE", 0.0)
+    monkeypatch.setattr(rendering, "IMPATIENCE", 0.0)
+    monkeypatch.setattr(rendering, "tell", lambda title, lines: told.extend(lines))
+    for call in (handlers.render_starts, handlers.before_frame, handlers.before_frame, handlers.render_ends):
+        thread = threading.Thread(target=call, args=(scene,))
+        thread.start()
+        thread.join()
+    rendering.attend()
+    assert len(told) == 1 and "window was busy" in told[0]
+    assert np.isfinite(play(body, FRAMES)).all()
 
 
 # rigs -----------------------------------------------------------------------------------------------------------------
@@ -313,7 +493,7 @@ def test_a_render_shows_motion_where_the_view_is_settled(scene, rigged):
 
 def test_switching_the_extension_off_leaves_nothing_behind(window):
     body, _, handlers = window
-    body.thew.young = 70e3
+    body.thew.softness = 0.2
     package = part("handlers").__package__
     import sys
 

@@ -3,6 +3,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import shapes
 import thew
@@ -16,7 +17,7 @@ def arm():
     surface = thew.Surface(vertices, triangles)
     skeleton = thew.Skeleton(*shapes.arm_bones())
     lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=10)
-    body = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
+    body = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights, flesh=np.ones(len(vertices)))
     return SimpleNamespace(
         vertices=vertices,
         triangles=triangles,

@@ -146,11 +146,23 @@ def test_bone_vertices_and_regions(arm):
 def test_painted_factors_change_the_matrices(arm):
     n = len(arm.vertices)
     stiff = thew.Body(
-        arm.surface, arm.skeleton, arm.lattice, thew.Material(), region_weights=arm.weights, stiffness=np.full(n, 3.0)
+        arm.surface,
+        arm.skeleton,
+        arm.lattice,
+        thew.Material(),
+        region_weights=arm.weights,
+        stiffness=np.full(n, 3.0),
+        flesh=np.ones(n),
     )
     np.testing.assert_allclose(stiff.stiffness()[0], 3.0 * arm.body.stiffness()[0], rtol=1e-9, atol=1e-6)
     heavy = thew.Body(
-        arm.surface, arm.skeleton, arm.lattice, thew.Material(), region_weights=arm.weights, density=np.full(n, 2.0)
+        arm.surface,
+        arm.skeleton,
+        arm.lattice,
+        thew.Material(),
+        region_weights=arm.weights,
+        density=np.full(n, 2.0),
+        flesh=np.ones(n),
     )
     np.testing.assert_allclose(heavy.mass()[0], 2.0 * arm.body.mass()[0], rtol=1e-9)
     with pytest.raises(thew.InputError, match="stiffness"):
@@ -178,7 +190,8 @@ def test_turning_the_character_turns_its_matrices(arm):
         arm.lattice.bone_edges,
         arm.lattice.tip_bones,
     )
-    turned = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=arm.weights)
+    one = np.ones(len(arm.vertices))
+    turned = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=arm.weights, flesh=one)
     q = np.random.default_rng(2).normal(size=(arm.body.dofs, 3)) * 0.01
     assert turned.energy(q @ turn.T) == pytest.approx(arm.body.energy(q), rel=1e-6)
 

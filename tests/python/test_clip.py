@@ -42,13 +42,16 @@ def test_simulating_twice_gives_the_same_bits(arm, clip):
 
 
 def test_the_first_frame_is_the_equilibrium(arm, clip):
-    q = thew.equilibrium(arm.body, swings(1)[0])
+    q = thew.equilibrium(arm.body, swings(1)[0], method="hyperelastic")
     np.testing.assert_allclose(clip.lattice_positions(0), arm.lattice.vertices + q, atol=1e-6)
-    # And the surface is the lattice's embedding.
+    # And the surface is the lattice's embedding, where its sway is not bounded.
     indices, weights = arm.lattice.embed_surface(arm.surface)
     for f in (0, 9):
         places = np.einsum("nk,nkx->nx", weights, clip.lattice_positions(f)[indices])
-        np.testing.assert_allclose(clip.positions(f), places, atol=1e-6)
+        skin = thew.simulate(arm.body, swings(f + 1), fps=24, elastic_joints=0.0).offsets(f)
+        free = np.linalg.norm(skin, axis=1) < 0.3 * arm.body.thickness
+        assert free.sum() > 0.9 * len(free)
+        np.testing.assert_allclose(clip.positions(f)[free], places[free], atol=1e-6)
 
 
 def test_bones_follow_the_poses(arm, clip):

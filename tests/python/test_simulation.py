@@ -262,8 +262,9 @@ def test_flesh_moves_under_forces_in_rest_axes(arm):
     sim.reset(REST)
     for i in range(48):
         sim.advance(shapes.bend(min(0.1 * i, 0.8)), FRAME, rest_forces=rest)
-    still = thew.equilibrium(arm.body, shapes.bend(0.8), rest_forces=rest) + arm.lattice.vertices
-    bare = thew.equilibrium(arm.body, shapes.bend(0.8)) + arm.lattice.vertices
+    method = "hyperelastic"
+    still = thew.equilibrium(arm.body, shapes.bend(0.8), rest_forces=rest, method=method) + arm.lattice.vertices
+    bare = thew.equilibrium(arm.body, shapes.bend(0.8), method=method) + arm.lattice.vertices
     away = np.abs(sim.lattice_positions() - still).max()
     assert away < 0.05 * np.abs(bare - still).max()
     sim.reset(shapes.bend(0.8), rest_forces=rest)

@@ -12,7 +12,7 @@
 //! the incremental potential with `m = 1/h² + α/h`, `k = β/h` \[martin2011\]. All but V counts from the
 //! guess, so nothing depends on how far away the body is.
 
-use crate::elasticity::{Curvature, Elements, Model};
+use crate::elasticity::{Curvature, Deformation, Elements, Model};
 use crate::progress::Progress;
 use crate::solve::newton::{Forces, Problem, Rounded, minimise};
 use crate::solve::{
@@ -25,16 +25,27 @@ const FLOOR: f64 = 1e-3;
 
 /// A body as its equations see it; the matrices have one pattern.
 #[derive(Clone, Copy)]
-pub(super) struct Domain<'a> {
+pub(in super::super) struct Domain<'a> {
     pub elements: &'a Elements,
+    /// How each element is turned before it is displaced: displacements then count from turned flesh at rest.
+    pub turns: Option<&'a [Mat3]>,
     pub pattern: &'a Pattern,
     pub mass: &'a ScalarMatrix,
     pub twist: Option<&'a ScalarMatrix>,
 }
 
+impl<'a> Domain<'a> {
+    fn deformation(&self, q: &'a [Vec3]) -> Deformation<'a> {
+        match self.turns {
+            Some(turns) => Deformation::carried(q, turns),
+            None => q.into(),
+        }
+    }
+}
+
 /// All terms but the elastic energy, one vector per node each.
 #[derive(Clone, Copy)]
-pub(super) struct Terms<'a> {
+pub(in super::super) struct Terms<'a> {
     /// The elastic energy V.
     pub model: Model,
     /// m, 1/s².
@@ -50,7 +61,7 @@ pub(super) struct Terms<'a> {
 }
 
 /// Finds minima of Φ; buffers allocated once.
-pub(super) struct Balancer {
+pub(in super::super) struct Balancer {
     solver: SparseCholesky,
     /// Numbers of `m M + Mt + k K` in the solver.
     base: Vec<f64>,
@@ -185,16 +196,18 @@ impl Balancer {
                 .frozen
                 .take()
                 .unwrap_or_else(|| BlockMatrix::like(mass, 0.0));
-            let convex = Curvature::Convex(0.0);
             frozen.blocks_mut().fill(Mat3::zeros());
-            domain
-                .elements
-                .visit_hessian(terms.model, &self.guess, convex, |pair, a, b, block| {
+            domain.elements.visit_hessian(
+                terms.model,
+                domain.deformation(&self.guess),
+                |_| Curvature::Convex(0.0),
+                |pair, a, b, block| {
                     frozen.add_pair(a, b, block);
                     if let Some(slot) = pattern.pair_slots()[pair] {
                         self.solver.add(slot, &(block * terms.damping));
                     }
-                });
+                },
+            );
             frozen.times(terms.lag, &mut self.whole.product);
             self.frozen = Some(frozen);
         } else {
@@ -262,8 +275,9 @@ impl Potential<'_> {
 impl Problem for Potential<'_> {
     fn value(&mut self, x: &[Vec3]) -> Rounded {
         self.place(x);
+        let deformation = self.domain.deformation(&self.whole.displacement);
         let elements = self.domain.elements;
-        let mut sum = elements.rounded_energy(self.model, &self.whole.displacement);
+        let mut sum = elements.rounded_energy(self.model, deformation);
         for ((d, b), &v) in x
             .iter()
             .zip(self.linear)
@@ -279,8 +293,9 @@ impl Problem for Potential<'_> {
     fn gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> Forces {
         self.place(x);
         let mut product = std::mem::take(&mut self.whole.product);
+        let deformation = self.domain.deformation(&self.whole.displacement);
         let elements = self.domain.elements;
-        let mut forces = elements.gradient(self.model, &self.whole.displacement, &mut product);
+        let mut forces = elements.gradient(self.model, deformation, &mut product);
         for ((g, b), &v) in gradient
             .iter_mut()
             .zip(self.linear)
@@ -303,11 +318,12 @@ impl Problem for Potential<'_> {
             Curvature::Exact
         };
         let slots = self.domain.pattern.pair_slots();
+        let deformation = self.domain.deformation(&self.whole.displacement);
         let elements = self.domain.elements;
         elements.visit_hessian(
             self.model,
-            &self.whole.displacement,
-            curvature,
+            deformation,
+            |_| curvature,
             |pair, _, _, block| {
                 if let Some(slot) = slots[pair] {
                     solver.add(slot, block);

@@ -218,6 +218,7 @@ impl NonlinearSimulation {
         let loads: Vec<Vec3> = (0..forces.len()).map(|v| forces[v] + weight(v)).collect();
         let domain = Domain {
             elements: &self.elements,
+            turns: None,
             pattern: &self.pattern,
             mass: &self.mass,
             twist: None,

@@ -30,6 +30,7 @@ use crate::solve::{Newton, NewtonError, SolveError};
 fn domain(body: &Body) -> Domain<'_> {
     Domain {
         elements: body.elements(),
+        turns: None,
         pattern: body.pattern(),
         mass: body.mass_matrix(),
         twist: Some(body.twist_matrix()),
@@ -39,12 +40,7 @@ fn domain(body: &Body) -> Domain<'_> {
 /// Forces other than elastic ones on flesh at displacements `q`: twist, gravity, given ones.
 fn loads(body: &Body, frames: &Frames, load: &Load, q: &[Vec3], out: &mut [Vec3]) {
     out.copy_from_slice(&frames.twist_loads);
-    for (cell, turn) in body.blocks().iter().zip(&frames.cell_turns) {
-        let g = load.fall(turn);
-        for (&a, &w) in cell.corners.iter().zip(cell.weight) {
-            out[a as usize] += g * w;
-        }
-    }
+    load.add_falls(body, frames, out);
     let (twist, rest) = (body.twist_matrix(), body.lattice().vertices());
     for (v, out) in out.iter_mut().enumerate() {
         for i in twist.row_range(v) {

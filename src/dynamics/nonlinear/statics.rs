@@ -53,6 +53,7 @@ pub fn equilibrium(
     let pattern = Pattern::new(elements.all_corners(), &mass, fixed, rest)?;
     let domain = Domain {
         elements,
+        turns: None,
         pattern: &pattern,
         mass: &mass,
         twist: None,

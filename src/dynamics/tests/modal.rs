@@ -176,3 +176,80 @@ fn states_come_back_and_scaled_modes_are_those_of_stiffer_flesh() {
         approx::assert_relative_eq!(a, b, max_relative = 1e-8);
     }
 }
+
+/// Every mode there is, so that small motions are those of the lattice.
+fn all_modes(body: &Arc<Body>, settings: Settings) -> Simulation {
+    let modes = Modes::of_body(body, body.freedom(), &crate::progress::Silent).unwrap();
+    Simulation::modal(body.clone(), Arc::new(modes), settings).unwrap()
+}
+
+/// What the second of each pair of shapes differs from the first by, as a part of the first ones' largest way from zero.
+fn unlike(pairs: &[[Vec<Vec3>; 2]]) -> f64 {
+    let still = vec![Vec3::zeros(); pairs[0][0].len()];
+    let apart = pairs.iter().map(|[a, b]| largest(a, b));
+    let off = pairs.iter().map(|[a, _]| largest(a, &still));
+    apart.fold(0.0, f64::max) / off.fold(0.0, f64::max)
+}
+
+fn less(a: &[Vec3], b: &[Vec3]) -> Vec<Vec3> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
+#[test]
+fn shaken_under_its_sculpts_gravity_modal_flesh_moves_as_the_warped_does() {
+    let body = BarOptions::default().build();
+    let fine = Settings {
+        rate: 3840.0,
+        ..settings()
+    };
+    let mut sims = [
+        Simulation::new(body.clone(), Method::Warped, fine).unwrap(),
+        all_modes(&body, fine),
+    ];
+    let mut skin = Frames::new(&body).unwrap();
+    let pairs: Vec<_> = (0..24)
+        .map(|i| {
+            let t = f64::from(i) / 24.0;
+            let turn = Rotation3::from_euler_angles(0.004 * (7.0 * t).sin(), 0.002, 0.0);
+            let pose = moved(&Affine {
+                linear: turn.into_inner(),
+                translation: Vec3::y() * 0.004 * (9.0 * t).sin(),
+            });
+            for sim in &mut sims {
+                match i {
+                    0 => sim.reset(&pose, true, None).unwrap(),
+                    _ => sim.advance(&pose, 1.0 / 24.0, None, None).unwrap(),
+                }
+            }
+            skin.set(&body, Method::Warped, &pose).unwrap();
+            let offsets = |sim: &Simulation| less(sim.lattice_positions(), &skin.places);
+            [offsets(&sims[0]), offsets(&sims[1])]
+        })
+        .collect();
+    let (settled, moving) = (unlike(&pairs[..1]), unlike(&pairs));
+    assert!(settled < 0.01 && moving < 0.01, "{settled} {moving}");
+}
+
+#[test]
+fn bent_under_its_sculpts_gravity_modal_flesh_sags_as_the_warped_does() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let pose = bent(&bar, 0.02);
+    let sag = |method| {
+        let settled = |gravity| {
+            let settings = Settings {
+                gravity,
+                ..settings()
+            };
+            let mut sim = match method {
+                Method::Modal => all_modes(&body, settings),
+                method => Simulation::new(body.clone(), method, settings).unwrap(),
+            };
+            sim.reset(&pose, true, None).unwrap();
+            sim.lattice_positions().to_vec()
+        };
+        less(&settled(settings().gravity), &settled(Vec3::zeros()))
+    };
+    let apart = unlike(&[[sag(Method::Warped), sag(Method::Modal)]]);
+    assert!(apart < 0.01, "{apart}");
+}

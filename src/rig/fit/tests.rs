@@ -2,7 +2,9 @@
 //! Fits on a hanging bar: gradients, recovery, what wishes do, what nothing depends on.
 
 mod refusals;
+mod whole;
 
+use super::pull::work;
 use super::*;
 use crate::body::BodyOptions;
 use crate::body::fixture::BarOptions;
@@ -21,10 +23,13 @@ fn hanging(rest_includes_gravity: bool) -> Arc<Body> {
         cells_along: 12,
         ..BarOptions::default()
     };
-    let region_weights = Some(options.painted_weights());
+    let weights = options.painted_weights();
+    let flesh = Some(vec![1.0; weights.len()]);
+    let region_weights = Some(weights);
     BarOptions {
         options: BodyOptions {
             region_weights,
+            flesh,
             rest_includes_gravity,
             ..BodyOptions::default()
         },
@@ -84,8 +89,7 @@ fn rigs(body: &Body) -> Vec<Rig> {
 }
 
 fn linearised() -> impl Iterator<Item = Method> {
-    let linear = |m: &Method| m.model().is_none() && *m != Method::Modal;
-    Method::ALL.into_iter().filter(linear)
+    Method::ALL.into_iter().filter(|m| m.is_linear())
 }
 
 /// Surface vertices nearest to the rigs.

@@ -217,6 +217,12 @@ impl Goals {
         .collect()
     }
 
+    /// The place of the strength where it is not fixed.
+    pub fn free_strength(&self) -> Option<usize> {
+        let (lower, upper) = self.bounds.get(self.strength)?;
+        (lower < upper).then_some(self.strength)
+    }
+
     /// Whether there is nothing to choose.
     pub fn all_fixed(&self) -> bool {
         self.bounds.iter().all(|(lower, upper)| lower >= upper)
@@ -271,11 +277,13 @@ impl Goals {
         }
     }
 
-    /// Whether a round ended where only its own bounds stopped it.
+    /// Whether a round ended where only its own bounds stopped it; those of the strength aside.
     pub fn is_stopped(&self, eta: &[f64], bounds: &[(f64, f64)]) -> bool {
-        let mut each = eta.iter().zip(bounds).zip(&self.bounds);
-        each.any(|((&x, of_round), all)| {
-            (x <= of_round.0 && of_round.0 > all.0) || (x >= of_round.1 && of_round.1 < all.1)
+        let mut each = eta.iter().zip(bounds).zip(&self.bounds).enumerate();
+        each.any(|(k, ((&x, of_round), all))| {
+            k != self.strength
+                && ((x <= of_round.0 && of_round.0 > all.0)
+                    || (x >= of_round.1 && of_round.1 < all.1))
         })
     }
 }

@@ -95,7 +95,7 @@ fn what_makes_no_sense_is_refused_with_a_sentence() {
         place,
     };
     assert!(matches!(refused(&[held], &none), FitError::NoEffect { .. }));
-    for method in [Method::Nonlinear, Method::NeoHookean, Method::Modal] {
+    for method in Method::ALL.into_iter().filter(|m| !m.is_linear()) {
         let error = Fit::new(&body, method, &Pose::rest(2), GRAVITY, None)
             .err()
             .unwrap();

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""How flesh looks on every character in THEW_DATA and our own, their three liveliest clips, at defaults: a table and sheets.
+
+In Blender, through the extension's own buttons (the Python of a bpy environment; THEW_ZIP, BLENDER_USER_RESOURCES):
+
+    python benches/blender_look.py [--sheets FOLDER] [--record FOLDER] [--only NAME ...]
+
+From what --record wrote, by the Python package alone (any Python with numpy), much quicker:
+
+    python benches/blender_look.py --from-npz FOLDER [--wheel-path WHEEL_OR_FOLDER] [--set NAME=VALUE ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+MARK = "@row "
+"""With what a child begins a line that is meant for its parent."""
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from demo.look import measures, sheet, table  # noqa: E402
+from demo.look.recording import Recording  # noqa: E402
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="*", default=[], help="parts of the names of characters or files")
+    parser.add_argument("--clips", type=int, default=3, help="the liveliest ones of each character")
+    parser.add_argument("--frames", type=int, default=60, help="the first ones of each clip")
+    parser.add_argument("--sheets", type=Path, help="write contact sheets into this folder")
+    parser.add_argument("--side", type=int, default=160, help="pixels of one picture on a sheet")
+    parser.add_argument("--record", type=Path, help="only write recordings into this folder")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--from-npz", type=Path, help="measure the recordings in this folder, without Blender")
+    parser.add_argument("--wheel-path", type=Path, help="take the package thew from this wheel or folder")
+    parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings in place of the defaults")
+    options = parser.parse_args()
+    for folder in (options.sheets, options.record):
+        if folder:
+            folder.mkdir(parents=True, exist_ok=True)
+    if options.from_npz:
+        return recorded(options)
+    if not options.one:
+        return in_blender(options)
+    one(options.one, options)
+    sys.stdout.flush()
+    os._exit(0)  # Blender 4.2 dies on its own way out once an extension was enabled
+
+
+def chosen(name: str, options: argparse.Namespace) -> bool:
+    """Whether a character or file is asked for."""
+    return not options.only or any(part.lower() in name.lower() for part in options.only)
+
+
+def recorded(options: argparse.Namespace) -> int:
+    """Measure recordings with the package alone."""
+    if options.wheel_path:
+        use_package(options.wheel_path)
+    from demo.look.simulating import Character
+
+    settings = dict(read_setting(text) for text in options.set)
+    looks = []
+    print(table.heading(), flush=True)
+    for file in sorted(options.from_npz.glob("*.npz")):
+        if not chosen(file.stem, options):
+            continue
+        recording = Recording.load(file)
+        character = Character(recording, settings)
+        strips = []
+        for clip in recording.clips[: options.clips]:
+            start = time.perf_counter()
+            shown = character.shown(clip)
+            seconds = time.perf_counter() - start
+            look = recording.look(clip, shown)
+            looks.append((recording.character, look))
+            print(table.line(recording.character, recording.mesh, clip.name, look, seconds), flush=True)
+            strips.append(sheet.Strip(clip.name, clip.shown, shown))
+        if options.sheets:
+            draw(recording, strips, options)
+    print(f"\n{table.totals(looks)}")
+    return 0
+
+
+def draw(recording: Recording, strips: list[sheet.Strip], options: argparse.Namespace) -> None:
+    """Write the contact sheet of one mesh."""
+    file = options.sheets / f"{recording.character}__{recording.mesh}.png".replace(" ", "_")
+    bones = recording.names, recording.parents
+    sheet.draw_sheet(strips, recording.triangles, bones, recording.weights, file, options.side)
+
+
+def use_package(path: Path) -> None:
+    """Import thew from a wheel (unpacked for the time being) or from a folder that holds one unpacked."""
+    if path.suffix == ".whl":
+        folder = tempfile.mkdtemp(prefix="thew-look-")
+        with zipfile.ZipFile(path) as wheel:
+            wheel.extractall(folder)
+        path = Path(folder)
+    sys.path.insert(0, str(path))
+
+
+def read_setting(text: str) -> tuple[str, object]:
+    """NAME=VALUE, the value as Python writes it, or else text."""
+    name, _, value = text.partition("=")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
+# in Blender ----------------------------------------------------------------------------------------------------------
+
+
+def in_blender(options: argparse.Namespace) -> int:
+    """Every character in a Blender of its own, so that one that fails costs its own lines only."""
+    from demo.look.liveliest import sources, title
+
+    data = os.environ.get("THEW_DATA")
+    looks, broken = [], []
+    if not options.record:
+        print(table.heading(), flush=True)
+    for source in sources(Path(data) / "characters" if data else None):
+        if not chosen(title(source), options):
+            continue
+        command = [sys.executable, __file__, *sys.argv[1:], "--one", source]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        rows = [json.loads(line[len(MARK) :]) for line in done.stdout.splitlines() if line.startswith(MARK)]
+        for row in rows:
+            looks.append((row["character"], measures.Look(**row.pop("look"))))
+            print(table.line(look=looks[-1][1], **row), flush=True)
+        if done.returncode:
+            broken.append(title(source))
+            print(f"{title(source)}, status {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-4000:]}", flush=True)
+    if looks:
+        print(f"\n{table.totals(looks)}")
+    if broken:
+        print(f"Without a result: {', '.join(broken)}.")
+    return 1 if broken else 0
+
+
+def one(source: str, options: argparse.Namespace) -> None:
+    """One character in this process: recorded as it is, then given flesh by the buttons and played again."""
+    from demo.extension import install
+    from demo.look import liveliest, reading
+
+    install(Path(os.environ["THEW_ZIP"]))
+    meshes = liveliest.open_source(source)
+    clips = liveliest.liveliest(meshes, options.clips, options.frames)
+    recordings = reading.record(liveliest.title(source), meshes, clips, options.frames)
+    if options.record:
+        for recording in recordings:
+            recording.save(options.record)
+        return
+    fleshed = reading.fleshed(meshes, clips, recordings, options.frames)
+    strips: dict[str, list[sheet.Strip]] = {}
+    for recording, clip, shown, seconds in fleshed:
+        look = recording.look(clip, shown)
+        row = {"character": recording.character, "mesh": recording.mesh, "clip": clip.name, "seconds": seconds}
+        print(MARK + json.dumps({**row, "look": vars(look)}), flush=True)
+        strips.setdefault(recording.mesh, []).append(sheet.Strip(clip.name, clip.shown, shown))
+    if options.sheets:
+        for recording in recordings:
+            draw(recording, strips[recording.mesh], options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

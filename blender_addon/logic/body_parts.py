@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Parts of a body that may be soft, and where they are: the bones that usually go by their names, the side they are on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .bone_names import CHEST, Role, find, words
+
+HIPS = Role("the hips", ("hips", "hip", "pelvis", "lowerback", "spine", "back", "root", "body"))
+HEAD = Role("the head", ("head", "skull"), last=True)
+JAW = Role("the jaw", ("jaw", "mandible", "jawlower", "lowerjaw", "chin"))
+BREASTS = Role("the breasts", ("breast", "boob", "bust", "pectoral", "pec"))
+BUTTOCKS = Role("the buttocks", ("buttock", "butt", "glute", "gluteus"))
+CHEEKS = Role("the cheeks", ("cheek", "cheeks"))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the body: round patches of skin around spots, or whole limbs of bones that begin with a word.
+
+    A spot lies out along `out` (forward, up, to the side) from a place `along` its bone, or on the way from there to the
+    bone that plays `to`; its patch is `girth` times as large as the skin is away from there.
+    """
+
+    label: str
+    description: str
+    role: Role | None = None
+    to: Role | None = None
+    own: Role | None = None  # bones of its own, one on each side, which the skin lies over
+    along: float = 0.5
+    out: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    height: float | None = None  # how far up the skin that the bone carries, instead of `along`
+    beneath: bool = False  # what is in front of a body that stands is below one on four legs
+    girth: float = 1.0
+    pair: bool = False  # one spot on each side
+    limbs: tuple[str, ...] = ()  # what the names of a limb's bones begin with
+    amount: float = 1.0
+
+
+PARTS = {
+    "BELLY": Part(
+        "Belly", "The front of the trunk, or its underside on four legs", HIPS, CHEST, along=0.32, beneath=True, girth=1.3
+    ),
+    "CHEST": Part(
+        "Chest", "Breasts, or the breast muscles", CHEST, own=BREASTS, along=0.5, out=(1.0, 0.0, 0.55),
+        girth=0.9, pair=True,
+    ),
+    "CHEEKS": Part(
+        "Cheeks", "Both sides of the face", HEAD, own=CHEEKS, height=0.32, out=(0.75, 0.0, 0.65), girth=0.6, pair=True
+    ),
+    "BUTTOCKS": Part(
+        "Buttocks", "The back of the hips", HIPS, own=BUTTOCKS, along=0.0, out=(-1.0, -0.35, 0.5), girth=0.9, pair=True
+    ),
+    "TAIL": Part("Tail", "The tail, softest at its tip", limbs=("tail",)),
+    "EARS": Part("Ears", "Both ears, softest at their tips", limbs=("ear",)),
+    "JOWLS": Part(
+        "Jowls", "The lower cheeks and what hangs below them", HEAD, height=0.14, out=(0.6, 0.0, 0.8), girth=0.6, pair=True
+    ),
+    "WHOLE": Part("Whole Body", "All of it: the map that thickness gives, times the amount"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where a patch is looked for: from a point near a bone outwards; how large it is goes by the way from `inside`."""
+
+    bone: int
+    origin: np.ndarray  # [3]
+    direction: np.ndarray  # [3], unit; zero: straight to the nearest skin
+    inside: np.ndarray  # [3]
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """Bones at rest: names, parents [b] (-1 for none), heads and tails [b, 3], in axes where +Z is up."""
+
+    names: list[str]
+    parents: np.ndarray
+    heads: np.ndarray
+    tails: np.ndarray
+
+    def forward(self) -> np.ndarray:
+        """Which way the character looks: where its feet point, or else -Y; a unit vector without height."""
+        total = np.zeros(3)
+        for i, name in enumerate(self.names):
+            if words(name)[0] in {"foot", "toe", "toes", "toebase", "ball"}:
+                toe = self.tails[i] - self.heads[i]
+                total += np.array([toe[0], toe[1], 0.0])
+        size = np.linalg.norm(total)
+        lengths = np.linalg.norm(self.tails - self.heads, axis=1)
+        if size <= 0.05 * (lengths.mean() if len(lengths) else 0.0) or size == 0.0:
+            return np.array([0.0, -1.0, 0.0])
+        return total / size
+
+    def limb(self, starts: tuple[str, ...]) -> list[int]:
+        """The bones whose names begin with one of the words, and those below them."""
+        return self.with_below(i for i, name in enumerate(self.names) if words(name)[0].startswith(starts))
+
+    def with_below(self, bones) -> list[int]:
+        """`bones` and all that hang on them."""
+        chosen = set(bones)
+        for i in range(len(self.names)):
+            above, steps = int(self.parents[i]), 0
+            while above >= 0 and above not in chosen and steps <= len(self.names):
+                above, steps = int(self.parents[above]), steps + 1
+            if above in chosen:
+                chosen.add(i)
+        return sorted(chosen)
+
+
+def spots(part: Part, skeleton: Skeleton, carried: Callable[[int], np.ndarray], bone: str = "") -> list[Spot]:
+    """Where to look for the patches of a part, at `bone` or else where names tell; none where no bone is named like it.
+
+    `carried(bone)`: the points of the skin [m, 3] that mostly follow a bone.
+    """
+    own = [] if bone else own_spots(part, skeleton)
+    if own or part.role is None:
+        return own
+    name = bone or find(skeleton.names, part.role, "", skeleton.parents)
+    if name is None:
+        return []
+    index = skeleton.names.index(name)
+    head, tail = skeleton.heads[index], skeleton.tails[index]
+    to = None if part.to is None or bone else find(skeleton.names, part.to, "", skeleton.parents)
+    if to is not None and to != name:
+        end = skeleton.names.index(to)
+        tail = (skeleton.tails if skeleton.parents[end] == index else skeleton.heads)[end]
+    way = tail - head
+    share = part.along
+    if part.beneath:  # bellies hang to the hips of who stands, and to the middle of who does not
+        share += (0.5 - share) * (1.0 - abs(float(way[2])) / max(float(np.linalg.norm(way)), 1e-30))
+    origin = head + share * way
+    skin = carried(index) if part.height is not None else np.empty((0, 3))
+    if len(skin):
+        low, middle, high = np.quantile(skin, [0.02, 0.5, 0.98], axis=0)
+        origin = np.array([middle[0], middle[1], low[2] + part.height * (high[2] - low[2])])
+    ways = directions(part, skeleton.forward(), way)
+    return [Spot(index, origin, out, origin) for out in ways]
+
+
+def own_spots(part: Part, skeleton: Skeleton) -> list[Spot]:
+    """The spots over bones that are made for the part: the skin nearest to their ends."""
+    if part.own is None:
+        return []
+    found = (find(skeleton.names, part.own, side, skeleton.parents) for side in ("L", "R", ""))
+    bones = [skeleton.names.index(name) for name in found if name is not None]
+    return [Spot(bone, skeleton.tails[bone], np.zeros(3), skeleton.heads[bone]) for bone in bones]
+
+
+def directions(part: Part, forward: np.ndarray, bone: np.ndarray) -> list[np.ndarray]:
+    """Which ways out from a bone (its vector, [3]) the spots of a part lie, unit vectors."""
+    up = np.array([0.0, 0.0, 1.0])
+    side = np.cross(forward, up)
+    length = np.linalg.norm(bone)
+    axis = bone / length if length > 0.0 else up
+    if part.beneath:
+        front = forward - up
+        front = front - (front @ axis) * axis
+        size = np.linalg.norm(front)
+        front = front / size if size > 1e-6 else forward
+    else:
+        front = forward
+    ahead, above, aside = part.out
+    ways = []
+    for sign in (1.0, -1.0) if part.pair else (0.0,):
+        way = ahead * front + above * up + sign * aside * side
+        ways.append(way / np.linalg.norm(way))
+    return ways

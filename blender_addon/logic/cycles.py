@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How a motion begins: as a cycle that has always been going on, with a run-in, or settled.
+
+A range of frames is a cycle when its ends meet: the last pose, or the one that would follow it, is the first again. It may
+travel: then the last pose is the first one moved, and the character goes on about as fast at both ends. A range whose last
+key was left out, because it is the first, is known by its seam, which is as smooth as the motion around it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+AUTOMATIC, CYCLE, PREROLL, SETTLED = "AUTOMATIC", "CYCLE", "PREROLL", "SETTLED"
+
+MEETS = 3e-4
+"""Poses are the same when no bone is off by more than this part of the body's size (the core asks for 1e-3)."""
+STILL = 1e-6
+"""Bones that never move farther than this part of the body's size in a frame stand still."""
+FARTHER, ROUGHER = 1.1, 3.5
+"""At the seam of a cycle a bone may go so many times as far, and bend its way so many times as much, as around there."""
+AROUND = 3
+"""So many frames are around the seam."""
+RUN_IN = 1.0 / 6.0
+"""Seconds of a run-in."""
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """How the core is to simulate a range of poses."""
+
+    preroll: int = 0
+    """Frames of run-in."""
+    period: int = 0
+    """After so many frames a cycle repeats; 0: it is none."""
+    travels: bool = False
+    """The cycle repeats elsewhere."""
+    note: str = ""
+    """For the artist."""
+
+    @property
+    def key(self) -> tuple:
+        """What the simulation depends on."""
+        return self.preroll, self.period, self.travels
+
+    def options(self) -> dict:
+        """What `thew.simulate` is told."""
+        return {"cyclic": self.period > 0, "preroll": self.preroll}
+
+    def turn(self, rows: np.ndarray) -> np.ndarray:
+        """Of something [f + 1, ...] for every pose that was read, what is simulated: all, or one turn with its end."""
+        if not self.period:
+            return rows
+        return rows[: self.period + 1] if self.travels else np.concatenate([rows[: self.period], rows[:1]])
+
+    def before(self, maps: np.ndarray, frames: float) -> np.ndarray:
+        """The turns of the cycle that lead to poses `maps` [f + 1, b, 4, 4], so many frames of them or a little more."""
+        step = maps[self.period, 0] @ np.linalg.inv(maps[0, 0]) if self.travels else np.eye(4)
+        back, turns = np.linalg.inv(step), int(np.ceil(frames / self.period))
+        return np.concatenate([np.linalg.matrix_power(back, k) @ maps[: self.period] for k in range(turns, 0, -1)])
+
+    def at(self, index: int) -> int:
+        """Which of the simulated frames shows frame `index` of the range."""
+        return index % self.period if self.period and not self.travels else index
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """One turn of a cycle among the poses that were read."""
+
+    period: int
+    """Frames after which it repeats."""
+    closes: bool
+    """The pose after so many frames is the first again; otherwise the first follows the last of them."""
+    travel: float = 0.0
+    """How far one turn leads, metres."""
+
+
+def beginning(
+    choice: str,
+    maps: np.ndarray,
+    heads: np.ndarray,
+    size: float,
+    fps: float,
+    first: int,
+    controls: np.ndarray | None = None,
+    marked: bool = False,
+) -> Beginning:
+    """How to begin a motion of poses `maps` [f + 1, b, 4, 4], metres, the last of them only there to look ahead.
+
+    heads [b, 3] at rest; `first`: the number of the first frame; controls [f + 1, r] of the rigs; `marked`: somebody said
+    that this range is a cycle.
+    """
+    frames = len(maps) - 1
+    if frames < 3:
+        return Beginning(note="A cycle needs three frames or more: this range has fewer." if choice == CYCLE else "")
+    path = trace(maps, heads, size)
+    steps = np.linalg.norm(np.diff(path[:-1], axis=0), axis=-1).max(axis=(1, 2)) / size
+    if choice in (AUTOMATIC, CYCLE):
+        with_rigs = np.concatenate([path, as_points(controls, size)], axis=1) if controls is not None else path
+        found = cycle(with_rigs, maps, size, marked or choice == CYCLE)
+        if found and (choice == CYCLE or np.ptp(with_rigs[:-1], axis=0).max() > STILL * size):
+            return Beginning(0, found.period, found.travel > 0.0, _told(found, first, first + frames - 1))
+    run_in = round(RUN_IN * fps)
+    if choice in (AUTOMATIC, PREROLL) and run_in and steps[0] > STILL:
+        return Beginning(run_in, note=f"The joints come from a standstill just before frame {first}.")
+    return Beginning()
+
+
+def trace(maps: np.ndarray, heads: np.ndarray, size: float) -> np.ndarray:
+    """Where each bone's head and three points at the distance `size` from it go, [f, b, 4, 3]."""
+    points = heads[:, None] + size * np.concatenate([np.zeros((1, 3)), np.eye(3)])
+    return np.einsum("fbij,bkj->fbki", maps[..., :3, :3], points) + maps[..., None, :3, 3]
+
+
+def as_points(controls: np.ndarray, size: float) -> np.ndarray:
+    """Controls [f, r] as points [f, r, 4, 3] that go as far as the size, to be looked at like bones."""
+    controls = np.nan_to_num(controls)
+    points = np.zeros((*controls.shape, 4, 3))
+    points[..., 0, 0] = controls * (size / np.maximum(np.ptp(controls, axis=0), 1e-12))
+    return points
+
+
+def cycle(path: np.ndarray, maps: np.ndarray, size: float, meant: bool = False) -> Cycle | None:
+    """The cycle that poses with this `path` (see `trace`; rigs may follow) make; `meant`: they make one, whatever their seam."""
+    frames = len(path) - 1
+    away = np.linalg.norm(path - path[0], axis=-1).max(axis=(1, 2)) / size
+    within = min(MEETS, 0.02 * away[:-1].max())
+    found = None
+    for period in range(3, frames + 1):
+        # The pose after the last is held by some and not by others: it is heard only where it closes the range.
+        last = max(frames, period + 1)
+        if away[period] <= within and _apart(path[period:last], path[: last - period], size) <= within:
+            # Slow motion comes near its beginning before it is there.
+            found = period if found is None or away[period] < away[found] else found
+        elif found is not None:
+            break
+    if found is not None:
+        return Cycle(found, True)
+    for period in (frames - 1, frames):
+        travel = _travel(path[: period + 1], maps[: period + 1], size)
+        if travel:
+            return Cycle(period, True, travel)
+    return Cycle(frames, False) if meant or _smooth(path[:frames], path) else None
+
+
+def _apart(a: np.ndarray, b: np.ndarray, size: float) -> float:
+    """The largest distance of two poses' points [..., 3], as a part of the size."""
+    return float(np.linalg.norm(a - b, axis=-1).max()) / size
+
+
+def _travel(path: np.ndarray, maps: np.ndarray, size: float) -> float:
+    """How far a motion goes whose last pose is its first moved as a whole; 0.0: it is none, or does not go on steadily."""
+    step = maps[-1, 0] @ np.linalg.inv(maps[0, 0])
+    turn = step[:3, :3]
+    if np.abs(turn.T @ turn - np.eye(3)).max() > 1e-5 or np.linalg.det(turn) < 0.0:
+        return 0.0
+    bones = maps.shape[1]
+    onward = path.copy()
+    onward[:, :bones] = path[:, :bones] @ turn.T + step[:3, 3]
+    if _apart(onward[0], path[-1], size) > MEETS or not _smooth(path[:-1], onward):
+        return 0.0
+    centre = path[:, :bones, 0].mean(axis=1)
+    way = float(np.linalg.norm(centre[-1] - centre[0]))
+    mean = way / (len(path) - 1)
+    ends = np.linalg.norm([centre[1] - centre[0], centre[-1] - centre[-2]], axis=1)
+    moves = maps[:, 0] @ np.linalg.inv(maps[0, 0])
+    carried = np.einsum("fij,bkj->fbki", moves[:, :3, :3], path[0, :bones]) + moves[:, None, None, :3, 3]
+    if _apart(carried, path[:, :bones], size) <= 10.0 * MEETS:
+        return 0.0  # nothing but carried: every motion of one stiff thing looks like a turn that leads on
+    steady = (ends > 0.5 * mean).all() and (ends < 2.0 * mean).all()
+    return way if steady and way > 10.0 * MEETS * size else 0.0
+
+
+def _smooth(path: np.ndarray, onward: np.ndarray) -> bool:
+    """Whether the path goes on with `onward` as any pose follows another around there, for every bone."""
+    around = np.concatenate([path[-AROUND - 1 :], onward[: AROUND + 1]])
+    seam = len(path[-AROUND - 1 :]) - 1  # the step from there on is the seam's, the bends at both its ends know it
+    steps, bends = (np.linalg.norm(np.diff(around, n=n, axis=0), axis=-1).max(axis=2) for n in (1, 2))
+    usual, usual_bends = np.delete(steps, seam, 0), np.delete(bends, [seam - 1, seam], 0)
+    beside = np.maximum(steps[seam - 1], steps[seam + 1])
+    near = steps[seam] <= FARTHER * np.minimum(usual.max(axis=0), 2.0 * beside) + 0.1 * usual.max()
+    even = bends[seam - 1 : seam + 1] <= ROUGHER * (usual_bends.max(axis=0) + 0.1 * np.median(usual_bends.max(axis=1)))
+    return bool(near.all() and even.all())
+
+
+def _told(found: Cycle, first: int, last: int) -> str:
+    if found.period < last - first:
+        return f"Loops every {found.period} frames."
+    if found.period == last - first:
+        on = f", {found.travel:.2g} m further on" if found.travel else ""
+        return f"Loops: frame {last} is frame {first} again{on}."
+    return f"Loops: frame {last} runs into frame {first}."

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One line on how a character's flesh is: what the panel shows first, and whether there is more to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .cells import inverted
+from .errors import sentence
+from .sentences import plural
+
+
+@dataclass(frozen=True)
+class Health:
+    """A line and how grave it is: GOOD, OFF, WAITING, WARNING or ERROR."""
+
+    level: str
+    text: str
+
+
+def health(settings: Any, made: Any, flesh: Any) -> Health:
+    """The one line for a mesh with flesh; `flesh`: what was built for it, or None.
+
+    settings, made: the object's settings and what Thew noted about it.
+    """
+    if not settings.enabled:
+        return Health("OFF", "Switched off: the plain skin")
+    problem = "" if flesh is None else flesh.problem
+    if problem:
+        return Health("ERROR", sentence(problem))
+    if made.shows_bake:
+        return Health("GOOD", f"Plays the bake of frames {made.baked_start} to {made.baked_end}")
+    if flesh is None or flesh.clip is None:
+        return Health("WAITING", "Plain skin: play, or press Simulate")
+    found = warnings(flesh)
+    if found:
+        more = f" (and {plural(len(found) - 1, 'other')})" if len(found) > 1 else ""
+        return Health("WARNING", found[0].rstrip(".") + more)
+    if settings.settled:
+        return Health("GOOD", "At rest in every pose")
+    return Health("GOOD", f"Moves, frames {flesh.clip_start} to {flesh.clip_end}")
+
+
+def warnings(flesh: Any) -> list[str]:
+    """What of a built flesh the artist should act on, the gravest first; sentences."""
+    found = [sentence(text) for text in flesh.rig_problems.values()]
+    if flesh.character is not None and flesh.character.apart:
+        found.append(sentence(flesh.character.apart))
+    lost = inverted(flesh.clip) if flesh.clip is not None else 0
+    if lost > FEW * len(flesh.lattice.cells):
+        found.append(
+            f"At worst {plural(lost, 'cell is', 'cells are')} turned inside out: firm it up, or use more cells."
+        )
+    found += [sentence(text) for text in flesh.defects]
+    return found
+
+
+#: So large a part of the cells may turn inside out for a moment, and nobody sees it.
+FEW = 0.01
+
+#: The cells across from which the panel warns, and how the time to build grows with them.
+MANY, GROWTH = 32, 1.8
+
+
+def cost(cells_across: int) -> str:
+    """What so many cells across cost, in words; "" where it is no more than usual."""
+    if cells_across <= MANY:
+        return ""
+    return f"Takes about {(cells_across / 12.0) ** GROWTH:.0f} times as long to build as 12 cells"
+
+
+def shortened(text: str, width: int) -> str:
+    """`text` in at most `width` characters, cut after a word."""
+    if len(text) <= width:
+        return text
+    words = text[:width].rsplit(" ", 1)
+    return (words[0] if len(words) > 1 else text[: width - 1]).rstrip(" ,:;.") + "…"

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Layers over the skin: each vertex of a garment is moved with the skin below it, small hard pieces as one.
+
+What flesh adds to the nearest point of the skin is added to the vertex, so that the distance between the two stays: the
+lattice itself, continued outwards, would sway farther than the skin does, which keeps to the flesh that there is. Eyes,
+teeth and buttons would be bent by it: a piece that is small and carried as one takes the mean of its vertices. Farther out,
+as in a skirt, neighbours may lie over different limbs: there what is added is evened out over the layer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .picking import closest
+
+#: Pieces are hard up to this part of the body's size.
+SMALL = 0.1
+#: Distances from the skin, parts of the body's size: layers are evened out from the first on, wholly from the second.
+NEAR, FAR = 0.02, 0.06
+#: So often, and so each time over one more neighbour.
+ROUNDS = 12
+
+
+@dataclass(frozen=True)
+class Loose:
+    """The vertices of a layer that lie far from the skin, and their neighbours."""
+
+    vertices: np.ndarray  # int [k]
+    share: np.ndarray  # float32 [k, 1] how much they take from their neighbours, 0 to 1
+    neighbours: np.ndarray  # int [l], those of the first, of the second, ...
+    starts: np.ndarray  # int [k] where each one's begin
+
+    @staticmethod
+    def of(far: np.ndarray, edges: np.ndarray) -> Loose:
+        """`far` [m]: 0 of vertices that stay as they are to 1 of those that are wholly evened out; `edges` [e, 2]."""
+        both = np.concatenate([edges, edges[:, ::-1]]).astype(np.int64)
+        both = both[far[both[:, 0]] > 0.0]
+        both = both[np.argsort(both[:, 0], kind="stable")]
+        vertices, starts = np.unique(both[:, 0], return_index=True)
+        return Loose(vertices, far[vertices, None].astype(np.float32), both[:, 1], starts)
+
+    def even(self, offsets: np.ndarray) -> None:
+        """Even out `offsets` float32[m, 3] in place."""
+        if not len(self.vertices):
+            return
+        count = np.diff(self.starts, append=len(self.neighbours))[:, None].astype(np.float32)
+        for _ in range(ROUNDS):
+            here = offsets[self.vertices]
+            mean = np.add.reduceat(offsets[self.neighbours], self.starts, axis=0) / count
+            offsets[self.vertices] = here + 0.5 * self.share * (mean - here)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Where the vertices of a mesh lie over the skin."""
+
+    corners: np.ndarray  # int [m, 3] vertices of the skin
+    shares: np.ndarray  # float32 [m, 3]
+    pieces: np.ndarray  # int [m]: the hard piece of each vertex, from 0; -1 of what is soft
+    distance: np.ndarray  # [m] to the skin at rest
+    loose: Loose  # what is evened out
+
+    def offsets(self, skin: np.ndarray) -> np.ndarray:
+        """What is added to the layer, float32[m, 3], where `skin` [n, 3] is added to the skin; any space."""
+        offsets = np.einsum("mi,mij->mj", self.shares, np.asarray(skin, dtype=np.float32)[self.corners])
+        self.loose.even(offsets)
+        hard = self.pieces >= 0
+        if hard.any():
+            piece = self.pieces[hard]
+            count = np.bincount(piece)
+            for axis in range(3):
+                offsets[hard, axis] = (np.bincount(piece, offsets[hard, axis]) / count)[piece]
+        return offsets
+
+
+def layer(surface, points: np.ndarray, edges: np.ndarray, weights: np.ndarray | None, hard: float = SMALL) -> Layer:
+    """Where `points` [m, 3] lie over a native surface at rest; `edges` [e, 2] of their mesh join them to pieces.
+
+    `weights` [m, b]: how bones carry them; None: nothing bends the mesh. `hard`: pieces up to this part of the surface's
+    size may be hard.
+    """
+    _, distance, faces = surface.closest_point(points)
+    vertices, triangles = np.asarray(surface.vertices), np.asarray(surface.triangles)
+    corners = triangles[np.asarray(faces)]
+    shares = closest(points, *(vertices[corners[:, i]] for i in range(3)))
+    shares = np.clip(shares, 0.0, 1.0)
+    shares = (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
+    pieces = hard_pieces(points, edges, weights, hard * float(surface.size))
+    distance = np.asarray(distance)
+    far = np.clip((distance / float(surface.size) - NEAR) / (FAR - NEAR), 0.0, 1.0)
+    return Layer(corners, shares, pieces, distance, Loose.of(far, edges))
+
+
+def hard_pieces(points: np.ndarray, edges: np.ndarray, weights: np.ndarray | None, longest: float) -> np.ndarray:
+    """The number of the hard piece that each point belongs to, int[m], from 0; -1 of points of larger or bent pieces."""
+    piece = components(len(points), edges)
+    count = int(piece.max(initial=-1)) + 1
+
+    def spread(values: np.ndarray) -> np.ndarray:
+        low, high = np.full((2, count, values.shape[1]), np.array([np.inf, -np.inf])[:, None, None])
+        np.minimum.at(low, piece, values)
+        np.maximum.at(high, piece, values)
+        return high - low
+
+    stiff = np.linalg.norm(spread(points), axis=1) <= longest
+    if weights is not None:
+        stiff &= spread(weights).max(axis=1, initial=0.0) <= ONE
+    number = np.where(stiff, np.cumsum(stiff) - 1, -1)
+    return number[piece]
+
+
+#: Weights of a piece that differ by no more than this carry it as one.
+ONE = 1e-3
+
+
+def components(count: int, edges: np.ndarray) -> np.ndarray:
+    """The connected piece that each of `count` vertices belongs to, numbered from 0, int[count]; `edges` int[e, 2]."""
+    label = np.arange(count)
+    one, other = np.asarray(edges, dtype=np.int64).reshape(-1, 2).T
+    while True:
+        least = np.minimum(label[one], label[other])
+        new = label.copy()
+        np.minimum.at(new, label[one], least)
+        np.minimum.at(new, label[other], least)
+        new = new[new]
+        if np.array_equal(new, label):
+            return np.unique(label, return_inverse=True)[1].reshape(-1)
+        label = new

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A clip of a range in which one turn of a cycle comes several times, or is followed by something else."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .cycles import Beginning
+
+
+class Played:
+    """One turn of a cycle, simulated once, shown for all frames of the range; then what follows it, if anything does."""
+
+    def __init__(self, turn, begun: Beginning, after=None, live: int = 0, lead: int = 0) -> None:
+        """`turn`: the clip of the core. From frame `live` on `after` is shown, a clip with `lead` frames before the range."""
+        self.turn, self.begun = turn, begun
+        self.after, self.live, self.lead = after, live, lead
+
+    def _clip(self, index: int) -> tuple:
+        """The clip of the core that shows frame `index` of the range, and its frame there."""
+        if self.after is not None and index >= self.live:
+            return self.after, self.lead + index
+        return self.turn, self.begun.at(index)
+
+    def positions(self, index: int) -> np.ndarray:
+        """The skin at frame `index` of the range, metres, float32[n, 3]."""
+        clip, at = self._clip(index)
+        return clip.positions(at)
+
+    def offsets(self, index: int) -> np.ndarray:
+        """What the flesh adds to the skin there, metres, world axes, float32[n, 3]."""
+        clip, at = self._clip(index)
+        return clip.offsets(at)
+
+    def lattice_positions(self, index: int) -> np.ndarray:
+        """The lattice there, metres, [k, 3]."""
+        clip, at = self._clip(index)
+        return clip.lattice_positions(at)
+
+    @property
+    def inverted_cells(self) -> np.ndarray:
+        """Cells turned inside out, of every frame that was simulated."""
+        return np.concatenate([np.asarray(clip.inverted_cells) for clip in self._clips])
+
+    @property
+    def folded_cells(self) -> np.ndarray | None:
+        """Cells that the bones alone turn inside out, of the same frames, with modes."""
+        folded = [clip.folded_cells for clip in self._clips]
+        return None if folded[0] is None else np.concatenate([np.asarray(counts) for counts in folded])
+
+    @property
+    def _clips(self) -> list:
+        return [self.turn] if self.after is None else [self.turn, self.after]
+
+    def __getattr__(self, name: str):
+        """Everything else is as the turn has it."""
+        return getattr(self.__dict__["turn"], name)

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where flesh is soft: painting its maps, patches by body part, the automatic map; and how large the character is."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import EnumProperty, FloatProperty
+
+from .. import flesh_map, handlers, jobs, softening, target
+from ..anchors import armature_of
+from ..logic.body_parts import PARTS
+from ..logic.flesh_map import NEUTRAL
+from .shell import Job
+
+
+class Quick(Job):
+    """An operator that is done at once; a subclass gives `edit(context, obj)`, which tells what was done."""
+
+    def invoke(self, context, _event):
+        return self.execute(context)
+
+    def execute(self, context):
+        obj = target.of(context)
+        try:
+            said = self.edit(context, obj)
+        except Exception as error:
+            return self.refuse(obj, error)
+        if said:
+            self.report({"INFO"}, said)
+        return {"FINISHED"}
+
+    def edit(self, context, obj) -> str:
+        """Do it."""
+        raise NotImplementedError
+
+
+class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
+    bl_idname = "thew.paint_flesh"
+    bl_label = "Paint Flesh"
+    bl_description = (
+        "Paint where the character is soft, in Weight Paint mode: 0 is the skin as it is, 1 as soft as it gets. Pressed again "
+        "it goes back to Object mode"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    map: EnumProperty(
+        name="Map",
+        description="What to paint",
+        items=(
+            ("FLESH", "Flesh", "How soft: 0 the skin as it is, 1 as soft as it gets"),
+            ("STIFFNESS", "Stiffness", "What multiplies the stiffness: 0 a quarter, 0.5 nothing, 1 four times"),
+        ),
+        default="FLESH",
+    )
+
+    @classmethod
+    def description(cls, _context, properties):
+        if properties.map == "STIFFNESS":
+            return (
+                "Paint what multiplies the flesh's stiffness, in Weight Paint mode: 0 a quarter of it, 0.5 leaves it as it is, "
+                "1 four times as stiff. Pressed again it goes back to Object mode"
+            )
+        return cls.bl_description
+
+    def edit(self, context, obj):
+        name = flesh_map.FLESH if self.map == "FLESH" else flesh_map.STIFFNESS
+        if obj is not None and obj.mode == "WEIGHT_PAINT":
+            active = obj.vertex_groups.active
+            if active is not None and active.name == name:
+                bpy.ops.object.mode_set(mode="OBJECT")
+                return ""
+        jobs.check_flesh(obj)
+        flesh_map.check_paintable(obj, armature_of(obj), name)
+        if obj.vertex_groups.get(name) is None:
+            handlers.stop_update()
+            if name == flesh_map.FLESH:
+                softening.back_to_automatic(context, obj)
+            else:
+                flesh_map.write(obj, name, [NEUTRAL] * len(obj.data.vertices))
+        active = context.view_layer.objects.active
+        if active is not None and active.mode != "OBJECT" and active != obj:
+            bpy.ops.object.mode_set(mode="OBJECT")
+        if active != obj:
+            for other in context.view_layer.objects:
+                other.select_set(other == obj)
+            context.view_layer.objects.active = obj
+        obj.select_set(True)
+        obj.vertex_groups.active = obj.vertex_groups[name]
+        if obj.mode != "WEIGHT_PAINT":
+            bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
+        return ""
+
+
+class THEW_OT_flesh_preset(Quick, bpy.types.Operator):
+    bl_idname = "thew.flesh_preset"
+    bl_label = "Soften a Body Part"
+    bl_description = (
+        "Write into the map Flesh where a part of the body is: found by the names of bones, else at the active bone in Pose "
+        "mode, else at the 3D cursor"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    part: EnumProperty(
+        name="Part",
+        description="Which part",
+        items=[(key, part.label, part.description) for key, part in PARTS.items()],
+        default="BELLY",
+    )
+    size: FloatProperty(
+        name="Size",
+        description="How far it reaches, as a multiple of what suits the part",
+        default=1.0,
+        min=0.05,
+        max=10.0,
+        soft_min=0.25,
+        soft_max=3.0,
+    )
+    amount: FloatProperty(
+        name="Amount",
+        description="How soft it gets: 0 the skin as it is, 1 as soft as it gets",
+        default=1.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+
+    def edit(self, context, obj):
+        handlers.stop_update()
+        where = softening.soften(context, obj, self.part, self.size, self.amount)
+        return f"{PARTS[self.part].label}: {where}."
+
+
+class THEW_OT_flesh_automatic(Quick, bpy.types.Operator):
+    bl_idname = "thew.flesh_automatic"
+    bl_label = "Automatic Map"
+    bl_description = "Let the map Flesh be the automatic one again, which goes by how thick the flesh is"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def edit(self, context, obj):
+        handlers.stop_update()
+        softening.back_to_automatic(context, obj)
+        return f"“{obj.name}” is soft where its flesh is thick."
+
+
+class THEW_OT_guess_height(Quick, bpy.types.Operator):
+    bl_idname = "thew.guess_height"
+    bl_label = "Guess the Height"
+    bl_description = "Take the real height that Thew guesses from the size in the file"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def edit(self, _context, obj):
+        jobs.check_flesh(obj)
+        obj.thew.real_height = 0.0
+        return ""
+
+
+CLASSES = (THEW_OT_paint_flesh, THEW_OT_flesh_preset, THEW_OT_flesh_automatic, THEW_OT_guess_height)

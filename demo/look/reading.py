@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Recordings made in Blender with the extension's own readers, so that they hold what the core would be told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import bpy
+import numpy as np
+
+from demo.characters import evaluated_positions
+from demo.extension import activate, addon
+from demo.look.liveliest import FRAMES, play_clip
+from demo.look.recording import Clip, Recording
+
+
+def record(character: str, meshes: list[bpy.types.Object], clips: list[str], frames: int = FRAMES) -> list[Recording]:
+    """Every mesh (without flesh) over the first `frames` of every clip; where a mesh stands in the first clip is its rest."""
+    play_clip(meshes, clips[0], frames)
+    readers = [Reader(character, obj) for obj in meshes]
+    for clip in clips:
+        played = play_clip(meshes, clip, frames)
+        for reader in readers:
+            reader.add(clip, played)
+    return [reader.recording for reader in readers]
+
+
+def fleshed(
+    meshes: list[bpy.types.Object], clips: list[str], recordings: list[Recording], frames: int = FRAMES
+) -> Iterator[tuple[Recording, Clip, np.ndarray, float]]:
+    """The same meshes, given flesh by the extension's buttons at its defaults and played: (recording, clip, shown [f - 1, n, 3]
+    in the recording's metres, seconds of the buttons) of every clip and mesh."""
+    play_clip(meshes, clips[0], frames)
+    for number, clip in enumerate(clips):
+        played = play_clip(meshes, clip, frames)
+        for obj, recording in zip(meshes, recordings, strict=True):
+            activate(obj)
+            started = time.perf_counter()
+            if number == 0:
+                bpy.ops.thew.add()
+            bpy.ops.thew.simulate()
+            seconds = time.perf_counter() - started
+            place, shown = addon("session").register.flesh(obj).place, []
+            for frame in played:
+                bpy.context.scene.frame_set(frame)
+                shown.append(place.points(evaluated_positions(obj)))
+            yield recording, recording.clips[number], np.array(shown), seconds
+
+
+class Reader:
+    """Records one mesh."""
+
+    def __init__(self, character: str, obj: bpy.types.Object) -> None:
+        scene, view_layer, spaces = bpy.context.scene, bpy.context.view_layer, addon("logic.spaces")
+        view_layer.update()
+        self.obj = obj
+        self.found = addon("reading").subject(obj, view_layer)
+        self.stance = addon("recipe").Stance.read(self.found, scene)
+        read = addon("reading").read_character(self.found, bpy.context.evaluated_depsgraph_get)
+        recipe = addon("recipe").Recipe.of(obj, scene, self.stance.guessed_height)
+        self.place = addon("building").placed(read, self.stance, recipe)
+        mesh, armature = self.stance.mesh_matrix, self.stance.armature_matrix
+        mirrored = np.linalg.det(mesh[:3, :3]) < 0.0
+        edges = np.empty(2 * len(obj.data.edges), np.int32)
+        obj.data.edges.foreach_get("vertices", edges)
+        self.recording = Recording(
+            character, obj.name,
+            rest=self.place.points(spaces.transform(mesh, read.rest)),
+            triangles=np.ascontiguousarray(read.triangles[:, ::-1] if mirrored else read.triangles),
+            edges=edges.reshape(-1, 2),
+            names=read.bones,
+            parents=read.parents,
+            heads=self.place.points(spaces.transform(armature, read.heads)),
+            tails=self.place.points(spaces.transform(armature, read.tails)),
+            weights=read.weights,
+            fps=recipe.fps,
+        )  # fmt: skip
+
+    def add(self, clip: str, frames: range) -> None:
+        """Record the frames that the scene is set to, and the pose after them."""
+        scene, view_layer = bpy.context.scene, bpy.context.view_layer
+        parts = self.found, self.recording.names, self.stance.mesh_matrix, scene, view_layer
+        motion = addon("logic.tasks").finish(addon("poses").read_motion(*parts, frames.start, frames.stop - 1))
+        skin = []
+        for frame in (*frames, frames.stop):
+            scene.frame_set(frame)
+            skin.append(self.place.points(evaluated_positions(self.obj)))
+        maps = self.place.maps(motion.maps)
+        self.recording.clips.append(Clip(clip, maps, np.array(skin, np.float32)))

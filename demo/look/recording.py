@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""A character's meshes and clips as arrays in one file: what the extension tells the core, and the skin that Blender shows.
+
+So the look can be measured and drawn again and again without Blender.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from demo.look import measures
+
+
+@dataclass
+class Clip:
+    """One range of frames of one mesh; the last pose only lets the motion look ahead and is not shown."""
+
+    name: str
+    maps: np.ndarray  # [f, b, 4, 4] poses, metres
+    skin: np.ndarray  # float32[f, n, 3] the plain skin as Blender's Armature modifier makes it, metres
+
+    @property
+    def shown(self) -> np.ndarray:
+        """The skin of the frames that are shown, float64[f - 1, n, 3]."""
+        return self.skin[:-1].astype(np.float64)
+
+
+@dataclass
+class Recording:
+    """One skinned mesh: all that the extension passes to the core, in metres of the world about the character."""
+
+    character: str
+    mesh: str
+    rest: np.ndarray  # [n, 3]
+    triangles: np.ndarray  # int32[t, 3]
+    edges: np.ndarray  # int32[e, 2] of Blender's mesh
+    names: list[str]
+    parents: np.ndarray  # int32[b]
+    heads: np.ndarray  # [b, 3]
+    tails: np.ndarray  # [b, 3]
+    weights: np.ndarray  # [n, b] as painted
+    fps: float
+    clips: list[Clip] = field(default_factory=list)
+
+    def look(self, clip: Clip, shown: np.ndarray) -> measures.Look:
+        """How `shown` [f - 1, n, 3] looks beside the skin of one of the clips."""
+        r = measures.thickness(self.rest, self.heads, self.tails, self.weights)
+        return measures.look(clip.shown, shown, r, self.edges, self.triangles, self.fps)
+
+    def save(self, folder: Path) -> Path:
+        """Write it into the folder as CHARACTER__MESH.npz."""
+        names = ("rest", "triangles", "edges", "names", "parents", "heads", "tails", "weights", "fps")
+        parts = {name: np.asarray(getattr(self, name)) for name in names}
+        for i, clip in enumerate(self.clips):
+            parts |= {f"name_{i}": np.asarray(clip.name), f"maps_{i}": clip.maps, f"skin_{i}": clip.skin}
+        plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in f"{self.character}__{self.mesh}")
+        file = folder / f"{plain}.npz"
+        np.savez(file, character=self.character, mesh=self.mesh, **parts)
+        return file
+
+    @staticmethod
+    def load(file: Path) -> Recording:
+        """Read what `save` wrote."""
+        with np.load(file) as parts:
+            count = sum(key.startswith("maps_") for key in parts.files)
+            clips = [Clip(str(parts[f"name_{i}"]), parts[f"maps_{i}"], parts[f"skin_{i}"]) for i in range(count)]
+            arrays = {
+                name: parts[name] for name in ("rest", "triangles", "edges", "parents", "heads", "tails", "weights")
+            }
+            names = [str(name) for name in parts["names"]]
+            return Recording(
+                str(parts["character"]), str(parts["mesh"]), names=names, fps=float(parts["fps"]), clips=clips, **arrays
+            )

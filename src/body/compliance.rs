@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How the flesh at rest gives way to forces, to first order: `q = K⁻¹ F` on the free vertices, K with the twist's Hessian.
+//! [capell2006, eq. 10, where all frames are the identity]
+//!
+//! K is factored when it is first asked for, and kept with the body.
+
+use super::Body;
+use crate::Vec3;
+use crate::solve::{SolveError, SparseCholesky};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// The factors of K, once they are made.
+#[derive(Default)]
+pub(super) struct Compliance(OnceLock<Mutex<SparseCholesky>>);
+
+impl Body {
+    /// Displacements `[dofs]`, m, to which generalised forces `[dofs]`, N, bring the flesh at rest, to first order; zero on
+    /// vertices that bones hold. Forces that are missing count as zero.
+    ///
+    /// # Errors
+    /// A singular system.
+    pub fn displaced_by(&self, forces: &[Vec3]) -> Result<Vec<Vec3>, SolveError> {
+        let factors = match self.compliance.0.get() {
+            Some(factors) => factors,
+            None => {
+                let made = self.rest_factors()?;
+                self.compliance.0.get_or_init(|| Mutex::new(made))
+            }
+        };
+        let free = self.pattern.vertex_of_node();
+        let at = |&v: &u32| forces.get(v as usize).copied().unwrap_or_default();
+        let mut nodes: Vec<Vec3> = free.iter().map(at).collect();
+        factors
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .solve(&mut nodes);
+        let mut displacements = vec![Vec3::zeros(); self.dofs()];
+        for (node, &v) in nodes.iter().zip(free) {
+            displacements[v as usize] = *node;
+        }
+        Ok(displacements)
+    }
+
+    fn rest_factors(&self) -> Result<SparseCholesky, SolveError> {
+        let mut matrix = SparseCholesky::new(self.pattern.symbolic().clone())?;
+        matrix.clear();
+        let entries = self.pattern.entry_slots().iter().zip(self.twist.values());
+        for (slot, value) in entries {
+            if let Some(slot) = slot {
+                matrix.add_scalar(*slot, *value);
+            }
+        }
+        let slots = self.pattern.pair_slots();
+        for cell in self.blocks.iter() {
+            for (block, slot) in cell.stiffness.iter().zip(&slots[cell.first_pair..]) {
+                if let Some(slot) = slot {
+                    matrix.add(*slot, block);
+                }
+            }
+        }
+        matrix.factor()?;
+        Ok(matrix)
+    }
+}

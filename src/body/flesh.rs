@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How much flesh there is at each vertex of the skin, and what follows from it.
+//!
+//! **Thickness** r: the distance at rest of a skin vertex to the bones that carry it, past the ends of last bones too (skulls,
+//! toes, finger tips), smoothed over the skin. [math.md 16] Linear flesh of depth t on a rigid core answers an acceleration a
+//! by about `ρ a t²/(2G)`, so that flesh of one stiffness would sway most where bones are least to be felt and yet tear thin
+//! parts; with a stiffness ∝ 1/r² all parts sway by the same length, and thick ones, softened further, by more.
+//!
+//! **Flesh** f, 0 to 1, is the map that an artist paints: 1 is as soft as it gets, 0 the skin as it is. By thickness it is
+//! `r/r_ref`, r_ref that of the thickest tenth of the skin, less on skulls, hands and feet where bones are so named (`anatomy`). Stiffness is multiplied by `1/f²`, at most [`FIRMEST`]; where f
+//! falls below the root of that, sway fades out.
+
+use super::{BodyError, anatomy};
+use crate::kernel::SwayBound;
+use crate::skeleton::{Skeleton, SkinWeights};
+use crate::surface::Surface;
+use crate::{Vec3, body::carry::distance_to_bone};
+
+/// Thin flesh is at most so much stiffer than thick flesh.
+pub(super) const FIRMEST: f64 = 100.0;
+/// The least flesh that there is by thickness: there the stiffness is greatest, and sway is still shown whole.
+const LEAST: f64 = 0.1;
+/// A bone carries a vertex from this weight on.
+const CARRIES: f64 = 0.15;
+/// The part of the skin that is thicker than r_ref.
+const THICKEST: f64 = 0.1;
+/// How far thickness is smoothed over the skin, as a part of the body's size.
+const SMOOTHED: f64 = 0.03;
+/// Passes of smoothing at most.
+const PASSES: usize = 60;
+/// Sway is shown up to this part of the thickness, and of [`SKIN`] times the size more.
+const DEPTH: f64 = 0.6;
+const SKIN: f64 = 0.005;
+
+/// Flesh at the vertices of a skin.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct FleshMap {
+    /// r, metres; infinite where no bone carries the vertex.
+    pub thickness: Vec<f64>,
+    /// f, 0 to 1.
+    pub flesh: Vec<f64>,
+}
+
+impl FleshMap {
+    /// That of a surface skinned by weights; `painted` overrules the automatic f.
+    pub(super) fn new(
+        surface: &Surface,
+        skeleton: &Skeleton,
+        weights: &SkinWeights,
+        painted: Option<&[f64]>,
+    ) -> Self {
+        let last = last_bones(skeleton, weights);
+        let vertices = surface.vertices();
+        let mut thickness: Vec<f64> = (0..vertices.len())
+            .map(|v| distance(skeleton, &last, weights.row(v), vertices[v]))
+            .collect();
+        // What is thin beside thick flesh stays thin: a leg at a belly, a horn on a head.
+        let raw = thickness.clone();
+        smooth(surface, SMOOTHED, &mut thickness);
+        for (r, raw) in thickness.iter_mut().zip(raw) {
+            *r = r.min(raw);
+        }
+        smooth(surface, 0.3 * SMOOTHED, &mut thickness);
+        let flesh = match painted {
+            Some(painted) => painted.to_vec(),
+            None => {
+                let bony = anatomy::fleshiness(skeleton, weights);
+                let by_thickness = by_thickness(surface, &thickness);
+                let both = by_thickness.iter().zip(bony);
+                both.map(|(f, part)| {
+                    if *f > LEAST {
+                        (f * part).max(LEAST)
+                    } else {
+                        *f
+                    }
+                })
+                .collect()
+            }
+        };
+        Self { thickness, flesh }
+    }
+
+    /// By how much the flesh at each vertex is stiffer than the softest.
+    pub(super) fn stiffness(&self) -> impl Iterator<Item = f64> + '_ {
+        self.flesh.iter().map(|f| (f * f).recip().min(FIRMEST))
+    }
+
+    /// How much of its sway each vertex of a body of this size shows.
+    pub(super) fn bounds(&self, size: f64) -> Vec<SwayBound> {
+        let bound = |(&f, &r): (&f64, &f64)| {
+            let part = (f / FIRMEST.sqrt().recip()).clamp(0.0, 1.0);
+            SwayBound {
+                share: (part * part * (3.0 - 2.0 * part)) as f32,
+                limit: ((DEPTH * (r + SKIN * size)) as f32).max(f32::MIN_POSITIVE),
+            }
+        };
+        self.flesh.iter().zip(&self.thickness).map(bound).collect()
+    }
+}
+
+/// Refuses a painted map that does not fit.
+pub(super) fn check(painted: Option<&[f64]>, expected: usize) -> Result<(), BodyError> {
+    let Some(painted) = painted else {
+        return Ok(());
+    };
+    let (what, per) = ("painted flesh", "vertex of the mesh");
+    if painted.len() != expected {
+        let given = painted.len();
+        return Err(BodyError::Length {
+            what,
+            per,
+            expected,
+            given,
+        });
+    }
+    match painted.iter().position(|f| !(0.0..=1.0).contains(f)) {
+        Some(index) => Err(BodyError::Value {
+            what,
+            per,
+            index,
+            value: painted[index],
+            range: "between 0 (the skin as it is) and 1 (as soft as it gets)",
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Bones after which no other carries skin.
+fn last_bones(skeleton: &Skeleton, weights: &SkinWeights) -> Vec<bool> {
+    let mut last = vec![true; skeleton.len()];
+    let mut carries = vec![false; skeleton.len()];
+    for &bone in &weights.bones {
+        carries[bone as usize] = true;
+    }
+    // A child's own skin, or its children's, ends the line of its parent.
+    for (bone, _) in carries.iter().enumerate().filter(|(_, carries)| **carries) {
+        let mut above = skeleton.parents()[bone];
+        for _ in 0..skeleton.len() {
+            let Some(parent) = above else { break };
+            last[parent as usize] = false;
+            above = skeleton.parents()[parent as usize];
+        }
+    }
+    last
+}
+
+/// Distance to the nearest bone that carries the point.
+fn distance(
+    skeleton: &Skeleton,
+    last: &[bool],
+    row: impl Iterator<Item = (u32, f64)> + Clone,
+    p: Vec3,
+) -> f64 {
+    let total: f64 = row.clone().map(|(_, w)| w).sum();
+    let carrying = row.filter(|(_, w)| *w > CARRIES * total);
+    carrying.fold(f64::INFINITY, |nearest, (bone, _)| {
+        nearest.min(distance_beyond(skeleton, bone, last[bone as usize], p))
+    })
+}
+
+/// Distance to a bone, past its end where it is the last.
+fn distance_beyond(skeleton: &Skeleton, bone: u32, last: bool, p: Vec3) -> f64 {
+    let b = bone as usize;
+    let (head, tail) = (skeleton.heads()[b], skeleton.tails()[b]);
+    let axis = tail - head;
+    let along = (p - head).dot(&axis) / axis.norm_squared().max(f64::MIN_POSITIVE);
+    if last && along > 1.0 {
+        (p - head - axis * along).norm()
+    } else {
+        distance_to_bone(skeleton, bone, p)
+    }
+}
+
+/// Means over neighbours along the skin's edges, over seams and however finely it is cut.
+fn smooth(surface: &Surface, reach: f64, values: &mut [f64]) {
+    let welded = surface.welded();
+    let mut links: Vec<(u32, u32)> = Vec::new();
+    for t in &welded.triangles {
+        for (a, b) in [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])] {
+            links.extend([(a, b), (b, a)]);
+        }
+    }
+    links.sort_unstable();
+    links.dedup();
+    if links.is_empty() {
+        return;
+    }
+    let length =
+        |&(a, b): &(u32, u32)| (welded.vertices[a as usize] - welded.vertices[b as usize]).norm();
+    let mean = links.iter().map(length).sum::<f64>() / links.len() as f64;
+    // A pass spreads by about one edge, n of them by √n.
+    let wanted = (reach * surface.size() / mean.max(f64::MIN_POSITIVE)).powi(2);
+    let passes = (wanted.ceil() as usize).clamp(1, PASSES);
+
+    let mut at = vec![f64::INFINITY; welded.vertices.len()];
+    for (v, &w) in welded.of_vertex.iter().enumerate() {
+        if let Some(at) = at.get_mut(w as usize) {
+            *at = at.min(values[v]);
+        }
+    }
+    let known: Vec<bool> = at.iter().map(|r| r.is_finite()).collect();
+    let mut next = at.clone();
+    for _ in 0..passes {
+        let mut rest = links.as_slice();
+        while let Some(&(v, _)) = rest.first() {
+            let (own, others) = rest.split_at(rest.partition_point(|l| l.0 == v));
+            rest = others;
+            let v = v as usize;
+            if !known[v] {
+                continue;
+            }
+            let near = own.iter().map(|l| l.1 as usize).filter(|&n| known[n]);
+            let (sum, count) = near.fold((0.0, 0.0), |(s, c), n| (s + at[n], c + 1.0));
+            if count > 0.0 {
+                next[v] = 0.5 * (at[v] + sum / count);
+            }
+        }
+        std::mem::swap(&mut at, &mut next);
+    }
+    for (v, &w) in welded.of_vertex.iter().enumerate() {
+        if let (Some(&at), true) = (at.get(w as usize), values[v].is_finite()) {
+            values[v] = at;
+        }
+    }
+}
+
+/// f of each vertex from its thickness.
+fn by_thickness(surface: &Surface, thickness: &[f64]) -> Vec<f64> {
+    let thick = reference(surface, thickness);
+    let flesh = |&r: &f64| {
+        if r.is_finite() && thick > 0.0 {
+            (r / thick).clamp(LEAST, 1.0)
+        } else {
+            // What no bone carries has nothing to sway about; what lies on its bones nowhere is firm.
+            f64::from(u8::from(r.is_finite())) * LEAST
+        }
+    };
+    thickness.iter().map(flesh).collect()
+}
+
+/// r_ref: the thickness that a tenth of the skin's area exceeds.
+fn reference(surface: &Surface, thickness: &[f64]) -> f64 {
+    let mut area = vec![0.0; thickness.len()];
+    let x = surface.vertices();
+    for t in surface.triangles() {
+        let [a, b, c] = t.map(|v| x[v as usize]);
+        let third = (b - a).cross(&(c - a)).norm() / 6.0;
+        t.iter().for_each(|&v| area[v as usize] += third);
+    }
+    let mut all: Vec<(f64, f64)> = thickness
+        .iter()
+        .zip(&area)
+        .map(|(&r, &a)| (r, a))
+        .filter(|(r, a)| r.is_finite() && *a > 0.0)
+        .collect();
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let wanted = THICKEST * all.iter().map(|x| x.1).sum::<f64>();
+    let mut sum = 0.0;
+    for &(r, a) in &all {
+        sum += a;
+        if sum >= wanted {
+            return r;
+        }
+    }
+    all.last().map_or(0.0, |x| x.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tube along z from 0 to 1, of so many rings, closed at neither end, around bones one after the other.
+    fn tube(radius: impl Fn(f64) -> f64, bones: &[(f64, f64)]) -> (Surface, Skeleton, SkinWeights) {
+        const RINGS: usize = 41;
+        const AROUND: usize = 24;
+        let mut vertices = Vec::new();
+        for k in 0..RINGS {
+            let z = k as f64 / (RINGS - 1) as f64;
+            for i in 0..AROUND {
+                let a = i as f64 * std::f64::consts::TAU / AROUND as f64;
+                vertices.push(Vec3::new(radius(z) * a.cos(), radius(z) * a.sin(), z));
+            }
+        }
+        let mut triangles = Vec::new();
+        for k in 0..RINGS - 1 {
+            for i in 0..AROUND {
+                let at = |k: usize, i: usize| (k * AROUND + i % AROUND) as u32;
+                let [a, b, c, d] = [at(k, i), at(k, i + 1), at(k + 1, i), at(k + 1, i + 1)];
+                triangles.extend([[a, b, d], [a, d, c]]);
+            }
+        }
+        let end = |z: f64| Vec3::new(0.0, 0.0, z);
+        let names = (0..bones.len()).map(|b| format!("bone {b}")).collect();
+        let parents = (0..bones.len() as u32).map(|b| b.checked_sub(1)).collect();
+        let heads = bones.iter().map(|b| end(b.0)).collect();
+        let tails = bones.iter().map(|b| end(b.1)).collect();
+        let skeleton = Skeleton::new(names, parents, heads, tails).unwrap();
+        let nearest = |p: &Vec3| {
+            let of = |b: usize| distance_to_bone(&skeleton, b as u32, *p);
+            let best = (0..bones.len()).min_by(|&a, &b| of(a).total_cmp(&of(b)));
+            [(best.unwrap() as u32, 1.0)]
+        };
+        let weights = SkinWeights::from_rows(bones.len(), vertices.iter().map(nearest)).unwrap();
+        let surface = Surface::new(vertices, triangles).unwrap();
+        (surface, skeleton, weights)
+    }
+
+    #[test]
+    fn a_tube_is_as_thick_as_its_radius_past_the_end_of_its_last_bone_too() {
+        let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 0.3), (0.3, 0.5)]);
+        let map = FleshMap::new(&surface, &skeleton, &weights, None);
+        assert!(map.thickness.iter().all(|r| (r - 0.1).abs() < 1e-12));
+        assert!(map.flesh.iter().all(|f| *f == 1.0));
+        // What a later bone carries ends the line of the one before.
+        let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 0.3), (0.7, 1.0)]);
+        let map = FleshMap::new(&surface, &skeleton, &weights, None);
+        let middle = 20 * 24;
+        assert!(map.thickness[middle] > 0.15, "{}", map.thickness[middle]);
+    }
+
+    #[test]
+    fn thin_flesh_is_firmer_by_the_square_and_thin_beside_thick() {
+        let radius = |z: f64| if z < 0.5 { 0.2 } else { 0.05 };
+        let (surface, skeleton, weights) = tube(radius, &[(0.0, 0.5), (0.5, 1.0)]);
+        let map = FleshMap::new(&surface, &skeleton, &weights, None);
+        let stiffness: Vec<f64> = map.stiffness().collect();
+        let (thick, thin) = (5 * 24, 35 * 24);
+        assert!((stiffness[thin] / stiffness[thick] / 16.0 - 1.0).abs() < 0.05);
+        let bounds = map.bounds(surface.size());
+        assert!((bounds[thick].limit / bounds[thin].limit) > 3.0);
+        // Right behind the step it has not grown much.
+        assert!(map.thickness[23 * 24] < 0.1, "{}", map.thickness[23 * 24]);
+        let (surface, ..) = tube(|z| if z < 0.9 { 0.001 } else { 0.2 }, &[(0.0, 1.0)]);
+        let weights =
+            SkinWeights::from_rows(1, surface.vertices().iter().map(|_| [(0, 1.0)])).unwrap();
+        let skeleton = Skeleton::new(
+            vec!["a".into()],
+            vec![None],
+            vec![Vec3::zeros()],
+            vec![Vec3::z()],
+        )
+        .unwrap();
+        let map = FleshMap::new(&surface, &skeleton, &weights, None);
+        assert!(
+            map.stiffness()
+                .all(|s| (1.0..=FIRMEST * (1.0 + 1e-12)).contains(&s))
+        );
+    }
+
+    #[test]
+    fn scale_and_seams_leave_no_trace() {
+        let radius = |z: f64| 0.1 + 0.08 * (6.0 * z).sin();
+        let (surface, skeleton, weights) = tube(radius, &[(0.0, 0.4), (0.4, 1.0)]);
+        let map = FleshMap::new(&surface, &skeleton, &weights, None);
+        // Every triangle with corners of its own.
+        let corners: Vec<usize> = surface
+            .triangles()
+            .iter()
+            .flatten()
+            .map(|&v| v as usize)
+            .collect();
+        let apart: Vec<Vec3> = corners
+            .iter()
+            .map(|&v| surface.vertices()[v] * 64.0)
+            .collect();
+        let triangles = (0..corners.len() as u32 / 3)
+            .map(|t| [3 * t, 3 * t + 1, 3 * t + 2])
+            .collect();
+        let rows = corners.iter().map(|&v| weights.row(v).collect::<Vec<_>>());
+        let weights = SkinWeights::from_rows(2, rows).unwrap();
+        let scaled = |x: &[Vec3]| x.iter().map(|x| x * 64.0).collect::<Vec<_>>();
+        let skeleton = Skeleton::new(
+            skeleton.names().to_vec(),
+            skeleton.parents().to_vec(),
+            scaled(skeleton.heads()),
+            scaled(skeleton.tails()),
+        )
+        .unwrap();
+        let other = FleshMap::new(
+            &Surface::new(apart, triangles).unwrap(),
+            &skeleton,
+            &weights,
+            None,
+        );
+        for (i, &v) in corners.iter().enumerate() {
+            assert!((other.thickness[i] / 64.0 - map.thickness[v]).abs() < 1e-9);
+            assert!((other.flesh[i] - map.flesh[v]).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn paint_overrules_and_what_no_bone_carries_keeps_its_skin() {
+        let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 1.0)]);
+        let n = surface.vertices().len();
+        let painted: Vec<f64> = (0..n).map(|v| v as f64 / (n - 1) as f64).collect();
+        let map = FleshMap::new(&surface, &skeleton, &weights, Some(&painted));
+        assert_eq!(map.flesh, painted);
+        let shares: Vec<f32> = map.bounds(1.0).iter().map(|b| b.share).collect();
+        assert!(shares[0] == 0.0 && shares[n - 1] == 1.0 && shares.is_sorted());
+        let none = SkinWeights::from_rows(1, (0..n).map(|_| [(0, 0.0)])).unwrap();
+        let map = FleshMap::new(&surface, &skeleton, &none, None);
+        assert!(map.thickness.iter().all(|r| r.is_infinite()));
+        assert!(map.bounds(1.0).iter().all(|b| b.share == 0.0));
+        for (bad, word) in [
+            (vec![0.5; n - 1], "expected"),
+            (vec![1.5; n], "between"),
+            (vec![f64::NAN; n], "between"),
+        ] {
+            let error = check(Some(&bad), n).unwrap_err().to_string();
+            assert!(
+                error.contains("painted flesh") && error.contains(word),
+                "{error}"
+            );
+        }
+    }
+}

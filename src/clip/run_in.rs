@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Poses before the first, so that flesh does not start with a jerk: the joints come from a standstill while the whole
+//! travels on. Continued as it is, motion would soon bend joints where no character bends them.
+
+use crate::skeleton::{Affine, Pose, Skeleton, polar};
+use crate::{Mat3, Vec3};
+use nalgebra::UnitQuaternion;
+
+/// The poses of `frames` frames of run-in, in order. Every joint moves ever faster from a standstill up to what it does
+/// between `first` and `second`; the roots together travel as they do there.
+pub(super) fn run_in(skeleton: &Skeleton, first: &Pose, second: &Pose, frames: usize) -> Vec<Pose> {
+    let (from, to) = (Joints::of(skeleton, first), Joints::of(skeleton, second));
+    let roots: Vec<usize> = (0..skeleton.len())
+        .filter(|&b| skeleton.parents()[b].is_none())
+        .collect();
+    let travel = roots.iter().map(|&b| to.places[b] - from.places[b]);
+    let travel = travel.sum::<Vec3>() / roots.len().max(1) as f64;
+    let before = (1..=frames).rev().map(|i| {
+        let t = i as f64;
+        let eased = t - 0.5 * t * t / frames as f64;
+        let mut joints = from.back(&to, eased);
+        for &root in &roots {
+            joints.places[root] -= travel * (t - eased);
+        }
+        joints.pose(skeleton, first)
+    });
+    before.collect()
+}
+
+/// Bones relative to their parents, in the parents' turned frames; roots in the world's.
+struct Joints {
+    turns: Vec<UnitQuaternion<f64>>,
+    /// Of the heads, from the parents' heads.
+    places: Vec<Vec3>,
+}
+
+impl Joints {
+    fn of(skeleton: &Skeleton, pose: &Pose) -> Self {
+        let maps = pose.maps();
+        let turn: Vec<_> = maps.iter().map(|map| polar(&map.linear).0).collect();
+        let heads = skeleton.heads().iter().zip(maps);
+        let head: Vec<Vec3> = heads.map(|(&x, map)| map.apply(x)).collect();
+        let relative = skeleton.parents().iter().enumerate().map(|(b, parent)| {
+            parent.map_or((turn[b], head[b]), |p| {
+                let back = turn[p as usize].inverse();
+                (back * turn[b], back * (head[b] - head[p as usize]))
+            })
+        });
+        let (turns, places) = relative.unzip();
+        Self { turns, places }
+    }
+
+    /// As far back from here, `steps` times, as it is on to `next`.
+    fn back(&self, next: &Self, steps: f64) -> Self {
+        let turns = self.turns.iter().zip(&next.turns);
+        let places = self.places.iter().zip(&next.places);
+        Self {
+            turns: turns
+                .map(|(a, b)| (b * a.inverse()).powf(-steps) * a)
+                .collect(),
+            places: places.map(|(a, b)| a - (b - a) * steps).collect(),
+        }
+    }
+
+    /// With the stretch of another pose's bones.
+    fn pose(&self, skeleton: &Skeleton, like: &Pose) -> Pose {
+        let (mut turn, mut head) = (self.turns.clone(), self.places.clone());
+        let mut pose = like.clone();
+        for &b in skeleton.parents_first() {
+            let b = b as usize;
+            if let Some(p) = skeleton.parents()[b].map(|p| p as usize) {
+                turn[b] = turn[p] * turn[b];
+                head[b] = head[p] + turn[p] * head[b];
+            }
+            let stretch = polar(&like.maps()[b].linear).1;
+            let linear: Mat3 = turn[b].to_rotation_matrix().into_inner() * stretch;
+            pose.maps_mut()[b] = Affine {
+                linear,
+                translation: head[b] - linear * skeleton.heads()[b],
+            };
+        }
+        pose
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRAMES: usize = 4;
+
+    fn skeleton() -> Skeleton {
+        let (heads, tails) = (0..3)
+            .map(f64::from)
+            .map(|z| (Vec3::new(0.0, 0.0, z), Vec3::new(0.0, 0.0, z + 1.0)))
+            .unzip();
+        let names = ["hip", "knee", "foot"].map(String::from).to_vec();
+        Skeleton::new(names, vec![None, Some(0), Some(1)], heads, tails).unwrap()
+    }
+
+    /// A chain whose joints all turn about x, by `t` each, and whose root goes by `t` times a step.
+    fn chain(t: f64, step: Vec3) -> Pose {
+        let skeleton = skeleton();
+        let mut maps = Vec::new();
+        let (mut turn, mut head) = (UnitQuaternion::identity(), step * t);
+        for b in 0..3 {
+            turn *= UnitQuaternion::from_scaled_axis(Vec3::new(t, 0.0, 0.0));
+            let linear = turn.to_rotation_matrix().into_inner();
+            let translation = head - linear * skeleton.heads()[b];
+            let map = Affine {
+                linear,
+                translation,
+            };
+            head = map.apply(skeleton.tails()[b]);
+            maps.push(map);
+        }
+        Pose::new(maps).unwrap()
+    }
+
+    fn apart(a: &Pose, b: &Pose) -> f64 {
+        let maps = a.maps().iter().zip(b.maps());
+        maps.map(|(a, b)| (a.to_matrix() - b.to_matrix()).norm())
+            .fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn joints_come_evenly_from_a_standstill() {
+        let made = run_in(
+            &skeleton(),
+            &chain(0.5, Vec3::zeros()),
+            &chain(0.7, Vec3::zeros()),
+            FRAMES,
+        );
+        assert_eq!(made.len(), FRAMES);
+        for (i, pose) in (1..=FRAMES).rev().zip(&made) {
+            let t = i as f64;
+            let angle = 0.5 - 0.2 * (t - t * t / 8.0);
+            assert!(apart(pose, &chain(angle, Vec3::zeros())) < 1e-12, "{i}");
+        }
+        // The last step before the first pose is nearly as large as the first of the motion, the first one nearly nothing.
+        let step = |a: &Pose, b: &Pose| {
+            apart(a, b) / apart(&chain(0.5, Vec3::zeros()), &chain(0.7, Vec3::zeros()))
+        };
+        assert!(step(&made[3], &chain(0.5, Vec3::zeros())) > 0.8);
+        assert!(step(&made[0], &made[1]) < 0.2);
+    }
+
+    #[test]
+    fn joints_stay_whole() {
+        let step = Vec3::new(0.1, -0.3, 0.2);
+        for pose in run_in(&skeleton(), &chain(0.5, step), &chain(0.9, step), FRAMES) {
+            for b in 1..3 {
+                let (parent, child) = (&pose.maps()[b - 1], &pose.maps()[b]);
+                let joint = skeleton().heads()[b];
+                assert!((parent.apply(joint) - child.apply(joint)).norm() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn what_travels_as_a_whole_travels_on() {
+        let step = Vec3::new(0.1, -0.3, 0.2);
+        let at = |i: f64| {
+            Pose::rest(3).moved(&Affine {
+                linear: Mat3::identity(),
+                translation: step * i,
+            })
+        };
+        for (i, pose) in run_in(&skeleton(), &at(0.0), &at(1.0), FRAMES)
+            .iter()
+            .enumerate()
+        {
+            assert!(apart(pose, &at(i as f64 - FRAMES as f64)) < 1e-12);
+        }
+    }
+}

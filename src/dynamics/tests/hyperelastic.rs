@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The default method: near rest it is the warped one, far from it it holds.
+
+use super::*;
+use crate::clip::{Clip, ClipSettings};
+use crate::kernel::LocalPositions;
+use crate::progress::Silent;
+
+/// A bar with a bone along it that is turned about its end, `turns` a second, run up over a second, for two more.
+fn turning(body: &Arc<Body>, method: Method, turns: f64) -> f64 {
+    let fps = 48.0;
+    let pose_at = |t: f64| {
+        let angle = if t < 1.0 { 0.5 * t * t } else { t - 0.5 };
+        let turn = UnitQuaternion::from_axis_angle(
+            &nalgebra::Vector3::x_axis(),
+            std::f64::consts::TAU * turns * angle,
+        );
+        pose(&[Isometry3::from_parts(Translation3::identity(), turn); 2])
+    };
+    let poses: Vec<Pose> = (0..(3.0 * fps) as usize)
+        .map(|i| pose_at(i as f64 / fps))
+        .collect();
+    let settings = ClipSettings {
+        fps,
+        method,
+        simulation: Settings {
+            gravity: Vec3::zeros(),
+            ..settings()
+        },
+        preroll: 0,
+        cyclic: false,
+    };
+    let clip = Clip::simulate(body.clone(), &poses, None, settings, &Silent).unwrap();
+    let mut frames = Frames::new(body).unwrap();
+    let mut farthest: f64 = 0.0;
+    for (i, pose) in poses.iter().enumerate() {
+        frames.set(body, method, pose).unwrap();
+        let lattice = clip.lattice(i as i64);
+        for v in 0..body.dofs() {
+            farthest = farthest.max((lattice.world(v) - frames.places[v]).norm());
+        }
+    }
+    farthest / SIZE
+}
+
+#[test]
+fn flesh_that_turns_fast_stays_within_what_neo_hookean_flesh_does() {
+    let body = BarOptions {
+        cells_along: 4,
+        length: 0.8,
+        half: 0.15,
+        ..Default::default()
+    }
+    .build();
+    for turns in [1.0, 2.0, 4.0, 8.0] {
+        let ours = turning(&body, Method::Hyperelastic, turns);
+        let exact = turning(&body, Method::NeoHookean, turns);
+        assert!(ours < 1.2 * exact, "{turns}: {ours} {exact}");
+        assert!(ours < 0.5, "{turns}: {ours}");
+    }
+    // What it is for.
+    let lost = turning(&body, Method::Warped, 8.0);
+    assert!(
+        lost > 3.0 * turning(&body, Method::Hyperelastic, 8.0),
+        "{lost}"
+    );
+}
+
+#[test]
+fn small_motion_is_that_of_the_warped_method() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let run = |method| {
+        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+        sim.reset(&still(), true, None).unwrap();
+        let mut path = Vec::new();
+        for i in 1..=24 {
+            let shake = 0.0005 * (f64::from(i) * 0.9).sin();
+            let target = pose(
+                &[Isometry3::from_parts(
+                    Translation3::new(shake, 0.0, 0.0),
+                    UnitQuaternion::identity(),
+                ); 2],
+            );
+            sim.advance(&target, 1.0 / 24.0, None, None).unwrap();
+            path.extend(
+                sim.lattice_positions()
+                    .iter()
+                    .map(|p| p - Vec3::x() * shake),
+            );
+        }
+        path
+    };
+    let (ours, warped) = (run(Method::Hyperelastic), run(Method::Warped));
+    let still: Vec<Vec3> = body.lattice().vertices().repeat(24);
+    let own = largest(&warped, &still);
+    assert!(
+        own > 1e-4 && largest(&ours, &warped) < 0.01 * own,
+        "{own} {}",
+        largest(&ours, &warped)
+    );
+}
+
+#[test]
+fn a_slow_bend_is_the_warped_balance() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    for angle in [0.3, 1.2, 2.4] {
+        let solve = |method| {
+            equilibrium(&body, &bent(&bar, angle), None, None, Vec3::zeros(), method).unwrap()
+        };
+        let [ours, warped] = [Method::Hyperelastic, Method::Warped].map(solve);
+        assert!(largest(&ours, &warped) < 1e-9);
+    }
+}
+
+#[test]
+fn bones_thrown_about_leave_finite_flesh_that_comes_back() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let mut sim = Simulation::new(body.clone(), Method::Hyperelastic, settings()).unwrap();
+    sim.reset(&still(), true, None).unwrap();
+    for i in 0..40 {
+        let at = bent(&bar, if i % 2 == 0 { 2.6 } else { -2.6 });
+        sim.advance(&at, 1.0 / 24.0, None, None).unwrap();
+        let sway = sim.sway().unwrap();
+        assert!(sway.iter().all(|u| u.norm() < SIZE), "{i}");
+    }
+    for _ in 0..72 {
+        sim.advance(&still(), 1.0 / 24.0, None, None).unwrap();
+    }
+    assert!(largest(sim.lattice_positions(), body.lattice().vertices()) < 1e-3 * SIZE);
+}
+
+#[test]
+fn the_sway_is_what_is_beyond_the_balance_without_loads() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let target = bent(&bar, 1.1);
+    let forces = wobbly(&body, 2.0);
+    let parted = Settings {
+        elastic_joints: 0.3,
+        ..settings()
+    };
+    for method in [Method::Hyperelastic, Method::Warped, Method::NeoHookean] {
+        let mut sim = Simulation::new(body.clone(), method, parted).unwrap();
+        sim.reset(&target, true, Some(&forces)).unwrap();
+        let solve =
+            |gravity, forces| equilibrium(&body, &target, None, forces, gravity, method).unwrap();
+        let (loaded, bare) = (
+            solve(settings().gravity, Some(forces.as_slice())),
+            solve(Vec3::zeros(), None),
+        );
+        let wanted: Vec<Vec3> = loaded.iter().zip(&bare).map(|(a, b)| a - b).collect();
+        assert!(largest(sim.sway().unwrap(), &wanted) < 1e-7, "{method:?}");
+        let rest = body.lattice().vertices();
+        let places: Vec<Vec3> = loaded.iter().zip(rest).map(|(q, x)| q + x).collect();
+        assert!(
+            largest(sim.lattice_positions(), &places) < 1e-7,
+            "{method:?}"
+        );
+    }
+    // Whole, other methods part nothing off.
+    let sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    assert!(sim.sway().is_none());
+}
+
+#[test]
+fn joints_go_from_the_plain_skin_to_their_elastic_shape() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let target = bent(&bar, 1.3);
+    let shown = |joints: f64| {
+        let settings = Settings {
+            elastic_joints: joints,
+            gravity: Vec3::zeros(),
+            ..settings()
+        };
+        let mut sim = Simulation::new(body.clone(), Method::Hyperelastic, settings).unwrap();
+        sim.reset(&target, true, None).unwrap();
+        let lattice = LocalPositions::new(sim.lattice_positions());
+        let how = body.presentation(&target, &lattice, sim.sway(), settings.showing());
+        let mut offsets = vec![0.0; body.surface().vertices().len() * 3];
+        body.offsets(0, &lattice, &how, &mut offsets)
+            .unwrap()
+            .unwrap();
+        (
+            body.shown(0, &lattice, Some(&how)).unwrap().unwrap(),
+            offsets,
+        )
+    };
+    let apart = |a: &[f32], b: &[f32]| {
+        a.iter()
+            .zip(b)
+            .map(|(a, b)| (a - b).abs())
+            .fold(0.0, f32::max)
+    };
+    let ((skin, none), (half, _), (whole, all)) = (shown(0.0), shown(0.5), shown(1.0));
+    assert!(
+        none.iter().all(|x| x.abs() < 1e-6),
+        "a bend alone moves no skin"
+    );
+    assert!(
+        apart(&skin, &whole) > 0.01,
+        "the bend has a shape of its own"
+    );
+    let mean: Vec<f32> = skin
+        .iter()
+        .zip(&whole)
+        .map(|(a, b)| 0.5 * (a + b))
+        .collect();
+    assert!(apart(&half, &mean) < 1e-5);
+    let sum: Vec<f32> = skin.iter().zip(&all).map(|(a, b)| a + b).collect();
+    assert!(apart(&sum, &whole) < 1e-5);
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is shown of a lattice: the artist's skin, and on it what the flesh does. [math.md 16]
+//!
+//! With q the lattice, u its sway and E the embedding, a vertex whose skin is at `skin` is shown at
+//!
+//! ```text
+//! skin + reach( s (E (q − u) − skin) + bound( w E u ) )
+//! ```
+//!
+//! s is the share of elastic joints; w the vertex's share of sway, 0 where the skin is to stay as it is; `bound` keeps sway
+//! within the flesh that there is at the vertex, `reach` everything near the skin, both softly (as [`super::limit`]).
+
+use super::cpu::{Row, Rows};
+use super::limit::{SkinPairs, image, shrink};
+use super::{CpuEmbedding, Engine, KernelError, LocalMaps, LocalPositions};
+use crate::Vec3;
+use crate::skeleton::SkinWeights;
+use rayon::prelude::*;
+
+/// Vertices per chunk; surfaces with fewer than two chunks stay on one thread.
+const CHUNK: usize = 8192;
+
+/// How much of its sway a vertex shows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SwayBound {
+    /// w, 0 to 1.
+    pub share: f32,
+    /// Farthest that sway is shown, metres; may be infinite.
+    pub limit: f32,
+}
+
+impl SwayBound {
+    /// Sway shown as it is.
+    pub const NONE: Self = Self {
+        share: 1.0,
+        limit: f32::INFINITY,
+    };
+
+    /// What is shown of a vertex's sway.
+    #[inline(always)]
+    pub fn apply(&self, sway: [f32; 3]) -> [f32; 3] {
+        let sway = sway.map(|x| self.share * x);
+        let squared = sway.iter().map(|x| x * x).sum::<f32>();
+        match shrink(squared, self.limit) {
+            Some(shrink) => sway.map(|x| x * shrink),
+            None => sway,
+        }
+    }
+}
+
+/// A lattice at one instant, to be shown.
+#[derive(Debug, Clone, Copy)]
+pub struct Present<'a> {
+    /// q.
+    pub lattice: &'a LocalPositions,
+    /// u, metres, one per lattice vertex; none: all is the bones' work.
+    pub sway: Option<&'a [[f32; 3]]>,
+    /// The pose, from rest relative to the presenter's origin to the lattice's.
+    pub maps: &'a LocalMaps,
+    /// s.
+    pub elastic_joints: f32,
+    /// Metres; may be infinite.
+    pub reach: f32,
+}
+
+/// Which of the two is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// World positions, metres.
+    Positions,
+    /// What is added to the artist's skin, metres, world axes.
+    Offsets,
+}
+
+/// One surface: its skinning, and how much of its sway is shown.
+#[derive(Debug, Clone)]
+pub struct Presenter {
+    rest: Vec<[f32; 3]>,
+    skin: SkinPairs,
+    bounds: Vec<SwayBound>,
+}
+
+impl Presenter {
+    /// A surface at rest, skinned by weights, one row each; `bounds` one per vertex. A vertex without weights has no skin:
+    /// it goes where the flesh goes, and its offset is its sway.
+    pub fn new(
+        rest: &[Vec3],
+        rest_origin: Vec3,
+        weights: &SkinWeights,
+        bounds: Vec<SwayBound>,
+    ) -> Self {
+        let local = |p: &Vec3| (p - rest_origin).cast::<f32>().into();
+        Self {
+            rest: rest.iter().map(local).collect(),
+            skin: SkinPairs::new(weights),
+            bounds,
+        }
+    }
+
+    /// Shows an instant; gives the largest distance from the skin that there was before `reach`, metres.
+    ///
+    /// # Errors
+    /// A lattice, a sway or an output of another length.
+    pub fn show(
+        &self,
+        embedding: &CpuEmbedding,
+        present: &Present<'_>,
+        wanted: Wanted,
+        out: &mut [f32],
+    ) -> Result<f32, KernelError> {
+        let expected = embedding.lattice_vertices();
+        let sway = present.sway.map_or(expected, <[_]>::len);
+        for given in [present.lattice.points.len(), sway] {
+            if given != expected {
+                return Err(KernelError::Lattice { expected, given });
+            }
+        }
+        for (expected, given) in [
+            (3 * self.rest.len(), out.len()),
+            (3 * self.rest.len(), 3 * embedding.rows().len()),
+        ] {
+            if given != expected {
+                return Err(KernelError::Output { expected, given });
+            }
+        }
+        let wide = |&[x, y, z]: &[f32; 3]| [x, y, z, 0.0];
+        let shown = Shown {
+            flesh: present.lattice.points.iter().map(wide).collect(),
+            sway: present.sway.unwrap_or(&[]).iter().map(wide).collect(),
+            present,
+            wanted,
+        };
+        Ok(match embedding.rows() {
+            Rows::Four(rows) => self.all(rows, &shown, out),
+            Rows::Eight(rows) => self.all(rows, &shown, out),
+        })
+    }
+
+    fn all<const N: usize>(&self, rows: &[Row<N>], shown: &Shown<'_>, out: &mut [f32]) -> f32 {
+        if rows.len() < 2 * CHUNK {
+            return self.chunk(0, rows, shown, out);
+        }
+        let chunks = rows.par_chunks(CHUNK).zip(out.par_chunks_mut(3 * CHUNK));
+        chunks
+            .enumerate()
+            .map(|(i, (rows, out))| self.chunk(i * CHUNK, rows, shown, out))
+            .reduce(|| 0.0, f32::max)
+    }
+
+    fn chunk<const N: usize>(
+        &self,
+        first: usize,
+        rows: &[Row<N>],
+        shown: &Shown<'_>,
+        out: &mut [f32],
+    ) -> f32 {
+        let present = shown.present;
+        let joints = present.elastic_joints;
+        let skin_needed = joints > 0.0 || shown.wanted == Wanted::Positions;
+        let origin = present.maps.origin();
+        // From the lattice's origin to the skin's; none where both were made for one frame.
+        let shift: [f32; 3] = std::array::from_fn(|k| present.lattice.origin[k] - origin[k]);
+        let mut farthest = 0.0f32;
+        for (i, (row, out)) in rows.iter().zip(out.chunks_exact_mut(3)).enumerate() {
+            let v = first + i;
+            let sway = match shown.sway.is_empty() {
+                true => [0.0; 3],
+                false => first_three(row.mean(&shown.sway)),
+            };
+            let mut offset = self.bounds[v].apply(sway);
+            let blend = match skin_needed {
+                true => self.skin.blend(v, present.maps.maps()),
+                false => None,
+            };
+            let mut base = blend.map(|blend| image(&blend, self.rest[v]));
+            if skin_needed && (joints > 0.0 || base.is_none()) {
+                let flesh = first_three(row.mean(&shown.flesh));
+                let bend: [f32; 3] = std::array::from_fn(|k| flesh[k] + shift[k] - sway[k]);
+                match &base {
+                    Some(skin) => {
+                        for k in 0..3 {
+                            offset[k] += joints * (bend[k] - skin[k]);
+                        }
+                    }
+                    None => base = Some(bend),
+                }
+            }
+            let squared = offset.iter().map(|x| x * x).sum::<f32>();
+            farthest = farthest.max(squared);
+            if let Some(shrink) = shrink(squared, present.reach) {
+                offset = offset.map(|x| x * shrink);
+            }
+            match (shown.wanted, base) {
+                (Wanted::Positions, Some(base)) => {
+                    for k in 0..3 {
+                        out[k] = origin[k] + (base[k] + offset[k]);
+                    }
+                }
+                _ => out.copy_from_slice(&offset),
+            }
+        }
+        farthest.sqrt()
+    }
+}
+
+/// An instant with its arrays as wide as registers.
+struct Shown<'a> {
+    flesh: Vec<[f32; 4]>,
+    sway: Vec<[f32; 4]>,
+    present: &'a Present<'a>,
+    wanted: Wanted,
+}
+
+#[inline(always)]
+fn first_three([x, y, z, _]: [f32; 4]) -> [f32; 3] {
+    [x, y, z]
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From the chosen tetrahedra to the lattice: numbers, virtual copies, the bones' vertices.
+
+use super::bones::Segment;
+use super::enclose::Mesh;
+use super::fill::FAR;
+use super::segments::Protected;
+use super::{BoneChains, Cell, Lattice, LatticeError, split};
+use crate::progress::{Part, Progress, step};
+use crate::surface::Surface;
+
+/// Numbers the kept cells, splits them by virtual nodes and names the bones' vertices. `h`: the cell size;
+/// progress from 0.7 to 1.
+pub(super) fn assemble(
+    mesh: &Mesh,
+    surface: &Surface,
+    segments: &[Segment],
+    h: f64,
+    mut notes: Vec<String>,
+    progress: &dyn Progress,
+) -> Result<Lattice, LatticeError> {
+    step(progress, 0.7, "separating parts")?;
+    if mesh.worst <= 0.0 {
+        return Err(LatticeError::Failed("a cell came out inverted".into()));
+    }
+    // Skeleton points first, then the others in order of use.
+    let fixed = mesh.skeleton.points.len();
+    let mut number = vec![u32::MAX; mesh.x.len()];
+    let mut vertices = Vec::new();
+    for (i, n) in number.iter_mut().enumerate().take(fixed) {
+        *n = i as u32;
+        vertices.push(mesh.x[i]);
+    }
+    let end = mesh.x.len() - FAR;
+    let mut cells = Vec::new();
+    for (t, corners) in mesh.tets.iter().enumerate().filter(|&(t, _)| mesh.keep[t]) {
+        if corners.iter().any(|&v| v as usize >= end) {
+            return Err(LatticeError::Failed(format!(
+                "cell {t} reached the far corners"
+            )));
+        }
+        cells.push(corners.map(|v| {
+            let n = &mut number[v as usize];
+            if *n == u32::MAX {
+                *n = vertices.len() as u32;
+                vertices.push(mesh.x[v as usize]);
+            }
+            *n
+        }));
+    }
+    let edges: Vec<(u32, u32, u32)> = mesh
+        .skeleton
+        .edges
+        .iter()
+        .map(|&(a, b, s)| (a, b, segments[s as usize].bone))
+        .collect();
+    let split = split::split(
+        split::SplitInput {
+            vertices: &vertices,
+            cells: &cells,
+            surface,
+            h,
+            bone_edges: &edges,
+        },
+        &Part {
+            whole: progress,
+            from: 0.7,
+            to: 1.0,
+        },
+    )?;
+    let chains = chains(segments, &mesh.skeleton, split.vertices.len());
+    let copies = split.cells.len() - cells.len();
+    if copies > 0 {
+        notes.push(format!(
+            "{} cells are shared by separate parts of the body and were doubled, so that the parts \
+             move on their own.",
+            copies
+        ));
+    }
+    let cells = split.cells.iter().map(|&t| Cell::Tetrahedron(t)).collect();
+    let mut lattice = Lattice::with_bones(split.vertices, cells, chains)?;
+    lattice.flesh = Some(split.flesh);
+    lattice.notes = notes;
+    step(progress, 1.0, "done")?;
+    Ok(lattice)
+}
+
+/// The bones' vertices after splitting, and the one bone that drives each.
+fn chains(segments: &[Segment], skeleton: &Protected, vertices: usize) -> BoneChains {
+    let mut out = BoneChains {
+        bone_of_vertex: vec![None; vertices],
+        ..Default::default()
+    };
+    // Best claim to a vertex: the head of the bone with most weight, an inner point, a tail, a tip.
+    let mut claim = vec![(0u8, f64::NEG_INFINITY); vertices];
+    for tips in [false, true] {
+        for (s, chain) in segments.iter().zip(&skeleton.chains) {
+            if s.tip != tips {
+                continue;
+            }
+            // Splitting leaves bone vertices their numbers.
+            let chain = chain.clone();
+            let last = chain.len() - 1;
+            for (i, &v) in chain.iter().enumerate() {
+                let rank = match (s.tip, i) {
+                    (true, _) => 1,
+                    (false, 0) => 4,
+                    (false, i) if i == last => 2,
+                    (false, _) => 3,
+                };
+                let c = &mut claim[v as usize];
+                let weight = s.claim(skeleton.points[v as usize]);
+                if (rank, weight) > *c {
+                    *c = (rank, weight);
+                    out.bone_of_vertex[v as usize] = Some(s.bone);
+                }
+            }
+            if s.tip {
+                out.tip_bones.push(s.bone);
+            } else {
+                out.used_bones.push(s.bone);
+            }
+            out.chains.push(chain);
+        }
+    }
+    out
+}

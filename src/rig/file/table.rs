@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Tables of a TOML file whose errors name file, line and key.
+
+use crate::Mat4;
+use crate::rig::{Frame, RigError};
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+pub(super) fn integer(digits: &toml::de::DeInteger) -> Option<i64> {
+    i64::from_str_radix(digits.as_str(), digits.radix()).ok()
+}
+
+/// A file's text and name, to say where something is.
+pub(super) struct File<'a> {
+    pub path: &'a Path,
+    pub text: &'a str,
+}
+
+impl File<'_> {
+    pub fn error(&self, at: usize, what: String) -> RigError {
+        let before = self.text.as_bytes().iter().take(at);
+        RigError::File {
+            path: self.path.to_owned(),
+            line: 1 + before.filter(|&&b| b == b'\n').count(),
+            what,
+        }
+    }
+}
+
+/// A table of a file.
+pub(super) struct Table<'a> {
+    pub file: &'a File<'a>,
+    /// Where it begins.
+    pub at: usize,
+    pub entries: &'a DeTable<'a>,
+}
+
+impl<'a> Table<'a> {
+    pub fn get(&self, key: &str) -> Option<&'a Spanned<DeValue<'a>>> {
+        let named = |(k, _): &(&'a Spanned<toml::de::DeString<'a>>, _)| k.get_ref() == key;
+        self.entries.iter().find(named).map(|(_, value)| value)
+    }
+
+    /// An error where a key is, or at the table if it is not there.
+    pub fn wrong(&self, key: &str, what: String) -> RigError {
+        let at = self.get(key).map_or(self.at, |value| value.span().start);
+        self.file.error(at, what)
+    }
+
+    pub fn about(&self, key: &str, error: RigError) -> RigError {
+        self.wrong(key, format!("'{key}': {error}"))
+    }
+
+    /// An error where the parameter is that it is about.
+    pub fn located(&self, error: RigError) -> RigError {
+        // A sample is known by its line.
+        let inner = match &error {
+            RigError::Sample { error, .. } => error,
+            other => other,
+        };
+        self.wrong(inner.parameter().unwrap_or("control"), inner.to_string())
+    }
+
+    /// Refuses all keys but some.
+    pub fn only(&self, known: &[&str]) -> Result<(), RigError> {
+        let mut keys = self.entries.keys();
+        match keys.find(|key| !known.contains(&key.get_ref().as_ref())) {
+            None => Ok(()),
+            Some(key) => {
+                let name = key.get_ref();
+                let what = format!(
+                    "there is no key '{name}' here; there are: {}",
+                    known.join(", ")
+                );
+                Err(self.file.error(key.span().start, what))
+            }
+        }
+    }
+
+    pub fn needed(&self, key: &str) -> Result<&'a Spanned<DeValue<'a>>, RigError> {
+        self.get(key)
+            .ok_or_else(|| self.wrong(key, format!("the key '{key}' is missing")))
+    }
+
+    fn expected(&self, key: &str, what: &str) -> RigError {
+        self.wrong(key, format!("'{key}' must be {what}"))
+    }
+
+    pub fn table(&self, key: &str) -> Result<Table<'a>, RigError> {
+        let value = self.needed(key)?;
+        match value.get_ref() {
+            DeValue::Table(entries) => Ok(Table {
+                file: self.file,
+                at: value.span().start,
+                entries,
+            }),
+            _ => Err(self.expected(key, "a table")),
+        }
+    }
+
+    /// Tables in a list, none where there is none.
+    pub fn tables(&self, key: &str) -> Result<Vec<Table<'a>>, RigError> {
+        let Some(value) = self.get(key) else {
+            return Ok(Vec::new());
+        };
+        let list = value
+            .get_ref()
+            .as_array()
+            .ok_or_else(|| self.expected(key, "a list of tables"))?;
+        list.iter()
+            .map(|item| match item.get_ref() {
+                DeValue::Table(entries) => Ok(Table {
+                    file: self.file,
+                    at: item.span().start,
+                    entries,
+                }),
+                _ => Err(self.expected(key, "a list of tables")),
+            })
+            .collect()
+    }
+
+    pub fn string(&self, key: &str) -> Result<String, RigError> {
+        match self.needed(key)?.get_ref() {
+            DeValue::String(text) => Ok(text.to_string()),
+            _ => Err(self.expected(key, "text in quotes")),
+        }
+    }
+
+    pub fn index(&self, key: &str) -> Result<u32, RigError> {
+        let number = self.needed(key)?.get_ref().as_integer().and_then(integer);
+        number
+            .and_then(|n| u32::try_from(n).ok())
+            .ok_or_else(|| self.expected(key, "a whole number that is not negative"))
+    }
+
+    pub fn number(&self, key: &str) -> Result<f64, RigError> {
+        self.finite(key, self.needed(key)?)
+    }
+
+    /// Numbers by name, and what they are where they are not given.
+    pub fn numbers<const N: usize>(
+        &self,
+        names: [&str; N],
+        default: [f64; N],
+    ) -> Result<[f64; N], RigError> {
+        let mut values = default;
+        for (value, name) in values.iter_mut().zip(names) {
+            if self.get(name).is_some() {
+                *value = self.number(name)?;
+            }
+        }
+        Ok(values)
+    }
+
+    fn finite(&self, key: &str, value: &Spanned<DeValue>) -> Result<f64, RigError> {
+        let number = match value.get_ref() {
+            DeValue::Float(digits) => digits.as_str().parse().ok(),
+            DeValue::Integer(digits) => integer(digits).map(|n| n as f64),
+            _ => None,
+        };
+        number
+            .filter(|x: &f64| x.is_finite())
+            .ok_or_else(|| self.expected(key, "a finite number"))
+    }
+
+    pub fn row<const N: usize>(
+        &self,
+        key: &str,
+        value: &Spanned<DeValue>,
+    ) -> Result<[f64; N], RigError> {
+        let wrong = || self.expected(key, &format!("a list of {N} numbers"));
+        let list = value.get_ref().as_array().ok_or_else(wrong)?;
+        if list.len() != N {
+            return Err(wrong());
+        }
+        let mut row = [0.0; N];
+        for (slot, item) in row.iter_mut().zip(list.iter()) {
+            *slot = self.finite(key, item)?;
+        }
+        Ok(row)
+    }
+
+    /// The frame of a matrix of four rows.
+    pub fn matrix(&self, key: &str) -> Result<Result<Frame, RigError>, RigError> {
+        let wrong = || self.expected(key, "four rows of four numbers");
+        let rows = self.needed(key)?.get_ref().as_array().ok_or_else(wrong)?;
+        if rows.len() != 4 {
+            return Err(wrong());
+        }
+        let mut matrix = Mat4::zeros();
+        for (i, row) in rows.iter().enumerate() {
+            matrix.row_mut(i).copy_from_slice(&self.row::<4>(key, row)?);
+        }
+        Ok(Frame::from_matrix(&matrix))
+    }
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The way down: C of one fit, and the minima that rounds of L-BFGS-B find of it.
+
+use super::whole::Whole;
+use super::wishes::{Attempt, Goals};
+use super::{FitError, Fitted, Levers};
+use crate::Vec3;
+use crate::body::Body;
+use crate::rig::Rig;
+use crate::solve::lbfgsb::{Lbfgsb, Local, Minimum};
+use nalgebra::{DMatrix, DVector};
+use std::sync::Arc;
+
+/// A minimisation is made this often where its result asks for other circumstances, and so often before radii are kept
+/// where they fit the quadrature's level.
+const ROUNDS: usize = 6;
+const FREE_ROUNDS: usize = 3;
+/// Typical changes of placement that the first step may make, at first.
+const CAUTIOUS: f64 = 1.0;
+/// What another valley must leave at most of the cost.
+const WORTH: f64 = 0.99;
+/// Points this close, as a part of the body's size, count as met.
+const MET: f64 = 1e-5;
+/// A parameter that moves no point by more than this part of the body's size, per typical change, has no effect.
+const STILL: f64 = 1e-12;
+
+/// A point that is pulled.
+pub(super) struct Held {
+    pub target: Vec3,
+    /// Its place without the rig.
+    pub free: Vec3,
+    pub levers: Arc<Levers>,
+}
+
+/// C at a place.
+pub(super) struct View {
+    pub local: Local,
+    /// How far a parameter moves any point along any axis, m per unit.
+    pub moves: Vec<f64>,
+}
+
+/// C of one fit.
+pub(super) struct Pull<'a> {
+    pub body: &'a Body,
+    pub rig: &'a Rig,
+    pub held: Vec<Held>,
+    pub goals: &'a Goals,
+}
+
+impl Pull<'_> {
+    /// The parameters that bring the points nearest to their targets without folding flesh.
+    pub fn fit(
+        &self,
+        whole: &mut Whole<'_>,
+        evaluations: Option<usize>,
+    ) -> Result<Fitted, FitError> {
+        let goals = self.goals;
+        let level = self.rig.level(self.body, &goals.start)?;
+        let away = self.missed(&goals.start, level)?;
+        let mut start = goals.start.clone();
+        whole.keep(goals, &mut start)?;
+        let first = self.look(&start, level)?;
+        self.check_effect(&first.moves)?;
+        let mut best = match evaluations {
+            Some(most) => self.follow(whole, first.local, &start, level, most)?,
+            None => self.descend_anywhere(whole, first.local, &start, level)?,
+        };
+        let level = self.rig.level(self.body, &best.parameters)?;
+        let left = self.missed(&best.parameters, level)?;
+        best.reached = match left * left <= self.enough() {
+            true => 1.0,
+            false => (1.0 - left / away).max(0.0),
+        };
+        best.folding = whole.is_at_edge(goals, &best.parameters)?;
+        Ok(best)
+    }
+
+    /// The lowest of the valleys that several ways lead to.
+    fn descend_anywhere(
+        &self,
+        whole: &mut Whole<'_>,
+        here: Local,
+        start: &[f64],
+        level: u32,
+    ) -> Result<Fitted, FitError> {
+        let mut best = self.descend(whole, here, start, level, CAUTIOUS)?;
+        for attempt in Attempt::OTHERS {
+            if best.cost <= self.enough() {
+                break;
+            }
+            let mut start = self.goals.start_of(&attempt);
+            // It may leave the flesh, or be no torus any more.
+            let Ok(level) = self.rig.level(self.body, &start) else {
+                continue;
+            };
+            if whole.keep(self.goals, &mut start).is_err() {
+                continue;
+            }
+            let Ok(View { local, .. }) = self.look(&start, level) else {
+                continue;
+            };
+            let found = self.descend(whole, local, &start, level, attempt.reach)?;
+            best.evaluations += found.evaluations;
+            // Another valley has to be worth it.
+            if found.cost < WORTH * best.cost {
+                (best.cost, best.parameters) = (found.cost, found.parameters);
+            }
+        }
+        Ok(best)
+    }
+
+    /// How far the points are from their targets: the root of the sum of squares, m.
+    fn missed(&self, eta: &[f64], level: u32) -> Result<f64, FitError> {
+        let forces = self.rig.forces_at_level(self.body, eta, level)?;
+        let miss = |held: &Held| {
+            let axes = held.levers.iter().enumerate();
+            axes.map(|(axis, lever)| {
+                (held.free[axis] - held.target[axis] + work(lever, &forces)).powi(2)
+            })
+            .sum::<f64>()
+        };
+        Ok(self.held.iter().map(miss).sum::<f64>().sqrt())
+    }
+
+    /// C (m²), its derivative by η and Gauss and Newton's second one, of a level of the quadrature.
+    pub fn look(&self, eta: &[f64], level: u32) -> Result<View, FitError> {
+        let (forces, slopes) = self.rig.tangents_at_level(self.body, eta, level)?;
+        let n = eta.len();
+        let (mut value, mut gradient) = (0.0, vec![0.0; n]);
+        let mut curvature = DMatrix::zeros(n, n);
+        let mut most = vec![0.0_f64; n];
+        for held in &self.held {
+            for (axis, lever) in held.levers.iter().enumerate() {
+                let miss = held.free[axis] - held.target[axis] + work(lever, &forces);
+                let moves: Vec<f64> = slopes.iter().map(|s| work(lever, s)).collect();
+                value += miss * miss;
+                for ((g, most), m) in gradient.iter_mut().zip(&mut most).zip(&moves) {
+                    *g += 2.0 * miss * m;
+                    *most = most.max(m.abs());
+                }
+                let moves = DVector::from_vec(moves);
+                curvature.ger(2.0, &moves, &moves, 1.0);
+            }
+        }
+        let Goals {
+            preferred, weights, ..
+        } = self.goals;
+        for k in 0..n {
+            let off = eta[k] - preferred[k];
+            value += weights[k] * off * off;
+            gradient[k] += 2.0 * weights[k] * off;
+            curvature[(k, k)] += 2.0 * weights[k];
+        }
+        let local = Local {
+            value,
+            gradient,
+            curvature: Some(curvature),
+        };
+        Ok(View { local, moves: most })
+    }
+
+    /// Refuses points that no parameter moves that may change.
+    fn check_effect(&self, moves: &[f64]) -> Result<(), FitError> {
+        let goals = self.goals;
+        let still = STILL * self.body.size();
+        let mut each = moves.iter().zip(&goals.scales).zip(&goals.bounds);
+        let any = each.any(|((m, scale), (lower, upper))| lower < upper && m * scale > still);
+        if any || goals.all_fixed() {
+            return Ok(());
+        }
+        Err(FitError::NoEffect {
+            rig: self.rig.name().to_owned(),
+        })
+    }
+
+    /// An update while the mouse moves: one round, from the start, and the next sees to what its result asks for.
+    fn follow(
+        &self,
+        whole: &mut Whole<'_>,
+        here: Local,
+        start: &[f64],
+        level: u32,
+        most: usize,
+    ) -> Result<Fitted, FitError> {
+        let mut bounds = self.goals.bounds_around(start);
+        self.goals.keep_near(&mut bounds, start);
+        whole.narrow(self.goals, &mut bounds, start)?;
+        let found = self.minimise(start, here, level, &bounds, (CAUTIOUS, most))?;
+        let mut fitted = Fitted::new(found.x, found.value / self.unit(), found.evaluations);
+        if whole.keep(self.goals, &mut fitted.parameters)? {
+            fitted.cost = self.look(&fitted.parameters, level)?.local.value;
+            fitted.evaluations += 1;
+        }
+        Ok(fitted)
+    }
+
+    /// The minimum that lies downhill from a start, at the level and within the strengths that it wants itself.
+    fn descend(
+        &self,
+        whole: &mut Whole<'_>,
+        mut here: Local,
+        start: &[f64],
+        mut level: u32,
+        reach: f64,
+    ) -> Result<Fitted, FitError> {
+        let mut best = Fitted::new(start.to_vec(), here.value, 1);
+        for round in 0..ROUNDS {
+            let mut bounds = self.goals.bounds_around(&best.parameters);
+            if round >= FREE_ROUNDS {
+                let radii = self.rig.radii_at(self.body, level);
+                self.goals.keep_radii(&mut bounds, radii);
+            }
+            let strengths = whole.narrow(self.goals, &mut bounds, &best.parameters)?;
+            let limits = (reach, usize::MAX);
+            let found = self.minimise(&best.parameters, here, level, &bounds, limits)?;
+            best.evaluations += found.evaluations.saturating_sub(1);
+            let mut x = found.x;
+            let lowered = whole.keep(self.goals, &mut x)?;
+            let wanted = self.rig.level(self.body, &x)?;
+            let stopped = self.goals.is_stopped(&x, &bounds)
+                || lowered
+                || whole.is_freed(self.goals, &x, strengths)?;
+            if wanted == level && !stopped {
+                (best.cost, best.parameters) = (found.value / self.unit(), x);
+                break;
+            }
+            let Ok(View { local, .. }) = self.look(&x, wanted) else {
+                break;
+            };
+            best.evaluations += 1;
+            // What the level that it wants makes no better was better by its quadrature only.
+            if local.value >= best.cost {
+                break;
+            }
+            (level, best.cost, best.parameters) = (wanted, local.value, x);
+            here = local;
+        }
+        Ok(best)
+    }
+
+    /// C of points that count as met, m².
+    fn enough(&self) -> f64 {
+        MET * MET * self.held.len() as f64 / self.unit()
+    }
+
+    /// C is minimised in units in which the body's size is one.
+    fn unit(&self) -> f64 {
+        1.0 / self.body.size().powi(2)
+    }
+
+    /// The minimum of C at a level, in units in which the body's size is one, from a start that has been looked at.
+    fn minimise(
+        &self,
+        start: &[f64],
+        here: Local,
+        level: u32,
+        bounds: &[(f64, f64)],
+        (reach, evaluations): (f64, usize),
+    ) -> Result<Minimum, FitError> {
+        let unit = self.unit();
+        let settings = Lbfgsb {
+            iterations: 200,
+            evaluations,
+            reach,
+            gradient: 1e-12,
+            decrease: 1e-6,
+            patience: 5,
+            enough: self.enough() * unit,
+            ..Lbfgsb::default()
+        };
+        let mut known = Some(here);
+        // Refused where the template leaves the flesh; the start lies in it.
+        let mut function = |eta: &[f64]| {
+            let known = known.take().filter(|_| eta == start);
+            let mut local = match known {
+                Some(known) => known,
+                None => self.look(eta, level).ok()?.local,
+            };
+            local.value *= unit;
+            local.gradient.iter_mut().for_each(|g| *g *= unit);
+            local.curvature = local.curvature.map(|c| c * unit);
+            Some(local)
+        };
+        let scales = self.goals.reaches();
+        Ok(settings.minimise(start, &scales, bounds, &mut function)?)
+    }
+}
+
+/// What forces do along a lever: how far they move its point.
+pub(super) fn work(lever: &[Vec3], forces: &[Vec3]) -> f64 {
+    lever.iter().zip(forces).map(|(l, f)| l.dot(f)).sum()
+}

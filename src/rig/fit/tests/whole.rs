@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Fits that would fold flesh: how flat it gets, and what they say.
+
+use super::*;
+use crate::rig::FLATTEST;
+
+/// A thin arm, bent at its joint.
+fn arm() -> Arc<Body> {
+    BarOptions {
+        cells_along: 16,
+        length: 1.6,
+        half: 0.06,
+        ..BarOptions::default()
+    }
+    .build()
+}
+
+/// Volume over volume at rest of each tetrahedron of the lattice.
+fn volumes(body: &Body, q: &[Vec3]) -> Vec<f64> {
+    let x = body.lattice().vertices();
+    let volume = |at: &dyn Fn(u32) -> Vec3, c: &[u32]| {
+        let o = at(c[0]);
+        (at(c[1]) - o).cross(&(at(c[2]) - o)).dot(&(at(c[3]) - o))
+    };
+    let cells = body.lattice().cells().iter();
+    let of = |c: &[u32]| {
+        let moved = |v: u32| x[v as usize] + q[v as usize];
+        volume(&moved, c) / volume(&|v| x[v as usize], c)
+    };
+    cells.map(|cell| of(cell.corners())).collect()
+}
+
+/// A rig that pushes as little as can be, for what there is without it.
+fn without(fit: &mut Fit, rig: &Rig) -> Vec<f64> {
+    let mut eta = rig.last_parameters();
+    eta[rig.strength()] = 0.0;
+    let q = fit.displacements(rig, &eta).unwrap();
+    volumes(fit.body(), &q)
+}
+
+fn thin_rigs(body: &Body) -> Vec<Rig> {
+    let face = (0..body.surface().triangles().len() as u32)
+        .min_by_key(|&f| {
+            let corners = body.surface().triangles()[f as usize];
+            let each = corners
+                .iter()
+                .map(|&v| body.surface().vertices()[v as usize]);
+            let middle = each.sum::<Vec3>() / 3.0;
+            ((middle - Vec3::new(0.06, 0.0, 0.85)).norm() * 1e9) as u64
+        })
+        .unwrap();
+    let skin = || Guide::skin(face, [0.3, 0.4, 0.3], [0.02, 0.0, 0.0]).unwrap();
+    let bone = || Guide::bone(BoneRef::Index(1), [0.1, 1.5, 0.03, 0.0]).unwrap();
+    let make = |kind, p: &[f64], guide| {
+        Rig::new("pull", Template::new(kind, p).unwrap(), guide, vec![]).unwrap()
+    };
+    vec![
+        make(TemplateKind::Bump, &[0.1, 1e4], skin()),
+        make(TemplateKind::Bulge, &[0.1, 1e4], bone()),
+        make(TemplateKind::Torus, &[0.08, 0.05, 1e4], bone()),
+    ]
+}
+
+#[test]
+fn a_thin_arm_pulled_far_is_not_folded_and_the_fit_says_how_far_it_came() {
+    let body = arm();
+    let size = body.size();
+    let vertex = (0..body.surface().vertices().len() as u32)
+        .min_by_key(|&v| {
+            let x = body.surface().vertices()[v as usize];
+            ((x - Vec3::new(0.06, 0.0, 0.85)).norm() * 1e9) as u64
+        })
+        .unwrap();
+    for angle in [0.0, 1.2] {
+        for rig in thin_rigs(&body) {
+            let pose = pose(angle, &Isometry3::identity());
+            let mut fit = Fit::new(&body, Method::Warped, &pose, GRAVITY, None).unwrap();
+            let plain = without(&mut fit, &rig);
+            let start = places(&mut fit, &rig, &rig.last_parameters(), &[vertex])[0];
+            for far in [0.3, 2.0] {
+                let way = Vec3::new(far * 0.8, 0.0, far * 0.6);
+                let points = [Target {
+                    place: start.place + way,
+                    ..start
+                }];
+                for evaluations in [None, Some(8)] {
+                    let wishes = Wishes {
+                        evaluations,
+                        ..Wishes::default()
+                    };
+                    let found = fit.fit(&rig, &points, &wishes).unwrap();
+                    let eta = &found.parameters;
+                    let q = fit.displacements(&rig, eta).unwrap();
+                    let flat = volumes(&body, &q).into_iter().zip(&plain);
+                    for (now, before) in flat.filter(|(_, before)| **before > 0.0) {
+                        let least = FLATTEST.min(0.5 * before);
+                        assert!(now > least - 1e-6, "{now} of {before}");
+                    }
+                    let strength = eta[rig.strength()].abs() * size / body.material().young();
+                    assert!(strength < 1e4, "{strength} E/size");
+                    let there = places(&mut fit, &rig, eta, &[vertex])[0];
+                    let left = (there.place - points[0].place).norm() / far;
+                    assert!(
+                        (1.0 - found.reached - left).abs() < 1e-6,
+                        "{} {left}",
+                        found.reached
+                    );
+                    assert!(
+                        found.reached > 0.0 && found.reached < 0.9,
+                        "{}",
+                        found.reached
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_flesh_bears_is_fitted_as_if_nothing_were_kept() {
+    let body = body();
+    let mut fit = new(&body, Method::Warped);
+    for rig in rigs(&body) {
+        let eta = rig.last_parameters();
+        let points = places(&mut fit, &rig, &eta, &near(&body, 3));
+        let start = {
+            let mut start = eta.clone();
+            start[rig.strength()] *= 0.4;
+            named(&rig, &start)
+        };
+        let wishes = Wishes {
+            start,
+            ..Wishes::default()
+        };
+        let found = fit.fit(&rig, &points, &wishes).unwrap();
+        assert!(found.reached > 0.999 && !found.folding, "{found:?}");
+    }
+}
+
+#[test]
+fn a_start_that_folds_is_led_back_and_a_fixed_strength_is_the_artists() {
+    let body = arm();
+    let pose = pose(0.6, &Isometry3::identity());
+    let mut fit = Fit::new(&body, Method::Warped, &pose, GRAVITY, None).unwrap();
+    for rig in thin_rigs(&body) {
+        let plain = without(&mut fit, &rig);
+        let mut start = rig.last_parameters();
+        let points = places(&mut fit, &rig, &start, &near_arm(&body));
+        start[rig.strength()] *= 1e4;
+        let mut wishes = Wishes {
+            start: named(&rig, &start),
+            ..Wishes::default()
+        };
+        let found = fit.fit(&rig, &points, &wishes).unwrap();
+        let q = fit.displacements(&rig, &found.parameters).unwrap();
+        let flat = volumes(&body, &q).into_iter().zip(&plain);
+        assert!(
+            flat.filter(|(_, b)| **b > 0.0)
+                .all(|(now, b)| now > FLATTEST.min(0.5 * b) - 1e-6)
+        );
+        let strength = start[rig.strength()];
+        wishes
+            .bounds
+            .insert("strength".into(), (strength, strength));
+        let found = fit.fit(&rig, &points, &wishes).unwrap();
+        assert_eq!(found.parameters[rig.strength()], strength);
+        assert!(!found.folding);
+    }
+}
+
+fn near_arm(body: &Body) -> Vec<u32> {
+    let x = body.surface().vertices();
+    let near = |v: &u32| (x[*v as usize] - Vec3::new(0.06, 0.0, 0.85)).norm() < 0.08;
+    (0..x.len() as u32).filter(near).take(2).collect()
+}

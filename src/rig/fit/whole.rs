@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The strengths at which a rig leaves flesh whole, at the pose and beside the other rigs of a fit.
+//!
+//! In balance displacements are affine in the strength, so that one more of them says between which strengths no flesh is
+//! pressed flat ([`room`]). They depend on where the rig is: a round of a minimisation keeps to those of its start, and what it
+//! finds is held to those of where it ended.
+
+use super::FitError;
+use super::wishes::Goals;
+use crate::Vec3;
+use crate::dynamics::Equilibrium;
+use crate::rig::folding::room;
+use crate::rig::{Guide, Rig, TemplateKind};
+
+/// Strengths this near, as a part of the bound, are at it; room that is wider by more is worth another round.
+const EDGE: f64 = 1e-3;
+const WIDER: f64 = 1e-2;
+
+/// Lower and upper bound of the strength, N/m³.
+pub(super) type Strengths = (f64, f64);
+
+/// What was asked last: a rig at parameters, and its strengths.
+#[derive(Debug)]
+pub(super) struct Known {
+    kind: TemplateKind,
+    guide: Guide,
+    eta: Vec<f64>,
+    strengths: Strengths,
+}
+
+/// The flesh of a fit, with what acts on it.
+pub(super) struct Whole<'a> {
+    pub rig: &'a Rig,
+    pub balance: &'a mut Equilibrium,
+    pub gravity: Vec3,
+    pub others: Option<&'a [Vec3]>,
+    /// Displacements without the rig.
+    pub without: &'a [Vec3],
+    pub known: &'a mut Option<Known>,
+}
+
+impl Whole<'_> {
+    /// Between which strengths flesh stays whole at η, whose own does not matter.
+    fn strengths(&mut self, eta: &[f64]) -> Result<Strengths, FitError> {
+        let body = self.balance.body().clone();
+        let usual = body.material().young() / body.size();
+        let eta = self.rig.with_strength(eta, usual);
+        let (kind, guide) = (self.rig.template().kind(), self.rig.guide());
+        if let Some(known) = &self.known
+            && known.kind == kind
+            && known.guide == *guide
+            && known.eta == eta
+        {
+            return Ok(known.strengths);
+        }
+        let mut forces = self.rig.forces(&body, &eta)?;
+        for (f, other) in forces.iter_mut().zip(self.others.into_iter().flatten()) {
+            *f += other;
+        }
+        let mut line = self.balance.solve(self.gravity, None, Some(&forces))?;
+        for (q, without) in line.iter_mut().zip(self.without) {
+            *q -= without;
+        }
+        let (least, most) = room(body.elements(), self.without, &line);
+        let strengths = (least * usual, most * usual);
+        *self.known = Some(Known {
+            kind,
+            guide: guide.clone(),
+            eta,
+            strengths,
+        });
+        Ok(strengths)
+    }
+
+    /// Holds the strength in η to what flesh bears, unless it is fixed; whether that changed it.
+    pub fn keep(&mut self, goals: &Goals, eta: &mut [f64]) -> Result<bool, FitError> {
+        let Some(at) = goals.free_strength() else {
+            return Ok(false);
+        };
+        let (least, most) = self.strengths(eta)?;
+        let kept = eta[at].clamp(least, most);
+        let changed = kept != eta[at];
+        eta[at] = kept;
+        Ok(changed)
+    }
+
+    /// Narrows the bounds of a round that starts at η, which [`keep`](Self::keep) has held, to what flesh bears there; gives
+    /// that.
+    pub fn narrow(
+        &mut self,
+        goals: &Goals,
+        bounds: &mut [(f64, f64)],
+        eta: &[f64],
+    ) -> Result<Strengths, FitError> {
+        let Some(at) = goals.free_strength() else {
+            return Ok((f64::NEG_INFINITY, f64::INFINITY));
+        };
+        let (least, most) = self.strengths(eta)?;
+        let (lower, upper) = bounds[at];
+        // Where the wishes ask for more than flesh bears, the start does as well.
+        bounds[at] = (lower.max(least).min(eta[at]), upper.min(most).max(eta[at]));
+        Ok((least, most))
+    }
+
+    /// Whether η ended at the edge of a round's strengths, and there is more room where it is now.
+    pub fn is_freed(
+        &mut self,
+        goals: &Goals,
+        eta: &[f64],
+        (least, most): Strengths,
+    ) -> Result<bool, FitError> {
+        let Some(at) = goals.free_strength() else {
+            return Ok(false);
+        };
+        let now = self.strengths(eta)?;
+        let freed =
+            |bound: f64, now: f64| eta[at] / bound > 1.0 - EDGE && now / bound > 1.0 + WIDER;
+        Ok(freed(least, now.0) || freed(most, now.1))
+    }
+
+    /// Whether more strength at η would fold flesh.
+    pub fn is_at_edge(&mut self, goals: &Goals, eta: &[f64]) -> Result<bool, FitError> {
+        let Some(at) = goals.free_strength() else {
+            return Ok(false);
+        };
+        let (least, most) = self.strengths(eta)?;
+        Ok(eta[at] / least > 1.0 - EDGE || eta[at] / most > 1.0 - EDGE)
+    }
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How far flesh can go along a line of displacements before some of it is pressed flat.
+//!
+//! In linearised flesh displacements are affine in a rig's strength a, and so is the gradient of each of its pieces,
+//! `F = F₀ + a G`: its change of volume `det F` is a cubic of a, and the first a at which it falls to a bound is exact.
+
+use crate::elasticity::Elements;
+use crate::{Mat3, Vec3};
+
+/// The flattest that a rig may press flesh: volume over volume at rest.
+pub const FLATTEST: f64 = 0.3;
+/// Flesh that is flat already without the rig may get flatter by this part.
+const FURTHER: f64 = 0.5;
+/// Beyond so many times the line counts as endless.
+const ENDLESS: f64 = 1e6;
+/// Halvings that find a bound: to rounding.
+const HALVINGS: usize = 80;
+
+/// From which to which multiple of `line[dofs]`, around none of it, flesh at displacements `from[dofs]` can be moved until the
+/// first piece has [`FLATTEST`] of its volume left, or half of what it has where that is less than twice as much. Pieces that
+/// are inside out already count nothing. Without end: infinite.
+pub(super) fn room(elements: &Elements, from: &[Vec3], line: &[Vec3]) -> (f64, f64) {
+    let (mut least, mut most) = (-ENDLESS, ENDLESS);
+    for e in 0..elements.len() {
+        let corners = elements.corners(e);
+        for piece in elements.pieces(e).filter(|p| p.volume > 0.0) {
+            let (mut f, mut g) = (Mat3::identity(), Mat3::zeros());
+            for (&v, gradient) in corners.iter().zip(piece.gradients) {
+                f += from[v as usize] * gradient.transpose();
+                g += line[v as usize] * gradient.transpose();
+            }
+            let volume = f.determinant();
+            if volume.is_nan() || volume <= 0.0 {
+                continue;
+            }
+            let left = Cubic::of(&f, &g, FLATTEST.min(FURTHER * volume));
+            most = left.stays_positive(most);
+            least = -left.mirrored().stays_positive(-least);
+        }
+    }
+    let open = |x: f64| {
+        if x.abs() < ENDLESS {
+            x
+        } else {
+            x * f64::INFINITY
+        }
+    };
+    (open(least), open(most))
+}
+
+/// `c₀ + c₁ a + c₂ a² + c₃ a³`, positive at 0.
+#[derive(Debug, Clone, Copy)]
+struct Cubic([f64; 4]);
+
+impl Cubic {
+    /// `det (F + a G) − bound`.
+    fn of(f: &Mat3, g: &Mat3, bound: f64) -> Self {
+        Self([
+            f.determinant() - bound,
+            cofactors(f).dot(g),
+            cofactors(g).dot(f),
+            g.determinant(),
+        ])
+    }
+
+    /// Of `−a`.
+    fn mirrored(self) -> Self {
+        let [a, b, c, d] = self.0;
+        Self([a, -b, c, -d])
+    }
+
+    fn at(&self, x: f64) -> f64 {
+        let [a, b, c, d] = self.0;
+        a + x * (b + x * (c + x * d))
+    }
+
+    /// The largest number up to `end` before which it nowhere falls below zero.
+    fn stays_positive(&self, end: f64) -> f64 {
+        let mut from = 0.0;
+        for to in self.turns().into_iter().chain([end]) {
+            if !(to > from && to <= end) {
+                continue;
+            }
+            if self.at(to) < 0.0 {
+                return self.crossing(from, to);
+            }
+            from = to;
+        }
+        end
+    }
+
+    /// Where its slope is zero, ascending; infinite where it is nowhere.
+    fn turns(&self) -> [f64; 2] {
+        let [_, b, c, d] = self.0;
+        // 3 d x² + 2 c x + b = 0, without cancellation.
+        let q = c * c - 3.0 * b * d;
+        if q.is_nan() || q < 0.0 {
+            return [f64::INFINITY; 2];
+        }
+        let s = -(c + c.signum() * q.sqrt());
+        let (one, two) = (s / (3.0 * d), b / s);
+        let real = |x: f64| if x.is_nan() { f64::INFINITY } else { x };
+        let (one, two) = (real(one), real(two));
+        [one.min(two), one.max(two)]
+    }
+
+    /// Where it falls to zero between a number where it is positive and one where it is negative: the side of the first.
+    fn crossing(&self, mut positive: f64, mut negative: f64) -> f64 {
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (positive + negative);
+            if self.at(middle) < 0.0 {
+                negative = middle;
+            } else {
+                positive = middle;
+            }
+        }
+        positive
+    }
+}
+
+/// The derivative of the determinant.
+fn cofactors(m: &Mat3) -> Mat3 {
+    let [a, b, c] = [0, 1, 2].map(|k| m.column(k).into_owned());
+    Mat3::from_columns(&[b.cross(&c), c.cross(&a), a.cross(&b)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elasticity::Material;
+    use crate::surface::shapes::Random;
+
+    fn one_piece() -> (Elements, Vec<Vec3>) {
+        let x = vec![
+            Vec3::zeros(),
+            Vec3::new(0.3, 0.0, 0.1),
+            Vec3::new(0.0, 0.2, 0.0),
+            Vec3::new(0.1, 0.1, 0.4),
+        ];
+        let elements = Elements::tetrahedra(&x, &[[0, 1, 2, 3]], &Material::default());
+        (elements, x)
+    }
+
+    /// The volume of the piece over that at rest.
+    fn volume(x: &[Vec3], q: &[Vec3]) -> f64 {
+        let of = |p: &[Vec3]| (p[1] - p[0]).cross(&(p[2] - p[0])).dot(&(p[3] - p[0]));
+        let p: Vec<Vec3> = x.iter().zip(q).map(|(x, q)| x + q).collect();
+        of(&p) / of(x)
+    }
+
+    #[test]
+    fn at_the_ends_of_the_room_and_nowhere_within_flesh_is_at_its_flattest() {
+        let (elements, x) = one_piece();
+        let mut random = Random(5);
+        let mut found = 0;
+        for _ in 0..300 {
+            let mut any = |size: f64| -> Vec<Vec3> {
+                (0..4)
+                    .map(|_| Vec3::from_fn(|_, _| size * (2.0 * random.next() - 1.0)))
+                    .collect()
+            };
+            let (from, line) = (any(0.05), any(0.1));
+            let at =
+                |a: f64| -> Vec<Vec3> { from.iter().zip(&line).map(|(q, d)| q + d * a).collect() };
+            let start = volume(&x, &from);
+            if start <= 0.0 {
+                continue;
+            }
+            let bound = FLATTEST.min(0.5 * start);
+            let (least, most) = room(&elements, &from, &line);
+            assert!(least < 0.0 && most > 0.0);
+            for end in [least, most] {
+                // Far out rounding decides.
+                if end.abs() < 50.0 {
+                    found += 1;
+                    assert!((volume(&x, &at(end)) - bound).abs() < 1e-9, "{end}");
+                    assert!(volume(&x, &at(end * (1.0 + 1e-6))) < bound);
+                }
+                let far = end.clamp(-50.0, 50.0);
+                for i in 0..200 {
+                    let a = far * f64::from(i) / 200.0;
+                    assert!(volume(&x, &at(a)) > bound, "{a} of {far}");
+                }
+            }
+        }
+        assert!(found > 200, "{found}");
+    }
+
+    #[test]
+    fn lines_that_press_nothing_flat_have_no_end() {
+        let (elements, x) = one_piece();
+        let still = vec![Vec3::zeros(); 4];
+        let open = (f64::NEG_INFINITY, f64::INFINITY);
+        assert_eq!(room(&elements, &still, &still), open);
+        assert_eq!(room(&elements, &still, &[Vec3::x(); 4]), open);
+        // Growing: endless that way, and back until the last third of the volume.
+        let (least, most) = room(&elements, &still, &x);
+        assert_eq!(most, f64::INFINITY);
+        assert!((least + 1.0 - FLATTEST.cbrt()).abs() < 1e-9, "{least}");
+        // What is inside out already has no say.
+        let turned: Vec<Vec3> = x.iter().map(|x| Vec3::new(-2.0 * x.x, 0.0, 0.0)).collect();
+        assert_eq!(room(&elements, &turned, &x), open);
+    }
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How far flesh yields, and where it would fold: against balances and volumes of cells.
+
+use super::*;
+use crate::body::BodyOptions;
+use crate::dynamics::{Method, equilibrium};
+use crate::lattice::Cell;
+use crate::rig::FLATTEST;
+use crate::skeleton::Pose;
+use std::sync::Arc;
+
+fn bar() -> Arc<Body> {
+    BarOptions {
+        cells_along: 12,
+        ..BarOptions::default()
+    }
+    .build()
+}
+
+/// One rig of each template, with a sample that does nothing and two that push.
+fn each() -> Vec<Rig> {
+    let make = |kind, p: &[f64], turn: f64| {
+        let template = Template::new(kind, p).unwrap();
+        let guide = Guide::bone(BoneRef::Index(1), [0.4, 0.3, 0.1, turn]).unwrap();
+        let plain = Rig::new("push", template, guide.clone(), vec![]).unwrap();
+        let sample = |control: f64, along: f64| {
+            let mut parameters = plain.own_parameters();
+            parameters[p.len() - 1] *= control;
+            parameters[p.len()] = along;
+            Sample {
+                control,
+                parameters,
+            }
+        };
+        let samples = vec![sample(0.0, 0.4), sample(0.5, 0.6), sample(1.0, 0.3)];
+        Rig::new("push", template, guide, samples).unwrap()
+    };
+    vec![
+        make(TemplateKind::Bump, &[0.19, 4e4], 0.2),
+        make(TemplateKind::Radial, &[0.2, -3e4], 0.0),
+        make(TemplateKind::Bulge, &[0.21, 4e4], 1.5),
+        make(TemplateKind::Torus, &[0.16, 0.11, 3e4], 1.5),
+    ]
+}
+
+/// Displacements in balance at rest, by dynamics.
+fn balance(body: &Arc<Body>, rig: &Rig, eta: &[f64]) -> Vec<Vec3> {
+    let forces = rig.forces(body, eta).unwrap();
+    let rest = Pose::rest(body.skeleton().len());
+    equilibrium(
+        body,
+        &rest,
+        None,
+        Some(&forces),
+        Vec3::zeros(),
+        Method::Warped,
+    )
+    .unwrap()
+}
+
+/// How far the surface is moved at most.
+fn moved(body: &Body, q: &[Vec3]) -> f64 {
+    let surface = body.embedding(0).unwrap();
+    (0..surface.len())
+        .map(|i| surface.place(i, q).norm())
+        .fold(0.0, f64::max)
+}
+
+/// The flattest tetrahedron of the lattice, volume over volume at rest.
+fn flattest(body: &Body, q: &[Vec3]) -> f64 {
+    let x = body.lattice().vertices();
+    let volume = |at: &dyn Fn(u32) -> Vec3, c: &[u32]| {
+        let o = at(c[0]);
+        (at(c[1]) - o).cross(&(at(c[2]) - o)).dot(&(at(c[3]) - o))
+    };
+    let of = |cell: &Cell| {
+        let c = cell.corners();
+        assert_eq!(c.len(), 4);
+        let moved = |v: u32| x[v as usize] + q[v as usize];
+        volume(&moved, c) / volume(&|v| x[v as usize], c)
+    };
+    body.lattice()
+        .cells()
+        .iter()
+        .map(of)
+        .fold(f64::INFINITY, f64::min)
+}
+
+fn strength(rig: &Rig, eta: &[f64]) -> f64 {
+    eta[rig
+        .parameter_names()
+        .iter()
+        .position(|n| *n == "strength")
+        .unwrap()]
+}
+
+#[test]
+fn a_yield_is_how_far_the_skin_goes_in_balance() {
+    let body = bar();
+    for rig in each() {
+        for (sample, yields) in rig.samples().iter().zip(rig.yields(&body).unwrap()) {
+            let there = moved(&body, &balance(&body, &rig, &sample.parameters));
+            assert!(
+                (yields.abs() - there).abs() < 1e-9 * body.size(),
+                "{yields} {there}"
+            );
+            let strength = strength(&rig, &sample.parameters);
+            assert!(yields * strength > 0.0 || (yields == 0.0 && strength == 0.0));
+        }
+    }
+}
+
+#[test]
+fn at_its_strongest_a_rig_leaves_flesh_the_least_volume_and_no_less() {
+    let body = bar();
+    for rig in each() {
+        for sample in &rig.samples()[1..] {
+            let compliance = rig.compliance(&body, &sample.parameters).unwrap();
+            let (weak, strong) = compliance.strengths;
+            for end in [weak, strong].into_iter().filter(|s| s.is_finite()) {
+                for (part, most) in [(0.3, 1.0), (0.9, 1.0), (1.0, FLATTEST + 1e-6)] {
+                    let eta = rig.with_strength(&sample.parameters, part * end);
+                    let least = flattest(&body, &balance(&body, &rig, &eta));
+                    assert!(least > FLATTEST - 1e-9 && least < most, "{least} at {part}");
+                }
+            }
+            assert!(weak < 0.0 && strong > 0.0 && (weak.is_finite() || strong.is_finite()));
+        }
+    }
+}
+
+#[test]
+fn a_rig_keeps_what_it_does_on_softer_and_other_flesh() {
+    let body = bar();
+    let softer = Arc::new(body.stiffened(0.5).unwrap());
+    // Stiffer above than below, and with a floor: nothing that a factor would undo.
+    let x = body.surface().vertices();
+    let painted = BarOptions {
+        cells_along: 12,
+        options: BodyOptions {
+            stiffness: Some(x.iter().map(|x| 1.0 + 3.0 * x.z + 2.0 * x.x).collect()),
+            ..BodyOptions::default()
+        },
+        ..BarOptions::default()
+    };
+    let painted = painted.build();
+    let twice = BarOptions {
+        cells_along: 12,
+        length: 3.2,
+        half: 0.4,
+        ..BarOptions::default()
+    }
+    .build();
+    for rig in each() {
+        let yields = rig.yields(&body).unwrap();
+        for other in [&softer, &painted] {
+            let plain = rig.yields(other).unwrap();
+            let off = (plain[2] / yields[2] - 1.0).abs();
+            assert!(off > 0.1, "{off}: nothing to keep");
+            let wanted: Vec<Option<f64>> = yields.iter().copied().map(Some).collect();
+            let kept = rig.with_yields(other, &wanted).unwrap();
+            for (sample, wanted) in kept.samples().iter().zip(&yields) {
+                let there = moved(other, &balance(other, &kept, &sample.parameters));
+                assert!((there - wanted.abs()).abs() < 1e-9, "{there} {wanted}");
+            }
+            assert_eq!(kept.samples()[0].parameters, rig.samples()[0].parameters);
+        }
+        // All lengths twice: skin goes as far in parts of the body's size.
+        let scaled = |s: &Sample| {
+            let lengths = rig.parameter_names().iter().zip(&s.parameters);
+            let times = |(name, x): (&&str, &f64)| if unit(name) == "m" { 2.0 * x } else { *x };
+            Sample {
+                control: s.control,
+                parameters: lengths.map(times).collect(),
+            }
+        };
+        let own = scaled(&Sample {
+            control: 0.0,
+            parameters: rig.own_parameters(),
+        });
+        let template = rig.template_at(&own.parameters).unwrap();
+        let samples: Vec<Sample> = rig.samples().iter().map(scaled).collect();
+        let large = Rig::new("push", template, rig.guide().clone(), samples).unwrap();
+        let wanted: Vec<Option<f64>> = yields.iter().map(|y| Some(2.0 * y)).collect();
+        let large = large.with_yields(&twice, &wanted).unwrap();
+        for (a, b) in large.samples().iter().zip(rig.samples()) {
+            let there = moved(&twice, &balance(&twice, &large, &a.parameters)) / twice.size();
+            let here = moved(&body, &balance(&body, &rig, &b.parameters)) / body.size();
+            assert!((there - here).abs() < 1e-9, "{there} {here}");
+        }
+    }
+}
+
+#[test]
+fn only_what_folds_is_lowered() {
+    let body = bar();
+    for rig in each() {
+        let (same, lowered) = rig.unfolding(&body).unwrap();
+        assert!(lowered.is_empty() && same == rig);
+        let yields = rig.yields(&body).unwrap();
+        let wanted = [None, None, Some(1e3 * yields[2])];
+        let strong = rig.with_yields(&body, &wanted).unwrap();
+        let (kept, lowered) = strong.unfolding(&body).unwrap();
+        let [one] = lowered[..] else {
+            panic!("{lowered:?}")
+        };
+        assert_eq!(one.control, Some(1.0));
+        assert_eq!(one.to, strength(&kept, &kept.samples()[2].parameters));
+        assert!(one.from.abs() > one.to.abs() && one.from * one.to > 0.0);
+        assert_eq!(kept.samples()[..2], rig.samples()[..2]);
+        assert!(kept.unfolding(&body).unwrap().1.is_empty());
+        let least = flattest(&body, &balance(&body, &kept, &kept.samples()[2].parameters));
+        assert!((least - FLATTEST).abs() < 1e-6, "{least}");
+    }
+}
+
+#[test]
+fn samples_outside_the_flesh_go_by_their_neighbours() {
+    let body = bar();
+    let rig = &each()[0];
+    let mut samples = rig.samples().to_vec();
+    let along = rig
+        .parameter_names()
+        .iter()
+        .position(|n| *n == "along")
+        .unwrap();
+    samples[1].parameters[along] = 40.0;
+    let swimmer = Rig::new("swims", *rig.template(), rig.guide().clone(), samples).unwrap();
+    let yields = swimmer.yields(&body).unwrap();
+    assert!(yields[1] > 0.0 && swimmer.unfolding(&body).unwrap().1.is_empty());
+    let wanted: Vec<Option<f64>> = yields.iter().map(|y| Some(2.0 * y)).collect();
+    let doubled = swimmer.with_yields(&body, &wanted).unwrap();
+    for (a, b) in doubled.samples().iter().zip(swimmer.samples()) {
+        let (a, b) = (strength(rig, &a.parameters), strength(rig, &b.parameters));
+        assert!((a - 2.0 * b).abs() <= 1e-9 * b.abs());
+    }
+}
+
+#[test]
+fn yields_that_cannot_be_are_refused() {
+    let body = bar();
+    let rig = &each()[0];
+    let refused = |yields: &[Option<f64>]| rig.with_yields(&body, yields).unwrap_err();
+    assert_eq!(
+        refused(&[Some(0.1)]),
+        RigError::Yields {
+            expected: 3,
+            given: 1
+        }
+    );
+    let said = refused(&[None, None, Some(f64::NAN)]).to_string();
+    assert!(said.contains("yields") && said.contains("finite"), "{said}");
+    let guide = Guide::bone(BoneRef::Index(1), [40.0, 0.0, 0.0, 0.0]).unwrap();
+    let lost = Rig::new("lost", *rig.template(), guide, vec![]).unwrap();
+    assert_eq!(
+        lost.with_yields(&body, &[Some(0.1)]),
+        Err(RigError::Outside)
+    );
+    assert_eq!(lost.yields(&body), Err(RigError::Outside));
+    // Doing nothing asks nothing of the flesh.
+    assert!(lost.with_yields(&body, &[Some(0.0)]).is_ok());
+}

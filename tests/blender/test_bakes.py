@@ -1,0 +1,457 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bakes in rest and in posed space, Finish Bake, and what is said before an export."""
+
+from __future__ import annotations
+
+import json
+import struct
+from types import SimpleNamespace
+
+import bpy
+import numpy as np
+import pytest
+import roundtrips
+from helpers import (
+    Layout,
+    activate,
+    flesh_of,
+    make_armature,
+    make_body,
+    make_character,
+    part,
+    play,
+    refused,
+    size_of,
+    snapshot,
+    world,
+)
+
+FRAMES = range(1, 21)
+SPACES = ("REST", "POSED")
+
+
+def add(**options) -> None:
+    assert bpy.ops.thew.add(**{"cells_across": 6, **options}) == {"FINISHED"}
+
+
+def bake(space="REST", **options) -> None:
+    assert bpy.ops.thew.bake(space=space, **options) == {"FINISHED"}
+
+
+def check(obj) -> list[str]:
+    return part("bakes.export_check").check(obj)
+
+
+def same(shapes, others) -> None:
+    assert np.abs(shapes - others).max() < 1e-5 * size_of(others[0])
+
+
+# what is baked --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("preserve", [False, True])
+def test_rest_space_goes_through_blenders_own_skinning(scene, preserve):
+    """Scaled bones, Preserve Volume, a mask and a second armature: the bake shows what the live flesh showed."""
+    body, rig = make_character()
+    rig.pose.bones["Spine"].scale = (1.3, 0.8, 1.1)
+    modifier = body.modifiers["Armature"]
+    modifier.use_deform_preserve_volume = preserve
+    modifier.vertex_group, modifier.invert_vertex_group = "Hip", True
+    add()
+    other = rig.copy()
+    scene.collection.objects.link(other)
+    first = body.modifiers.new("First", "ARMATURE")
+    first.object = other
+    body.modifiers.move(len(body.modifiers) - 1, 0)
+    bpy.ops.thew.simulate()
+    live = play(body, FRAMES)
+    plain = np.array([flesh_of(body).offsets(frame) for frame in FRAMES])
+    assert np.abs(plain).max() > 1e-3 * size_of(live[0])
+    bake()
+    same(play(body, FRAMES), live)
+    assert [m.name for m in body.modifiers if m.show_viewport] == ["First", "Armature"]
+
+
+def test_rest_space_keeps_to_the_bones_between_frames(character):
+    """The skin follows the armature's own curves there; what flesh adds is blended between the two keys."""
+    body, _ = character
+    add()
+    bake()
+    parts = (4.0, 4.5, 5.0)
+    with_keys = roundtrips.shapes(body, parts)
+    body.thew.enabled = False
+    skin = roundtrips.shapes(body, parts)
+    added = with_keys - skin
+    assert np.abs(added[1]).max() > 1e-3
+    assert np.abs(added[1] - (added[0] + added[2]) / 2.0).max() < 0.02 * np.abs(added[1]).max()
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_modifiers_on_both_sides_go_on(character, space):
+    """What stands before the armature is in the keys, what stands behind it acts on them."""
+    body, _ = character
+    cast = body.modifiers.new("Cast", "CAST")
+    cast.factor = 0.3
+    body.modifiers.move(1, 0)
+    body.modifiers.new("Smooth", "CORRECTIVE_SMOOTH")
+    body.modifiers.new("Subdivision", "SUBSURF").levels = 1
+    add()
+    live = play(body, FRAMES)
+    bake(space)
+    same(play(body, FRAMES), live)
+    same(play(body, FRAMES), live)
+    shown = [m.name for m in body.modifiers if m.show_viewport]
+    assert shown == (["Armature"] if space == "REST" else []) + ["Smooth", "Subdivision"]
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    assert [m.name for m in body.modifiers] == shown
+    same(play(body, FRAMES), live)
+
+
+@pytest.mark.parametrize(("first", "second"), [SPACES, SPACES[::-1]])
+def test_one_bake_replaces_another_in_the_other_space(character, first, second):
+    body, _ = character
+    add()
+    live = play(body, FRAMES)
+    bake(first)
+    bake(second)
+    same(play(body, FRAMES), live)
+    assert len(body.data.shape_keys.key_blocks) == 21
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    same(play(body, FRAMES), live)
+    assert bpy.ops.thew.show_bake() == {"FINISHED"}
+    same(play(body, FRAMES), live)
+    assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
+    assert body.modifiers["Armature"].show_viewport and body.modifiers["Armature"].show_render
+
+
+def test_a_skin_that_the_armature_flattens_is_told(character):
+    body, rig = character
+    rig.pose.bones["Head"].scale = (1.0, 1e-4, 1e-4)
+    body.thew.young = 3e3
+    add()
+    baked = part("logic.tasks").finish(
+        part("bakes.baking").bake(body, bpy.context.scene, bpy.context.view_layer, space="REST")
+    )
+    shapes = play(body, FRAMES)
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    live = play(body, FRAMES)
+    size = size_of(part("reading").basis_positions(body.data))
+    away = np.linalg.norm(shapes - live, axis=2).max() / size
+    assert baked.miss > 1e-4
+    assert away == pytest.approx(baked.miss, rel=1e-2)
+    assert f"up to {100 * baked.miss:.2g} % of the size" in baked.said(body)
+    assert "flattens the skin" in panel_words(body)
+
+
+# Finish Bake ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("shown", ["bake", "live"])
+def test_finish_leaves_the_keys_alone(character, space, shown):
+    body, rig = character
+    before = snapshot(body)
+    add()
+    live = play(body, FRAMES)
+    bake(space)
+    if shown == "live":
+        bpy.ops.thew.show_live()
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    same(play(body, FRAMES), live)
+    bpy.context.scene.frame_set(1)
+    after = snapshot(body)
+    assert [m[0] for m in after["modifiers"]] == (["Armature"] if space == "REST" else [])
+    if space == "REST":
+        assert after["modifiers"] == before["modifiers"]
+    for each in ("attributes", "active attribute", "groups", "custom", "visibility", "vertices", "frame"):
+        assert after[each] == before[each], each
+    assert not bpy.data.node_groups
+    assert not body.thew.made.flesh and part("session").register.known(body) is None
+    assert rig.animation_data.action is not None
+
+
+@pytest.mark.skipif(bpy.app.version < (4, 4), reason="actions know no slots")
+def test_a_finished_bake_is_one_animation_without_the_extension(character, tmp_path, monkeypatch):
+    body, rig = character
+    before = snapshot(body)
+    action = rig.animation_data.action
+    add()
+    live = play(body, FRAMES)
+    bake()
+    assert body.data.shape_keys.animation_data.action != action
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    assert list(bpy.data.actions) == [action] and len(action.slots) == 2
+    same(play(body, FRAMES), live)
+    monkeypatch.delattr(part("bakes.gltf").glTF2ExportUserExtension, "gather_actions_hook")
+    roundtrips.export(tmp_path / "alone.glb")
+    assert {name: "weights" in paths for name, paths in animations(tmp_path / "alone.glb").items()} == {
+        action.name: True
+    }
+    assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
+    bpy.context.scene.frame_set(1)
+    assert snapshot(body) == before and len(action.slots) == 1
+
+
+def test_finish_is_one_step_back(character):
+    body, _ = character
+    add()
+    bake("POSED")
+    baked = play(body, FRAMES)
+    bpy.context.scene.frame_set(1)
+    before = snapshot(body)
+    bpy.ops.ed.undo_push(message="baked")
+    bpy.ops.thew.finish_bake("EXEC_DEFAULT", True)
+    assert len(bpy.data.objects["Body"].modifiers) == 0
+    bpy.ops.ed.undo()
+    assert snapshot(bpy.data.objects["Body"]) == before
+    np.testing.assert_array_equal(play(bpy.data.objects["Body"], FRAMES), baked)
+
+
+def test_an_action_of_the_artist_on_the_keys_stays(character):
+    body, _ = character
+    body.shape_key_add(name="Basis")
+    body.shape_key_add(name="Swell").keyframe_insert("value", frame=1)
+    own_action = body.data.shape_keys.animation_data.action
+    add()
+    bake()
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    assert body.data.shape_keys.animation_data.action == own_action
+
+
+def test_what_a_finished_bake_says(character):
+    body, rig = character
+    body.parent, body.parent_type = rig, "OBJECT"
+    add()
+    bake("POSED")
+    body.parent_type = "ARMATURE"
+    said = part("bakes.finishing").finish_bake(body)
+    for words in ("20 baked shape keys", "“Armature” went", "“Rig” only carries it"):
+        assert words in said
+    assert (body.parent, body.parent_type) == (rig, "OBJECT")
+
+
+@pytest.mark.parametrize("kind", ["OBJECT", "ARMATURE"])
+def test_a_parent_goes_on_carrying(scene, kind):
+    """A character whose armature object walks: it still walks when nothing bends it any more."""
+    body, rig = make_character()
+    body.parent = rig
+    for frame, x in ((1, 0.0), (20, 3.0)):
+        rig.location.x = x
+        rig.keyframe_insert("location", frame=frame)
+    scene.frame_set(1)
+    add()
+    bake("POSED")
+    seen = play(body, FRAMES, read=world)
+    body.parent_type = kind
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    np.testing.assert_allclose(play(body, FRAMES, read=world), seen, atol=1e-5)
+    assert np.ptp(seen[:, 0, 0]) > 2.0
+
+
+def test_finish_needs_a_bake_and_comes_once(character):
+    assert "no bake to finish" in refused(bpy.ops.thew.finish_bake)
+    add()
+    assert "no bake to finish" in refused(bpy.ops.thew.finish_bake)
+    for space in SPACES:
+        bake(space)
+        assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+        assert "is finished" in refused(bpy.ops.thew.finish_bake)
+        if space == "REST":
+            add()
+
+
+def test_flesh_after_a_finished_bake(character):
+    """The kept keys are known: new flesh plays without them, and they can still be deleted."""
+    body, _ = character
+    before = snapshot(body)
+    add()
+    live = play(body, FRAMES)
+    bake()
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    add()
+    same(play(body, FRAMES), live)
+    assert bpy.ops.thew.show_bake() == {"FINISHED"}
+    same(play(body, FRAMES), live)
+    assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
+    bpy.context.scene.frame_set(1)
+    assert snapshot(body) == before
+
+
+def test_rigs_stay_for_later(character):
+    body, _ = character
+    add()
+    assert bpy.ops.thew.rig_add(bone="Spine") == {"FINISHED"}
+    bake()
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    assert len(body.thew.rigs) == 1
+
+
+# before an export -----------------------------------------------------------------------------------------------------
+
+
+def test_what_is_said_in_every_state(character):
+    body, rig = character
+    assert check(body) == [] and check(rig) == []
+    add()
+    assert "live" in check(body)[0] and "bake it first" in check(body)[0]
+    bake()
+    assert check(body) == []
+    bpy.ops.thew.show_live()
+    assert "show its bake first" in check(body)[0]
+    body.thew.enabled = False
+    assert check(body) == []
+    body.thew.enabled = True
+    bake("POSED")
+    assert "deform it once more" in check(body)[0] and "“Armature”" in check(body)[0]
+    assert len(check(body)) == 1
+    bpy.ops.thew.finish_bake()
+    assert check(body) == []
+    body.parent, body.parent_type = rig, "ARMATURE"
+    assert "the parent “Rig”" in check(body)[0]
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    assert check(body) == []
+
+
+def test_what_files_do_not_know_is_said(character):
+    body, rig = character
+    body.modifiers["Armature"].use_deform_preserve_volume = True
+    add()
+    bake()
+    assert "preserves volume" in check(body)[0]
+    body.modifiers["Armature"].use_deform_preserve_volume = False
+    body.modifiers.new("Second", "ARMATURE").object = rig
+    assert "2 Armature modifiers" in check(body)[0]
+    body.modifiers.remove(body.modifiers["Second"])
+    body.modifiers.new("Subdivision", "SUBSURF")
+    assert "drops the baked keys" in check(body)[0] and "“Subdivision”" in check(body)[0]
+    assert part("bakes.export_check").check(body, "EXPORT_SCENE_OT_gltf") == []
+    body.modifiers.remove(body.modifiers["Subdivision"])
+    assert check(body) == []
+
+
+def test_fbx_needs_an_action_of_some_object(character):
+    """Its exporter samples shape keys only along with the action of an object."""
+    body, rig = character
+    add()
+    bake("POSED")
+    bpy.ops.thew.finish_bake()
+    assert check(body) == []
+    bpy.data.objects.remove(rig)
+    assert "without an action" in check(body)[0]
+    assert part("bakes.export_check").check(body, "EXPORT_SCENE_OT_gltf") == []
+
+
+def panel_words(obj) -> str:
+    layout = Layout()
+    part("bake_panel").draw_bake(layout, obj, 40)
+    return " ".join(call[-1] for call in layout.seen if call[0] == "label")
+
+
+def test_the_panel_tells_and_offers(character):
+    body, _ = character
+    add()
+    layout = Layout()
+    part("bake_panel").draw_bake(layout, body, 40)
+    pressed = [call[1] for call in layout.seen if call[0] == "operator"]
+    assert {"thew.bake", "thew.finish_bake"} <= set(pressed)
+    bake("POSED")
+    assert "in posed space" in panel_words(body) and "Finish Bake" in panel_words(body)
+    bake()
+    assert "Keys of 1 to 20, in rest space" in panel_words(body)
+
+
+@pytest.mark.parametrize(
+    ("exporter", "warned"), [("EXPORT_SCENE_OT_fbx", True), ("WM_OT_usd_export", True), ("WM_OT_open_mainfile", False)]
+)
+def test_exporters_are_warned_where_their_settings_stand(character, exporter, warned):
+    add()
+    bake("POSED")
+    panel = bpy.types.THEW_PT_export
+    context = SimpleNamespace(
+        scene=bpy.context.scene,
+        space_data=SimpleNamespace(active_operator=SimpleNamespace(bl_idname=exporter)),
+        region=SimpleNamespace(width=300),
+        preferences=SimpleNamespace(system=SimpleNamespace(ui_scale=1.0)),
+    )
+    assert panel.poll(context) == warned
+    layout, menu = Layout(), Layout()
+    if warned:
+        panel.draw(SimpleNamespace(layout=layout), context)
+        assert "deform it once more" in " ".join(layout.read())
+    part("export_panel").draw_menu(SimpleNamespace(layout=menu), context)
+    assert "Finish Bake" in " ".join(menu.read())
+    bake()
+    assert not panel.poll(context)
+
+
+# the exporters --------------------------------------------------------------------------------------------------------
+
+
+def animations(path) -> dict[str, set[str]]:
+    """The animations in a .glb, each with what it moves."""
+    data = path.read_bytes()
+    length = struct.unpack("<I", data[12:16])[0]
+    found = json.loads(data[20 : 20 + length])
+    return {
+        each["name"]: {channel["target"]["path"] for channel in each["channels"]}
+        for each in found.get("animations", ())
+    }
+
+
+def test_bones_and_keys_are_one_animation(scene, tmp_path):
+    """Also those of two meshes on one armature; other actions of the armature stay by themselves."""
+    body, rig = make_character()
+    shirt = make_body(rig, name="Shirt", rings=9)
+    for obj in (body, shirt):
+        activate(obj)
+        add()
+        bake()
+    action = rig.animation_data.action
+    other = action.copy()
+    other.name = "Other"
+    roundtrips.export(tmp_path / "two.glb")
+    found = animations(tmp_path / "two.glb")
+    assert set(found) == {action.name, "Other"}
+    assert found[action.name] >= {"rotation", "weights"}
+    assert "weights" not in found["Other"]
+    roundtrips.export(tmp_path / "again.glb")
+    assert animations(tmp_path / "again.glb") == found
+
+
+def test_keys_of_the_artist_are_exported_as_ever(scene, tmp_path):
+    body, _ = make_character()
+    body.shape_key_add(name="Basis")
+    swell = body.shape_key_add(name="Swell")
+    swell.points[0].co.x += 0.1
+    swell.keyframe_insert("value", frame=1)
+    swell.value = 1.0
+    swell.keyframe_insert("value", frame=20)
+    roundtrips.export(tmp_path / "plain.glb")
+    assert len(animations(tmp_path / "plain.glb")) == 2
+
+
+@pytest.mark.parametrize(("space", "warned"), [("REST", False), ("POSED", True)])
+def test_gltf_export_warns(character, tmp_path, space, warned):
+    add()
+    bake(space)
+    assert ("Finish Bake" in roundtrips.export(tmp_path / "out.glb")) == warned
+    bpy.ops.thew.finish_bake()
+    assert "Finish Bake" not in roundtrips.export(tmp_path / "out.glb")
+
+
+def test_an_unfinished_posed_bake_does_deform_twice(scene, tmp_path):
+    """What the warning is about."""
+    rig = make_armature()
+    body = make_body(rig)
+    rig.pose.bones["Spine"].rotation_mode = "XYZ"
+    rig.pose.bones["Spine"].rotation_euler.x = 0.8
+    rig.pose.bones["Spine"].keyframe_insert("rotation_euler", frame=1)
+    add()
+    bake("POSED")
+    seen = roundtrips.shapes(body, (5,))
+    roundtrips.export(tmp_path / "twice.glb")
+    roundtrips.bring_back(tmp_path / "twice.glb")
+    back = roundtrips.baked_mesh()
+    roundtrips.play_animation(back, "RigAction")
+    again = roundtrips.shapes(back, (5,))
+    assert np.abs(again[0].max(axis=0) - seen[0].max(axis=0)).max() > 0.1

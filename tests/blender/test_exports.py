@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Baked characters through glTF and FBX: what comes back moves as what left."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+import roundtrips
+from characters import clips, load, meshes, play_clip
+from conftest import data_folder
+from helpers import activate, part, size_of
+
+from assets import characters as own
+
+#: The most that a vertex may come back away from where it was, of the character's size.
+TOLERANCE = 2e-3
+FRAMES = 24
+FOLDER = data_folder("characters")
+#: Characters of others whose clips begin at a whole frame: the FBX exporter samples from where a clip begins.
+SHARED = [name for name in ("kaykit_manny.fbx", "Fox.glb") if FOLDER and (FOLDER / name).is_file()]
+CHARACTERS = ("biped", *SHARED)
+
+
+def character(name: str):
+    """The mesh, at the beginning of a lively clip."""
+    if name == "biped":
+        armature, body = own.create("biped")
+        own.use_action(armature, "jump")
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, FRAMES
+        return body
+    load(FOLDER / name)
+    play_clip(clips()[0], FRAMES)
+    return meshes()[0]
+
+
+def armature_of(obj):
+    return part("reading").armature_modifier(obj).object
+
+
+def bake(obj, **options) -> None:
+    activate(obj)
+    if not obj.thew.made.flesh:
+        assert bpy.ops.thew.add() == {"FINISHED"}
+        obj.thew.softness = 0.7
+    assert bpy.ops.thew.bake(**options) == {"FINISHED"}
+
+
+def bare(obj, frames) -> np.ndarray:
+    """The shapes without the baked keys, world space."""
+    baked = [key for key in obj.data.shape_keys.key_blocks if key.name.startswith("Thew ")]
+    for key in baked:
+        key.mute = True
+    rows = roundtrips.shapes(obj, frames)
+    for key in baked:
+        key.mute = False
+    return rows
+
+
+class Journey:
+    """A baked character written in every format, and brought back from each."""
+
+    def __init__(self, obj, folder):
+        made = obj.thew.made
+        whole = np.arange(made.baked_start, made.baked_end + 1)[::3]
+        self.frames = np.sort(np.append(whole, whole[:-1] + 0.5))
+        self.whole = self.frames % 1 == 0
+        self.shape, self.skin = roundtrips.shapes(obj, self.frames), bare(obj, self.frames)
+        self.size = size_of(self.skin[0])
+        action = roundtrips.armature_above(obj).animation_data.action
+        self.name, self.first = action.name, int(action.frame_range[0])
+        self.paths = [folder / f"out{kind}" for kind in roundtrips.EXPORT]
+        for path in self.paths:
+            roundtrips.export(path)
+
+    def back(self):
+        """For each format: its name, and the shapes and bare shapes that left and came, of the same vertices."""
+        for path in self.paths:
+            roundtrips.bring_back(path)
+            obj = roundtrips.baked_mesh()
+            roundtrips.play_animation(obj, self.name)
+            # The FBX exporter lets every animation begin at 0, its importer at 1.
+            frames = self.frames + (1 - self.first if path.suffix == ".fbx" else 0)
+            shape, skin = roundtrips.shapes(obj, frames), bare(obj, frames)
+            owner = roundtrips.owners(self.shape, shape)
+            yield path.suffix, (self.shape[:, owner], self.skin[:, owner]), (shape, skin)
+
+
+@pytest.mark.parametrize("name", CHARACTERS)
+def test_rest_space_comes_back(scene, tmp_path, name):
+    """With the exporters' defaults and the flesh still there: skin and keys, and what they do between the frames.
+
+    Between the frames exporters have lost the curves of the bones, flesh or no flesh: there it is what flesh adds to the
+    skin that comes back.
+    """
+    body = character(name)
+    bake(body)
+    assert part("bakes.export_check").check(body) == []
+    journey = Journey(body, tmp_path)
+    added = journey.shape - journey.skin
+    assert np.linalg.norm(added, axis=2).max() > 3 * TOLERANCE * journey.size
+    for kind, (shape, skin), (shape_after, skin_after) in journey.back():
+        assert roundtrips.farthest(shape[journey.whole], shape_after[journey.whole]).max() < TOLERANCE, kind
+        lost = (shape_after - skin_after) - (shape - skin)
+        assert np.linalg.norm(lost, axis=2).max() < TOLERANCE * journey.size, kind
+
+
+@pytest.mark.parametrize("name", CHARACTERS)
+def test_posed_space_comes_back_once_it_is_finished(scene, tmp_path, name):
+    """Nothing bends it twice: the keys alone move it, at the frames and between them."""
+    body = character(name)
+    bake(body, space="POSED")
+    seen = roundtrips.shapes(body, (3, 7.5))
+    assert "Finish Bake" in part("bakes.export_check").check(body)[0]
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    assert part("bakes.export_check").check(body) == []
+    np.testing.assert_allclose(roundtrips.shapes(body, (3, 7.5)), seen, atol=1e-5 * size_of(seen[0]))
+    for kind, (shape, _), (shape_after, _) in Journey(body, tmp_path).back():
+        assert roundtrips.farthest(shape, shape_after).max() < TOLERANCE, kind

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The maps Flesh and Stiffness: filled, painted, read while painting, kept and removed."""
+
+from __future__ import annotations
+
+import itertools
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, evaluated, flesh_of, make_armature, make_body, part, play, refused, snapshot
+from test_window import tick, window  # noqa: F401  (a fixture)
+
+FRAMES = range(1, 21)
+
+
+def weights(body, name="Flesh") -> np.ndarray:
+    return part("flesh_map").read(body, name)
+
+
+def paint(body, vertices, value, name="Flesh") -> None:
+    """As a stroke does it."""
+    body.vertex_groups[name].add([int(v) for v in vertices], value, "REPLACE")
+    body.data.update_tag()
+    bpy.context.view_layer.update()
+
+
+def heights(body) -> np.ndarray:
+    return part("reading").basis_positions(body.data)[:, 2]
+
+
+def test_it_is_filled_when_flesh_is_added(fleshed):
+    body, _ = fleshed
+    values = weights(body)
+    assert values.min() >= 0.0 and values.max() <= 1.0 and len(values) == len(body.data.vertices)
+    np.testing.assert_array_equal(values, np.asarray(flesh_of(body).body.flesh, dtype=np.float32))
+    at = heights(body)
+    belly = values[np.abs(at - 0.7) < 0.1].mean()
+    assert belly > 1.3 * values[np.abs(at - 0.1) < 0.1].mean()  # where it is thick
+    assert body.vertex_groups.active.name == "Head"  # the artist's stays active
+    assert flesh_of(body).character.painted.flesh is None
+
+
+def test_the_map_is_no_bone_and_leaves_the_lattice(fleshed):
+    body, _ = fleshed
+    play(body, (3,))
+    flesh = flesh_of(body)
+    lattice, bones, digest = flesh.lattice, flesh.character.bones, flesh.character.digest
+    paint(body, range(20), 0.0)
+    play(body, (3,))
+    assert flesh.lattice is lattice and flesh.character.bones == bones and flesh.character.digest == digest
+    np.testing.assert_array_equal(flesh.character.painted.flesh, weights(body))
+    body.vertex_groups.new(name="Pin").add([1, 2], 1.0, "REPLACE")
+    body.data.update_tag()
+    bpy.context.view_layer.update()
+    play(body, (4,))
+    assert flesh.lattice is lattice and flesh.character.digest == digest
+
+
+def test_flesh_that_is_painted_away_is_the_skin(fleshed):
+    body, _ = fleshed
+    flesh = flesh_of(body)
+    live = play(body, FRAMES)
+    stiffness = flesh.stiffness
+    body.thew.enabled = False
+    skin = play(body, FRAMES)
+    body.thew.enabled = True
+    away = heights(body) < 0.9
+    assert np.abs(live - skin)[:, away].max() > 1e-3
+    paint(body, np.flatnonzero(away), 0.0)
+    shapes = play(body, FRAMES)
+    np.testing.assert_array_equal(shapes[:, away], skin[:, away])
+    kept = heights(body) > 1.2
+    assert np.abs(shapes - skin)[:, kept].max() > 0.3 * np.abs(live - skin)[:, kept].max() > 1e-4
+    assert flesh.stiffness == stiffness  # the dial means what it meant
+
+
+def test_more_flesh_sways_more(fleshed):
+    body, _ = fleshed
+    body.thew.enabled = False
+    skin = play(body, FRAMES).astype(np.float64)
+    body.thew.enabled = True
+    found = []
+    for amount in (0.0, 0.2, 0.4, 0.7, 1.0):
+        paint(body, np.arange(len(body.data.vertices)), amount)
+        offsets = play(body, FRAMES) - skin
+        found.append(float(np.linalg.norm(offsets - offsets.mean(axis=0), axis=2).mean()))
+    assert found[0] == 0.0 and all(b > 1.2 * a for a, b in itertools.pairwise(found)), found
+
+
+def test_stiffness_is_neutral_at_half_and_acts(fleshed):
+    body, _ = fleshed
+    before = play(body, FRAMES)
+    part("flesh_map").write(body, "Stiffness", np.full(len(body.data.vertices), 0.5))
+    body.data.update_tag()
+    bpy.context.view_layer.update()
+    np.testing.assert_array_equal(play(body, FRAMES), before)
+    lattice = flesh_of(body).lattice
+    paint(body, np.arange(len(body.data.vertices)), 1.0, "Stiffness")
+    assert np.abs(play(body, FRAMES) - before).max() > 1e-4
+    assert flesh_of(body).lattice is lattice
+    body.vertex_groups.remove(body.vertex_groups["Stiffness"])
+    body.data.update_tag()
+    bpy.context.view_layer.update()
+    np.testing.assert_array_equal(play(body, FRAMES), before)
+
+
+def test_a_stroke_is_noticed_when_it_ends(window, monkeypatch):  # noqa: F811
+    body, _, handlers = window
+    flesh = flesh_of(body)
+    lattice = flesh.lattice
+    activate(body)
+    assert bpy.ops.thew.paint_flesh() == {"FINISHED"}
+    tick(handlers)
+    bpy.context.view_layer.update()
+    monkeypatch.setattr(handlers, "stroking", lambda: True)
+    paint(body, range(60, 90), 0.0)
+    assert handlers.state.waiting
+    assert handlers.tick() is not None and handlers.state.stepper is None and handlers.state.waiting
+    monkeypatch.setattr(handlers, "stroking", lambda: False)
+    tick(handlers)
+    np.testing.assert_array_equal(flesh.character.painted.flesh, weights(body))
+    # What stops the update and then paints leaves nothing undone.
+    bpy.context.view_layer.update()
+    paint(body, range(60, 90), 0.5)
+    handlers.stop_update()
+    paint(body, range(60, 90), 0.75)
+    tick(handlers)
+    np.testing.assert_array_equal(flesh.character.painted.flesh, weights(body))
+    assert flesh.lattice is lattice and not handlers.state.waiting
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def test_one_button_paints_and_stops(fleshed):
+    body, armature = fleshed
+    for start in (body, armature):
+        activate(start)
+        if start == armature:
+            bpy.ops.object.mode_set(mode="POSE")
+        assert bpy.ops.thew.paint_flesh() == {"FINISHED"}
+        assert body.mode == "WEIGHT_PAINT" and bpy.context.view_layer.objects.active == body
+        assert body.vertex_groups.active.name == "Flesh"
+        assert bpy.ops.thew.paint_flesh(map="STIFFNESS") == {"FINISHED"}
+        assert body.mode == "WEIGHT_PAINT" and body.vertex_groups.active.name == "Stiffness"
+        assert (weights(body, "Stiffness") == 0.5).all()
+        assert bpy.ops.thew.paint_flesh(map="STIFFNESS") == {"FINISHED"}
+        assert body.mode == "OBJECT"
+
+
+def test_painting_needs_flesh(character):
+    body, _ = character
+    activate(body)
+    assert "Add Flesh" in refused(bpy.ops.thew.paint_flesh)
+    assert "Add Flesh" in refused(bpy.ops.thew.flesh_preset, part="BELLY")
+
+
+# kept and removed ---------------------------------------------------------------------------------------------------
+
+
+def test_an_untouched_map_goes_with_the_flesh(character):
+    body, _ = character
+    activate(body)
+    before = snapshot(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    part("flesh_map").write(body, "Stiffness", np.full(len(body.data.vertices), 0.5))
+    assert "Flesh" in body.vertex_groups
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert snapshot(body) == before
+
+
+def test_a_painted_map_is_kept_and_taken_up_again(fleshed):
+    body, _ = fleshed
+    paint(body, range(30, 60), 0.0)
+    paint_ = weights(body)
+    said = part("jobs").remove(body)
+    assert any("“Flesh”" in text and "painted" in text for text in said)
+    np.testing.assert_array_equal(weights(body), paint_)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    np.testing.assert_array_equal(weights(body), paint_)
+    np.testing.assert_array_equal(flesh_of(body).character.painted.flesh, paint_)
+    assert bpy.ops.thew.flesh_automatic() == {"FINISHED"}
+    assert np.abs(weights(body) - paint_).max() > 0.1
+    play(body, (3,))
+    assert flesh_of(body).character.painted.flesh is None
+    assert bpy.ops.thew.remove() == {"FINISHED"} and "Flesh" not in body.vertex_groups
+
+
+def test_it_survives_save_load_and_undo(fleshed, tmp_path):
+    body, _ = fleshed
+    bpy.ops.ed.undo_push(message="added")
+    automatic = weights(body)
+    activate(body)
+    assert bpy.ops.thew.flesh_preset(part="BELLY", amount=0.0) == {"FINISHED"}
+    bpy.ops.ed.undo_push(message="preset")
+    painted = weights(body)
+    assert np.abs(painted - automatic).max() > 0.5
+    live = play(body, FRAMES)
+    bpy.ops.ed.undo()
+    body = bpy.data.objects["Body"]
+    np.testing.assert_array_equal(weights(body), automatic)
+    play(body, (3,))
+    assert flesh_of(body).character.painted.flesh is None
+    bpy.ops.ed.redo()
+    body = bpy.data.objects["Body"]
+    np.testing.assert_array_equal(weights(body), painted)
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+    path = str(tmp_path / "map.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    body = bpy.data.objects["Body"]
+    np.testing.assert_array_equal(weights(body), painted)
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+    part("jobs").remove(body)
+    assert "Flesh" in body.vertex_groups
+
+
+def test_a_bone_of_that_name_keeps_its_weights(scene):
+    armature = make_armature()
+    body = make_body(armature)
+    for name, new in (("Hip", "Flesh"), ("Head", "Stiffness")):
+        armature.data.bones[name].name = new  # Blender renames the vertex group with it
+        group = body.vertex_groups.get(name)
+        if group is not None:
+            group.name = new
+    activate(body)
+    before = [(g.group, g.weight) for v in body.data.vertices for g in v.groups]
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    assert [(g.group, g.weight) for v in body.data.vertices for g in v.groups] == before
+    painted = flesh_of(body).character.painted
+    assert painted.flesh is None and painted.stiffness is None
+    notes = body.thew.made.notes
+    assert "a bone “Flesh”" in notes and "a bone “Stiffness”" in notes and "rename the bone" in notes
+    for name in ("FLESH", "STIFFNESS"):
+        assert "rename the bone" in refused(bpy.ops.thew.paint_flesh, map=name)
+    assert "rename the bone" in refused(bpy.ops.thew.flesh_preset, part="BELLY")
+    assert bpy.ops.thew.remove() == {"FINISHED"} and "Flesh" in body.vertex_groups
+
+
+# parts of the body --------------------------------------------------------------------------------------------------
+
+
+def test_a_part_is_softened_where_its_bone_is(fleshed):
+    body, _ = fleshed
+    rest = part("reading").basis_positions(body.data)
+    paint(body, np.arange(len(rest)), 0.0)
+    assert bpy.ops.thew.flesh_preset(part="BELLY", amount=0.8) == {"FINISHED"}
+    values = weights(body)
+    best = rest[values.argmax()]
+    assert 0.5 < values.max() <= 0.8 + 1e-6
+    assert best[1] < -0.1 and 0.4 < best[2] < 1.2  # the front, between hips and chest
+    assert not values[rest[:, 1] > 0.15].any()
+    small = weights(body)
+    paint(body, np.arange(len(rest)), 0.0)
+    assert bpy.ops.thew.flesh_preset(part="BELLY", amount=0.8, size=1.6) == {"FINISHED"}
+    assert (weights(body) > 1e-3).sum() > 1.3 * (small > 1e-3).sum()
+
+
+@pytest.mark.parametrize("which", ["BELLY", "CHEST", "CHEEKS", "BUTTOCKS", "JOWLS", "WHOLE"])
+def test_every_part_stays_in_range_and_moves(fleshed, which):
+    body, _ = fleshed
+    before = weights(body)
+    assert bpy.ops.thew.flesh_preset(part=which, amount=0.4) == {"FINISHED"}
+    values = weights(body)
+    assert values.min() >= 0.0 and values.max() <= 1.0 and np.abs(values - before).max() > 0.05
+    assert np.isfinite(play(body, (2, 7))).all()
+
+
+def test_where_no_name_tells_the_chosen_bone_or_the_cursor_does(scene, fleshed):
+    body, armature = fleshed
+    scene.cursor.location = (5.0, 0.0, 0.0)
+    text = refused(bpy.ops.thew.flesh_preset, part="TAIL")
+    assert "tail" in text and "3D cursor" in text and "pose mode" in text
+    before = weights(body)
+    rest = part("reading").basis_positions(body.data)
+    scene.cursor.location = (0.3, 0.0, 0.7)
+    paint(body, np.arange(len(rest)), 0.0)
+    assert bpy.ops.thew.flesh_preset(part="EARS") == {"FINISHED"}
+    values = weights(body)
+    near = np.linalg.norm(rest - np.array([0.3, 0.0, 0.7]), axis=1)
+    assert values[near.argmin()] > 0.5 and not values[near > 0.6].any()
+    activate(armature)
+    bpy.ops.object.mode_set(mode="POSE")
+    head = armature.data.bones["Head"]
+    armature.data.bones.active = head
+    chosen = armature.pose.bones["Head"]
+    (chosen if hasattr(chosen, "select") else head).select = True
+    assert bpy.ops.thew.flesh_preset(part="TAIL") == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="OBJECT")
+    tail = weights(body)
+    assert tail[rest[:, 2] > 1.7].min() > 0.9 and tail[rest[:, 2] < 0.4].max() < 1e-6
+    assert before.shape == tail.shape
+
+
+def test_the_whole_body_is_the_automatic_map_times_the_amount(fleshed):
+    body, _ = fleshed
+    automatic = weights(body)
+    assert bpy.ops.thew.flesh_preset(part="WHOLE", amount=0.5) == {"FINISHED"}
+    np.testing.assert_allclose(weights(body), 0.5 * automatic, atol=1e-6)
+
+
+# the overlay --------------------------------------------------------------------------------------------------------
+
+
+def test_the_overlay_colours_what_is_seen(fleshed):
+    body, _ = fleshed
+    overlay, maps = part("map_overlay"), part("logic.flesh_map")
+    play(body, (7,))
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    points, colours, triangles = overlay.coloured(body, depsgraph, np.array([0.0, 0.0, 1.0]))
+    size = np.linalg.norm(np.ptp(points, axis=0))
+    assert np.abs(points - evaluated(body)).max() < 3e-3 * size
+    assert len(triangles) == len(part("reading").triangles_of(body.data))
+    hue = maps.colours(weights(body))
+    shade = colours[:, :3].sum(axis=1) / hue.sum(axis=1)
+    np.testing.assert_allclose(colours[:, :3], hue * shade[:, None], atol=1e-5)
+    assert shade.min() > 0.4 and shade.max() <= 1.0 + 1e-6
+    paint(body, range(20), 1.0)
+    play(body, (7,))
+    again = overlay.values_of(body, body.evaluated_get(bpy.context.evaluated_depsgraph_get()).data)
+    np.testing.assert_array_equal(again, weights(body))
+    body.modifiers.new("Finer", "SUBSURF").levels = 1
+    points, colours, triangles = overlay.coloured(
+        body, bpy.context.evaluated_depsgraph_get(), np.array([0.0, 0.0, 1.0])
+    )
+    assert len(points) == len(colours) > 3 * len(weights(body)) and triangles.max() < len(points)
+    body.modifiers.remove(body.modifiers["Finer"])
+
+
+def test_the_legend_is_for_what_is_shown(fleshed):
+    body, _ = fleshed
+    overlay = part("map_overlay")
+    assert overlay.shown_map(body) == ""
+    body.thew.show_map = True
+    assert overlay.shown_map(body) == "Flesh"
+    activate(body)
+    bpy.ops.thew.paint_flesh(map="STIFFNESS")
+    assert overlay.shown_map(body) == "Stiffness"
+    body.vertex_groups.active = body.vertex_groups["Head"]
+    assert overlay.shown_map(body) == ""
+    bpy.ops.object.mode_set(mode="OBJECT")
+    points, colours, triangles = overlay.legend_bar(10.0, 20.0, 2.0)
+    assert np.ptp(points[:, 0]) == pytest.approx(2.0 * overlay.WIDTH) and triangles.max() == len(points) - 1
+    assert (colours[:, 3] == 1.0).all()

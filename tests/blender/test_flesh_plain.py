@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The maps' arithmetic, where parts of a body are, and the line of health; imported without Blender."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "blender_addon"))
+body_parts, flesh_map, health = (importlib.import_module(f"logic.{n}") for n in ("body_parts", "flesh_map", "health"))
+
+
+def sphere(rings=24, sides=32):
+    """A unit sphere with poles: (points [n, 3], triangles [t, 3])."""
+    points, triangles = [(0.0, 0.0, 1.0)], []
+    for i in range(1, rings):
+        polar = np.pi * i / rings
+        for j in range(sides):
+            turn = 2.0 * np.pi * j / sides
+            points.append((np.sin(polar) * np.cos(turn), np.sin(polar) * np.sin(turn), np.cos(polar)))
+    points.append((0.0, 0.0, -1.0))
+    for j in range(sides):
+        k = (j + 1) % sides
+        triangles.append((0, 1 + j, 1 + k))
+        for i in range(rings - 2):
+            a, b = 1 + i * sides, 1 + (i + 1) * sides
+            triangles += [(a + j, b + j, b + k), (a + j, b + k, a + k)]
+        last = 1 + (rings - 2) * sides
+        triangles.append((last + k, last + j, len(points) - 1))
+    return np.array(points), np.array(triangles)
+
+
+def test_distances_run_along_the_skin():
+    points, triangles = sphere()
+    away = flesh_map.distances(points, triangles, [(0, 0.0)], 10.0)
+    np.testing.assert_allclose(away, np.arccos(np.clip(points[:, 2], -1.0, 1.0)), atol=0.01)
+    near = flesh_map.distances(points, triangles, [(0, 0.0)], 1.0)
+    assert np.isinf(near[np.arccos(points[:, 2].clip(-1, 1)) > 1.01]).all()
+    assert np.array_equal(near[np.isfinite(near)], away[np.isfinite(near)])
+
+
+def test_seams_do_not_stop_it():
+    points, triangles = sphere()
+    upper = points[triangles].mean(axis=1)[:, 2] > 0.0
+    cut = triangles.copy()
+    cut[~upper] += len(points)  # the lower half has vertices of its own
+    twice = np.vstack([points, points])
+    away = flesh_map.distances(twice, cut, [(0, 0.0)], 10.0)
+    assert away[2 * len(points) - 1] == pytest.approx(np.pi, abs=0.02)
+
+
+def test_a_patch_is_round_smooth_and_stays_on_its_side():
+    points, triangles = sphere()
+    share = flesh_map.patch(points, triangles, np.array([0.0, 0.0, 1.0]), 0, 0.8)
+    straight = np.linalg.norm(points - [0.0, 0.0, 1.0], axis=1)
+    assert share[0] == pytest.approx(1.0) and (share[straight >= 0.8] == 0.0).all()
+    rings = share[1 : 1 + 32 * 8].reshape(8, 32)
+    np.testing.assert_allclose(rings, rings[:, :1].repeat(32, axis=1), atol=1e-6)
+    assert (np.diff(rings[:, 0]) <= 1e-9).all()
+    # Two sheets close to each other: only the one that is meant.
+    flat = np.array([(x, y, 0.0) for x in range(9) for y in range(9)], float)
+    i = np.array([(9 * x + y, 9 * x + y + 1, 9 * (x + 1) + y) for x in range(8) for y in range(8)])
+    sheets = np.vstack([flat, flat + [0.0, 0.0, 0.3]])
+    both = np.vstack([i, i + len(flat)])
+    share = flesh_map.patch(sheets, both, sheets[40], int(np.flatnonzero((both == 40).any(axis=1))[0]), 3.0)
+    assert share[:81].max() == pytest.approx(1.0) and not share[81:].any()
+
+
+def test_a_patch_within_one_face_still_shows():
+    points, triangles = sphere(6, 6)
+    centre = points[triangles[20]].mean(axis=0)
+    share = flesh_map.patch(points, triangles, centre, 20, 1e-3)
+    assert np.count_nonzero(share) == 1 and share.max() == 1.0 and np.flatnonzero(share)[0] in triangles[20]
+
+
+def test_mixing_keeps_to_the_range():
+    old, share = np.linspace(0.0, 1.0, 5), np.array([0.0, 0.25, 0.5, 1.0, 1.5])
+    new = flesh_map.mixed(old, share, 0.0)
+    np.testing.assert_allclose(new, [0.0, 0.1875, 0.25, 0.0, 0.0], atol=1e-7)
+    assert new.dtype == np.float32
+    np.testing.assert_array_equal(flesh_map.mixed(old, 0.0 * share, 1.0), old.astype(np.float32))
+
+
+def test_stiffness_is_neutral_in_the_middle():
+    np.testing.assert_allclose(flesh_map.stiffness_factors([0.0, 0.5, 1.0, 2.0]), [0.25, 1.0, 4.0, 4.0])
+
+
+def test_colours_are_those_of_weights():
+    np.testing.assert_allclose(flesh_map.colours([-1.0, 0.0, 0.5, 1.0]), flesh_map.RAMP[[0, 0, 2, 4]])
+
+
+# parts of a body ----------------------------------------------------------------------------------------------------
+
+
+def skeleton(*bones):
+    """(name, parent's name, head, tail) each."""
+    names = [bone[0] for bone in bones]
+    parents = [names.index(bone[1]) if bone[1] else -1 for bone in bones]
+    return body_parts.Skeleton(
+        names, np.array(parents), np.array([b[2] for b in bones], float), np.array([b[3] for b in bones], float)
+    )
+
+
+PERSON = (
+    ("Hips", "", (0, 0, 1.0), (0, 0, 1.1)),
+    ("Spine", "Hips", (0, 0, 1.1), (0, 0, 1.25)),
+    ("Spine1", "Spine", (0, 0, 1.25), (0, 0, 1.4)),
+    ("Head", "Spine1", (0, 0, 1.5), (0, 0, 1.75)),
+    ("LeftFoot", "Hips", (0.1, 0, 0.1), (0.1, -0.2, 0.02)),
+    ("RightFoot", "Hips", (-0.1, 0, 0.1), (-0.1, -0.2, 0.02)),
+)
+DOG = (
+    ("hips", "", (0, 0.5, 0.5), (0, 0.4, 0.5)),
+    ("spine_01", "hips", (0, 0.4, 0.5), (0, 0.1, 0.5)),
+    ("spine_02", "spine_01", (0, 0.1, 0.5), (0, -0.3, 0.5)),
+    ("tail_01", "hips", (0, 0.5, 0.5), (0, 0.7, 0.5)),
+    ("tail_02", "tail_01", (0, 0.7, 0.5), (0, 0.9, 0.5)),
+    ("foot.L", "hips", (0.1, 0.5, 0.05), (0.1, 0.4, 0.0)),
+)
+
+
+def nothing(_bone):
+    return np.empty((0, 3))
+
+
+@pytest.mark.parametrize("turn", [0, 1, 2, 3])
+def test_a_person_looks_where_the_feet_point(turn):
+    angle = 0.5 * np.pi * turn
+    about = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1.0]])
+    person = skeleton(*PERSON)
+    turned = body_parts.Skeleton(person.names, person.parents, person.heads @ about.T, person.tails @ about.T)
+    front = about @ [0.0, -1.0, 0.0]
+    np.testing.assert_allclose(turned.forward(), front, atol=1e-9)
+    (belly,) = body_parts.spots(body_parts.PARTS["BELLY"], turned, nothing)
+    np.testing.assert_allclose(belly.direction, front, atol=1e-9)
+    behind = body_parts.spots(body_parts.PARTS["BUTTOCKS"], turned, nothing)
+    assert len(behind) == 2 and all(spot.direction @ front < -0.5 for spot in behind)
+    assert behind[0].direction @ np.cross(front, [0, 0, 1.0]) == pytest.approx(
+        -(behind[1].direction @ np.cross(front, [0, 0, 1.0]))
+    )
+
+
+def test_the_belly_of_one_on_four_legs_is_below():
+    (belly,) = body_parts.spots(body_parts.PARTS["BELLY"], skeleton(*DOG), nothing)
+    np.testing.assert_allclose(belly.direction, [0.0, 0.0, -1.0], atol=1e-9)
+
+
+def test_cheeks_are_as_high_as_the_face_has_them():
+    face = np.random.default_rng(1).uniform(
+        [-0.1, -0.15, 1.4], [0.1, 0.1, 1.8], (4000, 3)
+    )  # the bone begins at its middle
+    person = skeleton(*PERSON)
+    cheeks = body_parts.spots(body_parts.PARTS["CHEEKS"], person, lambda bone: face)
+    jowls = body_parts.spots(body_parts.PARTS["JOWLS"], person, lambda bone: face)
+    assert len(cheeks) == len(jowls) == 2
+    assert 1.4 < jowls[0].origin[2] < cheeks[0].origin[2] - 0.05 < 1.55
+    assert all(spot.direction[1] < -0.5 and spot.direction[2] == 0.0 for spot in cheeks)
+    assert cheeks[0].direction[0] == pytest.approx(-cheeks[1].direction[0])
+
+
+def test_limbs_are_found_with_all_that_hangs_on_them():
+    dog = skeleton(*DOG, ("knot", "tail_02", (0, 0.9, 0.5), (0, 1.0, 0.5)))
+    assert [dog.names[i] for i in dog.limb(("tail",))] == ["tail_01", "tail_02", "knot"]
+    assert not dog.limb(("ear",))
+
+
+def test_bones_of_its_own_come_first():
+    person = skeleton(
+        *PERSON,
+        ("breast.L", "Spine1", (0.05, 0, 1.3), (0.08, -0.1, 1.28)),
+        ("breast.R", "Spine1", (-0.05, 0, 1.3), (-0.08, -0.1, 1.28)),
+    )
+    found = body_parts.spots(body_parts.PARTS["CHEST"], person, nothing)
+    assert [person.names[spot.bone] for spot in found] == ["breast.L", "breast.R"]
+    at_hips = body_parts.spots(body_parts.PARTS["CHEST"], person, nothing, "Hips")
+    assert len(at_hips) == 2 and all(person.names[spot.bone] == "Hips" for spot in at_hips)
+
+
+def test_parts_without_bones_of_the_name_are_nowhere():
+    strange = skeleton(("a", "", (0, 0, 0), (0, 0, 1)))
+    assert not any(body_parts.spots(part, strange, nothing) for part in body_parts.PARTS.values())
+
+
+# health -------------------------------------------------------------------------------------------------------------
+
+
+def state(**changes):
+    """Settings, notes and flesh of a healthy character."""
+    settings = SimpleNamespace(enabled=True, settled=False)
+    made = SimpleNamespace(shows_bake=False, baked_start=1, baked_end=20)
+    flesh = SimpleNamespace(
+        problem="", rig_problems={}, character=SimpleNamespace(apart=""), defects=[], clip=SimpleNamespace(inverted=[0]),
+        clip_start=1, clip_end=20, lattice=SimpleNamespace(cells=range(200)),
+    )  # fmt: skip
+    for name, value in changes.items():
+        owner = next(o for o in (settings, made, flesh, flesh.character) if hasattr(o, name))
+        setattr(owner, name, value)
+    return settings, made, flesh
+
+
+@pytest.mark.parametrize(
+    ("changes", "level", "words"),
+    [
+        ({}, "GOOD", "frames 1 to 20"),
+        ({"settled": True}, "GOOD", "At rest"),
+        ({"shows_bake": True}, "GOOD", "bake of frames 1 to 20"),
+        ({"enabled": False}, "OFF", "off"),
+        ({"clip": None}, "WAITING", "Simulate"),
+        ({"problem": "the bones have changed"}, "ERROR", "The bones have changed."),
+        ({"apart": "“A” stands apart"}, "WARNING", "“A” stands apart"),
+        ({"clip": SimpleNamespace(inverted=[2])}, "GOOD", "frames 1 to 20"),
+        ({"clip": SimpleNamespace(inverted=[30])}, "WARNING", "30 cells are turned inside out"),
+        ({"defects": ["one", "two"]}, "WARNING", "One (and 1 other)"),
+        ({"rig_problems": {0: "no bone"}, "defects": ["x"]}, "WARNING", "No bone (and 1 other)"),
+    ],
+)
+def test_one_line_says_how_it_is(changes, level, words, monkeypatch):
+    monkeypatch.setattr(health, "inverted", lambda clip: clip.inverted[0])
+    found = health.health(*state(**changes))
+    assert found.level == level and words in found.text and "\n" not in found.text
+
+
+def test_nothing_built_is_waiting():
+    settings, made, _ = state()
+    assert health.health(settings, made, None).level == "WAITING"
+
+
+def test_many_cells_are_warned_of():
+    assert health.cost(12) == health.cost(32) == ""
+    times = [int(health.cost(n).split("about ")[1].split()[0]) for n in (33, 48, 64, 96)]
+    assert times == sorted(times) and 10 <= times[1] <= 16
+
+
+@pytest.mark.parametrize("width", [5, 12, 30, 200])
+def test_text_is_cut_after_a_word(width):
+    text = "The vertex group of that name, which is its weight."
+    cut = health.shortened(text, width)
+    assert len(cut) <= max(width, 5) + 1
+    assert cut == text if width >= len(text) else cut.endswith("…") and text.startswith(cut[:-1])

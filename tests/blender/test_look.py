@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The first press looks right: the measure of the look on every shared character and our own, at the extension's defaults.
+
+The liveliest clip of each; `benches/blender_look.py` takes three and draws them.
+"""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from conftest import data_folder
+from helpers import part
+
+from demo.look import liveliest, reading, simulating
+
+SOURCES = liveliest.sources(data_folder("characters"))
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=liveliest.title)
+def test_a_character_looks_right_at_defaults(addon, source):
+    meshes = liveliest.open_source(source)
+    clips = liveliest.liveliest(meshes, 1)
+    recordings = reading.record(liveliest.title(source), meshes, clips)
+    complaints = []
+    for recording, clip, shown, _ in reading.fleshed(meshes, clips, recordings):
+        assert np.isfinite(shown).all()
+        look = recording.look(clip, shown)
+        complaints += [f"{recording.mesh}, {clip.name}: {fault} ({look})" for fault in look.faults()]
+    assert complaints == []
+
+
+def test_recordings_are_simulated_at_the_extensions_defaults(character, scene):
+    """What the bench does without Blender is what the buttons do."""
+    recipe = part("recipe").Recipe.of(bpy.context.object, scene, 1.7)
+    # The dial is in force, not pascals.
+    material = {name: value for name, value in simulating.MATERIAL.items() if name != "young"}
+    here = {"cells_across": simulating.CELLS_ACROSS, **material, **simulating.BODY, **simulating.MOTION}
+    for name, value in here.items():
+        assert getattr(recipe, name) == pytest.approx(value, rel=1e-6), name
+
+
+def test_a_recording_holds_what_the_core_is_told(addon):
+    """The clip that the extension makes is the clip that a recording makes, and the skin is the plain one."""
+    meshes = liveliest.open_source("biped")
+    clips = liveliest.liveliest(meshes, 1)
+    (recording,) = reading.record("biped", meshes, clips, 8)
+    ((_, clip, shown, _),) = reading.fleshed(meshes, clips, [recording], 8)
+    again = simulating.Character(recording).shown(clip)
+    size = np.linalg.norm(np.ptp(recording.rest, axis=0))
+    assert np.abs(again - shown).max() < 1e-5 * size
+    flesh = part("session").register.flesh(meshes[0])
+    assert np.abs(np.asarray(flesh.surface.vertices) - recording.rest).max() < 1e-9 * size

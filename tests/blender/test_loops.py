@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Loops close: motions whose ends meet are told from others, and their flesh repeats with them, in previews and bakes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import bpy
+import numpy as np
+import pytest
+from conftest import data_folder
+from helpers import activate, animate, evaluated, flesh_of, part, play
+
+from assets.characters import biped, figure, use_action
+from assets.characters import scene as own_scene
+from demo import characters
+from demo.look import liveliest
+
+FOLDER = data_folder("characters")
+
+# the maths ------------------------------------------------------------------------------------------------------------
+
+HEADS = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+SIZE, FPS, PERIOD = 2.0, 24.0, 16
+
+
+def about_x(angle: float, at=(0.0, 0.0, 0.0), shift=(0.0, 0.0, 0.0)) -> np.ndarray:
+    """The turn about a line along x through `at`, then a shift."""
+    made, c, s = np.eye(4), np.cos(angle), np.sin(angle)
+    made[1:3, 1:3] = [[c, -s], [s, c]]
+    made[:3, 3] = np.asarray(at) - made[:3, :3] @ at + shift
+    return made
+
+
+def poses(frames: int, bend, way=lambda t: 0.0) -> np.ndarray:
+    """Two bones: the whole goes `way(t)` along y, the upper one is bent by `bend(t)`; t in periods, one pose more than frames."""
+    rows = []
+    for i in range(frames + 1):
+        t = i / PERIOD
+        whole = about_x(0.1 * bend(t), shift=(0.0, way(t), 0.0))
+        rows.append([whole, whole @ about_x(bend(t), at=HEADS[1])])
+    return np.array(rows)
+
+
+def swing(t: float) -> float:
+    return 0.4 * np.sin(2.0 * np.pi * t) + 0.1 * np.cos(4.0 * np.pi * t)
+
+
+def begun(maps, choice="AUTOMATIC", **options):
+    return part("logic.cycles").beginning(choice, maps, HEADS, SIZE, FPS, 1, **options)
+
+
+def held(maps):
+    """The pose after the last is the last one, as after the end of an action."""
+    return np.concatenate([maps[:-1], maps[-2:-1]])
+
+
+def test_ends_that_meet_make_a_cycle(addon):
+    for maps, said in (
+        (held(poses(PERIOD + 1, swing)), "Loops: frame 17 is frame 1 again."),
+        (poses(PERIOD + 1, swing), "Loops: frame 17 is frame 1 again."),
+        (poses(PERIOD, swing), "Loops: frame 16 runs into frame 1."),  # only the pose that follows is the first again
+        (held(poses(PERIOD, swing)), "Loops: frame 16 runs into frame 1."),  # none is, but the seam is smooth
+        (poses(40, swing), "Loops every 16 frames."),
+        (held(poses(2 * PERIOD + 1, swing)), "Loops every 16 frames."),
+    ):
+        start = begun(maps)
+        assert (start.period, start.travels, start.preroll, start.note) == (PERIOD, False, 0, said)
+        simulated = start.turn(maps)
+        assert len(simulated) == PERIOD + 1 and np.array_equal(simulated[-1], simulated[0])
+        for frame in range(len(maps) - 1):
+            assert np.abs(simulated[start.at(frame)] - maps[frame]).max() < 1e-9
+
+
+def test_a_cycle_may_travel(addon):
+    def way(t):
+        return 3.0 * t + 0.05 * np.sin(2.0 * np.pi * t)
+
+    for maps in (held(poses(PERIOD + 1, swing, way)), poses(PERIOD, swing, way)):
+        start = begun(maps)
+        assert start.period == PERIOD and start.travels
+        assert np.array_equal(start.turn(maps), maps[: PERIOD + 1]) and start.at(PERIOD) == PERIOD
+    assert begun(held(poses(PERIOD + 1, swing, way))).note == "Loops: frame 17 is frame 1 again, 3 m further on."
+
+
+@pytest.mark.parametrize(
+    "maps",
+    [
+        poses(20, lambda t: 0.5 * t),  # bends on and on
+        poses(20, lambda t: 1.0 - np.cos(2.0 * np.pi * 20 / 21 * t), lambda t: t),  # ends meet but for the way
+        held(poses(13, swing)),  # cut off somewhere
+        poses(20, lambda t: 0.0, lambda t: t * t),  # a stiff thing that speeds up
+        poses(20, lambda t: 0.3, lambda t: t),  # one that is carried
+        poses(20, lambda t: 0.0, lambda t: 3 * t**2 - 2 * t**3),  # and one that goes from here to there
+        poses(20, lambda t: 1.0 if t > 0.6 else 0.1 * t),  # a leap
+    ],
+    ids=["bends", "bends and goes", "cut", "accelerates", "carried", "goes", "leaps"],
+)
+def test_other_motions_make_none(addon, maps):
+    start = begun(maps)
+    assert start.period == 0 and start.turn(maps) is maps and start.at(7) == 7
+    assert start.options() == {"cyclic": False, "preroll": start.preroll}
+
+
+def test_a_motion_that_starts_moving_has_a_run_in_and_one_that_starts_at_rest_none(addon):
+    moving, resting = begun(poses(20, lambda t: t)), begun(poses(20, lambda t: max(t - 0.5, 0.0)))
+    assert moving.preroll == 4 and moving.note == "The joints come from a standstill just before frame 1."
+    assert resting.preroll == 0 and resting.note == ""
+    still = begun(poses(20, lambda t: 0.3))
+    assert (still.period, still.preroll, still.note) == (0, 0, "")
+
+
+def test_the_artist_may_overrule_it(addon):
+    loop, other = poses(PERIOD, swing), poses(20, lambda t: t)
+    assert begun(loop, "SETTLED") == begun(other, "SETTLED") == part("logic.cycles").Beginning()
+    assert begun(loop, "PREROLL").preroll == begun(other, "PREROLL").preroll == 4
+    assert begun(other, "CYCLE").period == 20 and begun(other, marked=True).period == 20
+    short = begun(poses(2, swing), "CYCLE")
+    assert short.period == 0 and short.note == "A cycle needs three frames or more: this range has fewer."
+
+
+def test_rigs_that_do_not_repeat_make_no_cycle(addon):
+    maps = held(poses(PERIOD + 1, swing))
+    t = np.arange(len(maps)) / PERIOD
+    steady, round_, rising = np.ones_like(t), np.sin(2.0 * np.pi * t), t
+    assert begun(maps, controls=np.stack([steady, round_], axis=1)).period == PERIOD
+    assert begun(maps, controls=np.stack([steady, rising], axis=1)).period == 0
+    still = poses(PERIOD + 1, lambda t: 0.3)
+    assert begun(still, controls=round_[:, None]).period == PERIOD  # nothing but a rig moves
+
+
+def test_a_size_leaves_no_trace(addon):
+    for maps in (held(poses(PERIOD + 1, swing)), poses(20, lambda t: t)):
+        large = maps.copy()
+        large[..., :3, 3] *= 100.0
+        there = part("logic.cycles").beginning("AUTOMATIC", large, 100.0 * HEADS, 100.0 * SIZE, FPS, 1)
+        assert there.key == begun(maps).key
+
+
+# in Blender -----------------------------------------------------------------------------------------------------------
+
+
+def offsets(obj, frames) -> np.ndarray:
+    """What the flesh adds to the plain skin at `frames`, object space, [f, n, 3]."""
+    live = play(obj, frames)
+    obj.thew.enabled = False
+    plain = play(obj, frames)
+    obj.thew.enabled = True
+    return live.astype(np.float64) - plain
+
+
+def opening(added) -> float:
+    """How far the last frame's offsets are from the first's, as a part of the largest sway."""
+    sway = np.linalg.norm(added - added.mean(axis=0), axis=2).max()
+    return float(np.linalg.norm(added[-1] - added[0], axis=1).max() / sway)
+
+
+def fleshed(obj, **options):
+    """Give `obj` flesh and its motion; what was built."""
+    activate(obj)
+    assert bpy.ops.thew.add(**options) == {"FINISHED"}
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    return flesh_of(obj)
+
+
+@pytest.fixture
+def looping(character):
+    """The small character over one turn of its hop and bend, the last frame the first again: frames 1 to 21."""
+    obj, armature = character
+    animate(armature, 1, 21)
+    bpy.context.scene.frame_end = 21
+    return obj, armature
+
+
+def test_flesh_closes_with_its_loop_in_preview_and_bake(looping):
+    obj, _ = looping
+    frames = range(1, 22)
+    obj.thew.motion_start = "SETTLED"
+    fleshed(obj, cells_across=6)
+    assert opening(offsets(obj, frames)) > 0.05
+    obj.thew.motion_start = "AUTOMATIC"
+    assert opening(offsets(obj, frames)) < 0.01
+    live = play(obj, frames)
+    assert "Loops: frame 21 is frame 1 again." in obj.thew.made.notes.splitlines()
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    assert np.abs(play(obj, frames) - live).max() < 1e-5
+
+
+def test_a_loop_that_is_played_several_times_is_simulated_once(looping):
+    obj, armature = looping
+    for curve in part("reading").curves_in(armature.animation_data):
+        curve.modifiers.new("CYCLES")
+    bpy.context.scene.frame_end = 50
+    flesh = fleshed(obj, cells_across=6)
+    assert "Loops every 20 frames." in obj.thew.made.notes.splitlines()
+    assert len(flesh.clip.turn) == 21
+    added = offsets(obj, range(1, 51))
+    sway = np.linalg.norm(added - added.mean(axis=0), axis=2).max()
+    assert np.abs(added[20:40] - added[:20]).max() < 1e-4 * sway
+    assert np.abs(added[40:] - added[:10]).max() < 1e-4 * sway
+    # A bake that goes on beyond the preview is the preview as far as that goes.
+    live = play(obj, range(1, 51))
+    assert bpy.ops.thew.bake(frame_start=1, frame_end=60) == {"FINISHED"}
+    assert np.abs(play(obj, range(1, 51)) - live).max() < 1e-5
+
+
+def test_what_follows_a_loop_in_a_longer_bake_goes_on_from_it(character):
+    """The preview plays a loop, the bake goes on to where the character stands still."""
+    obj, armature = character
+    animate(armature, 1, 41)
+    for curve in part("reading").curves_in(armature.animation_data):
+        for key in curve.keyframe_points:
+            key.interpolation = "LINEAR"  # so that both turns are the same
+    bpy.context.scene.frame_end = 20
+    flesh = fleshed(obj, cells_across=6)
+    assert flesh.begun.period == 20
+    live = play(obj, range(1, 21))
+    assert bpy.ops.thew.bake(frame_start=1, frame_end=70) == {"FINISHED"}
+    baked = play(obj, range(1, 71))
+    assert np.abs(baked[:20] - live).max() < 1e-5
+    steps = np.abs(np.diff(baked, axis=0)).max(axis=(1, 2))
+    assert np.abs(baked[20:39] - baked[:19]).max() < 1e-3  # it comes again
+    assert steps[19] < 1.2 * steps[18:39].max()  # nothing leaps where the preview ends
+    assert steps[-1] < 0.05 * steps.max()  # and it comes to rest
+
+
+def test_an_action_marked_as_a_cycle_is_one(character):
+    obj, armature = character
+    action = animate(armature, 1, 15)  # cut off in the middle
+    bpy.context.scene.frame_end = 15
+    flesh = fleshed(obj, cells_across=6)
+    assert not flesh.begun.period
+    action.use_frame_range, action.frame_start, action.frame_end, action.use_cyclic = True, 1, 15, True
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert flesh.begun.period == 15
+
+
+def test_other_motion_starts_as_it_should(character):
+    obj, armature = character
+    animate(armature, 1, 15)
+    bpy.context.scene.frame_end = 15
+    assert fleshed(obj, cells_across=6).begun.preroll == 4 and "standstill" in obj.thew.made.notes
+    run_in = play(obj, [2, 1])
+    obj.thew.motion_start = "SETTLED"
+    settled = play(obj, [2, 1])
+    assert "standstill" not in obj.thew.made.notes
+    assert np.abs(run_in - settled).max() > 1e-5
+
+
+def test_the_bipeds_walk_closes_one_stride_further_on(scene):
+    """One stride in 24 frames; the flesh of the last one is that of the first."""
+
+    def stride(bodo, t):
+        return biped.walk(bodo, 0.95 * t)
+
+    bodo = replace(biped.figure(), clips={"stride": figure.Clip(25, stride)})
+    armature, obj = own_scene.build(bodo)
+    use_action(armature, "stride")
+    fleshed(obj)
+    assert "Loops: frame 25 is frame 1 again, 0.62 m further on." in obj.thew.made.notes.splitlines()
+    assert opening(offsets(obj, range(1, 26))) < 0.01
+    obj.thew.motion_start = "SETTLED"
+    assert opening(offsets(obj, range(1, 26))) > 0.02
+
+
+@pytest.mark.skipif(FOLDER is None, reason="no characters: set THEW_DATA")
+@pytest.mark.parametrize(("name", "clip"), [("Fox.glb", "Run"), ("q_bull.glb", "AnimalArmature|Walk")])
+def test_loops_of_real_characters_close(addon, name, clip):
+    meshes = liveliest.open_source(str(FOLDER / name))
+    clip = next(action for action in characters.clips() if action.startswith(clip))  # 4.2 adds the armature's name
+    frames = liveliest.play_clip(meshes, clip)
+    obj = meshes[0]
+    fleshed(obj)
+    assert f"Loops: frame {frames[-1]} is frame {frames[0]} again." in obj.thew.made.notes.splitlines()
+    assert opening(offsets(obj, frames)) < 0.01
+    live = evaluated(obj)
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    box = np.linalg.norm(np.ptp(live, axis=0))
+    assert np.abs(play(obj, [frames[-1]])[0] - live).max() < 1e-5 * box

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the artist reads and presses: panels in every state, from the mesh and from the armature; units; who drives a rig."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+
+import bpy
+import numpy as np
+import pytest
+from helpers import Layout, activate, add_rig, evaluated, make_body, make_character, part, play, refused
+
+FOLDOUTS = ("look", "regions", "bake", "rigs", "riders", "advanced", "details")
+
+
+def region(width=300):
+    """A context as a panel sees it."""
+    context = bpy.context
+    return SimpleNamespace(
+        view_layer=context.view_layer,
+        scene=context.scene,
+        preferences=SimpleNamespace(system=SimpleNamespace(ui_scale=1.0)),  # it is 0 without a window
+        region=SimpleNamespace(width=width),
+        object=context.view_layer.objects.active,
+        space_data=None,
+    )
+
+
+def draw(place="sidebar", width=300) -> dict[str, list]:
+    """Draws every panel of a place whose poll says so; what each asked its layout for, by its key."""
+    context, drawn = region(width), {}
+    for name in ("", *FOLDOUTS):
+        cls = getattr(bpy.types, f"THEW_PT_{name}_{place}" if name else f"THEW_PT_{place}")
+        if not cls.poll(context):
+            continue
+        layout = Layout()
+        cls.draw(SimpleNamespace(layout=layout, contents=getattr(cls, "contents", None)), context)
+        drawn[name] = layout.seen
+    return drawn
+
+
+def rows(drawn: dict[str, list]) -> list:
+    """Everything but texts and the bar: what a button moving would change."""
+    return [call for seen in drawn.values() for call in seen if call[0] in {"prop", "operator", "operator_menu_enum"}]
+
+
+def words(seen: list) -> str:
+    """All labels."""
+    return " ".join(call[-1] for call in seen if call[0] == "label")
+
+
+@pytest.mark.parametrize("place", ["sidebar", "physics"])
+def test_panels_draw_in_every_state(scene, place):
+    body, armature = make_character()
+    assert set(draw(place)) == {""}
+    activate(armature)
+    assert set(draw(place)) == {""}
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    for active in (body, armature):
+        activate(active)
+        assert set(draw(place)) == {"", *FOLDOUTS}
+        for name in ("use_scene_range", "enabled", "use_gravity", "use_young", "settled", "show_map"):
+            setattr(body.thew, name, not getattr(body.thew, name))
+            draw(place)
+            setattr(body.thew, name, not getattr(body.thew, name))
+    play(body, (2, 5))
+    for method in ("linear", "modal", "warped"):
+        body.thew.method = method
+        play(body, (3,))
+        draw(place)
+    add_rig(body, bone="Spine")
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    draw(place)
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    draw(place, width=90)
+    part("session").register.clear()  # as after loading a file
+    draw(place)
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    draw(place)
+
+
+def test_nothing_active_or_no_mesh_shows_nothing(scene):
+    bpy.context.view_layer.objects.active = None
+    assert draw() == {}
+    empty = bpy.data.objects.new("Empty", None)
+    scene.collection.objects.link(empty)
+    activate(empty)
+    assert draw() == {}
+
+
+def test_no_button_moves_while_something_is_computed(fleshed):
+    body, _ = fleshed
+    play(body, (3,))
+    tasks, shell, handlers = part("logic.tasks"), part("operators.shell"), part("handlers")
+    quiet = rows(draw())
+    assert not any(call[0] == "progress" for call in draw()[""])
+
+    def task():
+        yield tasks.Progress(0.4, "Measuring")
+
+    stepper = tasks.Stepper(task())
+    stepper.advance()
+    for begin, end in (
+        (lambda: shell.running.append(stepper), lambda: shell.running.remove(stepper)),
+        (lambda: setattr(handlers.state, "stepper", stepper), lambda: setattr(handlers.state, "stepper", None)),
+    ):
+        begin()
+        try:
+            busy = draw()
+            assert rows(busy) == quiet
+            assert sum(call[0] == "progress" for call in busy[""]) == 1
+        finally:
+            end()
+    for level in (
+        {"problem": "Everything is wrong, and this is a long sentence about why it is so"},
+        {"defects": ["a"]},
+    ):
+        flesh = part("session").register.flesh(body)
+        was = {name: getattr(flesh, name) for name in level}
+        for name, value in level.items():
+            setattr(flesh, name, value)
+        assert rows(draw()) == quiet
+        for name, value in was.items():
+            setattr(flesh, name, value)
+
+
+def test_one_line_of_health_and_the_rest_on_demand(fleshed):
+    body, _ = fleshed
+    play(body, (3,))
+    seen = draw()
+    assert words(seen[""]) == "Moves, frames 1 to 20"
+    assert "lattice has" in words(seen["details"]) and "lattice has" not in words(seen[""])
+    body.thew.enabled = False
+    assert "plain skin" in words(draw()[""])
+
+
+# the armature stands for its meshes -----------------------------------------------------------------------------------
+
+
+def test_everything_works_from_the_armature(character):
+    body, armature = character
+    activate(armature)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    assert body.thew.made.flesh and not armature.thew.made.flesh
+    assert bpy.context.view_layer.objects.active == armature
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert bpy.ops.thew.rig_add(bone="Spine") == {"FINISHED"} and len(body.thew.rigs) == 1
+    bpy.ops.object.mode_set(mode="POSE")
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    assert bpy.ops.thew.remove(remove_baked_keys=True, remove_rigs=True) == {"FINISHED"}
+    assert not body.thew.made.flesh and armature.mode == "POSE"
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def test_of_several_meshes_one_is_chosen(scene):
+    body, armature = make_character()
+    other = make_body(armature, name="Other", rings=19)
+    target = part("target")
+    activate(armature)
+    assert target.of(bpy.context) == other  # the larger one, while none has flesh
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"} and other.thew.made.flesh
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    activate(armature)
+    assert ("prop", "chosen", "") in draw()[""]
+    assert target.of(bpy.context) == other
+    armature.thew.chosen = body
+    assert target.of(bpy.context) == body
+    assert bpy.ops.thew.remove() == {"FINISHED"} and not body.thew.made.flesh and other.thew.made.flesh
+    armature.thew.chosen = body
+    body.modifiers.clear()
+    assert target.of(bpy.context) == other
+    bpy.data.objects.remove(body)
+    assert target.of(bpy.context) == other and armature.thew.chosen is None
+    bpy.data.objects.remove(other)
+    assert target.of(bpy.context) == armature
+    assert "armature, not a mesh" in refused(bpy.ops.thew.add)
+
+
+# words and units ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", [1.0, 0.01, 1000.0])
+def test_the_height_in_force_is_shown_in_the_scenes_units(scene, unit):
+    scene.unit_settings.scale_length = unit
+    body, _ = make_character(scale=1.0 / unit)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    settings = body.thew
+    assert settings.real_height == 0.0
+    guessed = settings.made.guessed_height
+    assert guessed > 0.0 and settings.height_shown * unit == pytest.approx(guessed, rel=1e-5)
+    settings.height_shown = 2.5 / unit
+    assert settings.real_height == pytest.approx(2.5, rel=1e-6)
+    assert bpy.ops.thew.guess_height() == {"FINISHED"}
+    assert settings.real_height == 0.0 and settings.height_shown * unit == pytest.approx(guessed, rel=1e-5)
+
+
+def test_every_length_has_a_unit(scene):
+    for group in (bpy.types.Object.bl_rna.properties["thew"].fixed_type, part("rig_properties").ThewRig.bl_rna):
+        for item in group.properties:
+            if item.identifier in {"radius", "ring_radius", "tube_radius", "distance", "depth", "height_shown"}:
+                assert item.unit == "LENGTH", item.identifier
+    assert bpy.types.Object.bl_rna.properties["thew"].fixed_type.properties["height_shown"].subtype == "DISTANCE"
+
+
+def test_a_length_in_a_sentence_is_as_fields_show_it(scene):
+    length = part("units").length
+    assert (length(0.25), length(3.081)) == ("25 cm", "3.08 m")
+    scene.unit_settings.scale_length = 0.01
+    assert length(25.0) == "25 cm"
+    scene.unit_settings.system = "IMPERIAL"
+    assert "'" in length(100.0) or "ft" in length(100.0) or '"' in length(100.0)
+    scene.unit_settings.system = "NONE"
+    assert length(25.0) == "25"
+
+
+def test_as_many_cells_as_the_guide_says(character):
+    body, _ = character
+    cells = body.thew.bl_rna.properties["cells_across"]
+    assert cells.soft_max >= 64 and cells.hard_max >= 64
+    body.thew.cells_across = 48
+    assert body.thew.cells_across == 48 and "12 times as long" in words(draw()[""])
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    assert "times as long" not in words(draw()["look"])
+
+
+def test_descriptions_of_all_settings_are_sentences(scene):
+    for item in bpy.types.Object.bl_rna.properties["thew"].fixed_type.properties:
+        if item.identifier not in {"rna_type", "made", "name"}:
+            assert item.description and not item.description.endswith("."), item.identifier
+
+
+# the dial -------------------------------------------------------------------------------------------------------------
+
+
+def sways(body) -> float:
+    """How far the flesh is from where its mean has it, as it plays."""
+    shapes = play(body, range(1, 21)).astype(np.float64)
+    skin = plain(body)
+    offsets = shapes - skin
+    return float(np.linalg.norm(offsets - offsets.mean(axis=0), axis=2).mean())
+
+
+def plain(body) -> np.ndarray:
+    """The skin without flesh, as it plays."""
+    body.thew.enabled = False
+    shapes = play(body, range(1, 21)).astype(np.float64)
+    body.thew.enabled = True
+    return shapes
+
+
+def test_the_dial_always_acts_and_softer_sways_more(fleshed):
+    body, _ = fleshed
+    found = []
+    for softness in (0.0, 0.25, 0.5, 0.75, 1.0):
+        body.thew.softness = softness
+        found.append(sways(body))
+    assert all(b > 1.15 * a for a, b in itertools.pairwise(found)), found
+
+
+def test_pascals_in_place_of_the_dial(fleshed):
+    body, _ = fleshed
+    before = play(body, (5, 9))
+    body.thew.young = 90e3
+    np.testing.assert_array_equal(play(body, (5, 9)), before)  # the dial is in force
+    body.thew.use_young = True
+    firm = play(body, (5, 9))
+    assert np.abs(firm - before).max() > 1e-4
+    body.thew.softness = 0.9
+    np.testing.assert_array_equal(play(body, (5, 9)), firm)
+
+
+# a mesh that stands apart ---------------------------------------------------------------------------------------------
+
+
+def test_a_mesh_beside_its_bones_is_told(character):
+    body, armature = character
+    body.location.x = 4.0
+    bpy.context.view_layer.update()
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    note = next(line for line in body.thew.made.notes.splitlines() if "stands apart" in line)
+    assert body.name in note and armature.name in note and " m " in note
+    play(body, (3,))
+    assert "stands apart" in words(draw(width=600)[""])
+
+
+@pytest.mark.parametrize("moved", [(0.0, 0.0, 0.0), (0.2, 0.0, 0.0), (0.0, 0.0, 0.3)])
+def test_a_mesh_around_its_bones_is_not(character, moved):
+    body, _ = character
+    body.location = moved
+    bpy.context.view_layer.update()
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    assert "stands apart" not in body.thew.made.notes
+
+
+# who drives a rig -----------------------------------------------------------------------------------------------------
+
+
+def test_the_joint_below_is_proposed(fleshed):
+    body, armature = fleshed
+    armature.data.bones.active = armature.data.bones["Hip"]
+    rig = add_rig(body, bone="Spine")
+    joint_of = part("rig_drivers").joint_of
+    rig.along = 0.5
+    assert joint_of(body, rig) == "Head"
+    rig.along = 0.1  # at the joint where the spine itself bends
+    assert joint_of(body, rig) == "Spine"
+    top = add_rig(body, bone="Head")
+    top.along = 0.9
+    assert joint_of(body, top) == "Head"  # nothing is below
+    rig.along = 0.5
+    assert bpy.ops.thew.rig_driver(index=0) == {"FINISHED"}
+    assert body.animation_data.drivers[0].driver.variables[0].targets[0].bone_target == "Head"
+
+
+def test_the_joint_of_rigs_in_the_skin_and_of_their_own(fleshed):
+    body, armature = fleshed
+    rest = part("reading").basis_positions(body.data)
+    corners = part("reading").triangles_of(body.data)
+    heights = rest[corners].mean(axis=1)[:, 2]
+    joint_of = part("rig_drivers").joint_of
+    for height, bone in ((0.45, "Spine"), (0.7, "Spine"), (1.05, "Head"), (1.7, "Head")):
+        face = int(np.abs(heights - height).argmin())
+        rig = add_rig(body, guide="SKIN", face=face)
+        assert joint_of(body, rig) == bone, height
+    free = add_rig(body, guide="FREE")
+    free.matrix = [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1.0, 0, 0, 0, 1]
+    assert joint_of(body, free) == "Head"
+    assert np.isfinite(evaluated(body)).all() and armature.data.bones

@@ -1,0 +1,418 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Clothes and eyes that ride on a body: one simulation, and what lies over the skin goes where the skin goes."""
+
+from __future__ import annotations
+
+import bmesh
+import bpy
+import numpy as np
+import pytest
+from helpers import (
+    Layout,
+    activate,
+    animate,
+    evaluated,
+    make_armature,
+    make_body,
+    part,
+    play,
+    refused,
+    size_of,
+    snapshot,
+    world,
+)
+from mathutils import Matrix, Vector
+
+from assets import characters as own
+
+FRAMES = range(1, 21)
+
+
+# what is worn ---------------------------------------------------------------------------------------------------------
+
+
+def shirt_of(body, chosen, away: float, name: str = "Shirt") -> bpy.types.Object:
+    """The faces of `body` whose centres `chosen` tells, moved outwards by `away`, with its weights and its modifier."""
+    mesh = body.data.copy()
+    cloud = bmesh.new()
+    cloud.from_mesh(mesh)
+    bmesh.ops.delete(
+        cloud, geom=[face for face in cloud.faces if not chosen(face.calc_center_median())], context="FACES"
+    )
+    cloud.normal_update()
+    for vertex in cloud.verts:
+        vertex.co += away * vertex.normal
+    cloud.to_mesh(mesh)
+    cloud.free()
+    shirt = bpy.data.objects.new(name, mesh)
+    bpy.context.scene.collection.objects.link(shirt)
+    for group in body.vertex_groups:
+        shirt.vertex_groups.new(name=group.name)
+    armature = part("reading").armature_modifier(body).object
+    shirt.modifiers.new("Armature", "ARMATURE").object = armature
+    shirt.parent, shirt.matrix_world = body.parent, body.matrix_world.copy()
+    return shirt
+
+
+def ball(name: str, armature, bone: str, centre, radius: float) -> bpy.types.Object:
+    """A ball that hangs on a bone, without weights."""
+    mesh = bpy.data.meshes.new(name)
+    cloud = bmesh.new()
+    bmesh.ops.create_icosphere(cloud, subdivisions=2, radius=radius)
+    cloud.to_mesh(mesh)
+    cloud.free()
+    eye = bpy.data.objects.new(name, mesh)
+    bpy.context.scene.collection.objects.link(eye)
+    bpy.context.view_layer.update()
+    eye.parent, eye.parent_type, eye.parent_bone = armature, "BONE", bone
+    bpy.context.view_layer.update()
+    eye.matrix_world = armature.matrix_world @ Matrix.Translation(Vector(centre))
+    bpy.context.view_layer.update()
+    return eye
+
+
+def ride(body, *riders) -> None:
+    for obj in bpy.context.view_layer.objects:
+        obj.select_set(obj in (body, *riders))
+    bpy.context.view_layer.objects.active = body
+    assert bpy.ops.thew.ride() == {"FINISHED"}
+
+
+@pytest.fixture
+def dressed(character):
+    """(body with flesh, armature, shirt, eye): the shirt covers the belly, the eye hangs on the head."""
+    body, armature = character
+    body.thew.softness = 0.8
+    shirt = shirt_of(body, lambda p: 0.4 < p.z < 1.2, 0.02)
+    eye = ball("Eye", armature, "Head", (0.0, -0.19, 1.6), 0.03)
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    ride(body, shirt, eye)
+    return body, armature, shirt, eye
+
+
+def offsets(obj, frames=FRAMES) -> np.ndarray:
+    """What is added to an object's plain skin, world axes, [f, n, 3]."""
+    live = play(obj, frames, read=world)
+    mine = part("modifier").by_id(obj, obj.thew.made.modifier)
+    mine.show_viewport = False
+    plain = play(obj, frames, read=world)
+    mine.show_viewport = True
+    return live - plain
+
+
+def below(shirt, body) -> tuple[np.ndarray, np.ndarray]:
+    """For each vertex of a mesh the nearest vertex of the body at rest, and how far it is."""
+    here = np.array([shirt.matrix_world @ v.co for v in shirt.data.vertices])
+    there = np.array([body.matrix_world @ v.co for v in body.data.vertices])
+    distance = np.linalg.norm(here[:, None] - there[None], axis=2)
+    return distance.argmin(axis=1), distance.min(axis=1)
+
+
+def same(shapes, others, size) -> None:
+    assert np.abs(np.asarray(shapes) - others).max() < 1e-5 * size
+
+
+# how they are moved -----------------------------------------------------------------------------------------------------
+
+
+def test_layers_keep_their_distance_to_the_skin(scene):
+    """The liveliest clip of our biped as Add Flesh leaves it, in a shirt and with two eyes.
+
+    Where an arm comes near, the shirt is as far from the arm as the arm comes: what counts is the skin that it covers.
+    """
+    armature, body = own.create("biped")
+    own.use_action(armature, "jump")
+    size = size_of(np.array([v.co for v in body.data.vertices]))
+    shirt = shirt_of(body, lambda p: 0.66 < p.z < 1.0 and abs(p.x) < 0.21, 0.01 * size)
+    eyes = [ball(f"Eye {side}", armature, "head", (side * 0.054, -0.125, 1.385), 0.045) for side in (-1, 1)]
+    activate(body)
+    assert bpy.ops.thew.add() == {"FINISHED"}
+    ride(body, shirt, *eyes)
+    frames = range(scene.frame_start, scene.frame_end + 1, 3)
+    moved = [play(obj, frames, read=world) for obj in (body, shirt)]
+    added = offsets(shirt, frames)
+    assert np.linalg.norm(added, axis=2).max() > 0.005 * size
+    body.thew.enabled = False
+    still = [play(obj, frames, read=world) for obj in (body, shirt)]
+    thew, triangles = part("native").thew, part("reading").triangles_of(body.data)
+    centres = np.array([v.co for v in body.data.vertices])[triangles].mean(axis=1)
+    covered = triangles[(centres[:, 2] > 0.6) & (centres[:, 2] < 1.05) & (np.abs(centres[:, 0]) < 0.24)]
+    for skin, cloth, skin_moved, cloth_moved in zip(*still, *moved, strict=True):
+        _, before, _ = thew.Surface(skin, covered).closest_point(cloth)
+        _, after, _ = thew.Surface(skin_moved, covered).closest_point(cloth_moved)
+        assert (np.abs(after - before) <= np.maximum(1e-3 * size, 0.2 * before)).all()
+
+
+def test_the_sway_of_a_rider_is_that_of_the_skin_below(dressed):
+    body, _, shirt, _ = dressed
+    nearest, _ = below(shirt, body)
+    skin, cloth = offsets(body), offsets(shirt)
+    assert np.abs(skin).max() > 5e-3
+    size = size_of(world(body))
+    # The nearest point lies right below the vertex: moved along the shirt's own normals, at most on the next triangle.
+    away = np.linalg.norm(cloth - skin[:, nearest], axis=2)
+    assert np.median(away) < 1e-3 * size and away.max() < 0.1 * np.abs(skin).max()
+
+
+def test_an_eye_goes_along_as_one_piece(dressed):
+    body, _, _, eye = dressed
+    body.thew.softness = 1.0
+    added = offsets(eye)
+    assert np.abs(added).max() > 1e-5
+    assert np.ptp(added, axis=1).max() < 1e-5
+    nearest, _ = below(eye, body)
+    around = {v for face in body.data.polygons if set(face.vertices) & set(nearest.tolist()) for v in face.vertices}
+    skin = offsets(body)[:, sorted(around)]
+    assert (added[:, 0] >= skin.min(axis=1) - 1e-5).all() and (added[:, 0] <= skin.max(axis=1) + 1e-5).all()
+
+
+def test_both_may_stand_anywhere_and_move(scene):
+    """A turned and scaled armature that moves; the shirt is no child of it, the eye hangs on a bone that turns."""
+    armature = make_armature()
+    body = make_body(armature)
+    shirt = shirt_of(body, lambda p: 0.4 < p.z < 1.2, 0.02)
+    eye = ball("Eye", armature, "Spine", (0.0, -0.31, 0.8), 0.03)
+    animate(armature)
+    spin = armature.pose.bones["Spine"]
+    for frame, angle in ((1, 0.0), (20, 1.5)):
+        spin.rotation_euler.y = angle
+        spin.keyframe_insert("rotation_euler", index=1, frame=frame)
+    activate(body)
+    body.thew.softness = 0.9
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    scene.frame_set(9)  # a pose in which nothing stands as it does at rest
+    ride(body, shirt, eye)
+    nearest, _ = below(shirt, body)
+    skin, cloth, ball_ = offsets(body), offsets(shirt), offsets(eye)
+    largest = np.abs(skin).max()
+    assert np.linalg.norm(cloth - skin[:, nearest], axis=2).max() < 0.1 * largest
+    scene.frame_set(1)
+    there = np.array([v.co for v in body.data.vertices])
+    under = np.linalg.norm(there - (0.0, -0.3, 0.8), axis=1).argsort()[:6]
+    assert np.ptp(ball_, axis=1).max() < 1e-5
+    assert (ball_[:, 0] >= skin[:, under].min(axis=1) - 0.1 * largest).all()
+    assert (ball_[:, 0] <= skin[:, under].max(axis=1) + 0.1 * largest).all()
+
+
+def test_riders_follow_a_body_that_is_changed(dressed):
+    body, _, shirt, _ = dressed
+    before = offsets(shirt)
+    body.thew.softness = 0.3
+    firm = offsets(shirt)
+    assert np.abs(firm).max() < 0.7 * np.abs(before).max()
+    nearest, _ = below(shirt, body)
+    skin = offsets(body)
+    assert np.linalg.norm(firm - skin[:, nearest], axis=2).max() < 0.1 * np.abs(skin).max()
+    body.thew.enabled = False
+    assert not np.abs(offsets(shirt)).max()
+    body.thew.enabled = True
+    same(offsets(shirt), firm, size_of(world(body)))
+    shirt.thew.enabled = False
+    assert "thew_offset" not in shirt.data.attributes
+    shirt.thew.enabled = True
+    same(offsets(shirt), firm, size_of(world(body)))
+
+
+def test_a_rider_that_is_edited_is_read_again(dressed):
+    body, _, shirt, _ = dressed
+    scene = bpy.context.scene
+    cloud = bmesh.new()
+    cloud.from_mesh(shirt.data)
+    bmesh.ops.delete(cloud, geom=list(cloud.faces)[:20], context="FACES")
+    cloud.to_mesh(shirt.data)
+    cloud.free()
+    scene.frame_set(7)
+    nearest, _ = below(shirt, body)
+    skin, cloth = offsets(body), offsets(shirt)
+    assert np.linalg.norm(cloth - skin[:, nearest], axis=2).max() < 0.1 * np.abs(skin).max()
+
+
+def test_a_rider_without_weights(dressed):
+    """A shirt that merely hangs on the armature takes the same offsets, in its own space."""
+    body, armature, shirt, _ = dressed
+    weighted = offsets(shirt)
+    activate(shirt)
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    shirt.modifiers.clear()
+    shirt.vertex_groups.clear()
+    shirt.parent = armature
+    shirt.modifiers.new("Subdivision", "SUBSURF").levels = 1
+    ride(body, shirt)
+    assert [m.type for m in shirt.modifiers] == ["SUBSURF", "NODES"]
+    same(offsets(shirt)[:, : weighted.shape[1]], weighted, size_of(world(body)))
+
+
+# bakes ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("space", ["REST", "POSED"])
+def test_a_bake_of_the_body_takes_its_riders_along(dressed, space):
+    body, _, *riders = dressed
+    everyone = (body, *riders)
+    live = [play(obj, FRAMES, read=world) for obj in everyone]
+    activate(body)
+    assert bpy.ops.thew.bake(space=space) == {"FINISHED"}
+    for obj, shapes in zip(everyone, live, strict=True):
+        assert obj.thew.made.shows_bake and len(obj.thew.made.baked_keys.splitlines()) == 20
+        same(play(obj, FRAMES, read=world), shapes, size_of(live[0][0]))
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    for obj, shapes in zip(everyone, live, strict=True):
+        assert not obj.thew.made.shows_bake
+        same(play(obj, FRAMES, read=world), shapes, size_of(live[0][0]))
+    assert bpy.ops.thew.show_bake() == {"FINISHED"}
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    for obj, shapes in zip(everyone, live, strict=True):
+        assert not obj.thew.made.rides and obj.thew.body is None
+        assert "NODES" not in {m.type for m in obj.modifiers}
+        same(play(obj, FRAMES, read=world), shapes, size_of(live[0][0]))
+
+
+def test_a_rider_is_baked_alone(dressed):
+    body, _, shirt, _ = dressed
+    cast = shirt.modifiers.new("Cast", "CAST")
+    cast.factor = 0.1
+    shirt.modifiers.move(len(shirt.modifiers) - 1, 0)
+    live = play(shirt, FRAMES, read=world)
+    activate(shirt)
+    for space in ("REST", "POSED"):
+        assert bpy.ops.thew.bake(space=space) == {"FINISHED"}
+        assert not body.thew.made.baked_keys
+        same(play(shirt, FRAMES, read=world), live, size_of(live[0]))
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    same(play(shirt, FRAMES, read=world), live, size_of(live[0]))
+    assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
+    assert shirt.data.shape_keys is None and body.thew.made.flesh
+
+
+def test_the_command_line_bakes_riders_with_their_body(dressed, tmp_path, capsys):
+    path = tmp_path / "dressed.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    assert part("cli").main(["bake", str(path), "--frames", "1", "12"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("Body: ") and "with “Eye” and “Shirt”" in line for line in lines)
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    for name in ("Body", "Shirt", "Eye"):
+        assert len(bpy.data.objects[name].thew.made.baked_keys.splitlines()) == 12
+
+
+# coming and going -----------------------------------------------------------------------------------------------------
+
+
+def test_a_rider_that_gets_off_is_as_it_was(character):
+    body, armature = character
+    shirt = shirt_of(body, lambda p: 0.4 < p.z < 1.2, 0.02)
+    eye = ball("Eye", armature, "Head", (0.0, -0.19, 1.6), 0.03)
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    before = [snapshot(obj) for obj in (shirt, eye)]
+    ride(body, shirt, eye)
+    play(shirt, (3, 5, 1))
+    for obj in (shirt, eye):
+        activate(obj)
+        assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert [snapshot(obj) for obj in (shirt, eye)] == before
+
+
+def test_riders_of_a_removed_body_show_their_plain_skin(dressed):
+    body, _, *riders = dressed
+    activate(body)
+    said = part("jobs").remove(body)
+    assert "“Eye” and “Shirt” rode on “Body” and show their plain skin again" in said
+    for obj in riders:
+        assert not obj.thew.made.rides and "thew_offset" not in obj.data.attributes
+        assert "NODES" not in {m.type for m in obj.modifiers}
+    assert not [g for g in bpy.data.node_groups if g.get("thew_tree")]
+
+
+def test_saved_opened_and_undone(dressed, tmp_path):
+    _body, _, shirt, _ = dressed
+    live = play(shirt, FRAMES)
+    size = size_of(live[0])
+    path = tmp_path / "dressed.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    same(evaluated(shirt), live[-1], size)
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    shirt = bpy.data.objects["Shirt"]
+    assert "thew_offset" not in shirt.data.attributes  # plain skin until the flesh is built
+    same(play(shirt, FRAMES), live, size)
+    bpy.ops.ed.undo_push(message="before")
+    activate(shirt)
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    bpy.ops.ed.undo_push(message="removed")
+    assert bpy.ops.ed.undo() == {"FINISHED"}
+    shirt = bpy.data.objects["Shirt"]
+    assert shirt.thew.made.rides
+    same(play(shirt, FRAMES), live, size)
+
+
+def test_another_body_can_be_chosen(dressed):
+    body, armature, shirt, _ = dressed
+    other = make_body(armature, name="Other")
+    other.thew.softness = 0.2
+    activate(other)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    soft = offsets(shirt)
+    shirt.thew.body = other
+    firm = offsets(shirt)
+    assert 0.0 < np.abs(firm).max() < 0.7 * np.abs(soft).max()
+    shirt.thew.body = None
+    assert not np.abs(offsets(shirt)).max()
+    activate(shirt)
+    shirt.thew.body = body
+    assert bpy.ops.thew.ride() == {"FINISHED"}
+    same(offsets(shirt), soft, size_of(world(body)))
+
+
+def test_what_cannot_ride_is_told(dressed):
+    body, armature, shirt, eye = dressed
+    activate(body)
+    assert "select clothes or eyes too" in refused(bpy.ops.thew.ride)
+    lone = ball("Lone", armature, "Head", (0, 0, 1.9), 0.1)
+    activate(lone)
+    assert "needs a body to ride on" in refused(bpy.ops.thew.ride)
+    lone.parent = None
+    lone.thew.body = body
+    assert "Nothing of “Rig” moves “Lone”" in refused(bpy.ops.thew.ride)
+    lone.parent = armature
+    lone.modifiers.new("Mirror", "MIRROR")
+    assert "“Mirror” of “Lone” makes or removes vertices" in refused(bpy.ops.thew.ride)
+    lone.modifiers.clear()
+    lone.data.vertices[0].co.x = float("nan")
+    activate(shirt)
+    assert "rides on another body" in refused(bpy.ops.thew.add)
+    twin = bpy.data.objects.new("Twin", eye.data)
+    bpy.context.scene.collection.objects.link(twin)
+    twin.thew.body = body
+    activate(twin)
+    assert "shares its mesh with “Eye”" in refused(bpy.ops.thew.ride)
+
+
+def test_panels_know_riders(dressed):
+    body, armature, shirt, _ = dressed
+    panel, riding_panel = part("panels"), part("riding_panel")
+    layout = Layout()
+    riding_panel.draw_riders(layout, body, 60)
+    assert {"Shirt", "Eye"} <= set(layout.read())
+    layout = Layout()
+    riding_panel.draw_rider(layout, shirt, 60)
+    assert "Rides on “Body”" in layout.read() and "[body]" in layout.read()
+    activate(armature)
+    assert part("target").of(bpy.context) == body
+    assert ("Riders", panel.draw_riders, 5, False) in panel.FOLDOUTS
+    shirt.thew.body = None
+    assert riding_panel.health(shirt)[0] == "Plain skin: choose a body to ride on"
+
+
+def test_flesh_on_a_second_mesh_proposes_riding(fleshed, capsys):
+    body, _armature = fleshed
+    shirt = shirt_of(body, lambda p: 0.4 < p.z < 1.2, 0.02)
+    activate(shirt)
+    assert part("operators.add").fleshed(shirt) == [body]
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    assert "Ride on Body" in capsys.readouterr().out
+    ride_text = "has flesh of its own"
+    for obj in (shirt, body):
+        obj.select_set(True)
+    bpy.context.view_layer.objects.active = body
+    assert ride_text in refused(bpy.ops.thew.ride)

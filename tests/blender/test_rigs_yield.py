@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rigs keep what they do: strengths as distances, kept by softer and by painted flesh, never so far that flesh folds."""
+
+from __future__ import annotations
+
+import json
+
+import bpy
+import numpy as np
+import pytest
+from helpers import (
+    Layout,
+    add_rig,
+    evaluated,
+    flesh_of,
+    make_armature,
+    make_body,
+    moved_by,
+    part,
+    refused,
+    settled,
+    size_of,
+)
+
+
+def native(obj, rig):
+    """The native rig of a saved one, and the body."""
+    flesh = flesh_of(obj)
+    return part("rigging").native_rig(obj, flesh, rig), flesh.body
+
+
+def skin_moved(obj, rig) -> float:
+    """How far a rig by itself moves the skin at rest, Blender units: measured by a balance."""
+    own, body = native(obj, rig)
+    balance = part("native").thew.Equilibrium(body)
+    shapes = []
+    for forces in (None, own.forces(body)):
+        balance.solve(rest_forces=forces, gravity=(0.0, 0.0, 0.0))
+        shapes.append(np.asarray(balance.positions(), dtype=np.float64))
+    return float(np.linalg.norm(shapes[1] - shapes[0], axis=1).max()) / flesh_of(obj).place.metres_per_unit
+
+
+def flattest(obj, maps, forces) -> float:
+    """The least volume of a cell over that at rest, in a pose; of cells that the pose alone leaves well alone."""
+    flesh = flesh_of(obj)
+    x, cells = np.asarray(flesh.lattice.vertices), np.asarray(flesh.lattice.cells)[:, :4]
+    balance = part("native").thew.Equilibrium(flesh.body)
+    balance.set_pose(flesh.place.maps(maps))
+
+    def volumes(q):
+        p = x + q
+        return np.linalg.det(p[cells[:, 1:]] - p[cells[:, :1]])
+
+    rest = volumes(0.0)
+    before, after = (volumes(balance.solve(rest_forces=f)) / rest for f in (None, forces))
+    return float(after[before > 0.6].min())
+
+
+@pytest.mark.parametrize("template", ["BUMP", "RADIAL", "BULGE", "TORUS"])
+def test_a_new_rig_is_as_strong_as_it_says(fleshed, template):
+    body, _ = fleshed
+    rig = add_rig(body, template=template, bone="Spine")
+    assert rig.strength_by == "YIELD" and rig.yields == rig.strength > 0.0
+    assert skin_moved(body, rig) == pytest.approx(rig.yields, rel=2e-3)
+    assert rig.note == rig.problem == ""
+    rig.yields *= 0.5
+    assert rig.samples[1].values[3] == rig.strength
+    assert skin_moved(body, rig) == pytest.approx(rig.yields, rel=2e-3)
+
+
+def test_softer_and_firmer_flesh_leaves_rigs_as_they_were(fleshed):
+    """The dial, then a stiffness of one's own: the skin goes as far, by other forces."""
+    body, _ = fleshed
+    plain = settled(body)
+    rig = add_rig(body, bone="Spine")
+    settled(body)
+    pushed = settled(body) - plain
+    strengths, shapes = [], []
+    for softness in (0.3, 0.8):
+        body.thew.softness = softness
+        rig.enabled = False
+        plain = settled(body)
+        rig.enabled = True
+        shapes.append(settled(body) - plain)
+        strengths.append(native(body, rig)[0].parameters()["strength"])
+        assert skin_moved(body, rig) == pytest.approx(rig.yields, rel=2e-3)
+    assert strengths[0] > 1.3 * strengths[1]
+    for shape in shapes:
+        assert np.abs(np.linalg.norm(shape, axis=1).max() / np.linalg.norm(pushed, axis=1).max() - 1.0) < 0.05
+    body.thew.use_young, body.thew.young = True, 7e4
+    settled(body)
+    assert skin_moved(body, rig) == pytest.approx(rig.yields, rel=2e-3)
+
+
+def test_what_is_painted_and_how_large_a_character_is_leave_rigs_as_they_were(fleshed):
+    body, _ = fleshed
+    body.thew.use_young, body.thew.young = True, 3e4
+    rig = add_rig(body, bone="Spine")
+    yields, strengths = rig.yields, []
+
+    def measured():
+        settled(body)
+        assert rig.yields == yields and skin_moved(body, rig) == pytest.approx(yields, rel=2e-3)
+        strengths.append(native(body, rig)[0].parameters()["strength"])
+
+    measured()
+    body.thew.real_height = 4.0
+    measured()
+    belly = [v.index for v in body.data.vertices if v.co.z < 0.9]
+    body.vertex_groups["Flesh"].add(belly, 0.6, "REPLACE")
+    body.data.update_tag()
+    bpy.context.view_layer.update()
+    bpy.context.scene.frame_set(3)
+    measured()
+    assert strengths[1] < 0.8 * strengths[0] and abs(strengths[2] / strengths[1] - 1.0) > 0.1
+
+
+def test_a_force_stays_a_force_and_either_becomes_the_other(fleshed):
+    body, _ = fleshed
+    rig = add_rig(body, bone="Spine")
+    yields, moved = rig.yields, skin_moved(body, rig)
+    shape = settled(body)
+    assert bpy.ops.thew.rig_measure(by="FORCE") == {"FINISHED"}
+    assert rig.strength_by == "FORCE" and rig.strength > 1e3
+    assert [s.values[3] for s in rig.samples] == [0.0, pytest.approx(rig.strength)]
+    assert moved_by(settled(body), shape) < 1e-5 * size_of(shape)
+    force = rig.strength
+    body.thew.softness = 0.8
+    settled(body)
+    assert rig.strength == force and skin_moved(body, rig) > 1.2 * moved
+    body.thew.softness = 0.5
+    settled(body)
+    assert bpy.ops.thew.rig_measure(by="YIELD") == {"FINISHED"}
+    assert rig.yields == pytest.approx(yields, rel=1e-4)
+    assert moved_by(settled(body), shape) < 1e-5 * size_of(shape)
+
+
+def test_rigs_of_earlier_files_keep_their_forces(fleshed):
+    """They were saved without a measure: as they come, they are as strong as they were."""
+    body, _ = fleshed
+    rig = body.thew.rigs.add()
+    assert rig.strength_by == "FORCE"
+    with part("rig_properties").quietly():
+        rig.template, rig.guide, rig.strength, rig.radius = "BULGE", "BONE", 3e4, 0.3
+    part("anchors").anchor_bone(body, rig, "Spine")
+    part("rig_properties").start_samples(rig)
+    settled(body)
+    own, _ = native(body, rig)
+    assert own.parameters()["strength"] == pytest.approx(3e4)
+
+
+def test_a_rig_too_strong_for_its_flesh_does_what_flesh_bears_and_says_so(fleshed):
+    body, _ = fleshed
+    rig = add_rig(body, template="BUMP", bone="Spine")
+    plain = evaluated(body)
+    rig.yields *= 1e3
+    shape = settled(body)
+    assert np.isfinite(shape).all() and moved_by(shape, plain) < size_of(plain)
+    assert "of what it is set to: flesh would fold" in rig.note and rig.problem == ""
+    flesh = flesh_of(body)
+    own = flesh.pushing.natives[0]
+    still = np.tile(np.eye(4), (3, 1, 1))
+    assert flattest(body, still, own.forces(flesh.body)) == pytest.approx(0.3, abs=1e-4)
+    bpy.context.scene.frame_set(3)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert rig.note and np.isfinite(evaluated(body)).all()
+    layout = Layout()
+    part("rig_panel").draw_rig(layout, body, rig, 60)
+    assert any("flesh would fold" in text for text in layout.read())
+    rig.yields /= 1e3
+    settled(body)
+    assert rig.note == ""
+
+
+def test_the_panel_shows_distances_and_the_force_they_come_to(fleshed):
+    body, _ = fleshed
+    rig = add_rig(body, bone="Spine")
+
+    def shown():
+        layout = Layout()
+        part("rig_panel").draw_rig(layout, body, rig, 60)
+        return layout.read()
+
+    settled(body)
+    said = shown()
+    assert "[yields]" in said and "[strength]" not in said
+    force = native(body, rig)[0].parameters()["strength"]
+    assert f"Pushes with up to {force:.3g} N/m³" in said
+    bpy.ops.thew.rig_measure(by="FORCE")
+    assert "[strength]" in shown() and "[yields]" not in shown()
+
+
+def test_a_draft_pushes_as_far_as_it_says(fleshed):
+    body, _ = fleshed
+    rig = add_rig(body, bone="Spine")
+    full = settled(body)
+    rig.control = 0.4
+    with part("rig_properties").quietly():
+        values = {"strength": rig.samples[1].values[3]}
+    part("rig_properties").set_sliders(rig, values)
+    assert rig.draft
+    assert moved_by(settled(body), full) < 1e-5 * size_of(full)
+
+
+def test_files_carry_distances_to_other_flesh(fleshed, tmp_path):
+    body, _ = fleshed
+    add_rig(body, bone="Spine", name="Belly")
+    path = str(tmp_path / "rigs.toml")
+    assert bpy.ops.thew.rig_export(filepath=path) == {"FINISHED"}
+    yields = body.thew.rigs[0].yields
+    body.thew.softness = 0.9
+    settled(body)
+    assert bpy.ops.thew.rig_import(filepath=path) == {"FINISHED"}
+    copy = body.thew.rigs[1]
+    assert copy.strength_by == "YIELD" and copy.yields == pytest.approx(yields, rel=1e-5)
+    assert skin_moved(body, copy) == pytest.approx(yields, rel=2e-3)
+
+
+@pytest.fixture
+def thin(scene):
+    """A thin arm of three bones with flesh, bent."""
+    armature = make_armature()
+    body = make_body(armature)
+    for vertex in body.data.vertices:
+        vertex.co.x *= 0.25
+        vertex.co.y *= 0.25
+    armature.pose.bones["Spine"].rotation_mode = "XYZ"
+    armature.pose.bones["Spine"].rotation_euler = (0.9, 0.0, 0.0)
+    bpy.context.view_layer.update()
+    assert bpy.ops.thew.add(cells_across=24) == {"FINISHED"}
+    return body
+
+
+def test_a_thin_arm_pulled_far_is_not_folded(thin):
+    """It used to end at 26 MN/m³ with the elbow folded in."""
+    point = thin.matrix_world @ thin.data.vertices[61].co
+    assert bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point) == {"FINISHED"}
+    stand = part("posed").read(thin, bpy.context.scene, bpy.context.view_layer)
+    points = [[61, (stand.shown.vertices[61] + np.array([0.1, -0.6, 0.3])).tolist()]]
+    pull = part("pulling").Pull(stand, bpy.context.view_layer)
+    targets = part("pulling").checked(stand, points)
+    pull.pull(targets)
+    said = pull.came(targets)
+    assert "% of the way" in said and "flesh would fold beyond" in said, said
+    assert bpy.ops.thew.rig_pull(points=json.dumps(points)) == {"FINISHED"}
+    rig, flesh = thin.thew.rigs[0], flesh_of(thin)
+    own, body = native(thin, rig)
+    strength = own.parameters()["strength"]
+    assert np.isfinite(strength) and abs(strength) < 1e3 * body.material.young / stand.size
+    assert flattest(thin, stand.maps, own.forces(body)) > 0.29
+    assert 0.0 < abs(rig.yields) < 0.5 and rig.strength_by == "YIELD"
+    assert np.isfinite(flesh.pushed(thin, None)).all()
+    shape = settled(thin)
+    assert np.isfinite(shape).all() and moved_by(shape, thin_skin(thin)) < 0.5
+
+
+def thin_skin(obj) -> np.ndarray:
+    """The plain skin at rest in the pose, object space."""
+    rigs = [rig.enabled for rig in obj.thew.rigs]
+    for rig in obj.thew.rigs:
+        rig.enabled = False
+    shape = settled(obj)
+    for rig, on in zip(obj.thew.rigs, rigs, strict=True):
+        rig.enabled = on
+    return shape
+
+
+def test_flesh_that_bones_hold_is_no_place_for_a_rig(fleshed):
+    body, _ = fleshed
+    placing = part("placing")
+
+    class Held:
+        class template:
+            kind = "bump"
+
+        @staticmethod
+        def compliance(_body):
+            return 0.0
+
+    with pytest.raises(part("logic.errors").Refusal, match="held by its bones"):
+        placing.bearable(flesh_of(body), Held, 0.1)
+    add_rig(body, bone="Spine")
+    assert "no rig 7" in refused(bpy.ops.thew.rig_measure, index=7)

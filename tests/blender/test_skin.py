@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is shown is the artist's own skin, as Blender makes it, plus what the flesh adds; plain skin where nothing is ready."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, evaluated, flesh_of, make_character, part, play, size_of, snapshot
+from mathutils import Matrix
+
+FRAMES = range(1, 21)
+
+
+def add(**options):
+    assert bpy.ops.thew.add(**{"cells_across": 6, **options}) == {"FINISHED"}
+
+
+def preserve_volume(body, _rig):
+    body.modifiers["Armature"].use_deform_preserve_volume = True
+
+
+def masked(body, _rig):
+    body.vertex_groups.new(name="Mask").add(list(range(0, 130, 2)), 0.7, "REPLACE")
+    body.modifiers["Armature"].vertex_group = "Mask"
+
+
+def envelopes(body, _rig):
+    body.modifiers["Armature"].use_bone_envelopes = True
+
+
+def bendy(_body, rig):
+    rig.data.bones["Spine"].bbone_segments = 4
+
+
+def keyed(body, _rig):
+    body.shape_key_add(name="Basis")
+    bulge = body.shape_key_add(name="Bulge")
+    for point in bulge.points:
+        point.co.x *= 1.4
+    for frame, value in ((1, 0.0), (20, 1.0)):
+        bulge.value = value
+        bulge.keyframe_insert("value", frame=frame)
+
+
+def cast_before(body, _rig):
+    body.modifiers.new("Cast", "CAST").factor = 0.3
+    body.modifiers.move(1, 0)
+
+
+def moved(body, rig):
+    """The whole character stands elsewhere, the mesh in a frame of its own that moves."""
+    there = Matrix.Translation((3, -2, 1)) @ Matrix.Rotation(0.7, 4, (1, 2, 3)) @ Matrix.Scale(0.5, 4)
+    own = Matrix.Rotation(-0.4, 4, (0, 1, 1)) @ Matrix.Diagonal((2, 1, 0.5, 1))
+    rig.matrix_world, body.matrix_world = there, there @ own
+    body.data.transform(own.inverted())
+    x = body.location.x
+    for frame, further in ((1, 0.0), (20, 0.5)):
+        body.location.x = x + further
+        body.keyframe_insert("location", frame=frame)
+
+
+SKINS = (preserve_volume, masked, envelopes, bendy, keyed, cast_before, moved)
+
+
+@pytest.mark.parametrize("kind", SKINS)
+def test_what_is_shown_is_blenders_own_skin_and_what_flesh_adds(scene, kind):
+    body, rig = make_character()
+    kind(body, rig)
+    scene.frame_set(1)
+    skin = play(body, FRAMES)
+    size = size_of(skin[0])
+    scene.frame_set(1)
+    add()
+    shown = play(body, FRAMES)
+    added = np.array([flesh_of(body).offsets(frame) for frame in FRAMES])
+    assert np.abs(added).max() > 1e-3 * size
+    np.testing.assert_allclose(shown - skin, added, atol=2e-6 * size)
+    assert [m.type for m in body.modifiers if m.show_viewport][-2:] == ["ARMATURE", "NODES"]
+    live = shown
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size
+    assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
+    np.testing.assert_array_equal(play(body, FRAMES), skin)
+
+
+def test_changing_the_skin_under_live_flesh_needs_nothing_computed(character):
+    body, _ = character
+    add()
+    play(body, FRAMES)
+    clip = flesh_of(body).clip
+    linear = play(body, FRAMES)
+    preserve_volume(body, None)
+    kept = play(body, FRAMES)
+    assert flesh_of(body).clip is clip and np.abs(kept - linear).max() > 1e-4
+    body.thew.enabled = False
+    skin = play(body, FRAMES)
+    np.testing.assert_allclose(kept - skin, [flesh_of(body).offsets(f) for f in FRAMES], atol=2e-6 * size_of(skin[0]))
+
+
+# plain skin -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_armature_that_is_switched_off_leaves_the_mesh_alone(character):
+    body, _ = character
+    add()
+    live = play(body, FRAMES)
+    body.modifiers["Armature"].show_viewport = False
+    np.testing.assert_array_equal(play(body, (4, 9)), np.array([part("reading").basis_positions(body.data)] * 2))
+    body.modifiers["Armature"].show_viewport = True
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+
+
+def test_an_edit_that_invalidates_shows_the_plain_skin_at_once(scene, character):
+    body, _ = character
+    add()
+    play(body, (2, 7))
+    activate(body)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_all(action="SELECT")
+    bpy.ops.mesh.subdivide()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.context.view_layer.update()
+    shown = evaluated(body)
+    body.modifiers["Thew"].show_viewport = False
+    np.testing.assert_array_equal(shown, evaluated(body))
+    body.modifiers["Thew"].show_viewport = True
+    assert np.abs(play(body, (7,)) - shown).max() > 1e-4
+
+
+def test_edit_mode_shows_no_flesh(scene, character):
+    body, _ = character
+    add()
+    play(body, (7,))
+    assert not body.modifiers["Thew"].show_in_editmode
+
+
+def test_frames_that_nobody_looked_up_show_the_plain_skin(scene, character):
+    """Whatever happens, an offset never stands beside the skin of another frame."""
+    body, _ = character
+    skin = play(body, FRAMES)
+    add()
+    live = play(body, FRAMES)
+    scene.frame_set(9)
+    with part("poses").playing():  # as if the extension were not there
+        np.testing.assert_array_equal(play(body, (3, 12, 17)), skin[[2, 11, 16]])
+        np.testing.assert_array_equal(play(body, (9,)), live[[8]])
+
+
+def test_saved_files_hold_no_offsets(character, tmp_path):
+    body, _ = character
+    skin = play(body, FRAMES)
+    add()
+    live = play(body, (4, 9))
+    before = snapshot(body)
+    path = str(tmp_path / "live.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    np.testing.assert_array_equal(evaluated(body), live[1])  # saving is not seen
+    assert snapshot(body) == before
+    np.testing.assert_array_equal(play(body, (4, 9)), live)
+    handlers = part("handlers")
+    load = handlers.after_load
+    bpy.app.handlers.load_post.remove(load)
+    try:
+        bpy.ops.wm.open_mainfile(filepath=path)
+        body = bpy.data.objects["Body"]
+        assert not [name for name in body.data.attributes.keys() if name.startswith("thew_")]
+        np.testing.assert_array_equal(evaluated(body), skin[8])
+    finally:
+        bpy.app.handlers.load_post.append(load)
+
+
+def test_a_file_saved_with_offsets_opens_plain(character, tmp_path):
+    """Saved without our handlers, as Blender's own automatic copies are."""
+    body, _ = character
+    skin = play(body, FRAMES)
+    add()
+    live = play(body, FRAMES)
+    before_save, path = part("saving").before_save, str(tmp_path / "auto.blend")
+    bpy.app.handlers.save_pre.remove(before_save)
+    try:
+        bpy.ops.wm.save_as_mainfile(filepath=path)
+    finally:
+        bpy.app.handlers.save_pre.append(before_save)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    body = bpy.data.objects["Body"]
+    np.testing.assert_array_equal(evaluated(body), skin[19])
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+
+
+# files of earlier versions --------------------------------------------------------------------------------------------
+
+
+def age(body, kind: int) -> None:
+    """Make of live flesh what earlier versions made: the shape itself in place of the Armature modifier."""
+    shape = evaluated(body)
+    tree = bpy.data.node_groups.new("Thew" if kind == 1 else "Thew With Shape Keys", "GeometryNodeTree")
+    tree["thew_tree"] = kind
+    for in_out in ("INPUT", "OUTPUT"):
+        tree.interface.new_socket("Geometry", in_out=in_out, socket_type="NodeSocketGeometry")
+    nodes, links = tree.nodes, tree.links
+    source, move, sink = (nodes.new(name) for name in ("NodeGroupInput", "GeometryNodeSetPosition", "NodeGroupOutput"))
+    attribute = nodes.new("GeometryNodeInputNamedAttribute")
+    attribute.data_type = "FLOAT_VECTOR"
+    attribute.inputs["Name"].default_value = "thew_position"
+    links.new(source.outputs[0], move.inputs["Geometry"])
+    links.new(attribute.outputs["Attribute"], move.inputs["Position"])
+    links.new(move.outputs[0], sink.inputs[0])
+    thew, armature = body.modifiers["Thew"], body.modifiers["Armature"]
+    new = thew.node_group
+    thew.node_group = tree
+    bpy.data.node_groups.remove(new)
+    body.modifiers.move(list(body.modifiers).index(thew), list(body.modifiers).index(armature))
+    made, armature = body.thew.made, body.modifiers["Armature"]
+    made.found = f"{armature.persistent_uid}:1:1"
+    armature.show_viewport = armature.show_render = False
+    for name in ("thew_offset", "thew_frame"):
+        if name in body.data.attributes:
+            body.data.attributes.remove(body.data.attributes[name])
+    for name in ("thew_position", "thew_rest", "thew_x", "thew_y", "thew_z")[: 1 if kind == 1 else 5]:
+        body.data.attributes.new(name, "FLOAT_VECTOR", "POINT").data.foreach_set("vector", shape.ravel())
+
+
+def saved_and_opened(path):
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    return bpy.data.objects["Body"]
+
+
+@pytest.mark.parametrize("kind", [1, 2])
+def test_flesh_of_earlier_versions_is_brought_up_to_date(character, tmp_path, kind):
+    body, _ = character
+    before, skin = snapshot(body), play(body, FRAMES)
+    bpy.context.scene.frame_set(1)
+    add()
+    live = play(body, FRAMES)
+    age(body, kind)
+    body = saved_and_opened(str(tmp_path / "old.blend"))
+    np.testing.assert_array_equal(evaluated(body), skin[19])
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+    assert [(m.type, m.show_viewport, m.show_render) for m in body.modifiers] == [
+        ("ARMATURE", True, True),
+        ("NODES", True, True),
+    ]
+    assert [g.get("thew_tree") for g in bpy.data.node_groups] == [3]
+    bpy.context.scene.frame_set(1)
+    bpy.context.view_layer.objects.active = body
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    after = snapshot(body)
+    uid = after["modifiers"][0][-1]
+    assert uid and after == before
+
+
+def test_flesh_of_earlier_versions_that_shows_its_bake_goes_on_doing_so(character, tmp_path):
+    body, _ = character
+    skin = play(body, FRAMES)
+    add()
+    live = play(body, FRAMES)
+    bpy.ops.thew.bake()
+    age(body, 1)
+    body.modifiers["Thew"].show_viewport = body.modifiers["Thew"].show_render = False
+    body = saved_and_opened(str(tmp_path / "old.blend"))
+    assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
+    bpy.context.view_layer.objects.active = body
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+    assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
+    np.testing.assert_array_equal(play(body, FRAMES), skin)
+
+
+def test_flesh_of_earlier_versions_can_be_removed_at_once(character):
+    body, _ = character
+    before, skin = snapshot(body), play(body, FRAMES)
+    bpy.context.scene.frame_set(1)
+    add()
+    play(body, FRAMES)
+    age(body, 2)
+    bpy.context.scene.frame_set(1)
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert snapshot(body) == before
+    np.testing.assert_array_equal(play(body, FRAMES), skin)

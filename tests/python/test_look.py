@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The measures of the look on made-up motions whose answers are known by construction; recordings; pictures."""
+
+import struct
+import zlib
+
+import numpy as np
+import pytest
+
+from demo.look import measures, raster, recording, sheet, table
+
+FPS, FRAMES, SIDE = 24.0, 25, 11
+STEP = 0.1
+
+
+@pytest.fixture(scope="module")
+def grid():
+    """A flat square of 10 by 10 cells over [0, 1]²: points, edges, triangles."""
+    x, y = np.meshgrid(np.arange(SIDE), np.arange(SIDE), indexing="ij")
+    points = np.stack([x, y, 0 * x], axis=-1).reshape(-1, 3) * STEP
+    index = np.arange(SIDE * SIDE).reshape(SIDE, SIDE)
+    edges = np.concatenate(
+        [
+            np.stack([index[:-1].ravel(), index[1:].ravel()], 1),
+            np.stack([index[:, :-1].ravel(), index[:, 1:].ravel()], 1),
+        ]
+    )
+    a, b, c, d = (part.ravel() for part in (index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]))
+    return points, edges, np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])
+
+
+SIZE = float(np.sqrt(2.0))
+
+
+def measured(grid, move, skin=None, r=1.0, fps=FPS):
+    """`move(skin)` changes a copy of the skin, which stands still unless given; the measures of the result."""
+    points, edges, triangles = grid
+    skin = np.repeat(points[None], FRAMES, axis=0) if skin is None else skin
+    shown = skin.copy()
+    move(shown)
+    return measures.look(skin, shown, np.broadcast_to(r, len(points)), edges, triangles, fps)
+
+
+def shaken(grid, high=0.1):
+    """A skin that hops with 2 periods a second."""
+    seconds = np.arange(FRAMES) / FPS
+    return grid[0] + high * np.sin(4.0 * np.pi * seconds)[:, None, None] * np.array([0.0, 0.0, 1.0])
+
+
+def test_a_shown_skin_has_nothing_to_blame_but_stillness(grid):
+    look = measured(grid, lambda shown: None)
+    assert (look.jump, look.buried, look.torn, look.flipped, look.thick, look.thin) == (0, 0, 0, 0, 0, 0)
+    assert look.acceleration == look.step == 0.0 and look.faults() == []
+    assert measured(grid, lambda shown: None, shaken(grid)).faults() == ["still"]
+
+
+def test_jump_is_the_largest_change_of_an_offset_per_24th_of_a_second(grid):
+    def leap(shown):
+        shown[7:, 60, 2] += 0.05 * SIZE
+
+    assert measured(grid, leap).jump == pytest.approx(0.05, rel=1e-12)
+    assert measured(grid, leap, fps=48.0).jump == pytest.approx(0.1, rel=1e-12)
+    assert "jump" in measured(grid, leap).faults()
+
+    def steady(shown):
+        shown[:, 60, 2] += 0.05 * SIZE
+
+    assert measured(grid, steady).jump == 0.0
+
+
+def test_a_skin_that_leaps_itself_excuses_a_part_of_it(grid):
+    skin = shaken(grid, 2.0)
+    look = measured(grid, lambda shown: np.add.at(shown[:, :, 2], (slice(7, None), 60), 0.05 * SIZE), skin)
+    rise = 2.0 * np.abs(np.diff(np.sin(4.0 * np.pi * np.arange(FRAMES) / FPS))).max()
+    assert look.step == pytest.approx(rise / SIZE, rel=1e-9)
+    assert look.jump_bound == pytest.approx(0.15 * look.step, rel=1e-12) and look.jump_bound > 0.05
+    assert "jump" not in look.faults()
+
+
+def test_buried_weighs_the_offset_by_the_flesh_that_is_there(grid):
+    def sink(shown):
+        shown[3, :, 2] -= 0.1
+
+    look = measured(grid, sink, r=0.2)
+    assert look.buried == pytest.approx(0.1 / (0.2 + 0.005 * SIZE), rel=1e-12) and "buried" not in look.faults()
+    assert "buried" in measured(grid, sink, r=0.1).faults()
+
+
+def test_buried_leaves_out_the_farthest_half_per_cent(grid):
+    look = measured(grid, lambda shown: np.add.at(shown[:, :, 2], (slice(None), [60]), 5.0), r=0.2)
+    rank = 0.995 * (len(grid[0]) - 1)  # among 121 vertices the quantile lies between the two farthest
+    assert look.buried == pytest.approx((rank % 1.0) * 5.0 / (0.2 + 0.005 * SIZE), rel=1e-9)
+
+
+def test_vertices_that_no_bone_carries_do_not_count(grid):
+    r = np.full(len(grid[0]), 0.2)
+    r[60] = np.inf
+
+    def leap(shown):
+        shown[7:, 60] += 1.0
+
+    look = measured(grid, leap, r=r)
+    assert look.jump == look.buried == look.thick == 0.0
+
+
+def test_torn_counts_edges_twice_as_long_or_half_as_long(grid):
+    points, edges, _ = grid
+
+    def pull(shown):  # the last column, away by more than an edge: the edges to it are torn
+        shown[5, points[:, 0] > 0.95, 0] += 1.01 * STEP
+
+    look = measured(grid, pull)
+    assert look.torn == pytest.approx(SIDE / len(edges), rel=1e-12) and "torn" in look.faults()
+
+    def push(shown):
+        shown[5, points[:, 0] > 0.95, 0] -= 0.51 * STEP
+
+    assert measured(grid, push).torn == pytest.approx(SIDE / len(edges), rel=1e-12)
+
+    def within(shown):
+        shown[5, points[:, 0] > 0.95, 0] += 0.98 * STEP
+
+    assert measured(grid, within).torn == 0.0
+
+
+def test_an_edge_that_the_skin_collapses_is_no_witness(grid):
+    points = grid[0]
+    skin = np.repeat(points[None], FRAMES, axis=0)
+    skin[5, points[:, 0] > 0.95, 0] -= 0.9 * STEP
+
+    def unfold(shown):
+        shown[5] = points
+
+    assert measured(grid, unfold, skin).torn == 0.0
+
+
+def test_flipped_counts_triangles_that_look_the_other_way(grid):
+    points, _, triangles = grid
+
+    def fold(
+        shown,
+    ):  # the last two columns change places: the triangles between them turn over, and those beside flatten
+        shown[4, points[:, 0] > 0.95, 0] -= 1.5 * STEP
+
+    look = measured(grid, fold)
+    assert look.flipped == pytest.approx(2 * (SIDE - 1) / len(triangles), rel=1e-12)
+    assert "flipped" in look.faults()
+
+    def bend(shown):
+        shown[4, :, 2] += 3.0 * points[:, 0]
+
+    assert measured(grid, bend).flipped == 0.0
+
+
+def test_flesh_must_sway_most_where_it_is_thick(grid):
+    points = grid[0]
+    r = 0.02 + 0.2 * points[:, 0]
+    rhythm = np.sin(6.0 * np.pi * np.arange(FRAMES) / FPS)[:, None]
+    skin = shaken(grid)
+
+    def look(share):
+        def sway(shown):
+            shown[:, :, 1] += 0.01 * SIZE * rhythm * share
+
+        return measured(grid, sway, skin, r)
+
+    swings = 0.01 * np.sqrt(np.mean((rhythm - rhythm.mean()) ** 2))
+    right, wrong, even = look(points[:, 0]), look(1.0 - points[:, 0]), look(1.0 + 0.0 * points[:, 0])
+    assert even.thick == pytest.approx(swings, rel=1e-9) and even.thin == pytest.approx(swings, rel=1e-9)
+    assert right.varied == pytest.approx((0.02 + 0.2 * 0.9) / (0.02 + 0.2 * 0.1), rel=1e-9)
+    assert right.thick > 4.0 * right.thin and right.faults() == []
+    assert wrong.faults() == even.faults() == ["stiffest where thick"]
+
+    def sag(shown):  # a lasting offset is no sway
+        shown[:, :, 1] += 0.01 * SIZE * points[:, 0]
+
+    assert measured(grid, sag, skin, r).thick == pytest.approx(0.0, abs=1e-15)
+    assert "still" in measured(grid, sag, skin, r).faults()
+
+
+def test_flesh_as_thick_everywhere_may_sway_everywhere(grid):
+    rhythm = np.sin(6.0 * np.pi * np.arange(FRAMES) / FPS)[:, None]
+
+    def sway(shown):
+        shown[:, :, 1] += 0.01 * SIZE * rhythm
+
+    assert measured(grid, sway, shaken(grid), 0.2).faults() == []
+
+
+def test_acceleration_is_that_of_a_character_of_two_metres(grid):
+    seconds = np.arange(FRAMES) / FPS
+    falling = grid[0] - 0.5 * 9.81 * seconds[:, None, None] ** 2 * np.array([0.0, 0.0, 1.0])
+    assert measures.acceleration(falling, FPS) == pytest.approx(9.81, rel=1e-9)
+    assert measured(grid, lambda shown: None, falling).acceleration == pytest.approx(9.81 * 2.0 / SIZE, rel=1e-9)
+
+
+def test_scale_leaves_no_trace(grid):
+    points, edges, triangles = grid
+    skin, random = shaken(grid), np.random.default_rng(1)
+    shown = skin + 0.02 * random.standard_normal(skin.shape)
+    r = 0.02 + 0.2 * points[:, 0]
+    small, large = (measures.look(k * skin, k * shown, k * r, edges, triangles, FPS) for k in (1.0, 300.0))
+    for name, value in vars(small).items():
+        assert getattr(large, name) == pytest.approx(value, rel=1e-9), name
+
+
+def test_what_is_no_number_fails(grid):
+    def break_one(shown):
+        shown[3, 60] = np.nan
+
+    assert {"jump", "buried"} <= set(measured(grid, break_one).faults())
+
+
+def test_nonsense_is_refused_in_a_sentence(grid):
+    points, edges, triangles = grid
+    skin = np.repeat(points[None], FRAMES, axis=0)
+    r = np.ones(len(points))
+    for wrong, said in (
+        ((skin, skin[1:], r), "same frames"),
+        ((skin[:2], skin[:2], r), "three or more"),
+        ((skin, skin, np.inf * r), "carried by a bone"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            measures.look(*wrong, edges, triangles, FPS)
+
+
+def test_thickness_is_the_way_to_the_nearest_bone_that_carries():
+    heads, tails = np.array([[0.0, 0, 0], [2.0, 0, 0]]), np.array([[1.0, 0, 0], [3.0, 0, 0]])
+    rest = np.array([[0.5, 0.3, 0.0], [1.4, 0.3, 0.0], [2.5, 0.0, 0.2], [0.5, 0.0, 0.0], [-3.0, 4.0, 0.0]])
+    weights = np.array([[1.0, 0.0], [0.5, 0.5], [0.15, 0.85], [0.0, 0.0], [1.0, 0.0]])
+    r = measures.thickness(rest, heads, tails, weights)
+    assert r == pytest.approx([0.3, 0.5, 0.2, np.inf, 5.0], rel=1e-12)
+    point = measures.thickness(rest[:1], heads[:1], heads[:1], weights[:1, :1])  # a bone without length
+    assert point == pytest.approx([np.hypot(0.5, 0.3)])
+
+
+def test_the_table_counts_clips_and_characters(grid):
+    good, bad = measured(grid, lambda shown: None), measured(grid, lambda shown: None, shaken(grid))
+    said = table.totals([("a", good), ("a", bad), ("b", good)])
+    assert said == "2 of 3 clips pass, 1 of 2 characters in all their clips. What fails: still 1."
+    row = table.line("a", "mesh", "Rig|run", bad, 0.5)
+    assert row.count("|") == table.HEAD.count("|") and row.endswith("| still |")
+
+
+def test_recordings_come_back_as_they_were(grid, tmp_path):
+    points, edges, triangles = grid
+    clip = recording.Clip("Rig|run", np.tile(np.eye(4), (3, 2, 1, 1)), np.float32(shaken(grid)[:3]))
+    weights, ends = np.ones((len(points), 2)), np.zeros((2, 3))
+    made = recording.Recording(
+        "fox",
+        "Body.001",
+        points,
+        triangles,
+        edges,
+        ["a", "b"],
+        np.array([-1, 0]),
+        ends,
+        ends + 1,
+        weights,
+        24.0,
+        [clip],
+    )
+    file = made.save(tmp_path)
+    again = recording.Recording.load(file)
+    assert file.name == "fox__Body.001.npz"
+    for name, value in vars(made).items():
+        if name != "clips":
+            assert np.array_equal(getattr(again, name), value), name
+    assert again.clips[0].name == "Rig|run" and np.array_equal(again.clips[0].skin, clip.skin)
+    assert again.clips[0].shown.shape == (2, len(points), 3) and np.array_equal(again.clips[0].maps, clip.maps)
+
+
+# pictures ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_nearer_triangle_is_seen_and_backs_are_told_from_fronts():
+    view = raster.View(0.0, 0.0)  # from the front: x to the right, z up
+    square = np.array([[-1.0, 0, -1], [1, 0, -1], [1, 0, 1], [-1, 0, 1]])
+    front = np.array([[0, 1, 2], [0, 2, 3]])
+    near, far = square * 0.5 + [0, -1, 0], square + [0, 1, 0]
+    points, triangles = np.concatenate([far, near]), np.concatenate([front, front + 4])
+    tints = np.repeat([[0.0, 0, 200], [0, 200, 0]], 4, axis=0)
+    picture = raster.draw(points, triangles, tints, view, np.zeros(3), 1.25, 50)
+    assert picture[25, 25, 1] > picture[25, 25, 2]  # green stands before blue
+    assert picture[25, 8, 2] > picture[25, 8, 1]
+    assert tuple(picture[0, 0]) == raster.PAPER
+    covered = (picture != raster.PAPER).any(axis=2).sum()
+    assert covered == pytest.approx((50 / 1.25) ** 2, rel=0.03)
+    behind = raster.draw(points, triangles[:, ::-1], tints, view, np.zeros(3), 1.25, 50)
+    assert behind[25, 25, 0] > behind[25, 25, 1]  # a back is red
+
+
+def test_a_view_is_square_and_keeps_up_up():
+    axes = raster.View(0.7, 0.3).axes()
+    assert axes @ axes.T == pytest.approx(np.eye(3), abs=1e-12) and np.linalg.det(axes) == pytest.approx(1.0)
+    assert axes[1, 2] > 0.9 and axes[0, 2] == 0.0
+
+
+def test_points_that_are_no_numbers_are_left_out():
+    points = np.array([[np.nan, 0, 0], [1, 0, 0], [0, 0, 1.0]])
+    picture = raster.draw(points, np.array([[0, 1, 2]]), points * 0, raster.View(0, 0), np.zeros(3), 1.0, 8)
+    assert (picture == raster.PAPER).all()
+
+
+def test_a_picture_is_a_png_that_holds_its_pixels(tmp_path):
+    picture = np.random.default_rng(0).integers(0, 255, (5, 7, 3), np.uint8)
+    raster.save(picture, tmp_path / "a.png")
+    data = (tmp_path / "a.png").read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n" and struct.unpack(">II", data[16:24]) == (7, 5)
+    at, length = data.index(b"IDAT"), struct.unpack(">I", data[data.index(b"IDAT") - 4 :][:4])[0]
+    rows = np.frombuffer(zlib.decompress(data[at + 4 : at + 4 + length]), np.uint8).reshape(5, 22)
+    assert (rows[:, 0] == 0).all() and np.array_equal(rows[:, 1:].reshape(5, 7, 3), picture)
+
+
+def test_close_views_find_one_limb_at_a_time():
+    names, parents = ["spine", "hand.L", "thumb.L", "hand.R", "Toe1"], np.array([-1, 0, 1, 0, 0])
+    carriers = np.repeat(np.arange(5), [60, 10, 10, 12, 9])
+    parts = sheet.close_parts((names, parents), np.eye(5)[carriers])
+    assert [len(vertices) for vertices in parts["hand"]] == [20, 12]
+    assert [list(np.unique(carriers[vertices])) for vertices in parts["hand"]] == [[1, 2], [3]]
+    assert [len(vertices) for vertices in parts["foot"]] == [9] and "head" not in parts
+
+
+def test_a_sheet_shows_the_worst_frame(grid, tmp_path):
+    points, _, triangles = grid
+    skin = shaken(grid)
+    shown = skin.copy()
+    shown[11, 60, 2] += 0.5
+    assert {11} <= set(sheet.chosen_frames(skin, shown)) and len(sheet.chosen_frames(skin, shown)) <= sheet.FRAMES
+    strip = sheet.Strip("clip", skin, shown)
+    weights = np.ones((len(points), 1))
+    sheet.draw_sheet([strip, strip], triangles, (["root"], np.array([-1])), weights, tmp_path / "sheet.png", 32)
+    header = (tmp_path / "sheet.png").read_bytes()[16:24]
+    assert struct.unpack(">II", header) == (32 * (sheet.FRAMES + len(sheet.CLOSE)), 4 * 32)
