@@ -145,8 +145,9 @@ impl<'a> Cycle<'a> {
     }
 
     fn interval(&self, body: &Body, i: isize) -> Result<FrameMotion, ClipError> {
-        let [a, b, c, d] = [-1, 0, 1, 2].map(|k| self.pose(i + k));
-        FrameMotion::new(body.skeleton(), Some(&a), &b, &c, Some(&d)).map_err(|source| {
+        let reach = FrameMotion::REACH as isize;
+        let around: Vec<Pose> = (-reach..=reach + 1).map(|k| self.pose(i + k)).collect();
+        FrameMotion::through(body.skeleton(), &around, FrameMotion::REACH).map_err(|source| {
             ClipError::Pose {
                 frame: i.rem_euclid(self.period as isize) as usize,
                 source,

@@ -18,12 +18,16 @@ pub(super) struct Drive {
     poses: Vec<Pose>,
     /// The forces at them.
     forces: Vec<AtFrame>,
-    /// The exact state at the last frame but one, once there are more than [`START`].
+    /// The exact state at the first frame whose motion depends on poses to come, once there are more than [`START`].
     state: Vec<u8>,
 }
 
-/// Frames up to which a clip is started again when it is extended: how it starts depends on this many poses.
-const START: usize = 3;
+/// Frames from the last on of which the motion depends on poses to come, itself included.
+const OPEN: usize = FrameMotion::REACH + 1;
+
+/// Frames up to which a clip is started again when it is extended: more than how it starts depends on, and as many as the
+/// first open frame's motion does.
+const START: usize = OPEN + FrameMotion::REACH;
 
 impl Drive {
     /// Simulates the poses that follow, and the forces at them, with a fresh simulation; gives their frames and, in front of them, those made again.
@@ -38,7 +42,7 @@ impl Drive {
         let poses: Vec<Pose> = self.poses.iter().chain(new).cloned().collect();
         let known = self.poses.len();
         // `at` is the pose that the simulation stands in, `first` the frame of `poses[0]`.
-        let (mut at, first) = (known.saturating_sub(2), self.frames - known);
+        let (mut at, first) = (known.saturating_sub(OPEN), self.frames - known);
         let course = Course {
             known: &self.forces,
             new: forces,
@@ -46,7 +50,7 @@ impl Drive {
             first,
         };
         let mut frames = Vec::with_capacity(new.len() + START);
-        let mut lead = None;
+        let mut lead = Vec::new();
         if self.frames > START {
             simulation.restore(&self.state)?;
         } else {
@@ -55,6 +59,7 @@ impl Drive {
             frames.push(Frame::of(&simulation));
         }
         let begin = at;
+        let run = [lead.as_slice(), &poses].concat();
         let mut state = self.state.clone();
         while at + 1 < poses.len() {
             let done = (at - begin) as f64 / (poses.len() - begin) as f64;
@@ -63,10 +68,10 @@ impl Drive {
                 done,
                 &format!("simulating frame {}", first + at + 1),
             )?;
-            if at + 2 == poses.len() {
+            if at + OPEN == poses.len() {
                 state = simulation.state();
             }
-            let motion = interval(body, lead.take().as_ref(), &poses, at)?;
+            let motion = interval(body, &run, lead.len() + at)?;
             let rest_forces = course.at(at + 1)?;
             simulation
                 .advance_motion(&motion, 1.0 / settings.fps, None, rest_forces.as_deref())
@@ -88,15 +93,14 @@ impl Drive {
     }
 }
 
-/// Settles at the first pose, or runs in to it, and takes up the bones' velocity. Gives the pose that comes
-/// before the first, if there is a run-in.
+/// Settles at the first pose, or runs in to it, and takes up the bones' velocity. Gives the poses of the run-in.
 fn start(
     simulation: &mut Simulation,
     poses: &[Pose],
     forces: Course,
     settings: ClipSettings,
     progress: &dyn Progress,
-) -> Result<Option<Pose>, ClipError> {
+) -> Result<Vec<Pose>, ClipError> {
     let body = simulation.body().clone();
     let before = match poses {
         [first, second, ..] => run_in(body.skeleton(), first, second, settings.preroll),
@@ -105,35 +109,29 @@ fn start(
     let run: Vec<Pose> = before
         .iter()
         .chain(poses)
-        .take(before.len() + 3)
+        .take(before.len() + START)
         .cloned()
         .collect();
     let forces = |i: usize| forces.at(i.saturating_sub(before.len()));
     simulation.reset(&run[0], true, forces(0)?.as_deref())?;
     if run.len() > 1 {
-        simulation.move_with(&interval(&body, None, &run, 0)?, 1.0 / settings.fps)?;
+        simulation.move_with(&interval(&body, &run, 0)?, 1.0 / settings.fps)?;
     }
     for i in 0..before.len() {
         step(progress, 0.0, "running in")?;
-        let motion = interval(&body, None, &run, i)?;
+        let motion = interval(&body, &run, i)?;
         simulation
             .advance_motion(&motion, 1.0 / settings.fps, None, forces(i + 1)?.as_deref())
             .map_err(|source| ClipError::Frame { frame: 0, source })?;
     }
-    Ok(before.last().cloned())
+    Ok(before)
 }
 
-/// The bones' motion from pose `i` to the next, with those around it; `lead` comes before the first.
-fn interval(
-    body: &Body,
-    lead: Option<&Pose>,
-    poses: &[Pose],
-    i: usize,
-) -> Result<FrameMotion, ClipError> {
-    let (Some(from), Some(to)) = (poses.get(i), poses.get(i + 1)) else {
+/// The bones' motion from pose `i` to the next.
+fn interval(body: &Body, poses: &[Pose], i: usize) -> Result<FrameMotion, ClipError> {
+    if i + 1 >= poses.len() {
         return Err(ClipError::NoPoses);
-    };
-    let previous = if i == 0 { lead } else { poses.get(i - 1) };
-    FrameMotion::new(body.skeleton(), previous, from, to, poses.get(i + 2))
+    }
+    FrameMotion::through(body.skeleton(), poses, i)
         .map_err(|source| ClipError::Pose { frame: i, source })
 }

@@ -5,8 +5,8 @@
 //! order in which they are visited, they show the same. A [`Clip`] may be read from several threads while
 //! it is extended by one.
 //!
-//! Bones move C¹ between frames with knowledge of the frames around. The last interval of a clip lacks that knowledge, so
-//! [`Clip::extend`] makes it again: a clip that is made in two parts is, bit for bit, the clip made
+//! Bones move C¹ between frames with knowledge of the frames around. The last intervals of a clip lack that knowledge, so
+//! [`Clip::extend`] makes them again: a clip that is made in two parts is, bit for bit, the clip made
 //! in one.
 
 mod cycle;
@@ -245,9 +245,8 @@ impl Clip {
         })
     }
 
-    /// Appends frames for the poses that follow, with forces at each of them. The last frame so far is made again, now that it is
-    /// known where the bones go from there: with more than three frames the
-    /// clip is then the same as if simulated at once.
+    /// Appends frames for the poses that follow, with forces at each of them. The last two frames so far are made again, now that it
+    /// is known where the bones go from there, fewer than six as a whole: the clip is then the same as if simulated at once.
     ///
     /// # Errors
     /// As [`simulate`](Self::simulate); the clip then stays as it was. Cycles cannot be extended.

@@ -6,7 +6,7 @@
 //! balance is in [`equilibrium`]. Forces arrive as generalised forces on lattice vertices: nothing here
 //! knows where they come from.
 //!
-//! Methods built: [`hyperelastic`] flesh carried by the skeleton, the default; skeletally warped linearisation in cell form and,
+//! Methods built: hyperelastic flesh carried by the skeleton, the default; skeletally warped linearisation in cell form and,
 //! as printed, in vertex form, modal warping, the global linear one for comparison, and fully [`nonlinear`] ones as the yardstick, which also serve bodies without a skeleton.
 
 mod cells;

@@ -2,7 +2,7 @@
 //! Pulling the skin: the parameters of a rig that bring points of the surface to where they are wanted.
 //! [capell2006, §4.2, eqs 17 to 20]
 //!
-//! Minimises `C(η) = Σ_j |p_j − p̄_j|² + Σ_k ξ_k (η⁰_k − η_k)²` within bounds by L-BFGS-B ([`Lbfgsb`]), with p_j the places
+//! Minimises `C(η) = Σ_j |p_j − p̄_j|² + Σ_k ξ_k (η⁰_k − η_k)²` within bounds by L-BFGS-B ([`Lbfgsb`](crate::solve::Lbfgsb)), with p_j the places
 //! of vertices of the body's own surface in static equilibrium at a pose.
 //!
 //! With a linearised method the places are affine in the rig's generalised forces: `p_j = p_j⁰ + Σ_i L_jiᵀ Q_i(η)`, where the

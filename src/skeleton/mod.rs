@@ -63,6 +63,14 @@ impl TryFrom<Parts> for Skeleton {
 /// Why a skeleton, a pose or skin weights were refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SkeletonError {
+    /// A frame of a motion that lies beyond its poses.
+    #[error("frame {frame} of a motion lies between two poses, but there are only {poses} poses")]
+    Motion {
+        /// The frame asked for.
+        frame: usize,
+        /// Poses given.
+        poses: usize,
+    },
     /// Arrays of different lengths.
     #[error(
         "a skeleton needs one name, parent, head and tail per bone, but there are {names} names, \

@@ -27,10 +27,10 @@ fn play(
         let t = (i as f64 / fps as f64 / 0.25).min(1.0);
         bent(bar, 0.7 * t * t * (3.0 - 2.0 * t))
     };
+    // Held before it begins, as it is after its end.
+    let poses: Vec<Pose> = (0..fps / 2 + 6).map(|i| at(i.saturating_sub(2))).collect();
     for i in 0..fps / 2 {
-        let poses = [at(i.saturating_sub(1)), at(i), at(i + 1), at(i + 2)];
-        let [a, b, c, d] = &poses;
-        let motion = FrameMotion::new(body.skeleton(), Some(a), b, c, Some(d)).unwrap();
+        let motion = FrameMotion::through(body.skeleton(), &poses, i + 2).unwrap();
         let forces = (i >= fps / 4).then_some(forces.as_slice());
         sim.advance_motion(&motion, 1.0 / fps as f64, forces, None)
             .unwrap();
