@@ -4,12 +4,12 @@
 import bpy
 from bpy.props import EnumProperty, IntProperty
 
-from .. import jobs, target
+from .. import handlers, jobs, riding, target
 from ..anchors import armature_of
-from ..logic.errors import sentence
+from ..logic.errors import Refusal, sentence
 from ..logic.sentences import plural
 from ..properties import METHODS, MOST_CELLS
-from ..session import register
+from ..session import Flesh, register
 from .shell import Job
 
 
@@ -30,6 +30,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
 
     def job(self, context, obj):
         settings = obj.thew
+        self._first = not settings.made.flesh
         given = self.properties.is_property_set
         return jobs.add(
             obj,
@@ -44,13 +45,34 @@ class THEW_OT_add(Job, bpy.types.Operator):
         flesh = register.flesh(obj)
         if flesh.character.apart:
             self.report({"WARNING"}, sentence(flesh.character.apart))
-        if others := fleshed(obj):
+        others = fleshed(obj)
+        if others and self._first and is_carried(flesh):
+            return ride_instead(obj, others[0])
+        if others:
             self.report(
                 {"WARNING"},
                 f"“{others[0].name}” on the same armature has flesh already: if “{obj.name}” is clothes, eyes or hair, press "
                 "Remove, then Ride on Body.",
             )
         return f"“{obj.name}” has flesh: a lattice of {plural(len(flesh.lattice.cells), 'cell')}."
+
+
+def is_carried(flesh: Flesh) -> bool:
+    """Whether no bone runs through any of it, so that nothing of it could move by itself."""
+    return len(flesh.body.held_vertices) == flesh.body.dofs
+
+
+def ride_instead(obj: bpy.types.Object, body: bpy.types.Object) -> str:
+    """Let what no bone runs through ride on a body with flesh; gives what was done in words."""
+    jobs.remove(obj)
+    try:
+        riding.mount(obj, body, bpy.context.view_layer)
+    except Refusal as error:
+        return (
+            f"No bone runs through “{obj.name}”, so it has no flesh of its own, and it cannot ride on a body: {error}."
+        )
+    handlers.look_up(bpy.context.scene)
+    return f"No bone runs through “{obj.name}”, so it rides on “{body.name}” and moves with the flesh there."
 
 
 def fleshed(obj: bpy.types.Object) -> list[bpy.types.Object]:

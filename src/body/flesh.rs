@@ -2,7 +2,8 @@
 //! How much flesh there is at each vertex of the skin, and what follows from it.
 //!
 //! **Thickness** r: the distance at rest of a skin vertex to the bones that carry it, past the ends of last bones too (skulls,
-//! toes, finger tips), smoothed over the skin. [math.md 16] Linear flesh of depth t on a rigid core answers an acceleration a
+//! toes, finger tips), and at most three quarters of how thick the body is there (wings, ears, a foot that its shin carries),
+//! smoothed over the skin. [math.md 16] Linear flesh of depth t on a rigid core answers an acceleration a
 //! by about `ρ a t²/(2G)`, so that flesh of one stiffness would sway most where bones are least to be felt and yet tear thin
 //! parts; with a stiffness ∝ 1/r² all parts sway by the same length, and thick ones, softened further, by more.
 //!
@@ -26,6 +27,9 @@ const CARRIES: f64 = 0.15;
 const THICKEST: f64 = 0.1;
 /// How far thickness is smoothed over the skin, as a part of the body's size.
 const SMOOTHED: f64 = 0.03;
+/// How much of the body's own thickness may count: more than the half by which a bone in the middle lies below the skin, as
+/// the flesh of a belly hangs on a spine behind it.
+const OF_DIAMETER: f64 = 0.75;
 /// Passes of smoothing at most.
 const PASSES: usize = 60;
 /// Sway is shown up to this part of the thickness, and of [`SKIN`] times the size more.
@@ -52,7 +56,16 @@ impl FleshMap {
         let last = last_bones(skeleton, weights);
         let vertices = surface.vertices();
         let mut thickness: Vec<f64> = (0..vertices.len())
-            .map(|v| distance(skeleton, &last, weights.row(v), vertices[v]))
+            .zip(surface.diameters())
+            .map(|(v, diameter)| {
+                let to_bone = distance(skeleton, &last, weights.row(v), vertices[v]);
+                // What no bone carries stays without.
+                if to_bone.is_finite() {
+                    to_bone.min(OF_DIAMETER * diameter)
+                } else {
+                    to_bone
+                }
+            })
             .collect();
         // What is thin beside thick flesh stays thin: a leg at a belly, a horn on a head.
         let raw = thickness.clone();
@@ -315,7 +328,11 @@ mod tests {
         let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 0.3), (0.7, 1.0)]);
         let map = FleshMap::new(&surface, &skeleton, &weights, None);
         let middle = 20 * 24;
-        assert!(map.thickness[middle] > 0.15, "{}", map.thickness[middle]);
+        assert!(map.thickness[middle] > 0.14, "{}", map.thickness[middle]);
+        // But no thicker than the tube lets it be, however far the bones lie.
+        let (surface, skeleton, weights) = tube(|_| 0.1, &[(5.0, 6.0)]);
+        let map = FleshMap::new(&surface, &skeleton, &weights, None);
+        assert!(map.thickness.iter().all(|r| *r <= 0.15 + 1e-9));
     }
 
     #[test]

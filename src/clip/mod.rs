@@ -13,13 +13,13 @@ mod cycle;
 mod drive;
 mod error;
 mod forces;
+mod frame;
 mod run_in;
 
 pub use error::ClipError;
 pub use forces::FrameForces;
 
-use crate::Vec3;
-use crate::body::{Body, Presentation};
+use crate::body::Body;
 use crate::dynamics::{MODES, Method, Settings, Simulation, SimulationError};
 use crate::kernel::{Engine, KernelError, LocalPositions};
 use crate::modal::{BodyDeformer, DeformOptions, Modes, Posed};
@@ -27,6 +27,7 @@ use crate::progress::{Part, Progress, Silent, step};
 use crate::skeleton::Pose;
 use drive::Drive;
 use forces::Course;
+use frame::{Frame, ModalFrame};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// How a clip is simulated.
@@ -57,81 +58,6 @@ pub struct Clip {
     /// What is needed to go on; locked by whoever extends.
     drive: Mutex<Option<Drive>>,
     loop_gap: Option<f64>,
-}
-
-/// One frame of a clip.
-#[derive(Debug, Clone)]
-struct Frame {
-    lattice: Arc<LocalPositions>,
-    /// How it is shown.
-    presentation: Option<Arc<Presentation>>,
-    inverted: u32,
-    /// Of the modal method, instead of the presentation.
-    modal: Option<Arc<ModalFrame>>,
-}
-
-/// What the modal method shows of a frame.
-#[derive(Debug)]
-struct ModalFrame {
-    amplitudes: Vec<f64>,
-    pose: Pose,
-    /// Cells that the bones alone turn inside out: no amplitudes unfold them.
-    folded: u32,
-}
-
-impl ModalFrame {
-    /// The same flesh at another pose.
-    fn at(&self, pose: Pose) -> Self {
-        Self {
-            amplitudes: self.amplitudes.clone(),
-            pose,
-            folded: self.folded,
-        }
-    }
-}
-
-impl Frame {
-    fn posed(&self) -> Option<Posed<'_>> {
-        let modal = self.modal.as_ref()?;
-        Some((&modal.amplitudes, &modal.pose))
-    }
-
-    fn of(simulation: &Simulation) -> Self {
-        let positions = simulation.lattice_positions();
-        Self::new(
-            simulation,
-            (positions, simulation.sway()),
-            simulation.pose(),
-        )
-    }
-
-    /// A frame of a simulation whose lattice is shown elsewhere, at a pose.
-    fn new(
-        simulation: &Simulation,
-        (positions, sway): (&[Vec3], Option<&[Vec3]>),
-        pose: Option<&Pose>,
-    ) -> Self {
-        let body = simulation.body();
-        let amplitudes = simulation.amplitudes().map(<[f64]>::to_vec);
-        let folded = || body.inverted_cells(simulation.carried_positions()) as u32;
-        let modal = amplitudes.zip(pose.cloned());
-        let modal = modal.map(|(amplitudes, pose)| ModalFrame {
-            amplitudes,
-            pose,
-            folded: folded(),
-        });
-        let lattice = LocalPositions::new(positions);
-        let showing = simulation.settings().showing();
-        let pose = pose.filter(|_| modal.is_none());
-        let presentation =
-            pose.map(|pose| Arc::new(body.presentation(pose, &lattice, sway, showing)));
-        Self {
-            lattice: Arc::new(lattice),
-            presentation,
-            inverted: body.inverted_cells(positions) as u32,
-            modal: modal.map(Arc::new),
-        }
-    }
 }
 
 impl Clip {

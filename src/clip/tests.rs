@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::Mat3;
+use crate::Vec3;
 use crate::body::fixture::BarOptions;
 use crate::dynamics::equilibrium;
 use crate::progress::Cancelled;

@@ -18,6 +18,7 @@ mod hyperelastic;
 mod method;
 mod modal;
 pub mod nonlinear;
+mod settings;
 mod shape;
 mod softness;
 mod state;
@@ -28,10 +29,11 @@ mod warped;
 pub use equilibrium::{Equilibrium, equilibrium, equilibrium_forces};
 pub use error::SimulationError;
 pub use method::{Method, Solver};
+pub use settings::Settings;
 pub use softness::{softened, softness};
 
 use crate::Vec3;
-use crate::body::{Body, Showing};
+use crate::body::Body;
 use crate::modal::Modes;
 use crate::progress::Silent;
 use crate::skeleton::{FrameMotion, Pose};
@@ -43,50 +45,6 @@ use nonlinear::NonlinearStepper;
 use shape::Shape;
 use std::sync::Arc;
 use warped::{StepSettings, Stepper};
-
-/// How a simulation runs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
-    /// Steps per second at least; a frame holds a whole number of steps.
-    pub rate: f64,
-    /// Acceleration of gravity, m/s².
-    pub gravity: Vec3,
-    /// Damping of all motion relative to the bones, 1/s.
-    pub mass_damping: f64,
-    /// Damping of deformation, s.
-    pub stiffness_damping: f64,
-    /// Farthest that flesh is shown from its skin, as a part of the body's size; none = no limit.
-    pub reach: Option<f64>,
-    /// How the steps of the warped methods are solved.
-    pub solver: Solver,
-    /// Elastic Joints s, 0 to 1: which part of the difference between the flesh that bones bend and the plain skin is shown.
-    /// 1 is the elastic shape of the joints, 0 the skin as it is; sway is shown whole.
-    pub elastic_joints: f64,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            rate: 240.0,
-            gravity: Vec3::new(0.0, 0.0, -9.81),
-            mass_damping: 2.0,
-            stiffness_damping: 0.004,
-            reach: None,
-            solver: Solver::Automatic,
-            elastic_joints: 1.0,
-        }
-    }
-}
-
-impl Settings {
-    /// How surfaces are shown.
-    pub fn showing(&self) -> Showing {
-        Showing {
-            elastic_joints: self.elastic_joints,
-            reach: self.reach,
-        }
-    }
-}
 
 /// A body in motion.
 pub struct Simulation {

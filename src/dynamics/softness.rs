@@ -2,8 +2,7 @@
 //! One number that says how soft a body is, and one dial that sets it.
 //!
 //! What an artist means by soft is how far flesh yields where there is much of it, as a part of the character's size, by one g
-//! sideways. The dial, 0 to 1, asks for a yield, `y = 1 % · 30^(2 s − 1)`: a thirtieth of a percent at 0, 1 % in the middle, 30 %
-//! at 1. As flesh of one body yields in proportion to 1/E, [`softened`] finds E by one measurement; it means the same on a
+//! sideways. The dial, 0 to 1, asks for a yield, `y = 1.8 % · 17^(2 s − 1)`: 0.1 % at 0, 1.8 % in the middle, 30 % at 1. As flesh of one body yields in proportion to 1/E, [`softened`] finds E by one measurement; it means the same on a
 //! mouse and on a whale, whatever is painted.
 
 use super::{Equilibrium, Method, Settings, SimulationError};
@@ -12,9 +11,9 @@ use crate::body::Body;
 use std::sync::Arc;
 
 /// What flesh yields in the middle of the dial, as a part of the body's size.
-const MIDDLE: f64 = 0.01;
+const MIDDLE: f64 = 0.018;
 /// What either half of the dial multiplies or divides that by.
-const SPAN: f64 = 30.0;
+const SPAN: f64 = 17.0;
 /// Flesh counts from this part of the softest on: many thin legs do not make a body firm, nor a few ear tips soft.
 const THICK: f64 = 0.6;
 /// The part of the vertices with such flesh that yields less than what counts.

@@ -6,6 +6,7 @@
 //! nor the scale of a character matters. The structures behind the queries are built when first asked for.
 //!
 //! Source: math.md 1 for Ω; the files of this room name theirs.
+mod diameter;
 mod domain;
 mod frame;
 mod grid;

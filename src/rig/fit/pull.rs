@@ -17,8 +17,13 @@ const ROUNDS: usize = 6;
 const FREE_ROUNDS: usize = 3;
 /// Typical changes of placement that the first step may make, at first.
 const CAUTIOUS: f64 = 1.0;
-/// What another valley must leave at most of the cost.
+/// What another valley, or a way back, must leave at most of the cost.
 const WORTH: f64 = 0.99;
+/// Halvings of a round's way that is more than flesh bears.
+const HALVINGS: usize = 4;
+/// What would fold flesh is tried so many times as wide, and again while that leads nearer.
+const WIDER: f64 = 1.4;
+const WIDENINGS: usize = 6;
 /// Points this close, as a part of the body's size, count as met.
 const MET: f64 = 1e-5;
 /// A parameter that moves no point by more than this part of the body's size, per typical change, has no effect.
@@ -106,7 +111,34 @@ impl Pull<'_> {
                 (best.cost, best.parameters) = (found.cost, found.parameters);
             }
         }
+        self.widen(whole, &mut best)?;
         Ok(best)
+    }
+
+    /// Where flesh would fold before the points are met, a wider template strains it less.
+    fn widen(&self, whole: &mut Whole<'_>, best: &mut Fitted) -> Result<(), FitError> {
+        for _ in 0..WIDENINGS {
+            if best.cost <= self.enough() || !whole.is_at_edge(self.goals, &best.parameters)? {
+                break;
+            }
+            let mut start = self.goals.widened(&best.parameters, WIDER);
+            if start == best.parameters || whole.keep(self.goals, &mut start).is_err() {
+                break;
+            }
+            let Ok(level) = self.rig.level(self.body, &start) else {
+                break;
+            };
+            let Ok(View { local, .. }) = self.look(&start, level) else {
+                break;
+            };
+            let found = self.descend(whole, local, &start, level, CAUTIOUS)?;
+            best.evaluations += found.evaluations;
+            if found.cost >= WORTH * best.cost {
+                break;
+            }
+            (best.cost, best.parameters) = (found.cost, found.parameters);
+        }
+        Ok(())
     }
 
     /// How far the points are from their targets: the root of the sum of squares, m.
@@ -216,6 +248,9 @@ impl Pull<'_> {
             best.evaluations += found.evaluations.saturating_sub(1);
             let mut x = found.x;
             let lowered = whole.keep(self.goals, &mut x)?;
+            if lowered && !self.come_back(whole, &mut x, &mut best, level)? {
+                break;
+            }
             let wanted = self.rig.level(self.body, &x)?;
             let stopped = self.goals.is_stopped(&x, &bounds)
                 || lowered
@@ -236,6 +271,34 @@ impl Pull<'_> {
             here = local;
         }
         Ok(best)
+    }
+
+    /// Holding the strength to what flesh bears where a round ended may have cost more than the round gained: goes back towards
+    /// where it began until what is left is a gain; whether there is one.
+    fn come_back(
+        &self,
+        whole: &mut Whole<'_>,
+        x: &mut Vec<f64>,
+        best: &mut Fitted,
+        level: u32,
+    ) -> Result<bool, FitError> {
+        let end = x.clone();
+        let mut part = 1.0;
+        for _ in 0..HALVINGS {
+            let between = best.parameters.iter().zip(&end);
+            *x = between.map(|(a, b)| a + part * (b - a)).collect();
+            // On the way the template may leave the flesh.
+            if whole.keep(self.goals, x).is_ok()
+                && let Ok(View { local, .. }) = self.look(x, level)
+            {
+                best.evaluations += 1;
+                if local.value < WORTH * best.cost {
+                    return Ok(true);
+                }
+            }
+            part *= 0.5;
+        }
+        Ok(false)
     }
 
     /// C of points that count as met, m².

@@ -113,17 +113,26 @@ impl Attempt {
 impl Goals {
     /// The start of an attempt, within the bounds.
     pub fn start_of(&self, attempt: &Attempt) -> Vec<f64> {
+        self.scaled(&self.start, attempt.radii, attempt.strength)
+    }
+
+    /// Parameters with so many times their radii, within the bounds.
+    pub fn widened(&self, eta: &[f64], radii: f64) -> Vec<f64> {
+        self.scaled(eta, radii, 1.0)
+    }
+
+    fn scaled(&self, eta: &[f64], radii: f64, strength: f64) -> Vec<f64> {
         let ways = |(k, (&x, &(lower, upper))): (usize, (&f64, &(f64, f64)))| {
             let by = if self.radii[k] {
-                attempt.radii
+                radii
             } else if k == self.strength {
-                attempt.strength
+                strength
             } else {
                 1.0
             };
             (x * by).max(lower).min(upper)
         };
-        let each = self.start.iter().zip(&self.bounds).enumerate();
+        let each = eta.iter().zip(&self.bounds).enumerate();
         each.map(ways).collect()
     }
 

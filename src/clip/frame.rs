@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One frame of a clip: the lattice, and what its surfaces are shown by.
+
+use crate::Vec3;
+use crate::body::Presentation;
+use crate::dynamics::Simulation;
+use crate::kernel::LocalPositions;
+use crate::modal::Posed;
+use crate::skeleton::Pose;
+use std::sync::Arc;
+
+/// One frame of a clip.
+#[derive(Debug, Clone)]
+pub(super) struct Frame {
+    pub lattice: Arc<LocalPositions>,
+    /// How it is shown.
+    pub presentation: Option<Arc<Presentation>>,
+    pub inverted: u32,
+    /// Of the modal method, instead of the presentation.
+    pub modal: Option<Arc<ModalFrame>>,
+}
+
+/// What the modal method shows of a frame.
+#[derive(Debug)]
+pub(super) struct ModalFrame {
+    pub amplitudes: Vec<f64>,
+    pub pose: Pose,
+    /// Cells that the bones alone turn inside out: no amplitudes unfold them.
+    pub folded: u32,
+}
+
+impl ModalFrame {
+    /// The same flesh at another pose.
+    pub fn at(&self, pose: Pose) -> Self {
+        Self {
+            amplitudes: self.amplitudes.clone(),
+            pose,
+            folded: self.folded,
+        }
+    }
+}
+
+impl Frame {
+    pub fn posed(&self) -> Option<Posed<'_>> {
+        let modal = self.modal.as_ref()?;
+        Some((&modal.amplitudes, &modal.pose))
+    }
+
+    pub fn of(simulation: &Simulation) -> Self {
+        let positions = simulation.lattice_positions();
+        Self::new(
+            simulation,
+            (positions, simulation.sway()),
+            simulation.pose(),
+        )
+    }
+
+    /// A frame of a simulation whose lattice is shown elsewhere, at a pose.
+    pub fn new(
+        simulation: &Simulation,
+        (positions, sway): (&[Vec3], Option<&[Vec3]>),
+        pose: Option<&Pose>,
+    ) -> Self {
+        let body = simulation.body();
+        let amplitudes = simulation.amplitudes().map(<[f64]>::to_vec);
+        let folded = || body.inverted_cells(simulation.carried_positions()) as u32;
+        let modal = amplitudes.zip(pose.cloned());
+        let modal = modal.map(|(amplitudes, pose)| ModalFrame {
+            amplitudes,
+            pose,
+            folded: folded(),
+        });
+        let lattice = LocalPositions::new(positions);
+        let showing = simulation.settings().showing();
+        let pose = pose.filter(|_| modal.is_none());
+        let presentation =
+            pose.map(|pose| Arc::new(body.presentation(pose, &lattice, sway, showing)));
+        Self {
+            lattice: Arc::new(lattice),
+            presentation,
+            inverted: body.inverted_cells(positions) as u32,
+            modal: modal.map(Arc::new),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Derivatives of the densities by differences, and their limits.
+
+use super::*;
+
+fn density(model: Model) -> Density {
+    Density {
+        model,
+        lame: 1.7,
+        shear: 0.6,
+    }
+}
+
+/// Displacement gradients from small to inside out, flat and collapsed.
+fn shapes() -> Vec<Mat3> {
+    let m = Mat3::new(0.3, -0.2, 0.5, 0.1, 0.4, -0.3, 0.2, 0.6, -0.1);
+    let flat = Mat3::from_diagonal(&Vec3::new(0.1, 0.2, -1.0));
+    let mirrored = Mat3::from_diagonal(&Vec3::new(-0.1, 0.2, -1.9)) + m * 0.2;
+    vec![
+        Mat3::zeros(),
+        m * 0.01,
+        m,
+        m * -1.4,
+        flat,
+        -Mat3::identity(),
+        mirrored,
+        m * 20.0,
+    ]
+}
+
+/// `δH : ∂P/∂H : δH'`, from the blocks of unit gradients.
+fn curvature(tangent: &Tangent, d: &Mat3, e: &Mat3) -> f64 {
+    let mut sum = 0.0;
+    for j in 0..3 {
+        for l in 0..3 {
+            let unit = |i: usize| Vec3::from_fn(|r, _| f64::from(u8::from(r == i)));
+            let block = tangent.block(&unit(j), &unit(l));
+            sum += d.column(j).dot(&(block * e.column(l)));
+        }
+    }
+    sum
+}
+
+fn directions() -> impl Iterator<Item = Mat3> {
+    (0..9).map(|i| Mat3::from_fn(|r, c| ((i * 7 + r * 3 + c) as f64 * 1.3).sin()))
+}
+
+#[test]
+fn stress_and_tangent_are_derivatives() {
+    for model in Model::ALL {
+        let w = density(model);
+        for h in shapes() {
+            let size = 1.0 + h.norm();
+            let step = 1e-4 * size;
+            let scale = size.powi(3);
+            for d in directions() {
+                let (up, down) = (h + d * step, h - d * step);
+                let slope = (w.value(&up) - w.value(&down)) / (2.0 * step);
+                assert!((slope - w.stress(&h).dot(&d)).abs() < 1e-6 * scale);
+                let change = (w.stress(&up) - w.stress(&down)) / (2.0 * step);
+                let tangent = w.tangent(&h, Curvature::Exact);
+                for e in directions() {
+                    assert!((change.dot(&e) - curvature(&tangent, &d, &e)).abs() < 1e-6 * scale);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn near_rest_all_are_the_linear_model() {
+    let linear = density(Model::Linear);
+    for model in Model::ALL {
+        let w = density(model);
+        for d in directions() {
+            let h = d * 1e-4;
+            let exact = linear.value(&h);
+            assert!((w.value(&h) - exact).abs() < 1e-3 * exact);
+            for e in directions() {
+                let [a, b] = [w, linear]
+                    .map(|w| curvature(&w.tangent(&Mat3::zeros(), Curvature::Exact), &d, &e));
+                assert!((a - b).abs() < 1e-13);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_convex_curvature_is_the_exact_one_where_that_is_convex() {
+    for model in Model::ALL {
+        let w = density(model);
+        for h in shapes() {
+            let exact = w.tangent(&h, Curvature::Exact);
+            let below = w.tangent(&h, Curvature::Convex(-1e9));
+            let convex = w.tangent(&h, Curvature::Convex(0.01));
+            let scale = (1.0 + h.norm()).powi(4);
+            for d in directions() {
+                for e in directions() {
+                    let (a, b) = (curvature(&exact, &d, &e), curvature(&below, &d, &e));
+                    assert!((a - b).abs() < 1e-9 * scale, "{model:?} {a} {b} {h}");
+                }
+                let (a, b) = (curvature(&exact, &d, &d), curvature(&convex, &d, &d));
+                assert!(b >= a - 1e-9 * scale);
+                if model != Model::Linear {
+                    assert!(b >= 0.005 * w.shear * d.norm_squared());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn names_are_read_and_others_refused() {
+    for model in Model::ALL {
+        assert_eq!(model.name().parse(), Ok(model));
+    }
+    let error = "rubber".parse::<Model>().unwrap_err().to_string();
+    assert!(error.contains("'rubber'") && error.contains("'linear', 'stvk', 'neohookean'"));
+}

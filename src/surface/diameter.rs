@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How thick the body is below each vertex of its skin: the shape diameter function. [shapira2008, §3]
+//!
+//! Rays go inwards in a narrow cone about the normal until they leave the body; the median of those that do is robust against
+//! one that slips along an edge. Deviation: the cone is half as wide and the rays few, as thickness is smoothed over the skin afterwards;
+//! on finely cut skins one ray each will do.
+
+use super::Surface;
+use crate::Vec3;
+use rayon::prelude::*;
+
+/// Half the angle of the cone, radians, and the rays on it beside that along the normal.
+const CONE: f64 = 0.5;
+const RAYS: usize = 6;
+/// From so many vertices on each has one ray.
+const FINE: usize = 60_000;
+/// How far a ray starts below the skin, and behind what it has met, as a part of the size.
+const BELOW: f64 = 1e-5;
+/// Surfaces that a ray may enter before it has to leave.
+const ENTERED: usize = 8;
+
+impl Surface {
+    /// Thickness of the body below each vertex as given, metres; infinite where no ray leaves it or nothing is outside.
+    pub(crate) fn diameters(&self) -> Vec<f64> {
+        let welded = self.welded();
+        let frames = frames(&welded.vertices, &welded.triangles);
+        let fine = welded.vertices.len() >= FINE;
+        let at: Vec<f64> = welded
+            .vertices
+            .par_iter()
+            .zip(&frames)
+            .map(|(&x, frame)| {
+                let Some((normal, tangent)) = frame else {
+                    return f64::INFINITY;
+                };
+                let side = normal.cross(tangent);
+                let way = |k: usize| {
+                    let a = k as f64 * std::f64::consts::TAU / RAYS as f64;
+                    (tangent * a.cos() + side * a.sin()) * CONE.sin() - normal * CONE.cos()
+                };
+                let central = self.way_out(x, -normal);
+                if fine {
+                    return central;
+                }
+                let mut all: Vec<f64> = (0..RAYS).map(|k| self.way_out(x, way(k))).collect();
+                all.push(central);
+                all.retain(|d| d.is_finite());
+                all.sort_by(f64::total_cmp);
+                all.get(all.len() / 2).copied().unwrap_or(f64::INFINITY)
+            })
+            .collect();
+        let given = welded.of_vertex.iter();
+        given
+            .map(|&w| at.get(w as usize).copied().unwrap_or(f64::INFINITY))
+            .collect()
+    }
+
+    /// How far it is from a point of the skin to where a ray inwards leaves the body.
+    fn way_out(&self, from: Vec3, direction: Vec3) -> f64 {
+        let below = BELOW * self.size();
+        let mut gone = below;
+        for _ in 0..ENTERED {
+            let Some(hit) = self.ray(from + direction * gone, direction) else {
+                break;
+            };
+            gone += hit.distance;
+            if !hit.front {
+                return gone;
+            }
+            gone += below;
+        }
+        f64::INFINITY
+    }
+}
+
+/// Outward normal, by the areas of the triangles around, and a tangent, along the longest edge there, of each vertex.
+fn frames(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Vec<Option<(Vec3, Vec3)>> {
+    let mut normals = vec![Vec3::zeros(); vertices.len()];
+    let mut longest = vec![Vec3::zeros(); vertices.len()];
+    for t in triangles {
+        let corners = t.map(|v| vertices[v as usize]);
+        let [a, b, c] = corners;
+        let normal = (b - a).cross(&(c - a));
+        for k in 0..3 {
+            let v = t[k] as usize;
+            normals[v] += normal;
+            for edge in [
+                corners[(k + 1) % 3] - corners[k],
+                corners[(k + 2) % 3] - corners[k],
+            ] {
+                if edge.norm_squared() > longest[v].norm_squared() {
+                    longest[v] = edge;
+                }
+            }
+        }
+    }
+    let frame = |(normal, edge): (&Vec3, &Vec3)| {
+        let normal = normal.try_normalize(f64::MIN_POSITIVE)?;
+        let tangent = (edge - normal * normal.dot(edge)).try_normalize(f64::MIN_POSITIVE)?;
+        Some((normal, tangent))
+    };
+    normals.iter().zip(&longest).map(frame).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shapes::*;
+    use super::*;
+
+    #[test]
+    fn a_ball_is_as_thick_as_its_chords() {
+        let shape = sphere(0.7, 40);
+        let surface = Surface::new(shape.vertices, shape.triangles).unwrap();
+        // The central ray is the diameter, those of the cone chords of 2 R cos α; the median is one of these.
+        let chord = 2.0 * 0.7 * CONE.cos();
+        for d in surface.diameters() {
+            assert!((d / chord - 1.0).abs() < 0.02, "{d} {chord}");
+        }
+    }
+
+    #[test]
+    fn a_plate_is_as_thick_as_it_is_whichever_way_it_stands() {
+        let turn = nalgebra::Rotation3::from_euler_angles(0.3, -1.0, 2.0);
+        let shape = cuboid(Vec3::new(1.0, 0.8, 0.02));
+        let shift = Vec3::new(30.0, -7.0, 2.0);
+        let moved = shape.vertices.iter().map(|x| turn * x * 5.0 + shift);
+        let plain = Surface::new(shape.vertices.clone(), shape.triangles.clone()).unwrap();
+        let moved = Surface::new(moved.collect(), shape.triangles.clone()).unwrap();
+        for (a, b) in plain.diameters().iter().zip(moved.diameters()) {
+            assert!((a * 5.0 - b).abs() < 1e-6 * b, "{a} {b}");
+        }
+        // Seen from its corners a plate is thin as well.
+        assert!(plain.diameters().iter().all(|d| *d < 0.1));
+    }
+
+    #[test]
+    fn a_single_sheet_has_no_thickness_to_tell() {
+        let x = |x: f64, y: f64| Vec3::new(x, y, 0.0);
+        let vertices = vec![x(0.0, 0.0), x(1.0, 0.0), x(0.0, 1.0)];
+        let surface = Surface::new(vertices, vec![[0, 1, 2]]).unwrap();
+        assert!(surface.diameters().iter().all(|d| d.is_infinite()));
+    }
+}
