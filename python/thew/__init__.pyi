@@ -371,8 +371,8 @@ class Body:
 
     region_weights[n,b]: which bone's frame a piece of flesh follows, painted on the surface (None: by distance);
     flesh[n]: painted on surface vertices, 0 the skin as it is to 1 as soft as it gets (None: by thickness, where there are
-    region_weights; without them flesh is the same everywhere); softness: a dial, 0 to 1, that overrules young, see
-    `with_softness`; stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴), twist_radius
+    region_weights; without them flesh is the same everywhere); softness: a dial, 0 to 1, that overrules young:
+    `with_softness` of the same body unpainted, so that paint on one place leaves all others as they are; stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴), twist_radius
     (m): [b]; rest_includes_gravity: the modelled shape already sags; level: subdivisions for the integrals, 0 to
     3; basis_levels: only 0 is built. Raises InputError, NotBuilt, Cancelled.
     """
@@ -398,16 +398,16 @@ class Body:
     ) -> Body: ...
     def with_softness(self, softness: float) -> Body:
         """The same body, as soft as a dial between 0 (firm) and 1 (soft) says, whatever its size: in the middle one g
-        sideways moves its softest flesh by 1 % of its size, at the ends by a thirtieth and thirty times of that. Raises
-        InputError."""
+        sideways moves its softest flesh by 1.8 % of its size, at the ends by a seventeenth and seventeen times of that.
+        Raises InputError."""
     @property
     def flesh(self) -> _Floats:
         """The map of flesh at the surface's vertices, [n]: 0 the skin as it is, 1 as soft as it gets."""
     @property
     def thickness(self) -> _Floats:
         """Thickness of the flesh at the surface's vertices, [n], metres: the distance at rest to the bones that carry the
-        vertex, past the ends of last bones too, smoothed over the skin. Infinite where no bone does, and everywhere on a
-        body that was made without region_weights."""
+        vertex, past the ends of last bones too, smoothed over the
+        skin. Infinite where no bone does, and everywhere on a body that was made without region_weights."""
 
     @property
     def dofs(self) -> int:

@@ -13,6 +13,7 @@ use crate::body::{Body, BodyOptions, Showing};
 use crate::clip::ClipError;
 use crate::elasticity::Material;
 use crate::kernel::LocalPositions;
+use crate::progress::Progress;
 use crate::solve::Csr;
 use crate::store;
 use numpy::ndarray::Array2;
@@ -68,7 +69,7 @@ impl PyMaterial {
 ///
 /// region_weights[n,b]: which bone's frame a piece of flesh follows, painted on the surface (None: by
 /// distance); flesh[n]: painted on surface vertices, 0 the skin as it is to 1 as soft as it gets (None: by thickness, where there
-/// are region_weights); softness: a dial, 0 to 1, that overrules young (`with_softness`);
+/// are region_weights); softness: a dial, 0 to 1, that overrules young: `with_softness` of the same body unpainted;
 /// stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴),
 /// twist_radius (m): [b]; rest_includes_gravity: the modelled shape already sags; level: subdivisions for
 /// the integrals, 0 to 3.
@@ -130,21 +131,33 @@ impl PyBody {
             level: whole(level, "level")?,
             basis_levels: whole(basis_levels, "basis_levels")?,
         };
+        let (surface, skeleton, lattice) = (&surface.0, &skeleton.0, &lattice.0);
+        let made = |options: &BodyOptions, progress: &dyn Progress| {
+            Body::new(surface, skeleton, lattice, material.0, options, progress)
+                .map_err(IntoPy::into_py)
+        };
         let body = with_progress(py, progress, |progress| {
-            Body::new(
-                &surface.0,
-                &skeleton.0,
-                &lattice.0,
-                material.0,
-                &options,
-                progress,
-            )
-            .map_err(IntoPy::into_py)
+            let body = Arc::new(made(&options, progress)?);
+            let Some(dial) = softness else {
+                return Ok(body);
+            };
+            let soften = |body: &_| crate::dynamics::softened(body, dial).map_err(IntoPy::into_py);
+            if options.flesh.is_none() && options.stiffness.is_none() {
+                return soften(&body).map(Arc::new);
+            }
+            // Painting one place must leave all others as they are.
+            let automatic = BodyOptions {
+                flesh: None,
+                stiffness: None,
+                ..options.clone()
+            };
+            let soft = soften(&Arc::new(made(&automatic, progress)?))?;
+            let factor = soft.material().young() / body.material().young();
+            body.stiffened(factor)
+                .map(Arc::new)
+                .map_err(IntoPy::into_py)
         })?;
-        let body = Self(Arc::new(body));
-        softness.map_or(Ok(Self(body.0.clone())), |dial| {
-            body.with_softness(py, dial)
-        })
+        Ok(Self(body))
     }
 
     /// Number of degrees of freedom, three numbers each: the lattice vertices.
@@ -197,7 +210,7 @@ impl PyBody {
     }
 
     /// The same body, as soft as a dial between 0 (firm) and 1 (soft) says, whatever its size: in the middle one g sideways
-    /// moves its softest flesh by 1 % of its size, at the ends by a thirtieth and thirty times of that. Raises InputError.
+    /// moves its softest flesh by 1.8 % of its size, at the ends by a seventeenth and seventeen times of that. Raises InputError.
     fn with_softness(&self, py: Python<'_>, softness: f64) -> PyResult<Self> {
         let body = detached(py, || {
             crate::dynamics::softened(&self.0, softness).map_err(IntoPy::into_py)

@@ -5,8 +5,8 @@
 //! is continuous does not. Each bone's rest head, rotation (as a quaternion) and stretch follow cubic Hermite
 //! curves whose slopes at a frame are shared with the neighbouring interval:
 //! `m_i = (8 (p_{i+1} − p_{i−1}) − (p_{i+2} − p_{i−2}))/12`, which leaves an error of O(h⁴) inside a frame of length h, so that
-//! motion hardly depends on how often it was sampled. Next to an end `m_i = (p_{i+1} − p_{i−1})/2` [catmull1974], at an
-//! end one-sided of second order (both O(h³)), the straight line where only two poses are known.
+//! motion hardly depends on how often it was sampled. At an end and next to it they are the one-sided ones of third order, of
+//! second where only three poses are known \[catmull1974\]; between two poses the line is straight.
 //!
 //! Quaternions take the sign nearer to the previous frame's and are normalised after interpolation; the
 //! curve's direction is then continuous too. Linear maps in the pose are interpolated in terms of these, so a
@@ -217,14 +217,22 @@ fn aligned(mut track: Track, other: &Track) -> Track {
 fn slope(tracks: &[Track], i: usize) -> Track {
     let at = |k: isize| i.checked_add_signed(k).and_then(|i| tracks.get(i));
     let here = &tracks[i];
-    match [at(-2), at(-1), at(1), at(2)] {
-        [Some(a), Some(b), Some(c), Some(d)] => ((c - b) * 8.0 - (d - a)) / 12.0,
-        [_, Some(b), Some(c), _] => (c - b) * 0.5,
-        [_, None, Some(c), Some(d)] => (c - here) * 2.0 - (d - here) * 0.5,
-        [Some(a), Some(b), None, _] => (here - b) * 2.0 - (here - a) * 0.5,
-        [_, None, Some(c), None] => c - here,
-        [None, Some(b), None, _] => here - b,
-        [_, None, None, _] => Track::zeros(),
+    match [at(-3), at(-2), at(-1), at(1), at(2), at(3)] {
+        [_, Some(a), Some(b), Some(c), Some(d), _] => ((c - b) * 8.0 - (d - a)) / 12.0,
+        [_, None, Some(b), Some(c), Some(d), _] => (c * 6.0 - here * 3.0 - b * 2.0 - d) / 6.0,
+        [_, Some(a), Some(b), Some(c), None, _] => (here * 3.0 - b * 6.0 + c * 2.0 + a) / 6.0,
+        [_, _, Some(b), Some(c), _, _] => (c - b) * 0.5,
+        [_, _, None, Some(c), Some(d), Some(e)] => {
+            ((c - here) * 18.0 - (d - here) * 9.0 + (e - here) * 2.0) / 6.0
+        }
+        [Some(a), Some(b), Some(c), None, _, _] => {
+            ((here - c) * 18.0 - (here - b) * 9.0 + (here - a) * 2.0) / 6.0
+        }
+        [_, _, None, Some(c), Some(d), None] => (c - here) * 2.0 - (d - here) * 0.5,
+        [None, Some(a), Some(b), None, _, _] => (here - b) * 2.0 - (here - a) * 0.5,
+        [_, _, None, Some(c), None, _] => c - here,
+        [_, None, Some(b), None, _, _] => here - b,
+        [_, _, None, None, _, _] => Track::zeros(),
     }
 }
 

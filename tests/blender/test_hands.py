@@ -26,14 +26,15 @@ def read(obj):
 
 
 def thick_places(stand, count: int) -> list[np.ndarray]:
-    """Points of the shown skin, Blender's world, where the flesh is thickest among a hundred."""
+    """Points of the shown skin, Blender's world, where there is most flesh among a hundred: what a hand would pull."""
     random = np.random.default_rng(7)
+    flesh = np.asarray(stand.flesh.body.flesh)
     hits = []
     for face in random.choice(len(stand.rest.triangles), 100):
         hit = part("logic.picking").Hit(int(face), np.full(3, 1 / 3), np.zeros(3), 0.0)
         if stand.shown.normal(int(face)).any():
-            deep = stand.rest.thickness(stand.at_rest(hit), part("placing").inward(stand, hit), stand.size)
-            hits.append((deep, tuple(hit.on(stand.shown.vertices, stand.shown.triangles))))
+            most = flesh[stand.rest.triangles[face]].mean()
+            hits.append((most, tuple(hit.on(stand.shown.vertices, stand.shown.triangles))))
     return [np.array(point) for _, point in sorted(hits, reverse=True)[:count]]
 
 

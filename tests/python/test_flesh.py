@@ -85,6 +85,8 @@ def test_painted_flesh_decides_what_sways(fox, lattice):
     assert np.abs(offsets[:, front]).max() == 0.0
     assert np.abs(offsets[:, ~front]).max() > 1e-4
     assert np.array_equal(made(fox, lattice, flesh=painted).flesh, painted)
+    # The dial is measured unpainted: what is left as it was sways as it did.
+    assert made(fox, lattice, flesh=painted, softness=0.5).material.young == pytest.approx(automatic.material.young)
     with pytest.raises(thew.InputError, match="painted flesh"):
         made(fox, lattice, flesh=painted + 1.0)
     with pytest.raises(thew.InputError, match="painted flesh"):
