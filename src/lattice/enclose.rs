@@ -36,6 +36,8 @@ impl Default for EncloseSettings {
 /// Wanted dihedral angle, and the one below which a Steiner point is tried, radians.
 const GOAL: f64 = 30.0 * std::f64::consts::PI / 180.0;
 const SLIVER: f64 = 15.0 * std::f64::consts::PI / 180.0;
+/// Joints closer than this part of `h` that are not one: between them there are slivers whatever is done.
+const HOPELESS: f64 = 0.05;
 
 impl Lattice {
     /// Builds a lattice around a surface and a skeleton.
@@ -260,6 +262,7 @@ impl<'a> Builder<'a> {
                 }
             }
         }
+        self.skeleton.find_balls();
     }
 
     fn improve(&self, tets: Vec<[u32; 4]>, progress: &dyn Progress) -> Result<Mesh, LatticeError> {
@@ -321,6 +324,9 @@ impl<'a> Builder<'a> {
         let mut new: Vec<Vec3> = Vec::new();
         for &t in slivers {
             let corner = mesh.tets[t];
+            if holds_a_gap(mesh, &corner, fixed, HOPELESS * self.h) {
+                return Vec::new();
+            }
             let mut longest = (0.0, Vec3::zeros());
             for i in 0..4 {
                 for j in i + 1..4 {
@@ -340,6 +346,17 @@ impl<'a> Builder<'a> {
         }
         new
     }
+}
+
+/// Whether two skeleton points of a tetrahedron are so close that other points only make more like it.
+fn holds_a_gap(mesh: &Mesh, corners: &[u32; 4], fixed: u32, gap: f64) -> bool {
+    let bones: Vec<Vec3> = corners
+        .iter()
+        .filter(|&&v| v < fixed)
+        .map(|&v| mesh.x[v as usize])
+        .collect();
+    let near = |i: usize| bones[..i].iter().any(|p| (p - bones[i]).norm() < gap);
+    (1..bones.len()).any(near)
 }
 
 fn corners(mesh: &Mesh, t: usize) -> [Vec3; 4] {

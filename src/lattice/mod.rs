@@ -10,6 +10,7 @@
 //! and cells as good as those of a mesh generator that is free to move the bones.
 
 mod assemble;
+mod balls;
 mod bones;
 pub mod cell;
 mod check;
