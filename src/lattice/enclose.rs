@@ -12,6 +12,7 @@ use super::fill::{OUTWARD, Points, SizeField};
 use super::improve::Climb;
 use super::segments::{Protected, protect};
 use super::tetrahedron::{quality, volume};
+use super::unit::{Own, OwnUnit};
 use super::{Lattice, LatticeError, keep};
 use crate::Vec3;
 use crate::progress::{Part, Progress, step};
@@ -44,7 +45,7 @@ impl Lattice {
     ///
     /// `skin` are the weights of the surface's vertices as given: they choose the bones, their virtual tips
     /// and, where the body is cut into copies, the parts. Without them the nearest bones serve.
-    /// Deterministic: the same input gives the same bits.
+    /// Deterministic: the same input gives the same bits, and at another scale the same lattice up to rounding.
     ///
     /// # Errors
     /// [`LatticeError::CellsAcross`], [`LatticeError::Weights`] when the weights do not fit,
@@ -63,14 +64,27 @@ impl Lattice {
             check_weights(surface, skeleton, skin)?;
         }
         step(progress, 0.0, "finding the bones")?;
-        let h = surface.size() / settings.cells_across;
-        let mut notes = Vec::new();
-        let segments = bones::select(surface, skeleton, skin, h, &mut notes);
-        let mut builder = Builder::new(surface, &segments, h, progress)?;
-        builder.fill(progress)?;
-        let mesh = builder.tetrahedralise(progress)?;
-        assemble(&mesh, surface, &segments, h, notes, progress)
+        let unit = OwnUnit::of(surface);
+        let own = unit.convert(surface, skeleton)?;
+        let lattice = enclose_own(&own, skin, settings, progress)?;
+        unit.bring_back(lattice, &own, surface, skeleton)
     }
+}
+
+/// Builds a lattice around a character in its own unit.
+fn enclose_own(
+    own: &Own,
+    skin: Option<&SkinWeights>,
+    settings: EncloseSettings,
+    progress: &dyn Progress,
+) -> Result<Lattice, LatticeError> {
+    let h = own.surface.size() / settings.cells_across;
+    let mut notes = Vec::new();
+    let segments = bones::select(&own.surface, &own.skeleton, skin, h, &mut notes);
+    let mut builder = Builder::new(&own.surface, &segments, h, progress)?;
+    builder.fill(progress)?;
+    let mesh = builder.tetrahedralise(progress)?;
+    assemble(&mesh, &own.surface, &segments, h, notes, progress)
 }
 
 fn check_weights(
@@ -321,6 +335,7 @@ impl<'a> Builder<'a> {
             .iter()
             .map(|&(a, b, _)| (a.min(b), a.max(b)))
             .collect();
+        let fixed = self.skeleton.points.len() as u32;
         let mut new: Vec<Vec3> = Vec::new();
         for &t in slivers {
             let corner = mesh.tets[t];

@@ -24,6 +24,7 @@ mod segments;
 mod split;
 mod tetrahedron;
 pub(crate) use tetrahedron::{quality, volume};
+mod unit;
 mod vicinity;
 
 mod embed;
