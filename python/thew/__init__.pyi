@@ -112,6 +112,9 @@ class Surface:
     def volume(self) -> float:
         """Enclosed volume, m³: inside is where the winding number exceeds one half; a thin layer where nothing is
         enclosed."""
+    def measure_volume(self, progress: _Progress | None = None) -> float:
+        """`volume`, with progress(fraction, stage), which may return False to cancel; measured once, quick from
+        then on. Raises Cancelled."""
     @property
     def size(self) -> float:
         """Diagonal of the bounding box, metres."""
