@@ -18,6 +18,7 @@ mod delaunay;
 mod enclose;
 mod fill;
 mod flesh;
+mod given;
 mod improve;
 mod keep;
 mod segments;
@@ -80,6 +81,11 @@ pub enum LatticeError {
     /// Nothing to build around.
     #[error("a lattice needs at least one cell")]
     Empty,
+    /// Copies of another lattice.
+    #[error(
+        "the copies do not fit the cells: they are those of another lattice, or of another version of Thew"
+    )]
+    Copies,
     /// A setting outside its range.
     #[error("cells across must lie between 2 and 64, not {0}")]
     CellsAcross(f64),
