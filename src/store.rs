@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Version of the format and of everything that is stored in it; raised with every change.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 const MAGIC: &[u8; 8] = b"\x89THEW\r\n\x1a";
 const KIND: usize = 16;
@@ -143,6 +143,24 @@ pub fn load<T: DeserializeOwned>(path: &Path, kind: &str) -> Result<T, StoreErro
     } else {
         Err(damaged(format!("{} bytes too many", content.len() - used)))
     }
+}
+
+/// A value as bytes that only the same version of the format reads.
+pub(crate) fn pack<T: Serialize>(value: &T) -> Option<Vec<u8>> {
+    let mut bytes = VERSION.to_le_bytes().to_vec();
+    bytes.extend(bincode::serde::encode_to_vec(value, bincode::config::standard()).ok()?);
+    Some(bytes)
+}
+
+/// What [`pack`] made bytes of; none for any other bytes.
+pub(crate) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    let (version, content) = bytes.split_first_chunk()?;
+    if u32::from_le_bytes(*version) != VERSION {
+        return None;
+    }
+    let config = bincode::config::standard().with_limit::<LONGEST>();
+    let (value, used) = bincode::serde::decode_from_slice(content, config).ok()?;
+    (used == content.len()).then_some(value)
 }
 
 fn header(kind: &str, content: &[u8]) -> Option<[u8; HEADER]> {

@@ -112,6 +112,9 @@ class Surface:
     def volume(self) -> float:
         """Enclosed volume, m³: inside is where the winding number exceeds one half; a thin layer where nothing is
         enclosed."""
+    def measure_volume(self, progress: _Progress | None = None) -> float:
+        """`volume`, with progress(fraction, stage), which may return False to cancel; measured once, quick from
+        then on. Raises Cancelled."""
     @property
     def size(self) -> float:
         """Diagonal of the bounding box, metres."""
@@ -212,8 +215,10 @@ class Lattice:
     """A control lattice: tetrahedra, prisms and hexahedra around a body, bones on its edges [capell2002, §3.1].
 
     vertices[k,3]; cells as lists of 4, 6 or 8 vertices: tetrahedra positively oriented, prisms bottom triangle
-    then top, hexahedra in the order i + 2j + 4k. used_bones, bone_edges, tip_bones: as the properties of these
-    names; a vertex on several chains follows the bone of the first.
+    then top, hexahedra in the order i + 2j + 4k. used_bones, bone_edges, tip_bones,
+    bone_of_vertex[k], copies: as the properties of these names. Without bone_of_vertex a vertex on several chains
+    follows the bone that it is the head of, before one that it is inside, at the tail or at the tip of. A lattice
+    given back with all of them makes the same body.
     """
 
     def __new__(
@@ -223,6 +228,8 @@ class Lattice:
         used_bones: Sequence[int] | None = None,
         bone_edges: Sequence[Sequence[int]] | None = None,
         tip_bones: Sequence[int] | None = None,
+        bone_of_vertex: Sequence[int] | None = None,
+        copies: bytes | None = None,
     ) -> Lattice: ...
     @staticmethod
     def enclose(
@@ -237,6 +244,10 @@ class Lattice:
         skin_weights[n,b] choose the bones, their virtual tips and the parts; cells_across is the number of cells
         along the diagonal of the body's box, 2 to 64. Deterministic. Raises Cancelled, InputError, MotionError.
         """
+    def with_bones_of(self, skeleton: Skeleton) -> Lattice:
+        """The same lattice with those of a skeleton's bones that are found on its edges: a chain of vertices, each as
+        near to the bone as joints are welded, goes from head to tail. Virtual tips are no bones of the skeleton and
+        are not found."""
     @property
     def vertices(self) -> _Floats:
         """Lattice vertices at rest, [k,3]."""
@@ -252,6 +263,13 @@ class Lattice:
     @property
     def tip_bones(self) -> _Indices:
         """For each virtual tip chain, the bone that drives it."""
+    @property
+    def bone_of_vertex(self) -> _Indices:
+        """For each vertex the bone that drives it, -1 where none does, [k]."""
+    @property
+    def copies(self) -> bytes | None:
+        """Whose flesh is whose where parts of the body share the place of a cell, for the construction from arrays;
+        None where nobody knows. It belongs to the place, the scale and the cells of this lattice."""
     @property
     def notes(self) -> list[str]:
         """What the construction has to say, one sentence each."""

@@ -87,41 +87,25 @@ pub(super) fn assemble(
 
 /// The bones' vertices after splitting, and the one bone that drives each.
 fn chains(segments: &[Segment], skeleton: &Protected, vertices: usize) -> BoneChains {
-    let mut out = BoneChains {
-        bone_of_vertex: vec![None; vertices],
-        ..Default::default()
-    };
-    // Best claim to a vertex: the head of the bone with most weight, an inner point, a tail, a tip.
-    let mut claim = vec![(0u8, f64::NEG_INFINITY); vertices];
+    let mut out = BoneChains::default();
+    let mut followed = Vec::new();
     for tips in [false, true] {
         for (s, chain) in segments.iter().zip(&skeleton.chains) {
             if s.tip != tips {
                 continue;
-            }
-            // Splitting leaves bone vertices their numbers.
-            let chain = chain.clone();
-            let last = chain.len() - 1;
-            for (i, &v) in chain.iter().enumerate() {
-                let rank = match (s.tip, i) {
-                    (true, _) => 1,
-                    (false, 0) => 4,
-                    (false, i) if i == last => 2,
-                    (false, _) => 3,
-                };
-                let c = &mut claim[v as usize];
-                let weight = s.claim(skeleton.points[v as usize]);
-                if (rank, weight) > *c {
-                    *c = (rank, weight);
-                    out.bone_of_vertex[v as usize] = Some(s.bone);
-                }
             }
             if s.tip {
                 out.tip_bones.push(s.bone);
             } else {
                 out.used_bones.push(s.bone);
             }
-            out.chains.push(chain);
+            // Splitting leaves bone vertices their numbers.
+            out.chains.push(chain.clone());
+            followed.push(s);
         }
     }
+    out.bone_of_vertex = out.drivers_by(vertices, |chain, v| {
+        followed[chain].claim(skeleton.points[v as usize])
+    });
     out
 }

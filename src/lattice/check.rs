@@ -17,7 +17,7 @@ use crate::skeleton::Skeleton;
 use crate::surface::Surface;
 use meeting::Geometry;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// A condition that does not hold, and where.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -111,8 +111,8 @@ pub enum Violation {
     },
 }
 
-/// Joints may be welded: a chain's vertices lie this part of the median edge off their bone at most.
-const WELD_LIMIT: f64 = 0.2;
+/// Joints may be welded: a chain's vertices lie this part of the cells around them off their bone at most.
+const WELD_LIMIT: f64 = super::segments::WELD;
 
 impl Lattice {
     /// Tests the four conditions; empty when they hold (for the used bones).
@@ -173,17 +173,13 @@ impl Lattice {
             )));
             return;
         }
-        let mut edges: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+        let mut edges = BTreeSet::new();
         for c in &self.cells {
-            for e in c.edges() {
-                let (a, b) = (c.corners()[e[0]], c.corners()[e[1]]);
-                let d = (self.vertices[a as usize] - self.vertices[b as usize]).norm();
-                edges.insert((a.min(b), a.max(b)), d);
-            }
+            let corners = c.corners();
+            let ends = c.edges().iter().map(|e| (corners[e[0]], corners[e[1]]));
+            edges.extend(ends.map(|(a, b)| (a.min(b), a.max(b))));
         }
-        let mut lengths: Vec<f64> = edges.values().copied().collect();
-        lengths.sort_by(f64::total_cmp);
-        let limit = WELD_LIMIT * lengths.get(lengths.len() / 2).copied().unwrap_or(0.0);
+        let sizes = self.local_sizes();
         let vicinity = Vicinity::new(surface);
         for (i, chain) in bones.chains.iter().enumerate() {
             let used = bones.used_bones.get(i);
@@ -202,7 +198,7 @@ impl Lattice {
                 continue;
             }
             for w in chain.windows(2) {
-                if !edges.contains_key(&(w[0].min(w[1]), w[0].max(w[1]))) {
+                if !edges.contains(&(w[0].min(w[1]), w[0].max(w[1]))) {
                     found.push(Violation::MissingEdge {
                         bone: name.clone(),
                         from: w[0],
@@ -225,6 +221,7 @@ impl Lattice {
                     k if k + 1 == chain.len() => (x - tail).norm().min((x - near.1).norm()),
                     _ => (x - super::tetrahedron::closest_on_segment(head, tail, x).0).norm(),
                 };
+                let limit = WELD_LIMIT * sizes[vertex as usize];
                 if distance > limit {
                     found.push(Violation::OffBone {
                         bone: name.clone(),
@@ -235,6 +232,20 @@ impl Lattice {
                 }
             }
         }
+    }
+
+    /// Size of the cells around each vertex: the longest of their edges.
+    pub(super) fn local_sizes(&self) -> Vec<f64> {
+        let mut sizes = vec![0.0f64; self.vertices.len()];
+        for (cell, c) in self.cells.iter().enumerate() {
+            let x = self.corners(cell as u32);
+            let length = |e: &[usize; 2]| (x[e[0]] - x[e[1]]).norm();
+            let longest = c.edges().iter().map(length).fold(0.0, f64::max);
+            for &v in c.corners() {
+                sizes[v as usize] = sizes[v as usize].max(longest);
+            }
+        }
+        sizes
     }
 
     /// Condition 3: samples of every triangle, and no flesh behind a free face.

@@ -12,6 +12,7 @@ use super::fill::{OUTWARD, Points, SizeField};
 use super::improve::Climb;
 use super::segments::{Protected, protect};
 use super::tetrahedron::{quality, volume};
+use super::unit::{Own, OwnUnit};
 use super::{Lattice, LatticeError, keep};
 use crate::Vec3;
 use crate::progress::{Part, Progress, step};
@@ -36,13 +37,15 @@ impl Default for EncloseSettings {
 /// Wanted dihedral angle, and the one below which a Steiner point is tried, radians.
 const GOAL: f64 = 30.0 * std::f64::consts::PI / 180.0;
 const SLIVER: f64 = 15.0 * std::f64::consts::PI / 180.0;
+/// Joints closer than this part of `h` that are not one: between them there are slivers whatever is done.
+const HOPELESS: f64 = 0.05;
 
 impl Lattice {
     /// Builds a lattice around a surface and a skeleton.
     ///
     /// `skin` are the weights of the surface's vertices as given: they choose the bones, their virtual tips
     /// and, where the body is cut into copies, the parts. Without them the nearest bones serve.
-    /// Deterministic: the same input gives the same bits.
+    /// Deterministic: the same input gives the same bits, and at another scale the same lattice up to rounding.
     ///
     /// # Errors
     /// [`LatticeError::CellsAcross`], [`LatticeError::Weights`] when the weights do not fit,
@@ -61,14 +64,27 @@ impl Lattice {
             check_weights(surface, skeleton, skin)?;
         }
         step(progress, 0.0, "finding the bones")?;
-        let h = surface.size() / settings.cells_across;
-        let mut notes = Vec::new();
-        let segments = bones::select(surface, skeleton, skin, h, &mut notes);
-        let mut builder = Builder::new(surface, &segments, h, progress)?;
-        builder.fill(progress)?;
-        let mesh = builder.tetrahedralise(progress)?;
-        assemble(&mesh, surface, &segments, h, notes, progress)
+        let unit = OwnUnit::of(surface);
+        let own = unit.convert(surface, skeleton)?;
+        let lattice = enclose_own(&own, skin, settings, progress)?;
+        unit.bring_back(lattice, &own, surface, skeleton)
     }
+}
+
+/// Builds a lattice around a character in its own unit.
+fn enclose_own(
+    own: &Own,
+    skin: Option<&SkinWeights>,
+    settings: EncloseSettings,
+    progress: &dyn Progress,
+) -> Result<Lattice, LatticeError> {
+    let h = own.surface.size() / settings.cells_across;
+    let mut notes = Vec::new();
+    let segments = bones::select(&own.surface, &own.skeleton, skin, h, &mut notes);
+    let mut builder = Builder::new(&own.surface, &segments, h, progress)?;
+    builder.fill(progress)?;
+    let mesh = builder.tetrahedralise(progress)?;
+    assemble(&mesh, &own.surface, &segments, h, notes, progress)
 }
 
 fn check_weights(
@@ -260,6 +276,7 @@ impl<'a> Builder<'a> {
                 }
             }
         }
+        self.skeleton.find_balls();
     }
 
     fn improve(&self, tets: Vec<[u32; 4]>, progress: &dyn Progress) -> Result<Mesh, LatticeError> {
@@ -318,9 +335,13 @@ impl<'a> Builder<'a> {
             .iter()
             .map(|&(a, b, _)| (a.min(b), a.max(b)))
             .collect();
+        let fixed = self.skeleton.points.len() as u32;
         let mut new: Vec<Vec3> = Vec::new();
         for &t in slivers {
             let corner = mesh.tets[t];
+            if holds_a_gap(mesh, &corner, fixed, HOPELESS * self.h) {
+                return Vec::new();
+            }
             let mut longest = (0.0, Vec3::zeros());
             for i in 0..4 {
                 for j in i + 1..4 {
@@ -340,6 +361,17 @@ impl<'a> Builder<'a> {
         }
         new
     }
+}
+
+/// Whether two skeleton points of a tetrahedron are so close that other points only make more like it.
+fn holds_a_gap(mesh: &Mesh, corners: &[u32; 4], fixed: u32, gap: f64) -> bool {
+    let bones: Vec<Vec3> = corners
+        .iter()
+        .filter(|&&v| v < fixed)
+        .map(|&v| mesh.x[v as usize])
+        .collect();
+    let near = |i: usize| bones[..i].iter().any(|p| (p - bones[i]).norm() < gap);
+    (1..bones.len()).any(near)
 }
 
 fn corners(mesh: &Mesh, t: usize) -> [Vec3; 4] {

@@ -2,6 +2,7 @@
 //! The point set of the tetrahedralisation: skeleton points, a graded body-centred cubic fill, eight far
 //! corners; relaxed towards even cells and kept out of the sub-segments' balls.
 
+use super::balls::Ball;
 use super::delaunay::delaunay;
 use super::segments::Protected;
 use super::tetrahedron::{closest_on_segment, volume};
@@ -30,8 +31,18 @@ impl SizeField {
         Self {
             samples,
             h,
-            smallest: 0.35 * h,
+            smallest: Self::floor(h),
         }
+    }
+
+    /// The smallest size that there is anywhere.
+    pub(crate) fn floor(h: f64) -> f64 {
+        0.35 * h
+    }
+
+    /// The size that a sub-segment of a length wants on it.
+    pub(crate) fn around(length: f64, h: f64) -> f64 {
+        (1.15 * length).clamp(Self::floor(h), h)
     }
 
     pub(crate) fn at(&self, p: Vec3) -> f64 {
@@ -153,18 +164,19 @@ impl Points {
         for _ in 0..4 {
             let mut moved = false;
             for &e in edges {
-                let (a, b, _) = skeleton.edges[e];
-                let (p, q) = (skeleton.points[a as usize], skeleton.points[b as usize]);
-                let (middle, radius) = ((p + q) / 2.0, (p - q).norm() / 2.0 * clear);
+                let Ball { centre, radius } = skeleton.balls[e];
+                let radius = radius * clear;
                 for x in &mut self.x[free.clone()] {
-                    let d = *x - middle;
+                    let d = *x - centre;
                     let r2 = d.norm_squared();
                     if r2 < radius * radius {
-                        let direction = d.try_normalize(1e-12).unwrap_or_else(|| {
+                        let direction = d.try_normalize(1e-12 * radius).unwrap_or_else(|| {
+                            let (a, b, _) = skeleton.edges[e];
+                            let (p, q) = (skeleton.points[a as usize], skeleton.points[b as usize]);
                             let axis = (q - p).normalize();
                             axis.cross(&Vec3::new(axis.y, axis.z, -axis.x)).normalize()
                         });
-                        *x = middle + direction * (radius * 1.01);
+                        *x = centre + direction * (radius * 1.01);
                         moved = true;
                     }
                 }

@@ -5,6 +5,7 @@
 //! samples: surface points with the direction in which flesh ends, and points inside. A point belongs to the
 //! copy of the sample nearest to it, where skin that the point lies in front of does not count.
 
+use super::unit::OwnUnit;
 use crate::Vec3;
 use crate::surface::Surface;
 
@@ -21,9 +22,10 @@ pub(crate) struct Flesh {
     group: Vec<u32>,
     /// Samples of group `g`: `starts[g] .. starts[g + 1]`.
     starts: Vec<u32>,
-    /// Samples, relative to `origin`.
+    /// Samples, relative to `origin`, in units of `scale`.
     positions: Vec<[f32; 3]>,
     origin: [f64; 3],
+    scale: f64,
     /// Unit normals in 127ths; zero where flesh goes on to all sides.
     normals: Vec<[i8; 3]>,
     /// The cell that owns each sample.
@@ -67,6 +69,7 @@ impl Flesh {
                 .map(|s| (s.position - origin).map(|x| x as f32).into())
                 .collect(),
             origin: origin.into(),
+            scale: 1.0,
             normals: samples
                 .iter()
                 .map(|s| s.normal.map(|x| (x * 127.0).round() as i8).into())
@@ -75,6 +78,21 @@ impl Flesh {
             vertex_owner,
             digest: digest(surface),
         }
+    }
+
+    /// Flesh found in a character's own unit, for the character as given.
+    pub(super) fn rescaled(mut self, unit: OwnUnit, own: &Surface, given: &Surface) -> Self {
+        self.origin = unit.to_given(&Vec3::from(self.origin)).into();
+        self.scale = unit.scale;
+        // Rounding may weld vertices that are apart as given, and the other way round.
+        let mut vertex_owner = vec![NONE; given.welded().vertices.len()];
+        let of = given.welded().of_vertex.iter().zip(&own.welded().of_vertex);
+        for (&to, &from) in of.filter(|(to, from)| **to != NONE && **from != NONE) {
+            vertex_owner[to as usize] = self.vertex_owner[from as usize];
+        }
+        self.vertex_owner = vertex_owner;
+        self.digest = digest(given);
+        self
     }
 
     /// Whether flesh that was read from a file belongs to a lattice of so many cells.
@@ -100,7 +118,7 @@ impl Flesh {
         if group == NONE {
             return cell;
         }
-        let p = point - Vec3::from(self.origin);
+        let p = (point - Vec3::from(self.origin)) / self.scale;
         let range = self.starts[group as usize] as usize..self.starts[group as usize + 1] as usize;
         // Nearest of all, and nearest of those that the point is not in front of.
         let mut best = [(f64::INFINITY, cell); 2];

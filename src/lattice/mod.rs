@@ -10,6 +10,7 @@
 //! and cells as good as those of a mesh generator that is free to move the bones.
 
 mod assemble;
+mod balls;
 mod bones;
 pub mod cell;
 mod check;
@@ -17,12 +18,14 @@ mod delaunay;
 mod enclose;
 mod fill;
 mod flesh;
+mod given;
 mod improve;
 mod keep;
 mod segments;
 mod split;
 mod tetrahedron;
 pub(crate) use tetrahedron::{quality, volume};
+mod unit;
 mod vicinity;
 
 mod embed;
@@ -78,6 +81,11 @@ pub enum LatticeError {
     /// Nothing to build around.
     #[error("a lattice needs at least one cell")]
     Empty,
+    /// Copies of another lattice.
+    #[error(
+        "the copies do not fit the cells: they are those of another lattice, or of another version of Thew"
+    )]
+    Copies,
     /// A setting outside its range.
     #[error("cells across must lie between 2 and 64, not {0}")]
     CellsAcross(f64),

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Skeleton points and protected sub-segments.
 //!
-//! Bones are cut into sub-segments no longer than `h`, until the ball on each as diameter holds no other
-//! skeleton point: then each is an edge of the Delaunay tetrahedralisation of any point set that keeps out
-//! of those balls. Where bones meet in a joint they are cut at the same radius around it (concentric
+//! Bones are cut into sub-segments no longer than `h`, until each has a ball through its ends that holds no
+//! other skeleton point: then each is an edge of the Delaunay tetrahedralisation of any point set that keeps
+//! out of those balls. Where bones meet in a joint they are cut at the same radius around it (concentric
 //! shells), because cutting at midpoints cascades for ever.
 
+use super::balls::{self, Ball, encroaching};
 use super::bones::Segment;
+use super::fill::SizeField;
 use super::tetrahedron::closest_on_segment;
 use crate::Vec3;
 
@@ -17,6 +19,8 @@ pub(crate) struct Protected {
     pub points: Vec<Vec3>,
     /// Edges `(point, point, segment)`.
     pub edges: Vec<(u32, u32, u32)>,
+    /// For each edge, a ball to keep out of.
+    pub balls: Vec<Ball>,
     /// For each segment, its points from head to tail.
     pub chains: Vec<Vec<u32>>,
     /// Edges whose ball could not be emptied before they became too short.
@@ -29,34 +33,87 @@ impl Protected {
         let (a, b, _) = self.edges[edge];
         (self.points[a as usize] - self.points[b as usize]).norm()
     }
+
+    /// Finds the edges' balls: an empty one, or the smallest.
+    pub fn find_balls(&mut self) {
+        let ball = |&(a, b, _): &(u32, u32, u32)| {
+            balls::empty(&self.points, a, b).unwrap_or_else(|| balls::smallest(&self.points, a, b))
+        };
+        self.balls = self.edges.iter().map(ball).collect();
+    }
+
+    /// Shortens the reach of all ends on a bone with points too far off it, by the measure of the cells around
+    /// them; whether there were any.
+    fn shorten(&self, segments: &[Segment], ends: &mut Ends, size: &SizeField) -> bool {
+        let mut far = vec![false; self.points.len()];
+        for (s, chain) in segments.iter().zip(&self.chains) {
+            let strays = |(i, &v): (usize, &u32)| {
+                let x = self.points[v as usize];
+                let on = match i {
+                    0 => s.head,
+                    i if i + 1 == chain.len() => s.tail,
+                    _ => closest_on_segment(s.head, s.tail, x).0,
+                };
+                (x - on).norm() > WELD * size.at(x)
+            };
+            // Points between joints stray as the joints make them.
+            if chain.iter().enumerate().any(strays) {
+                chain.iter().for_each(|&v| far[v as usize] = true);
+            }
+        }
+        let least = WELD * size.smallest;
+        let mut shortened = false;
+        for (joints, reach) in ends.joints.iter().zip(&mut ends.reach) {
+            for (&joint, reach) in [joints.0, joints.1].iter().zip(reach) {
+                if far[joint as usize] && *reach > least {
+                    *reach = least.max(*reach / 2.0);
+                    shortened = true;
+                }
+            }
+        }
+        shortened
+    }
 }
 
-/// Joints closer than this part of `h` are one, and a joint this close to a bone lies on it.
-pub(crate) const WELD: f64 = 0.05;
+/// Points lie this part of the local cell size off the bones that they are on at most: joints twice as far
+/// apart are one, in their middle, and a joint this close to a bone lies on it.
+pub(crate) const WELD: f64 = 0.02;
 /// Sub-segments are not cut below this part of `h`.
 const SHORTEST: f64 = 0.06;
 
-/// Cuts segments until all balls are empty.
+/// Cuts segments until all balls are empty. Short pieces of skeleton make small cells: joints there are
+/// welded over a shorter distance then, until every point lies on its bone by the measure of its cells.
 pub(crate) fn protect(segments: &[Segment], h: f64) -> Protected {
-    let weld = WELD * h;
-    let mut p = Protected::default();
-    let mut ends = Vec::with_capacity(segments.len());
-    for s in segments {
-        ends.push((
-            joint(&mut p.points, s.head, weld),
-            joint(&mut p.points, s.tail, weld),
-        ));
+    let mut ends = Ends::new(segments, h);
+    loop {
+        let mut p = cut_apart(segments, h, &mut ends);
+        if !p.shorten(segments, &mut ends, &SizeField::new(&p, h)) {
+            p.find_balls();
+            return p;
+        }
     }
-    crossings(&mut p.points, segments, &ends, weld);
-    for &(a, b) in &ends {
-        let chain = through_joints(&p.points, a, b, weld);
+}
+
+fn cut_apart(segments: &[Segment], h: f64, ends: &mut Ends) -> Protected {
+    let mut p = Protected {
+        points: ends.weld(segments),
+        ..Default::default()
+    };
+    let reach = ends.of_joints(p.points.len());
+    let ends = &ends.joints;
+    // Where no bone ends there is nothing that could be told to reach less far.
+    let least = WELD * SizeField::floor(h);
+    let reach = |point: usize| reach.get(point).copied().unwrap_or(least);
+    crossings(&mut p.points, segments, ends, least);
+    for &(a, b) in ends {
+        let chain = through_joints(&p.points, a, b, &reach);
         let mut cut = vec![chain[0]];
         for w in chain.windows(2) {
             subdivide(&mut p.points, &mut cut, w[0], w[1], h);
         }
         p.chains.push(cut);
     }
-    empty_balls(&mut p, &ends, h);
+    empty_balls(&mut p, ends, SHORTEST * h);
     for (s, chain) in p.chains.iter().enumerate() {
         for w in chain.windows(2) {
             p.edges.push((w[0], w[1], s as u32));
@@ -65,15 +122,74 @@ pub(crate) fn protect(segments: &[Segment], h: f64) -> Protected {
     p
 }
 
-fn joint(points: &mut Vec<Vec3>, x: Vec3, weld: f64) -> u32 {
-    if let Some(i) = points.iter().position(|p| (p - x).norm() <= weld) {
+/// The ends of the segments.
+struct Ends {
+    /// How far off its bone each may come to lie, by segment.
+    reach: Vec<[f64; 2]>,
+    /// The joints that they are welded into, by segment.
+    joints: Vec<(u32, u32)>,
+}
+
+impl Ends {
+    fn new(segments: &[Segment], h: f64) -> Self {
+        let reach = |s: &Segment| match (s.tail - s.head).norm() {
+            0.0 => [WELD * h; 2],
+            length => [WELD * SizeField::around(length, h); 2],
+        };
+        Self {
+            reach: segments.iter().map(reach).collect(),
+            joints: Vec::new(),
+        }
+    }
+
+    /// Joins each end with the first joint in whose middle, moved, all of its ends are within their reach;
+    /// the joints' places.
+    fn weld(&mut self, segments: &[Segment]) -> Vec<Vec3> {
+        let mut boxes: Vec<(Vec3, Vec3, f64)> = Vec::new();
+        let mut join = |x: Vec3, reach: f64| {
+            let wider = |b: &(Vec3, Vec3, f64)| (b.0.inf(&x), b.1.sup(&x), b.2.min(reach));
+            let joint = boxes.iter().position(|b| {
+                let (lo, hi, reach) = wider(b);
+                (hi - lo).norm() <= 2.0 * reach
+            });
+            match joint {
+                Some(i) => boxes[i] = wider(&boxes[i]),
+                None => boxes.push((x, x, reach)),
+            }
+            joint.unwrap_or(boxes.len() - 1) as u32
+        };
+        let ends = segments.iter().zip(&self.reach);
+        self.joints = ends
+            .map(|(s, reach)| (join(s.head, reach[0]), join(s.tail, reach[1])))
+            .collect();
+        boxes
+            .iter()
+            .map(|(lo, hi, _)| lo + (hi - lo) * 0.5)
+            .collect()
+    }
+
+    /// The least reach of the ends in each of so many joints.
+    fn of_joints(&self, joints: usize) -> Vec<f64> {
+        let mut least = vec![f64::INFINITY; joints];
+        for (joints, reach) in self.joints.iter().zip(&self.reach) {
+            for (joint, reach) in [(joints.0, reach[0]), (joints.1, reach[1])] {
+                least[joint as usize] = least[joint as usize].min(reach);
+            }
+        }
+        least
+    }
+}
+
+/// Point at a place, or the one that is there.
+fn point_at(points: &mut Vec<Vec3>, x: Vec3, near: f64) -> u32 {
+    if let Some(i) = points.iter().position(|p| (p - x).norm() <= near) {
         return i as u32;
     }
     points.push(x);
     (points.len() - 1) as u32
 }
 
-/// Bones that cross without a joint get one.
+/// Bones that cross without a joint get one, between them.
 fn crossings(points: &mut Vec<Vec3>, segments: &[Segment], ends: &[(u32, u32)], weld: f64) {
     let joints = points.clone();
     for i in 0..segments.len() {
@@ -85,8 +201,9 @@ fn crossings(points: &mut Vec<Vec3>, segments: &[Segment], ends: &[(u32, u32)], 
             let at = |k: u32| joints[k as usize];
             let (p, q) = closest_of_segments(at(a.0), at(a.1), at(b.0), at(b.1));
             let apart = |x: Vec3| joints.iter().all(|y| (x - y).norm() > 2.0 * weld);
-            if (p - q).norm() <= weld && apart(q) {
-                joint(points, q, weld);
+            let middle = (p + q) / 2.0;
+            if (p - q).norm() <= 2.0 * weld * (1.0 - 1e-9) && apart(middle) {
+                point_at(points, middle, 1e-6 * weld);
             }
         }
     }
@@ -111,8 +228,8 @@ fn closest_of_segments(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> (Vec3, Vec3) {
     (p, q)
 }
 
-/// The joints that a segment passes through, head to tail.
-fn through_joints(points: &[Vec3], a: u32, b: u32, weld: f64) -> Vec<u32> {
+/// The points that a segment passes through, head to tail: those within their reach of it.
+fn through_joints(points: &[Vec3], a: u32, b: u32, reach: &dyn Fn(usize) -> f64) -> Vec<u32> {
     let (x, y) = (points[a as usize], points[b as usize]);
     if a == b {
         return vec![a];
@@ -124,7 +241,7 @@ fn through_joints(points: &[Vec3], a: u32, b: u32, weld: f64) -> Vec<u32> {
         .filter(|&(k, _)| k as u32 != a && k as u32 != b)
         .filter_map(|(k, p)| {
             let t = (p - x).dot(&d) / d.norm_squared();
-            (t > 0.0 && t < 1.0 && (x + d * t - p).norm() <= weld).then_some((t, k as u32))
+            (t > 0.0 && t < 1.0 && (x + d * t - p).norm() <= reach(k)).then_some((t, k as u32))
         })
         .collect();
     on.sort_by(|p, q| p.0.total_cmp(&q.0).then(p.1.cmp(&q.1)));
@@ -140,13 +257,13 @@ fn subdivide(points: &mut Vec<Vec3>, chain: &mut Vec<u32>, a: u32, b: u32, h: f6
     let n = (((y - x).norm() / h - 1e-9).ceil() as usize).max(1);
     for m in 1..n {
         let p = x + (y - x) * (m as f64 / n as f64);
-        chain.push(joint(points, p, 1e-6 * h));
+        chain.push(point_at(points, p, 1e-6 * h));
     }
     chain.push(b);
 }
 
-/// Cuts until every edge's ball is free of other skeleton points.
-fn empty_balls(p: &mut Protected, ends: &[(u32, u32)], h: f64) {
+/// Cuts until every edge's ball is free of other skeleton points, or the edge no longer than `shortest`.
+fn empty_balls(p: &mut Protected, ends: &[(u32, u32)], shortest: f64) {
     // Each pass cuts at most once per edge; the shortest length bounds the number of passes.
     for _ in 0..64 {
         let mut cuts: Vec<(u32, u32, f64)> = Vec::new();
@@ -154,12 +271,13 @@ fn empty_balls(p: &mut Protected, ends: &[(u32, u32)], h: f64) {
         for s in 0..p.chains.len() {
             for w in p.chains[s].windows(2) {
                 let (a, b) = (w[0].min(w[1]), w[0].max(w[1]));
-                let inside = encroaching(&p.points, a, b);
-                if inside.is_empty() || cuts.iter().any(|c| (c.0, c.1) == (a, b)) {
+                let empty = || balls::empty(&p.points, a, b).is_some();
+                if cuts.iter().any(|c| (c.0, c.1) == (a, b)) || empty() {
                     continue;
                 }
+                let inside = encroaching(&p.points, a, b);
                 let length = (p.points[a as usize] - p.points[b as usize]).norm();
-                if length <= SHORTEST * h {
+                if length <= shortest {
                     p.unresolved += 1;
                     continue;
                 }
@@ -185,16 +303,8 @@ fn empty_balls(p: &mut Protected, ends: &[(u32, u32)], h: f64) {
     }
 }
 
-fn encroaching(points: &[Vec3], a: u32, b: u32) -> Vec<u32> {
-    let (x, y) = (points[a as usize], points[b as usize]);
-    let (middle, radius) = ((x + y) / 2.0, (x - y).norm() / 2.0 * (1.0 - 1e-9));
-    (0..points.len() as u32)
-        .filter(|&k| k != a && k != b && (points[k as usize] - middle).norm() < radius)
-        .collect()
-}
-
-/// Where to cut: at the radius of an encroaching point whose bone shares a joint with this one, else in
-/// the middle.
+/// Where to cut: at the radius of an encroaching point whose bone shares a joint with this one, else beside
+/// the point nearest to the edge where that is close, else in the middle.
 fn cut_at(
     p: &Protected,
     ends: &[(u32, u32)],
@@ -223,8 +333,19 @@ fn cut_at(
             }
         }
     }
-    best.unwrap_or(0.5)
+    let (x, y) = (p.points[a as usize], p.points[b as usize]);
+    let beside = inside.iter().map(|&k| {
+        let (q, t) = closest_on_segment(x, y, p.points[k as usize]);
+        ((q - p.points[k as usize]).norm(), t)
+    });
+    let close = beside
+        .filter(|&(off, t)| off < BESIDE * t.min(1.0 - t) * (y - x).norm())
+        .min_by(|a, b| a.0.total_cmp(&b.0));
+    best.or(close.map(|c| c.1)).unwrap_or(0.5)
 }
+
+/// An edge is cut beside a point that is nearer to it than this part of the shorter piece.
+const BESIDE: f64 = 0.5;
 
 #[cfg(test)]
 mod tests {
@@ -244,7 +365,7 @@ mod tests {
     fn assert_protected(p: &Protected, segments: &[Segment], h: f64) {
         assert_eq!(p.unresolved, 0);
         for (i, &(a, b, _)) in p.edges.iter().enumerate() {
-            assert!(encroaching(&p.points, a.min(b), a.max(b)).is_empty());
+            assert!(balls::empty(&p.points, a.min(b), a.max(b)).is_some());
             assert!(p.length(i) <= h * (1.0 + 1e-9));
         }
         for (s, chain) in segments.iter().zip(&p.chains) {

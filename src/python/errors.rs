@@ -8,6 +8,7 @@ use crate::elasticity::{MaterialError, ModelError};
 use crate::kernel::KernelError;
 use crate::lattice::LatticeError;
 use crate::modal::ModalError;
+use crate::progress::Cancelled;
 use crate::rig::{FitError, RigError};
 use crate::skeleton::SkeletonError;
 use crate::solve::NewtonError;
@@ -77,6 +78,12 @@ impl IntoPy for MaterialError {
 impl IntoPy for ModelError {
     fn into_py(self) -> PyErr {
         not_built(self.to_string())
+    }
+}
+
+impl IntoPy for Cancelled {
+    fn into_py(self) -> PyErr {
+        cancelled()
     }
 }
 

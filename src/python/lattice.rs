@@ -10,6 +10,7 @@ use crate::lattice::{BoneChains, Cell, Embedding, EncloseSettings, Lattice, Latt
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::sync::Arc;
 
 /// A control lattice: tetrahedra, prisms and hexahedra around a body, bones on its edges
@@ -17,8 +18,9 @@ use std::sync::Arc;
 ///
 /// Lattice(vertices[k,3], cells): cells as lists of 4, 6 or 8 vertices; tetrahedra positively oriented,
 /// prisms bottom triangle then top, hexahedra in the order i + 2j + 4k. used_bones, bone_edges, tip_bones: as the
-/// properties of these names; a vertex on several chains follows the bone of the first. `Lattice.enclose` builds
-/// one.
+/// properties of these names. bone_of_vertex[k], copies: as the properties of these names; without the first a
+/// vertex on several chains follows the bone that it is the head of, before one that it is inside, at the tail or
+/// at the tip of. A lattice given back with all of them makes the same body. `Lattice.enclose` builds one.
 #[pyclass(name = "Lattice", module = "thew", frozen)]
 pub(super) struct PyLattice(pub Arc<Lattice>);
 
@@ -31,12 +33,13 @@ fn embedding(py: Python<'_>, e: Embedding) -> Arrays<'_> {
     (indices.into_pyarray(py), weights.into_pyarray(py))
 }
 
-/// The bones on a lattice that is given; each vertex follows the first chain that it lies on.
+/// The bones on a lattice that is given.
 fn chains(
     vertices: usize,
     used_bones: Vec<u32>,
     chains: Vec<Vec<u32>>,
     tip_bones: Vec<u32>,
+    bone_of_vertex: Option<Vec<i64>>,
 ) -> PyResult<BoneChains> {
     if chains.len() != used_bones.len() + tip_bones.len() {
         return Err(input(format!(
@@ -45,39 +48,56 @@ fn chains(
             chains.len()
         )));
     }
-    let mut bone_of_vertex = vec![None; vertices];
-    for (chain, bone) in chains.iter().zip(used_bones.iter().chain(&tip_bones)) {
-        for &v in chain {
-            let held: Option<&mut Option<u32>> = bone_of_vertex.get_mut(v as usize);
-            let Some(held) = held else {
-                return Err(input(format!(
-                    "bone_edges: vertex {v} does not exist, there are only {vertices}"
-                )));
-            };
-            held.get_or_insert(*bone);
-        }
+    if let Some(v) = chains.iter().flatten().find(|&&v| v as usize >= vertices) {
+        return Err(input(format!(
+            "bone_edges: vertex {v} does not exist, there are only {vertices}"
+        )));
     }
-    Ok(BoneChains {
+    let mut bones = BoneChains {
         used_bones,
         chains,
         tip_bones,
-        bone_of_vertex,
-    })
+        bone_of_vertex: Vec::new(),
+    };
+    bones.bone_of_vertex = match bone_of_vertex {
+        None => bones.drivers(vertices),
+        Some(given) if given.len() == vertices => given
+            .into_iter()
+            .map(|bone| u32::try_from(bone).ok())
+            .collect(),
+        Some(given) => {
+            return Err(input(format!(
+                "bone_of_vertex: expected {vertices} numbers, one per vertex, got {}",
+                given.len()
+            )));
+        }
+    };
+    Ok(bones)
 }
 
 #[pymethods]
 impl PyLattice {
     #[new]
-    #[pyo3(signature = (vertices, cells, used_bones=None, bone_edges=None, tip_bones=None))]
+    #[pyo3(signature = (
+        vertices,
+        cells,
+        used_bones=None,
+        bone_edges=None,
+        tip_bones=None,
+        bone_of_vertex=None,
+        copies=None,
+    ))]
     fn new(
-        py: Python<'_>,
         vertices: &Bound<'_, PyAny>,
         cells: Vec<Vec<i64>>,
         used_bones: Option<Vec<Whole>>,
         bone_edges: Option<Vec<Vec<Whole>>>,
         tip_bones: Option<Vec<Whole>>,
+        bone_of_vertex: Option<Vec<i64>>,
+        copies: Option<Vec<u8>>,
     ) -> PyResult<Self> {
         let indices = |list: Vec<Whole>| list.into_iter().map(Whole::index).collect::<Vec<_>>();
+        let py = vertices.py();
         let vertices = points(vertices, "vertices")?;
         let count = vertices.len();
         let mut list = Vec::with_capacity(cells.len());
@@ -108,9 +128,15 @@ impl PyLattice {
                 .map(indices)
                 .collect(),
             indices(tip_bones.unwrap_or_default()),
+            bone_of_vertex,
         )?;
         let lattice = detached(py, || {
-            Lattice::with_bones(vertices, list, bones).map_err(IntoPy::into_py)
+            let lattice = Lattice::with_bones(vertices, list, bones);
+            let lattice = lattice.and_then(|lattice| match copies {
+                Some(copies) => lattice.with_copies(&copies),
+                None => Ok(lattice),
+            });
+            lattice.map_err(IntoPy::into_py)
         })?;
         Ok(Self(Arc::new(lattice)))
     }
@@ -137,6 +163,24 @@ impl PyLattice {
             let settings = EncloseSettings { cells_across };
             Lattice::enclose(&surface.0, &skeleton.0, skin.as_ref(), settings, progress)
                 .map_err(IntoPy::into_py)
+        })?;
+        Ok(Self(Arc::new(lattice)))
+    }
+
+    /// The same lattice with those of a skeleton's bones that are found on its edges: a chain of vertices, each as
+    /// near to the bone as joints are welded, goes from head to tail. Virtual tips are no bones of the skeleton
+    /// and are not found.
+    fn with_bones_of(&self, py: Python<'_>, skeleton: &PySkeleton) -> PyResult<Self> {
+        let lattice = detached(py, || {
+            let (vertices, cells) = (self.0.vertices().to_vec(), self.0.cells().to_vec());
+            let bones = self.0.bones_by_place(&skeleton.0);
+            let found = Lattice::with_bones(vertices, cells, bones);
+            let copies = self.0.copies();
+            let found = found.and_then(|found| match copies {
+                Some(copies) => found.with_copies(&copies),
+                None => Ok(found),
+            });
+            found.map_err(IntoPy::into_py)
         })?;
         Ok(Self(Arc::new(lattice)))
     }
@@ -178,6 +222,21 @@ impl PyLattice {
     #[getter]
     fn tip_bones<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         from_indices(py, &self.0.bones().tip_bones)
+    }
+
+    /// For each vertex the bone that drives it, -1 where none does, int32 [k].
+    #[getter]
+    fn bone_of_vertex<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        let bones = self.0.bones().bone_of_vertex.iter();
+        let bones: Vec<i32> = bones.map(|b| b.map_or(-1, |b| b as i32)).collect();
+        bones.into_pyarray(py)
+    }
+
+    /// Whose flesh is whose where parts of the body share the place of a cell, for the construction from arrays;
+    /// None where nobody knows. It belongs to the place, the scale and the cells of this lattice.
+    #[getter]
+    fn copies<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        Some(PyBytes::new(py, &self.0.copies()?))
     }
 
     /// What the construction has to say, one sentence each.

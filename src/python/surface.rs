@@ -3,6 +3,7 @@
 
 use super::arrays::{finite_points, from_indices, from_points, points, triangles};
 use super::errors::{IntoPy, detached, guard};
+use super::progress::with_progress;
 use crate::surface::{Report, Surface};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -50,7 +51,17 @@ impl PySurface {
     /// layer where nothing is enclosed.
     #[getter]
     fn volume(&self, py: Python<'_>) -> PyResult<f64> {
-        detached(py, || Ok(self.0.volume()))
+        self.measure_volume(py, None)
+    }
+
+    /// `volume`, with progress(fraction, stage), which may return False to cancel; measured once, quick from
+    /// then on. Raises Cancelled.
+    #[pyo3(signature = (progress=None))]
+    fn measure_volume(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<f64> {
+        with_progress(py, progress, |progress| {
+            let volume = self.0.measure_volume(progress);
+            volume.map_err(IntoPy::into_py)
+        })
     }
 
     /// Diagonal of the bounding box, metres.

@@ -117,6 +117,15 @@ impl Domain {
         }
     }
 
+    /// Triangles with a layer around them.
+    pub fn sheets(&self) -> Vec<u32> {
+        (0u32..)
+            .zip(&self.roles)
+            .filter(|(_, role)| **role == TriangleRole::Thin)
+            .map(|(t, _)| t)
+            .collect()
+    }
+
     /// Whether the winding number alone puts a point in Ω.
     pub fn wound(&self, p: &Vec3) -> bool {
         self.winding.at(p) > 0.5

@@ -29,6 +29,7 @@ pub use intake::SurfaceError;
 pub use report::Report;
 
 use crate::Vec3;
+use crate::progress::{Cancelled, Progress, Silent, step};
 use domain::Domain;
 use frame::Frame;
 use nearest::{Found, Nearest};
@@ -287,8 +288,24 @@ impl Surface {
 
     /// Volume of Ω: exact for a closed surface without overlap, else within about one percent.
     pub fn volume(&self) -> f64 {
-        let local = || volume::volume(&self.local, &self.welded.triangles, self.domain());
-        self.volume.get_or_init(local) * self.frame.scale.powi(3)
+        self.measure_volume(&Silent).unwrap_or(f64::NAN)
+    }
+
+    /// [`volume`](Self::volume), told of as it goes on; measured once.
+    ///
+    /// # Errors
+    /// [`Cancelled`] when the progress says so.
+    pub fn measure_volume(&self, progress: &dyn Progress) -> Result<f64, Cancelled> {
+        let local = match self.volume.get() {
+            Some(&volume) => volume,
+            None => {
+                step(progress, 0.0, "measuring the volume")?;
+                let (domain, triangles) = (self.domain(), &self.welded.triangles);
+                let volume = volume::volume(&self.local, triangles, domain, progress)?;
+                *self.volume.get_or_init(|| volume)
+            }
+        };
+        Ok(local * self.frame.scale.powi(3))
     }
 
     /// What each welded triangle bounds.

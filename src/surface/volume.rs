@@ -3,33 +3,55 @@
 //!
 //! A closed surface that nowhere overlaps itself has the exact volume of signed tetrahedra. Whether it
 //! overlaps is seen on columns: lines along one axis, on which the winding number is the running sum of the
-//! crossings' signs. Where pieces interpenetrate the columns count the union. On open surfaces and sheets
-//! the winding number also changes between crossings: there the columns are cut into short pieces and Ω is
-//! asked in the middle of each. Columns are good to about one percent.
-use super::domain::Domain;
-use crate::Vec3;
-use rayon::prelude::*;
-use robust::{Coord, orient2d};
+//! crossings' signs. Where pieces interpenetrate the columns count the union. On open surfaces the winding
+//! number also changes between crossings, and is asked in between; the layer around sheets is cut exactly.
+//! Columns are taken in passes until these agree, or all columns are taken. They are good to about one percent.
+mod columns;
+mod layer;
+mod slender;
+mod wound;
 
-/// Columns across, on average over both axes: where crossings say all, and where pieces are asked.
+use super::domain::Domain;
+use super::winding::WindingTree;
+use crate::Vec3;
+use crate::progress::{Cancelled, Progress, step};
+use columns::{Columns, Crossing, PASSES, Pass};
+use rayon::prelude::*;
+
+/// Columns across, on average over both axes: where crossings say all, and where the winding number is asked.
 const COLUMNS: [f64; 2] = [300.0, 180.0];
-/// Longest piece, as a fraction of the diagonal.
-const PIECE: f64 = 0.02;
 /// Share of the volume that may be wound more than once, or below zero, by rounding.
 const OVERLAP: f64 = 1e-3;
+/// Least number of passes.
+const FEWEST: usize = 9;
+/// Standard error of the passes' mean, as a part of it, at which no more are taken.
+const AGREED: f64 = 4e-3;
 
 /// Volume of Ω in local units.
-pub(super) fn volume(vertices: &[Vec3], triangles: &[[u32; 3]], domain: &Domain) -> f64 {
+pub(super) fn volume(
+    vertices: &[Vec3],
+    triangles: &[[u32; 3]],
+    domain: &Domain,
+    progress: &dyn Progress,
+) -> Result<f64, Cancelled> {
     let (lo, hi) = super::frame::bounds(vertices.iter().copied());
     if !domain.watertight || domain.thin.is_some() {
         let pad = Vec3::repeat(domain.layer);
         let columns = Columns::new(lo - pad, hi + pad, COLUMNS[1]);
-        let crossings = columns.crossings(vertices, triangles, &domain.bodies);
-        return columns.asked(crossings, domain);
+        let tree = slender::tree(vertices, triangles, domain);
+        let one = |pass| {
+            (
+                asked(&columns, pass, vertices, triangles, domain, &tree),
+                0.0,
+            )
+        };
+        return Ok(passes(&columns, &one, &|_| true, progress)?.0);
     }
     let columns = Columns::new(lo, hi, COLUMNS[0]);
-    let crossings = columns.crossings(vertices, triangles, &domain.bodies);
-    let (union, overlap) = columns.wound(crossings);
+    let one = |pass| wound(&columns.crossings(pass, vertices, triangles, &domain.bodies));
+    // Little overlap may hide from few columns.
+    let plain = |overlap: f64| overlap > 10.0 * OVERLAP;
+    let (union, overlap) = passes(&columns, &one, &plain, progress)?;
     let exact: f64 = domain
         .bodies
         .iter()
@@ -40,180 +62,125 @@ pub(super) fn volume(vertices: &[Vec3], triangles: &[[u32; 3]], domain: &Domain)
         .sum();
     let agree = (exact - union).abs() <= 0.02 * union;
     if overlap <= OVERLAP * union && (agree || overlap == 0.0) {
-        exact
+        Ok(exact)
     } else {
-        union
+        Ok(union)
     }
 }
 
-/// Parallel lines through a box, along its shortest axis.
-struct Columns {
-    lo: Vec3,
-    hi: Vec3,
-    axis: usize,
-    /// Between columns, along the next two axes.
-    spacing: [f64; 2],
-    /// Number of columns along the next two axes.
-    count: [u32; 2],
-}
-
-/// Where a column meets a triangle.
-struct Crossing {
-    column: u32,
-    height: f64,
-    /// +1 where the column leaves, −1 where it enters.
-    sign: i32,
-}
-
-impl Columns {
-    fn new(lo: Vec3, hi: Vec3, across: f64) -> Self {
-        let extent = hi - lo;
-        let axis = extent.imin();
-        let [a, b] = [extent[(axis + 1) % 3], extent[(axis + 2) % 3]];
-        let spacing = (a * b).sqrt().max(a.max(b) * 1e-3) / across;
-        let count = [a, b].map(|x| (x / spacing).ceil().max(1.0) as u32);
-        Self {
-            lo,
-            hi,
-            axis,
-            spacing: [a / count[0] as f64, b / count[1] as f64],
-            count,
+/// Sums over columns of two lengths, as volumes. All columns, or so many passes that the means of the first
+/// length agree, where `enough` says of the second one's part of the first that this will do.
+fn passes(
+    columns: &Columns,
+    one: &dyn Fn(Pass) -> (f64, f64),
+    enough: &dyn Fn(f64) -> bool,
+    progress: &dyn Progress,
+) -> Result<(f64, f64), Cancelled> {
+    let (mut sums, mut taken) = ((0.0, 0.0), 0);
+    let mut means = Vec::new();
+    for k in 0..PASSES {
+        step(
+            progress,
+            f64::from(k) / f64::from(PASSES),
+            "measuring the volume",
+        )?;
+        let pass = Pass::number(k);
+        let count = columns.of_pass(pass).len();
+        if count == 0 {
+            continue;
+        }
+        let (length, other) = one(pass);
+        sums = (sums.0 + length, sums.1 + other);
+        taken += count;
+        means.push(length / count as f64);
+        if means.len() >= FEWEST && enough(sums.1 / sums.0) && agree(&means) {
+            break;
         }
     }
+    step(progress, 1.0, "measuring the volume")?;
+    let each = columns.area() * f64::from(columns.len()) / taken.max(1) as f64;
+    Ok((sums.0 * each, sums.1 * each))
+}
 
-    /// Place of a column along the axis after (0) or before (1) its own. Not quite the middle, so that
-    /// columns keep off the edges of modelled boxes and the plane of symmetry.
-    fn place(&self, k: usize, i: u32) -> f64 {
-        self.lo[(self.axis + 1 + k) % 3] + (i as f64 + [0.4897, 0.5123][k]) * self.spacing[k]
-    }
+fn agree(means: &[f64]) -> bool {
+    let n = means.len() as f64;
+    let mean = means.iter().sum::<f64>() / n;
+    let spread: f64 = means.iter().map(|x| (x - mean).powi(2)).sum();
+    (spread / (n * (n - 1.0))).sqrt() <= AGREED * mean
+}
 
-    /// Area that one column stands for.
-    fn area(&self) -> f64 {
-        self.spacing[0] * self.spacing[1]
-    }
-
-    /// Crossings with the chosen triangles, by column and height.
-    fn crossings(
-        &self,
-        vertices: &[Vec3],
-        triangles: &[[u32; 3]],
-        chosen: &[u32],
-    ) -> Vec<Crossing> {
-        let (u, v) = ((self.axis + 1) % 3, (self.axis + 2) % 3);
-        let mut found = Vec::new();
-        for &t in chosen {
-            let corners = triangles[t as usize];
-            let flat = corners.map(|x| [vertices[x as usize][u], vertices[x as usize][v]]);
-            let range = |k: usize| {
-                let low = flat[0][k].min(flat[1][k]).min(flat[2][k]);
-                let high = flat[0][k].max(flat[1][k]).max(flat[2][k]);
-                let column = |x: f64| (x - self.place(k, 0)) / self.spacing[k];
-                let first = column(low).ceil().max(0.0) as u32;
-                let end = (column(high).floor() + 1.0).max(0.0) as u32;
-                first..end.min(self.count[k])
-            };
-            for i in range(0) {
-                for j in range(1) {
-                    let at = [self.place(0, i), self.place(1, j)];
-                    let Some((sign, weights)) = crossing(&corners, &flat, at) else {
-                        continue;
-                    };
-                    let height = |k: usize| weights[k] * vertices[corners[k] as usize][self.axis];
-                    found.push(Crossing {
-                        column: i * self.count[1] + j,
-                        height: height(0) + height(1) + height(2),
-                        sign,
-                    });
-                }
+/// Length with a winding number of at least one, and length where it is neither 0 nor 1.
+fn wound(crossings: &[Crossing]) -> (f64, f64) {
+    let (mut inside, mut odd) = (0.0, 0.0);
+    for column in crossings.chunk_by(|a, b| a.column == b.column) {
+        let mut wound = 0;
+        for pair in column.windows(2) {
+            wound -= pair[0].sign;
+            let length = pair[1].height - pair[0].height;
+            if wound >= 1 {
+                inside += length;
+            }
+            if !(0..=1).contains(&wound) {
+                odd += length;
             }
         }
-        found.sort_by(|a, b| {
-            let by_height = a.height.total_cmp(&b.height);
-            a.column
-                .cmp(&b.column)
-                .then(by_height)
-                .then(a.sign.cmp(&b.sign))
-        });
-        found
     }
+    (inside, odd)
+}
 
-    /// Volume with a winding number of at least one, and volume where it is neither 0 nor 1.
-    fn wound(&self, crossings: Vec<Crossing>) -> (f64, f64) {
-        let (mut inside, mut odd) = (0.0, 0.0);
-        for column in crossings.chunk_by(|a, b| a.column == b.column) {
-            let mut wound = 0;
-            for pair in column.windows(2) {
-                wound -= pair[0].sign;
-                let length = pair[1].height - pair[0].height;
-                if wound >= 1 {
-                    inside += length;
-                }
-                if !(0..=1).contains(&wound) {
-                    odd += length;
-                }
-            }
-        }
-        (inside * self.area(), odd * self.area())
-    }
-
-    /// Volume by asking in the middle of pieces that end at crossings and at even steps, shifted from column to
-    /// column so that flat layers are not all missed or all hit.
-    fn asked(&self, crossings: Vec<Crossing>, domain: &Domain) -> f64 {
-        let (bottom, top) = (self.lo[self.axis], self.hi[self.axis]);
-        let longest = PIECE * (self.hi - self.lo).norm();
-        let length_inside = |column: u32| {
+/// Length in open bodies and in the layer around sheets.
+fn asked(
+    columns: &Columns,
+    pass: Pass,
+    vertices: &[Vec3],
+    triangles: &[[u32; 3]],
+    domain: &Domain,
+    tree: &WindingTree,
+) -> f64 {
+    let crossings = columns.crossings(pass, vertices, triangles, &domain.bodies);
+    let mut stays: Vec<layer::Stay> = domain
+        .sheets()
+        .par_iter()
+        .flat_map_iter(|&t| {
+            let x = triangles[t as usize].map(|v| vertices[v as usize]);
+            layer::stays(columns, pass, &x, domain.layer)
+        })
+        .collect();
+    stays.sort_by(|a, b| a.column.cmp(&b.column).then(a.from.total_cmp(&b.from)));
+    let (bottom, top) = (columns.lo[columns.axis], columns.hi[columns.axis]);
+    let lengths: Vec<f64> = columns
+        .of_pass(pass)
+        .into_par_iter()
+        .with_min_len(16)
+        .map(|column| {
             let first = crossings.partition_point(|c| c.column < column);
-            let own = crossings[first..].iter().take_while(|c| c.column == column);
-            let shift = (column as f64 * 0.618_033_988_749_895).fract();
-            let steps = (0..).map(|k| bottom + (k as f64 + shift) * longest);
-            let mut ends: Vec<f64> = own.map(|c| c.height.clamp(bottom, top)).collect();
-            ends.extend(steps.take_while(|&z| z < top));
-            ends.extend([bottom, top]);
-            ends.sort_by(f64::total_cmp);
-            let mut p = Vec3::zeros();
-            p[(self.axis + 1) % 3] = self.place(0, column / self.count[1]);
-            p[(self.axis + 2) % 3] = self.place(1, column % self.count[1]);
-            let mut inside = 0.0;
-            for pair in ends.windows(2).filter(|pair| pair[1] > pair[0]) {
-                p[self.axis] = 0.5 * (pair[0] + pair[1]);
-                if domain.contains(&p) {
-                    inside += pair[1] - pair[0];
-                }
+            let own = crossings[first..].partition_point(|c| c.column == column);
+            let near = stays.partition_point(|s| s.column < column);
+            let near = stays[near..].iter().take_while(|s| s.column == column);
+            let mut inside: Vec<(f64, f64)> = near.map(|s| (s.from, s.to)).collect();
+            if !domain.bodies.is_empty() {
+                let winding = |z| tree.at(&columns.point(column, z));
+                let open = wound::Open {
+                    crossings: &crossings[first..first + own],
+                    winding: (!domain.watertight).then_some(&winding),
+                    diagonal: (columns.hi - columns.lo).norm(),
+                };
+                let shift = (f64::from(column) * 0.618_033_988_749_895).fract();
+                inside.extend(open.inside(bottom, top, shift));
             }
-            inside
-        };
-        let lengths: Vec<f64> = (0..self.count[0] * self.count[1])
-            .into_par_iter()
-            .with_min_len(64)
-            .map(length_inside)
-            .collect();
-        lengths.iter().sum::<f64>() * self.area()
-    }
+            length(inside)
+        })
+        .collect();
+    lengths.iter().sum()
 }
 
-/// Direction (along the column or against it) in which a triangle is crossed, and the weights of its corners
-/// there. The signs are exact, with one rule for both triangles of an edge: closed surfaces are entered as
-/// often as they are left.
-fn crossing(corners: &[u32; 3], flat: &[[f64; 2]; 3], at: [f64; 2]) -> Option<(i32, [f64; 3])> {
-    let coord = |p: [f64; 2]| Coord { x: p[0], y: p[1] };
-    let mut weights = [0.0; 3];
-    let mut signs = [0; 3];
-    for k in 0..3 {
-        let (i, j) = ((k + 1) % 3, (k + 2) % 3);
-        let forward = corners[i] < corners[j];
-        let (a, b) = if forward { (i, j) } else { (j, i) };
-        let side = orient2d(coord(flat[a]), coord(flat[b]), coord(at));
-        weights[k] = if forward { side } else { -side };
-        signs[k] = if (side >= 0.0) == forward { 1 } else { -1 };
+/// Length of the union of intervals.
+fn length(mut intervals: Vec<(f64, f64)>) -> f64 {
+    intervals.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut sum, mut end) = (0.0, f64::NEG_INFINITY);
+    for (from, to) in intervals {
+        sum += (to - from.max(end)).max(0.0);
+        end = end.max(to);
     }
-    if signs[0] != signs[1] || signs[1] != signs[2] {
-        return None;
-    }
-    let total: f64 = weights.iter().sum();
-    let weights = if total == 0.0 {
-        [1.0 / 3.0; 3]
-    } else {
-        weights.map(|w| w / total)
-    };
-    Some((signs[0], weights))
+    sum
 }

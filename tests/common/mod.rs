@@ -3,6 +3,9 @@
 //! skeleton along the capsules' axes and smooth skin weights.
 #![allow(dead_code)]
 
+pub mod gltf;
+pub mod json;
+
 use std::collections::BTreeMap;
 use thew::Vec3;
 use thew::skeleton::{Skeleton, SkinWeights};

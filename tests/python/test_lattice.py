@@ -102,6 +102,37 @@ def test_bones_may_be_given():
         thew.Lattice(CUBE, [list(range(8))], used_bones=[3], bone_edges=[[0, 8]])
 
 
+def test_a_lattice_given_back_makes_the_same_body(arm):
+    given = arm.lattice
+    again = thew.Lattice(
+        given.vertices,
+        given.cells,
+        given.used_bones,
+        given.bone_edges,
+        given.tip_bones,
+        given.bone_of_vertex,
+        given.copies,
+    )
+    assert np.array_equal(again.bone_of_vertex, given.bone_of_vertex)
+    bodies = [
+        thew.Body(arm.surface, arm.skeleton, lattice, thew.Material(), region_weights=arm.weights)
+        for lattice in (given, again)
+    ]
+    for mine, other in zip(*(body.stiffness(True) for body in bodies), strict=True):
+        assert np.array_equal(mine, other)
+    with pytest.raises(thew.InputError, match="copies"):
+        thew.Lattice(given.vertices, given.cells[1:], copies=given.copies)
+    with pytest.raises(thew.InputError, match="one per vertex"):
+        thew.Lattice(given.vertices, given.cells, bone_of_vertex=[0])
+
+
+def test_bones_are_found_by_their_place(arm):
+    bare = thew.Lattice(arm.lattice.vertices, arm.lattice.cells).with_bones_of(arm.skeleton)
+    assert list(bare.used_bones) == list(arm.lattice.used_bones)
+    for mine, other in zip(bare.bone_edges, arm.lattice.bone_edges, strict=False):
+        assert np.array_equal(mine, other)
+
+
 def test_bad_settings_are_refused(arm):
     with pytest.raises(thew.InputError, match="between 2 and 64"):
         thew.Lattice.enclose(arm.surface, arm.skeleton, cells_across=1)

@@ -32,6 +32,15 @@ def test_volume_is_that_of_the_divergence_theorem():
         assert volume == pytest.approx(shapes.enclosed_volume(vertices, triangles), rel=1e-6)
 
 
+def test_measuring_a_volume_tells_how_far_it_is_and_stops():
+    surface = thew.Surface(*shapes.box((1, 2, 3)))
+    with pytest.raises(thew.Cancelled):
+        surface.measure_volume(lambda fraction, stage: False)
+    told = []
+    assert surface.measure_volume(lambda fraction, stage: told.append(fraction)) == surface.volume
+    assert told == sorted(told) and told[-1] == 1.0
+
+
 def test_inside_out_surfaces_enclose_the_same():
     vertices, triangles = shapes.box()
     surface = thew.Surface(vertices, triangles[:, ::-1])

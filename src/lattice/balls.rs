@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Empty balls through the ends of sub-segments: an edge with one is an edge of the Delaunay
+//! tetrahedralisation of any points that keep out of it.
+//!
+//! The ball on the edge as diameter is the smallest. Where another skeleton point lies in it, beside the
+//! edge, a ball moved to the other side may still be empty.
+
+use crate::Vec3;
+
+/// A ball is moved by this part of the edge's length at most.
+const FARTHEST: f64 = 0.5;
+/// A point this little inside counts as on the sphere.
+const ON_SPHERE: f64 = 1.0 - 1e-9;
+
+/// A ball.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ball {
+    pub centre: Vec3,
+    pub radius: f64,
+}
+
+impl Ball {
+    /// The ball on an edge as diameter, moved.
+    fn through(x: Vec3, y: Vec3, by: Vec3) -> Self {
+        let half = (x - y).norm() / 2.0;
+        Self {
+            centre: (x + y) / 2.0 + by,
+            radius: if by == Vec3::zeros() {
+                half
+            } else {
+                half.hypot(by.norm())
+            },
+        }
+    }
+
+    fn holds(&self, p: Vec3) -> bool {
+        (p - self.centre).norm() < self.radius * ON_SPHERE
+    }
+}
+
+/// The ball on an edge as diameter.
+pub(crate) fn smallest(points: &[Vec3], a: u32, b: u32) -> Ball {
+    Ball::through(points[a as usize], points[b as usize], Vec3::zeros())
+}
+
+/// Points in the ball on an edge as diameter.
+pub(crate) fn encroaching(points: &[Vec3], a: u32, b: u32) -> Vec<u32> {
+    let ball = smallest(points, a, b);
+    (0..points.len() as u32)
+        .filter(|&k| k != a && k != b && ball.holds(points[k as usize]))
+        .collect()
+}
+
+/// A ball through both ends of an edge that holds no other point, if one is near.
+pub(crate) fn empty(points: &[Vec3], a: u32, b: u32) -> Option<Ball> {
+    let (x, y) = (points[a as usize], points[b as usize]);
+    let smallest = Ball::through(x, y, Vec3::zeros());
+    let length = 2.0 * smallest.radius;
+    let axis = (y - x) / length;
+    // All that any ball tried here reaches.
+    let reach = (FARTHEST + FARTHEST.hypot(0.5)) * length;
+    let near: Vec<Vec3> = (0..points.len() as u32)
+        .filter(|&k| k != a && k != b)
+        .map(|k| points[k as usize] - smallest.centre)
+        .filter(|r| r.norm_squared() < reach * reach)
+        .collect();
+    let mut by = Vec3::zeros();
+    // Each point keeps the centre in a half-plane across the edge: projections onto one after another.
+    for _ in 0..40 {
+        let ball = Ball::through(x, y, by);
+        let Some(r) = near.iter().find(|r| ball.holds(smallest.centre + **r)) else {
+            return Some(ball);
+        };
+        let across = r - axis * axis.dot(r);
+        let room = r.norm_squared() - smallest.radius.powi(2) - 2.0 * across.dot(&by);
+        by += across * ((room / 2.0 - 1e-6 * length * length) / across.norm_squared());
+        if by.norm() > FARTHEST * length || !by.iter().all(|x| x.is_finite()) {
+            return None;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_ball_serves_where_it_is_empty() {
+        let points = [Vec3::zeros(), Vec3::x(), Vec3::new(0.5, 0.6, 0.0)];
+        let ball = empty(&points, 0, 1).expect("empty");
+        assert_eq!((ball.centre, ball.radius), (Vec3::x() / 2.0, 0.5));
+    }
+
+    #[test]
+    fn a_ball_gives_way_to_points_beside_the_edge() {
+        for (k, beside) in [[0.93, 0.07, 0.0], [0.5, 0.3, 0.1], [0.04, -0.05, 0.05]]
+            .into_iter()
+            .enumerate()
+        {
+            let p = Vec3::from(beside);
+            let points = [Vec3::zeros(), Vec3::x(), p];
+            assert_eq!(encroaching(&points, 0, 1), vec![2], "point {k}");
+            let ball = empty(&points, 0, 1).expect("on the other side");
+            for end in [points[0], points[1]] {
+                assert!(((end - ball.centre).norm() - ball.radius).abs() < 1e-12);
+            }
+            assert!((p - ball.centre).norm() > ball.radius * ON_SPHERE);
+        }
+    }
+
+    #[test]
+    fn no_ball_is_empty_with_a_point_on_the_edge_or_points_all_around() {
+        assert!(empty(&[Vec3::zeros(), Vec3::x(), Vec3::x() * 0.4], 0, 1).is_none());
+        let around = [[1.0, 0.0], [-0.5, 0.8], [-0.5, -0.8]];
+        let mut points = vec![Vec3::zeros(), Vec3::x()];
+        points.extend(around.map(|[y, z]| Vec3::new(0.5, 0.1 * y, 0.1 * z)));
+        assert!(empty(&points, 0, 1).is_none());
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Lattices given as arrays: what the arrays alone do not say is taken from elsewhere, or found again.
+
+use super::segments::WELD;
+use super::tetrahedron::closest_on_segment;
+use super::{BoneChains, Flesh, Lattice, LatticeError};
+use crate::Vec3;
+use crate::skeleton::Skeleton;
+use crate::store;
+use std::collections::BTreeSet;
+
+impl Lattice {
+    /// The same lattice, and whose flesh is whose where several of its cells share a place, as
+    /// [`copies`](Self::copies) tells it.
+    ///
+    /// # Errors
+    /// [`LatticeError::Copies`] for those of a lattice with other cells.
+    pub fn with_copies(mut self, copies: &[u8]) -> Result<Self, LatticeError> {
+        let flesh: Flesh = store::unpack(copies).ok_or(LatticeError::Copies)?;
+        if !flesh.fits(self.cells.len()) {
+            return Err(LatticeError::Copies);
+        }
+        self.flesh = Some(flesh);
+        Ok(self)
+    }
+
+    /// Whose flesh is whose where virtual-node splitting has left several cells in one place, for
+    /// [`with_copies`](Self::with_copies); none for a lattice that was given as it is.
+    pub fn copies(&self) -> Option<Vec<u8>> {
+        store::pack(self.flesh.as_ref()?)
+    }
+
+    /// The bones of a skeleton that lie on edges all along: where a chain of vertices, each as near to the bone
+    /// as joints are welded, goes from head to tail. Virtual tips are no bones of the skeleton and not found.
+    pub fn bones_by_place(&self, skeleton: &Skeleton) -> BoneChains {
+        let sizes = self.local_sizes();
+        let mut edges = BTreeSet::new();
+        for c in &self.cells {
+            let corners = c.corners();
+            let ends = c.edges().iter().map(|e| (corners[e[0]], corners[e[1]]));
+            edges.extend(ends.map(|(a, b)| (a.min(b), a.max(b))));
+        }
+        let mut bones = BoneChains::default();
+        for b in 0..skeleton.len() {
+            let (head, tail) = (skeleton.heads()[b], skeleton.tails()[b]);
+            let mut on: Vec<(f64, u32)> = (0u32..)
+                .zip(&self.vertices)
+                .filter_map(|(v, &x)| {
+                    let (foot, along) = closest_on_segment(head, tail, x);
+                    let near = (x - foot).norm() <= WELD * sizes[v as usize];
+                    near.then_some((along, v))
+                })
+                .collect();
+            on.sort_by(|p, q| p.0.total_cmp(&q.0).then(p.1.cmp(&q.1)));
+            // Of virtual copies the first is the bone's.
+            on.dedup_by(|next, kept| {
+                self.vertices[next.1 as usize] == self.vertices[kept.1 as usize]
+            });
+            let chain: Vec<u32> = on.into_iter().map(|(_, v)| v).collect();
+            let at = |end: Option<&u32>, joint: Vec3| {
+                end.is_some_and(|&v| {
+                    (self.vertices[v as usize] - joint).norm() <= WELD * sizes[v as usize]
+                })
+            };
+            let joined = chain
+                .windows(2)
+                .all(|w| edges.contains(&(w[0].min(w[1]), w[0].max(w[1]))));
+            if at(chain.first(), head) && at(chain.last(), tail) && joined {
+                bones.used_bones.push(b as u32);
+                bones.chains.push(chain);
+            }
+        }
+        bones.bone_of_vertex = bones.drivers(self.vertices.len());
+        bones
+    }
+}
+
+impl BoneChains {
+    /// The bone that drives each of so many vertices, for all that is known without skin: of several the first.
+    pub(crate) fn drivers(&self, vertices: usize) -> Vec<Option<u32>> {
+        self.drivers_by(vertices, |_, _| 0.0)
+    }
+
+    /// The bone that drives each of so many vertices. `claim`: how strongly a chain claims a vertex against
+    /// others of its rank.
+    pub(super) fn drivers_by(
+        &self,
+        vertices: usize,
+        claim: impl Fn(usize, u32) -> f64,
+    ) -> Vec<Option<u32>> {
+        let mut drivers = vec![None; vertices];
+        let mut best = vec![(0u8, f64::NEG_INFINITY); vertices];
+        let bones = self.used_bones.iter().chain(&self.tip_bones);
+        for (c, (chain, &bone)) in self.chains.iter().zip(bones).enumerate() {
+            for (i, &v) in chain.iter().enumerate() {
+                // The head of the bone with most weight, an inner point, a tail, a tip.
+                let rank = match i {
+                    _ if c >= self.used_bones.len() => 1,
+                    0 => 4,
+                    i if i + 1 == chain.len() => 2,
+                    _ => 3,
+                };
+                let mine = (rank, claim(c, v));
+                if mine > best[v as usize] {
+                    best[v as usize] = mine;
+                    drivers[v as usize] = Some(bone);
+                }
+            }
+        }
+        drivers
+    }
+}

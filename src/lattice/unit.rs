@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A character in its own unit: about its middle, as parts of its size, rounded far below anything that
+//! shows.
+//!
+//! Construction decides much between near ties, and the last bits of a coordinate differ from one scale of a
+//! file to another. Rounded in its own unit a character is the same to the bit at any scale, and so are the
+//! decisions.
+
+use super::tetrahedron::closest_on_segment;
+use super::{BoneChains, Lattice, LatticeError};
+use crate::Vec3;
+use crate::skeleton::Skeleton;
+use crate::surface::Surface;
+
+/// Size of a character in its own unit: between two powers of two, where no rounding reaches either.
+const SIZE: f64 = 0.75;
+/// Coordinates are rounded to multiples of this: coarser than what a change of scale rounds by so much that
+/// next to none is rounded to another multiple.
+const QUANTUM: f64 = 1.0 / (1u64 << 30) as f64;
+/// So near, a vertex is taken to lie on a bone and put exactly there.
+const ON_BONE: f64 = 4.0 * QUANTUM;
+
+/// Shift and scale between a character as given and in its own unit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OwnUnit {
+    origin: Vec3,
+    /// Given units per own unit.
+    pub scale: f64,
+}
+
+/// What a lattice is built around, in its own unit.
+pub(super) struct Own {
+    pub surface: Surface,
+    pub skeleton: Skeleton,
+}
+
+impl OwnUnit {
+    /// The unit of a character with this surface.
+    pub fn of(surface: &Surface) -> Self {
+        let (lo, hi) = surface.bounds();
+        Self {
+            origin: lo + (hi - lo) * 0.5,
+            scale: surface.size() / SIZE,
+        }
+    }
+
+    fn to_own(self, p: &Vec3) -> Vec3 {
+        ((p - self.origin) / self.scale).map(|x| (x / QUANTUM).round() * QUANTUM)
+    }
+
+    pub fn to_given(self, p: &Vec3) -> Vec3 {
+        p * self.scale + self.origin
+    }
+
+    /// The character in its own unit.
+    pub fn convert(self, surface: &Surface, skeleton: &Skeleton) -> Result<Own, LatticeError> {
+        let all = |points: &[Vec3]| points.iter().map(|p| self.to_own(p)).collect();
+        let failed = |e: String| LatticeError::Failed(e);
+        Ok(Own {
+            surface: Surface::new(all(surface.vertices()), surface.triangles().to_vec())
+                .map_err(|e| failed(e.to_string()))?,
+            skeleton: Skeleton::new(
+                skeleton.names().to_vec(),
+                skeleton.parents().to_vec(),
+                all(skeleton.heads()),
+                all(skeleton.tails()),
+            )
+            .map_err(|e| failed(e.to_string()))?,
+        })
+    }
+
+    /// A lattice built around `own`, about the character as given. Vertices on bones lie exactly on them.
+    pub fn bring_back(
+        self,
+        lattice: Lattice,
+        own: &Own,
+        surface: &Surface,
+        skeleton: &Skeleton,
+    ) -> Result<Lattice, LatticeError> {
+        let mut vertices: Vec<Vec3> = lattice.vertices.iter().map(|x| self.to_given(x)).collect();
+        self.put_on_bones(&mut vertices, &lattice.bones, skeleton);
+        // Copies of a cell are known by their corners' positions.
+        let bits = |v: u32| lattice.vertices[v as usize].map(f64::to_bits);
+        let mut same: Vec<u32> = (0..vertices.len() as u32).collect();
+        same.sort_by_key(|&v| (<[u64; 3]>::from(bits(v)), v));
+        for pair in same.windows(2).filter(|p| bits(p[0]) == bits(p[1])) {
+            vertices[pair[1] as usize] = vertices[pair[0] as usize];
+        }
+        let mut out = Lattice::with_bones(vertices, lattice.cells, lattice.bones)?;
+        out.notes = lattice.notes;
+        out.flesh = lattice
+            .flesh
+            .map(|flesh| flesh.rescaled(self, &own.surface, surface));
+        Ok(out)
+    }
+
+    fn put_on_bones(self, vertices: &mut [Vec3], bones: &BoneChains, skeleton: &Skeleton) {
+        let mut done = vec![false; vertices.len()];
+        let near = ON_BONE * self.scale;
+        for (&bone, chain) in bones.used_bones.iter().zip(&bones.chains) {
+            let (head, tail) = (
+                skeleton.heads()[bone as usize],
+                skeleton.tails()[bone as usize],
+            );
+            for &v in chain {
+                if done[v as usize] {
+                    continue;
+                }
+                let x = &mut vertices[v as usize];
+                let joint = [head, tail].into_iter().find(|j| (*x - j).norm() <= near);
+                let exact = joint.unwrap_or_else(|| closest_on_segment(head, tail, *x).0);
+                if (*x - exact).norm() <= near {
+                    *x = exact;
+                    done[v as usize] = joint.is_some();
+                }
+            }
+        }
+    }
+}

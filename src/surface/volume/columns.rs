@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Parallel lines through a box, and where they cross triangles.
+use crate::Vec3;
+use robust::{Coord, orient2d};
+
+/// Columns are taken in passes: every so many-th along both axes.
+const STRIDE: u32 = 9;
+/// Number of passes that take all columns.
+pub(super) const PASSES: u32 = STRIDE * STRIDE;
+
+/// Parallel lines through a box, along its shortest axis.
+pub(super) struct Columns {
+    pub lo: Vec3,
+    pub hi: Vec3,
+    pub axis: usize,
+    /// Between columns, along the next two axes.
+    spacing: [f64; 2],
+    /// Number of columns along the next two axes.
+    count: [u32; 2],
+}
+
+/// Where a column meets a triangle.
+pub(super) struct Crossing {
+    pub column: u32,
+    pub height: f64,
+    /// +1 where the column leaves, −1 where it enters.
+    pub sign: i32,
+}
+
+/// Every [`STRIDE`]-th column along both axes, from a first one on.
+#[derive(Clone, Copy)]
+pub(super) struct Pass {
+    first: [u32; 2],
+}
+
+impl Pass {
+    /// Passes in an order that spreads early ones evenly.
+    pub fn number(k: u32) -> Self {
+        // Steps coprime to the stride, of which no two early ones are alike on an axis.
+        let (row, column) = (k / STRIDE, k % STRIDE);
+        Self {
+            first: [(column * 4 + row) % STRIDE, (column * 7 + row * 2) % STRIDE],
+        }
+    }
+}
+
+impl Columns {
+    pub fn new(lo: Vec3, hi: Vec3, across: f64) -> Self {
+        let extent = hi - lo;
+        let axis = extent.imin();
+        let [a, b] = [extent[(axis + 1) % 3], extent[(axis + 2) % 3]];
+        let spacing = (a * b).sqrt().max(a.max(b) * 1e-3) / across;
+        let count = [a, b].map(|x| (x / spacing).ceil().max(1.0) as u32);
+        Self {
+            lo,
+            hi,
+            axis,
+            spacing: [a / count[0] as f64, b / count[1] as f64],
+            count,
+        }
+    }
+
+    /// Place of a column along the axis after (0) or before (1) its own. Not quite the middle, so that
+    /// columns keep off the edges of modelled boxes and the plane of symmetry.
+    fn place(&self, k: usize, i: u32) -> f64 {
+        self.lo[(self.axis + 1 + k) % 3] + (i as f64 + [0.4897, 0.5123][k]) * self.spacing[k]
+    }
+
+    /// The point of a column at a height.
+    pub fn point(&self, column: u32, height: f64) -> Vec3 {
+        let mut p = Vec3::zeros();
+        p[self.axis] = height;
+        p[(self.axis + 1) % 3] = self.place(0, column / self.count[1]);
+        p[(self.axis + 2) % 3] = self.place(1, column % self.count[1]);
+        p
+    }
+
+    /// Area that one column stands for.
+    pub fn area(&self) -> f64 {
+        self.spacing[0] * self.spacing[1]
+    }
+
+    /// Number of all columns.
+    pub fn len(&self) -> u32 {
+        self.count[0] * self.count[1]
+    }
+
+    /// Columns of a pass, in ascending order.
+    pub fn of_pass(&self, pass: Pass) -> Vec<u32> {
+        let along = |k: usize| (pass.first[k]..self.count[k]).step_by(STRIDE as usize);
+        along(0)
+            .flat_map(|i| along(1).map(move |j| (i, j)))
+            .map(|(i, j)| i * self.count[1] + j)
+            .collect()
+    }
+
+    /// Calls `with` for the columns of a pass that may be within `reach` of a triangle, given across them.
+    pub fn over(
+        &self,
+        pass: Pass,
+        flat: &[[f64; 2]; 3],
+        reach: f64,
+        mut with: impl FnMut(u32, [f64; 2]),
+    ) {
+        // Rounding must not lose a column.
+        let reach = reach + 1e-9 * self.spacing[0].max(self.spacing[1]);
+        let (low, high) = range(flat.iter().map(|p| p[0]));
+        for i in self.along(pass, 0, low - reach, high + reach) {
+            let x = self.place(0, i);
+            let (low, high) = strip(flat, x - reach, x + reach);
+            for j in self.along(pass, 1, low - reach, high + reach) {
+                with(i * self.count[1] + j, [x, self.place(1, j)]);
+            }
+        }
+    }
+
+    /// Numbers of the columns of a pass along one axis whose places lie in a range.
+    fn along(&self, pass: Pass, k: usize, lo: f64, hi: f64) -> impl Iterator<Item = u32> + use<> {
+        let column = |x: f64| (x - self.place(k, 0)) / self.spacing[k];
+        let first = column(lo).ceil().max(0.0) as u32;
+        let end = ((column(hi).floor() + 1.0).max(0.0) as u32).min(self.count[k]);
+        // The first of the pass that is not before.
+        let skip = (STRIDE + pass.first[k] - first % STRIDE) % STRIDE;
+        (first.saturating_add(skip)..end).step_by(STRIDE as usize)
+    }
+
+    /// The two coordinates across the columns.
+    pub fn across(&self, x: &Vec3) -> [f64; 2] {
+        [x[(self.axis + 1) % 3], x[(self.axis + 2) % 3]]
+    }
+
+    /// Crossings of a pass with the chosen triangles, by column and height.
+    pub fn crossings(
+        &self,
+        pass: Pass,
+        vertices: &[Vec3],
+        triangles: &[[u32; 3]],
+        chosen: &[u32],
+    ) -> Vec<Crossing> {
+        let mut found = Vec::new();
+        for &t in chosen {
+            let corners = triangles[t as usize];
+            let flat = corners.map(|x| self.across(&vertices[x as usize]));
+            self.over(pass, &flat, 0.0, |column, at| {
+                let Some((sign, weights)) = crossing(&corners, &flat, at) else {
+                    return;
+                };
+                let height = |k: usize| weights[k] * vertices[corners[k] as usize][self.axis];
+                found.push(Crossing {
+                    column,
+                    height: height(0) + height(1) + height(2),
+                    sign,
+                });
+            });
+        }
+        found.sort_unstable_by(|a, b| {
+            let by_height = a.height.total_cmp(&b.height);
+            a.column
+                .cmp(&b.column)
+                .then(by_height)
+                .then(a.sign.cmp(&b.sign))
+        });
+        found
+    }
+}
+
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| {
+        (lo.min(x), hi.max(x))
+    })
+}
+
+/// Second coordinates that a triangle has where its first ones are in a range.
+fn strip(flat: &[[f64; 2]; 3], from: f64, to: f64) -> (f64, f64) {
+    let edges = (0..3).map(|k| (flat[k], flat[(k + 1) % 3]));
+    range(edges.flat_map(|(a, b)| {
+        let at = |x: f64| match (x - a[0]) / (b[0] - a[0]) {
+            t if (0.0..=1.0).contains(&t) => a[1] + (b[1] - a[1]) * t,
+            _ => f64::NAN,
+        };
+        let ends = [a, b].map(|p| {
+            if (from..=to).contains(&p[0]) {
+                p[1]
+            } else {
+                f64::NAN
+            }
+        });
+        // Comparisons leave out what is not a number.
+        [at(from), at(to), ends[0], ends[1]]
+    }))
+}
+
+/// Direction (along the column or against it) in which a triangle is crossed, and the weights of its corners
+/// there. The signs are exact, with one rule for both triangles of an edge: closed surfaces are entered as
+/// often as they are left.
+fn crossing(corners: &[u32; 3], flat: &[[f64; 2]; 3], at: [f64; 2]) -> Option<(i32, [f64; 3])> {
+    let coord = |p: [f64; 2]| Coord { x: p[0], y: p[1] };
+    let mut weights = [0.0; 3];
+    let mut signs = [0; 3];
+    for k in 0..3 {
+        let (i, j) = ((k + 1) % 3, (k + 2) % 3);
+        let forward = corners[i] < corners[j];
+        let (a, b) = if forward { (i, j) } else { (j, i) };
+        let side = orient2d(coord(flat[a]), coord(flat[b]), coord(at));
+        weights[k] = if forward { side } else { -side };
+        signs[k] = if (side >= 0.0) == forward { 1 } else { -1 };
+    }
+    if signs[0] != signs[1] || signs[1] != signs[2] {
+        return None;
+    }
+    let total: f64 = weights.iter().sum();
+    let weights = if total == 0.0 {
+        [1.0 / 3.0; 3]
+    } else {
+        weights.map(|w| w / total)
+    };
+    Some((signs[0], weights))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::nearest::Nearest;
+    use super::super::super::shapes::random_points;
+    use super::*;
+
+    #[test]
+    fn passes_take_every_column_once() {
+        let columns = Columns::new(Vec3::zeros(), Vec3::new(1.0, 0.7, 0.2), 40.0);
+        let passes = (0..PASSES).map(Pass::number);
+        let mut all: Vec<u32> = passes.flat_map(|p| columns.of_pass(p)).collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..columns.len()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn columns_over_a_triangle_are_those_of_the_pass_near_it() {
+        let columns = Columns::new(Vec3::zeros(), Vec3::new(1.0, 0.7, 0.2), 60.0);
+        let across = |x: Vec3| columns.across(&x);
+        for (k, p) in random_points(90, 0.5, 3).chunks_exact(3).enumerate() {
+            let pass = Pass::number(k as u32 % PASSES);
+            let x = [p[0], p[1], p[2]].map(|p| p + Vec3::new(0.5, 0.35, 0.1));
+            for reach in [0.0, 0.04] {
+                let mut found = Vec::new();
+                columns.over(pass, &x.map(across), reach, |column, _| found.push(column));
+                let flat = x.map(|x| Vec3::new(across(x)[0], across(x)[1], 0.0));
+                let nearest = Nearest::new(&flat, &[[0, 1, 2]], vec![0]);
+                for c in columns.of_pass(pass) {
+                    let [u, v] = columns.across(&columns.point(c, 0.0));
+                    let near = nearest.closest(&Vec3::new(u, v, 0.0), f64::INFINITY);
+                    let far = near.expect("a triangle").distance;
+                    assert!(far > reach || found.contains(&c), "{far}");
+                    assert!(far < 3.0 * reach + 1e-6 || !found.contains(&c), "{far}");
+                }
+            }
+        }
+    }
+}

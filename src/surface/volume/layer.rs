@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where lines run within a distance of a triangle. That is a convex body, so a line is in it once.
+use super::columns::{Columns, Pass};
+use crate::Vec3;
+
+/// From where to where a column is near a triangle.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stay {
+    pub column: u32,
+    pub from: f64,
+    pub to: f64,
+}
+
+/// The columns of a pass in the layer of half the thickness `reach` around a triangle.
+pub(super) fn stays(columns: &Columns, pass: Pass, x: &[Vec3; 3], reach: f64) -> Vec<Stay> {
+    let flat = x.map(|x| columns.across(&x));
+    let mut found = Vec::new();
+    columns.over(pass, &flat, reach, |column, _| {
+        let along = Vec3::ith(columns.axis, 1.0);
+        let inside = stay(x, reach, columns.point(column, 0.0), along);
+        found.extend(inside.map(|(from, to)| Stay { column, from, to }));
+    });
+    found
+}
+
+/// Where a line from `p` along a unit vector is within `reach` of a triangle.
+fn stay(x: &[Vec3; 3], reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f64)> {
+    let parts = [
+        prism(x, reach, p, along),
+        capsule(x[0], x[1], reach, p, along),
+        capsule(x[1], x[2], reach, p, along),
+        capsule(x[2], x[0], reach, p, along),
+    ];
+    parts
+        .into_iter()
+        .flatten()
+        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+/// Cuts an interval of parameters down to where `a + b t ≥ 0`.
+fn cut(range: Option<(f64, f64)>, a: f64, b: f64) -> Option<(f64, f64)> {
+    let (from, to) = range?;
+    let (from, to) = if b > 0.0 {
+        (from.max(-a / b), to)
+    } else if b < 0.0 {
+        (from, to.min(-a / b))
+    } else if a >= 0.0 {
+        (from, to)
+    } else {
+        return None;
+    };
+    (from <= to).then_some((from, to))
+}
+
+const ALL: Option<(f64, f64)> = Some((f64::NEG_INFINITY, f64::INFINITY));
+
+/// Above and below the triangle itself.
+fn prism(x: &[Vec3; 3], reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f64)> {
+    let n = (x[1] - x[0]).cross(&(x[2] - x[0])).try_normalize(0.0)?;
+    let (height, slope) = (n.dot(&(p - x[0])), n.dot(&along));
+    let mut range = cut(ALL, reach - height, -slope);
+    range = cut(range, reach + height, slope);
+    for k in 0..3 {
+        let inward = n.cross(&(x[(k + 1) % 3] - x[k]));
+        range = cut(range, inward.dot(&(p - x[k])), inward.dot(&along));
+    }
+    range.filter(|r| r.0.is_finite() && r.1.is_finite())
+}
+
+/// Around an edge.
+fn capsule(a: Vec3, b: Vec3, reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f64)> {
+    let ball = |centre: Vec3| {
+        let from = p - centre;
+        let middle = -from.dot(&along);
+        let left = reach * reach - (from + along * middle).norm_squared();
+        (left >= 0.0).then(|| (middle - left.sqrt(), middle + left.sqrt()))
+    };
+    let tube = || {
+        let axis = (b - a).try_normalize(0.0)?;
+        let (w, run) = (p - a, axis.dot(&along));
+        let across = along - axis * run;
+        let off = w - axis * axis.dot(&w);
+        let (square, half) = (across.norm_squared(), across.dot(&off));
+        let mut range = if square > 1e-20 {
+            let root = half * half - square * (off.norm_squared() - reach * reach);
+            (root >= 0.0).then(|| {
+                (
+                    (-half - root.sqrt()) / square,
+                    (root.sqrt() - half) / square,
+                )
+            })
+        } else {
+            ALL.filter(|_| off.norm_squared() <= reach * reach)
+        };
+        range = cut(range, axis.dot(&w), run);
+        cut(range, (b - a).norm() - axis.dot(&w), -run)
+    };
+    [ball(a), ball(b), tube()]
+        .into_iter()
+        .flatten()
+        .filter(|r| r.0.is_finite() && r.1.is_finite())
+        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::nearest::Nearest;
+    use super::super::super::shapes::random_points;
+    use super::*;
+
+    #[test]
+    fn stays_end_where_the_triangle_is_as_far_as_it_reaches() {
+        let points = random_points(600, 1.0, 5);
+        let (mut met, mut missed) = (0, 0);
+        for p in points.chunks_exact(5) {
+            let x = [p[0], p[1], p[2]];
+            let along = (p[4] - p[3]).normalize();
+            let nearest = Nearest::new(&x, &[[0, 1, 2]], vec![0]);
+            let far = |t: f64| {
+                let found = nearest.closest(&(p[3] + along * t), f64::INFINITY);
+                found.expect("a triangle").distance
+            };
+            let reach = 0.15;
+            match stay(&x, reach, p[3], along) {
+                Some((from, to)) => {
+                    met += 1;
+                    assert!((far(from) - reach).abs() < 1e-9 && (far(to) - reach).abs() < 1e-9);
+                    assert!(far((from + to) / 2.0) <= reach);
+                }
+                None => {
+                    missed += 1;
+                    assert!((-400..=400).all(|i| far(f64::from(i) / 100.0) > reach));
+                }
+            }
+        }
+        assert!(met > 10 && missed > 10, "{met} {missed}");
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where a column runs inside open surface. The winding number jumps where the column crosses a triangle;
+//! without its jumps it changes slowly, so that it is asked at few places and interpolated between them.
+use super::columns::Crossing;
+
+/// Pieces at the start, per column.
+const PIECES: u32 = 4;
+/// Shortest piece, as a fraction of the diagonal.
+const SHORTEST: f64 = 0.02;
+/// Between two places it may stray so far from the line between their values, besides by as much as they differ.
+const STRAY: f64 = 0.1;
+/// Part of a piece on which the side of one half may be in doubt.
+const DOUBT: f64 = 0.1;
+
+/// A column, its crossings in ascending order, and the winding number on it.
+pub(super) struct Open<'a> {
+    pub crossings: &'a [Crossing],
+    /// None where it is a whole number off the surface: the crossings say it all.
+    pub winding: Option<&'a dyn Fn(f64) -> f64>,
+    /// Diagonal of the box.
+    pub diagonal: f64,
+}
+
+/// A place and the winding number there, without the jumps below.
+#[derive(Clone, Copy)]
+struct Known {
+    at: f64,
+    slow: f64,
+}
+
+impl Open<'_> {
+    /// Intervals between two heights in which the winding number exceeds one half, in ascending order.
+    /// `shift` (0 to 1) moves the first places, so that they are not the same in all columns.
+    pub fn inside(&self, bottom: f64, top: f64, shift: f64) -> Vec<(f64, f64)> {
+        let mut found = Vec::new();
+        let step = (top - bottom) / f64::from(PIECES);
+        let places = (0..PIECES).map(|k| bottom + (f64::from(k) + shift) * step);
+        let mut last = self.ask(bottom);
+        for z in places.chain([top]).filter(|&z| z > bottom) {
+            let next = self.ask(z);
+            self.between(last, next, &mut found);
+            last = next;
+        }
+        found
+    }
+
+    fn ask(&self, z: f64) -> Known {
+        // Not on a triangle, where the side would be a matter of rounding.
+        let near = 1e-9 * self.diagonal;
+        let on = |c: &&Crossing| (c.height - z).abs() < near;
+        let from = self.crossings.partition_point(|c| c.height < z - near);
+        let off = self.crossings[from..].iter().take_while(on).last();
+        let at = off.map_or(z, |c| c.height + 2.0 * near);
+        let below = self.crossings.partition_point(|c| c.height < at);
+        let jumps: i32 = self.crossings[..below].iter().map(|c| -c.sign).sum();
+        Known {
+            at,
+            slow: self.winding.map_or(0.0, |w| w(at) - f64::from(jumps)),
+        }
+    }
+
+    fn between(&self, a: Known, b: Known, found: &mut Vec<(f64, f64)>) {
+        if b.at <= a.at {
+            return;
+        }
+        let below = self.crossings.partition_point(|c| c.height < a.at);
+        let here = self.crossings[below..].partition_point(|c| c.height < b.at);
+        let here = &self.crossings[below..below + here];
+        let mut jumps: i32 = self.crossings[..below].iter().map(|c| -c.sign).sum();
+        let margin = STRAY + (b.slow - a.slow).abs();
+        let (mut doubt, start, mut from) = (0.0, found.len(), a.at);
+        let ends = here.iter().map(|c| (c.height, -c.sign));
+        for (to, jump) in ends.chain([(b.at, 0)]) {
+            // Over one half at both ends, on the line between the known values.
+            let over = |z: f64| {
+                let t = (z - a.at) / (b.at - a.at);
+                a.slow + (b.slow - a.slow) * t + f64::from(jumps) - 0.5
+            };
+            let (low, high) = (over(from), over(to));
+            if low.abs().min(high.abs()) <= margin || (low > 0.0) != (high > 0.0) {
+                doubt += to - from;
+            }
+            let turn = from + (to - from) * (low / (low - high)).clamp(0.0, 1.0);
+            match (low > 0.0, high > 0.0) {
+                (true, true) => found.push((from, to)),
+                (true, false) => found.push((from, turn)),
+                (false, true) => found.push((turn, to)),
+                (false, false) => {}
+            }
+            jumps += jump;
+            from = to;
+        }
+        if doubt > DOUBT * (b.at - a.at) && b.at - a.at > SHORTEST * self.diagonal {
+            found.truncate(start);
+            let middle = self.ask((a.at + b.at) / 2.0);
+            self.between(a, middle, found);
+            self.between(middle, b, found);
+        }
+    }
+}

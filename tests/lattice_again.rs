@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A lattice taken apart into arrays and given back makes the same body.
+
+mod common;
+
+use common::{Character, biped, character};
+use std::sync::Arc;
+use thew::body::{Body, BodyOptions};
+use thew::elasticity::Material;
+use thew::lattice::{EncloseSettings, Lattice, LatticeError};
+use thew::progress::Silent;
+
+fn enclose(c: &Character) -> Lattice {
+    let settings = EncloseSettings { cells_across: 9.0 };
+    Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent).expect("encloses")
+}
+
+/// From a lattice's arrays, but without whose flesh is whose.
+fn given_back(lattice: &Lattice) -> Lattice {
+    let (vertices, cells) = (lattice.vertices().to_vec(), lattice.cells().to_vec());
+    Lattice::with_bones(vertices, cells, lattice.bones().clone()).expect("valid")
+}
+
+/// The body in numbers: what drives its vertices, its cells' volumes, its matrices.
+fn flesh(c: &Character, lattice: Lattice) -> Vec<f64> {
+    let options = BodyOptions {
+        region_weights: Some(c.skin.clone()),
+        ..Default::default()
+    };
+    let body = Body::new(
+        &Arc::new(c.surface.clone()),
+        &Arc::new(c.skeleton.clone()),
+        &Arc::new(lattice),
+        Material::default(),
+        &options,
+        &Silent,
+    )
+    .expect("a body");
+    let held = body.bone_of_vertex().iter();
+    let mut all: Vec<f64> = held.map(|b| b.map_or(-1.0, f64::from)).collect();
+    all.extend(body.blocks().volumes());
+    all.extend(body.mass().data);
+    all.extend(body.stiffness(true).data);
+    all
+}
+
+#[test]
+fn a_lattice_given_back_with_its_copies_makes_the_same_body() {
+    let c = character(&biped(), 0.05);
+    let lattice = enclose(&c);
+    let copies = lattice.copies().expect("legs in one cell");
+    let again = given_back(&lattice).with_copies(&copies).expect("fits");
+    let without = flesh(&c, given_back(&lattice));
+    let (first, second) = (flesh(&c, lattice), flesh(&c, again));
+    assert_eq!(first, second);
+    // The flesh of the legs would go to one of them.
+    assert_ne!(first, without);
+}
+
+#[test]
+fn copies_of_another_lattice_are_refused() {
+    let c = character(&biped(), 0.05);
+    let lattice = enclose(&c);
+    let copies = lattice.copies().expect("legs in one cell");
+    let fewer = lattice.cells()[1..].to_vec();
+    let other = Lattice::new(lattice.vertices().to_vec(), fewer).expect("valid");
+    assert_eq!(
+        other.clone().with_copies(&copies).err(),
+        Some(LatticeError::Copies)
+    );
+    let half = &copies[..copies.len() / 2];
+    assert_eq!(other.with_copies(half).err(), Some(LatticeError::Copies));
+    assert!(given_back(&lattice).with_copies(&[]).is_err());
+}
+
+#[test]
+fn bones_are_found_again_by_their_place() {
+    let c = character(&biped(), 0.05);
+    let lattice = enclose(&c);
+    let bones = lattice.bones();
+    let bare = Lattice::new(lattice.vertices().to_vec(), lattice.cells().to_vec()).expect("valid");
+    let found = bare.bones_by_place(&c.skeleton);
+    assert_eq!(found.used_bones, bones.used_bones);
+    assert_eq!(found.chains, bones.chains[..bones.used_bones.len()]);
+    for (v, bone) in found.bone_of_vertex.iter().enumerate() {
+        let heads = found.chains.iter().filter(|chain| chain[0] as usize == v);
+        // Which of several heads in one place drives it the skin decides.
+        if bone.is_some() && heads.count() < 2 {
+            assert_eq!(*bone, bones.bone_of_vertex[v], "vertex {v}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Bones in an enclosed lattice: each vertex of a bone lies on it, and where one does not `check` says so.
+
+mod common;
+
+use common::{Character, Limb, character, limb};
+use thew::Vec3;
+use thew::lattice::{EncloseSettings, Lattice, Violation};
+use thew::progress::Silent;
+use thew::skeleton::Skeleton;
+
+/// A bone's vertex lies this part of the cells around it off its bone at most.
+const OFF: f64 = 0.02;
+
+fn enclose(c: &Character) -> Lattice {
+    let settings = EncloseSettings::default();
+    Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent).expect("encloses")
+}
+
+const NAMES: [&str; 16] = [
+    "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "16",
+];
+
+/// A thin snake of two metres in so many bones.
+fn snake(bones: usize) -> Character {
+    let at = |i: usize| {
+        let t = i as f64 / bones as f64;
+        [2.0 * t, 0.15 * (t * 9.0).sin(), 0.05 * (t * 5.0).cos()]
+    };
+    let limbs: Vec<Limb> = (0..bones)
+        .map(|i| {
+            let parent = (i > 0).then(|| i as u32 - 1);
+            limb(NAMES[i], parent, at(i), at(i + 1), 0.035)
+        })
+        .collect();
+    character(&limbs, 0.014)
+}
+
+/// Its bones' heads moved across the body, each to another side, by a part of the cell size.
+fn disjointed(mut c: Character, share: f64) -> Character {
+    let h = c.surface.size() / EncloseSettings::default().cells_across;
+    let heads = c.skeleton.heads().iter().enumerate().map(|(b, &x)| {
+        let side = Vec3::new(0.0, (2.3 * b as f64).sin(), (2.3 * b as f64).cos());
+        x + side * (share * h)
+    });
+    c.skeleton = Skeleton::new(
+        c.skeleton.names().to_vec(),
+        c.skeleton.parents().to_vec(),
+        heads.collect(),
+        c.skeleton.tails().to_vec(),
+    )
+    .expect("valid");
+    c
+}
+
+/// The longest edge of the cells around each vertex.
+fn cell_sizes(lattice: &Lattice) -> Vec<f64> {
+    let mut sizes = vec![0.0f64; lattice.vertices().len()];
+    for cell in lattice.cells() {
+        let corners = cell.corners();
+        let x = |i: usize| lattice.vertices()[corners[i] as usize];
+        let edges = cell.edges().iter();
+        let longest = edges
+            .map(|e| (x(e[0]) - x(e[1])).norm())
+            .fold(0.0, f64::max);
+        for &v in corners {
+            sizes[v as usize] = sizes[v as usize].max(longest);
+        }
+    }
+    sizes
+}
+
+fn off_segment(p: Vec3, a: Vec3, b: Vec3) -> f64 {
+    let d = b - a;
+    let t = ((p - a).dot(&d) / d.norm_squared()).clamp(0.0, 1.0);
+    (a + d * t - p).norm()
+}
+
+#[test]
+fn every_vertex_of_a_bone_lies_on_it() {
+    for bones in [12] {
+        for share in [0.0, 0.015, 0.03, 0.045] {
+            let c = disjointed(snake(bones), share);
+            let lattice = enclose(&c);
+            let found = lattice.check(&c.surface, &c.skeleton);
+            assert!(found.is_empty(), "{bones} bones, {share}: {}", found[0]);
+            let sizes = cell_sizes(&lattice);
+            let followed = lattice.bones();
+            for (&bone, chain) in followed.used_bones.iter().zip(&followed.chains) {
+                let (head, tail) = (
+                    c.skeleton.heads()[bone as usize],
+                    c.skeleton.tails()[bone as usize],
+                );
+                for &v in chain {
+                    let off = off_segment(lattice.vertices()[v as usize], head, tail);
+                    let size = sizes[v as usize];
+                    assert!(
+                        off <= OFF * size,
+                        "{bones} bones, {share}: vertex {v} lies {:.3} of a cell off bone {bone}",
+                        off / size
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn check_tells_of_a_vertex_off_its_bone() {
+    let c = snake(8);
+    let lattice = enclose(&c);
+    let sizes = cell_sizes(&lattice);
+    let chains = &lattice.bones().chains;
+    let inner = chains.iter().find(|chain| chain.len() > 2);
+    let vertex = inner.map_or(chains[3][0], |chain| chain[1]);
+    for (share, seen) in [(0.015, false), (0.03, true)] {
+        let mut vertices = lattice.vertices().to_vec();
+        vertices[vertex as usize] += Vec3::z() * (share * sizes[vertex as usize]);
+        let moved =
+            Lattice::with_bones(vertices, lattice.cells().to_vec(), lattice.bones().clone())
+                .expect("valid");
+        let found = moved.check(&c.surface, &c.skeleton);
+        let told = found
+            .iter()
+            .any(|v| matches!(v, Violation::OffBone { vertex: at, .. } if *at == vertex));
+        assert_eq!(told, seen, "{share} of a cell");
+    }
+}
