@@ -111,7 +111,7 @@ pub enum Violation {
     },
 }
 
-/// Joints may be welded: a chain's vertices lie this part of the cells around them off their bone at most.
+/// Joints may be welded: a chain's vertices lie this part of a cell off their bone at most.
 const WELD_LIMIT: f64 = super::segments::WELD;
 
 impl Lattice {
@@ -179,7 +179,7 @@ impl Lattice {
             let ends = c.edges().iter().map(|e| (corners[e[0]], corners[e[1]]));
             edges.extend(ends.map(|(a, b)| (a.min(b), a.max(b))));
         }
-        let sizes = self.local_sizes();
+        let limit = WELD_LIMIT * self.cell_size();
         let vicinity = Vicinity::new(surface);
         for (i, chain) in bones.chains.iter().enumerate() {
             let used = bones.used_bones.get(i);
@@ -221,7 +221,6 @@ impl Lattice {
                     k if k + 1 == chain.len() => (x - tail).norm().min((x - near.1).norm()),
                     _ => (x - super::tetrahedron::closest_on_segment(head, tail, x).0).norm(),
                 };
-                let limit = WELD_LIMIT * sizes[vertex as usize];
                 if distance > limit {
                     found.push(Violation::OffBone {
                         bone: name.clone(),
@@ -234,18 +233,16 @@ impl Lattice {
         }
     }
 
-    /// Size of the cells around each vertex: the longest of their edges.
-    pub(super) fn local_sizes(&self) -> Vec<f64> {
-        let mut sizes = vec![0.0f64; self.vertices.len()];
-        for (cell, c) in self.cells.iter().enumerate() {
+    /// Size of the cells where nothing makes them smaller: the 0.9 quantile of their longest edges.
+    pub(super) fn cell_size(&self) -> f64 {
+        let longest = |(cell, c): (usize, &Cell)| {
             let x = self.corners(cell as u32);
             let length = |e: &[usize; 2]| (x[e[0]] - x[e[1]]).norm();
-            let longest = c.edges().iter().map(length).fold(0.0, f64::max);
-            for &v in c.corners() {
-                sizes[v as usize] = sizes[v as usize].max(longest);
-            }
-        }
-        sizes
+            c.edges().iter().map(length).fold(0.0, f64::max)
+        };
+        let mut all: Vec<f64> = self.cells.iter().enumerate().map(longest).collect();
+        all.sort_by(f64::total_cmp);
+        all.get(9 * all.len() / 10).copied().unwrap_or(0.0)
     }
 
     /// Condition 3: samples of every triangle, and no flesh behind a free face.

@@ -40,11 +40,6 @@ impl SizeField {
         0.35 * h
     }
 
-    /// The size that a sub-segment of a length wants on it.
-    pub(crate) fn around(length: f64, h: f64) -> f64 {
-        (1.15 * length).clamp(Self::floor(h), h)
-    }
-
     pub(crate) fn at(&self, p: Vec3) -> f64 {
         let mut best = self.h;
         for &(x, l) in &self.samples {

@@ -33,7 +33,7 @@ impl Lattice {
     /// The bones of a skeleton that lie on edges all along: where a chain of vertices, each as near to the bone
     /// as joints are welded, goes from head to tail. Virtual tips are no bones of the skeleton and not found.
     pub fn bones_by_place(&self, skeleton: &Skeleton) -> BoneChains {
-        let sizes = self.local_sizes();
+        let weld = WELD * self.cell_size();
         let mut edges = BTreeSet::new();
         for c in &self.cells {
             let corners = c.corners();
@@ -47,7 +47,7 @@ impl Lattice {
                 .zip(&self.vertices)
                 .filter_map(|(v, &x)| {
                     let (foot, along) = closest_on_segment(head, tail, x);
-                    let near = (x - foot).norm() <= WELD * sizes[v as usize];
+                    let near = (x - foot).norm() <= weld;
                     near.then_some((along, v))
                 })
                 .collect();
@@ -58,9 +58,7 @@ impl Lattice {
             });
             let chain: Vec<u32> = on.into_iter().map(|(_, v)| v).collect();
             let at = |end: Option<&u32>, joint: Vec3| {
-                end.is_some_and(|&v| {
-                    (self.vertices[v as usize] - joint).norm() <= WELD * sizes[v as usize]
-                })
+                end.is_some_and(|&v| (self.vertices[v as usize] - joint).norm() <= weld)
             };
             let joined = chain
                 .windows(2)

@@ -8,7 +8,6 @@
 
 use super::balls::{self, Ball, encroaching};
 use super::bones::Segment;
-use super::fill::SizeField;
 use super::tetrahedron::closest_on_segment;
 use crate::Vec3;
 
@@ -41,143 +40,61 @@ impl Protected {
         };
         self.balls = self.edges.iter().map(ball).collect();
     }
-
-    /// Shortens the reach of all ends on a bone with points too far off it, by the measure of the cells around
-    /// them; whether there were any.
-    fn shorten(&self, segments: &[Segment], ends: &mut Ends, size: &SizeField) -> bool {
-        let mut far = vec![false; self.points.len()];
-        for (s, chain) in segments.iter().zip(&self.chains) {
-            let strays = |(i, &v): (usize, &u32)| {
-                let x = self.points[v as usize];
-                let on = match i {
-                    0 => s.head,
-                    i if i + 1 == chain.len() => s.tail,
-                    _ => closest_on_segment(s.head, s.tail, x).0,
-                };
-                (x - on).norm() > WELD * size.at(x)
-            };
-            // Points between joints stray as the joints make them.
-            if chain.iter().enumerate().any(strays) {
-                chain.iter().for_each(|&v| far[v as usize] = true);
-            }
-        }
-        let least = WELD * size.smallest;
-        let mut shortened = false;
-        for (joints, reach) in ends.joints.iter().zip(&mut ends.reach) {
-            for (&joint, reach) in [joints.0, joints.1].iter().zip(reach) {
-                if far[joint as usize] && *reach > least {
-                    *reach = least.max(*reach / 2.0);
-                    shortened = true;
-                }
-            }
-        }
-        shortened
-    }
 }
 
-/// Points lie this part of the local cell size off the bones that they are on at most: joints twice as far
-/// apart are one, in their middle, and a joint this close to a bone lies on it.
+/// Points lie this part of `h` off the bones that they are on at most: joints twice as far apart are one, in their middle, and
+/// a joint this close to a bone lies on it.
 pub(crate) const WELD: f64 = 0.02;
 /// Sub-segments are not cut below this part of `h`.
 const SHORTEST: f64 = 0.06;
 
-/// Cuts segments until all balls are empty. Short pieces of skeleton make small cells: joints there are
-/// welded over a shorter distance then, until every point lies on its bone by the measure of its cells.
+/// Cuts segments until all balls are empty.
 pub(crate) fn protect(segments: &[Segment], h: f64) -> Protected {
-    let mut ends = Ends::new(segments, h);
-    loop {
-        let mut p = cut_apart(segments, h, &mut ends);
-        if !p.shorten(segments, &mut ends, &SizeField::new(&p, h)) {
-            p.find_balls();
-            return p;
-        }
-    }
-}
-
-fn cut_apart(segments: &[Segment], h: f64, ends: &mut Ends) -> Protected {
+    let weld = WELD * h;
+    let (points, ends) = join(segments, weld);
     let mut p = Protected {
-        points: ends.weld(segments),
+        points,
         ..Default::default()
     };
-    let reach = ends.of_joints(p.points.len());
-    let ends = &ends.joints;
-    // Where no bone ends there is nothing that could be told to reach less far.
-    let least = WELD * SizeField::floor(h);
-    let reach = |point: usize| reach.get(point).copied().unwrap_or(least);
-    crossings(&mut p.points, segments, ends, least);
-    for &(a, b) in ends {
-        let chain = through_joints(&p.points, a, b, &reach);
+    crossings(&mut p.points, segments, &ends, weld);
+    for &(a, b) in &ends {
+        let chain = through_joints(&p.points, a, b, weld);
         let mut cut = vec![chain[0]];
         for w in chain.windows(2) {
             subdivide(&mut p.points, &mut cut, w[0], w[1], h);
         }
         p.chains.push(cut);
     }
-    empty_balls(&mut p, ends, SHORTEST * h);
+    empty_balls(&mut p, &ends, SHORTEST * h);
     for (s, chain) in p.chains.iter().enumerate() {
         for w in chain.windows(2) {
             p.edges.push((w[0], w[1], s as u32));
         }
     }
+    p.find_balls();
     p
 }
 
-/// The ends of the segments.
-struct Ends {
-    /// How far off its bone each may come to lie, by segment.
-    reach: Vec<[f64; 2]>,
-    /// The joints that they are welded into, by segment.
-    joints: Vec<(u32, u32)>,
-}
-
-impl Ends {
-    fn new(segments: &[Segment], h: f64) -> Self {
-        let reach = |s: &Segment| match (s.tail - s.head).norm() {
-            0.0 => [WELD * h; 2],
-            length => [WELD * SizeField::around(length, h); 2],
-        };
-        Self {
-            reach: segments.iter().map(reach).collect(),
-            joints: Vec::new(),
+/// Joins each end of the segments with the first joint in whose middle, moved, all of its ends are within reach; the joints'
+/// places, and those of each segment.
+fn join(segments: &[Segment], reach: f64) -> (Vec<Vec3>, Vec<(u32, u32)>) {
+    let mut boxes: Vec<(Vec3, Vec3)> = Vec::new();
+    let mut joint = |x: Vec3| {
+        let wider = |b: &(Vec3, Vec3)| (b.0.inf(&x), b.1.sup(&x));
+        let near = boxes.iter().position(|b| {
+            let (lo, hi) = wider(b);
+            (hi - lo).norm() <= 2.0 * reach
+        });
+        match near {
+            Some(i) => boxes[i] = wider(&boxes[i]),
+            None => boxes.push((x, x)),
         }
-    }
-
-    /// Joins each end with the first joint in whose middle, moved, all of its ends are within their reach;
-    /// the joints' places.
-    fn weld(&mut self, segments: &[Segment]) -> Vec<Vec3> {
-        let mut boxes: Vec<(Vec3, Vec3, f64)> = Vec::new();
-        let mut join = |x: Vec3, reach: f64| {
-            let wider = |b: &(Vec3, Vec3, f64)| (b.0.inf(&x), b.1.sup(&x), b.2.min(reach));
-            let joint = boxes.iter().position(|b| {
-                let (lo, hi, reach) = wider(b);
-                (hi - lo).norm() <= 2.0 * reach
-            });
-            match joint {
-                Some(i) => boxes[i] = wider(&boxes[i]),
-                None => boxes.push((x, x, reach)),
-            }
-            joint.unwrap_or(boxes.len() - 1) as u32
-        };
-        let ends = segments.iter().zip(&self.reach);
-        self.joints = ends
-            .map(|(s, reach)| (join(s.head, reach[0]), join(s.tail, reach[1])))
-            .collect();
-        boxes
-            .iter()
-            .map(|(lo, hi, _)| lo + (hi - lo) * 0.5)
-            .collect()
-    }
-
-    /// The least reach of the ends in each of so many joints.
-    fn of_joints(&self, joints: usize) -> Vec<f64> {
-        let mut least = vec![f64::INFINITY; joints];
-        for (joints, reach) in self.joints.iter().zip(&self.reach) {
-            for (joint, reach) in [(joints.0, reach[0]), (joints.1, reach[1])] {
-                least[joint as usize] = least[joint as usize].min(reach);
-            }
-        }
-        least
-    }
+        near.unwrap_or(boxes.len() - 1) as u32
+    };
+    let ends = segments.iter().map(|s| (joint(s.head), joint(s.tail)));
+    let ends = ends.collect();
+    let middles = boxes.iter().map(|(lo, hi)| lo + (hi - lo) * 0.5);
+    (middles.collect(), ends)
 }
 
 /// Point at a place, or the one that is there.
@@ -229,7 +146,7 @@ fn closest_of_segments(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> (Vec3, Vec3) {
 }
 
 /// The points that a segment passes through, head to tail: those within their reach of it.
-fn through_joints(points: &[Vec3], a: u32, b: u32, reach: &dyn Fn(usize) -> f64) -> Vec<u32> {
+fn through_joints(points: &[Vec3], a: u32, b: u32, reach: f64) -> Vec<u32> {
     let (x, y) = (points[a as usize], points[b as usize]);
     if a == b {
         return vec![a];
@@ -241,7 +158,7 @@ fn through_joints(points: &[Vec3], a: u32, b: u32, reach: &dyn Fn(usize) -> f64)
         .filter(|&(k, _)| k as u32 != a && k as u32 != b)
         .filter_map(|(k, p)| {
             let t = (p - x).dot(&d) / d.norm_squared();
-            (t > 0.0 && t < 1.0 && (x + d * t - p).norm() <= reach(k)).then_some((t, k as u32))
+            (t > 0.0 && t < 1.0 && (x + d * t - p).norm() <= reach).then_some((t, k as u32))
         })
         .collect();
     on.sort_by(|p, q| p.0.total_cmp(&q.0).then(p.1.cmp(&q.1)));
