@@ -113,7 +113,7 @@ def test_a_character_that_is_carried_does_not_lag(scene):
     rig = make_armature()
     body = make_body(rig)
     body.parent = rig
-    for frame, x in ((-30, -9.0), (1, 0.0), (20, 6.0)):
+    for frame, x in ((-30, -9.0), (60, 18.0)):
         rig.location.x = x
         rig.keyframe_insert("location", frame=frame)
     action = rig.animation_data.action
@@ -121,13 +121,11 @@ def test_a_character_that_is_carried_does_not_lag(scene):
         for point in curve.keyframe_points:
             point.interpolation = "LINEAR"
     assert action is not None
-    scene.frame_set(-30)
+    scene.frame_set(1)
     rest = evaluated(body)
-    scene.frame_start = -20
-    scene.frame_set(-20)
     add()
     bpy.ops.thew.simulate()
-    shapes = play(body, range(-19, 0))
+    shapes = play(body, range(scene.frame_start, scene.frame_end + 1))
     assert np.abs(shapes - rest).max() < 1e-4 * size_of(rest)
 
 
