@@ -12,13 +12,13 @@ use super::fill::{OUTWARD, Points, SizeField};
 use super::improve::Climb;
 use super::segments::{Protected, protect};
 use super::tetrahedron::{quality, volume};
-use super::unit::{Own, OwnUnit};
+use super::unit::Own;
 use super::{Lattice, LatticeError, keep};
 use crate::Vec3;
 use crate::progress::{Part, Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::DistanceGrid;
-use crate::surface::Surface;
+use crate::surface::{OwnUnit, Surface};
 use std::collections::BTreeSet;
 
 /// Settings of [`Lattice::enclose`].

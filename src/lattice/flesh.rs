@@ -5,9 +5,8 @@
 //! samples: surface points with the direction in which flesh ends, and points inside. A point belongs to the
 //! copy of the sample nearest to it, where skin that the point lies in front of does not count.
 
-use super::unit::OwnUnit;
 use crate::Vec3;
-use crate::surface::Surface;
+use crate::surface::{OwnUnit, Surface};
 
 /// No cell.
 pub(crate) const NONE: u32 = u32::MAX;

@@ -1,32 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A character in its own unit: about its middle, as parts of its size, rounded far below anything that
-//! shows.
-//!
-//! Construction decides much between near ties, and the last bits of a coordinate differ from one scale of a
-//! file to another. Rounded in its own unit a character is the same to the bit at any scale, and so are the
-//! decisions.
+//! Lattices are built around characters in their own unit ([`OwnUnit`]), so that scale leaves no trace.
 
 use super::tetrahedron::closest_on_segment;
 use super::{BoneChains, Lattice, LatticeError};
 use crate::Vec3;
 use crate::skeleton::Skeleton;
-use crate::surface::Surface;
+use crate::surface::{OwnUnit, QUANTUM, Surface};
 
-/// Size of a character in its own unit: between two powers of two, where no rounding reaches either.
-const SIZE: f64 = 0.75;
-/// Coordinates are rounded to multiples of this: coarser than what a change of scale rounds by so much that
-/// next to none is rounded to another multiple.
-const QUANTUM: f64 = 1.0 / (1u64 << 30) as f64;
 /// So near, a vertex is taken to lie on a bone and put exactly there.
 const ON_BONE: f64 = 4.0 * QUANTUM;
-
-/// Shift and scale between a character as given and in its own unit.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct OwnUnit {
-    origin: Vec3,
-    /// Given units per own unit.
-    pub scale: f64,
-}
 
 /// What a lattice is built around, in its own unit.
 pub(super) struct Own {
@@ -35,30 +17,16 @@ pub(super) struct Own {
 }
 
 impl OwnUnit {
-    /// The unit of a character with this surface.
-    pub fn of(surface: &Surface) -> Self {
-        let (lo, hi) = surface.bounds();
-        Self {
-            origin: lo + (hi - lo) * 0.5,
-            scale: surface.size() / SIZE,
-        }
-    }
-
-    fn to_own(self, p: &Vec3) -> Vec3 {
-        ((p - self.origin) / self.scale).map(|x| (x / QUANTUM).round() * QUANTUM)
-    }
-
-    pub fn to_given(self, p: &Vec3) -> Vec3 {
-        p * self.scale + self.origin
-    }
-
     /// The character in its own unit.
-    pub fn convert(self, surface: &Surface, skeleton: &Skeleton) -> Result<Own, LatticeError> {
+    pub(super) fn convert(
+        self,
+        surface: &Surface,
+        skeleton: &Skeleton,
+    ) -> Result<Own, LatticeError> {
         let all = |points: &[Vec3]| points.iter().map(|p| self.to_own(p)).collect();
         let failed = |e: String| LatticeError::Failed(e);
         Ok(Own {
-            surface: Surface::new(all(surface.vertices()), surface.triangles().to_vec())
-                .map_err(|e| failed(e.to_string()))?,
+            surface: self.surface(surface).map_err(|e| failed(e.to_string()))?,
             skeleton: Skeleton::new(
                 skeleton.names().to_vec(),
                 skeleton.parents().to_vec(),
@@ -70,7 +38,7 @@ impl OwnUnit {
     }
 
     /// A lattice built around `own`, about the character as given. Vertices on bones lie exactly on them.
-    pub fn bring_back(
+    pub(super) fn bring_back(
         self,
         lattice: Lattice,
         own: &Own,

@@ -5,7 +5,7 @@
 //! one that slips along an edge. Deviation: the cone is half as wide and the rays few, as thickness is smoothed over the skin afterwards;
 //! on finely cut skins one ray each will do.
 
-use super::Surface;
+use super::{OwnUnit, Surface};
 use crate::Vec3;
 use rayon::prelude::*;
 
@@ -21,7 +21,17 @@ const ENTERED: usize = 8;
 
 impl Surface {
     /// Thickness of the body below each vertex as given, metres; infinite where no ray leaves it or nothing is outside.
+    ///
+    /// Found in the body's own unit: whether a ray just meets an edge must not depend on the scale.
     pub(crate) fn diameters(&self) -> Vec<f64> {
+        let unit = OwnUnit::of(self);
+        match unit.surface(self) {
+            Ok(own) => own.chords().iter().map(|d| d * unit.scale).collect(),
+            Err(_) => self.chords(),
+        }
+    }
+
+    fn chords(&self) -> Vec<f64> {
         let welded = self.welded();
         let frames = frames(&welded.vertices, &welded.triangles);
         let fine = welded.vertices.len() >= FINE;
@@ -88,7 +98,8 @@ fn frames(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Vec<Option<(Vec3, Vec3)>
                 corners[(k + 1) % 3] - corners[k],
                 corners[(k + 2) % 3] - corners[k],
             ] {
-                if edge.norm_squared() > longest[v].norm_squared() {
+                // Of edges as long as each other the first, whatever rounding says.
+                if edge.norm_squared() > longest[v].norm_squared() * (1.0 + 1e-6) {
                     longest[v] = edge;
                 }
             }

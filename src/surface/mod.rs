@@ -19,6 +19,7 @@ mod samples;
 pub(crate) mod shapes;
 #[cfg(test)]
 mod tests;
+mod unit;
 mod volume;
 mod welding;
 mod winding;
@@ -27,6 +28,7 @@ pub use domain::{LAYER, TriangleRole};
 pub use grid::DistanceGrid;
 pub use intake::SurfaceError;
 pub use report::Report;
+pub(crate) use unit::{OwnUnit, QUANTUM};
 
 use crate::Vec3;
 use crate::progress::{Cancelled, Progress, Silent, step};

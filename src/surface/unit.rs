@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A character in its own unit: about its middle, as parts of its size, rounded far below anything that
+//! shows.
+//!
+//! Construction decides much between near ties, and the last bits of a coordinate differ from one scale of a
+//! file to another. Rounded in its own unit a character is the same to the bit at any scale, and so are the
+//! decisions.
+
+use super::{Surface, SurfaceError};
+use crate::Vec3;
+
+/// Size of a character in its own unit: between two powers of two, where no rounding reaches either.
+const SIZE: f64 = 0.75;
+/// Coordinates are rounded to multiples of this: coarser than what a change of scale rounds by so much that
+/// next to none is rounded to another multiple.
+pub(crate) const QUANTUM: f64 = 1.0 / (1u64 << 30) as f64;
+
+/// Shift and scale between a character as given and in its own unit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OwnUnit {
+    origin: Vec3,
+    /// Given units per own unit.
+    pub scale: f64,
+}
+
+impl OwnUnit {
+    /// The unit of a character with this surface.
+    pub fn of(surface: &Surface) -> Self {
+        let (lo, hi) = surface.bounds();
+        Self {
+            origin: lo + (hi - lo) * 0.5,
+            scale: surface.size() / SIZE,
+        }
+    }
+
+    pub fn to_own(self, p: &Vec3) -> Vec3 {
+        ((p - self.origin) / self.scale).map(|x| (x / QUANTUM).round() * QUANTUM)
+    }
+
+    pub fn to_given(self, p: &Vec3) -> Vec3 {
+        p * self.scale + self.origin
+    }
+
+    /// A surface in this unit.
+    pub fn surface(self, surface: &Surface) -> Result<Surface, SurfaceError> {
+        let vertices = surface.vertices().iter().map(|p| self.to_own(p)).collect();
+        Surface::new(vertices, surface.triangles().to_vec())
+    }
+}
