@@ -3,7 +3,7 @@
 
 In Blender, through the extension's own buttons (the Python of a bpy environment; THEW_ZIP, BLENDER_USER_RESOURCES):
 
-    python benches/blender_look.py [--sheets FOLDER] [--record FOLDER] [--only NAME ...]
+    python benches/blender_look.py [--sheets FOLDER] [--films FOLDER] [--record FOLDER] [--only NAME ...]
 
 From what --record wrote, by the Python package alone (any Python with numpy), much quicker:
 
@@ -16,6 +16,7 @@ import argparse
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,7 @@ def main() -> int:
     parser.add_argument("--clips", type=int, default=3, help="the liveliest ones of each character")
     parser.add_argument("--frames", type=int, default=60, help="the first ones of each clip")
     parser.add_argument("--sheets", type=Path, help="write contact sheets into this folder")
+    parser.add_argument("--films", type=Path, help="write every clip as an animated picture into this folder")
     parser.add_argument("--side", type=int, default=160, help="pixels of one picture on a sheet")
     parser.add_argument("--record", type=Path, help="only write recordings into this folder")
     parser.add_argument("--one", help=argparse.SUPPRESS)
@@ -45,7 +47,7 @@ def main() -> int:
     parser.add_argument("--wheel-path", type=Path, help="take the package thew from this wheel or folder")
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings in place of the defaults")
     options = parser.parse_args()
-    for folder in (options.sheets, options.record):
+    for folder in (options.sheets, options.films, options.record):
         if folder:
             folder.mkdir(parents=True, exist_ok=True)
     if options.from_npz:
@@ -85,17 +87,20 @@ def recorded(options: argparse.Namespace) -> int:
             looks.append((recording.character, look))
             print(table.line(recording.character, recording.mesh, clip.name, look, seconds), flush=True)
             strips.append(sheet.Strip(clip.name, clip.shown, shown))
-        if options.sheets:
-            draw(recording, strips, options)
+        draw(recording, strips, options)
     print(f"\n{table.totals(looks)}")
     return 0
 
 
 def draw(recording: Recording, strips: list[sheet.Strip], options: argparse.Namespace) -> None:
-    """Write the contact sheet of one mesh."""
-    file = options.sheets / f"{recording.character}__{recording.mesh}.png".replace(" ", "_")
-    bones = recording.names, recording.parents
-    sheet.draw_sheet(strips, recording.triangles, bones, recording.weights, file, options.side)
+    """Write the contact sheet and the films of one mesh, where they are asked for."""
+    name = f"{recording.character}__{recording.mesh}".replace(" ", "_")
+    if options.sheets:
+        bones, file = (recording.names, recording.parents), options.sheets / f"{name}.png"
+        sheet.draw_sheet(strips, recording.triangles, bones, recording.weights, file, options.side)
+    for strip in strips if options.films else ():
+        clip = re.sub(r"\W+", "_", strip.title)
+        sheet.draw_film(strip, recording.triangles, options.films / f"{name}__{clip}.png", recording.fps)
 
 
 def use_package(path: Path) -> None:
@@ -167,9 +172,8 @@ def one(source: str, options: argparse.Namespace) -> None:
         row = {"character": recording.character, "mesh": recording.mesh, "clip": clip.name, "seconds": seconds}
         print(MARK + json.dumps({**row, "look": vars(look)}), flush=True)
         strips.setdefault(recording.mesh, []).append(sheet.Strip(clip.name, clip.shown, shown))
-    if options.sheets:
-        for recording in recordings:
-            draw(recording, strips[recording.mesh], options)
+    for recording in recordings:
+        draw(recording, strips[recording.mesh], options)
 
 
 if __name__ == "__main__":

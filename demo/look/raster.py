@@ -103,15 +103,44 @@ def _nearest(x: np.ndarray, y: np.ndarray, depth: np.ndarray, triangles: np.ndar
 
 def save(picture: np.ndarray, file: Path) -> None:
     """Write a picture as PNG."""
+    _write_chunks(file, [_header(picture), _chunk(b"IDAT", _packed(picture))])
+
+
+def save_film(pictures: list[np.ndarray], file: Path, fps: float) -> None:
+    """Write pictures of one size as an animated PNG that begins anew for ever."""
+    height, width, _ = pictures[0].shape
+    pictures = [picture & 0xF8 for picture in pictures]  # few colours pack well
+    chunks, number = [_header(pictures[0]), _chunk(b"acTL", struct.pack(">II", len(pictures), 0))], 0
+    for picture in pictures:
+        lasts = round(1e4 / fps), 10_000
+        chunks.append(_chunk(b"fcTL", struct.pack(">IIIIIHHBB", number, width, height, 0, 0, *lasts, 0, 0)))
+        number += 1
+        if picture is pictures[0]:  # shown by what knows still pictures only
+            chunks.append(_chunk(b"IDAT", _packed(picture)))
+            continue
+        chunks.append(_chunk(b"fdAT", struct.pack(">I", number) + _packed(picture)))
+        number += 1
+    _write_chunks(file, chunks)
+
+
+def _header(picture: np.ndarray) -> bytes:
     height, width, _ = picture.shape
-    rows = np.concatenate([np.zeros((height, 1), np.uint8), picture.reshape(height, 3 * width)], axis=1)
+    return _chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
 
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows.tobytes(), 6)) + chunk(b"IEND", b"")
-    file.write_bytes(b"\x89PNG\r\n\x1a\n" + body)
+def _packed(picture: np.ndarray) -> bytes:
+    height, width, _ = picture.shape
+    rows = picture.reshape(height, 3 * width)
+    above = np.concatenate([np.zeros_like(rows[:1]), rows[:-1]])  # PNG's filter "Up"
+    return zlib.compress(np.concatenate([np.full((height, 1), 2, np.uint8), rows - above], axis=1).tobytes(), 9)
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def _write_chunks(file: Path, chunks: list[bytes]) -> None:
+    file.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(chunks) + _chunk(b"IEND", b""))
 
 
 # letters -------------------------------------------------------------------------------------------------------------

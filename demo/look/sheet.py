@@ -66,6 +66,15 @@ def draw_sheet(
     raster.save(np.concatenate(rows, axis=0), file)
 
 
+def draw_film(strip: Strip, triangles: np.ndarray, file: Path, fps: float, side: int = 240) -> None:
+    """Write the first second of one clip as an animated PNG: the plain skin on the left, the flesh on the right."""
+    pictures = []
+    for frame in range(min(len(strip.skin), round(fps))):
+        both = [_whole(strip, points, frame, triangles, side) for points in (strip.skin, strip.shown)]
+        pictures.append(np.concatenate(both, axis=1))
+    raster.save_film(pictures, file, fps)
+
+
 def chosen_frames(skin: np.ndarray, shown: np.ndarray, count: int = FRAMES) -> list[int]:
     """Frames at even distances and, in place of their neighbours, those where the flesh is farthest and leaps most."""
     offsets = np.nan_to_num(shown - skin)

@@ -89,6 +89,19 @@ def test_the_frame_rate_hardly_matters(arm):
     assert apart < 0.01 * moved
 
 
+def test_sway_agrees_at_usual_frame_rates(arm):
+    """The same motion at 24, 30 and 60 frames per second, looked at every sixth of a second."""
+    sways = []
+    for fps in (24, 30, 60):
+        poses = np.stack([shapes.bend(0.6 * np.sin(2 * np.pi * i / fps)) for i in range(2 * fps + 1)])
+        clip = thew.simulate(arm.body, poses, fps, elastic_joints=0.0)
+        sways.append(np.stack([clip.offsets(k * fps // 6) for k in range(13)]))
+    largest = np.linalg.norm(sways[2], axis=2).max()
+    assert largest > 1e-3
+    for coarse in sways[:2]:
+        assert np.linalg.norm(coarse - sways[2], axis=2).max() < 0.01 * largest
+
+
 def test_a_cycle_repeats(arm):
     poses = swings(13)
     cycle = thew.simulate(arm.body, poses, 24, cyclic=True)
