@@ -47,6 +47,8 @@ class Look:
     """How many times as large r is in the middle of the one quarter than in the middle of the other."""
     acceleration: float
     """Root mean square of the skin's acceleration, m/s², were the character two metres large."""
+    rides: bool = False
+    """It has no flesh of its own: it moves as what it rides on, much or little."""
 
     @property
     def jump_bound(self) -> float:
@@ -61,7 +63,7 @@ class Look:
             "torn": self.torn <= TORN,
             "flipped": self.flipped <= FLIPPED,
         }
-        if self.acceleration > LIVELY:
+        if self.acceleration > LIVELY and not self.rides:
             within["still"] = self.thick > MOVES
             if self.varied > VARIED:
                 within["stiffest where thick"] = self.thick > FAVOUR * self.thin
@@ -80,9 +82,17 @@ def thickness(rest: np.ndarray, heads: np.ndarray, tails: np.ndarray, weights: n
 
 
 def look(
-    skin: np.ndarray, shown: np.ndarray, r: np.ndarray, edges: np.ndarray, triangles: np.ndarray, fps: float
+    skin: np.ndarray,
+    shown: np.ndarray,
+    r: np.ndarray,
+    edges: np.ndarray,
+    triangles: np.ndarray,
+    fps: float,
+    body: float | None = None,
 ) -> Look:
     """The measures of `shown` [f, n, 3] beside `skin` [f, n, 3], r[n] in their unit (`thickness`), edges[e, 2], triangles[t, 3].
+
+    `body`: the size of the body that the mesh rides on, of which lengths are shares then.
 
     Raises ValueError: shapes that differ, fewer than three frames, no vertex carried by a bone.
     """
@@ -96,7 +106,7 @@ def look(
         raise ValueError(f"{len(skin)} frames tell nothing about motion: give three or more")
     if not held.any():
         raise ValueError("no vertex is carried by a bone: give the weights and bones of this mesh")
-    size = float(np.linalg.norm(np.ptp(skin[0], axis=0)))
+    size = body or float(np.linalg.norm(np.ptp(skin[0], axis=0)))
     offsets = shown - skin
     r = r[held]
     sway = np.sqrt(np.square(offsets - offsets.mean(axis=0)).sum(axis=2).mean(axis=0))[held] / size
@@ -113,6 +123,7 @@ def look(
         thin=float(np.quantile(sway[lean], 0.9)),
         varied=float(np.median(r[fat]) / max(np.median(r[lean]), 1e-12)),
         acceleration=acceleration(skin, fps) * 2.0 / size,
+        rides=body is not None,
     )
 
 

@@ -33,6 +33,7 @@ def fleshed(
     in the recording's metres, seconds of the buttons) of every clip and mesh."""
     play_clip(meshes, clips[0], frames)
     places = {obj.name: Reader("", obj).place for obj in meshes}
+    sizes = {recording.mesh: recording.size / places[recording.mesh].metres_per_unit for recording in recordings}
     for number, clip in enumerate(clips):
         played = play_clip(meshes, clip, frames)
         for obj, recording in zip(meshes, recordings, strict=True):
@@ -40,7 +41,9 @@ def fleshed(
             started = time.perf_counter()
             if number == 0:
                 bpy.ops.thew.add()
-            if not obj.thew.made.rides:
+            if obj.thew.made.rides:
+                recording.body = sizes[obj.thew.body.name] * places[obj.name].metres_per_unit
+            else:
                 bpy.ops.thew.simulate()
             seconds = time.perf_counter() - started
             place, shown = places[obj.name], []

@@ -44,11 +44,17 @@ class Recording:
     weights: np.ndarray  # [n, b] as painted
     fps: float
     clips: list[Clip] = field(default_factory=list)
+    body: float | None = None  # size of the body that it rides on, in the same metres
+
+    @property
+    def size(self) -> float:
+        """The diagonal of the box around it at rest, metres."""
+        return float(np.linalg.norm(np.ptp(self.rest, axis=0)))
 
     def look(self, clip: Clip, shown: np.ndarray) -> measures.Look:
         """How `shown` [f - 1, n, 3] looks beside the skin of one of the clips."""
         r = measures.thickness(self.rest, self.heads, self.tails, self.weights)
-        return measures.look(clip.shown, shown, r, self.edges, self.triangles, self.fps)
+        return measures.look(clip.shown, shown, r, self.edges, self.triangles, self.fps, self.body)
 
     def save(self, folder: Path) -> Path:
         """Write it into the folder as CHARACTER__MESH.npz."""
