@@ -302,14 +302,46 @@ def test_points_that_are_no_numbers_are_left_out():
     assert (picture == raster.PAPER).all()
 
 
+def chunks(data: bytes) -> list[tuple[bytes, bytes]]:
+    """The chunks of a PNG file, (kind, contents), their checksums seen to."""
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    found, at = [], 8
+    while at < len(data):
+        length = struct.unpack(">I", data[at : at + 4])[0]
+        kind, contents = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]
+        assert struct.unpack(">I", data[at + 8 + length :][:4])[0] == zlib.crc32(kind + contents)
+        found.append((kind, contents))
+        at += 12 + length
+    return found
+
+
+def pixels(packed: bytes, height: int, width: int) -> np.ndarray:
+    """A picture from PNG's data, whose lines are differences from the lines above."""
+    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 1 + 3 * width)
+    assert (rows[:, 0] == 2).all()
+    return np.cumsum(rows[:, 1:], axis=0, dtype=np.uint8).reshape(height, width, 3)
+
+
 def test_a_picture_is_a_png_that_holds_its_pixels(tmp_path):
     picture = np.random.default_rng(0).integers(0, 255, (5, 7, 3), np.uint8)
     raster.save(picture, tmp_path / "a.png")
-    data = (tmp_path / "a.png").read_bytes()
-    assert data[:8] == b"\x89PNG\r\n\x1a\n" and struct.unpack(">II", data[16:24]) == (7, 5)
-    at, length = data.index(b"IDAT"), struct.unpack(">I", data[data.index(b"IDAT") - 4 :][:4])[0]
-    rows = np.frombuffer(zlib.decompress(data[at + 4 : at + 4 + length]), np.uint8).reshape(5, 22)
-    assert (rows[:, 0] == 0).all() and np.array_equal(rows[:, 1:].reshape(5, 7, 3), picture)
+    found = dict(chunks((tmp_path / "a.png").read_bytes()))
+    assert struct.unpack(">II", found[b"IHDR"][:8]) == (7, 5) and b"IEND" in found
+    assert np.array_equal(pixels(found[b"IDAT"], 5, 7), picture)
+
+
+def test_a_film_holds_its_pictures_in_order(tmp_path):
+    pictures = list(np.random.default_rng(0).integers(0, 255, (3, 5, 7, 3), np.uint8))
+    raster.save_film(pictures, tmp_path / "a.png", 24.0)
+    found = chunks((tmp_path / "a.png").read_bytes())
+    assert struct.unpack(">II", dict(found)[b"acTL"]) == (3, 0)
+    numbered = [contents for kind, contents in found if kind in {b"fcTL", b"fdAT"}]
+    assert [struct.unpack(">I", contents[:4])[0] for contents in numbered] == list(range(5))
+    lasts, per_second = struct.unpack(">HH", dict(found)[b"fcTL"][20:24])
+    assert abs(lasts / per_second - 1 / 24) < 1e-4
+    packed = [contents if kind == b"IDAT" else contents[4:] for kind, contents in found if kind in {b"IDAT", b"fdAT"}]
+    for data, picture in zip(packed, pictures, strict=True):
+        assert np.abs(pixels(data, 5, 7).astype(int) - picture).max() < 8
 
 
 def test_close_views_find_one_limb_at_a_time():
