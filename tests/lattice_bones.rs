@@ -100,7 +100,7 @@ fn check_tells_of_a_vertex_off_its_bone() {
     let chains = &lattice.bones().chains;
     let inner = chains.iter().find(|chain| chain.len() > 2);
     let vertex = inner.map_or(chains[3][0], |chain| chain[1]);
-    for (share, seen) in [(0.01, false), (0.05, true)] {
+    for (share, seen) in [(0.015, false), (0.03, true)] {
         let mut vertices = lattice.vertices().to_vec();
         vertices[vertex as usize] += Vec3::z() * (share * size);
         let moved =

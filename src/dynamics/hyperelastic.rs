@@ -17,8 +17,8 @@
 //! ((1/h² + α/h) M + (1 + β/h) (V''(u₀) + Mt)) d = f_g + F − V'(u₀) − Mt u₀ − M (v_skin − v)/h
 //! ```
 //!
-//! with v_skin, relative damping and gravity as in [`super::warped`]. **Drag**: flesh that sways quickly is slowed down, by
-//! before each step by the factor `1/(1 + h D (|v − v_skin| / V)⁴)` on `v − v_skin`: next to nothing in usual motion, and so much
+//! with v_skin, relative damping and gravity as in [`super::warped`]. **Drag**: flesh that sways quickly is slowed down
+//! before each step, by the factor `1/(1 + h D (|v − v_skin| / V)⁴)` on `v − v_skin`: next to nothing in usual motion, and so much
 //! where bones are thrown about that flesh hardly moves by more than a few percent of the body in 1/24 s. Cells far from rest take a convex V''. Where a step
 //! would strain some cell by more than [`TRUSTED`], one linearisation is not to be trusted and the step's energy is minimised
 //! by Newton's method instead.

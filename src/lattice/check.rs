@@ -173,12 +173,7 @@ impl Lattice {
             )));
             return;
         }
-        let mut edges = BTreeSet::new();
-        for c in &self.cells {
-            let corners = c.corners();
-            let ends = c.edges().iter().map(|e| (corners[e[0]], corners[e[1]]));
-            edges.extend(ends.map(|(a, b)| (a.min(b), a.max(b))));
-        }
+        let edges = self.edges();
         let limit = WELD_LIMIT * self.cell_size();
         let vicinity = Vicinity::new(surface);
         for (i, chain) in bones.chains.iter().enumerate() {
@@ -231,6 +226,16 @@ impl Lattice {
                 }
             }
         }
+    }
+
+    /// The cells' edges, each from its lower vertex to its higher.
+    pub(super) fn edges(&self) -> BTreeSet<(u32, u32)> {
+        let of_cell = |c: &Cell| {
+            let corners = c.corners();
+            let ends = c.edges().iter().map(|e| (corners[e[0]], corners[e[1]]));
+            ends.map(|(a, b)| (a.min(b), a.max(b))).collect::<Vec<_>>()
+        };
+        self.cells.iter().flat_map(of_cell).collect()
     }
 
     /// Size of the cells where nothing makes them smaller: the 0.9 quantile of their longest edges.

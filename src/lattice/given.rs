@@ -7,7 +7,6 @@ use super::{BoneChains, Flesh, Lattice, LatticeError};
 use crate::Vec3;
 use crate::skeleton::Skeleton;
 use crate::store;
-use std::collections::BTreeSet;
 
 impl Lattice {
     /// The same lattice, and whose flesh is whose where several of its cells share a place, as
@@ -34,12 +33,7 @@ impl Lattice {
     /// as joints are welded, goes from head to tail. Virtual tips are no bones of the skeleton and not found.
     pub fn bones_by_place(&self, skeleton: &Skeleton) -> BoneChains {
         let weld = WELD * self.cell_size();
-        let mut edges = BTreeSet::new();
-        for c in &self.cells {
-            let corners = c.corners();
-            let ends = c.edges().iter().map(|e| (corners[e[0]], corners[e[1]]));
-            edges.extend(ends.map(|(a, b)| (a.min(b), a.max(b))));
-        }
+        let edges = self.edges();
         let mut bones = BoneChains::default();
         for b in 0..skeleton.len() {
             let (head, tail) = (skeleton.heads()[b], skeleton.tails()[b]);

@@ -8,7 +8,7 @@ use super::errors::{IntoPy, detached, input};
 use super::progress::with_progress;
 use super::rig::PyRig;
 use crate::body::Body;
-use crate::clip::{Clip, ClipSettings, FrameForces};
+use crate::clip::{Clip, ClipError, ClipSettings, FrameForces};
 use crate::dynamics::{MODES, Settings, SimulationError};
 use crate::kernel::Deformer;
 use crate::modal::DeformOptions;
@@ -158,6 +158,20 @@ pub(super) struct PyClip {
     warnings: Vec<String>,
 }
 
+impl PyClip {
+    /// What the clip tells of a frame of a surface (none: the body's own), without the interpreter's lock.
+    fn frame<'py>(
+        &self,
+        py: Python<'py>,
+        surface: Option<Whole>,
+        tell: impl Fn(&Clip, usize) -> Result<Vec<f32>, ClipError> + Sync,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let surface = surface.map_or(0, |s| s.0);
+        let data = detached(py, || tell(&self.clip, surface).map_err(IntoPy::into_py))?;
+        from_f32(py, data)
+    }
+}
+
 #[pymethods]
 impl PyClip {
     /// Positions of the vertices of a carried surface (None: the body's own) at a frame, float32 [n,3];
@@ -169,12 +183,7 @@ impl PyClip {
         frame: i64,
         surface: Option<Whole>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let data = detached(py, || {
-            self.clip
-                .positions(frame, surface.map_or(0, |s| s.0))
-                .map_err(IntoPy::into_py)
-        })?;
-        from_f32(py, data)
+        self.frame(py, surface, |clip, s| clip.positions(frame, s))
     }
 
     /// What the flesh adds to the artist's own skin at a frame, float32 [n,3], world axes, metres: the skin, however it was made,
@@ -186,12 +195,7 @@ impl PyClip {
         frame: i64,
         surface: Option<Whole>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let data = detached(py, || {
-            self.clip
-                .offsets(frame, surface.map_or(0, |s| s.0))
-                .map_err(IntoPy::into_py)
-        })?;
-        from_f32(py, data)
+        self.frame(py, surface, |clip, s| clip.offsets(frame, s))
     }
 
     /// Positions of the degrees of freedom at a frame, float64 [dofs,3].

@@ -14,7 +14,8 @@ from helpers import activate, evaluated, flesh_of, part, play
 
 FOLDER = data_folder("characters")
 FILES = sorted(FOLDER.iterdir()) if FOLDER else []
-# Faults that are known and not mended yet: thin sheets come to rest in another balance than that of the pose (README, Limits).
+# Faults that are known and not mended: a dragon's wing feathers come to rest in another balance than that of the pose
+# (README, Limits); why a robot's torso sways less at double speed is not understood.
 KNOWN = {"m2m_dragon.glb": "left three seconds after it stopped", "robot.glb": "at double speed"}
 CLIPS = 1 if os.environ.get("THEW_FAST") else 2
 

@@ -38,17 +38,16 @@ fn play(
     sim.lattice_positions().to_vec()
 }
 
+/// The motion of the bar as it is.
+fn plain(method: Method) -> Vec<Vec3> {
+    let bar = BarOptions::default();
+    play(method, &bar, settings(), 1.0, Rotation3::identity(), 24)
+}
+
 #[test]
 fn the_same_motion_turned_and_moved() {
     for method in METHODS {
-        let plain = play(
-            method,
-            &BarOptions::default(),
-            settings(),
-            1.0,
-            Rotation3::identity(),
-            24,
-        );
+        let plain = plain(method);
         let turn = Rotation3::from_euler_angles(0.4, -0.9, 2.0);
         let frame = Isometry3::from_parts(Translation3::new(4.0, -2.0, 7.0), turn.into());
         let moved = BarOptions {
@@ -71,14 +70,7 @@ fn the_same_motion_turned_and_moved() {
 #[test]
 fn the_same_motion_at_another_scale() {
     for method in METHODS {
-        let plain = play(
-            method,
-            &BarOptions::default(),
-            settings(),
-            1.0,
-            Rotation3::identity(),
-            24,
-        );
+        let plain = plain(method);
         let s = 37.0;
         let scaled = BarOptions {
             length: 1.6 * s,
@@ -99,14 +91,7 @@ fn the_same_motion_at_another_scale() {
 #[test]
 fn numbering_does_not_matter() {
     for method in METHODS {
-        let plain = play(
-            method,
-            &BarOptions::default(),
-            settings(),
-            1.0,
-            Rotation3::identity(),
-            24,
-        );
+        let plain = plain(method);
         let reversed = BarOptions {
             reversed: true,
             ..Default::default()
