@@ -6,43 +6,54 @@ from __future__ import annotations
 from .bakes import baking, export_check
 from .layouts import draw_text
 from .logic.errors import sentence
+from .operators import shell
 
 
-def draw_bake(layout, obj, width: int) -> None:
-    """The range and the space, and shape keys from them."""
-    settings, made = obj.thew, obj.thew.made
+def draw_bake(layout, context, obj, width: int) -> None:
+    """The range, and shape keys from it."""
+    settings = obj.thew
     column = layout.column()
     column.prop(settings, "use_scene_range")
     pair = column.column(align=True)
-    pair.active = not settings.use_scene_range
-    pair.prop(settings, "frame_start")
-    pair.prop(settings, "frame_end")
-    column = layout.column()
-    column.prop(settings, "bake_space")
-    column = layout.column(align=True)
-    column.operator("thew.bake", icon="SHAPEKEY_DATA")
+    pair.enabled = not settings.use_scene_range
+    owner = context.scene if settings.use_scene_range else settings
+    pair.prop(owner, "frame_start", text="Start")
+    pair.prop(owner, "frame_end", text="End")
+    column = draw_keys(layout, obj)
     row = column.row(align=True)
-    row.enabled = bool(made.baked_keys)
+    row.enabled = bool(obj.thew.made.baked_keys) and not shell.running
+    row.operator("thew.remove", text="Remove Flesh and Keys", icon="TRASH").remove_baked_keys = True
+    draw_remarks(layout, obj, context.scene, width)
+
+
+def draw_keys(layout, obj):
+    """The space, and the buttons that make a bake, show it and finish it; gives their column."""
+    made = obj.thew.made
+    layout.column().prop(obj.thew, "bake_space")
+    column = layout.column(align=True)
+    row = column.row(align=True)
+    row.enabled = not shell.running
+    row.operator("thew.bake", icon="SHAPEKEY_DATA")
+    row = column.row(align=True)
+    row.enabled = bool(made.baked_keys) and not shell.running
     if made.shows_bake:
         row.operator("thew.show_live", icon="PHYSICS")
     else:
         row.operator("thew.show_bake", icon="SHAPEKEY_DATA")
-    row.operator("thew.remove", text="Remove With Keys", icon="TRASH").remove_baked_keys = True
-    row = column.row(align=True)
-    row.enabled = bool(made.baked_keys)
     row.operator("thew.finish_bake", icon="EXPORT")
-    draw_remarks(layout, obj, width)
+    return column
 
 
-def draw_remarks(layout, obj, width: int) -> None:
-    """What bake there is, how near it came, and what an export would do wrong now."""
+def draw_remarks(layout, obj, scene, width: int) -> None:
+    """What bake there is, what of the scene it leaves out, how near it came, and what an export would do wrong now."""
     made = obj.thew.made
     if not made.baked_keys:
         return
     column = layout.column(align=True)
     space = "rest" if made.baked_space == "REST" else "posed"
     draw_text(column, f"Keys of {made.baked_start} to {made.baked_end}, in {space} space", width, icon="INFO")
-    if made.baked_miss > baking.VISIBLE:
-        draw_text(column, sentence(baking.missed(made.baked_miss)), width)
+    for remark in (baking.unbaked(made, scene), baking.missed(made.baked_miss)):
+        if remark:
+            draw_text(column, sentence(remark), width)
     for warning in export_check.check(obj):
         draw_text(column, sentence(warning), width, icon="ERROR")

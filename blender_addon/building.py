@@ -229,7 +229,9 @@ def simulate(flesh: Flesh, new: dict, recipe: Recipe, motion: poses.Motion, stil
         def made(poses, controls, **options):
             pushed = {"rigs": list(acting.values()), "controls": controls} if acting else {}
             options = {**recipe.dynamics(), **extra, **pushed, **options}
-            return thew.simulate(new["body"], poses, recipe.fps, **options, progress=progress)
+            return thew.simulate(
+                new["body"], poses, recipe.fps, **options, progress=lambda fraction, _stage: progress(fraction, "")
+            )
 
         clip = made(begun.turn(maps), begun.turn(controls), **begun.options())
         clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
@@ -243,7 +245,7 @@ def simulate(flesh: Flesh, new: dict, recipe: Recipe, motion: poses.Motion, stil
             clip = Played(clip, begun)
         return {"clip": clip, "clip_key": clip_key, "begun": begun}
 
-    new.update((yield Work("Simulating", run, 0.8, 1.0)))
+    new.update((yield Work("Closing the loop" if begun.period else "Simulating", run, 0.8, 1.0)))
 
 
 def begins(new: dict, recipe: Recipe, motion: poses.Motion, controls: np.ndarray) -> tuple[Beginning, int]:

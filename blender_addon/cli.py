@@ -108,8 +108,8 @@ def bake_one(obj, scene, view_layer, frames: tuple[int, int] | None, finished: b
     )
     if baked.riders:
         text += f"; with {listed(baked.riders)}"
-    if baked.miss > baking.VISIBLE:
-        text += f"; {baking.missed(baked.miss)}"
+    if missed := baking.missed(baked.miss):
+        text += f"; {missed}"
     return Line(obj.name, text, True)
 
 

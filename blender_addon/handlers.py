@@ -141,7 +141,8 @@ def ready(obj, scene, flesh) -> bool:
     if hopeless:
         return False
     try:
-        finish(jobs.update(obj, scene, layer, flesh, still(obj)))
+        with rendering.shown_progress() as progress:
+            finish(jobs.update(obj, scene, layer, flesh, still(obj)), progress)
         return True
     except EXPECTED as error:
         give_up(obj, scene, flesh, error)

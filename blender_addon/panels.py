@@ -13,7 +13,7 @@ from . import flesh_map, handlers, modal, native, target, writing
 from .bake_panel import draw_bake
 from .layouts import draw_text, letters, wrapped
 from .logic.health import cost, health, shortened
-from .logic.sentences import modal_lines, modal_notes
+from .logic.sentences import modal_lines, modal_notes, plural
 from .operators import shell
 from .reading import armature_modifier
 from .riding_panel import draw_offer, draw_rider, draw_riders
@@ -39,11 +39,11 @@ def draw_target(layout, context, obj) -> None:
 def draw_start(layout, obj, width: int) -> None:
     """What there is to see before flesh was added."""
     settings = obj.thew
-    layout.operator("thew.add", icon="ADD").cells_across = settings.cells_across
+    row = layout.row()
+    row.enabled = not shell.running
+    row.operator("thew.add", icon="ADD").cells_across = settings.cells_across
     if not draw_progress(layout):
-        bare = armature_modifier(obj) is None
-        text = "Needs an Armature modifier" if bare else "Moves as its armature has it"
-        layout.label(text=shortened(text, width), icon="INFO")
+        layout.label(text=shortened(unfleshed(obj), width), icon="INFO")
     column = layout.column()
     column.prop(settings, "cells_across")
     draw_cost(column, settings, width)
@@ -54,7 +54,17 @@ def draw_start(layout, obj, width: int) -> None:
         column.operator("thew.remove", text="Delete Baked Keys", icon="X").remove_baked_keys = True
 
 
-def draw_flesh(layout, obj, width: int) -> None:
+def unfleshed(obj) -> str:
+    """How a mesh without flesh is."""
+    if armature_modifier(obj) is None:
+        return "Needs an Armature modifier"
+    keys = writing.baked_keys(obj)
+    if not keys:
+        return "Ready: press Add Flesh"
+    return f"{'Keeps' if all(key.mute for key in keys) else 'Plays'} {plural(len(keys), 'baked key')}"
+
+
+def draw_flesh(layout, obj, frame: int, width: int) -> None:
     """What every session needs once there is flesh."""
     settings = obj.thew
     row = layout.row(align=True)
@@ -66,19 +76,22 @@ def draw_flesh(layout, obj, width: int) -> None:
     row.use_property_split = False
     row.prop(settings, "young" if settings.use_young else "softness", slider=not settings.use_young)
     row = layout.row(align=True)
+    row.enabled = not shell.running
     row.operator("thew.simulate", icon="PLAY")
     row.operator("thew.remove", text="", icon="TRASH").remove_baked_keys = False
-    draw_health(layout, obj, width)
+    draw_health(layout, obj, frame, width)
 
 
-def draw_health(layout, obj, width: int) -> None:
-    """One line, always: how the flesh is, or how far the work on it has come."""
-    if draw_progress(layout):
-        return
-    found = health(obj.thew, obj.thew.made, fleshes.known(obj))
-    row = layout.row()
-    row.alert = found.level == "ERROR"
-    row.label(text=shortened(found.text, width), icon=ICONS[found.level])
+def draw_health(layout, obj, frame: int, width: int) -> None:
+    """How the flesh is, in one line, or in as many as a warning needs; the first is the bar while something is computed."""
+    found = health(obj.thew, obj.thew.made, fleshes.known(obj), frame)
+    whole = found.level in {"WARNING", "ERROR"}
+    lines = wrapped(found.text, width) if whole else [shortened(found.text, width)]
+    column = layout.column(align=True)
+    busy = draw_progress(column)
+    column.alert = found.level == "ERROR" and not busy
+    for i, line in enumerate(lines[1:] if busy else lines):
+        column.label(text="" if busy else line, icon="BLANK1" if busy or i else ICONS[found.level])
 
 
 def draw_progress(layout) -> bool:
@@ -86,15 +99,14 @@ def draw_progress(layout) -> bool:
     stepper = shell.running[-1] if shell.running else handlers.state.stepper
     if stepper is None:
         return False
-    text = stepper.text or "Working"
-    layout.progress(factor=stepper.fraction, text=text[:1].upper() + text[1:])
+    layout.progress(factor=stepper.fraction, text=stepper.said)
     return True
 
 
 # the foldouts -------------------------------------------------------------------------------------------------------
 
 
-def draw_look(layout, obj, width: int) -> None:
+def draw_look(layout, _context, obj, width: int) -> None:
     """How the flesh moves."""
     settings = obj.thew
     column = layout.column()
@@ -121,7 +133,7 @@ def draw_cost(column, settings, width: int) -> None:
         draw_text(column, text, width, icon="ERROR")
 
 
-def draw_regions(layout, obj, width: int) -> None:
+def draw_regions(layout, _context, obj, width: int) -> None:
     """Where the flesh is soft."""
     settings = obj.thew
     painting = painted_map(obj)
@@ -151,11 +163,11 @@ def painted_map(obj) -> str:
     return active.name if obj.mode == "WEIGHT_PAINT" and named else ""
 
 
-def draw_advanced(layout, obj, width: int) -> None:
+def draw_advanced(layout, _context, obj, width: int) -> None:
     """What is rarely touched."""
     settings = obj.thew
     row = layout.row(align=True)
-    row.prop(settings, "height_shown")
+    row.prop(settings, "height_shown", text="Real Height" if settings.real_height > 0.0 else "Height (guessed)")
     part = row.row(align=True)
     part.enabled = settings.real_height > 0.0
     part.operator("thew.guess_height", text="", icon="LOOP_BACK")
@@ -194,7 +206,7 @@ def draw_modal(box, obj, width: int) -> None:
         draw_text(column, text, width)
 
 
-def draw_details(layout, obj, width: int) -> None:
+def draw_details(layout, _context, obj, width: int) -> None:
     """What was found while building, wrapped to the panel's width."""
     notes = obj.thew.made.notes.splitlines()
     flesh = fleshes.known(obj)
@@ -228,11 +240,13 @@ class Main:
         draw_target(layout, context, obj)
         width = letters(context)
         if obj.thew.made.rides:
-            draw_rider(layout, obj, width)
+            draw_rider(layout, obj, context.scene, width)
             return
-        (draw_flesh if obj.thew.made.flesh else draw_start)(layout, obj, width)
-        if not obj.thew.made.flesh:
-            draw_offer(layout, context, obj, width)
+        if obj.thew.made.flesh:
+            draw_flesh(layout, obj, context.scene.frame_current, width)
+            return
+        draw_start(layout, obj, width)
+        draw_offer(layout, context, obj, width)
 
 
 class Foldout:
@@ -249,7 +263,7 @@ class Foldout:
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        self.contents(layout, target.of(context), letters(context))
+        self.contents(layout, context, target.of(context), letters(context))
 
 
 class Sidebar:

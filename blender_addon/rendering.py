@@ -14,6 +14,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable
+from contextlib import contextmanager
 
 import bpy
 
@@ -104,6 +105,20 @@ def missed(frame: int) -> None:
             f"From frame {frame} on, frames may lack their flesh, because Blender's window was busy: render them again."
         )
         later(lambda: tell("Thew", [said]))
+
+
+@contextmanager
+def shown_progress():
+    """A percentage at the mouse while the main thread is busy; gives the callback of a task."""
+    if bpy.app.background:
+        yield None
+        return
+    manager = bpy.context.window_manager
+    manager.progress_begin(0, 100)
+    try:
+        yield lambda fraction, _text: manager.progress_update(int(100.0 * fraction))
+    finally:
+        manager.progress_end()
 
 
 def tell(title: str, lines: list[str]) -> None:

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from . import riding
-from .bake_panel import draw_remarks
+from .bake_panel import draw_keys, draw_remarks
 from .layouts import draw_text
 from .logic.errors import sentence
-from .logic.health import shortened
+from .logic.health import of_bake
+from .operators import shell
 from .session import register as fleshes
 
 
@@ -23,40 +24,29 @@ def draw_offer(layout, context, obj, width: int) -> None:
     row.operator("thew.ride", icon="MOD_CLOTH")
 
 
-def draw_rider(layout, obj, width: int) -> None:
+def draw_rider(layout, obj, scene, width: int) -> None:
     """All there is to a rider: its body, on and off, a bake of its own."""
-    settings, made = obj.thew, obj.thew.made
+    settings = obj.thew
     row = layout.row(align=True)
     row.use_property_split = False
+    row.enabled = not shell.running
     row.prop(settings, "enabled", text="Ride", toggle=True, icon="MOD_CLOTH")
     row.operator("thew.remove", text="", icon="TRASH").remove_baked_keys = False
     layout.prop(settings, "body")
-    text, level = health(obj)
-    row = layout.row()
-    row.alert = level == "ERROR"
-    row.label(text=shortened(text, width), icon=level)
-    if level == "ERROR":
-        draw_text(layout.column(align=True), text, width)
-    layout.prop(settings, "bake_space")
-    column = layout.column(align=True)
-    column.operator("thew.bake", icon="SHAPEKEY_DATA")
-    row = column.row(align=True)
-    row.enabled = bool(made.baked_keys)
-    if made.shows_bake:
-        row.operator("thew.show_live", icon="PHYSICS")
-    else:
-        row.operator("thew.show_bake", icon="SHAPEKEY_DATA")
-    row.operator("thew.finish_bake", icon="EXPORT")
-    draw_remarks(layout, obj, width)
+    text, icon = health(obj, scene.frame_current)
+    draw_text(layout.column(align=True), text, width, icon=icon)
+    draw_keys(layout, obj)
+    draw_remarks(layout, obj, scene, width)
 
 
-def health(obj) -> tuple[str, str]:
-    """One line on how a rider is, and its icon."""
+def health(obj, frame: float) -> tuple[str, str]:
+    """One line on how a rider is at the scene's `frame`, and its icon."""
     settings, made = obj.thew, obj.thew.made
     if not settings.enabled:
-        return "Switched off: the plain skin", "HIDE_ON"
+        return "Off: the plain skin", "HIDE_ON"
     if made.shows_bake:
-        return f"Plays the bake of frames {made.baked_start} to {made.baked_end}", "CHECKMARK"
+        found = of_bake(made, frame)
+        return found.text, "CHECKMARK" if found.level == "GOOD" else "ERROR"
     body = settings.body
     if made.notes:
         return sentence(made.notes), "ERROR"
@@ -67,14 +57,14 @@ def health(obj) -> tuple[str, str]:
     return f"Rides on “{body.name}”", "CHECKMARK"
 
 
-def draw_riders(layout, obj, width: int) -> None:
+def draw_riders(layout, context, obj, width: int) -> None:
     """What rides on a body."""
     riders = riding.register.on(obj)
     column = layout.column(align=True)
     for rider in riders:
         row = column.row(align=True)
         row.use_property_split = False
-        text, icon = health(rider)
+        text, icon = health(rider, context.scene.frame_current)
         row.label(text=rider.name, icon=icon)
         row.prop(rider.thew, "enabled", text="", icon="HIDE_OFF" if rider.thew.enabled else "HIDE_ON", emboss=False)
         if icon == "ERROR":

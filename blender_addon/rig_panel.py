@@ -127,7 +127,7 @@ def draw_state(layout, obj, width: int) -> None:
         return
     text = flesh.problem if flesh is not None else ""
     if flesh is None or flesh.body is None:
-        text = "Go to another frame, or press Settle, to see the templates."
+        text = "Go to another frame, or press Settled, to see the templates."
     if text:
         panels.draw_text(layout, text, width, icon="INFO")
 

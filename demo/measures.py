@@ -74,7 +74,9 @@ def measure(obj: bpy.types.Object, seconds: dict[str, float]) -> Measures:
         moving = np.asarray(flesh.clip.positions(index), dtype=np.float64)
         finite = finite and bool(np.isfinite(moving).all())
         q = thew.equilibrium(body, maps[index], gravity=recipe.gravity, method=recipe.method)
-        settled = np.asarray(body.shown(q, maps[index], recipe.reach), dtype=np.float64)
+        settled = np.asarray(
+            body.shown(q, maps[index], recipe.reach, elastic_joints=recipe.elastic_joints), dtype=np.float64
+        )
         skinned = _skinned(flesh.character.weights, maps[index], homogeneous)
         own.append(np.sqrt(np.mean(((moving - settled) ** 2).sum(axis=1))) / size)
         static.append(np.linalg.norm(settled - skinned, axis=1).mean() / size)

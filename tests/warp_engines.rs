@@ -396,3 +396,26 @@ fn an_adapter_that_does_not_exist_is_replaced_with_one_warning() {
     assert_eq!(deformer.take_warnings().len(), 1);
     assert!(deformer.take_warnings().is_empty());
 }
+
+#[test]
+fn threads_that_share_a_device_all_get_their_results() {
+    let case = Case::new(33, 8);
+    let (q, model) = (
+        case.amplitudes(1.5),
+        Arc::new(case.model(FORMS[0], PRECISIONS[0])),
+    );
+    let Some(alone) = device(&model, u64::MAX) else {
+        return;
+    };
+    let expected = displacements(alone.as_ref(), &q);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let engine = device(&model, u64::MAX).expect("the device that was there");
+                for _ in 0..200 {
+                    assert_eq!(displacements(engine.as_ref(), &q), expected);
+                }
+            });
+        }
+    });
+}

@@ -31,6 +31,7 @@ class Baked:
     names: list[str]  # the keys
     space: str
     miss: float  # the farthest that a key stays from the flesh, of the size
+    left: str  # what of the scene's frames it leaves out
     warnings: list[str]  # what an export would do wrong
     riders: list[str] = field(default_factory=list)  # what was baked along
 
@@ -38,16 +39,25 @@ class Baked:
         """One line for the artist."""
         space = "rest space" if self.space == "REST" else "posed space"
         text = f"{describe(obj)} plays {plural(len(self.names), 'baked shape key')} in {space}."
-        if self.miss > VISIBLE:
-            text += f" {sentence(missed(self.miss))}"
+        for remark in (missed(self.miss), self.left):
+            text += f" {sentence(remark)}" if remark else ""
         if self.riders:
             text += f" {listed(self.riders)} {'goes' if len(self.riders) == 1 else 'go'} along."
         return " ".join([text, *(sentence(warning) for warning in self.warnings)])
 
 
 def missed(miss: float) -> str:
-    """What is told of keys that stay away from the flesh by `miss` of the size."""
+    """What is told of keys that stay away from the flesh by `miss` of the size; "" where nobody sees it."""
+    if miss <= VISIBLE:
+        return ""
     return f"where the armature flattens the skin, keys stay up to {percent(miss)} of the size from the flesh"
+
+
+def unbaked(made, scene) -> str:
+    """What is told of a bake that leaves out frames of the scene; "" where it holds them all."""
+    if made.baked_start <= scene.frame_start and scene.frame_end <= made.baked_end:
+        return ""
+    return f"the scene plays {scene.frame_start} to {scene.frame_end}: beside the bake's frames its end keys stay on"
 
 
 def bake(obj, scene, view_layer, start: int | None = None, end: int | None = None, space: str | None = None) -> Task:
@@ -89,7 +99,7 @@ def bake(obj, scene, view_layer, start: int | None = None, end: int | None = Non
     for rider, part in zip(worn, baked, strict=True):
         riders.write(rider, start, *part)
     warnings = export_check.check_all([obj, *worn])
-    return Baked(names, space, made.baked_miss, warnings, [describe(rider) for rider in worn])
+    return Baked(names, space, made.baked_miss, unbaked(made, scene), warnings, [describe(rider) for rider in worn])
 
 
 def bake_rider(obj, scene, view_layer, start: int | None, end: int | None, space: str | None) -> Task:
@@ -106,7 +116,8 @@ def bake_rider(obj, scene, view_layer, start: int | None, end: int | None, space
     yield Progress(0.95, "Writing shape keys")
     names = riders.write(obj, start, *made)
     jobs.settle(body, flesh, scene)
-    return Baked(names, made[2], obj.thew.made.baked_miss, export_check.check(obj))
+    noted = obj.thew.made
+    return Baked(names, made[2], noted.baked_miss, unbaked(noted, scene), export_check.check(obj))
 
 
 def _simulated(found: reading.Subject, scene, view_layer, start: int, end: int) -> Task:

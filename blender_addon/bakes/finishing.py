@@ -19,8 +19,8 @@ from ..session import register
 from . import export_check, gltf
 
 
-def finish_bake(obj: bpy.types.Object) -> str:
-    """Complete the bake of `obj`; gives the sentence that says what was done."""
+def finish_bake(obj: bpy.types.Object) -> list[str]:
+    """Complete the bake of `obj`; gives what was done, first in short, a sentence each without its full stop."""
     reading.check_editable(obj)
     made, name = obj.thew.made, describe(obj)
     keys = writing.baked_keys(obj)
@@ -47,22 +47,22 @@ def finish_bake(obj: bpy.types.Object) -> str:
     armature = gltf.armature_of(obj)
     action = gltf.active_action(armature) if armature is not None else None
     joined = action is not None and writing.join_action(obj, action)
-    said = [f"{name} keeps {plural(len(keys), 'baked shape key')}, without flesh behind them"]
+    said = [f"{name} plays its {plural(len(keys), 'key')}, ready to export"]
     if names:
         said.append(f"{listed(names)} went, for the keys hold what {'it' if len(names) == 1 else 'they'} did")
     if carried:
-        said.append(f"its parent “{obj.parent.name}” only carries it now")
+        said.append(f"The parent “{obj.parent.name}” only carries {name} now")
     if not posed:
-        said.append("its armature goes on bending it")
+        said.append(f"The armature goes on bending {name}")
     if joined:
-        said.append(f"the keys play from the action “{action.name}”, as one animation with the bones")
+        said.append(f"The keys play from the action “{action.name}”, as one animation with the bones")
     finished = [other for other in worn if writing.baked_keys(other)]
     for other in finished:
-        kept.append(finish_bake(other))
+        kept += finish_bake(other)
     for other in set(worn) - set(finished):
         kept += riding.dismount(other)
         kept.append(f"{describe(other)} rode along without a bake and shows its plain skin again")
-    return "; ".join(said + kept)
+    return said + kept
 
 
 def held_modifiers(obj: bpy.types.Object, posed: bool) -> list[bpy.types.Modifier]:

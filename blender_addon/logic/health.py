@@ -19,20 +19,20 @@ class Health:
     text: str
 
 
-def health(settings: Any, made: Any, flesh: Any) -> Health:
-    """The one line for a mesh with flesh; `flesh`: what was built for it, or None.
+def health(settings: Any, made: Any, flesh: Any, frame: float) -> Health:
+    """The one line for a mesh with flesh at the scene's `frame`; `flesh`: what was built for it, or None.
 
     settings, made: the object's settings and what Thew noted about it.
     """
     if not settings.enabled:
-        return Health("OFF", "Switched off: the plain skin")
+        return Health("OFF", "Off: the plain skin")
     problem = "" if flesh is None else flesh.problem
     if problem:
         return Health("ERROR", sentence(problem))
     if made.shows_bake:
-        return Health("GOOD", f"Plays the bake of frames {made.baked_start} to {made.baked_end}")
+        return of_bake(made, frame)
     if flesh is None or flesh.clip is None:
-        return Health("WAITING", "Plain skin: play, or press Simulate")
+        return Health("WAITING", "Play, or press Simulate")
     found = warnings(flesh)
     if found:
         more = f" (and {plural(len(found) - 1, 'other')})" if len(found) > 1 else ""
@@ -40,6 +40,17 @@ def health(settings: Any, made: Any, flesh: Any) -> Health:
     if settings.settled:
         return Health("GOOD", "At rest in every pose")
     return Health("GOOD", f"Moves, frames {flesh.clip_start} to {flesh.clip_end}")
+
+
+def of_bake(made: Any, frame: float) -> Health:
+    """The line while a bake plays at the scene's `frame`: beside its range the end keys stay on."""
+    first, last = made.baked_start, made.baked_end
+    if first <= frame <= last:
+        return Health("GOOD", f"Bake plays, {first} to {last}")
+    which = "first" if frame < first else "last"
+    return Health(
+        "WARNING", f"Bake more frames: it holds {first} to {last}, and beside them its {which} key stays on as it is."
+    )
 
 
 def warnings(flesh: Any) -> list[str]:
@@ -50,7 +61,7 @@ def warnings(flesh: Any) -> list[str]:
     lost = inverted(flesh.clip) if flesh.clip is not None else 0
     if lost > FEW * len(flesh.lattice.cells):
         found.append(
-            f"At worst {plural(lost, 'cell is', 'cells are')} turned inside out: firm it up, or use more cells."
+            f"Use more cells, or less Softness: in {plural(lost, 'cell')} at most the flesh folds, and stays by its skin there."
         )
     found += [sentence(text) for text in flesh.defects]
     return found

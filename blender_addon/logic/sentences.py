@@ -44,7 +44,8 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     lost = inverted(flesh.clip) if flesh.clip is not None else 0
     if lost:
         notes.append(
-            f"At worst {plural(lost, 'cell is', 'cells are')} turned inside out: stiffen the flesh or use more cells."
+            f"At worst {plural(lost, 'cell is', 'cells are')} turned inside out; what is shown stays by the skin there. More "
+            "Cells Across or less Softness help."
         )
     if flesh.modal:
         notes += modal_notes(flesh, preview)

@@ -116,6 +116,12 @@ class Stepper:
         self._outcome: tuple[Any, BaseException | None] | None = None
 
     @property
+    def said(self) -> str:
+        """What is being done and how much of it is, for a bar: `Simulating 40 %`."""
+        text = self.text or "Working"
+        return f"{text[:1].upper()}{text[1:]} {100.0 * self.fraction:.0f} %"
+
+    @property
     def waiting(self) -> bool:
         """Whether a native call is running in its thread."""
         return self._thread is not None

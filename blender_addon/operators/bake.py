@@ -69,5 +69,6 @@ class THEW_OT_finish_bake(Job, bpy.types.Operator):
         except Exception as error:
             return self.refuse(obj, error)
         handlers.redraw()
-        self.report({"INFO"}, sentence(said))
+        for text in reversed(said):  # the status bar shows the last one, all stand in the Info editor
+            self.report({"INFO"}, sentence(text))
         return {"FINISHED"}

@@ -136,6 +136,18 @@ class THEW_OT_flesh_automatic(Quick, bpy.types.Operator):
     bl_description = "Let the map Flesh be the automatic one again, which goes by how thick the flesh is"
     bl_options = {"REGISTER", "UNDO"}
 
+    def invoke(self, context, event):
+        obj = target.of(context)
+        if handlers.headless() or obj is None or obj.type != "MESH" or flesh_map.is_automatic(obj):
+            return self.execute(context)
+        return context.window_manager.invoke_confirm(
+            self,
+            event,
+            title="Automatic Map",
+            message=f"What was painted in the map Flesh of “{obj.name}” is replaced.",
+            confirm_text="Replace",
+        )
+
     def edit(self, context, obj):
         handlers.stop_update()
         softening.back_to_automatic(context, obj)

@@ -88,8 +88,7 @@ class Job:
             over = stepper.advance()
             context.window_manager.progress_update(int(100 * stepper.fraction))
             if context.workspace is not None:
-                text = f"Thew: {stepper.text} {100 * stepper.fraction:.0f} % (Esc cancels)"
-                context.workspace.status_text_set(text)
+                context.workspace.status_text_set(f"Thew: {stepper.said} (Esc cancels)")
             handlers.redraw()
         except Exception as error:
             self._held.close()

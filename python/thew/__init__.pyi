@@ -475,10 +475,16 @@ class Body:
         """Makes the body carry another surface (clothes, eyes) -> its id for `positions`. A `reach` limits it around a skin
         blended with the weights of the lattice around it."""
     def shown(
-        self, q: ArrayLike, pose: ArrayLike | None = None, reach: float | None = None, surface: int | None = None
+        self,
+        q: ArrayLike,
+        pose: ArrayLike | None = None,
+        reach: float | None = None,
+        surface: int | None = None,
+        elastic_joints: float = 1.0,
     ) -> _Places:
-        """A surface (None: the body's own) at displacements q[dofs,3] -> [n,3]. With both a pose[b,4,4] and a reach, a
-        part of the body's size, it is drawn softly towards its skin at that pose, as `Simulation` and `simulate` show it."""
+        """A surface (None: the body's own) at displacements q[dofs,3] -> [n,3]. With a pose[b,4,4] it is as `Simulation`
+        and `simulate` show it there: by how much flesh there is, and within reach, a part of the body's size.
+        elastic_joints: as of `simulate`."""
     def inverted_cells(self, positions: ArrayLike) -> int:
         """Number of cells turned inside out with the lattice vertices at positions[dofs,3]."""
     def save(self, path: str | PathLike[str]) -> None:
@@ -671,8 +677,9 @@ class Equilibrium:
     def turns(self) -> _Floats:
         """R_i, how the skeleton turns the flesh and rest-axes forces at each lattice vertex, [dofs,3,3]."""
     def positions(self, surface: int | None = None) -> _Places:
-        """Positions of the vertices of a carried surface (None: the body's own) in the balance of the last solve, [n,3].
-        Raises InputError before the first solve at a pose."""
+        """Positions of the vertices of a carried surface (None: the body's own) in the balance of the last solve, [n,3],
+        as the lattice has them (`Body.shown` draws them as a clip does). Raises InputError before the first solve at a
+        pose."""
 
 def equilibrium(
     body: Body,

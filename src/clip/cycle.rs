@@ -50,7 +50,11 @@ pub(super) fn simulate(
         frames.clear();
         for i in 0..n {
             let done = (pass as f64 + i as f64 / n as f64) / most as f64;
-            step(progress, done, &format!("pass {}, frame {i}", pass + 1))?;
+            step(
+                progress,
+                done,
+                &format!("closing the loop, round {}, frame {i}", pass + 1),
+            )?;
             let shown = turned(&home, simulation.lattice_positions());
             let sway = simulation.sway().map(|sway| swung(&home, sway));
             let shape = (shown.as_slice(), sway.as_deref());

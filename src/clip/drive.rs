@@ -118,7 +118,7 @@ fn start(
         simulation.move_with(&interval(&body, &run, 0)?, 1.0 / settings.fps)?;
     }
     for i in 0..before.len() {
-        step(progress, 0.0, "running in")?;
+        step(progress, 0.0, "starting the motion")?;
         let motion = interval(&body, &run, i)?;
         simulation
             .advance_motion(&motion, 1.0 / settings.fps, None, forces(i + 1)?.as_deref())

@@ -228,6 +228,19 @@ pub fn equilibrium_forces(
     balance.forces_at(gravity, q)
 }
 
+/// The sway `[dofs]`, metres, of flesh at displacements `q[dofs]`: what is left of them beside the balance without loads at
+/// the pose. It is what [`presentation`](Body::presentation) draws apart from the bones' work.
+///
+/// # Errors
+/// As [`Equilibrium`].
+pub fn sway(body: &Arc<Body>, pose: &Pose, q: &[Vec3]) -> Result<Vec<Vec3>, SimulationError> {
+    check_forces(body, Some(q))?;
+    let bend = equilibrium(body, pose, None, None, Vec3::zeros(), Method::Warped)?;
+    let rest = body.lattice().vertices();
+    let places = q.iter().zip(bend).zip(rest);
+    Ok(places.map(|((q, bend), x)| (q + x) - (bend + x)).collect())
+}
+
 /// The linearised method whose system a method needs.
 fn linear_form(method: Method) -> Option<Method> {
     match method {

@@ -26,7 +26,7 @@ mod system;
 mod vertex;
 mod warped;
 
-pub use equilibrium::{Equilibrium, equilibrium, equilibrium_forces};
+pub use equilibrium::{Equilibrium, equilibrium, equilibrium_forces, sway};
 pub use error::SimulationError;
 pub use method::{Method, Solver};
 pub use settings::Settings;

@@ -11,6 +11,7 @@ use super::surface::PySurface;
 use crate::Vec3;
 use crate::body::{Body, BodyOptions, Showing};
 use crate::clip::ClipError;
+use crate::dynamics::sway;
 use crate::elasticity::Material;
 use crate::kernel::LocalPositions;
 use crate::progress::Progress;
@@ -321,9 +322,10 @@ impl PyBody {
         detached(py, || Ok(self.0.embed_surface(&surface.0)))
     }
 
-    /// A surface (None: the body's own) at displacements q[dofs,3] -> float32 [n,3]. With a pose[b,4,4] and reach, a part
-    /// of the body's size, it is drawn softly towards its skin at that pose, as `Simulation` and `simulate` show it.
-    #[pyo3(signature = (q, pose=None, reach=None, surface=None))]
+    /// A surface (None: the body's own) at displacements q[dofs,3] -> float32 [n,3]. With a pose[b,4,4] it is as
+    /// `Simulation` and `simulate` show it there by default: by how much flesh there is, and within reach, a part of the body's size.
+    /// elastic_joints: as of `simulate`.
+    #[pyo3(signature = (q, pose=None, reach=None, surface=None, elastic_joints=1.0))]
     fn shown<'py>(
         &self,
         py: Python<'py>,
@@ -331,8 +333,14 @@ impl PyBody {
         pose: Option<&Bound<'py, PyAny>>,
         reach: Option<f64>,
         surface: Option<Whole>,
+        elastic_joints: f64,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let q = dofs(q, "q", self.0.dofs())?;
+        if !(0.0..=1.0).contains(&elastic_joints) {
+            return Err(super::errors::input(format!(
+                "elastic_joints must be between 0 and 1, not {elastic_joints}"
+            )));
+        }
         let pose = pose.map(super::arrays::pose).transpose()?;
         if let Some(reach) = reach.filter(|&reach| !(reach > 0.0 && reach.is_finite())) {
             return Err(super::errors::input(format!(
@@ -353,10 +361,14 @@ impl PyBody {
             let lattice = LocalPositions::new(&moved);
             let showing = Showing {
                 reach,
-                ..Showing::default()
+                elastic_joints,
             };
-            let how = pose.as_ref();
-            let how = how.map(|pose| self.0.presentation(pose, &lattice, None, showing));
+            let how = pose.as_ref().map(|pose| {
+                let sway = sway(&self.0, pose, &q).map_err(IntoPy::into_py)?;
+                let how = self.0.presentation(pose, &lattice, Some(&sway), showing);
+                Ok::<_, PyErr>(how)
+            });
+            let how = how.transpose()?;
             let id = surface.map_or(0, |s| s.0);
             let shown = self.0.shown(id, &lattice, how.as_ref());
             let shown = shown.ok_or_else(|| ClipError::Surface { id }.into_py())?;

@@ -120,7 +120,8 @@ impl PyEquilibrium {
     }
 
     /// Positions of the vertices of a carried surface (None: the body's own) in the balance of the last solve, float32
-    /// [n,3]. Raises InputError before the first solve at a pose.
+    /// [n,3], as the lattice has them (`Body.shown` draws them as a clip does). Raises InputError before the first solve
+    /// at a pose.
     #[pyo3(signature = (surface=None))]
     fn positions<'py>(
         &self,
@@ -148,7 +149,7 @@ impl PyEquilibrium {
     }
 }
 
-/// Positions of a carried surface's vertices in a balance, as they are shown.
+/// Positions of a carried surface's vertices in a balance, as the lattice has them.
 pub(super) fn shown(
     body: &Body,
     pose: &Pose,

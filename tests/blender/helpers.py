@@ -232,17 +232,19 @@ def carried(flesh, frame) -> np.ndarray:
 class Layout:
     """Stands in for a panel's layout: takes every call and notes what was asked for."""
 
-    def __init__(self, seen=None):
+    def __init__(self, seen=None, owners=None):
         self.__dict__["seen"] = [] if seen is None else seen
+        self.__dict__["owners"] = [] if owners is None else owners  # of the properties: (owner, name)
 
     def __getattr__(self, name):
         def call(*args, **options):
             if name == "prop":
                 assert args[1] in args[0].bl_rna.properties.keys(), args[1]
+                self.owners.append((args[0], args[1]))
             if name == "prop_search":
                 assert args[1] in args[0].bl_rna.properties.keys() and hasattr(args[2], args[3])
             self.seen.append((name, *(a for a in args if isinstance(a, str)), options.get("text", "")))
-            inner = Layout(self.seen)
+            inner = Layout(self.seen, self.owners)
             return (inner, inner) if name == "panel" else inner
 
         return call

@@ -14,9 +14,8 @@ from helpers import activate, evaluated, flesh_of, part, play
 
 FOLDER = data_folder("characters")
 FILES = sorted(FOLDER.iterdir()) if FOLDER else []
-# Faults that are known and not mended: a dragon's wing feathers come to rest in another balance than that of the pose
-# (README, Limits); why a robot's torso sways less at double speed is not understood.
-KNOWN = {"m2m_dragon.glb": "left three seconds after it stopped", "robot.glb": "at double speed"}
+#: Own motion, of the size, beyond which flesh is thrown about.
+THROWN = 0.01
 CLIPS = 1 if os.environ.get("THEW_FAST") else 2
 
 
@@ -77,11 +76,14 @@ def test_a_real_character(addon, counted, file):
                 if max(np.abs(changes)) >= 0.25:
                     said.append(f"volume changes by {max(changes, key=abs):+.0%}")
 
-            # it moves by itself
+            # where it has flesh, it moves by itself
+            thickness = np.asarray(flesh.body.thickness)
+            thick = np.isfinite(thickness) & (thickness >= np.quantile(thickness[np.isfinite(thickness)], 0.75))
             still = []
             for i in range(0, len(frames), 4):
-                still.append(flesh.body.shown(thew.equilibrium(flesh.body, maps[i]), maps[i], flesh.recipe.reach))
-            own = np.sqrt(((clip[::4] - np.array(still)) ** 2).sum(axis=2).mean()) / size
+                q, how = thew.equilibrium(flesh.body, maps[i], method="hyperelastic"), flesh.recipe
+                still.append(flesh.body.shown(q, maps[i], how.reach, elastic_joints=how.elastic_joints))
+            own = np.sqrt(((clip[::4] - np.array(still))[:, thick] ** 2).sum(axis=2).mean()) / size
             if ACCELERATES.search(action.name) and own <= 1e-3 and obj is meshes()[0]:
                 said.append(f"only {own:.2%} of its own motion")
 
@@ -95,9 +97,6 @@ def test_a_real_character(addon, counted, file):
             if number == 0:
                 said += manners(flesh, maps)
             complaints += [f"{action.name}, {obj.name}: {text}" for text in said]
-    known = KNOWN.get(file.name)
-    if known and complaints and all(known in complaint for complaint in complaints):
-        pytest.xfail("; ".join(complaints))
     assert complaints == []
 
 
@@ -108,22 +107,31 @@ def manners(flesh, maps) -> list[str]:
     body, fps, size = flesh.body, flesh.recipe.fps, flesh.surface.size
     said = []
 
-    def own(clip, poses, frames):
-        balances = [thew.equilibrium(body, poses[i], method="hyperelastic") for i in frames]
-        still = [body.shown(q, poses[i]) for q, i in zip(balances, frames, strict=True)]
-        moving = [clip.positions(i) for i in frames]
-        return np.array([np.sqrt(((a - b) ** 2).sum(axis=1).mean()) / size for a, b in zip(moving, still, strict=True)])
+    def still(pose):
+        return body.shown(thew.equilibrium(body, pose, method="hyperelastic"), pose)
 
-    frames = range(0, len(maps), 4)
-    once, twice = (own(thew.simulate(body, maps, fps * speed), maps, frames) for speed in (1.0, 2.0))
+    def own(clip, balances):
+        moving = [clip.positions(i) for i in range(len(balances))]
+        return np.array(
+            [np.sqrt(((a - b) ** 2).sum(axis=1).mean()) / size for a, b in zip(moving, balances, strict=True)]
+        )
+
+    # Every frame: a jolt is over in two or three, sooner at double speed.
+    balances = [still(pose) for pose in maps]
+    whole = once = own(thew.simulate(body, maps, fps), balances)
+    # Flesh that is thrown about is slowed down, so that its way shortens with its time: look where it is not yet.
+    speed = 1.0
+    while once.max() > THROWN and speed > 0.05:
+        speed *= 0.5
+        once = own(thew.simulate(body, maps, fps * speed), balances)
+    twice = own(thew.simulate(body, maps, 2.0 * fps * speed), balances)
     if np.sqrt((once**2).mean()) > 1e-6 and (twice**2).mean() <= (once**2).mean():
-        said.append(f"own motion {once.max():.3%} falls to {twice.max():.3%} at double speed")
+        said.append(f"own motion {once.max():.3%} at speed {speed} falls to {twice.max():.3%} at double that")
 
     # Frozen where it moves most.
-    stop = int(frames[int(once.argmax())]) + 1
+    stop = int(whole.argmax()) + 1
     frozen = np.concatenate([maps[:stop], np.repeat(maps[stop - 1 : stop], round(3.0 * fps), axis=0)])
-    last = len(frozen) - 1
-    left = own(thew.simulate(body, frozen, fps), frozen, [*range(0, last, 2), last])
+    left = own(thew.simulate(body, frozen, fps), [*balances[:stop], *[balances[stop - 1]] * (len(frozen) - stop)])
     if left.max() > 1e-6 and left[-1] > 0.05 * left.max():
         said.append(f"{left[-1] / left.max():.0%} of its own motion is left three seconds after it stopped")
 

@@ -208,26 +208,28 @@ def state(**changes):
     [
         ({}, "GOOD", "frames 1 to 20"),
         ({"settled": True}, "GOOD", "At rest"),
-        ({"shows_bake": True}, "GOOD", "bake of frames 1 to 20"),
-        ({"enabled": False}, "OFF", "off"),
+        ({"shows_bake": True}, "GOOD", "Bake plays, 1 to 20"),
+        ({"shows_bake": True, "baked_end": 4}, "WARNING", "Bake more frames: it holds 1 to 4"),
+        ({"shows_bake": True, "baked_start": 6}, "WARNING", "its first key stays on"),
+        ({"enabled": False}, "OFF", "Off"),
         ({"clip": None}, "WAITING", "Simulate"),
         ({"problem": "the bones have changed"}, "ERROR", "The bones have changed."),
         ({"apart": "“A” stands apart"}, "WARNING", "“A” stands apart"),
         ({"clip": SimpleNamespace(inverted=[2])}, "GOOD", "frames 1 to 20"),
-        ({"clip": SimpleNamespace(inverted=[30])}, "WARNING", "30 cells are turned inside out"),
+        ({"clip": SimpleNamespace(inverted=[30])}, "WARNING", "Use more cells, or less Softness: in 30 cells"),
         ({"defects": ["one", "two"]}, "WARNING", "One (and 1 other)"),
         ({"rig_problems": {0: "no bone"}, "defects": ["x"]}, "WARNING", "No bone (and 1 other)"),
     ],
 )
 def test_one_line_says_how_it_is(changes, level, words, monkeypatch):
     monkeypatch.setattr(health, "inverted", lambda clip: clip.inverted[0])
-    found = health.health(*state(**changes))
+    found = health.health(*state(**changes), 5)
     assert found.level == level and words in found.text and "\n" not in found.text
 
 
 def test_nothing_built_is_waiting():
     settings, made, _ = state()
-    assert health.health(settings, made, None).level == "WAITING"
+    assert health.health(settings, made, None, 1).level == "WAITING"
 
 
 def test_many_cells_are_warned_of():

@@ -135,6 +135,50 @@ def test_one_line_of_health_and_the_rest_on_demand(fleshed):
     assert "plain skin" in words(draw()[""])
 
 
+def test_a_mesh_without_flesh_says_what_it_plays(character):
+    body, _ = character
+    assert words(draw()[""]).startswith("Ready")
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert "Keeps 20 baked keys" in words(draw()[""])
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    assert bpy.ops.thew.show_bake() == {"FINISHED"}
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    assert "Plays 20 baked keys" in words(draw()[""])
+    body.modifiers.clear()
+    assert "Needs an Armature modifier" in words(draw()[""])
+
+
+def test_a_bake_says_where_it_ends(fleshed):
+    assert bpy.ops.thew.bake(frame_start=3, frame_end=9) == {"FINISHED"}
+    scene = bpy.context.scene
+    for frame, said in (
+        (3, "Bake plays, 3 to 9"),
+        (9, "Bake plays, 3 to 9"),
+        (2, "its first key"),
+        (10, "its last key"),
+    ):
+        scene.frame_set(frame)
+        assert said in words(draw(width=600)[""]), frame
+    assert "scene plays 1 to 20" in words(draw(width=600)["bake"])
+    scene.frame_start, scene.frame_end = 3, 9
+    assert "scene plays" not in words(draw(width=600)["bake"])
+
+
+def test_the_range_that_counts_is_shown(fleshed):
+    body, _ = fleshed
+
+    def shown():
+        layout = Layout()
+        part("bake_panel").draw_bake(layout, bpy.context, body, 40)
+        return [owner for owner, field in layout.owners if field in {"frame_start", "frame_end"}]
+
+    assert shown() == [bpy.context.scene] * 2
+    body.thew.use_scene_range = False
+    assert shown() == [body.thew] * 2
+
+
 # the armature stands for its meshes -----------------------------------------------------------------------------------
 
 

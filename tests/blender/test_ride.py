@@ -392,16 +392,16 @@ def test_panels_know_riders(dressed):
     body, armature, shirt, _ = dressed
     panel, riding_panel = part("panels"), part("riding_panel")
     layout = Layout()
-    riding_panel.draw_riders(layout, body, 60)
+    riding_panel.draw_riders(layout, bpy.context, body, 60)
     assert {"Shirt", "Eye"} <= set(layout.read())
     layout = Layout()
-    riding_panel.draw_rider(layout, shirt, 60)
+    riding_panel.draw_rider(layout, shirt, bpy.context.scene, 60)
     assert "Rides on “Body”" in layout.read() and "[body]" in layout.read()
     activate(armature)
     assert part("target").of(bpy.context) == body
     assert ("Riders", panel.draw_riders, 5, False) in panel.FOLDOUTS
     shirt.thew.body = None
-    assert riding_panel.health(shirt)[0] == "Plain skin: choose a body to ride on"
+    assert riding_panel.health(shirt, 1)[0] == "Plain skin: choose a body to ride on"
 
 
 def test_flesh_on_a_second_mesh_proposes_riding(fleshed, capsys):

@@ -208,3 +208,19 @@ def test_reach_limits_what_is_shown(arm):
         soft.shown(np.zeros((soft.dofs, 3)), jolt[0], -1.0)
     with pytest.raises(thew.InputError, match="surface"):
         soft.shown(np.zeros((soft.dofs, 3)), surface=3)
+    with pytest.raises(thew.InputError, match="elastic_joints"):
+        soft.shown(np.zeros((soft.dofs, 3)), jolt[0], elastic_joints=2.0)
+
+
+@pytest.mark.parametrize("joints", [0.0, 0.4, 1.0])
+def test_a_body_shows_what_a_simulation_does(arm, joints):
+    """Sway by how much flesh there is: not the bare lattice, where that hangs far."""
+    options = {"region_weights": arm.weights, "rest_includes_gravity": False}
+    soft = thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(young=4e3), **options)
+    size, pose = np.linalg.norm(np.ptp(arm.vertices, axis=0)), swings(4)[3]
+    simulation = thew.Simulation(soft, elastic_joints=joints, gravity=(0.0, 0.0, -30.0))
+    simulation.reset(pose, settled=True)
+    q = simulation.lattice_positions() - arm.lattice.vertices
+    shown = soft.shown(q, pose, elastic_joints=joints)
+    np.testing.assert_allclose(simulation.positions(), shown, atol=2e-6 * size)
+    assert np.abs(shown - soft.shown(q)).max() > 1e-2 * size

@@ -14,7 +14,7 @@ use crate::kernel::cpu::Rows;
 use crate::kernel::limit::Columns;
 use crate::progress::{Progress, step};
 use bytemuck::{cast_slice, cast_slice_mut};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use wgpu::BufferUsages as Usage;
 
@@ -57,8 +57,8 @@ struct Slot {
 struct Sent {
     slot: usize,
     index: wgpu::SubmissionIndex,
-    /// Outputs that can be read.
-    mapped: Arc<AtomicUsize>,
+    /// Tells of each output whether it can be read.
+    mapped: Receiver<bool>,
 }
 
 impl GpuWarp {
@@ -319,13 +319,13 @@ impl Work {
             encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
         }
         let index = card.queue.submit([encoder.finish()]);
-        let mapped = Arc::new(AtomicUsize::new(0));
+        let (tell, mapped) = channel();
         for output in &self.outputs {
-            let counter = mapped.clone();
-            let count = move |done: Result<(), _>| {
-                counter.fetch_add(usize::from(done.is_ok()), Ordering::AcqRel);
+            let tell = tell.clone();
+            let told = move |done: Result<(), _>| {
+                let _ = tell.send(done.is_ok()); // nobody listens once the wait was given up
             };
-            output.staging[slot].map_async(wgpu::MapMode::Read, .., count);
+            output.staging[slot].map_async(wgpu::MapMode::Read, .., told);
         }
         Sent {
             slot,
@@ -343,7 +343,12 @@ impl Work {
         card.device
             .poll(waiting)
             .map_err(|e| failed(e.to_string()))?;
-        if sent.mapped.load(Ordering::Acquire) != self.outputs.len() {
+        // Another thread that polls the device may have taken the answers up and be about to pass them on.
+        let mut answers = self
+            .outputs
+            .iter()
+            .map(|_| sent.mapped.recv_timeout(PATIENCE));
+        if !answers.all(|answer| answer == Ok(true)) {
             return Err(failed("its results could not be read"));
         }
         let mut rest: &mut [u8] = match out {
