@@ -167,7 +167,7 @@ def draw_advanced(layout, _context, obj, width: int) -> None:
     """What is rarely touched."""
     settings = obj.thew
     row = layout.row(align=True)
-    row.prop(settings, "height_shown", text="Real Height" if settings.real_height > 0.0 else "Height (guessed)")
+    row.prop(settings, "height_shown", text="Real Height" if settings.real_height > 0.0 else "Guessed Height")
     part = row.row(align=True)
     part.enabled = settings.real_height > 0.0
     part.operator("thew.guess_height", text="", icon="LOOP_BACK")
@@ -176,12 +176,12 @@ def draw_advanced(layout, _context, obj, width: int) -> None:
     column.prop(settings, "use_young")
     part = column.column()
     part.active = settings.use_young
-    part.prop(settings, "young")
+    part.prop(settings, "young", text="Stiffness (Pa)")
     column = layout.column(align=True)
     column.prop(settings, "poisson")
     column.prop(settings, "density")
     column = layout.column()
-    column.prop(settings, "rate")
+    column.prop(settings, "rate", text="Steps / Second")
     column.prop(settings, "method")
     if settings.method == modal.METHOD:
         draw_modal(layout.box(), obj, width)

@@ -291,7 +291,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         update=_changed,
     )
     poisson: FloatProperty(
-        name="Incompressibility",
+        name="Keeps Volume",
         description="Poisson's ratio: 0 loses volume freely, 0.49 hardly at all",
         default=0.4,
         min=0.0,
@@ -378,7 +378,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         update=_changed,
     )
     rest_includes_gravity: BoolProperty(
-        name="Sculpted Under Gravity",
+        name="Sags as Modelled",
         description="The modelled shape already sags: at rest in its rest pose the character does not move",
         default=True,
         options=set(),

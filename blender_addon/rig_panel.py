@@ -75,9 +75,9 @@ def draw_hand(layout, rig) -> None:
     row = layout.row(align=True)
     row.menu("THEW_MT_place", text="Place", icon="PIVOT_CURSOR")
     row.operator_menu_enum("thew.rig_preset", "preset", text="Presets", icon="PRESET")
-    row = layout.row(align=True)
-    row.enabled = rig is not None
-    row.operator("thew.rig_pull", icon="VIEW_PAN")
+    part = row.row(align=True)
+    part.enabled = rig is not None
+    part.operator("thew.rig_pull", text="Pull", icon="VIEW_PAN")
 
 
 def draw_wishes(layout, rig) -> None:
@@ -101,7 +101,7 @@ def draw_wishes(layout, rig) -> None:
 def draw_force(layout, obj, rig) -> None:
     """What the strength is kept by, and the force that it comes to; in a foldout."""
     header, body = layout.panel("THEW_rig_force", default_closed=True)
-    header.label(text="Advanced")
+    header.label(text="Force")
     if body is None:
         return
     row = body.row(align=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import bpy
 import numpy as np
@@ -341,3 +342,19 @@ def test_the_legend_is_for_what_is_shown(fleshed):
     points, colours, triangles = overlay.legend_bar(10.0, 20.0, 2.0)
     assert np.ptp(points[:, 0]) == pytest.approx(2.0 * overlay.WIDTH) and triangles.max() == len(points) - 1
     assert (colours[:, 3] == 1.0).all()
+
+
+def test_a_question_that_is_denied_leaves_the_painted_map(fleshed, monkeypatch):
+    """The answer of a window's dialog, which cancels the operator that asked."""
+    body, _ = fleshed
+    paint(body, range(40), 0.9)
+    painted, asked = weights(body), []
+    operators = part("operators.flesh")
+    monkeypatch.setattr(part("handlers"), "headless", lambda: False)
+    manager = SimpleNamespace(invoke_confirm=lambda operator, event, **words: asked.append(words) or {"RUNNING_MODAL"})
+    context = SimpleNamespace(view_layer=bpy.context.view_layer, scene=bpy.context.scene, window_manager=manager)
+    tool = SimpleNamespace()
+    assert operators.THEW_OT_flesh_automatic.invoke(tool, context, None) == {"RUNNING_MODAL"}
+    assert body.name in asked[0]["message"]
+    operators.THEW_OT_flesh_automatic.cancel(tool, context)
+    np.testing.assert_array_equal(weights(body), painted)
