@@ -10,8 +10,9 @@
 //!
 //! Deviations: the paper keeps cut tetrahedra whole, which overestimates the volume (errata); here each
 //! counts by its share of flesh, found by asking at a fixed set of points in it. Cells with next to no
-//! flesh would make the system near singular, so a cell counts for at least [`FLOOR`] of its volume, in
-//! mass, stiffness and weight alike; the reported volume does not.
+//! flesh would make the system near singular, so a cell counts for at least [`FLOOR`] of its volume in
+//! stiffness, and for [`MASS_FLOOR`] in mass and weight: thin limbs, which fill little of their cells, are
+//! hardly heavier than they are. The reported volume is that of the flesh alone.
 
 use super::{Elements, Material};
 use crate::lattice::Lattice;
@@ -21,8 +22,10 @@ use crate::surface::Surface;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
-/// Smallest share of a cell that counts as flesh in mass, stiffness and weight.
+/// Smallest share of a cell that counts as flesh in its stiffness.
 pub const FLOOR: f64 = 0.05;
+/// The same in mass and weight.
+pub const MASS_FLOOR: f64 = 0.005;
 
 /// Where flesh is, and to which cell it belongs.
 pub trait Flesh: Sync {
@@ -89,7 +92,7 @@ pub struct CellIntegrals {
     pub stiffness: Vec<Mat3>,
     /// `∫ ρ φ_a`, kg, per corner.
     pub weight: Vec<f64>,
-    /// Volumes of its pieces with constant gradients, m³, floor included: what `stiffness` is the sum over.
+    /// Volumes of its pieces with constant gradients, m³, [`FLOOR`] included: what `stiffness` is the sum over.
     pub pieces: Vec<f64>,
     /// Gradients of the corners' functions on each piece, one after the other, 1/m.
     pub gradients: Vec<Vec3>,
@@ -209,8 +212,8 @@ fn integrate_cell(
     let whole: f64 = pieces.iter().map(|p| p.volume).sum();
     let volume: f64 = pieces.iter().map(|p| p.volume * p.share).sum();
     let fraction = if whole > 0.0 { volume / whole } else { 0.0 };
-    // What is missing to the floor is spread evenly over the cell.
-    let lift = (FLOOR - fraction).max(0.0);
+    // What is missing to a floor is spread evenly over the cell.
+    let [lift, ballast] = [FLOOR, MASS_FLOOR].map(|floor| (floor - fraction).max(0.0));
 
     let poisson = (material.poisson() * painted.poisson).clamp(-0.99, 0.495);
     let young = material.young() * painted.stiffness;
@@ -235,13 +238,14 @@ fn integrate_cell(
         if w == 0.0 {
             continue;
         }
+        let heavy = piece.volume * (piece.share + ballast);
         let sum: [f64; 8] = std::array::from_fn(|a| t.iter().map(|s| s[a]).sum());
         let mut pair = 0;
         for a in 0..n {
-            out.weight[a] += density * w / 4.0 * sum[a];
+            out.weight[a] += density * heavy / 4.0 * sum[a];
             for b in a..n {
                 let products: f64 = t.iter().map(|s| s[a] * s[b]).sum();
-                out.mass[pair] += density * w / 20.0 * (sum[a] * sum[b] + products);
+                out.mass[pair] += density * heavy / 20.0 * (sum[a] * sum[b] + products);
                 let (ga, gb) = (piece.gradients[a], piece.gradients[b]);
                 out.stiffness[pair] += (ga * gb.transpose() * lame
                     + gb * ga.transpose() * shear

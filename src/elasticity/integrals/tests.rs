@@ -104,12 +104,30 @@ fn volume_of_a_ball() {
         for c in &all {
             assert!((0.0..=1.0 + 1e-12).contains(&c.fraction));
             let m: f64 = c.weight.iter().sum();
-            let floored = c.volume.max(FLOOR / c.fraction.max(1e-300) * c.volume);
+            let floored = c.volume.max(MASS_FLOOR / c.fraction.max(1e-300) * c.volume);
             assert!(m >= 1000.0 * c.volume - 1e-9);
             if c.fraction > 0.0 {
                 assert_relative_eq!(m, 1000.0 * floored, max_relative = 1e-9);
             }
         }
+    }
+}
+
+#[test]
+fn flesh_that_fills_little_of_its_cells_is_hardly_heavier_than_it_is() {
+    let thin = Ball {
+        centre: Vec3::new(0.52, 0.47, 0.5),
+        radius: 0.1,
+    };
+    for tetrahedra in [false, true] {
+        let all = run(&cube(4, tetrahedra), &thin, 1);
+        let full: Vec<_> = all.iter().filter(|c| c.fraction > 0.0).collect();
+        let volume: f64 = full.iter().map(|c| c.volume).sum();
+        let mass: f64 = full.iter().flat_map(|c| &c.weight).sum();
+        assert_relative_eq!(mass, 1000.0 * volume, max_relative = 0.03);
+        // Its stiffness keeps the larger floor.
+        let floored = |c: &&CellIntegrals| c.pieces.iter().sum::<f64>() > 1.2 * c.volume;
+        assert!(full.iter().any(floored));
     }
 }
 
