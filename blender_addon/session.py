@@ -24,7 +24,7 @@ from . import modal, modifier, poses, reading, riding, rig_pushers, rigging
 from .logic.cycles import Beginning
 from .logic.errors import sentence
 from .logic.sentences import slowed
-from .logic.spaces import Place, skinned, transform
+from .logic.spaces import Place, skinned, transform, turned
 from .native import core
 from .recipe import Recipe, Stance, hashed
 
@@ -102,7 +102,7 @@ class Flesh:
         return shape
 
     def _offset(self, index: int) -> np.ndarray:
-        return self.clip.offsets(index) @ self.turns[index].T
+        return turned(self.clip.offsets(index), self.turns[index])
 
     def added(self, positions: np.ndarray, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         """What flesh in balance, `positions` [n, 3] in metres, adds to the plain skin, world axes, metres, float32[n, 3].

@@ -64,6 +64,14 @@ def transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
     return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
+def turned(vectors: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """`vectors` [n, 3] by the linear map `turn` [3, 3]; quick where that only scales, as it mostly does."""
+    scale = turn[0, 0]
+    if (turn == scale * np.eye(3, dtype=turn.dtype)).all():
+        return vectors if scale == 1.0 else vectors * scale
+    return vectors @ turn.T
+
+
 def across(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Two unit vectors square to `axis` [3] and to each other."""
     one = np.cross(axis, np.eye(3)[int(np.abs(axis).argmin())])

@@ -38,6 +38,17 @@ def test_every_file_says_its_licence():
 
 
 @pytest.mark.parametrize(
+    "turn", [np.eye(3), 2.5 * np.eye(3), np.diag([1.0, 1.0, 2.0]), [[0, -1, 0], [1, 0, 0], [0, 0, 1]]]
+)
+def test_vectors_are_turned_as_the_matrix_says(turn):
+    vectors = np.random.default_rng(1).normal(size=(7, 3)).astype(np.float32)
+    turn = np.array(turn, dtype=np.float32)
+    found = spaces.turned(vectors, turn)
+    np.testing.assert_allclose(found, [turn @ v for v in vectors], rtol=1e-6)
+    assert found.dtype == np.float32
+
+
+@pytest.mark.parametrize(
     ("longest", "unit", "height"),
     [(1.8, 1.0, 1.8), (0.4, 1.0, 1.7), (141.0, 1.0, 1.7), (141.0, 0.01, 1.41), (3.0, 1.0, 3.0), (1e-6, 1.0, 1.7)],
 )
