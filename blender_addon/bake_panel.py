@@ -6,7 +6,6 @@ from __future__ import annotations
 from .bakes import baking, export_check
 from .layouts import draw_text
 from .logic.errors import sentence
-from .operators import shell
 
 
 def draw_bake(layout, context, obj, width: int) -> None:
@@ -21,7 +20,7 @@ def draw_bake(layout, context, obj, width: int) -> None:
     pair.prop(owner, "frame_end", text="End")
     column = draw_keys(layout, obj)
     row = column.row(align=True)
-    row.enabled = bool(obj.thew.made.baked_keys) and not shell.running
+    row.enabled = bool(obj.thew.made.baked_keys)
     row.operator("thew.remove", text="Remove Flesh and Keys", icon="TRASH").remove_baked_keys = True
     draw_remarks(layout, obj, context.scene, width)
 
@@ -31,11 +30,9 @@ def draw_keys(layout, obj):
     made = obj.thew.made
     layout.column().prop(obj.thew, "bake_space")
     column = layout.column(align=True)
+    column.operator("thew.bake", icon="SHAPEKEY_DATA")
     row = column.row(align=True)
-    row.enabled = not shell.running
-    row.operator("thew.bake", icon="SHAPEKEY_DATA")
-    row = column.row(align=True)
-    row.enabled = bool(made.baked_keys) and not shell.running
+    row.enabled = bool(made.baked_keys)
     if made.shows_bake:
         row.operator("thew.show_live", icon="PHYSICS")
     else:

@@ -295,9 +295,12 @@ def mounted(obj: bpy.types.Object) -> None:
 
 
 def preview_changed(obj: bpy.types.Object) -> None:
-    """Another mode is to be played, or none: show it at once. What is not built yet is shown with the next frame."""
+    """Another mode is to be played, or none, or flesh at rest: show it at once; what is not built yet is built soon."""
     flesh = fleshes.known(obj)
-    if flesh is None or flesh.clip is None or not session.is_shown(obj) or poses.busy:
+    if flesh is None or flesh.clip is None:
+        setting_changed(obj)
+        return
+    if not session.is_shown(obj) or poses.busy:
         return
     session.present(obj, flesh, bpy.context.scene)
     jobs.note(obj, flesh)

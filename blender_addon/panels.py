@@ -19,7 +19,14 @@ from .reading import armature_modifier
 from .riding_panel import draw_offer, draw_rider, draw_riders
 from .session import register as fleshes
 
-ICONS = {"GOOD": "CHECKMARK", "OFF": "HIDE_ON", "WAITING": "TIME", "WARNING": "ERROR", "ERROR": "CANCEL"}
+ICONS = {
+    "GOOD": "CHECKMARK",
+    "OFF": "HIDE_ON",
+    "WAITING": "TIME",
+    "TOLD": "INFO",
+    "WARNING": "ERROR",
+    "ERROR": "CANCEL",
+}
 
 
 # the main panel -----------------------------------------------------------------------------------------------------
@@ -39,9 +46,7 @@ def draw_target(layout, context, obj) -> None:
 def draw_start(layout, obj, width: int) -> None:
     """What there is to see before flesh was added."""
     settings = obj.thew
-    row = layout.row()
-    row.enabled = not shell.running
-    row.operator("thew.add", icon="ADD").cells_across = settings.cells_across
+    layout.operator("thew.add", icon="ADD").cells_across = settings.cells_across
     if not draw_progress(layout):
         layout.label(text=shortened(unfleshed(obj), width), icon="INFO")
     column = layout.column()
@@ -56,12 +61,10 @@ def draw_start(layout, obj, width: int) -> None:
 
 def unfleshed(obj) -> str:
     """How a mesh without flesh is."""
-    if armature_modifier(obj) is None:
-        return "Needs an Armature modifier"
     keys = writing.baked_keys(obj)
-    if not keys:
-        return "Ready: press Add Flesh"
-    return f"{'Keeps' if all(key.mute for key in keys) else 'Plays'} {plural(len(keys), 'baked key')}"
+    if keys:
+        return f"{'Keeps' if all(key.mute for key in keys) else 'Plays'} {plural(len(keys), 'baked key')}"
+    return "Ready: press Add Flesh" if armature_modifier(obj) is not None else "Needs an Armature modifier"
 
 
 def draw_flesh(layout, obj, frame: int, width: int) -> None:
@@ -76,7 +79,6 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
     row.use_property_split = False
     row.prop(settings, "young" if settings.use_young else "softness", slider=not settings.use_young)
     row = layout.row(align=True)
-    row.enabled = not shell.running
     row.operator("thew.simulate", icon="PLAY")
     row.operator("thew.remove", text="", icon="TRASH").remove_baked_keys = False
     draw_health(layout, obj, frame, width)
@@ -85,7 +87,7 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
 def draw_health(layout, obj, frame: int, width: int) -> None:
     """How the flesh is, in one line, or in as many as a warning needs; the first is the bar while something is computed."""
     found = health(obj.thew, obj.thew.made, fleshes.known(obj), frame)
-    whole = found.level in {"WARNING", "ERROR"}
+    whole = found.level in {"TOLD", "WARNING", "ERROR"}
     lines = wrapped(found.text, width) if whole else [shortened(found.text, width)]
     column = layout.column(align=True)
     busy = draw_progress(column)

@@ -8,7 +8,6 @@ from .bake_panel import draw_keys, draw_remarks
 from .layouts import draw_text
 from .logic.errors import sentence
 from .logic.health import of_bake
-from .operators import shell
 from .session import register as fleshes
 
 
@@ -29,7 +28,6 @@ def draw_rider(layout, obj, scene, width: int) -> None:
     settings = obj.thew
     row = layout.row(align=True)
     row.use_property_split = False
-    row.enabled = not shell.running
     row.prop(settings, "enabled", text="Ride", toggle=True, icon="MOD_CLOTH")
     row.operator("thew.remove", text="", icon="TRASH").remove_baked_keys = False
     layout.prop(settings, "body")

@@ -55,9 +55,12 @@ def missed(miss: float) -> str:
 
 def unbaked(made, scene) -> str:
     """What is told of a bake that leaves out frames of the scene; "" where it holds them all."""
-    if made.baked_start <= scene.frame_start and scene.frame_end <= made.baked_end:
+    preview = scene.use_preview_range
+    first = scene.frame_preview_start if preview else scene.frame_start
+    last = scene.frame_preview_end if preview else scene.frame_end
+    if made.baked_start <= first and last <= made.baked_end:
         return ""
-    return f"the scene plays {scene.frame_start} to {scene.frame_end}: beside the bake's frames its end keys stay on"
+    return f"the scene plays {first} to {last}: beside the bake's frames its end keys stay on"
 
 
 def bake(obj, scene, view_layer, start: int | None = None, end: int | None = None, space: str | None = None) -> Task:

@@ -47,7 +47,8 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     armature = gltf.armature_of(obj)
     action = gltf.active_action(armature) if armature is not None else None
     joined = action is not None and writing.join_action(obj, action)
-    said = [f"{name} plays its {plural(len(keys), 'key')}, ready to export"]
+    wrong = export_check.check(obj)
+    said = [f"{name} plays its {plural(len(keys), 'key')}{'' if wrong else ', ready to export'}", *wrong]
     if names:
         said.append(f"{listed(names)} went, for the keys hold what {'it' if len(names) == 1 else 'they'} did")
     if carried:

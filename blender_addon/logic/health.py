@@ -13,7 +13,7 @@ from .sentences import plural
 
 @dataclass(frozen=True)
 class Health:
-    """A line and how grave it is: GOOD, OFF, WAITING, WARNING or ERROR."""
+    """A line and how grave it is: GOOD, OFF, WAITING, TOLD, WARNING or ERROR."""
 
     level: str
     text: str
@@ -48,9 +48,7 @@ def of_bake(made: Any, frame: float) -> Health:
     if first <= frame <= last:
         return Health("GOOD", f"Bake plays, {first} to {last}")
     which = "first" if frame < first else "last"
-    return Health(
-        "WARNING", f"Bake more frames: it holds {first} to {last}, and beside them its {which} key stays on as it is."
-    )
+    return Health("TOLD", f"Beside its bake, {first} to {last}: the {which} key stays on. Bake more frames to move.")
 
 
 def warnings(flesh: Any) -> list[str]:
@@ -61,7 +59,7 @@ def warnings(flesh: Any) -> list[str]:
     lost = inverted(flesh.clip) if flesh.clip is not None else 0
     if lost > FEW * len(flesh.lattice.cells):
         found.append(
-            f"Use more cells, or less Softness: in {plural(lost, 'cell')} at most the flesh folds, and stays by its skin there."
+            f"Use more Cells Across, or firmer flesh: in {plural(lost, 'cell')} at most it folds, and stays by its skin there."
         )
     found += [sentence(text) for text in flesh.defects]
     return found

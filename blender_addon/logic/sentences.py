@@ -45,7 +45,7 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     if lost:
         notes.append(
             f"At worst {plural(lost, 'cell is', 'cells are')} turned inside out; what is shown stays by the skin there. More "
-            "Cells Across or less Softness help."
+            "Cells Across or firmer flesh help."
         )
     if flesh.modal:
         notes += modal_notes(flesh, preview)

@@ -65,7 +65,7 @@ def transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 
 def turned(vectors: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """`vectors` [n, 3] by the linear map `turn` [3, 3]; quick where that only scales, as it mostly does."""
+    """`vectors` [n, 3] by the linear map `turn` [3, 3]: themselves where that changes nothing, quick where it only scales."""
     scale = turn[0, 0]
     if (turn == scale * np.eye(3, dtype=turn.dtype)).all():
         return vectors if scale == 1.0 else vectors * scale

@@ -29,9 +29,6 @@ class Quick(Job):
             self.report({"INFO"}, said)
         return {"FINISHED"}
 
-    def cancel(self, _context):
-        """A question was answered with no, and nothing was begun."""
-
     def edit(self, context, obj) -> str:
         """Do it."""
         raise NotImplementedError

@@ -19,12 +19,7 @@ class THEW_OT_ride(Job, bpy.types.Operator):
     )
     bl_options = {"REGISTER", "UNDO"}
 
-    @classmethod
-    def poll(cls, context):
-        if context.view_layer.objects.active is None:
-            cls.poll_message_set("Select clothes or eyes, then the body")
-            return False
-        return True
+    wanted = "Select clothes or eyes, then the body"
 
     def invoke(self, context, _event):
         return self.execute(context)

@@ -48,9 +48,6 @@ class Edit(Job):
             return self.refuse(obj, error)
         return self.done(obj, said)
 
-    def cancel(self, _context):
-        """A dialog or the file browser was closed: nothing has begun yet."""
-
     def edit(self, context, obj) -> str:
         """Do it; gives what to tell."""
         raise NotImplementedError

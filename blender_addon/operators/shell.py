@@ -25,10 +25,15 @@ def quiet(context) -> None:
 class Job:
     """Mix-in for operators; a subclass gives `job(context, obj)` and tells in `said` what was done."""
 
+    wanted = "Select a skinned mesh"
+
     @classmethod
     def poll(cls, context):
+        if running:
+            cls.poll_message_set("Thew is at work: wait, or press Esc")
+            return False
         if context.view_layer.objects.active is None:
-            cls.poll_message_set("Select a skinned mesh")
+            cls.poll_message_set(cls.wanted)
             return False
         return True
 
@@ -101,8 +106,9 @@ class Job:
         return self.done(self._obj, stepper.result)
 
     def cancel(self, context):
-        """Blender is closing or loading another file."""
-        self._held.close()
+        """Blender is closing or loading another file, or the answer to a dialog was no: then nothing was begun."""
+        if hasattr(self, "_held"):
+            self._held.close()
 
     def done(self, obj, result):
         """Report success."""

@@ -483,7 +483,7 @@ class Body:
         elastic_joints: float = 1.0,
     ) -> _Places:
         """A surface (None: the body's own) at displacements q[dofs,3] -> [n,3]. With a pose[b,4,4] it is as `Simulation`
-        and `simulate` show it there: by how much flesh there is, and within reach, a part of the body's size.
+        and `simulate` show the default method there: by how much flesh there is, and within reach, a part of the body's size.
         elastic_joints: as of `simulate`."""
     def inverted_cells(self, positions: ArrayLike) -> int:
         """Number of cells turned inside out with the lattice vertices at positions[dofs,3]."""

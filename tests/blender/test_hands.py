@@ -53,7 +53,7 @@ def moved_by(obj, rig) -> np.ndarray:
     forces = np.asarray(own.forces(body, rig.control))
     gravity = flesh_of(obj).recipe.gravity
     shapes = [
-        body.shown(thew.equilibrium(body, pose, gravity=gravity, rest_forces=pushed), pose) for pushed in (None, forces)
+        body.shown(thew.equilibrium(body, pose, gravity=gravity, rest_forces=pushed)) for pushed in (None, forces)
     ]
     return np.linalg.norm(np.subtract(*shapes), axis=1)
 
@@ -266,7 +266,7 @@ def test_what_was_pulled_is_what_the_rig_does(body):
     forces = np.asarray(own.forces(flesh_body, body.thew.rigs[0].control))
     q = thew.equilibrium(flesh_body, pose, gravity=flesh.recipe.gravity, rest_forces=forces)
     stand = read(body)
-    there = stand.world(stand.skin + flesh.added(flesh_body.shown(q, pose), stand.maps, stand.mesh))
+    there = stand.world(stand.skin + flesh.added(flesh_body.shown(q), stand.maps, stand.mesh))
     assert np.abs(there - world(body)).max() < 1e-4 * np.ptp(there)
 
 

@@ -146,8 +146,29 @@ def test_a_mesh_without_flesh_says_what_it_plays(character):
     assert bpy.ops.thew.show_bake() == {"FINISHED"}
     assert bpy.ops.thew.finish_bake() == {"FINISHED"}
     assert "Plays 20 baked keys" in words(draw()[""])
+    assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
     body.modifiers.clear()
     assert "Needs an Armature modifier" in words(draw()[""])
+
+
+def test_a_bake_in_posed_space_needs_no_armature_to_be_played(fleshed):
+    body, _ = fleshed
+    assert bpy.ops.thew.bake(space="POSED") == {"FINISHED"}
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    assert not len(body.modifiers) and "Plays 20 baked keys" in words(draw()[""])
+
+
+def test_no_button_works_while_something_is_computed(fleshed):
+    """However it is reached: the search asks the operators too."""
+    tasks, shell = part("logic.tasks"), part("operators.shell")
+    stepper = tasks.Stepper(iter(()))
+    names = ("add", "simulate", "bake", "finish_bake", "remove", "settle", "flesh_automatic", "ride", "rig_add")
+    assert all(getattr(bpy.ops.thew, name).poll() for name in names)
+    shell.running.append(stepper)
+    try:
+        assert not any(getattr(bpy.ops.thew, name).poll() for name in names)
+    finally:
+        shell.running.remove(stepper)
 
 
 def test_a_bake_says_where_it_ends(fleshed):
