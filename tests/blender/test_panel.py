@@ -177,8 +177,8 @@ def test_a_bake_says_where_it_ends(fleshed):
     for frame, said in (
         (3, "Bake plays, 3 to 9"),
         (9, "Bake plays, 3 to 9"),
-        (2, "its first key"),
-        (10, "its last key"),
+        (2, "the first key"),
+        (10, "the last key"),
     ):
         scene.frame_set(frame)
         assert said in words(draw(width=600)[""]), frame
