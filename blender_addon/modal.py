@@ -36,6 +36,10 @@ def options(recipe: Any, modes: Any, factor: float) -> dict[str, Any]:
     return {"modes": modes.scaled(factor), "engine": recipe.engine.lower(), "device": recipe.device or None}
 
 
+#: Ends of a swing that differ by less, as a part of it, are alike: it begins at the same one every time.
+UNLIKE = 5e-4
+
+
 @dataclass
 class Preview:
     """Plays modes one at a time."""
@@ -51,14 +55,19 @@ class Preview:
         return Preview(thew.Deformer(modes, surface, form="embedded", engine="cpu"), surface.size, len(modes))
 
     def peak(self, number: int, part: float) -> float:
-        """The amplitude of mode `number` (1 is the first) that moves some vertex by `part` of the body's size."""
+        """The amplitude of mode `number` (1 is the first) that moves some vertex by `part` of the body's size.
+
+        Of the two ends of its swing, which warping makes unlike, it is the farther one.
+        """
         known = self._peaks.get((number, part))
         if known is None:
             # Warping shortens large displacements, so the amplitude is approached in a few steps.
             unit = known = 1.0
+            end = 1.0
             for step in range(12):
-                moved = self.deformer.displacements(self._alone(number, known))
-                largest = float(np.sqrt((moved.astype(np.float64) ** 2).sum(axis=1).max()))
+                there, opposite = (self._farthest(number, way * known) for way in (1.0, -1.0))
+                end = -1.0 if opposite > (1.0 + UNLIKE) * there else 1.0
+                largest = opposite if end < 0.0 else there
                 if not largest > 0.0:
                     break
                 ratio = part * self.size / largest
@@ -67,9 +76,14 @@ class Preview:
                 if abs(ratio - 1.0) < 1e-4:
                     break
             # A mode that only turns about itself never gets that far: stop where it has turned enough.
-            known = min(known, 4.0 * unit)
+            known = end * min(known, 4.0 * unit)
             self._peaks[number, part] = known
         return known
+
+    def _farthest(self, number: int, amplitude: float) -> float:
+        """How far a mode moves some vertex, metres."""
+        moved = self.deformer.displacements(self._alone(number, amplitude))
+        return float(np.sqrt((moved.astype(np.float64) ** 2).sum(axis=1).max()))
 
     def amplitudes(self, number: int, part: float, swings: float) -> np.ndarray:
         """The amplitudes of all modes after so many swings; it begins at the farthest."""

@@ -323,7 +323,7 @@ def test_the_panel_tells_of_modes_and_engine(character):
     add_modal()
     play(body, (3,))
     layout = Layout()
-    panels.draw_advanced(layout, body, 60)
+    panels.draw_advanced(layout, bpy.context, body, 60)
     for name in ("modes", "engine", "device", "preview_mode"):
         assert f"[{name}]" in layout.read()
     flesh = flesh_of(body)
@@ -331,10 +331,10 @@ def test_the_panel_tells_of_modes_and_engine(character):
     assert f"12 modes, {flesh.frequencies[0]:.3g} to {flesh.frequencies[-1]:.3g} Hz" in read
     assert flesh.clip.engine in read and all(" ".join(line.split()) in read for line in flesh.clip.engine_report)
     body.thew.preview_mode, layout = 3, Layout()
-    panels.draw_advanced(layout, body, 60)
+    panels.draw_advanced(layout, bpy.context, body, 60)
     assert "[preview_size]" in layout.read() and "Plays mode 3" in " ".join(layout.read())
     body.thew.preview_mode, body.thew.method, layout = 0, "warped", Layout()
-    panels.draw_advanced(layout, body, 60)
+    panels.draw_advanced(layout, bpy.context, body, 60)
     assert "[modes]" not in layout.read() and "[young]" in layout.read()
     for name in ("modes", "engine", "device", "preview_mode", "preview_size"):
         assert body.thew.bl_rna.properties[name].description
