@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Text in panels: as many lines as the width allows."""
+"""Text in panels: as many lines as the width allows, and the icons that say how grave it is."""
 
 from __future__ import annotations
+
+#: The icon of each level of `logic.health.Health`.
+HEALTH_ICONS = {
+    "GOOD": "CHECKMARK",
+    "OFF": "HIDE_ON",
+    "WAITING": "TIME",
+    "TOLD": "INFO",
+    "WARNING": "ERROR",
+    "ERROR": "CANCEL",
+}
 
 
 def draw_text(column, text: str, width: int, icon: str = "DOT") -> None:

@@ -11,23 +11,13 @@ import bpy
 
 from . import flesh_map, handlers, modal, native, target, writing
 from .bake_panel import draw_bake
-from .layouts import draw_text, letters, wrapped
+from .layouts import HEALTH_ICONS, draw_text, letters, wrapped
 from .logic.health import cost, health, shortened
 from .logic.sentences import modal_lines, modal_notes, plural
 from .operators import shell
 from .reading import armature_modifier
 from .riding_panel import draw_offer, draw_rider, draw_riders
 from .session import register as fleshes
-
-ICONS = {
-    "GOOD": "CHECKMARK",
-    "OFF": "HIDE_ON",
-    "WAITING": "TIME",
-    "TOLD": "INFO",
-    "WARNING": "ERROR",
-    "ERROR": "CANCEL",
-}
-
 
 # the main panel -----------------------------------------------------------------------------------------------------
 
@@ -93,7 +83,7 @@ def draw_health(layout, obj, frame: int, width: int) -> None:
     busy = draw_progress(column)
     column.alert = found.level == "ERROR" and not busy
     for i, line in enumerate(lines[1:] if busy else lines):
-        column.label(text="" if busy else line, icon="BLANK1" if busy or i else ICONS[found.level])
+        column.label(text="" if busy else line, icon="BLANK1" if busy or i else HEALTH_ICONS[found.level])
 
 
 def draw_progress(layout) -> bool:

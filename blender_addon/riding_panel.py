@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from . import riding
 from .bake_panel import draw_keys, draw_remarks
-from .layouts import draw_text
+from .layouts import HEALTH_ICONS, draw_text
 from .logic.errors import sentence
-from .logic.health import of_bake
+from .logic.health import Health, of_bake
 from .session import register as fleshes
 
 
@@ -31,28 +31,27 @@ def draw_rider(layout, obj, scene, width: int) -> None:
     row.prop(settings, "enabled", text="Ride", toggle=True, icon="MOD_CLOTH")
     row.operator("thew.remove", text="", icon="TRASH").remove_baked_keys = False
     layout.prop(settings, "body")
-    text, icon = health(obj, scene.frame_current)
-    draw_text(layout.column(align=True), text, width, icon=icon)
+    found = health(obj, scene.frame_current)
+    draw_text(layout.column(align=True), found.text, width, icon=HEALTH_ICONS[found.level])
     draw_keys(layout, obj)
     draw_remarks(layout, obj, scene, width)
 
 
-def health(obj, frame: float) -> tuple[str, str]:
-    """One line on how a rider is at the scene's `frame`, and its icon."""
+def health(obj, frame: float) -> Health:
+    """The one line on how a rider is at the scene's `frame`."""
     settings, made = obj.thew, obj.thew.made
     if not settings.enabled:
-        return "Off: the plain skin", "HIDE_ON"
+        return Health("OFF", "Off: the plain skin")
     if made.shows_bake:
-        found = of_bake(made, frame)
-        return found.text, "CHECKMARK" if found.level == "GOOD" else "ERROR"
+        return of_bake(made, frame)
     body = settings.body
     if made.notes:
-        return sentence(made.notes), "ERROR"
+        return Health("ERROR", sentence(made.notes))
     if body is None or not body.thew.made.flesh:
-        return "Plain skin: choose a body to ride on", "ERROR"
+        return Health("WARNING", "Plain skin: choose a body to ride on")
     if fleshes.known(body) is None:
-        return f"Plain skin until the flesh of “{body.name}” is built", "TIME"
-    return f"Rides on “{body.name}”", "CHECKMARK"
+        return Health("WAITING", f"Plain skin until the flesh of “{body.name}” is built")
+    return Health("GOOD", f"Rides on “{body.name}”")
 
 
 def draw_riders(layout, context, obj, width: int) -> None:
@@ -62,11 +61,11 @@ def draw_riders(layout, context, obj, width: int) -> None:
     for rider in riders:
         row = column.row(align=True)
         row.use_property_split = False
-        text, icon = health(rider, context.scene.frame_current)
-        row.label(text=rider.name, icon=icon)
+        found = health(rider, context.scene.frame_current)
+        row.label(text=rider.name, icon=HEALTH_ICONS[found.level])
         row.prop(rider.thew, "enabled", text="", icon="HIDE_OFF" if rider.thew.enabled else "HIDE_ON", emboss=False)
-        if icon == "ERROR":
-            draw_text(column, text, width)
+        if found.level in {"TOLD", "WARNING", "ERROR"}:
+            draw_text(column, found.text, width)
     if not riders:
         draw_text(column, "Nothing yet: select clothes or eyes, the body last, and press", width, icon="INFO")
     layout.operator("thew.ride", icon="MOD_CLOTH")

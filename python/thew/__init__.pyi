@@ -754,7 +754,7 @@ class RigFit:
         named: the rig's last sample)."""
     def positions(self, parameters: dict[str, float] | None = None) -> _Places:
         """Positions of the vertices of the body's own surface in equilibrium with the rig at parameters (None, or those
-        not named: the rig's last sample), as they are shown, [n,3]."""
+        not named: the rig's last sample), as the lattice has them, [n,3]."""
 
 def fit_rig(
     body: Body,

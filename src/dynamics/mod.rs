@@ -134,46 +134,8 @@ impl Simulation {
         modes: Option<Arc<Modes>>,
         settings: Settings,
     ) -> Result<Self, SimulationError> {
-        let check = |what, value: f64, good: bool, range| {
-            if good && value.is_finite() {
-                Ok(())
-            } else {
-                Err(SimulationError::Setting { what, range, value })
-            }
-        };
+        settings.check()?;
         let s = settings;
-        check(
-            "rate",
-            s.rate,
-            (1.0..=1e5).contains(&s.rate),
-            "between 1 and 100000 steps per second",
-        )?;
-        check(
-            "mass_damping",
-            s.mass_damping,
-            s.mass_damping >= 0.0,
-            "zero or positive",
-        )?;
-        check(
-            "stiffness_damping",
-            s.stiffness_damping,
-            s.stiffness_damping >= 0.0,
-            "zero or positive",
-        )?;
-        check_gravity(s.gravity)?;
-        let positive = |reach: f64| reach > 0.0 && reach.is_finite();
-        check(
-            "reach",
-            s.reach.unwrap_or(1.0),
-            s.reach.is_none_or(positive),
-            "a positive part of the body's size",
-        )?;
-        check(
-            "elastic_joints",
-            s.elastic_joints,
-            (0.0..=1.0).contains(&s.elastic_joints),
-            "between 0 (the plain skin) and 1",
-        )?;
         Ok(Self {
             shape: Shape::new(&body, method, s.elastic_joints < 1.0)?,
             positions: body.lattice().vertices().to_vec(),

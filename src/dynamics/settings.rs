@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a simulation runs: what all methods share.
 
-use super::Solver;
+use super::{SimulationError, Solver, check_gravity};
 use crate::Vec3;
 use crate::body::Showing;
 
@@ -40,6 +40,52 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Refuses what nothing can run with.
+    ///
+    /// # Errors
+    /// A value out of its range.
+    pub fn check(&self) -> Result<(), SimulationError> {
+        let check = |what, value: f64, good: bool, range| {
+            if good && value.is_finite() {
+                Ok(())
+            } else {
+                Err(SimulationError::Setting { what, range, value })
+            }
+        };
+        check(
+            "rate",
+            self.rate,
+            (1.0..=1e5).contains(&self.rate),
+            "between 1 and 100000 steps per second",
+        )?;
+        check(
+            "mass_damping",
+            self.mass_damping,
+            self.mass_damping >= 0.0,
+            "zero or positive",
+        )?;
+        check(
+            "stiffness_damping",
+            self.stiffness_damping,
+            self.stiffness_damping >= 0.0,
+            "zero or positive",
+        )?;
+        check_gravity(self.gravity)?;
+        let positive = |reach: f64| reach > 0.0 && reach.is_finite();
+        check(
+            "reach",
+            self.reach.unwrap_or(1.0),
+            self.reach.is_none_or(positive),
+            "a positive part of the body's size",
+        )?;
+        check(
+            "elastic_joints",
+            self.elastic_joints,
+            (0.0..=1.0).contains(&self.elastic_joints),
+            "between 0 (the plain skin) and 1",
+        )
+    }
+
     /// How surfaces are shown.
     pub fn showing(&self) -> Showing {
         Showing {

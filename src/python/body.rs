@@ -9,9 +9,9 @@ use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::Vec3;
-use crate::body::{Body, BodyOptions, Showing};
+use crate::body::{Body, BodyOptions};
 use crate::clip::ClipError;
-use crate::dynamics::sway;
+use crate::dynamics::{Settings, sway};
 use crate::elasticity::Material;
 use crate::kernel::LocalPositions;
 use crate::progress::Progress;
@@ -337,17 +337,13 @@ impl PyBody {
         elastic_joints: f64,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let q = dofs(q, "q", self.0.dofs())?;
-        if !(0.0..=1.0).contains(&elastic_joints) {
-            return Err(super::errors::input(format!(
-                "elastic_joints must be between 0 and 1, not {elastic_joints}"
-            )));
-        }
+        let settings = Settings {
+            reach,
+            elastic_joints,
+            ..Settings::default()
+        };
+        settings.check().map_err(IntoPy::into_py)?;
         let pose = pose.map(super::arrays::pose).transpose()?;
-        if let Some(reach) = reach.filter(|&reach| !(reach > 0.0 && reach.is_finite())) {
-            return Err(super::errors::input(format!(
-                "reach must be a positive part of the body's size, not {reach}"
-            )));
-        }
         if pose.is_none() && reach.is_some() {
             return Err(super::errors::input(
                 "reach limits flesh around the skin of a pose: give the pose too",
@@ -360,13 +356,11 @@ impl PyBody {
             let rest = self.0.lattice().vertices();
             let moved: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
             let lattice = LocalPositions::new(&moved);
-            let showing = Showing {
-                reach,
-                elastic_joints,
-            };
             let how = pose.as_ref().map(|pose| {
                 let sway = sway(&self.0, pose, &q).map_err(IntoPy::into_py)?;
-                let how = self.0.presentation(pose, &lattice, Some(&sway), showing);
+                let how = self
+                    .0
+                    .presentation(pose, &lattice, Some(&sway), settings.showing());
                 Ok::<_, PyErr>(how)
             });
             let how = how.transpose()?;

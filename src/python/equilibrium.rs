@@ -5,11 +5,10 @@ use super::arrays::{Whole, finite_points, from_f32, from_points, pose};
 use super::body::PyBody;
 use super::dynamics::{gravity, method};
 use super::errors::{IntoPy, detached, input, locked};
-use crate::body::{Body, Showing};
+use crate::body::Body;
 use crate::clip::ClipError;
 use crate::dynamics::{Equilibrium, SimulationError};
 use crate::kernel::LocalPositions;
-use crate::skeleton::Pose;
 use crate::{Mat3, Vec3};
 use numpy::ndarray::Array3;
 use numpy::{IntoPyArray, PyArray2, PyArray3};
@@ -133,7 +132,7 @@ impl PyEquilibrium {
             let Some(q) = &s.last else {
                 return Ok(None);
             };
-            shown(s.balance.body(), s.balance.pose(), q, id).map(Some)
+            embedded(s.balance.body(), q, id).map(Some)
         })?;
         match data {
             Some(data) => from_f32(py, data),
@@ -150,17 +149,11 @@ impl PyEquilibrium {
 }
 
 /// Positions of a carried surface's vertices in a balance, as the lattice has them.
-pub(super) fn shown(
-    body: &Body,
-    pose: &Pose,
-    q: &[Vec3],
-    id: usize,
-) -> Result<Vec<f32>, ClipError> {
+pub(super) fn embedded(body: &Body, q: &[Vec3], id: usize) -> Result<Vec<f32>, ClipError> {
     let rest = body.lattice().vertices();
     let p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
     let lattice = LocalPositions::new(&p);
-    let how = body.presentation(pose, &lattice, None, Showing::default());
-    let shown = body.shown(id, &lattice, Some(&how));
+    let shown = body.shown(id, &lattice, None);
     Ok(shown.ok_or(ClipError::Surface { id })??)
 }
 

@@ -4,10 +4,10 @@
 use super::arrays::{Whole, finite_points, from_f32, pose, vector};
 use super::body::PyBody;
 use super::dynamics::{gravity, method};
-use super::equilibrium::shown;
+use super::equilibrium::embedded;
 use super::errors::{IntoPy, detached, input, locked};
 use super::rig::PyRig;
-use crate::rig::{Fit, FitError, Fitted, Named, Rig, Target, Wishes};
+use crate::rig::{Fit, Fitted, Named, Rig, Target, Wishes};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -126,7 +126,7 @@ impl PyRigFit {
     }
 
     /// Positions of the vertices of the body's own surface in equilibrium with the rig at parameters (None: its last
-    /// sample), as they are shown, float32 [n,3].
+    /// sample), as the lattice has them, float32 [n,3].
     #[pyo3(signature = (parameters=None))]
     fn positions<'py>(
         &self,
@@ -134,11 +134,11 @@ impl PyRigFit {
         parameters: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let wishes = wishes(parameters, None, None, None)?;
-        let (q, pose) = self.with(py, |fit, rig| {
+        let q = self.with(py, |fit, rig| {
             let eta = wishes.parameters(rig, fit.body())?;
-            Ok::<_, FitError>((fit.displacements(rig, &eta)?, fit.pose().clone()))
+            fit.displacements(rig, &eta)
         })?;
-        let data = self.with(py, |fit, _| shown(fit.body(), &pose, &q, 0))?;
+        let data = self.with(py, |fit, _| embedded(fit.body(), &q, 0))?;
         from_f32(py, data)
     }
 

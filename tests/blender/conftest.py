@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+#: With `THEW_FAST` fewer characters and files are tried.
+FAST = bool(os.environ.get("THEW_FAST"))
 if "BLENDER_USER_RESOURCES" not in os.environ:
     os.environ["BLENDER_USER_RESOURCES"] = tempfile.mkdtemp(prefix="thew-profile-")
 

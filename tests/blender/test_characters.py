@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import os
-
 import bpy
 import numpy as np
 import pytest
 from characters import ACCELERATES, MESHES, add, clips, load, meshes, play_clip
-from conftest import data_folder
+from conftest import FAST, data_folder
 from helpers import activate, evaluated, flesh_of, part, play
 
 FOLDER = data_folder("characters")
@@ -18,7 +16,6 @@ FILES = sorted(FOLDER.iterdir()) if FOLDER else []
 THROWN = 0.01
 #: Frames that other speeds are tried on.
 SECOND = 24
-FAST = bool(os.environ.get("THEW_FAST"))
 CLIPS = 1 if FAST else 2
 
 

@@ -6,18 +6,16 @@ The liveliest clip of each; `benches/blender_look.py` takes three and draws them
 
 from __future__ import annotations
 
-import os
-
 import bpy
 import numpy as np
 import pytest
-from conftest import data_folder
+from conftest import FAST, data_folder
 from helpers import part
 
 from demo.look import liveliest, reading, simulating
 
 SOURCES = liveliest.sources(data_folder("characters"))
-if os.environ.get("THEW_FAST"):
+if FAST:
     SOURCES = SOURCES[::5]
 
 

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 
 import bpy
 import numpy as np
 import pytest
 from characters import load, meshes
-from conftest import data_folder
+from conftest import FAST, data_folder
 from helpers import activate, animate, play, refused
 
 FOLDER = data_folder("nasty")
 FILES = sorted(FOLDER.iterdir()) if FOLDER else []
-if os.environ.get("THEW_FAST"):
+if FAST:
     FILES = FILES[::4]
 
 

@@ -401,7 +401,7 @@ def test_panels_know_riders(dressed):
     assert part("target").of(bpy.context) == body
     assert ("Riders", panel.draw_riders, 5, False) in panel.FOLDOUTS
     shirt.thew.body = None
-    assert riding_panel.health(shirt, 1)[0] == "Plain skin: choose a body to ride on"
+    assert riding_panel.health(shirt, 1).text == "Plain skin: choose a body to ride on"
 
 
 def test_flesh_on_a_second_mesh_proposes_riding(fleshed, capsys):

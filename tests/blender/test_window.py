@@ -193,6 +193,17 @@ def test_a_loaded_file_is_rebuilt_by_the_timer(window, tmp_path):
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
+def test_flesh_at_rest_is_built_where_there_is_none_yet(window):
+    body, _, handlers = window
+    part("session").register.forget(body)
+    plain = evaluated(body)
+    handlers.state.waiting.clear()
+    body.thew.settled = True
+    tick(handlers)
+    assert flesh_of(body).clip is not None
+    assert np.abs(evaluated(body) - plain).max() > 1e-3
+
+
 def test_undo_stops_what_is_under_way(window):
     body, _, handlers = window
     bpy.ops.ed.undo_push(message="before")
