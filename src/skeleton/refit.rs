@@ -15,6 +15,8 @@ const COINCIDENT: f64 = 1e-3;
 const INSIDE_SHARE: f64 = 0.7;
 /// "Near" as a share of the body's size.
 const NEAR: f64 = 0.01;
+/// A bone shorter than this share of the way to the far end of its skin says nothing: importers give such stubs to joints.
+const STUB: f64 = 0.1;
 /// Share of the way to the far end of the skin that a new tail goes.
 const REACH: f64 = 0.85;
 /// Steps in which a tail that leaves the body is drawn back.
@@ -27,7 +29,7 @@ impl Skeleton {
     ///
     /// A tail on a child's head stays. Otherwise it moves to the head of the child whose subtree carries most
     /// skin weight among those that stand off from the bone's own head. A bone without such a child keeps a tail that is mostly inside the
-    /// body; else it points to the centroid of the skin that it holds with more than half of the weight,
+    /// body, unless it is a stub, a tenth as long as the skin that it holds or less; else it points to the centroid of the skin that it holds with more than half of the weight,
     /// 0.85 of the way to the far end of that skin, as far as it stays inside; else it has no length. Heads, names and
     /// parents stay as they are.
     ///
@@ -59,8 +61,16 @@ impl Skeleton {
                 });
             tails[b] = match heaviest {
                 Some((_, joint)) => joint,
-                None if inside_share(surface, head, self.tails[b]) >= INSIDE_SHARE => self.tails[b],
-                None => into_flesh(surface, head, &held(surface, skin, b as u32)).unwrap_or(head),
+                None => {
+                    let held = held(surface, skin, b as u32);
+                    let kept = Some(self.tails[b])
+                        .filter(|tail| inside_share(surface, head, *tail) >= INSIDE_SHARE);
+                    let says = |tail: &Vec3| (tail - head).norm() > STUB * far_end(head, &held);
+                    kept.filter(says)
+                        .or_else(|| into_flesh(surface, head, &held))
+                        .or(kept)
+                        .unwrap_or(head)
+                }
             };
         }
         Skeleton {
@@ -105,6 +115,12 @@ fn held(surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec<(Vec3, f64)> {
         .map(|(v, &p)| (p, weight(v)))
         .filter(|(_, w)| *w > 0.5)
         .collect()
+}
+
+/// How far from a bone's head its skin goes.
+fn far_end(head: Vec3, skin: &[(Vec3, f64)]) -> f64 {
+    let far = skin.iter().map(|(p, _)| (p - head).norm());
+    far.fold(0.0, f64::max)
 }
 
 /// A tail in the direction of the skin's centroid; none when no length of it stays inside.
@@ -200,6 +216,18 @@ mod tests {
         // Bone 0's tail is on bone 1's head, though bone 2 carries more; leaves lie inside.
         let s = chain(&[1.0, 2.0, 5.0], Vec3::x(), &[None, Some(0), Some(0)]);
         assert_eq!(s.refit_tails(&surface, &skin), s);
+    }
+
+    #[test]
+    fn a_stub_at_the_end_of_a_chain_is_no_bone() {
+        // Importers make joints so short that they lie in any body, whichever way they point.
+        let (surface, skin) = slab(2, |x| u32::from(x > 6.0));
+        for stub in [Vec3::x(), Vec3::y(), Vec3::new(-0.6, 0.0, 0.8)] {
+            let s = chain(&[1.0, 6.0], 0.01 * stub, &[None, Some(0)]);
+            let fitted = s.refit_tails(&surface, &skin);
+            let tip = Vec3::new(6.0 + 0.85 * 4.0, 0.0, 0.0);
+            assert!((fitted.tails()[1] - tip).norm() < 1e-9, "{fitted:?}");
+        }
     }
 
     #[test]
