@@ -15,7 +15,8 @@ const COINCIDENT: f64 = 1e-3;
 const INSIDE_SHARE: f64 = 0.7;
 /// "Near" as a share of the body's size.
 const NEAR: f64 = 0.01;
-/// A bone shorter than this share of the way to the far end of its skin says nothing: importers give such stubs to joints.
+/// A bone that stands alone and is shorter than this share of the way to the far end of its skin says nothing: importers give
+/// such stubs to joints, and what hangs on one of them alone, as a foot that is led for itself, would lean.
 const STUB: f64 = 0.1;
 /// Share of the way to the far end of the skin that a new tail goes.
 const REACH: f64 = 0.85;
@@ -29,7 +30,7 @@ impl Skeleton {
     ///
     /// A tail on a child's head stays. Otherwise it moves to the head of the child whose subtree carries most
     /// skin weight among those that stand off from the bone's own head. A bone without such a child keeps a tail that is mostly inside the
-    /// body, unless it is a stub, a tenth as long as the skin that it holds or less; else it points to the centroid of the skin that it holds with more than half of the weight,
+    /// body, unless it has no parent either and is a stub, a tenth as long as the skin that it holds or less; else it points to the centroid of the skin that it holds with more than half of the weight,
     /// 0.85 of the way to the far end of that skin, as far as it stays inside; else it has no length. Heads, names and
     /// parents stay as they are.
     ///
@@ -65,7 +66,10 @@ impl Skeleton {
                     let held = held(surface, skin, b as u32);
                     let kept = Some(self.tails[b])
                         .filter(|tail| inside_share(surface, head, *tail) >= INSIDE_SHARE);
-                    let says = |tail: &Vec3| (tail - head).norm() > STUB * far_end(head, &held);
+                    let says = |tail: &Vec3| {
+                        self.parents[b].is_some()
+                            || (tail - head).norm() > STUB * far_end(head, &held)
+                    };
                     kept.filter(says)
                         .or_else(|| into_flesh(surface, head, &held))
                         .or(kept)
@@ -219,14 +223,19 @@ mod tests {
     }
 
     #[test]
-    fn a_stub_at_the_end_of_a_chain_is_no_bone() {
+    fn a_stub_that_stands_alone_is_no_bone() {
         // Importers make joints so short that they lie in any body, whichever way they point.
         let (surface, skin) = slab(2, |x| u32::from(x > 6.0));
         for stub in [Vec3::x(), Vec3::y(), Vec3::new(-0.6, 0.0, 0.8)] {
-            let s = chain(&[1.0, 6.0], 0.01 * stub, &[None, Some(0)]);
-            let fitted = s.refit_tails(&surface, &skin);
+            let alone = chain(&[1.0, 6.0], 0.01 * stub, &[None, None]);
+            let fitted = alone.refit_tails(&surface, &skin);
             let tip = Vec3::new(6.0 + 0.85 * 4.0, 0.0, 0.0);
             assert!((fitted.tails()[1] - tip).norm() < 1e-9, "{fitted:?}");
+            let chained = chain(&[1.0, 6.0], 0.01 * stub, &[None, Some(0)]);
+            assert_eq!(
+                chained.refit_tails(&surface, &skin).tails()[1],
+                chained.tails()[1]
+            );
         }
     }
 
