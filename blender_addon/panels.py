@@ -77,8 +77,7 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
 def draw_health(layout, obj, frame: int, width: int) -> None:
     """How the flesh is, in one line, or in as many as a warning needs; the first is the bar while something is computed."""
     found = health(obj.thew, obj.thew.made, fleshes.known(obj), frame)
-    whole = found.level in {"TOLD", "WARNING", "ERROR"}
-    lines = wrapped(found.text, width) if whole else [shortened(found.text, width)]
+    lines = wrapped(found.text, width) if found.to_read else [shortened(found.text, width)]
     column = layout.column(align=True)
     busy = draw_progress(column)
     column.alert = found.level == "ERROR" and not busy

@@ -64,7 +64,7 @@ def draw_riders(layout, context, obj, width: int) -> None:
         found = health(rider, context.scene.frame_current)
         row.label(text=rider.name, icon=HEALTH_ICONS[found.level])
         row.prop(rider.thew, "enabled", text="", icon="HIDE_OFF" if rider.thew.enabled else "HIDE_ON", emboss=False)
-        if found.level in {"TOLD", "WARNING", "ERROR"}:
+        if found.to_read:
             draw_text(column, found.text, width)
     if not riders:
         draw_text(column, "Nothing yet: select clothes or eyes, the body last, and press", width, icon="INFO")

@@ -18,6 +18,11 @@ class Health:
     level: str
     text: str
 
+    @property
+    def to_read(self) -> bool:
+        """Whether there is something in it to act on, so that no word may be cut off."""
+        return self.level in {"TOLD", "WARNING", "ERROR"}
+
 
 def health(settings: Any, made: Any, flesh: Any, frame: float) -> Health:
     """The one line for a mesh with flesh at the scene's `frame`; `flesh`: what was built for it, or None.

@@ -29,10 +29,10 @@ impl Skeleton {
     /// The same bones with tails that mean something.
     ///
     /// A tail on a child's head stays. Otherwise it moves to the head of the child whose subtree carries most
-    /// skin weight among those that stand off from the bone's own head. A bone without such a child keeps a tail that is mostly inside the
-    /// body, unless it has no parent either and is a stub, a tenth as long as the skin that it holds or less; else it points to the centroid of the skin that it holds with more than half of the weight,
-    /// 0.85 of the way to the far end of that skin, as far as it stays inside; else it has no length. Heads, names and
-    /// parents stay as they are.
+    /// skin weight among those that stand off from the bone's own head. A bone without such a child keeps a tail that is
+    /// mostly inside the body, unless it has no parent either and is a stub, a tenth as long as the skin that it holds or
+    /// less; else it points to the centroid of the skin that it holds with more than half of the weight, 0.85 of the way to
+    /// the far end of that skin, as far as it stays inside; else it has no length. Heads, names and parents stay as they are.
     ///
     /// `skin` are the weights of the surface's vertices as given; rows beyond the surface's vertices are ignored.
     pub fn refit_tails(&self, surface: &Surface, skin: &SkinWeights) -> Skeleton {
