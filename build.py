@@ -17,7 +17,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tools import checks, environments, products, shows
+from tools import archives, checks, environments, products, shows
 from tools.shell import BuildError, say
 
 
@@ -26,6 +26,8 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("setup", help="virtual environments, Blender, system libraries")
     commands.add_parser("wheel", help="dist/thew-….whl for this machine's kind")
+    finish = commands.add_parser("finish-wheel", help="licences and dates of a wheel that maturin built by itself")
+    finish.add_argument("wheel", type=Path)
     package = commands.add_parser("package", help="dist/thew-….zip, the Blender extension")
     package.add_argument("--wheel", type=Path, help="pack this wheel, built on another machine")
     demo = commands.add_parser("demo", help="characters with flesh: dist/demo, pictures and .blend files")
@@ -66,6 +68,8 @@ def dispatch(arguments: argparse.Namespace) -> None:
             say("everything is in place")
         case "wheel":
             say(str(products.wheel()))
+        case "finish-wheel":
+            products.finish_wheel(arguments.wheel, archives.epoch())
         case "package":
             say(str(products.package(arguments.wheel)))
         case "demo":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Licences and sources of every crate that we link, held against deny.toml."""
+"""Licences, sources and advisories of every crate that we link, held against deny.toml; their texts, which we ship."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ import re
 import shutil
 import subprocess
 import tomllib
+from pathlib import Path
 
 from tools.shell import ROOT, BuildError, run, say
 
+#: The names of files that hold licences.
+TEXT = re.compile(r"(LICEN[CS]E|COPYING|COPYRIGHT|NOTICE|UNLICENSE)", re.IGNORECASE)
 CRATES_IO = "registry+https://github.com/rust-lang/crates.io-index"
 
 
 def check() -> None:
     """Let cargo-deny do it where it is installed; otherwise read cargo's own description of the crates."""
     if shutil.which("cargo-deny"):
-        run(["cargo", "deny", "check", "licenses", "bans", "sources"])
+        run(["cargo", "deny", "check", "licenses", "bans", "sources", "advisories"])
         return
     allowed = set(tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]["allow"])
     wrong = []
-    packages = _packages()
+    packages = _metadata("--all-features")["packages"]
     for package in packages:
         name = f"{package['name']} {package['version']}"
         if package["source"] not in (None, CRATES_IO):
@@ -61,9 +64,56 @@ def allows(expression: str, allowed: set[str]) -> bool:
     return bool(words) and either() and not words
 
 
-def _packages() -> list[dict]:
-    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--all-features"]
+def texts() -> str:
+    """The licences of all crates that are linked into the wheel, on any platform, each text once with whom it is from."""
+    metadata = _metadata("--features", "python")
+    packages = {package["id"]: package for package in metadata["packages"]}
+    by_text: dict[str, list[str]] = {}
+    for identity in sorted(_linked(metadata), key=lambda identity: packages[identity]["name"]):
+        package = packages[identity]
+        for text in _own_texts(package) or _standard_texts(package):
+            by_text.setdefault(text, []).append(f"{package['name']} {package['version']} ({package['license']})")
+    parts = ["Thew contains these libraries. Each is followed by its licence.\n"]
+    for text, names in by_text.items():
+        parts.append("\n".join(["=" * 80, *names, "-" * 80, "", text, ""]))
+    return "\n".join(parts)
+
+
+def _linked(metadata: dict) -> set[str]:
+    """What the package needs when it runs, at any remove, itself left out."""
+    needs = {node["id"]: node["deps"] for node in metadata["resolve"]["nodes"]}
+    found, waiting = set(), [metadata["resolve"]["root"]]
+    while waiting:
+        for needed in needs[waiting.pop()]:
+            if any(kind["kind"] is None for kind in needed["dep_kinds"]) and needed["pkg"] not in found:
+                found.add(needed["pkg"])
+                waiting.append(needed["pkg"])
+    return found
+
+
+def _own_texts(package: dict) -> list[str]:
+    """The licence files that a crate brings along."""
+    folder = Path(package["manifest_path"]).parent
+    files = [file for file in sorted(folder.iterdir()) if TEXT.match(file.name) and file.is_file()]
+    return [file.read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n").strip() for file in files]
+
+
+def _standard_texts(package: dict) -> list[str]:
+    """Of a crate that brings none: the usual text of a licence that it names, with its authors."""
+    authors = ", ".join(re.sub(r"\s*<.*?>", "", author) for author in package["authors"])
+    names = package["license"] or ""
+    for name, file in (("MIT", "LICENSE-MIT"), ("Apache-2.0", "LICENSE-APACHE")):
+        if re.search(rf"\b{name}\b", names):
+            text = (ROOT / file).read_text(encoding="utf-8").strip()
+            return [
+                re.sub(r"(?m)^Copyright .*$", f"Copyright (c) {authors or 'the authors of ' + package['name']}", text)
+            ]
+    raise BuildError(f"{package['name']} {package['version']} brings no licence text, and '{names}' has none here.")
+
+
+def _metadata(*features: str) -> dict:
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", *features]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildError(done.stderr.strip())
-    return json.loads(done.stdout)["packages"]
+    return json.loads(done.stdout)

@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tomllib
+import zipfile
 from pathlib import Path
 
-from tools import system
+from tools import archives, licences, system
 from tools.environments import BLENDERS, TOOLS
 from tools.shell import DIST, ROOT, SCRATCH, BuildError, digest, is_done, mark_done, run, say
 
 # Users' Blenders run on older systems than the machine that builds: glibc 2.28 is RHEL 8 and Debian 10.
 LINUX_TAG = "manylinux_2_28"
+
+#: The licences of the crates that are linked into the wheel.
+THIRD_PARTY = "LICENSES-THIRD-PARTY.txt"
 
 # The platform names of Blender's extensions, by what a wheel's file name ends with.
 PLATFORMS = {
@@ -41,19 +46,51 @@ def wheel() -> Path:
     for old in DIST.glob("thew-*.whl"):
         old.unlink()
     say("wheel")
+    date = archives.epoch()
     # A folder of its own: zig as the linker would make cargo rebuild what plain `cargo test` has built, and back.
     run(
         [
             *(TOOLS.bin / "maturin", "build", "--release", "--locked", "--zig"),
             *("--compatibility", LINUX_TAG, "--out", DIST, "--target-dir", ROOT / "target" / "wheel"),
         ],
-        env=TOOLS.activated(),
+        env={**TOOLS.activated(), **reproducible(date)},
     )
     built = _built_wheel()
     if built is None or LINUX_TAG not in built.name or "-abi3-" not in built.name:
         raise BuildError(f"The wheel is not tagged abi3 and {LINUX_TAG}: {built}.")
+    finish_wheel(built, date)
+    check_private(built)
     mark_done("wheel", inputs)
     return built
+
+
+def reproducible(date: int) -> dict[str, str]:
+    """What makes the compiler's work the same in every folder and at every time."""
+    home = Path.home()
+    places = {
+        "CARGO_HOME": (os.environ.get("CARGO_HOME") or home / ".cargo", "/cargo"),
+        "RUSTUP_HOME": (os.environ.get("RUSTUP_HOME") or home / ".rustup", "/rustup"),
+        "": (ROOT, "/thew"),
+    }
+    flags = [f"--remap-path-prefix={Path(folder).resolve()}={name}" for folder, name in places.values()]
+    given = os.environ.get("RUSTFLAGS", "")
+    return {"RUSTFLAGS": " ".join([given, *flags]).strip(), "SOURCE_DATE_EPOCH": str(date)}
+
+
+def finish_wheel(built: Path, date: int) -> None:
+    """Put the licences of what is linked into a wheel, and make it the same bytes each time."""
+    name = f"thew-{version()}.dist-info/licenses/{THIRD_PARTY}"
+    # maturin's list of what is inside holds paths and the time of the build.
+    archives.rewrite(built, {name: licences.texts().encode()}, date, without="/sboms/")
+
+
+def check_private(built: Path) -> None:
+    """See that a wheel tells nothing of this machine."""
+    places = [str(place).encode() for place in (Path.home(), ROOT) if len(place.parts) > 1]
+    with zipfile.ZipFile(built) as archive:
+        told = [name for name in archive.namelist() if any(place in archive.read(name) for place in places)]
+    if told:
+        raise BuildError(f"Paths of this machine are in the wheel: {', '.join(told)}.")
 
 
 def package(given_wheel: Path | None = None) -> Path:
@@ -72,11 +109,17 @@ def package(given_wheel: Path | None = None) -> Path:
     shutil.copytree(ROOT / "blender_addon", source, ignore=shutil.ignore_patterns("__pycache__", "wheels", "*.whl"))
     (source / "wheels").mkdir()
     shutil.copy2(binary, source / "wheels")
+    with zipfile.ZipFile(binary) as archive:
+        texts = [name for name in archive.namelist() if name.endswith(f"/{THIRD_PARTY}")]
+        if not texts:
+            raise BuildError(f"{binary.name} lacks {THIRD_PARTY}: finish it with 'build.py finish-wheel'.")
+        (source / THIRD_PARTY).write_bytes(archive.read(texts[0]))
     manifest = source / "blender_manifest.toml"
     manifest.write_text(complete_manifest(manifest.read_text(), binary.name, platform))
     _extension_tool("validate", source)
     DIST.mkdir(exist_ok=True)
     _extension_tool("build", "--source-dir", source, "--output-filepath", product)
+    archives.rewrite(product, {}, archives.epoch())
     _extension_tool("validate", product)
     mark_done(f"package{suffix}", inputs)
     return product

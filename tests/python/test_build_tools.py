@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The parts of build.py that decide something."""
 
+import re
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from tools import checks, licences, products
-from tools.shell import BuildError
+from tools import archives, checks, licences, products
+from tools.shell import ROOT, BuildError
 
 MANIFEST = """
 id = "thew"
@@ -78,3 +80,46 @@ def test_licence_expressions(expression, fine):
 )
 def test_closing_lines_are_told_apart(line, closes):
     assert bool(checks.CLOSING.match(line)) is closes
+
+
+def test_every_crate_that_is_linked_has_its_licence_in_the_text():
+    text = licences.texts()
+    for line in (
+        "faer 0.24.4 (MIT)",
+        "nalgebra 0.35.0 (Apache-2.0)",
+        "wgpu 30.0.1 (MIT OR Apache-2.0)",
+        "equator 0.2.2 (MIT)",  # brings no file of its own
+    ):
+        assert line in text
+    assert "proptest" not in text  # of tests alone
+    assert "Permission is hereby granted, free of charge" in text and "Apache License" in text
+
+
+def test_archives_are_the_same_bytes_whenever_they_are_made(tmp_path):
+    made = []
+    for i, year in enumerate((1999, 2024)):
+        archive = tmp_path / f"{i}.whl"
+        with zipfile.ZipFile(archive, "w") as file:
+            for name in ("thew/b.py", "thew/a.py")[:: 1 if i else -1]:
+                file.writestr(zipfile.ZipInfo(name, (year, 1, 2, 3, 4, 6)), name)
+            file.writestr("thew-1.dist-info/RECORD", "of old")
+        archives.rewrite(archive, {"thew-1.dist-info/licenses/L.txt": b"text"}, 1_700_000_000)
+        made.append(archive.read_bytes())
+    assert made[0] == made[1]
+    with zipfile.ZipFile(tmp_path / "0.whl") as file:
+        assert file.testzip() is None and file.read("thew-1.dist-info/licenses/L.txt") == b"text"
+        lines = file.read("thew-1.dist-info/RECORD").decode().splitlines()
+    assert [line.split(",")[0] for line in lines] == [
+        "thew-1.dist-info/licenses/L.txt",
+        "thew/a.py",
+        "thew/b.py",
+        "thew-1.dist-info/RECORD",
+    ]
+    # sha256 of "text", as pip wants it
+    assert lines[0].split(",")[1:] == ["sha256=mC2ePrmW9VnmM_TRlN7zdh2Qn1o7ZH0ahR_q1nwyydE", "4"]
+
+
+def test_actions_are_pinned_by_hash():
+    for workflow in (ROOT / ".github" / "workflows").glob("*.yml"):
+        for used in re.findall(r"uses: *(\S+)", workflow.read_text()):
+            assert re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", used), f"{workflow.name}: {used}"
