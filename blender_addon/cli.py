@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A bake without a window:
 `blender --command thew bake FILE [--object NAME] [--frames A B] [--method M] [--modes N]
-[--space rest|posed] [--finish] [--out FILE]`.
+[--space rest|posed] [--finish] [--scripts] [--out FILE]`.
 
 Every mesh that can have flesh gets it, is simulated and baked; one line is printed for each, and the file is saved.
 """
@@ -9,6 +9,7 @@ Every mesh that can have flesh gets it, is simulated and baked; one line is prin
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import time
 from dataclasses import dataclass
@@ -41,19 +42,24 @@ class Line:
 def bake_file(
     file: str | Path, name: str | None = None, frames: tuple[int, int] | None = None, out: str | Path | None = None,
     say=print, method: str | None = None, modes: int | None = None, space: str | None = None, finished: bool = False,
+    scripts: bool = False,
 ) -> list[Line]:  # fmt: skip
     """Open `file`, bake every character mesh (or the one called `name`), save as `out` or over `file`.
 
-    `method`, `modes` and `space` replace the settings that the file has; `finished`: only the keys are left of the flesh. A mesh that cannot be baked gets a line that says why, and the others go on. Raises `Refusal` when the file cannot be
+    `method`, `modes` and `space` replace the settings that the file has; `finished`: only the keys are left of the flesh;
+    `scripts`: the file's scripts and Python drivers run. A mesh that cannot be baked gets a line that says why, and the others
+    go on. Raises `Refusal` when the file cannot be
     opened, nothing could be baked, or the result cannot be saved.
     """
     file = Path(file)
     if not file.is_file():
         raise Refusal(f"There is no file {file}: check its path")
     try:
-        bpy.ops.wm.open_mainfile(filepath=str(file), load_ui=False)
+        bpy.ops.wm.open_mainfile(filepath=str(file), load_ui=False, use_scripts=scripts)
     except RuntimeError as error:
         raise Refusal(f"Blender cannot open {file}: {error}") from error
+    if bpy.app.autoexec_fail:
+        say(f"{file.name}: its scripts and Python drivers did not run: give --scripts if you trust them")
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     lines = []
     for obj in chosen(scene, name):
@@ -138,13 +144,24 @@ def save(path: Path) -> None:
             missing = {obj.name for obj in bpy.context.scene.objects} - set(found.objects)
         if missing:
             raise OSError("the file is not whole")
-        part.replace(path)
+        put(part, path)
     except (RuntimeError, OSError) as error:
         part.unlink(missing_ok=True)
         reason = " ".join(str(error).split()).removeprefix("Error: ")
         raise Refusal(
             f"Blender cannot save {path} ({reason}): make room there, or choose another place with --out"
         ) from error
+
+
+def put(part: Path, path: Path) -> None:
+    """Put a whole file in the place of another, whose mode and other names it keeps."""
+    if path.exists():
+        shutil.copymode(path, part)
+        if path.stat().st_nlink > 1:
+            shutil.copyfile(part, path)
+            part.unlink()
+            return
+    part.replace(path)
 
 
 def count(word: str) -> int:
@@ -178,6 +195,9 @@ def parser() -> argparse.ArgumentParser:
     bake.add_argument(
         "--finish", action="store_true", help="leave nothing of the flesh but the keys, ready to be exported"
     )
+    bake.add_argument(
+        "--scripts", action="store_true", help="run the scripts and Python drivers in FILE, which may do anything"
+    )
     bake.add_argument("--out", metavar="FILE", help="where to save (over FILE)")
     return top
 
@@ -190,6 +210,7 @@ def main(words: list[str]) -> int:
             arguments.file, arguments.object, tuple(arguments.frames) if arguments.frames else None, arguments.out,
             method=arguments.method, modes=arguments.modes,
             space=arguments.space and arguments.space.upper(), finished=arguments.finish,
+            scripts=arguments.scripts,
         )  # fmt: skip
     except handlers.EXPECTED as error:
         print(sentence(str(error)), file=sys.stderr)

@@ -114,6 +114,31 @@ def test_a_disk_that_is_full(saved, capsys):
     assert [path.name for path in saved.parent.glob("*.blend*")] == [saved.name]
 
 
+def test_what_is_replaced_keeps_its_mode_and_its_names(saved, tmp_path, capsys):
+    saved.chmod(0o640)
+    link, twin = tmp_path / "link.blend", tmp_path / "twin.blend"
+    link.symlink_to(saved.name)
+    twin.hardlink_to(saved)
+    before = saved.read_bytes()
+    assert run(link, "--object", "Body") == 0
+    assert link.is_symlink() and saved.stat().st_mode & 0o777 == 0o640 and saved.samefile(twin)
+    assert saved.read_bytes() != before
+    assert not list(tmp_path.glob("*.part.blend"))
+
+
+def test_the_scripts_of_a_file_run_only_when_asked(saved, tmp_path, capsys):
+    bpy.ops.wm.open_mainfile(filepath=str(saved))
+    trace = tmp_path / "it ran"
+    text = bpy.data.texts.new("startup.py")
+    text.write(f"open({str(trace)!r}, 'w').close()")
+    text.use_module = True
+    bpy.ops.wm.save_as_mainfile(filepath=str(saved))
+    assert run(saved, "--object", "Body", "--out", tmp_path / "a.blend") == 0
+    assert not trace.exists() and "give --scripts if you trust them" in capsys.readouterr().out
+    assert run(saved, "--object", "Body", "--scripts", "--out", tmp_path / "b.blend") == 0
+    assert trace.exists() and "--scripts" not in capsys.readouterr().out
+
+
 def test_files_that_cannot_be_opened(tmp_path, capsys, scene):
     assert run(tmp_path / "missing.blend") == 1
     assert "There is no file" in capsys.readouterr().err
