@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The energy that a constrained body may have: constraints that stand still do no work.
+//! The energy that a constrained body may have: constraints that stand still do no work, and those that move do no more than
+//! their forces times the way of their targets.
 //!
 //! Warped constraints are held by forces along Φ_xᵀ, while what they hold changes along the whole derivative of the warp,
 //! and exercised nodes need not be the constrained ones. Neither is passive by itself: without a bound, energy can be
@@ -13,12 +14,34 @@ const SLACK: f64 = 0.05;
 /// and the print's, which damps by itself and is otherwise left as printed, by this factor before it is stopped.
 const PRINTED: f64 = 4.0;
 
-/// What the energy should be since the targets last moved, and the largest of it.
+/// What the targets did in a step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Targets {
+    /// Some are new or leapt.
+    New,
+    /// They moved on, and so much work was done on them, joules.
+    Led(f64),
+    /// They stood still.
+    Still,
+}
+
+/// What becomes of the state after a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It stays as it is.
+    Free,
+    /// Its velocities were lowered.
+    Slowed,
+    /// It cannot be.
+    Refused,
+}
+
+/// What the energy should be since the targets were new, and the largest of it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Budget {
     energy: f64,
     largest: f64,
-    /// Amplitudes when it began; none before.
+    /// Amplitudes to come to rest from: they follow the targets without swinging. None before.
     base: Vec<f64>,
 }
 
@@ -30,47 +53,59 @@ impl Budget {
         self.base.clone_from(&state.q);
     }
 
-    /// Where to come to rest: the amplitudes when the targets last moved, or those given.
-    pub fn base<'a>(&'a self, still: bool, otherwise: &'a [f64]) -> &'a [f64] {
-        if still && !self.base.is_empty() {
-            &self.base
-        } else {
+    /// Where to come to rest from: the amplitudes that followed the targets so far, or those given.
+    pub fn base<'a>(&'a self, targets: Targets, otherwise: &'a [f64]) -> &'a [f64] {
+        if targets == Targets::New || self.base.is_empty() {
             otherwise
+        } else {
+            &self.base
         }
     }
 
-    /// Whether the state after a step may be; with the exact integrator motion is slowed so that it may. When a target
-    /// moved its work is allowed.
+    /// The amplitudes that follow the targets.
+    pub fn follow(&mut self, base: &[f64]) {
+        if !self.base.is_empty() {
+            self.base.copy_from_slice(base);
+        }
+    }
+
+    /// Whether the state after a step may be; with the exact integrator motion is slowed so that it may.
     pub fn admits(
         &mut self,
         modes: &Modes,
         exact: bool,
-        still: bool,
+        targets: Targets,
         (from, loads): (&State, &[f64]),
         state: &mut State,
-    ) -> bool {
+    ) -> Verdict {
+        let or_refused = |good: bool, verdict| if good { verdict } else { Verdict::Refused };
         let (kinetic, elastic) = energies(modes, state);
-        if !still || self.base.is_empty() {
+        if targets == Targets::New || self.base.is_empty() {
             self.start(modes, state);
-            return (kinetic + elastic).is_finite();
+            return or_refused((kinetic + elastic).is_finite(), Verdict::Free);
         }
         let moved = state.q.iter().zip(&from.q).zip(loads);
         self.energy += moved.map(|((a, b), f)| (a - b) * f).sum::<f64>();
+        if let Targets::Led(work) = targets {
+            self.energy += work;
+        }
         self.largest = self.largest.max(self.energy);
         let all = kinetic + elastic;
         if !exact {
-            return all <= self.energy + (PRINTED - 1.0) * self.largest;
+            let bound = self.energy + (PRINTED - 1.0) * self.largest;
+            return or_refused(all <= bound, Verdict::Free);
         }
         if all <= self.energy + SLACK * self.largest {
-            return true;
+            return Verdict::Free;
         }
         let left = self.energy - elastic;
         if left < 0.0 || kinetic <= 0.0 {
-            return elastic <= self.energy + SLACK * self.largest;
+            let bound = self.energy + SLACK * self.largest;
+            return or_refused(elastic <= bound, Verdict::Free);
         }
         let slower = (left / kinetic).sqrt();
         state.v.iter_mut().for_each(|v| *v *= slower);
-        slower.is_finite()
+        or_refused(slower.is_finite(), Verdict::Slowed)
     }
 }
 

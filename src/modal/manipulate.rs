@@ -12,12 +12,13 @@
 //! and the body is bent to targets that are new or leap with the least of elastic energy before the step begins. With
 //! either, the body comes to rest where forces within the step could hold the constraints only by pumping energy in.
 
-use super::budget::{Budget, energy};
+use super::budget::{Budget, Targets, Verdict, energy};
 use super::oscillator::{Oscillators, State};
 use super::reach::{Solver, pseudo_solve};
 use super::simulation::finite;
 use super::{ModalError, Modes};
 use crate::Vec3;
+use crate::aabb;
 use nalgebra::{DMatrix, DVector};
 
 /// Targets farther than this are none, metres or radians.
@@ -60,6 +61,10 @@ pub struct Held {
     pub passes: usize,
     /// Not all constraints can hold together with these modes and exercised nodes: they hold in least squares.
     pub overdetermined: bool,
+    /// Motion was slowed, for the constraints would have pumped energy into the body.
+    pub slowed: bool,
+    /// The body was brought to rest, for no forces within the step could hold the constraints but by hurling it about.
+    pub stopped: bool,
     /// Forces (N, the frames of the nodes) that held them, per exercised node; zero where the body was brought to rest
     /// because no forces within the step could hold them.
     pub forces: Vec<(usize, Vec3)>,
@@ -144,14 +149,10 @@ impl Constraints {
             hold: *hold,
             before: before(hold),
         };
-        let rest = modes.lattice().vertices();
-        let (lo, hi) = rest
-            .iter()
-            .fold((rest[0], rest[0]), |(lo, hi), p| (lo.inf(p), hi.sup(p)));
         Ok(Self {
             rows: holds.iter().map(row).collect(),
             exercised: chosen,
-            size: (hi - lo).norm().max(f64::MIN_POSITIVE),
+            size: aabb::diagonal(modes.lattice().vertices()).max(f64::MIN_POSITIVE),
             budget: self.budget.clone(),
         })
     }
@@ -215,6 +216,8 @@ impl Constraints {
             *v += oscillators.velocity_gain(i) * pushed[i];
         }
         let exact = oscillators.keeps_energy();
+        // Mean over the step.
+        let mut acting = pushed;
         if exact {
             let wanted = self.velocities(oscillators.step());
             let have = &found.jacobian * DVector::from_column_slice(&state.v);
@@ -225,18 +228,35 @@ impl Constraints {
                 .iter_mut()
                 .zip(added.iter())
                 .for_each(|(v, d)| *v += d);
+            acting += added / oscillators.step();
         }
         let hurled = !exact && self.leaps() && self.is_hurled(modes, warp, from, state);
-        let still = self.still();
-        let admitted = self
+        let moved = if self.leaps() {
+            Targets::New
+        } else if self.still() {
+            Targets::Still
+        } else {
+            // What a constraint's force does: the multipliers of its rows, times the way of its target.
+            let multipliers = pseudo_solve(found.jacobian.transpose(), &acting);
+            Targets::Led(multipliers.dot(&self.ways()))
+        };
+        if let Targets::Led(_) = moved {
+            let base = DVector::from_column_slice(self.budget.base(moved, &from.q));
+            let gain = self.compliance(modes);
+            let (rest, more) = self.solver(modes, warp, &gain).reach(&base);
+            passes += more;
+            self.budget.follow(rest.q.as_slice());
+        }
+        let verdict = self
             .budget
-            .admits(modes, exact, still, (from, loads), state);
-        let fits = admitted && !hurled;
+            .admits(modes, exact, moved, (from, loads), state);
+        let fits = verdict != Verdict::Refused && !hurled;
+        let mut stopped = false;
         if !fits || exact && error.norm() > CLOSE * self.size {
             // Forces within the step cannot do it, or only by pumping energy in: the body comes to rest where it is least
             // bent.
             let gain = self.compliance(modes);
-            let base = self.budget.base(still, &from.q);
+            let base = self.budget.base(moved, &from.q);
             let start = DVector::from_column_slice(base);
             let (rest, more) = self.solver(modes, warp, &gain).reach(&start);
             passes += more;
@@ -246,9 +266,14 @@ impl Constraints {
                 state.q.copy_from_slice(rest.q.as_slice());
                 state.v.fill(0.0);
                 self.budget.start(modes, state);
+                stopped = true;
             }
         }
-        self.report(&error, &force, passes)
+        Held {
+            slowed: verdict == Verdict::Slowed && !stopped,
+            stopped,
+            ..self.report(&error, &force, passes)
+        }
     }
 
     /// Whether forces within the step reach new targets only with many times the energy that bending there would take:
@@ -303,12 +328,17 @@ impl Constraints {
 
     /// Velocities of the targets over the last step; none where they leapt.
     fn velocities(&self, step: f64) -> DVector<f64> {
+        self.ways() / step
+    }
+
+    /// How far the targets went in the last step, orientations in metres; nowhere where they leapt.
+    fn ways(&self) -> DVector<f64> {
         let mut all = DVector::zeros(3 * self.rows.len());
         for (r, row) in self.rows.iter().enumerate() {
             let moved = row.before.map(|b| self.moved(row, b));
             let moved = moved.filter(|m| m.norm() <= LEAP * self.size);
-            let velocity = moved.unwrap_or_default() / step;
-            all.fixed_rows_mut::<3>(3 * r).copy_from(&velocity);
+            all.fixed_rows_mut::<3>(3 * r)
+                .copy_from(&moved.unwrap_or_default());
         }
         all
     }
