@@ -6,10 +6,10 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from . import modal, poses, reading, rig_pushers, rigging, session
+from . import believed, modal, poses, reading, rig_pushers, rigging, session
 from .logic.cycles import Beginning, beginning
 from .logic.played import Played
-from .logic.spaces import Place, transform
+from .logic.spaces import Place, mirrors, transform
 from .logic.tasks import Task, Work, span
 from .native import core
 from .recipe import REFERENCE, Recipe, Stance, hashed
@@ -36,6 +36,7 @@ def build(
     still hold, if they are of the same bones. `still`: see `make`.
     """
     core()
+    believed.check(found.obj)
     character = reading.read_character(found, bpy.context.evaluated_depsgraph_get)
     motion = flesh.motion
     native = 0.0
@@ -93,8 +94,8 @@ def make(flesh, character, stance, recipe, motion, rigs=(), still=False) -> Task
 
     if lattice_key != flesh.lattice_key:
         triangles = character.triangles
-        if np.linalg.det(stance.mesh_matrix[:3, :3]) < 0.0:
-            triangles = triangles[:, ::-1]  # a mirrored object turns its faces inside out
+        if mirrors(stance.mesh_matrix):
+            triangles = triangles[:, ::-1]
         heads, tails = (
             place.points(transform(stance.armature_matrix, ends)) for ends in (character.heads, character.tails)
         )

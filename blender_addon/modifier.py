@@ -43,8 +43,7 @@ def by_id(obj: bpy.types.Object, uid: int) -> bpy.types.Modifier | None:
 def switch_off(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> None:
     """Switch `modifier` off and note how it was found, once."""
     made = obj.thew.made
-    noted = {int(entry.split(":")[0]) for entry in made.found.split()}
-    if modifier.persistent_uid not in noted:
+    if modifier.persistent_uid not in noted_ids(obj):
         note = f"{modifier.persistent_uid}:{int(modifier.show_viewport)}:{int(modifier.show_render)}"
         made.found = f"{made.found} {note}".strip()
     set_shown(modifier, False, False)
@@ -54,10 +53,9 @@ def put_back(obj: bpy.types.Object, uid: int) -> None:
     """Switch a modifier back to how it was found and forget the note."""
     made = obj.thew.made
     kept = []
-    for entry in made.found.split():
-        noted, viewport, render = (int(part) for part in entry.split(":"))
+    for noted, viewport, render in _noted(obj):
         if noted != uid:
-            kept.append(entry)
+            kept.append(f"{noted}:{viewport}:{render}")
             continue
         modifier = by_id(obj, uid)
         if modifier is not None:
@@ -67,7 +65,14 @@ def put_back(obj: bpy.types.Object, uid: int) -> None:
 
 def noted_ids(obj: bpy.types.Object) -> list[int]:
     """Persistent ids of the modifiers that Thew switched off."""
-    return [int(entry.split(":")[0]) for entry in obj.thew.made.found.split()]
+    return [uid for uid, _, _ in _noted(obj)]
+
+
+def _noted(obj: bpy.types.Object) -> list[tuple[int, int, int]]:
+    """(id, viewport, render) of the modifiers that Thew switched off; what cannot be read of a damaged note is left out."""
+    entries = (entry.split(":") for entry in obj.thew.made.found.split())
+    numbers = (entry for entry in entries if len(entry) == 3 and all(part.isdecimal() for part in entry))
+    return [(int(uid), int(viewport), int(render)) for uid, viewport, render in numbers]
 
 
 def set_shown(modifier: bpy.types.Modifier, viewport: bool, render: bool) -> None:

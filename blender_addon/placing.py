@@ -12,7 +12,7 @@ from .logic.errors import Refusal
 from .logic.guides import bone_place, facing, unposed
 from .logic.picking import Hit
 from .logic.sliders import GUIDE_SLIDERS, SLIDERS, slider_parameters
-from .logic.spaces import is_singular
+from .logic.spaces import is_singular, mirrors
 from .native import core
 from .posed import Posed
 from .reading import describe
@@ -220,7 +220,7 @@ def anchor(posed: Posed, rig: ThewRig, spot: Spot) -> None:
         anchor_bone(obj, rig, flesh.character.bones[spot.bone])
     elif spot.guide == "SKIN":
         # The surface of a mirrored object has its triangles turned about: see `session.make`.
-        mirrored = np.linalg.det(flesh.stance.mesh_matrix[:3, :3]) < 0.0
+        mirrored = mirrors(flesh.stance.mesh_matrix)
         shares = spot.barycentric[::-1] if mirrored else spot.barycentric
         anchor_face(obj, rig, spot.face, shares, flesh.character.rest)
     else:

@@ -25,6 +25,9 @@ from bpy.props import (
 from . import rig_properties
 from .logic import cycles
 
+#: The frames that Blender knows.
+FRAMES = (-1048574, 1048574)
+
 #: Called with the object after a setting that changes the result was edited; set by `handlers`.
 on_change: list[Callable[[bpy.types.Object], None]] = []
 #: Called with the object after `enabled` was switched; set by `handlers`.
@@ -392,10 +395,22 @@ class ThewSettings(bpy.types.PropertyGroup):
         update=_changed,
     )
     frame_start: IntProperty(
-        name="Start", description="First frame of the motion", default=1, options=set(), update=_changed
+        name="Start",
+        description="First frame of the motion",
+        default=1,
+        min=FRAMES[0],
+        max=FRAMES[1],
+        options=set(),
+        update=_changed,
     )
     frame_end: IntProperty(
-        name="End", description="Last frame of the motion", default=250, options=set(), update=_changed
+        name="End",
+        description="Last frame of the motion",
+        default=250,
+        min=FRAMES[0],
+        max=FRAMES[1],
+        options=set(),
+        update=_changed,
     )
     bake_space: EnumProperty(
         name="Bake Space",

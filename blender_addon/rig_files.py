@@ -16,6 +16,7 @@ from .anchors import anchor_bone, anchor_face, armature_of
 from .logic.errors import Refusal, sentence
 from .logic.names import free_name
 from .logic.sliders import SLIDERS, slider_parameters
+from .logic.spaces import mirrors
 from .native import core
 from .rig_properties import ThewRig
 
@@ -64,7 +65,7 @@ def read(obj: bpy.types.Object, flesh, path: str) -> list[ThewRig]:
 
 def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
     """Make a rig of `obj` what a native one is."""
-    place, mirrored = flesh.place, np.linalg.det(flesh.stance.mesh_matrix[:3, :3]) < 0.0
+    place, mirrored = flesh.place, mirrors(flesh.stance.mesh_matrix)
     rig.name = free_name(native.name, taken)
     rig.template = native.template.kind.upper()
     guide = native.guide

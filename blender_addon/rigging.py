@@ -19,7 +19,7 @@ from . import reading
 from .anchors import Faces, armature_of, found_bone, found_face, unmark
 from .logic.errors import Refusal, sentence
 from .logic.sliders import GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS, native_parameters
-from .logic.spaces import Place
+from .logic.spaces import Place, mirrors
 from .native import core
 from .reading import describe
 from .rig_properties import (
@@ -206,12 +206,12 @@ def hooked(obj, character, stance, place: Place, rig: ThewRig, faces: Faces | No
                 rig.face_part = triangle - int(np.flatnonzero(of == of[triangle])[0])
         if not np.isfinite(shares).all() or abs(shares.sum() - 1.0) > 1e-3:
             raise Refusal(f"The place of the rig “{rig.name}” in its face is not a number: place the rig anew")
-        if np.linalg.det(stance.mesh_matrix[:3, :3]) < 0.0:
+        if mirrors(stance.mesh_matrix):
             shares = shares[::-1]  # as the triangles themselves: see `building.make`
         return Hook(rig.template, "SKIN", triangle=triangle, barycentric=tuple((shares / shares.sum()).tolist()))
     matrix = np.array(rig.matrix, dtype=np.float64).reshape(4, 4)
     turn = matrix[:3, :3]
-    if not np.isfinite(matrix).all() or np.abs(turn @ turn.T - np.eye(3)).max() > 1e-3 or np.linalg.det(turn) < 0.0:
+    if not np.isfinite(matrix).all() or np.abs(turn @ turn.T - np.eye(3)).max() > 1e-3 or mirrors(turn):
         raise Refusal(f"The place of the rig “{rig.name}” is not a rigid matrix: place the rig anew")
     u, _, v = np.linalg.svd(turn)
     matrix[:3, :3] = u @ v  # single precision is not quite rigid

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .spaces import mirrors
+
 AUTOMATIC, CYCLE, PREROLL, SETTLED = "AUTOMATIC", "CYCLE", "PREROLL", "SETTLED"
 
 MEETS = 3e-4
@@ -154,7 +156,7 @@ def _travel(path: np.ndarray, maps: np.ndarray, size: float) -> float:
     """How far a motion goes whose last pose is its first moved as a whole; 0.0: it is none, or does not go on steadily."""
     step = maps[-1, 0] @ np.linalg.inv(maps[0, 0])
     turn = step[:3, :3]
-    if np.abs(turn.T @ turn - np.eye(3)).max() > 1e-5 or np.linalg.det(turn) < 0.0:
+    if np.abs(turn.T @ turn - np.eye(3)).max() > 1e-5 or mirrors(turn):
         return 0.0
     bones = maps.shape[1]
     onward = path.copy()

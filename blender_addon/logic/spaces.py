@@ -26,6 +26,11 @@ def guess_height(longest_side: float, unit_scale: float = 1.0) -> float:
     return height if BELIEVABLE[0] <= height <= BELIEVABLE[1] else HUMAN
 
 
+def mirrors(matrix: np.ndarray) -> bool:
+    """Whether an affine map [3 or 4, 3 or 4] turns left into right: a mirrored object has its faces inside out."""
+    return bool(np.linalg.det(np.asarray(matrix)[:3, :3]) < 0.0)
+
+
 @dataclass(frozen=True)
 class Place:
     """Where the metres of one body lie in Blender's world: `metres = (world - origin) * metres_per_unit`."""
