@@ -30,15 +30,20 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+mod aabb;
 pub mod body;
 pub mod clip;
+mod disk;
 pub mod dynamics;
 pub mod elasticity;
+pub mod exclusive;
 pub mod kernel;
 pub mod lattice;
 pub mod modal;
 pub mod progress;
+mod range;
 pub mod rig;
+mod sets;
 pub mod skeleton;
 pub mod solve;
 pub mod store;

@@ -1,5 +1,8 @@
 //! Progress and cancel: one hook for Blender's bar, the command line and the cancel key.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
 /// Told how far a long computation has come; answers whether to go on.
 ///
 /// Implemented for closures, so `&|fraction: f64, stage: &str| true` is a progress.
@@ -28,6 +31,38 @@ pub struct Part<'a> {
 impl Progress for Part<'_> {
     fn report(&self, fraction: f64, stage: &str) -> bool {
         let fraction = self.from + (self.to - self.from) * fraction.clamp(0.0, 1.0);
+        self.whole.report(fraction, stage)
+    }
+}
+
+/// Tells of steps that may be far quicker than anybody wants to hear of: at most twenty times a second.
+pub struct Paced<'a> {
+    whole: &'a dyn Progress,
+    begin: Instant,
+    /// When it reported last, ms since it began.
+    last: AtomicU64,
+}
+
+impl<'a> Paced<'a> {
+    /// Reports first when some time has gone by.
+    pub fn new(whole: &'a dyn Progress) -> Self {
+        Self {
+            whole,
+            begin: Instant::now(),
+            last: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Progress for Paced<'_> {
+    fn report(&self, fraction: f64, stage: &str) -> bool {
+        /// Milliseconds.
+        const PACE: u64 = 50;
+        let now = self.begin.elapsed().as_millis() as u64;
+        if now < self.last.load(Ordering::Relaxed) + PACE {
+            return true;
+        }
+        self.last.store(now, Ordering::Relaxed);
         self.whole.report(fraction, stage)
     }
 }

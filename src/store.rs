@@ -10,16 +10,15 @@
 //! | 4 | CRC-32 of all other bytes |
 //! | … | content: serde through bincode 2 |
 //!
-//! A file is written beside its place under another name and then renamed, so a full disk or a crash never
-//! leaves half of one. What is read is checked before it is decoded; a cache of another version is to be
-//! made again.
+//! A file is written whole or not at all. What is read is checked before it is decoded, and both happen as it streams by: a
+//! file takes no memory but for what it really holds. A cache of another version is to be made again.
 
+use crate::disk;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Version of the format and of everything that is stored in it; raised with every change.
 pub const VERSION: u32 = 5;
@@ -29,6 +28,8 @@ const KIND: usize = 16;
 const HEADER: usize = 8 + 4 + KIND + 8 + 4;
 /// Longest content that is read, bytes; also bounds what decoding may allocate.
 const LONGEST: usize = 1 << 32;
+/// How much of a file is read at once, bytes.
+const BUFFER: usize = 1 << 16;
 
 /// Why a file could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -118,7 +119,7 @@ pub fn save<T: Serialize>(path: &Path, kind: &str, value: &T) -> Result<(), Stor
     }
     let header =
         header(kind, &content).ok_or_else(|| unwritable(format!("'{kind}' is no kind")))?;
-    write_whole(path, &[&header, &content]).map_err(|source| StoreError::Disk {
+    disk::write_together(&[(path, &[&header, &content])]).map_err(|source| StoreError::Disk {
         path: path.to_owned(),
         action: "written",
         source,
@@ -130,18 +131,18 @@ pub fn save<T: Serialize>(path: &Path, kind: &str, value: &T) -> Result<(), Stor
 /// # Errors
 /// Not a Thew file, another version or kind, cut off or damaged, refused by the disk.
 pub fn load<T: DeserializeOwned>(path: &Path, kind: &str) -> Result<T, StoreError> {
-    let content = read_whole(path, kind)?;
+    let mut content = checked(path, kind)?;
     let config = bincode::config::standard().with_limit::<LONGEST>();
     let damaged = |what: String| StoreError::Damaged {
         path: path.to_owned(),
         what,
     };
-    let (value, used) =
-        bincode::serde::decode_from_slice(&content, config).map_err(|e| damaged(e.to_string()))?;
-    if used == content.len() {
-        Ok(value)
-    } else {
-        Err(damaged(format!("{} bytes too many", content.len() - used)))
+    let value = bincode::serde::decode_from_std_read(&mut content, config)
+        .map_err(|e| damaged(e.to_string()))?;
+    match content.fill_buf() {
+        Ok([]) => Ok(value),
+        Ok(_) => Err(damaged("it holds more than its content".into())),
+        Err(source) => Err(unread(path, source)),
     }
 }
 
@@ -172,79 +173,42 @@ fn header(kind: &str, content: &[u8]) -> Option<[u8; HEADER]> {
     h[8..12].copy_from_slice(&VERSION.to_le_bytes());
     h[12..12 + kind.len()].copy_from_slice(kind.as_bytes());
     h[28..36].copy_from_slice(&(content.len() as u64).to_le_bytes());
-    let sum = checksum(&h, content);
+    // Bytes at hand can always be read.
+    let sum = checksum(&h, &mut &*content).ok()?;
     h[36..40].copy_from_slice(&sum.to_le_bytes());
     Some(h)
 }
 
 /// Of the header without the checksum's own place, and the content.
-fn checksum(header: &[u8; HEADER], content: &[u8]) -> u32 {
+fn checksum(header: &[u8; HEADER], content: &mut dyn BufRead) -> io::Result<u32> {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&header[..36]);
-    crc.update(content);
-    crc.finalize()
-}
-
-fn write_whole(path: &Path, parts: &[&[u8]]) -> io::Result<()> {
-    write_together(&[(path, parts)])
-}
-
-/// Writes files under other names and renames them when all are whole: none is left half written.
-pub(crate) fn write_together(files: &[(&Path, &[&[u8]])]) -> io::Result<()> {
-    let mut written: Vec<PathBuf> = Vec::new();
-    let all = (|| {
-        for (path, parts) in files {
-            let name = part_name(path)?;
-            let mut file = OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(&name)?;
-            written.push(name);
-            for bytes in *parts {
-                file.write_all(bytes)?;
-            }
-            file.sync_all()?;
+    loop {
+        let bytes = content.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(crc.finalize());
         }
-        // What a rename refuses is looked for before the first of them.
-        if files.iter().any(|(path, _)| path.is_dir()) {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        for ((path, _), part) in files.iter().zip(&written) {
-            fs::rename(part, path)?;
-        }
-        Ok(())
-    })();
-    if all.is_err() {
-        // The first error is the one to tell; a part that cannot be removed harms nobody.
-        for part in &written {
-            let _ = fs::remove_file(part);
-        }
+        crc.update(bytes);
+        let used = bytes.len();
+        content.consume(used);
     }
-    all
 }
 
-/// A name beside a path that no other write uses.
-fn part_name(path: &Path) -> io::Result<PathBuf> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let mut part = std::ffi::OsString::from(".");
-    part.push(name);
-    part.push(format!(".{}-{count}.part", std::process::id()));
-    Ok(path.with_file_name(part))
-}
-
-fn read_whole(path: &Path, kind: &str) -> Result<Vec<u8>, StoreError> {
-    let disk = |source| StoreError::Disk {
+fn unread(path: &Path, source: io::Error) -> StoreError {
+    StoreError::Disk {
         path: path.to_owned(),
         action: "read",
         source,
-    };
+    }
+}
+
+/// The content of a file of a kind whose checksum is right, from its beginning.
+fn checked(path: &Path, kind: &str) -> Result<BufReader<Take<File>>, StoreError> {
+    let disk = |source| unread(path, source);
     let not_thew = || StoreError::NotThew {
         path: path.to_owned(),
     };
-    let mut file = fs::File::open(path).map_err(disk)?;
-    let length = file.metadata().map_err(disk)?.len();
+    let (mut file, length) = disk::open(path, u64::MAX).map_err(disk)?;
     let mut h = [0; HEADER];
     match file.read_exact(&mut h) {
         Ok(()) => {}
@@ -267,18 +231,18 @@ fn read_whole(path: &Path, kind: &str) -> Result<Vec<u8>, StoreError> {
             found,
         });
     }
-    let mut content = Vec::with_capacity(found as usize);
-    file.take(found).read_to_end(&mut content).map_err(disk)?;
-    if checksum(&h, &content).to_le_bytes() != h[36..40] {
+    let held = h[12..12 + KIND]
+        .split(|&b| b == 0)
+        .next()
+        .unwrap_or_default();
+    let mut content = BufReader::with_capacity(BUFFER, file.take(found));
+    let sum = checksum(&h, &mut content).map_err(disk)?;
+    if sum.to_le_bytes() != h[36..40] {
         return Err(StoreError::Damaged {
             path: path.to_owned(),
             what: "its checksum is wrong".into(),
         });
     }
-    let held = h[12..12 + KIND]
-        .split(|&b| b == 0)
-        .next()
-        .unwrap_or_default();
     if held != kind.as_bytes() {
         return Err(StoreError::Kind {
             path: path.to_owned(),
@@ -286,7 +250,9 @@ fn read_whole(path: &Path, kind: &str) -> Result<Vec<u8>, StoreError> {
             wanted: kind.to_owned(),
         });
     }
-    Ok(content)
+    let mut file = content.into_inner().into_inner();
+    file.seek(SeekFrom::Start(HEADER as u64)).map_err(disk)?;
+    Ok(BufReader::with_capacity(BUFFER, file.take(found)))
 }
 
 fn long(bytes: &[u8]) -> u64 {
@@ -296,28 +262,8 @@ fn long(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A folder of its own for each test, removed afterwards.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let path =
-                std::env::temp_dir().join(format!("thew-store-{}-{name}", std::process::id()));
-            fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-
-        fn files(&self) -> usize {
-            fs::read_dir(&self.0).unwrap().count()
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
+    use crate::disk::tests::Folder;
+    use std::fs;
 
     type Thing = (Vec<f64>, String, Option<Vec<u32>>);
 
@@ -327,7 +273,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let folder = Folder::new("round");
+        let folder = Folder::new();
         let path = folder.0.join("a.thew");
         save(&path, "body", &thing()).unwrap();
         assert_eq!(load::<Thing>(&path, "body").unwrap(), thing());
@@ -338,12 +284,12 @@ mod tests {
         )
         .unwrap();
         assert_eq!(load::<Thing>(&path, "body").unwrap().1, "again");
-        assert_eq!(folder.files(), 1, "no part is left behind");
+        assert_eq!(folder.names().len(), 1, "no part is left behind");
     }
 
     #[test]
     fn every_flipped_byte_is_noticed() {
-        let folder = Folder::new("flip");
+        let folder = Folder::new();
         let path = folder.0.join("a.thew");
         save(&path, "body", &thing()).unwrap();
         let good = fs::read(&path).unwrap();
@@ -359,7 +305,7 @@ mod tests {
 
     #[test]
     fn every_cut_and_every_addition_is_noticed() {
-        let folder = Folder::new("cut");
+        let folder = Folder::new();
         let path = folder.0.join("a.thew");
         save(&path, "body", &thing()).unwrap();
         let good = fs::read(&path).unwrap();
@@ -379,7 +325,7 @@ mod tests {
     #[test]
     fn content_that_lies_about_its_length_is_refused() {
         // Valid header and checksum, but a vector that claims 2^60 elements.
-        let folder = Folder::new("lie");
+        let folder = Folder::new();
         let path = folder.0.join("a.thew");
         let content = [[253].as_slice(), &(1u64 << 60).to_le_bytes()].concat();
         let header = header("body", &content).unwrap();
@@ -393,8 +339,49 @@ mod tests {
     }
 
     #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_takes_no_memory_but_for_what_it_holds() {
+        // Four GiB of nothing, which take no room on disk either: once with a wrong checksum, once with the right one.
+        let folder = Folder::new();
+        let path = folder.0.join("a.thew");
+        let mut h = header("body", &[]).unwrap();
+        h[28..36].copy_from_slice(&(LONGEST as u64).to_le_bytes());
+        for right in [false, true] {
+            if right {
+                let mut nothing =
+                    BufReader::with_capacity(BUFFER, io::repeat(0).take(LONGEST as u64));
+                let sum = checksum(&h, &mut nothing).unwrap();
+                h[36..40].copy_from_slice(&sum.to_le_bytes());
+            }
+            fs::write(&path, h).unwrap();
+            let file = File::options().write(true).open(&path).unwrap();
+            file.set_len((HEADER + LONGEST) as u64).unwrap();
+            let before = most_memory();
+            let e = load::<Vec<f64>>(&path, "body").unwrap_err().to_string();
+            assert!(
+                e.contains(if right {
+                    "more than its content"
+                } else {
+                    "checksum"
+                }),
+                "{e}"
+            );
+            assert!(most_memory() < before + (1 << 28), "{right}");
+        }
+    }
+
+    /// The most memory that this process has held so far, bytes.
+    #[cfg(target_os = "linux")]
+    fn most_memory() -> usize {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find(|l| l.starts_with("VmHWM:")).unwrap();
+        let kilobytes: usize = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+        kilobytes << 10
+    }
+
+    #[test]
     fn other_files_and_versions_and_kinds_are_named() {
-        let folder = Folder::new("other");
+        let folder = Folder::new();
         let path = folder.0.join("a.thew");
         fs::write(&path, b"not a cache at all, but long enough for a header").unwrap();
         assert!(matches!(
@@ -413,7 +400,7 @@ mod tests {
 
     #[test]
     fn a_disk_that_refuses_leaves_nothing_behind() {
-        let folder = Folder::new("refuse");
+        let folder = Folder::new();
         let missing = folder.0.join("no such folder").join("a.thew");
         assert!(matches!(
             save(&missing, "body", &1u8),
@@ -434,7 +421,7 @@ mod tests {
             save(Path::new("/"), "body", &1u8),
             Err(StoreError::Disk { .. })
         ));
-        assert_eq!(folder.files(), 1);
+        assert_eq!(folder.names().len(), 1);
         for kind in ["", "with space", "seventeen_letters"] {
             let e = save(&folder.0.join("b"), kind, &1u8).unwrap_err();
             assert!(matches!(e, StoreError::Unwritable { .. }), "{e}");

@@ -7,6 +7,7 @@ mod bar;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use thew::dynamics::{Method, Settings, Simulation};
+use thew::progress::Silent;
 use thew::skeleton::FrameMotion;
 
 thread_local! {
@@ -45,12 +46,12 @@ fn a_step_allocates_nothing() {
     let forces = vec![thew::Vec3::new(0.1, 0.0, -0.2); body.dofs()];
     // The libraries underneath may set up scratch of theirs at first use.
     simulation
-        .advance_motion(&frames[0], 1.0 / 24.0, Some(&forces), None)
+        .advance_motion(&frames[0], 1.0 / 24.0, (Some(&forces), None), &Silent)
         .unwrap();
     let before = COUNT.with(Cell::get);
     for frame in &frames[1..] {
         simulation
-            .advance_motion(frame, 1.0 / 24.0, Some(&forces), None)
+            .advance_motion(frame, 1.0 / 24.0, (Some(&forces), None), &Silent)
             .unwrap();
     }
     assert_eq!(COUNT.with(Cell::get) - before, 0);

@@ -884,8 +884,9 @@ class ModalSimulation:
         ones and, for orientations, their neighbours."""
     @property
     def constraints_held(self) -> dict[str, object]:
-        """How the constraints held in the last step: {"distance": m, "angle": rad, "passes", "overdetermined", "forces":
-        {node: N[3] in the node's own frame}}."""
+        """How the constraints held in the last step: {"distance": m, "angle": rad, "passes", "overdetermined", "slowed" (motion
+        was, or the constraints would have pumped energy in), "stopped" (the body was brought to rest: no forces within the step
+        could hold them but by hurling it about), "forces": {node: N[3] in the node's own frame}}."""
     @property
     def modes(self) -> Modes:
         """The modes."""

@@ -16,6 +16,7 @@ use crate::kernel::SwayBound;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
 use crate::{Vec3, body::carry::distance_to_bone};
+use rayon::prelude::*;
 
 /// Thin flesh is at most so much stiffer than thick flesh.
 pub(super) const FIRMEST: f64 = 100.0;
@@ -203,22 +204,26 @@ fn smooth(surface: &Surface, reach: f64, values: &mut [f64]) {
         }
     }
     let known: Vec<bool> = at.iter().map(|r| r.is_finite()).collect();
+    let starts: Vec<usize> = (0..=at.len() as u32)
+        .map(|v| links.partition_point(|l| l.0 < v))
+        .collect();
     let mut next = at.clone();
     for _ in 0..passes {
-        let mut rest = links.as_slice();
-        while let Some(&(v, _)) = rest.first() {
-            let (own, others) = rest.split_at(rest.partition_point(|l| l.0 == v));
-            rest = others;
-            let v = v as usize;
+        let mean = |(v, next): (usize, &mut f64)| {
             if !known[v] {
-                continue;
+                return;
             }
+            let own = &links[starts[v]..starts[v + 1]];
             let near = own.iter().map(|l| l.1 as usize).filter(|&n| known[n]);
             let (sum, count) = near.fold((0.0, 0.0), |(s, c), n| (s + at[n], c + 1.0));
             if count > 0.0 {
-                next[v] = 0.5 * (at[v] + sum / count);
+                *next = 0.5 * (at[v] + sum / count);
             }
-        }
+        };
+        next.par_iter_mut()
+            .with_min_len(4096)
+            .enumerate()
+            .for_each(mean);
         std::mem::swap(&mut at, &mut next);
     }
     for (v, &w) in welded.of_vertex.iter().enumerate() {

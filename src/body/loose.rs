@@ -9,6 +9,7 @@
 
 use crate::Vec3;
 use crate::lattice::Lattice;
+use crate::sets::DisjointSets;
 
 /// A connected part of the lattice that no bone holds: it follows one rigidly, or its skin.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -61,12 +62,12 @@ pub(super) fn find(
         }
     }
     // Loose parts that touch each other are one to the eye.
-    let mut groups = UnionFind::new(lattice.vertices().len());
+    let mut groups = DisjointSets::new(lattice.vertices().len());
     for (c, cell) in cells.iter().enumerate() {
         if !held[part[c]] {
             cell.corners()
                 .windows(2)
-                .for_each(|w| groups.join(w[0] as usize, w[1] as usize));
+                .for_each(|w| _ = groups.join(w[0], w[1]));
         }
     }
     let mut found: Vec<(usize, Vec<u32>, Vec<u32>)> = Vec::new();
@@ -74,7 +75,7 @@ pub(super) fn find(
         if held[part[c]] {
             continue;
         }
-        let root = groups.root(cell.corners()[0] as usize);
+        let root = groups.root(cell.corners()[0]) as usize;
         let at = match found.iter().position(|f| f.0 == root) {
             Some(at) => at,
             None => {
@@ -112,24 +113,14 @@ fn parts_by_faces(lattice: &Lattice) -> Vec<usize> {
         }
     }
     faces.sort_unstable();
-    let mut sets = UnionFind::new(cells.len());
+    let mut sets = DisjointSets::new(cells.len());
     for pair in faces.windows(2) {
         if pair[0].0 == pair[1].0 {
-            sets.join(pair[0].1, pair[1].1);
+            sets.join(pair[0].1 as u32, pair[1].1 as u32);
         }
     }
-    let mut number = vec![usize::MAX; cells.len()];
-    let mut next = 0;
-    (0..cells.len())
-        .map(|c| {
-            let root = sets.root(c);
-            if number[root] == usize::MAX {
-                number[root] = next;
-                next += 1;
-            }
-            number[root]
-        })
-        .collect()
+    let numbers = sets.numbers();
+    numbers.into_iter().map(|n| n as usize).collect()
 }
 
 fn corners_of(lattice: &Lattice, cells: &[usize]) -> Vec<u32> {
@@ -155,26 +146,6 @@ fn spread_out(points: &[Vec3]) -> bool {
     points
         .iter()
         .any(|p| (p - a).cross(&(b - a)).norm() > 1e-3 * length * length)
-}
-
-struct UnionFind(Vec<usize>);
-
-impl UnionFind {
-    fn new(n: usize) -> Self {
-        Self((0..n).collect())
-    }
-    fn root(&mut self, mut i: usize) -> usize {
-        while self.0[i] != i {
-            self.0[i] = self.0[self.0[i]];
-            i = self.0[i];
-        }
-        i
-    }
-    /// The smaller root wins, so that numbering follows index order.
-    fn join(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.root(a), self.root(b));
-        self.0[a.max(b)] = a.min(b);
-    }
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ pub use points::{Brick, FleshPoint, FleshPoints};
 pub use present::{Presentation, Showing};
 
 use crate::Vec3;
+use crate::aabb;
 use crate::elasticity::{Elements, InSurface, Material};
 use crate::lattice::{Cell, Embedding, Lattice};
 use crate::progress::Progress;
@@ -444,10 +445,6 @@ impl Body {
 
 /// Diagonal of the box around those of an embedded surface's vertices that `chosen` names; 0 without any.
 fn extent(embedding: &Embedding, rest: &[Vec3], chosen: impl Fn(usize) -> bool) -> f64 {
-    let far = Vec3::repeat(f64::INFINITY);
-    let (lo, hi) = (0..embedding.len())
-        .filter(|&i| chosen(i))
-        .map(|i| embedding.place(i, rest))
-        .fold((far, -far), |(lo, hi), p| (lo.inf(&p), hi.sup(&p)));
-    if lo.x <= hi.x { (hi - lo).norm() } else { 0.0 }
+    let points = (0..embedding.len()).filter(|&i| chosen(i));
+    aabb::diagonal(points.map(|i| embedding.place(i, rest)))
 }

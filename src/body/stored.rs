@@ -6,6 +6,7 @@ use super::{Blocks, Body, BodyError, FleshMap, FleshPoints, LoosePart, Pattern, 
 use crate::Vec3;
 use crate::elasticity::{Elements, Material};
 use crate::lattice::{BoneChains, Cell, Embedding, Flesh, Lattice};
+use crate::range::{all_sound, is_sound};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::ScalarMatrix;
 use crate::surface::Surface;
@@ -18,6 +19,9 @@ struct Weights {
     bones: Vec<u32>,
     weights: Vec<f64>,
 }
+
+/// Weights of bones are parts of one, but for rounding.
+const ONE: f64 = 1.0 + 1e-9;
 
 /// All of a body but the symbolic factorisation, which is quicker to make again than to read.
 #[derive(Serialize, Deserialize)]
@@ -117,6 +121,7 @@ impl Stored {
                     .last()
                     .is_some_and(|&o| o as usize == w.bones.len())
                 && w.weights.len() == w.bones.len()
+                && w.weights.iter().all(|x| (0.0..=ONE).contains(x))
         };
         fits(
             rows_fit(&self.region_weights, k)
@@ -127,7 +132,9 @@ impl Stored {
         let embedded = |(e, _): &(Embedding, Weights)| {
             e.weights.len() == e.len()
                 && e.cells.len() == e.len()
+                && e.cells.iter().all(|&at| (at as usize) < c)
                 && e.indices.iter().flatten().all(|&v| v < k as i32)
+                && e.weights.iter().flatten().all(|&x| is_sound(x))
         };
         fits(
             self.surfaces.iter().all(embedded),
@@ -153,7 +160,10 @@ impl Stored {
                 && self.mass.fits(k)
                 && self.twist.fits(k)
                 && self.mass.columns() == self.twist.columns()
-                && self.twist_loads.iter().all(|l| (l.vertex as usize) < k),
+                && self
+                    .twist_loads
+                    .iter()
+                    .all(|l| (l.vertex as usize) < k && is_sound(l.sum) && all_sound(&l.moment)),
             "its matrices do not fit its lattice",
         )?;
         let m = self.material;
@@ -195,7 +205,7 @@ impl Stored {
             map.flesh.len() == n
                 && map.thickness.len() == n
                 && map.flesh.iter().all(|f| (0.0..=1.0).contains(f))
-                && map.thickness.iter().all(|r| *r >= 0.0)
+                && map.thickness.iter().all(|r| *r >= 0.0 && is_sound(*r))
         };
         fits(
             self.flesh_map.as_ref().is_none_or(map_fits),

@@ -7,6 +7,7 @@
 
 use super::{ClipError, ClipSettings, Course, Frame, FrameForces};
 use crate::Vec3;
+use crate::aabb;
 use crate::body::Body;
 use crate::dynamics::Simulation;
 use crate::progress::{Progress, step};
@@ -50,11 +51,8 @@ pub(super) fn simulate(
         frames.clear();
         for i in 0..n {
             let done = (pass as f64 + i as f64 / n as f64) / most as f64;
-            step(
-                progress,
-                done,
-                &format!("closing the loop, round {}, frame {i}", pass + 1),
-            )?;
+            let stage = format!("closing the loop, round {}, frame {i}", pass + 1);
+            step(progress, done, &stage)?;
             let shown = turned(&home, simulation.lattice_positions());
             let sway = simulation.sway().map(|sway| swung(&home, sway));
             let shape = (shown.as_slice(), sway.as_deref());
@@ -66,13 +64,10 @@ pub(super) fn simulate(
                 .advance_motion(
                     &cycle.interval(body, pass * n + i)?,
                     1.0 / settings.fps,
-                    None,
-                    course.at((i + 1).rem_euclid(n) as usize)?.as_deref(),
+                    (None, course.at((i + 1).rem_euclid(n) as usize)?.as_deref()),
+                    &|_: f64, _: &str| progress.report(done, &stage),
                 )
-                .map_err(|source| ClipError::Frame {
-                    frame: i as usize,
-                    source,
-                })?;
+                .map_err(|source| ClipError::at(i as usize, source))?;
         }
         let end = turned(&cycle.step.inverse(), simulation.lattice_positions());
         let pairs = begin.iter().zip(&end);
@@ -196,10 +191,5 @@ fn swung(by: &Isometry3<f64>, vectors: &[Vec3]) -> Vec<Vec3> {
 }
 
 fn size(body: &Body) -> f64 {
-    let points = body.lattice().vertices().iter();
-    let (lo, hi) = points.fold(
-        (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY)),
-        |(lo, hi), p| (lo.inf(p), hi.sup(p)),
-    );
-    (hi - lo).norm()
+    aabb::diagonal(body.lattice().vertices())
 }

@@ -63,22 +63,21 @@ impl Drive {
         let mut state = self.state.clone();
         while at + 1 < poses.len() {
             let done = (at - begin) as f64 / (poses.len() - begin) as f64;
-            step(
-                progress,
-                done,
-                &format!("simulating frame {}", first + at + 1),
-            )?;
+            let stage = format!("simulating frame {}", first + at + 1);
+            step(progress, done, &stage)?;
             if at + OPEN == poses.len() {
                 state = simulation.state();
             }
             let motion = interval(body, &run, lead.len() + at)?;
             let rest_forces = course.at(at + 1)?;
             simulation
-                .advance_motion(&motion, 1.0 / settings.fps, None, rest_forces.as_deref())
-                .map_err(|source| ClipError::Frame {
-                    frame: first + at + 1,
-                    source,
-                })?;
+                .advance_motion(
+                    &motion,
+                    1.0 / settings.fps,
+                    (None, rest_forces.as_deref()),
+                    &|_: f64, _: &str| progress.report(done, &stage),
+                )
+                .map_err(|source| ClipError::at(first + at + 1, source))?;
             frames.push(Frame::of(&simulation));
             at += 1;
         }
@@ -121,8 +120,13 @@ fn start(
         step(progress, 0.0, "starting the motion")?;
         let motion = interval(&body, &run, i)?;
         simulation
-            .advance_motion(&motion, 1.0 / settings.fps, None, forces(i + 1)?.as_deref())
-            .map_err(|source| ClipError::Frame { frame: 0, source })?;
+            .advance_motion(
+                &motion,
+                1.0 / settings.fps,
+                (None, forces(i + 1)?.as_deref()),
+                &|_: f64, _: &str| progress.report(0.0, "starting the motion"),
+            )
+            .map_err(|source| ClipError::at(0, source))?;
     }
     Ok(before)
 }

@@ -2,6 +2,7 @@
 //! What can go wrong with clips.
 
 use crate::dynamics::SimulationError;
+use crate::exclusive::InUse;
 use crate::kernel::KernelError;
 use crate::progress::Cancelled;
 use crate::skeleton::SkeletonError;
@@ -12,6 +13,9 @@ pub enum ClipError {
     /// The caller stopped.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+    /// The clip is being extended by the work that asks for more.
+    #[error("the clip cannot be extended: {0}")]
+    InUse(#[from] InUse),
     /// A setting or a pose is wrong.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
@@ -45,6 +49,9 @@ pub enum ClipError {
     /// An impossible frame rate.
     #[error("frames per second must lie between 0.1 and 10000, not {0}")]
     Fps(f64),
+    /// A run-in without end.
+    #[error("the run-in may last 100000 frames at most, not {0}")]
+    Preroll(usize),
     /// A cycle that is to go on.
     #[error("a cyclic clip repeats and cannot be extended: simulate all its poses together")]
     CyclicExtension,
@@ -57,4 +64,14 @@ pub enum ClipError {
     /// The embedding does not fit.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+}
+
+impl ClipError {
+    /// What went wrong at a frame; a stop by the caller is the frame's fault no more than any other's.
+    pub(super) fn at(frame: usize, source: SimulationError) -> Self {
+        match source {
+            SimulationError::Cancelled(stop) => stop.into(),
+            source => Self::Frame { frame, source },
+        }
+    }
 }

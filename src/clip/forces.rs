@@ -5,6 +5,7 @@
 
 use super::ClipError;
 use crate::Vec3;
+use crate::range::all_sound;
 use std::sync::Arc;
 
 /// Forces at the frames of a clip, in rest axes: they turn along with the flesh.
@@ -60,8 +61,7 @@ impl Course<'_> {
         let frame = self.first + i;
         new.write(i - self.known.len(), &mut forces)
             .map_err(|sentence| ClipError::Forces { frame, sentence })?;
-        let finite = |f: &Vec3| f.iter().all(|x| x.is_finite());
-        if let Some(v) = forces.iter().position(|f| !finite(f)) {
+        if let Some(v) = forces.iter().position(|f| !all_sound(f)) {
             let sentence = format!("the force on lattice vertex {v} is not finite");
             return Err(ClipError::Forces { frame, sentence });
         }

@@ -21,6 +21,7 @@ pub use forces::FrameForces;
 
 use crate::body::Body;
 use crate::dynamics::{MODES, Method, Settings, Simulation, SimulationError};
+use crate::exclusive::Exclusive;
 use crate::kernel::{Engine, KernelError, LocalPositions};
 use crate::modal::{BodyDeformer, DeformOptions, Modes, Posed};
 use crate::progress::{Part, Progress, Silent, step};
@@ -28,7 +29,10 @@ use crate::skeleton::Pose;
 use drive::Drive;
 use forces::Course;
 use frame::{Frame, ModalFrame};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Most frames of run-in: each is kept as a pose.
+const LONGEST_PREROLL: usize = 100_000;
 
 /// How a clip is simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,7 +60,7 @@ pub struct Clip {
     settings: ClipSettings,
     frames: RwLock<Vec<Frame>>,
     /// What is needed to go on; locked by whoever extends.
-    drive: Mutex<Option<Drive>>,
+    drive: Exclusive<Option<Drive>>,
     loop_gap: Option<f64>,
 }
 
@@ -145,6 +149,9 @@ impl Clip {
         if !(0.1..=1e4).contains(&settings.fps) {
             return Err(ClipError::Fps(settings.fps));
         }
+        if settings.preroll > LONGEST_PREROLL {
+            return Err(ClipError::Preroll(settings.preroll));
+        }
         check(&body, poses, 0)?;
         if poses.is_empty() {
             return Err(ClipError::NoPoses);
@@ -166,7 +173,7 @@ impl Clip {
             modes,
             settings,
             frames: RwLock::new(frames),
-            drive: Mutex::new(drive),
+            drive: Exclusive::new(drive),
             loop_gap,
         })
     }
@@ -182,7 +189,7 @@ impl Clip {
         forces: Option<&dyn FrameForces>,
         progress: &dyn Progress,
     ) -> Result<(), ClipError> {
-        let mut held = self.drive.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.drive.lock()?;
         let drive = held.as_ref().ok_or(ClipError::CyclicExtension)?;
         check(&self.body, poses, self.len())?;
         if poses.is_empty() {

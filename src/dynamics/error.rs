@@ -3,12 +3,17 @@
 
 use super::{Method, Solver};
 use crate::modal::ModalError;
+use crate::progress::Cancelled;
+use crate::range::LARGEST;
 use crate::skeleton::SkeletonError;
 use crate::solve::{NewtonError, SolveError};
 
 /// Why a simulation could not be made or go on.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SimulationError {
+    /// The caller stopped.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
     /// The system could not be solved.
     #[error(transparent)]
     Solve(#[from] SolveError),
@@ -88,7 +93,7 @@ pub enum SimulationError {
         given: usize,
     },
     /// A number that is NaN or infinite came in.
-    #[error("the vector at degree of freedom {index} is not finite")]
+    #[error("the vector at degree of freedom {index} is not finite, or larger than {LARGEST:e}")]
     Vector {
         /// Where.
         index: usize,

@@ -10,6 +10,7 @@
 
 use super::{Frames, SimulationError};
 use crate::body::Body;
+use crate::range::all_sound;
 use crate::{Mat3, Vec3};
 
 /// Forces other than elastic ones.
@@ -134,8 +135,7 @@ pub(super) fn check_forces(body: &Body, forces: Option<&[Vec3]>) -> Result<(), S
             given: forces.len(),
         });
     }
-    let finite = |f: &Vec3| f.iter().all(|x| x.is_finite());
-    match forces.iter().position(|f| !finite(f)) {
+    match forces.iter().position(|f| !all_sound(f)) {
         Some(index) => Err(SimulationError::Vector { index }),
         None => Ok(()),
     }

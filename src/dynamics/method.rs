@@ -5,7 +5,7 @@ use super::SimulationError;
 use crate::elasticity::Model;
 
 /// A method of motion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Method {
     /// Hyperelastic flesh carried by the skeleton: the warped method for small motion, and sound for any.
     #[default]
@@ -90,7 +90,7 @@ impl std::str::FromStr for Method {
 }
 
 /// How the steps of the warped methods solve their systems, whose numbers change with the pose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Solver {
     /// What was measured to be quicker for bodies of the size.
     #[default]

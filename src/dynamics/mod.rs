@@ -35,7 +35,8 @@ pub use softness::{softened, softness};
 use crate::Vec3;
 use crate::body::Body;
 use crate::modal::Modes;
-use crate::progress::Silent;
+use crate::progress::{Paced, Progress, Silent, step};
+use crate::range::is_place;
 use crate::skeleton::{FrameMotion, Pose};
 use forces::{Acting, Load, check_forces};
 use frames::Frames;
@@ -266,37 +267,52 @@ impl Simulation {
         forces: Option<&[Vec3]>,
         rest_forces: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
+        self.advance_watched(pose, dt, (forces, rest_forces), &Silent)
+    }
+
+    /// [`advance`](Self::advance) with `(forces, rest_forces)`, told of as it goes on.
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance); a stop by the progress, which keeps the state of the step before.
+    pub fn advance_watched(
+        &mut self,
+        pose: &Pose,
+        dt: f64,
+        forces: (Option<&[Vec3]>, Option<&[Vec3]>),
+        progress: &dyn Progress,
+    ) -> Result<(), SimulationError> {
         let trail = self.trail.as_ref().ok_or(SimulationError::NotReset)?;
         let skeleton = self.body.skeleton();
         if trail.duration == 0.0 {
             let motion = FrameMotion::between(skeleton, &trail.pose, pose)?;
             self.move_with(&motion, dt)?;
-            return self.advance_motion(&motion, dt, forces, rest_forces);
+            return self.advance_motion(&motion, dt, forces, progress);
         }
         let former = FrameMotion::between(skeleton, &trail.before, &trail.pose)?;
         // A velocity carried on over a much longer frame would be a wide swing.
         let ratio = (dt / trail.duration).min(LONGER);
         let motion = FrameMotion::following(skeleton, &former, pose, ratio)?;
-        self.advance_motion(&motion, dt, forces, rest_forces)
+        self.advance_motion(&motion, dt, forces, progress)
     }
 
-    /// Advances along a frame's bone motion over `dt` seconds; it should start in the present pose.
+    /// Advances along a frame's bone motion over `dt` seconds, with `(forces, rest_forces)` as in
+    /// [`advance`](Self::advance); it should start in the present pose.
     ///
     /// # Errors
-    /// As [`advance`](Self::advance).
+    /// As [`advance_watched`](Self::advance_watched).
     pub fn advance_motion(
         &mut self,
         motion: &FrameMotion,
         dt: f64,
-        forces: Option<&[Vec3]>,
-        rest_forces: Option<&[Vec3]>,
+        forces: (Option<&[Vec3]>, Option<&[Vec3]>),
+        progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
         let steps = self.steps(dt);
         if self.trail.is_none() {
             return Err(SimulationError::NotReset);
         }
-        check_forces(&self.body, forces)?;
-        check_forces(&self.body, rest_forces)?;
+        check_forces(&self.body, forces.0)?;
+        check_forces(&self.body, forces.1)?;
         if !(0.0..=1e4).contains(&dt) {
             return Err(SimulationError::Setting {
                 what: "dt",
@@ -312,7 +328,8 @@ impl Simulation {
         if steps == 0 {
             return Ok(());
         }
-        let done = self.steps_along(motion, dt, steps, settings, (forces, rest_forces));
+        let progress = Paced::new(progress);
+        let done = self.steps_along(motion, dt, steps, settings, forces, &progress);
         self.show_modes();
         let shaped = self.take_shape();
         done.and(shaped)
@@ -325,6 +342,7 @@ impl Simulation {
         steps: usize,
         settings: StepSettings,
         (forces, rest_forces): (Option<&[Vec3]>, Option<&[Vec3]>),
+        progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
         let trail = self.trail.as_mut().ok_or(SimulationError::NotReset)?;
         let part = 1.0 / steps as f64;
@@ -333,6 +351,10 @@ impl Simulation {
         }
         for i in 1..=steps {
             let s = i as f64 / steps as f64;
+            if let Err(stop) = step(progress, s - part, "advancing") {
+                self.acting.go(rest_forces, s - part);
+                return Err(stop.into());
+            }
             motion.write(s, &mut self.moving);
             self.next.set(&self.body, self.method, &self.moving)?;
             let (body, positions, velocities) =
@@ -436,14 +458,9 @@ pub const MODES: usize = 32;
 /// A frame is taken to start with the velocity of the one before while it is at most so much longer.
 const LONGER: f64 = 2.0;
 
-/// Farther than any scene; beyond it numbers mean nothing.
-const FAR: f64 = 1e12;
-
 /// The first vertex that is not at a sensible place.
 fn lost(positions: &[Vec3]) -> Option<SimulationError> {
-    // A comparison that NaN fails.
-    let good = |p: &Vec3| p.iter().all(|x| x.abs() < FAR);
-    let vertex = positions.iter().position(|p| !good(p))?;
+    let vertex = positions.iter().position(|p| !is_place(p))?;
     Some(SimulationError::NonFinite { vertex })
 }
 

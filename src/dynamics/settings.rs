@@ -4,6 +4,7 @@
 use super::{SimulationError, Solver, check_gravity};
 use crate::Vec3;
 use crate::body::Showing;
+use crate::range::is_sound;
 
 /// How a simulation runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +47,7 @@ impl Settings {
     /// A value out of its range.
     pub fn check(&self) -> Result<(), SimulationError> {
         let check = |what, value: f64, good: bool, range| {
-            if good && value.is_finite() {
+            if good && is_sound(value) {
                 Ok(())
             } else {
                 Err(SimulationError::Setting { what, range, value })

@@ -3,6 +3,7 @@
 //! numbers behind a header.
 
 use super::{Simulation, SimulationError, Trail};
+use crate::range::FARTHEST;
 use crate::skeleton::{Affine, Pose};
 use crate::{Mat3, Vec3};
 
@@ -84,9 +85,11 @@ impl Simulation {
             .chunks_exact(8)
             .map(|b| f64::from_le_bytes(word(b)))
             .collect();
-        if !(numbers.iter().all(|x| x.is_finite()) && duration >= 0.0 && duration.is_finite()) {
+        // Shown in f32: what lies farther off could not be.
+        let sound = |x: &f64| x.abs() <= FARTHEST;
+        if !(numbers.iter().all(sound) && duration >= 0.0 && sound(&duration)) {
             return Err(SimulationError::State(
-                "it holds numbers that are not finite",
+                "it holds numbers that are not finite, or too large",
             ));
         }
         let (vectors, others) = numbers.split_at(count);

@@ -6,6 +6,7 @@
 //! integrated over pieces serves both kinds of bodies alike.
 
 use super::Material;
+use crate::range::{all_sound, is_sound};
 use crate::solve::{BlockMatrix, ScalarMatrix};
 use crate::{Mat3, Vec3};
 
@@ -103,7 +104,13 @@ impl Elements {
             && runs(&self.piece_starts, corners.len(), pieces)
             && runs(&self.gradient_starts, pieces, self.gradients.len())
             && self.lame.len() == pieces
-            && self.shear.len() == pieces;
+            && self.shear.len() == pieces
+            && self.gradients.iter().all(all_sound)
+            && self.volumes.iter().all(|&x| x >= 0.0 && is_sound(x))
+            && [&self.lame, &self.shear]
+                .into_iter()
+                .flatten()
+                .all(|&x| is_sound(x));
         fit && self.all_corners().eq(corners)
             && (0..self.len()).all(|e| {
                 let n = self.corners(e).len();

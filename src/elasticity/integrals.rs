@@ -80,7 +80,7 @@ impl Default for Painted {
 }
 
 /// The integrals of one cell. Blocks are those of corner pairs a ≤ b, row by row: (0,0), (0,1), …, (1,1), …
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CellIntegrals {
     /// Volume of flesh, m³, not floored.
     pub volume: f64,

@@ -12,6 +12,7 @@ pub mod integrals;
 pub mod model;
 pub mod twist;
 
+use crate::range::is_sound;
 pub use elements::{Elements, Piece};
 pub use energy::Deformation;
 pub use integrals::{CellIntegrals, Flesh, InSurface, Painted, integrate};
@@ -57,13 +58,13 @@ impl Material {
     /// # Errors
     /// A number that is not finite or out of range, by name.
     pub fn new(young: f64, poisson: f64, density: f64) -> Result<Self, MaterialError> {
-        if !(young.is_finite() && young > 0.0) {
+        if !(is_sound(young) && young > 0.0) {
             return Err(MaterialError::Young(young));
         }
         if !(poisson > -1.0 && poisson < 0.5) {
             return Err(MaterialError::Poisson(poisson));
         }
-        if !(density.is_finite() && density > 0.0) {
+        if !(is_sound(density) && density > 0.0) {
             return Err(MaterialError::Density(density));
         }
         Ok(Self {

@@ -23,7 +23,7 @@
 use crate::{Mat3, Vec3};
 
 /// How flesh resists deformation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Model {
     /// Small strain: rotations cost energy. The stiffness is the same at every displacement.
     Linear,

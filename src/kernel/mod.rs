@@ -20,6 +20,7 @@ pub use present::{Present, Presenter, SwayBound, Wanted};
 pub use warp::*;
 
 use crate::Vec3;
+use crate::aabb;
 
 /// An engine that carries one surface along with a lattice.
 pub trait Engine: Send + Sync {
@@ -51,7 +52,7 @@ pub trait Engine: Send + Sync {
 
 /// Lattice positions as f32 around an origin near them, so that a body far from the world's origin keeps
 /// its shape.
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct LocalPositions {
     /// World position, metres; exact in f32.
     pub origin: [f32; 3],
@@ -69,11 +70,7 @@ impl LocalPositions {
 
     /// Takes other world positions, without allocation when there are no more than before.
     pub fn set(&mut self, positions: &[Vec3]) {
-        let (mut lo, mut hi) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(-f64::INFINITY));
-        for p in positions {
-            lo = lo.inf(p);
-            hi = hi.sup(p);
-        }
+        let (lo, hi) = aabb::bounds(positions);
         let middle = if positions.is_empty() {
             Vec3::zeros()
         } else {

@@ -9,6 +9,7 @@
 //! not star-shaped, and the set of tetrahedra does not depend on the order of the input.
 
 use crate::Vec3;
+use crate::aabb;
 use robust::{Coord3D, insphere, orient3d};
 
 /// Why there is no tetrahedralisation.
@@ -352,10 +353,7 @@ fn corner_of(t: &[u32; 4], v: u32) -> usize {
 /// a walk is short and no cavity is large.
 fn insertion_order(points: &[Vec3]) -> Vec<u32> {
     const BITS: u32 = 16;
-    let (lo, hi) = points.iter().fold(
-        (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY)),
-        |(lo, hi), p| (lo.inf(p), hi.sup(p)),
-    );
+    let (lo, hi) = aabb::bounds(points);
     let extent = (hi / 2.0 - lo / 2.0).max() * 2.0;
     let steps = f64::from((1u32 << BITS) - 1);
     let mut keyed: Vec<(u32, u64, u32)> = points

@@ -7,6 +7,7 @@
 
 use super::{Cell, Lattice, cell::Shape};
 use crate::Vec3;
+use crate::aabb;
 use crate::surface::Surface;
 use rayon::prelude::*;
 
@@ -218,17 +219,12 @@ impl Locator {
         let boxes: Vec<(Vec3, Vec3)> = cells
             .iter()
             .map(|c| {
-                let far = Vec3::repeat(f64::INFINITY);
-                let (lo, hi) = c.corners().iter().fold((far, -far), |(lo, hi), &v| {
-                    (lo.inf(&vertices[v as usize]), hi.sup(&vertices[v as usize]))
-                });
+                let (lo, hi) = aabb::bounds(c.corners().iter().map(|&v| vertices[v as usize]));
                 let slack = (hi - lo).norm() * 1e-7;
                 (lo - Vec3::repeat(slack), hi + Vec3::repeat(slack))
             })
             .collect();
-        let (lo, hi) = boxes.iter().fold((boxes[0].0, boxes[0].1), |(lo, hi), b| {
-            (lo.inf(&b.0), hi.sup(&b.1))
-        });
+        let (lo, hi) = aabb::bounds(boxes.iter().flat_map(|(lo, hi)| [lo, hi]));
         let mean: f64 = boxes.iter().map(|b| (b.1 - b.0).max()).sum::<f64>() / boxes.len() as f64;
         let spacing = (mean * 0.7)
             .max((hi - lo).max() / 128.0)

@@ -15,6 +15,7 @@ use super::tetrahedron::{quality, volume};
 use super::unit::Own;
 use super::{Lattice, LatticeError, keep};
 use crate::Vec3;
+use crate::aabb;
 use crate::progress::{Part, Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::DistanceGrid;
@@ -140,11 +141,8 @@ impl<'a> Builder<'a> {
         progress: &dyn Progress,
     ) -> Result<Self, LatticeError> {
         let skeleton = protect(segments, h);
-        let (mut lo, mut hi) = surface.bounds();
-        for p in &skeleton.points {
-            lo = lo.inf(p);
-            hi = hi.sup(p);
-        }
+        let corners: [Vec3; 2] = surface.bounds().into();
+        let (lo, hi) = aabb::bounds(skeleton.points.iter().chain(&corners));
         let reach = Vec3::repeat(2.2 * h);
         let (lo, hi) = (lo - reach, hi + reach);
         step(progress, 0.02, "measuring distances")?;

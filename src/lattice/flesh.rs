@@ -6,6 +6,7 @@
 //! copy of the sample nearest to it, where skin that the point lies in front of does not count.
 
 use crate::Vec3;
+use crate::range;
 use crate::surface::{OwnUnit, Surface};
 
 /// No cell.
@@ -104,6 +105,10 @@ impl Flesh {
                 .iter()
                 .all(|&g| g == NONE || (g as usize) < groups)
             && self.starts.is_sorted()
+            && self.positions.iter().flatten().all(|x| x.is_finite())
+            && range::is_place(&Vec3::from(self.origin))
+            && self.scale > 0.0
+            && range::is_sound(self.scale)
             && self.starts.last().copied().unwrap_or(0) as usize == self.positions.len()
             && self.normals.len() == self.positions.len()
             && self.owners.len() == self.positions.len()

@@ -37,6 +37,7 @@ pub use enclose::EncloseSettings;
 pub(crate) use flesh::Flesh;
 
 use crate::Vec3;
+use crate::range::{self, FARTHEST};
 
 /// The bones on the lattice's edges.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -58,7 +59,9 @@ pub enum LatticeError {
     #[error(transparent)]
     Cancelled(#[from] crate::progress::Cancelled),
     /// A coordinate is NaN or infinite.
-    #[error("lattice vertex {0} has a coordinate that is not a finite number")]
+    #[error(
+        "lattice vertex {0} has a coordinate that is not a finite number, or beyond {FARTHEST:e} m"
+    )]
     NonFinite(usize),
     /// A cell has neither 4, 6 nor 8 corners.
     #[error("cell {cell} has {corners} corners: a tetrahedron has 4, a prism 6, a hexahedron 8")]
@@ -123,10 +126,7 @@ impl Lattice {
         if cells.is_empty() {
             return Err(LatticeError::Empty);
         }
-        if let Some(i) = vertices
-            .iter()
-            .position(|v| !v.iter().all(|x| x.is_finite()))
-        {
+        if let Some(i) = vertices.iter().position(|v| !range::is_place(v)) {
             return Err(LatticeError::NonFinite(i));
         }
         for (cell, c) in cells.iter().enumerate() {

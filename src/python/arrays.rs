@@ -2,14 +2,17 @@
 //! Arrays across the border: anything numpy can make an array of comes in, new arrays go out.
 
 use super::errors::{IntoPy, input};
+use crate::range::{LARGEST, is_sound};
 use crate::skeleton::{Pose, SkinWeights};
 use crate::{Mat4, Vec3};
 use numpy::ndarray::{Array1, Array2, Array3};
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods,
 };
+use pyo3::conversion::FromPyObjectOwned;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::IntoPyDict;
+use pyo3::types::{IntoPyDict, PyString};
 
 /// Numbers and the shape they came in.
 pub(super) struct Numbers {
@@ -85,12 +88,12 @@ pub(super) fn floats(
 
 /// Refuses NaN and infinity by index.
 pub(super) fn finite(numbers: &Numbers, name: &str) -> PyResult<()> {
-    match numbers.data.iter().position(|x| !x.is_finite()) {
+    match numbers.data.iter().position(|x| !is_sound(*x)) {
         None => Ok(()),
         Some(at) => {
             let row: usize = numbers.shape[1..].iter().product::<usize>().max(1);
             Err(input(format!(
-                "{name}[{}] has a value that is not a finite number",
+                "{name}[{}] has a value that is not a finite number, or larger than {LARGEST:e}",
                 at / row
             )))
         }
@@ -176,11 +179,64 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
         };
         match object.extract::<i64>() {
             Ok(number) => usize::try_from(number).map(Self).map_err(|_| refused()),
-            Err(e) if e.is_instance_of::<pyo3::exceptions::PyOverflowError>(object.py()) => {
-                Err(refused())
-            }
+            Err(e) if e.is_instance_of::<PyOverflowError>(object.py()) => Err(refused()),
             Err(e) => Err(e),
         }
+    }
+}
+
+/// A number; one that a float cannot hold is refused like any other that makes no sense.
+pub(super) fn real(object: &Bound<'_, PyAny>) -> PyResult<f64> {
+    object.extract().map_err(|e| in_range(object, e))
+}
+
+/// A number or None.
+pub(super) fn optional_real(object: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+    object.extract().map_err(|e| in_range(object, e))
+}
+
+/// A whole number; one that 64 bits cannot hold is refused.
+pub(super) fn integer(object: &Bound<'_, PyAny>) -> PyResult<i64> {
+    object.extract().map_err(|e| in_range(object, e))
+}
+
+/// An overflow as an input that is out of range; other errors as they are.
+fn in_range(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    if error.is_instance_of::<PyOverflowError>(object.py()) {
+        return input("a number is too large to be computed with");
+    }
+    error
+}
+
+/// A list: whatever can be iterated over. How long it says it is counts for nothing, for that may be a lie.
+pub(super) struct List<T>(pub Vec<T>);
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'a, 'py, T: FromPyObjectOwned<'py>> FromPyObject<'a, 'py> for List<T> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        /// Longer ones have no end, as likely as not.
+        const MOST: usize = 1 << 26;
+        if object.is_instance_of::<PyString>() {
+            return Err(input(format!(
+                "expected a list, got the text {}",
+                object.str()?
+            )));
+        }
+        let mut items = Vec::new();
+        for item in object.try_iter()? {
+            if items.len() == MOST {
+                return Err(input(format!("a list has more than {MOST} items")));
+            }
+            items.push(item?.extract().map_err(Into::into)?);
+        }
+        Ok(Self(items))
     }
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Material` and `thew.Body`.
 
-use super::arrays::{Whole, dofs, from_f32, from_indices, from_points, optional, weights, whole};
+use super::arrays::{
+    Whole, dofs, from_f32, from_indices, from_points, integer, optional, optional_real, real,
+    weights, whole,
+};
 use super::elasticity;
 use super::errors::{IntoPy, detached};
 use super::lattice::PyLattice;
@@ -31,7 +34,11 @@ pub(super) struct PyMaterial(pub Material);
 impl PyMaterial {
     #[new]
     #[pyo3(signature = (young=20e3, poisson=0.4, density=1000.0))]
-    fn new(young: f64, poisson: f64, density: f64) -> PyResult<Self> {
+    fn new(
+        #[pyo3(from_py_with = real)] young: f64,
+        #[pyo3(from_py_with = real)] poisson: f64,
+        #[pyo3(from_py_with = real)] density: f64,
+    ) -> PyResult<Self> {
         Material::new(young, poisson, density)
             .map(Self)
             .map_err(IntoPy::into_py)
@@ -53,6 +60,18 @@ impl PyMaterial {
     #[getter]
     fn density(&self) -> f64 {
         self.0.density()
+    }
+
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
+    }
+
+    fn __getnewargs__(&self) -> (f64, f64, f64) {
+        (self.0.young(), self.0.poisson(), self.0.density())
     }
 
     fn __repr__(&self) -> String {
@@ -111,11 +130,11 @@ impl PyBody {
         twist_stiffness: Option<&Bound<'_, PyAny>>,
         twist_radius: Option<&Bound<'_, PyAny>>,
         rest_includes_gravity: bool,
-        level: i64,
-        basis_levels: i64,
+        #[pyo3(from_py_with = integer)] level: i64,
+        #[pyo3(from_py_with = integer)] basis_levels: i64,
         progress: Option<Py<PyAny>>,
         flesh: Option<&Bound<'_, PyAny>>,
-        softness: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] softness: Option<f64>,
     ) -> PyResult<Self> {
         let (n, b) = (surface.0.vertices().len(), skeleton.0.len());
         let options = BodyOptions {
@@ -212,7 +231,11 @@ impl PyBody {
 
     /// The same body, as soft as a dial between 0 (firm) and 1 (soft) says, whatever its size: in the middle one g sideways
     /// moves its softest flesh by 1.8 % of its size, at the ends by a seventeenth and seventeen times of that. Raises InputError.
-    fn with_softness(&self, py: Python<'_>, softness: f64) -> PyResult<Self> {
+    fn with_softness(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = real)] softness: f64,
+    ) -> PyResult<Self> {
         let body = detached(py, || {
             crate::dynamics::softened(&self.0, softness).map_err(IntoPy::into_py)
         })?;
@@ -239,7 +262,11 @@ impl PyBody {
     }
 
     /// The same body of flesh that is stiffer by a factor.
-    fn stiffened(&self, py: Python<'_>, factor: f64) -> PyResult<Self> {
+    fn stiffened(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = real)] factor: f64,
+    ) -> PyResult<Self> {
         let body = detached(py, || self.0.stiffened(factor).map_err(IntoPy::into_py))?;
         Ok(Self(Arc::new(body)))
     }
@@ -332,9 +359,9 @@ impl PyBody {
         py: Python<'py>,
         q: &Bound<'py, PyAny>,
         pose: Option<&Bound<'py, PyAny>>,
-        reach: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
         surface: Option<Whole>,
-        elastic_joints: f64,
+        #[pyo3(from_py_with = real)] elastic_joints: f64,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let q = dofs(q, "q", self.0.dofs())?;
         let settings = Settings {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.simulate` and `thew.Clip`.
 
-use super::arrays::{Whole, floats, from_f32, from_frames, from_points, poses, whole};
+use super::arrays::{
+    List, Whole, floats, from_f32, from_frames, from_points, integer, optional_real, poses, real,
+    whole,
+};
 use super::body::PyBody;
 use super::dynamics::{Wanted, adapt, gravity, integrator, method, modes_for};
 use super::errors::{IntoPy, detached, input};
@@ -37,27 +40,27 @@ pub(super) fn simulate(
     py: Python<'_>,
     body: &PyBody,
     poses: &Bound<'_, PyAny>,
-    fps: f64,
-    rigs: Option<Vec<Bound<'_, PyAny>>>,
+    #[pyo3(from_py_with = real)] fps: f64,
+    rigs: Option<List<Bound<'_, PyAny>>>,
     controls: Option<&Bound<'_, PyAny>>,
-    preroll: i64,
+    #[pyo3(from_py_with = integer)] preroll: i64,
     cyclic: bool,
     progress: Option<Py<PyAny>>,
     method: &str,
-    rate: f64,
+    #[pyo3(from_py_with = real)] rate: f64,
     gravity: Option<&Bound<'_, PyAny>>,
-    mass_damping: f64,
-    stiffness_damping: f64,
+    #[pyo3(from_py_with = real)] mass_damping: f64,
+    #[pyo3(from_py_with = real)] stiffness_damping: f64,
     integrator: Option<&str>,
     adapt: Option<&Bound<'_, PyAny>>,
-    reach: Option<f64>,
+    #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
     modes: Option<&Bound<'_, PyAny>>,
     engine: &str,
     device: Option<&str>,
     form: &str,
     precision: &str,
     solver: &str,
-    elastic_joints: f64,
+    #[pyo3(from_py_with = real)] elastic_joints: f64,
 ) -> PyResult<PyClip> {
     self::integrator(integrator)?;
     self::adapt(adapt)?;
@@ -80,8 +83,8 @@ pub(super) fn simulate(
     let body = body.0.clone();
     let show = DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
     let modes = modes_for(modes, settings.method)?;
-    let rigs = self::rigs(rigs.unwrap_or_default())?;
-    let led = led(&body, &rigs, poses.len(), controls)?;
+    let rigs = self::rigs(rigs.map_or_else(Vec::new, |list| list.0))?;
+    let led = led(py, &body, &rigs, poses.len(), controls)?;
     let warnings = led
         .as_ref()
         .map_or(Vec::new(), |led| led.warnings().to_vec());
@@ -120,6 +123,7 @@ fn rigs(list: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Rig>>> {
 
 /// What pushes frames of a clip; nothing without rigs.
 fn led(
+    py: Python<'_>,
     body: &Arc<Body>,
     rigs: &[Arc<Rig>],
     frames: usize,
@@ -131,8 +135,11 @@ fn led(
     if rigs.is_empty() {
         return Ok(None);
     }
-    let led = Led::new(body.clone(), rigs.to_vec(), frames, controls);
-    Ok(Some(led.map_err(IntoPy::into_py)?))
+    let led = with_progress(py, None, |progress| {
+        let led = Led::new(body.clone(), rigs.to_vec(), frames, controls, progress);
+        led.map_err(IntoPy::into_py)
+    })?;
+    Ok(Some(led))
 }
 
 impl PyClip {
@@ -180,7 +187,7 @@ impl PyClip {
     fn positions<'py>(
         &self,
         py: Python<'py>,
-        frame: i64,
+        #[pyo3(from_py_with = integer)] frame: i64,
         surface: Option<Whole>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         self.frame(py, surface, |clip, s| clip.positions(frame, s))
@@ -192,14 +199,18 @@ impl PyClip {
     fn offsets<'py>(
         &self,
         py: Python<'py>,
-        frame: i64,
+        #[pyo3(from_py_with = integer)] frame: i64,
         surface: Option<Whole>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         self.frame(py, surface, |clip, s| clip.offsets(frame, s))
     }
 
     /// Positions of the degrees of freedom at a frame, float64 [dofs,3].
-    fn lattice_positions<'py>(&self, py: Python<'py>, frame: i64) -> Bound<'py, PyArray2<f64>> {
+    fn lattice_positions<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = integer)] frame: i64,
+    ) -> Bound<'py, PyArray2<f64>> {
         let lattice = self.clip.lattice(frame);
         let world: Vec<_> = (0..lattice.points.len())
             .map(|i| lattice.world(i))
@@ -242,7 +253,7 @@ impl PyClip {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
         let poses = self::poses(poses, self.clip.body().skeleton().len())?;
-        let led = led(self.clip.body(), &self.rigs, poses.len(), controls)?;
+        let led = led(py, self.clip.body(), &self.rigs, poses.len(), controls)?;
         let forces = led.as_ref().map(|led| led as &dyn FrameForces);
         with_progress(py, progress, |progress| {
             let done = self.clip.extend(&poses, forces, progress);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Deformer` and `thew.gpu_adapters`.
 
-use super::arrays::{self, from_f32, weights};
+use super::arrays::{self, from_f32, optional_real, weights};
 use super::errors::{IntoPy, detached, input};
 use super::modal::{PyModes, amplitudes};
 use super::surface::PySurface;
@@ -41,7 +41,7 @@ impl PyDeformer {
         precision: &str,
         device: Option<&str>,
         skin_weights: Option<&Bound<'_, PyAny>>,
-        reach: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
     ) -> PyResult<Self> {
         let options =
             DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Simulation`.
 
-use super::arrays::{Whole, finite_points, from_f32, from_points, pose, vector};
+use super::arrays::{
+    Whole, finite_points, from_f32, from_points, optional_real, pose, real, vector,
+};
 use super::body::PyBody;
 use super::errors::{IntoPy, detached, input, locked, not_built};
 use super::modal::PyModes;
+use super::progress::watched;
 use crate::Vec3;
 use crate::body::{Body, Presentation};
 use crate::clip::ClipError;
 use crate::dynamics::{Method, Settings, Simulation, SimulationError};
+use crate::exclusive::Exclusive;
 use crate::kernel::LocalPositions;
 use crate::modal::{BodyDeformer, DeformOptions, Modes};
 use crate::progress::Silent;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Earth's, m/s².
 pub(super) fn gravity(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec3> {
@@ -83,7 +87,7 @@ pub(super) fn modes_for(
 /// and "neohookean". solver: how warped steps are solved: "direct", "cg", or by size "auto".
 #[pyclass(name = "Simulation", module = "thew", frozen)]
 pub(super) struct PySimulation {
-    simulation: Mutex<Simulation>,
+    simulation: Exclusive<Simulation>,
     deformer: Option<BodyDeformer>,
 }
 
@@ -116,20 +120,20 @@ impl PySimulation {
         py: Python<'_>,
         body: &PyBody,
         method: &str,
-        rate: f64,
+        #[pyo3(from_py_with = real)] rate: f64,
         gravity: Option<&Bound<'_, PyAny>>,
-        mass_damping: f64,
-        stiffness_damping: f64,
+        #[pyo3(from_py_with = real)] mass_damping: f64,
+        #[pyo3(from_py_with = real)] stiffness_damping: f64,
         integrator: Option<&str>,
         adapt: Option<&Bound<'_, PyAny>>,
-        reach: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
         modes: Option<&Bound<'_, PyAny>>,
         engine: &str,
         device: Option<&str>,
         form: &str,
         precision: &str,
         solver: &str,
-        elastic_joints: f64,
+        #[pyo3(from_py_with = real)] elastic_joints: f64,
     ) -> PyResult<Self> {
         self::integrator(integrator)?;
         self::adapt(adapt)?;
@@ -160,7 +164,7 @@ impl PySimulation {
         let modes = simulation.modes().cloned();
         let deformer = modes.map(|m| BodyDeformer::new(simulation.body().clone(), m, show));
         Ok(Self {
-            simulation: Mutex::new(simulation),
+            simulation: Exclusive::new(simulation),
             deformer,
         })
     }
@@ -190,7 +194,7 @@ impl PySimulation {
         &self,
         py: Python<'_>,
         pose: &Bound<'_, PyAny>,
-        dt: f64,
+        #[pyo3(from_py_with = real)] dt: f64,
         forces: Option<&Bound<'_, PyAny>>,
         rest_forces: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
@@ -198,8 +202,8 @@ impl PySimulation {
         let forces = forces.map(|f| finite_points(f, "forces")).transpose()?;
         let rest = rest_forces.map(|f| finite_points(f, "rest_forces"));
         let rest = rest.transpose()?;
-        self.with(py, |s| {
-            s.advance(&pose, dt, forces.as_deref(), rest.as_deref())
+        watched(py, &self.simulation, |s, progress| {
+            s.advance_watched(&pose, dt, (forces.as_deref(), rest.as_deref()), progress)
         })
     }
 

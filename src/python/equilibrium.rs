@@ -8,19 +8,19 @@ use super::errors::{IntoPy, detached, input, locked};
 use crate::body::Body;
 use crate::clip::ClipError;
 use crate::dynamics::{Equilibrium, SimulationError};
+use crate::exclusive::Exclusive;
 use crate::kernel::LocalPositions;
 use crate::{Mat3, Vec3};
 use numpy::ndarray::Array3;
 use numpy::{IntoPyArray, PyArray2, PyArray3};
 use pyo3::prelude::*;
-use std::sync::Mutex;
 
 /// The balances of a body at one pose after another, at first its rest pose; what a pose needs is factored once for all
 /// forces [capell2006, §3.3, eq. 10].
 ///
 /// method: "warped", "warped_vertex", "linear", "nonlinear" or "neohookean".
 #[pyclass(name = "Equilibrium", module = "thew", frozen)]
-pub(super) struct PyEquilibrium(Mutex<State>);
+pub(super) struct PyEquilibrium(Exclusive<State>);
 
 struct State {
     balance: Equilibrium,
@@ -48,7 +48,7 @@ impl PyEquilibrium {
             Equilibrium::new(&body, method).map_err(IntoPy::into_py)
         })?;
         let last = None;
-        Ok(Self(Mutex::new(State { balance, last })))
+        Ok(Self(Exclusive::new(State { balance, last })))
     }
 
     /// Takes pose[b,4,4]. Raises InputError; the pose before then stays.

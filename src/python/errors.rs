@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors of the rooms as Python exceptions. The classes live in `thew._errors`: they have two bases each.
 
+use super::process;
 use crate::body::BodyError;
 use crate::clip::ClipError;
 use crate::dynamics::SimulationError;
 use crate::elasticity::{MaterialError, ModelError};
+use crate::exclusive::{Exclusive, InUse};
 use crate::kernel::KernelError;
 use crate::lattice::LatticeError;
 use crate::modal::ModalError;
@@ -20,7 +22,6 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
 
 /// The exception classes by name.
 fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
@@ -81,6 +82,12 @@ impl IntoPy for ModelError {
     }
 }
 
+impl IntoPy for InUse {
+    fn into_py(self) -> PyErr {
+        input(format!("this cannot be used now: {self}"))
+    }
+}
+
 impl IntoPy for Cancelled {
     fn into_py(self) -> PyErr {
         cancelled()
@@ -113,7 +120,7 @@ impl IntoPy for SimulationError {
         match self {
             Self::Method { .. } => not_built(self.to_string()),
             Self::Modal(error) => error.into_py(),
-            Self::Newton(NewtonError::Cancelled(_)) => cancelled(),
+            Self::Cancelled(_) | Self::Newton(NewtonError::Cancelled(_)) => cancelled(),
             Self::Solve(_) | Self::Newton(_) | Self::NonFinite { .. } => {
                 raise("MotionError", self.to_string())
             }
@@ -125,6 +132,7 @@ impl IntoPy for SimulationError {
 impl IntoPy for FitError {
     fn into_py(self) -> PyErr {
         match self {
+            Self::Cancelled(_) => cancelled(),
             Self::Simulation(error) => error.into_py(),
             Self::Rig(error) => error.into_py(),
             Self::Minimise(_) => raise("MotionError", self.to_string()),
@@ -170,6 +178,7 @@ impl IntoPy for ModalError {
 impl IntoPy for RigError {
     fn into_py(self) -> PyErr {
         match self {
+            Self::Cancelled(_) => cancelled(),
             Self::Disk { .. } => raise("StorageError", self.to_string()),
             Self::File { .. } => raise("RigFileError", self.to_string()),
             Self::Outside => raise("OutsideError", self.to_string()),
@@ -201,11 +210,16 @@ pub(super) fn guard<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
             .map(String::as_str)
             .or_else(|| cause.downcast_ref::<&str>().copied())
             .unwrap_or("unknown cause");
-        Err(raise(
-            "InternalError",
-            format!("a mistake in Thew itself, please report it: {text}"),
-        ))
+        Err(internal(text.to_owned()))
     })
+}
+
+/// A mistake in Thew itself.
+pub(super) fn internal(cause: String) -> PyErr {
+    raise(
+        "InternalError",
+        format!("a mistake in Thew itself, please report it: {cause}"),
+    )
 }
 
 /// Long work without the interpreter, guarded.
@@ -213,18 +227,18 @@ pub(super) fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> PyResult<T> + Send,
 ) -> PyResult<T> {
-    py.detach(|| guard(work))
+    py.detach(|| process::run(|| guard(work), || ()))
 }
 
 /// Long work on what a lock guards, without the interpreter. The lock is released before an error asks for the interpreter
 /// again: a thread that held it while waiting for the lock would wait for ever.
 pub(super) fn locked<S: Send, T: Send, E: IntoPy + Send>(
     py: Python<'_>,
-    state: &Mutex<S>,
+    state: &Exclusive<S>,
     work: impl FnOnce(&mut S) -> Result<T, E> + Send,
 ) -> PyResult<T> {
     detached(py, || {
-        let done = work(&mut state.lock().unwrap_or_else(PoisonError::into_inner));
+        let done = work(&mut *state.lock().map_err(IntoPy::into_py)?);
         done.map_err(IntoPy::into_py)
     })
 }

@@ -6,7 +6,9 @@ use super::body::PyBody;
 use super::dynamics::{gravity, method};
 use super::equilibrium::embedded;
 use super::errors::{IntoPy, detached, input, locked};
+use super::progress::watched;
 use super::rig::PyRig;
+use crate::exclusive::Exclusive;
 use crate::rig::{Fit, Fitted, Named, Rig, Target, Wishes};
 use numpy::PyArray2;
 use pyo3::prelude::*;
@@ -20,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// gravity (m/s²); method: "warped", "warped_vertex" or "linear"; rest_forces[dofs,3] (N, rest axes): of other rigs.
 #[pyclass(name = "RigFit", module = "thew", frozen)]
 pub(super) struct PyRigFit {
-    fit: Mutex<Fit>,
+    fit: Exclusive<Fit>,
     rig: Arc<Rig>,
     last: Mutex<Option<Fitted>>,
 }
@@ -63,7 +65,7 @@ impl PyRigFit {
         let fit = detached(py, || {
             Fit::new(&body.0, method, &pose, gravity, others.as_deref()).map_err(IntoPy::into_py)
         })?;
-        let fit = Mutex::new(fit);
+        let fit = Exclusive::new(fit);
         let last = Mutex::new(None);
         Ok(Self { fit, rig, last })
     }
@@ -90,7 +92,9 @@ impl PyRigFit {
         let points = targets(points)?;
         let mut wishes = wishes(start, preferred, weights, bounds)?;
         wishes.evaluations = evaluations.map(|n| n.index() as usize);
-        let fitted = self.with(py, |fit, rig| fit.fit(rig, &points, &wishes))?;
+        let fitted = watched(py, &self.fit, |fit, progress| {
+            fit.fit_watched(&self.rig, &points, &wishes, progress)
+        })?;
         let named = named_dict(py, &self.rig, &fitted.parameters);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(fitted);
         named

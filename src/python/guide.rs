@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.BoneGuide`, `thew.SkinGuide` and `thew.FreeGuide`.
 
-use super::arrays::{Whole, floats};
+use super::arrays::{Whole, floats, real};
 use super::errors::IntoPy;
 use super::rig::{by_name, from_matrix, named, rigid};
 use crate::rig::{BoneRef, Frame, Guide};
@@ -20,10 +20,10 @@ impl PyBoneGuide {
     #[pyo3(signature = (bone, along=0.5, angle=0.0, distance=0.0, tilt=0.0))]
     fn new(
         bone: &Bound<'_, PyAny>,
-        along: f64,
-        angle: f64,
-        distance: f64,
-        tilt: f64,
+        #[pyo3(from_py_with = real)] along: f64,
+        #[pyo3(from_py_with = real)] angle: f64,
+        #[pyo3(from_py_with = real)] distance: f64,
+        #[pyo3(from_py_with = real)] tilt: f64,
     ) -> PyResult<Self> {
         let bone = match bone.cast::<PyString>() {
             Ok(name) => BoneRef::Name(name.to_cow()?.into_owned()),
@@ -51,6 +51,22 @@ impl PyBoneGuide {
 
     fn __eq__(&self, other: &Self) -> bool {
         self.0 == other.0
+    }
+
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<((Bound<'py, PyAny>,), Bound<'py, PyDict>)> {
+        Ok(((self.bone(py)?,), self.parameters(py)?))
     }
 
     fn __repr__(&self) -> String {
@@ -82,9 +98,9 @@ impl PySkinGuide {
     fn new(
         face: Whole,
         barycentric: Option<&Bound<'_, PyAny>>,
-        depth: f64,
-        roll: f64,
-        tilt: f64,
+        #[pyo3(from_py_with = real)] depth: f64,
+        #[pyo3(from_py_with = real)] roll: f64,
+        #[pyo3(from_py_with = real)] tilt: f64,
     ) -> PyResult<Self> {
         let barycentric = match barycentric {
             Some(weights) => {
@@ -126,6 +142,22 @@ impl PySkinGuide {
         self.0 == other.0
     }
 
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<((u32, (f64, f64, f64)), Bound<'py, PyDict>)> {
+        Ok(((self.face(), self.barycentric()), self.parameters(py)?))
+    }
+
     fn __repr__(&self) -> String {
         let named = named(self.0.parameter_names(), self.0.values());
         format!(
@@ -148,12 +180,12 @@ impl PyFreeGuide {
     #[allow(clippy::too_many_arguments)]
     fn new(
         matrix: &Bound<'_, PyAny>,
-        x: f64,
-        y: f64,
-        z: f64,
-        rx: f64,
-        ry: f64,
-        rz: f64,
+        #[pyo3(from_py_with = real)] x: f64,
+        #[pyo3(from_py_with = real)] y: f64,
+        #[pyo3(from_py_with = real)] z: f64,
+        #[pyo3(from_py_with = real)] rx: f64,
+        #[pyo3(from_py_with = real)] ry: f64,
+        #[pyo3(from_py_with = real)] rz: f64,
     ) -> PyResult<Self> {
         let frame = rigid(matrix, "matrix")?;
         Guide::free(frame, [x, y, z, rx, ry, rz])
@@ -179,6 +211,22 @@ impl PyFreeGuide {
 
     fn __eq__(&self, other: &Self) -> bool {
         self.0 == other.0
+    }
+
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<((Bound<'py, PyArray2<f64>>,), Bound<'py, PyDict>)> {
+        Ok(((self.matrix(py),), self.parameters(py)?))
     }
 
     fn __repr__(&self) -> String {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Lattice`.
 
-use super::arrays::{Whole, finite_points, from_indices, from_points, points, weights};
+use super::arrays::{List, Whole, finite_points, from_indices, from_points, points, real, weights};
 use super::errors::{IntoPy, detached, input};
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
@@ -10,6 +10,7 @@ use crate::lattice::{BoneChains, Cell, Embedding, EncloseSettings, Lattice, Latt
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
 
@@ -89,20 +90,22 @@ impl PyLattice {
     ))]
     fn new(
         vertices: &Bound<'_, PyAny>,
-        cells: Vec<Vec<i64>>,
-        used_bones: Option<Vec<Whole>>,
-        bone_edges: Option<Vec<Vec<Whole>>>,
-        tip_bones: Option<Vec<Whole>>,
-        bone_of_vertex: Option<Vec<i64>>,
-        copies: Option<Vec<u8>>,
+        cells: List<List<i64>>,
+        used_bones: Option<List<Whole>>,
+        bone_edges: Option<List<List<Whole>>>,
+        tip_bones: Option<List<Whole>>,
+        bone_of_vertex: Option<List<i64>>,
+        copies: Option<PyBackedBytes>,
     ) -> PyResult<Self> {
-        let indices = |list: Vec<Whole>| list.into_iter().map(Whole::index).collect::<Vec<_>>();
+        let indices = |list: List<Whole>| list.0.into_iter().map(Whole::index).collect::<Vec<_>>();
+        let cells = cells.0;
         let py = vertices.py();
         let vertices = points(vertices, "vertices")?;
         let count = vertices.len();
         let mut list = Vec::with_capacity(cells.len());
         for (cell, corners) in cells.iter().enumerate() {
             let ids: Vec<u32> = corners
+                .0
                 .iter()
                 .map(|&vertex| {
                     u32::try_from(vertex).map_err(|_| LatticeError::OutOfRange {
@@ -124,11 +127,12 @@ impl PyLattice {
             indices(used_bones.unwrap_or_default()),
             bone_edges
                 .unwrap_or_default()
+                .0
                 .into_iter()
                 .map(indices)
                 .collect(),
             indices(tip_bones.unwrap_or_default()),
-            bone_of_vertex,
+            bone_of_vertex.map(|list| list.0),
         )?;
         let lattice = detached(py, || {
             let lattice = Lattice::with_bones(vertices, list, bones);
@@ -152,7 +156,7 @@ impl PyLattice {
         surface: &PySurface,
         skeleton: &PySkeleton,
         skin_weights: Option<&Bound<'_, PyAny>>,
-        cells_across: f64,
+        #[pyo3(from_py_with = real)] cells_across: f64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let n = surface.0.vertices().len();

@@ -20,6 +20,7 @@ mod guide;
 mod lattice;
 mod modal;
 mod nonlinear;
+mod process;
 mod progress;
 mod rig;
 mod skeleton;
@@ -30,6 +31,7 @@ use pyo3::prelude::*;
 
 #[pymodule]
 fn _thew(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    process::at_home();
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<surface::PySurface>()?;
     m.add_class::<surface::PySurfaceReport>()?;

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.modes`, `thew.Modes` and `thew.ModalSimulation`.
 
-use super::arrays::{Whole, finite_points, floats, from_points, integers, vector};
+use super::arrays::{
+    Whole, finite_points, floats, from_points, integers, optional_real, real, vector,
+};
 use super::body::{PyBody, PyMaterial};
 use super::errors::{IntoPy, detached, input, locked};
 use super::progress::with_progress;
 use super::tets::PyTetMesh;
 use crate::Vec3;
+use crate::exclusive::Exclusive;
 use crate::modal::{
     Damping, Held, Hold, ModalError, ModalSettings, ModalSimulation, ModalSystem, Modes, Target,
     check_modes,
@@ -16,7 +19,7 @@ use numpy::ndarray::Array3;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Vibration modes of a body, mass-orthonormal, by ascending frequency [choi2003, §3.2]; immutable.
 #[pyclass(name = "Modes", module = "thew", frozen)]
@@ -37,7 +40,7 @@ pub(super) fn modes(
     material: Option<&PyMaterial>,
     fixed: Option<&Bound<'_, PyAny>>,
     mass: &str,
-    tolerance: Option<f64>,
+    #[pyo3(from_py_with = optional_real)] tolerance: Option<f64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyModes> {
     let mass: MassKind = mass.parse().map_err(IntoPy::into_py)?;
@@ -157,7 +160,7 @@ impl PyModes {
     }
 
     /// The modes of the same flesh made stiffer by a factor: eigenvalues grow by it, shapes stay.
-    fn scaled(&self, factor: f64) -> PyResult<Self> {
+    fn scaled(&self, #[pyo3(from_py_with = real)] factor: f64) -> PyResult<Self> {
         let scaled = self.0.scaled(factor).map_err(IntoPy::into_py)?;
         Ok(Self(Arc::new(scaled)))
     }
@@ -210,7 +213,7 @@ fn stacked<'py>(py: Python<'py>, columns: &[Vec<Vec3>], nodes: usize) -> Bound<'
 /// warp=False: linear modal analysis; gravity (m/s²); damping: a tuple (ξ 1/s, ζ s) for `ξ + ζ λ`, or one coefficient
 /// (1/s) per mode, [m].
 #[pyclass(name = "ModalSimulation", module = "thew", frozen)]
-pub(super) struct PyModalSimulation(Mutex<ModalSimulation>);
+pub(super) struct PyModalSimulation(Exclusive<ModalSimulation>);
 
 impl PyModalSimulation {
     fn with<T: Send>(
@@ -228,7 +231,7 @@ impl PyModalSimulation {
     #[pyo3(signature = (modes, step, integrator="exact", warp=true, gravity=None, damping=None))]
     fn new(
         modes: &PyModes,
-        step: f64,
+        #[pyo3(from_py_with = real)] step: f64,
         integrator: &str,
         warp: bool,
         gravity: Option<&Bound<'_, PyAny>>,
@@ -242,7 +245,7 @@ impl PyModalSimulation {
             damping: self::damping(damping, modes.0.len())?,
         };
         let simulation = ModalSimulation::new(modes.0.clone(), settings);
-        Ok(Self(Mutex::new(simulation.map_err(IntoPy::into_py)?)))
+        Ok(Self(Exclusive::new(simulation.map_err(IntoPy::into_py)?)))
     }
 
     /// One step; forces[k,3]: N at the nodes, world axes, constant over the step, besides gravity. When it fails the
@@ -364,8 +367,9 @@ impl PyModalSimulation {
         self.with(py, |s| s.constrain(&holds, exercised.as_deref()))
     }
 
-    /// How the constraints held in the last step: {"distance": m, "angle": rad, "passes", "overdetermined",
-    /// "forces": {node: N[3] in the node's own frame}}.
+    /// How the constraints held in the last step: {"distance": m, "angle": rad, "passes", "overdetermined", "slowed" (motion was,
+    /// or the constraints would have pumped energy in), "stopped" (the body was brought to rest: no forces within the step could
+    /// hold them but by hurling it about), "forces": {node: N[3] in the node's own frame}}.
     #[getter]
     fn constraints_held<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let held = self.with(py, |s| Ok(s.held().clone()))?;
@@ -374,6 +378,8 @@ impl PyModalSimulation {
         report.set_item("angle", held.angle)?;
         report.set_item("passes", held.passes)?;
         report.set_item("overdetermined", held.overdetermined)?;
+        report.set_item("slowed", held.slowed)?;
+        report.set_item("stopped", held.stopped)?;
         let forces = PyDict::new(py);
         for (node, f) in held.forces {
             forces.set_item(node, vec![f.x, f.y, f.z].into_pyarray(py))?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.nonlinear_equilibrium` and `thew.NonlinearSimulation`: the yardstick, on tetrahedral bodies.
 
-use super::arrays::{dofs, from_points, vector};
+use super::arrays::{dofs, from_points, real, vector};
 use super::body::PyMaterial;
 use super::errors::{IntoPy, detached, locked, not_built};
 use super::modal::nodes;
@@ -11,13 +11,14 @@ use crate::Vec3;
 use crate::dynamics::SimulationError;
 use crate::dynamics::nonlinear::{Integrator, NonlinearSettings, NonlinearSimulation, equilibrium};
 use crate::elasticity::Model;
+use crate::exclusive::Exclusive;
 use crate::modal;
 use crate::progress::Silent;
 use crate::solve::Newton;
 use crate::tets::MassKind;
 use numpy::PyArray2;
 use pyo3::prelude::*;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Displacements [k,3] (m) at which elastic forces balance forces[k,3] (N at the nodes, world axes, constant), by Newton's
 /// method with line search. fixed: nodes that stay, indices or a mask [k]; prescribed[k,3]: where the fixed ones are
@@ -66,7 +67,7 @@ fn mask(fixed: &Bound<'_, PyAny>, count: usize) -> PyResult<Vec<bool>> {
 /// (α 1/s, β s), None: none; model: "stvk", "neohookean" or "linear".
 #[pyclass(name = "NonlinearSimulation", module = "thew", frozen)]
 pub(super) struct PyNonlinearSimulation {
-    simulation: Mutex<NonlinearSimulation>,
+    simulation: Exclusive<NonlinearSimulation>,
     nodes: usize,
 }
 
@@ -81,7 +82,7 @@ impl PyNonlinearSimulation {
         tets: &PyTetMesh,
         material: &PyMaterial,
         fixed: &Bound<'_, PyAny>,
-        step: f64,
+        #[pyo3(from_py_with = real)] step: f64,
         integrator: &str,
         gravity: Option<&Bound<'_, PyAny>>,
         damping: Option<[f64; 2]>,
@@ -114,7 +115,7 @@ impl PyNonlinearSimulation {
             let (mass, rest) = (mesh.mass_matrix(&material, kind), mesh.vertices());
             let made = NonlinearSimulation::new(elements, mass, rest, &fixed, settings);
             Ok(Self {
-                simulation: Mutex::new(made.map_err(IntoPy::into_py)?),
+                simulation: Exclusive::new(made.map_err(IntoPy::into_py)?),
                 nodes: rest.len(),
             })
         })

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A Python callable as progress; an exception in it (or Ctrl-C) stops the work and comes out unchanged.
 
-use super::errors::detached;
+use super::errors::{IntoPy, guard};
+use super::process;
+use crate::exclusive::Exclusive;
 use crate::progress::Progress;
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
@@ -21,6 +23,14 @@ impl Reporter {
 impl Progress for Reporter {
     fn report(&self, fraction: f64, stage: &str) -> bool {
         Python::attach(|py| {
+            if self
+                .error
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .is_some()
+            {
+                return false;
+            }
             let go_on = || -> PyResult<bool> {
                 py.check_signals()?;
                 match &self.callable {
@@ -50,7 +60,12 @@ pub(super) fn with_progress<T: Send>(
         callable,
         error: Mutex::new(None),
     };
-    let result = detached(py, || work(&reporter));
+    let watch = || {
+        if let Err(error) = Python::attach(|py| py.check_signals()) {
+            reporter.keep(error);
+        }
+    };
+    let result = py.detach(|| process::run(|| guard(|| work(&reporter)), watch));
     let error = reporter
         .error
         .into_inner()
@@ -59,4 +74,16 @@ pub(super) fn with_progress<T: Send>(
         Some(error) => Err(error),
         None => result,
     }
+}
+
+/// Long work on what one thread at a time may use, without the interpreter; Ctrl-C stops it.
+pub(super) fn watched<S: Send, T: Send, E: IntoPy + Send>(
+    py: Python<'_>,
+    state: &Exclusive<S>,
+    work: impl FnOnce(&mut S, &dyn Progress) -> Result<T, E> + Send,
+) -> PyResult<T> {
+    with_progress(py, None, |progress| {
+        let done = work(&mut *state.lock().map_err(IntoPy::into_py)?, progress);
+        done.map_err(IntoPy::into_py)
+    })
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Template`, `thew.Rig` and its files.
 
-use super::arrays::{dofs, finite, finite_points, floats, from_points};
+use super::arrays::{List, dofs, finite, finite_points, floats, from_points, optional_real};
 use super::body::PyBody;
 use super::errors::{IntoPy, detached, input};
 use super::guide::{PyBoneGuide, PyFreeGuide, PySkinGuide};
+use super::progress::with_progress;
 use crate::rig::{
     Compliance, Frame, Guide, Rig, RigError, Sample, Template, TemplateKind, load, save, unit,
 };
@@ -78,6 +79,21 @@ impl PyTemplate {
 
     fn __eq__(&self, other: &Self) -> bool {
         self.0 == other.0
+    }
+
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
+    }
+
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<((&'static str,), Bound<'py, PyDict>)> {
+        Ok(((self.kind(),), self.parameters(py)?))
     }
 
     fn __repr__(&self) -> String {
@@ -237,7 +253,11 @@ impl PyRig {
 
     /// All parameters at gamma -> {name: value}; None: the last sample's.
     #[pyo3(signature = (gamma=None))]
-    fn parameters<'py>(&self, py: Python<'py>, gamma: Option<f64>) -> PyResult<Bound<'py, PyDict>> {
+    fn parameters<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         self.by_name(py, &self.eta(gamma, None)?)
     }
 
@@ -249,7 +269,7 @@ impl PyRig {
         &self,
         py: Python<'py>,
         body: &PyBody,
-        gamma: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let eta = self.eta(gamma, parameters)?;
@@ -264,7 +284,7 @@ impl PyRig {
         py: Python<'py>,
         body: &PyBody,
         field: &Bound<'py, PyAny>,
-        gamma: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let field = dofs(field, "field", body.0.dofs())?;
@@ -282,7 +302,7 @@ impl PyRig {
         &self,
         py: Python<'py>,
         body: &PyBody,
-        gamma: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let eta = self.eta(gamma, parameters)?;
@@ -297,7 +317,7 @@ impl PyRig {
         &self,
         py: Python<'py>,
         body: &PyBody,
-        gamma: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<f64> {
         let compliance = self.answer(py, body, gamma, parameters)?;
@@ -311,7 +331,7 @@ impl PyRig {
         &self,
         py: Python<'py>,
         body: &PyBody,
-        gamma: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<(f64, f64)> {
         let compliance = self.answer(py, body, gamma, parameters)?;
@@ -321,7 +341,10 @@ impl PyRig {
     /// How far the skin of a body at rest yields to each sample at most -> float64 [s], metres, negative where the strength
     /// is; of a rig without samples [1]. Samples outside the flesh go by the nearest one within. Raises OutsideError, RigError.
     fn yields<'py>(&self, py: Python<'py>, body: &PyBody) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let yields = detached(py, || self.0.yields(&body.0).map_err(IntoPy::into_py))?;
+        let yields = with_progress(py, None, |progress| {
+            let yields = self.0.yields(&body.0, progress);
+            yields.map_err(IntoPy::into_py)
+        })?;
         Ok(yields.into_pyarray(py))
     }
 
@@ -339,8 +362,8 @@ impl PyRig {
         let yields: Vec<Option<f64>> = each
             .map(|y| y.and_then(|y| y.extract()).map_err(refused))
             .collect::<PyResult<_>>()?;
-        let made = detached(py, || {
-            let made = self.0.with_yields(&body.0, &yields);
+        let made = with_progress(py, None, |progress| {
+            let made = self.0.with_yields(&body.0, &yields, progress);
             made.map_err(IntoPy::into_py)
         })?;
         Ok(Self(Arc::new(made)))
@@ -349,7 +372,10 @@ impl PyRig {
     /// The rig with strengths lowered to where, by itself, it presses no flesh of a body at rest flatter than 0.3 of its
     /// volume: what `simulate` pushes with. Raises RigError.
     fn unfolding(&self, py: Python<'_>, body: &PyBody) -> PyResult<Self> {
-        let (made, _) = detached(py, || self.0.unfolding(&body.0).map_err(IntoPy::into_py))?;
+        let (made, _) = with_progress(py, None, |progress| {
+            let made = self.0.unfolding(&body.0, progress);
+            made.map_err(IntoPy::into_py)
+        })?;
         Ok(Self(Arc::new(made)))
     }
 
@@ -360,6 +386,19 @@ impl PyRig {
 
     fn __eq__(&self, other: &Self) -> bool {
         self.0 == other.0
+    }
+
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
+    }
+
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let (guide, samples) = (self.guide(py)?, self.samples(py)?);
+        (self.template(), guide, samples, self.name()).into_pyobject(py)
     }
 
     fn __repr__(&self) -> String {
@@ -380,13 +419,13 @@ impl PyRig {
 pub(super) fn save_rigs(
     py: Python<'_>,
     path: PathBuf,
-    rigs: Vec<PyRef<'_, PyRig>>,
+    rigs: List<PyRef<'_, PyRig>>,
     body: Option<&PyBody>,
 ) -> PyResult<()> {
-    let rigs: Vec<Rig> = rigs.iter().map(|rig| Rig::clone(&rig.0)).collect();
+    let rigs: Vec<Rig> = rigs.0.iter().map(|rig| Rig::clone(&rig.0)).collect();
     let body = body.map(|body| body.0.clone());
-    detached(py, || {
-        save(&path, &rigs, body.as_deref()).map_err(IntoPy::into_py)
+    with_progress(py, None, |progress| {
+        save(&path, &rigs, body.as_deref(), progress).map_err(IntoPy::into_py)
     })
 }
 
@@ -400,7 +439,9 @@ pub(super) fn load_rigs(
     body: Option<&PyBody>,
 ) -> PyResult<Vec<PyRig>> {
     let body = body.map(|body| body.0.clone());
-    let rigs = detached(py, || load(&path, body.as_deref()).map_err(IntoPy::into_py))?;
+    let rigs = with_progress(py, None, |progress| {
+        load(&path, body.as_deref(), progress).map_err(IntoPy::into_py)
+    })?;
     Ok(rigs.into_iter().map(|rig| PyRig(Arc::new(rig))).collect())
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Skeleton`.
 
-use super::arrays::{finite_points, from_points, integers, points, pose, weights};
+use super::arrays::{List, finite_points, from_points, integers, points, pose, weights};
 use super::errors::{IntoPy, detached, input, not_built};
 use super::surface::PySurface;
 use crate::Vec3;
 use crate::skeleton::{BonePoses, Skeleton};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use std::sync::Arc;
 
 /// Bones at rest in world space.
@@ -21,7 +22,7 @@ pub(super) struct PySkeleton(pub Arc<Skeleton>);
 impl PySkeleton {
     #[new]
     fn new(
-        names: Vec<String>,
+        names: List<String>,
         parents: &Bound<'_, PyAny>,
         heads: &Bound<'_, PyAny>,
         tails: &Bound<'_, PyAny>,
@@ -46,6 +47,7 @@ impl PySkeleton {
                 }
             })
             .collect();
+        let names = names.0;
         let (heads, tails) = match names.is_empty() {
             true => (Vec::new(), Vec::new()),
             false => (points(heads, "heads")?, points(tails, "tails")?),
@@ -130,6 +132,19 @@ impl PySkeleton {
             Ok(points.iter().enumerate().map(place).collect::<Vec<_>>())
         })?;
         Ok(from_points(py, &places))
+    }
+
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
+    }
+
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let (names, parents) = (self.names(), self.parents(py));
+        (names, parents, self.heads(py), self.tails(py)).into_pyobject(py)
     }
 
     fn __len__(&self) -> usize {

@@ -8,6 +8,7 @@ use crate::surface::{Report, Surface};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -114,6 +115,18 @@ impl PySurface {
             distances.into_pyarray(py),
             from_indices(py, &triangles),
         ))
+    }
+
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
+    }
+
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        (self.vertices(py), self.triangles(py)).into_pyobject(py)
     }
 
     fn __repr__(&self) -> String {

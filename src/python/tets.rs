@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.TetMesh`.
 
-use super::arrays::{Whole, from_points};
+use super::arrays::{Whole, from_points, optional_real};
 use super::arrays::{integers, points, whole};
 use super::body::{PyMaterial, Triple, triple};
 use super::elasticity;
@@ -121,7 +121,7 @@ impl PyTetMesh {
     fn fill(
         py: Python<'_>,
         surface: &PySurface,
-        cells_across: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] cells_across: Option<f64>,
         nodes: Option<Whole>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {

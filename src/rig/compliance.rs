@@ -12,6 +12,7 @@ use super::folding::room;
 use super::{Rig, RigError, Sample};
 use crate::Vec3;
 use crate::body::Body;
+use crate::progress::{Paced, Progress, step};
 
 pub use super::folding::FLATTEST;
 
@@ -83,9 +84,9 @@ impl Rig {
     ///
     /// # Errors
     /// As [`compliance`](Self::compliance).
-    pub fn yields(&self, body: &Body) -> Result<Vec<f64>, RigError> {
+    pub fn yields(&self, body: &Body, progress: &dyn Progress) -> Result<Vec<f64>, RigError> {
         let states = self.states();
-        let per_strength = self.per_strengths(body, &states)?;
+        let per_strength = self.per_strengths(body, &states, progress)?;
         let each = states.iter().zip(per_strength);
         Ok(each.map(|(eta, c)| eta[self.strength()] * c).collect())
     }
@@ -96,7 +97,12 @@ impl Rig {
     /// # Errors
     /// Another number of yields than of samples; as [`compliance`](Self::compliance); a yield where bones hold all flesh in
     /// reach, or that is not finite.
-    pub fn with_yields(&self, body: &Body, yields: &[Option<f64>]) -> Result<Self, RigError> {
+    pub fn with_yields(
+        &self,
+        body: &Body,
+        yields: &[Option<f64>],
+        progress: &dyn Progress,
+    ) -> Result<Self, RigError> {
         let mut states = self.states();
         if yields.len() != states.len() {
             return Err(RigError::Yields {
@@ -111,7 +117,7 @@ impl Rig {
         // What is not asked for need not be known.
         let per_strength = match yields.iter().flatten().all(|y| *y == 0.0) {
             true => vec![1.0; states.len()],
-            false => self.per_strengths(body, &states)?,
+            false => self.per_strengths(body, &states, progress)?,
         };
         for ((eta, wanted), c) in states.iter_mut().zip(yields).zip(per_strength) {
             match *wanted {
@@ -129,11 +135,17 @@ impl Rig {
     ///
     /// # Errors
     /// As [`compliance`](Self::compliance), but for samples outside the flesh: they stay.
-    pub fn unfolding(&self, body: &Body) -> Result<(Self, Vec<Lowered>), RigError> {
+    pub fn unfolding(
+        &self,
+        body: &Body,
+        progress: &dyn Progress,
+    ) -> Result<(Self, Vec<Lowered>), RigError> {
         let mut states = self.states();
+        let (count, progress) = (states.len() as f64, Paced::new(progress));
         let mut lowered = Vec::new();
         let at = self.strength();
         for (i, eta) in states.iter_mut().enumerate() {
+            step(&progress, i as f64 / count, "measuring rigs")?;
             let from = eta[at];
             if from == 0.0 {
                 continue;
@@ -213,21 +225,31 @@ impl Rig {
     }
 
     /// Yield per strength of each state; outside the flesh that of the nearest one that is not.
-    fn per_strengths(&self, body: &Body, states: &[Vec<f64>]) -> Result<Vec<f64>, RigError> {
+    fn per_strengths(
+        &self,
+        body: &Body,
+        states: &[Vec<f64>],
+        progress: &dyn Progress,
+    ) -> Result<Vec<f64>, RigError> {
+        let (count, progress) = (states.len() as f64, Paced::new(progress));
         let mut found: Vec<Option<f64>> = Vec::new();
-        for eta in states {
+        for (i, eta) in states.iter().enumerate() {
+            step(&progress, i as f64 / count, "measuring rigs")?;
             found.push(match self.compliance(body, eta) {
                 Ok(compliance) => Some(compliance.per_strength),
                 Err(RigError::Outside) => None,
                 Err(error) => return Err(error),
             });
         }
-        let known = |i: usize| {
-            let mut all: Vec<usize> = (0..found.len()).filter(|&k| found[k].is_some()).collect();
-            all.sort_by_key(|k| k.abs_diff(i));
-            all.first().and_then(|&k| found[k])
+        let known: Vec<usize> = (0..found.len()).filter(|&k| found[k].is_some()).collect();
+        let nearest = |i: usize| {
+            let after = known.partition_point(|&k| k < i);
+            let two = known[after.saturating_sub(1)..].iter().take(2);
+            // The first of two that are as near.
+            let nearest = two.min_by_key(|k| k.abs_diff(i));
+            nearest.and_then(|&k| found[k])
         };
-        let each = (0..found.len()).map(|i| known(i).ok_or(RigError::Outside));
+        let each = (0..found.len()).map(|i| nearest(i).ok_or(RigError::Outside));
         each.collect()
     }
 }

@@ -2,12 +2,17 @@
 //! Why a rig was refused, or cannot push.
 
 use super::TemplateKind;
+use crate::progress::Cancelled;
+use crate::range::LARGEST;
 use crate::solve::SolveError;
 use std::path::PathBuf;
 
 /// Why a rig was refused, or cannot push.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RigError {
+    /// The caller stopped.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
     /// No such template.
     #[error("there is no template '{name}'; there are: {}", kinds())]
     Template {
@@ -37,7 +42,9 @@ pub enum RigError {
         given: usize,
     },
     /// A parameter that is no number.
-    #[error("the parameter '{name}' is {value}, but must be a finite number")]
+    #[error(
+        "the parameter '{name}' is {value}, but must be a finite number, no larger than {LARGEST:e}"
+    )]
     NonFinite {
         /// Its name.
         name: &'static str,
@@ -132,7 +139,7 @@ pub enum RigError {
     #[error("the forces are larger than numbers hold: lower the strength")]
     Overflow,
     /// A control that is no number.
-    #[error("the control is {value}, but must be a finite number")]
+    #[error("the control is {value}, but must be a finite number, no larger than {LARGEST:e}")]
     Control {
         /// What it is.
         value: f64,
@@ -214,16 +221,22 @@ impl RigError {
     }
 
     pub(super) fn in_sample(self, sample: usize) -> Self {
-        Self::Sample {
-            sample,
-            error: Box::new(self),
+        match self {
+            Self::Cancelled(_) => self,
+            error => Self::Sample {
+                sample,
+                error: Box::new(error),
+            },
         }
     }
 
     pub(super) fn in_rig(self, name: &str) -> Self {
-        Self::Rig {
-            name: name.to_owned(),
-            error: Box::new(self),
+        match self {
+            Self::Cancelled(_) => self,
+            error => Self::Rig {
+                name: name.to_owned(),
+                error: Box::new(error),
+            },
         }
     }
 

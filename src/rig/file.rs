@@ -41,7 +41,8 @@ mod table;
 use super::guide::{BoneRef, Guide};
 use super::{Rig, RigError, Sample, Template, TemplateKind};
 use crate::body::Body;
-use crate::store::write_together;
+use crate::disk;
+use crate::progress::Progress;
 use std::fmt::Write;
 use std::path::Path;
 use table::{File, Table, integer};
@@ -49,16 +50,23 @@ use toml::de::{DeTable, DeValue};
 
 /// Version of the format.
 const FORMAT: i64 = 1;
+/// Longest file that is read, bytes: a hundred thousand rigs.
+const LONGEST: u64 = 1 << 26;
 /// Strengths this near, as parts of themselves, are those that were written.
 const SAME: f64 = 1e-9;
 
 /// Writes rigs; the file is whole or as it was before. For a body with how far its flesh yields to them, where it does.
 ///
 /// # Errors
-/// [`RigError::Disk`].
-pub fn save(path: &Path, rigs: &[Rig], body: Option<&Body>) -> Result<(), RigError> {
-    let text = to_text(rigs, body);
-    write_together(&[(path, &[text.as_bytes()])]).map_err(|e| RigError::Disk {
+/// [`RigError::Disk`], a stop by the progress.
+pub fn save(
+    path: &Path,
+    rigs: &[Rig],
+    body: Option<&Body>,
+    progress: &dyn Progress,
+) -> Result<(), RigError> {
+    let text = to_text(rigs, body.map(|body| (body, progress)))?;
+    disk::write_together(&[(path, &[text.as_bytes()])]).map_err(|e| RigError::Disk {
         path: path.to_owned(),
         action: "written",
         what: e.to_string(),
@@ -68,9 +76,13 @@ pub fn save(path: &Path, rigs: &[Rig], body: Option<&Body>) -> Result<(), RigErr
 /// Reads rigs, for a body with the strengths at which its flesh yields as far as the file says.
 ///
 /// # Errors
-/// [`RigError::Disk`], [`RigError::File`] naming line and key.
-pub fn load(path: &Path, body: Option<&Body>) -> Result<Vec<Rig>, RigError> {
-    let bytes = std::fs::read(path).map_err(|e| RigError::Disk {
+/// [`RigError::Disk`], [`RigError::File`] naming line and key, a stop by the progress.
+pub fn load(
+    path: &Path,
+    body: Option<&Body>,
+    progress: &dyn Progress,
+) -> Result<Vec<Rig>, RigError> {
+    let bytes = disk::read(path, LONGEST).map_err(|e| RigError::Disk {
         path: path.to_owned(),
         action: "read",
         what: e.to_string(),
@@ -83,10 +95,13 @@ pub fn load(path: &Path, body: Option<&Body>) -> Result<Vec<Rig>, RigError> {
             what: "this is no text (UTF-8)".into(),
         }
     })?;
-    from_text(path, &text, body)
+    from_text(path, &text, body.map(|body| (body, progress)))
 }
 
-fn to_text(rigs: &[Rig], body: Option<&Body>) -> String {
+/// The body that yields are meant for, and who is told while it is asked.
+type For<'a> = Option<(&'a Body, &'a dyn Progress)>;
+
+fn to_text(rigs: &[Rig], body: For) -> Result<String, RigError> {
     let mut text = format!(
         "# Force rigs of Thew. Lengths in metres, angles in radians, strength in N/m³.\nformat = {FORMAT}\n"
     );
@@ -94,16 +109,22 @@ fn to_text(rigs: &[Rig], body: Option<&Body>) -> String {
         text.push_str("rigs = []\n");
     }
     for rig in rigs {
-        let _ = write_rig(&mut text, rig, body);
+        let yields = |rig: &Rig| match body.map(|(body, progress)| rig.yields(body, progress)) {
+            Some(Err(RigError::Cancelled(stop))) => Err(RigError::from(stop)),
+            asked => Ok(asked.and_then(Result::ok)),
+        };
+        let own = rig.plain().as_ref().map_or(Ok(None), yields)?;
+        let _ = write_rig(&mut text, rig, own, yields(rig)?);
     }
-    text
+    Ok(text)
 }
 
-fn write_rig(text: &mut String, rig: &Rig, body: Option<&Body>) -> std::fmt::Result {
-    let yields = |rig: &Rig| body.and_then(|body| rig.yields(body).ok());
-    let own = rig.plain();
-    let own = own.as_ref().and_then(yields);
-    let of_samples = yields(rig);
+fn write_rig(
+    text: &mut String,
+    rig: &Rig,
+    own: Option<Vec<f64>>,
+    of_samples: Option<Vec<f64>>,
+) -> std::fmt::Result {
     writeln!(text, "\n[[rigs]]\nname = {}", quoted(rig.name()))?;
     let template = rig.template();
     writeln!(
@@ -164,7 +185,7 @@ fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-fn from_text(path: &Path, text: &str, body: Option<&Body>) -> Result<Vec<Rig>, RigError> {
+fn from_text(path: &Path, text: &str, body: For) -> Result<Vec<Rig>, RigError> {
     let file = File { path, text };
     let parsed = DeTable::parse(text).map_err(|e| {
         let at = e.span().map_or(0, |span| span.start);
@@ -187,7 +208,7 @@ fn from_text(path: &Path, text: &str, body: Option<&Body>) -> Result<Vec<Rig>, R
     top.tables("rigs")?.iter().map(|t| rig(t, body)).collect()
 }
 
-fn rig(table: &Table, body: Option<&Body>) -> Result<Rig, RigError> {
+fn rig(table: &Table, body: For) -> Result<Rig, RigError> {
     table.only(&["name", "template", "guide", "samples"])?;
     let name = match table.get("name") {
         Some(_) => table.string("name")?,
@@ -199,7 +220,9 @@ fn rig(table: &Table, body: Option<&Body>) -> Result<Rig, RigError> {
     let plain = Rig::new(name.clone(), template, guide.clone(), Vec::new())?;
     let plain = match for_body(table, plain.clone(), &[of_template], body) {
         Ok(plain) => plain,
-        Err(error) if tables.is_empty() => return Err(error),
+        Err(error) if tables.is_empty() || matches!(error, RigError::Cancelled(_)) => {
+            return Err(error);
+        }
         // Where none of the samples is.
         Err(_) => plain,
     };
@@ -241,15 +264,10 @@ impl Amount {
 }
 
 /// A rig with the strengths that a body wants, where yields are given.
-fn for_body(
-    table: &Table,
-    rig: Rig,
-    amounts: &[Amount],
-    body: Option<&Body>,
-) -> Result<Rig, RigError> {
+fn for_body(table: &Table, rig: Rig, amounts: &[Amount], body: For) -> Result<Rig, RigError> {
     let known = amounts.iter().all(|a| a.strength);
     let wanted: Vec<Option<f64>> = amounts.iter().map(|a| a.yields).collect();
-    let Some(body) = body else {
+    let Some((body, progress)) = body else {
         let what = "'yields' is how far the flesh of a body gives way: read the rigs for a body, or give a 'strength' too";
         return if known {
             Ok(rig)
@@ -260,7 +278,8 @@ fn for_body(
     if wanted.iter().all(Option::is_none) {
         return Ok(rig);
     }
-    match rig.with_yields(body, &wanted) {
+    match rig.with_yields(body, &wanted, progress) {
+        Err(stop @ RigError::Cancelled(_)) => Err(stop),
         // The same body: to the bit.
         Ok(made) if known && made.is_near(&rig, SAME) => Ok(rig),
         Ok(made) => Ok(made),

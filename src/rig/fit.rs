@@ -37,8 +37,10 @@ use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::{Equilibrium, Method, SimulationError};
 use crate::lattice::Embedding;
+use crate::progress::{Paced, Progress, Silent};
 use crate::skeleton::Pose;
 use pull::{Held, Pull};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use whole::{Known, Whole};
@@ -155,6 +157,20 @@ impl Fit {
         points: &[Target],
         wishes: &Wishes,
     ) -> Result<Fitted, FitError> {
+        self.fit_watched(rig, points, wishes, &Silent)
+    }
+
+    /// [`fit`](Self::fit), which the progress may stop; how far it has come nobody knows.
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit); a stop by the progress.
+    pub fn fit_watched(
+        &mut self,
+        rig: &Rig,
+        points: &[Target],
+        wishes: &Wishes,
+        progress: &dyn Progress,
+    ) -> Result<Fitted, FitError> {
         let body = self.body().clone();
         let goals = Goals::new(rig, &body, wishes)?;
         let held = self.held(points)?;
@@ -163,6 +179,8 @@ impl Fit {
             rig,
             held,
             goals: &goals,
+            progress: Paced::new(progress),
+            stopped: Cell::new(false),
         };
         let mut whole = Whole {
             rig,
@@ -192,6 +210,8 @@ impl Fit {
             rig,
             held: self.held(points)?,
             goals: &goals,
+            progress: Paced::new(&Silent),
+            stopped: Cell::new(false),
         };
         let level = rig.level(&body, &goals.asked)?;
         let local = pull.look(&goals.asked, level)?.local;

@@ -15,6 +15,7 @@
 
 use super::RigError;
 use crate::body::Body;
+use crate::range;
 use crate::skeleton::polar;
 use crate::skeleton::rotation_vector::{mean_rotation, rotation};
 use crate::{Mat3, Mat4, Vec3};
@@ -105,7 +106,11 @@ impl Frame {
     /// # Errors
     /// A matrix that is not finite, singular, mirrored, sheared or scaled differently along its axes.
     pub fn from_matrix(matrix: &Mat4) -> Result<Self, RigError> {
-        if let Some(value) = matrix.iter().copied().find(|x| !x.is_finite()) {
+        if let Some(value) = matrix
+            .iter()
+            .copied()
+            .find(|x| x.is_nan() || x.abs() > range::FARTHEST)
+        {
             return Err(RigError::NonFinite {
                 name: "matrix",
                 value,
@@ -200,7 +205,7 @@ impl Guide {
 
     fn checked(self) -> Result<Self, RigError> {
         let mut named = self.parameter_names().iter().zip(self.values());
-        match named.find(|(_, value)| !value.is_finite()) {
+        match named.find(|(_, value)| !range::is_sound(**value)) {
             Some((name, &value)) => Err(RigError::NonFinite { name, value }),
             None => Ok(self),
         }

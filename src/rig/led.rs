@@ -5,6 +5,7 @@ use super::{Rig, RigError};
 use crate::Vec3;
 use crate::body::Body;
 use crate::clip::FrameForces;
+use crate::progress::Progress;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rigs led by controls, γ_r at frame f: what pushes a clip in rest axes, `Q(f) = Σ_r Q_r(γ_r(f))`.
@@ -36,6 +37,7 @@ impl Led {
         rigs: Vec<Arc<Rig>>,
         frames: usize,
         controls: Option<Vec<f64>>,
+        progress: &dyn Progress,
     ) -> Result<Self, RigError> {
         let end = |rig: &Arc<Rig>| rig.samples().last().map_or(0.0, |s| s.control);
         let controls = controls.unwrap_or_else(|| {
@@ -59,7 +61,7 @@ impl Led {
             if !reaches(&rig, &body).map_err(named)? {
                 warnings.push(named(RigError::Outside).to_string());
             }
-            let (kept, lowered) = rig.unfolding(&body).map_err(named)?;
+            let (kept, lowered) = rig.unfolding(&body, progress).map_err(named)?;
             warnings.extend(lowered.iter().map(|l| l.sentence(rig.name())));
             pushing.push(if lowered.is_empty() {
                 rig
@@ -141,6 +143,7 @@ impl FrameForces for Led {
 mod tests {
     use super::*;
     use crate::body::fixture::BarOptions;
+    use crate::progress::Silent;
     use crate::rig::{BoneRef, Guide, Sample, Template, TemplateKind, sum};
 
     fn rig(name: &str, along: f64) -> Arc<Rig> {
@@ -159,7 +162,14 @@ mod tests {
         let body = BarOptions::default().build();
         let rigs = vec![rig("one", 0.3), rig("two", 0.7)];
         let controls = vec![0.0, 0.5, 1.0, 0.5, 1.0, 0.25];
-        let led = Led::new(body.clone(), rigs.clone(), 3, Some(controls.clone())).unwrap();
+        let led = Led::new(
+            body.clone(),
+            rigs.clone(),
+            3,
+            Some(controls.clone()),
+            &Silent,
+        )
+        .unwrap();
         let plain: Vec<Rig> = rigs.iter().map(|r| Rig::clone(r)).collect();
         for frame in [2, 0, 1, 1, 0] {
             let mut out = vec![Vec3::zeros(); body.dofs()];
@@ -167,7 +177,7 @@ mod tests {
             let row = &controls[2 * frame..2 * frame + 2];
             assert_eq!(out, sum(&plain, &body, row).unwrap());
         }
-        let still = Led::new(body.clone(), rigs, 4, None).unwrap();
+        let still = Led::new(body.clone(), rigs, 4, None, &Silent).unwrap();
         let mut out = vec![Vec3::zeros(); body.dofs()];
         still.write(3, &mut out).unwrap();
         assert_eq!(out, sum(&plain, &body, &[1.0, 1.0]).unwrap());
@@ -180,7 +190,7 @@ mod tests {
             let template = Template::new(TemplateKind::Bulge, &[0.12, 500.0]).unwrap();
             let guide = Guide::bone(BoneRef::Index(bone), [along, 0.0, 0.05, 0.0]).unwrap();
             let rig = Rig::new("lost", template, guide, vec![]).unwrap();
-            Led::new(body.clone(), vec![Arc::new(rig)], 2, None)
+            Led::new(body.clone(), vec![Arc::new(rig)], 2, None, &Silent)
         };
         let names = |sentence: &str, what| sentence.contains("lost") && sentence.contains(what);
         assert!(names(&lost(7, 0.5).unwrap_err().to_string(), "bone"));
@@ -198,7 +208,14 @@ mod tests {
         let mut rig = Rig::clone(&rig("swimmer", 0.5));
         let samples = vec![sample(0.0, 40.0), sample(1.0, 0.5)];
         rig = Rig::new("swimmer", *rig.template(), rig.guide().clone(), samples).unwrap();
-        let led = Led::new(body.clone(), vec![Arc::new(rig)], 2, Some(vec![0.0, 1.0])).unwrap();
+        let led = Led::new(
+            body.clone(),
+            vec![Arc::new(rig)],
+            2,
+            Some(vec![0.0, 1.0]),
+            &Silent,
+        )
+        .unwrap();
         assert!(led.warnings().is_empty());
         led.write(0, &mut out).unwrap();
         assert!(out.iter().all(|f| *f == Vec3::zeros()));
@@ -219,7 +236,7 @@ mod tests {
             let samples = rig.samples().iter().map(times).collect();
             Rig::new("strong", *rig.template(), rig.guide().clone(), samples).unwrap()
         };
-        let led = |rig: Rig| Led::new(body.clone(), vec![Arc::new(rig)], 1, None).unwrap();
+        let led = |rig: Rig| Led::new(body.clone(), vec![Arc::new(rig)], 1, None, &Silent).unwrap();
         let forces = |led: &Led| {
             let mut out = vec![Vec3::zeros(); body.dofs()];
             led.write(0, &mut out).unwrap();
@@ -246,7 +263,15 @@ mod tests {
     #[test]
     fn controls_that_do_not_fit_are_refused() {
         let body = BarOptions::default().build();
-        let led = |controls| Led::new(body.clone(), vec![rig("one", 0.5)], 2, Some(controls));
+        let led = |controls| {
+            Led::new(
+                body.clone(),
+                vec![rig("one", 0.5)],
+                2,
+                Some(controls),
+                &Silent,
+            )
+        };
         assert!(matches!(
             led(vec![0.0; 4]),
             Err(RigError::Controls { rigs: 1, given: 2 })

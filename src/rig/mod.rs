@@ -38,6 +38,7 @@ pub use template::{Derivatives, Template, TemplateKind};
 
 use crate::Vec3;
 use crate::body::Body;
+use crate::range::is_sound;
 
 /// A template on a guide, with recorded samples over a control.
 #[derive(Debug, Clone, PartialEq)]
@@ -141,7 +142,7 @@ impl Rig {
         for (name, value) in named {
             let at = self.names.iter().position(|&n| n == name);
             let at = at.ok_or_else(|| RigError::unknown(name, &self.names))?;
-            if !value.is_finite() {
+            if !is_sound(value) {
                 let name = self.names[at];
                 return Err(RigError::NonFinite { name, value });
             }
@@ -164,7 +165,7 @@ impl Rig {
             });
         }
         let mut named = self.names.iter().zip(eta);
-        if let Some((name, &value)) = named.find(|(_, value)| !value.is_finite()) {
+        if let Some((name, &value)) = named.find(|(_, value)| !is_sound(**value)) {
             return Err(RigError::NonFinite { name, value });
         }
         let kind = self.template.kind();

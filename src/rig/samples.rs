@@ -2,6 +2,7 @@
 //! Samples: parameters recorded at values of a control. [capell2006, §4.2]
 
 use super::RigError;
+use crate::range::is_sound;
 
 /// All parameters of a rig at a value of its control.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +17,7 @@ pub struct Sample {
 pub(super) fn sorted(mut samples: Vec<Sample>) -> Result<Vec<Sample>, RigError> {
     for (index, sample) in samples.iter().enumerate() {
         let value = sample.control;
-        if !value.is_finite() {
+        if !is_sound(value) {
             return Err(RigError::Control { value }.in_sample(index));
         }
     }

@@ -16,6 +16,7 @@
 //! around.
 
 use super::RigError;
+use crate::range::is_sound;
 use crate::{Mat3, Vec3};
 
 /// The most parameters that a template has.
@@ -103,7 +104,7 @@ impl Template {
         }
         let mut values = [0.0; MOST];
         for ((value, &given), &name) in values.iter_mut().zip(parameters).zip(names) {
-            if !given.is_finite() {
+            if !is_sound(given) {
                 return Err(RigError::NonFinite { name, value: given });
             }
             if name != "strength" && given <= 0.0 {

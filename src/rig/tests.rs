@@ -422,14 +422,18 @@ fn what_cannot_be_used_is_said() {
     field[3].x = f64::NAN;
     let e = rig.pull_back(&body, &eta, &field).unwrap_err();
     assert_eq!(e, RigError::FieldNonFinite { dof: 3 });
+    for name in ["strength", "x"] {
+        let e = rig.with_named(eta.clone(), [(name, 1e308)]).unwrap_err();
+        assert_eq!(e, RigError::NonFinite { name, value: 1e308 });
+    }
     let huge = rig
-        .with_named(eta.clone(), [("strength", 1e308), ("radius", 0.3)])
+        .with_named(eta.clone(), [("strength", 1e100), ("radius", 0.3)])
         .unwrap();
     for f in rig.forces(&body, &huge).into_iter().flatten() {
         assert!(f.iter().all(|x| x.is_finite()));
     }
     let far = rig
-        .with_named(eta.clone(), [("x", 1e308), ("y", 1e308)])
+        .with_named(eta.clone(), [("x", 1e100), ("y", 1e100)])
         .unwrap();
     assert!(rig.forces(&body, &far).is_err());
     let e = rig.with_named(eta, [("radios", 1.0)]).unwrap_err();

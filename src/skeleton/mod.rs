@@ -29,35 +29,17 @@ pub use rigid::{Rigid, blend, slerp};
 pub use skin::SkinWeights;
 
 use crate::Vec3;
+use crate::range::{FARTHEST, is_place};
 
 /// Bones at rest, in world space, metres.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(try_from = "Parts")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Skeleton {
     names: Vec<String>,
     parents: Vec<Option<u32>>,
     heads: Vec<Vec3>,
     tails: Vec<Vec3>,
     /// Bones, every parent before its children.
-    #[serde(skip_serializing)]
     order: Vec<u32>,
-}
-
-/// What is written of a skeleton; read back through [`Skeleton::new`].
-#[derive(serde::Deserialize)]
-struct Parts {
-    names: Vec<String>,
-    parents: Vec<Option<u32>>,
-    heads: Vec<Vec3>,
-    tails: Vec<Vec3>,
-}
-
-impl TryFrom<Parts> for Skeleton {
-    type Error = SkeletonError;
-
-    fn try_from(p: Parts) -> Result<Self, SkeletonError> {
-        Self::new(p.names, p.parents, p.heads, p.tails)
-    }
 }
 
 /// Why a skeleton, a pose or skin weights were refused.
@@ -87,7 +69,7 @@ pub enum SkeletonError {
         tails: usize,
     },
     /// A bone whose place is no number.
-    #[error("the {end} of bone '{name}' is not finite")]
+    #[error("the {end} of bone '{name}' is not finite, or farther away than {FARTHEST:e} m")]
     NonFinite {
         /// Its name.
         name: String,
@@ -119,7 +101,7 @@ pub enum SkeletonError {
         given: usize,
     },
     /// A pose matrix with NaN or infinity.
-    #[error("the pose of bone {bone} is not finite")]
+    #[error("the pose of bone {bone} is not finite, or beyond {FARTHEST:e}")]
     PoseNonFinite {
         /// Its index.
         bone: usize,
@@ -188,7 +170,7 @@ impl Skeleton {
             });
         }
         for (places, end) in [(&heads, "head"), (&tails, "tail")] {
-            if let Some(b) = places.iter().position(|p| !finite(p)) {
+            if let Some(b) = places.iter().position(|p| !is_place(p)) {
                 let name = names[b].clone();
                 return Err(SkeletonError::NonFinite { name, end });
             }
@@ -248,10 +230,6 @@ impl Skeleton {
         }
         children
     }
-}
-
-fn finite(v: &Vec3) -> bool {
-    v.iter().all(|x| x.is_finite())
 }
 
 /// An order in which parents come before children, by index among those that could come next.
@@ -348,7 +326,7 @@ mod tests {
         );
         assert_eq!(
             e.unwrap_err().to_string(),
-            "the tail of bone 'ear' is not finite"
+            "the tail of bone 'ear' is not finite, or farther away than 1e12 m"
         );
     }
 

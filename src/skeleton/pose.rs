@@ -7,11 +7,12 @@
 //! bone so keeps a rotation that does not flicker, and a bone scaled to nothing has none.
 
 use super::{Skeleton, SkeletonError};
+use crate::range;
 use crate::{Mat3, Mat4, Vec3};
 use nalgebra::{Rotation3, UnitQuaternion};
 
 /// `x → linear x + translation`.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Affine {
     /// The linear part.
     pub linear: Mat3,
@@ -41,12 +42,10 @@ impl Affine {
         }
     }
 
-    /// Whether all numbers are finite.
+    /// Whether all numbers are finite and small enough to be computed with.
     pub fn is_finite(&self) -> bool {
-        self.linear
-            .iter()
-            .chain(self.translation.iter())
-            .all(|x| x.is_finite())
+        let turns = self.linear.iter().all(|x| x.abs() <= range::FARTHEST);
+        turns && range::is_place(&self.translation)
     }
 
     /// As a matrix that acts on column vectors.
@@ -69,7 +68,7 @@ impl Affine {
 }
 
 /// The world-space map of every bone from rest to posed.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Pose {
     maps: Vec<Affine>,
 }
@@ -92,7 +91,7 @@ impl Pose {
     /// A matrix that is not finite or not affine, by the bone's index.
     pub fn from_matrices(matrices: &[Mat4]) -> Result<Self, SkeletonError> {
         let map = |(bone, m): (usize, &Mat4)| {
-            Affine::from_matrix(m).ok_or(match m.iter().all(|x| x.is_finite()) {
+            Affine::from_matrix(m).ok_or(match m.iter().all(|x| x.abs() <= range::FARTHEST) {
                 true => SkeletonError::PoseNotAffine { bone },
                 false => SkeletonError::PoseNonFinite { bone },
             })

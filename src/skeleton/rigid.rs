@@ -12,7 +12,7 @@ use crate::Vec3;
 use nalgebra::{Quaternion, UnitQuaternion};
 
 /// `x → rotation x + translation`.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rigid {
     /// The rotation.
     pub rotation: UnitQuaternion<f64>,

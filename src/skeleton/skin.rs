@@ -7,7 +7,7 @@ use super::SkeletonError;
 const ROUNDING: f64 = -1e-6;
 
 /// For each surface vertex the bones that carry it, in index order; rows sum to one, or are empty.
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SkinWeights {
     /// Row starts, one more than there are vertices.
     pub offsets: Vec<u32>,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Symmetric sparse matrices over nodes: one number per pair of nodes (mass), or one 3x3 block (stiffness).
 
+use crate::range::is_sound;
 use crate::{Mat3, Vec3};
 
 /// A symmetric matrix over nodes; both triangles, rows sorted, diagonal included.
@@ -107,6 +108,7 @@ impl ScalarMatrix {
             && self.starts[rows] as usize == self.columns.len()
             && self.values.len() == self.columns.len()
             && self.columns.iter().all(|&c| (c as usize) < rows)
+            && self.values.iter().all(|&x| is_sound(x))
     }
 
     /// Number of each entry.

@@ -5,6 +5,7 @@
 //! A character a million units from the origin, or one ten thousandth of a unit tall, is then computed
 //! exactly like one at the origin with size one, and every tolerance in the room is a plain number.
 use crate::Vec3;
+use crate::aabb::bounds;
 
 /// Shift and scale between given and local coordinates. The scale is a power of two, so that scaling
 /// rounds nothing.
@@ -35,12 +36,4 @@ impl Frame {
     pub fn to_given(self, p: &Vec3) -> Vec3 {
         p * self.scale + self.origin
     }
-}
-
-/// Smallest and largest coordinates; (+∞, −∞) for no points.
-pub(super) fn bounds(points: impl Iterator<Item = Vec3>) -> (Vec3, Vec3) {
-    let infinite = Vec3::repeat(f64::INFINITY);
-    points.fold((infinite, -infinite), |(lo, hi), p| {
-        (lo.inf(&p), hi.sup(&p))
-    })
 }

@@ -4,6 +4,8 @@ use super::Welded;
 use super::orient::Patch;
 use super::welding::Joined;
 use crate::Vec3;
+use crate::range::{self, FARTHEST};
+use crate::sets::DisjointSets;
 
 /// Why a surface was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -20,9 +22,10 @@ pub enum SurfaceError {
     /// No triangle with area.
     #[error("the mesh has no triangles with area: there is no surface to give flesh to")]
     Empty,
-    /// Coordinates that are infinite or not a number.
+    /// Coordinates that cannot be computed with.
     #[error(
-        "vertex {vertex} has a coordinate that is infinite or not a number ({count} in all have): move or delete it"
+        "vertex {vertex} has a coordinate that is infinite, not a number or beyond {FARTHEST:e} m ({count} in all have): \
+         move or delete it"
     )]
     NonFinite {
         /// Index of the first such vertex.
@@ -64,7 +67,7 @@ pub(super) fn check(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Result<(), Sur
     if count > MOST {
         return Err(SurfaceError::TooLarge { count, most: MOST });
     }
-    let bad = |v: &Vec3| !v.iter().all(|x| x.is_finite());
+    let bad = |v: &Vec3| !range::is_place(v);
     if let Some(vertex) = vertices.iter().position(bad) {
         let count = vertices.iter().filter(|v| bad(v)).count();
         return Err(SurfaceError::NonFinite { vertex, count });
@@ -166,22 +169,11 @@ pub(super) fn keep_areas(
 
 /// Number of pieces connected by vertices.
 pub(super) fn components(vertices: usize, triangles: &[[u32; 3]]) -> usize {
-    fn root(of: &mut [u32], mut v: u32) -> u32 {
-        while of[v as usize] != v {
-            of[v as usize] = of[of[v as usize] as usize];
-            v = of[v as usize];
-        }
-        v
-    }
-    let mut of: Vec<u32> = (0..vertices as u32).collect();
+    let mut sets = DisjointSets::new(vertices);
     let mut pieces = vertices;
     for t in triangles {
-        for pair in [[t[0], t[1]], [t[1], t[2]]] {
-            let [a, b] = pair.map(|v| root(&mut of, v));
-            if a != b {
-                of[a.max(b) as usize] = a.min(b);
-                pieces -= 1;
-            }
+        for [a, b] in [[t[0], t[1]], [t[1], t[2]]] {
+            pieces -= usize::from(sets.join(a, b));
         }
     }
     pieces

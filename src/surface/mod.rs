@@ -113,7 +113,7 @@ impl Surface {
             .iter()
             .filter(|t| t[0] != t[1] && t[1] != t[2] && t[2] != t[0]);
         let used = proper.flatten().map(|&v| vertices[v as usize]);
-        let (lo, hi) = frame::bounds(used.clone());
+        let (lo, hi) = crate::aabb::bounds(used.clone());
         let frame = Frame::around(used).ok_or(SurfaceError::Empty)?;
         let mut joined = welding::join(&vertices, &triangles, frame, (hi - lo).norm());
         let oriented = orient::orient(&joined.local, &mut joined.triangles);
@@ -145,7 +145,7 @@ impl Surface {
         report.vertices = welded.vertices.len();
         report.triangles = welded.triangles.len();
         Ok(Self {
-            bounds: frame::bounds(welded.vertices.iter().copied()),
+            bounds: crate::aabb::bounds(&welded.vertices),
             vertices,
             triangles,
             welded,

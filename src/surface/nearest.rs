@@ -184,8 +184,7 @@ mod tests {
             let expected: Vec<u32> = (0u32..)
                 .zip(&shape.triangles)
                 .filter(|(_, t)| {
-                    let (a, b) =
-                        super::super::frame::bounds(t.iter().map(|&v| shape.vertices[v as usize]));
+                    let (a, b) = crate::aabb::bounds(t.iter().map(|&v| shape.vertices[v as usize]));
                     (0..3).all(|k| a[k] <= hi[k] && b[k] >= lo[k])
                 })
                 .map(|(i, _)| i)

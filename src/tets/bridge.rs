@@ -6,10 +6,11 @@
 //! followed on the lattice by a thin tube.
 
 use super::bcc::{At, Bcc};
-use super::fill::{Sets, by_faces};
+use super::fill::by_faces;
 use super::stuff::Stuffed;
 use crate::Vec3;
 use crate::lattice::volume;
+use crate::sets::DisjointSets;
 use crate::surface::Surface;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -207,7 +208,7 @@ impl Ways {
             }
         }
         meetings.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-        let mut sets = Sets::new(pieces);
+        let mut sets = DisjointSets::new(pieces);
         let mut joints = Vec::new();
         for (_, u, v) in meetings {
             if let (Some(a), Some(b)) = (self.piece[u as usize], self.piece[v as usize])

@@ -2,6 +2,7 @@
 //! What makes a tetrahedral mesh, and why one is refused.
 
 use crate::Vec3;
+use crate::aabb;
 use crate::lattice::LatticeError;
 use crate::progress::Cancelled;
 use std::path::PathBuf;
@@ -242,11 +243,7 @@ pub(super) fn lie(x: &[Vec3; 4], size: f64) -> Lie {
 
 /// The size of a body: the diagonal of its box, within what can be computed with.
 pub(super) fn size(vertices: &[Vec3]) -> Result<f64, TetError> {
-    let far = Vec3::repeat(f64::INFINITY);
-    let (lo, hi) = vertices
-        .iter()
-        .fold((far, -far), |(lo, hi), v| (lo.inf(v), hi.sup(v)));
-    let size = (hi - lo).norm();
+    let size = aabb::diagonal(vertices);
     if (1e-50..=1e50).contains(&size) {
         Ok(size)
     } else {

@@ -41,7 +41,8 @@ impl TetMesh {
         if counts.contains(&0) || !lengths.iter().all(|l| l.is_finite() && *l > 0.0) {
             return Err(TetError::Grid { counts, lengths });
         }
-        let most = 1 << 26;
+        // Ten times what anything here simulates; eight times more would not fit in memory.
+        let most = 1 << 22;
         let all = counts
             .iter()
             .try_fold(1usize, |n, &c| n.checked_mul(c.checked_add(1)?))

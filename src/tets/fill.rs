@@ -13,6 +13,7 @@ use super::{TetError, TetMesh};
 use crate::Vec3;
 use crate::lattice::Cell;
 use crate::progress::{Part, Progress, step};
+use crate::sets::DisjointSets;
 use crate::surface::Surface;
 
 /// Settings of [`TetMesh::fill`].
@@ -396,51 +397,11 @@ pub(super) fn by_faces(tets: &[[u32; 4]]) -> Vec<u32> {
         }
     }
     faces.sort_unstable();
-    let mut sets = Sets::new(tets.len());
+    let mut sets = DisjointSets::new(tets.len());
     for pair in faces.windows(2).filter(|w| w[0].0 == w[1].0) {
         sets.join(pair[0].1, pair[1].1);
     }
     sets.numbers()
-}
-
-/// Disjoint sets.
-pub(super) struct Sets(Vec<u32>);
-
-impl Sets {
-    pub fn new(count: usize) -> Self {
-        Self((0..count as u32).collect())
-    }
-
-    fn root(&mut self, mut v: u32) -> u32 {
-        while self.0[v as usize] != v {
-            self.0[v as usize] = self.0[self.0[v as usize] as usize];
-            v = self.0[v as usize];
-        }
-        v
-    }
-
-    /// Joins the sets of two elements; whether they were two.
-    pub fn join(&mut self, a: u32, b: u32) -> bool {
-        let (a, b) = (self.root(a), self.root(b));
-        self.0[a.max(b) as usize] = a.min(b);
-        a != b
-    }
-
-    /// For each element the number of its set, in order of appearance.
-    pub fn numbers(mut self) -> Vec<u32> {
-        let mut number = vec![u32::MAX; self.0.len()];
-        let mut next = 0;
-        (0..self.0.len())
-            .map(|v| {
-                let root = self.root(v as u32) as usize;
-                if number[root] == u32::MAX {
-                    number[root] = next;
-                    next += 1;
-                }
-                number[root]
-            })
-            .collect()
-    }
 }
 
 /// A sentence about parts of the surface that no cell is near, and how much of it they are: triangles farther from every inner point of the
@@ -464,7 +425,7 @@ fn thin_parts(surface: &Surface, grid: &Bcc, node_of_point: &[u32]) -> Option<(S
     };
     let all: f64 = welded.triangles.iter().map(area).sum();
     let share = bare.iter().map(|t| area(t)).sum::<f64>() / all;
-    let mut sets = Sets::new(welded.vertices.len());
+    let mut sets = DisjointSets::new(welded.vertices.len());
     let mut used = vec![false; welded.vertices.len()];
     for t in &bare {
         sets.join(t[0], t[1]);

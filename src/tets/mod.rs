@@ -24,6 +24,7 @@ use crate::Vec3;
 use crate::elasticity::elements::tetrahedral_mass;
 use crate::elasticity::{Elements, Material};
 use crate::lattice::{Cell, Lattice, volume};
+use crate::sets::DisjointSets;
 use crate::solve::ScalarMatrix;
 use check::Lie;
 use std::str::FromStr;
@@ -154,7 +155,7 @@ impl TetMesh {
 
     /// Number of pieces that share no vertex.
     pub fn components(&self) -> usize {
-        let mut sets = fill::Sets::new(self.vertices.len());
+        let mut sets = DisjointSets::new(self.vertices.len());
         for t in &self.tets {
             for &v in &t[1..] {
                 sets.join(t[0], v);

@@ -64,7 +64,7 @@ fn what_was_asked_before_does_not_matter() {
         assert_eq!(again, once);
         // A refused pose leaves the one before.
         assert!(balance.set_pose(&pose(&[Isometry3::identity()])).is_err());
-        let far = pose(&[Isometry3::translation(1e200, 0.0, 0.0); 2]);
+        let far = pose(&[Isometry3::translation(1e12, 1e12, 1e12); 2]);
         assert!(balance.set_pose(&far).is_err());
         assert_eq!(balance.solve(gravity, f, r).unwrap(), once);
     }

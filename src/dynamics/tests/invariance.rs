@@ -2,6 +2,7 @@
 //! The same motion whatever the frame, the scale, the numbering, the frame rate.
 
 use super::*;
+use crate::progress::Silent;
 use nalgebra::Rotation3;
 
 /// Those that steps are linearised in.
@@ -32,7 +33,7 @@ fn play(
     for i in 0..fps / 2 {
         let motion = FrameMotion::through(body.skeleton(), &poses, i + 2).unwrap();
         let forces = (i >= fps / 4).then_some(forces.as_slice());
-        sim.advance_motion(&motion, 1.0 / fps as f64, forces, None)
+        sim.advance_motion(&motion, 1.0 / fps as f64, (forces, None), &Silent)
             .unwrap();
     }
     sim.lattice_positions().to_vec()

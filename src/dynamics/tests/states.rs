@@ -36,7 +36,10 @@ fn a_motion_that_explodes_keeps_the_last_good_state() {
     let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
     sim.reset(&still(), true, None).unwrap();
     let before = sim.state();
-    let huge = vec![Vec3::repeat(1e308); body.dofs()];
+    let refused = vec![Vec3::repeat(1e308); body.dofs()];
+    let error = sim.advance(&still(), 0.1, Some(&refused), None);
+    assert_eq!(error, Err(SimulationError::Vector { index: 0 }));
+    let huge = vec![Vec3::repeat(1e99); body.dofs()];
     let error = sim.advance(&still(), 0.1, Some(&huge), None).unwrap_err();
     assert!(matches!(error, SimulationError::NonFinite { .. }));
     assert!(sim.state() == before);

@@ -6,12 +6,13 @@
 //! below the hip) all but one of them therefore keep a corner of their own, the one that the flesh between
 //! them is farthest from.
 
-use super::copies::{Copies, Key, Sets};
+use super::copies::{Copies, Key};
 use super::flows::{Flow, neighbours};
 use super::samples::Samples;
 use super::space::Space;
 use super::tiling::Tiling;
 use super::{NONE, Vec3};
+use crate::sets::DisjointSets;
 
 /// Two copies of a cell that would share a face: they have to be made one to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +29,7 @@ const STEPS: usize = 3;
 pub(super) struct Complex<'a> {
     pub tiling: &'a Tiling<'a>,
     pub copies: &'a Copies,
-    sets: Sets,
+    sets: DisjointSets,
     /// Corners of each merged vertex, at its root.
     members: Vec<Vec<u32>>,
     /// For each copy, those that flesh leads to.
@@ -42,7 +43,7 @@ impl<'a> Complex<'a> {
         Self {
             tiling,
             copies,
-            sets: Sets::new(corners),
+            sets: DisjointSets::new(corners),
             members: (0..corners as u32).map(|c| vec![c]).collect(),
             beside: neighbours(flows, copies.len()),
         }

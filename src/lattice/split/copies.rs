@@ -8,6 +8,7 @@
 use super::samples::Samples;
 use super::space::Space;
 use super::{NONE, Vec3};
+use crate::sets::DisjointSets;
 use rayon::prelude::*;
 use std::cmp::Ordering;
 
@@ -31,7 +32,7 @@ pub(super) struct Copies {
 
 impl Copies {
     pub fn find(samples: &Samples, space: &Space, cells: usize) -> Self {
-        let mut sets = Sets::new(samples.position.len());
+        let mut sets = DisjointSets::new(samples.position.len());
         for &(a, b) in &samples.links {
             if samples.cell[a as usize] == samples.cell[b as usize] {
                 sets.join(a, b);
@@ -114,7 +115,7 @@ impl Copies {
 }
 
 /// The pieces of every cell, each an ascending list of samples, the largest first.
-fn pieces(samples: &Samples, sets: &mut Sets, cells: usize) -> Vec<Vec<Vec<u32>>> {
+fn pieces(samples: &Samples, sets: &mut DisjointSets, cells: usize) -> Vec<Vec<Vec<u32>>> {
     let mut order: Vec<(u32, u32, u32)> = (0..samples.position.len() as u32)
         .filter(|&s| samples.cell[s as usize] != NONE)
         .map(|s| (samples.cell[s as usize], sets.root(s), s))
@@ -158,7 +159,7 @@ impl Ord for Key {
 /// Pairs of samples of different pieces of a cell that see one another.
 fn look(samples: &Samples, space: &Space, pieces: &[Vec<u32>]) -> Vec<(u32, u32)> {
     let mut seen = Vec::new();
-    let mut sets = Sets::new(pieces.len());
+    let mut sets = DisjointSets::new(pieces.len());
     for (k, small) in pieces.iter().enumerate().skip(1) {
         let others = pieces[..k].iter().enumerate();
         let mut near: Vec<(usize, Vec<Pair>)> = others
@@ -209,7 +210,7 @@ fn nearest_pairs(samples: &Samples, small: &[u32], large: &[u32]) -> Vec<Pair> {
 }
 
 /// For each sample, whether flesh leads from its piece into another cell.
-fn leaving(samples: &Samples, sets: &mut Sets) -> Vec<bool> {
+fn leaving(samples: &Samples, sets: &mut DisjointSets) -> Vec<bool> {
     let mut leaves = vec![false; samples.position.len()];
     for &(a, b) in &samples.links {
         let (c, d) = (samples.cell[a as usize], samples.cell[b as usize]);
@@ -226,28 +227,4 @@ fn leaving(samples: &Samples, sets: &mut Sets) -> Vec<bool> {
     (0..leaves.len() as u32)
         .map(|s| leaves[sets.root(s) as usize])
         .collect()
-}
-
-/// Disjoint sets; the root is the smallest member.
-#[derive(Debug, Clone)]
-pub(super) struct Sets(Vec<u32>);
-
-impl Sets {
-    pub fn new(n: usize) -> Self {
-        Self((0..n as u32).collect())
-    }
-
-    pub fn root(&mut self, mut i: u32) -> u32 {
-        while self.0[i as usize] != i {
-            let up = self.0[self.0[i as usize] as usize];
-            self.0[i as usize] = up;
-            i = up;
-        }
-        i
-    }
-
-    pub fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.root(a), self.root(b));
-        self.0[a.max(b) as usize] = a.min(b);
-    }
 }

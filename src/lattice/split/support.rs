@@ -7,9 +7,9 @@
 //! from. A part that touches no other is left alone (the body pins loose parts as a whole).
 
 use super::complex::{Complex, Conflict};
-use super::copies::Sets;
 use super::flows::Flow;
 use super::{NONE, Vec3};
+use crate::sets::DisjointSets;
 
 /// Three points are not on one line when the third lies off it by this part of their distance.
 const OFF_LINE: f64 = 0.05;
@@ -110,7 +110,7 @@ fn hanging(complex: &mut Complex, pins: &[(u32, u32)]) -> Vec<Vec<u32>> {
     of_vertex.sort_unstable();
     of_vertex.dedup();
     // Parts that touch, directly or through others.
-    let mut touching = Sets::new(parts.len());
+    let mut touching = DisjointSets::new(parts.len());
     for pair in of_vertex.windows(2).filter(|p| p[0].0 == p[1].0) {
         touching.join(pair[0].1, pair[1].1);
     }
@@ -206,7 +206,7 @@ fn parts(complex: &mut Complex) -> Vec<Vec<u32>> {
         }
     }
     faces.sort_unstable();
-    let mut sets = Sets::new(n as usize);
+    let mut sets = DisjointSets::new(n as usize);
     for pair in faces.windows(2).filter(|p| p[0].0 == p[1].0) {
         sets.join(pair[0].1, pair[1].1);
     }

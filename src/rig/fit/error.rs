@@ -2,12 +2,16 @@
 //! Why nothing was fitted.
 
 use crate::dynamics::SimulationError;
+use crate::progress::Cancelled;
 use crate::rig::RigError;
 use crate::solve::lbfgsb::LbfgsbError;
 
 /// Why nothing was fitted.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FitError {
+    /// The caller stopped.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
     /// The balance.
     #[error(transparent)]
     Simulation(#[from] SimulationError),

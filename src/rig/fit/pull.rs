@@ -6,9 +6,11 @@ use super::wishes::{Attempt, Goals};
 use super::{FitError, Fitted, Levers};
 use crate::Vec3;
 use crate::body::Body;
+use crate::progress::{Cancelled, Paced, step};
 use crate::rig::Rig;
 use crate::solve::lbfgsb::{Lbfgsb, Local, Minimum};
 use nalgebra::{DMatrix, DVector};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// A minimisation is made this often where its result asks for other circumstances, and so often before radii are kept
@@ -50,11 +52,27 @@ pub(super) struct Pull<'a> {
     pub rig: &'a Rig,
     pub held: Vec<Held>,
     pub goals: &'a Goals,
+    pub progress: Paced<'a>,
+    /// By the progress: from then on nothing is looked at any more.
+    pub stopped: Cell<bool>,
 }
 
 impl Pull<'_> {
     /// The parameters that bring the points nearest to their targets without folding flesh.
     pub fn fit(
+        &self,
+        whole: &mut Whole<'_>,
+        evaluations: Option<usize>,
+    ) -> Result<Fitted, FitError> {
+        let found = self.fit_on(whole, evaluations);
+        // A place that was not looked at looks like one that is out of bounds.
+        match self.stopped.get() {
+            true => Err(Cancelled.into()),
+            false => found,
+        }
+    }
+
+    fn fit_on(
         &self,
         whole: &mut Whole<'_>,
         evaluations: Option<usize>,
@@ -156,6 +174,10 @@ impl Pull<'_> {
 
     /// C (m²), its derivative by η and Gauss and Newton's second one, of a level of the quadrature.
     pub fn look(&self, eta: &[f64], level: u32) -> Result<View, FitError> {
+        if self.stopped.get() || step(&self.progress, 0.0, "fitting").is_err() {
+            self.stopped.set(true);
+            return Err(Cancelled.into());
+        }
         let (forces, slopes) = self.rig.tangents_at_level(self.body, eta, level)?;
         let n = eta.len();
         let (mut value, mut gradient) = (0.0, vec![0.0; n]);

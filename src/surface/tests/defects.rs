@@ -150,8 +150,13 @@ fn what_cannot_be_computed_with_is_refused_by_index() {
     for flat in [
         cube.clone().mapped(|_| Vec3::x()),
         cube.clone().mapped(|v| v.x * Vec3::new(1.0, 2.0, 3.0)),
-        cube.mapped(|v| v * 1e300),
+        cube.clone().mapped(|v| v * 1e-300),
     ] {
         assert_eq!(refused(&flat), SurfaceError::Empty);
     }
+    let far = SurfaceError::NonFinite {
+        vertex: 0,
+        count: 8,
+    };
+    assert_eq!(refused(&cube.mapped(|v| v * 1e13)), far);
 }

@@ -17,7 +17,7 @@ const MOSTLY: usize = 10;
 
 /// The winding tree of Ω, of pieces of the triangles where that is quicker.
 pub(super) fn tree(vertices: &[Vec3], triangles: &[[u32; 3]], domain: &Domain) -> Arc<WindingTree> {
-    let (lo, hi) = super::super::frame::bounds(vertices.iter().copied());
+    let (lo, hi) = crate::aabb::bounds(vertices);
     let long = LONG * (hi - lo).norm();
     let corner = |&t: &u32| triangles[t as usize].map(|v| vertices[v as usize]);
     let is_long = |x: &[Vec3; 3]| longest(x).is_some_and(|(_, l, _)| l > long);

@@ -20,8 +20,6 @@ use super::{Mend, TetError, TetMesh, drop_unused};
 use crate::Vec3;
 use crate::elasticity::Material;
 use std::fmt::Write;
-use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -120,7 +118,7 @@ impl TetMesh {
             .zip(&parts)
             .map(|(f, part)| (f.0.as_path(), part.as_slice()))
             .collect();
-        crate::store::write_together(&all).map_err(|e| disk(path, "written", &e))
+        crate::disk::write_together(&all).map_err(|e| disk(path, "written", &e))
     }
 }
 
@@ -197,20 +195,7 @@ fn format(path: &Path) -> Result<Format, TetError> {
 
 /// The text of a file; bytes that are no text become marks that no number is made of.
 fn load(path: &Path) -> Result<String, TetError> {
-    let refused = |e: std::io::Error| disk(path, "read", &e);
-    let file = fs::File::open(path).map_err(refused)?;
-    let length = file.metadata().map_err(refused)?.len();
-    if length > LONGEST {
-        return Err(TetError::Disk {
-            path: path.to_owned(),
-            action: "read",
-            what: format!("it is {length} bytes long, more than {LONGEST}"),
-        });
-    }
-    let mut bytes = Vec::new();
-    file.take(LONGEST)
-        .read_to_end(&mut bytes)
-        .map_err(refused)?;
+    let bytes = crate::disk::read(path, LONGEST).map_err(|e| disk(path, "read", &e))?;
     Ok(String::from_utf8(bytes)
         .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned()))
 }

@@ -9,6 +9,7 @@ use super::super::KernelError;
 use super::Adapter;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process;
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 use wgpu::DeviceType;
@@ -29,9 +30,14 @@ pub(super) struct Found {
 
 /// All adapters, the best first. They are looked for once: drivers take their time, and some talk on the terminal.
 pub(super) fn adapters() -> &'static [Found] {
-    static ALL: OnceLock<Vec<Found>> = OnceLock::new();
+    static ALL: OnceLock<(u32, Vec<Found>)> = OnceLock::new();
     // Loading drivers runs foreign code, some of which is known to panic inside wgpu; then there is no device.
-    ALL.get_or_init(|| quiet(enumerate).unwrap_or_default())
+    let found = || (process::id(), quiet(enumerate).unwrap_or_default());
+    match ALL.get_or_init(found) {
+        (process, all) if *process == process::id() => all,
+        // Drivers do not survive a fork.
+        _ => &[],
+    }
 }
 
 fn enumerate() -> Vec<Found> {
@@ -80,6 +86,8 @@ pub(super) struct Card {
     pub vertices_f16: wgpu::ComputePipeline,
     pub embedded: wgpu::ComputePipeline,
     lost: Arc<Mutex<Option<String>>>,
+    /// The process that opened it.
+    process: u32,
 }
 
 impl Card {
@@ -91,7 +99,10 @@ impl Card {
         static OPEN: Mutex<Vec<Weak<Card>>> = Mutex::new(Vec::new());
         let found = find(which)?;
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|card| card.upgrade().is_some_and(|c| c.lost().is_none()));
+        open.retain(|card| {
+            card.upgrade()
+                .is_some_and(|c| c.lost().is_none() && c.process == process::id())
+        });
         let same = |card: &Arc<Card>| card.label == found.label;
         if let Some(card) = open.iter().filter_map(Weak::upgrade).find(same) {
             return Ok(card);
@@ -149,6 +160,7 @@ impl Card {
             vertices_f16,
             embedded,
             lost,
+            process: process::id(),
         })
     }
 
@@ -169,6 +181,9 @@ impl Card {
     /// # Errors
     /// Whatever goes wrong meanwhile.
     pub(super) fn guarded<T>(&self, run: impl FnOnce() -> T) -> Result<T, KernelError> {
+        if self.process != process::id() {
+            return Err(failed("it was opened before this process was forked"));
+        }
         guarded(&self.device, &self.lost, run)
     }
 }

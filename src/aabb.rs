@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Boxes along the axes around points.
+
+use crate::Vec3;
+use std::borrow::Borrow;
+
+/// Smallest and largest coordinates; (+∞, −∞) for no points.
+pub(crate) fn bounds<P: Borrow<Vec3>>(points: impl IntoIterator<Item = P>) -> (Vec3, Vec3) {
+    let far = Vec3::repeat(f64::INFINITY);
+    points.into_iter().fold((far, -far), |(lo, hi), p| {
+        (lo.inf(p.borrow()), hi.sup(p.borrow()))
+    })
+}
+
+/// The diagonal of the box; 0 for no points.
+pub(crate) fn diagonal<P: Borrow<Vec3>>(points: impl IntoIterator<Item = P>) -> f64 {
+    let (lo, hi) = bounds(points);
+    if lo.x <= hi.x { (hi - lo).norm() } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_box_holds_all_points_and_none_has_no_size() {
+        let points = [Vec3::new(1.0, -2.0, 0.5), Vec3::new(-1.0, 0.0, 0.5)];
+        let (lo, hi) = bounds(points);
+        assert_eq!(
+            (lo, hi),
+            (Vec3::new(-1.0, -2.0, 0.5), Vec3::new(1.0, 0.0, 0.5))
+        );
+        assert_eq!(diagonal(points), 8f64.sqrt());
+        assert_eq!(diagonal(Vec::<Vec3>::new()), 0.0);
+    }
+}

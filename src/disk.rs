@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Files on disk: read within a limit, written whole or not at all.
+//!
+//! What is no plain file (a device, a pipe) may have no end or never begin, so nothing else is opened. What is written stands
+//! beside its place under another name until it is whole; then it is renamed, so a full disk or a crash never leaves half of
+//! a file. The file that is replaced keeps its mode, and the links that lead to it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Opens a plain file of at most `longest` bytes -> the file and its length.
+pub(crate) fn open(path: &Path, longest: u64) -> io::Result<(File, u64)> {
+    // Opening a pipe waits for its other end: look before.
+    plain(&fs::metadata(path)?)?;
+    let file = File::open(path)?;
+    let about = file.metadata()?;
+    plain(&about)?;
+    let length = about.len();
+    if length > longest {
+        let what = format!("it is {length} bytes long, more than {longest}");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
+    }
+    Ok((file, length))
+}
+
+fn plain(about: &fs::Metadata) -> io::Result<()> {
+    if about.is_file() {
+        return Ok(());
+    }
+    if about.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let what = "it is not a plain file";
+    Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+}
+
+/// The bytes of a plain file of at most `longest` bytes.
+pub(crate) fn read(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
+    let (file, length) = open(path, longest)?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(usize::try_from(length).unwrap_or(usize::MAX))?;
+    file.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Writes files under other names and puts them in place when all are whole: none is left half written.
+pub(crate) fn write_together(files: &[(&Path, &[&[u8]])]) -> io::Result<()> {
+    let mut written: Vec<(PathBuf, Place)> = Vec::new();
+    let all = (|| {
+        for (path, parts) in files {
+            let place = Place::of(path)?;
+            let name = part_name(&place.path)?;
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(&name)?;
+            let replaces = place.replaces.clone();
+            written.push((name, place));
+            for bytes in *parts {
+                file.write_all(bytes)?;
+            }
+            if let Some(about) = replaces {
+                file.set_permissions(about.permissions())?;
+            }
+            file.sync_all()?;
+        }
+        written
+            .iter()
+            .try_for_each(|(part, place)| place.take(part))
+    })();
+    if all.is_err() {
+        // The first error is the one to tell; a part that cannot be removed harms nobody.
+        for (part, _) in &written {
+            let _ = fs::remove_file(part);
+        }
+    }
+    all
+}
+
+/// Where a file goes.
+struct Place {
+    /// With all symbolic links followed.
+    path: PathBuf,
+    /// The file that is there.
+    replaces: Option<fs::Metadata>,
+}
+
+impl Place {
+    /// What a rename would refuse is refused here, before anything is written.
+    fn of(path: &Path) -> io::Result<Self> {
+        let path = followed(path)?;
+        let replaces = match fs::metadata(&path) {
+            Ok(about) => Some(about),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(e) => return Err(e),
+        };
+        replaces.as_ref().map_or(Ok(()), plain)?;
+        Ok(Self { path, replaces })
+    }
+
+    /// Puts a whole part here.
+    fn take(&self, part: &Path) -> io::Result<()> {
+        if self.replaces.as_ref().is_some_and(|about| names(about) > 1) {
+            // Renaming would leave the other names of the file with the old content.
+            fs::copy(part, &self.path)?;
+            return fs::remove_file(part);
+        }
+        fs::rename(part, &self.path)
+    }
+}
+
+/// How many names a file has.
+#[cfg(unix)]
+fn names(about: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(about)
+}
+
+#[cfg(not(unix))]
+fn names(_: &fs::Metadata) -> u64 {
+    1
+}
+
+/// The path behind symbolic links, which may lead to nothing yet.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    /// As many links as Linux follows.
+    const MOST: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..MOST {
+        match fs::symlink_metadata(&path) {
+            Ok(about) if about.is_symlink() => {
+                let target = fs::read_link(&path)?;
+                path = match path.parent() {
+                    Some(folder) => folder.join(target),
+                    None => target,
+                };
+            }
+            _ => return Ok(path),
+        }
+    }
+    let what = "its symbolic links go round in a circle";
+    Err(io::Error::other(what))
+}
+
+/// A name beside a path that no other write uses.
+fn part_name(path: &Path) -> io::Result<PathBuf> {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let mut part = std::ffi::OsString::from(".");
+    part.push(name);
+    part.push(format!(".{}-{count}.part", std::process::id()));
+    Ok(path.with_file_name(part))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A folder of its own for each test, removed afterwards.
+    pub(crate) struct Folder(pub PathBuf);
+
+    impl Folder {
+        pub fn new() -> Self {
+            static COUNT: AtomicU32 = AtomicU32::new(0);
+            let name = format!(
+                "thew-{}-{}",
+                std::process::id(),
+                COUNT.fetch_add(1, Ordering::Relaxed)
+            );
+            let path = std::env::temp_dir().join(name);
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        pub fn write(&self, name: &str, text: &str) -> PathBuf {
+            let path = self.0.join(name);
+            fs::write(&path, text).unwrap();
+            path
+        }
+
+        /// What is in it, sorted.
+        pub fn names(&self) -> Vec<String> {
+            let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string();
+            let names: Result<Vec<String>, _> = fs::read_dir(&self.0).unwrap().map(name).collect();
+            let mut names = names.unwrap();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn write(path: &Path, text: &str) -> io::Result<()> {
+        write_together(&[(path, &[text.as_bytes()])])
+    }
+
+    #[test]
+    fn a_file_beyond_the_limit_is_not_read() {
+        let folder = Folder::new();
+        let path = folder.0.join("a");
+        write(&path, "twelve bytes").unwrap();
+        assert_eq!(read(&path, 12).unwrap(), b"twelve bytes");
+        assert_eq!(
+            read(&path, 11).unwrap_err().kind(),
+            io::ErrorKind::FileTooLarge
+        );
+        assert_eq!(
+            read(&folder.0, 11).unwrap_err().kind(),
+            io::ErrorKind::IsADirectory
+        );
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_has_no_end_is_not_opened() {
+        let e = read(Path::new("/dev/zero"), 1 << 20).unwrap_err();
+        assert_eq!(e.to_string(), "it is not a plain file");
+        let e = write(Path::new("/dev/null"), "lost").unwrap_err();
+        assert_eq!(e.to_string(), "it is not a plain file");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_replaced_keeps_mode_and_links() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+        let folder = Folder::new();
+        let at = |name: &str| folder.0.join(name);
+        fs::create_dir(at("inside")).unwrap();
+        write(&at("inside/file"), "old").unwrap();
+        fs::set_permissions(at("inside/file"), fs::Permissions::from_mode(0o640)).unwrap();
+        symlink("inside/file", at("link")).unwrap();
+        symlink("link", at("link of a link")).unwrap();
+        write(&at("link of a link"), "new").unwrap();
+        assert!(at("link").is_symlink() && at("link of a link").is_symlink());
+        assert_eq!(fs::read(at("inside/file")).unwrap(), b"new");
+        assert_eq!(
+            fs::metadata(at("inside/file")).unwrap().mode() & 0o777,
+            0o640
+        );
+
+        fs::hard_link(at("inside/file"), at("other name")).unwrap();
+        write(&at("other name"), "newest").unwrap();
+        assert_eq!(fs::read(at("inside/file")).unwrap(), b"newest");
+        assert_eq!(fs::metadata(at("inside/file")).unwrap().nlink(), 2);
+
+        symlink("not there yet", at("dangling")).unwrap();
+        write(&at("dangling"), "now").unwrap();
+        assert_eq!(fs::read(at("not there yet")).unwrap(), b"now");
+        symlink("round", at("round")).unwrap();
+        assert!(write(&at("round"), "never").is_err());
+        assert_eq!(folder.names().len(), 7, "no part is left behind");
+        assert_eq!(fs::read_dir(at("inside")).unwrap().count(), 1);
+    }
+}

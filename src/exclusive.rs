@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A lock that refuses to wait for itself.
+//!
+//! Long work holds what it changes and calls out meanwhile: to a progress, and through it to anything at all. Whoever comes
+//! back from there to the same thing would wait for himself, and for ever. So would a forked process for a thread that was at
+//! work in its parent, and that it does not have.
+
+use std::cell::Cell;
+use std::ops::{Deref, DerefMut};
+use std::process;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// It is in use, and will be until the caller returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InUse {
+    /// By the work that this call was made from.
+    #[error(
+        "the call from whose progress this one was made is still at work on it: wait until that one has returned"
+    )]
+    Nested,
+    /// By a thread of the process that this one was forked from.
+    #[error(
+        "a thread of the parent was at work on it when this process was forked: make it again here, or start \
+         processes by 'spawn'"
+    )]
+    Forked,
+}
+
+/// A value for one thread at a time.
+#[derive(Debug, Default)]
+pub struct Exclusive<T> {
+    /// Process and thread; zero while nobody holds it.
+    owner: AtomicU64,
+    value: Mutex<T>,
+}
+
+impl<T> Exclusive<T> {
+    /// A value that nobody holds.
+    pub fn new(value: T) -> Self {
+        Self {
+            owner: AtomicU64::new(0),
+            value: Mutex::new(value),
+        }
+    }
+
+    /// Waits for other threads of this process.
+    ///
+    /// # Errors
+    /// [`InUse`] where waiting would not end.
+    pub fn lock(&self) -> Result<ExclusiveGuard<'_, T>, InUse> {
+        let (me, owner) = (me(), self.owner.load(Ordering::Relaxed));
+        if owner == me {
+            return Err(InUse::Nested);
+        }
+        if owner != 0 && owner >> 32 != me >> 32 {
+            return Err(InUse::Forked);
+        }
+        let value = self.value.lock().unwrap_or_else(PoisonError::into_inner);
+        self.owner.store(me, Ordering::Relaxed);
+        Ok(ExclusiveGuard {
+            owner: &self.owner,
+            value,
+        })
+    }
+}
+
+/// A value that is held until this is dropped.
+#[derive(Debug)]
+pub struct ExclusiveGuard<'a, T> {
+    owner: &'a AtomicU64,
+    value: MutexGuard<'a, T>,
+}
+
+impl<T> Deref for ExclusiveGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for ExclusiveGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+impl<T> Drop for ExclusiveGuard<'_, T> {
+    fn drop(&mut self) {
+        // Before the lock is free, or the next owner's mark would be lost.
+        self.owner.store(0, Ordering::Relaxed);
+    }
+}
+
+/// This process and thread, in one number that is not zero.
+fn me() -> u64 {
+    static COUNT: AtomicU32 = AtomicU32::new(1);
+    thread_local!(static NUMBER: Cell<u32> = const { Cell::new(0) });
+    let thread = NUMBER.with(|number| {
+        if number.get() == 0 {
+            number.set(COUNT.fetch_add(1, Ordering::Relaxed));
+        }
+        number.get()
+    });
+    u64::from(process::id()) << 32 | u64::from(thread)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_holds_it_is_refused_and_others_wait() {
+        let value = Exclusive::new(0);
+        std::thread::scope(|scope| {
+            let mut mine = value.lock().unwrap();
+            assert_eq!(value.lock().unwrap_err(), InUse::Nested);
+            let other = scope.spawn(|| *value.lock().unwrap());
+            *mine = 1;
+            drop(mine);
+            assert_eq!(other.join().unwrap(), 1);
+        });
+        assert_eq!(*value.lock().unwrap(), 1);
+    }
+
+    #[test]
+    fn what_another_process_holds_is_refused() {
+        let value = Exclusive::new(0);
+        // As a fork leaves it.
+        value.owner.store(1 << 32 | 1, Ordering::Relaxed);
+        assert_eq!(value.lock().unwrap_err(), InUse::Forked);
+    }
+
+    #[test]
+    fn a_panic_lets_go() {
+        let value = Exclusive::new(0);
+        let caught = std::panic::catch_unwind(|| {
+            let _held = value.lock().unwrap();
+            std::panic::resume_unwind(Box::new("as planned"));
+        });
+        assert!(caught.is_err());
+        assert!(value.lock().is_ok());
+    }
+}

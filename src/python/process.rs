@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Work in processes that were forked.
+//!
+//! A fork copies one thread. The threads that share work in the parent are not there in the child, which would wait for them
+//! for ever: so a child's work runs on threads of its own, while the thread that called waits and looks out for signals.
+
+use super::errors::internal;
+use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often signals are looked out for.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The process that loaded the module; zero before.
+static HOME: AtomicU32 = AtomicU32::new(0);
+
+/// Notes the process in which the module was loaded.
+pub(super) fn at_home() {
+    HOME.store(process::id(), Ordering::Relaxed);
+}
+
+/// Runs parallel work. In a forked child `watch` is called again and again meanwhile, on the thread of the call.
+pub(super) fn run<T: Send>(
+    work: impl FnOnce() -> PyResult<T> + Send,
+    watch: impl Fn(),
+) -> PyResult<T> {
+    let home = process::id() == HOME.load(Ordering::Relaxed);
+    if home || rayon::current_thread_index().is_some() {
+        return work();
+    }
+    let pool = pool().map_err(internal)?;
+    let (done, waiting) = sync_channel(1);
+    pool.in_place_scope(|scope| {
+        scope.spawn(move |_| {
+            // Whoever waits below is there until this arrives.
+            let _ = done.send(work());
+        });
+        loop {
+            match waiting.recv_timeout(PATIENCE) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Timeout) => watch(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(internal("a thread ended without a result".into()));
+                }
+            }
+        }
+    })
+}
+
+/// The threads of this process.
+fn pool() -> Result<&'static ThreadPool, String> {
+    static POOLS: Mutex<Vec<(u32, &'static ThreadPool)>> = Mutex::new(Vec::new());
+    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
+    let me = process::id();
+    if let Some((_, pool)) = pools.iter().find(|(process, _)| *process == me) {
+        return Ok(pool);
+    }
+    let pool = ThreadPoolBuilder::new().build();
+    // Never dropped: a child of this process would ask threads to end that it does not have.
+    let pool: &'static ThreadPool = Box::leak(Box::new(pool.map_err(|e| e.to_string())?));
+    pools.push((me, pool));
+    Ok(pool)
+}

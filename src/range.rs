@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What counts as a number where something comes in.
+//!
+//! Beyond these bounds squares and products of what is computed would overflow, in f32 where surfaces are shown and in f64
+//! elsewhere, and no more than rounding would be left of it in any case.
+
+use crate::Vec3;
+
+/// Farthest place, metres: its cube is finite in f32.
+pub(crate) const FARTHEST: f64 = 1e12;
+/// Largest number of any other kind: its cube is finite in f64.
+pub(crate) const LARGEST: f64 = 1e100;
+
+/// Finite, and not too large to be computed with.
+pub(crate) fn is_sound(x: f64) -> bool {
+    x.abs() <= LARGEST
+}
+
+/// A vector of such numbers.
+pub(crate) fn all_sound(v: &Vec3) -> bool {
+    v.iter().all(|x| is_sound(*x))
+}
+
+/// A place that can be computed with.
+pub(crate) fn is_place(x: &Vec3) -> bool {
+    x.iter().all(|x| x.abs() <= FARTHEST)
+}

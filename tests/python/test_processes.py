@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Many processes: children that were forked work, what they are sent arrives whole, and nothing waits for itself."""
+
+import copy
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+
+import numpy as np
+import pytest
+import shapes
+import thew
+
+PATIENCE = 120.0
+
+
+def in_fork(work, *given):
+    """What `work` gives in a forked child; a child that hangs is ended and fails the test."""
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+
+    def answer():
+        try:
+            theirs.send((None, work(*given)))
+        except BaseException as error:
+            theirs.send((error, None))
+
+    child = context.Process(target=answer)
+    child.start()
+    if not ours.poll(PATIENCE):
+        child.kill()
+        child.join()
+        pytest.fail("the child hangs")
+    error, result = ours.recv()
+    child.join(PATIENCE)
+    if error is not None:
+        raise error
+    return result
+
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+
+
+@forks
+@pytest.mark.parametrize("method", ["hyperelastic", "modal"])
+def test_a_forked_child_moves_what_its_parent_built(arm, method):
+    poses = np.stack([shapes.bend(angle) for angle in np.linspace(0.0, 0.5, 4)])
+
+    def positions():
+        return np.asarray(thew.simulate(arm.body, poses, 24.0, method=method, engine="cpu"))
+
+    np.testing.assert_array_equal(in_fork(positions), positions())
+
+
+@forks
+def test_a_grandchild_works_too(arm):
+    def winding():
+        return arm.surface.winding_number([[0.5, 0.0, 0.0]])
+
+    np.testing.assert_array_equal(in_fork(lambda: in_fork(winding)), winding())
+
+
+@forks
+def test_ctrl_c_reaches_a_forked_child(arm):
+    def interrupted():
+        arrived = threading.Event()
+
+        def handle(_number, _frame):
+            arrived.set()
+            raise KeyboardInterrupt
+
+        signal.signal(signal.SIGINT, handle)
+
+        def stop(_fraction, _stage):
+            os.kill(os.getpid(), signal.SIGINT)
+            return arrived.wait(PATIENCE)
+
+        with pytest.raises(KeyboardInterrupt):
+            thew.Lattice.enclose(arm.surface, arm.skeleton, arm.weights, cells_across=20, progress=stop)
+        return True
+
+    assert in_fork(interrupted)
+
+
+@forks
+def test_what_the_parent_was_changing_is_refused_in_a_child(arm):
+    poses = np.stack([shapes.bend(angle) for angle in np.linspace(0.0, 0.5, 4)])
+    clip = thew.simulate(arm.body, poses[:2], 24.0)
+    answers = []
+
+    def refused():
+        with pytest.raises(thew.InputError, match=r"forked.*'spawn'"):
+            clip.extend(poses)
+        return True
+
+    def fork_meanwhile(_fraction, _stage):
+        if not answers:
+            answers.append(in_fork(refused))
+        return True
+
+    clip.extend(poses[2:], progress=fork_meanwhile)
+    assert answers == [True] and len(clip) == 4
+
+
+def test_a_clip_is_not_extended_from_its_own_progress(arm):
+    poses = np.stack([shapes.bend(angle) for angle in np.linspace(0.0, 0.5, 6)])
+    clip = thew.simulate(arm.body, poses[:3], 24.0)
+    said, lengths = [], []
+
+    def again(_fraction, _stage):
+        lengths.append(len(clip))  # looking is free
+        with pytest.raises(thew.InputError, match=r"cannot be extended: .* until that one has returned") as refused:
+            clip.extend(poses[3:])
+        said.append(str(refused.value))
+        return True
+
+    clip.extend(poses[3:], progress=again)
+    assert said and set(lengths) == {3}
+    np.testing.assert_array_equal(np.asarray(clip), np.asarray(thew.simulate(arm.body, poses, 24.0)))
+
+
+def things(arm):
+    turned = np.eye(4)
+    turned[:3, :3] = shapes.bend(0.3)[1][:3, :3]
+    turned[:3, 3] = [0.3, 0.02, -0.01]
+    bump = thew.Template("bump", radius=0.05, strength=2e4)
+    torus = thew.Template("torus", ring_radius=0.06, tube_radius=0.02, strength=-1e3 / 3)
+    guides = [
+        thew.BoneGuide("arm.é", along=1 / 3, angle=0.1, distance=0.02, tilt=0.7),
+        thew.BoneGuide(1),
+        thew.SkinGuide(7, [0.2, 0.5, 0.3], depth=0.01, roll=1 / 7),
+        thew.SkinGuide(3),
+        thew.FreeGuide(turned, x=0.1, rz=1 / 3),
+    ]
+    samples = [(0.0, {"strength": 0.0}), (1.0, {"strength": 1 / 3, "radius": 0.04})]
+    rigs = [thew.Rig(bump, guide, samples if i % 2 else None, name=f"Rig {i}") for i, guide in enumerate(guides)]
+    return [bump, torus, *guides, *rigs]
+
+
+def test_rigs_templates_and_guides_are_pickled_and_copied_exactly(arm):
+    for thing in things(arm):
+        for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+            again = pickle.loads(pickle.dumps(thing, protocol))
+            assert again == thing and repr(again) == repr(thing)
+        assert copy.copy(thing) == thing and copy.deepcopy([thing]) == [thing]
+
+
+def test_materials_skeletons_and_surfaces_are_pickled_and_copied_exactly(arm):
+    material = thew.Material(1e4 / 3, 0.4321, 987.6)
+    for copied in (pickle.loads(pickle.dumps(material)), copy.copy(material), copy.deepcopy(material)):
+        assert repr(copied) == repr(material)
+        assert (copied.young, copied.poisson, copied.density) == (material.young, material.poisson, material.density)
+    for copied in (pickle.loads(pickle.dumps(arm.skeleton)), copy.deepcopy(arm.skeleton)):
+        assert copied.names == arm.skeleton.names
+        for name in ("parents", "heads", "tails"):
+            np.testing.assert_array_equal(getattr(copied, name), getattr(arm.skeleton, name))
+    for copied in (pickle.loads(pickle.dumps(arm.surface)), copy.deepcopy(arm.surface)):
+        np.testing.assert_array_equal(copied.vertices, arm.surface.vertices)
+        np.testing.assert_array_equal(copied.triangles, arm.surface.triangles)
+        assert copied.volume == arm.surface.volume
+
+
+def yields_of(given):
+    """At the top of the module, so that another process finds it."""
+    surface, skeleton, weights, material, rig = given
+    lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=8)
+    return rig.yields(thew.Body(surface, skeleton, lattice, material, region_weights=weights))
+
+
+@pytest.mark.parametrize("start", multiprocessing.get_all_start_methods())
+def test_a_farm_gives_what_one_process_gives(arm, start):
+    bump = thew.Template("bump", radius=0.06, strength=1e4)
+    rig = thew.Rig(bump, thew.BoneGuide(0, along=0.5, distance=0.05))
+    given = (arm.surface, arm.skeleton, arm.weights, thew.Material(), rig)
+    expected = yields_of(given)
+    with multiprocessing.get_context(start).Pool(2) as pool:
+        for result in pool.map(yields_of, [given] * 2):
+            np.testing.assert_array_equal(result, expected)
