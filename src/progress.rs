@@ -1,5 +1,6 @@
 //! Progress and cancel: one hook for Blender's bar, the command line and the cancel key.
 
+use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -88,4 +89,23 @@ pub fn step(progress: &dyn Progress, fraction: f64, stage: &str) -> Result<(), C
     } else {
         Err(Cancelled)
     }
+}
+
+/// `f` of each of `0..count`, in order, worked out in parallel and told of as it goes on.
+///
+/// # Errors
+/// A stop by the progress.
+pub fn map_parallel<T: Send>(
+    count: usize,
+    (progress, stage): (&dyn Progress, &str),
+    f: impl Fn(usize) -> T + Sync,
+) -> Result<Vec<T>, Cancelled> {
+    let chunk = (count / 64).max(1024);
+    let mut all = Vec::with_capacity(count);
+    for first in (0..count).step_by(chunk) {
+        step(progress, first as f64 / count as f64, stage)?;
+        let range = first..(first + chunk).min(count);
+        all.par_extend(range.into_par_iter().with_min_len(16).map(&f));
+    }
+    Ok(all)
 }

@@ -10,7 +10,7 @@ use crate::Vec3;
 use crate::elasticity::twist::default_radius;
 use crate::elasticity::{CellIntegrals, Flesh, Material, Painted, TwistRegion, integrate};
 use crate::lattice::{Embedding, Lattice};
-use crate::progress::{Progress, step};
+use crate::progress::{Cancelled, Part, Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::ScalarMatrix;
 use crate::surface::Surface;
@@ -40,7 +40,12 @@ pub(super) fn body(
     let embedding = embedding();
 
     step(progress, 0.1, "Carrying weights to the lattice")?;
-    let map = flesh_map(surface, skeleton, options);
+    let part = Part {
+        whole: progress,
+        from: 0.1,
+        to: 0.2,
+    };
+    let map = flesh_map(surface, skeleton, options, &part)?;
     let painted = painted_cells(lattice, &embedding, options, map.as_ref());
     let mut weights = region_field(skeleton, lattice, &embedding, options);
 
@@ -135,13 +140,18 @@ fn of_lattice(lattice: &Lattice) -> ScalarMatrix {
 }
 
 /// Where flesh is and how much: by the artist's paint, or by thickness.
-fn flesh_map(surface: &Surface, skeleton: &Skeleton, options: &BodyOptions) -> Option<FleshMap> {
+fn flesh_map(
+    surface: &Surface,
+    skeleton: &Skeleton,
+    options: &BodyOptions,
+    progress: &dyn Progress,
+) -> Result<Option<FleshMap>, Cancelled> {
     let painted = options.flesh.as_deref();
-    let map = |weights| FleshMap::new(surface, skeleton, weights, painted);
+    let map = |weights| FleshMap::new(surface, skeleton, weights, painted, progress);
     match &options.region_weights {
-        Some(weights) => Some(map(weights)),
-        None if painted.is_some() => Some(map(&weights_by_distance(surface, skeleton))),
-        None => None,
+        Some(weights) => map(weights).map(Some),
+        None if painted.is_some() => map(&weights_by_distance(surface, skeleton)).map(Some),
+        None => Ok(None),
     }
 }
 

@@ -13,6 +13,7 @@
 
 use super::{BodyError, anatomy};
 use crate::kernel::SwayBound;
+use crate::progress::{Cancelled, Part, Progress, map_parallel, step};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
 use crate::{Vec3, body::carry::distance_to_bone};
@@ -53,24 +54,34 @@ impl FleshMap {
         skeleton: &Skeleton,
         weights: &SkinWeights,
         painted: Option<&[f64]>,
-    ) -> Self {
+        progress: &dyn Progress,
+    ) -> Result<Self, Cancelled> {
+        let part = |from, to| Part {
+            whole: progress,
+            from,
+            to,
+        };
+        const STAGE: &str = "Measuring how thick it is";
         let last = last_bones(skeleton, weights);
         let vertices = surface.vertices();
-        let mut thickness: Vec<f64> = (0..vertices.len())
-            .map(|v| distance(skeleton, &last, weights.row(v), vertices[v]))
-            .collect();
+        let mut thickness = map_parallel(vertices.len(), (&part(0.0, 0.2), STAGE), |v| {
+            distance(skeleton, &last, weights.row(v), vertices[v])
+        })?;
         // What is thin beside thick flesh stays thin: a leg at a belly, a horn on a head.
         let raw = thickness.clone();
         smooth(surface, SMOOTHED, &mut thickness);
         for (r, raw) in thickness.iter_mut().zip(raw) {
             *r = r.min(raw);
         }
+        step(progress, 0.3, STAGE)?;
         smooth(surface, 0.3 * SMOOTHED, &mut thickness);
+        step(progress, 0.4, STAGE)?;
         let flesh = match painted {
             Some(painted) => painted.to_vec(),
             None => {
                 let bony = anatomy::fleshiness(skeleton, weights);
-                let by_thickness = by_thickness(surface, &depths(surface, &thickness));
+                let depths = depths(surface, &thickness, &part(0.4, 0.9))?;
+                let by_thickness = by_thickness(surface, &depths);
                 let both = by_thickness.iter().zip(bony);
                 both.map(|(f, part)| {
                     if *f > LEAST {
@@ -82,7 +93,7 @@ impl FleshMap {
                 .collect()
             }
         };
-        Self { thickness, flesh }
+        Ok(Self { thickness, flesh })
     }
 
     /// By how much the flesh at each vertex is stiffer than the softest.
@@ -234,8 +245,12 @@ fn smooth(surface: &Surface, reach: f64, values: &mut [f64]) {
 }
 
 /// Thickness, and at most what the body itself has below the vertex.
-fn depths(surface: &Surface, thickness: &[f64]) -> Vec<f64> {
-    let both = thickness.iter().zip(surface.diameters());
+fn depths(
+    surface: &Surface,
+    thickness: &[f64],
+    progress: &dyn Progress,
+) -> Result<Vec<f64>, Cancelled> {
+    let both = thickness.iter().zip(surface.diameters(progress)?);
     let mut depths: Vec<f64> = both
         .map(|(&r, diameter)| match r.is_finite() {
             true => r.min(OF_DIAMETER * diameter),
@@ -244,11 +259,8 @@ fn depths(surface: &Surface, thickness: &[f64]) -> Vec<f64> {
         })
         .collect();
     smooth(surface, SMOOTHED, &mut depths);
-    depths
-        .iter()
-        .zip(thickness)
-        .map(|(d, r)| d.min(*r))
-        .collect()
+    let least = depths.iter().zip(thickness).map(|(d, r)| d.min(*r));
+    Ok(least.collect())
 }
 
 /// f of each vertex from its depth.
@@ -295,6 +307,7 @@ fn reference(surface: &Surface, thickness: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::progress::Silent;
 
     /// A tube along z from 0 to 1, of so many rings, closed at neither end, around bones one after the other.
     fn tube(radius: impl Fn(f64) -> f64, bones: &[(f64, f64)]) -> (Surface, Skeleton, SkinWeights) {
@@ -335,12 +348,12 @@ mod tests {
     #[test]
     fn a_tube_is_as_thick_as_its_radius_past_the_end_of_its_last_bone_too() {
         let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 0.3), (0.3, 0.5)]);
-        let map = FleshMap::new(&surface, &skeleton, &weights, None);
+        let map = FleshMap::new(&surface, &skeleton, &weights, None, &Silent).unwrap();
         assert!(map.thickness.iter().all(|r| (r - 0.1).abs() < 1e-12));
         assert!(map.flesh.iter().all(|f| *f == 1.0));
         // What a later bone carries ends the line of the one before.
         let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 0.3), (0.7, 1.0)]);
-        let map = FleshMap::new(&surface, &skeleton, &weights, None);
+        let map = FleshMap::new(&surface, &skeleton, &weights, None, &Silent).unwrap();
         let middle = 20 * 24;
         assert!(map.thickness[middle] > 0.15, "{}", map.thickness[middle]);
     }
@@ -349,7 +362,7 @@ mod tests {
     fn thin_flesh_is_firmer_by_the_square_and_thin_beside_thick() {
         let radius = |z: f64| if z < 0.5 { 0.2 } else { 0.05 };
         let (surface, skeleton, weights) = tube(radius, &[(0.0, 0.5), (0.5, 1.0)]);
-        let map = FleshMap::new(&surface, &skeleton, &weights, None);
+        let map = FleshMap::new(&surface, &skeleton, &weights, None, &Silent).unwrap();
         let stiffness: Vec<f64> = map.stiffness().collect();
         let (thick, thin) = (5 * 24, 35 * 24);
         assert!((stiffness[thin] / stiffness[thick] / 16.0 - 1.0).abs() < 0.05);
@@ -367,7 +380,7 @@ mod tests {
             vec![Vec3::z()],
         )
         .unwrap();
-        let map = FleshMap::new(&surface, &skeleton, &weights, None);
+        let map = FleshMap::new(&surface, &skeleton, &weights, None, &Silent).unwrap();
         assert!(
             map.stiffness()
                 .all(|s| (1.0..=FIRMEST * (1.0 + 1e-12)).contains(&s))
@@ -386,7 +399,7 @@ mod tests {
             skeleton.tails().iter().map(aside).collect(),
         )
         .unwrap();
-        let map = FleshMap::new(&surface, &skeleton, &weights, None);
+        let map = FleshMap::new(&surface, &skeleton, &weights, None, &Silent).unwrap();
         for v in 30 * 24..38 * 24 {
             assert!(map.thickness[v] > 0.15 && map.flesh[v] < 0.2, "{v}");
         }
@@ -396,7 +409,7 @@ mod tests {
     fn scale_and_seams_leave_no_trace() {
         let radius = |z: f64| 0.1 + 0.08 * (6.0 * z).sin();
         let (surface, skeleton, weights) = tube(radius, &[(0.0, 0.4), (0.4, 1.0)]);
-        let map = FleshMap::new(&surface, &skeleton, &weights, None);
+        let map = FleshMap::new(&surface, &skeleton, &weights, None, &Silent).unwrap();
         // Every triangle with corners of its own.
         let corners: Vec<usize> = surface
             .triangles()
@@ -426,7 +439,9 @@ mod tests {
             &skeleton,
             &weights,
             None,
-        );
+            &Silent,
+        )
+        .unwrap();
         for (i, &v) in corners.iter().enumerate() {
             assert!((other.thickness[i] / 64.0 - map.thickness[v]).abs() < 1e-9);
             assert!((other.flesh[i] - map.flesh[v]).abs() < 1e-6);
@@ -438,12 +453,12 @@ mod tests {
         let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 1.0)]);
         let n = surface.vertices().len();
         let painted: Vec<f64> = (0..n).map(|v| v as f64 / (n - 1) as f64).collect();
-        let map = FleshMap::new(&surface, &skeleton, &weights, Some(&painted));
+        let map = FleshMap::new(&surface, &skeleton, &weights, Some(&painted), &Silent).unwrap();
         assert_eq!(map.flesh, painted);
         let shares: Vec<f32> = map.bounds(1.0).iter().map(|b| b.share).collect();
         assert!(shares[0] == 0.0 && shares[n - 1] == 1.0 && shares.is_sorted());
         let none = SkinWeights::from_rows(1, (0..n).map(|_| [(0, 0.0)])).unwrap();
-        let map = FleshMap::new(&surface, &skeleton, &none, None);
+        let map = FleshMap::new(&surface, &skeleton, &none, None, &Silent).unwrap();
         assert!(map.thickness.iter().all(|r| r.is_infinite()));
         assert!(map.bounds(1.0).iter().all(|b| b.share == 0.0));
         for (bad, word) in [

@@ -67,6 +67,12 @@ impl Lattice {
         step(progress, 0.0, "finding the bones")?;
         let unit = OwnUnit::of(surface);
         let own = unit.convert(surface, skeleton)?;
+        let first = Part {
+            whole: progress,
+            from: 0.0,
+            to: 0.02,
+        };
+        own.surface.prepare(&first)?;
         let lattice = enclose_own(&own, skin, settings, progress)?;
         unit.bring_back(lattice, &own, surface, skeleton)
     }

@@ -9,6 +9,7 @@
 //! body without gaps comes out as it went in. Parts that would hang on an edge or a vertex are joined on
 //! ([`support`]).
 
+mod bins;
 mod bones;
 mod complex;
 mod copies;
@@ -22,7 +23,7 @@ mod tiling;
 
 use super::flesh::{Flesh, FleshSample, NONE};
 use crate::Vec3;
-use crate::progress::{Cancelled, Progress, step};
+use crate::progress::{Cancelled, Part, Progress, step};
 use crate::surface::Surface;
 use complex::{Complex, Conflict};
 use copies::Copies;
@@ -77,7 +78,12 @@ pub(crate) fn split(input: SplitInput<'_>, progress: &dyn Progress) -> Result<Sp
     let tiling = Tiling::new(input.vertices, input.cells);
     let space = Space::new(input.surface, spacing);
     step(progress, 0.3, STAGE)?;
-    let samples = Samples::take(input.surface, &space, &tiling);
+    let part = Part {
+        whole: progress,
+        from: 0.3,
+        to: 0.7,
+    };
+    let samples = Samples::take(input.surface, &space, &tiling, &part)?;
     step(progress, 0.7, STAGE)?;
     let mut copies = Copies::find(&samples, &space, input.cells.len());
     let mut flows = flows::flows(&samples, &tiling, &copies);

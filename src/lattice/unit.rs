@@ -6,13 +6,14 @@ use super::{BoneChains, Lattice, LatticeError};
 use crate::Vec3;
 use crate::skeleton::Skeleton;
 use crate::surface::{OwnUnit, QUANTUM, Surface};
+use std::sync::Arc;
 
 /// So near, a vertex is taken to lie on a bone and put exactly there.
 const ON_BONE: f64 = 4.0 * QUANTUM;
 
 /// What a lattice is built around, in its own unit.
 pub(super) struct Own {
-    pub surface: Surface,
+    pub surface: Arc<Surface>,
     pub skeleton: Skeleton,
 }
 
@@ -26,7 +27,9 @@ impl OwnUnit {
         let all = |points: &[Vec3]| points.iter().map(|p| self.to_own(p)).collect();
         let failed = |e: String| LatticeError::Failed(e);
         Ok(Own {
-            surface: self.surface(surface).map_err(|e| failed(e.to_string()))?,
+            surface: surface.in_own_unit().cloned().ok_or_else(|| {
+                failed("the mesh has no triangle that is left in its own unit".into())
+            })?,
             skeleton: Skeleton::new(
                 skeleton.names().to_vec(),
                 skeleton.parents().to_vec(),

@@ -3,6 +3,7 @@
 
 use super::arrays::{List, finite_points, from_points, integers, points, pose, weights};
 use super::errors::{IntoPy, detached, input, not_built};
+use super::progress::with_progress;
 use super::surface::PySurface;
 use crate::Vec3;
 use crate::skeleton::{BonePoses, Skeleton};
@@ -86,15 +87,20 @@ impl PySkeleton {
 
     /// A skeleton whose arbitrary tails (glTF and FBX know joints only) point where the flesh is: at the
     /// child with most skin, or, for a leaf that sticks out, towards the middle of its skin.
+    #[pyo3(signature = (surface, skin_weights, progress=None))]
     fn refit_tails(
         &self,
         py: Python<'_>,
         surface: &PySurface,
         skin_weights: &Bound<'_, PyAny>,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let n = surface.0.vertices().len();
         let skin = weights(skin_weights, "skin_weights", n, self.0.len())?;
-        let skeleton = detached(py, || Ok(self.0.refit_tails(&surface.0, &skin)))?;
+        let skeleton = with_progress(py, progress, |progress| {
+            surface.0.prepare(progress).map_err(IntoPy::into_py)?;
+            Ok(self.0.refit_tails(&surface.0, &skin))
+        })?;
         Ok(Self(Arc::new(skeleton)))
     }
 

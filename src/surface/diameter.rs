@@ -7,7 +7,7 @@
 
 use super::{OwnUnit, Surface};
 use crate::Vec3;
-use rayon::prelude::*;
+use crate::progress::{Cancelled, Progress, map_parallel};
 
 /// Half the angle of the cone, radians, and the rays on it beside that along the normal.
 const CONE: f64 = 0.5;
@@ -23,46 +23,48 @@ impl Surface {
     /// Thickness of the body below each vertex as given, metres; infinite where no ray leaves it or nothing is outside.
     ///
     /// Found in the body's own unit: whether a ray just meets an edge must not depend on the scale.
-    pub(crate) fn diameters(&self) -> Vec<f64> {
-        let unit = OwnUnit::of(self);
-        match unit.surface(self) {
-            Ok(own) => own.chords().iter().map(|d| d * unit.scale).collect(),
-            Err(_) => self.chords(),
+    ///
+    /// # Errors
+    /// A stop by the progress.
+    pub(crate) fn diameters(&self, progress: &dyn Progress) -> Result<Vec<f64>, Cancelled> {
+        match self.in_own_unit() {
+            Some(own) => {
+                let scale = OwnUnit::of(self).scale;
+                Ok(own.chords(progress)?.iter().map(|d| d * scale).collect())
+            }
+            None => self.chords(progress),
         }
     }
 
-    fn chords(&self) -> Vec<f64> {
+    fn chords(&self, progress: &dyn Progress) -> Result<Vec<f64>, Cancelled> {
         let welded = self.welded();
         let frames = frames(&welded.vertices, &welded.triangles);
         let fine = welded.vertices.len() >= FINE;
-        let at: Vec<f64> = welded
-            .vertices
-            .par_iter()
-            .zip(&frames)
-            .map(|(&x, frame)| {
-                let Some((normal, tangent)) = frame else {
-                    return f64::INFINITY;
-                };
-                let side = normal.cross(tangent);
-                let way = |k: usize| {
-                    let a = k as f64 * std::f64::consts::TAU / RAYS as f64;
-                    (tangent * a.cos() + side * a.sin()) * CONE.sin() - normal * CONE.cos()
-                };
-                let central = self.way_out(x, -normal);
-                if fine {
-                    return central;
-                }
-                let mut all: Vec<f64> = (0..RAYS).map(|k| self.way_out(x, way(k))).collect();
-                all.push(central);
-                all.retain(|d| d.is_finite());
-                all.sort_by(f64::total_cmp);
-                all.get(all.len() / 2).copied().unwrap_or(f64::INFINITY)
-            })
-            .collect();
+        let chord = |v: usize| {
+            let (x, Some((normal, tangent))) = (welded.vertices[v], &frames[v]) else {
+                return f64::INFINITY;
+            };
+            let side = normal.cross(tangent);
+            let way = |k: usize| {
+                let a = k as f64 * std::f64::consts::TAU / RAYS as f64;
+                (tangent * a.cos() + side * a.sin()) * CONE.sin() - normal * CONE.cos()
+            };
+            let central = self.way_out(x, -normal);
+            if fine {
+                return central;
+            }
+            let mut all: Vec<f64> = (0..RAYS).map(|k| self.way_out(x, way(k))).collect();
+            all.push(central);
+            all.retain(|d| d.is_finite());
+            all.sort_by(f64::total_cmp);
+            all.get(all.len() / 2).copied().unwrap_or(f64::INFINITY)
+        };
+        let stage = (progress, "Measuring how thick it is");
+        let at = map_parallel(welded.vertices.len(), stage, chord)?;
         let given = welded.of_vertex.iter();
-        given
+        Ok(given
             .map(|&w| at.get(w as usize).copied().unwrap_or(f64::INFINITY))
-            .collect()
+            .collect())
     }
 
     /// How far it is from a point of the skin to where a ray inwards leaves the body.
@@ -117,6 +119,7 @@ fn frames(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Vec<Option<(Vec3, Vec3)>
 mod tests {
     use super::super::shapes::*;
     use super::*;
+    use crate::progress::Silent;
 
     #[test]
     fn a_ball_is_as_thick_as_its_chords() {
@@ -124,7 +127,7 @@ mod tests {
         let surface = Surface::new(shape.vertices, shape.triangles).unwrap();
         // The central ray is the diameter, those of the cone chords of 2 R cos α; the median is one of these.
         let chord = 2.0 * 0.7 * CONE.cos();
-        for d in surface.diameters() {
+        for d in surface.diameters(&Silent).unwrap() {
             assert!((d / chord - 1.0).abs() < 0.02, "{d} {chord}");
         }
     }
@@ -137,11 +140,16 @@ mod tests {
         let moved = shape.vertices.iter().map(|x| turn * x * 5.0 + shift);
         let plain = Surface::new(shape.vertices.clone(), shape.triangles.clone()).unwrap();
         let moved = Surface::new(moved.collect(), shape.triangles.clone()).unwrap();
-        for (a, b) in plain.diameters().iter().zip(moved.diameters()) {
+        for (a, b) in plain
+            .diameters(&Silent)
+            .unwrap()
+            .iter()
+            .zip(moved.diameters(&Silent).unwrap())
+        {
             assert!((a * 5.0 - b).abs() < 1e-6 * b, "{a} {b}");
         }
         // Seen from its corners a plate is thin as well.
-        assert!(plain.diameters().iter().all(|d| *d < 0.1));
+        assert!(plain.diameters(&Silent).unwrap().iter().all(|d| *d < 0.1));
     }
 
     #[test]
@@ -149,6 +157,12 @@ mod tests {
         let x = |x: f64, y: f64| Vec3::new(x, y, 0.0);
         let vertices = vec![x(0.0, 0.0), x(1.0, 0.0), x(0.0, 1.0)];
         let surface = Surface::new(vertices, vec![[0, 1, 2]]).unwrap();
-        assert!(surface.diameters().iter().all(|d| d.is_infinite()));
+        assert!(
+            surface
+                .diameters(&Silent)
+                .unwrap()
+                .iter()
+                .all(|d| d.is_infinite())
+        );
     }
 }

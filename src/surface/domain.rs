@@ -12,6 +12,7 @@ use super::nearest::Nearest;
 use super::orient::{Patch, boundary};
 use super::winding::WindingTree;
 use crate::Vec3;
+use crate::progress::{Cancelled, Progress, map_parallel};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,6 +38,8 @@ const LEAST_THICKNESS: f64 = 1e-4;
 const SHEET: f64 = 0.1;
 /// Step to both sides of a triangle, local units.
 const STEP: f64 = 1e-6;
+/// So near to whole numbers winding numbers are taken for them.
+const WHOLE: f64 = 0.02;
 /// Allowance at one half, for what the tree rounds and for sheets that are nearly flat.
 const MARGIN: f64 = 0.05;
 
@@ -60,12 +63,12 @@ pub(super) struct Domain {
 impl Domain {
     /// Finds the domain of an oriented surface whose full winding tree is given.
     pub fn new(
-        vertices: &[Vec3],
-        triangles: &[[u32; 3]],
+        (vertices, triangles): (&[Vec3], &[[u32; 3]]),
         patches: &[Patch],
         full: &Arc<WindingTree>,
         size: f64,
-    ) -> Self {
+        progress: &dyn Progress,
+    ) -> Result<Self, Cancelled> {
         let (kept, mut winding) = without_sheets(vertices, triangles, patches, full, size);
         let mut body = vec![false; triangles.len()];
         let mut closed = vec![false; triangles.len()];
@@ -75,27 +78,18 @@ impl Domain {
                 closed[t as usize] = kept && patch.closed;
             }
         }
-        let mut roles: Vec<TriangleRole> = (0..triangles.len())
-            .into_par_iter()
-            .map(|t| match role(vertices, &triangles[t], body[t], &winding) {
-                TriangleRole::Thin if closed[t] => TriangleRole::Interior,
-                role => role,
-            })
-            .collect();
+        let found = |t: usize| match role(vertices, (t as u32, &triangles[t]), body[t], &winding) {
+            TriangleRole::Thin if closed[t] => TriangleRole::Interior,
+            role => role,
+        };
+        let stage = (progress, "telling inside from outside");
+        let mut roles = map_parallel(triangles.len(), stage, found)?;
         keep_seams(triangles, &body, &mut roles);
         if !roles.contains(&TriangleRole::Skin) {
             roles.fill(TriangleRole::Thin);
             body.fill(false);
             winding = Arc::new(WindingTree::new(vertices, triangles, Vec::new()));
         }
-        let of_role = |role: TriangleRole| {
-            let chosen: Vec<u32> = (0u32..)
-                .zip(&roles)
-                .filter(|(_, r)| **r == role)
-                .map(|(t, _)| t)
-                .collect();
-            (!chosen.is_empty()).then(|| Nearest::new(vertices, triangles, chosen))
-        };
         let rims = patches
             .iter()
             .zip(&kept)
@@ -106,11 +100,46 @@ impl Domain {
             .filter(|(_, b)| **b)
             .map(|(t, _)| t)
             .collect();
+        let found = (roles, bodies, boundary(rims).is_empty());
+        Ok(Self::with_roles(
+            (vertices, triangles),
+            found,
+            winding,
+            size,
+        ))
+    }
+
+    /// The same domain of the same triangles over other vertices, such as in another unit, whose full winding tree is given.
+    pub fn over(&self, mesh: (&[Vec3], &[[u32; 3]]), full: &Arc<WindingTree>, size: f64) -> Self {
+        let winding = if self.bodies.len() == mesh.1.len() {
+            full.clone()
+        } else {
+            Arc::new(WindingTree::new(mesh.0, mesh.1, self.bodies.clone()))
+        };
+        let found = (self.roles.clone(), self.bodies.clone(), self.watertight);
+        Self::with_roles(mesh, found, winding, size)
+    }
+
+    /// From what each triangle bounds: (roles, bodies, watertight).
+    fn with_roles(
+        (vertices, triangles): (&[Vec3], &[[u32; 3]]),
+        (roles, bodies, watertight): (Vec<TriangleRole>, Vec<u32>, bool),
+        winding: Arc<WindingTree>,
+        size: f64,
+    ) -> Self {
+        let of_role = |role: TriangleRole| {
+            let chosen: Vec<u32> = (0u32..)
+                .zip(&roles)
+                .filter(|(_, r)| **r == role)
+                .map(|(t, _)| t)
+                .collect();
+            (!chosen.is_empty()).then(|| Nearest::new(vertices, triangles, chosen))
+        };
         Self {
             skin: of_role(TriangleRole::Skin),
             thin: of_role(TriangleRole::Thin),
-            watertight: boundary(rims).is_empty(),
             layer: LAYER * size,
+            watertight,
             bodies,
             winding,
             roles,
@@ -231,7 +260,12 @@ fn centre_and_normal(vertices: &[Vec3], t: &[u32; 3]) -> (Vec3, Vec3) {
 
 /// Role of one triangle: from its centroid if that is skin, else from three more points that must agree.
 /// Triangles of sheets are not in the winding number, and lie either in Ω or not.
-fn role(vertices: &[Vec3], t: &[u32; 3], body: bool, tree: &WindingTree) -> TriangleRole {
+fn role(
+    vertices: &[Vec3],
+    (number, t): (u32, &[u32; 3]),
+    body: bool,
+    tree: &WindingTree,
+) -> TriangleRole {
     let [a, b, c] = t.map(|v| vertices[v as usize]);
     let (centre, normal) = centre_and_normal(vertices, t);
     let step = normal * (STEP / normal.norm().max(f64::MIN_POSITIVE));
@@ -244,7 +278,13 @@ fn role(vertices: &[Vec3], t: &[u32; 3], body: bool, tree: &WindingTree) -> Tria
                 TriangleRole::Thin
             };
         }
-        let (below, above) = (tree.at(&(p - step)), tree.at(&(p + step)));
+        // Half a turn up and down from what the others make; where that is no whole number something else is near.
+        let others = tree.without(&p, number);
+        let (below, above) = if (others - others.floor() - 0.5).abs() < WHOLE {
+            (others + 0.5, others - 0.5)
+        } else {
+            (tree.at(&(p - step)), tree.at(&(p + step)))
+        };
         match (below > 0.5 + MARGIN, above > 0.5 - MARGIN) {
             (true, true) => TriangleRole::Interior,
             // A flat sheet has +½ below and −½ above; less is a fold or a cavity that sticks out.

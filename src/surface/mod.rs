@@ -58,6 +58,8 @@ pub struct Surface {
     winding: OnceLock<Arc<WindingTree>>,
     domain: OnceLock<Domain>,
     volume: OnceLock<f64>,
+    /// The same surface in its [`OwnUnit`], where it stands in that already: none.
+    own: OnceLock<Option<Arc<Surface>>>,
 }
 
 /// The surface with coincident vertices merged, degenerate and duplicate triangles dropped, components
@@ -157,6 +159,7 @@ impl Surface {
             winding: OnceLock::new(),
             domain: OnceLock::new(),
             volume: OnceLock::new(),
+            own: OnceLock::new(),
         })
     }
 
@@ -275,6 +278,17 @@ impl Surface {
         points.par_iter().with_min_len(64).map(number).collect()
     }
 
+    /// Finds the domain Ω now, where queries would when they are first asked: on millions of triangles it takes a while.
+    ///
+    /// # Errors
+    /// A stop by the progress.
+    pub fn prepare(&self, progress: &dyn Progress) -> Result<(), Cancelled> {
+        if self.domain.get().is_none() {
+            let _ = self.domain.set(self.find_domain(progress)?);
+        }
+        Ok(())
+    }
+
     /// Whether a point lies in the domain Ω.
     pub fn contains(&self, p: Vec3) -> bool {
         self.domain().contains(&self.frame.to_local(&p))
@@ -335,17 +349,30 @@ impl Surface {
         })
     }
 
+    /// The surface in its own unit; none where it stands in that, or cannot.
+    pub(crate) fn in_own_unit(&self) -> Option<&Arc<Surface>> {
+        let own = || OwnUnit::of(self).surface(self).ok().map(Arc::new);
+        self.own.get_or_init(own).as_ref()
+    }
+
     fn domain(&self) -> &Domain {
-        self.domain.get_or_init(|| {
-            let size = self.size() / self.frame.scale;
-            Domain::new(
-                &self.local,
-                &self.welded.triangles,
-                &self.patches,
-                self.winding(),
-                size,
-            )
-        })
+        let find = || self.find_domain(&Silent);
+        // Nobody cancels.
+        self.domain
+            .get_or_init(|| find().unwrap_or_else(|_| unreachable!()))
+    }
+
+    /// Which triangles bound Ω is decided in the own unit, so that it does not depend on the scale.
+    fn find_domain(&self, progress: &dyn Progress) -> Result<Domain, Cancelled> {
+        let mesh = (&self.local[..], &self.welded.triangles[..]);
+        let size = self.size() / self.frame.scale;
+        match self.in_own_unit() {
+            Some(own) if own.welded.triangles == self.welded.triangles => {
+                own.prepare(progress)?;
+                Ok(own.domain().over(mesh, self.winding(), size))
+            }
+            _ => Domain::new(mesh, &self.patches, self.winding(), size, progress),
+        }
     }
 
     fn all(&self) -> Vec<u32> {

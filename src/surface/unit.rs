@@ -41,9 +41,11 @@ impl OwnUnit {
         p * self.scale + self.origin
     }
 
-    /// A surface in this unit.
-    pub fn surface(self, surface: &Surface) -> Result<Surface, SurfaceError> {
+    /// A surface in this unit; [`Surface::in_own_unit`] keeps it.
+    pub(super) fn surface(self, surface: &Surface) -> Result<Surface, SurfaceError> {
         let vertices = surface.vertices().iter().map(|p| self.to_own(p)).collect();
-        Surface::new(vertices, surface.triangles().to_vec())
+        let own = Surface::new(vertices, surface.triangles().to_vec())?;
+        let _ = own.own.set(None);
+        Ok(own)
     }
 }

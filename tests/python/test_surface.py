@@ -41,6 +41,17 @@ def test_measuring_a_volume_tells_how_far_it_is_and_stops():
     assert told == sorted(told) and told[-1] == 1.0
 
 
+def test_telling_inside_from_outside_tells_how_far_it_is_and_stops():
+    vertices, triangles = shapes.arm(segments=160, rings=80)
+    skeleton = thew.Skeleton(*shapes.arm_bones())
+    weights = shapes.arm_weights(vertices)
+    with pytest.raises(thew.Cancelled):
+        skeleton.refit_tails(thew.Surface(vertices, triangles), weights, lambda fraction, stage: fraction < 0.5)
+    told = []
+    skeleton.refit_tails(thew.Surface(vertices, triangles), weights, lambda fraction, stage: told.append(fraction))
+    assert told == sorted(told) and len(told) > 5
+
+
 def test_inside_out_surfaces_enclose_the_same():
     vertices, triangles = shapes.box()
     surface = thew.Surface(vertices, triangles[:, ::-1])

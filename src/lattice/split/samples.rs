@@ -9,11 +9,24 @@
 use super::space::{Place, Space};
 use super::tiling::Tiling;
 use super::{NONE, Vec3};
+use crate::progress::{Cancelled, Part, Progress, map_parallel, step};
 use crate::surface::{Surface, TriangleRole};
 use rayon::prelude::*;
 
 /// Samples of the surface at most.
 const MOST_SAMPLES: usize = 400_000;
+
+/// What people are told meanwhile.
+const STAGE: &str = "separating parts";
+
+/// Two fifths of the whole.
+fn part(whole: &dyn Progress, from: f64) -> Part<'_> {
+    Part {
+        whole,
+        from,
+        to: from + 0.4,
+    }
+}
 
 /// Samples of Ω and what connects them.
 pub(super) struct Samples {
@@ -48,9 +61,16 @@ pub(super) struct Joint {
 }
 
 impl Samples {
-    pub fn take(surface: &Surface, space: &Space, tiling: &Tiling) -> Self {
+    pub fn take(
+        surface: &Surface,
+        space: &Space,
+        tiling: &Tiling,
+        progress: &dyn Progress,
+    ) -> Result<Self, Cancelled> {
         let (points, triangles, skin) = refine(surface, space.spacing);
-        let mut cell: Vec<u32> = points.par_iter().map(|&p| tiling.locate(p)).collect();
+        let mut cell = map_parallel(points.len(), (&part(progress, 0.0), STAGE), |p| {
+            tiling.locate(points[p])
+        })?;
         let mut position = points;
         let mut links: Vec<(u32, u32)> = triangles
             .iter()
@@ -74,12 +94,11 @@ impl Samples {
             cell.push(of_voxel[v]);
         }
         link_voxels(space, &number, &mut links);
-        let on_skin: Vec<(u32, u32)> = (0..voxels)
-            .into_par_iter()
-            .with_min_len(256)
-            .flat_map_iter(|s| link_skin(space, &number, &cell, position[s], s))
-            .collect();
-        links.extend(on_skin);
+        let on_skin = map_parallel(voxels, (&part(progress, 0.4), STAGE), |s| {
+            link_skin(space, &number, &cell, position[s], s)
+        })?;
+        links.extend(on_skin.into_iter().flatten());
+        step(progress, 0.8, STAGE)?;
 
         let mut samples = Self {
             lattice: position.len(),
@@ -91,7 +110,7 @@ impl Samples {
             voxels,
         };
         samples.add_lattice(space, tiling, &number);
-        samples
+        Ok(samples)
     }
 
     /// The sample as the start of a segment.

@@ -5,6 +5,7 @@
 //! piece is tested. That finds gaps far narrower than a voxel. Where Ω is not bounded by skin (across holes,
 //! around sheets) a segment is tested at quarter points as well.
 
+use super::bins::{Bins, Grid, Segment};
 use crate::Vec3;
 use crate::surface::{Surface, TriangleRole};
 use rayon::prelude::*;
@@ -12,15 +13,13 @@ use rayon::prelude::*;
 /// Voxels over the bounds of a surface and the triangles in them.
 pub(super) struct Space<'a> {
     surface: &'a Surface,
-    /// Corner of the first voxel.
-    lo: Vec3,
     /// Edge of a voxel.
     pub spacing: f64,
     /// Number of voxels along each axis.
     pub dims: [usize; 3],
+    grid: Grid,
     /// Skin triangles that may cross each voxel.
-    starts: Vec<u32>,
-    triangles: Vec<u32>,
+    skin: Bins,
     /// Voxels in which Ω may end elsewhere than at skin.
     loose: Vec<bool>,
     /// Whether the centre of a voxel lies in Ω.
@@ -43,11 +42,10 @@ impl<'a> Space<'a> {
         let dims = [0, 1, 2].map(|k| ((to[k] - lo[k]) / spacing + 1.5).ceil().max(1.0) as usize);
         let mut space = Self {
             surface,
-            lo,
             spacing,
             dims,
-            starts: Vec::new(),
-            triangles: Vec::new(),
+            grid: Grid { lo, spacing, dims },
+            skin: Bins::default(),
             loose: Vec::new(),
             inside: Vec::new(),
         };
@@ -58,13 +56,12 @@ impl<'a> Space<'a> {
     }
 
     pub fn len(&self) -> usize {
-        self.dims.iter().product()
+        self.grid.len()
     }
 
     pub fn centre(&self, voxel: usize) -> Vec3 {
-        let [x, y, _] = self.dims;
-        let at = [voxel % x, voxel / x % y, voxel / (x * y)];
-        self.lo + Vec3::from_fn(|k, _| at[k] as f64 + 0.5) * self.spacing
+        let at = self.grid.place(voxel);
+        self.grid.lo + Vec3::from_fn(|k, _| at[k] as f64 + 0.5) * self.spacing
     }
 
     pub fn is_inside(&self, voxel: usize) -> bool {
@@ -73,12 +70,12 @@ impl<'a> Space<'a> {
 
     /// The voxel that holds a point, moved into the grid.
     pub fn voxel_of(&self, p: Vec3) -> usize {
-        self.index(self.cell(p))
+        self.grid.index(self.grid.cell(p))
     }
 
     /// Inside voxels among the eight whose centres surround a point.
     pub fn around(&self, p: Vec3) -> impl Iterator<Item = usize> + '_ {
-        let base = self.cell(p - Vec3::repeat(0.5 * self.spacing));
+        let base = self.grid.cell(p - Vec3::repeat(0.5 * self.spacing));
         (0..8)
             .map(move |c: usize| {
                 self.index([0, 1, 2].map(|k| (base[k] + (c >> k & 1)).min(self.dims[k] - 1)))
@@ -89,7 +86,7 @@ impl<'a> Space<'a> {
     /// Voxels of the grid whose centres lie in a box: lowest, and one past the highest.
     pub fn range(&self, lo: Vec3, hi: Vec3) -> [(usize, usize); 3] {
         [0, 1, 2].map(|k| {
-            let to = |x: f64| (x - self.lo[k]) / self.spacing - 0.5;
+            let to = |x: f64| (x - self.grid.lo[k]) / self.spacing - 0.5;
             let first = to(lo[k]).ceil().max(0.0) as usize;
             let end = (to(hi[k]).floor() + 1.0).max(0.0) as usize;
             (first.min(self.dims[k]), end.min(self.dims[k]))
@@ -97,12 +94,7 @@ impl<'a> Space<'a> {
     }
 
     pub fn index(&self, at: [usize; 3]) -> usize {
-        (at[2] * self.dims[1] + at[1]) * self.dims[0] + at[0]
-    }
-
-    fn cell(&self, p: Vec3) -> [usize; 3] {
-        let g = (p - self.lo) / self.spacing;
-        [0, 1, 2].map(|k| (g[k].max(0.0) as usize).min(self.dims[k] - 1))
+        self.grid.index(at)
     }
 
     /// Whether a point lies in Ω.
@@ -149,71 +141,36 @@ impl<'a> Space<'a> {
         true
     }
 
-    /// Where a segment crosses skin, strictly between its ends; whether Ω may end elsewhere on it.
+    /// Where a segment crosses skin, strictly between its ends, some places more than once; whether Ω may end elsewhere on it.
     fn crossings(&self, a: Vec3, d: Vec3) -> (Vec<f64>, bool) {
-        let (p, q) = (self.cell(a.inf(&(a + d))), self.cell(a.sup(&(a + d))));
-        let inverse = d.map(|x| 1.0 / x);
+        let segment = Segment::new(a, d);
         let slack = 1e-7 * self.spacing / d.norm();
         let mut cuts = Vec::new();
         let mut loose = false;
-        for k in p[2]..=q[2] {
-            for j in p[1]..=q[1] {
-                for i in p[0]..=q[0] {
-                    let voxel = self.index([i, j, k]);
-                    let empty = !self.loose[voxel] && self.triangles_in(voxel).is_empty();
-                    if empty || !self.passes(a, inverse, [i, j, k]) {
-                        continue;
-                    }
-                    loose |= self.loose[voxel];
-                    for &t in self.triangles_in(voxel) {
-                        let t = crossing(&self.corners(t), a, d);
-                        cuts.extend(t.filter(|&t| t > slack && t < 1.0 - slack));
-                    }
-                }
+        for at in self.grid.around(&segment) {
+            let voxel = self.grid.index(at);
+            let empty = !self.loose[voxel] && self.skin.of(voxel).is_empty();
+            if empty || !self.grid.passes(&segment, at) {
+                continue;
             }
+            loose |= self.loose[voxel];
+            self.skin.near(voxel, &segment, |t| {
+                let t = crossing(&self.corners(t), a, d);
+                cuts.extend(t.filter(|&t| t > slack && t < 1.0 - slack));
+            });
         }
         (cuts, loose)
     }
 
-    /// Whether a segment passes through a voxel (a little enlarged).
-    fn passes(&self, a: Vec3, inverse: Vec3, at: [usize; 3]) -> bool {
-        let (mut enter, mut leave) = (0.0f64, 1.0f64);
-        for k in 0..3 {
-            let lo = self.lo[k] + (at[k] as f64 - 1e-6) * self.spacing;
-            let hi = self.lo[k] + (at[k] as f64 + 1.0 + 1e-6) * self.spacing;
-            if inverse[k].is_finite() {
-                let (s, t) = ((lo - a[k]) * inverse[k], (hi - a[k]) * inverse[k]);
-                enter = enter.max(s.min(t));
-                leave = leave.min(s.max(t));
-            } else if a[k] < lo || a[k] > hi {
-                return false;
-            }
-        }
-        enter <= leave
-    }
-
-    fn triangles_in(&self, voxel: usize) -> &[u32] {
-        &self.triangles[self.starts[voxel] as usize..self.starts[voxel + 1] as usize]
-    }
-
     fn corners(&self, triangle: u32) -> [Vec3; 3] {
-        let welded = self.surface.welded();
-        welded.triangles[triangle as usize].map(|v| welded.vertices[v as usize])
+        corners(self.surface, triangle)
     }
 
     fn bin_triangles(&mut self) {
         let roles = self.surface.triangle_roles();
-        let mut pairs: Vec<(u32, u32)> = (0..roles.len() as u32)
-            .into_par_iter()
-            .with_min_len(256)
-            .flat_map_iter(|t| {
-                let mut voxels = self.voxels_of(self.corners(t));
-                voxels.sort_unstable();
-                voxels.dedup();
-                voxels.into_iter().map(move |v| (v, t))
-            })
-            .collect();
-        pairs.par_sort_unstable();
+        let all: Vec<u32> = (0..roles.len() as u32).collect();
+        let corners = |t: u32| corners(self.surface, t);
+        let mut pairs = self.grid.pairs(&all, &corners);
         self.loose = vec![false; self.len()];
         let reach = (self.surface.layer() / self.spacing).ceil() as usize + 1;
         for group in pairs.chunk_by(|a, b| a.0 == b.0) {
@@ -225,48 +182,13 @@ impl<'a> Space<'a> {
             }
         }
         pairs.retain(|&(_, t)| roles[t as usize] == TriangleRole::Skin);
-        self.starts = vec![0; self.len() + 1];
-        for &(v, _) in &pairs {
-            self.starts[v as usize + 1] += 1;
-        }
-        for v in 0..self.len() {
-            self.starts[v + 1] += self.starts[v];
-        }
-        self.triangles = pairs.into_iter().map(|(_, t)| t).collect();
-    }
-
-    /// Voxels that a triangle may cross: halved until its box spans two voxels at most along every axis.
-    fn voxels_of(&self, triangle: [Vec3; 3]) -> Vec<u32> {
-        let mut found = Vec::new();
-        let mut stack = vec![triangle];
-        let slack = Vec3::repeat(1e-6 * self.spacing);
-        while let Some(t) = stack.pop() {
-            let lo = self.cell(t[0].inf(&t[1]).inf(&t[2]) - slack);
-            let hi = self.cell(t[0].sup(&t[1]).sup(&t[2]) + slack);
-            if (0..3).any(|k| hi[k] > lo[k] + 1) {
-                let length = |k: usize| (t[(k + 1) % 3] - t[k]).norm_squared();
-                let longest = (0..3).max_by(|&i, &j| length(i).total_cmp(&length(j)));
-                let k = longest.unwrap_or(0);
-                let (a, b, c) = (t[k], t[(k + 1) % 3], t[(k + 2) % 3]);
-                let middle = (a + b) * 0.5;
-                stack.extend([[a, middle, c], [middle, b, c]]);
-                continue;
-            }
-            for k in lo[2]..=hi[2] {
-                for j in lo[1]..=hi[1] {
-                    for i in lo[0]..=hi[0] {
-                        found.push(self.index([i, j, k]) as u32);
-                    }
-                }
-            }
-        }
-        found
+        self.skin = Bins::new(&self.grid, &pairs, corners);
     }
 
     /// Marks the voxels up to some steps from one.
     fn loosen(&mut self, voxel: usize, reach: usize) {
         let [x, y, z] = self.dims;
-        let at = [voxel % x, voxel / x % y, voxel / (x * y)];
+        let at = self.grid.place(voxel);
         let span = |k: usize, n: usize| at[k].saturating_sub(reach)..=(at[k] + reach).min(n - 1);
         for k in span(2, z) {
             for j in span(1, y) {
@@ -332,8 +254,14 @@ impl<'a> Space<'a> {
             crossing(&self.corners(t), a, d).is_some_and(|t| (-1e-9..=1.0 + 1e-9).contains(&t))
         };
         let next = voxel + [1, self.dims[0], self.dims[0] * self.dims[1]][axis];
-        self.triangles_in(voxel).iter().any(cut) || self.triangles_in(next).iter().any(cut)
+        self.skin.of(voxel).iter().any(cut) || self.skin.of(next).iter().any(cut)
     }
+}
+
+/// Corners of a welded triangle.
+fn corners(surface: &Surface, triangle: u32) -> [Vec3; 3] {
+    let welded = surface.welded();
+    welded.triangles[triangle as usize].map(|v| welded.vertices[v as usize])
 }
 
 /// Fills a row between two known voxels; the change, if any, is found by halving.

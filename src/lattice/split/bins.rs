@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Triangles by the voxels that they may cross, and within crowded voxels by parts of them: what a short segment is tested
+//! against stays few, however finely a mesh is cut.
+
+use crate::Vec3;
+use rayon::prelude::*;
+
+/// Voxels with more triangles are parted.
+const CROWDED: usize = 48;
+/// Triangles that a part should have, about.
+const FEW: usize = 6;
+/// Parts along an axis, at most.
+const MOST_PARTS: usize = 16;
+/// A voxel that is not parted.
+const WHOLE: u32 = u32::MAX;
+
+/// A grid of cubes over a box.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grid {
+    /// Corner of the first cube.
+    pub lo: Vec3,
+    /// Edge of a cube.
+    pub spacing: f64,
+    /// Number of cubes along each axis.
+    pub dims: [usize; 3],
+}
+
+impl Grid {
+    pub fn len(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    pub fn index(&self, at: [usize; 3]) -> usize {
+        (at[2] * self.dims[1] + at[1]) * self.dims[0] + at[0]
+    }
+
+    /// Where a cube is along each axis.
+    pub fn place(&self, cube: usize) -> [usize; 3] {
+        let [x, y, _] = self.dims;
+        [cube % x, cube / x % y, cube / (x * y)]
+    }
+
+    /// The cube that holds a point, moved into the grid.
+    pub fn cell(&self, p: Vec3) -> [usize; 3] {
+        let g = (p - self.lo) / self.spacing;
+        [0, 1, 2].map(|k| (g[k].max(0.0) as usize).min(self.dims[k] - 1))
+    }
+
+    /// The cubes in the box about a segment.
+    pub fn around(&self, segment: &Segment) -> impl Iterator<Item = [usize; 3]> + use<> {
+        let (p, q) = (self.cell(segment.lo), self.cell(segment.hi));
+        (p[2]..=q[2]).flat_map(move |k| {
+            (p[1]..=q[1]).flat_map(move |j| (p[0]..=q[0]).map(move |i| [i, j, k]))
+        })
+    }
+
+    /// Whether a segment passes through a cube (a little enlarged).
+    pub fn passes(&self, segment: &Segment, at: [usize; 3]) -> bool {
+        let (a, inverse) = (segment.from, segment.inverse);
+        let (mut enter, mut leave) = (0.0f64, 1.0f64);
+        for k in 0..3 {
+            let lo = self.lo[k] + (at[k] as f64 - 1e-6) * self.spacing;
+            let hi = self.lo[k] + (at[k] as f64 + 1.0 + 1e-6) * self.spacing;
+            if inverse[k].is_finite() {
+                let (s, t) = ((lo - a[k]) * inverse[k], (hi - a[k]) * inverse[k]);
+                enter = enter.max(s.min(t));
+                leave = leave.min(s.max(t));
+            } else if a[k] < lo || a[k] > hi {
+                return false;
+            }
+        }
+        enter <= leave
+    }
+
+    /// Cubes that a triangle may cross: halved until its box spans two cubes at most along every axis.
+    fn crossed(&self, triangle: [Vec3; 3]) -> Vec<u32> {
+        let mut found = Vec::new();
+        let mut stack = vec![triangle];
+        let slack = Vec3::repeat(1e-6 * self.spacing);
+        while let Some(t) = stack.pop() {
+            let lo = self.cell(t[0].inf(&t[1]).inf(&t[2]) - slack);
+            let hi = self.cell(t[0].sup(&t[1]).sup(&t[2]) + slack);
+            if (0..3).any(|k| hi[k] > lo[k] + 1) {
+                let length = |k: usize| (t[(k + 1) % 3] - t[k]).norm_squared();
+                let longest = (0..3).max_by(|&i, &j| length(i).total_cmp(&length(j)));
+                let k = longest.unwrap_or(0);
+                let (a, b, c) = (t[k], t[(k + 1) % 3], t[(k + 2) % 3]);
+                let middle = (a + b) * 0.5;
+                stack.extend([[a, middle, c], [middle, b, c]]);
+                continue;
+            }
+            for k in lo[2]..=hi[2] {
+                for j in lo[1]..=hi[1] {
+                    for i in lo[0]..=hi[0] {
+                        found.push(self.index([i, j, k]) as u32);
+                    }
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Pairs (cube, triangle), sorted.
+    pub fn pairs(
+        &self,
+        triangles: &[u32],
+        corners: &(impl Fn(u32) -> [Vec3; 3] + Sync),
+    ) -> Vec<(u32, u32)> {
+        let mut pairs: Vec<(u32, u32)> = triangles
+            .par_iter()
+            .with_min_len(256)
+            .flat_map_iter(|&t| self.crossed(corners(t)).into_iter().map(move |v| (v, t)))
+            .collect();
+        pairs.par_sort_unstable();
+        pairs
+    }
+}
+
+/// From one point to another, ready to be tested against boxes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Segment {
+    from: Vec3,
+    inverse: Vec3,
+    lo: Vec3,
+    hi: Vec3,
+}
+
+impl Segment {
+    pub fn new(from: Vec3, along: Vec3) -> Self {
+        Self {
+            from,
+            inverse: along.map(|x| 1.0 / x),
+            lo: from.inf(&(from + along)),
+            hi: from.sup(&(from + along)),
+        }
+    }
+}
+
+/// Runs of triangles, one per cube of a grid.
+#[derive(Debug, Default)]
+struct Runs {
+    starts: Vec<u32>,
+    triangles: Vec<u32>,
+}
+
+impl Runs {
+    fn new(cubes: usize, pairs: &[(u32, u32)]) -> Self {
+        let mut starts = vec![0; cubes + 1];
+        for &(v, _) in pairs {
+            starts[v as usize + 1] += 1;
+        }
+        for v in 0..cubes {
+            starts[v + 1] += starts[v];
+        }
+        Self {
+            starts,
+            triangles: pairs.iter().map(|&(_, t)| t).collect(),
+        }
+    }
+
+    fn of(&self, cube: usize) -> &[u32] {
+        &self.triangles[self.starts[cube] as usize..self.starts[cube + 1] as usize]
+    }
+}
+
+/// Triangles in the voxels of a grid.
+#[derive(Debug, Default)]
+pub(super) struct Bins {
+    whole: Runs,
+    /// By voxel: which of `parts` it has, or [`WHOLE`]. Empty where no voxel is crowded.
+    part_of: Vec<u32>,
+    parts: Vec<(Grid, Runs)>,
+}
+
+impl Bins {
+    /// From sorted pairs (voxel, triangle).
+    pub fn new(
+        grid: &Grid,
+        pairs: &[(u32, u32)],
+        corners: impl Fn(u32) -> [Vec3; 3] + Sync,
+    ) -> Self {
+        let crowded: Vec<&[(u32, u32)]> = pairs
+            .chunk_by(|a, b| a.0 == b.0)
+            .filter(|group| group.len() > CROWDED)
+            .collect();
+        let part = |group: &&[(u32, u32)]| {
+            // Triangles of a surface: their number goes with the square of the parts along an axis.
+            let along = ((group.len() / FEW) as f64).sqrt().round() as usize;
+            let along = along.clamp(2, MOST_PARTS);
+            let at = grid.place(group[0].0 as usize);
+            let inner = Grid {
+                lo: grid.lo + Vec3::from_fn(|k, _| at[k] as f64) * grid.spacing,
+                spacing: grid.spacing / along as f64,
+                dims: [along; 3],
+            };
+            let triangles: Vec<u32> = group.iter().map(|pair| pair.1).collect();
+            let runs = Runs::new(inner.len(), &inner.pairs(&triangles, &corners));
+            (inner, runs)
+        };
+        let mut part_of = Vec::new();
+        if !crowded.is_empty() {
+            part_of = vec![WHOLE; grid.len()];
+            for (i, group) in crowded.iter().enumerate() {
+                part_of[group[0].0 as usize] = i as u32;
+            }
+        }
+        Self {
+            whole: Runs::new(grid.len(), pairs),
+            part_of,
+            parts: crowded.par_iter().map(part).collect(),
+        }
+    }
+
+    /// All triangles of a voxel.
+    pub fn of(&self, voxel: usize) -> &[u32] {
+        self.whole.of(voxel)
+    }
+
+    /// Triangles of a voxel that a segment may cross, some of them more than once.
+    pub fn near(&self, voxel: usize, segment: &Segment, mut visit: impl FnMut(u32)) {
+        match self.part_of.get(voxel) {
+            None | Some(&WHOLE) => self.of(voxel).iter().for_each(|&t| visit(t)),
+            Some(&part) => {
+                let (grid, runs) = &self.parts[part as usize];
+                for at in grid.around(segment) {
+                    let triangles = runs.of(grid.index(at));
+                    if !triangles.is_empty() && grid.passes(segment, at) {
+                        triangles.iter().for_each(|&t| visit(t));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::surface::shapes::{random_points, sphere};
+
+    /// Far more triangles than voxels, so that voxels are parted: nothing that a segment comes near is missed.
+    #[test]
+    fn few_triangles_are_near_a_segment_and_none_that_it_crosses_is_missed() {
+        let shape = sphere(1.0, 96);
+        let corners = |t: u32| shape.triangles[t as usize].map(|v| shape.vertices[v as usize]);
+        let all: Vec<u32> = (0..shape.triangles.len() as u32).collect();
+        let grid = Grid {
+            lo: Vec3::repeat(-1.13),
+            spacing: 0.5,
+            dims: [5; 3],
+        };
+        let pairs = grid.pairs(&all, &corners);
+        let bins = Bins::new(&grid, &pairs, corners);
+        let (mut crossed, mut seen, mut binned) = (0, 0, 0);
+        let points = random_points(400, 1.1, 5);
+        for pair in points.chunks(2) {
+            let along = (pair[1] - pair[0]) * 0.2;
+            let segment = Segment::new(pair[0], along);
+            let mut near = Vec::new();
+            for at in grid.around(&segment) {
+                let voxel = grid.index(at);
+                binned += bins.of(voxel).len();
+                if grid.passes(&segment, at) {
+                    bins.near(voxel, &segment, |t| near.push(t));
+                }
+            }
+            seen += near.len();
+            for &t in &all {
+                let [a, b, c] = corners(t);
+                let normal = (b - a).cross(&(c - a));
+                let s = (a - pair[0]).dot(&normal) / along.dot(&normal);
+                let p = pair[0] + along * s;
+                let left = |a: Vec3, b: Vec3| (b - a).cross(&(p - a)).dot(&normal) >= 0.0;
+                if (0.0..=1.0).contains(&s) && left(a, b) && left(b, c) && left(c, a) {
+                    crossed += 1;
+                    assert!(near.contains(&t), "triangle {t} from {}", pair[0]);
+                }
+            }
+        }
+        assert!(crossed > 40);
+        assert!(seen * 8 < binned, "{seen} of {binned}");
+    }
+}
