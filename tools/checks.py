@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tools import environments, licences, products, system
+from tools import archives, environments, licences, products, system
 from tools.environments import BLENDERS, TOOLS, Environment
 from tools.shell import ROOT, SCRATCH, BuildError, capture, digest, environment, is_done, mark_done, run, say
 
@@ -73,8 +73,9 @@ def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> 
         # Where there is a driver, the suite of the engine on graphics devices must not pass by skipping.
         gpu = {"THEW_REQUIRE_GPU": "1" if system.software_gpu() else None}
         say("cargo test")
-        command = ["cargo", "test", "--release", "--locked", "--no-fail-fast"]
-        results.append(("Rust", *_watch(command, {**env, **gpu})))
+        options, compiling = products.compiling(archives.epoch())
+        command = ["cargo", "test", "--release", "--locked", "--no-fail-fast", *options]
+        results.append(("Rust", *_watch(command, {**env, **gpu, **compiling})))
     if "wheel" in suites:
         install_wheel()
         say("tests of the wheel")

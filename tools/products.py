@@ -47,13 +47,10 @@ def wheel() -> Path:
         old.unlink()
     say("wheel")
     date = archives.epoch()
-    # A folder of its own: zig as the linker would make cargo rebuild what plain `cargo test` has built, and back.
+    options, env = compiling(date)
     run(
-        [
-            *(TOOLS.bin / "maturin", "build", "--release", "--locked", "--zig"),
-            *("--compatibility", LINUX_TAG, "--out", DIST, "--target-dir", ROOT / "target" / "wheel"),
-        ],
-        env={**TOOLS.activated(), **reproducible(date)},
+        [TOOLS.bin / "maturin", "build", "--release", "--locked", "--compatibility", LINUX_TAG, "--out", DIST, *options],
+        env=env,
     )
     built = _built_wheel()
     if built is None or LINUX_TAG not in built.name or "-abi3-" not in built.name:
@@ -62,6 +59,35 @@ def wheel() -> Path:
     check_private(built)
     mark_done("wheel", inputs)
     return built
+
+
+def compiling(date: int) -> tuple[list[object], dict[str, str | None]]:
+    """Options and variables with which cargo compiles for the wheel and for the tests alike, so that it does so once.
+
+    zig links for older systems than this one. Cargo takes another linker for another configuration, so that there is a
+    target folder of its own and what plain `cargo build` makes stays as it is.
+    """
+    TOOLS.ready()
+    target = f"{os.uname().machine}-unknown-linux-gnu"
+    linker = f"CARGO_TARGET_{target.upper().replace('-', '_')}_LINKER"
+    env = {**TOOLS.activated(), **reproducible(date), linker: str(_linker())}
+    return ["--target", target, "--target-dir", ROOT / "target" / "wheel"], env
+
+
+def _linker() -> Path:
+    """zig's C compiler, for the oldest glibc that we serve, as the linker that cargo calls."""
+    script = SCRATCH / "zig-linker"
+    glibc = LINUX_TAG.removeprefix("manylinux_").replace("_", ".")
+    text = (
+        "#!/bin/sh\n"
+        f"export CARGO_ZIGBUILD_ZIG_COMMAND='{TOOLS.python}' CARGO_ZIGBUILD_ZIG_COMMAND_ARGS='-m ziglang'\n"
+        f"exec '{TOOLS.bin / 'maturin'}' zig cc -- -fno-sanitize=all -target {os.uname().machine}-linux-gnu.{glibc} \"$@\"\n"
+    )
+    if not script.is_file() or script.read_text() != text:
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_text(text)
+        script.chmod(0o755)
+    return script
 
 
 def reproducible(date: int) -> dict[str, str]:
