@@ -86,7 +86,7 @@ def main() -> int:
 def shares(body, flesh) -> dict[str, float]:
     """Median seconds of the parts of a frame: the native positions, what shows in object space, Blender's attributes."""
     frames = range(flesh.clip_start, flesh.clip_end + 1)
-    modifier = importlib.import_module(f"{MODULE}.modifier")
+    modifier = importlib.import_module(f"{MODULE}.scene.modifier")
     offsets = flesh.offsets(frames[0])
     calls = {
         "native deformer": lambda frame: flesh.clip.positions(frame - flesh.clip_start),

@@ -18,13 +18,14 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from . import handlers, jobs, reading
-from .bakes import baking, finishing
+from .bake import baking, finishing
+from .live import handlers, jobs
+from .live.session import register as fleshes
 from .logic.errors import Refusal, sentence
 from .logic.sentences import listed
 from .logic.tasks import finish
-from .properties import BAKE_SPACES, METHODS, ThewSettings
-from .session import register as fleshes
+from .saved.properties import BAKE_SPACES, METHODS, ThewSettings
+from .scene import reading
 
 
 @dataclass

@@ -30,7 +30,7 @@ def addon(name: str):
 
 def flesh_of(obj: bpy.types.Object):
     """The add-on's live objects behind a mesh."""
-    return addon("session").register.flesh(obj)
+    return addon("live.session").register.flesh(obj)
 
 
 def activate(obj: bpy.types.Object) -> None:

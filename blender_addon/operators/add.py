@@ -4,12 +4,12 @@
 import bpy
 from bpy.props import EnumProperty, IntProperty
 
-from .. import handlers, jobs, riding, target
-from ..anchors import armature_of
+from ..live import handlers, jobs, riding, target
+from ..live.session import Flesh, register
 from ..logic.errors import Refusal, sentence
 from ..logic.sentences import plural
-from ..properties import METHODS, MOST_CELLS
-from ..session import Flesh, register
+from ..rigs.anchors import armature_of
+from ..saved.properties import METHODS, MOST_CELLS
 from .shell import Job
 
 

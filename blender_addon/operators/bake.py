@@ -4,10 +4,10 @@
 import bpy
 from bpy.props import EnumProperty, IntProperty
 
-from .. import handlers, target
-from ..bakes import baking, finishing
+from ..bake import baking, finishing
+from ..live import handlers, target
 from ..logic.errors import sentence
-from ..properties import BAKE_SPACES
+from ..saved.properties import BAKE_SPACES
 from .shell import Job
 
 

@@ -6,10 +6,12 @@ from __future__ import annotations
 import bpy
 from bpy.props import EnumProperty, FloatProperty
 
-from .. import flesh_map, handlers, jobs, softening, target
-from ..anchors import armature_of
+from ..edit import softening
+from ..live import handlers, jobs, target
 from ..logic.body_parts import PARTS
 from ..logic.flesh_map import NEUTRAL
+from ..rigs.anchors import armature_of
+from ..scene import flesh_map
 from .shell import Job
 
 

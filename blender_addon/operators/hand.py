@@ -7,7 +7,8 @@ from contextlib import ExitStack
 
 import bpy
 
-from .. import handlers, posed, target
+from ..edit import posed
+from ..live import handlers, target
 from .shell import Job, quiet
 
 

@@ -9,12 +9,16 @@ import bpy
 import numpy as np
 from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, StringProperty
 
-from .. import handlers, placing, posed, rig_overlay, rig_properties, rigging, target, viewing
+from ..edit import placing, posed
+from ..edit.placing import Spot
+from ..live import handlers, target
 from ..logic.errors import Refusal
 from ..logic.outlines import outline, ridden
 from ..logic.sliders import TEMPLATE_SLIDERS
-from ..placing import Spot
-from ..units import length
+from ..rigs import rigging
+from ..saved import rigs as saved_rigs
+from ..scene.units import length
+from ..ui import rig_overlay, viewing
 from .hand import InHand
 from .rigs import drop_rig, new_rig
 
@@ -33,9 +37,9 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
     )
     bl_options = {"REGISTER", "UNDO"}
 
-    template: EnumProperty(name="Template", description="What to place", items=rig_properties.TEMPLATES, default="BUMP")
+    template: EnumProperty(name="Template", description="What to place", items=saved_rigs.TEMPLATES, default="BUMP")
     guide: EnumProperty(
-        name="Guide", description="What it hangs on from then on", items=rig_properties.GUIDES, default="SKIN"
+        name="Guide", description="What it hangs on from then on", items=saved_rigs.GUIDES, default="SKIN"
     )
     index: IntProperty(
         name="Index", description="The rig to place anew; -1 makes a new one", default=-1, min=-1, options=FRESH

@@ -6,14 +6,16 @@ from __future__ import annotations
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
-from .. import handlers, placing, posed, presets, rig_drivers, rigging, target
-from ..anchors import active_bone, armature_of
+from ..edit import placing, posed
+from ..live import handlers, target
 from ..logic.bone_names import Role, find, find_pair
 from ..logic.errors import Refusal
 from ..logic.sliders import SLIDERS
-from ..presets import PRESETS, Piece, Preset
-from ..reading import curves_in, describe
-from ..rig_properties import ThewRig, quietly, show_sliders
+from ..rigs import drivers, presets, rigging
+from ..rigs.anchors import active_bone, armature_of
+from ..rigs.presets import PRESETS, Piece, Preset
+from ..saved.rigs import ThewRig, quietly, show_sliders
+from ..scene.reading import curves_in, describe
 from .rigs import drop_rig, new_rig
 from .shell import Job
 
@@ -115,7 +117,7 @@ def move_control(context, stand: posed.Posed, preset: Preset, rig: ThewRig, bone
         return
     turning = driving_bone(stand, preset.driver, bone)
     # However its axes lie: how far it points away from where the straight arm has it.
-    rig_drivers.drive(rig, armature_of(obj), turning, "SWING", 0.0, preset.full)
+    drivers.drive(rig, armature_of(obj), turning, "SWING", 0.0, preset.full)
 
 
 def driving_bone(stand: posed.Posed, role: Role, bone: str) -> str:

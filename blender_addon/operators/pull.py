@@ -9,12 +9,17 @@ import bpy
 import numpy as np
 from bpy.props import StringProperty
 
-from .. import handlers, posed, poses, pulling, rig_properties, rigging, session, target, viewing
+from ..edit import posed, pulling
+from ..live import handlers, session, target
 from ..logic.errors import Refusal
 from ..logic.picking import Picker
 from ..logic.sliders import SLIDERS
-from ..reading import describe
-from ..rig_properties import quietly
+from ..rigs import rigging
+from ..saved import rigs as saved_rigs
+from ..saved.rigs import quietly
+from ..scene import poses
+from ..scene.reading import describe
+from ..ui import viewing
 from .hand import InHand
 
 #: Updates a second while the mouse moves.
@@ -182,7 +187,7 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
 def saved(rig) -> tuple:
     """What pulling changes of a rig."""
     samples = [(sample.control, tuple(sample.values)) for sample in rig.samples]
-    return rig_properties.slider_values(rig), samples, rig.control, rig.at, rig.draft, rig.active_sample
+    return saved_rigs.slider_values(rig), samples, rig.control, rig.at, rig.draft, rig.active_sample
 
 
 def put_back(rig, before: tuple) -> None:

@@ -4,7 +4,7 @@
 import bpy
 from bpy.props import BoolProperty
 
-from .. import handlers, jobs, target
+from ..live import handlers, jobs, target
 from .shell import Job
 
 

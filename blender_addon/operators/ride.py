@@ -3,10 +3,10 @@
 
 import bpy
 
-from .. import handlers, riding, target
+from ..live import handlers, riding, target
 from ..logic.errors import Refusal
 from ..logic.sentences import listed
-from ..reading import describe
+from ..scene.reading import describe
 from .shell import Job
 
 

@@ -8,14 +8,18 @@ import math
 import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from .. import handlers, jobs, placing, reading, rig_drivers, rig_files, rig_measures, rig_properties, rigging, target
-from ..anchors import anchor_bone, anchor_face, armature_of
+from ..edit import placing
+from ..live import handlers, jobs, target
+from ..live.recipe import Stance
+from ..live.session import register as fleshes
 from ..logic.errors import Refusal
 from ..logic.names import free_name
 from ..logic.sentences import plural
-from ..recipe import Stance
-from ..rig_properties import GUIDES, TEMPLATES
-from ..session import register as fleshes
+from ..rigs import drivers, files, measures, rigging
+from ..rigs.anchors import anchor_bone, anchor_face, armature_of
+from ..saved import rigs as saved_rigs
+from ..saved.rigs import GUIDES, TEMPLATES
+from ..scene import reading
 from .shell import Job
 
 #: The part of its reach by which a new rig moves the skin.
@@ -94,7 +98,7 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
             raise Refusal("Which face should the rig hang under? Give one, or place it with the mouse")
         rig = new_rig(obj, self.name or self.template.capitalize())
         try:
-            with rig_properties.quietly():
+            with saved_rigs.quietly():
                 rig.template, rig.guide = self.template, self.guide
                 suit(obj, rig)
             if self.guide == "BONE":
@@ -111,7 +115,7 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
                     for column in range(4)
                 ]
             flesh = jobs.with_body(obj, context.scene, context.view_layer)
-            with rig_properties.quietly():
+            with saved_rigs.quietly():
                 rig.strength_by, rig.strength = "FORCE", 1.0
                 native = rigging.native_rig(obj, flesh, rig)
                 reach = rig.tube_radius if rig.template == "TORUS" else rig.radius
@@ -120,7 +124,7 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
         except Exception:
             drop_rig(obj, len(obj.thew.rigs) - 1)
             raise
-        rig_properties.start_samples(rig)
+        saved_rigs.start_samples(rig)
         return f"“{rig.name}” hangs on “{rig.bone}”." if self.guide == "BONE" else f"“{rig.name}” was added."
 
 
@@ -155,8 +159,8 @@ class THEW_OT_rig_duplicate(Edit, bpy.types.Operator):
         name = rigs[index].name
         new_rig(obj, name)
         copy = rigs[len(rigs) - 1]
-        rig_properties.copy_rig(rigs[index], copy)
-        rig_drivers.copy_driver(copy, rigs[index])
+        saved_rigs.copy_rig(rigs[index], copy)
+        drivers.copy_driver(copy, rigs[index])
         move_rig(obj, len(rigs) - 1, index + 1)
         obj.thew.active_rig = index + 1
         return f"“{rigs[index + 1].name}” is a copy of “{name}”."
@@ -201,7 +205,7 @@ class THEW_OT_rig_record(Edit, bpy.types.Operator):
         rig = obj.thew.rigs[index]
         if not math.isfinite(rig.control):
             raise Refusal(f"The control of the rig “{rig.name}” is not a number: set it first")
-        rig_properties.record(rig)
+        saved_rigs.record(rig)
         return f"“{rig.name}” has {plural(len(rig.samples), 'sample')}; this one is at {rig.control:.4g}."
 
 
@@ -222,11 +226,11 @@ class THEW_OT_rig_sample_remove(Edit, bpy.types.Operator):
         if not 0 <= sample < len(rig.samples):
             raise Refusal(f"“{rig.name}” has no sample {sample}: it has {plural(len(rig.samples), 'sample')}")
         rig.samples.remove(sample)
-        with rig_properties.quietly():
+        with saved_rigs.quietly():
             rig.active_sample = max(0, min(sample, len(rig.samples) - 1))
             rig.draft = False
         if len(rig.samples):
-            rig_properties.show_sliders(rig)
+            saved_rigs.show_sliders(rig)
 
 
 class THEW_OT_rig_measure(Edit, bpy.types.Operator):
@@ -237,12 +241,12 @@ class THEW_OT_rig_measure(Edit, bpy.types.Operator):
     needs_flesh = True
 
     index: IntProperty(**INDEX)
-    by: EnumProperty(name="By", description="What to keep", items=rig_properties.MEASURES, default="YIELD")
+    by: EnumProperty(name="By", description="What to keep", items=saved_rigs.MEASURES, default="YIELD")
 
     def edit(self, context, obj):
         rig = obj.thew.rigs[self.place(obj)]
         if rig.strength_by != self.by:
-            rig_measures.measure(obj, jobs.with_body(obj, context.scene, context.view_layer), rig, self.by)
+            measures.measure(obj, jobs.with_body(obj, context.scene, context.view_layer), rig, self.by)
 
 
 class THEW_OT_rig_driver(Edit, bpy.types.Operator):
@@ -261,7 +265,7 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
         options=FRESH,
     )
     axis: EnumProperty(
-        name="Axis", description="Which turn of the bone", items=rig_drivers.AXES, default="AUTO", options=FRESH
+        name="Axis", description="Which turn of the bone", items=drivers.AXES, default="AUTO", options=FRESH
     )
     from_angle: FloatProperty(
         name="From", description="The angle at which the control is 0", default=0.0, unit="ROTATION", options=FRESH
@@ -279,7 +283,7 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
             return self.execute(context)
         if not self.bone:
             obj = target.of(context)
-            self.bone = rig_drivers.joint_of(obj, obj.thew.rigs[self.place(obj)])
+            self.bone = drivers.joint_of(obj, obj.thew.rigs[self.place(obj)])
         return context.window_manager.invoke_props_dialog(self)
 
     def draw(self, context):
@@ -299,19 +303,19 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
         armature = armature_of(obj)
         if armature is None:
             raise Refusal(f"“{obj.name}” has no armature, so no bone can drive its rigs")
-        bone = self.bone or rig_drivers.joint_of(obj, rig)
+        bone = self.bone or drivers.joint_of(obj, rig)
         if bone not in armature.pose.bones:
             raise Refusal(f"There is no bone “{bone}” in “{armature.name}”: choose one of its bones")
         context.view_layer.update()
         flesh = fleshes.known(obj)
-        turns = rig_drivers.turns_of(armature, bone, flesh.motion.raw if flesh is not None and flesh.motion else None)
+        turns = drivers.turns_of(armature, bone, flesh.motion.raw if flesh is not None and flesh.motion else None)
         axis, start, end = self.axis, self.from_angle, self.to_angle
         if axis == "AUTO":
-            axis = rig_drivers.chosen_axis(turns)
-            start, end = rig_drivers.usual_range(turns, axis)
-        rig_drivers.drive(rig, armature, bone, axis, start, end)
+            axis = drivers.chosen_axis(turns)
+            start, end = drivers.usual_range(turns, axis)
+        drivers.drive(rig, armature, bone, axis, start, end)
         context.view_layer.update()
-        rig_properties.show_sliders(rig)
+        saved_rigs.show_sliders(rig)
         which = "swing" if axis == "SWING" else f"{axis} turn"
         return f"The {which} of “{bone}” drives “{rig.name}”: {math.degrees(start):.0f}° to {math.degrees(end):.0f}°."
 
@@ -334,7 +338,7 @@ class THEW_OT_rig_export(Edit, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def edit(self, context, obj):
-        written, left = rig_files.export(obj, jobs.with_body(obj, context.scene, context.view_layer), self.filepath)
+        written, left = files.export(obj, jobs.with_body(obj, context.scene, context.view_layer), self.filepath)
         for text in left:
             self.report({"WARNING"}, text)
         return f"{plural(written, 'rig')} written to {self.filepath}."
@@ -357,7 +361,7 @@ class THEW_OT_rig_import(Edit, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def edit(self, context, obj):
-        added = rig_files.read(obj, jobs.with_body(obj, context.scene, context.view_layer), self.filepath)
+        added = files.read(obj, jobs.with_body(obj, context.scene, context.view_layer), self.filepath)
         lost = [rig for rig in added if rig.problem]
         for rig in lost:
             self.report({"WARNING"}, rig.problem)
@@ -398,12 +402,12 @@ CLASSES = (
 # the list -------------------------------------------------------------------------------------------------------------
 
 
-def new_rig(obj: bpy.types.Object, name: str) -> rig_properties.ThewRig:
+def new_rig(obj: bpy.types.Object, name: str) -> saved_rigs.ThewRig:
     """A rig at the end of the list, active, under a name that is free."""
     rigs = obj.thew.rigs
     taken = {rig.name for rig in rigs}
     rig = rigs.add()
-    with rig_properties.quietly():
+    with saved_rigs.quietly():
         rig.name = free_name(name, taken)
     obj.thew.active_rig = len(rigs) - 1
     return rig
@@ -411,7 +415,7 @@ def new_rig(obj: bpy.types.Object, name: str) -> rig_properties.ThewRig:
 
 def drop_rig(obj: bpy.types.Object, index: int) -> None:
     """Remove a rig; keys and drivers of the others keep up."""
-    rig_drivers.repath(obj, lambda i: None if i == index else i - (i > index))
+    drivers.repath(obj, lambda i: None if i == index else i - (i > index))
     obj.thew.rigs.remove(index)
     obj.thew.active_rig = max(0, min(obj.thew.active_rig, len(obj.thew.rigs) - 1))
     rigging.unmark(obj)
@@ -421,14 +425,14 @@ def move_rig(obj: bpy.types.Object, start: int, end: int) -> None:
     """Move a rig from one place of the list to another; keys and drivers keep up."""
     order = list(range(len(obj.thew.rigs)))
     order.insert(end, order.pop(start))
-    rig_drivers.repath(obj, lambda i: order.index(i) if i < len(order) else i)
+    drivers.repath(obj, lambda i: order.index(i) if i < len(order) else i)
     obj.thew.rigs.move(start, end)
 
 
 # what suits a character -----------------------------------------------------------------------------------------------
 
 
-def suit(obj: bpy.types.Object, rig: rig_properties.ThewRig) -> None:
+def suit(obj: bpy.types.Object, rig: saved_rigs.ThewRig) -> None:
     """Sizes that suit the character, scene units."""
     side = Stance.saved(obj).longest_side
     rig.radius, rig.ring_radius, rig.tube_radius = 0.08 * side, 0.06 * side, 0.03 * side

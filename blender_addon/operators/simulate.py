@@ -4,8 +4,8 @@
 import bpy
 from bpy.props import IntProperty
 
-from .. import jobs
-from ..session import register
+from ..live import jobs
+from ..live.session import register
 from .shell import Job
 
 

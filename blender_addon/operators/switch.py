@@ -3,8 +3,9 @@
 
 import bpy
 
-from .. import handlers, jobs, riding, target, writing
+from ..live import handlers, jobs, riding, target
 from ..logic.errors import Refusal
+from ..scene import writing
 from .shell import Job
 
 

@@ -60,11 +60,11 @@ class Reader:
         scene, view_layer, spaces = bpy.context.scene, bpy.context.view_layer, addon("logic.spaces")
         view_layer.update()
         self.obj = obj
-        self.found = addon("reading").subject(obj, view_layer)
-        self.stance = addon("recipe").Stance.read(self.found, scene)
-        read = addon("reading").read_character(self.found, bpy.context.evaluated_depsgraph_get)
-        recipe = addon("recipe").Recipe.of(obj, scene, self.stance.guessed_height)
-        self.place = addon("building").placed(read, self.stance, recipe)
+        self.found = addon("scene.reading").subject(obj, view_layer)
+        self.stance = addon("live.recipe").Stance.read(self.found, scene)
+        read = addon("scene.reading").read_character(self.found, bpy.context.evaluated_depsgraph_get)
+        recipe = addon("live.recipe").Recipe.of(obj, scene, self.stance.guessed_height)
+        self.place = addon("live.building").placed(read, self.stance, recipe)
         mesh, armature = self.stance.mesh_matrix, self.stance.armature_matrix
         mirrored = np.linalg.det(mesh[:3, :3]) < 0.0
         edges = np.empty(2 * len(obj.data.edges), np.int32)
@@ -86,7 +86,7 @@ class Reader:
         """Record the frames that the scene is set to, and the pose after them."""
         scene, view_layer = bpy.context.scene, bpy.context.view_layer
         parts = self.found, self.recording.names, self.stance.mesh_matrix, scene, view_layer
-        motion = addon("logic.tasks").finish(addon("poses").read_motion(*parts, frames.start, frames.stop - 1))
+        motion = addon("logic.tasks").finish(addon("scene.poses").read_motion(*parts, frames.start, frames.stop - 1))
         skin = []
         for frame in (*frames, frames.stop):
             scene.frame_set(frame)

@@ -43,7 +43,7 @@ def meshes() -> list[bpy.types.Object]:
 
 
 def armature() -> bpy.types.Object:
-    return part("reading").armature_modifier(meshes()[0]).object
+    return part("scene.reading").armature_modifier(meshes()[0]).object
 
 
 def clips() -> list[bpy.types.Action]:

@@ -192,7 +192,7 @@ def add_rig(obj, **options):
 
 def flesh_of(obj):
     """What was built for an object."""
-    return part("session").register.flesh(obj)
+    return part("live.session").register.flesh(obj)
 
 
 def settled(obj) -> np.ndarray:
@@ -224,7 +224,7 @@ def carried(flesh, frame) -> np.ndarray:
     """Modal flesh at `frame` without any motion of its own, object space."""
     pose = flesh.place.maps(flesh.motion.maps[frame - flesh.clip_start])
     matrix = flesh.motion.matrices[frame - flesh.clip_start]
-    deformer = part("native").thew.Deformer(flesh.modes, flesh.surface, form="embedded", engine="cpu")
+    deformer = part("logic.native").thew.Deformer(flesh.modes, flesh.surface, form="embedded", engine="cpu")
     turn, move = flesh.place.to_object(matrix[None])
     return deformer.positions(np.zeros(len(flesh.modes)), pose) @ turn[0].T + move[0]
 

@@ -39,7 +39,7 @@ def bake(space="REST", **options) -> None:
 
 
 def check(obj) -> list[str]:
-    return part("bakes.export_check").check(obj)
+    return part("bake.export_check").check(obj)
 
 
 def same(shapes, others) -> None:
@@ -130,12 +130,12 @@ def test_a_skin_that_the_armature_flattens_is_told(character):
     body.thew.young = 3e3
     add()
     baked = part("logic.tasks").finish(
-        part("bakes.baking").bake(body, bpy.context.scene, bpy.context.view_layer, space="REST")
+        part("bake.baking").bake(body, bpy.context.scene, bpy.context.view_layer, space="REST")
     )
     shapes = play(body, FRAMES)
     assert bpy.ops.thew.show_live() == {"FINISHED"}
     live = play(body, FRAMES)
-    size = size_of(part("reading").basis_positions(body.data))
+    size = size_of(part("scene.reading").basis_positions(body.data))
     away = np.linalg.norm(shapes - live, axis=2).max() / size
     assert baked.miss > 1e-4
     assert away == pytest.approx(baked.miss, rel=1e-2)
@@ -166,7 +166,7 @@ def test_finish_leaves_the_keys_alone(character, space, shown):
     for each in ("attributes", "active attribute", "groups", "custom", "visibility", "vertices", "frame"):
         assert after[each] == before[each], each
     assert not bpy.data.node_groups
-    assert not body.thew.made.flesh and part("session").register.known(body) is None
+    assert not body.thew.made.flesh and part("live.session").register.known(body) is None
     assert rig.animation_data.action is not None
 
 
@@ -182,7 +182,7 @@ def test_a_finished_bake_is_one_animation_without_the_extension(character, tmp_p
     assert bpy.ops.thew.finish_bake() == {"FINISHED"}
     assert list(bpy.data.actions) == [action] and len(action.slots) == 2
     same(play(body, FRAMES), live)
-    monkeypatch.delattr(part("bakes.gltf").glTF2ExportUserExtension, "gather_actions_hook")
+    monkeypatch.delattr(part("bake.gltf").glTF2ExportUserExtension, "gather_actions_hook")
     roundtrips.export(tmp_path / "alone.glb")
     assert {name: "weights" in paths for name, paths in animations(tmp_path / "alone.glb").items()} == {
         action.name: True
@@ -224,7 +224,7 @@ def test_what_a_finished_bake_says(character):
     add()
     bake("POSED")
     body.parent_type = "ARMATURE"
-    said = part("bakes.finishing").finish_bake(body)
+    said = part("bake.finishing").finish_bake(body)
     assert "20 keys, ready to export" in said[0]  # what the status bar shows
     for words in ("“Armature” went", "“Rig” only carries"):
         assert any(words in text for text in said[1:])
@@ -325,7 +325,7 @@ def test_what_files_do_not_know_is_said(character):
     body.modifiers.remove(body.modifiers["Second"])
     body.modifiers.new("Subdivision", "SUBSURF")
     assert "drops the baked keys" in check(body)[0] and "“Subdivision”" in check(body)[0]
-    assert part("bakes.export_check").check(body, "EXPORT_SCENE_OT_gltf") == []
+    assert part("bake.export_check").check(body, "EXPORT_SCENE_OT_gltf") == []
     body.modifiers.remove(body.modifiers["Subdivision"])
     assert check(body) == []
 
@@ -339,12 +339,12 @@ def test_fbx_needs_an_action_of_some_object(character):
     assert check(body) == []
     bpy.data.objects.remove(rig)
     assert "without an action" in check(body)[0]
-    assert part("bakes.export_check").check(body, "EXPORT_SCENE_OT_gltf") == []
+    assert part("bake.export_check").check(body, "EXPORT_SCENE_OT_gltf") == []
 
 
 def panel_words(obj) -> str:
     layout = Layout()
-    part("bake_panel").draw_bake(layout, bpy.context, obj, 40)
+    part("ui.bake_panel").draw_bake(layout, bpy.context, obj, 40)
     return " ".join(call[-1] for call in layout.seen if call[0] == "label")
 
 
@@ -352,7 +352,7 @@ def test_the_panel_tells_and_offers(character):
     body, _ = character
     add()
     layout = Layout()
-    part("bake_panel").draw_bake(layout, bpy.context, body, 40)
+    part("ui.bake_panel").draw_bake(layout, bpy.context, body, 40)
     pressed = [call[1] for call in layout.seen if call[0] == "operator"]
     assert {"thew.bake", "thew.finish_bake"} <= set(pressed)
     bake("POSED")
@@ -379,7 +379,7 @@ def test_exporters_are_warned_where_their_settings_stand(character, exporter, wa
     if warned:
         panel.draw(SimpleNamespace(layout=layout), context)
         assert "deform it once more" in " ".join(layout.read())
-    part("export_panel").draw_menu(SimpleNamespace(layout=menu), context)
+    part("ui.export_panel").draw_menu(SimpleNamespace(layout=menu), context)
     assert "Finish Bake" in " ".join(menu.read())
     bake()
     assert not panel.poll(context)

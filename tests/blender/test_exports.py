@@ -35,7 +35,7 @@ def character(name: str):
 
 
 def armature_of(obj):
-    return part("reading").armature_modifier(obj).object
+    return part("scene.reading").armature_modifier(obj).object
 
 
 def bake(obj, **options) -> None:
@@ -95,7 +95,7 @@ def test_rest_space_comes_back(scene, tmp_path, name):
     """
     body = character(name)
     bake(body)
-    assert part("bakes.export_check").check(body) == []
+    assert part("bake.export_check").check(body) == []
     journey = Journey(body, tmp_path)
     added = journey.shape - journey.skin
     assert np.linalg.norm(added, axis=2).max() > 3 * TOLERANCE * journey.size
@@ -111,9 +111,9 @@ def test_posed_space_comes_back_once_it_is_finished(scene, tmp_path, name):
     body = character(name)
     bake(body, space="POSED")
     seen = roundtrips.shapes(body, (3, 7.5))
-    assert "Finish Bake" in part("bakes.export_check").check(body)[0]
+    assert "Finish Bake" in part("bake.export_check").check(body)[0]
     assert bpy.ops.thew.finish_bake() == {"FINISHED"}
-    assert part("bakes.export_check").check(body) == []
+    assert part("bake.export_check").check(body) == []
     np.testing.assert_allclose(roundtrips.shapes(body, (3, 7.5)), seen, atol=1e-5 * size_of(seen[0]))
     for kind, (shape, _), (shape_after, _) in Journey(body, tmp_path).back():
         assert roundtrips.farthest(shape, shape_after).max() < TOLERANCE, kind

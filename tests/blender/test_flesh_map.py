@@ -16,7 +16,7 @@ FRAMES = range(1, 21)
 
 
 def weights(body, name="Flesh") -> np.ndarray:
-    return part("flesh_map").read(body, name)
+    return part("scene.flesh_map").read(body, name)
 
 
 def paint(body, vertices, value, name="Flesh") -> None:
@@ -27,7 +27,7 @@ def paint(body, vertices, value, name="Flesh") -> None:
 
 
 def heights(body) -> np.ndarray:
-    return part("reading").basis_positions(body.data)[:, 2]
+    return part("scene.reading").basis_positions(body.data)[:, 2]
 
 
 def test_it_is_filled_when_flesh_is_added(fleshed):
@@ -92,7 +92,7 @@ def test_more_flesh_sways_more(fleshed):
 def test_stiffness_is_neutral_at_half_and_acts(fleshed):
     body, _ = fleshed
     before = play(body, FRAMES)
-    part("flesh_map").write(body, "Stiffness", np.full(len(body.data.vertices), 0.5))
+    part("scene.flesh_map").write(body, "Stiffness", np.full(len(body.data.vertices), 0.5))
     body.data.update_tag()
     bpy.context.view_layer.update()
     np.testing.assert_array_equal(play(body, FRAMES), before)
@@ -163,7 +163,7 @@ def test_an_untouched_map_goes_with_the_flesh(character):
     activate(body)
     before = snapshot(body)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
-    part("flesh_map").write(body, "Stiffness", np.full(len(body.data.vertices), 0.5))
+    part("scene.flesh_map").write(body, "Stiffness", np.full(len(body.data.vertices), 0.5))
     assert "Flesh" in body.vertex_groups
     assert bpy.ops.thew.remove() == {"FINISHED"}
     assert snapshot(body) == before
@@ -173,7 +173,7 @@ def test_a_painted_map_is_kept_and_taken_up_again(fleshed):
     body, _ = fleshed
     paint(body, range(30, 60), 0.0)
     paint_ = weights(body)
-    said = part("jobs").remove(body)
+    said = part("live.jobs").remove(body)
     assert any("“Flesh”" in text and "painted" in text for text in said)
     np.testing.assert_array_equal(weights(body), paint_)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
@@ -211,7 +211,7 @@ def test_it_survives_save_load_and_undo(fleshed, tmp_path):
     body = bpy.data.objects["Body"]
     np.testing.assert_array_equal(weights(body), painted)
     np.testing.assert_array_equal(play(body, FRAMES), live)
-    part("jobs").remove(body)
+    part("live.jobs").remove(body)
     assert "Flesh" in body.vertex_groups
 
 
@@ -242,7 +242,7 @@ def test_a_bone_of_that_name_keeps_its_weights(scene):
 
 def test_a_part_is_softened_where_its_bone_is(fleshed):
     body, _ = fleshed
-    rest = part("reading").basis_positions(body.data)
+    rest = part("scene.reading").basis_positions(body.data)
     paint(body, np.arange(len(rest)), 0.0)
     assert bpy.ops.thew.flesh_preset(part="BELLY", amount=0.8) == {"FINISHED"}
     values = weights(body)
@@ -272,7 +272,7 @@ def test_where_no_name_tells_the_chosen_bone_or_the_cursor_does(scene, fleshed):
     text = refused(bpy.ops.thew.flesh_preset, part="TAIL")
     assert "tail" in text and "3D cursor" in text and "pose mode" in text
     before = weights(body)
-    rest = part("reading").basis_positions(body.data)
+    rest = part("scene.reading").basis_positions(body.data)
     scene.cursor.location = (0.3, 0.0, 0.7)
     paint(body, np.arange(len(rest)), 0.0)
     assert bpy.ops.thew.flesh_preset(part="EARS") == {"FINISHED"}
@@ -304,13 +304,13 @@ def test_the_whole_body_is_the_automatic_map_times_the_amount(fleshed):
 
 def test_the_overlay_colours_what_is_seen(fleshed):
     body, _ = fleshed
-    overlay, maps = part("map_overlay"), part("logic.flesh_map")
+    overlay, maps = part("ui.map_overlay"), part("logic.flesh_map")
     play(body, (7,))
     depsgraph = bpy.context.evaluated_depsgraph_get()
     points, colours, triangles = overlay.coloured(body, depsgraph, np.array([0.0, 0.0, 1.0]))
     size = np.linalg.norm(np.ptp(points, axis=0))
     assert np.abs(points - evaluated(body)).max() < 3e-3 * size
-    assert len(triangles) == len(part("reading").triangles_of(body.data))
+    assert len(triangles) == len(part("scene.reading").triangles_of(body.data))
     hue = maps.colours(weights(body))
     shade = colours[:, :3].sum(axis=1) / hue.sum(axis=1)
     np.testing.assert_allclose(colours[:, :3], hue * shade[:, None], atol=1e-5)
@@ -329,7 +329,7 @@ def test_the_overlay_colours_what_is_seen(fleshed):
 
 def test_the_legend_is_for_what_is_shown(fleshed):
     body, _ = fleshed
-    overlay = part("map_overlay")
+    overlay = part("ui.map_overlay")
     assert overlay.shown_map(body) == ""
     body.thew.show_map = True
     assert overlay.shown_map(body) == "Flesh"
@@ -350,7 +350,7 @@ def test_a_question_that_is_denied_leaves_the_painted_map(fleshed, monkeypatch):
     paint(body, range(40), 0.9)
     painted, asked = weights(body), []
     operators = part("operators.flesh")
-    monkeypatch.setattr(part("handlers"), "headless", lambda: False)
+    monkeypatch.setattr(part("live.handlers"), "headless", lambda: False)
     manager = SimpleNamespace(invoke_confirm=lambda operator, event, **words: asked.append(words) or {"RUNNING_MODAL"})
     context = SimpleNamespace(view_layer=bpy.context.view_layer, scene=bpy.context.scene, window_manager=manager)
     tool = SimpleNamespace()

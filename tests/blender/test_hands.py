@@ -22,7 +22,7 @@ needs_data = pytest.mark.skipif(FOLDER is None, reason="no characters: set THEW_
 
 def read(obj):
     """The character as the operators see it."""
-    return part("posed").read(obj, bpy.context.scene, bpy.context.view_layer)
+    return part("edit.posed").read(obj, bpy.context.scene, bpy.context.view_layer)
 
 
 def thick_places(stand, count: int) -> list[np.ndarray]:
@@ -41,7 +41,7 @@ def thick_places(stand, count: int) -> list[np.ndarray]:
 def native(obj, rig):
     """(body, pose in metres, native rig) of a saved rig."""
     flesh = flesh_of(obj)
-    return flesh.body, read(obj).pose, part("rigging").native_rig(obj, flesh, rig)
+    return flesh.body, read(obj).pose, part("rigs.rigging").native_rig(obj, flesh, rig)
 
 
 def moved_by(obj, rig) -> np.ndarray:
@@ -144,7 +144,7 @@ def test_a_rig_moves_to_another_place_and_keeps_its_samples(body):
     rig = body.thew.rigs[0]
     assert (rig.template, rig.guide, rig.bone, len(body.thew.rigs)) == ("BUMP", "BONE", "Head", 1)
     assert [(s.control, tuple(s.values)[:4]) for s in rig.samples] == before
-    along = part("rig_properties").SLIDERS.index("along")
+    along = part("saved.rigs").SLIDERS.index("along")
     assert [s.values[along] for s in rig.samples] == pytest.approx([0.3, 0.3])
 
 
@@ -230,7 +230,7 @@ def test_pulling_needs_a_rig_that_is_on(body):
 
 def pull_by(body, vertex: int, offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Pull a vertex from where the settled flesh has it; (target, where it came to), world."""
-    pulling = part("pulling")
+    pulling = part("edit.pulling")
     here = pulling.Pull(read(body), bpy.context.view_layer).world(vertex)
     target = here + offset
     assert bpy.ops.thew.rig_pull(points=json.dumps([[vertex, target.tolist()]])) == {"FINISHED"}
@@ -248,8 +248,8 @@ def test_a_pulled_point_comes_along(body):
     target, there = pull_by(body, vertex, offset)
     assert np.linalg.norm(there - target) < 0.2 * np.linalg.norm(offset)
     rig = body.thew.rigs[0]
-    sample = part("rig_properties").sample_at(rig, rig.control)
-    np.testing.assert_allclose(tuple(sample.values), part("rig_properties").slider_values(rig))
+    sample = part("saved.rigs").sample_at(rig, rig.control)
+    np.testing.assert_allclose(tuple(sample.values), part("saved.rigs").slider_values(rig))
     assert len(rig.samples) == 2 and not rig.draft
 
 
@@ -271,7 +271,7 @@ def test_what_was_pulled_is_what_the_rig_does(body):
 
 
 def test_a_fixed_slider_stays_and_a_weighted_one_keeps_near(body):
-    sliders = part("rig_properties").SLIDERS
+    sliders = part("saved.rigs").SLIDERS
     point = belly(body)
     vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
     radii = {}
@@ -312,7 +312,7 @@ def test_rigs_are_drawn_at_their_size(body, scene, frame):
     for template in TEMPLATES:
         bpy.ops.thew.rig_place(template=template, guide="BONE", location=belly(body))
     scene.frame_set(frame)
-    overlay, depsgraph = part("rig_overlay"), bpy.context.view_layer.depsgraph
+    overlay, depsgraph = part("ui.rig_overlay"), bpy.context.view_layer.depsgraph
     drawings = overlay.drawings(body, depsgraph)
     assert len(drawings) == 8
     stand = read(body)
@@ -342,7 +342,7 @@ def controls(obj, frames) -> np.ndarray:
     found = []
     for frame in frames:
         bpy.context.scene.frame_set(frame)
-        found.append(part("rigging").evaluated_controls(obj, bpy.context.view_layer.depsgraph))
+        found.append(part("rigs.rigging").evaluated_controls(obj, bpy.context.view_layer.depsgraph))
     return np.array(found)
 
 
@@ -385,7 +385,7 @@ def test_a_biceps_bulges_with_the_elbow(scene):
     for angle in (0.0, 0.6, 1.2, 1.92):
         bone.rotation_euler = (angle, 0.0, 0.0)
         bpy.context.view_layer.update()
-        left, right = part("rigging").evaluated_controls(body, bpy.context.view_layer.depsgraph)
+        left, right = part("rigs.rigging").evaluated_controls(body, bpy.context.view_layer.depsgraph)
         assert right == pytest.approx(0.0, abs=1e-3)
         strengths.append(left)
     assert strengths[0] == pytest.approx(0.0, abs=1e-3) and strengths[-1] == pytest.approx(1.0, abs=0.05)
@@ -396,7 +396,7 @@ def test_a_biceps_bulges_with_the_elbow(scene):
 
 
 def test_a_preset_takes_the_active_bone_or_says_which_one_it_wants(body):
-    armature = part("anchors").armature_of(body)
+    armature = part("rigs.anchors").armature_of(body)
     armature.data.bones.active = None
     for rig, bone in (("BICEPS", "Spine"), ("THROAT", "Head")):
         text = refused(bpy.ops.thew.rig_preset, preset=rig)
@@ -442,7 +442,7 @@ def test_every_template_by_every_guide_on_a_real_character(addon, file):
         moved = moved_by(obj, rig)
         assert np.isfinite(moved).all() and moved.max() > 1e-4 * stand.size
     assert len(obj.thew.rigs) == 12
-    for lines, _, _ in part("rig_overlay").drawings(obj, bpy.context.view_layer.depsgraph):
+    for lines, _, _ in part("ui.rig_overlay").drawings(obj, bpy.context.view_layer.depsgraph):
         assert np.isfinite(lines).all()
     scene.frame_set(5)
     assert np.isfinite(world(obj)).all()

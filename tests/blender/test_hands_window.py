@@ -44,7 +44,7 @@ class Hand:
                 hand.drawn -= self.there
                 self.there = False
 
-        viewing = part("viewing")
+        viewing = part("ui.viewing")
         monkeypatch.setattr(viewing, "Drawn", Drawn)
         monkeypatch.setattr(viewing, "under", lambda _context, _event: hand.view)
 
@@ -99,12 +99,12 @@ def hand(scene, monkeypatch):
     bpy.ops.thew.add(cells_across=8)
     bpy.ops.thew.simulate()
     scene.frame_set(6)
-    handlers = part("handlers")
+    handlers = part("live.handlers")
     monkeypatch.setattr(handlers, "headless", lambda: False)
     made = Hand(monkeypatch)
     made.body = body
     yield made
-    assert (made.timers, made.drawn, part("poses").busy) == (0, 0, 0)  # nothing of the tool is left
+    assert (made.timers, made.drawn, part("scene.poses").busy) == (0, 0, 0)  # nothing of the tool is left
     handlers.stop_update()
     if bpy.app.timers.is_registered(handlers.tick):
         bpy.app.timers.unregister(handlers.tick)
@@ -141,7 +141,7 @@ def test_what_was_dropped_can_be_adjusted(hand, guide):
     place.invoke(context, event("MOUSEMOVE"))
     place.modal(context, event("LEFTMOUSE"))
     assert place.execute(context) == {"FINISHED"}
-    first, again = (part("rig_properties").slider_values(rig) for rig in hand.body.thew.rigs)
+    first, again = (part("saved.rigs").slider_values(rig) for rig in hand.body.thew.rigs)
     np.testing.assert_allclose(first, again, rtol=2e-3, atol=1e-4)
     np.testing.assert_allclose(*(rig.matrix for rig in hand.body.thew.rigs), atol=1e-5)
 
@@ -257,15 +257,15 @@ def test_a_tool_that_cannot_be_taken_up_lets_go_of_everything(bump, monkeypatch,
     pull, context, body = tool("pull", "THEW_OT_rig_pull"), bump.context(), bump.body
     before, shape = part("operators.pull").saved(body.thew.rigs[0]), evaluated(body)
     if where == "drawing":
-        monkeypatch.setattr(part("viewing"), "Drawn", explode)
+        monkeypatch.setattr(part("ui.viewing"), "Drawn", explode)
     if where == "timer":
         context.window_manager.event_timer_add = explode
     if where == "status":
         context.workspace.status_text_set = lambda text: explode() if text else None
     if where == "pose":
-        monkeypatch.setattr(part("pulling"), "Pull", explode)
+        monkeypatch.setattr(part("edit.pulling"), "Pull", explode)
     assert pull.invoke(context, event("RET", "RELEASE")) == {"CANCELLED"}
-    assert "a bug" in pull.said[0][1] and part("poses").busy == 0
+    assert "a bug" in pull.said[0][1] and part("scene.poses").busy == 0
     assert part("operators.pull").saved(body.thew.rigs[0]) == before
     np.testing.assert_array_equal(evaluated(body), shape)
     shapes = play(body, (4, 9))
@@ -284,11 +284,11 @@ def test_a_tool_that_cannot_be_put_back_lets_go_of_everything(bump, monkeypatch,
     if where == "status":
         context.workspace.status_text_set = explode
     assert pull.modal(context, event("ESC")) == {"CANCELLED"}
-    assert "a bug" in pull.said[-1][1] and part("poses").busy == 0
+    assert "a bug" in pull.said[-1][1] and part("scene.poses").busy == 0
 
 
 def test_a_job_that_cannot_begin_or_go_on_lets_go_of_everything(hand):
-    handlers = part("handlers")
+    handlers = part("live.handlers")
     for broken in ("event_timer_add", "progress_begin", "modal_handler_add", "progress_update"):
         job, context = tool("simulate", "THEW_OT_simulate"), hand.context()
         context.view_layer.objects.active = hand.body
@@ -300,5 +300,5 @@ def test_a_job_that_cannot_begin_or_go_on_lets_go_of_everything(hand):
             assert answer == {"RUNNING_MODAL"}
             answer = job.modal(context, event("TIMER", "NOTHING"))
         assert answer == {"CANCELLED"} and "a bug" in job.said[-1][1]
-        assert (hand.timers, part("poses").busy) == (0, 0)
+        assert (hand.timers, part("scene.poses").busy) == (0, 0)
     assert handlers.state.stepper is None

@@ -57,8 +57,8 @@ def test_beside_the_range_the_motion_fades_to_flesh_at_rest_on_the_skin(scene, c
     flesh = flesh_of(body)
     for frame in (-20, 45, 60):  # long after: at rest in the pose of that frame
         scene.frame_set(frame)
-        maps, mesh = part("posed").read_pose(
-            part("reading").subject(body, bpy.context.view_layer), flesh, bpy.context.view_layer.depsgraph, frame
+        maps, mesh = part("edit.posed").read_pose(
+            part("scene.reading").subject(body, bpy.context.view_layer), flesh, bpy.context.view_layer.depsgraph, frame
         )
         rest = flesh.settled_at(maps, mesh)
         np.testing.assert_allclose(added[frame + 20], rest, atol=1e-5 * size)
@@ -135,7 +135,7 @@ def test_the_bake_plays_without_the_extension(character, tmp_path):
     bpy.ops.thew.bake()
     path = tmp_path / "baked.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    handlers = part("handlers")
+    handlers = part("live.handlers")
     for name, call in handlers.HANDLERS.items():
         getattr(bpy.app.handlers, name).remove(call)
     try:
@@ -171,7 +171,7 @@ def test_a_bake_that_fails_leaves_the_old_one(character, monkeypatch):
     bpy.context.scene.frame_set(1)
     before = snapshot(body)
     animate(armature, bend=-0.3)
-    writing = part("writing")
+    writing = part("scene.writing")
     key_name = writing.key_name
 
     def late(frame):
@@ -190,7 +190,7 @@ def test_a_bake_that_fails_leaves_the_old_one(character, monkeypatch):
     assert bpy.ops.thew.bake() == {"FINISHED"}
     assert [key.name for key in body.data.shape_keys.key_blocks[1:]] == [f"Thew {f:04d}" for f in FRAMES]
     assert np.abs(play(body, FRAMES) - baked).max() > 1e-2
-    curves = part("reading").curves_in(body.data.shape_keys.animation_data)
+    curves = part("scene.reading").curves_in(body.data.shape_keys.animation_data)
     assert sorted(c.data_path for c in curves) == [f'key_blocks["Thew {f:04d}"].value' for f in FRAMES]
 
 
@@ -200,7 +200,7 @@ def test_a_first_bake_that_fails_leaves_nothing(character, monkeypatch):
     play(body, FRAMES)
     bpy.context.scene.frame_set(1)
     before = snapshot(body)
-    monkeypatch.setattr(part("writing"), "key_points", lambda *_: 1 / 0)
+    monkeypatch.setattr(part("scene.writing"), "key_points", lambda *_: 1 / 0)
     assert "nothing was changed" in refused(bpy.ops.thew.bake)
     assert snapshot(body) == before
 

@@ -34,7 +34,7 @@ def test_a_character_looks_right_at_defaults(addon, source):
 
 def test_recordings_are_simulated_at_the_extensions_defaults(character, scene):
     """What the bench does without Blender is what the buttons do."""
-    recipe = part("recipe").Recipe.of(bpy.context.object, scene, 1.7)
+    recipe = part("live.recipe").Recipe.of(bpy.context.object, scene, 1.7)
     # The dial is in force, not pascals.
     material = {name: value for name, value in simulating.MATERIAL.items() if name != "young"}
     here = {"cells_across": simulating.CELLS_ACROSS, **material, **simulating.BODY, **simulating.MOTION}
@@ -51,5 +51,5 @@ def test_a_recording_holds_what_the_core_is_told(addon):
     again = simulating.Character(recording).shown(clip)
     size = np.linalg.norm(np.ptp(recording.rest, axis=0))
     assert np.abs(again - shown).max() < 1e-5 * size
-    flesh = part("session").register.flesh(meshes[0])
+    flesh = part("live.session").register.flesh(meshes[0])
     assert np.abs(np.asarray(flesh.surface.vertices) - recording.rest).max() < 1e-9 * size

@@ -31,7 +31,7 @@ FOLDER = data_folder("characters")
 @pytest.fixture
 def calls(monkeypatch):
     """The numbers of modes that were asked of the native core, call by call."""
-    thew, asked = part("native").thew, []
+    thew, asked = part("logic.native").thew, []
     find = thew.modes
 
     def counted(body, count, **options):
@@ -82,7 +82,7 @@ def test_at_rest_it_stands_still(scene, character):
     for bone in rig.pose.bones:
         bone.matrix_basis.identity()
     add_modal()
-    rest = part("reading").basis_positions(body.data)
+    rest = part("scene.reading").basis_positions(body.data)
     assert np.abs(play(body, FRAMES) - rest).max() < 1e-5 * size_of(rest)
 
 
@@ -216,7 +216,7 @@ def test_stiffer_flesh_has_the_same_modes_and_higher_frequencies(character):
     assert flesh.modes is modes
     np.testing.assert_allclose(flesh.frequencies, 2.0 * slow, rtol=1e-6)  # the property is a 32 bit number
     # What is kept by a factor is what that flesh has of its own.
-    fresh = part("native").thew.modes(flesh.body, 12)
+    fresh = part("logic.native").thew.modes(flesh.body, 12)
     np.testing.assert_allclose(fresh.frequencies, flesh.frequencies, rtol=1e-4)
 
 
@@ -261,12 +261,12 @@ def test_more_modes_than_freedom(character):
 
 def test_flesh_without_freedom_is_refused(character, monkeypatch):
     body, _ = character
-    real = part("modal").find
+    real = part("logic.modal").find
 
     class Held:
         dofs, held_vertices = 4, range(4)
 
-    monkeypatch.setattr(part("modal"), "find", lambda thew, _body, *rest: real(thew, Held, *rest))
+    monkeypatch.setattr(part("logic.modal"), "find", lambda thew, _body, *rest: real(thew, Held, *rest))
     before = snapshot(body)
     text = refused(bpy.ops.thew.add, method="modal")
     assert body.name in text and "no vibration modes" in text and "Cells Across" in text
@@ -275,7 +275,7 @@ def test_flesh_without_freedom_is_refused(character, monkeypatch):
 
 def test_progress_and_cancel(scene, character):
     body, _ = character
-    jobs, tasks, errors = part("jobs"), part("logic.tasks"), part("logic.errors")
+    jobs, tasks, errors = part("live.jobs"), part("logic.tasks"), part("logic.errors")
     body.thew.method = "modal"
     before, seen = snapshot(body), []
 
@@ -305,7 +305,7 @@ def test_a_missing_graphics_card_is_told_once(character, engine, device):
     shapes = play(body, FRAMES)
     assert np.abs(shapes - right).max() < 1e-4 * size_of(right[0])
     said = [note for note in body.thew.made.notes.splitlines() if note not in notes]
-    thew, flesh = part("native").thew, flesh_of(body)
+    thew, flesh = part("logic.native").thew, flesh_of(body)
     if engine == "GPU" and not (thew.gpu_adapters() and not device):
         assert len(said) == 1 and "CPU" in flesh.clip.engine
     assert len(said) <= 1
@@ -319,7 +319,7 @@ def test_a_missing_graphics_card_is_told_once(character, engine, device):
 
 def test_the_panel_tells_of_modes_and_engine(character):
     body, _ = character
-    panels = part("panels")
+    panels = part("ui.panels")
     add_modal()
     play(body, (3,))
     layout = Layout()
@@ -372,7 +372,7 @@ def test_our_own_biped_jumps(scene):
 
 def animate_faster(armature) -> None:
     """Play the action at double speed."""
-    for curve in part("writing").curves_in(armature.animation_data):
+    for curve in part("scene.writing").curves_in(armature.animation_data):
         for point in curve.keyframe_points:
             point.co.x = 1.0 + 0.5 * (point.co.x - 1.0)
         curve.update()

@@ -34,14 +34,14 @@ def test_a_preview_is_one_mode_of_the_right_size(scene, character, number, size)
     body.thew.preview_size = size
     add_modal()
     play(body, (2,))
-    flesh, rest = flesh_of(body), part("reading").basis_positions(body.data)
+    flesh, rest = flesh_of(body), part("scene.reading").basis_positions(body.data)
     body.thew.preview_mode = number
     shapes = play(body, range(1, 49)) - rest
     scene.frame_set(1)
     largest = np.linalg.norm(shapes, axis=2).max(axis=1) * flesh.place.metres_per_unit / flesh.surface.size
     assert largest[0] == pytest.approx(size, rel=1e-3) and largest.max() <= size * 1.001
 
-    deformer = part("native").thew.Deformer(flesh.modes, flesh.surface, form="embedded", engine="cpu")
+    deformer = part("logic.native").thew.Deformer(flesh.modes, flesh.surface, form="embedded", engine="cpu")
     frequency = flesh.frequencies[number - 1]
     slower = np.ceil(frequency)  # at most one swing a second
     alone = np.eye(12)[number - 1]
@@ -139,7 +139,7 @@ def test_a_preview_follows_a_new_pose_in_a_window(scene, character, monkeypatch)
     body, rig = character
     add_modal()
     bpy.ops.thew.simulate()
-    handlers, flesh = part("handlers"), flesh_of(body)
+    handlers, flesh = part("live.handlers"), flesh_of(body)
     scene.frame_set(4)
     live = evaluated(body)
     monkeypatch.setattr(handlers, "headless", lambda: False)

@@ -74,7 +74,7 @@ def test_panels_draw_in_every_state(scene, place):
     draw(place)
     assert bpy.ops.thew.show_live() == {"FINISHED"}
     draw(place, width=90)
-    part("session").register.clear()  # as after loading a file
+    part("live.session").register.clear()  # as after loading a file
     draw(place)
     assert bpy.ops.thew.remove() == {"FINISHED"}
     draw(place)
@@ -92,7 +92,7 @@ def test_nothing_active_or_no_mesh_shows_nothing(scene):
 def test_no_button_moves_while_something_is_computed(fleshed):
     body, _ = fleshed
     play(body, (3,))
-    tasks, shell, handlers = part("logic.tasks"), part("operators.shell"), part("handlers")
+    tasks, shell, handlers = part("logic.tasks"), part("operators.shell"), part("live.handlers")
     quiet = rows(draw())
     assert not any(call[0] == "progress" for call in draw()[""])
 
@@ -116,7 +116,7 @@ def test_no_button_moves_while_something_is_computed(fleshed):
         {"problem": "Everything is wrong, and this is a long sentence about why it is so"},
         {"defects": ["a"]},
     ):
-        flesh = part("session").register.flesh(body)
+        flesh = part("live.session").register.flesh(body)
         was = {name: getattr(flesh, name) for name in level}
         for name, value in level.items():
             setattr(flesh, name, value)
@@ -192,7 +192,7 @@ def test_the_range_that_counts_is_shown(fleshed):
 
     def shown():
         layout = Layout()
-        part("bake_panel").draw_bake(layout, bpy.context, body, 40)
+        part("ui.bake_panel").draw_bake(layout, bpy.context, body, 40)
         return [owner for owner, field in layout.owners if field in {"frame_start", "frame_end"}]
 
     assert shown() == [bpy.context.scene] * 2
@@ -222,7 +222,7 @@ def test_everything_works_from_the_armature(character):
 def test_of_several_meshes_one_is_chosen(scene):
     body, armature = make_character()
     other = make_body(armature, name="Other", rings=19)
-    target = part("target")
+    target = part("live.target")
     activate(armature)
     assert target.of(bpy.context) == other  # the larger one, while none has flesh
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"} and other.thew.made.flesh
@@ -263,7 +263,7 @@ def test_the_height_in_force_is_shown_in_the_scenes_units(scene, unit):
 
 
 def test_every_length_has_a_unit(scene):
-    for group in (bpy.types.Object.bl_rna.properties["thew"].fixed_type, part("rig_properties").ThewRig.bl_rna):
+    for group in (bpy.types.Object.bl_rna.properties["thew"].fixed_type, part("saved.rigs").ThewRig.bl_rna):
         for item in group.properties:
             if item.identifier in {"radius", "ring_radius", "tube_radius", "distance", "depth", "height_shown"}:
                 assert item.unit == "LENGTH", item.identifier
@@ -271,7 +271,7 @@ def test_every_length_has_a_unit(scene):
 
 
 def test_a_length_in_a_sentence_is_as_fields_show_it(scene):
-    length = part("units").length
+    length = part("scene.units").length
     assert (length(0.25), length(3.081)) == ("25 cm", "3.08 m")
     scene.unit_settings.scale_length = 0.01
     assert length(25.0) == "25 cm"
@@ -367,7 +367,7 @@ def test_the_joint_below_is_proposed(fleshed):
     body, armature = fleshed
     armature.data.bones.active = armature.data.bones["Hip"]
     rig = add_rig(body, bone="Spine")
-    joint_of = part("rig_drivers").joint_of
+    joint_of = part("rigs.drivers").joint_of
     rig.along = 0.5
     assert joint_of(body, rig) == "Head"
     rig.along = 0.1  # at the joint where the spine itself bends
@@ -382,10 +382,10 @@ def test_the_joint_below_is_proposed(fleshed):
 
 def test_the_joint_of_rigs_in_the_skin_and_of_their_own(fleshed):
     body, armature = fleshed
-    rest = part("reading").basis_positions(body.data)
-    corners = part("reading").triangles_of(body.data)
+    rest = part("scene.reading").basis_positions(body.data)
+    corners = part("scene.reading").triangles_of(body.data)
     heights = rest[corners].mean(axis=1)[:, 2]
-    joint_of = part("rig_drivers").joint_of
+    joint_of = part("rigs.drivers").joint_of
     for height, bone in ((0.45, "Spine"), (0.7, "Spine"), (1.05, "Head"), (1.7, "Head")):
         face = int(np.abs(heights - height).argmin())
         rig = add_rig(body, guide="SKIN", face=face)

@@ -165,7 +165,7 @@ def test_flesh_scaled_to_zero_in_the_middle_of_the_clip(scene, character):
 def test_a_pose_that_is_not_a_number(scene, character):
     body, rig = character
     bpy.ops.thew.add(cells_across=6)
-    for curve in part("writing").curves_in(rig.animation_data):
+    for curve in part("scene.writing").curves_in(rig.animation_data):
         if "Spine" in curve.data_path:
             curve.keyframe_points[3].co.y = float("nan")
     text = refused(bpy.ops.thew.simulate)
@@ -256,8 +256,8 @@ def test_an_edited_mesh_is_rebuilt(character):
 )
 def test_cancel_at_any_moment_changes_nothing(scene, character, job, when):
     body, rig = character
-    jobs, tasks, errors = part("jobs"), part("logic.tasks"), part("logic.errors")
-    register = part("session").register
+    jobs, tasks, errors = part("live.jobs"), part("logic.tasks"), part("logic.errors")
+    register = part("live.session").register
     if job == "bake":
         body.shape_key_add(name="Basis")
         body.shape_key_add(name="Bulge", from_mix=False).value = 0.5
@@ -277,18 +277,18 @@ def test_cancel_at_any_moment_changes_nothing(scene, character, job, when):
         return fraction < when
 
     with pytest.raises(errors.Cancelled):
-        task = part("bakes.baking").bake if job == "bake" else getattr(jobs, job)
+        task = part("bake.baking").bake if job == "bake" else getattr(jobs, job)
         tasks.finish(task(body, scene, bpy.context.view_layer), progress)
     assert reached[-1] >= when and all(f < when for f in reached[:-1])
     assert snapshot(body) == before
-    assert part("poses").busy == 0
+    assert part("scene.poses").busy == 0
     known = register.known(body)
     assert (known.clip if known else None) is clip or (job == "bake" and when > 0.6)  # by then it is simulated
 
 
 def test_progress_never_runs_backwards(scene, character):
     body, _ = character
-    jobs, tasks = part("jobs"), part("logic.tasks")
+    jobs, tasks = part("live.jobs"), part("logic.tasks")
     fractions = []
     tasks.finish(
         jobs.add(body, scene, bpy.context.view_layer), lambda fraction, _text: fractions.append(fraction) or True
@@ -298,7 +298,7 @@ def test_progress_never_runs_backwards(scene, character):
 
 def test_a_native_failure_is_a_sentence(scene, character, monkeypatch):
     body, _ = character
-    native = part("native")
+    native = part("logic.native")
 
     class Broken:
         def __getattr__(self, name):
@@ -306,7 +306,7 @@ def test_a_native_failure_is_a_sentence(scene, character, monkeypatch):
                 return native.thew.ThewError
             raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(part("building"), "core", Broken)
+    monkeypatch.setattr(part("live.building"), "core", Broken)
     text = refused_unchanged(body, "unforeseen", "nothing was changed")
     assert "a bug" in text
 

@@ -48,7 +48,7 @@ def shirt_of(body, chosen, away: float, name: str = "Shirt") -> bpy.types.Object
     bpy.context.scene.collection.objects.link(shirt)
     for group in body.vertex_groups:
         shirt.vertex_groups.new(name=group.name)
-    armature = part("reading").armature_modifier(body).object
+    armature = part("scene.reading").armature_modifier(body).object
     shirt.modifiers.new("Armature", "ARMATURE").object = armature
     shirt.parent, shirt.matrix_world = body.parent, body.matrix_world.copy()
     return shirt
@@ -94,7 +94,7 @@ def dressed(character):
 def offsets(obj, frames=FRAMES) -> np.ndarray:
     """What is added to an object's plain skin, world axes, [f, n, 3]."""
     live = play(obj, frames, read=world)
-    mine = part("modifier").by_id(obj, obj.thew.made.modifier)
+    mine = part("scene.modifier").by_id(obj, obj.thew.made.modifier)
     mine.show_viewport = False
     plain = play(obj, frames, read=world)
     mine.show_viewport = True
@@ -135,7 +135,7 @@ def test_layers_keep_their_distance_to_the_skin(scene):
     assert np.linalg.norm(added, axis=2).max() > 0.005 * size
     body.thew.enabled = False
     still = [play(obj, frames, read=world) for obj in (body, shirt)]
-    thew, triangles = part("native").thew, part("reading").triangles_of(body.data)
+    thew, triangles = part("logic.native").thew, part("scene.reading").triangles_of(body.data)
     centres = np.array([v.co for v in body.data.vertices])[triangles].mean(axis=1)
     covered = triangles[(centres[:, 2] > 0.6) & (centres[:, 2] < 1.05) & (np.abs(centres[:, 0]) < 0.24)]
     for skin, cloth, skin_moved, cloth_moved in zip(*still, *moved, strict=True):
@@ -317,7 +317,7 @@ def test_a_rider_that_gets_off_is_as_it_was(character):
 def test_riders_of_a_removed_body_show_their_plain_skin(dressed):
     body, _, *riders = dressed
     activate(body)
-    said = part("jobs").remove(body)
+    said = part("live.jobs").remove(body)
     assert "“Eye” and “Shirt” rode on “Body” and show their plain skin again" in said
     for obj in riders:
         assert not obj.thew.made.rides and "thew_offset" not in obj.data.attributes
@@ -390,7 +390,7 @@ def test_what_cannot_ride_is_told(dressed):
 
 def test_panels_know_riders(dressed):
     body, armature, shirt, _ = dressed
-    panel, riding_panel = part("panels"), part("riding_panel")
+    panel, riding_panel = part("ui.panels"), part("ui.riding_panel")
     layout = Layout()
     riding_panel.draw_riders(layout, bpy.context, body, 60)
     assert {"Shirt", "Eye"} <= set(layout.read())
@@ -398,7 +398,7 @@ def test_panels_know_riders(dressed):
     riding_panel.draw_rider(layout, shirt, bpy.context.scene, 60)
     assert "Rides on “Body”" in layout.read() and "[body]" in layout.read()
     activate(armature)
-    assert part("target").of(bpy.context) == body
+    assert part("live.target").of(bpy.context) == body
     assert ("Riders", panel.draw_riders, 5, False) in panel.FOLDOUTS
     shirt.thew.body = None
     assert riding_panel.health(shirt, 1).text == "Plain skin: choose a body to ride on"

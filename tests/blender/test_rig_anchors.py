@@ -88,7 +88,7 @@ def test_a_deleted_bone_switches_the_rig_off_and_its_return_on(fleshed):
 
 def skin_face(body, triangle: int = 101) -> np.ndarray:
     """The middle of a triangle at rest."""
-    corners = part("anchors").triangles_and_faces(body.data)[0][triangle]
+    corners = part("rigs.anchors").triangles_and_faces(body.data)[0][triangle]
     return np.array([body.data.vertices[i].co for i in corners]).mean(axis=0)
 
 
@@ -125,7 +125,7 @@ def test_a_face_is_found_again_after_other_edits(fleshed):
 def test_a_face_that_was_cut_keeps_its_rig_at_the_place(fleshed):
     body, _ = fleshed
     rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
-    polygon = int(part("anchors").triangles_and_faces(body.data)[1][101])
+    polygon = int(part("rigs.anchors").triangles_and_faces(body.data)[1][101])
     place = skin_face(body)
 
     def cut(made, bmesh):
@@ -134,7 +134,7 @@ def test_a_face_that_was_cut_keeps_its_rig_at_the_place(fleshed):
     edit_mesh(body, cut)
     settled(body)
     assert rig.problem == ""
-    corners = part("anchors").triangles_and_faces(body.data)[0][rig.face]
+    corners = part("rigs.anchors").triangles_and_faces(body.data)[0][rig.face]
     there = np.array(rig.barycentric) @ np.array([body.data.vertices[i].co for i in corners])
     np.testing.assert_allclose(there, place, atol=1e-2)
 
@@ -142,7 +142,7 @@ def test_a_face_that_was_cut_keeps_its_rig_at_the_place(fleshed):
 def test_a_deleted_face_switches_the_rig_off(fleshed):
     body, _ = fleshed
     rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
-    polygon = int(part("anchors").triangles_and_faces(body.data)[1][101])
+    polygon = int(part("rigs.anchors").triangles_and_faces(body.data)[1][101])
 
     def cut(made, bmesh):
         bmesh.ops.delete(made, geom=[made.faces[polygon]], context="FACES")
@@ -150,7 +150,7 @@ def test_a_deleted_face_switches_the_rig_off(fleshed):
     edit_mesh(body, cut)
     assert np.isfinite(settled(body)).all()
     assert "face" in rig.problem and "gone" in rig.problem and rig.enabled
-    part("anchors").anchor_face(body, rig, 30)
+    part("rigs.anchors").anchor_face(body, rig, 30)
     settled(body)
     assert rig.problem == ""
 
@@ -177,11 +177,11 @@ def test_a_mirrored_object_has_its_skin_rigs_in_the_same_place(scene):
     bpy.context.view_layer.update()
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     plain = settled(body)
-    part("anchors")
+    part("rigs.anchors")
     rig = add_rig(body, guide="SKIN", face=101, template="BUMP")
-    part("anchors").anchor_face(body, rig, 101, (0.8, 0.15, 0.05))
+    part("rigs.anchors").anchor_face(body, rig, 101, (0.8, 0.15, 0.05))
     flesh = flesh_of(body)
-    native = part("rigging").native_rig(body, flesh, rig)
+    native = part("rigs.rigging").native_rig(body, flesh, rig)
     frame = native.frame(flesh.body)
     world = np.array(body.matrix_world)
     place = world[:3, :3] @ np.array(rig.face_place) + world[:3, 3]

@@ -66,7 +66,7 @@ def swing_a_bone(body) -> None:
 
 def busiest_bone(body) -> str:
     """The bone of the body that turns most in the clip."""
-    flesh, bones = flesh_of(body), part("rig_drivers")
+    flesh, bones = flesh_of(body), part("rigs.drivers")
     armature = armature_here()
 
     def turned(name):

@@ -90,7 +90,7 @@ def test_rigs_are_appended_with_the_object(fleshed, tmp_path):
         target.objects = ["Body"]
     body = bpy.data.objects["Body"]
     scene.collection.objects.link(body)
-    scene.collection.objects.link(part("reading").armature_modifier(body).object)
+    scene.collection.objects.link(part("scene.reading").armature_modifier(body).object)
     assert len(body.thew.rigs) == 1
     np.testing.assert_allclose(play(body, FRAMES), shapes, atol=1e-5)
     assert body.thew.rigs[0].problem == ""
@@ -110,7 +110,7 @@ def test_removing_the_flesh_keeps_the_rigs_unless_asked(fleshed):
     assert bpy.ops.thew.remove(remove_rigs=True) == {"FINISHED"}
     assert len(body.thew.rigs) == 0 and "thew_face" not in body.data.attributes
     assert not any("thew_bone" in bone.keys() for bone in armature.data.bones)
-    assert not list(part("reading").curves_in(body.animation_data))
+    assert not list(part("scene.reading").curves_in(body.animation_data))
 
 
 def test_rigs_without_flesh_can_be_deleted(fleshed):
@@ -143,7 +143,7 @@ def test_going_back_to_the_saved_file_brings_a_rig_back(fleshed, tmp_path):
 def test_an_object_without_rigs_costs_nothing(fleshed, monkeypatch):
     body, _ = fleshed
     play(body, FRAMES)
-    rigging = part("rigging")
+    rigging = part("rigs.rigging")
 
     def never(*_):
         raise AssertionError("asked")
@@ -176,8 +176,8 @@ def test_rigs_travel_in_files(fleshed, tmp_path):
     assert bpy.ops.thew.rig_import(filepath=path) == {"FINISHED"}
     assert [state[:4] for state in rig_states(body)] == states
     for rig, then in zip(body.thew.rigs, samples, strict=True):
-        names = part("rig_properties").SLIDERS
-        used = [names.index(name) for name in part("rig_properties").sliders_of(rig)]
+        names = part("saved.rigs").SLIDERS
+        used = [names.index(name) for name in part("saved.rigs").sliders_of(rig)]
         assert [s.control for s in rig.samples] == pytest.approx([control for control, _ in then])
         for sample, (_, values) in zip(rig.samples, then, strict=True):
             np.testing.assert_allclose(np.array(sample.values)[used], np.array(values)[used], rtol=1e-5, atol=1e-6)
@@ -206,7 +206,7 @@ def test_what_does_not_resolve_on_another_character_is_off_but_kept(fleshed, sce
     # Twice as large in scene units, in metres the same.
     unit, unit_there = (flesh_of(obj).place.metres_per_unit for obj in (body, other))
     assert found.radius * unit_there == pytest.approx(body.thew.rigs["Spine rig"].radius * unit, rel=1e-4)
-    part("anchors").anchor_bone(other, lost, "Kopf")
+    part("rigs.anchors").anchor_bone(other, lost, "Kopf")
     settled(other)
     assert lost.problem == ""
 

@@ -97,7 +97,7 @@ def test_the_list_is_edited_and_animation_keeps_up(fleshed):
     assert controls() == before | {"B.001": 0.5}
     assert bpy.ops.thew.rig_remove(index=1) == {"FINISHED"}
     assert controls() == {"B": 0.5, "C": 0.9, "B.001": 0.5}
-    curves = part("reading").curves_in(body.animation_data)
+    curves = part("scene.reading").curves_in(body.animation_data)
     assert [curve.data_path for curve in curves] == ["thew.rigs[0].control"]
     assert sorted(curve.data_path for curve in body.animation_data.drivers) == [
         "thew.rigs[1].control",
@@ -297,7 +297,7 @@ def test_far_turned_bones_stay_finite(fleshed, angle):
 
 
 def spoil(rig, name):
-    names = part("rig_properties").SLIDERS
+    names = part("saved.rigs").SLIDERS
     row = list(rig.samples[1].values)
     if name == "equal":
         rig.samples[0].control = 1.0
@@ -374,25 +374,25 @@ def test_rigs_push_with_every_method(scene, method):
 
 def test_the_panel_draws_what_there_is(fleshed):
     body, _ = fleshed
-    panel = part("rig_panel")
+    panel = part("ui.rig_panel")
     add_rig(body, bone="Spine")
     rig = body.thew.rigs[0]
     for template in ("BUMP", "RADIAL", "BULGE", "TORUS"):
         for guide in ("BONE", "SKIN", "FREE"):
             seen: list = []
-            with part("rig_properties").quietly():
+            with part("saved.rigs").quietly():
                 rig.template, rig.guide = template, guide
                 rig.problem = "Something is wrong with it."
             panel.draw_list(Layout(seen), body)
             panel.draw_rig(Layout(seen), body, rig, 30)
             shown = {entry[1] for entry in seen if entry[0] == "prop"}
-            sliders = {"yields" if name == "strength" else name for name in part("rig_properties").sliders_of(rig)}
+            sliders = {"yields" if name == "strength" else name for name in part("saved.rigs").sliders_of(rig)}
             assert sliders <= shown
             assert any(entry[-1] == "Something is wrong with it." for entry in seen)
 
 
 def test_every_setting_has_a_name_a_range_and_a_description(addon):
-    properties = part("rig_properties")
+    properties = part("saved.rigs")
     for group in properties.CLASSES:
         for name, setting in group.bl_rna.properties.items():
             if name == "rna_type":

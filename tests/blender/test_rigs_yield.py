@@ -26,13 +26,13 @@ from helpers import (
 def native(obj, rig):
     """The native rig of a saved one, and the body."""
     flesh = flesh_of(obj)
-    return part("rigging").native_rig(obj, flesh, rig), flesh.body
+    return part("rigs.rigging").native_rig(obj, flesh, rig), flesh.body
 
 
 def skin_moved(obj, rig) -> float:
     """How far a rig by itself moves the skin at rest, Blender units: measured by a balance."""
     own, body = native(obj, rig)
-    balance = part("native").thew.Equilibrium(body)
+    balance = part("logic.native").thew.Equilibrium(body)
     shapes = []
     for forces in (None, own.forces(body)):
         balance.solve(rest_forces=forces, gravity=(0.0, 0.0, 0.0))
@@ -44,7 +44,7 @@ def flattest(obj, maps, forces) -> float:
     """The least volume of a cell over that at rest, in a pose; of cells that the pose alone leaves well alone."""
     flesh = flesh_of(obj)
     x, cells = np.asarray(flesh.lattice.vertices), np.asarray(flesh.lattice.cells)[:, :4]
-    balance = part("native").thew.Equilibrium(flesh.body)
+    balance = part("logic.native").thew.Equilibrium(flesh.body)
     balance.set_pose(flesh.place.maps(maps))
 
     def volumes(q):
@@ -140,10 +140,10 @@ def test_rigs_of_earlier_files_keep_their_forces(fleshed):
     body, _ = fleshed
     rig = body.thew.rigs.add()
     assert rig.strength_by == "FORCE"
-    with part("rig_properties").quietly():
+    with part("saved.rigs").quietly():
         rig.template, rig.guide, rig.strength, rig.radius = "BULGE", "BONE", 3e4, 0.3
-    part("anchors").anchor_bone(body, rig, "Spine")
-    part("rig_properties").start_samples(rig)
+    part("rigs.anchors").anchor_bone(body, rig, "Spine")
+    part("saved.rigs").start_samples(rig)
     settled(body)
     own, _ = native(body, rig)
     assert own.parameters()["strength"] == pytest.approx(3e4)
@@ -165,7 +165,7 @@ def test_a_rig_too_strong_for_its_flesh_does_what_flesh_bears_and_says_so(fleshe
     assert bpy.ops.thew.simulate() == {"FINISHED"}
     assert rig.note and np.isfinite(evaluated(body)).all()
     layout = Layout()
-    part("rig_panel").draw_rig(layout, body, rig, 60)
+    part("ui.rig_panel").draw_rig(layout, body, rig, 60)
     assert any("flesh would fold" in text for text in layout.read())
     rig.yields /= 1e3
     settled(body)
@@ -178,7 +178,7 @@ def test_the_panel_shows_distances_and_the_force_they_come_to(fleshed):
 
     def shown():
         layout = Layout()
-        part("rig_panel").draw_rig(layout, body, rig, 60)
+        part("ui.rig_panel").draw_rig(layout, body, rig, 60)
         return layout.read()
 
     settled(body)
@@ -195,9 +195,9 @@ def test_a_draft_pushes_as_far_as_it_says(fleshed):
     rig = add_rig(body, bone="Spine")
     full = settled(body)
     rig.control = 0.4
-    with part("rig_properties").quietly():
+    with part("saved.rigs").quietly():
         values = {"strength": rig.samples[1].values[3]}
-    part("rig_properties").set_sliders(rig, values)
+    part("saved.rigs").set_sliders(rig, values)
     assert rig.draft
     assert moved_by(settled(body), full) < 1e-5 * size_of(full)
 
@@ -235,10 +235,10 @@ def test_a_thin_arm_pulled_far_is_not_folded(thin):
     """It used to end at 26 MN/m³ with the elbow folded in."""
     point = thin.matrix_world @ thin.data.vertices[61].co
     assert bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point) == {"FINISHED"}
-    stand = part("posed").read(thin, bpy.context.scene, bpy.context.view_layer)
+    stand = part("edit.posed").read(thin, bpy.context.scene, bpy.context.view_layer)
     points = [[61, (stand.shown.vertices[61] + np.array([0.1, -0.6, 0.3])).tolist()]]
-    pull = part("pulling").Pull(stand, bpy.context.view_layer)
-    targets = part("pulling").checked(stand, points)
+    pull = part("edit.pulling").Pull(stand, bpy.context.view_layer)
+    targets = part("edit.pulling").checked(stand, points)
     pull.pull(targets)
     said = pull.came(targets)
     assert "% of the way" in said and "flesh would fold beyond" in said, said
@@ -267,7 +267,7 @@ def thin_skin(obj) -> np.ndarray:
 
 def test_flesh_that_bones_hold_is_no_place_for_a_rig(fleshed):
     body, _ = fleshed
-    placing = part("placing")
+    placing = part("edit.placing")
 
     class Held:
         class template:

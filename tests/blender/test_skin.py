@@ -106,7 +106,7 @@ def test_an_armature_that_is_switched_off_leaves_the_mesh_alone(character):
     add()
     live = play(body, FRAMES)
     body.modifiers["Armature"].show_viewport = False
-    np.testing.assert_array_equal(play(body, (4, 9)), np.array([part("reading").basis_positions(body.data)] * 2))
+    np.testing.assert_array_equal(play(body, (4, 9)), np.array([part("scene.reading").basis_positions(body.data)] * 2))
     body.modifiers["Armature"].show_viewport = True
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
@@ -142,7 +142,7 @@ def test_frames_that_nobody_looked_up_show_the_plain_skin(scene, character):
     add()
     live = play(body, FRAMES)
     scene.frame_set(9)
-    with part("poses").playing():  # as if the extension were not there
+    with part("scene.poses").playing():  # as if the extension were not there
         np.testing.assert_array_equal(play(body, (3, 12, 17)), skin[[2, 11, 16]])
         np.testing.assert_array_equal(play(body, (9,)), live[[8]])
 
@@ -158,7 +158,7 @@ def test_saved_files_hold_no_offsets(character, tmp_path):
     np.testing.assert_array_equal(evaluated(body), live[1])  # saving is not seen
     assert snapshot(body) == before
     np.testing.assert_array_equal(play(body, (4, 9)), live)
-    handlers = part("handlers")
+    handlers = part("live.handlers")
     load = handlers.after_load
     bpy.app.handlers.load_post.remove(load)
     try:
@@ -176,7 +176,7 @@ def test_a_file_saved_with_offsets_opens_plain(character, tmp_path):
     skin = play(body, FRAMES)
     add()
     live = play(body, FRAMES)
-    before_save, path = part("saving").before_save, str(tmp_path / "auto.blend")
+    before_save, path = part("live.saving").before_save, str(tmp_path / "auto.blend")
     bpy.app.handlers.save_pre.remove(before_save)
     try:
         bpy.ops.wm.save_as_mainfile(filepath=path)

@@ -17,7 +17,7 @@ FILES = [FOLDER / name for name in CHOSEN if (FOLDER / name).is_file()] if FOLDE
 
 
 def found_of(obj):
-    return part("reading").subject(obj, bpy.context.view_layer)
+    return part("scene.reading").subject(obj, bpy.context.view_layer)
 
 
 def waves(rest, amount):
@@ -32,7 +32,7 @@ def shifted(obj, deltas):
     if not had:
         obj.shape_key_add(name="Basis")
     key = obj.shape_key_add(name="Trial", from_mix=False)
-    basis = part("reading").key_positions(mesh.shape_keys.reference_key)
+    basis = part("scene.reading").key_positions(mesh.shape_keys.reference_key)
     key.points.foreach_set("co", np.ascontiguousarray(basis + deltas, dtype=np.float32).ravel())
     key.value = 1.0
     shape = evaluated(obj)
@@ -44,11 +44,11 @@ def shifted(obj, deltas):
 
 def check(obj, frames, amount=0.05, tolerance=1e-5, found=None):
     """Measured maps are Blender's; offsets that are carried back arrive where they should."""
-    rest = part("reading").basis_positions(obj.data)
+    rest = part("scene.reading").basis_positions(obj.data)
     offsets, size = waves(rest, amount), size_of(rest)
     small = waves(rest[:, [2, 0, 1]], 1e-3)
     before = {kind: len(getattr(bpy.data, kind)) for kind in ("objects", "meshes")}
-    with part("bakes.skinning").Probe(found or found_of(obj), rest, bpy.context.scene) as probe:
+    with part("bake.skinning").Probe(found or found_of(obj), rest, bpy.context.scene) as probe:
         for frame in frames:
             bpy.context.scene.frame_set(frame)
             skin = evaluated(obj).astype(float)
@@ -99,7 +99,7 @@ def test_two_armatures(scene):
     second = body.modifiers.new("Second", "ARMATURE")
     second.object = other
     body.modifiers.move(1, 0)
-    last = part("reading").Subject(body, rig, body.modifiers["Armature"])
+    last = part("scene.reading").Subject(body, rig, body.modifiers["Armature"])
     check(body, (1, 6, 17), found=last)
     last.modifier.use_multi_modifier = True
     last.modifier.vertex_group = "Spine"
@@ -129,8 +129,8 @@ def test_keys_of_the_artist_play_on(scene):
 def test_a_bone_scaled_to_nothing_keeps_keys_finite(scene):
     body, rig = make_character()
     rig.pose.bones["Head"].scale = (0.0, 0.0, 0.0)
-    rest = part("reading").basis_positions(body.data)
-    with part("bakes.skinning").Probe(found_of(body), rest, scene) as probe:
+    rest = part("scene.reading").basis_positions(body.data)
+    with part("bake.skinning").Probe(found_of(body), rest, scene) as probe:
         _, blended = probe.read(bpy.context.evaluated_depsgraph_get())
     offsets = waves(rest, 0.05)
     deltas, miss = part("logic.unskin").unskinned(blended, offsets)

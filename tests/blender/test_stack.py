@@ -62,7 +62,7 @@ def carry(rig, distance: float = 0.5) -> None:
 @pytest.mark.parametrize("rig_kind", ["plain", "turned", "mirrored"])
 def test_what_is_read_is_what_the_armature_modifier_does(scene, parented, mesh_kind, rig_kind):
     """Wherever the two objects stand, however oddly, our T_b make the modifier's shapes."""
-    reading, poses, session = part("reading"), part("poses"), part("session")
+    reading, poses, session = part("scene.reading"), part("scene.poses"), part("live.session")
     body, rig = make_character()
     rig.matrix_world = PLACES[rig_kind]
     if parented:
@@ -117,7 +117,7 @@ def test_a_character_that_is_carried_does_not_lag(scene):
         rig.location.x = x
         rig.keyframe_insert("location", frame=frame)
     action = rig.animation_data.action
-    for curve in part("writing").curves_in(rig.animation_data):
+    for curve in part("scene.writing").curves_in(rig.animation_data):
         for point in curve.keyframe_points:
             point.interpolation = "LINEAR"
     assert action is not None
@@ -265,7 +265,7 @@ def test_animated_keys_stay_with_the_bake(scene):
     bpy.ops.thew.remove(remove_baked_keys=True)
     assert [k.name for k in keys.key_blocks] == ["Basis", "Swell", "Shear"]
     assert keys.animation_data.action == action
-    assert len(part("writing").curves_in(keys.animation_data)) == 1
+    assert len(part("scene.writing").curves_in(keys.animation_data)) == 1
 
 
 def test_a_key_of_the_artist_called_like_ours_is_left_alone(scene):
@@ -290,7 +290,7 @@ def test_a_fractional_frame_rate_is_seconds(scene):
     at24 = play(body, (9,))[0]
     scene.render.fps, scene.render.fps_base = 48, 1.0
     action = rig.animation_data.action
-    for curve in part("writing").curves_in(rig.animation_data):
+    for curve in part("scene.writing").curves_in(rig.animation_data):
         for point in curve.keyframe_points:
             for handle in (point.handle_left, point.handle_right, point.co):
                 handle.x = 1 + 2 * (handle.x - 1)
@@ -328,7 +328,7 @@ def test_helpers_that_deform_nothing_do_not_hold_the_flesh(scene):
 
 
 def skin_names(body):
-    reading = part("reading")
+    reading = part("scene.reading")
     found = reading.subject(body, bpy.context.view_layer)
     character = reading.read_character(found, bpy.context.evaluated_depsgraph_get)
     return character.bones, character.parents.tolist()

@@ -18,7 +18,7 @@ FRAMES = range(1, 21)
 def window(scene, monkeypatch):
     """A character with flesh, in a Blender that believes it has a window."""
     body, rig = make_character()
-    handlers = part("handlers")
+    handlers = part("live.handlers")
     handlers.plain = play(body, FRAMES)
     bpy.ops.thew.add(cells_across=6)
     bpy.ops.thew.simulate()
@@ -98,10 +98,10 @@ def test_a_build_that_fails_shows_plain_skin(window, monkeypatch):
     body, _, handlers = window
 
     def fails(*_args, **_options):
-        raise part("native").thew.ThewError("there is no flesh to be had")
+        raise part("logic.native").thew.ThewError("there is no flesh to be had")
 
     with monkeypatch.context() as broken:
-        broken.setattr(part("native").thew, "simulate", fails)
+        broken.setattr(part("logic.native").thew, "simulate", fails)
         body.thew.softness = 0.3
         tick(handlers)
         assert "no flesh to be had" in body.thew.made.notes
@@ -145,8 +145,8 @@ def test_a_new_pose_is_followed_before_it_is_simulated(scene, window):
     rig.pose.bones["Spine"].rotation_euler.x += 0.6
     bpy.context.view_layer.update()
     posed = evaluated(body)
-    reader = part("poses").PoseReader(
-        part("reading").subject(body, bpy.context.view_layer), flesh.character.bones, flesh.stance.mesh_matrix
+    reader = part("scene.poses").PoseReader(
+        part("scene.reading").subject(body, bpy.context.view_layer), flesh.character.bones, flesh.stance.mesh_matrix
     )
     maps, mesh, _ = reader.read(bpy.context.view_layer.depsgraph, 4)
     skinned = flesh.skinned_at(maps, mesh)
@@ -166,8 +166,8 @@ def test_a_changed_animation_is_told_and_shown_with_flesh_at_rest(scene, window)
     animate(rig, bend=-0.3)
     shapes = play(body, (2, 7))
     assert flesh.suspect_motion and "press Simulate" in flesh.problem
-    reader = part("poses").PoseReader(
-        part("reading").subject(body, bpy.context.view_layer), flesh.character.bones, flesh.stance.mesh_matrix
+    reader = part("scene.poses").PoseReader(
+        part("scene.reading").subject(body, bpy.context.view_layer), flesh.character.bones, flesh.stance.mesh_matrix
     )
     body.thew.enabled = False
     for frame, shape in zip((2, 7), shapes, strict=True):
@@ -195,7 +195,7 @@ def test_a_loaded_file_is_rebuilt_by_the_timer(window, tmp_path):
 
 def test_flesh_at_rest_is_built_where_there_is_none_yet(window):
     body, _, handlers = window
-    part("session").register.forget(body)
+    part("live.session").register.forget(body)
     plain = evaluated(body)
     handlers.state.waiting.clear()
     body.thew.settled = True
@@ -246,13 +246,13 @@ def test_an_update_that_fails_says_why(window):
     tick(handlers)
     assert "no vertex groups" in body.thew.made.notes
     # What is refused shows the plain armature, which moves nothing now.
-    np.testing.assert_array_equal(evaluated(body), part("reading").basis_positions(body.data))
+    np.testing.assert_array_equal(evaluated(body), part("scene.reading").basis_positions(body.data))
     assert "no vertex groups" in refused(bpy.ops.thew.simulate)
 
 
 def in_a_thread(call) -> None:
     """Let another thread do `call`, as Blender renders in a window, while this one attends to it."""
-    rendering = part("rendering")
+    rendering = part("live.rendering")
     thread = threading.Thread(target=call)
     thread.start()
     while thread.is_alive():
@@ -264,7 +264,7 @@ def rendered(handlers, scene, body, frames) -> np.ndarray:
     """What a render's thread would see at `frames`, in the order given."""
     shapes = []
     in_a_thread(lambda: handlers.render_starts(scene))
-    with part("poses").playing():  # no handlers of this thread
+    with part("scene.poses").playing():  # no handlers of this thread
         for frame in frames:
             scene.frame_set(frame)
             with free(), moved_elsewhere():
@@ -274,14 +274,14 @@ def rendered(handlers, scene, body, frames) -> np.ndarray:
                 in_a_thread(lambda: handlers.after_frame(scene, bpy.context.view_layer.depsgraph))
             shapes.append(evaluated(body))
     in_a_thread(lambda: handlers.render_ends(scene))
-    part("rendering").attend()
+    part("live.rendering").attend()
     return np.array(shapes)
 
 
 @contextmanager
 def free():
     """The handlers answer within."""
-    poses = part("poses")
+    poses = part("scene.poses")
     before, poses.busy = poses.busy, 0
     try:
         yield
@@ -292,7 +292,7 @@ def free():
 @contextmanager
 def moved_elsewhere():
     """Nothing is written by a thread but the main one within."""
-    modifier, write = part("modifier"), part("modifier").write
+    modifier, write = part("scene.modifier"), part("scene.modifier").write
 
     def guarded(*args):
         assert threading.current_thread() is threading.main_thread()
@@ -325,7 +325,7 @@ def test_a_window_writes_nothing_of_its_own_under_a_render(scene, window):
     np.testing.assert_array_equal(seen[:-1], handlers.plain[:-1])
     np.testing.assert_array_equal(seen[-1], live[-1])  # written before, and right
     in_a_thread(lambda: handlers.render_ends(scene))
-    part("rendering").attend()
+    part("live.rendering").attend()
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
@@ -350,7 +350,7 @@ def test_a_render_reads_an_animation_that_was_changed(scene, window):
 def test_a_character_that_renders_plain_is_told_of_before_the_first_frame(scene, window, monkeypatch):
     body, _, handlers = window
     told = []
-    monkeypatch.setattr(part("rendering"), "tell", lambda title, lines: told.extend(lines))
+    monkeypatch.setattr(part("live.rendering"), "tell", lambda title, lines: told.extend(lines))
     body.vertex_groups.clear()
     body.data.update_tag()
     bpy.context.view_layer.update()
@@ -361,7 +361,7 @@ def test_a_character_that_renders_plain_is_told_of_before_the_first_frame(scene,
 
 def test_a_busy_window_is_not_waited_for_without_end(scene, window, monkeypatch):
     body, _, handlers = window
-    rendering, told = part("rendering"), []
+    rendering, told = part("live.rendering"), []
     monkeypatch.setattr(rendering, "PATIENCE", 0.0)
     monkeypatch.setattr(rendering, "IMPATIENCE", 0.0)
     monkeypatch.setattr(rendering, "tell", lambda title, lines: told.extend(lines))
@@ -428,7 +428,7 @@ def test_an_edited_curve_of_a_control_shows_at_once(scene, rigged):
     tick(handlers)
     scene.frame_set(4)
     before = evaluated(body)
-    (curve,) = part("reading").curves_in(body.animation_data)
+    (curve,) = part("scene.reading").curves_in(body.animation_data)
     curve.keyframe_points[1].interpolation = "CONSTANT"
     curve.keyframe_points[1].co.y = 0.2
     body.update_tag()
@@ -469,7 +469,7 @@ def test_playing_edits_nothing_and_asks_for_nothing(rigged, monkeypatch):
     bpy.context.view_layer.update()
     tick(handlers)
     told = []
-    part("rig_properties").on_rig.append(told.append)
+    part("saved.rigs").on_rig.append(told.append)
     try:
         for settled in (False, True):
             body.thew.settled = settled
@@ -478,11 +478,11 @@ def test_playing_edits_nothing_and_asks_for_nothing(rigged, monkeypatch):
             bpy.context.view_layer.update()
             assert not handlers.state.waiting and not told
         monkeypatch.setattr(handlers, "playing", lambda: True)
-        sliders = part("rig_properties").slider_values(rig)
+        sliders = part("saved.rigs").slider_values(rig)
         play(body, FRAMES)
-        assert part("rig_properties").slider_values(rig) == sliders  # they stand still while it plays
+        assert part("saved.rigs").slider_values(rig) == sliders  # they stand still while it plays
     finally:
-        part("rig_properties").on_rig.remove(told.append)
+        part("saved.rigs").on_rig.remove(told.append)
     assert [s.control for s in rig.samples] == [0.0, 1.0] and not told
 
 
@@ -505,7 +505,7 @@ def test_a_render_shows_motion_where_the_view_is_settled(scene, rigged):
 def test_switching_the_extension_off_leaves_nothing_behind(window):
     body, _, handlers = window
     body.thew.softness = 0.2
-    package = part("handlers").__package__
+    package = part("live.handlers").__package__
     import sys
 
     sys.modules[package].unregister()
@@ -516,7 +516,7 @@ def test_switching_the_extension_off_leaves_nothing_behind(window):
         assert not bpy.app.timers.is_registered(handlers.tick)
         assert not hasattr(bpy.types.Object, "thew")
         assert not hasattr(bpy.types, "THEW_OT_add") and not hasattr(bpy.types, "THEW_PT_sidebar")
-        assert not hasattr(bpy.types, "THEW_PT_rigs_sidebar") and not part("rig_properties").on_rig
+        assert not hasattr(bpy.types, "THEW_PT_rigs_sidebar") and not part("saved.rigs").on_rig
         play(bpy.data.objects["Body"], (3, 9))
     finally:
         sys.modules[package].register()

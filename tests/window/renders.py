@@ -102,7 +102,7 @@ def story():
     window, area, region = view3d()
     with bpy.context.temp_override(window=window, area=area, region=region):
         bpy.ops.thew.add("INVOKE_DEFAULT", cells_across=6)
-    while not body.thew.made.flesh or helpers.part("poses").busy:
+    while not body.thew.made.flesh or helpers.part("scene.poses").busy:
         yield 0.1
     played = helpers.play(body, FRAMES)
     check("flesh moves in the view", np.abs(played - skin).max() > 1e-3)
@@ -153,7 +153,7 @@ def story():
         check("pictures", len(list(Path(PICTURES[0]).glob("frame-*.png"))) >= 8)
 
     told = []
-    dialogs = helpers.part("rendering")
+    dialogs = helpers.part("live.rendering")
     tell = dialogs.tell
     dialogs.tell = lambda title, lines: (told.extend(lines), tell(title, lines))
     scene.render.engine, scene.frame_end = Probe.bl_idname, 3

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What would go wrong if the scene were exported as it is: flesh left behind, a bake deformed twice or left out.
+
+Exporters write the skin of every mesh that an Armature modifier or an armature parent could deform, whether the modifier
+is switched on or not, and know nothing of modifiers like Thew's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import bpy
+
+from ..logic.sentences import listed
+from ..scene import writing
+from ..scene.reading import describe
+
+
+def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
+    """Sentences about one mesh, each with what to do; none when it leaves as it is seen.
+
+    `exporter`: the operator that is about to write it, such as `EXPORT_SCENE_OT_fbx`; empty asks about all of them.
+    """
+    if obj.type != "MESH":
+        return []
+    settings, made = obj.thew, obj.thew.made
+    name = describe(obj)
+    if (made.flesh or made.rides) and settings.enabled and not made.shows_bake:
+        kept = writing.baked_keys(obj)
+        what = "show its bake" if kept else "bake it"
+        return [
+            f"The flesh of {name} is live, which no exporter knows: it would leave with its plain skin; {what} first"
+        ]
+    if not plays_bake(obj):
+        return []
+    motionless = (
+        []
+        if moves_in_fbx(obj, exporter)
+        else [
+            f"FBX writes the motion of shape keys along with an object's action, and no object near {name} has one: without an "
+            "action it stands still there; key its armature or any object once"
+        ]
+    )
+    if made.baked_space == "POSED":
+        holders = skin_holders(obj)
+        if holders:
+            return [
+                f"The bake of {name} is in posed space and {listed(holders)} would deform it once more in every exported "
+                "file: press Finish Bake, or bake in rest space"
+            ]
+        return motionless + said_of_modifiers(obj, exporter)
+    said = motionless + said_of_modifiers(obj, exporter)
+    armatures = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE" and modifier.object is not None]
+    if len(armatures) > 1:
+        said.append(
+            f"{name} has {len(armatures)} Armature modifiers, and files know one skin: bake in posed space and press "
+            "Finish Bake"
+        )
+    if any(modifier.use_deform_preserve_volume and modifier.show_viewport for modifier in armatures):
+        said.append(
+            f"The armature of {name} preserves volume, which no file carries: joints of the exported skin bend otherwise"
+        )
+    return said
+
+
+def check_all(objects: Iterable[bpy.types.Object], exporter: str = "") -> list[str]:
+    """The same of every mesh of `objects`."""
+    return [said for obj in objects for said in check(obj, exporter)]
+
+
+def moves_in_fbx(obj: bpy.types.Object, exporter: str) -> bool:
+    """Whether some object of the scene has an action or a strip: the FBX exporter samples shape keys for each of those."""
+    if exporter and "fbx" not in exporter.lower():
+        return True
+    animations = (other.animation_data for scene in obj.users_scene for other in scene.objects)
+    return any(each is not None and (each.action is not None or len(each.nla_tracks)) for each in animations)
+
+
+def plays_bake(obj: bpy.types.Object) -> bool:
+    """Whether keys that Thew baked are playing."""
+    return any(not key.mute for key in writing.baked_keys(obj))
+
+
+def skin_holders(obj: bpy.types.Object) -> list[str]:
+    """What makes exporters write a skin for the mesh."""
+    holders = [
+        f"the modifier “{modifier.name}”"
+        for modifier in obj.modifiers
+        if modifier.type == "ARMATURE" and modifier.object is not None
+    ]
+    if obj.parent is not None and obj.parent.type == "ARMATURE" and obj.parent_type == "ARMATURE":
+        holders.append(f"the parent “{obj.parent.name}”")
+    return holders
+
+
+def said_of_modifiers(obj: bpy.types.Object, exporter: str) -> list[str]:
+    """The FBX exporter applies modifiers by default, and a mesh that was evaluated has no keys any more."""
+    applied = [
+        f"“{modifier.name}”"
+        for modifier in obj.modifiers
+        if modifier.type != "ARMATURE" and (modifier.show_viewport or modifier.show_render)
+    ]
+    if not applied or (exporter and "fbx" not in exporter.lower()):
+        return []
+    return [
+        f"FBX export applies {listed(applied)} of {describe(obj)} and drops the baked keys for it: switch off Apply "
+        "Modifiers there, or apply it before baking"
+    ]

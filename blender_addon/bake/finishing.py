@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Finish Bake: the keys stay, and everything that made them goes, so that the character leaves as it is seen.
+
+In rest space the armature goes on bending the skin. In posed space the keys hold its motion too: the Armature modifier
+goes, and an armature that deforms as a parent only carries the mesh from then on. Other modifiers whose effect the keys
+hold go with it. The keys' curves move into the action of the armature, where Blender knows actions for several things, so
+that exporters write one animation even where this extension is not at hand (`gltf`).
+"""
+
+from __future__ import annotations
+
+import bpy
+
+from ..live import riding
+from ..live.session import register
+from ..logic.errors import Refusal
+from ..logic.sentences import listed, plural
+from ..rigs import anchors
+from ..saved import properties
+from ..scene import flesh_map, modifier, reading, writing
+from ..scene.reading import describe
+from . import export_check, gltf
+
+
+def finish_bake(obj: bpy.types.Object) -> list[str]:
+    """Complete the bake of `obj`; gives what was done, first in short, a sentence each without its full stop."""
+    reading.check_editable(obj)
+    made, name = obj.thew.made, describe(obj)
+    keys = writing.baked_keys(obj)
+    if not keys:
+        raise Refusal(f"{name} has no bake to finish: press Bake first")
+    posed = made.baked_space == "POSED"
+    if not (made.flesh or made.rides) and not (posed and export_check.skin_holders(obj)):
+        raise Refusal(f"The bake of {name} is finished: nothing of Thew is left on it but the keys")
+    gone = held_modifiers(obj, posed)
+    names = [f"“{other.name}”" for other in gone]
+    uids = [other.persistent_uid for other in gone]
+    worn = list(riding.register.on(obj))
+    kept = flesh_map.remove_untouched(obj, anchors.armature_of(obj)) if made.flesh else []
+    modifier.remove(obj)
+    for uid in uids:
+        obj.modifiers.remove(modifier.by_id(obj, uid))
+    carried = posed and obj.parent is not None and obj.parent_type == "ARMATURE"
+    if carried:
+        obj.parent_type = "OBJECT"
+    properties.reset(obj, keep_rigs=True, keep_bake=True)
+    register.forget(obj)
+    riding.register.forget(obj)
+    writing.mute_baked(obj, False)
+    armature = gltf.armature_of(obj)
+    action = gltf.active_action(armature) if armature is not None else None
+    joined = action is not None and writing.join_action(obj, action)
+    wrong = export_check.check(obj)
+    said = [f"{name} plays its {plural(len(keys), 'key')}{'' if wrong else ', ready to export'}", *wrong]
+    if names:
+        said.append(f"{listed(names)} went, for the keys hold what {'it' if len(names) == 1 else 'they'} did")
+    if carried:
+        said.append(f"The parent “{obj.parent.name}” only carries {name} now")
+    if not posed:
+        said.append(f"The armature goes on bending {name}")
+    if joined:
+        said.append(f"The keys play from the action “{action.name}”, as one animation with the bones")
+    finished = [other for other in worn if writing.baked_keys(other)]
+    for other in finished:
+        kept += finish_bake(other)
+    for other in set(worn) - set(finished):
+        kept += riding.dismount(other)
+        kept.append(f"{describe(other)} rode along without a bake and shows its plain skin again")
+    return said + kept
+
+
+def held_modifiers(obj: bpy.types.Object, posed: bool) -> list[bpy.types.Modifier]:
+    """The modifiers whose effect the keys hold: they may not act on top of them.
+
+    Where the flesh was removed before, nothing tells them apart: then in posed space those are the Armature modifiers.
+    """
+    made = obj.thew.made
+    armature = modifier.by_id(obj, made.armature_modifier)
+    if (made.flesh or made.rides) and armature is not None:
+        return modifier.held(obj, armature, made.baked_space)
+    return [other for other in obj.modifiers if other.type == "ARMATURE"] if posed else []

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What flesh, keys and modifiers make of the mesh, read frame by frame from Blender."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..live import jobs, session
+from ..logic.errors import Refusal
+from ..logic.tasks import Progress, Task
+from ..scene import modifier, poses, reading
+from ..scene.reading import describe
+
+
+def differences(obj: bpy.types.Object, flesh: session.Flesh, scene, frames: list[int], left: set[int]) -> Task:
+    """How far the live flesh is from the mesh on which only the modifiers `left` (persistent ids) act, float32[f, n, 3].
+
+    Object space. The artist's own shape keys act on both. The scene and the object are left as they were found.
+    """
+    made = obj.thew.made
+    here, part = scene.frame_current, scene.frame_subframe
+    was = obj.thew.enabled, made.shows_bake, made.found, made.notes
+    rows = np.empty((len(frames), len(flesh.character.rest), 3), dtype=np.float32)
+    try:
+        made.shows_bake = False
+        obj.thew.enabled = True
+        jobs.apply_state(obj)
+        jobs.settle(obj, flesh, scene)
+        armature = modifier.by_id(obj, made.armature_modifier)
+        before = {other.persistent_uid for other in reading.Subject(obj, armature.object, armature).before()}
+        live = before | {made.armature_modifier, made.modifier}
+        with poses.playing(), poses.shown([obj]):
+            for passes, on in enumerate((live, left)):
+                with reading.modifiers_on(obj, on, basis=False):
+                    for i, frame in enumerate(frames):
+                        scene.frame_set(frame)
+                        if passes == 0:
+                            session.show(obj, flesh, scene)
+                        shape = reading.evaluated_positions(obj, bpy.context.evaluated_depsgraph_get())
+                        if len(shape) != rows.shape[1]:
+                            raise Refusal(
+                                f"{describe(obj)} could not be evaluated at frame {frame}: show it and its collection"
+                            )
+                        rows[i] = shape if passes == 0 else rows[i] - shape
+                        if i % 8 == 7:
+                            yield Progress((passes + (i + 1) / len(frames)) / 2.0, f"Measuring frame {frame}")
+    finally:
+        with poses.playing():
+            obj.thew.enabled, made.shows_bake = was[:2]
+            jobs.apply_state(obj)
+            made.found, made.notes = was[2:]
+            scene.frame_set(here, subframe=part)
+            if session.is_live(obj):
+                session.present(obj, flesh, scene)
+    return rows

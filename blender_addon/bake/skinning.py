@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Blender's own skinning at each vertex, measured: `x -> B x + t`, whatever the Armature modifier is set to.
+
+Linear blending, Preserve Volume, masks, several Armature modifiers: each moves a vertex by an affine map that does not
+depend on where the vertex is. So four copies of every vertex, one at its place and three a step along x, y and z from it,
+show the map once Blender has moved them. The copies are loose vertices of one object that lives while a bake is made.
+Bendy bones and envelopes look at where a vertex is: there the step is small, and the map is that of its neighbourhood.
+"""
+
+from __future__ import annotations
+
+import bmesh
+import bpy
+import numpy as np
+
+from ..scene import modifier
+from ..scene.reading import Subject, evaluated_positions
+
+#: What of an Armature modifier decides about the motion.
+SETTINGS = (
+    "object",
+    "use_deform_preserve_volume",
+    "use_vertex_groups",
+    "use_bone_envelopes",
+    "vertex_group",
+    "invert_vertex_group",
+    "use_multi_modifier",
+)
+
+#: The step for maps that depend on the place, of the character's size.
+SMALL = 1e-3
+
+
+def armature_modifiers(found: Subject) -> list[bpy.types.ArmatureModifier]:
+    """The Armature modifiers that act on the mesh, up to the one that the flesh stands behind."""
+    return [other for other in modifier.held(found.obj, found.modifier, "POSED") if moves(other)]
+
+
+def moves(other: bpy.types.Modifier) -> bool:
+    """Whether it is an Armature modifier with an armature."""
+    return other.type == "ARMATURE" and other.object is not None
+
+
+def depends_on_place(found: Subject) -> bool:
+    """Whether the armature moves a vertex otherwise where it is elsewhere: bendy bones, envelopes."""
+    for other in armature_modifiers(found):
+        bones = other.object.data.bones
+        if other.use_bone_envelopes:
+            return True
+        if any(bone.use_deform and (bone.bbone_segments > 1 or bone.use_envelope_multiply) for bone in bones):
+            return True
+    return False
+
+
+class Probe:
+    """Measures the maps at the frame that the scene stands at; a context manager, which leaves nothing behind."""
+
+    def __init__(self, found: Subject, rest: np.ndarray, scene: bpy.types.Scene):
+        """`rest` [n, 3]: the vertices' places before the armature acts, object space."""
+        self.found, self.scene, self.rest = found, scene, np.asarray(rest, dtype=np.float64)
+        self.bent = depends_on_place(found)
+        size = float(np.linalg.norm(np.ptp(self.rest, axis=0))) or 1.0
+        self.step = SMALL * size if self.bent else size
+        self.obj: bpy.types.Object | None = None
+
+    def __enter__(self) -> Probe:
+        try:
+            self._make()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self.obj is not None:
+            mesh = self.obj.data
+            bpy.data.objects.remove(self.obj)
+            bpy.data.meshes.remove(mesh)
+            self.obj = None
+
+    def _make(self) -> None:
+        source = self.found.obj
+        mesh = bpy.data.meshes.new("Thew Probe")
+        self.obj = bpy.data.objects.new("Thew Probe", mesh)
+        cloud = bmesh.new()
+        cloud.from_mesh(source.data)
+        bmesh.ops.delete(cloud, geom=cloud.edges[:], context="EDGES_FACES")
+        vertices = cloud.verts[:]
+        for _ in range(3):
+            bmesh.ops.duplicate(cloud, geom=vertices)
+        cloud.to_mesh(mesh)
+        cloud.free()
+        for group in source.vertex_groups:
+            self.obj.vertex_groups.new(name=group.name)
+        for other in armature_modifiers(self.found):
+            copy = self.obj.modifiers.new(other.name, "ARMATURE")
+            for name in SETTINGS:
+                setattr(copy, name, getattr(other, name))
+        self.obj.parent = source
+        # Evaluated, as hidden objects are not, but not drawn: an instancer of nothing.
+        self.obj.instance_type, self.obj.show_instancer_for_viewport = "VERTS", False
+        self.obj.hide_render = self.obj.hide_select = True
+        self.scene.collection.objects.link(self.obj)
+        self.place(self.rest)
+
+    def place(self, positions: np.ndarray) -> None:
+        """Stand at `positions` [n, 3] from now on."""
+        corners = np.vstack([positions, *(positions + self.step * axis for axis in np.eye(3))])
+        flat = np.ascontiguousarray(corners, dtype=np.float32).ravel()
+        self.obj.data.attributes["position"].data.foreach_set("vector", flat)
+        self.obj.data.update_tag()
+
+    def read(self, depsgraph: bpy.types.Depsgraph) -> tuple[np.ndarray, np.ndarray]:
+        """`(posed [n, 3], B [n, 3, 3])`: where the vertices are moved to, and how a step from there is; object space."""
+        moved = evaluated_positions(self.obj, depsgraph).astype(np.float64).reshape(4, -1, 3)
+        columns = (moved[1:] - moved[0]) / self.step
+        return moved[0], columns.transpose(1, 2, 0)

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The character as it stands at this moment, for the hand: where its skin is, and where that flesh lies at rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from ..live import jobs, session
+from ..logic.errors import Refusal
+from ..logic.picking import Hit, Picker
+from ..logic.spaces import transform
+from ..scene import poses, reading
+from ..scene.reading import describe
+from ..scene.units import length
+
+#: A point farther than this part of the body's size from the skin is beside the body.
+BESIDE = 0.25
+
+
+@dataclass
+class Posed:
+    """One mesh with flesh, at rest in metres and as the artist sees it."""
+
+    obj: bpy.types.Object
+    flesh: session.Flesh
+    maps: np.ndarray  # [b, 4, 4] T_b, Blender's world
+    mesh: np.ndarray  # [4, 4] the mesh's world matrix
+    shown: Picker  # what is seen, Blender's world
+    skin: np.ndarray  # [n, 3] of it the plain skin, metres
+    rest: Picker  # at rest, metres
+
+    @property
+    def pose(self) -> np.ndarray:
+        """T_b in metres [b, 4, 4]."""
+        return self.flesh.place.maps(self.maps)
+
+    @property
+    def size(self) -> float:
+        """The body's size, metres."""
+        return float(self.flesh.surface.size)
+
+    def at_rest(self, hit: Hit) -> np.ndarray:
+        """Where the flesh that was hit lies at rest, metres."""
+        return hit.on(self.rest.vertices, self.rest.triangles)
+
+    def skin_at(self, location) -> Hit:
+        """The point of the shown skin that is nearest to a world point; a refusal when it lies beside the body."""
+        point = np.array(location, dtype=np.float64)
+        if not np.isfinite(point).all():
+            raise Refusal(f"The location for {describe(self.obj)} is not a number: give three coordinates of the world")
+        hit = self.shown.nearest(point)
+        if hit.distance * self.flesh.place.metres_per_unit > BESIDE * self.size:
+            raise Refusal(
+                f"The location lies {length(hit.distance)} beside the skin of {describe(self.obj)}: drop it on the body"
+            )
+        return hit
+
+    def weights(self, point: np.ndarray) -> np.ndarray:
+        """How much each bone carries the flesh at a rest point in metres, [b]."""
+        return region_weights(self.flesh, point)
+
+    def skin_weights(self, hit: Hit) -> np.ndarray:
+        """How much each bone carries a point of the skin, as painted, [b]."""
+        painted = self.flesh.character.weights[self.shown.triangles[hit.face]]
+        return hit.barycentric @ painted
+
+    def carrier(self, hit: Hit) -> str:
+        """The bone that carries a point of the skin most."""
+        painted = self.skin_weights(hit)
+        if painted.sum() <= 0.0:
+            painted = self.weights(self.at_rest(hit))
+        return self.flesh.character.bones[int(np.argmax(painted))]
+
+    def bone_ends(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """Head and tail of a bone of the skeleton at rest, metres."""
+        return np.asarray(self.flesh.skeleton.heads)[index], np.asarray(self.flesh.skeleton.tails)[index]
+
+    def world(self, metres: np.ndarray) -> np.ndarray:
+        """Posed points in metres [..., 3] in Blender's world."""
+        return np.asarray(metres) / self.flesh.place.metres_per_unit + self.flesh.place.origin
+
+    def show(self, offsets: np.ndarray) -> None:
+        """Show the skin with offsets in metres [n, 3], world axes."""
+        session.write(self.obj, self.flesh, self.flesh.to_object(offsets, self.mesh), bpy.context.scene)
+
+
+def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Posed:
+    """The character of `obj` in its pose of this moment; builds its body when there is none yet."""
+    jobs.check_flesh(obj)
+    found = reading.subject(obj, view_layer)
+    flesh = jobs.with_body(obj, scene, view_layer)
+    view_layer.update()
+    maps, mesh = read_pose(found, flesh, view_layer.depsgraph, scene.frame_current)
+    triangles, seen = np.asarray(flesh.surface.triangles), shown_positions(obj, flesh, view_layer)
+    added = session.shown(obj, scene)
+    skin = seen if added is None else seen - added
+    return Posed(
+        obj, flesh, maps, mesh,
+        Picker(transform(mesh, seen), triangles),
+        flesh.place.points(transform(mesh, skin)),
+        Picker(np.asarray(flesh.surface.vertices), triangles),
+    )  # fmt: skip
+
+
+def read_pose(found: reading.Subject, flesh: session.Flesh, depsgraph, frame: int) -> tuple[np.ndarray, np.ndarray]:
+    """(T_b [b, 4, 4], the mesh's world matrix [4, 4]) as they are evaluated now."""
+    reader = poses.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
+    maps, mesh, _raw = reader.read(depsgraph, frame)
+    return maps, mesh
+
+
+def maps_now(obj, flesh: session.Flesh, depsgraph) -> np.ndarray:
+    """T_b of this moment [b, 4, 4], without a look whether the character has changed otherwise."""
+    modifier_ = reading.armature_modifier(obj)
+    if modifier_ is None or modifier_.object is None:
+        raise Refusal(f"The Armature modifier that the flesh of {describe(obj)} followed is gone")
+    found = reading.Subject(obj, modifier_.object, modifier_)
+    if any(bone not in found.armature.pose.bones for bone in flesh.character.bones):
+        raise Refusal(f"The bones of {describe(found.armature)} have changed: press Simulate")
+    return read_pose(found, flesh, depsgraph, bpy.context.scene.frame_current)[0]
+
+
+def region_weights(flesh: session.Flesh, point: np.ndarray) -> np.ndarray:
+    """How much each bone carries the flesh at a rest point in metres, [b]."""
+    indices, shares = flesh.lattice.embed(np.asarray(point, dtype=np.float64)[None])
+    used = indices[0] >= 0
+    return np.asarray(flesh.body.region_weights)[indices[0][used]].T @ shares[0][used]
+
+
+def shown_positions(obj, flesh: session.Flesh, view_layer: bpy.types.ViewLayer) -> np.ndarray:
+    """The vertices that the artist sees, object space [n, 3]; without what modifiers behind the flesh make of them."""
+    shown, count = reading.evaluated_positions(obj, view_layer.depsgraph), len(flesh.character.rest)
+    if len(shown) != count:
+        shown = before_rebuilding(obj, view_layer)
+    if len(shown) != count:
+        raise Refusal(f"The mesh of {describe(obj)} has changed since its flesh was made: press Simulate")
+    return shown.astype(np.float64)
+
+
+def before_rebuilding(obj, view_layer: bpy.types.ViewLayer) -> np.ndarray:
+    """The vertices as they leave Thew's modifier, object space [n, 3]; empty for an object that cannot be seen."""
+    mine = obj.thew.made.modifier
+    upto = [m.persistent_uid for m in obj.modifiers]
+    upto = set(upto[: upto.index(mine) + 1])
+    with poses.playing():
+        with reading.modifiers_on(obj, upto, basis=False):
+            view_layer.update()
+            shown = reading.evaluated_positions(obj, view_layer.depsgraph)
+        view_layer.update()
+    return shown

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Pulling the skin: the active rig's sliders are found that bring points of the surface to where the hand wants them.
+
+The other rigs push as they stand; the flesh is at rest in the pose that the artist sees.
+"""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..logic.errors import Refusal
+from ..logic.native import core
+from ..logic.sliders import LENGTHS, SLIDERS, TEMPLATE_SLIDERS, slider_parameters
+from ..rigs import pushers, rigging
+from ..saved.rigs import ThewRig, active, in_force, record, set_sliders, sliders_of
+from ..scene.reading import describe
+from ..scene.units import length
+from . import posed
+
+#: A pulled point, and where it should be: vertex of the mesh, Blender's world [3].
+Point = tuple[int, np.ndarray]
+
+#: How far a slider goes in ordinary work; lengths go as far as the rig reaches, the strength some times what is visible.
+RANGES = {"along": 0.5, "angle": 1.0, "tilt": 1.0, "roll": 1.0, "rx": 1.0, "ry": 1.0, "rz": 1.0}
+TIMES = 4.0
+#: A slider that goes so far weighs as much as missing a point by this part of the body's size, at weight 1.
+MISSED = 0.003
+#: Points count as brought to their targets from this part of the way on.
+REACHED = 0.98
+#: Skin that an update moves by no more than this part of the body's size has arrived.
+STILL = 1e-4
+
+
+class Pull:
+    """One pull of the active rig of a character, from the first press to the release."""
+
+    def __init__(self, stand: posed.Posed, view_layer: bpy.types.ViewLayer):
+        obj, flesh = stand.obj, stand.flesh
+        rig = active(obj)
+        if rig is None:
+            raise Refusal(f"{describe(obj)} has no active rig to pull with: place one on it, or choose one in the list")
+        index = obj.thew.active_rig
+        if not in_force(obj)[index]:
+            raise Refusal(f"The rig “{rig.name}” is switched off: switch it on to pull with it")
+        self.stand, self.index = stand, index
+        self.controls = rigging.evaluated_controls(obj, view_layer.depsgraph)
+        self.unit = flesh.place.metres_per_unit
+        self.names = sliders_of(rig)
+        found = rigging.resolved(obj, flesh.character, flesh.stance, flesh.place, rig, index)
+        if found.problem:
+            raise Refusal(found.problem)
+        whole, at = found.native(core(), self.unit, flesh.body), float(self.controls[index])
+        self.first = pushers.native_now(rig, whole, at, flesh.body, self.unit)
+        self.native = found.hook.native(core(), self.first, name=rig.name)
+        self.fit = core().RigFit(
+            flesh.body,
+            self.native,
+            stand.pose,
+            gravity=flesh.recipe.gravity,
+            method=flesh.recipe.static_method,
+            rest_forces=flesh.pushed(obj, self.controls, without=index),
+        )
+        self.found = dict(self.first)
+        self.offsets = self.balance(self.first)
+        # Targets are of the skin that is seen, and the fit moves the flesh, which need not lie on it.
+        self.away = stand.skin + self.offsets - np.asarray(self.fit.positions(self.first))
+        self.began = self.shown.copy()
+        self.arrived = True
+
+    @property
+    def rig(self) -> ThewRig:
+        """The rig; looked up each time, for undo and collections move them."""
+        return self.stand.obj.thew.rigs[self.index]
+
+    @property
+    def shown(self) -> np.ndarray:
+        """The skin with the rig as it was found, metres [n, 3]."""
+        return self.stand.skin + self.offsets
+
+    def balance(self, parameters: dict[str, float]) -> np.ndarray:
+        """What the flesh at rest with the rig at some parameters adds to the skin, metres [n, 3], world axes."""
+        return self.stand.flesh.added(np.asarray(self.fit.positions(parameters)), self.stand.maps, self.stand.mesh)
+
+    def pull(self, points: list[Point], evaluations: int | None = None) -> np.ndarray:
+        """The sliders for these points, into the rig; what the flesh at rest adds to the skin with them, metres [n, 3].
+
+        `evaluations`: no more than so many, a step on the way; `arrived` tells whether the next one would change anything.
+        """
+        place, rig = self.stand.flesh.place, self.rig
+        targets = [(vertex, place.points(np.asarray(target)) - self.away[vertex]) for vertex, target in points]
+        preferred, weights, bounds = self.wishes(rig)
+        found = self.fit.fit(
+            targets, start=self.found, preferred=preferred, weights=weights, bounds=bounds, evaluations=evaluations
+        )
+        self.found = {name: float(found[name]) for name in self.names}
+        before, self.offsets = self.offsets, self.balance(self.found)
+        self.arrived = bool(np.abs(self.offsets - before).max() <= STILL * self.stand.size)
+        self.set_sliders()
+        return self.offsets
+
+    def set_sliders(self) -> None:
+        """Let the rig's sliders show what was found, the strength as the rig measures it."""
+        rig, body = self.rig, self.stand.flesh.body
+        found = {**self.found, "strength": pushers.amount(rig, self.native, self.found, body)}
+        set_sliders(rig, slider_parameters(found, self.unit, rig.strength_by == "YIELD"))
+
+    def came(self, points: list[Point]) -> str:
+        """How near the points came, in words."""
+        place = self.stand.flesh.place
+        wanted = np.array([place.points(np.asarray(target)) for _, target in points])
+        vertices = [vertex for vertex, _ in points]
+        left = np.linalg.norm(self.shown[vertices] - wanted, axis=1)
+        way = float(np.linalg.norm(self.began[vertices] - wanted))
+        reached = max(1.0 - float(np.linalg.norm(left)) / way, 0.0) if way > 0.0 else 1.0
+        if reached >= REACHED:
+            return f"its points miss their targets by {length(left.max() / self.unit)} at most"
+        why = ": flesh would fold beyond" if self.fit.folding else ""
+        return f"it reaches {pushers.percent(reached)} of the way{why}"
+
+    def wishes(self, rig: ThewRig) -> tuple[dict, dict, dict]:
+        """Preferred values, weights and bounds for the fit, in native units.
+
+        Where the artist has set no weight, a slider keeps lightly to where the pull began, so that of all ways to reach the
+        points the one is found that changes least; the strength keeps from growing without bound where a point hardly
+        feels it.
+        """
+        preferred, weights, bounds = {}, {}, {}
+        reach = max(self.first[name] for name in TEMPLATE_SLIDERS[rig.template] if name != "strength")
+        liked = self.preferred_strength(rig)
+        usual = TIMES * max(abs(self.first["strength"]), abs(liked), 1.0)
+        for name in self.names:
+            at = SLIDERS.index(name)
+            if rig.fixed[at]:
+                bounds[name] = (self.first[name], self.first[name])
+                continue
+            weight = rig.weights[at]
+            wish = liked if name == "strength" else rig.preferred[at] * (self.unit if name in LENGTHS else 1.0)
+            if weight <= 0.0:
+                weight, wish = 1.0, self.first[name]
+            full = usual if name == "strength" else RANGES.get(name, reach)
+            preferred[name], weights[name] = wish, weight * (MISSED * self.stand.size / full) ** 2
+        return preferred, weights, bounds
+
+    def preferred_strength(self, rig: ThewRig) -> float:
+        """The strength that the artist prefers, N/m3."""
+        liked = rig.preferred[SLIDERS.index("strength")]
+        if rig.strength_by == "FORCE" or not liked:
+            return liked
+        per_strength = self.native.compliance(self.stand.flesh.body)
+        return liked * self.unit / per_strength if per_strength > 0.0 else 0.0
+
+    def keep(self) -> None:
+        """Record what was found at the control's present value."""
+        rig = self.rig
+        rig.control = float(self.controls[self.index])
+        self.set_sliders()
+        record(rig)
+
+    def world(self, vertex: int) -> np.ndarray:
+        """Where a vertex is shown now, Blender's world."""
+        return self.stand.world(self.shown[vertex])
+
+
+def checked(stand: posed.Posed, points) -> list[Point]:
+    """The points of a script, [[vertex, [x, y, z]], …]; a refusal names the one that cannot be pulled."""
+    count, name = len(stand.rest.vertices), describe(stand.obj)
+    if not isinstance(points, list) or not points:
+        raise Refusal("There is no point to pull: give [[vertex, [x, y, z]], …] in the world")
+    found = []
+    for i, entry in enumerate(points):
+        try:
+            vertex, target = entry
+            vertex, target = int(vertex), np.array(target, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise Refusal(f"Point {i} is not a vertex and its target: give [vertex, [x, y, z]]") from None
+        if not 0 <= vertex < count:
+            raise Refusal(f"Point {i} pulls vertex {vertex}, and {name} has vertices 0 to {count - 1}")
+        if target.shape != (3,) or not np.isfinite(target).all():
+            raise Refusal(f"The target of point {i} is not three numbers")
+        found.append((vertex, target))
+    return found

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the artist does to the maps: patches of a body part, the automatic map again."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..live import jobs, session
+from ..logic import flesh_map as maps
+from ..logic.body_parts import PARTS, Part, Skeleton, Spot, spots
+from ..logic.errors import Refusal
+from ..logic.picking import Hit, Picker
+from ..logic.spaces import transform
+from ..rigs.anchors import active_bone, armature_of
+from ..scene import flesh_map, reading
+from ..scene.reading import describe
+from .posed import BESIDE
+
+#: A patch is at least so large, as a part of the character's longest side.
+LEAST = 0.03
+
+
+def soften(context: bpy.types.Context, obj: bpy.types.Object, part: str, size: float, amount: float) -> str:
+    """Write `amount` into the map Flesh where a body part is, `size` times as large as usual; gives where, in words."""
+    jobs.check_flesh(obj)
+    armature = armature_of(obj)
+    flesh_map.check_paintable(obj, armature, flesh_map.FLESH)
+    flesh = jobs.with_body(obj, context.scene, context.view_layer)
+    preset, skin = PARTS[part], Skin.of(obj, flesh)
+    if part == "WHOLE":
+        values, where = amount * flesh_map.automatic(flesh), "everywhere"
+    else:
+        share, where = region(context, obj, skin, preset, size)
+        old = flesh_map.read(obj, flesh_map.FLESH)
+        values = maps.mixed(flesh_map.automatic(flesh) if old is None else old, share, amount)
+    flesh_map.write(obj, flesh_map.FLESH, values)
+    obj.data.update_tag()
+    return where
+
+
+class Skin:
+    """The skin at rest in Blender's world, with the skeleton that carries it."""
+
+    def __init__(self, points: np.ndarray, triangles: np.ndarray, skeleton: Skeleton, weights: np.ndarray):
+        self.points, self.triangles, self.skeleton, self.weights = points, triangles, skeleton, weights
+        self.size = float(np.linalg.norm(np.ptp(points, axis=0)))
+        self.picker = Picker(points, triangles)
+
+    @staticmethod
+    def of(obj: bpy.types.Object, flesh: session.Flesh) -> Skin:
+        """As it was when flesh was added."""
+        character, stance = flesh.character, flesh.stance
+        heads, tails = (transform(stance.armature_matrix, ends) for ends in (character.heads, character.tails))
+        skeleton = Skeleton(character.bones, character.parents, heads, tails)
+        return Skin(transform(stance.mesh_matrix, character.rest), character.triangles, skeleton, character.weights)
+
+    def carried(self, bone: int) -> np.ndarray:
+        """The points [m, 3] that mostly follow a bone."""
+        return self.points[self.weights[:, bone] > 0.5 * self.weights.sum(axis=1)]
+
+    def hit(self, spot: Spot) -> Hit:
+        """The skin that a spot means: where the way out leaves the body, else the nearest."""
+        nearest = self.picker.nearest(spot.origin)
+        if not spot.direction.any():
+            return nearest
+        found = self.picker.ray(spot.origin, spot.direction)
+        return nearest if found is None else found
+
+    def patch(self, hit: Hit, radius: float) -> np.ndarray:
+        """See `logic.flesh_map.patch`."""
+        return maps.patch(self.points, self.triangles, hit.point, hit.face, radius)
+
+
+def region(context, obj, skin: Skin, part: Part, size: float) -> tuple[np.ndarray, str]:
+    """(how much each vertex belongs to the part [n], where that is in words); a `Refusal` where it cannot be told."""
+    skeleton, names = skin.skeleton, skin.skeleton.names
+    limb, found = skeleton.limb(part.limbs) if part.limbs else [], spots(part, skeleton, skin.carried)
+    bone = chosen_bone(obj)
+    if not limb and not found and bone in names:
+        limb = skeleton.with_below([names.index(bone)]) if part.limbs else []
+        found = spots(part, skeleton, skin.carried, bone)
+    if limb:
+        return limb_share(skin, limb, size), f"along “{names[limb[0]]}”"
+    if found:
+        shares = []
+        for spot in found:
+            hit = skin.hit(spot)
+            usual = part.girth * float(np.linalg.norm(hit.point - spot.inside))
+            shares.append(skin.patch(hit, size * max(usual, LEAST * skin.size)))
+        bones = dict.fromkeys(names[spot.bone] for spot in found)
+        return np.max(shares, axis=0), "at " + " and ".join(f"“{bone}”" for bone in bones)
+    hit = at_cursor(context, obj, skin, part)
+    return skin.patch(hit, size * 0.12 * skin.size), "at the 3D cursor"
+
+
+def limb_share(skin: Skin, bones: list[int], size: float) -> np.ndarray:
+    """How much each vertex belongs to a limb of `bones`, its tip before its root, [n]."""
+    total = skin.weights.sum(axis=1)
+    share = skin.weights[:, bones].sum(axis=1) / np.where(total > 0.0, total, 1.0)
+    result = np.zeros(len(share))
+    for side in limbs_apart(skin.skeleton, bones):
+        mine = skin.weights[:, side].sum(axis=1) / np.where(total > 0.0, total, 1.0)
+        result = np.maximum(result, maps.towards_tip(skin.points, mine, skin.skeleton.heads[side[0]], size))
+    return np.minimum(result, share)
+
+
+def limbs_apart(skeleton: Skeleton, bones: list[int]) -> list[list[int]]:
+    """The bones of several limbs, each limb for itself, its root first."""
+    limbs: dict[int, list[int]] = {}
+    for bone in bones:
+        root = bone
+        while int(skeleton.parents[root]) in bones:
+            root = int(skeleton.parents[root])
+        limbs.setdefault(root, []).append(bone)
+    return [[root, *(b for b in chain if b != root)] for root, chain in limbs.items()]
+
+
+def chosen_bone(obj) -> str:
+    """The bone that is active and selected while its armature is posed, or ""."""
+    armature = armature_of(obj)
+    return active_bone(armature) if armature is not None and armature.mode == "POSE" else ""
+
+
+def at_cursor(context, obj, skin: Skin, part: Part) -> Hit:
+    """The skin at the 3D cursor, as it is shown; a `Refusal` where that lies beside the body, or was never put anywhere."""
+    shown = reading.evaluated_positions(obj, context.evaluated_depsgraph_get()).astype(np.float64)
+    points = transform(np.array(obj.matrix_world), shown) if len(shown) == len(skin.points) else skin.points
+    cursor = np.array(context.scene.cursor.location)
+    hit = Picker(points, skin.triangles).nearest(cursor)
+    if not cursor.any() or hit.distance > BESIDE * skin.size:
+        called = part.role.called if part.role is not None else f"the {part.label.lower()}"
+        raise Refusal(
+            f"No bone of {describe(obj)} is named like {called}: select that bone in pose mode, or put the 3D cursor on "
+            "the skin (Shift and the right mouse button), and press again"
+        )
+    return Hit(hit.face, hit.barycentric, hit.on(skin.points, skin.triangles), hit.distance)
+
+
+def back_to_automatic(context, obj) -> None:
+    """Let the map Flesh be the automatic one again."""
+    jobs.check_flesh(obj)
+    armature = armature_of(obj)
+    flesh_map.check_paintable(obj, armature, flesh_map.FLESH)
+    flesh = jobs.with_body(obj, context.scene, context.view_layer)
+    group = obj.vertex_groups.get(flesh_map.FLESH)
+    if group is not None:
+        flesh_map.write(obj, flesh_map.FLESH, flesh_map.automatic(flesh))
+        obj.thew.made.flesh_map = flesh_map.digest(flesh_map.read(obj, flesh_map.FLESH))
+    else:
+        flesh_map.fill(obj, armature, flesh_map.automatic(flesh))
+    obj.data.update_tag()

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the operators, the frame handler and the command line do, each a plain function or a task.
+
+Nothing of the scene is changed before everything that can fail or be cancelled is over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..logic.errors import Cancelled, Refusal, sentence
+from ..logic.sentences import notes_of, plural
+from ..logic.tasks import Task, finish
+from ..rigs import anchors, rigging
+from ..saved import properties
+from ..scene import flesh_map, modifier, poses, reading, writing
+from ..scene.reading import describe
+from . import building, riding, session
+from .session import register
+
+# adding and simulating ------------------------------------------------------------------------------------------------
+
+
+def add(obj, scene, view_layer, cells_across: int | None = None, method: str | None = None, simulate=True) -> Task:
+    """Give `obj` flesh, or build it anew; gives the `Flesh`. `simulate`: its motion too.
+
+    A modifier of ours that was deleted is made again, and flesh whose Armature modifier is gone follows another one.
+    """
+    found = reading.subject(obj, view_layer, anew=True)
+    if obj.thew.made.rides:
+        raise Refusal(
+            f"{describe(obj)} rides on another body: press Remove there first, if it shall have flesh of its own"
+        )
+    view_layer.update()
+    had = obj.thew.made.flesh
+    stance = session.Stance.saved(obj) if had else session.Stance.read(found, scene)
+    recipe = session.Recipe.of(obj, scene, stance.guessed_height)
+    recipe = replace(recipe, cells_across=cells_across or recipe.cells_across, method=method or recipe.method)
+    frames = _live_frames(obj, scene) if simulate else None
+    placed = modifier.by_id(obj, obj.thew.made.modifier) is not None
+    placed = placed and obj.thew.made.armature_modifier == found.modifier.persistent_uid and not modifier.is_former(obj)
+    if not placed:
+        modifier.check_place(obj, found.modifier)
+    flesh = register.flesh(obj) if had else session.Flesh()
+    yield from building.build(flesh, found, stance, recipe, scene, view_layer, frames)
+
+    settings, made = obj.thew, obj.thew.made
+    settings.cells_across, settings.method = recipe.cells_across, recipe.method
+    if not had:
+        stance.save(obj)
+        active = obj.data.attributes.active
+        made.found_attribute = active.name if active else ""
+        made.flesh = True
+        register.fleshes[obj.session_uid] = flesh
+        register.look_again()
+    if not placed:
+        modifier.insert(obj, modifier.by_id(obj, found.modifier.persistent_uid))
+    made.shows_bake = False
+    settings.enabled = True
+    flesh_map.fill(obj, found.armature, flesh_map.automatic(flesh))
+    apply_state(obj)
+    settle(obj, flesh, scene)
+    return flesh
+
+
+def simulate(obj, scene, view_layer, start: int | None = None, end: int | None = None) -> Task:
+    """Read the poses again and simulate them; a range that is given becomes the object's own."""
+    check_flesh(obj)
+    found = reading.subject(obj, view_layer)
+    frames = _live_frames(obj, scene)
+    own = start is not None or end is not None
+    if own:
+        frames = (frames[0] if start is None else start, frames[1] if end is None else end)
+        check_range(obj, *frames)
+    flesh = register.flesh(obj)
+    recipe = replace(session.Recipe.of(obj, scene), live=frames)
+    stance = session.Stance.saved(obj)
+    yield from building.build(flesh, found, stance, recipe, scene, view_layer, frames)
+    settings = obj.thew
+    settings.settled = False
+    if own and frames != (scene.frame_start, scene.frame_end):
+        settings.use_scene_range = False
+        settings.frame_start, settings.frame_end = frames
+    settings.made.shows_bake = False
+    settings.enabled = True
+    if settings.made.flesh_map:
+        flesh_map.fill(obj, found.armature, flesh_map.automatic(flesh))
+    apply_state(obj)
+    settle(obj, flesh, scene)
+    return flesh
+
+
+def update(obj, scene, view_layer, flesh: session.Flesh, still: bool | None = None) -> Task:
+    """Bring a live object's clip up to date with its settings and, where that is in doubt, with Blender's data.
+
+    `still`: the clip may stay behind the rigs, because flesh is shown settled (None: if the artist looks at it so).
+    """
+    still = obj.thew.settled if still is None else still
+    recipe = session.Recipe.of(obj, scene)
+    frames = _live_frames(obj, scene)
+    known = flesh.clip is not None and flesh.covers(*frames) and not flesh.suspect_motion and not moved(obj, flesh)
+    known = known and not flesh.stale
+    if known and not flesh.suspect_mesh and not renamed(obj, flesh):
+        place = building.placed(flesh.character, flesh.stance, recipe)
+        rigs = rigging.resolve(obj, flesh.character, flesh.stance, place)
+        parts = flesh.character, flesh.stance, recipe, flesh.motion
+        yield from building.make(flesh, *parts, rigs, still)
+    else:
+        found, stance = reading.subject(obj, view_layer), session.Stance.saved(obj)
+        yield from building.build(flesh, found, stance, recipe, scene, view_layer, frames, known, still)
+    settle(obj, flesh, scene)
+    return flesh
+
+
+def outdated(obj, scene, flesh: session.Flesh, still: bool | None = None) -> bool:
+    """Whether `update` has something to do; cheap enough to ask every frame."""
+    if flesh.clip is None or flesh.stale or flesh.suspect_mesh or flesh.suspect_motion:
+        return True
+    if flesh.behind and not (obj.thew.settled if still is None else still):
+        return True
+    if flesh.recipe != session.Recipe.of(obj, scene) or not flesh.covers(*_live_frames(obj, scene)):
+        return True
+    return moved(obj, flesh)
+
+
+def moved(obj, flesh: session.Flesh) -> bool:
+    """Whether other curves or drivers move the rigs' controls than when they were read."""
+    return flesh.motion.moving != rigging.moving(obj)
+
+
+def renamed(obj, flesh: session.Flesh) -> bool:
+    """Whether the bones that were read are not those of the armature now, or not those on which rigs hang."""
+    armature = anchors.armature_of(obj)
+    if armature is None:
+        return False
+    known = set(flesh.character.bones)
+    wanted = {anchors.found_bone(armature, rig) for rig in obj.thew.rigs if rig.guide == "BONE"} - {""}
+    return not (wanted <= known and all(name in armature.data.bones for name in known))
+
+
+def _live_frames(obj, scene) -> tuple[int, int]:
+    start, end = obj.thew.frames(scene)
+    check_range(obj, start, end)
+    return start, end
+
+
+def check_range(obj, start: int, end: int) -> None:
+    """Refuse a range without frames."""
+    if end < start:
+        raise Refusal(f"The frame range {start} to {end} for {describe(obj)} is empty: let it end after it starts")
+
+
+def check_flesh(obj) -> None:
+    """Refuse an object that cannot have or does not have flesh."""
+    reading.check_editable(obj)
+    if not obj.thew.made.flesh:
+        raise Refusal(f"{describe(obj)} has no flesh: press Add Flesh first")
+    if modifier.by_id(obj, obj.thew.made.modifier) is None:
+        raise Refusal(f"Thew's modifier is gone from {describe(obj)}: press Add Flesh again, or Remove")
+    if modifier.is_former(obj):
+        modifier.migrate(obj)
+        apply_state(obj)
+
+
+def rest(obj, scene, view_layer) -> Task:
+    """Show the flesh at rest in the pose, and pushed by the rigs, as Blender shows them now; gives the `Flesh`."""
+    check_flesh(obj)
+    found = reading.subject(obj, view_layer)
+    flesh = register.flesh(obj)
+    view_layer.update()
+    recipe, stance = session.Recipe.of(obj, scene), session.Stance.saved(obj)
+    if flesh.body is None or flesh.suspect_mesh or renamed(obj, flesh):
+        yield from building.build(flesh, found, stance, recipe, scene, view_layer, None, still=True)
+    elif flesh.recipe != recipe:
+        rigs = rigging.resolve(obj, flesh.character, stance, building.placed(flesh.character, stance, recipe))
+        parts = flesh.character, stance, recipe, flesh.motion
+        yield from building.make(flesh, *parts, rigs, still=True)
+    reader = poses.PoseReader(found, flesh.character.bones, stance.mesh_matrix)
+    with poses.shown([found.armature, found.obj]):
+        view_layer.update()
+        maps, mesh, _raw = reader.read(view_layer.depsgraph, scene.frame_current)
+        controls = rigging.evaluated_controls(obj, view_layer.depsgraph)
+    offsets = flesh.settled_at(maps, mesh, flesh.pushed(obj, controls))
+    settings = obj.thew
+    settings.made.shows_bake = False
+    settings.enabled = settings.settled = True
+    apply_state(obj)
+    note(obj, flesh)
+    session.write(obj, flesh, offsets, scene)
+    flesh.posed = True
+    return flesh
+
+
+def with_body(obj, scene, view_layer) -> session.Flesh:
+    """The flesh of `obj` with its body, built here and now where it is not: a file was just opened, a bone renamed."""
+    check_flesh(obj)
+    flesh = register.flesh(obj)
+    if flesh.body is None or renamed(obj, flesh):
+        found, stance = reading.subject(obj, view_layer), session.Stance.saved(obj)
+        recipe = session.Recipe.of(obj, scene)
+        finish(building.build(flesh, found, stance, recipe, scene, view_layer, None))
+    return flesh
+
+
+def settle(obj, flesh, scene) -> None:
+    """After a build: the right node tree, the notes, and the flesh of the current frame."""
+    mine = modifier.by_id(obj, obj.thew.made.modifier)
+    tree = modifier.tree()
+    if mine is not None and mine.node_group != tree:
+        mine.node_group = tree
+    if flesh.refused:
+        flesh.refused = False
+        apply_state(obj)
+    note(obj, flesh)
+    session.present(obj, flesh, scene)
+
+
+def note(obj, flesh) -> None:
+    """Keep what there is to say about the flesh with the object."""
+    obj.thew.made.notes = "\n".join(notes_of(flesh, obj.thew.preview_mode))
+    rigging.tell_problems(obj, flesh.rig_problems, flesh.pushing.notes)
+
+
+def refuse(obj, flesh, error: BaseException) -> None:
+    """What the object has become cannot be shown with flesh: show its plain armature, and tell why."""
+    fail(obj, flesh, error)
+    if not flesh.refused:
+        flesh.refused = True
+        apply_state(obj)
+
+
+def fail(obj, flesh, error: BaseException) -> None:
+    """Tell, once, why an object's flesh could not be brought up to date."""
+    problem = "" if isinstance(error, Cancelled) else sentence(str(error))
+    if problem and (problem != flesh.problem or problem != obj.thew.made.notes):
+        flesh.problem = obj.thew.made.notes = problem
+        print(f"Thew: {problem}")
+
+
+# what is shown --------------------------------------------------------------------------------------------------------
+
+
+def apply_state(obj) -> None:
+    """Switch modifiers and baked keys to what the settings say: live flesh, the bake, or the plain skin.
+
+    The Armature modifier is left as the artist has it, but while a bake in posed space plays, whose keys hold its motion.
+    """
+    settings, made = obj.thew, obj.thew.made
+    mine, armature = modifier.by_id(obj, made.modifier), modifier.by_id(obj, made.armature_modifier)
+    known = register.known(obj)
+    baked = settings.enabled and made.shows_bake
+    live = settings.enabled and not baked and not (known is not None and known.refused)
+    held = modifier.held(obj, armature, made.baked_space) if baked and armature is not None else []
+    for other in held:
+        modifier.switch_off(obj, other)
+    for uid in set(modifier.noted_ids(obj)) - {other.persistent_uid for other in held}:
+        modifier.put_back(obj, uid)
+    if mine is not None:
+        modifier.set_shown(mine, live, live)
+    if not live:
+        session.hide(obj, known)
+    writing.mute_baked(obj, not baked)
+
+
+# removing -------------------------------------------------------------------------------------------------------------
+
+
+def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> list[str]:
+    """Leave the object as it was before flesh was added; gives what the artist should know.
+
+    Rigs are the artist's work: they are kept, for when flesh is added again, unless asked otherwise.
+    """
+    reading.check_editable(obj)
+    made = obj.thew.made
+    name = describe(obj)
+    if not (made.flesh or made.rides) and not writing.baked_keys(obj) and not (remove_rigs and len(obj.thew.rigs)):
+        raise Refusal(f"{name} has no flesh: nothing to remove")
+    said = []
+    if remove_baked_keys:
+        writing.remove_baked(obj)
+    if made.rides:
+        return riding.dismount(obj)
+    kept = made.baked_keys if writing.baked_keys(obj) else ""
+    if kept:
+        writing.mute_baked(obj, True)
+        said.append(
+            f"{name} keeps its {len(kept.splitlines())} baked shape keys, muted, because its armature moves it again"
+        )
+    if made.flesh:
+        if modifier.by_id(obj, made.armature_modifier) is None:
+            said.append(f"The Armature modifier that the flesh of {name} followed was no longer there")
+        said += flesh_map.remove_untouched(obj, anchors.armature_of(obj))
+        modifier.remove(obj)
+    if remove_rigs:
+        rigging.clear(obj)
+    elif len(obj.thew.rigs):
+        said.append(f"{name} keeps its {plural(len(obj.thew.rigs), 'rig')}, for when flesh is added again")
+    said += riding.dismount_all(obj)
+    properties.reset(obj, keep_rigs=True, keep_bake=bool(kept))
+    register.forget(obj)
+    return said

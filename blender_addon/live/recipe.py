@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the flesh of an object is made from besides its mesh and bones: where it stood, and the artist's settings."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import astuple, dataclass
+
+import bpy
+import numpy as np
+
+from ..logic.spaces import guess_height
+from ..rigs import rigging
+from ..scene import reading
+
+#: The stiffness that flesh is assembled for, pascals; stiffer and softer flesh is made from that by a factor.
+REFERENCE = 20e3
+
+
+@dataclass(frozen=True)
+class Stance:
+    """Where the character stood when its flesh was added, and how long it is; saved with the object."""
+
+    mesh: tuple[float, ...]  # world matrix by rows
+    armature: tuple[float, ...]
+    longest_side: float
+    guessed_height: float
+
+    @staticmethod
+    def read(found: reading.Subject, scene: bpy.types.Scene) -> Stance:
+        """As the scene shows it now."""
+        side = reading.longest_side(found, scene)
+        return Stance(
+            tuple(reading.world_matrix(found.obj).ravel().tolist()),
+            tuple(reading.world_matrix(found.armature).ravel().tolist()),
+            float(np.float32(side)),
+            float(np.float32(guess_height(side, scene.unit_settings.scale_length))),
+        )
+
+    @staticmethod
+    def saved(obj: bpy.types.Object) -> Stance:
+        """As it was saved when flesh was added."""
+        made = obj.thew.made
+        return Stance(tuple(made.mesh_rest), tuple(made.armature_rest), made.longest_side, made.guessed_height)
+
+    def save(self, obj: bpy.types.Object) -> None:
+        """Note it at the object."""
+        made = obj.thew.made
+        made.mesh_rest, made.armature_rest = self.mesh, self.armature
+        made.longest_side, made.guessed_height = self.longest_side, self.guessed_height
+
+    @property
+    def mesh_matrix(self) -> np.ndarray:
+        return np.array(self.mesh).reshape(4, 4)
+
+    @property
+    def armature_matrix(self) -> np.ndarray:
+        return np.array(self.armature).reshape(4, 4)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The settings that the result depends on, as numbers."""
+
+    cells_across: int
+    height: float
+    softness: float | None  # the dial; None: young is in force
+    young: float  # pascals; 0 while the dial is in force
+    poisson: float
+    density: float
+    rest_includes_gravity: bool
+    method: str
+    rate: float
+    gravity: tuple[float, float, float]
+    mass_damping: float
+    stiffness_damping: float
+    reach: float | None
+    elastic_joints: float
+    motion_start: str
+    live: tuple[int, int]  # the frames that the artist plays
+    fps: float
+    modes: int
+    engine: str
+    device: str
+    rigs: tuple = ()  # see `rigging.fingerprint`
+
+    @property
+    def static_method(self) -> str:
+        """What finds the flesh at rest under loads that rigs and pulls are fitted to: linear in them."""
+        return self.method if self.method in {"warped", "linear"} else "warped"
+
+    def dynamics(self) -> dict:
+        """The settings of a simulation, all methods."""
+        names = ("method", "rate", "gravity", "mass_damping", "stiffness_damping", "reach", "elastic_joints")
+        return {name: getattr(self, name) for name in names}
+
+    @staticmethod
+    def of(obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None) -> Recipe:
+        """The settings of `obj` in `scene`."""
+        s, render = obj.thew, scene.render
+        height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
+        gravity = tuple(scene.gravity) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
+        return Recipe(
+            s.cells_across, height, None if s.use_young else s.softness, s.young if s.use_young else 0.0, s.poisson, s.density,
+            s.rest_includes_gravity, s.method, s.rate, gravity, s.mass_damping, s.stiffness_damping, s.reach or None,
+            s.elastic_joints, s.motion_start, s.frames(scene), render.fps / render.fps_base,
+            s.modes, s.engine, s.device.strip(), rigging.fingerprint(obj),
+        )  # fmt: skip
+
+
+def hashed(*parts) -> bytes:
+    """A hash of numbers, tuples of numbers, bytes and dataclasses of them."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        if isinstance(part, Stance):
+            part = astuple(part)
+        digest.update(part if isinstance(part, bytes) else repr(part).encode())
+        digest.update(b"|")
+    return digest.digest()

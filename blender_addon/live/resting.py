@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The flesh at rest in a pose or with rigs that were not simulated: under the hand between two simulations, and at frames
+beside the clip's range.
+"""
+
+from __future__ import annotations
+
+import bpy
+
+from ..logic.errors import sentence
+from ..logic.native import EXPECTED
+from ..rigs import rigging
+from ..scene import poses, reading
+from . import session
+
+#: What the panel says about poses that were not simulated.
+CHANGED = "The animation has changed since it was simulated: press Simulate."
+
+
+def unforeseen(obj, scene, depsgraph, render: bool) -> str:
+    """Why the evaluated pose is not one that was simulated: the animation has "changed", or the frame is "beside" the clip.
+
+    "" where it is, or where no flesh is seen (`render`: in a render). Changes nothing.
+    """
+    flesh = session.register.known(obj)
+    if flesh is None or flesh.clip is None or flesh.stale or not session.is_shown(obj, render):
+        return ""
+    if not flesh.clip_start <= scene.frame_float <= flesh.clip_end:
+        return "beside"
+    if scene.frame_subframe or not flesh.motion.differs(obj, scene.frame_current, depsgraph):
+        return ""
+    return "changed"
+
+
+def show_settled(obj: bpy.types.Object, flesh) -> None:
+    """Show settled flesh in the pose and with the controls that were last evaluated."""
+    if flesh.body is None or not session.is_shown(obj) or poses.busy:
+        return
+    scene, depsgraph = bpy.context.scene, bpy.context.view_layer.depsgraph
+    if flesh.posed or flesh.clip is None:
+        found = reading.armature_modifier(obj)
+        if found is not None and found.object is not None:
+            show_pose(obj, found, flesh, scene, depsgraph)
+    else:
+        session.present(obj, flesh, scene)
+
+
+def follow_pose(obj, armature_modifier, flesh, scene, depsgraph) -> None:
+    """Between two simulations, show the flesh at rest in the pose that the artist just made."""
+    if flesh.clip is None or flesh.stale or not session.is_shown(obj):
+        return
+    frame = scene.frame_current
+    inside = flesh.clip_start <= frame <= flesh.clip_end
+    if inside and not flesh.motion.differs(obj, frame, depsgraph):
+        if flesh.posed:
+            flesh.problem = ""
+            session.present(obj, flesh, scene)
+        return
+    if show_pose(obj, armature_modifier, flesh, scene, depsgraph) and inside:
+        flesh.problem = CHANGED
+
+
+def show_pose(obj, armature_modifier, flesh, scene, depsgraph) -> bool:
+    """Show the flesh at rest in the pose that `depsgraph` has evaluated; whether that worked."""
+    try:
+        found = reading.Subject(obj, armature_modifier.object, armature_modifier)
+        reader = poses.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
+        maps, mesh, _raw = reader.read(depsgraph, scene.frame_current)
+        controls = rigging.evaluated_controls(obj, depsgraph)
+        session.present_pose(obj, flesh, scene, maps, mesh, controls)
+        flesh.posed = True
+    except EXPECTED as error:
+        session.hide(obj, flesh)
+        flesh.problem = CHANGED if isinstance(error, poses.LostBone) else sentence(str(error))
+        if isinstance(error, poses.LostBone) and len(obj.thew.rigs):
+            flesh.refresh_rigs(obj)  # rigs that hung on that bone say so at once
+        return False
+    return True

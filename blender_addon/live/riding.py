@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Clothes, eyes and hair ride on a body: they have no lattice and no motion of their own.
+
+Whatever is added to the body's skin, in playback, under the hand or in a render, is added to what lies over it: see
+`logic.layers`. A rider is written in the moment that its body is, and its node tree turns the offsets from the body's
+object space into its own, wherever the two stand at that frame. So a rider may be skinned, or merely hang on a bone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import bpy
+import numpy as np
+
+from ..logic import layers
+from ..logic.errors import Refusal
+from ..logic.sentences import listed
+from ..logic.spaces import is_singular, transform
+from ..saved import properties
+from ..scene import modifier, reading, writing
+from ..scene.reading import describe
+from ..scene.units import length
+
+#: Modifiers that make vertices, and give new ones what is added to the old ones between which they lie.
+PASSING = {"BEVEL", "EDGE_SPLIT", "MASK", "SOLIDIFY", "SUBSURF", "TRIANGULATE"}
+#: What lies farther from the skin than this part of the body's size is beside the body.
+BESIDE = 0.25
+#: Constraints that carry an object along with their target.
+CARRYING = {"CHILD_OF", "COPY_TRANSFORMS", "COPY_LOCATION", "PIVOT"}
+
+
+class Rider:
+    """What is known of one rider between two frames."""
+
+    def __init__(self) -> None:
+        self.layer: layers.Layer | None = None
+        self.key: tuple = ()
+        self.suspect = True  # somebody may have touched the mesh since it was read
+        self.wrote = False  # the mesh was touched by us since Blender was last evaluated
+        self.problem = ""
+
+
+class Register:
+    """Which objects ride on which body, found again after every load, undo, and change of the number of objects."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Rider] = {}  # by the rider's session id
+        self._riders: dict[int, list[bpy.types.Object]] | None = None  # by the body's session id
+        self._count = -1
+
+    def rider(self, obj: bpy.types.Object) -> Rider:
+        """What is known of a rider."""
+        return self._known.setdefault(obj.session_uid, Rider())
+
+    def forget(self, obj: bpy.types.Object) -> None:
+        """Drop what is known of a rider."""
+        self._known.pop(obj.session_uid, None)
+        self.look_again()
+
+    def look_again(self) -> None:
+        """Hold no reference to an object any more, and trust no mesh as it was read."""
+        self._riders = None
+        for rider in self._known.values():
+            rider.suspect = True
+
+    def touched(self, meshes: set[int]) -> None:
+        """Meshes with these session ids were edited: riders whose own writing that was not are read again."""
+        for riders in (self._riders or {}).values():
+            for obj in riders:
+                if obj.data.session_uid in meshes:
+                    rider = self.rider(obj)
+                    rider.suspect, rider.wrote = rider.suspect or not rider.wrote, False
+
+    def clear(self) -> None:
+        """Drop everything."""
+        self._known.clear()
+        self._riders = None
+
+    def on(self, body: bpy.types.Object) -> list[bpy.types.Object]:
+        """The riders of a body."""
+        if self._riders is None or self._count != len(bpy.data.objects):
+            self._count, self._riders = len(bpy.data.objects), {}
+            for obj in bpy.data.objects:
+                if is_rider(obj) and obj.thew.body is not None:
+                    self._riders.setdefault(obj.thew.body.session_uid, []).append(obj)
+        return self._riders.get(body.session_uid, [])
+
+
+register = Register()
+
+
+def is_rider(obj: bpy.types.Object) -> bool:
+    """Whether an object rides, and its mesh can be changed from this file."""
+    if obj.type != "MESH" or not obj.thew.made.rides:
+        return False
+    return all(each.library is None and each.override_library is None for each in (obj, obj.data))
+
+
+def is_shown(obj: bpy.types.Object) -> bool:
+    """Whether a rider shows what its body does: switched on, not playing its own bake, not being edited."""
+    settings = obj.thew
+    return settings.enabled and not settings.made.shows_bake and obj.mode not in {"EDIT", "SCULPT"}
+
+
+# what is shown --------------------------------------------------------------------------------------------------------
+
+
+def follow(body: bpy.types.Object, flesh, offsets: np.ndarray, frame: float) -> None:
+    """Show on every rider what is shown on its body at `frame`: `offsets` float32[n, 3], the body's object space."""
+    for obj in register.on(body):
+        if not is_shown(obj):
+            continue
+        try:
+            layer = bound(obj, body, flesh)
+        except Refusal as error:
+            hide(obj)
+            tell(obj, str(error))
+            continue
+        tell(obj, beside(obj, layer, flesh))
+        modifier.write(obj.data, layer.offsets(offsets), frame)
+        register.rider(obj).wrote = True
+        obj.data.update_tag()
+
+
+def hide_all(body: bpy.types.Object) -> None:
+    """Show every rider's plain skin, as its body's is."""
+    for obj in register.on(body):
+        hide(obj)
+
+
+def hide(obj: bpy.types.Object) -> None:
+    """Show a rider's plain skin."""
+    mesh = obj.data
+    if mesh.is_editmode or not any(name in mesh.attributes for name in modifier.ATTRIBUTES):
+        return
+    modifier.remove_attributes(obj)
+    register.rider(obj).wrote = True
+    mesh.update_tag()
+
+
+def tell(obj: bpy.types.Object, problem: str) -> None:
+    """Note, once, what there is to say about a rider."""
+    rider = register.rider(obj)
+    if rider.problem != problem or obj.thew.made.notes != problem:
+        rider.problem = obj.thew.made.notes = problem
+
+
+def beside(obj: bpy.types.Object, layer: layers.Layer, flesh) -> str:
+    """What to say of a rider that lies beside its body; "" where it does not."""
+    far = layer.distance / float(flesh.surface.size)
+    if not len(far) or far.min() <= BESIDE:
+        return ""
+    gap = length(float(layer.distance.min()) / flesh.place.metres_per_unit)
+    return f"{describe(obj)} lies {gap} beside its body at rest: it can hardly be meant to ride there"
+
+
+def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.Layer:
+    """Where the rider lies over the body at rest, found again when one of the two was changed."""
+    rider, made = register.rider(obj), obj.thew.made
+    key = (body.session_uid, flesh.lattice_key, flesh.place.metres_per_unit, tuple(made.mesh_rest))
+    if rider.layer is not None and rider.key[:4] == key and not rider.suspect:
+        return rider.layer
+    if obj.data.is_editmode:
+        raise Refusal(f"{describe(obj)} is in edit mode: press Tab to leave it first")
+    rest = reading.basis_positions(obj.data).astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(rest).all(axis=1) | (np.abs(rest) > reading.FARTHEST).any(axis=1))
+    if len(bad):
+        raise Refusal(
+            f"Vertex {bad[0]} of {describe(obj)} has no place that is a number: delete or repair it in edit mode"
+        )
+    edges, weights = edges_of(obj.data), weights_of(obj)
+    digest = hashlib.blake2b(digest_size=16)
+    for array in (rest, edges, *([] if weights is None else [weights])):
+        digest.update(np.ascontiguousarray(array).data)
+    key = (*key, digest.digest())
+    if rider.layer is None or rider.key != key:
+        world = transform(flesh.stance.armature_matrix @ np.array(made.mesh_rest).reshape(4, 4), rest)
+        rider.layer = layers.layer(flesh.surface, flesh.place.points(world), edges, weights)
+        rider.key = key
+    mine = modifier.by_id(obj, made.modifier)
+    if mine is not None and modifier.ridden(mine.node_group) != body:
+        mine.node_group = modifier.tree(body)
+    rider.suspect = False
+    return rider.layer
+
+
+def edges_of(mesh: bpy.types.Mesh) -> np.ndarray:
+    """The vertices of each edge, int32[e, 2]."""
+    flat = np.empty(2 * len(mesh.edges), dtype=np.int32)
+    mesh.edges.foreach_get("vertices", flat)
+    return flat.reshape(-1, 2)
+
+
+def weights_of(obj: bpy.types.Object) -> np.ndarray | None:
+    """How the bones carry a rider's vertices, [m, b]; None where no Armature modifier does."""
+    found = reading.armature_modifier(obj)
+    if found is None:
+        return None
+    bones = found.object.data.bones
+    columns = [g.index for g in obj.vertex_groups if g.name in bones and bones[g.name].use_deform]
+    group, vertex, weight = reading.read_groups(obj.data)
+    weights = np.zeros((len(obj.data.vertices), max(len(obj.vertex_groups), 1)))
+    weights[vertex, group] = weight
+    weights = weights[:, columns]
+    return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
+
+
+# getting on and off -----------------------------------------------------------------------------------------------------
+
+
+def mount(obj: bpy.types.Object, body: bpy.types.Object, view_layer: bpy.types.ViewLayer) -> None:
+    """Let `obj` ride on `body`; a `Refusal` says why it cannot, and then nothing was changed."""
+    check(obj, body)
+    armature = reading.armature_modifier(body)
+    if armature is None or armature.object is None:
+        raise Refusal(
+            f"The Armature modifier that the flesh of {describe(body)} followed is gone: press Add Flesh there"
+        )
+    view_layer.update()
+    rest = rest_in(armature.object, obj)
+    own = reading.armature_modifier(obj)
+    if own is not None:
+        modifier.check_place(obj, own)
+    settings, made = obj.thew, obj.thew.made
+    if not made.rides:
+        active = obj.data.attributes.active
+        made.found_attribute = active.name if active else ""
+        settings.body, settings.enabled, made.shows_bake = body, True, False
+    made.rides = True
+    made.mesh_rest = tuple(rest.ravel().tolist())
+    if settings.body != body:
+        settings.body = body
+    modifier.insert(obj, own, body)
+    switch(obj)
+    register.forget(obj)
+
+
+def check(obj: bpy.types.Object, body: bpy.types.Object | None) -> None:
+    """Refuse what cannot ride on `body`."""
+    reading.check_editable(obj)
+    name = describe(obj)
+    if body is None or body.type != "MESH" or not body.thew.made.flesh:
+        raise Refusal(
+            f"{name} needs a body to ride on: make the mesh with flesh the active object, with {name} selected too"
+        )
+    if obj == body:
+        raise Refusal(f"{name} cannot ride on itself: select clothes or eyes too, and the body last")
+    if obj.thew.made.flesh:
+        raise Refusal(f"{name} has flesh of its own: press Remove there first, if it shall ride on {describe(body)}")
+    sharing = [other.name for other in bpy.data.objects if other.data == obj.data and other != obj]
+    if sharing:
+        raise Refusal(
+            f"{name} shares its mesh with “{sharing[0]}”, which would be moved along: "
+            "make it single user first (Object > Relations > Make Single User > Object & Data)"
+        )
+    if len(obj.data.vertices) == 0:
+        raise Refusal(f"{name} has no vertices: there is nothing to ride")
+    found = reading.armature_modifier(obj)
+    for other in obj.modifiers:
+        if found is not None and other == found:
+            break
+        passes = found is None and other.type in PASSING
+        if other.type in reading.REBUILDING and not passes and (other.show_viewport or other.show_render):
+            where = "or move it below the Armature modifier" if found is not None else "or remove it"
+            raise Refusal(f"The modifier “{other.name}” of {name} makes or removes vertices: apply it, {where}")
+
+
+def rest_in(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
+    """The map [4, 4] from an object's space to the armature's, as both stand at rest."""
+    world, mine = reading.world_matrix(armature), reading.world_matrix(obj)
+    here = np.linalg.solve(world, mine)
+    found = reading.armature_modifier(obj)
+    if found is not None:
+        if found.object != armature:
+            raise Refusal(
+                f"{describe(obj)} is moved by {describe(found.object)}, but its body by {describe(armature)}: "
+                "choose the same armature in its Armature modifier"
+            )
+        return here
+    bone = carrier(armature, obj)
+    if not bone:
+        return here
+    posed = np.array(armature.pose.bones[bone].matrix, dtype=np.float64)
+    if is_singular(posed):
+        raise Refusal(f"The bone “{bone}” of {describe(armature)} is scaled to zero: give it a scale first")
+    return np.array(armature.data.bones[bone].matrix_local, dtype=np.float64) @ np.linalg.solve(posed, here)
+
+
+def carrier(armature: bpy.types.Object, obj: bpy.types.Object) -> str:
+    """The bone that carries an object without Armature modifier, "" for the whole armature; refuses what neither does."""
+    here = obj
+    while here is not None:
+        for constraint in here.constraints:
+            if constraint.type in CARRYING and constraint.target == armature and not constraint.mute:
+                return constraint.subtarget if constraint.subtarget in armature.pose.bones else ""
+            if constraint.type == "ARMATURE" and not constraint.mute:
+                bones = [each.subtarget for each in constraint.targets if each.target == armature]
+                if bones and bones[0] in armature.pose.bones:
+                    return bones[0]
+        if here.parent == armature:
+            hangs = here.parent_type == "BONE" and here.parent_bone in armature.pose.bones
+            return here.parent_bone if hangs else ""
+        here = here.parent
+    raise Refusal(
+        f"Nothing of {describe(armature)} moves {describe(obj)}: give it an Armature modifier, or parent it to a bone"
+    )
+
+
+def switch(obj: bpy.types.Object) -> None:
+    """Switch a rider's modifier and baked keys to what its settings say."""
+    settings, made = obj.thew, obj.thew.made
+    mine, armature = modifier.by_id(obj, made.modifier), modifier.by_id(obj, made.armature_modifier)
+    baked = settings.enabled and made.shows_bake
+    held = modifier.held(obj, armature, made.baked_space) if baked and armature is not None else []
+    for other in held:
+        modifier.switch_off(obj, other)
+    for uid in set(modifier.noted_ids(obj)) - {other.persistent_uid for other in held}:
+        modifier.put_back(obj, uid)
+    live = settings.enabled and not baked
+    if mine is not None:
+        modifier.set_shown(mine, live, live)
+    if not live:
+        hide(obj)
+    writing.mute_baked(obj, not baked)
+
+
+def dismount(obj: bpy.types.Object) -> list[str]:
+    """Leave a rider as it was before it rode, baked keys kept and muted; gives what the artist should know."""
+    said, kept = [], bool(writing.baked_keys(obj))
+    if kept:
+        writing.mute_baked(obj, True)
+        said.append(f"{describe(obj)} keeps its baked shape keys, muted, because its armature moves it again")
+    modifier.remove(obj)
+    properties.reset(obj, keep_rigs=True, keep_bake=kept)
+    register.forget(obj)
+    return said
+
+
+def dismount_all(body: bpy.types.Object) -> list[str]:
+    """Every rider of a body gets off; gives what the artist should know."""
+    riders = list(register.on(body))
+    said = [text for obj in riders for text in dismount(obj)]
+    if riders:
+        names = [describe(obj) for obj in riders]
+        verb = "shows its" if len(names) == 1 else "show their"
+        said.append(f"{listed(names)} rode on {describe(body)} and {verb} plain skin again")
+    return said

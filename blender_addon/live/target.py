@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which mesh the artist means: the active one, or the one that the active armature moves."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..scene import reading
+from .session import register as fleshes
+
+
+def of(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The mesh meant; the active object itself where it is neither a mesh nor an armature that moves one."""
+    active = context.view_layer.objects.active
+    if active is None or active.type != "ARMATURE":
+        return active
+    chosen = active.thew.chosen
+    if chosen is not None and chosen.name in context.scene.objects and is_moved_by(chosen, active):
+        return chosen
+    return next(iter(moved_by(active, context.scene)), active)
+
+
+def moved_by(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """The meshes of the scene that an armature moves and that have flesh; where none has any, all: the largest first."""
+    found = [obj for obj in fleshes.objects(scene) if is_moved_by(obj, armature)]
+    found = found or [obj for obj in scene.objects if is_moved_by(obj, armature)]
+    return sorted(found, key=lambda obj: (-len(obj.data.vertices), obj.name))
+
+
+def is_moved_by(obj: bpy.types.Object, armature: bpy.types.Object) -> bool:
+    """Whether `obj` is a mesh and the Armature modifier of it that counts is one of `armature`."""
+    if obj.type != "MESH":
+        return False
+    modifier = reading.armature_modifier(obj)
+    return modifier is not None and modifier.object == armature

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The method Modal: the vibration modes of a flesh, found once, kept through every other setting, played one by one.
+
+Modes are found for flesh of a reference stiffness: stiffer flesh has the same shapes, and eigenvalues that are greater by
+the same factor. So the Stiffness slider does not find them anew, and a file gives the same modes however its sliders were
+moved.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .errors import Refusal
+
+METHOD = "modal"
+
+
+def find(thew: Any, body: Any, count: int, progress: Any) -> Any:
+    """The `count` lowest modes of `body`, or as many as it has freedom for."""
+    freedom = 3 * (body.dofs - len(body.held_vertices))
+    if freedom < 1:
+        raise Refusal(
+            "This flesh has no vibration modes, because bones hold all of its lattice: use more Cells Across, or another method"
+        )
+    return thew.modes(body, min(count, freedom), progress=progress)
+
+
+def options(recipe: Any, modes: Any, factor: float) -> dict[str, Any]:
+    """What a simulation needs beyond other methods; `factor`: the stiffness, as a multiple of the reference."""
+    if recipe.method != METHOD:
+        return {}
+    return {"modes": modes.scaled(factor), "engine": recipe.engine.lower(), "device": recipe.device or None}
+
+
+#: Ends of a swing that differ by less, as a part of it, are alike: it begins at the same one every time.
+UNLIKE = 5e-4
+
+
+@dataclass
+class Preview:
+    """Plays modes one at a time."""
+
+    deformer: Any  # thew.Deformer
+    size: float  # of the body, metres
+    count: int
+    _peaks: dict[tuple[int, float], float] = field(default_factory=dict)
+
+    @staticmethod
+    def of(thew: Any, modes: Any, surface: Any) -> Preview:
+        """For the modes of a body and its surface."""
+        return Preview(thew.Deformer(modes, surface, form="embedded", engine="cpu"), surface.size, len(modes))
+
+    def peak(self, number: int, part: float) -> float:
+        """The amplitude of mode `number` (1 is the first) that moves some vertex by `part` of the body's size.
+
+        Of the two ends of its swing, which warping makes unlike, it is the farther one.
+        """
+        known = self._peaks.get((number, part))
+        if known is None:
+            # Warping shortens large displacements, so the amplitude is approached in a few steps.
+            unit = known = 1.0
+            end = 1.0
+            for step in range(12):
+                there, opposite = (self._farthest(number, way * known) for way in (1.0, -1.0))
+                end = -1.0 if opposite > (1.0 + UNLIKE) * there else 1.0
+                largest = opposite if end < 0.0 else there
+                if not largest > 0.0:
+                    break
+                ratio = part * self.size / largest
+                known *= ratio if step == 0 else min(ratio, 2.0)
+                unit = known if step == 0 else unit
+                if abs(ratio - 1.0) < 1e-4:
+                    break
+            # A mode that only turns about itself never gets that far: stop where it has turned enough.
+            known = end * min(known, 4.0 * unit)
+            self._peaks[number, part] = known
+        return known
+
+    def _farthest(self, number: int, amplitude: float) -> float:
+        """How far a mode moves some vertex, metres."""
+        moved = self.deformer.displacements(self._alone(number, amplitude))
+        return float(np.sqrt((moved.astype(np.float64) ** 2).sum(axis=1).max()))
+
+    def amplitudes(self, number: int, part: float, swings: float) -> np.ndarray:
+        """The amplitudes of all modes after so many swings; it begins at the farthest."""
+        return self._alone(number, self.peak(number, part) * math.cos(2.0 * math.pi * swings))
+
+    def _alone(self, number: int, amplitude: float) -> np.ndarray:
+        amplitudes = np.zeros(self.count)
+        amplitudes[number - 1] = amplitude
+        return amplitudes

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What rigs hang on, found again: bones after they were renamed, faces after the mesh was edited elsewhere.
+
+A bone is known by its name and by a token in a custom property of the bone; a face by a token in an integer attribute of
+the mesh. Where several faces have one token, because a face was cut, the nearest to the remembered place is meant.
+"""
+
+from __future__ import annotations
+
+import uuid
+from contextlib import suppress
+from functools import cached_property
+
+import bpy
+import numpy as np
+
+from ..logic.errors import Refusal
+from ..saved.rigs import ThewRig, quietly
+from ..scene import reading
+from ..scene.reading import describe
+
+#: The custom property that marks a bone, and the attribute that marks faces.
+BONE_MARK = "thew_bone"
+FACE_MARK = "thew_face"
+
+# bones ----------------------------------------------------------------------------------------------------------------
+
+
+def armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """The armature that moves `obj`."""
+    modifier = reading.armature_modifier(obj)
+    return None if modifier is None else modifier.object
+
+
+def active_bone(armature: bpy.types.Object) -> str:
+    """The bone that is active and selected in the armature, or ""."""
+    bone = armature.data.bones.active
+    if bone is None:
+        return ""
+    posed_bone = armature.pose.bones.get(bone.name)
+    selected = posed_bone.select if hasattr(posed_bone, "select") else bone.select  # moved there in Blender 5.0
+    return bone.name if selected else ""
+
+
+def anchor_bone(obj: bpy.types.Object, rig: ThewRig, name: str) -> None:
+    """Hang `rig` on a bone of the armature of `obj`; a `Refusal` when there is none of that name."""
+    armature = armature_of(obj)
+    bone = None if armature is None else armature.data.bones.get(name)
+    if bone is None:
+        raise Refusal(f"There is no bone “{name}” in the armature of {describe(obj)}: choose one of its bones")
+    with quietly():
+        rig.guide, rig.bone = "BONE", name
+        rig.bone_token = marked_bone(armature, bone)
+
+
+def marked_bone(armature: bpy.types.Object, bone: bpy.types.Bone) -> str:
+    """The token of a bone, given to it when it has none or another bone has the same; "" where it cannot be marked."""
+    token = bone.get(BONE_MARK, "")
+    copied = token and any(other.get(BONE_MARK) == token for other in armature.data.bones if other != bone)
+    if not token or copied:
+        token = uuid.uuid4().hex[:12]
+        try:
+            bone[BONE_MARK] = token
+        except (RuntimeError, TypeError, AttributeError):  # linked from another file: its name has to do
+            return ""
+    return token
+
+
+def found_bone(armature: bpy.types.Object, rig: ThewRig) -> str:
+    """The present name of the bone that `rig` hangs on, "" when it is gone."""
+    bones = armature.data.bones
+    named = bones.get(rig.bone)
+    if not rig.bone_token:
+        return rig.bone if named is not None else ""
+    if named is not None and named.get(BONE_MARK) == rig.bone_token:
+        return rig.bone
+    renamed = next((bone.name for bone in bones if bone.get(BONE_MARK) == rig.bone_token), "")
+    if renamed:
+        return renamed
+    # A bone made anew under the old name will do, one that was renamed to it will not.
+    return rig.bone if named is not None and not named.get(BONE_MARK) else ""
+
+
+# faces --------------------------------------------------------------------------------------------------------------
+
+
+def anchor_face(
+    obj: bpy.types.Object,
+    rig: ThewRig,
+    triangle: int,
+    barycentric=(1 / 3, 1 / 3, 1 / 3),
+    rest: np.ndarray | None = None,
+) -> None:
+    """Hang `rig` under a triangle of the mesh (its index among `mesh.loop_triangles`), at shares of its corners.
+
+    `rest` [n, 3]: the rest shape in object space, where it is known; else the mesh's basis.
+    """
+    mesh = obj.data
+    if obj.mode == "EDIT":
+        raise Refusal(f"{describe(obj)} is in edit mode: press Tab to leave it first")
+    corners, polygons = triangles_and_faces(mesh)
+    if not 0 <= triangle < len(corners):
+        raise Refusal(f"{describe(obj)} has no triangle {triangle}: it has {len(corners)}")
+    shares = np.asarray(barycentric, dtype=np.float64)
+    if shares.shape != (3,) or not np.isfinite(shares).all() or abs(shares.sum()) < 1e-6:
+        raise Refusal(f"The place in triangle {triangle} of {describe(obj)} must be three shares that sum to one")
+    shares = shares / shares.sum()
+    rest = reading.basis_positions(mesh) if rest is None else rest
+    face = int(polygons[triangle])
+    with quietly():
+        rig.guide = "SKIN"
+        rig.face, rig.barycentric = triangle, shares
+        rig.face_part = triangle - int(np.flatnonzero(polygons == face)[0])
+        rig.face_place = shares @ rest[corners[triangle]]
+        rig.face_token = marked_face(mesh, face)
+
+
+def triangles_and_faces(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray]:
+    """Every triangle's corners int32[t, 3] and the face that it is a part of, int32[t]."""
+    corners = reading.triangles_of(mesh)
+    faces = np.empty(len(corners), dtype=np.int32)
+    mesh.loop_triangles.foreach_get("polygon_index", faces)
+    return corners, faces
+
+
+def face_tokens(mesh: bpy.types.Mesh) -> np.ndarray:
+    """The token of every face, 0 for those without, int32[p]."""
+    tokens = np.zeros(len(mesh.polygons), dtype=np.int32)
+    attribute = mesh.attributes.get(FACE_MARK)
+    if attribute is not None and attribute.domain == "FACE" and attribute.data_type == "INT":
+        attribute.data.foreach_get("value", tokens)
+    return tokens
+
+
+def marked_face(mesh: bpy.types.Mesh, face: int) -> int:
+    """The token of a face, given to it when it has none."""
+    tokens = face_tokens(mesh)
+    if tokens[face] == 0 or (tokens == tokens[face]).sum() > 1:
+        tokens[face] = tokens.max(initial=0) + 1
+        attribute = mesh.attributes.get(FACE_MARK)
+        if attribute is None:
+            active = mesh.attributes.active.name if mesh.attributes.active else ""
+            attribute = mesh.attributes.new(FACE_MARK, "INT", "FACE")
+            if active and active in mesh.attributes:
+                mesh.attributes.active = mesh.attributes[active]
+            attribute = mesh.attributes[FACE_MARK]
+        attribute.data.foreach_set("value", tokens)
+    return int(tokens[face])
+
+
+class Faces:
+    """A mesh's triangles and face tokens, read once they are asked for."""
+
+    def __init__(self, mesh: bpy.types.Mesh):
+        self.mesh = mesh
+
+    @cached_property
+    def triangles(self) -> tuple[np.ndarray, np.ndarray]:
+        """See `triangles_and_faces`."""
+        return triangles_and_faces(self.mesh)
+
+    @cached_property
+    def tokens(self) -> np.ndarray:
+        """See `face_tokens`."""
+        return face_tokens(self.mesh)
+
+
+def found_face(known: Faces, rig: ThewRig, rest: np.ndarray) -> tuple[int, np.ndarray] | None:
+    """The present triangle that `rig` hangs under and the shares of its corners; None when its face is gone."""
+    corners, faces = known.triangles
+    if rig.face_token == 0:
+        return (rig.face, np.array(rig.barycentric)) if 0 <= rig.face < len(corners) else None
+    marked = np.flatnonzero(known.tokens == rig.face_token)
+    triangles = np.flatnonzero(np.isin(faces, marked))
+    if len(triangles) == 0:
+        return None
+    if rig.face in triangles and rig.face_part == rig.face - triangles[0] and len(marked) == 1:
+        return rig.face, np.array(rig.barycentric)
+    if len(marked) == 1 and rig.face_part < len(triangles):
+        moved = int(triangles[rig.face_part])
+        place = np.array(rig.barycentric) @ rest[corners[moved]]
+        reach = np.linalg.norm(np.ptp(rest[corners[triangles]].reshape(-1, 3), axis=0))
+        if np.linalg.norm(place - np.array(rig.face_place)) <= 1e-3 * reach:
+            return moved, np.array(rig.barycentric)
+    # The face was cut, or has other corners: the nearest point of what became of it.
+    best = None
+    for triangle in triangles.tolist():
+        shares, distance = nearest_in_triangle(rest[corners[triangle]], np.array(rig.face_place))
+        if best is None or distance < best[2]:
+            best = triangle, shares, distance
+    return best[0], best[1]
+
+
+def nearest_in_triangle(corners: np.ndarray, point: np.ndarray) -> tuple[np.ndarray, float]:
+    """The shares of the corners [3, 3] at the triangle's point nearest to `point`, and its distance."""
+    edges = np.stack([corners[1] - corners[0], corners[2] - corners[0]], axis=1)
+    inner = np.linalg.lstsq(edges, point - corners[0], rcond=None)[0]
+    candidates = [np.array([1.0 - inner.sum(), *inner])] if inner.min() >= 0.0 and inner.sum() <= 1.0 else []
+    if not candidates:
+        for a, b in ((0, 1), (1, 2), (2, 0)):
+            edge = corners[b] - corners[a]
+            length = float(edge @ edge)
+            part = min(max(float((point - corners[a]) @ edge) / length, 0.0), 1.0) if length > 0.0 else 0.0
+            shares = np.zeros(3)
+            shares[a], shares[b] = 1.0 - part, part
+            candidates.append(shares)
+    distances = [float(np.linalg.norm(shares @ corners - point)) for shares in candidates]
+    best = int(np.argmin(distances))
+    return candidates[best], distances[best]
+
+
+# both ---------------------------------------------------------------------------------------------------------------
+
+
+def remember(obj: bpy.types.Object, rig: ThewRig) -> None:
+    """Mark the bone and the face that are named at `rig`, where there are such; forget those before."""
+    armature = armature_of(obj)
+    bone = None if armature is None else armature.data.bones.get(rig.bone)
+    with quietly():
+        rig.bone_token = "" if bone is None else marked_bone(armature, bone)
+        guide, rig.face_token = rig.guide, 0
+        if rig.face >= 0 and obj.mode != "EDIT":
+            with suppress(Refusal):  # what is wrong with it is told when it is resolved
+                anchor_face(obj, rig, rig.face, tuple(rig.barycentric))
+        rig.guide = guide
+
+
+def unmark(obj: bpy.types.Object) -> None:
+    """Take away the marks of bones and faces that no rig of this file needs any more."""
+    mesh, tokens = obj.data, {rig.face_token for rig in obj.thew.rigs if rig.face_token}
+    attribute = mesh.attributes.get(FACE_MARK)
+    if attribute is not None and not tokens and not mesh.is_editmode:
+        mesh.attributes.remove(attribute)
+    armature = armature_of(obj)
+    if armature is None or armature.library is not None or armature.data.library is not None:
+        return
+    used = {rig.bone_token for other in bpy.data.objects if other.type == "MESH" for rig in other.thew.rigs}
+    for bone in armature.data.bones:
+        if bone.get(BONE_MARK) is not None and bone[BONE_MARK] not in used:
+            del bone[BONE_MARK]

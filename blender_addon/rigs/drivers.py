@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What moves the controls of rigs: drivers made from a bone's turn, and paths that keep up with the list of rigs.
+
+A driver here is one variable that reads a bone's turn in its own space and a curve that maps it to 0..1, held outside:
+no expression, so that Blender runs it whatever its security settings.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import bpy
+import numpy as np
+from mathutils import Matrix, Quaternion, Vector
+
+from ..live.recipe import Stance
+from ..logic.errors import Refusal
+from ..saved.rigs import ThewRig
+from ..scene import reading
+from ..scene.reading import describe
+from . import rigging
+from .anchors import armature_of, found_bone, triangles_and_faces
+
+AXES = (
+    ("AUTO", "Automatic", "The axis about which the bone turns most in the animation and the present pose"),
+    ("X", "X", "The turn about the bone's own x axis: how an elbow or a knee mostly bends"),
+    ("Y", "Y", "The twist about the bone itself"),
+    ("Z", "Z", "The turn about the bone's own z axis"),
+    ("SWING", "Swing", "How far the bone points away from its rest direction, whichever way"),
+)
+
+#: A bone that turns less than this, in radians, does not tell an axis.
+LEAST_TURN = math.radians(2.0)
+
+# drivers --------------------------------------------------------------------------------------------------------------
+
+
+def drive(rig: ThewRig, armature: bpy.types.Object, bone: str, axis: str, start: float, end: float) -> bpy.types.FCurve:
+    """Let a bone's turn drive the control: 0 at `start`, 1 at `end` (radians), held outside; gives the driver's curve."""
+    if bone not in armature.pose.bones:
+        raise Refusal(f"There is no bone “{bone}” in {describe(armature)}: choose one of its bones")
+    if not (math.isfinite(start) and math.isfinite(end)) or abs(end - start) < 1e-4:
+        raise Refusal(f"The driver of the rig “{rig.name}” needs two different angles: give From and To")
+    rig.driver_remove("control")
+    curve = rig.driver_add("control")
+    for modifier in list(curve.modifiers):
+        curve.modifiers.remove(modifier)
+    curve.keyframe_points.clear()
+    for angle, value in sorted(((start, 0.0), (end, 1.0))):
+        curve.keyframe_points.insert(angle, value).interpolation = "LINEAR"
+    curve.extrapolation = "CONSTANT"
+    driver = curve.driver
+    driver.type = "SUM"
+    for variable in list(driver.variables):
+        driver.variables.remove(variable)
+    variable = driver.variables.new()
+    variable.name, variable.type = "turn", "TRANSFORMS"
+    target = variable.targets[0]
+    target.id, target.bone_target = armature, bone
+    target.transform_space = "LOCAL_SPACE"
+    # A swing is what is left when the twist about the bone, its y axis, is taken away.
+    target.rotation_mode = "SWING_TWIST_Y" if axis == "SWING" else f"SWING_TWIST_{axis}"
+    target.transform_type = "ROT_W" if axis == "SWING" else f"ROT_{axis}"
+    return curve
+
+
+def joint_of(obj: bpy.types.Object, rig: ThewRig) -> str:
+    """The bone whose turn most likely drives a rig: the one that bends at the joint where the rig is, or at that below.
+
+    A rig along its bone swells as the next joint bends, a biceps with the forearm; one near the bone's head sits at the
+    joint where the bone itself turns.
+    """
+    armature = armature_of(obj)
+    bone = None if armature is None else armature.data.bones.get(carrier(obj, rig))
+    if bone is None:
+        return ""
+    if place_along(obj, armature, rig, bone) < NEAR_HEAD:
+        return bone.name
+    below = [child for child in bone.children_recursive if child.use_deform and child.name in obj.vertex_groups]
+    nearest = min(
+        below,
+        key=lambda child: (
+            child.parent_recursive.index(bone),
+            (child.head_local - bone.tail_local).length,
+            -len(child.children_recursive),
+        ),
+        default=bone,
+    )
+    return nearest.name
+
+
+#: A rig in this first part of its bone belongs to the joint at the bone's head.
+NEAR_HEAD = 1.0 / 3.0
+
+
+def carrier(obj: bpy.types.Object, rig: ThewRig) -> str:
+    """The bone that a rig hangs on: its own, the heaviest of its face, or the one nearest to where it stands."""
+    armature = armature_of(obj)
+    if rig.guide == "BONE":
+        return found_bone(armature, rig)
+    names = {group.index: group.name for group in obj.vertex_groups if group.name in armature.data.bones}
+    if rig.guide == "SKIN":
+        corners, _ = triangles_and_faces(obj.data)
+        if not 0 <= rig.face < len(corners):
+            return ""
+        total: dict[int, float] = {}
+        for corner, share in zip(corners[rig.face].tolist(), rig.barycentric, strict=True):
+            for group in obj.data.vertices[corner].groups:
+                if group.group in names:
+                    total[group.group] = total.get(group.group, 0.0) + share * group.weight
+        return names[max(total, key=total.__getitem__)] if total else ""
+    there = rest_point(obj, armature, rig)
+    bones = [bone for bone in armature.data.bones if bone.name in names.values()]
+    nearest = min(bones, key=lambda bone: (there - 0.5 * (bone.head_local + bone.tail_local)).length, default=None)
+    return "" if nearest is None else nearest.name
+
+
+def rest_point(obj: bpy.types.Object, armature: bpy.types.Object, rig: ThewRig) -> Vector:
+    """Where a rig in the skin or on its own stands at rest, armature space."""
+    stance = Stance.saved(obj)
+    if rig.guide == "SKIN":
+        point = stance.mesh_matrix @ np.array([*rig.face_place, 1.0])
+    else:
+        point = np.array(rig.matrix).reshape(4, 4)[:, 3]
+    return Vector((np.linalg.inv(stance.armature_matrix) @ point)[:3])
+
+
+def place_along(obj: bpy.types.Object, armature: bpy.types.Object, rig: ThewRig, bone: bpy.types.Bone) -> float:
+    """Where a rig is along a bone: 0 at its head, 1 at its tail."""
+    if rig.guide == "BONE":
+        return rig.along
+    way = bone.tail_local - bone.head_local
+    return (rest_point(obj, armature, rig) - bone.head_local).dot(way) / max(way.length_squared, 1e-30)
+
+
+def chosen_axis(turns: list[Quaternion]) -> str:
+    """The axis about which a bone mostly turns: X where it hardly turns at all, SWING where no axis stands out."""
+    vectors = np.array([turn.to_exponential_map() for turn in turns]).reshape(-1, 3)
+    spans = np.ptp(np.vstack([vectors, np.zeros((1, 3))]), axis=0)
+    if spans.max() < LEAST_TURN:
+        return "X"
+    shares = (vectors**2).sum(axis=0) / (vectors**2).sum()
+    best = int(shares.argmax())
+    if shares[best] >= 0.75:
+        return "XYZ"[best]
+    return "Y" if best == 1 else "SWING"
+
+
+def usual_range(turns: list[Quaternion], axis: str) -> tuple[float, float]:
+    """From the least turned to the most turned that a bone gets about an axis.
+
+    Where it stands still, from rest to there; where that is rest too, a quarter turn.
+    """
+    angles = [angle_of(turn, axis) for turn in turns]
+    low, high = min(angles), max(angles)
+    start, end = (low, high) if abs(low) <= abs(high) else (high, low)
+    if abs(end - start) < LEAST_TURN:
+        start, end = 0.0, end if abs(end) >= LEAST_TURN else 0.5 * math.pi
+    return start, end
+
+
+def angle_of(turn: Quaternion, axis: str) -> float:
+    """What the driver's variable reads of a turn, radians."""
+    swing, twist = turn.to_swing_twist("Y" if axis == "SWING" else axis)
+    angle = swing.angle if axis == "SWING" else twist
+    return math.remainder(angle, 2.0 * math.pi)
+
+
+def turns_of(armature: bpy.types.Object, bone: str, raw: np.ndarray | None) -> list[Quaternion]:
+    """How a bone is turned in its own space: as it is posed now, and in all frames that were read (`Motion.raw`)."""
+    poses, index = armature.pose.bones, armature.pose.bones.find(bone)
+    posed = poses[index]
+    rest = posed.bone.matrix_local
+    unparent = Matrix.Identity(4) if posed.parent is None else posed.parent.bone.matrix_local.inverted_safe()
+    parent = -1 if posed.parent is None else poses.find(posed.parent.name)
+    frames = [[np.array(p.matrix) for p in (posed, posed.parent) if p is not None]]
+    if raw is not None and raw.shape[1] == 16 * len(poses) + 32:
+        every = raw[:, :-32].reshape(len(raw), len(poses), 4, 4).transpose(0, 1, 3, 2)
+        frames += [[frame[i] for i in (index, parent) if i >= 0] for frame in every]
+    turns = []
+    for matrices in frames:
+        base = rest if parent < 0 else Matrix(matrices[1]) @ unparent @ rest
+        turns.append((base.inverted_safe() @ Matrix(matrices[0])).to_quaternion())
+    return turns
+
+
+# paths ----------------------------------------------------------------------------------------------------------------
+
+
+def repath(obj: bpy.types.Object, moved: Callable[[int], int | None]) -> None:
+    """Rigs have got other places in the list: let keys and drivers of their controls follow, or go where there is None."""
+    data = obj.animation_data
+    if data is None:
+        return
+    if data.action is not None and any(rigging.rig_of_path(obj, c.data_path) >= 0 for c in reading.curves_in(data)):
+        own_action(data)
+    for curves in (data.drivers, reading.curves_in(data)):
+        found = [(curve, rigging.path_index(curve.data_path)) for curve in curves]
+        for curve, index in found:
+            if index is None:
+                continue
+            new = moved(index)
+            if new is None:
+                curves.remove(curve)
+            elif new != index:
+                curve.data_path = f"thew.rigs[{new}].control"
+
+
+def own_action(data: bpy.types.AnimData) -> None:
+    """Give an object an action of its own, if it shares one."""
+    action = data.action
+    if action.users - action.use_fake_user <= 1 or action.library is not None:
+        return
+    slot = data.action_slot.identifier if hasattr(data, "action_slot") and data.action_slot is not None else ""
+    data.action = action.copy()
+    if slot:
+        data.action_slot = next(each for each in data.action.slots if each.identifier == slot)
+
+
+def copy_driver(rig: ThewRig, source: ThewRig) -> None:
+    """Drive a rig as another one is driven, if it is."""
+    data = rig.id_data.animation_data
+    path = source.path_from_id("control")
+    found = None if data is None else next((curve for curve in data.drivers if curve.data_path == path), None)
+    if found is not None:
+        data.drivers.from_existing(src_driver=found).data_path = rig.path_from_id("control")

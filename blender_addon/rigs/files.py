@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rigs in files: written and read by the native core, in metres; bones by name, faces by index.
+
+A file holds strengths and how far the flesh yielded to them; another character takes the latter.
+"""
+
+from __future__ import annotations
+
+import os
+
+import bpy
+import numpy as np
+
+from ..logic.errors import Refusal, sentence
+from ..logic.names import free_name
+from ..logic.native import core
+from ..logic.sliders import SLIDERS, slider_parameters
+from ..logic.spaces import mirrors
+from ..saved import rigs as saved_rigs
+from ..saved.rigs import ThewRig
+from . import pushers, rigging
+from .anchors import anchor_bone, anchor_face, armature_of
+
+
+def export(obj: bpy.types.Object, flesh, path: str) -> tuple[int, list[str]]:
+    """Write the rigs of `obj`; gives how many, and a sentence for each that has numbers no file can hold."""
+    thew = core()
+    if not len(obj.thew.rigs):
+        raise Refusal(f"“{obj.name}” has no rigs to export: add one first")
+    natives, left = [], []
+    for rig in obj.thew.rigs:
+        try:
+            found = rigging.portable(obj, flesh, rig)
+            natives.append(found.native(thew, flesh.place.metres_per_unit, flesh.body))
+        except (Refusal, thew.ThewError) as error:
+            left.append(sentence(str(error)))
+    if not natives:
+        raise Refusal(f"None of the rigs can be written. {left[0]}")
+    thew.save_rigs(absolute(path), natives, flesh.body)
+    return len(natives), left
+
+
+def absolute(path: str) -> str:
+    """A path that may be relative to the .blend."""
+    if not path.strip():
+        raise Refusal("Which file? Give a path that ends in .toml")
+    return os.path.abspath(bpy.path.abspath(path))
+
+
+def read(obj: bpy.types.Object, flesh, path: str) -> list[ThewRig]:
+    """Add the rigs of a file to `obj`; what does not resolve here says so at its rig and is kept."""
+    natives = core().load_rigs(absolute(path), flesh.body)
+    first = len(obj.thew.rigs)
+    taken = {rig.name for rig in obj.thew.rigs}
+    for native in natives:
+        rig = obj.thew.rigs.add()
+        with saved_rigs.quietly():
+            fill(obj, flesh, rig, native, taken)
+        taken.add(rig.name)
+    obj.thew.active_rig = len(obj.thew.rigs) - 1
+    found = rigging.resolve(obj, flesh.character, flesh.stance, flesh.place)
+    pushing = pushers.Pushers.of(found, flesh.body, flesh.place)
+    rigging.tell_problems(obj, {**pushing.faults, **rigging.problems(found)}, pushing.notes)
+    return list(obj.thew.rigs)[first:]
+
+
+def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
+    """Make a rig of `obj` what a native one is."""
+    place, mirrored = flesh.place, mirrors(flesh.stance.mesh_matrix)
+    rig.name = free_name(native.name, taken)
+    rig.template = native.template.kind.upper()
+    guide = native.guide
+    kind = {"BoneGuide": "BONE", "SkinGuide": "SKIN", "FreeGuide": "FREE"}[type(guide).__name__]
+    rig.guide = kind
+    if kind == "BONE":
+        armature = armature_of(obj)
+        rig.bone = bone_name(flesh, guide.bone)
+        if armature is not None and rig.bone in armature.data.bones:
+            anchor_bone(obj, rig, rig.bone)
+    elif kind == "SKIN":
+        shares = np.asarray(guide.barycentric, dtype=np.float64)
+        shares = shares[::-1] if mirrored else shares
+        rig.face, rig.barycentric = guide.face, shares
+        obj.data.calc_loop_triangles()
+        if guide.face < len(obj.data.loop_triangles):
+            anchor_face(obj, rig, guide.face, shares, flesh.character.rest)
+    else:
+        matrix = np.array(guide.matrix, dtype=np.float64)
+        matrix[:3, 3] = matrix[:3, 3] / place.metres_per_unit + place.origin
+        rig.matrix = matrix.ravel()
+    rig.samples.clear()
+    rows = [native.parameters(control) for control, _given in native.samples] or [native.parameters()]
+    try:
+        yields = native.yields(flesh.body)
+        rig.strength_by = "YIELD"
+        rows = [{**row, "strength": float(much)} for row, much in zip(rows, yields, strict=True)]
+    except core().ThewError:  # it does not fit this flesh: its forces stay as they were
+        rig.strength_by = "FORCE"
+    for (control, _given), row in zip(native.samples, rows, strict=False):
+        sample = rig.samples.add()
+        sample.control = control
+        sample.values = values_of(rig, row, place)
+    for name, value in zip(SLIDERS, values_of(rig, rows[-1], place), strict=True):
+        setattr(rig, name, value)
+    rig.control = rig.samples[-1].control if len(rig.samples) else 1.0
+    rig.active_sample = max(0, len(rig.samples) - 1)
+    rig.at, rig.draft = rig.control, False
+
+
+def values_of(rig: ThewRig, parameters: dict[str, float], place) -> list[float]:
+    """All of `SLIDERS` for native parameters, the strength as the rig measures it; those that are not in use stay."""
+    given = slider_parameters(parameters, place.metres_per_unit, rig.strength_by == "YIELD")
+    return [given.get(name, getattr(rig, name)) for name in SLIDERS]
+
+
+def bone_name(flesh, bone: str | int) -> str:
+    """The name of a bone that a file gives by name or, written by other hands, by its number in the skeleton."""
+    if isinstance(bone, str):
+        return bone
+    bones = flesh.character.bones
+    return bones[bone] if 0 <= bone < len(bones) else f"number {bone}"

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The native rigs that push a body: as strong as its flesh wants them to be, and never so strong that it folds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..logic.errors import sentence
+from ..logic.native import core
+from ..logic.spaces import Place
+from ..saved.rigs import NEAR, ThewRig
+from .rigging import Resolved, blamed, parameters_now
+
+#: Shares of what is set above this are not worth a word.
+NEARLY = 0.995
+
+
+@dataclass(frozen=True)
+class Pushers:
+    """What became of the rigs of an object on one body, by index."""
+
+    natives: dict[int, Any] = field(default_factory=dict)  # those that push
+    faults: dict[int, str] = field(default_factory=dict)  # why others that are switched on and resolved do not
+    notes: dict[int, str] = field(default_factory=dict)  # why some do less than they are set to
+    body: Any = None
+    made: dict[tuple, tuple] = field(default_factory=dict)  # what was found, by what it was made from
+
+    @staticmethod
+    def of(rigs: tuple[Resolved, ...], body: Any, place: Place, before: Pushers | None = None) -> Pushers:
+        """Those of `rigs` on `body`; what `before` found for it already is kept."""
+        known = before.made if before is not None and before.body is body else {}
+        found = Pushers(body=body)
+        for rig in rigs:
+            if not rig.on or rig.problem:
+                continue
+            key = (rig.essence, place.metres_per_unit, tuple(place.origin))
+            native, fault, note = found.made[key] = known.get(key) or made(rig, body, place)
+            if native is not None:
+                found.natives[rig.index] = native
+            if fault:
+                found.faults[rig.index] = fault
+            if note:
+                found.notes[rig.index] = note
+        return found
+
+
+def made(rig: Resolved, body: Any, place: Place) -> tuple[Any, str, str]:
+    """(native rig or None, why it does not push, why it does less than it is set to)."""
+    thew = core()
+    try:
+        native = rig.native(thew, place.metres_per_unit, body)
+        doubts = native.check(body)
+        if doubts:
+            return None, blamed(rig.name, " ".join(sentence(doubt) for doubt in doubts)), ""
+        kept = native.unfolding(body)
+    except thew.ThewError as error:
+        return None, blamed(rig.name, str(error)), ""
+    return kept, "", held_back(rig.name, native, kept)
+
+
+def held_back(name: str, native: Any, kept: Any) -> str:
+    """How much a rig does of what it is set to, where flesh would fold; "" where it does all."""
+    share = 1.0
+    for control, wanted in native.samples or [(None, native.parameters())]:
+        if wanted["strength"]:
+            share = min(share, kept.parameters(control)["strength"] / wanted["strength"])
+    if share > NEARLY:
+        return ""
+    return f"The rig “{name}” does {percent(share)} of what it is set to: flesh would fold beyond."
+
+
+def percent(share: float) -> str:
+    """A share in words."""
+    return f"{100.0 * share:.0f} %" if share >= 0.01 else "less than 1 %"
+
+
+def forces(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float) -> Any:
+    """The generalised forces [dofs, 3] of a rig at a control value, a draft heeded where there is one."""
+    if rig.draft and abs(rig.at - control) <= NEAR:
+        return native.forces(body, parameters=draft(rig, native, control, body, metres_per_unit))
+    return native.forces(body, gamma=control)
+
+
+def native_now(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float) -> dict[str, float]:
+    """The native parameters, strength in N/m3, of what the artist sees at a control value."""
+    if rig.draft and abs(rig.at - control) <= NEAR:
+        return draft(rig, native, control, body, metres_per_unit)
+    return native.parameters(control)
+
+
+def draft(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float) -> dict[str, float]:
+    """The native parameters of what the sliders show, no stronger than flesh bears."""
+    parameters = parameters_now(rig, control, metres_per_unit)
+    if rig.strength_by == "YIELD" and parameters["strength"]:
+        per_strength = native.compliance(body, parameters={**parameters, "strength": 1.0})
+        parameters["strength"] = parameters["strength"] / per_strength if per_strength > 0.0 else 0.0
+    if parameters["strength"]:
+        least, most = native.strength_range(body, parameters=parameters)
+        parameters["strength"] = min(max(parameters["strength"], least), most)
+    return parameters
+
+
+def amount(rig: ThewRig, native: Any, parameters: dict[str, float], body: Any) -> float:
+    """What the strength of native parameters is as the rig measures it: N/m3, or how far flesh yields, metres."""
+    if rig.strength_by == "FORCE":
+        return parameters["strength"]
+    return parameters["strength"] * native.compliance(body, parameters=parameters)

@@ -1,0 +1,485 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From saved rigs to native ones: what they hang on, in which units, and where their controls stand.
+
+What cannot be resolved leaves its rig with a sentence, switched off but kept; it comes back when the cause is gone.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ..logic.errors import Refusal, sentence
+from ..logic.native import core
+from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS, native_parameters
+from ..logic.spaces import Place, mirrors
+from ..saved.rigs import (
+    NEAR,
+    ThewRig,
+    in_force,
+    on_rig,
+    quietly,
+    recorded,
+    show_sliders,
+    slider_values,
+    sliders_of,
+    values_now,
+)
+from ..scene import reading
+from ..scene.reading import describe
+from .anchors import Faces, armature_of, found_bone, found_face, unmark
+
+#: Stronger fields than this, in N/m3, only tear the flesh apart.
+STRONGEST = 1e10
+
+# resolved rigs --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Hook:
+    """A template and what it hangs on, as numbers: everything of a rig but its parameters."""
+
+    template: str
+    guide: str
+    bone: int | str = -1  # its index in the skeleton, or its name
+    triangle: int = -1
+    barycentric: tuple[float, ...] = ()
+    matrix: tuple[float, ...] = ()  # by rows, in metres
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The native parameters, in order."""
+        return TEMPLATE_SLIDERS[self.template] + GUIDE_SLIDERS[self.guide]
+
+    def native(self, thew: Any, parameters: dict[str, float], samples=(), name: str = "Rig") -> Any:
+        """A `thew.Rig` that hangs here, with native parameters; samples are (control, parameters)."""
+        given = {key: parameters[key] for key in TEMPLATE_SLIDERS[self.template]}
+        template = thew.Template(self.template.lower(), **given)
+        place = {key: parameters[key] for key in GUIDE_SLIDERS[self.guide]}
+        if self.guide == "BONE":
+            guide = thew.BoneGuide(self.bone, **place)
+        elif self.guide == "SKIN":
+            guide = thew.SkinGuide(self.triangle, self.barycentric, **place)
+        else:
+            guide = thew.FreeGuide(np.array(self.matrix).reshape(4, 4), **place)
+        return thew.Rig(template, guide=guide, samples=samples, name=name)
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A rig with what it hangs on found; or with the sentence that says why it cannot push."""
+
+    index: int  # in `Object.thew.rigs`
+    name: str
+    on: bool  # switched on, solo heeded
+    hook: Hook | None
+    samples: tuple[tuple[float, tuple[float, ...]], ...]  # control and all `SLIDERS`, Blender's units
+    values: tuple[float, ...]  # all `SLIDERS` of a rig without samples
+    control: float | None  # None: keyed or driven
+    problem: str = ""
+    by_yield: bool = False  # the strengths say how far flesh yields
+
+    @property
+    def essence(self) -> tuple:
+        """What its native rig is made from."""
+        return self.index, self.name, self.hook, self.samples, self.values, self.problem, self.by_yield
+
+    def native(self, thew: Any, metres_per_unit: float, body: Any) -> Any:
+        """The `thew.Rig`, as strong as the flesh of `body` wants it to be where strengths say how far it yields.
+
+        Raises the native error that says what is wrong with its numbers.
+        """
+        rows = [values for _, values in self.samples] or [self.values]
+        given = [native_parameters(self.hook.names, row, metres_per_unit, self.by_yield) for row in rows]
+        yields = [parameters["strength"] for parameters in given]
+        if self.by_yield:
+            given = [{**parameters, "strength": 1.0} for parameters in given]
+
+        def made() -> Any:
+            samples = [(control, row) for (control, _), row in zip(self.samples, given, strict=False)]
+            return self.hook.native(thew, given[-1], samples, self.name)
+
+        if self.by_yield:
+            native = made().with_yields(body, yields)
+            strengths = [native.parameters(control)["strength"] for control, _ in self.samples]
+            strengths = strengths or [native.parameters()["strength"]]
+            given = [{**row, "strength": strength} for row, strength in zip(given, strengths, strict=True)]
+        return made()
+
+
+def resolve(obj: bpy.types.Object, character, stance, place: Place) -> tuple[Resolved, ...]:
+    """Every rig of `obj`; notes new names of bones and new indices of faces at the rigs."""
+    if not len(obj.thew.rigs):
+        return ()
+    broken, moved, faces = broken_drivers(obj), animated(obj), Faces(obj.data)
+    found = []
+    for index, (rig, on) in enumerate(zip(obj.thew.rigs, in_force(obj), strict=True)):
+        control = None if moved[index] else rig.control
+        problem = broken.get(index, "")
+        found.append(resolved(obj, character, stance, place, rig, index, on, control, problem, faces))
+    return tuple(found)
+
+
+def resolved(
+    obj, character, stance, place, rig, index=0, on=True, control=None, problem="", faces: Faces | None = None
+) -> Resolved:
+    """One rig of `obj`."""
+    samples = recorded(rig)
+    values = slider_values(rig)
+    hook = None
+    try:
+        hook = hooked(obj, character, stance, place, rig, faces)
+        check_numbers(rig, samples, values)
+        if control is not None and not math.isfinite(control):
+            raise Refusal(f"The control of the rig “{rig.name}” is not a number: set it anew")
+        if problem:
+            raise Refusal(problem)
+    except Refusal as error:
+        problem = sentence(str(error))
+    return Resolved(index, rig.name, on, hook, samples, values, control, problem, rig.strength_by == "YIELD")
+
+
+def check_numbers(rig: ThewRig, samples, values) -> None:
+    """Refuse numbers that make no field."""
+    name = f"The rig “{rig.name}”"
+    used = sliders_of(rig)
+    for control, row in samples or ((rig.control, values),):
+        where = f" in the sample at {control:.4g}" if samples else ""
+        if not math.isfinite(control):
+            raise Refusal(f"{name} has a control value that is not a number{where}: set it anew")
+        for slider, value in zip(SLIDERS, row, strict=True):
+            if slider not in used:
+                continue
+            if not math.isfinite(value):
+                label = rig.bl_rna.properties[slider].name
+                raise Refusal(f"{label} of the rig “{rig.name}”{where} is not a number: set it anew")
+            if slider in {"radius", "ring_radius", "tube_radius"} and value <= 0.0:
+                label = rig.bl_rna.properties[slider].name
+                raise Refusal(f"{label} of the rig “{rig.name}”{where} is zero: make it larger")
+            if slider == "strength" and rig.strength_by == "FORCE" and abs(value) > STRONGEST:
+                raise Refusal(
+                    f"The strength of the rig “{rig.name}”{where} is {value:.3g} N/m3, more than {STRONGEST:.0e}, "
+                    "which no flesh withstands: lower it"
+                )
+    for (a, _), (b, _) in pairwise(samples):
+        if not b - a > NEAR:
+            raise Refusal(f"{name} has two samples at the control value {a:.4g}: remove one, or move it")
+
+
+def hooked(obj, character, stance, place: Place, rig: ThewRig, faces: Faces | None = None) -> Hook:
+    """What `rig` hangs on; a `Refusal` when that is gone."""
+    armature = armature_of(obj)
+    if armature is None:
+        raise Refusal(f"{describe(obj)} has lost its armature: give its Armature modifier one")
+    if rig.guide == "BONE":
+        bone = found_bone(armature, rig)
+        if not rig.bone:
+            raise Refusal(f"The rig “{rig.name}” hangs on no bone: choose one")
+        if not bone:
+            raise Refusal(
+                f"The bone “{rig.bone}” of the rig “{rig.name}” is gone from {describe(armature)}: choose another one"
+            )
+        if bone != rig.bone:
+            with quietly():
+                rig.bone = bone
+        if bone not in character.bones:
+            raise Refusal(
+                f"The bone “{bone}” of the rig “{rig.name}” moves no flesh of {describe(obj)}: choose one that has weights"
+            )
+        return Hook(rig.template, "BONE", bone=character.bones.index(bone))
+    if rig.guide == "SKIN":
+        faces = faces or Faces(obj.data)
+        face = found_face(faces, rig, character.rest)
+        if face is None:
+            raise Refusal(f"The face of the rig “{rig.name}” is gone from {describe(obj)}: place the rig anew")
+        triangle, shares = face
+        if triangle != rig.face:
+            of = faces.triangles[1]
+            with quietly():
+                rig.face, rig.barycentric = triangle, shares
+                rig.face_part = triangle - int(np.flatnonzero(of == of[triangle])[0])
+        if not np.isfinite(shares).all() or abs(shares.sum() - 1.0) > 1e-3:
+            raise Refusal(f"The place of the rig “{rig.name}” in its face is not a number: place the rig anew")
+        if mirrors(stance.mesh_matrix):
+            shares = shares[::-1]  # as the triangles themselves: see `building.make`
+        return Hook(rig.template, "SKIN", triangle=triangle, barycentric=tuple((shares / shares.sum()).tolist()))
+    matrix = np.array(rig.matrix, dtype=np.float64).reshape(4, 4)
+    turn = matrix[:3, :3]
+    if not np.isfinite(matrix).all() or np.abs(turn @ turn.T - np.eye(3)).max() > 1e-3 or mirrors(turn):
+        raise Refusal(f"The place of the rig “{rig.name}” is not a rigid matrix: place the rig anew")
+    u, _, v = np.linalg.svd(turn)
+    matrix[:3, :3] = u @ v  # single precision is not quite rigid
+    matrix[:3, 3] = place.points(matrix[:3, 3])
+    matrix[3] = (0.0, 0.0, 0.0, 1.0)
+    return Hook(rig.template, "FREE", matrix=tuple(matrix.ravel().tolist()))
+
+
+def native_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> Any:
+    """The native rig of one of `obj`, on the flesh as it was built; a `Refusal` or native error says why there is none."""
+    found = resolved(obj, flesh.character, flesh.stance, flesh.place, rig)
+    if found.problem:
+        raise Refusal(found.problem)
+    return found.native(core(), flesh.place.metres_per_unit, flesh.body)
+
+
+def problems(rigs: tuple[Resolved, ...]) -> dict[int, str]:
+    """By index, why rigs cannot push, as far as it is known without the flesh."""
+    return {rig.index: rig.problem for rig in rigs if rig.problem}
+
+
+def were_read(rigs: tuple[Resolved, ...], motion) -> bool:
+    """Whether the motion holds the control of every rig that is keyed or driven."""
+    return all(rig.control is not None or rig.index < motion.controls.shape[1] for rig in rigs)
+
+
+def lost_controls(rigs: tuple[Resolved, ...], motion) -> dict[int, str]:
+    """By index, the rigs whose keyed or driven control is not a number at some frame."""
+    said = {}
+    for rig in rigs:
+        if rig.on and rig.control is None:
+            bad = np.flatnonzero(~np.isfinite(motion.controls[:, rig.index]))
+            if len(bad):
+                said[rig.index] = (
+                    f"The control of the rig “{rig.name}” is not a number at frame {motion.start + bad[0]}: "
+                    "repair its keys or its driver."
+                )
+    return said
+
+
+def blamed(name: str, text: str) -> str:
+    """A native sentence about a rig, with its name."""
+    return sentence(text if name in text else f"The rig “{name}” cannot push: {text}")
+
+
+def controls_of(rigs: tuple[Resolved, ...], indices: tuple[int, ...], read: np.ndarray) -> np.ndarray:
+    """The controls of the rigs at `indices` over all frames, [f, r]: as `read` [f, all] where they are animated."""
+    by_index = {rig.index: rig for rig in rigs}
+    columns = np.empty((len(read), len(indices)))
+    for column, index in enumerate(indices):
+        fixed = by_index[index].control
+        columns[:, column] = read[:, index] if fixed is None else fixed
+    return columns
+
+
+def portable(obj: bpy.types.Object, flesh, rig: ThewRig) -> Resolved:
+    """A rig as it goes into a file: its bone by name, whether or not it is there; a `Refusal` when its face is gone."""
+    samples, values = recorded(rig), slider_values(rig)
+    check_numbers(rig, samples, values)
+    if rig.guide == "BONE":
+        armature = armature_of(obj)
+        hook = Hook(rig.template, "BONE", bone=(found_bone(armature, rig) if armature is not None else "") or rig.bone)
+    else:
+        hook = hooked(obj, flesh.character, flesh.stance, flesh.place, rig)
+    return Resolved(0, rig.name, True, hook, samples, values, rig.control, by_yield=rig.strength_by == "YIELD")
+
+
+def clear(obj: bpy.types.Object) -> None:
+    """Take all rigs away, with their keys, drivers and marks."""
+    data = obj.animation_data
+    if data is not None:
+        for curves in (data.drivers, reading.curves_in(data)):
+            for curve in [each for each in curves if rig_of_path(obj, each.data_path) >= 0]:
+                curves.remove(curve)
+    obj.thew.rigs.clear()
+    obj.thew.active_rig = 0
+    unmark(obj)
+
+
+def tell_problems(obj: bpy.types.Object, problems: dict[int, str], notes: dict[int, str] | None = None) -> None:
+    """Let every rig say why it does not push, and, where that is known too, why it does less than it is set to."""
+    for index, rig in enumerate(obj.thew.rigs):
+        if rig.problem != problems.get(index, ""):
+            rig.problem = problems.get(index, "")
+        if notes is not None and rig.note != notes.get(index, ""):
+            rig.note = notes.get(index, "")
+
+
+def shown(context: bpy.types.Context, obj: bpy.types.Object) -> None:
+    """Show what came of an edit by an operator: at once where flesh is settled, soon where it moves."""
+    for call in on_rig:
+        call(obj)
+
+
+# controls -------------------------------------------------------------------------------------------------------------
+
+_CONTROL = re.compile(r"^thew\.rigs\[(?:(\d+)|\"((?:[^\"\\]|\\.)*)\")\]\.control$")
+
+
+def path_index(path: str) -> int | None:
+    """The index in the path of a control; None where it has a name instead, and for other paths."""
+    match = _CONTROL.match(path)
+    return None if match is None or match[1] is None else int(match[1])
+
+
+def rig_of_path(obj: bpy.types.Object, path: str) -> int:
+    """The index of the rig whose control a data path names, -1 for any other path."""
+    match = _CONTROL.match(path)
+    if match is None:
+        return -1
+    if match[1] is not None:
+        return int(match[1])
+    return obj.thew.rigs.find(bpy.utils.unescape_identifier(match[2]))
+
+
+def animated(obj: bpy.types.Object) -> tuple[bool, ...]:
+    """Which of the object's rigs have a control that is keyed or driven."""
+    count, data = len(obj.thew.rigs), obj.animation_data
+    if count == 0 or data is None:
+        return (False,) * count
+    if data.use_nla and len(data.nla_tracks):
+        return (True,) * count
+    moved = {rig_of_path(obj, curve.data_path) for curve in (*data.drivers, *reading.curves_in(data))}
+    return tuple(i in moved for i in range(count))
+
+
+def evaluated_controls(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """The control of every rig as animation and drivers have it now, float64[r]; by hand where nothing moves it."""
+    rigs = obj.thew.rigs
+    controls = np.array([rig.control for rig in rigs], dtype=np.float64)
+    moved = animated(obj)
+    if any(moved):
+        evaluated = obj.evaluated_get(depsgraph).thew.rigs
+        for i, is_moved in enumerate(moved):
+            if is_moved and i < len(evaluated):
+                controls[i] = evaluated[i].control
+    return controls
+
+
+def broken_drivers(obj: bpy.types.Object) -> dict[int, str]:
+    """For rigs whose driver cannot work, by index, why."""
+    data = obj.animation_data
+    if data is None or not len(obj.thew.rigs):
+        return {}
+    found = {}
+    for curve in data.drivers:
+        index = rig_of_path(obj, curve.data_path)
+        if not 0 <= index < len(obj.thew.rigs):
+            continue
+        name = obj.thew.rigs[index].name
+        for variable in curve.driver.variables:
+            if variable.type not in {"TRANSFORMS", "ROTATION_DIFF", "LOC_DIFF"}:
+                continue
+            for target in variable.targets:
+                if target.id is None:
+                    found[index] = f"The driver of the rig “{name}” has lost its object: make the driver again"
+                elif lost_bone(target):
+                    found[index] = (
+                        f"The driver of the rig “{name}” looks for the bone “{target.bone_target}”, which is gone from "
+                        f"{describe(target.id)}: make the driver again"
+                    )
+        if index not in found and not curve.driver.is_valid:
+            found[index] = f"The driver of the rig “{name}” does not work: repair it, or make it again"
+    return found
+
+
+def lost_bone(target: bpy.types.DriverTarget) -> bool:
+    """Whether a driver's target names a bone that its armature does not have."""
+    return bool(target.bone_target) and target.id.type == "ARMATURE" and target.bone_target not in target.id.pose.bones
+
+
+def moving(obj: bpy.types.Object) -> tuple:
+    """What moves the rigs' controls, to compare with what did when they were read: () where nothing does."""
+    moved = animated(obj)
+    if not any(moved):
+        return ()
+    data = obj.animation_data
+    prints: list[tuple] = [(i, obj.thew.rigs[i].name) for i, is_moved in enumerate(moved) if is_moved]
+    if data.use_nla and len(data.nla_tracks):
+        prints.append(("nla",))
+    for curve in (*reading.curves_in(data), *data.drivers):
+        if rig_of_path(obj, curve.data_path) >= 0:
+            prints.append(curve_print(curve))
+    return tuple(prints)
+
+
+def curve_print(curve: bpy.types.FCurve) -> tuple:
+    """What a curve, and the driver behind it, give."""
+    points = curve.keyframe_points
+    numbers = [np.empty(2 * len(points), dtype=np.float32) for _ in range(3)]
+    for name, flat in zip(("co", "handle_left", "handle_right"), numbers, strict=True):
+        points.foreach_get(name, flat)
+    shapes = np.empty(len(points), dtype=np.int32)
+    points.foreach_get("interpolation", shapes)
+    given = (curve.data_path, curve.mute, curve.extrapolation, tuple(m.type for m in curve.modifiers))
+    driver, sources = curve.driver, ()
+    if driver is not None:
+        sources = (driver.type, driver.expression, *(source_print(v) for v in driver.variables))
+    return (*given, *(flat.tobytes() for flat in numbers), shapes.tobytes(), sources)
+
+
+def source_print(variable: bpy.types.DriverVariable) -> tuple:
+    """What a driver's variable reads."""
+    return variable.type, *(
+        (target.id.session_uid if target.id else 0, target.bone_target, target.data_path, target.transform_type)
+        + (target.transform_space, target.rotation_mode)
+        for target in variable.targets
+    )
+
+
+def fingerprint(obj: bpy.types.Object) -> tuple:
+    """Everything that the rigs' pushes depend on, as far as it can be told cheaply; () for an object without rigs.
+
+    For each rig what it hangs on, then its numbers.
+    """
+    rigs = obj.thew.rigs
+    if not len(rigs):
+        return ()
+    armature, moved, broken = armature_of(obj), animated(obj), broken_drivers(obj)
+    prints = []
+    for i, (rig, on) in enumerate(zip(rigs, in_force(obj), strict=True)):
+        if rig.guide == "BONE":
+            hangs = (found_bone(armature, rig) if armature is not None else "",)
+        elif rig.guide == "SKIN":
+            hangs = (rig.face, rig.face_token, tuple(rig.barycentric))
+        else:
+            hangs = tuple(rig.matrix)
+        samples = recorded(rig)
+        values = () if samples else slider_values(rig)
+        numbers = (samples, values, None if moved[i] else rig.control) if on else ()
+        kind = (rig.template, rig.guide, rig.strength_by)
+        prints.append(((on, *kind, steady(hangs), broken.get(i, "")), steady(numbers)))
+    return tuple(prints)
+
+
+def steady(numbers: tuple) -> tuple | str:
+    """The same, but equal to itself: as text where something is not a number."""
+    return numbers if finite(numbers) else repr(numbers)
+
+
+def hooks(prints: tuple) -> tuple:
+    """Of a fingerprint, what the rigs hang on."""
+    return tuple(hook for hook, _ in prints)
+
+
+def essences(prints: tuple) -> tuple:
+    """Of a fingerprint, what the native rigs are made from: all but where controls stand."""
+    return tuple((hook, numbers[:2] if isinstance(numbers, tuple) else numbers) for hook, numbers in prints)
+
+
+def finite(numbers: tuple) -> bool:
+    """Whether all numbers in nested tuples are finite; names and nothings are."""
+    return all(
+        finite(each) if isinstance(each, tuple) else not isinstance(each, float) or math.isfinite(each)
+        for each in numbers
+    )
+
+
+# what the settled view shows ------------------------------------------------------------------------------------------
+
+
+def parameters_now(rig: ThewRig, control: float, metres_per_unit: float) -> dict[str, float]:
+    """The parameters that the artist sees at a control value, the strength as it is set: a draft where there is one."""
+    return native_parameters(sliders_of(rig), values_now(rig, control), metres_per_unit, rig.strength_by == "YIELD")
+
+
+def follow_controls(obj: bpy.types.Object) -> None:
+    """Let the sliders follow controls that keys or drivers have moved; drafts elsewhere end, as poses without a key do."""
+    for rig, moved in zip(obj.thew.rigs, animated(obj), strict=True):
+        if moved and abs(rig.control - rig.at) > NEAR:
+            show_sliders(rig)

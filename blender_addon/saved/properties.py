@@ -1,0 +1,512 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is saved in the .blend: the artist's settings at `Object.thew`, and a note of what Thew made.
+
+Every setting exists once, here, with its unit, range, default and description; panels, operators and the command line
+read and write these properties and nothing else. `Object.thew.made` is how removal knows what to put back: modifiers are
+remembered by their persistent id, never by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+from ..logic import cycles
+from . import rigs as saved_rigs
+
+#: The frames that Blender knows.
+FRAMES = (-1048574, 1048574)
+
+#: Called with the object after a setting that changes the result was edited; set by `handlers`.
+on_change: list[Callable[[bpy.types.Object], None]] = []
+#: Called with the object after `enabled` was switched; set by `handlers`.
+on_toggle: list[Callable[[bpy.types.Object], None]] = []
+#: Called with the object after another thing was chosen to look at than the motion; set by `handlers`.
+on_preview: list[Callable[[bpy.types.Object], None]] = []
+#: Called with the object after another body was chosen to ride on; set by `handlers`.
+on_mount: list[Callable[[bpy.types.Object], None]] = []
+
+#: The most cells that a character may be long.
+MOST_CELLS = 96
+
+METHODS = (
+    (
+        "hyperelastic",
+        "Hyperelastic",
+        "Flesh that is carried by the skeleton, turns by itself and stiffens as it is stretched. The one to use",
+    ),
+    (
+        "warped",
+        "Warped",
+        "Linear flesh that turns with the skeleton, as published: quick, but it runs away where bones turn fast. For comparison",
+    ),
+    (
+        "linear",
+        "Linear",
+        "Plain linear elasticity about the rest shape: swells on large turns. For comparison",
+    ),
+    (
+        "modal",
+        "Modal",
+        "A few vibration modes, turned along with the flesh: in real time, for lively secondary motion. The quickest",
+    ),
+)
+
+ENGINES = (
+    ("AUTO", "Automatic", "Measure both and use the quicker one"),
+    ("CPU", "Processor", "Deform on the processor"),
+    ("GPU", "Graphics Card", "Deform on the graphics card; without a usable one on the processor, and a note says so"),
+)
+
+
+BAKE_SPACES = (
+    (
+        "REST",
+        "Rest Space",
+        "The keys act before the armature, which stays live: glTF, FBX and game engines get skin and keys. The one to use",
+    ),
+    (
+        "POSED",
+        "Posed Space",
+        "The keys hold the whole motion, the armature's too: for programs that know shape keys and no skin. Press Finish "
+        "Bake before an export, or it deforms twice",
+    ),
+)
+
+
+def _changed(self, _context):
+    for call in on_change:
+        call(self.id_data)
+
+
+def _previewed(self, _context):
+    for call in on_preview:
+        call(self.id_data)
+
+
+def _moved_by(self, obj):
+    return any(m.type == "ARMATURE" and m.object == self.id_data for m in obj.modifiers) and obj.type == "MESH"
+
+
+def _can_carry(self, obj):
+    return obj.type == "MESH" and obj != self.id_data and obj.thew.made.flesh
+
+
+def _remounted(self, _context):
+    for call in on_mount:
+        call(self.id_data)
+
+
+def _shown_height(self):
+    return self.height() / bpy.context.scene.unit_settings.scale_length
+
+
+def _set_shown_height(self, value):
+    self.real_height = value * bpy.context.scene.unit_settings.scale_length
+
+
+def _toggled(self, _context):
+    for call in on_toggle:
+        call(self.id_data)
+
+
+class ThewMade(bpy.types.PropertyGroup):
+    """What Thew made on this object and what it found there."""
+
+    flesh: BoolProperty(description="Flesh was added to this object", options={"HIDDEN"})
+    modifier: IntProperty(description="Persistent id of Thew's modifier", options={"HIDDEN"})
+    armature_modifier: IntProperty(
+        description="Persistent id of the Armature modifier that the flesh follows", options={"HIDDEN"}
+    )
+    found: StringProperty(
+        description="Modifiers that Thew switched, as it found them: id:viewport:render, blank separated",
+        options={"HIDDEN"},
+    )
+    found_active: IntProperty(description="Persistent id of the modifier that was active", options={"HIDDEN"})
+    found_attribute: StringProperty(description="Name of the attribute that was active", options={"HIDDEN"})
+    mesh_rest: FloatVectorProperty(size=16, description="World matrix of the mesh at rest, by rows", options={"HIDDEN"})
+    armature_rest: FloatVectorProperty(
+        size=16, description="World matrix of the armature at rest, by rows", options={"HIDDEN"}
+    )
+    longest_side: FloatProperty(description="Longest side of the whole character, scene units", options={"HIDDEN"})
+    guessed_height: FloatProperty(description="Real height that Thew guessed, metres", options={"HIDDEN"})
+    baked_keys: StringProperty(description="Names of the baked shape keys, line by line", options={"HIDDEN"})
+    baked_start: IntProperty(description="First baked frame", options={"HIDDEN"})
+    baked_end: IntProperty(description="Last baked frame", options={"HIDDEN"})
+    baked_space: EnumProperty(
+        items=BAKE_SPACES,
+        default="POSED",  # as bakes of earlier versions are
+        description="What space the baked keys are in",
+        options={"HIDDEN"},
+    )
+    baked_miss: FloatProperty(
+        description="The farthest that baked keys stay from the flesh, of the character's size", options={"HIDDEN"}
+    )
+    baked_basis: BoolProperty(description="The Basis key was made for the bake", options={"HIDDEN"})
+    baked_action: BoolProperty(description="The keys' action was made for the bake", options={"HIDDEN"})
+    shows_bake: BoolProperty(description="The baked keys play, not the live flesh", options={"HIDDEN"})
+    flesh_map: StringProperty(
+        description="Hash of the automatic map that the vertex group Flesh was filled with", options={"HIDDEN"}
+    )
+    rides: BoolProperty(description="The object rides on a body's flesh", options={"HIDDEN"})
+    notes: StringProperty(description="What was found while building, line by line", options={"HIDDEN"})
+
+
+class ThewSettings(bpy.types.PropertyGroup):
+    """The artist's settings for one mesh."""
+
+    enabled: BoolProperty(
+        name="Flesh",
+        description="Show this character's flesh; off shows the plain Armature modifier",
+        default=False,
+        options=set(),
+        update=_toggled,
+    )
+    cells_across: IntProperty(
+        name="Cells Across",
+        description="How many cells of the control lattice the character is long: more is finer and slower. 12 suits a "
+        "body, 24 to 48 shows faces, hands and what rigs do in detail",
+        default=12,
+        min=3,
+        max=MOST_CELLS,
+        soft_min=6,
+        soft_max=64,
+        options=set(),
+        update=_changed,
+    )
+    method: EnumProperty(
+        name="Method",
+        description="How the flesh is moved",
+        items=METHODS,
+        default="hyperelastic",
+        options=set(),
+        update=_changed,
+    )
+    modes: IntProperty(
+        name="Modes",
+        description="Method Modal: how many vibration modes move the flesh, the slowest first: more is finer and slower",
+        default=32,
+        min=1,
+        max=128,
+        soft_max=64,
+        options=set(),
+        update=_changed,
+    )
+    engine: EnumProperty(
+        name="Engine",
+        description="Method Modal: what deforms the mesh",
+        items=ENGINES,
+        default="AUTO",
+        options=set(),
+        update=_changed,
+    )
+    device: StringProperty(
+        name="Device",
+        description="Method Modal: name of the graphics adapter, or a part of it; empty takes the best one",
+        default="",
+        options=set(),
+        update=_changed,
+    )
+    preview_mode: IntProperty(
+        name="Preview Mode",
+        description="Method Modal: play this vibration mode alone, in a loop, slowed where it is too quick to be seen; "
+        "0 shows the motion. Bakes and renders never show it",
+        default=0,
+        min=0,
+        max=128,
+        options=set(),
+        update=_previewed,
+    )
+    preview_size: FloatProperty(
+        name="Preview Size",
+        description="How far the previewed mode moves the flesh at most, as a part of the body's size",
+        default=0.1,
+        min=0.001,
+        max=1.0,
+        soft_max=0.3,
+        subtype="FACTOR",
+        options=set(),
+        update=_previewed,
+    )
+    real_height: FloatProperty(
+        name="Real Height in Metres",
+        description="Longest side of the whole character in real metres, whatever the file's units; 0 lets Thew guess",
+        default=0.0,
+        min=0.0,
+        max=1000.0,
+        soft_max=30.0,
+        precision=3,
+        options=set(),
+        update=_changed,
+    )
+    softness: FloatProperty(
+        name="Softness",
+        description="How much the flesh gives: 0 firm muscle, 0.5 natural, 1 very soft. It means the same on a mouse and on a "
+        "whale",
+        default=0.5,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+        options=set(),
+        update=_changed,
+    )
+    use_young: BoolProperty(
+        name="Stiffness in Pascals",
+        description="Give the stiffness of the flesh in pascals instead of by the dial Softness",
+        default=False,
+        options=set(),
+        update=_changed,
+    )
+    height_shown: FloatProperty(
+        name="Real Height",
+        description="How long the character's longest side is in reality, whatever its size in the file: flesh of a real "
+        "elephant swings more slowly than a toy's. 0 lets Thew guess",
+        min=0.0,
+        soft_max=30.0,
+        precision=3,
+        subtype="DISTANCE",
+        options={"SKIP_SAVE"},
+        get=_shown_height,
+        set=_set_shown_height,
+    )
+    young: FloatProperty(
+        name="Young's Modulus",
+        description="Stiffness of the flesh in pascals, in place of the softness: fat 10 000, relaxed muscle 20 000, tense muscle 50 000",
+        default=20e3,
+        min=100.0,
+        max=1e8,
+        soft_min=5e3,
+        soft_max=1e5,
+        step=10000,
+        precision=0,
+        options=set(),
+        update=_changed,
+    )
+    poisson: FloatProperty(
+        name="Keeps Volume",
+        description="Poisson's ratio: 0 loses volume freely, 0.49 hardly at all",
+        default=0.4,
+        min=0.0,
+        max=0.49,
+        options=set(),
+        update=_changed,
+    )
+    density: FloatProperty(
+        name="Density",
+        description="Mass of the flesh in kilograms per cubic metre; water and flesh are near 1000",
+        default=1000.0,
+        min=1.0,
+        max=20000.0,
+        soft_min=100.0,
+        soft_max=3000.0,
+        step=1000,
+        precision=0,
+        options=set(),
+        update=_changed,
+    )
+    mass_damping: FloatProperty(
+        name="Slow Damping",
+        description="Damping of slow swings, per second, relative to the skinned motion",
+        default=2.0,
+        min=0.0,
+        max=200.0,
+        soft_max=20.0,
+        options=set(),
+        update=_changed,
+    )
+    stiffness_damping: FloatProperty(
+        name="Fast Damping",
+        description="Damping of quick tremble",
+        default=0.004,
+        min=0.0,
+        max=1.0,
+        soft_max=0.05,
+        step=0.1,
+        precision=4,
+        subtype="TIME_ABSOLUTE",
+        options=set(),
+        update=_changed,
+    )
+    reach: FloatProperty(
+        name="Swing Limit",
+        description="The farthest that flesh is shown from its plain skin, as a part of the body's size; 0 sets no limit",
+        default=0.15,
+        min=0.0,
+        max=10.0,
+        soft_max=0.5,
+        subtype="FACTOR",
+        options=set(),
+        update=_changed,
+    )
+    elastic_joints: FloatProperty(
+        name="Elastic Joints",
+        description="How much bent joints take the shape of elastic flesh, which bulges and keeps its volume: 0 leaves "
+        "every bend as the weights make it, 1 gives it wholly to the flesh",
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+        options=set(),
+        update=_changed,
+    )
+    rate: FloatProperty(
+        name="Steps per Second",
+        description="Least number of steps per second; every frame holds a whole number of steps",
+        default=240.0,
+        min=1.0,
+        max=10000.0,
+        soft_min=60.0,
+        soft_max=1000.0,
+        precision=0,
+        step=1000,
+        options=set(),
+        update=_changed,
+    )
+    use_gravity: BoolProperty(
+        name="Gravity",
+        description="Let the scene's gravity act on the flesh",
+        default=True,
+        options=set(),
+        update=_changed,
+    )
+    rest_includes_gravity: BoolProperty(
+        name="Sags as Modelled",
+        description="The modelled shape already sags: at rest in its rest pose the character does not move",
+        default=True,
+        options=set(),
+        update=_changed,
+    )
+    use_scene_range: BoolProperty(
+        name="Scene Range",
+        description="Simulate the scene's frame range; off gives this character a range of its own",
+        default=True,
+        options=set(),
+        update=_changed,
+    )
+    frame_start: IntProperty(
+        name="Start",
+        description="First frame of the motion",
+        default=1,
+        min=FRAMES[0],
+        max=FRAMES[1],
+        options=set(),
+        update=_changed,
+    )
+    frame_end: IntProperty(
+        name="End",
+        description="Last frame of the motion",
+        default=250,
+        min=FRAMES[0],
+        max=FRAMES[1],
+        options=set(),
+        update=_changed,
+    )
+    bake_space: EnumProperty(
+        name="Bake Space",
+        description="Where baked keys act",
+        items=BAKE_SPACES,
+        default="REST",
+        options=set(),
+    )
+    motion_start: EnumProperty(
+        name="Start of Motion",
+        description="What the flesh has been doing before the first frame",
+        items=(
+            (cycles.AUTOMATIC, "Automatic", "A motion whose ends meet is a cycle, any other one has a run-in"),
+            (cycles.CYCLE, "Cycle", "The motion repeats for ever: the last frame runs into the first"),
+            (cycles.PREROLL, "Run-in", "The joints come from a standstill just before the first frame"),
+            (cycles.SETTLED, "Settled", "The flesh rests in the first pose"),
+        ),
+        default=cycles.AUTOMATIC,
+        options=set(),
+        update=_changed,
+    )
+    show_lattice: BoolProperty(
+        name="Show Lattice", description="Draw the control lattice, its bone edges in colour", default=False
+    )
+    show_map: BoolProperty(
+        name="Show Flesh Map",
+        description="Colour the character by where it is soft: blue is the skin as it is, red as soft as it gets",
+        default=False,
+    )
+    chosen: PointerProperty(
+        name="Mesh",
+        description="On an armature: which of the meshes that it moves is shown and worked on in Thew's panels",
+        type=bpy.types.Object,
+        poll=_moved_by,
+    )
+    body: PointerProperty(
+        name="Body",
+        description="The mesh with flesh that clothes, eyes or hair ride on",
+        type=bpy.types.Object,
+        poll=_can_carry,
+        update=_remounted,
+    )
+    settled: BoolProperty(
+        name="Settled",
+        description="Show the flesh at rest in every pose instead of in motion, to work on rigs. Bakes and renders "
+        "never show it",
+        default=False,
+        options=set(),
+        update=_previewed,
+    )
+    rigs: CollectionProperty(type=saved_rigs.ThewRig, description="Force fields that shape the flesh")
+    active_rig: IntProperty(name="Rig", description="The rig chosen in the list", default=0, min=0, options=set())
+    made: PointerProperty(type=ThewMade)
+
+    def height(self) -> float:
+        """The real height in force, metres."""
+        return self.real_height if self.real_height > 0.0 else self.made.guessed_height
+
+    def frames(self, scene: bpy.types.Scene) -> tuple[int, int]:
+        """First and last frame of the live motion."""
+        if self.use_scene_range:
+            return scene.frame_start, scene.frame_end
+        return self.frame_start, self.frame_end
+
+
+CLASSES = (*saved_rigs.CLASSES, ThewMade, ThewSettings)
+
+
+#: What is noted of a bake.
+BAKED = (
+    "baked_keys", "baked_start", "baked_end", "baked_space", "baked_miss", "baked_basis", "baked_action",
+)  # fmt: skip
+
+
+def reset(obj: bpy.types.Object, keep_rigs: bool = False, keep_bake: bool = False) -> None:
+    """Put every property back to its default, as if Thew had never been here; rigs, and notes of a bake, may be kept."""
+    kept = {"rigs", "active_rig"} if keep_rigs else set()
+    kept |= set(BAKED) if keep_bake else set()
+    for group in (obj.thew.made, obj.thew):
+        for name in group.bl_rna.properties.keys():
+            if name not in {"rna_type", "name", "made"} | kept:
+                group.property_unset(name)
+    if keep_bake or (keep_rigs and len(obj.thew.rigs)):
+        return
+    obj.thew.rigs.clear()
+    if "thew" in obj.keys():  # before Blender 5.0 the group itself is a custom property
+        del obj["thew"]
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    bpy.types.Object.thew = PointerProperty(type=ThewSettings, name="Thew", description="Flesh on this object")
+
+
+def unregister() -> None:
+    del bpy.types.Object.thew
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,498 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rigs of a character as they are saved: `Object.thew.rigs`, each a force field, what it hangs on, and its samples.
+
+A rig's *sliders* are one value for each of `SLIDERS`, of which its template and its guide use a part. A *sample* holds
+such a set at one value of the rig's *control*. Lengths are in Blender's units in the world in which flesh was added,
+angles in radians. `strength_by` says what the strength is: how far flesh *yields* to the rig by itself at rest, a length, from
+which the force follows for the flesh as it is; or that force itself, in N/m3.
+
+The sliders belong to the control value `at`. Where that is the control of a sample, editing them edits the sample;
+elsewhere they are a draft, which is lost when the control moves on, as a pose without a key is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    BoolVectorProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    StringProperty,
+)
+
+from ..logic.names import free_name
+from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS
+
+#: Called with the object after a rig was edited by hand; set by `handlers`.
+on_rig: list[Callable[[bpy.types.Object], None]] = []
+
+TEMPLATES = (
+    ("BUMP", "Bump", "Pushes one way, along the arrow: a dent, a lump, a corner of the mouth"),
+    ("RADIAL", "Radial", "Pushes outward from a point, or inward: swelling, shrinking"),
+    ("BULGE", "Bulge", "Draws together along its axis and pushes outward around it: a muscle that contracts"),
+    ("TORUS", "Torus", "Pushes away from a ring, or towards it: a nostril, a collar, a swallow"),
+)
+#: How a strength is meant; rigs of files that knew forces only stay with them.
+MEASURES = (
+    ("YIELD", "Distance", "How far the skin gives way at most; the force follows from how soft the flesh is there"),
+    ("FORCE", "Force", "The largest force on a cubic metre of flesh, whatever that does to it"),
+)
+GUIDES = (
+    ("BONE", "Bone", "Hangs on a bone: so far along, so far around, so far out"),
+    ("SKIN", "Skin", "Hangs under a point of the skin: so deep, so turned"),
+    ("FREE", "Free", "Stands anywhere in the flesh of the rest pose"),
+)
+
+#: Controls nearer than this are the same.
+NEAR = 1e-5
+
+# following edits ------------------------------------------------------------------------------------------------------
+
+_still = 0
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Edits within are ours: no callback answers them."""
+    global _still
+    _still += 1
+    try:
+        yield
+    finally:
+        _still -= 1
+
+
+def _tell(rig: ThewRig) -> None:
+    for call in on_rig:
+        call(rig.id_data)
+
+
+def _edited(self, _context):
+    if not _still:
+        _tell(self)
+
+
+def _slid(self, _context):
+    if not _still:
+        keep_sliders(self)
+        _tell(self)
+
+
+def _controlled(self, _context):
+    if not _still:
+        show_sliders(self)
+        _tell(self)
+
+
+def _hung(self, _context):
+    """Another bone or face was named, not chosen by an operator: know it from now on."""
+    if _still:
+        return
+    from ..rigs import anchors
+
+    anchors.remember(self.id_data, self)
+    _tell(self)
+
+
+def _sampled(self, _context):
+    if not _still:
+        rig = owner(self)
+        if rig is not None:
+            show_sliders(rig)
+        for call in on_rig:
+            call(self.id_data)
+
+
+def _named(self, _context):
+    if _still:
+        return
+    others = {rig.name for rig in self.id_data.thew.rigs if rig != self}
+    with quietly():
+        self.name = free_name(self.name, others)
+
+
+def _length(name: str, description: str, default: float = 0.0, low: float | None = None, soft_low: float = 0.0):
+    """A slider in scene units."""
+    bounds = {} if low is None else {"min": low}
+    return FloatProperty(
+        name=name,
+        description=description,
+        default=default,
+        soft_min=soft_low,
+        soft_max=1.0,
+        step=1,
+        precision=3,
+        unit="LENGTH",
+        options=set(),
+        update=_slid,
+        **bounds,
+    )
+
+
+def _angle(name: str, description: str):
+    """A slider in radians, shown in degrees."""
+    return FloatProperty(
+        name=name,
+        description=description,
+        default=0.0,
+        soft_min=-math.pi,
+        soft_max=math.pi,
+        unit="ROTATION",
+        options=set(),
+        update=_slid,
+    )
+
+
+# the groups -----------------------------------------------------------------------------------------------------------
+
+
+class ThewRigSample(bpy.types.PropertyGroup):
+    """The sliders of a rig at one value of its control."""
+
+    control: FloatProperty(
+        name="Control",
+        description="The value of the control at which the rig is like this",
+        default=0.0,
+        precision=3,
+        options=set(),
+        update=_sampled,
+    )
+    values: FloatVectorProperty(
+        size=len(SLIDERS),
+        description="A value for each slider, those that template and guide do not use included",
+        options={"HIDDEN"},
+    )
+
+
+class ThewRig(bpy.types.PropertyGroup):
+    """A force field that rides on the character, in the hands of one control."""
+
+    name: StringProperty(name="Name", description="What you call this rig", default="Rig", update=_named)
+    enabled: BoolProperty(
+        name="Enabled", description="Let this rig push the flesh", default=True, options=set(), update=_edited
+    )
+    solo: BoolProperty(
+        name="Solo",
+        description="While any rig is soloed, only soloed rigs push the flesh",
+        default=False,
+        options=set(),
+        update=_edited,
+    )
+    control: FloatProperty(
+        name="Control",
+        description="Where the rig stands between its samples: key it, or drive it from a bone. Between two samples "
+        "it is blended, outside of them it holds",
+        default=1.0,
+        soft_min=0.0,
+        soft_max=1.0,
+        precision=3,
+        update=_controlled,
+    )
+    template: EnumProperty(
+        name="Template",
+        description="The shape of the force field",
+        items=TEMPLATES,
+        default="BULGE",
+        options=set(),
+        update=_edited,
+    )
+    guide: EnumProperty(
+        name="Guide",
+        description="What the field hangs on",
+        items=GUIDES,
+        default="BONE",
+        options=set(),
+        update=_edited,
+    )
+
+    # the template
+    radius: _length("Radius", "How far from its middle the field reaches, in scene units", default=0.1, low=0.0)
+    ring_radius: _length(
+        "Ring Radius", "The radius of the ring that the field surrounds, in scene units", default=0.1, low=0.0
+    )
+    tube_radius: _length(
+        "Tube Radius",
+        "How far from the ring the field reaches, in scene units; less than the ring's own radius",
+        default=0.05,
+        low=0.0,
+    )
+    strength_by: EnumProperty(
+        name="Strength by",
+        description="What the strength is kept by",
+        items=MEASURES,
+        default="FORCE",
+        options={"HIDDEN"},
+    )
+    strength: FloatProperty(
+        name="Strength",
+        description="The largest force on a cubic metre of flesh, in newtons (gravity pulls with about 10 000); "
+        "negative turns the field about. By distance: how far the skin yields, in scene units",
+        default=40e3,
+        soft_min=-500e3,
+        soft_max=500e3,
+        step=100000,
+        precision=0,
+        options=set(),
+        update=_slid,
+    )
+    yields: FloatProperty(
+        name="Yield",
+        description="How far the skin gives way to this rig at most, at rest, in scene units; it stays when the flesh "
+        "becomes softer or firmer. Negative turns the field about",
+        soft_min=-1.0,
+        soft_max=1.0,
+        step=0.1,
+        precision=4,
+        unit="LENGTH",
+        options={"SKIP_SAVE"},
+        get=lambda self: self.strength,
+        set=lambda self, value: setattr(self, "strength", value),
+    )
+
+    # a guide along a bone
+    bone: StringProperty(
+        name="Bone", description="The bone that the field hangs on", default="", options=set(), update=_hung
+    )
+    bone_token: StringProperty(description="What the bone is known by when its name changes", options={"HIDDEN"})
+    along: FloatProperty(
+        name="Along",
+        description="Where along the bone: 0 at its head, 1 at its tail, beyond either if you like",
+        default=0.5,
+        soft_min=0.0,
+        soft_max=1.0,
+        step=1,
+        precision=3,
+        options=set(),
+        update=_slid,
+    )
+    angle: _angle("Around", "Which way out from the bone; 0 is the front")
+    distance: _length("Out", "How far out from the bone, in scene units")
+    tilt: _angle(
+        "Tilt", "Turns the field's axis from straight out (0) towards the bone's tail, or along the skin (90 degrees)"
+    )
+
+    # a guide in the skin
+    face: IntProperty(
+        name="Face",
+        description="The triangle of the mesh under which the field hangs, counted as the mesh's triangles are",
+        default=-1,
+        min=-1,
+        options=set(),
+        update=_hung,
+    )
+    face_token: IntProperty(description="What the face is known by when its index changes", options={"HIDDEN"})
+    face_part: IntProperty(description="Which of its face's triangles it is", options={"HIDDEN"})
+    face_place: FloatVectorProperty(
+        size=3, description="Where the point was when it was chosen, object space at rest", options={"HIDDEN"}
+    )
+    barycentric: FloatVectorProperty(
+        name="Place",
+        description="Where in the triangle: the shares of its three corners",
+        size=3,
+        default=(1 / 3, 1 / 3, 1 / 3),
+        options=set(),
+        update=_hung,
+    )
+    depth: _length("Depth", "How deep under the skin, in scene units; negative is outside")
+    roll: _angle("Roll", "Turns the field about the skin's outward direction")
+
+    # a free guide
+    matrix: FloatVectorProperty(
+        size=16,
+        description="Where the field was put: a rigid matrix by rows, in the world in which flesh was added",
+        default=(1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1),
+        options={"HIDDEN"},
+        update=_edited,
+    )
+    x: _length("X", "Moves the field along its first axis, in scene units", soft_low=-1.0)
+    y: _length("Y", "Moves the field along its second axis, in scene units", soft_low=-1.0)
+    z: _length("Z", "Moves the field along its third axis, in scene units", soft_low=-1.0)
+    rx: _angle("Turn X", "Turns the field about its first axis (the three are one rotation vector)")
+    ry: _angle("Turn Y", "Turns the field about its second axis")
+    rz: _angle("Turn Z", "Turns the field about its third axis")
+
+    samples: CollectionProperty(type=ThewRigSample, description="What was recorded, by rising control")
+    active_sample: IntProperty(name="Sample", description="The sample chosen in the list", default=0, options=set())
+    at: FloatProperty(description="The control value that the sliders belong to", default=1.0, options={"HIDDEN"})
+    draft: BoolProperty(description="The sliders differ from what is recorded", options={"HIDDEN"})
+
+    # what pulling the skin keeps to; a value for each of `SLIDERS`
+    preferred: FloatVectorProperty(
+        name="Preferred",
+        description="The values that pulling the skin keeps near, as far as their weights go",
+        size=len(SLIDERS),
+        options=set(),
+    )
+    weights: FloatVectorProperty(
+        name="Weight",
+        description="How much a slider keeps to its preferred value while the skin is pulled; 0 keeps it lightly to where "
+        "it was when the pull began. At 1, going as far as is usual weighs as much as missing a point by 0.3 % of the "
+        "body's size",
+        size=len(SLIDERS),
+        min=0.0,
+        soft_max=10.0,
+        options=set(),
+    )
+    fixed: BoolVectorProperty(
+        name="Fixed",
+        description="Pulling the skin leaves this slider alone",
+        size=len(SLIDERS),
+        options=set(),
+    )
+    problem: StringProperty(
+        name="Problem", description="Why this rig does not push the flesh; empty when it can", options={"HIDDEN"}
+    )
+    note: StringProperty(
+        name="Note", description="Why this rig does less than it is set to; empty when it does all", options={"HIDDEN"}
+    )
+
+
+CLASSES = (ThewRigSample, ThewRig)
+
+
+# sliders and samples --------------------------------------------------------------------------------------------------
+
+
+def sliders_of(rig: ThewRig) -> tuple[str, ...]:
+    """The sliders that its template and guide use, in the order of the native parameters."""
+    return TEMPLATE_SLIDERS[rig.template] + GUIDE_SLIDERS[rig.guide]
+
+
+def slider_values(rig: ThewRig) -> tuple[float, ...]:
+    """The sliders as they stand, all of `SLIDERS`."""
+    return tuple(getattr(rig, name) for name in SLIDERS)
+
+
+def recorded(rig: ThewRig) -> tuple[tuple[float, tuple[float, ...]], ...]:
+    """The samples by rising control: (control, all `SLIDERS`)."""
+    return tuple(sorted(((s.control, tuple(s.values)) for s in rig.samples), key=lambda sample: sample[0]))
+
+
+def sample_at(rig: ThewRig, control: float) -> ThewRigSample | None:
+    """The sample recorded at that control value."""
+    return next((sample for sample in rig.samples if abs(sample.control - control) <= NEAR), None)
+
+
+def values_at(rig: ThewRig, control: float) -> tuple[float, ...]:
+    """All of `SLIDERS` as recorded for a control value: blended between samples, held outside.
+
+    Without samples a rig is the same everywhere: what its sliders show.
+    """
+    samples = recorded(rig)
+    if not samples:
+        return slider_values(rig)
+    if not control > samples[0][0]:
+        return samples[0][1]
+    for (low, before), (high, after) in pairwise(samples):
+        if control <= high:
+            part = (control - low) / (high - low) if high > low else 1.0
+            return tuple(a + part * (b - a) for a, b in zip(before, after, strict=True))
+    return samples[-1][1]
+
+
+def values_now(rig: ThewRig, control: float) -> tuple[float, ...]:
+    """What the settled view shows at a control value: the draft while there is one there, else what is recorded."""
+    if rig.draft and abs(rig.at - control) <= NEAR:
+        return slider_values(rig)
+    return values_at(rig, control)
+
+
+def set_sliders(rig: ThewRig, values: dict[str, float]) -> None:
+    """Set sliders in one go, as if the artist had: the sample at the control follows, or they become a draft.
+
+    Tells nobody: whoever calls this shows the result.
+    """
+    with quietly():
+        for name, value in values.items():
+            setattr(rig, name, value)
+    keep_sliders(rig)
+
+
+def keep_sliders(rig: ThewRig) -> None:
+    """The sliders were edited: into the sample at the control, if there is one."""
+    with quietly():
+        rig.at = rig.control
+        sample = sample_at(rig, rig.control)
+        if sample is not None:
+            sample.values = slider_values(rig)
+        rig.draft = sample is None and len(rig.samples) > 0
+
+
+def show_sliders(rig: ThewRig) -> None:
+    """Let the sliders show what is recorded for the control's present value."""
+    with quietly():
+        values = values_at(rig, rig.control)
+        for name, value in zip(SLIDERS, values, strict=True):
+            if getattr(rig, name) != value:
+                setattr(rig, name, value)
+        rig.at, rig.draft = rig.control, False
+
+
+def record(rig: ThewRig) -> None:
+    """Keep the sliders as the sample at the control's present value; samples stay in order."""
+    with quietly():
+        sample = sample_at(rig, rig.control)
+        if sample is None:
+            place = sum(other.control < rig.control for other in rig.samples)
+            sample = rig.samples.add()
+            sample.control = rig.control
+            rig.samples.move(len(rig.samples) - 1, place)
+            sample = rig.samples[place]
+        sample.values = slider_values(rig)
+        rig.at, rig.draft = rig.control, False
+        rig.active_sample = next(i for i, s in enumerate(rig.samples) if s == sample)
+
+
+def start_samples(rig: ThewRig) -> None:
+    """The samples of a new rig: nothing at 0, the sliders at 1; the control stands at 1."""
+    with quietly():
+        rig.samples.clear()
+        for control in (0.0, 1.0):
+            sample = rig.samples.add()
+            sample.control = control
+            values = dict(zip(SLIDERS, slider_values(rig), strict=True))
+            values["strength"] *= control
+            sample.values = [values[name] for name in SLIDERS]
+        rig.control = rig.at = 1.0
+        rig.active_sample, rig.draft = 1, False
+        rig.preferred = slider_values(rig)
+
+
+def copy_rig(source: ThewRig, target: ThewRig) -> None:
+    """Make `target` all that `source` is, but for its name."""
+    with quietly():
+        for name, setting in source.bl_rna.properties.items():
+            if name in {"rna_type", "name", "samples", "yields"} or setting.is_readonly:
+                continue
+            setattr(target, name, getattr(source, name))
+        target.samples.clear()
+        for sample in source.samples:
+            copy = target.samples.add()
+            copy.control, copy.values = sample.control, tuple(sample.values)
+
+
+def owner(sample: ThewRigSample) -> ThewRig | None:
+    """The rig that a sample belongs to."""
+    return next((rig for rig in sample.id_data.thew.rigs if any(each == sample for each in rig.samples)), None)
+
+
+def in_force(obj: bpy.types.Object) -> list[bool]:
+    """Which of the object's rigs are switched on, with solo heeded."""
+    rigs = obj.thew.rigs
+    solo = any(rig.solo and rig.enabled for rig in rigs)
+    return [rig.enabled and (rig.solo or not solo) for rig in rigs]
+
+
+def active(obj: bpy.types.Object) -> ThewRig | None:
+    """The rig chosen in the list."""
+    rigs, index = obj.thew.rigs, obj.thew.active_rig
+    return rigs[index] if 0 <= index < len(rigs) else None

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The artist's maps as vertex groups: *Flesh*, how soft each vertex is, and *Stiffness*, what multiplies its stiffness.
+
+Flesh is filled with the automatic map when flesh is added. As long as nobody changed it, it stays that: the core's own map
+counts, and removing the flesh removes the group. From the first stroke on it is the artist's, and stays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ..logic import flesh_map as maps
+from ..logic.errors import Refusal
+
+FLESH, STIFFNESS = "Flesh", "Stiffness"
+
+#: What a vertex has that is not in the group.
+MISSING = {FLESH: 0.0, STIFFNESS: maps.NEUTRAL}
+
+
+@dataclass(frozen=True)
+class Painted:
+    """What the artist painted: each float32[n], or None where it was not."""
+
+    flesh: np.ndarray | None = None
+    stiffness: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> bytes:
+        """A hash of both maps."""
+        return digest(self.flesh).encode() + digest(self.stiffness).encode()
+
+    @property
+    def any(self) -> bool:
+        """Whether anything was painted."""
+        return self.flesh is not None or self.stiffness is not None
+
+    def factors(self) -> np.ndarray | None:
+        """What the stiffness is multiplied by, [n]; None where nothing is."""
+        return None if self.stiffness is None else maps.stiffness_factors(self.stiffness)
+
+
+def digest(weights: np.ndarray | None) -> str:
+    """A short hash of a map, "" of none."""
+    if weights is None:
+        return ""
+    return hashlib.blake2b(np.ascontiguousarray(weights, np.float32).data, digest_size=8).hexdigest()
+
+
+# reading ------------------------------------------------------------------------------------------------------------
+
+
+def painted(obj: bpy.types.Object, armature: bpy.types.Object, groups, count: int) -> Painted:
+    """The maps of `obj` among its weights (`reading.Groups`, of `count` vertices)."""
+    notes, found = [], {}
+    for name in (FLESH, STIFFNESS):
+        group = obj.vertex_groups.get(name)
+        if group is None:
+            continue
+        if is_bone(armature, name):
+            notes.append(
+                f"“{armature.name}” has a bone “{name}”, so the vertex group of that name is its weight: rename the bone "
+                f"to paint a map of {name.lower()}"
+            )
+            continue
+        found[name] = values_of(groups, group.index, count, MISSING[name])
+    flesh, stiffness = found.get(FLESH), found.get(STIFFNESS)
+    if flesh is not None and digest(flesh) == obj.thew.made.flesh_map:
+        flesh = None  # as it was filled: the automatic map
+    if stiffness is not None and (stiffness == np.float32(maps.NEUTRAL)).all():
+        stiffness = None
+    return Painted(flesh, stiffness, tuple(notes))
+
+
+def is_bone(armature: bpy.types.Object | None, name: str) -> bool:
+    """Whether a vertex group of that name is the weight of a bone."""
+    return armature is not None and name in armature.data.bones
+
+
+def values_of(groups, index: int, count: int, missing: float) -> np.ndarray:
+    """The weights of one group among all (`reading.Groups`), float32[n]."""
+    group, vertex, weight = groups
+    mine = group == index
+    values = np.full(count, missing, dtype=np.float32)
+    values[vertex[mine]] = np.clip(weight[mine], 0.0, 1.0)
+    return values
+
+
+def read(obj: bpy.types.Object, name: str) -> np.ndarray | None:
+    """The weights of a map of `obj` as they are now, float32[n]; None where it has no such group."""
+    group = obj.vertex_groups.get(name)
+    return None if group is None else of_mesh(obj.data, group.index, MISSING[name])
+
+
+def of_mesh(mesh: bpy.types.Mesh, index: int, missing: float) -> np.ndarray:
+    """The weights of one group of a mesh, evaluated ones too, float32[n]."""
+    values = np.full(len(mesh.vertices), missing, dtype=np.float32)
+    for i, vertex in enumerate(mesh.vertices):
+        for element in vertex.groups:
+            if element.group == index:
+                values[i] = element.weight
+    return values
+
+
+def automatic(flesh: Any) -> np.ndarray:
+    """The map that the core makes of thickness, [n] in 0..1."""
+    return np.asarray(flesh.automatic.flesh)
+
+
+# writing ------------------------------------------------------------------------------------------------------------
+
+
+def write(obj: bpy.types.Object, name: str, values: np.ndarray) -> None:
+    """Put a map [n] into its group, which is made where it is missing."""
+    group = obj.vertex_groups.get(name)
+    if group is None:
+        active = obj.vertex_groups.active_index
+        group = obj.vertex_groups.new(name=name)
+        if active >= 0:
+            obj.vertex_groups.active_index = active
+    for i, value in enumerate(np.asarray(values, dtype=np.float32).tolist()):
+        group.add((i,), value, "REPLACE")
+
+
+def fill(obj: bpy.types.Object, armature: bpy.types.Object, automatic: np.ndarray) -> bool:
+    """Let the group Flesh hold the automatic map [n], unless the artist has a map there already; whether it does now."""
+    if is_bone(armature, FLESH) or not is_automatic(obj):
+        return False
+    values = np.clip(automatic, 0.0, 1.0).astype(np.float32)
+    known = digest(values)
+    if obj.vertex_groups.get(FLESH) is None or known != obj.thew.made.flesh_map:
+        write(obj, FLESH, values)
+        obj.thew.made.flesh_map = known
+    return True
+
+
+def is_automatic(obj: bpy.types.Object) -> bool:
+    """Whether the group Flesh is missing or as Thew filled it."""
+    values = read(obj, FLESH)
+    return values is None or digest(values) == obj.thew.made.flesh_map
+
+
+def check_paintable(obj: bpy.types.Object, armature: bpy.types.Object | None, name: str) -> None:
+    """Refuse a map whose name is that of a bone."""
+    if is_bone(armature, name):
+        raise Refusal(
+            f"“{armature.name}” has a bone “{name}”, so that vertex group of “{obj.name}” holds the bone's weights: "
+            "rename the bone first"
+        )
+
+
+def remove_untouched(obj: bpy.types.Object, armature: bpy.types.Object | None) -> list[str]:
+    """Take away the maps that nobody painted; gives what of the artist's is kept, a sentence each without its full stop."""
+    kept = []
+    for name in (FLESH, STIFFNESS):
+        group = obj.vertex_groups.get(name)
+        if group is None or is_bone(armature, name):
+            continue
+        values = read(obj, name)
+        ours = digest(values) == obj.thew.made.flesh_map if name == FLESH else (values == maps.NEUTRAL).all()
+        if ours:
+            drop(obj, group)
+        else:
+            kept.append(f"“{obj.name}” keeps the vertex group “{name}” that you painted, for when flesh is added again")
+    return kept
+
+
+def drop(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> None:
+    """Remove a group; the active one stays active."""
+    groups = obj.vertex_groups
+    active = groups.active.name if groups.active else ""
+    groups.remove(group)
+    if active in groups:
+        groups.active = groups[active]

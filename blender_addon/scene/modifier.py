@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The deformer: a Geometry Nodes modifier right behind the Armature modifier, which stays as the artist has it.
+
+It adds a vector to every vertex, the attribute `thew_offset` (object space), where the attribute `thew_frame` says that it
+was written for the frame that is being evaluated. Whatever is not written for a frame shows the plain skin there: a file
+just opened, a character linked from another file, a render that could not be served.
+
+Modifiers are told apart by their persistent ids, so that renaming and moving them is harmless. One node tree, made here,
+serves every object of a file.
+"""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..logic.errors import Refusal
+from .reading import armature_modifier, describe
+
+OFFSET = "thew_offset"
+FRAME = "thew_frame"
+ATTRIBUTES = (OFFSET, FRAME)
+#: What earlier versions wrote: the shape itself, in place of the Armature modifier, and what let shape keys show.
+FORMER = ("thew_position", "thew_rest", "thew_x", "thew_y", "thew_z")
+NAME = "Thew"
+#: Marks the node trees made here; its value is the version of their layout.
+MARK = "thew_tree"
+LAYOUT = 3
+#: The same of trees for meshes that ride on a body.
+RIDING = 103
+#: Frames nearer than this are one.
+SAME_FRAME = 0.01
+
+
+# switching modifiers ------------------------------------------------------------------------------------------------
+
+
+def by_id(obj: bpy.types.Object, uid: int) -> bpy.types.Modifier | None:
+    """The modifier with that persistent id."""
+    return next((m for m in obj.modifiers if uid and m.persistent_uid == uid), None)
+
+
+def switch_off(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> None:
+    """Switch `modifier` off and note how it was found, once."""
+    made = obj.thew.made
+    if modifier.persistent_uid not in noted_ids(obj):
+        note = f"{modifier.persistent_uid}:{int(modifier.show_viewport)}:{int(modifier.show_render)}"
+        made.found = f"{made.found} {note}".strip()
+    set_shown(modifier, False, False)
+
+
+def put_back(obj: bpy.types.Object, uid: int) -> None:
+    """Switch a modifier back to how it was found and forget the note."""
+    made = obj.thew.made
+    kept = []
+    for noted, viewport, render in _noted(obj):
+        if noted != uid:
+            kept.append(f"{noted}:{viewport}:{render}")
+            continue
+        modifier = by_id(obj, uid)
+        if modifier is not None:
+            set_shown(modifier, bool(viewport), bool(render))
+    made.found = " ".join(kept)
+
+
+def noted_ids(obj: bpy.types.Object) -> list[int]:
+    """Persistent ids of the modifiers that Thew switched off."""
+    return [uid for uid, _, _ in _noted(obj)]
+
+
+def _noted(obj: bpy.types.Object) -> list[tuple[int, int, int]]:
+    """(id, viewport, render) of the modifiers that Thew switched off; what cannot be read of a damaged note is left out."""
+    entries = (entry.split(":") for entry in obj.thew.made.found.split())
+    numbers = (entry for entry in entries if len(entry) == 3 and all(part.isdecimal() for part in entry))
+    return [(int(uid), int(viewport), int(render)) for uid, viewport, render in numbers]
+
+
+def set_shown(modifier: bpy.types.Modifier, viewport: bool, render: bool) -> None:
+    """Set both switches, touching only what differs (each touch re-evaluates the object)."""
+    if modifier.show_viewport != viewport:
+        modifier.show_viewport = viewport
+    if modifier.show_render != render:
+        modifier.show_render = render
+
+
+def held(obj: bpy.types.Object, armature: bpy.types.Modifier, space: str) -> list[bpy.types.Modifier]:
+    """The modifiers whose effect the keys of a bake hold, and which must not act while it plays.
+
+    In posed space all up to the Armature modifier; in rest space those before it that are no Armature modifiers. Those
+    that were switched off by Thew count as those that are on.
+    """
+    made, noted, found = obj.thew.made, set(noted_ids(obj)), []
+    for modifier in obj.modifiers:
+        uid = modifier.persistent_uid
+        acts = modifier.show_viewport or modifier.show_render or uid in noted
+        if acts and uid != made.modifier and (space == "POSED" or modifier.type != "ARMATURE"):
+            found.append(modifier)
+        if uid == armature.persistent_uid:
+            break
+    return found
+
+
+# Thew's own modifier ------------------------------------------------------------------------------------------------
+
+
+def insert(
+    obj: bpy.types.Object, after: bpy.types.Modifier | None, body: bpy.types.Object | None = None
+) -> bpy.types.Modifier:
+    """Put Thew's modifier right behind the Armature modifier `after`; one that is there already is moved.
+
+    `body`: what the object rides on; only then `after` may be None, and the modifier stands last.
+    """
+    made = obj.thew.made
+    made.armature_modifier = after.persistent_uid if after is not None else 0
+    if by_id(obj, made.modifier) is None:
+        active = obj.modifiers.active
+        made.found_active = active.persistent_uid if active else 0
+        made.modifier = obj.modifiers.new(NAME, "NODES").persistent_uid
+    modifier = by_id(obj, made.modifier)
+    modifier.node_group = tree(body)
+    modifier.show_expanded = False
+    modifier.show_in_editmode = False
+    if after is not None:
+        _place_behind(obj, made.modifier, made.armature_modifier)
+    return by_id(obj, made.modifier)
+
+
+def check_place(obj: bpy.types.Object, after: bpy.types.Modifier) -> None:
+    """Refuse where Blender lets no deformer of ours stand behind the Armature modifier; leaves no trace."""
+    active, wanted = obj.modifiers.active, after.persistent_uid
+    active = active.persistent_uid if active else 0
+    trial = obj.modifiers.new(NAME, "NODES").persistent_uid
+    try:
+        _place_behind(obj, trial, wanted)
+    except RuntimeError as error:
+        later = [m for m in obj.modifiers if m.type in ORIGINAL_DATA]
+        which = f"The modifier “{later[0].name}”" if later else "A modifier"
+        raise Refusal(
+            f"{which} of {describe(obj)} only works on the mesh itself, and Thew cannot stand before it: apply or remove it"
+        ) from error
+    finally:
+        obj.modifiers.remove(by_id(obj, trial))
+        if by_id(obj, active) is not None:
+            obj.modifiers.active = by_id(obj, active)
+
+
+#: Modifiers that no deforming one but the Armature modifier may stand before.
+ORIGINAL_DATA = {"SOFT_BODY", "MULTIRES", "PARTICLE_SYSTEM", "COLLISION"}
+
+
+def _place_behind(obj: bpy.types.Object, uid: int, other: int) -> None:
+    here, there = _index(obj, uid), _index(obj, other)
+    obj.modifiers.move(here, there if here < there else there + 1)
+
+
+def _index(obj: bpy.types.Object, uid: int) -> int:
+    """Where the modifier with a persistent id stands: one that is pinned to the end lets none behind it."""
+    return next(i for i, m in enumerate(obj.modifiers) if m.persistent_uid == uid)
+
+
+def is_former(obj: bpy.types.Object) -> bool:
+    """Whether the object's flesh was made by an earlier version, whose modifier showed the shape itself."""
+    mine = by_id(obj, obj.thew.made.modifier)
+    return mine is not None and mine.node_group is not None and 0 < mine.node_group.get(MARK, 0) < LAYOUT
+
+
+def migrate(obj: bpy.types.Object) -> None:
+    """Bring a modifier of an earlier version to its place behind the Armature modifier, which is switched on again."""
+    found = armature_modifier(obj)
+    if found is not None:
+        put_back(obj, found.persistent_uid)
+        insert(obj, by_id(obj, obj.thew.made.armature_modifier))
+    remove_attributes(obj)
+    _remove_unused_trees()
+
+
+def remove(obj: bpy.types.Object) -> None:
+    """Take Thew's modifier and its attributes away and put every switched modifier back."""
+    made = obj.thew.made
+    modifier = by_id(obj, made.modifier)
+    if modifier is not None:
+        obj.modifiers.remove(modifier)
+    for uid in noted_ids(obj):
+        put_back(obj, uid)
+    active = by_id(obj, made.found_active)
+    if active is not None:
+        obj.modifiers.active = active
+    remove_attributes(obj)
+    _remove_unused_trees()
+
+
+def _remove_unused_trees() -> None:
+    for group in [g for g in bpy.data.node_groups if g.get(MARK) and g.users == 0]:
+        bpy.data.node_groups.remove(group)
+
+
+def tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
+    """The node tree, made when the file has none yet; `body`: the one for what rides on it."""
+    layout = LAYOUT if body is None else RIDING
+    for group in bpy.data.node_groups:
+        if group.get(MARK) == layout and group.library is None and (body is None or ridden(group) == body):
+            return group
+    return make_tree(body)
+
+
+def ridden(group: bpy.types.NodeTree | None) -> bpy.types.Object | None:
+    """The body that a node tree for riding takes its space from."""
+    node = group.nodes.get(SPACE) if group is not None else None
+    return node.inputs["Object"].default_value if node is not None else None
+
+
+#: The node of a tree for riding that knows the body.
+SPACE = "Body"
+
+
+def make_tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
+    """A new node tree: every vertex is moved by its offset, where that is of this frame.
+
+    `body`: offsets are in the object space of that object, wherever both stand at the moment.
+    """
+    group = bpy.data.node_groups.new(NAME, "GeometryNodeTree")
+    group[MARK] = LAYOUT if body is None else RIDING
+    group.interface.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
+    group.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
+    nodes, links = group.nodes, group.links
+
+    def place(kind: str, x: float, y: float):
+        node = nodes.new(kind)
+        node.location = (x, y)
+        return node
+
+    def attribute(name: str, kind: str, x: float, y: float):
+        node = place("GeometryNodeInputNamedAttribute", x, y)
+        node.data_type = kind
+        node.inputs["Name"].default_value = name
+        return node
+
+    source, sink = place("NodeGroupInput", 0, 200), place("NodeGroupOutput", 600, 100)
+    offset, frame = attribute(OFFSET, "FLOAT_VECTOR", 0, -300), attribute(FRAME, "FLOAT", -400, -100)
+    now = place("GeometryNodeInputSceneTime", -400, 50)
+    same, both = place("FunctionNodeCompare", -200, 0), place("FunctionNodeBooleanMath", 0, 0)
+    same.data_type, same.operation, both.operation = "FLOAT", "EQUAL", "AND"
+    move = place("GeometryNodeSetPosition", 300, 100)
+    links.new(now.outputs["Frame"], same.inputs[0])
+    links.new(frame.outputs["Attribute"], same.inputs[1])
+    same.inputs["Epsilon"].default_value = SAME_FRAME
+    links.new(same.outputs[0], both.inputs[0])
+    links.new(frame.outputs["Exists"], both.inputs[1])
+    links.new(source.outputs[0], move.inputs["Geometry"])
+    links.new(both.outputs[0], move.inputs["Selection"])
+    vector = offset.outputs["Attribute"]
+    if body is not None:
+        space, turn = place("GeometryNodeObjectInfo", 0, -500), place("FunctionNodeTransformDirection", 200, -300)
+        space.name, space.transform_space = SPACE, "RELATIVE"
+        space.inputs["Object"].default_value = body
+        links.new(vector, turn.inputs["Direction"])
+        links.new(space.outputs["Transform"], turn.inputs["Transform"])
+        vector = turn.outputs["Direction"]
+    links.new(vector, move.inputs["Offset"])
+    links.new(move.outputs[0], sink.inputs[0])
+    return group
+
+
+# its attributes -----------------------------------------------------------------------------------------------------
+
+
+def write(mesh: bpy.types.Mesh, offsets: np.ndarray, frame: float) -> None:
+    """Write the offsets (float32[n, 3], object space) that the vertices have at a frame, as Scene Time counts it."""
+    for name, kind in ((OFFSET, "FLOAT_VECTOR"), (FRAME, "FLOAT")):
+        if name not in mesh.attributes:
+            active = mesh.attributes.active.name if mesh.attributes.active else ""
+            mesh.attributes.new(name, kind, "POINT")
+            if active and active in mesh.attributes:
+                mesh.attributes.active = mesh.attributes[active]
+    mesh.attributes[OFFSET].data.foreach_set("vector", np.ascontiguousarray(offsets, dtype=np.float32).ravel())
+    mesh.attributes[FRAME].data.foreach_set("value", np.full(len(offsets), frame, dtype=np.float32))
+
+
+def written(mesh: bpy.types.Mesh) -> tuple[np.ndarray, float] | None:
+    """The offsets float32[n, 3] that stand in the mesh, and the frame that they are of; None where there are none."""
+    offset, frame = (mesh.attributes.get(name) for name in ATTRIBUTES)
+    if offset is None or frame is None or not len(offset.data):
+        return None
+    flat = np.empty(3 * len(offset.data), dtype=np.float32)
+    offset.data.foreach_get("vector", flat)
+    return flat.reshape(-1, 3), float(frame.data[0].value)
+
+
+def remove_attributes(obj: bpy.types.Object) -> None:
+    """Take away every attribute that Thew shows flesh by."""
+    attributes = obj.data.attributes
+    active = attributes.active.name if attributes.active else ""
+    for name in (*ATTRIBUTES, *FORMER):
+        attribute = attributes.get(name)
+        if attribute is not None:
+            attributes.remove(attribute)
+    active = active if active in attributes else obj.thew.made.found_attribute
+    if active and active in attributes:
+        attributes.active = attributes[active]

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Blender to numpy: the poses of a range of frames, as maps of the world (see `logic.spaces`)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from ..logic.errors import Refusal
+from ..logic.spaces import bone_maps, is_singular
+from ..logic.tasks import Progress, Task
+from ..rigs import rigging
+from .reading import Subject, armature_modifier, describe
+
+
+@dataclass
+class Motion:
+    """The poses of a range of frames, Blender's world."""
+
+    start: int
+    maps: np.ndarray  # [f, b, 4, 4] T_b
+    matrices: np.ndarray  # [f, 4, 4] the mesh object's world matrix
+    raw: np.ndarray  # float32[f, 16 B + 32] as Blender gave them: all poses, the armature's and the mesh's matrix
+    digest: bytes
+    controls: np.ndarray  # [f, r] of every rig
+    moving: tuple  # what keyed and drove them: see `rigging.moving`
+    marked: tuple[int, int] | None = None  # the frames over which the artist marked the armature's action as a cycle
+
+    def differs(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
+        """Whether the evaluated character is not where it was at `frame` when it was read."""
+        modifier = armature_modifier(obj)
+        if modifier is None or modifier.object is None:
+            return False
+        raw = read_raw(modifier.object, obj, depsgraph)
+        then = self.raw[frame - self.start]
+        if raw.shape != then.shape:
+            return True
+        near = np.abs(raw - then) <= 1e-6 + 1e-5 * np.abs(then)  # a tenth of what np.allclose takes
+        return not near.all() or self.controlled(obj, frame, depsgraph)
+
+    def controlled(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
+        """Whether a control that is keyed or driven is not where it was at `frame` when it was read."""
+        if not self.moving:
+            return False
+        then = self.controls[frame - self.start]
+        moved = rigging.animated(obj)
+        if len(moved) != len(then):
+            return True
+        now = rigging.evaluated_controls(obj, depsgraph)
+        return not np.allclose(now[list(moved)], then[list(moved)], rtol=1e-5, atol=1e-6, equal_nan=True)
+
+
+#: Above zero while frames are played to read them: the frame handlers then keep still.
+busy = 0
+
+
+@contextmanager
+def playing() -> Iterator[None]:
+    """The frame handlers keep still within."""
+    global busy
+    busy += 1
+    try:
+        yield
+    finally:
+        busy -= 1
+
+
+@contextmanager
+def shown(objects: list[bpy.types.Object]) -> Iterator[None]:
+    """Objects that are hidden are evaluated within all the same."""
+    before = [(obj, obj.hide_viewport, obj.hide_get()) for obj in objects]
+    try:
+        for obj, viewport, eye in before:
+            if viewport:
+                obj.hide_viewport = False
+            if eye:
+                obj.hide_set(False)
+        yield
+    finally:
+        for obj, viewport, eye in before:
+            if viewport:
+                obj.hide_viewport = True
+            if eye:
+                obj.hide_set(True)
+
+
+def read_raw(armature: bpy.types.Object, mesh: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """All pose matrices (by columns), then the armature's and the mesh's world matrix (by rows), float32[16 B + 32]."""
+    armature, mesh = armature.evaluated_get(depsgraph), mesh.evaluated_get(depsgraph)
+    bones = armature.pose.bones
+    raw = np.empty(16 * len(bones) + 32, dtype=np.float32)
+    poses = np.empty(16 * len(bones), dtype=np.float32)
+    bones.foreach_get("matrix", poses)
+    raw[:-32] = poses
+    raw[-32:-16] = np.array(armature.matrix_world, dtype=np.float32).ravel()
+    raw[-16:] = np.array(mesh.matrix_world, dtype=np.float32).ravel()
+    return raw
+
+
+class LostBone(Refusal):
+    """A bone that was read is no longer there: renamed or deleted, the next simulation reads the skeleton again."""
+
+
+class PoseReader:
+    """Reads T_b and the mesh's matrix at the frame that the scene stands at."""
+
+    def __init__(self, found: Subject, bones: list[str], mesh_rest: np.ndarray):
+        self.found, self.names, self.mesh_rest = found, bones, mesh_rest
+        place = {bone.name: i for i, bone in enumerate(found.armature.pose.bones)}
+        lost = next((name for name in bones if name not in place), None)
+        if lost is not None:
+            raise LostBone(
+                f"The bone “{lost}” is gone from {describe(found.armature)}, or has another name now: press Simulate"
+            )
+        self.rows = np.array([place[name] for name in bones])
+        rest = np.array([found.armature.data.bones[name].matrix_local for name in bones], dtype=np.float64)
+        self.unrest = np.linalg.inv(rest)
+
+    def read(self, depsgraph: bpy.types.Depsgraph, frame: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(T_b [b, 4, 4], M [4, 4], `read_raw`) as evaluated by `depsgraph`."""
+        raw = read_raw(self.found.armature, self.found.obj, depsgraph)
+        pose = raw[:-32].reshape(-1, 4, 4)[self.rows].transpose(0, 2, 1).astype(np.float64)
+        bad = np.flatnonzero(~np.isfinite(pose).all(axis=(1, 2)))
+        if len(bad):
+            raise Refusal(
+                f"The bone “{self.names[bad[0]]}” of {describe(self.found.armature)} has a pose that is not a number "
+                f"at frame {frame}: repair its keys, constraints or drivers"
+            )
+        world, mesh = raw[-32:].reshape(2, 4, 4).astype(np.float64)
+        for obj, matrix in ((self.found.armature, world), (self.found.obj, mesh)):
+            if is_singular(matrix):
+                raise Refusal(
+                    f"{describe(obj)} is scaled to zero or not a number at frame {frame}: repair its animation"
+                )
+        return bone_maps(world, pose @ self.unrest, mesh, self.mesh_rest), mesh, raw
+
+
+def read_motion(
+    found: Subject, bones: list[str], mesh_rest: np.ndarray, scene, view_layer, start: int, end: int
+) -> Task:
+    """A task that plays `start`..`end` and one frame more, and gives the `Motion`; the scene's frame is put back.
+
+    The frame after the last one lets the motion inside the last frame know where it is heading, so that a longer range
+    gives the same frames.
+    """
+    reader = PoseReader(found, bones, mesh_rest)
+    frames = range(start, end + 2)
+    here, part = scene.frame_current, scene.frame_subframe
+    maps = np.empty((len(frames), len(bones), 4, 4))
+    matrices = np.empty((len(frames), 4, 4))
+    raw, controls = [], []
+    moving = rigging.moving(found.obj)
+    digest = hashlib.blake2b(digest_size=16)
+    with playing(), shown([found.armature, found.obj]):
+        try:
+            for i, frame in enumerate(frames):
+                scene.frame_set(frame)
+                maps[i], matrices[i], here_raw = reader.read(view_layer.depsgraph, frame)
+                raw.append(here_raw)
+                controls.append(rigging.evaluated_controls(found.obj, view_layer.depsgraph))
+                if i % 8 == 7:
+                    yield Progress((i + 1) / len(frames), f"Reading frame {frame}")
+        finally:
+            scene.frame_set(here, subframe=part)
+    digest.update(maps.data)
+    digest.update(matrices.data)
+    return Motion(
+        start,
+        maps,
+        matrices,
+        np.stack(raw),
+        digest.digest(),
+        np.stack(controls),
+        moving,
+        marked_cycle(found),
+    )
+
+
+def marked_cycle(found: Subject) -> tuple[int, int] | None:
+    """First and last frame of the armature's action, if the artist marked it as a cycle."""
+    action = found.armature.animation_data.action if found.armature.animation_data else None
+    if action is None or not (action.use_frame_range and action.use_cyclic):
+        return None
+    return round(action.frame_start), round(action.frame_end)

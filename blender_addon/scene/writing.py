@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Numpy to Blender: baked shape keys and their curves.
+
+A bake is additive: existing keys stay as they are, and each frame's key holds what is missing between their mix and the
+live shape. The keys' F-curves are the only animation: nothing of Thew is needed to play them.
+"""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..logic.errors import Refusal
+from ..logic.keys import key_name, key_points
+from .reading import curves_in, describe, key_positions
+
+
+def baked_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
+    """The keys that Thew baked on this object and that are still there."""
+    keys = obj.data.shape_keys
+    if keys is None:
+        return []
+    names = set(obj.thew.made.baked_keys.splitlines())
+    return [key for key in keys.key_blocks if key.name in names]
+
+
+def other_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
+    """The artist's own keys, the basis left out."""
+    keys = obj.data.shape_keys
+    if keys is None:
+        return []
+    names = set(obj.thew.made.baked_keys.splitlines())
+    return [key for key in keys.key_blocks if key.name not in names and key != keys.reference_key]
+
+
+def mute_baked(obj: bpy.types.Object, mute: bool) -> None:
+    """Silence the baked keys, or let them play."""
+    for key in baked_keys(obj):
+        if key.mute != mute:
+            key.mute = mute
+
+
+def check_bakeable(obj: bpy.types.Object) -> None:
+    """Refuse what a bake could not be played on."""
+    if obj.show_only_shape_key:
+        raise Refusal(f"{describe(obj)} shows a single pinned shape key: unpin it first (the pin below the key list)")
+    keys = obj.data.shape_keys
+    action = keys.animation_data.action if keys is not None and keys.animation_data is not None else None
+    if action is not None and (action.library is not None or action.override_library is not None):
+        raise Refusal(
+            f"The shape keys of {describe(obj)} are animated by “{action.name}” from another file: make the action local"
+        )
+    if shares_action(keys):
+        raise Refusal(
+            f"The shape keys of {describe(obj)} share the action “{action.name}” with another mesh, which would play this "
+            "bake too: make the action single user first"
+        )
+
+
+def write_bake(obj: bpy.types.Object, start: int, offsets: np.ndarray) -> list[str]:
+    """Replace the object's baked keys by one a frame; `offsets` float32[f, n, 3] from the basis. Gives their names.
+
+    The new keys are made beside the old ones, which go when everything else is done: what fails leaves them as they were.
+    """
+    made, mesh = obj.thew.made, obj.data
+    old, active = [key.name for key in baked_keys(obj)], obj.active_shape_key
+    active = active.name if active is not None else ""
+    basis_made = mesh.shape_keys is None
+    if basis_made:
+        obj.shape_key_add(name="Basis", from_mix=False)
+    keys = mesh.shape_keys
+    action_made = keys.animation_data is None or keys.animation_data.action is None
+    basis, names = key_positions(keys.reference_key), []
+    try:
+        for i, offset in enumerate(offsets):
+            key = obj.shape_key_add(name=key_name(start + i), from_mix=False)
+            names.append(key.name)
+            key.relative_key = keys.reference_key
+            key.points.foreach_set("co", np.ascontiguousarray(basis + offset, dtype=np.float32).ravel())
+        write_curves(keys, names, start)
+    except Exception:
+        remove_keys(obj, names, basis_made, action_made)
+        raise
+    remove_keys(obj, old)
+    names = rename(keys, names, [key_name(start + i) for i in range(len(names))])
+    made.baked_keys = "\n".join(names)
+    made.baked_start, made.baked_end = start, start + len(names) - 1
+    made.baked_basis = made.baked_basis or basis_made
+    made.baked_action = made.baked_action or action_made
+    obj.active_shape_key_index = max(keys.key_blocks.find(active), 0)
+    return names
+
+
+def rename(keys: bpy.types.Key, names: list[str], wanted: list[str]) -> list[str]:
+    """Give keys the names that they were made for, as far as no other key has them; their names then."""
+    taken = [(name, new) for name, new in zip(names, wanted, strict=True) if name != new]
+    # Keys that were deleted by hand leave their curves behind.
+    drop_curves(keys, [new for _, new in taken if new not in keys.key_blocks])
+    for name, new in taken:
+        keys.key_blocks[name].name = new  # Blender renames in the curves too
+    return [key.name for key in list(keys.key_blocks)[-len(names) :]]
+
+
+def write_curves(keys: bpy.types.Key, names: list[str], start: int) -> None:
+    """Animate each key: on at its frame, off at its neighbours, straight between, held outside."""
+    last = start + len(names) - 1
+    # Keys that were deleted by hand leave their curves behind.
+    drop_curves(keys, names)
+    for i, name in enumerate(names):
+        if not keys.key_blocks[name].keyframe_insert("value", frame=start + i):
+            raise Refusal(f"Blender refused a keyframe on the shape key “{name}”: is its action locked?")
+    curves = {curve.data_path: curve for curve in curves_in(keys.animation_data)}
+    for i, name in enumerate(names):
+        curve = curves[f'key_blocks["{bpy.utils.escape_identifier(name)}"].value']
+        points = key_points(start + i, start, last)
+        curve.keyframe_points.add(len(points) - len(curve.keyframe_points))
+        curve.keyframe_points.foreach_set("co", np.array(points, dtype=np.float32).ravel())
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"
+        curve.extrapolation = "CONSTANT"
+        curve.update()
+        keys.key_blocks[name].value = 0.0
+
+
+def drop_curves(keys: bpy.types.Key, names: list[str]) -> None:
+    """Remove the curves of the keys with these names."""
+    curves = curves_in(keys.animation_data)
+    paths = {f'key_blocks["{bpy.utils.escape_identifier(name)}"].value' for name in names}
+    for curve in [c for c in curves if c.data_path in paths]:
+        curves.remove(curve)
+
+
+def shares_action(keys: bpy.types.Key | None) -> bool:
+    """Whether other shape keys play the same curves."""
+    animation = keys.animation_data if keys is not None else None
+    if animation is None or animation.action is None:
+        return False
+    slot = getattr(animation, "action_slot", None)
+    if slot is not None:
+        return len(slot.users()) > 1
+    return animation.action.users - int(animation.action.use_fake_user) > 1
+
+
+def remove_baked(obj: bpy.types.Object) -> None:
+    """Take away Thew's keys, their curves, and what had to be made for them."""
+    made = obj.thew.made
+    remove_keys(obj, [key.name for key in baked_keys(obj)], made.baked_basis, made.baked_action)
+    made.baked_keys = ""
+    made.baked_basis = made.baked_action = made.shows_bake = False
+    made.baked_start = made.baked_end = 0
+    made.property_unset("baked_space")
+    made.property_unset("baked_miss")
+
+
+def remove_keys(obj: bpy.types.Object, names: list[str], basis: bool = False, action: bool = False) -> None:
+    """Take away keys and their curves; the Basis and the action too, if told so and nothing else is in them."""
+    keys = obj.data.shape_keys
+    if keys is None:
+        return
+    active = obj.active_shape_key_index
+    if not shares_action(keys):  # else other keys play them
+        drop_curves(keys, names)
+    for name in names:
+        obj.shape_key_remove(keys.key_blocks[name])
+    animation = keys.animation_data
+    if action and animation is not None and animation.action is not None and not len(curves_in(animation)):
+        played = animation.action, getattr(animation, "action_slot", None)
+        animation.action = None
+        drop_action(*played)
+        if not animation.drivers and not animation.nla_tracks:
+            keys.animation_data_clear()
+    if basis and len(keys.key_blocks) == 1:
+        obj.shape_key_remove(keys.key_blocks[0])
+    elif len(keys.key_blocks) > 0:
+        obj.active_shape_key_index = min(active, len(keys.key_blocks) - 1)
+
+
+def drop_action(action: bpy.types.Action, slot) -> None:
+    """Remove what nobody plays any more: the action, or else its slot (None before Blender 4.4)."""
+    if action.users == 0:
+        bpy.data.actions.remove(action)
+    elif slot is not None and not slot.users():
+        action.slots.remove(slot)
+
+
+def join_action(obj: bpy.types.Object, action: bpy.types.Action) -> bool:
+    """Let the baked keys play from a slot of `action`, the armature's: every exporter then writes one animation.
+
+    False where that cannot be, and nothing changes: before Blender 4.4, which knows no slots, where the keys play an action
+    of the artist's, and where `action` cannot be edited.
+    """
+    made, keys = obj.thew.made, obj.data.shape_keys
+    animation = keys.animation_data
+    if not hasattr(animation, "action_slot") or not made.baked_action or animation.action in {None, action}:
+        return False
+    if action.library is not None or action.override_library is not None or shares_action(keys):
+        return False
+    played = animation.action, animation.action_slot
+    animation.action = action
+    animation.action_slot = action.slots.new(id_type="KEY", name=obj.name)
+    try:
+        write_curves(keys, [key.name for key in baked_keys(obj)], made.baked_start)
+    except (Refusal, RuntimeError):
+        refused = animation.action_slot
+        animation.action, animation.action_slot = played
+        drop_action(action, refused)
+        return False
+    drop_action(*played)
+    return True

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Warnings where exports begin: beside the settings of every exporter, and in the menu File > Export."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..bake import export_check
+from ..logic.errors import sentence
+from .layouts import draw_text, letters
+
+#: Exporters of whole characters, by the operator that the file browser works for.
+EXPORTERS = (
+    "EXPORT_SCENE_OT_",  # glTF, FBX
+    "WM_OT_fbx_export",
+    "WM_OT_usd_export",
+    "WM_OT_alembic_export",
+    "WM_OT_obj_export",
+)
+
+
+#: Letters in a line of the menu.
+MENU = 60
+
+
+def exporter_of(context) -> str:
+    """The exporter that the file browser works for; empty if it works for something else."""
+    operator = getattr(context.space_data, "active_operator", None)
+    return operator.bl_idname if operator is not None and operator.bl_idname.startswith(EXPORTERS) else ""
+
+
+class THEW_PT_export(bpy.types.Panel):
+    bl_label = "Thew: Before You Export"
+    bl_space_type = "FILE_BROWSER"
+    bl_region_type = "TOOLS"  # where the settings stand, they are longer than the window
+    bl_category = "Bookmarks"
+
+    @classmethod
+    def poll(cls, context):
+        exporter = exporter_of(context)
+        return bool(exporter) and bool(export_check.check_all(context.scene.objects, exporter))
+
+    def draw(self, context):
+        column = self.layout.column(align=True)
+        for text in export_check.check_all(context.scene.objects, exporter_of(context)):
+            draw_text(column, sentence(text), letters(context), icon="ERROR")
+
+
+def draw_menu(self, context):
+    """The first thing that would go wrong, in File > Export; all of them stand beside the exporter's settings."""
+    said = export_check.check_all(context.scene.objects)
+    if said:
+        self.layout.separator()
+        draw_text(self.layout.column(align=True), f"Thew: {sentence(said[0])}", MENU, icon="ERROR")
+
+
+def register() -> None:
+    bpy.utils.register_class(THEW_PT_export)
+    bpy.types.TOPBAR_MT_file_export.append(draw_menu)
+
+
+def unregister() -> None:
+    bpy.types.TOPBAR_MT_file_export.remove(draw_menu)
+    bpy.utils.unregister_class(THEW_PT_export)

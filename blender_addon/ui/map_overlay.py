@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where flesh is soft, as colours on the character in the 3D view, and the legend to them."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..live import target
+from ..live.session import register as fleshes
+from ..logic import flesh_map as maps
+from ..scene import flesh_map
+
+#: The legend's bar in pixels at a scale of 1, and how far it is from the view's lower edge.
+WIDTH, HEIGHT, EDGE = 180, 12, 42
+
+#: What the two ends of a map mean.
+ENDS = {flesh_map.FLESH: ("skin as it is", "soft"), flesh_map.STIFFNESS: ("a quarter", "4 times as stiff")}
+
+_handles: list = []
+#: The values of the meshes drawn last, by the object's session id: what they are of, and what they are [n].
+_values: dict[int, tuple[tuple, np.ndarray]] = {}
+
+
+def shown_map(obj: bpy.types.Object) -> str:
+    """The name of the map to explain for an object: the one that is painted, or Flesh where the overlay is on; else ""."""
+    if obj.mode == "WEIGHT_PAINT":
+        active = obj.vertex_groups.active
+        return active.name if active is not None and active.name in ENDS else ""
+    return flesh_map.FLESH if obj.thew.show_map and obj.vertex_groups.get(flesh_map.FLESH) is not None else ""
+
+
+def draw_surfaces() -> None:
+    """Colour the characters whose overlay is on; while weights are painted Blender does it."""
+    context = bpy.context
+    space = context.space_data
+    if space is not None and not space.overlay.show_overlays:
+        return
+    depsgraph = context.view_layer.depsgraph
+    for obj in fleshes.objects(context.scene):
+        if obj.thew.show_map and obj.visible_get() and obj.mode not in {"WEIGHT_PAINT", "EDIT", "SCULPT"}:
+            draw_surface(obj, depsgraph, context.region_data)
+
+
+def draw_surface(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, view) -> None:
+    """One character as it is evaluated, coloured by its map and lit from the eye."""
+    import gpu
+    from gpu_extras.batch import batch_for_shader
+
+    found = coloured(obj, depsgraph, np.array(view.view_matrix.inverted())[:3, 2])
+    if found is None:
+        return
+    points, colours, triangles = found
+    shader = gpu.shader.from_builtin("SMOOTH_COLOR")
+    gpu.state.depth_test_set("LESS_EQUAL")
+    gpu.state.depth_mask_set(True)
+    batch_for_shader(shader, "TRIS", {"pos": points, "color": colours}, indices=triangles).draw(shader)
+    gpu.state.depth_mask_set(False)
+    gpu.state.depth_test_set("NONE")
+
+
+def coloured(obj, depsgraph, towards_eye: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """(world points float32[n, 3], colours float32[n, 4], triangles int32[t, 3]) of a character as it is evaluated.
+
+    The points are lifted a little off the skin, so that they hide it; None where there is no map to show.
+    """
+    evaluated = obj.evaluated_get(depsgraph)
+    mesh = evaluated.data
+    values = values_of(obj, mesh)
+    if values is None or not len(mesh.polygons):
+        return None
+    matrix = np.array(evaluated.matrix_world)
+    points, normals = np.empty(3 * len(values), np.float32), np.empty(3 * len(values), np.float32)
+    mesh.attributes["position"].data.foreach_get("vector", points)
+    mesh.vertex_normals.foreach_get("vector", normals)
+    points, normals = points.reshape(-1, 3) @ matrix[:3, :3].T + matrix[:3, 3], normals.reshape(-1, 3)
+    normals = normals @ np.linalg.pinv(matrix[:3, :3])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+    points = points + 1e-3 * float(np.linalg.norm(np.ptp(points, axis=0))) * normals
+    light = 0.45 + 0.55 * np.abs(normals @ towards_eye)
+    colours = np.ones((len(values), 4), np.float32)
+    colours[:, :3] = maps.colours(values) * light[:, None]
+    triangles = np.empty(3 * triangle_count(mesh), np.int32)
+    mesh.loop_triangles.foreach_get("vertices", triangles)
+    return points.astype(np.float32), colours, triangles.reshape(-1, 3)
+
+
+def triangle_count(mesh) -> int:
+    """How many triangles an evaluated mesh has; makes them where they are not there yet."""
+    mesh.calc_loop_triangles()
+    return len(mesh.loop_triangles)
+
+
+def values_of(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> np.ndarray | None:
+    """The map Flesh of an evaluated mesh, [n]; read again when its group or the number of its vertices has changed."""
+    group = obj.vertex_groups.get(flesh_map.FLESH)
+    if group is None:
+        return None
+    flesh = fleshes.known(obj)
+    # While nothing is built nobody notices strokes: then it is read each time.
+    state = None if flesh is None or flesh.character is None else (flesh.touches, obj.thew.made.flesh_map)
+    key = (state, flesh, group.index, len(mesh.vertices))
+    known = _values.get(obj.session_uid)
+    if known is None or state is None or known[0] != key:
+        _values.clear() if len(_values) > 16 else None
+        known = (key, flesh_map.of_mesh(mesh, group.index, flesh_map.MISSING[flesh_map.FLESH]))
+        _values[obj.session_uid] = known
+    return known[1]
+
+
+def legend_bar(left: float, low: float, scale: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The bar of colours: (points [2 m, 2], colours [2 m, 4], triangles [t, 3])."""
+    parts = np.linspace(0.0, 1.0, 33)
+    x, height = left + WIDTH * scale * parts, HEIGHT * scale
+    points = np.concatenate([np.stack([x, np.full_like(x, y)], axis=1) for y in (low, low + height)])
+    colours = np.ones((len(points), 4))
+    colours[:, :3] = np.tile(maps.colours(parts), (2, 1))
+    i = np.arange(len(parts) - 1)
+    n = len(parts)
+    triangles = np.concatenate([np.stack([i, i + 1, i + n], axis=1), np.stack([i + 1, i + n + 1, i + n], axis=1)])
+    return points.astype(np.float32), colours.astype(np.float32), triangles.astype(np.int32)
+
+
+def draw_legend() -> None:
+    """The bar of colours at the view's lower edge with a word at each end, while a map is shown or painted."""
+    import blf
+    import gpu
+    from gpu_extras.batch import batch_for_shader
+
+    context = bpy.context
+    space, region = context.space_data, context.region
+    if space is None or region is None or not space.overlay.show_overlays:
+        return
+    name = next((name for obj in shown_objects(context) for name in [shown_map(obj)] if name), "")
+    if not name:
+        return
+    scale = context.preferences.system.ui_scale
+    left, low = 0.5 * (region.width - WIDTH * scale), EDGE * scale
+    points, colours, triangles = legend_bar(left, low, scale)
+    shader = gpu.shader.from_builtin("SMOOTH_COLOR")
+    flat = np.concatenate([points, np.zeros((len(points), 1), np.float32)], axis=1)
+    batch_for_shader(shader, "TRIS", {"pos": flat, "color": colours}, indices=triangles).draw(shader)
+    font, gap = 0, 8 * scale
+    blf.size(font, 12 * scale)
+    blf.color(font, 1.0, 1.0, 1.0, 0.9)
+    blf.enable(font, blf.SHADOW)
+    blf.shadow(font, 3, 0.0, 0.0, 0.0, 0.8)
+    start, end = ENDS[name]
+    places = ((start, left - gap - blf.dimensions(font, start)[0]), (end, left + WIDTH * scale + gap))
+    for text, x in places:
+        blf.position(font, x, low + 1.5 * scale, 0.0)
+        blf.draw(font, text)
+    blf.disable(font, blf.SHADOW)
+
+
+def shown_objects(context) -> list[bpy.types.Object]:
+    """The characters with flesh, the one meant first."""
+    meant = target.of(context)
+    found = [obj for obj in fleshes.objects(context.scene) if obj.visible_get()]
+    return sorted(found, key=lambda obj: obj != meant)
+
+
+def register() -> None:
+    if not bpy.app.background:  # there is nothing to draw on, and drawing modules may be missing
+        add = bpy.types.SpaceView3D.draw_handler_add
+        _handles.append(add(draw_surfaces, (), "WINDOW", "POST_VIEW"))
+        _handles.append(add(draw_legend, (), "WINDOW", "POST_PIXEL"))
+
+
+def unregister() -> None:
+    while _handles:
+        bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")
+    _values.clear()

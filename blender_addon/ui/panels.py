@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The panels, once in the sidebar of the 3D view and once among the physics properties.
+
+The main one holds what every session needs: the mesh meant, on and off, Softness, Simulate, and one line on how it is,
+which turns into a bar while something is computed, so that no button moves. Everything else is in foldouts.
+"""
+
+from __future__ import annotations
+
+import bpy
+
+from ..live import handlers, target
+from ..live.session import register as fleshes
+from ..logic import modal, native
+from ..logic.health import cost, health, shortened
+from ..logic.sentences import modal_lines, modal_notes, plural
+from ..operators import shell
+from ..scene import flesh_map, writing
+from ..scene.reading import armature_modifier
+from .bake_panel import draw_bake
+from .layouts import HEALTH_ICONS, draw_text, letters, wrapped
+from .riding_panel import draw_offer, draw_rider, draw_riders
+
+# the main panel -----------------------------------------------------------------------------------------------------
+
+
+def draw_target(layout, context, obj) -> None:
+    """Which mesh the buttons work on, when an armature is active."""
+    active = context.view_layer.objects.active
+    if active is None or active.type != "ARMATURE":
+        return
+    if len(target.moved_by(active, context.scene)) > 1:
+        layout.prop(active.thew, "chosen", text="", icon="MESH_DATA", placeholder=obj.name)
+    else:
+        layout.label(text=obj.name, icon="MESH_DATA")
+
+
+def draw_start(layout, obj, width: int) -> None:
+    """What there is to see before flesh was added."""
+    settings = obj.thew
+    layout.operator("thew.add", icon="ADD").cells_across = settings.cells_across
+    if not draw_progress(layout):
+        layout.label(text=shortened(unfleshed(obj), width), icon="INFO")
+    column = layout.column()
+    column.prop(settings, "cells_across")
+    draw_cost(column, settings, width)
+    column.prop(settings, "method")
+    if settings.method == modal.METHOD:
+        column.prop(settings, "modes")
+    if writing.baked_keys(obj):
+        column.operator("thew.remove", text="Delete Baked Keys", icon="X").remove_baked_keys = True
+
+
+def unfleshed(obj) -> str:
+    """How a mesh without flesh is."""
+    keys = writing.baked_keys(obj)
+    if keys:
+        return f"{'Keeps' if all(key.mute for key in keys) else 'Plays'} {plural(len(keys), 'baked key')}"
+    return "Ready: press Add Flesh" if armature_modifier(obj) is not None else "Needs an Armature modifier"
+
+
+def draw_flesh(layout, obj, frame: int, width: int) -> None:
+    """What every session needs once there is flesh."""
+    settings = obj.thew
+    row = layout.row(align=True)
+    row.use_property_split = False
+    row.prop(settings, "enabled", toggle=True, icon="OUTLINER_OB_ARMATURE" if not settings.enabled else "PHYSICS")
+    row.prop(settings, "show_map", text="", icon="GROUP_VERTEX")
+    row.prop(settings, "show_lattice", text="", icon="LATTICE_DATA")
+    row = layout.row(align=True)
+    row.use_property_split = False
+    row.prop(settings, "young" if settings.use_young else "softness", slider=not settings.use_young)
+    row = layout.row(align=True)
+    row.operator("thew.simulate", icon="PLAY")
+    row.operator("thew.remove", text="", icon="TRASH").remove_baked_keys = False
+    draw_health(layout, obj, frame, width)
+
+
+def draw_health(layout, obj, frame: int, width: int) -> None:
+    """How the flesh is, in one line, or in as many as a warning needs; the first is the bar while something is computed."""
+    found = health(obj.thew, obj.thew.made, fleshes.known(obj), frame)
+    lines = wrapped(found.text, width) if found.to_read else [shortened(found.text, width)]
+    column = layout.column(align=True)
+    busy = draw_progress(column)
+    column.alert = found.level == "ERROR" and not busy
+    for i, line in enumerate(lines[1:] if busy else lines):
+        column.label(text="" if busy else line, icon="BLANK1" if busy or i else HEALTH_ICONS[found.level])
+
+
+def draw_progress(layout) -> bool:
+    """A bar while something is being computed; True when there was something."""
+    stepper = shell.running[-1] if shell.running else handlers.state.stepper
+    if stepper is None:
+        return False
+    layout.progress(factor=stepper.fraction, text=stepper.said)
+    return True
+
+
+# the foldouts -------------------------------------------------------------------------------------------------------
+
+
+def draw_look(layout, _context, obj, width: int) -> None:
+    """How the flesh moves."""
+    settings = obj.thew
+    column = layout.column()
+    column.prop(settings, "cells_across")
+    draw_cost(column, settings, width)
+    column = layout.column(align=True)
+    column.prop(settings, "mass_damping")
+    column.prop(settings, "stiffness_damping")
+    column = layout.column(align=True)
+    column.prop(settings, "reach")
+    column.prop(settings, "elastic_joints")
+    layout.column().prop(settings, "motion_start")
+    column = layout.column()
+    column.prop(settings, "use_gravity")
+    part = column.column()
+    part.active = settings.use_gravity
+    part.prop(settings, "rest_includes_gravity")
+
+
+def draw_cost(column, settings, width: int) -> None:
+    """A warning where many cells take long."""
+    text = cost(settings.cells_across)
+    if text:
+        draw_text(column, text, width, icon="ERROR")
+
+
+def draw_regions(layout, _context, obj, width: int) -> None:
+    """Where the flesh is soft."""
+    settings = obj.thew
+    painting = painted_map(obj)
+    column = layout.column(align=True)
+    row = column.row(align=True)
+    row.operator(
+        "thew.paint_flesh",
+        text="Stop Painting" if painting == flesh_map.FLESH else "Paint Flesh",
+        icon="BRUSH_DATA",
+        depress=painting == flesh_map.FLESH,
+    ).map = "FLESH"
+    row.prop(settings, "show_map", text="", icon="GROUP_VERTEX")
+    column.operator_menu_enum("thew.flesh_preset", "part", text="Soften a Body Part", icon="USER")
+    column.operator("thew.flesh_automatic", icon="FILE_REFRESH")
+    layout.operator(
+        "thew.paint_flesh",
+        text="Stop Painting" if painting == flesh_map.STIFFNESS else "Paint Stiffness",
+        icon="MOD_VERTEX_WEIGHT",
+        depress=painting == flesh_map.STIFFNESS,
+    ).map = "STIFFNESS"
+
+
+def painted_map(obj) -> str:
+    """The name of the map that is being painted on the object, or ""."""
+    active = obj.vertex_groups.active
+    named = active is not None and active.name in {flesh_map.FLESH, flesh_map.STIFFNESS}
+    return active.name if obj.mode == "WEIGHT_PAINT" and named else ""
+
+
+def draw_advanced(layout, _context, obj, width: int) -> None:
+    """What is rarely touched."""
+    settings = obj.thew
+    row = layout.row(align=True)
+    row.prop(settings, "height_shown", text="Real Height" if settings.real_height > 0.0 else "Guessed Height")
+    part = row.row(align=True)
+    part.enabled = settings.real_height > 0.0
+    part.operator("thew.guess_height", text="", icon="LOOP_BACK")
+
+    column = layout.column()
+    column.prop(settings, "use_young")
+    part = column.column()
+    part.active = settings.use_young
+    part.prop(settings, "young", text="Stiffness (Pa)")
+    column = layout.column(align=True)
+    column.prop(settings, "poisson")
+    column.prop(settings, "density")
+    column = layout.column()
+    column.prop(settings, "rate", text="Steps / Second")
+    column.prop(settings, "method")
+    if settings.method == modal.METHOD:
+        draw_modal(layout.box(), obj, width)
+
+
+def draw_modal(box, obj, width: int) -> None:
+    """What only the method Modal has: its modes, what deforms the mesh, a mode to look at."""
+    settings, flesh = obj.thew, fleshes.known(obj)
+    column = box.column()
+    column.label(text="Modal", icon="MOD_WAVE")
+    column.prop(settings, "modes")
+    column.prop(settings, "engine")
+    if settings.engine != "CPU":
+        column.prop(settings, "device")
+    column = box.column(align=True)
+    column.prop(settings, "preview_mode")
+    if settings.preview_mode:
+        column.prop(settings, "preview_size")
+    lines = modal_lines(flesh, settings.preview_mode) if flesh is not None else []
+    column = box.column(align=True)
+    for text in lines:
+        draw_text(column, text, width)
+
+
+def draw_details(layout, _context, obj, width: int) -> None:
+    """What was found while building, wrapped to the panel's width."""
+    notes = obj.thew.made.notes.splitlines()
+    flesh = fleshes.known(obj)
+    if flesh is not None:
+        late = [*(modal_notes(flesh, obj.thew.preview_mode) if flesh.modal else ()), flesh.problem]
+        notes += [note for note in late if note and note not in notes]
+    column = layout.column(align=True)
+    for note in notes or ["Nothing yet."]:
+        draw_text(column, note, width)
+
+
+# the panels themselves ----------------------------------------------------------------------------------------------
+
+
+class Main:
+    """What both places show at the top."""
+
+    @classmethod
+    def poll(cls, context):
+        obj = target.of(context)
+        return obj is not None and obj.type == "MESH"
+
+    def draw(self, context):
+        layout, obj = self.layout, target.of(context)
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        if native.thew is None:
+            for line in wrapped("The native part of Thew is missing: install the zip for your system again.", 40):
+                layout.label(text=line)
+            return
+        draw_target(layout, context, obj)
+        width = letters(context)
+        if obj.thew.made.rides:
+            draw_rider(layout, obj, context.scene, width)
+            return
+        if obj.thew.made.flesh:
+            draw_flesh(layout, obj, context.scene.frame_current, width)
+            return
+        draw_start(layout, obj, width)
+        draw_offer(layout, context, obj, width)
+
+
+class Foldout:
+    """What both places show in a foldout once there is flesh."""
+
+    contents = staticmethod(draw_details)
+
+    @classmethod
+    def poll(cls, context):
+        obj = target.of(context)
+        return native.thew is not None and obj is not None and obj.type == "MESH" and obj.thew.made.flesh
+
+    def draw(self, context):
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        self.contents(layout, context, target.of(context), letters(context))
+
+
+class Sidebar:
+    """The place in the 3D view."""
+
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Thew"
+
+
+class Physics:
+    """The place among the properties."""
+
+    bl_space_type = "PROPERTIES"
+    bl_region_type = "WINDOW"
+    bl_context = "physics"
+
+
+class THEW_PT_sidebar(Main, Sidebar, bpy.types.Panel):
+    bl_label = "Thew"
+
+
+class THEW_PT_physics(Main, Physics, bpy.types.Panel):
+    bl_label = "Thew Flesh"
+    bl_options = {"DEFAULT_CLOSED"}
+
+
+#: Label, contents, place among the foldouts, whether it is open at first. Rigs (`rig_panel`) come fourth.
+FOLDOUTS = (
+    ("Look", draw_look, 1, True),
+    ("Regions", draw_regions, 2, False),
+    ("Bake", draw_bake, 3, False),
+    ("Riders", draw_riders, 5, False),
+    ("Advanced", draw_advanced, 6, False),
+    ("Details", draw_details, 7, False),
+)
+
+
+def foldout(label: str, contents, order: int, opened: bool, place: type) -> type:
+    """The panel class of one foldout in one place."""
+    where = place.__name__.lower()
+    members = {
+        "bl_label": label,
+        "bl_parent_id": f"THEW_PT_{where}",
+        "bl_order": order,
+        "bl_options": set() if opened else {"DEFAULT_CLOSED"},
+        "contents": staticmethod(contents),
+    }
+    return type(f"THEW_PT_{label.lower()}_{where}", (Foldout, place, bpy.types.Panel), members)
+
+
+CLASSES = (
+    THEW_PT_sidebar,
+    THEW_PT_physics,
+    *(foldout(*each, place) for place in (Sidebar, Physics) for each in FOLDOUTS),
+)
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Riding in the panels: what a rider shows, what rides on a body, and the way there."""
+
+from __future__ import annotations
+
+from ..live import riding
+from ..live.session import register as fleshes
+from ..logic.errors import sentence
+from ..logic.health import Health, of_bake
+from .bake_panel import draw_keys, draw_remarks
+from .layouts import HEALTH_ICONS, draw_text
+
+
+def draw_offer(layout, context, obj, width: int) -> None:
+    """Riding, for a mesh without flesh where the scene has a body to ride on."""
+    if not fleshes.objects(context.scene):
+        return
+    column = layout.column(align=True)
+    draw_text(column, "Clothes, eyes and hair need no flesh of their own:", width, icon="INFO")
+    column.prop(obj.thew, "body")
+    row = column.row(align=True)
+    row.enabled = obj.thew.body is not None and obj.thew.body.thew.made.flesh
+    row.operator("thew.ride", icon="MOD_CLOTH")
+
+
+def draw_rider(layout, obj, scene, width: int) -> None:
+    """All there is to a rider: its body, on and off, a bake of its own."""
+    settings = obj.thew
+    row = layout.row(align=True)
+    row.use_property_split = False
+    row.prop(settings, "enabled", text="Ride", toggle=True, icon="MOD_CLOTH")
+    row.operator("thew.remove", text="", icon="TRASH").remove_baked_keys = False
+    layout.prop(settings, "body")
+    found = health(obj, scene.frame_current)
+    draw_text(layout.column(align=True), found.text, width, icon=HEALTH_ICONS[found.level])
+    draw_keys(layout, obj)
+    draw_remarks(layout, obj, scene, width)
+
+
+def health(obj, frame: float) -> Health:
+    """The one line on how a rider is at the scene's `frame`."""
+    settings, made = obj.thew, obj.thew.made
+    if not settings.enabled:
+        return Health("OFF", "Off: the plain skin")
+    if made.shows_bake:
+        return of_bake(made, frame)
+    body = settings.body
+    if made.notes:
+        return Health("ERROR", sentence(made.notes))
+    if body is None or not body.thew.made.flesh:
+        return Health("WARNING", "Plain skin: choose a body to ride on")
+    if fleshes.known(body) is None:
+        return Health("WAITING", f"Plain skin until the flesh of “{body.name}” is built")
+    return Health("GOOD", f"Rides on “{body.name}”")
+
+
+def draw_riders(layout, context, obj, width: int) -> None:
+    """What rides on a body."""
+    riders = riding.register.on(obj)
+    column = layout.column(align=True)
+    for rider in riders:
+        row = column.row(align=True)
+        row.use_property_split = False
+        found = health(rider, context.scene.frame_current)
+        row.label(text=rider.name, icon=HEALTH_ICONS[found.level])
+        row.prop(rider.thew, "enabled", text="", icon="HIDE_OFF" if rider.thew.enabled else "HIDE_ON", emboss=False)
+        if found.to_read:
+            draw_text(column, found.text, width)
+    if not riders:
+        draw_text(column, "Nothing yet: select clothes or eyes, the body last, and press", width, icon="INFO")
+    layout.operator("thew.ride", icon="MOD_CLOTH")

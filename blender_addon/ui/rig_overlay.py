@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The active object's rigs in the 3D view, at their true size on the posed character; the active one brighter."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..edit import posed
+from ..live import session, target
+from ..live.session import register as fleshes
+from ..logic.errors import Refusal
+from ..logic.native import core
+from ..logic.outlines import carried, outline, ridden
+from ..logic.sliders import TEMPLATE_SLIDERS
+from ..rigs import rigging
+from ..saved.rigs import in_force
+from . import viewing
+
+ACTIVE, OTHER = (1.0, 0.8, 0.25, 1.0), (0.95, 0.65, 0.2, 0.45)
+OFF, PROBLEM = (0.6, 0.6, 0.6, 0.35), (1.0, 0.25, 0.2, 0.8)
+GHOST = (0.4, 1.0, 0.7, 0.95)
+
+_drawn: viewing.Drawn | None = None
+#: What `at_rest` gave, and the body that it was for.
+_rest: dict[tuple, tuple] = {}
+
+#: Lines in Blender's world [m, 2, 3], their colour and width.
+Drawing = tuple[np.ndarray, tuple[float, float, float, float], float]
+
+
+def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Drawing]:
+    """What to draw for the rigs of `obj`: each one's outline, and a thin line to what it hangs on."""
+    flesh = fleshes.known(obj)
+    if flesh is None or flesh.body is None or not len(obj.thew.rigs):
+        return []
+    maps = posed.maps_now(obj, flesh, depsgraph)
+    mesh = obj.evaluated_get(depsgraph)
+    controls = rigging.evaluated_controls(obj, depsgraph)
+    hooks = known_hooks(obj, flesh)
+    found = []
+    for i, (rig, on) in enumerate(zip(obj.thew.rigs, in_force(obj), strict=True)):
+        chosen = i == obj.thew.active_rig
+        try:
+            hook = hooks.get(i) or rigging.hooked(obj, flesh.character, flesh.stance, flesh.place, rig)
+            lines, guide = rig_lines(flesh, rig, hook, float(controls[i]), maps, mesh)
+        except (Refusal, core().ThewError, AttributeError):  # Blender lets a drawing note no new name of a bone
+            continue  # nothing to be seen of a rig that hangs on nothing: its line in the list says why
+        colour = PROBLEM if rig.problem else OFF if not on else ACTIVE if chosen else OTHER
+        found.append((lines, colour, 2.0 if chosen else 1.2))
+        found.append((guide, colour[:3] + (0.6 * colour[3],), 1.0))
+    return found
+
+
+def known_hooks(obj, flesh: session.Flesh) -> dict[int, rigging.Hook]:
+    """What the rigs hang on as it was found when the flesh was built, by index; none when that has changed since."""
+    if rigging.hooks(rigging.fingerprint(obj)) != rigging.hooks(flesh.recipe.rigs):
+        return {}
+    return {rig.index: rig.hook for rig in flesh.rigs if rig.hook is not None}
+
+
+def rig_lines(
+    flesh: session.Flesh, rig, hook: rigging.Hook, control: float, maps: np.ndarray, mesh
+) -> tuple[np.ndarray, np.ndarray]:
+    """(outline [m, 2, 3], line to the bone or the skin [1 or 0, 2, 3]) of one rig, Blender's world.
+
+    maps: T_b [b, 4, 4]; mesh: the evaluated object, on whose triangles rigs in the skin ride.
+    """
+    place = flesh.place
+    parameters = rigging.parameters_now(rig, control, place.metres_per_unit)
+    frame, weights, to = at_rest(flesh, hook, parameters)
+    middle = frame[:3, 3]
+    if hook.guide == "SKIN" and len(mesh.data.vertices) == len(flesh.character.rest):
+        corners = np.asarray(flesh.surface.triangles)[hook.triangle]
+        shown = [mesh.matrix_world @ mesh.data.vertices[corner].co for corner in corners.tolist()]
+        rest = np.asarray(flesh.surface.vertices)[corners]
+        there = ridden(frame, np.array(hook.barycentric), rest, place.points(np.array(shown)))
+    else:
+        there = carried(frame, weights, place.maps(maps))
+    sizes = {name: parameters[name] for name in TEMPLATE_SLIDERS[rig.template] if name != "strength"}
+    shape = outline(rig.template, **sizes)
+    if rig.template == "BUMP" and parameters["strength"] < 0.0:
+        shape = shape * np.array([1.0, 1.0, -1.0])  # a dent: the arrow points in
+    lines = shape @ there[:3, :3].T + there[:3, 3]
+    guide = np.empty((0, 2, 3))
+    if to is not None:
+        guide = ((np.stack([middle, to]) - middle) @ (there[:3, :3] @ frame[:3, :3].T).T + there[:3, 3])[None]
+    return tuple(each / place.metres_per_unit + place.origin for each in (lines, guide))
+
+
+def at_rest(flesh: session.Flesh, hook: rigging.Hook, parameters: dict[str, float]):
+    """(frame [4, 4], how much each bone carries its middle [b], what it hangs on) at rest; remembered for the next drawing."""
+    key = (hook, tuple(parameters.values()))
+    known = _rest.get(key)
+    if known is None or known[0] is not flesh.body:
+        _rest.clear() if len(_rest) > 256 else None
+        frame = np.asarray(hook.native(core(), parameters).frame(flesh.body))
+        weights = posed.region_weights(flesh, frame[:3, 3])
+        known = (flesh.body, (frame, weights, hanging_from(flesh, hook, frame[:3, 3])))
+        _rest[key] = known
+    return known[1]
+
+
+def hanging_from(flesh: session.Flesh, hook: rigging.Hook, middle: np.ndarray) -> np.ndarray | None:
+    """The point of the bone, or of the skin, that a template at `middle` hangs on, metres at rest."""
+    if hook.guide == "BONE":
+        head, tail = (np.asarray(ends)[hook.bone] for ends in (flesh.skeleton.heads, flesh.skeleton.tails))
+        bone = tail - head
+        length = float(bone @ bone)
+        part = float((middle - head) @ bone) / length if length > 0.0 else 0.0
+        return head + part * bone
+    if hook.guide == "SKIN":
+        corners = np.asarray(flesh.surface.triangles)[hook.triangle]
+        return np.array(hook.barycentric) @ np.asarray(flesh.surface.vertices)[corners]
+    return None
+
+
+def drawings_now() -> list[Drawing]:
+    """The rigs of the active object, or of the mesh that the active armature moves, in a view that shows overlays."""
+    context = bpy.context
+    space = context.space_data
+    if space is not None and not space.overlay.show_overlays:
+        return []
+    obj = target.of(context)
+    if obj is None or obj.type != "MESH" or not obj.thew.made.flesh or not obj.visible_get():
+        return []
+    try:
+        return drawings(obj, context.view_layer.depsgraph)
+    except Refusal:
+        return []  # the panel tells
+
+
+def register() -> None:
+    global _drawn
+    if not bpy.app.background:
+        _drawn = viewing.Drawn(drawings_now)
+
+
+def unregister() -> None:
+    global _drawn
+    if _drawn is not None:
+        _drawn.end()
+        _drawn = None
+    _rest.clear()

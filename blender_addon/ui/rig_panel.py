@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The panel of rigs, a foldout of Thew's own."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..live import target
+from ..live.session import register as fleshes
+from ..logic import native
+from ..logic.sentences import plural
+from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS
+from ..rigs.anchors import armature_of
+from ..saved import rigs as saved_rigs
+from . import panels
+
+
+class THEW_UL_rigs(bpy.types.UIList):
+    """A rig: its name and control, whether it is on, alone, and well."""
+
+    def draw_item(self, _context, layout, _data, rig, _icon, _active, _property, _index=0, _filter=0):
+        row = layout.row(align=True)
+        if rig.problem:
+            row.label(text="", icon="ERROR")
+        row.prop(rig, "name", text="", emboss=False)
+        row.prop(rig, "control", text="", slider=True)
+        row.prop(rig, "solo", text="", icon="SOLO_ON" if rig.solo else "SOLO_OFF", emboss=False)
+        row.prop(rig, "enabled", text="", icon="HIDE_OFF" if rig.enabled else "HIDE_ON", emboss=False)
+
+
+class THEW_UL_samples(bpy.types.UIList):
+    """A sample: the control value where it is."""
+
+    def draw_item(self, _context, layout, rig, sample, _icon, _active, _property, _index=0, _filter=0):
+        row = layout.row(align=True)
+        row.prop(sample, "control", text="At", emboss=False)
+        if abs(sample.control - rig.control) <= saved_rigs.NEAR:
+            row.label(text="", icon="LAYER_ACTIVE")
+
+
+class THEW_MT_rigs(bpy.types.Menu):
+    """What is rarer than adding and removing."""
+
+    bl_label = "Rigs"
+
+    def draw(self, context):
+        layout, obj = self.layout, target.of(context)
+        rig = saved_rigs.active(obj)
+        if rig is not None and obj.thew.made.flesh:
+            again = layout.operator("thew.rig_place", text="Place Anew", icon="PIVOT_CURSOR")
+            again.index, again.template, again.guide = obj.thew.active_rig, rig.template, rig.guide
+        layout.operator("thew.rig_duplicate", icon="DUPLICATE")
+        layout.separator()
+        layout.operator("thew.rig_export", icon="EXPORT")
+        layout.operator("thew.rig_import", icon="IMPORT")
+
+
+class THEW_MT_place(bpy.types.Menu):
+    """Every template by every guide, to drag onto the body."""
+
+    bl_label = "Drag onto the Body"
+
+    def draw(self, _context):
+        row = self.layout.row()
+        for guide, called, _ in saved_rigs.GUIDES:
+            column = row.column()
+            column.label(text=called, icon=GUIDE_ICONS[guide])
+            for template, name, _ in saved_rigs.TEMPLATES:
+                button = column.operator("thew.rig_place", text=name)
+                button.template, button.guide = template, guide
+
+
+GUIDE_ICONS = {"BONE": "BONE_DATA", "SKIN": "SNAP_FACE", "FREE": "EMPTY_AXIS"}
+
+
+def draw_hand(layout, rig) -> None:
+    """What is done with the mouse, and ready rigs."""
+    row = layout.row(align=True)
+    row.menu("THEW_MT_place", text="Place", icon="PIVOT_CURSOR")
+    row.operator_menu_enum("thew.rig_preset", "preset", text="Presets", icon="PRESET")
+    part = row.row(align=True)
+    part.enabled = rig is not None
+    part.operator("thew.rig_pull", text="Pull", icon="VIEW_PAN")
+
+
+def draw_wishes(layout, rig) -> None:
+    """What pulling keeps to: each slider free, fixed, or near a preferred value as far as its weight goes."""
+    header, body = layout.panel("THEW_rig_wishes", default_closed=True)
+    header.label(text="While Pulling")
+    if body is None:
+        return
+    column = body.column(align=True)
+    for name in saved_rigs.sliders_of(rig):
+        at = SLIDERS.index(name)
+        row = column.row(align=True)
+        label = rig.bl_rna.properties[name].name
+        row.prop(rig, "fixed", index=at, text=label, icon="LOCKED" if rig.fixed[at] else "UNLOCKED")
+        part = row.row(align=True)
+        part.enabled = not rig.fixed[at]
+        part.prop(rig, "preferred", index=at, text="")
+        part.prop(rig, "weights", index=at, text="")
+
+
+def draw_force(layout, obj, rig) -> None:
+    """What the strength is kept by, and the force that it comes to; in a foldout."""
+    header, body = layout.panel("THEW_rig_force", default_closed=True)
+    header.label(text="Force")
+    if body is None:
+        return
+    row = body.row(align=True)
+    row.label(text="Strength by")
+    for by, called, _ in saved_rigs.MEASURES:
+        row.operator("thew.rig_measure", text=called, depress=rig.strength_by == by).by = by
+    force = force_now(obj, rig)
+    if force is not None:
+        body.label(text=f"Pushes with up to {force:.3g} N/m³")
+
+
+def force_now(obj, rig) -> float | None:
+    """The largest force of the active rig at its control, N/m3; None while it does not push."""
+    flesh = fleshes.known(obj)
+    native_rig = None if flesh is None else flesh.pushing.natives.get(obj.thew.active_rig)
+    return None if native_rig is None else native_rig.parameters(rig.control)["strength"]
+
+
+def draw_state(layout, obj, width: int) -> None:
+    """Why what is seen may not be what the rigs do."""
+    flesh = fleshes.known(obj)
+    if not obj.thew.made.flesh or not len(obj.thew.rigs):
+        return
+    text = flesh.problem if flesh is not None else ""
+    if flesh is None or flesh.body is None:
+        text = "Go to another frame, or press Settled, to see the templates."
+    if text:
+        panels.draw_text(layout, text, width, icon="INFO")
+
+
+def draw_list(layout, obj) -> None:
+    """All rigs, with the buttons beside them."""
+    settings = obj.thew
+    row = layout.row()
+    row.template_list("THEW_UL_rigs", "", settings, "rigs", settings, "active_rig", rows=4)
+    column = row.column(align=True)
+    column.operator_menu_enum("thew.rig_add", "template", text="", icon="ADD")
+    column.operator("thew.rig_remove", text="", icon="REMOVE")
+    column.separator()
+    column.menu("THEW_MT_rigs", text="", icon="DOWNARROW_HLT")
+    column.separator()
+    column.operator("thew.rig_move", text="", icon="TRIA_UP").direction = "UP"
+    column.operator("thew.rig_move", text="", icon="TRIA_DOWN").direction = "DOWN"
+
+
+def draw_guide(layout, obj, rig) -> None:
+    """What the rig hangs on, in a foldout: mostly it is placed with the mouse."""
+    header, body = layout.panel("THEW_rig_guide", default_closed=True)
+    header.label(text=f"Place: {rig.bone}" if rig.guide == "BONE" else "Place", icon=GUIDE_ICONS[rig.guide])
+    if body is None:
+        return
+    column = body.column(align=True)
+    column.prop(rig, "guide")
+    if rig.guide == "BONE":
+        armature = armature_of(obj)
+        if armature is not None:
+            column.prop_search(rig, "bone", armature.data, "bones")
+    for name in GUIDE_SLIDERS[rig.guide]:
+        column.prop(rig, name)
+
+
+def draw_samples(layout, rig) -> None:
+    """What was recorded, in a foldout."""
+    if not len(rig.samples):
+        return
+    header, body = layout.panel("THEW_rig_samples", default_closed=True)
+    header.label(text=plural(len(rig.samples), "Sample"))
+    if body is None:
+        return
+    row = body.row()
+    row.template_list("THEW_UL_samples", "", rig, "samples", rig, "active_sample", rows=2)
+    row.operator("thew.rig_sample_remove", text="", icon="REMOVE")
+
+
+def draw_rig(layout, obj, rig, width: int) -> None:
+    """One rig: its control, its field, what that hangs on, its samples."""
+    if rig.problem:
+        box = layout.box().column(align=True)
+        panels.draw_text(box, rig.problem, width, icon="ERROR")
+    elif rig.note:
+        panels.draw_text(layout.column(align=True), rig.note, width, icon="INFO")
+    row = layout.row(align=True)
+    row.prop(rig, "control", slider=True)
+    row.operator("thew.rig_driver", text="", icon="DRIVER")
+
+    column = layout.column(align=True)
+    column.prop(rig, "template")
+    by_yield = rig.strength_by == "YIELD"
+    for name in TEMPLATE_SLIDERS[rig.template]:
+        column.prop(rig, "yields" if name == "strength" and by_yield else name)
+    layout.operator("thew.rig_record", text="Record (not kept yet)" if rig.draft else "Record", icon="REC")
+    draw_guide(layout, obj, rig)
+    draw_samples(layout, rig)
+    draw_wishes(layout, rig)
+    draw_force(layout, obj, rig)
+
+
+class Panel:
+    """What both places show."""
+
+    bl_label = "Rigs"
+
+    @classmethod
+    def poll(cls, context):
+        obj = target.of(context)
+        if native.thew is None or obj is None or obj.type != "MESH":
+            return False
+        return obj.thew.made.flesh or len(obj.thew.rigs) > 0
+
+    def draw(self, context):
+        layout, obj = self.layout, target.of(context)
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        settings = obj.thew
+        if settings.made.flesh:
+            row = layout.row(align=True)
+            row.use_property_split = False
+            row.prop(settings, "settled", text="Settled", toggle=True, icon="FREEZE")
+            row.operator("thew.settle", text="", icon="FILE_REFRESH")
+        else:
+            layout.label(text="They push once flesh is added", icon="INFO")
+            layout.operator("thew.remove", text="Delete Rigs", icon="X").remove_rigs = True
+        draw_state(layout, obj, panels.letters(context))
+        draw_list(layout, obj)
+        rig = saved_rigs.active(obj)
+        if settings.made.flesh:
+            draw_hand(layout, rig)
+        if rig is not None:
+            draw_rig(layout, obj, rig, panels.letters(context))
+
+
+class THEW_PT_rigs_sidebar(Panel, bpy.types.Panel):
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Thew"
+    bl_parent_id = "THEW_PT_sidebar"
+    bl_order = 4
+    bl_options = {"DEFAULT_CLOSED"}
+
+
+class THEW_PT_rigs_physics(Panel, bpy.types.Panel):
+    bl_space_type = "PROPERTIES"
+    bl_region_type = "WINDOW"
+    bl_context = "physics"
+    bl_parent_id = "THEW_PT_physics"
+    bl_order = 4
+    bl_options = {"DEFAULT_CLOSED"}
+
+
+CLASSES = (THEW_UL_rigs, THEW_UL_samples, THEW_MT_rigs, THEW_MT_place, THEW_PT_rigs_sidebar, THEW_PT_rigs_physics)
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)
