@@ -505,7 +505,7 @@ def test_a_render_shows_motion_where_the_view_is_settled(scene, rigged):
 def test_switching_the_extension_off_leaves_nothing_behind(window):
     body, _, handlers = window
     body.thew.softness = 0.2
-    package = part("live.handlers").__package__
+    package = part("cli").__package__
     import sys
 
     sys.modules[package].unregister()
