@@ -24,7 +24,8 @@ from .live.session import register as fleshes
 from .logic.errors import Refusal, sentence
 from .logic.sentences import listed
 from .logic.tasks import finish
-from .saved.properties import BAKE_SPACES, METHODS, ThewSettings
+from .saved.choices import BAKE_SPACES, METHODS
+from .saved.properties import ThewSettings
 from .scene import reading
 
 

@@ -15,10 +15,11 @@ from ..live import building, jobs, session
 from ..live.session import register
 from ..logic.errors import sentence
 from ..logic.keys import frame_range
+from ..logic.names import describe
 from ..logic.sentences import listed, percent, plural
 from ..logic.tasks import Progress, Task, span
 from ..scene import modifier, reading, writing
-from ..scene.reading import describe
+from ..scene.mesh import basis_positions
 from . import export_check, measuring, posed_space, rest_space, riders, skinning
 
 #: Misses below this, of the size, are nobody's concern.
@@ -141,7 +142,7 @@ def _simulated(found: reading.Subject, scene, view_layer, start: int, end: int) 
 def _in_rest_space(found: reading.Subject, flesh: session.Flesh, scene, view_layer, frames: list[int]) -> Task:
     """`(keys, miss)` of the flesh's offsets, and of what modifiers before the armature do, which the keys hold too."""
     obj = found.obj
-    basis = reading.basis_positions(obj.data)
+    basis = basis_positions(obj.data)
     if not modifier.held(obj, found.modifier, "REST"):
         return (yield from rest_space.keys(found, basis, scene, view_layer, frames, lambda i: flesh.offsets(frames[i])))
     left = {other.persistent_uid for other in skinning.armature_modifiers(found)}

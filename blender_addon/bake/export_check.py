@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 import bpy
 
+from ..logic.names import describe
 from ..logic.sentences import listed
 from ..scene import writing
-from ..scene.reading import describe
 
 
 def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:

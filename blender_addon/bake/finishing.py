@@ -14,11 +14,10 @@ import bpy
 from ..live import riding
 from ..live.session import register
 from ..logic.errors import Refusal
+from ..logic.names import describe
 from ..logic.sentences import listed, plural
-from ..rigs import anchors
-from ..saved import properties
+from ..saved.made import reset
 from ..scene import flesh_map, modifier, reading, writing
-from ..scene.reading import describe
 from . import export_check, gltf
 
 
@@ -36,14 +35,14 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     names = [f"“{other.name}”" for other in gone]
     uids = [other.persistent_uid for other in gone]
     worn = list(riding.register.on(obj))
-    kept = flesh_map.remove_untouched(obj, anchors.armature_of(obj)) if made.flesh else []
+    kept = flesh_map.remove_untouched(obj, reading.armature_of(obj)) if made.flesh else []
     modifier.remove(obj)
     for uid in uids:
         obj.modifiers.remove(modifier.by_id(obj, uid))
     carried = posed and obj.parent is not None and obj.parent_type == "ARMATURE"
     if carried:
         obj.parent_type = "OBJECT"
-    properties.reset(obj, keep_rigs=True, keep_bake=True)
+    reset(obj, keep_rigs=True, keep_bake=True)
     register.forget(obj)
     riding.register.forget(obj)
     writing.mute_baked(obj, False)

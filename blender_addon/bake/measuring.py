@@ -8,9 +8,10 @@ import numpy as np
 
 from ..live import jobs, session
 from ..logic.errors import Refusal
+from ..logic.names import describe
 from ..logic.tasks import Progress, Task
 from ..scene import modifier, poses, reading
-from ..scene.reading import describe
+from ..scene.mesh import evaluated_positions, modifiers_on
 
 
 def differences(obj: bpy.types.Object, flesh: session.Flesh, scene, frames: list[int], left: set[int]) -> Task:
@@ -32,12 +33,12 @@ def differences(obj: bpy.types.Object, flesh: session.Flesh, scene, frames: list
         live = before | {made.armature_modifier, made.modifier}
         with poses.playing(), poses.shown([obj]):
             for passes, on in enumerate((live, left)):
-                with reading.modifiers_on(obj, on, basis=False):
+                with modifiers_on(obj, on, basis=False):
                     for i, frame in enumerate(frames):
                         scene.frame_set(frame)
                         if passes == 0:
                             session.show(obj, flesh, scene)
-                        shape = reading.evaluated_positions(obj, bpy.context.evaluated_depsgraph_get())
+                        shape = evaluated_positions(obj, bpy.context.evaluated_depsgraph_get())
                         if len(shape) != rows.shape[1]:
                             raise Refusal(
                                 f"{describe(obj)} could not be evaluated at frame {frame}: show it and its collection"

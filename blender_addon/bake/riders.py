@@ -12,9 +12,10 @@ import numpy as np
 
 from ..live import jobs, riding, session
 from ..logic.errors import Refusal
+from ..logic.names import describe
 from ..logic.tasks import Progress, Task, span
 from ..scene import modifier, poses, reading, writing
-from ..scene.reading import describe
+from ..scene.mesh import basis_positions, evaluated_positions, modifiers_on
 from . import rest_space, skinning
 
 
@@ -69,7 +70,7 @@ def keys(
         found = reading.Subject(obj, own.object, own)
         if space == "POSED":
             return (yield from measured(found, scene, view_layer, frames, offset, set())), 0.0, space
-        basis = reading.basis_positions(obj.data)
+        basis = basis_positions(obj.data)
         if modifier.held(obj, own, "REST"):
             left = {other.persistent_uid for other in skinning.armature_modifiers(found)}
             wanted = yield from span(measured(found, scene, view_layer, frames, offset, left), 0.0, 0.6)
@@ -103,7 +104,7 @@ def measured(found: reading.Subject, scene, view_layer, frames: list[int], offse
 
     def shape(i: int) -> np.ndarray:
         view_layer.update()
-        points = reading.evaluated_positions(obj, view_layer.depsgraph)
+        points = evaluated_positions(obj, view_layer.depsgraph)
         if len(points) != len(obj.data.vertices):
             raise Refusal(f"{describe(obj)} could not be evaluated at frame {frames[i]}: show it and its collection")
         return points
@@ -112,9 +113,9 @@ def measured(found: reading.Subject, scene, view_layer, frames: list[int], offse
         made.shows_bake = False
         riding.switch(obj)
         live = {other.persistent_uid for other in found.before()} | {found.modifier.persistent_uid}
-        with reading.modifiers_on(obj, live, basis=False):
+        with modifiers_on(obj, live, basis=False):
             rows = yield from span(played(scene, frames, lambda i: shape(i) + offset(i)), 0.0, 0.5)
-        with reading.modifiers_on(obj, left, basis=False):
+        with modifiers_on(obj, left, basis=False):
             rows -= yield from span(played(scene, frames, shape), 0.5, 1.0)
     finally:
         made.shows_bake = was[0]
@@ -127,7 +128,7 @@ def write(obj: bpy.types.Object, start: int, rows: np.ndarray, miss: float, spac
     """Replace the rider's baked keys and let them play; gives their names."""
     names = writing.write_bake(obj, start, rows)
     made = obj.thew.made
-    size = float(np.linalg.norm(np.ptp(reading.basis_positions(obj.data), axis=0)))
+    size = float(np.linalg.norm(np.ptp(basis_positions(obj.data), axis=0)))
     made.baked_space, made.baked_miss = space, miss / max(size, 1e-30)
     made.shows_bake = obj.thew.enabled = True
     riding.switch(obj)

@@ -14,7 +14,8 @@ import bpy
 import numpy as np
 
 from ..scene import modifier
-from ..scene.reading import Subject, evaluated_positions
+from ..scene.mesh import evaluated_positions
+from ..scene.reading import Subject
 
 #: What of an Armature modifier decides about the motion.
 SETTINGS = (

@@ -9,14 +9,15 @@ import numpy as np
 
 from ..logic.errors import Refusal
 from ..logic.guides import bone_place, facing, unposed
+from ..logic.names import describe
 from ..logic.native import core
 from ..logic.picking import Hit
 from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, slider_parameters
 from ..logic.spaces import is_singular, mirrors
 from ..rigs.anchors import anchor_bone, anchor_face
 from ..rigs.rigging import Hook
-from ..saved.rigs import ThewRig, keep_sliders, quietly, start_samples
-from ..scene.reading import describe
+from ..saved.rigs import ThewRig
+from ..saved.samples import keep_sliders, quietly, start_samples
 from .posed import Posed
 
 #: The default radius as a part of the flesh's thickness, and its bounds as parts of the body's size.

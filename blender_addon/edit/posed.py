@@ -10,10 +10,11 @@ import numpy as np
 
 from ..live import jobs, session
 from ..logic.errors import Refusal
+from ..logic.names import describe
 from ..logic.picking import Hit, Picker
 from ..logic.spaces import transform
 from ..scene import poses, reading
-from ..scene.reading import describe
+from ..scene.mesh import evaluated_positions, modifiers_on
 from ..scene.units import length
 
 #: A point farther than this part of the body's size from the skin is beside the body.
@@ -132,7 +133,7 @@ def region_weights(flesh: session.Flesh, point: np.ndarray) -> np.ndarray:
 
 def shown_positions(obj, flesh: session.Flesh, view_layer: bpy.types.ViewLayer) -> np.ndarray:
     """The vertices that the artist sees, object space [n, 3]; without what modifiers behind the flesh make of them."""
-    shown, count = reading.evaluated_positions(obj, view_layer.depsgraph), len(flesh.character.rest)
+    shown, count = evaluated_positions(obj, view_layer.depsgraph), len(flesh.character.rest)
     if len(shown) != count:
         shown = before_rebuilding(obj, view_layer)
     if len(shown) != count:
@@ -146,8 +147,8 @@ def before_rebuilding(obj, view_layer: bpy.types.ViewLayer) -> np.ndarray:
     upto = [m.persistent_uid for m in obj.modifiers]
     upto = set(upto[: upto.index(mine) + 1])
     with poses.playing():
-        with reading.modifiers_on(obj, upto, basis=False):
+        with modifiers_on(obj, upto, basis=False):
             view_layer.update()
-            shown = reading.evaluated_positions(obj, view_layer.depsgraph)
+            shown = evaluated_positions(obj, view_layer.depsgraph)
         view_layer.update()
     return shown

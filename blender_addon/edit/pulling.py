@@ -10,11 +10,13 @@ import bpy
 import numpy as np
 
 from ..logic.errors import Refusal
+from ..logic.names import describe
 from ..logic.native import core
 from ..logic.sliders import LENGTHS, SLIDERS, TEMPLATE_SLIDERS, slider_parameters
 from ..rigs import pushers, rigging
-from ..saved.rigs import ThewRig, active, in_force, record, set_sliders, sliders_of
-from ..scene.reading import describe
+from ..saved.rigs import ThewRig, active, in_force
+from ..saved.samples import record, set_sliders, sliders_of
+from ..scene import rig_controls
 from ..scene.units import length
 from . import posed
 
@@ -44,7 +46,7 @@ class Pull:
         if not in_force(obj)[index]:
             raise Refusal(f"The rig “{rig.name}” is switched off: switch it on to pull with it")
         self.stand, self.index = stand, index
-        self.controls = rigging.evaluated_controls(obj, view_layer.depsgraph)
+        self.controls = rig_controls.evaluated_controls(obj, view_layer.depsgraph)
         self.unit = flesh.place.metres_per_unit
         self.names = sliders_of(rig)
         found = rigging.resolved(obj, flesh.character, flesh.stance, flesh.place, rig, index)

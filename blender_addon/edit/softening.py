@@ -10,11 +10,12 @@ from ..live import jobs, session
 from ..logic import flesh_map as maps
 from ..logic.body_parts import PARTS, Part, Skeleton, Spot, spots
 from ..logic.errors import Refusal
+from ..logic.names import describe
 from ..logic.picking import Hit, Picker
 from ..logic.spaces import transform
-from ..rigs.anchors import active_bone, armature_of
-from ..scene import flesh_map, reading
-from ..scene.reading import describe
+from ..scene import flesh_map
+from ..scene.mesh import evaluated_positions
+from ..scene.reading import active_bone, armature_of
 from .posed import BESIDE
 
 #: A patch is at least so large, as a part of the character's longest side.
@@ -124,7 +125,7 @@ def chosen_bone(obj) -> str:
 
 def at_cursor(context, obj, skin: Skin, part: Part) -> Hit:
     """The skin at the 3D cursor, as it is shown; a `Refusal` where that lies beside the body, or was never put anywhere."""
-    shown = reading.evaluated_positions(obj, context.evaluated_depsgraph_get()).astype(np.float64)
+    shown = evaluated_positions(obj, context.evaluated_depsgraph_get()).astype(np.float64)
     points = transform(np.array(obj.matrix_world), shown) if len(shown) == len(skin.points) else skin.points
     cursor = np.array(context.scene.cursor.location)
     hit = Picker(points, skin.triangles).nearest(cursor)

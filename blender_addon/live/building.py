@@ -14,9 +14,11 @@ from ..logic.spaces import Place, mirrors, transform
 from ..logic.tasks import Task, Work, span
 from ..rigs import pushers, rigging
 from ..saved import believed
-from ..scene import poses, reading
+from ..scene import poses, reading, rig_controls
+from ..scene.character import Character, read_character
+from ..scene.stance import Stance
 from . import session
-from .recipe import REFERENCE, Recipe, Stance, hashed
+from .recipe import REFERENCE, Recipe, hashed
 from .session import Flesh
 
 #: A cycle has come to itself after so many seconds.
@@ -41,7 +43,7 @@ def build(
     """
     core()
     believed.check(found.obj)
-    character = reading.read_character(found, bpy.context.evaluated_depsgraph_get)
+    character = read_character(found, bpy.context.evaluated_depsgraph_get)
     motion = flesh.motion
     native = 0.0
     same = flesh.character is not None and flesh.character.digest == character.digest
@@ -51,7 +53,7 @@ def build(
             flesh.stale = True
             session.hide(found.obj, flesh)
     if frames is None:
-        motion = motion if same and motion is not None and motion.moving == rigging.moving(found.obj) else None
+        motion = motion if same and motion is not None and motion.moving == rig_controls.moving(found.obj) else None
     elif not (trust_motion and motion is not None and flesh.character.bones == character.bones):
         reader = poses.read_motion(found, character.bones, stance.mesh_matrix, scene, view_layer, *frames)
         motion = yield from span(reader, 0.0, 0.15)
@@ -144,7 +146,7 @@ def make(flesh, character, stance, recipe, motion, rigs=(), still=False) -> Task
     flesh.failed, flesh.problem, flesh.stale = None, "", False
 
 
-def assemble(flesh: Flesh, new: dict, character: reading.Character, recipe: Recipe) -> Task:
+def assemble(flesh: Flesh, new: dict, character: Character, recipe: Recipe) -> Task:
     """The body: `automatic` as its thickness has it, `reference` as it is painted, `body` as soft as it is asked for.
 
     The dial is measured on the automatic one, so that painting one place leaves all others as they are.

@@ -17,7 +17,7 @@ from bpy.app.handlers import persistent
 from ..logic.errors import Refusal
 from ..logic.native import EXPECTED
 from ..logic.tasks import Stepper, finish
-from ..rigs import rigging
+from ..rigs import anchors, rigging
 from ..saved import properties
 from ..saved import rigs as saved_rigs
 from ..scene import poses, reading
@@ -481,6 +481,7 @@ def register() -> None:
     properties.on_preview.append(preview_changed)
     properties.on_mount.append(mounted)
     saved_rigs.on_rig.append(rig_changed)
+    saved_rigs.on_hung.append(anchors.remember)
 
 
 def unregister() -> None:
@@ -497,4 +498,5 @@ def unregister() -> None:
     properties.on_preview.clear()
     properties.on_mount.clear()
     saved_rigs.on_rig.clear()
+    saved_rigs.on_hung.clear()
     fleshes.clear()

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..logic.errors import Cancelled, Refusal, sentence
+from ..logic.names import describe
 from ..logic.sentences import notes_of, plural
 from ..logic.tasks import Task, finish
 from ..rigs import anchors, rigging
-from ..saved import properties
-from ..scene import flesh_map, modifier, poses, reading, writing
-from ..scene.reading import describe
+from ..saved.made import reset
+from ..scene import flesh_map, modifier, poses, reading, rig_controls, writing
 from . import building, riding, session
 from .session import register
 
@@ -125,12 +125,12 @@ def outdated(obj, scene, flesh: session.Flesh, still: bool | None = None) -> boo
 
 def moved(obj, flesh: session.Flesh) -> bool:
     """Whether other curves or drivers move the rigs' controls than when they were read."""
-    return flesh.motion.moving != rigging.moving(obj)
+    return flesh.motion.moving != rig_controls.moving(obj)
 
 
 def renamed(obj, flesh: session.Flesh) -> bool:
     """Whether the bones that were read are not those of the armature now, or not those on which rigs hang."""
-    armature = anchors.armature_of(obj)
+    armature = reading.armature_of(obj)
     if armature is None:
         return False
     known = set(flesh.character.bones)
@@ -179,7 +179,7 @@ def rest(obj, scene, view_layer) -> Task:
     with poses.shown([found.armature, found.obj]):
         view_layer.update()
         maps, mesh, _raw = reader.read(view_layer.depsgraph, scene.frame_current)
-        controls = rigging.evaluated_controls(obj, view_layer.depsgraph)
+        controls = rig_controls.evaluated_controls(obj, view_layer.depsgraph)
     offsets = flesh.settled_at(maps, mesh, flesh.pushed(obj, controls))
     settings = obj.thew
     settings.made.shows_bake = False
@@ -289,13 +289,13 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
     if made.flesh:
         if modifier.by_id(obj, made.armature_modifier) is None:
             said.append(f"The Armature modifier that the flesh of {name} followed was no longer there")
-        said += flesh_map.remove_untouched(obj, anchors.armature_of(obj))
+        said += flesh_map.remove_untouched(obj, reading.armature_of(obj))
         modifier.remove(obj)
     if remove_rigs:
         rigging.clear(obj)
     elif len(obj.thew.rigs):
         said.append(f"{name} keeps its {plural(len(obj.thew.rigs), 'rig')}, for when flesh is added again")
     said += riding.dismount_all(obj)
-    properties.reset(obj, keep_rigs=True, keep_bake=bool(kept))
+    reset(obj, keep_rigs=True, keep_bake=bool(kept))
     register.forget(obj)
     return said

@@ -7,55 +7,12 @@ import hashlib
 from dataclasses import astuple, dataclass
 
 import bpy
-import numpy as np
 
-from ..logic.spaces import guess_height
-from ..rigs import rigging
-from ..scene import reading
+from ..rigs import prints
+from ..scene.stance import Stance
 
 #: The stiffness that flesh is assembled for, pascals; stiffer and softer flesh is made from that by a factor.
 REFERENCE = 20e3
-
-
-@dataclass(frozen=True)
-class Stance:
-    """Where the character stood when its flesh was added, and how long it is; saved with the object."""
-
-    mesh: tuple[float, ...]  # world matrix by rows
-    armature: tuple[float, ...]
-    longest_side: float
-    guessed_height: float
-
-    @staticmethod
-    def read(found: reading.Subject, scene: bpy.types.Scene) -> Stance:
-        """As the scene shows it now."""
-        side = reading.longest_side(found, scene)
-        return Stance(
-            tuple(reading.world_matrix(found.obj).ravel().tolist()),
-            tuple(reading.world_matrix(found.armature).ravel().tolist()),
-            float(np.float32(side)),
-            float(np.float32(guess_height(side, scene.unit_settings.scale_length))),
-        )
-
-    @staticmethod
-    def saved(obj: bpy.types.Object) -> Stance:
-        """As it was saved when flesh was added."""
-        made = obj.thew.made
-        return Stance(tuple(made.mesh_rest), tuple(made.armature_rest), made.longest_side, made.guessed_height)
-
-    def save(self, obj: bpy.types.Object) -> None:
-        """Note it at the object."""
-        made = obj.thew.made
-        made.mesh_rest, made.armature_rest = self.mesh, self.armature
-        made.longest_side, made.guessed_height = self.longest_side, self.guessed_height
-
-    @property
-    def mesh_matrix(self) -> np.ndarray:
-        return np.array(self.mesh).reshape(4, 4)
-
-    @property
-    def armature_matrix(self) -> np.ndarray:
-        return np.array(self.armature).reshape(4, 4)
 
 
 @dataclass(frozen=True)
@@ -104,7 +61,7 @@ class Recipe:
             s.cells_across, height, None if s.use_young else s.softness, s.young if s.use_young else 0.0, s.poisson, s.density,
             s.rest_includes_gravity, s.method, s.rate, gravity, s.mass_damping, s.stiffness_damping, s.reach or None,
             s.elastic_joints, s.motion_start, s.frames(scene), render.fps / render.fps_base,
-            s.modes, s.engine, s.device.strip(), rigging.fingerprint(obj),
+            s.modes, s.engine, s.device.strip(), prints.fingerprint(obj),
         )  # fmt: skip
 
 

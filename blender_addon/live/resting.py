@@ -9,8 +9,7 @@ import bpy
 
 from ..logic.errors import sentence
 from ..logic.native import EXPECTED
-from ..rigs import rigging
-from ..scene import poses, reading
+from ..scene import poses, reading, rig_controls
 from . import session
 
 #: What the panel says about poses that were not simulated.
@@ -66,7 +65,7 @@ def show_pose(obj, armature_modifier, flesh, scene, depsgraph) -> bool:
         found = reading.Subject(obj, armature_modifier.object, armature_modifier)
         reader = poses.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
         maps, mesh, _raw = reader.read(depsgraph, scene.frame_current)
-        controls = rigging.evaluated_controls(obj, depsgraph)
+        controls = rig_controls.evaluated_controls(obj, depsgraph)
         session.present_pose(obj, flesh, scene, maps, mesh, controls)
         flesh.posed = True
     except EXPECTED as error:

@@ -15,11 +15,13 @@ import numpy as np
 
 from ..logic import layers
 from ..logic.errors import Refusal
+from ..logic.names import describe
 from ..logic.sentences import listed
 from ..logic.spaces import is_singular, transform
-from ..saved import properties
+from ..saved.made import reset
 from ..scene import modifier, reading, writing
-from ..scene.reading import describe
+from ..scene.character import world_matrix
+from ..scene.mesh import FARTHEST, basis_positions, read_groups
 from ..scene.units import length
 
 #: Modifiers that make vertices, and give new ones what is added to the old ones between which they lie.
@@ -163,8 +165,8 @@ def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.Layer:
         return rider.layer
     if obj.data.is_editmode:
         raise Refusal(f"{describe(obj)} is in edit mode: press Tab to leave it first")
-    rest = reading.basis_positions(obj.data).astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(rest).all(axis=1) | (np.abs(rest) > reading.FARTHEST).any(axis=1))
+    rest = basis_positions(obj.data).astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(rest).all(axis=1) | (np.abs(rest) > FARTHEST).any(axis=1))
     if len(bad):
         raise Refusal(
             f"Vertex {bad[0]} of {describe(obj)} has no place that is a number: delete or repair it in edit mode"
@@ -199,7 +201,7 @@ def weights_of(obj: bpy.types.Object) -> np.ndarray | None:
         return None
     bones = found.object.data.bones
     columns = [g.index for g in obj.vertex_groups if g.name in bones and bones[g.name].use_deform]
-    group, vertex, weight = reading.read_groups(obj.data)
+    group, vertex, weight = read_groups(obj.data)
     weights = np.zeros((len(obj.data.vertices), max(len(obj.vertex_groups), 1)))
     weights[vertex, group] = weight
     weights = weights[:, columns]
@@ -268,7 +270,7 @@ def check(obj: bpy.types.Object, body: bpy.types.Object | None) -> None:
 
 def rest_in(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
     """The map [4, 4] from an object's space to the armature's, as both stand at rest."""
-    world, mine = reading.world_matrix(armature), reading.world_matrix(obj)
+    world, mine = world_matrix(armature), world_matrix(obj)
     here = np.linalg.solve(world, mine)
     found = reading.armature_modifier(obj)
     if found is not None:
@@ -332,7 +334,7 @@ def dismount(obj: bpy.types.Object) -> list[str]:
         writing.mute_baked(obj, True)
         said.append(f"{describe(obj)} keeps its baked shape keys, muted, because its armature moves it again")
     modifier.remove(obj)
-    properties.reset(obj, keep_rigs=True, keep_bake=kept)
+    reset(obj, keep_rigs=True, keep_bake=kept)
     register.forget(obj)
     return said
 

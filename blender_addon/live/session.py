@@ -27,16 +27,19 @@ from ..logic.native import core
 from ..logic.sentences import slowed
 from ..logic.spaces import Place, skinned, transform, turned
 from ..rigs import pushers, rigging
-from ..scene import modifier, poses, reading
+from ..rigs.prints import essences, fingerprint
+from ..scene import modifier, poses, reading, rig_controls
+from ..scene.character import Character
+from ..scene.stance import Stance
 from . import riding
-from .recipe import Recipe, Stance, hashed
+from .recipe import Recipe, hashed
 
 
 class Flesh:
     """Everything live for one object."""
 
     def __init__(self) -> None:
-        self.character: reading.Character | None = None
+        self.character: Character | None = None
         self.stance: Stance | None = None
         self.motion: poses.Motion | None = None
         self.recipe: Recipe | None = None
@@ -194,7 +197,7 @@ class Flesh:
         """The same in the pose of `frame`, pushed by the rigs as the artist sees them."""
         motion = self.motion
         # What was read of the controls is worth nothing once other rigs are keyed or driven: then they stand where they are.
-        read = bool(motion.moving) and motion.moving == rigging.moving(obj)
+        read = bool(motion.moving) and motion.moving == rig_controls.moving(obj)
 
         def shape(index: int) -> np.ndarray:
             push = self.pushed(obj, motion.controls[index] if read else None)
@@ -231,8 +234,8 @@ class Flesh:
 
     def refresh_rigs(self, obj: bpy.types.Object) -> None:
         """Make the native rigs again, if what they are made from has changed since; quick when it has not."""
-        prints = rigging.fingerprint(obj)
-        if rigging.essences(prints) == rigging.essences(self.recipe.rigs) and len(self.rigs) == len(obj.thew.rigs):
+        prints = fingerprint(obj)
+        if essences(prints) == essences(self.recipe.rigs) and len(self.rigs) == len(obj.thew.rigs):
             return
         self.recipe = replace(self.recipe, rigs=prints)
         self.rigs = rigging.resolve(obj, self.character, self.stance, self.place)

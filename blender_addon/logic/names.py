@@ -14,3 +14,8 @@ def free_name(wanted: str, taken: set[str]) -> str:
         number += 1
         name = f"{stem}.{number:03d}"
     return name
+
+
+def describe(obj) -> str:
+    """The object's name as the sentences show it."""
+    return f"“{obj.name}”"

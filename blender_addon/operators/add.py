@@ -8,8 +8,8 @@ from ..live import handlers, jobs, riding, target
 from ..live.session import Flesh, register
 from ..logic.errors import Refusal, sentence
 from ..logic.sentences import plural
-from ..rigs.anchors import armature_of
-from ..saved.properties import METHODS, MOST_CELLS
+from ..saved.choices import METHODS, MOST_CELLS
+from ..scene.reading import armature_of
 from .shell import Job
 
 

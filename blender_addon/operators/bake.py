@@ -7,7 +7,7 @@ from bpy.props import EnumProperty, IntProperty
 from ..bake import baking, finishing
 from ..live import handlers, target
 from ..logic.errors import sentence
-from ..saved.properties import BAKE_SPACES
+from ..saved.choices import BAKE_SPACES
 from .shell import Job
 
 

@@ -10,8 +10,8 @@ from ..edit import softening
 from ..live import handlers, jobs, target
 from ..logic.body_parts import PARTS
 from ..logic.flesh_map import NEUTRAL
-from ..rigs.anchors import armature_of
 from ..scene import flesh_map
+from ..scene.reading import armature_of
 from .shell import Job
 
 

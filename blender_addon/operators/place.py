@@ -11,6 +11,7 @@ from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntPrope
 
 from ..edit import placing, posed
 from ..edit.placing import Spot
+from ..edit.rig_list import drop_rig, new_rig
 from ..live import handlers, target
 from ..logic.errors import Refusal
 from ..logic.outlines import outline, ridden
@@ -20,7 +21,6 @@ from ..saved import rigs as saved_rigs
 from ..scene.units import length
 from ..ui import rig_overlay, viewing
 from .hand import InHand
-from .rigs import drop_rig, new_rig
 
 #: How much the wheel changes the radius, and the turn.
 NOTCH, TURN = 1.1, math.radians(15.0)

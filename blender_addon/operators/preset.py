@@ -7,16 +7,17 @@ import bpy
 from bpy.props import EnumProperty, StringProperty
 
 from ..edit import placing, posed
+from ..edit.rig_list import drop_rig, new_rig
 from ..live import handlers, target
 from ..logic.bone_names import Role, find, find_pair
 from ..logic.errors import Refusal
+from ..logic.names import describe
 from ..logic.sliders import SLIDERS
 from ..rigs import drivers, presets, rigging
-from ..rigs.anchors import active_bone, armature_of
 from ..rigs.presets import PRESETS, Piece, Preset
-from ..saved.rigs import ThewRig, quietly, show_sliders
-from ..scene.reading import curves_in, describe
-from .rigs import drop_rig, new_rig
+from ..saved.rigs import ThewRig
+from ..saved.samples import quietly, show_sliders
+from ..scene.reading import active_bone, armature_of, curves_in
 from .shell import Job
 
 

@@ -12,13 +12,12 @@ from bpy.props import StringProperty
 from ..edit import posed, pulling
 from ..live import handlers, session, target
 from ..logic.errors import Refusal
+from ..logic.names import describe
 from ..logic.picking import Picker
 from ..logic.sliders import SLIDERS
 from ..rigs import rigging
-from ..saved import rigs as saved_rigs
-from ..saved.rigs import quietly
+from ..saved.samples import quietly, slider_values
 from ..scene import poses
-from ..scene.reading import describe
 from ..ui import viewing
 from .hand import InHand
 
@@ -187,7 +186,7 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
 def saved(rig) -> tuple:
     """What pulling changes of a rig."""
     samples = [(sample.control, tuple(sample.values)) for sample in rig.samples]
-    return saved_rigs.slider_values(rig), samples, rig.control, rig.at, rig.draft, rig.active_sample
+    return slider_values(rig), samples, rig.control, rig.at, rig.draft, rig.active_sample
 
 
 def put_back(rig, before: tuple) -> None:

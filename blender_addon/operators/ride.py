@@ -5,8 +5,8 @@ import bpy
 
 from ..live import handlers, riding, target
 from ..logic.errors import Refusal
+from ..logic.names import describe
 from ..logic.sentences import listed
-from ..scene.reading import describe
 from .shell import Job
 
 

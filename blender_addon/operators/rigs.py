@@ -9,17 +9,20 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ..edit import placing
+from ..edit.rig_list import drop_rig, heaviest_bone, move_rig, new_rig, suit
 from ..live import handlers, jobs, target
-from ..live.recipe import Stance
 from ..live.session import register as fleshes
 from ..logic.errors import Refusal
-from ..logic.names import free_name
 from ..logic.sentences import plural
-from ..rigs import drivers, files, measures, rigging
-from ..rigs.anchors import anchor_bone, anchor_face, armature_of
+from ..rigs import drivers, measures, rigging
+from ..rigs.anchors import anchor_bone, anchor_face
 from ..saved import rigs as saved_rigs
 from ..saved.rigs import GUIDES, TEMPLATES
-from ..scene import reading
+from ..saved.samples import quietly, record, show_sliders, start_samples
+from ..scene.reading import armature_of
+from ..scene.stance import Stance
+from .rig_edit import Edit
+from .rig_files import THEW_OT_rig_export, THEW_OT_rig_import
 from .shell import Job
 
 #: The part of its reach by which a new rig moves the skin.
@@ -29,45 +32,6 @@ VISIBLE = 0.2
 FRESH = {"SKIP_SAVE"}
 
 INDEX = {"name": "Rig", "description": "Which rig of the list, from 0; -1 is the active one", "default": -1, "min": -1}
-
-
-class Edit(Job):
-    """An operator on the rigs of the active object that is done at once; a subclass gives `edit(context, obj)`."""
-
-    needs_flesh = False
-
-    def invoke(self, context, _event):
-        return self.execute(context)
-
-    def execute(self, context):
-        obj = target.of(context)
-        try:
-            if self.needs_flesh:
-                jobs.check_flesh(obj)
-            else:
-                reading.check_editable(obj)
-            said = self.edit(context, obj)
-            rigging.shown(context, obj)
-        except Exception as error:
-            return self.refuse(obj, error)
-        return self.done(obj, said)
-
-    def edit(self, context, obj) -> str:
-        """Do it; gives what to tell."""
-        raise NotImplementedError
-
-    def said(self, _obj, result):
-        return result or ""
-
-    def place(self, obj) -> int:
-        """The place in the list of the rig meant."""
-        index = obj.thew.active_rig if self.index < 0 else self.index
-        if not len(obj.thew.rigs):
-            raise Refusal(f"“{obj.name}” has no rigs: add one first")
-        if not 0 <= index < len(obj.thew.rigs):
-            count = plural(len(obj.thew.rigs), "rig")
-            raise Refusal(f"“{obj.name}” has no rig {index}: it has {count}")
-        return index
 
 
 class THEW_OT_rig_add(Edit, bpy.types.Operator):
@@ -98,7 +62,7 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
             raise Refusal("Which face should the rig hang under? Give one, or place it with the mouse")
         rig = new_rig(obj, self.name or self.template.capitalize())
         try:
-            with saved_rigs.quietly():
+            with quietly():
                 rig.template, rig.guide = self.template, self.guide
                 suit(obj, rig)
             if self.guide == "BONE":
@@ -115,7 +79,7 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
                     for column in range(4)
                 ]
             flesh = jobs.with_body(obj, context.scene, context.view_layer)
-            with saved_rigs.quietly():
+            with quietly():
                 rig.strength_by, rig.strength = "FORCE", 1.0
                 native = rigging.native_rig(obj, flesh, rig)
                 reach = rig.tube_radius if rig.template == "TORUS" else rig.radius
@@ -124,7 +88,7 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
         except Exception:
             drop_rig(obj, len(obj.thew.rigs) - 1)
             raise
-        saved_rigs.start_samples(rig)
+        start_samples(rig)
         return f"“{rig.name}” hangs on “{rig.bone}”." if self.guide == "BONE" else f"“{rig.name}” was added."
 
 
@@ -205,7 +169,7 @@ class THEW_OT_rig_record(Edit, bpy.types.Operator):
         rig = obj.thew.rigs[index]
         if not math.isfinite(rig.control):
             raise Refusal(f"The control of the rig “{rig.name}” is not a number: set it first")
-        saved_rigs.record(rig)
+        record(rig)
         return f"“{rig.name}” has {plural(len(rig.samples), 'sample')}; this one is at {rig.control:.4g}."
 
 
@@ -226,11 +190,11 @@ class THEW_OT_rig_sample_remove(Edit, bpy.types.Operator):
         if not 0 <= sample < len(rig.samples):
             raise Refusal(f"“{rig.name}” has no sample {sample}: it has {plural(len(rig.samples), 'sample')}")
         rig.samples.remove(sample)
-        with saved_rigs.quietly():
+        with quietly():
             rig.active_sample = max(0, min(sample, len(rig.samples) - 1))
             rig.draft = False
         if len(rig.samples):
-            saved_rigs.show_sliders(rig)
+            show_sliders(rig)
 
 
 class THEW_OT_rig_measure(Edit, bpy.types.Operator):
@@ -315,58 +279,9 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
             start, end = drivers.usual_range(turns, axis)
         drivers.drive(rig, armature, bone, axis, start, end)
         context.view_layer.update()
-        saved_rigs.show_sliders(rig)
+        show_sliders(rig)
         which = "swing" if axis == "SWING" else f"{axis} turn"
         return f"The {which} of “{bone}” drives “{rig.name}”: {math.degrees(start):.0f}° to {math.degrees(end):.0f}°."
-
-
-class THEW_OT_rig_export(Edit, bpy.types.Operator):
-    bl_idname = "thew.rig_export"
-    bl_label = "Export Rigs"
-    bl_description = "Write the rigs into a small text file (TOML), to use on this or another character"
-    bl_options = {"REGISTER"}
-    needs_flesh = True
-
-    filepath: StringProperty(name="File", description="Where to write", subtype="FILE_PATH")
-    filter_glob: StringProperty(default="*.toml", options={"HIDDEN"})
-
-    def invoke(self, context, _event):
-        if handlers.headless() or context.window is None:
-            return self.execute(context)
-        self.filepath = self.filepath or f"{target.of(context).name} rigs.toml"
-        context.window_manager.fileselect_add(self)
-        return {"RUNNING_MODAL"}
-
-    def edit(self, context, obj):
-        written, left = files.export(obj, jobs.with_body(obj, context.scene, context.view_layer), self.filepath)
-        for text in left:
-            self.report({"WARNING"}, text)
-        return f"{plural(written, 'rig')} written to {self.filepath}."
-
-
-class THEW_OT_rig_import(Edit, bpy.types.Operator):
-    bl_idname = "thew.rig_import"
-    bl_label = "Import Rigs"
-    bl_description = "Add the rigs of a file to this character; bones are found by name, faces by index"
-    bl_options = {"REGISTER", "UNDO"}
-    needs_flesh = True
-
-    filepath: StringProperty(name="File", description="What to read", subtype="FILE_PATH")
-    filter_glob: StringProperty(default="*.toml", options={"HIDDEN"})
-
-    def invoke(self, context, _event):
-        if handlers.headless() or context.window is None:
-            return self.execute(context)
-        context.window_manager.fileselect_add(self)
-        return {"RUNNING_MODAL"}
-
-    def edit(self, context, obj):
-        added = files.read(obj, jobs.with_body(obj, context.scene, context.view_layer), self.filepath)
-        lost = [rig for rig in added if rig.problem]
-        for rig in lost:
-            self.report({"WARNING"}, rig.problem)
-        kept = f", {len(lost)} of them switched off" if lost else ""
-        return f"{plural(len(added), 'rig')} added{kept}."
 
 
 class THEW_OT_settle(Job, bpy.types.Operator):
@@ -397,58 +312,3 @@ CLASSES = (
     THEW_OT_rig_import,
     THEW_OT_settle,
 )
-
-
-# the list -------------------------------------------------------------------------------------------------------------
-
-
-def new_rig(obj: bpy.types.Object, name: str) -> saved_rigs.ThewRig:
-    """A rig at the end of the list, active, under a name that is free."""
-    rigs = obj.thew.rigs
-    taken = {rig.name for rig in rigs}
-    rig = rigs.add()
-    with saved_rigs.quietly():
-        rig.name = free_name(name, taken)
-    obj.thew.active_rig = len(rigs) - 1
-    return rig
-
-
-def drop_rig(obj: bpy.types.Object, index: int) -> None:
-    """Remove a rig; keys and drivers of the others keep up."""
-    drivers.repath(obj, lambda i: None if i == index else i - (i > index))
-    obj.thew.rigs.remove(index)
-    obj.thew.active_rig = max(0, min(obj.thew.active_rig, len(obj.thew.rigs) - 1))
-    rigging.unmark(obj)
-
-
-def move_rig(obj: bpy.types.Object, start: int, end: int) -> None:
-    """Move a rig from one place of the list to another; keys and drivers keep up."""
-    order = list(range(len(obj.thew.rigs)))
-    order.insert(end, order.pop(start))
-    drivers.repath(obj, lambda i: order.index(i) if i < len(order) else i)
-    obj.thew.rigs.move(start, end)
-
-
-# what suits a character -----------------------------------------------------------------------------------------------
-
-
-def suit(obj: bpy.types.Object, rig: saved_rigs.ThewRig) -> None:
-    """Sizes that suit the character, scene units."""
-    side = Stance.saved(obj).longest_side
-    rig.radius, rig.ring_radius, rig.tube_radius = 0.08 * side, 0.06 * side, 0.03 * side
-
-
-def heaviest_bone(obj: bpy.types.Object, armature: bpy.types.Object | None) -> str:
-    """The active bone of the armature where it has weight here, else the bone with most."""
-    if armature is None:
-        return ""
-    names = {group.index: group.name for group in obj.vertex_groups if group.name in armature.data.bones}
-    active = armature.data.bones.active
-    if active is not None and active.name in names.values():
-        return active.name
-    total: dict[int, float] = {}
-    for vertex in obj.data.vertices:
-        for group in vertex.groups:
-            if group.group in names:
-                total[group.group] = total.get(group.group, 0.0) + group.weight
-    return names[max(total, key=total.__getitem__)] if total else ""

@@ -9,12 +9,10 @@ from contextlib import ExitStack
 import bpy
 
 from ..live import handlers, target
+from ..live.work import running
 from ..logic.errors import Cancelled, sentence
 from ..logic.tasks import Stepper, Task, finish
 from ..scene import poses
-
-#: What operators are at work on in a window, for the panel's bar; the last began last.
-running: list[Stepper] = []
 
 
 def quiet(context) -> None:

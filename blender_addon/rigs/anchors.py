@@ -15,31 +15,17 @@ import bpy
 import numpy as np
 
 from ..logic.errors import Refusal
-from ..saved.rigs import ThewRig, quietly
-from ..scene import reading
-from ..scene.reading import describe
+from ..logic.names import describe
+from ..saved.rigs import ThewRig
+from ..saved.samples import quietly
+from ..scene.mesh import basis_positions, triangles_of
+from ..scene.reading import armature_of
 
 #: The custom property that marks a bone, and the attribute that marks faces.
 BONE_MARK = "thew_bone"
 FACE_MARK = "thew_face"
 
 # bones ----------------------------------------------------------------------------------------------------------------
-
-
-def armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """The armature that moves `obj`."""
-    modifier = reading.armature_modifier(obj)
-    return None if modifier is None else modifier.object
-
-
-def active_bone(armature: bpy.types.Object) -> str:
-    """The bone that is active and selected in the armature, or ""."""
-    bone = armature.data.bones.active
-    if bone is None:
-        return ""
-    posed_bone = armature.pose.bones.get(bone.name)
-    selected = posed_bone.select if hasattr(posed_bone, "select") else bone.select  # moved there in Blender 5.0
-    return bone.name if selected else ""
 
 
 def anchor_bone(obj: bpy.types.Object, rig: ThewRig, name: str) -> None:
@@ -105,7 +91,7 @@ def anchor_face(
     if shares.shape != (3,) or not np.isfinite(shares).all() or abs(shares.sum()) < 1e-6:
         raise Refusal(f"The place in triangle {triangle} of {describe(obj)} must be three shares that sum to one")
     shares = shares / shares.sum()
-    rest = reading.basis_positions(mesh) if rest is None else rest
+    rest = basis_positions(mesh) if rest is None else rest
     face = int(polygons[triangle])
     with quietly():
         rig.guide = "SKIN"
@@ -117,7 +103,7 @@ def anchor_face(
 
 def triangles_and_faces(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray]:
     """Every triangle's corners int32[t, 3] and the face that it is a part of, int32[t]."""
-    corners = reading.triangles_of(mesh)
+    corners = triangles_of(mesh)
     faces = np.empty(len(corners), dtype=np.int32)
     mesh.loop_triangles.foreach_get("polygon_index", faces)
     return corners, faces

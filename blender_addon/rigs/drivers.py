@@ -14,13 +14,13 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion, Vector
 
-from ..live.recipe import Stance
 from ..logic.errors import Refusal
+from ..logic.names import describe
 from ..saved.rigs import ThewRig
-from ..scene import reading
-from ..scene.reading import describe
-from . import rigging
-from .anchors import armature_of, found_bone, triangles_and_faces
+from ..scene import reading, rig_controls
+from ..scene.reading import armature_of
+from ..scene.stance import Stance
+from .anchors import found_bone, triangles_and_faces
 
 AXES = (
     ("AUTO", "Automatic", "The axis about which the bone turns most in the animation and the present pose"),
@@ -193,10 +193,12 @@ def repath(obj: bpy.types.Object, moved: Callable[[int], int | None]) -> None:
     data = obj.animation_data
     if data is None:
         return
-    if data.action is not None and any(rigging.rig_of_path(obj, c.data_path) >= 0 for c in reading.curves_in(data)):
+    if data.action is not None and any(
+        rig_controls.rig_of_path(obj, c.data_path) >= 0 for c in reading.curves_in(data)
+    ):
         own_action(data)
     for curves in (data.drivers, reading.curves_in(data)):
-        found = [(curve, rigging.path_index(curve.data_path)) for curve in curves]
+        found = [(curve, rig_controls.path_index(curve.data_path)) for curve in curves]
         for curve, index in found:
             if index is None:
                 continue

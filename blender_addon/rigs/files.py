@@ -16,10 +16,11 @@ from ..logic.names import free_name
 from ..logic.native import core
 from ..logic.sliders import SLIDERS, slider_parameters
 from ..logic.spaces import mirrors
-from ..saved import rigs as saved_rigs
 from ..saved.rigs import ThewRig
+from ..saved.samples import quietly
+from ..scene.reading import armature_of
 from . import pushers, rigging
-from .anchors import anchor_bone, anchor_face, armature_of
+from .anchors import anchor_bone, anchor_face
 
 
 def export(obj: bpy.types.Object, flesh, path: str) -> tuple[int, list[str]]:
@@ -54,7 +55,7 @@ def read(obj: bpy.types.Object, flesh, path: str) -> list[ThewRig]:
     taken = {rig.name for rig in obj.thew.rigs}
     for native in natives:
         rig = obj.thew.rigs.add()
-        with saved_rigs.quietly():
+        with quietly():
             fill(obj, flesh, rig, native, taken)
         taken.add(rig.name)
     obj.thew.active_rig = len(obj.thew.rigs) - 1

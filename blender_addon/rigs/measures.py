@@ -8,7 +8,8 @@ import bpy
 from ..logic.errors import Refusal
 from ..logic.native import core
 from ..logic.sliders import SLIDERS, native_parameters
-from ..saved.rigs import ThewRig, quietly, slider_values, sliders_of
+from ..saved.rigs import ThewRig
+from ..saved.samples import quietly, slider_values, sliders_of
 from . import rigging
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from ..logic.errors import sentence
 from ..logic.native import core
 from ..logic.spaces import Place
-from ..saved.rigs import NEAR, ThewRig
+from ..saved.rigs import ThewRig
+from ..saved.samples import NEAR
 from .rigging import Resolved, blamed, parameters_now
 
 #: Shares of what is set above this are not worth a word.

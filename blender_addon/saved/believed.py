@@ -13,8 +13,8 @@ import bpy
 import numpy as np
 
 from ..logic.errors import Refusal
+from ..logic.names import describe
 from ..logic.spaces import is_singular
-from ..scene.reading import describe
 
 #: Shown, not saved.
 DERIVED = {"height_shown"}

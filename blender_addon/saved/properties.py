@@ -16,7 +16,6 @@ from bpy.props import (
     CollectionProperty,
     EnumProperty,
     FloatProperty,
-    FloatVectorProperty,
     IntProperty,
     PointerProperty,
     StringProperty,
@@ -24,9 +23,8 @@ from bpy.props import (
 
 from ..logic import cycles
 from . import rigs as saved_rigs
-
-#: The frames that Blender knows.
-FRAMES = (-1048574, 1048574)
+from .choices import BAKE_SPACES, ENGINES, FRAMES, METHODS, MOST_CELLS, STARTS
+from .made import ThewMade
 
 #: Called with the object after a setting that changes the result was edited; set by `handlers`.
 on_change: list[Callable[[bpy.types.Object], None]] = []
@@ -36,53 +34,6 @@ on_toggle: list[Callable[[bpy.types.Object], None]] = []
 on_preview: list[Callable[[bpy.types.Object], None]] = []
 #: Called with the object after another body was chosen to ride on; set by `handlers`.
 on_mount: list[Callable[[bpy.types.Object], None]] = []
-
-#: The most cells that a character may be long.
-MOST_CELLS = 96
-
-METHODS = (
-    (
-        "hyperelastic",
-        "Hyperelastic",
-        "Flesh that is carried by the skeleton, turns by itself and stiffens as it is stretched. The one to use",
-    ),
-    (
-        "warped",
-        "Warped",
-        "Linear flesh that turns with the skeleton, as published: quick, but it runs away where bones turn fast. For comparison",
-    ),
-    (
-        "linear",
-        "Linear",
-        "Plain linear elasticity about the rest shape: swells on large turns. For comparison",
-    ),
-    (
-        "modal",
-        "Modal",
-        "A few vibration modes, turned along with the flesh: in real time, for lively secondary motion. The quickest",
-    ),
-)
-
-ENGINES = (
-    ("AUTO", "Automatic", "Measure both and use the quicker one"),
-    ("CPU", "Processor", "Deform on the processor"),
-    ("GPU", "Graphics Card", "Deform on the graphics card; without a usable one on the processor, and a note says so"),
-)
-
-
-BAKE_SPACES = (
-    (
-        "REST",
-        "Rest Space",
-        "The keys act before the armature, which stays live: glTF, FBX and game engines get skin and keys. The one to use",
-    ),
-    (
-        "POSED",
-        "Posed Space",
-        "The keys hold the whole motion, the armature's too: for programs that know shape keys and no skin. Press Finish "
-        "Bake before an export, or it deforms twice",
-    ),
-)
 
 
 def _changed(self, _context):
@@ -119,48 +70,6 @@ def _set_shown_height(self, value):
 def _toggled(self, _context):
     for call in on_toggle:
         call(self.id_data)
-
-
-class ThewMade(bpy.types.PropertyGroup):
-    """What Thew made on this object and what it found there."""
-
-    flesh: BoolProperty(description="Flesh was added to this object", options={"HIDDEN"})
-    modifier: IntProperty(description="Persistent id of Thew's modifier", options={"HIDDEN"})
-    armature_modifier: IntProperty(
-        description="Persistent id of the Armature modifier that the flesh follows", options={"HIDDEN"}
-    )
-    found: StringProperty(
-        description="Modifiers that Thew switched, as it found them: id:viewport:render, blank separated",
-        options={"HIDDEN"},
-    )
-    found_active: IntProperty(description="Persistent id of the modifier that was active", options={"HIDDEN"})
-    found_attribute: StringProperty(description="Name of the attribute that was active", options={"HIDDEN"})
-    mesh_rest: FloatVectorProperty(size=16, description="World matrix of the mesh at rest, by rows", options={"HIDDEN"})
-    armature_rest: FloatVectorProperty(
-        size=16, description="World matrix of the armature at rest, by rows", options={"HIDDEN"}
-    )
-    longest_side: FloatProperty(description="Longest side of the whole character, scene units", options={"HIDDEN"})
-    guessed_height: FloatProperty(description="Real height that Thew guessed, metres", options={"HIDDEN"})
-    baked_keys: StringProperty(description="Names of the baked shape keys, line by line", options={"HIDDEN"})
-    baked_start: IntProperty(description="First baked frame", options={"HIDDEN"})
-    baked_end: IntProperty(description="Last baked frame", options={"HIDDEN"})
-    baked_space: EnumProperty(
-        items=BAKE_SPACES,
-        default="POSED",  # as bakes of earlier versions are
-        description="What space the baked keys are in",
-        options={"HIDDEN"},
-    )
-    baked_miss: FloatProperty(
-        description="The farthest that baked keys stay from the flesh, of the character's size", options={"HIDDEN"}
-    )
-    baked_basis: BoolProperty(description="The Basis key was made for the bake", options={"HIDDEN"})
-    baked_action: BoolProperty(description="The keys' action was made for the bake", options={"HIDDEN"})
-    shows_bake: BoolProperty(description="The baked keys play, not the live flesh", options={"HIDDEN"})
-    flesh_map: StringProperty(
-        description="Hash of the automatic map that the vertex group Flesh was filled with", options={"HIDDEN"}
-    )
-    rides: BoolProperty(description="The object rides on a body's flesh", options={"HIDDEN"})
-    notes: StringProperty(description="What was found while building, line by line", options={"HIDDEN"})
 
 
 class ThewSettings(bpy.types.PropertyGroup):
@@ -422,12 +331,7 @@ class ThewSettings(bpy.types.PropertyGroup):
     motion_start: EnumProperty(
         name="Start of Motion",
         description="What the flesh has been doing before the first frame",
-        items=(
-            (cycles.AUTOMATIC, "Automatic", "A motion whose ends meet is a cycle, any other one has a run-in"),
-            (cycles.CYCLE, "Cycle", "The motion repeats for ever: the last frame runs into the first"),
-            (cycles.PREROLL, "Run-in", "The joints come from a standstill just before the first frame"),
-            (cycles.SETTLED, "Settled", "The flesh rests in the first pose"),
-        ),
+        items=STARTS,
         default=cycles.AUTOMATIC,
         options=set(),
         update=_changed,
@@ -477,27 +381,6 @@ class ThewSettings(bpy.types.PropertyGroup):
 
 
 CLASSES = (*saved_rigs.CLASSES, ThewMade, ThewSettings)
-
-
-#: What is noted of a bake.
-BAKED = (
-    "baked_keys", "baked_start", "baked_end", "baked_space", "baked_miss", "baked_basis", "baked_action",
-)  # fmt: skip
-
-
-def reset(obj: bpy.types.Object, keep_rigs: bool = False, keep_bake: bool = False) -> None:
-    """Put every property back to its default, as if Thew had never been here; rigs, and notes of a bake, may be kept."""
-    kept = {"rigs", "active_rig"} if keep_rigs else set()
-    kept |= set(BAKED) if keep_bake else set()
-    for group in (obj.thew.made, obj.thew):
-        for name in group.bl_rna.properties.keys():
-            if name not in {"rna_type", "name", "made"} | kept:
-                group.property_unset(name)
-    if keep_bake or (keep_rigs and len(obj.thew.rigs)):
-        return
-    obj.thew.rigs.clear()
-    if "thew" in obj.keys():  # before Blender 5.0 the group itself is a custom property
-        del obj["thew"]
 
 
 def register() -> None:

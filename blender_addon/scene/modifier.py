@@ -15,7 +15,8 @@ import bpy
 import numpy as np
 
 from ..logic.errors import Refusal
-from .reading import armature_modifier, describe
+from ..logic.names import describe
+from .reading import armature_modifier
 
 OFFSET = "thew_offset"
 FRAME = "thew_frame"

@@ -12,10 +12,11 @@ import bpy
 import numpy as np
 
 from ..logic.errors import Refusal
+from ..logic.names import describe
 from ..logic.spaces import bone_maps, is_singular
 from ..logic.tasks import Progress, Task
-from ..rigs import rigging
-from .reading import Subject, armature_modifier, describe
+from . import rig_controls
+from .reading import Subject, armature_modifier
 
 
 @dataclass
@@ -48,10 +49,10 @@ class Motion:
         if not self.moving:
             return False
         then = self.controls[frame - self.start]
-        moved = rigging.animated(obj)
+        moved = rig_controls.animated(obj)
         if len(moved) != len(then):
             return True
-        now = rigging.evaluated_controls(obj, depsgraph)
+        now = rig_controls.evaluated_controls(obj, depsgraph)
         return not np.allclose(now[list(moved)], then[list(moved)], rtol=1e-5, atol=1e-6, equal_nan=True)
 
 
@@ -154,7 +155,7 @@ def read_motion(
     maps = np.empty((len(frames), len(bones), 4, 4))
     matrices = np.empty((len(frames), 4, 4))
     raw, controls = [], []
-    moving = rigging.moving(found.obj)
+    moving = rig_controls.moving(found.obj)
     digest = hashlib.blake2b(digest_size=16)
     with playing(), shown([found.armature, found.obj]):
         try:
@@ -162,7 +163,7 @@ def read_motion(
                 scene.frame_set(frame)
                 maps[i], matrices[i], here_raw = reader.read(view_layer.depsgraph, frame)
                 raw.append(here_raw)
-                controls.append(rigging.evaluated_controls(found.obj, view_layer.depsgraph))
+                controls.append(rig_controls.evaluated_controls(found.obj, view_layer.depsgraph))
                 if i % 8 == 7:
                     yield Progress((i + 1) / len(frames), f"Reading frame {frame}")
         finally:

@@ -12,7 +12,9 @@ import numpy as np
 
 from ..logic.errors import Refusal
 from ..logic.keys import key_name, key_points
-from .reading import curves_in, describe, key_positions
+from ..logic.names import describe
+from .mesh import key_positions
+from .reading import curves_in
 
 
 def baked_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:

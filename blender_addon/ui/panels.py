@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import bpy
 
-from ..live import handlers, target
+from ..live import handlers, target, work
 from ..live.session import register as fleshes
 from ..logic import modal, native
 from ..logic.health import cost, health, shortened
 from ..logic.sentences import modal_lines, modal_notes, plural
-from ..operators import shell
 from ..scene import flesh_map, writing
 from ..scene.reading import armature_modifier
 from .bake_panel import draw_bake
@@ -89,7 +88,7 @@ def draw_health(layout, obj, frame: int, width: int) -> None:
 
 def draw_progress(layout) -> bool:
     """A bar while something is being computed; True when there was something."""
-    stepper = shell.running[-1] if shell.running else handlers.state.stepper
+    stepper = work.running[-1] if work.running else handlers.state.stepper
     if stepper is None:
         return False
     layout.progress(factor=stepper.fraction, text=stepper.said)

@@ -13,8 +13,9 @@ from ..logic.errors import Refusal
 from ..logic.native import core
 from ..logic.outlines import carried, outline, ridden
 from ..logic.sliders import TEMPLATE_SLIDERS
-from ..rigs import rigging
+from ..rigs import prints, rigging
 from ..saved.rigs import in_force
+from ..scene import rig_controls
 from . import viewing
 
 ACTIVE, OTHER = (1.0, 0.8, 0.25, 1.0), (0.95, 0.65, 0.2, 0.45)
@@ -36,7 +37,7 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
         return []
     maps = posed.maps_now(obj, flesh, depsgraph)
     mesh = obj.evaluated_get(depsgraph)
-    controls = rigging.evaluated_controls(obj, depsgraph)
+    controls = rig_controls.evaluated_controls(obj, depsgraph)
     hooks = known_hooks(obj, flesh)
     found = []
     for i, (rig, on) in enumerate(zip(obj.thew.rigs, in_force(obj), strict=True)):
@@ -54,7 +55,7 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
 
 def known_hooks(obj, flesh: session.Flesh) -> dict[int, rigging.Hook]:
     """What the rigs hang on as it was found when the flesh was built, by index; none when that has changed since."""
-    if rigging.hooks(rigging.fingerprint(obj)) != rigging.hooks(flesh.recipe.rigs):
+    if prints.hooks(prints.fingerprint(obj)) != prints.hooks(flesh.recipe.rigs):
         return {}
     return {rig.index: rig.hook for rig in flesh.rigs if rig.hook is not None}
 

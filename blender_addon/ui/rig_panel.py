@@ -10,8 +10,9 @@ from ..live.session import register as fleshes
 from ..logic import native
 from ..logic.sentences import plural
 from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS
-from ..rigs.anchors import armature_of
 from ..saved import rigs as saved_rigs
+from ..saved.samples import NEAR, sliders_of
+from ..scene.reading import armature_of
 from . import panels
 
 
@@ -34,7 +35,7 @@ class THEW_UL_samples(bpy.types.UIList):
     def draw_item(self, _context, layout, rig, sample, _icon, _active, _property, _index=0, _filter=0):
         row = layout.row(align=True)
         row.prop(sample, "control", text="At", emboss=False)
-        if abs(sample.control - rig.control) <= saved_rigs.NEAR:
+        if abs(sample.control - rig.control) <= NEAR:
             row.label(text="", icon="LAYER_ACTIVE")
 
 
@@ -90,7 +91,7 @@ def draw_wishes(layout, rig) -> None:
     if body is None:
         return
     column = body.column(align=True)
-    for name in saved_rigs.sliders_of(rig):
+    for name in sliders_of(rig):
         at = SLIDERS.index(name)
         row = column.row(align=True)
         label = rig.bl_rna.properties[name].name

@@ -61,8 +61,8 @@ class Reader:
         view_layer.update()
         self.obj = obj
         self.found = addon("scene.reading").subject(obj, view_layer)
-        self.stance = addon("live.recipe").Stance.read(self.found, scene)
-        read = addon("scene.reading").read_character(self.found, bpy.context.evaluated_depsgraph_get)
+        self.stance = addon("scene.stance").Stance.read(self.found, scene)
+        read = addon("scene.character").read_character(self.found, bpy.context.evaluated_depsgraph_get)
         recipe = addon("live.recipe").Recipe.of(obj, scene, self.stance.guessed_height)
         self.place = addon("live.building").placed(read, self.stance, recipe)
         mesh, armature = self.stance.mesh_matrix, self.stance.armature_matrix

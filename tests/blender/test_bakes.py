@@ -135,7 +135,7 @@ def test_a_skin_that_the_armature_flattens_is_told(character):
     shapes = play(body, FRAMES)
     assert bpy.ops.thew.show_live() == {"FINISHED"}
     live = play(body, FRAMES)
-    size = size_of(part("scene.reading").basis_positions(body.data))
+    size = size_of(part("scene.mesh").basis_positions(body.data))
     away = np.linalg.norm(shapes - live, axis=2).max() / size
     assert baked.miss > 1e-4
     assert away == pytest.approx(baked.miss, rel=1e-2)

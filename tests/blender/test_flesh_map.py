@@ -27,7 +27,7 @@ def paint(body, vertices, value, name="Flesh") -> None:
 
 
 def heights(body) -> np.ndarray:
-    return part("scene.reading").basis_positions(body.data)[:, 2]
+    return part("scene.mesh").basis_positions(body.data)[:, 2]
 
 
 def test_it_is_filled_when_flesh_is_added(fleshed):
@@ -242,7 +242,7 @@ def test_a_bone_of_that_name_keeps_its_weights(scene):
 
 def test_a_part_is_softened_where_its_bone_is(fleshed):
     body, _ = fleshed
-    rest = part("scene.reading").basis_positions(body.data)
+    rest = part("scene.mesh").basis_positions(body.data)
     paint(body, np.arange(len(rest)), 0.0)
     assert bpy.ops.thew.flesh_preset(part="BELLY", amount=0.8) == {"FINISHED"}
     values = weights(body)
@@ -272,7 +272,7 @@ def test_where_no_name_tells_the_chosen_bone_or_the_cursor_does(scene, fleshed):
     text = refused(bpy.ops.thew.flesh_preset, part="TAIL")
     assert "tail" in text and "3D cursor" in text and "pose mode" in text
     before = weights(body)
-    rest = part("scene.reading").basis_positions(body.data)
+    rest = part("scene.mesh").basis_positions(body.data)
     scene.cursor.location = (0.3, 0.0, 0.7)
     paint(body, np.arange(len(rest)), 0.0)
     assert bpy.ops.thew.flesh_preset(part="EARS") == {"FINISHED"}
@@ -310,7 +310,7 @@ def test_the_overlay_colours_what_is_seen(fleshed):
     points, colours, triangles = overlay.coloured(body, depsgraph, np.array([0.0, 0.0, 1.0]))
     size = np.linalg.norm(np.ptp(points, axis=0))
     assert np.abs(points - evaluated(body)).max() < 3e-3 * size
-    assert len(triangles) == len(part("scene.reading").triangles_of(body.data))
+    assert len(triangles) == len(part("scene.mesh").triangles_of(body.data))
     hue = maps.colours(weights(body))
     shade = colours[:, :3].sum(axis=1) / hue.sum(axis=1)
     np.testing.assert_allclose(colours[:, :3], hue * shade[:, None], atol=1e-5)

@@ -248,8 +248,8 @@ def test_a_pulled_point_comes_along(body):
     target, there = pull_by(body, vertex, offset)
     assert np.linalg.norm(there - target) < 0.2 * np.linalg.norm(offset)
     rig = body.thew.rigs[0]
-    sample = part("saved.rigs").sample_at(rig, rig.control)
-    np.testing.assert_allclose(tuple(sample.values), part("saved.rigs").slider_values(rig))
+    sample = part("saved.samples").sample_at(rig, rig.control)
+    np.testing.assert_allclose(tuple(sample.values), part("saved.samples").slider_values(rig))
     assert len(rig.samples) == 2 and not rig.draft
 
 
@@ -342,7 +342,7 @@ def controls(obj, frames) -> np.ndarray:
     found = []
     for frame in frames:
         bpy.context.scene.frame_set(frame)
-        found.append(part("rigs.rigging").evaluated_controls(obj, bpy.context.view_layer.depsgraph))
+        found.append(part("scene.rig_controls").evaluated_controls(obj, bpy.context.view_layer.depsgraph))
     return np.array(found)
 
 
@@ -385,7 +385,7 @@ def test_a_biceps_bulges_with_the_elbow(scene):
     for angle in (0.0, 0.6, 1.2, 1.92):
         bone.rotation_euler = (angle, 0.0, 0.0)
         bpy.context.view_layer.update()
-        left, right = part("rigs.rigging").evaluated_controls(body, bpy.context.view_layer.depsgraph)
+        left, right = part("scene.rig_controls").evaluated_controls(body, bpy.context.view_layer.depsgraph)
         assert right == pytest.approx(0.0, abs=1e-3)
         strengths.append(left)
     assert strengths[0] == pytest.approx(0.0, abs=1e-3) and strengths[-1] == pytest.approx(1.0, abs=0.05)
@@ -396,7 +396,7 @@ def test_a_biceps_bulges_with_the_elbow(scene):
 
 
 def test_a_preset_takes_the_active_bone_or_says_which_one_it_wants(body):
-    armature = part("rigs.anchors").armature_of(body)
+    armature = part("scene.reading").armature_of(body)
     armature.data.bones.active = None
     for rig, bone in (("BICEPS", "Spine"), ("THROAT", "Head")):
         text = refused(bpy.ops.thew.rig_preset, preset=rig)

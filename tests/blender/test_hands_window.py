@@ -141,7 +141,7 @@ def test_what_was_dropped_can_be_adjusted(hand, guide):
     place.invoke(context, event("MOUSEMOVE"))
     place.modal(context, event("LEFTMOUSE"))
     assert place.execute(context) == {"FINISHED"}
-    first, again = (part("saved.rigs").slider_values(rig) for rig in hand.body.thew.rigs)
+    first, again = (part("saved.samples").slider_values(rig) for rig in hand.body.thew.rigs)
     np.testing.assert_allclose(first, again, rtol=2e-3, atol=1e-4)
     np.testing.assert_allclose(*(rig.matrix for rig in hand.body.thew.rigs), atol=1e-5)
 

@@ -82,7 +82,7 @@ def test_at_rest_it_stands_still(scene, character):
     for bone in rig.pose.bones:
         bone.matrix_basis.identity()
     add_modal()
-    rest = part("scene.reading").basis_positions(body.data)
+    rest = part("scene.mesh").basis_positions(body.data)
     assert np.abs(play(body, FRAMES) - rest).max() < 1e-5 * size_of(rest)
 
 

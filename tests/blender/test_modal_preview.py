@@ -34,7 +34,7 @@ def test_a_preview_is_one_mode_of_the_right_size(scene, character, number, size)
     body.thew.preview_size = size
     add_modal()
     play(body, (2,))
-    flesh, rest = flesh_of(body), part("scene.reading").basis_positions(body.data)
+    flesh, rest = flesh_of(body), part("scene.mesh").basis_positions(body.data)
     body.thew.preview_mode = number
     shapes = play(body, range(1, 49)) - rest
     scene.frame_set(1)

@@ -92,7 +92,7 @@ def test_nothing_active_or_no_mesh_shows_nothing(scene):
 def test_no_button_moves_while_something_is_computed(fleshed):
     body, _ = fleshed
     play(body, (3,))
-    tasks, shell, handlers = part("logic.tasks"), part("operators.shell"), part("live.handlers")
+    tasks, work, handlers = part("logic.tasks"), part("live.work"), part("live.handlers")
     quiet = rows(draw())
     assert not any(call[0] == "progress" for call in draw()[""])
 
@@ -102,7 +102,7 @@ def test_no_button_moves_while_something_is_computed(fleshed):
     stepper = tasks.Stepper(task())
     stepper.advance()
     for begin, end in (
-        (lambda: shell.running.append(stepper), lambda: shell.running.remove(stepper)),
+        (lambda: work.running.append(stepper), lambda: work.running.remove(stepper)),
         (lambda: setattr(handlers.state, "stepper", stepper), lambda: setattr(handlers.state, "stepper", None)),
     ):
         begin()
@@ -160,15 +160,15 @@ def test_a_bake_in_posed_space_needs_no_armature_to_be_played(fleshed):
 
 def test_no_button_works_while_something_is_computed(fleshed):
     """However it is reached: the search asks the operators too."""
-    tasks, shell = part("logic.tasks"), part("operators.shell")
+    tasks, work = part("logic.tasks"), part("live.work")
     stepper = tasks.Stepper(iter(()))
     names = ("add", "simulate", "bake", "finish_bake", "remove", "settle", "flesh_automatic", "ride", "rig_add")
     assert all(getattr(bpy.ops.thew, name).poll() for name in names)
-    shell.running.append(stepper)
+    work.running.append(stepper)
     try:
         assert not any(getattr(bpy.ops.thew, name).poll() for name in names)
     finally:
-        shell.running.remove(stepper)
+        work.running.remove(stepper)
 
 
 def test_a_bake_says_where_it_ends(fleshed):
@@ -382,8 +382,8 @@ def test_the_joint_below_is_proposed(fleshed):
 
 def test_the_joint_of_rigs_in_the_skin_and_of_their_own(fleshed):
     body, armature = fleshed
-    rest = part("scene.reading").basis_positions(body.data)
-    corners = part("scene.reading").triangles_of(body.data)
+    rest = part("scene.mesh").basis_positions(body.data)
+    corners = part("scene.mesh").triangles_of(body.data)
     heights = rest[corners].mean(axis=1)[:, 2]
     joint_of = part("rigs.drivers").joint_of
     for height, bone in ((0.45, "Spine"), (0.7, "Spine"), (1.05, "Head"), (1.7, "Head")):

@@ -135,7 +135,7 @@ def test_layers_keep_their_distance_to_the_skin(scene):
     assert np.linalg.norm(added, axis=2).max() > 0.005 * size
     body.thew.enabled = False
     still = [play(obj, frames, read=world) for obj in (body, shirt)]
-    thew, triangles = part("logic.native").thew, part("scene.reading").triangles_of(body.data)
+    thew, triangles = part("logic.native").thew, part("scene.mesh").triangles_of(body.data)
     centres = np.array([v.co for v in body.data.vertices])[triangles].mean(axis=1)
     covered = triangles[(centres[:, 2] > 0.6) & (centres[:, 2] < 1.05) & (np.abs(centres[:, 0]) < 0.24)]
     for skin, cloth, skin_moved, cloth_moved in zip(*still, *moved, strict=True):

@@ -380,13 +380,13 @@ def test_the_panel_draws_what_there_is(fleshed):
     for template in ("BUMP", "RADIAL", "BULGE", "TORUS"):
         for guide in ("BONE", "SKIN", "FREE"):
             seen: list = []
-            with part("saved.rigs").quietly():
+            with part("saved.samples").quietly():
                 rig.template, rig.guide = template, guide
                 rig.problem = "Something is wrong with it."
             panel.draw_list(Layout(seen), body)
             panel.draw_rig(Layout(seen), body, rig, 30)
             shown = {entry[1] for entry in seen if entry[0] == "prop"}
-            sliders = {"yields" if name == "strength" else name for name in part("saved.rigs").sliders_of(rig)}
+            sliders = {"yields" if name == "strength" else name for name in part("saved.samples").sliders_of(rig)}
             assert sliders <= shown
             assert any(entry[-1] == "Something is wrong with it." for entry in seen)
 

@@ -140,10 +140,10 @@ def test_rigs_of_earlier_files_keep_their_forces(fleshed):
     body, _ = fleshed
     rig = body.thew.rigs.add()
     assert rig.strength_by == "FORCE"
-    with part("saved.rigs").quietly():
+    with part("saved.samples").quietly():
         rig.template, rig.guide, rig.strength, rig.radius = "BULGE", "BONE", 3e4, 0.3
     part("rigs.anchors").anchor_bone(body, rig, "Spine")
-    part("saved.rigs").start_samples(rig)
+    part("saved.samples").start_samples(rig)
     settled(body)
     own, _ = native(body, rig)
     assert own.parameters()["strength"] == pytest.approx(3e4)
@@ -195,9 +195,9 @@ def test_a_draft_pushes_as_far_as_it_says(fleshed):
     rig = add_rig(body, bone="Spine")
     full = settled(body)
     rig.control = 0.4
-    with part("saved.rigs").quietly():
+    with part("saved.samples").quietly():
         values = {"strength": rig.samples[1].values[3]}
-    part("saved.rigs").set_sliders(rig, values)
+    part("saved.samples").set_sliders(rig, values)
     assert rig.draft
     assert moved_by(settled(body), full) < 1e-5 * size_of(full)
 

@@ -106,7 +106,7 @@ def test_an_armature_that_is_switched_off_leaves_the_mesh_alone(character):
     add()
     live = play(body, FRAMES)
     body.modifiers["Armature"].show_viewport = False
-    np.testing.assert_array_equal(play(body, (4, 9)), np.array([part("scene.reading").basis_positions(body.data)] * 2))
+    np.testing.assert_array_equal(play(body, (4, 9)), np.array([part("scene.mesh").basis_positions(body.data)] * 2))
     body.modifiers["Armature"].show_viewport = True
     np.testing.assert_array_equal(play(body, FRAMES), live)
 

@@ -32,7 +32,7 @@ def shifted(obj, deltas):
     if not had:
         obj.shape_key_add(name="Basis")
     key = obj.shape_key_add(name="Trial", from_mix=False)
-    basis = part("scene.reading").key_positions(mesh.shape_keys.reference_key)
+    basis = part("scene.mesh").key_positions(mesh.shape_keys.reference_key)
     key.points.foreach_set("co", np.ascontiguousarray(basis + deltas, dtype=np.float32).ravel())
     key.value = 1.0
     shape = evaluated(obj)
@@ -44,7 +44,7 @@ def shifted(obj, deltas):
 
 def check(obj, frames, amount=0.05, tolerance=1e-5, found=None):
     """Measured maps are Blender's; offsets that are carried back arrive where they should."""
-    rest = part("scene.reading").basis_positions(obj.data)
+    rest = part("scene.mesh").basis_positions(obj.data)
     offsets, size = waves(rest, amount), size_of(rest)
     small = waves(rest[:, [2, 0, 1]], 1e-3)
     before = {kind: len(getattr(bpy.data, kind)) for kind in ("objects", "meshes")}
@@ -129,7 +129,7 @@ def test_keys_of_the_artist_play_on(scene):
 def test_a_bone_scaled_to_nothing_keeps_keys_finite(scene):
     body, rig = make_character()
     rig.pose.bones["Head"].scale = (0.0, 0.0, 0.0)
-    rest = part("scene.reading").basis_positions(body.data)
+    rest = part("scene.mesh").basis_positions(body.data)
     with part("bake.skinning").Probe(found_of(body), rest, scene) as probe:
         _, blended = probe.read(bpy.context.evaluated_depsgraph_get())
     offsets = waves(rest, 0.05)

@@ -246,7 +246,7 @@ def test_an_update_that_fails_says_why(window):
     tick(handlers)
     assert "no vertex groups" in body.thew.made.notes
     # What is refused shows the plain armature, which moves nothing now.
-    np.testing.assert_array_equal(evaluated(body), part("scene.reading").basis_positions(body.data))
+    np.testing.assert_array_equal(evaluated(body), part("scene.mesh").basis_positions(body.data))
     assert "no vertex groups" in refused(bpy.ops.thew.simulate)
 
 
@@ -478,9 +478,9 @@ def test_playing_edits_nothing_and_asks_for_nothing(rigged, monkeypatch):
             bpy.context.view_layer.update()
             assert not handlers.state.waiting and not told
         monkeypatch.setattr(handlers, "playing", lambda: True)
-        sliders = part("saved.rigs").slider_values(rig)
+        sliders = part("saved.samples").slider_values(rig)
         play(body, FRAMES)
-        assert part("saved.rigs").slider_values(rig) == sliders  # they stand still while it plays
+        assert part("saved.samples").slider_values(rig) == sliders  # they stand still while it plays
     finally:
         part("saved.rigs").on_rig.remove(told.append)
     assert [s.control for s in rig.samples] == [0.0, 1.0] and not told

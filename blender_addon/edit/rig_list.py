@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The list of rigs of a character: a new one with sizes that suit it, one taken out, one moved."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..logic.names import free_name
+from ..rigs import drivers, rigging
+from ..saved import rigs as saved_rigs
+from ..saved.samples import quietly
+from ..scene.stance import Stance
+
+
+def new_rig(obj: bpy.types.Object, name: str) -> saved_rigs.ThewRig:
+    """A rig at the end of the list, active, under a name that is free."""
+    rigs = obj.thew.rigs
+    taken = {rig.name for rig in rigs}
+    rig = rigs.add()
+    with quietly():
+        rig.name = free_name(name, taken)
+    obj.thew.active_rig = len(rigs) - 1
+    return rig
+
+
+def drop_rig(obj: bpy.types.Object, index: int) -> None:
+    """Remove a rig; keys and drivers of the others keep up."""
+    drivers.repath(obj, lambda i: None if i == index else i - (i > index))
+    obj.thew.rigs.remove(index)
+    obj.thew.active_rig = max(0, min(obj.thew.active_rig, len(obj.thew.rigs) - 1))
+    rigging.unmark(obj)
+
+
+def move_rig(obj: bpy.types.Object, start: int, end: int) -> None:
+    """Move a rig from one place of the list to another; keys and drivers keep up."""
+    order = list(range(len(obj.thew.rigs)))
+    order.insert(end, order.pop(start))
+    drivers.repath(obj, lambda i: order.index(i) if i < len(order) else i)
+    obj.thew.rigs.move(start, end)
+
+
+def suit(obj: bpy.types.Object, rig: saved_rigs.ThewRig) -> None:
+    """Sizes that suit the character, scene units."""
+    side = Stance.saved(obj).longest_side
+    rig.radius, rig.ring_radius, rig.tube_radius = 0.08 * side, 0.06 * side, 0.03 * side
+
+
+def heaviest_bone(obj: bpy.types.Object, armature: bpy.types.Object | None) -> str:
+    """The active bone of the armature where it has weight here, else the bone with most."""
+    if armature is None:
+        return ""
+    names = {group.index: group.name for group in obj.vertex_groups if group.name in armature.data.bones}
+    active = armature.data.bones.active
+    if active is not None and active.name in names.values():
+        return active.name
+    total: dict[int, float] = {}
+    for vertex in obj.data.vertices:
+        for group in vertex.groups:
+            if group.group in names:
+                total[group.group] = total.get(group.group, 0.0) + group.weight
+    return names[max(total, key=total.__getitem__)] if total else ""

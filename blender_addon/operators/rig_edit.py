@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What operators on the rigs of a character have in common."""
+
+from __future__ import annotations
+
+from ..live import jobs, target
+from ..logic.errors import Refusal
+from ..logic.sentences import plural
+from ..rigs import rigging
+from ..scene import reading
+from .shell import Job
+
+
+class Edit(Job):
+    """An operator on the rigs of the active object that is done at once; a subclass gives `edit(context, obj)`."""
+
+    needs_flesh = False
+
+    def invoke(self, context, _event):
+        return self.execute(context)
+
+    def execute(self, context):
+        obj = target.of(context)
+        try:
+            if self.needs_flesh:
+                jobs.check_flesh(obj)
+            else:
+                reading.check_editable(obj)
+            said = self.edit(context, obj)
+            rigging.shown(context, obj)
+        except Exception as error:
+            return self.refuse(obj, error)
+        return self.done(obj, said)
+
+    def edit(self, context, obj) -> str:
+        """Do it; gives what to tell."""
+        raise NotImplementedError
+
+    def said(self, _obj, result):
+        return result or ""
+
+    def place(self, obj) -> int:
+        """The place in the list of the rig meant."""
+        index = obj.thew.active_rig if self.index < 0 else self.index
+        if not len(obj.thew.rigs):
+            raise Refusal(f"“{obj.name}” has no rigs: add one first")
+        if not 0 <= index < len(obj.thew.rigs):
+            count = plural(len(obj.thew.rigs), "rig")
+            raise Refusal(f"“{obj.name}” has no rig {index}: it has {count}")
+        return index

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rigs written into files and read from them."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import StringProperty
+
+from ..live import handlers, jobs, target
+from ..logic.sentences import plural
+from ..rigs import files
+from .rig_edit import Edit
+
+
+class THEW_OT_rig_export(Edit, bpy.types.Operator):
+    bl_idname = "thew.rig_export"
+    bl_label = "Export Rigs"
+    bl_description = "Write the rigs into a small text file (TOML), to use on this or another character"
+    bl_options = {"REGISTER"}
+    needs_flesh = True
+
+    filepath: StringProperty(name="File", description="Where to write", subtype="FILE_PATH")
+    filter_glob: StringProperty(default="*.toml", options={"HIDDEN"})
+
+    def invoke(self, context, _event):
+        if handlers.headless() or context.window is None:
+            return self.execute(context)
+        self.filepath = self.filepath or f"{target.of(context).name} rigs.toml"
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def edit(self, context, obj):
+        written, left = files.export(obj, jobs.with_body(obj, context.scene, context.view_layer), self.filepath)
+        for text in left:
+            self.report({"WARNING"}, text)
+        return f"{plural(written, 'rig')} written to {self.filepath}."
+
+
+class THEW_OT_rig_import(Edit, bpy.types.Operator):
+    bl_idname = "thew.rig_import"
+    bl_label = "Import Rigs"
+    bl_description = "Add the rigs of a file to this character; bones are found by name, faces by index"
+    bl_options = {"REGISTER", "UNDO"}
+    needs_flesh = True
+
+    filepath: StringProperty(name="File", description="What to read", subtype="FILE_PATH")
+    filter_glob: StringProperty(default="*.toml", options={"HIDDEN"})
+
+    def invoke(self, context, _event):
+        if handlers.headless() or context.window is None:
+            return self.execute(context)
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def edit(self, context, obj):
+        added = files.read(obj, jobs.with_body(obj, context.scene, context.view_layer), self.filepath)
+        lost = [rig for rig in added if rig.problem]
+        for rig in lost:
+            self.report({"WARNING"}, rig.problem)
+        kept = f", {len(lost)} of them switched off" if lost else ""
+        return f"{plural(len(added), 'rig')} added{kept}."

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What there is to choose from, as Blender's enumerations want it."""
+
+from __future__ import annotations
+
+from ..logic import cycles
+
+#: The frames that Blender knows.
+FRAMES = (-1048574, 1048574)
+
+
+#: The most cells that a character may be long.
+MOST_CELLS = 96
+
+
+METHODS = (
+    (
+        "hyperelastic",
+        "Hyperelastic",
+        "Flesh that is carried by the skeleton, turns by itself and stiffens as it is stretched. The one to use",
+    ),
+    (
+        "warped",
+        "Warped",
+        "Linear flesh that turns with the skeleton, as published: quick, but it runs away where bones turn fast. For comparison",
+    ),
+    (
+        "linear",
+        "Linear",
+        "Plain linear elasticity about the rest shape: swells on large turns. For comparison",
+    ),
+    (
+        "modal",
+        "Modal",
+        "A few vibration modes, turned along with the flesh: in real time, for lively secondary motion. The quickest",
+    ),
+)
+
+
+ENGINES = (
+    ("AUTO", "Automatic", "Measure both and use the quicker one"),
+    ("CPU", "Processor", "Deform on the processor"),
+    ("GPU", "Graphics Card", "Deform on the graphics card; without a usable one on the processor, and a note says so"),
+)
+
+
+BAKE_SPACES = (
+    (
+        "REST",
+        "Rest Space",
+        "The keys act before the armature, which stays live: glTF, FBX and game engines get skin and keys. The one to use",
+    ),
+    (
+        "POSED",
+        "Posed Space",
+        "The keys hold the whole motion, the armature's too: for programs that know shape keys and no skin. Press Finish "
+        "Bake before an export, or it deforms twice",
+    ),
+)
+
+STARTS = (
+    (cycles.AUTOMATIC, "Automatic", "A motion whose ends meet is a cycle, any other one has a run-in"),
+    (cycles.CYCLE, "Cycle", "The motion repeats for ever: the last frame runs into the first"),
+    (cycles.PREROLL, "Run-in", "The joints come from a standstill just before the first frame"),
+    (cycles.SETTLED, "Settled", "The flesh rests in the first pose"),
+)

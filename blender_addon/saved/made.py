@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What Thew made on an object and what it found there, so that removal knows what to put back."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    EnumProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    StringProperty,
+)
+
+from .choices import BAKE_SPACES
+
+
+class ThewMade(bpy.types.PropertyGroup):
+    """What Thew made on this object and what it found there."""
+
+    flesh: BoolProperty(description="Flesh was added to this object", options={"HIDDEN"})
+    modifier: IntProperty(description="Persistent id of Thew's modifier", options={"HIDDEN"})
+    armature_modifier: IntProperty(
+        description="Persistent id of the Armature modifier that the flesh follows", options={"HIDDEN"}
+    )
+    found: StringProperty(
+        description="Modifiers that Thew switched, as it found them: id:viewport:render, blank separated",
+        options={"HIDDEN"},
+    )
+    found_active: IntProperty(description="Persistent id of the modifier that was active", options={"HIDDEN"})
+    found_attribute: StringProperty(description="Name of the attribute that was active", options={"HIDDEN"})
+    mesh_rest: FloatVectorProperty(size=16, description="World matrix of the mesh at rest, by rows", options={"HIDDEN"})
+    armature_rest: FloatVectorProperty(
+        size=16, description="World matrix of the armature at rest, by rows", options={"HIDDEN"}
+    )
+    longest_side: FloatProperty(description="Longest side of the whole character, scene units", options={"HIDDEN"})
+    guessed_height: FloatProperty(description="Real height that Thew guessed, metres", options={"HIDDEN"})
+    baked_keys: StringProperty(description="Names of the baked shape keys, line by line", options={"HIDDEN"})
+    baked_start: IntProperty(description="First baked frame", options={"HIDDEN"})
+    baked_end: IntProperty(description="Last baked frame", options={"HIDDEN"})
+    baked_space: EnumProperty(
+        items=BAKE_SPACES,
+        default="POSED",  # as bakes of earlier versions are
+        description="What space the baked keys are in",
+        options={"HIDDEN"},
+    )
+    baked_miss: FloatProperty(
+        description="The farthest that baked keys stay from the flesh, of the character's size", options={"HIDDEN"}
+    )
+    baked_basis: BoolProperty(description="The Basis key was made for the bake", options={"HIDDEN"})
+    baked_action: BoolProperty(description="The keys' action was made for the bake", options={"HIDDEN"})
+    shows_bake: BoolProperty(description="The baked keys play, not the live flesh", options={"HIDDEN"})
+    flesh_map: StringProperty(
+        description="Hash of the automatic map that the vertex group Flesh was filled with", options={"HIDDEN"}
+    )
+    rides: BoolProperty(description="The object rides on a body's flesh", options={"HIDDEN"})
+    notes: StringProperty(description="What was found while building, line by line", options={"HIDDEN"})
+
+
+#: What is noted of a bake.
+BAKED = (
+    "baked_keys", "baked_start", "baked_end", "baked_space", "baked_miss", "baked_basis", "baked_action",
+)  # fmt: skip
+
+
+def reset(obj: bpy.types.Object, keep_rigs: bool = False, keep_bake: bool = False) -> None:
+    """Put every property back to its default, as if Thew had never been here; rigs, and notes of a bake, may be kept."""
+    kept = {"rigs", "active_rig"} if keep_rigs else set()
+    kept |= set(BAKED) if keep_bake else set()
+    for group in (obj.thew.made, obj.thew):
+        for name in group.bl_rna.properties.keys():
+            if name not in {"rna_type", "name", "made"} | kept:
+                group.property_unset(name)
+    if keep_bake or (keep_rigs and len(obj.thew.rigs)):
+        return
+    obj.thew.rigs.clear()
+    if "thew" in obj.keys():  # before Blender 5.0 the group itself is a custom property
+        del obj["thew"]

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sliders of a rig and its samples: what is recorded, what shows at a control value, what an edit changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS
+
+if TYPE_CHECKING:
+    from .rigs import ThewRig, ThewRigSample
+
+#: Controls nearer than this are the same.
+NEAR = 1e-5
+
+_still = 0  # how many of our own edits are under way
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Edits within are ours: no callback answers them."""
+    global _still
+    _still += 1
+    try:
+        yield
+    finally:
+        _still -= 1
+
+
+def hushed() -> bool:
+    """Whether the edit of this moment is ours."""
+    return _still > 0
+
+
+def sliders_of(rig: ThewRig) -> tuple[str, ...]:
+    """The sliders that its template and guide use, in the order of the native parameters."""
+    return TEMPLATE_SLIDERS[rig.template] + GUIDE_SLIDERS[rig.guide]
+
+
+def slider_values(rig: ThewRig) -> tuple[float, ...]:
+    """The sliders as they stand, all of `SLIDERS`."""
+    return tuple(getattr(rig, name) for name in SLIDERS)
+
+
+def recorded(rig: ThewRig) -> tuple[tuple[float, tuple[float, ...]], ...]:
+    """The samples by rising control: (control, all `SLIDERS`)."""
+    return tuple(sorted(((s.control, tuple(s.values)) for s in rig.samples), key=lambda sample: sample[0]))
+
+
+def sample_at(rig: ThewRig, control: float) -> ThewRigSample | None:
+    """The sample recorded at that control value."""
+    return next((sample for sample in rig.samples if abs(sample.control - control) <= NEAR), None)
+
+
+def values_at(rig: ThewRig, control: float) -> tuple[float, ...]:
+    """All of `SLIDERS` as recorded for a control value: blended between samples, held outside.
+
+    Without samples a rig is the same everywhere: what its sliders show.
+    """
+    samples = recorded(rig)
+    if not samples:
+        return slider_values(rig)
+    if not control > samples[0][0]:
+        return samples[0][1]
+    for (low, before), (high, after) in pairwise(samples):
+        if control <= high:
+            part = (control - low) / (high - low) if high > low else 1.0
+            return tuple(a + part * (b - a) for a, b in zip(before, after, strict=True))
+    return samples[-1][1]
+
+
+def values_now(rig: ThewRig, control: float) -> tuple[float, ...]:
+    """What the settled view shows at a control value: the draft while there is one there, else what is recorded."""
+    if rig.draft and abs(rig.at - control) <= NEAR:
+        return slider_values(rig)
+    return values_at(rig, control)
+
+
+def set_sliders(rig: ThewRig, values: dict[str, float]) -> None:
+    """Set sliders in one go, as if the artist had: the sample at the control follows, or they become a draft.
+
+    Tells nobody: whoever calls this shows the result.
+    """
+    with quietly():
+        for name, value in values.items():
+            setattr(rig, name, value)
+    keep_sliders(rig)
+
+
+def keep_sliders(rig: ThewRig) -> None:
+    """The sliders were edited: into the sample at the control, if there is one."""
+    with quietly():
+        rig.at = rig.control
+        sample = sample_at(rig, rig.control)
+        if sample is not None:
+            sample.values = slider_values(rig)
+        rig.draft = sample is None and len(rig.samples) > 0
+
+
+def show_sliders(rig: ThewRig) -> None:
+    """Let the sliders show what is recorded for the control's present value."""
+    with quietly():
+        values = values_at(rig, rig.control)
+        for name, value in zip(SLIDERS, values, strict=True):
+            if getattr(rig, name) != value:
+                setattr(rig, name, value)
+        rig.at, rig.draft = rig.control, False
+
+
+def record(rig: ThewRig) -> None:
+    """Keep the sliders as the sample at the control's present value; samples stay in order."""
+    with quietly():
+        sample = sample_at(rig, rig.control)
+        if sample is None:
+            place = sum(other.control < rig.control for other in rig.samples)
+            sample = rig.samples.add()
+            sample.control = rig.control
+            rig.samples.move(len(rig.samples) - 1, place)
+            sample = rig.samples[place]
+        sample.values = slider_values(rig)
+        rig.at, rig.draft = rig.control, False
+        rig.active_sample = next(i for i, s in enumerate(rig.samples) if s == sample)
+
+
+def start_samples(rig: ThewRig) -> None:
+    """The samples of a new rig: nothing at 0, the sliders at 1; the control stands at 1."""
+    with quietly():
+        rig.samples.clear()
+        for control in (0.0, 1.0):
+            sample = rig.samples.add()
+            sample.control = control
+            values = dict(zip(SLIDERS, slider_values(rig), strict=True))
+            values["strength"] *= control
+            sample.values = [values[name] for name in SLIDERS]
+        rig.control = rig.at = 1.0
+        rig.active_sample, rig.draft = 1, False
+        rig.preferred = slider_values(rig)

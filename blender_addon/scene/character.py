@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Blender to numpy: the rest shape of a mesh up to its Armature modifier, its weights, and the skeleton."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from ..logic.errors import Refusal
+from ..logic.names import describe
+from ..logic.spaces import is_singular, transform
+from . import flesh_map
+from .mesh import FARTHEST, Groups, basis_positions, mesh_positions, modifiers_on, read_groups, triangles_of
+from .reading import Subject, animated
+from .units import length
+
+
+@dataclass
+class Character:
+    """What the physics is told about one mesh, in Blender's units: everything but the motion."""
+
+    rest: np.ndarray  # [n, 3] object space
+    triangles: np.ndarray  # [t, 3]
+    bones: list[str]  # see `related_bones`
+    parents: np.ndarray  # [b]
+    heads: np.ndarray  # [b, 3] armature space
+    tails: np.ndarray  # [b, 3] armature space
+    weights: np.ndarray  # [n, b] as painted
+    digest: bytes  # of all of it but the names
+    notes: list[str]  # what of the artist's set-up has no effect
+    painted: flesh_map.Painted  # the artist's maps
+    apart: str  # what to say where the mesh stands beside its bones, or ""
+
+    def alike(self, other: Character) -> bool:
+        """Whether both have the same vertices, triangles and bones, however they lie: what moves one can move the other."""
+        return (
+            self.rest.shape == other.rest.shape
+            and np.array_equal(self.triangles, other.triangles)
+            and np.array_equal(self.parents, other.parents)
+        )
+
+
+#: Deforming modifiers whose result depends on time by themselves.
+MOVING = {"WAVE", "CLOTH", "SOFT_BODY", "MESH_CACHE", "MESH_SEQUENCE_CACHE"}
+
+
+def rest_mesh(found: Subject, depsgraph_of) -> tuple[np.ndarray, Groups]:
+    """The rest shape (float32[n, 3]) and the weights that the Armature modifier gets to see.
+
+    `depsgraph_of()` evaluates the scene and gives the depsgraph.
+    """
+    obj = found.obj
+    # What moves with time would make the rest shape depend on the frame of the moment: it acts on top, as shape keys do.
+    before = [m for m in found.before() if m.show_viewport and m.type not in MOVING and not animated(obj, m)]
+    if not before:
+        return basis_positions(obj.data), read_groups(obj.data)
+    with modifiers_on(obj, {modifier.persistent_uid for modifier in before}, basis=True):
+        mesh = obj.evaluated_get(depsgraph_of()).data
+        if len(mesh.vertices) != len(obj.data.vertices) or len(mesh.edges) != len(obj.data.edges):
+            names = ", ".join(f"“{modifier.name}”" for modifier in before)
+            raise Refusal(
+                f"The modifiers before the Armature modifier of {describe(obj)} ({names}) change its vertices from "
+                f"{len(obj.data.vertices)} to {len(mesh.vertices)}: apply them, or move them below the Armature modifier"
+            )
+        return mesh_positions(mesh), read_groups(mesh)
+
+
+def read_character(found: Subject, depsgraph_of) -> Character:
+    """Mesh, weights and skeleton of `found`; a `Refusal` names what is wrong."""
+    obj, armature = found.obj, found.armature
+    name = describe(obj)
+    rest, (group, vertex, weight) = rest_mesh(found, depsgraph_of)
+    bad = np.flatnonzero(~np.isfinite(rest).all(axis=1))
+    if len(bad):
+        raise Refusal(
+            f"Vertex {bad[0]} of {name} has a coordinate that is not a number ({len(bad)} such vertices): "
+            "delete or repair them in edit mode"
+        )
+    far = np.flatnonzero(np.abs(rest).max(axis=1) > FARTHEST)
+    if len(far):
+        raise Refusal(
+            f"Vertex {far[0]} of {name} lies {np.abs(rest[far[0]]).max():.0e} units away ({len(far)} such vertices): "
+            "delete or repair them in edit mode"
+        )
+    bones = armature.data.bones
+    group_bone = {g.index: g.name for g in obj.vertex_groups if g.name in bones and bones[g.name].use_deform}
+    if not group_bone:
+        raise Refusal(
+            f"No vertex group of {name} belongs to a deforming bone of {describe(armature)}: "
+            "name the groups after the bones, or parent with automatic weights"
+        )
+    weighted = {group_bone[g] for g in np.unique(group[weight > 0.0]).tolist() if g in group_bone}
+    if not weighted:
+        raise Refusal(f"No vertex of {name} has a weight for a bone of {describe(armature)}: paint weights first")
+    names, ancestry = related_bones(bones, weighted)
+    index = {bone: i for i, bone in enumerate(names)}
+    weights = np.zeros((len(rest), len(names)))
+    column = np.array([index.get(group_bone.get(g, ""), -1) for g in range(len(obj.vertex_groups))], dtype=np.int64)
+    chosen = column[group] >= 0
+    weights[vertex[chosen], column[group[chosen]]] = weight[chosen]
+    parents = np.array(ancestry, dtype=np.int32)
+    heads = np.array([bones[b].head_local for b in names], dtype=np.float64)
+    tails = np.array([bones[b].tail_local for b in names], dtype=np.float64)
+    triangles = triangles_of(obj.data)
+    digest = hashlib.blake2b(digest_size=16)
+    weighs = (column[group[chosen]], vertex[chosen], weight[chosen])  # other groups are no bones
+    for array in (rest, triangles, *weighs, parents, heads, tails):
+        digest.update(np.ascontiguousarray(array).data)
+    painted = flesh_map.painted(obj, armature, (group, vertex, weight), len(rest))
+    notes = [*ignored(found, [bones[b] for b in names]), *painted.notes]
+    bare = int((weights.sum(axis=1) <= 0.0).sum())
+    if bare:
+        notes.append(
+            f"{bare} of {len(rest)} vertices have no weight for a deforming bone: the flesh around carries them along, "
+            "the plain armature leaves them behind"
+        )
+    rest = rest.astype(np.float64)
+    apart = standing_apart(found, rest[weights.any(axis=1)], heads, tails)
+    return Character(
+        rest, triangles, names, parents, heads, tails, weights, digest.digest(), [*notes, apart] if apart else notes,
+        painted, apart,
+    )  # fmt: skip
+
+
+def standing_apart(found: Subject, carried: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> str:
+    """What to say where the mesh stands beside the bones that carry it: their boxes do not meet; "" where they do.
+
+    carried [m, 3] object space: the vertices with weight; heads, tails [b, 3] armature space. Each bone's box reaches as far
+    around it as it is long, for hats and eyes.
+    """
+    mesh = transform(np.array(found.obj.matrix_world), carried)
+    ends = [transform(np.array(found.armature.matrix_world), points) for points in (heads, tails)]
+    around = np.linalg.norm(ends[1] - ends[0], axis=1)[:, None]
+    low = np.min([points - around for points in ends], axis=(0, 1))
+    high = np.max([points + around for points in ends], axis=(0, 1))
+    if (mesh.min(axis=0) <= high).all() and (mesh.max(axis=0) >= low).all():
+        return ""
+    gap = float(np.maximum(np.maximum(mesh.min(axis=0) - high, low - mesh.max(axis=0)), 0.0).max())
+    return (
+        f"{describe(found.obj)} stands apart from the bones of {describe(found.armature)} that carry it, {length(gap)} "
+        "beside them: put both where they were bound (or apply their transforms), then remove the flesh and add it again"
+    )
+
+
+def ignored(found: Subject, bones: list[bpy.types.Bone]) -> list[str]:
+    """What the Armature modifier would do and the flesh does not, a sentence each."""
+    modifier, notes = found.modifier, []
+    if modifier.vertex_group:
+        notes.append(f"The vertex group “{modifier.vertex_group}” of the Armature modifier is not heeded")
+    if modifier.use_bone_envelopes:
+        notes.append("Bone envelopes have no effect on the flesh, only vertex groups do")
+    bendy = [bone.name for bone in bones if bone.bbone_segments > 1]
+    if bendy:
+        notes.append(f"Bendy bones such as “{bendy[0]}” move the flesh as straight ones")
+    return notes
+
+
+def related_bones(bones, weighted: set[str]) -> tuple[list[str], list[int]]:
+    """The skeleton of this mesh: its bones in the armature's order, and the place of each one's parent, or -1.
+
+    These are the bones with weight and their ends (children without any weighted bone below them: they tell where a bone
+    ends). Bones in between and above, roots and helpers that deform nothing, are passed over: they need not move with the
+    flesh around them, and must not hold it.
+    """
+
+    def leads_nowhere(bone) -> bool:
+        return bone.name not in weighted and all(child.name not in weighted for child in bone.children_recursive)
+
+    wanted = set(weighted)
+    for name in weighted:
+        wanted.update(child.name for child in bones[name].children if leads_nowhere(child))
+    names = [bone.name for bone in bones if bone.name in wanted]
+    place = {name: i for i, name in enumerate(names)}
+    parents = []
+    for name in names:
+        parent = bones[name].parent
+        while parent is not None and parent.name not in place:
+            parent = parent.parent
+        parents.append(-1 if parent is None else place[parent.name])
+    return names, parents
+
+
+def longest_side(found: Subject, scene: bpy.types.Scene) -> float:
+    """The longest side of the box around every mesh on the armature at rest, in scene units."""
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for obj in scene.objects:
+        if obj.type != "MESH" or len(obj.data.vertices) == 0:
+            continue
+        if not any(m.type == "ARMATURE" and m.object == found.armature for m in obj.modifiers):
+            continue
+        if obj.data.is_editmode:
+            continue
+        local = basis_positions(obj.data).astype(np.float64)
+        local = local[(np.abs(local) < FARTHEST).all(axis=1)]
+        world = transform(np.array(obj.matrix_world), local)
+        if len(world) and np.isfinite(world).all():
+            low, high = np.minimum(low, world.min(axis=0)), np.maximum(high, world.max(axis=0))
+    side = float((high - low).max()) if np.isfinite(low).all() else 0.0
+    if not (np.isfinite(side) and side > 0.0):
+        raise Refusal(f"{describe(found.obj)} has no size: all its vertices are in one place, or it is scaled to zero")
+    return side
+
+
+def world_matrix(obj: bpy.types.Object) -> np.ndarray:
+    """The object's world matrix [4, 4]; a flattened one is refused."""
+    matrix = np.array(obj.matrix_world, dtype=np.float64)
+    if is_singular(matrix):
+        raise Refusal(f"{describe(obj)} is scaled to zero or its matrix is not a number: give it a scale first")
+    return matrix

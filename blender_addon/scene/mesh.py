@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A mesh's vertices, triangles and weights, and which of its modifiers act."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import bpy
+import numpy as np
+
+#: Coordinates beyond this are mistakes: their squares no longer fit into the numbers that Blender draws with.
+FARTHEST = 1e15
+
+
+@contextmanager
+def modifiers_on(obj: bpy.types.Object, on: set[int], basis: bool) -> Iterator[None]:
+    """Only the modifiers whose persistent ids are in `on` act within; `basis`: and every shape key is at rest."""
+    shown = [(modifier, modifier.show_viewport) for modifier in obj.modifiers]
+    pinned, active = obj.show_only_shape_key, obj.active_shape_key_index
+    try:
+        for modifier, was in shown:
+            keep = was and modifier.persistent_uid in on
+            if keep != was:
+                modifier.show_viewport = keep
+        if basis and obj.data.shape_keys is not None:
+            obj.active_shape_key_index = 0
+            obj.show_only_shape_key = True
+        yield
+    finally:
+        for modifier, was in shown:
+            if modifier.show_viewport != was:
+                modifier.show_viewport = was
+        if obj.show_only_shape_key != pinned:
+            obj.show_only_shape_key = pinned
+        if obj.active_shape_key_index != active:
+            obj.active_shape_key_index = active
+
+
+def evaluated_positions(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """The object's evaluated vertices, object space, float32[n, 3]."""
+    return mesh_positions(obj.evaluated_get(depsgraph).data)
+
+
+def mesh_positions(mesh: bpy.types.Mesh) -> np.ndarray:
+    """The vertices of a mesh that is not in edit mode, float32[n, 3]."""
+    flat = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+    if len(flat):
+        mesh.attributes["position"].data.foreach_get("vector", flat)
+    return flat.reshape(-1, 3)
+
+
+def basis_positions(mesh: bpy.types.Mesh) -> np.ndarray:
+    """The mesh without any shape key's influence, float32[n, 3]."""
+    if mesh.shape_keys is None:
+        return mesh_positions(mesh)
+    return key_positions(mesh.shape_keys.reference_key)
+
+
+def key_positions(key: bpy.types.ShapeKey) -> np.ndarray:
+    """The vertices of a shape key, float32[n, 3]."""
+    flat = np.empty(3 * len(key.points), dtype=np.float32)
+    key.points.foreach_get("co", flat)
+    return flat.reshape(-1, 3)
+
+
+def triangles_of(mesh: bpy.types.Mesh) -> np.ndarray:
+    """Every face cut into triangles, int32[t, 3]."""
+    mesh.calc_loop_triangles()
+    flat = np.empty(3 * len(mesh.loop_triangles), dtype=np.int32)
+    mesh.loop_triangles.foreach_get("vertices", flat)
+    return flat.reshape(-1, 3)
+
+
+#: All weights of a mesh: (group int64[w], vertex int64[w], weight float32[w]).
+Groups = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def read_groups(mesh: bpy.types.Mesh) -> Groups:
+    """The weights of all vertex groups."""
+    flat = [(g.group, v.index, g.weight) for v in mesh.vertices for g in v.groups]
+    if not flat:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
+    group, vertex, weight = zip(*flat, strict=True)
+    return np.array(group, np.int64), np.array(vertex, np.int64), np.nan_to_num(np.array(weight, np.float32))

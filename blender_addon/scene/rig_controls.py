@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the rigs' controls stand: what keys and drives them, and whether that works."""
+
+from __future__ import annotations
+
+import re
+
+import bpy
+import numpy as np
+
+from ..logic.names import describe
+from . import reading
+
+_CONTROL = re.compile(r"^thew\.rigs\[(?:(\d+)|\"((?:[^\"\\]|\\.)*)\")\]\.control$")
+
+
+def path_index(path: str) -> int | None:
+    """The index in the path of a control; None where it has a name instead, and for other paths."""
+    match = _CONTROL.match(path)
+    return None if match is None or match[1] is None else int(match[1])
+
+
+def rig_of_path(obj: bpy.types.Object, path: str) -> int:
+    """The index of the rig whose control a data path names, -1 for any other path."""
+    match = _CONTROL.match(path)
+    if match is None:
+        return -1
+    if match[1] is not None:
+        return int(match[1])
+    return obj.thew.rigs.find(bpy.utils.unescape_identifier(match[2]))
+
+
+def animated(obj: bpy.types.Object) -> tuple[bool, ...]:
+    """Which of the object's rigs have a control that is keyed or driven."""
+    count, data = len(obj.thew.rigs), obj.animation_data
+    if count == 0 or data is None:
+        return (False,) * count
+    if data.use_nla and len(data.nla_tracks):
+        return (True,) * count
+    moved = {rig_of_path(obj, curve.data_path) for curve in (*data.drivers, *reading.curves_in(data))}
+    return tuple(i in moved for i in range(count))
+
+
+def evaluated_controls(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """The control of every rig as animation and drivers have it now, float64[r]; by hand where nothing moves it."""
+    rigs = obj.thew.rigs
+    controls = np.array([rig.control for rig in rigs], dtype=np.float64)
+    moved = animated(obj)
+    if any(moved):
+        evaluated = obj.evaluated_get(depsgraph).thew.rigs
+        for i, is_moved in enumerate(moved):
+            if is_moved and i < len(evaluated):
+                controls[i] = evaluated[i].control
+    return controls
+
+
+def broken_drivers(obj: bpy.types.Object) -> dict[int, str]:
+    """For rigs whose driver cannot work, by index, why."""
+    data = obj.animation_data
+    if data is None or not len(obj.thew.rigs):
+        return {}
+    found = {}
+    for curve in data.drivers:
+        index = rig_of_path(obj, curve.data_path)
+        if not 0 <= index < len(obj.thew.rigs):
+            continue
+        name = obj.thew.rigs[index].name
+        for variable in curve.driver.variables:
+            if variable.type not in {"TRANSFORMS", "ROTATION_DIFF", "LOC_DIFF"}:
+                continue
+            for target in variable.targets:
+                if target.id is None:
+                    found[index] = f"The driver of the rig “{name}” has lost its object: make the driver again"
+                elif lost_bone(target):
+                    found[index] = (
+                        f"The driver of the rig “{name}” looks for the bone “{target.bone_target}”, which is gone from "
+                        f"{describe(target.id)}: make the driver again"
+                    )
+        if index not in found and not curve.driver.is_valid:
+            found[index] = f"The driver of the rig “{name}” does not work: repair it, or make it again"
+    return found
+
+
+def lost_bone(target: bpy.types.DriverTarget) -> bool:
+    """Whether a driver's target names a bone that its armature does not have."""
+    return bool(target.bone_target) and target.id.type == "ARMATURE" and target.bone_target not in target.id.pose.bones
+
+
+def moving(obj: bpy.types.Object) -> tuple:
+    """What moves the rigs' controls, to compare with what did when they were read: () where nothing does."""
+    moved = animated(obj)
+    if not any(moved):
+        return ()
+    data = obj.animation_data
+    prints: list[tuple] = [(i, obj.thew.rigs[i].name) for i, is_moved in enumerate(moved) if is_moved]
+    if data.use_nla and len(data.nla_tracks):
+        prints.append(("nla",))
+    for curve in (*reading.curves_in(data), *data.drivers):
+        if rig_of_path(obj, curve.data_path) >= 0:
+            prints.append(curve_print(curve))
+    return tuple(prints)
+
+
+def curve_print(curve: bpy.types.FCurve) -> tuple:
+    """What a curve, and the driver behind it, give."""
+    points = curve.keyframe_points
+    numbers = [np.empty(2 * len(points), dtype=np.float32) for _ in range(3)]
+    for name, flat in zip(("co", "handle_left", "handle_right"), numbers, strict=True):
+        points.foreach_get(name, flat)
+    shapes = np.empty(len(points), dtype=np.int32)
+    points.foreach_get("interpolation", shapes)
+    given = (curve.data_path, curve.mute, curve.extrapolation, tuple(m.type for m in curve.modifiers))
+    driver, sources = curve.driver, ()
+    if driver is not None:
+        sources = (driver.type, driver.expression, *(source_print(v) for v in driver.variables))
+    return (*given, *(flat.tobytes() for flat in numbers), shapes.tobytes(), sources)
+
+
+def source_print(variable: bpy.types.DriverVariable) -> tuple:
+    """What a driver's variable reads."""
+    return variable.type, *(
+        (target.id.session_uid if target.id else 0, target.bone_target, target.data_path, target.transform_type)
+        + (target.transform_space, target.rotation_mode)
+        for target in variable.targets
+    )
