@@ -19,14 +19,15 @@ import bpy
 import numpy as np
 
 from .bake import baking, finishing
-from .live import handlers, jobs
+from .live import jobs
 from .live.session import register as fleshes
 from .logic.errors import Refusal, sentence
+from .logic.native import EXPECTED
 from .logic.sentences import listed
+from .logic.spaces import transform
 from .logic.tasks import finish
 from .saved.choices import BAKE_SPACES, METHODS
 from .saved.properties import ThewSettings
-from .scene import reading
 
 
 @dataclass
@@ -107,7 +108,7 @@ def bake_one(obj, scene, view_layer, frames: tuple[int, int] | None, finished: b
         flesh = fleshes.flesh(obj.thew.body if obj.thew.made.rides else obj)
         if finished:
             finishing.finish_bake(obj)
-    except handlers.EXPECTED as error:
+    except EXPECTED as error:
         return Line(obj.name, sentence(str(error)), False)
     seconds = time.perf_counter() - began
     text = (
@@ -123,7 +124,7 @@ def bake_one(obj, scene, view_layer, frames: tuple[int, int] | None, finished: b
 
 def own_motion(flesh) -> float:
     """Root mean square over time of the distance to the skinned shape, as a share of the size."""
-    rest = reading.transform(flesh.stance.mesh_matrix, flesh.character.rest)
+    rest = transform(flesh.stance.mesh_matrix, flesh.character.rest)
     size = float(np.linalg.norm(rest.max(axis=0) - rest.min(axis=0)))
     squares = []
     for frame in range(flesh.clip_start, flesh.clip_end + 1):
@@ -214,7 +215,7 @@ def main(words: list[str]) -> int:
             space=arguments.space and arguments.space.upper(), finished=arguments.finish,
             scripts=arguments.scripts,
         )  # fmt: skip
-    except handlers.EXPECTED as error:
+    except EXPECTED as error:
         print(sentence(str(error)), file=sys.stderr)
         return 1
     return 0

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..live import building, jobs, session
+from ..live import building, jobs
+from ..live.flesh import Flesh
+from ..live.recipe import Recipe
 from ..live.session import register
 from ..logic.errors import sentence
 from ..logic.keys import frame_range
@@ -20,6 +22,7 @@ from ..logic.sentences import listed, percent, plural
 from ..logic.tasks import Progress, Task, span
 from ..scene import modifier, reading, writing
 from ..scene.mesh import basis_positions
+from ..scene.stance import Stance
 from . import export_check, measuring, posed_space, rest_space, riders, skinning
 
 #: Misses below this, of the size, are nobody's concern.
@@ -131,7 +134,7 @@ def _simulated(found: reading.Subject, scene, view_layer, start: int, end: int) 
     live = obj.thew.frames(scene)
     first = min(start, live[0]) if live[0] <= end else start
     flesh = register.flesh(obj)
-    recipe, stance = session.Recipe.of(obj, scene), session.Stance.saved(obj)
+    recipe, stance = Recipe.of(obj, scene), Stance.saved(obj)
     # How the motion begins is told from all frames that the artist plays. A clip that reaches further is kept: its frames
     # are the same, and nothing needs to be simulated again.
     last = max(end, live[1]) if first == live[0] else end
@@ -139,7 +142,7 @@ def _simulated(found: reading.Subject, scene, view_layer, start: int, end: int) 
     yield from building.build(flesh, found, stance, recipe, scene, view_layer, (first, last))
 
 
-def _in_rest_space(found: reading.Subject, flesh: session.Flesh, scene, view_layer, frames: list[int]) -> Task:
+def _in_rest_space(found: reading.Subject, flesh: Flesh, scene, view_layer, frames: list[int]) -> Task:
     """`(keys, miss)` of the flesh's offsets, and of what modifiers before the armature do, which the keys hold too."""
     obj = found.obj
     basis = basis_positions(obj.data)

@@ -7,6 +7,7 @@ import bpy
 import numpy as np
 
 from ..live import jobs, session
+from ..live.flesh import Flesh
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.tasks import Progress, Task
@@ -14,7 +15,7 @@ from ..scene import modifier, poses, reading
 from ..scene.mesh import evaluated_positions, modifiers_on
 
 
-def differences(obj: bpy.types.Object, flesh: session.Flesh, scene, frames: list[int], left: set[int]) -> Task:
+def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], left: set[int]) -> Task:
     """How far the live flesh is from the mesh on which only the modifiers `left` (persistent ids) act, float32[f, n, 3].
 
     Object space. The artist's own shape keys act on both. The scene and the object are left as they were found.

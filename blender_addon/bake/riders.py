@@ -10,7 +10,8 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ..live import jobs, riding, session
+from ..live import jobs, riding
+from ..live.flesh import Flesh
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.tasks import Progress, Task, span
@@ -45,7 +46,7 @@ def body_of(obj: bpy.types.Object) -> bpy.types.Object:
 def keys(
     obj: bpy.types.Object,
     body: bpy.types.Object,
-    flesh: session.Flesh,
+    flesh: Flesh,
     scene,
     view_layer,
     frames: list[int],

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from ..live import jobs, session
+from ..live.flesh import Flesh
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.picking import Hit, Picker
@@ -26,7 +27,7 @@ class Posed:
     """One mesh with flesh, at rest in metres and as the artist sees it."""
 
     obj: bpy.types.Object
-    flesh: session.Flesh
+    flesh: Flesh
     maps: np.ndarray  # [b, 4, 4] T_b, Blender's world
     mesh: np.ndarray  # [4, 4] the mesh's world matrix
     shown: Picker  # what is seen, Blender's world
@@ -106,14 +107,14 @@ def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.Vi
     )  # fmt: skip
 
 
-def read_pose(found: reading.Subject, flesh: session.Flesh, depsgraph, frame: int) -> tuple[np.ndarray, np.ndarray]:
+def read_pose(found: reading.Subject, flesh: Flesh, depsgraph, frame: int) -> tuple[np.ndarray, np.ndarray]:
     """(T_b [b, 4, 4], the mesh's world matrix [4, 4]) as they are evaluated now."""
     reader = poses.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
     maps, mesh, _raw = reader.read(depsgraph, frame)
     return maps, mesh
 
 
-def maps_now(obj, flesh: session.Flesh, depsgraph) -> np.ndarray:
+def maps_now(obj, flesh: Flesh, depsgraph) -> np.ndarray:
     """T_b of this moment [b, 4, 4], without a look whether the character has changed otherwise."""
     modifier_ = reading.armature_modifier(obj)
     if modifier_ is None or modifier_.object is None:
@@ -124,14 +125,14 @@ def maps_now(obj, flesh: session.Flesh, depsgraph) -> np.ndarray:
     return read_pose(found, flesh, depsgraph, bpy.context.scene.frame_current)[0]
 
 
-def region_weights(flesh: session.Flesh, point: np.ndarray) -> np.ndarray:
+def region_weights(flesh: Flesh, point: np.ndarray) -> np.ndarray:
     """How much each bone carries the flesh at a rest point in metres, [b]."""
     indices, shares = flesh.lattice.embed(np.asarray(point, dtype=np.float64)[None])
     used = indices[0] >= 0
     return np.asarray(flesh.body.region_weights)[indices[0][used]].T @ shares[0][used]
 
 
-def shown_positions(obj, flesh: session.Flesh, view_layer: bpy.types.ViewLayer) -> np.ndarray:
+def shown_positions(obj, flesh: Flesh, view_layer: bpy.types.ViewLayer) -> np.ndarray:
     """The vertices that the artist sees, object space [n, 3]; without what modifiers behind the flesh make of them."""
     shown, count = evaluated_positions(obj, view_layer.depsgraph), len(flesh.character.rest)
     if len(shown) != count:

@@ -6,7 +6,8 @@ from __future__ import annotations
 import bpy
 
 from ..logic.names import free_name
-from ..rigs import drivers, rigging
+from ..rigs import drivers
+from ..rigs.anchors import unmark
 from ..saved import rigs as saved_rigs
 from ..saved.samples import quietly
 from ..scene.stance import Stance
@@ -28,7 +29,7 @@ def drop_rig(obj: bpy.types.Object, index: int) -> None:
     drivers.repath(obj, lambda i: None if i == index else i - (i > index))
     obj.thew.rigs.remove(index)
     obj.thew.active_rig = max(0, min(obj.thew.active_rig, len(obj.thew.rigs) - 1))
-    rigging.unmark(obj)
+    unmark(obj)
 
 
 def move_rig(obj: bpy.types.Object, start: int, end: int) -> None:

@@ -6,7 +6,8 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ..live import jobs, session
+from ..live import jobs
+from ..live.flesh import Flesh
 from ..logic import flesh_map as maps
 from ..logic.body_parts import PARTS, Part, Skeleton, Spot, spots
 from ..logic.errors import Refusal
@@ -49,7 +50,7 @@ class Skin:
         self.picker = Picker(points, triangles)
 
     @staticmethod
-    def of(obj: bpy.types.Object, flesh: session.Flesh) -> Skin:
+    def of(obj: bpy.types.Object, flesh: Flesh) -> Skin:
         """As it was when flesh was added."""
         character, stance = flesh.character, flesh.stance
         heads, tails = (transform(stance.armature_matrix, ends) for ends in (character.heads, character.tails))

@@ -11,15 +11,16 @@ from ..logic.cycles import Beginning, beginning
 from ..logic.native import core
 from ..logic.played import Played
 from ..logic.spaces import Place, mirrors, transform
+from ..logic.states import Event
 from ..logic.tasks import Task, Work, span
 from ..rigs import pushers, rigging
 from ..saved import believed
 from ..scene import poses, reading, rig_controls
-from ..scene.character import Character, read_character
+from ..scene.character import read_character
 from ..scene.stance import Stance
-from . import session
+from .events import happened
+from .flesh import Built, Flesh
 from .recipe import REFERENCE, Recipe, hashed
-from .session import Flesh
 
 #: A cycle has come to itself after so many seconds.
 SETTLING = 5.0
@@ -50,8 +51,7 @@ def build(
     if flesh.character is not None and not same:
         stance = applied(found, stance, flesh.character, character, scene)
         if not flesh.character.alike(character):
-            flesh.stale = True
-            session.hide(found.obj, flesh)
+            happened(found.obj, flesh, Event.MISFITS)
     if frames is None:
         motion = motion if same and motion is not None and motion.moving == rig_controls.moving(found.obj) else None
     elif not (trust_motion and motion is not None and flesh.character.bones == character.bones):
@@ -59,10 +59,10 @@ def build(
         motion = yield from span(reader, 0.0, 0.15)
         native = 0.15
     rigs = rigging.resolve(found.obj, character, stance, placed(character, stance, recipe))
-    yield from span(make(flesh, character, stance, recipe, motion, rigs, still), native, 1.0)
-    flesh.suspect_mesh = False
+    yield from span(make(found.obj, flesh, character, stance, recipe, motion, rigs, still), native, 1.0)
+    happened(found.obj, flesh, Event.MESH_READ)
     if frames is not None:
-        flesh.suspect_motion = flesh.suspect_keys = False
+        happened(found.obj, flesh, Event.MOTION_READ)
 
 
 def applied(found: reading.Subject, stance: Stance, old, new, scene: bpy.types.Scene) -> Stance:
@@ -84,160 +84,149 @@ def placed(character, stance, recipe) -> Place:
     return Place(0.5 * (world.min(axis=0) + world.max(axis=0)), recipe.height / stance.longest_side)
 
 
-def make(flesh, character, stance, recipe, motion, rigs=(), still=False) -> Task:
+def make(obj, flesh: Flesh, character, stance, recipe, motion, rigs=(), still=False) -> Task:
     """The native part of `build`: touches no Blender data. `flesh` is changed only when everything is done.
 
     `still`: flesh is shown settled, so that a clip of the same range may stay behind changes of rigs.
     """
     thew = core()
-    world, place = transform(stance.mesh_matrix, character.rest), placed(character, stance, recipe)
-    lattice_key = hashed(character.digest, stance, place.metres_per_unit, recipe.cells_across)
-    automatic_key = hashed(lattice_key, recipe.poisson, recipe.density, recipe.rest_includes_gravity)
-    flesh_key = hashed(automatic_key, character.painted.digest)
-    body_key = hashed(flesh_key, recipe.softness, recipe.young)
-    new: dict = {"place": place, "lattice_key": lattice_key, "automatic_key": automatic_key}
-    new.update(flesh_key=flesh_key, body_key=body_key)
-
-    if lattice_key != flesh.lattice_key:
-        triangles = character.triangles
-        if mirrors(stance.mesh_matrix):
-            triangles = triangles[:, ::-1]
-        heads, tails = (
-            place.points(transform(stance.armature_matrix, ends)) for ends in (character.heads, character.tails)
-        )
-
-        def enclose(progress):
-            surface = thew.Surface(place.points(world), np.ascontiguousarray(triangles))
-            skeleton = thew.Skeleton(character.bones, character.parents, heads, tails)
-            skeleton = skeleton.refit_tails(surface, character.weights)
-            lattice = thew.Lattice.enclose(
-                surface, skeleton, character.weights, cells_across=recipe.cells_across, progress=progress
-            )
-            defects = lattice.check(surface, skeleton)
-            return {"surface": surface, "skeleton": skeleton, "lattice": lattice, "defects": defects}
-
-        new.update((yield Work("Building the lattice", enclose, 0.0, 0.5)))
-    else:
-        new.update(surface=flesh.surface, skeleton=flesh.skeleton, lattice=flesh.lattice)
-
-    yield from assemble(flesh, new, character, recipe)
-    new.update(modes=flesh.modes, modes_key=flesh.modes_key)
+    new = flesh.draft()
+    new.character, new.stance, new.recipe, new.motion, new.rigs = character, stance, recipe, motion, rigs
+    new.place = place = placed(character, stance, recipe)
+    new.lattice_key = hashed(character.digest, stance, place.metres_per_unit, recipe.cells_across)
+    new.automatic_key = hashed(new.lattice_key, recipe.poisson, recipe.density, recipe.rest_includes_gravity)
+    new.flesh_key = hashed(new.automatic_key, character.painted.digest)
+    new.body_key = hashed(new.flesh_key, recipe.softness, recipe.young)
+    if new.lattice_key != flesh.lattice_key:
+        yield from enclose(new)
+    yield from assemble(flesh, new)
     if recipe.method == modal.METHOD:
-        modes_key = hashed(flesh_key, recipe.modes)
+        modes_key = hashed(new.flesh_key, recipe.modes)
         if modes_key != flesh.modes_key:
 
             def vibrate(progress):
-                return {"modes": modal.find(thew, new["reference"], recipe.modes, progress), "modes_key": modes_key}
+                return modal.find(thew, new.reference, recipe.modes, progress)
 
-            new.update((yield Work("Finding the modes", vibrate, 0.6, 0.78)))
+            new.modes = yield Work("Finding the modes", vibrate, 0.6, 0.78)
+            new.modes_key = modes_key
 
-    new.update(behind=flesh.behind, rigs=rigs)
-    yield from place_rigs(flesh, new, rigs)
-    if motion is None:
-        new.update(clip=None, clip_key=b"", turns=None)
-    else:
-        yield from simulate(flesh, new, recipe, motion, still)
+    yield from place_rigs(flesh, new)
+    made = Event.BODY_MADE
+    if motion is not None:
+        made = yield from simulate(flesh, new, still)
         turns, _moves = place.to_object(motion.matrices)
-        new["turns"], new["clip_start"] = turns.astype(np.float32), motion.start
+        new.turns, new.clip_start = turns.astype(np.float32), motion.start
+    if made is Event.BODY_MADE:
+        new.clip, new.clip_key = None, b""
+    if motion is None:
+        new.turns = None
+    flesh.take(new)
+    happened(obj, flesh, made)
 
-    for name, value in new.items():
-        setattr(flesh, name, value)
-    flesh.character, flesh.stance, flesh.recipe, flesh.motion = character, stance, recipe, motion
-    flesh.failed, flesh.problem, flesh.stale = None, "", False
+
+def enclose(new: Built) -> Task:
+    """The surface, the skeleton and the lattice around both."""
+    thew = core()
+    character, stance, place = new.character, new.stance, new.place
+    world, triangles = transform(stance.mesh_matrix, character.rest), character.triangles
+    if mirrors(stance.mesh_matrix):
+        triangles = triangles[:, ::-1]
+    heads, tails = (
+        place.points(transform(stance.armature_matrix, ends)) for ends in (character.heads, character.tails)
+    )
+
+    def made(progress):
+        surface = thew.Surface(place.points(world), np.ascontiguousarray(triangles))
+        skeleton = thew.Skeleton(character.bones, character.parents, heads, tails)
+        skeleton = skeleton.refit_tails(surface, character.weights)
+        lattice = thew.Lattice.enclose(
+            surface, skeleton, character.weights, cells_across=new.recipe.cells_across, progress=progress
+        )
+        return surface, skeleton, lattice, lattice.check(surface, skeleton)
+
+    new.surface, new.skeleton, new.lattice, new.defects = yield Work("Building the lattice", made, 0.0, 0.5)
 
 
-def assemble(flesh: Flesh, new: dict, character: Character, recipe: Recipe) -> Task:
+def assemble(flesh: Flesh, new: Built) -> Task:
     """The body: `automatic` as its thickness has it, `reference` as it is painted, `body` as soft as it is asked for.
 
     The dial is measured on the automatic one, so that painting one place leaves all others as they are.
     """
     thew = core()
-    painted = character.painted
+    character, recipe, painted = new.character, new.recipe, new.character.painted
 
     def made(progress, **maps):
         material = thew.Material(young=REFERENCE, poisson=recipe.poisson, density=recipe.density)
         return thew.Body(
-            new["surface"], new["skeleton"], new["lattice"], material,
+            new.surface, new.skeleton, new.lattice, material,
             region_weights=character.weights, rest_includes_gravity=recipe.rest_includes_gravity,
             progress=progress, **maps,
         )  # fmt: skip
 
-    if new["automatic_key"] != flesh.automatic_key:
-        new.update((yield Work("Assembling the body", lambda progress: {"automatic": made(progress)}, 0.5, 0.55)))
-    else:
-        new["automatic"] = flesh.automatic
-    if new["flesh_key"] == flesh.flesh_key:
-        new["reference"] = flesh.reference
-    elif not painted.any:
-        new["reference"] = new["automatic"]
-    else:
-        maps = {"flesh": painted.flesh, "stiffness": painted.factors()}
-        new.update(
-            (yield Work("Assembling the body", lambda progress: {"reference": made(progress, **maps)}, 0.55, 0.58))
-        )
-    if new["body_key"] == flesh.body_key:
-        new.update(body=flesh.body, stiffness=flesh.stiffness)
+    if new.automatic_key != flesh.automatic_key:
+        new.automatic = yield Work("Assembling the body", made, 0.5, 0.55)
+    if new.flesh_key != flesh.flesh_key:
+        new.reference = new.automatic
+        if painted.any:
+            maps = {"flesh": painted.flesh, "stiffness": painted.factors()}
+            new.reference = yield Work("Assembling the body", lambda progress: made(progress, **maps), 0.55, 0.58)
+    if new.body_key == flesh.body_key:
         return
 
     def soften(_progress):
-        young = (
-            recipe.young if recipe.softness is None else new["automatic"].with_softness(recipe.softness).material.young
-        )
-        return {"body": new["reference"].stiffened(young / REFERENCE), "stiffness": young / REFERENCE}
+        young = recipe.young if recipe.softness is None else new.automatic.with_softness(recipe.softness).material.young
+        return new.reference.stiffened(young / REFERENCE), young / REFERENCE
 
-    new.update((yield Work("Assembling the body", soften, 0.58, 0.6)))
+    new.body, new.stiffness = yield Work("Assembling the body", soften, 0.58, 0.6)
 
 
-def place_rigs(flesh: Flesh, new: dict, rigs: tuple[rigging.Resolved, ...]) -> Task:
-    """The native rigs on the body, or why they cannot push: `pushing` of what is `new`."""
-    essence = tuple(rig.essence for rig in rigs if rig.on)
-    new["rigs_key"] = hashed(new["body_key"], new["place"], essence)
-    if new["rigs_key"] == flesh.rigs_key:
-        new["pushing"] = flesh.pushing
+def place_rigs(flesh: Flesh, new: Built) -> Task:
+    """The native rigs on the body, or why they cannot push."""
+    essence = tuple(rig.essence for rig in new.rigs if rig.on)
+    new.rigs_key = hashed(new.body_key, new.place, essence)
+    if new.rigs_key == flesh.rigs_key:
+        new.pushing = flesh.pushing
     elif not essence:
-        new["pushing"] = pushers.Pushers()
+        new.pushing = pushers.Pushers()
     else:
 
         def place(_progress):
-            return {"pushing": pushers.Pushers.of(rigs, new["body"], new["place"], flesh.pushing)}
+            return pushers.Pushers.of(new.rigs, new.body, new.place, flesh.pushing)
 
-        new.update((yield Work("Placing the rigs", place, 0.78, 0.8)))
-    new["rig_problems"] = {**new["pushing"].faults, **rigging.problems(rigs)}
+        new.pushing = yield Work("Placing the rigs", place, 0.78, 0.8)
+    new.rig_problems = {**new.pushing.faults, **rigging.problems(new.rigs)}
 
 
-def simulate(flesh: Flesh, new: dict, recipe: Recipe, motion: poses.Motion, still: bool) -> Task:
-    """The clip, pushed by the rigs at their controls."""
-    thew = core()
+def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
+    """The clip, pushed by the rigs at their controls; gives what came of it."""
+    thew, recipe, motion = core(), new.recipe, new.motion
     ranged = flesh.clip is not None and (flesh.clip_start, len(flesh.turns)) == (motion.start, len(motion.maps))
-    stays = ranged and new["lattice_key"] == flesh.lattice_key
-    if not rigging.were_read(new["rigs"], motion):  # other rigs were keyed or driven since
-        new.update({"behind": True} if stays else {"clip": None, "clip_key": b""})
-        return
-    lost = rigging.lost_controls(new["rigs"], motion)
-    new["rig_problems"].update(lost)
-    acting = {index: native for index, native in new["pushing"].natives.items() if index not in lost}
-    controls = rigging.controls_of(new["rigs"], tuple(acting), motion.controls)
-    forces = hashed(new["rigs_key"], tuple(acting), controls.tobytes()) if acting else b""
-    begun, live = begins(new, recipe, motion, controls)
+    stays = ranged and new.lattice_key == flesh.lattice_key
+    if not rigging.were_read(new.rigs, motion):  # other rigs were keyed or driven since
+        return Event.CLIP_KEPT if stays else Event.BODY_MADE
+    lost = rigging.lost_controls(new.rigs, motion)
+    new.rig_problems.update(lost)
+    acting = {index: native for index, native in new.pushing.natives.items() if index not in lost}
+    controls = rigging.controls_of(new.rigs, tuple(acting), motion.controls)
+    forces = hashed(new.rigs_key, tuple(acting), controls.tobytes()) if acting else b""
+    begun, live = begins(new, controls)
     own = (recipe.modes, recipe.engine, recipe.device) if recipe.method == modal.METHOD else ()
     began = begun.key, live if begun.period else 0
-    clip_key = hashed(new["body_key"], motion.digest, recipe.dynamics(), recipe.fps, own, forces, began)
-    new["behind"] = False
+    clip_key = hashed(new.body_key, motion.digest, recipe.dynamics(), recipe.fps, own, forces, began)
     if clip_key == flesh.clip_key:
-        new["begun"] = begun
-        return
+        new.begun = begun
+        return Event.CLIP_MADE
     if acting and still and stays:
-        new["behind"] = True
-        return
+        return Event.CLIP_KEPT
 
     def run(progress):
-        maps, extra = new["place"].maps(motion.maps), modal.options(recipe, new["modes"], new["stiffness"])
+        maps, extra = new.place.maps(motion.maps), modal.options(recipe, new.modes, new.stiffness)
 
         def made(poses, controls, **options):
             pushed = {"rigs": list(acting.values()), "controls": controls} if acting else {}
             options = {**recipe.dynamics(), **extra, **pushed, **options}
             return thew.simulate(
-                new["body"], poses, recipe.fps, **options, progress=lambda fraction, _stage: progress(fraction, "")
+                new.body, poses, recipe.fps, **options, progress=lambda fraction, _stage: progress(fraction, "")
             )
 
         clip = made(begun.turn(maps), begun.turn(controls), **begun.options())
@@ -250,22 +239,25 @@ def simulate(flesh: Flesh, new: dict, recipe: Recipe, motion: poses.Motion, stil
             clip = Played(clip, begun, after, live, len(lead))
         elif begun.period and frames > begun.period + 1:
             clip = Played(clip, begun)
-        return {"clip": clip, "clip_key": clip_key, "begun": begun}
+        return clip
 
-    new.update((yield Work("Closing the loop" if begun.period else "Simulating", run, 0.8, 1.0)))
+    new.clip = yield Work("Closing the loop" if begun.period else "Simulating", run, 0.8, 1.0)
+    new.clip_key, new.begun = clip_key, begun
+    return Event.CLIP_MADE
 
 
-def begins(new: dict, recipe: Recipe, motion: poses.Motion, controls: np.ndarray) -> tuple[Beginning, int]:
+def begins(new: Built, controls: np.ndarray) -> tuple[Beginning, int]:
     """How the motion begins, told from the frames that the artist plays, and how many of its frames those are.
 
     A longer bake begins so too: it is what was previewed, as far as that goes.
     """
+    recipe, motion = new.recipe, new.motion
     first, last = recipe.live
     frames = len(motion.maps) - 1
     live = min(last - first + 1, frames) if motion.start == first and last > first else frames
-    maps, heads = new["place"].maps(motion.maps[: live + 1]), new["skeleton"].heads
+    maps, heads = new.place.maps(motion.maps[: live + 1]), new.skeleton.heads
     # The last frame of a marked action is its first again: it may be played or not.
     here, marked = (motion.start, motion.start + live - 1), motion.marked
     marked = marked is not None and here in (marked, (marked[0], marked[1] - 1))
     options = recipe.fps, motion.start, controls[: live + 1], marked
-    return beginning(recipe.motion_start, maps, heads, new["surface"].size, *options), live
+    return beginning(recipe.motion_start, maps, heads, new.surface.size, *options), live

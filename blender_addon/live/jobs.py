@@ -11,11 +11,16 @@ from dataclasses import replace
 from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.names import describe
 from ..logic.sentences import notes_of, plural
+from ..logic.states import Clip, Effect, Event, Mesh, Motion, Switch
 from ..logic.tasks import Task, finish
 from ..rigs import anchors, rigging
 from ..saved.made import reset
 from ..scene import flesh_map, modifier, poses, reading, rig_controls, writing
+from ..scene.stance import Stance
 from . import building, riding, session
+from .events import DOES, happened
+from .flesh import Flesh
+from .recipe import Recipe
 from .session import register
 
 # adding and simulating ------------------------------------------------------------------------------------------------
@@ -33,15 +38,15 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
         )
     view_layer.update()
     had = obj.thew.made.flesh
-    stance = session.Stance.saved(obj) if had else session.Stance.read(found, scene)
-    recipe = session.Recipe.of(obj, scene, stance.guessed_height)
+    stance = Stance.saved(obj) if had else Stance.read(found, scene)
+    recipe = Recipe.of(obj, scene, stance.guessed_height)
     recipe = replace(recipe, cells_across=cells_across or recipe.cells_across, method=method or recipe.method)
     frames = _live_frames(obj, scene) if simulate else None
     placed = modifier.by_id(obj, obj.thew.made.modifier) is not None
     placed = placed and obj.thew.made.armature_modifier == found.modifier.persistent_uid and not modifier.is_former(obj)
     if not placed:
         modifier.check_place(obj, found.modifier)
-    flesh = register.flesh(obj) if had else session.Flesh()
+    flesh = register.flesh(obj) if had else Flesh()
     yield from building.build(flesh, found, stance, recipe, scene, view_layer, frames)
 
     settings, made = obj.thew, obj.thew.made
@@ -73,8 +78,8 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
         frames = (frames[0] if start is None else start, frames[1] if end is None else end)
         check_range(obj, *frames)
     flesh = register.flesh(obj)
-    recipe = replace(session.Recipe.of(obj, scene), live=frames)
-    stance = session.Stance.saved(obj)
+    recipe = replace(Recipe.of(obj, scene), live=frames)
+    stance = Stance.saved(obj)
     yield from building.build(flesh, found, stance, recipe, scene, view_layer, frames)
     settings = obj.thew
     settings.settled = False
@@ -90,45 +95,47 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     return flesh
 
 
-def update(obj, scene, view_layer, flesh: session.Flesh, still: bool | None = None) -> Task:
+def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None) -> Task:
     """Bring a live object's clip up to date with its settings and, where that is in doubt, with Blender's data.
 
     `still`: the clip may stay behind the rigs, because flesh is shown settled (None: if the artist looks at it so).
     """
     still = obj.thew.settled if still is None else still
-    recipe = session.Recipe.of(obj, scene)
+    recipe = Recipe.of(obj, scene)
     frames = _live_frames(obj, scene)
-    known = flesh.clip is not None and flesh.covers(*frames) and not flesh.suspect_motion and not moved(obj, flesh)
-    known = known and not flesh.stale
-    if known and not flesh.suspect_mesh and not renamed(obj, flesh):
+    condition = flesh.condition
+    known = condition.showable and flesh.covers(*frames) and condition.motion is not Motion.DIFFERS
+    known = known and not moved(obj, flesh)
+    if known and condition.mesh is Mesh.READ and not renamed(obj, flesh):
         place = building.placed(flesh.character, flesh.stance, recipe)
         rigs = rigging.resolve(obj, flesh.character, flesh.stance, place)
         parts = flesh.character, flesh.stance, recipe, flesh.motion
-        yield from building.make(flesh, *parts, rigs, still)
+        yield from building.make(obj, flesh, *parts, rigs, still)
     else:
-        found, stance = reading.subject(obj, view_layer), session.Stance.saved(obj)
+        found, stance = reading.subject(obj, view_layer), Stance.saved(obj)
         yield from building.build(flesh, found, stance, recipe, scene, view_layer, frames, known, still)
     settle(obj, flesh, scene)
     return flesh
 
 
-def outdated(obj, scene, flesh: session.Flesh, still: bool | None = None) -> bool:
+def outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
     """Whether `update` has something to do; cheap enough to ask every frame."""
-    if flesh.clip is None or flesh.stale or flesh.suspect_mesh or flesh.suspect_motion:
+    condition = flesh.condition
+    if not condition.showable or not condition.trusted:
         return True
-    if flesh.behind and not (obj.thew.settled if still is None else still):
+    if condition.clip is Clip.BEHIND and not (obj.thew.settled if still is None else still):
         return True
-    if flesh.recipe != session.Recipe.of(obj, scene) or not flesh.covers(*_live_frames(obj, scene)):
+    if flesh.recipe != Recipe.of(obj, scene) or not flesh.covers(*_live_frames(obj, scene)):
         return True
     return moved(obj, flesh)
 
 
-def moved(obj, flesh: session.Flesh) -> bool:
+def moved(obj, flesh: Flesh) -> bool:
     """Whether other curves or drivers move the rigs' controls than when they were read."""
     return flesh.motion.moving != rig_controls.moving(obj)
 
 
-def renamed(obj, flesh: session.Flesh) -> bool:
+def renamed(obj, flesh: Flesh) -> bool:
     """Whether the bones that were read are not those of the armature now, or not those on which rigs hang."""
     armature = reading.armature_of(obj)
     if armature is None:
@@ -168,13 +175,13 @@ def rest(obj, scene, view_layer) -> Task:
     found = reading.subject(obj, view_layer)
     flesh = register.flesh(obj)
     view_layer.update()
-    recipe, stance = session.Recipe.of(obj, scene), session.Stance.saved(obj)
-    if flesh.body is None or flesh.suspect_mesh or renamed(obj, flesh):
+    recipe, stance = Recipe.of(obj, scene), Stance.saved(obj)
+    if flesh.body is None or flesh.condition.mesh is Mesh.TOUCHED or renamed(obj, flesh):
         yield from building.build(flesh, found, stance, recipe, scene, view_layer, None, still=True)
     elif flesh.recipe != recipe:
         rigs = rigging.resolve(obj, flesh.character, stance, building.placed(flesh.character, stance, recipe))
         parts = flesh.character, stance, recipe, flesh.motion
-        yield from building.make(flesh, *parts, rigs, still=True)
+        yield from building.make(obj, flesh, *parts, rigs, still=True)
     reader = poses.PoseReader(found, flesh.character.bones, stance.mesh_matrix)
     with poses.shown([found.armature, found.obj]):
         view_layer.update()
@@ -187,17 +194,17 @@ def rest(obj, scene, view_layer) -> Task:
     apply_state(obj)
     note(obj, flesh)
     session.write(obj, flesh, offsets, scene)
-    flesh.posed = True
+    happened(obj, flesh, Event.POSE_SHOWN)
     return flesh
 
 
-def with_body(obj, scene, view_layer) -> session.Flesh:
+def with_body(obj, scene, view_layer) -> Flesh:
     """The flesh of `obj` with its body, built here and now where it is not: a file was just opened, a bone renamed."""
     check_flesh(obj)
     flesh = register.flesh(obj)
     if flesh.body is None or renamed(obj, flesh):
-        found, stance = reading.subject(obj, view_layer), session.Stance.saved(obj)
-        recipe = session.Recipe.of(obj, scene)
+        found, stance = reading.subject(obj, view_layer), Stance.saved(obj)
+        recipe = Recipe.of(obj, scene)
         finish(building.build(flesh, found, stance, recipe, scene, view_layer, None))
     return flesh
 
@@ -208,9 +215,7 @@ def settle(obj, flesh, scene) -> None:
     tree = modifier.tree()
     if mine is not None and mine.node_group != tree:
         mine.node_group = tree
-    if flesh.refused:
-        flesh.refused = False
-        apply_state(obj)
+    happened(obj, flesh, Event.ACCEPTED)
     note(obj, flesh)
     session.present(obj, flesh, scene)
 
@@ -224,9 +229,7 @@ def note(obj, flesh) -> None:
 def refuse(obj, flesh, error: BaseException) -> None:
     """What the object has become cannot be shown with flesh: show its plain armature, and tell why."""
     fail(obj, flesh, error)
-    if not flesh.refused:
-        flesh.refused = True
-        apply_state(obj)
+    happened(obj, flesh, Event.REFUSED)
 
 
 def fail(obj, flesh, error: BaseException) -> None:
@@ -249,7 +252,7 @@ def apply_state(obj) -> None:
     mine, armature = modifier.by_id(obj, made.modifier), modifier.by_id(obj, made.armature_modifier)
     known = register.known(obj)
     baked = settings.enabled and made.shows_bake
-    live = settings.enabled and not baked and not (known is not None and known.refused)
+    live = settings.enabled and not baked and not (known is not None and known.condition.switch is Switch.OFF)
     held = modifier.held(obj, armature, made.baked_space) if baked and armature is not None else []
     for other in held:
         modifier.switch_off(obj, other)
@@ -260,6 +263,9 @@ def apply_state(obj) -> None:
     if not live:
         session.hide(obj, known)
     writing.mute_baked(obj, not baked)
+
+
+DOES[Effect.SWITCH] = lambda obj, _flesh: apply_state(obj)
 
 
 # removing -------------------------------------------------------------------------------------------------------------

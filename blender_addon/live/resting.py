@@ -9,8 +9,10 @@ import bpy
 
 from ..logic.errors import sentence
 from ..logic.native import EXPECTED
+from ..logic.states import Event, Pose
 from ..scene import poses, reading, rig_controls
 from . import session
+from .events import happened
 
 #: What the panel says about poses that were not simulated.
 CHANGED = "The animation has changed since it was simulated: press Simulate."
@@ -22,7 +24,7 @@ def unforeseen(obj, scene, depsgraph, render: bool) -> str:
     "" where it is, or where no flesh is seen (`render`: in a render). Changes nothing.
     """
     flesh = session.register.known(obj)
-    if flesh is None or flesh.clip is None or flesh.stale or not session.is_shown(obj, render):
+    if flesh is None or not flesh.condition.showable or not session.is_shown(obj, render):
         return ""
     if not flesh.clip_start <= scene.frame_float <= flesh.clip_end:
         return "beside"
@@ -36,7 +38,7 @@ def show_settled(obj: bpy.types.Object, flesh) -> None:
     if flesh.body is None or not session.is_shown(obj) or poses.busy:
         return
     scene, depsgraph = bpy.context.scene, bpy.context.view_layer.depsgraph
-    if flesh.posed or flesh.clip is None:
+    if flesh.condition.pose is Pose.OTHER or flesh.clip is None:
         found = reading.armature_modifier(obj)
         if found is not None and found.object is not None:
             show_pose(obj, found, flesh, scene, depsgraph)
@@ -46,12 +48,12 @@ def show_settled(obj: bpy.types.Object, flesh) -> None:
 
 def follow_pose(obj, armature_modifier, flesh, scene, depsgraph) -> None:
     """Between two simulations, show the flesh at rest in the pose that the artist just made."""
-    if flesh.clip is None or flesh.stale or not session.is_shown(obj):
+    if not flesh.condition.showable or not session.is_shown(obj):
         return
     frame = scene.frame_current
     inside = flesh.clip_start <= frame <= flesh.clip_end
     if inside and not flesh.motion.differs(obj, frame, depsgraph):
-        if flesh.posed:
+        if flesh.condition.pose is Pose.OTHER:
             flesh.problem = ""
             session.present(obj, flesh, scene)
         return
@@ -67,7 +69,7 @@ def show_pose(obj, armature_modifier, flesh, scene, depsgraph) -> bool:
         maps, mesh, _raw = reader.read(depsgraph, scene.frame_current)
         controls = rig_controls.evaluated_controls(obj, depsgraph)
         session.present_pose(obj, flesh, scene, maps, mesh, controls)
-        flesh.posed = True
+        happened(obj, flesh, Event.POSE_SHOWN)
     except EXPECTED as error:
         session.hide(obj, flesh)
         flesh.problem = CHANGED if isinstance(error, poses.LostBone) else sentence(str(error))

@@ -5,7 +5,8 @@ import bpy
 from bpy.props import EnumProperty, IntProperty
 
 from ..live import handlers, jobs, riding, target
-from ..live.session import Flesh, register
+from ..live.flesh import Flesh
+from ..live.session import register
 from ..logic.errors import Refusal, sentence
 from ..logic.sentences import plural
 from ..saved.choices import METHODS, MOST_CELLS

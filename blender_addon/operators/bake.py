@@ -5,9 +5,10 @@ import bpy
 from bpy.props import EnumProperty, IntProperty
 
 from ..bake import baking, finishing
-from ..live import handlers, target
+from ..live import target, updates
 from ..logic.errors import sentence
 from ..saved.choices import BAKE_SPACES
+from ..scene import windows
 from .shell import Job
 
 
@@ -64,11 +65,11 @@ class THEW_OT_finish_bake(Job, bpy.types.Operator):
     def execute(self, context):
         obj = target.of(context)
         try:
-            handlers.stop_update()
+            updates.stop_update()
             said = finishing.finish_bake(obj)
         except Exception as error:
             return self.refuse(obj, error)
-        handlers.redraw()
+        windows.redraw()
         for text in reversed(said):  # the status bar shows the last one, all stand in the Info editor
             self.report({"INFO"}, sentence(text))
         return {"FINISHED"}

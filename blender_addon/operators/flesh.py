@@ -7,10 +7,10 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty
 
 from ..edit import softening
-from ..live import handlers, jobs, target
+from ..live import jobs, target, updates
 from ..logic.body_parts import PARTS
 from ..logic.flesh_map import NEUTRAL
-from ..scene import flesh_map
+from ..scene import flesh_map, windows
 from ..scene.reading import armature_of
 from .shell import Job
 
@@ -74,7 +74,7 @@ class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
         jobs.check_flesh(obj)
         flesh_map.check_paintable(obj, armature_of(obj), name)
         if obj.vertex_groups.get(name) is None:
-            handlers.stop_update()
+            updates.stop_update()
             if name == flesh_map.FLESH:
                 softening.back_to_automatic(context, obj)
             else:
@@ -127,7 +127,7 @@ class THEW_OT_flesh_preset(Quick, bpy.types.Operator):
     )
 
     def edit(self, context, obj):
-        handlers.stop_update()
+        updates.stop_update()
         where = softening.soften(context, obj, self.part, self.size, self.amount)
         return f"{PARTS[self.part].label}: {where}."
 
@@ -140,7 +140,7 @@ class THEW_OT_flesh_automatic(Quick, bpy.types.Operator):
 
     def invoke(self, context, event):
         obj = target.of(context)
-        if handlers.headless() or obj is None or obj.type != "MESH" or flesh_map.is_automatic(obj):
+        if windows.headless() or obj is None or obj.type != "MESH" or flesh_map.is_automatic(obj):
             return self.execute(context)
         return context.window_manager.invoke_confirm(
             self,
@@ -151,7 +151,7 @@ class THEW_OT_flesh_automatic(Quick, bpy.types.Operator):
         )
 
     def edit(self, context, obj):
-        handlers.stop_update()
+        updates.stop_update()
         softening.back_to_automatic(context, obj)
         return f"“{obj.name}” is soft where its flesh is thick."
 

@@ -8,7 +8,8 @@ from contextlib import ExitStack
 import bpy
 
 from ..edit import posed
-from ..live import handlers, target
+from ..live import target, updates
+from ..scene import windows
 from .shell import Job, quiet
 
 
@@ -21,18 +22,18 @@ class InHand(Job):
 
     def invoke(self, context, event):
         """Take the tool into the hand; without a 3D view like `execute`."""
-        if handlers.headless() or context.window is None or context.area is None:
+        if windows.headless() or context.window is None or context.area is None:
             return self.execute(context)
         obj = target.of(context)
         try:
             if context.screen.is_animation_playing:
                 bpy.ops.screen.animation_cancel(restore_frame=False)
-            handlers.stop_update()
+            updates.stop_update()
             self._stand = posed.read(obj, context.scene, context.view_layer)
         except Exception as error:
             return self.refuse(obj, error)
         self.held = ExitStack()
-        self.held.callback(handlers.redraw)
+        self.held.callback(windows.redraw)
         self.held.callback(quiet, context)
         try:
             self.take(context)

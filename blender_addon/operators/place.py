@@ -12,12 +12,13 @@ from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntPrope
 from ..edit import placing, posed
 from ..edit.placing import Spot
 from ..edit.rig_list import drop_rig, new_rig
-from ..live import handlers, target
+from ..live import target
 from ..logic.errors import Refusal
 from ..logic.outlines import outline, ridden
 from ..logic.sliders import TEMPLATE_SLIDERS
 from ..rigs import rigging
 from ..saved import rigs as saved_rigs
+from ..scene import windows
 from ..scene.units import length
 from ..ui import rig_overlay, viewing
 from .hand import InHand
@@ -227,7 +228,7 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
         )
         said = f"Click drops the {self._kind.lower()}, wheel sizes it, Ctrl+wheel or R turns it, Esc cancels{reach}"
         context.workspace.status_text_set(f"Thew: {said}")
-        handlers.redraw()
+        windows.redraw()
 
     def here(self) -> Spot:
         """The spot under the mouse."""

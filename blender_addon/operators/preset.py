@@ -8,7 +8,7 @@ from bpy.props import EnumProperty, StringProperty
 
 from ..edit import placing, posed
 from ..edit.rig_list import drop_rig, new_rig
-from ..live import handlers, target
+from ..live import target, updates
 from ..logic.bone_names import Role, find, find_pair
 from ..logic.errors import Refusal
 from ..logic.names import describe
@@ -46,7 +46,7 @@ class THEW_OT_rig_preset(Job, bpy.types.Operator):
         obj = target.of(context)
         preset = PRESETS[self.preset]
         try:
-            handlers.stop_update()
+            updates.stop_update()
             stand = posed.read(obj, context.scene, context.view_layer)
             bones = self.bones(stand, preset)
             before = len(obj.thew.rigs)

@@ -10,14 +10,16 @@ import numpy as np
 from bpy.props import StringProperty
 
 from ..edit import posed, pulling
-from ..live import handlers, session, target
+from ..live import session, target, updates
+from ..live.events import happened
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.picking import Picker
 from ..logic.sliders import SLIDERS
+from ..logic.states import Event
 from ..rigs import rigging
 from ..saved.samples import quietly, slider_values
-from ..scene import poses
+from ..scene import poses, windows
 from ..ui import viewing
 from .hand import InHand
 
@@ -48,7 +50,7 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
     def execute(self, context):
         obj = target.of(context)
         try:
-            handlers.stop_update()
+            updates.stop_update()
             stand = posed.read(obj, context.scene, context.view_layer)
             try:
                 points = json.loads(self.points or "[]")
@@ -74,7 +76,7 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
         stand.obj.thew.settled = True
         rigging.shown(context, stand.obj)
         stand.show(pull.offsets)
-        stand.flesh.posed = True
+        happened(stand.obj, stand.flesh, Event.POSE_SHOWN)
         self.report({"INFO"}, f"“{pull.rig.name}” was fitted; {pull.came(points)}.")
 
     # in the hand ------------------------------------------------------------------------------------------------------
@@ -132,7 +134,7 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
         else:
             self._drag, self._depth = vertex, self._pull.world(vertex)
             self._target = self._depth
-        handlers.redraw()
+        windows.redraw()
         return {"RUNNING_MODAL"}
 
     def follow(self, context) -> None:
@@ -146,7 +148,7 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
         )
         self._due = not self._pull.arrived  # goes on at the next tick, also under a mouse that stands still
         self._changed = True
-        handlers.redraw()
+        windows.redraw()
 
     def wanted(self) -> list[pulling.Point]:
         """All points and their targets."""

@@ -4,7 +4,7 @@
 import bpy
 from bpy.props import BoolProperty
 
-from ..live import handlers, jobs, target
+from ..live import jobs, target, updates
 from .shell import Job
 
 
@@ -28,7 +28,7 @@ class THEW_OT_remove(Job, bpy.types.Operator):
     def execute(self, context):
         obj = target.of(context)
         try:
-            handlers.stop_update()
+            updates.stop_update()
             said = jobs.remove(obj, self.remove_baked_keys, self.remove_rigs)
         except Exception as error:
             return self.refuse(obj, error)

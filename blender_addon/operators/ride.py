@@ -3,10 +3,11 @@
 
 import bpy
 
-from ..live import handlers, riding, target
+from ..live import handlers, riding, target, updates
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.sentences import listed
+from ..scene import windows
 from .shell import Job
 
 
@@ -28,7 +29,7 @@ class THEW_OT_ride(Job, bpy.types.Operator):
         active = context.view_layer.objects.active
         try:
             riders, body = pairs(context)
-            handlers.stop_update()
+            updates.stop_update()
             for obj in riders:
                 riding.check(obj, body)
             for obj in riders:
@@ -36,7 +37,7 @@ class THEW_OT_ride(Job, bpy.types.Operator):
             handlers.look_up(context.scene)
         except Exception as error:
             return self.refuse(active, error)
-        handlers.redraw()
+        windows.redraw()
         names = listed([describe(obj) for obj in riders])
         self.report({"INFO"}, f"{names} {'rides' if len(riders) == 1 else 'ride'} on {describe(body)}.")
         for obj in riders:

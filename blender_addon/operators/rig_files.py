@@ -6,9 +6,10 @@ from __future__ import annotations
 import bpy
 from bpy.props import StringProperty
 
-from ..live import handlers, jobs, target
+from ..live import jobs, target
 from ..logic.sentences import plural
 from ..rigs import files
+from ..scene import windows
 from .rig_edit import Edit
 
 
@@ -23,7 +24,7 @@ class THEW_OT_rig_export(Edit, bpy.types.Operator):
     filter_glob: StringProperty(default="*.toml", options={"HIDDEN"})
 
     def invoke(self, context, _event):
-        if handlers.headless() or context.window is None:
+        if windows.headless() or context.window is None:
             return self.execute(context)
         self.filepath = self.filepath or f"{target.of(context).name} rigs.toml"
         context.window_manager.fileselect_add(self)
@@ -47,7 +48,7 @@ class THEW_OT_rig_import(Edit, bpy.types.Operator):
     filter_glob: StringProperty(default="*.toml", options={"HIDDEN"})
 
     def invoke(self, context, _event):
-        if handlers.headless() or context.window is None:
+        if windows.headless() or context.window is None:
             return self.execute(context)
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}

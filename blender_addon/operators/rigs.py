@@ -10,7 +10,7 @@ from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ..edit import placing
 from ..edit.rig_list import drop_rig, heaviest_bone, move_rig, new_rig, suit
-from ..live import handlers, jobs, target
+from ..live import jobs, target
 from ..live.session import register as fleshes
 from ..logic.errors import Refusal
 from ..logic.sentences import plural
@@ -19,6 +19,7 @@ from ..rigs.anchors import anchor_bone, anchor_face
 from ..saved import rigs as saved_rigs
 from ..saved.rigs import GUIDES, TEMPLATES
 from ..saved.samples import quietly, record, show_sliders, start_samples
+from ..scene import windows
 from ..scene.reading import armature_of
 from ..scene.stance import Stance
 from .rig_edit import Edit
@@ -243,7 +244,7 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
     )
 
     def invoke(self, context, _event):
-        if handlers.headless() or context.window is None:
+        if windows.headless() or context.window is None:
             return self.execute(context)
         if not self.bone:
             obj = target.of(context)

@@ -8,11 +8,12 @@ from contextlib import ExitStack
 
 import bpy
 
-from ..live import handlers, target
+from ..live import target, updates
 from ..live.work import running
 from ..logic.errors import Cancelled, sentence
+from ..logic.native import EXPECTED
 from ..logic.tasks import Stepper, Task, finish
-from ..scene import poses
+from ..scene import poses, windows
 
 
 def quiet(context) -> None:
@@ -48,7 +49,7 @@ class Job:
         """Do it to the end, as a script wants it."""
         obj = target.of(context)
         try:
-            handlers.stop_update()
+            updates.stop_update()
             result = finish(self.job(context, obj))
         except Exception as error:
             return self.refuse(obj, error)
@@ -56,12 +57,12 @@ class Job:
 
     def invoke(self, context, _event):
         """Do it with the window alive; without one like `execute`."""
-        if handlers.headless() or context.window is None:
+        if windows.headless() or context.window is None:
             return self.execute(context)
         obj = target.of(context)
         if context.screen is not None and context.screen.is_animation_playing:
             bpy.ops.screen.animation_cancel(restore_frame=False)
-        handlers.stop_update()
+        updates.stop_update()
         self._obj = obj
         manager = context.window_manager
         try:
@@ -93,7 +94,7 @@ class Job:
             context.window_manager.progress_update(int(100 * stepper.fraction))
             if context.workspace is not None:
                 context.workspace.status_text_set(f"Thew: {stepper.said} (Esc cancels)")
-            handlers.redraw()
+            windows.redraw()
         except Exception as error:
             self._held.close()
             return self.refuse(self._obj, error)
@@ -122,7 +123,7 @@ class Job:
             self.report({"WARNING"}, "Cancelled: nothing was changed.")
             return {"CANCELLED"}
         text = sentence(str(error))
-        if not isinstance(error, handlers.EXPECTED):
+        if not isinstance(error, EXPECTED):
             traceback.print_exception(error)
             text = f"Something unforeseen happened ({type(error).__name__}: {error}); nothing was changed."
         if obj is not None and obj.name not in text:

@@ -3,7 +3,7 @@
 
 import bpy
 
-from ..live import handlers, jobs, riding, target
+from ..live import handlers, jobs, riding, target, updates
 from ..logic.errors import Refusal
 from ..scene import writing
 from .shell import Job
@@ -22,7 +22,7 @@ class Switch(Job):
                 jobs.check_flesh(obj)
             if self.baked and not writing.baked_keys(obj):
                 raise Refusal(f"“{obj.name}” has no baked shape keys: press Bake first")
-            handlers.stop_update()
+            updates.stop_update()
             obj.thew.made.shows_bake = self.baked
             obj.thew.enabled = True
             if obj.thew.made.rides:

@@ -6,6 +6,11 @@ from __future__ import annotations
 import bpy
 
 
+def headless() -> bool:
+    """Whether there is no window, and so no timer that ticks."""
+    return bpy.app.background
+
+
 def playing() -> bool:
     """Whether a window plays the animation."""
     return any(window.screen.is_animation_playing for window in bpy.context.window_manager.windows)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ..live import session
+from ..live.flesh import Flesh
 from ..live.session import register as fleshes
 from ..logic.wires import lattice_wires
 
@@ -32,7 +32,7 @@ def draw() -> None:
             draw_lattice(flesh, scene.frame_float if obj.thew.enabled else None)
 
 
-def draw_lattice(flesh: session.Flesh, frame: float | None) -> None:
+def draw_lattice(flesh: Flesh, frame: float | None) -> None:
     """Draw one lattice as it is at `frame`, or at rest."""
     import gpu
     from gpu_extras.batch import batch_for_shader
@@ -56,7 +56,7 @@ def draw_lattice(flesh: session.Flesh, frame: float | None) -> None:
     gpu.state.blend_set("NONE")
 
 
-def lattice_shape(flesh: session.Flesh, frame: float | None) -> np.ndarray:
+def lattice_shape(flesh: Flesh, frame: float | None) -> np.ndarray:
     """The lattice vertices in Blender's world, [k, 3]."""
     if frame is not None and flesh.clip is not None:
         return flesh.lattice_positions(frame)[: len(flesh.lattice.vertices)]

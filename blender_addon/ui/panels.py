@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..live import handlers, target, work
+from ..live import target, updates, work
 from ..live.session import register as fleshes
 from ..logic import modal, native
 from ..logic.health import cost, health, shortened
@@ -88,7 +88,7 @@ def draw_health(layout, obj, frame: int, width: int) -> None:
 
 def draw_progress(layout) -> bool:
     """A bar while something is being computed; True when there was something."""
-    stepper = work.running[-1] if work.running else handlers.state.stepper
+    stepper = work.running[-1] if work.running else updates.state.stepper
     if stepper is None:
         return False
     layout.progress(factor=stepper.fraction, text=stepper.said)

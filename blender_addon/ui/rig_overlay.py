@@ -7,7 +7,8 @@ import bpy
 import numpy as np
 
 from ..edit import posed
-from ..live import session, target
+from ..live import target
+from ..live.flesh import Flesh
 from ..live.session import register as fleshes
 from ..logic.errors import Refusal
 from ..logic.native import core
@@ -53,7 +54,7 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
     return found
 
 
-def known_hooks(obj, flesh: session.Flesh) -> dict[int, rigging.Hook]:
+def known_hooks(obj, flesh: Flesh) -> dict[int, rigging.Hook]:
     """What the rigs hang on as it was found when the flesh was built, by index; none when that has changed since."""
     if prints.hooks(prints.fingerprint(obj)) != prints.hooks(flesh.recipe.rigs):
         return {}
@@ -61,7 +62,7 @@ def known_hooks(obj, flesh: session.Flesh) -> dict[int, rigging.Hook]:
 
 
 def rig_lines(
-    flesh: session.Flesh, rig, hook: rigging.Hook, control: float, maps: np.ndarray, mesh
+    flesh: Flesh, rig, hook: rigging.Hook, control: float, maps: np.ndarray, mesh
 ) -> tuple[np.ndarray, np.ndarray]:
     """(outline [m, 2, 3], line to the bone or the skin [1 or 0, 2, 3]) of one rig, Blender's world.
 
@@ -89,7 +90,7 @@ def rig_lines(
     return tuple(each / place.metres_per_unit + place.origin for each in (lines, guide))
 
 
-def at_rest(flesh: session.Flesh, hook: rigging.Hook, parameters: dict[str, float]):
+def at_rest(flesh: Flesh, hook: rigging.Hook, parameters: dict[str, float]):
     """(frame [4, 4], how much each bone carries its middle [b], what it hangs on) at rest; remembered for the next drawing."""
     key = (hook, tuple(parameters.values()))
     known = _rest.get(key)
@@ -102,7 +103,7 @@ def at_rest(flesh: session.Flesh, hook: rigging.Hook, parameters: dict[str, floa
     return known[1]
 
 
-def hanging_from(flesh: session.Flesh, hook: rigging.Hook, middle: np.ndarray) -> np.ndarray | None:
+def hanging_from(flesh: Flesh, hook: rigging.Hook, middle: np.ndarray) -> np.ndarray | None:
     """The point of the bone, or of the skin, that a template at `middle` hangs on, metres at rest."""
     if hook.guide == "BONE":
         head, tail = (np.asarray(ends)[hook.bone] for ends in (flesh.skeleton.heads, flesh.skeleton.tails))

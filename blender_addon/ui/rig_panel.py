@@ -13,7 +13,7 @@ from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS
 from ..saved import rigs as saved_rigs
 from ..saved.samples import NEAR, sliders_of
 from ..scene.reading import armature_of
-from . import panels
+from .layouts import draw_text, letters
 
 
 class THEW_UL_rigs(bpy.types.UIList):
@@ -133,7 +133,7 @@ def draw_state(layout, obj, width: int) -> None:
     if flesh is None or flesh.body is None:
         text = "Go to another frame, or press Settled, to see the templates."
     if text:
-        panels.draw_text(layout, text, width, icon="INFO")
+        draw_text(layout, text, width, icon="INFO")
 
 
 def draw_list(layout, obj) -> None:
@@ -184,9 +184,9 @@ def draw_rig(layout, obj, rig, width: int) -> None:
     """One rig: its control, its field, what that hangs on, its samples."""
     if rig.problem:
         box = layout.box().column(align=True)
-        panels.draw_text(box, rig.problem, width, icon="ERROR")
+        draw_text(box, rig.problem, width, icon="ERROR")
     elif rig.note:
-        panels.draw_text(layout.column(align=True), rig.note, width, icon="INFO")
+        draw_text(layout.column(align=True), rig.note, width, icon="INFO")
     row = layout.row(align=True)
     row.prop(rig, "control", slider=True)
     row.operator("thew.rig_driver", text="", icon="DRIVER")
@@ -228,13 +228,13 @@ class Panel:
         else:
             layout.label(text="They push once flesh is added", icon="INFO")
             layout.operator("thew.remove", text="Delete Rigs", icon="X").remove_rigs = True
-        draw_state(layout, obj, panels.letters(context))
+        draw_state(layout, obj, letters(context))
         draw_list(layout, obj)
         rig = saved_rigs.active(obj)
         if settings.made.flesh:
             draw_hand(layout, rig)
         if rig is not None:
-            draw_rig(layout, obj, rig, panels.letters(context))
+            draw_rig(layout, obj, rig, letters(context))
 
 
 class THEW_PT_rigs_sidebar(Panel, bpy.types.Panel):

@@ -107,28 +107,32 @@ def test_stiffness_is_neutral_at_half_and_acts(fleshed):
 
 
 def test_a_stroke_is_noticed_when_it_ends(window, monkeypatch):  # noqa: F811
-    body, _, handlers = window
+    body, _, _ = window
     flesh = flesh_of(body)
     lattice = flesh.lattice
     activate(body)
     assert bpy.ops.thew.paint_flesh() == {"FINISHED"}
-    tick(handlers)
+    tick()
     bpy.context.view_layer.update()
-    monkeypatch.setattr(handlers, "stroking", lambda: True)
+    monkeypatch.setattr(part("scene.windows"), "stroking", lambda: True)
     paint(body, range(60, 90), 0.0)
-    assert handlers.state.waiting
-    assert handlers.tick() is not None and handlers.state.stepper is None and handlers.state.waiting
-    monkeypatch.setattr(handlers, "stroking", lambda: False)
-    tick(handlers)
+    assert part("live.updates").state.waiting
+    assert (
+        part("live.updates").tick() is not None
+        and part("live.updates").state.stepper is None
+        and part("live.updates").state.waiting
+    )
+    monkeypatch.setattr(part("scene.windows"), "stroking", lambda: False)
+    tick()
     np.testing.assert_array_equal(flesh.character.painted.flesh, weights(body))
     # What stops the update and then paints leaves nothing undone.
     bpy.context.view_layer.update()
     paint(body, range(60, 90), 0.5)
-    handlers.stop_update()
+    part("live.updates").stop_update()
     paint(body, range(60, 90), 0.75)
-    tick(handlers)
+    tick()
     np.testing.assert_array_equal(flesh.character.painted.flesh, weights(body))
-    assert flesh.lattice is lattice and not handlers.state.waiting
+    assert flesh.lattice is lattice and not part("live.updates").state.waiting
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
@@ -350,7 +354,7 @@ def test_a_question_that_is_denied_leaves_the_painted_map(fleshed, monkeypatch):
     paint(body, range(40), 0.9)
     painted, asked = weights(body), []
     operators = part("operators.flesh")
-    monkeypatch.setattr(part("live.handlers"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
     manager = SimpleNamespace(invoke_confirm=lambda operator, event, **words: asked.append(words) or {"RUNNING_MODAL"})
     context = SimpleNamespace(view_layer=bpy.context.view_layer, scene=bpy.context.scene, window_manager=manager)
     tool = SimpleNamespace()

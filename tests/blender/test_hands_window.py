@@ -99,15 +99,14 @@ def hand(scene, monkeypatch):
     bpy.ops.thew.add(cells_across=8)
     bpy.ops.thew.simulate()
     scene.frame_set(6)
-    handlers = part("live.handlers")
-    monkeypatch.setattr(handlers, "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
     made = Hand(monkeypatch)
     made.body = body
     yield made
     assert (made.timers, made.drawn, part("scene.poses").busy) == (0, 0, 0)  # nothing of the tool is left
-    handlers.stop_update()
-    if bpy.app.timers.is_registered(handlers.tick):
-        bpy.app.timers.unregister(handlers.tick)
+    part("live.updates").stop_update()
+    if bpy.app.timers.is_registered(part("live.updates").tick):
+        bpy.app.timers.unregister(part("live.updates").tick)
 
 
 BELLY = (0.05, 0.0, 0.75)
@@ -269,7 +268,7 @@ def test_a_tool_that_cannot_be_taken_up_lets_go_of_everything(bump, monkeypatch,
     assert part("operators.pull").saved(body.thew.rigs[0]) == before
     np.testing.assert_array_equal(evaluated(body), shape)
     shapes = play(body, (4, 9))
-    assert np.abs(shapes[0] - shapes[1]).max() > 1e-3 and not flesh_of(body).stale
+    assert np.abs(shapes[0] - shapes[1]).max() > 1e-3 and flesh_of(body).condition.showable
 
 
 @pytest.mark.parametrize("where", ["put back", "status", "timer"])
@@ -288,7 +287,6 @@ def test_a_tool_that_cannot_be_put_back_lets_go_of_everything(bump, monkeypatch,
 
 
 def test_a_job_that_cannot_begin_or_go_on_lets_go_of_everything(hand):
-    handlers = part("live.handlers")
     for broken in ("event_timer_add", "progress_begin", "modal_handler_add", "progress_update"):
         job, context = tool("simulate", "THEW_OT_simulate"), hand.context()
         context.view_layer.objects.active = hand.body
@@ -301,4 +299,4 @@ def test_a_job_that_cannot_begin_or_go_on_lets_go_of_everything(hand):
             answer = job.modal(context, event("TIMER", "NOTHING"))
         assert answer == {"CANCELLED"} and "a bug" in job.said[-1][1]
         assert (hand.timers, part("scene.poses").busy) == (0, 0)
-    assert handlers.state.stepper is None
+    assert part("live.updates").state.stepper is None

@@ -139,10 +139,10 @@ def test_a_preview_follows_a_new_pose_in_a_window(scene, character, monkeypatch)
     body, rig = character
     add_modal()
     bpy.ops.thew.simulate()
-    handlers, flesh = part("live.handlers"), flesh_of(body)
+    flesh = flesh_of(body)
     scene.frame_set(4)
     live = evaluated(body)
-    monkeypatch.setattr(handlers, "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
     try:
         body.thew.preview_mode = 2
         before = evaluated(body)
@@ -150,7 +150,7 @@ def test_a_preview_follows_a_new_pose_in_a_window(scene, character, monkeypatch)
         rig.pose.bones["Head"].rotation_euler.x = 0.8
         bpy.context.view_layer.update()
         posed = evaluated(body)
-        assert flesh.posed and np.abs(posed - before).max() > 0.1
+        assert flesh.condition.pose.name == "OTHER" and np.abs(posed - before).max() > 0.1
         body.thew.preview_mode = 0
         scene.frame_set(4)
         bpy.context.view_layer.update()
@@ -158,8 +158,8 @@ def test_a_preview_follows_a_new_pose_in_a_window(scene, character, monkeypatch)
         bpy.context.view_layer.update()
         np.testing.assert_array_equal(evaluated(body), live)
         body.thew.modes = 5
-        assert handlers.state.waiting
+        assert part("live.updates").state.waiting
     finally:
-        handlers.stop_update()
-        if bpy.app.timers.is_registered(handlers.tick):
-            bpy.app.timers.unregister(handlers.tick)
+        part("live.updates").stop_update()
+        if bpy.app.timers.is_registered(part("live.updates").tick):
+            bpy.app.timers.unregister(part("live.updates").tick)

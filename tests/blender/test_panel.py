@@ -92,7 +92,7 @@ def test_nothing_active_or_no_mesh_shows_nothing(scene):
 def test_no_button_moves_while_something_is_computed(fleshed):
     body, _ = fleshed
     play(body, (3,))
-    tasks, work, handlers = part("logic.tasks"), part("live.work"), part("live.handlers")
+    tasks, work = part("logic.tasks"), part("live.work")
     quiet = rows(draw())
     assert not any(call[0] == "progress" for call in draw()[""])
 
@@ -103,7 +103,10 @@ def test_no_button_moves_while_something_is_computed(fleshed):
     stepper.advance()
     for begin, end in (
         (lambda: work.running.append(stepper), lambda: work.running.remove(stepper)),
-        (lambda: setattr(handlers.state, "stepper", stepper), lambda: setattr(handlers.state, "stepper", None)),
+        (
+            lambda: setattr(part("live.updates").state, "stepper", stepper),
+            lambda: setattr(part("live.updates").state, "stepper", None),
+        ),
     ):
         begin()
         try:

@@ -267,10 +267,10 @@ def test_a_rig_edited_at_rest_does_not_simulate_until_motion_is_wanted(fleshed):
     rig.strength *= 2.0
     play(body, (3, 4))
     flesh = flesh_of(body)
-    assert flesh.clip is clip and flesh.behind
+    assert flesh.clip is clip and flesh.condition.clip.name == "BEHIND"
     body.thew.settled = False
     play(body, (3, 4))
-    assert flesh.clip is not clip and not flesh.behind
+    assert flesh.clip is not clip and flesh.condition.clip.name == "CURRENT"
 
 
 @pytest.mark.parametrize("angle", [170.0, -170.0])

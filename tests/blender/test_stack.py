@@ -62,7 +62,7 @@ def carry(rig, distance: float = 0.5) -> None:
 @pytest.mark.parametrize("rig_kind", ["plain", "turned", "mirrored"])
 def test_what_is_read_is_what_the_armature_modifier_does(scene, parented, mesh_kind, rig_kind):
     """Wherever the two objects stand, however oddly, our T_b make the modifier's shapes."""
-    reading, poses, session = part("scene.reading"), part("scene.poses"), part("live.session")
+    reading, poses = part("scene.reading"), part("scene.poses")
     body, rig = make_character()
     rig.matrix_world = PLACES[rig_kind]
     if parented:
@@ -73,9 +73,9 @@ def test_what_is_read_is_what_the_armature_modifier_does(scene, parented, mesh_k
     scene.frame_set(1)
     view_layer = bpy.context.view_layer
     found = reading.subject(body, view_layer)
-    flesh = session.Flesh()
+    flesh = part("live.flesh").Flesh()
     flesh.character = part("scene.character").read_character(found, bpy.context.evaluated_depsgraph_get)
-    flesh.stance = session.Stance.read(found, scene)
+    flesh.stance = part("scene.stance").Stance.read(found, scene)
     task = poses.read_motion(found, flesh.character.bones, flesh.stance.mesh_matrix, scene, view_layer, 1, 20)
     motion = part("logic.tasks").finish(task)
     ours = np.array([flesh.skinned_at(motion.maps[f - 1], motion.matrices[f - 1]) for f in FRAMES])

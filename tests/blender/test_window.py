@@ -23,60 +23,61 @@ def window(scene, monkeypatch):
     bpy.ops.thew.add(cells_across=6)
     bpy.ops.thew.simulate()
     play(body, (1, 4))
-    monkeypatch.setattr(handlers, "headless", lambda: False)
-    monkeypatch.setattr(handlers, "PATIENCE", 0.0)
-    handlers.state.waiting.clear()
+    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("live.updates"), "PATIENCE", 0.0)
+    part("live.updates").state.waiting.clear()
     yield body, rig, handlers
-    handlers.stop_update()
-    if bpy.app.timers.is_registered(handlers.tick):
-        bpy.app.timers.unregister(handlers.tick)
+    part("live.updates").stop_update()
+    if bpy.app.timers.is_registered(part("live.updates").tick):
+        bpy.app.timers.unregister(part("live.updates").tick)
 
 
-def tick(handlers) -> None:
+def tick() -> None:
     """Let the timer run until it has nothing more to do."""
+    updates = part("live.updates")
     for _ in range(10_000):
-        if handlers.tick() is None:
+        if updates.tick() is None:
             return
-        if handlers.state.stepper is not None and handlers.state.stepper.waiting:
-            handlers.state.stepper._thread.join(0.1)
+        if updates.state.stepper is not None and updates.state.stepper.waiting:
+            updates.state.stepper._thread.join(0.1)
     raise AssertionError("the timer never ends")
 
 
 def test_a_slider_shows_at_once(window):
-    body, _, handlers = window
+    body, _, _ = window
     before = evaluated(body)
     body.thew.softness = 0.2
     np.testing.assert_array_equal(evaluated(body), before)
-    assert bpy.app.timers.is_registered(handlers.tick)
-    tick(handlers)
+    assert bpy.app.timers.is_registered(part("live.updates").tick)
+    tick()
     after = evaluated(body)
     assert np.abs(after - before).max() > 1e-4
     np.testing.assert_array_equal(play(body, (9, 4))[1], after)
-    assert handlers.state.stepper is None and not handlers.state.waiting
+    assert part("live.updates").state.stepper is None and not part("live.updates").state.waiting
 
 
 def test_the_old_motion_plays_while_the_new_one_is_computed(window):
-    body, _, handlers = window
+    body, _, _ = window
     old = play(body, (2, 7, 12))
     body.thew.softness = 0.2
     np.testing.assert_array_equal(play(body, (2, 7, 12)), old)
-    tick(handlers)
+    tick()
     assert np.abs(play(body, (2, 7, 12)) - old).max() > 1e-4
 
 
 def test_painted_weights_show_at_once(window):
-    body, _, handlers = window
+    body, _, _ = window
     before = evaluated(body)
     body.vertex_groups["Head"].add(list(range(70, 100)), 1.0, "REPLACE")
     body.vertex_groups["Spine"].remove(list(range(70, 100)))
     bpy.context.view_layer.update()
-    assert handlers.state.waiting
-    tick(handlers)
+    assert part("live.updates").state.waiting
+    tick()
     assert np.abs(evaluated(body) - before).max() > 1e-4
 
 
 def test_an_edit_that_invalidates_shows_plain_skin_until_flesh_is_built(window):
-    body, _, handlers = window
+    body, _, _ = window
     activate(body)
     bpy.ops.object.mode_set(mode="EDIT")
     bpy.ops.mesh.select_all(action="SELECT")
@@ -89,7 +90,7 @@ def test_an_edit_that_invalidates_shows_plain_skin_until_flesh_is_built(window):
     plain = play(body, (4, 9, 4))
     thew.show_viewport = True
     np.testing.assert_array_equal(shown, plain)
-    tick(handlers)
+    tick()
     assert len(flesh_of(body).character.rest) == len(body.data.vertices)
     assert np.abs(evaluated(body) - plain[2]).max() > 1e-4
 
@@ -103,12 +104,12 @@ def test_a_build_that_fails_shows_plain_skin(window, monkeypatch):
     with monkeypatch.context() as broken:
         broken.setattr(part("logic.native").thew, "simulate", fails)
         body.thew.softness = 0.3
-        tick(handlers)
+        tick()
         assert "no flesh to be had" in body.thew.made.notes
         np.testing.assert_array_equal(evaluated(body), handlers.plain[3])
         np.testing.assert_array_equal(play(body, FRAMES), handlers.plain)
     body.thew.softness = 0.4
-    tick(handlers)
+    tick()
     assert np.abs(play(body, FRAMES) - handlers.plain).max() > 1e-3
 
 
@@ -127,19 +128,19 @@ def test_what_is_sculpted_and_edited_is_the_plain_skin(scene, window, mode):
         np.testing.assert_allclose(evaluated(body), handlers.plain[8], atol=1e-6)
     bpy.ops.object.mode_set(mode="OBJECT")
     bpy.context.view_layer.update()
-    tick(handlers)
+    tick()
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
 def test_playing_asks_for_nothing(window):
-    body, _, handlers = window
+    body, _, _ = window
     play(body, FRAMES)
     bpy.context.view_layer.update()
-    assert not handlers.state.waiting
+    assert not part("live.updates").state.waiting
 
 
 def test_a_new_pose_is_followed_before_it_is_simulated(scene, window):
-    body, rig, handlers = window
+    body, rig, _ = window
     flesh = flesh_of(body)
     before = evaluated(body)
     rig.pose.bones["Spine"].rotation_euler.x += 0.6
@@ -151,12 +152,12 @@ def test_a_new_pose_is_followed_before_it_is_simulated(scene, window):
     maps, mesh, _ = reader.read(bpy.context.view_layer.depsgraph, 4)
     skinned = flesh.skinned_at(maps, mesh)
     assert np.abs(posed - skinned).max() < 0.2 * size_of(skinned) < np.abs(posed - before).max() * 2
-    assert flesh.posed and "press Simulate" in flesh.problem
+    assert flesh.condition.pose.name == "OTHER" and "press Simulate" in flesh.problem
     bpy.context.view_layer.update()
-    assert not handlers.state.waiting  # what we wrote ourselves is no edit
+    assert not part("live.updates").state.waiting  # what we wrote ourselves is no edit
     scene.frame_set(4)  # the animation puts the bones back
     np.testing.assert_array_equal(evaluated(body), before)
-    assert not flesh.posed
+    assert flesh.condition.pose.name == "SIMULATED"
 
 
 def test_a_changed_animation_is_told_and_shown_with_flesh_at_rest(scene, window):
@@ -165,7 +166,7 @@ def test_a_changed_animation_is_told_and_shown_with_flesh_at_rest(scene, window)
     flesh = flesh_of(body)
     animate(rig, bend=-0.3)
     shapes = play(body, (2, 7))
-    assert flesh.suspect_motion and "press Simulate" in flesh.problem
+    assert flesh.condition.motion.name == "DIFFERS" and "press Simulate" in flesh.problem
     reader = part("scene.poses").PoseReader(
         part("scene.reading").subject(body, bpy.context.view_layer), flesh.character.bones, flesh.stance.mesh_matrix
     )
@@ -177,7 +178,7 @@ def test_a_changed_animation_is_told_and_shown_with_flesh_at_rest(scene, window)
         assert np.abs(skin - handlers.plain[frame - 1]).max() > 1e-2
     body.thew.enabled = True
     assert bpy.ops.thew.simulate() == {"FINISHED"}
-    assert not flesh.suspect_motion and not flesh.problem
+    assert flesh.condition.motion.name == "READ" and not flesh.problem
 
 
 def test_a_loaded_file_is_rebuilt_by_the_timer(window, tmp_path):
@@ -189,61 +190,61 @@ def test_a_loaded_file_is_rebuilt_by_the_timer(window, tmp_path):
     body = bpy.data.objects["Body"]
     np.testing.assert_array_equal(evaluated(body), handlers.plain[-1])  # plain skin, wherever the file was saved
     np.testing.assert_array_equal(play(body, FRAMES), handlers.plain)
-    tick(handlers)
+    tick()
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
 def test_flesh_at_rest_is_built_where_there_is_none_yet(window):
-    body, _, handlers = window
+    body, _, _ = window
     part("live.session").register.forget(body)
     plain = evaluated(body)
-    handlers.state.waiting.clear()
+    part("live.updates").state.waiting.clear()
     body.thew.settled = True
-    tick(handlers)
+    tick()
     assert flesh_of(body).clip is not None
     assert np.abs(evaluated(body) - plain).max() > 1e-3
 
 
 def test_undo_stops_what_is_under_way(window):
-    body, _, handlers = window
+    body, _, _ = window
     bpy.ops.ed.undo_push(message="before")
     body.thew.cells_across = 8
     bpy.ops.ed.undo_push(message="finer")
-    handlers.tick()
-    handlers.tick()
-    assert handlers.state.stepper is not None
+    part("live.updates").tick()
+    part("live.updates").tick()
+    assert part("live.updates").state.stepper is not None
     bpy.ops.ed.undo()
-    assert handlers.state.stepper is None
-    tick(handlers)
+    assert part("live.updates").state.stepper is None
+    tick()
     assert bpy.data.objects["Body"].thew.cells_across == 6
     assert np.isfinite(play(bpy.data.objects["Body"], (3, 9))).all()
 
 
 def test_removal_stops_what_is_under_way(window):
-    body, _, handlers = window
+    body, _, _ = window
     body.thew.cells_across = 8
-    handlers.tick()
+    part("live.updates").tick()
     assert bpy.ops.thew.remove() == {"FINISHED"}
-    assert handlers.state.stepper is None
-    tick(handlers)
+    assert part("live.updates").state.stepper is None
+    tick()
     assert [m.type for m in body.modifiers] == ["ARMATURE"]
 
 
 def test_an_object_may_be_deleted_under_way(window):
-    body, _, handlers = window
+    body, _, _ = window
     body.thew.cells_across = 8
-    handlers.tick()
+    part("live.updates").tick()
     bpy.data.objects.remove(body)
-    tick(handlers)
+    tick()
     bpy.context.scene.frame_set(5)
 
 
 def test_an_update_that_fails_says_why(window):
-    body, _, handlers = window
+    body, _, _ = window
     body.vertex_groups.clear()
     body.data.update_tag()
     bpy.context.view_layer.update()
-    tick(handlers)
+    tick()
     assert "no vertex groups" in body.thew.made.notes
     # What is refused shows the plain armature, which moves nothing now.
     np.testing.assert_array_equal(evaluated(body), part("scene.mesh").basis_positions(body.data))
@@ -313,7 +314,7 @@ def test_a_render_of_a_window_shows_what_was_played(scene, window):
     live = play(body, FRAMES)
     scene.frame_set(4)
     np.testing.assert_array_equal(rendered(handlers, scene, body, order), live[np.array(order) - 1])
-    assert not handlers.state.rendering
+    assert not part("live.updates").state.rendering
     np.testing.assert_array_equal(play(body, FRAMES), live)
 
 
@@ -382,50 +383,50 @@ def rigged(window):
     """The same with a rig, settled down again."""
     body, armature, handlers = window
     assert bpy.ops.thew.rig_add(bone="Spine") == {"FINISHED"}
-    tick(handlers)
+    tick()
     return body, armature, handlers, body.thew.rigs[0]
 
 
 def test_a_rig_shows_at_once_in_motion(rigged):
-    body, _, handlers, rig = rigged
+    body, _, _, rig = rigged
     before = evaluated(body)
     rig.control = 0.3
     np.testing.assert_array_equal(evaluated(body), before)
-    tick(handlers)
+    tick()
     after = evaluated(body)
     assert np.abs(after - before).max() > 1e-3
     rig.enabled = False
-    tick(handlers)
+    tick()
     assert np.abs(evaluated(body) - after).max() > 1e-4
-    assert not handlers.state.waiting
+    assert not part("live.updates").state.waiting
 
 
 def test_sliders_show_without_waiting_at_rest(rigged):
-    body, _, handlers, rig = rigged
+    body, _, _, rig = rigged
     body.thew.settled = True
-    tick(handlers)
+    tick()
     before = evaluated(body)
     rig.strength *= 2.0
     at_once = evaluated(body)
     assert np.abs(at_once - before).max() > 1e-3
-    tick(handlers)
+    tick()
     np.testing.assert_array_equal(evaluated(body), at_once)
-    assert flesh_of(body).behind
+    assert flesh_of(body).condition.clip.name == "BEHIND"
     body.thew.settled = False
-    tick(handlers)
-    assert not flesh_of(body).behind
+    tick()
+    assert flesh_of(body).condition.clip.name == "CURRENT"
     moving = evaluated(body)
     play(body, (9, 4))
     np.testing.assert_array_equal(evaluated(body), moving)
 
 
 def test_an_edited_curve_of_a_control_shows_at_once(scene, rigged):
-    body, _, handlers, rig = rigged
+    body, _, _, rig = rigged
     for frame, control in ((1, 0.0), (4, 1.0)):
         rig.control = control
         rig.keyframe_insert("control", frame=frame)
     bpy.context.view_layer.update()
-    tick(handlers)
+    tick()
     scene.frame_set(4)
     before = evaluated(body)
     (curve,) = part("scene.reading").curves_in(body.animation_data)
@@ -433,16 +434,16 @@ def test_an_edited_curve_of_a_control_shows_at_once(scene, rigged):
     curve.keyframe_points[1].co.y = 0.2
     body.update_tag()
     bpy.context.view_layer.update()
-    assert handlers.state.waiting
-    tick(handlers)
+    assert part("live.updates").state.waiting
+    tick()
     assert np.abs(evaluated(body) - before).max() > 1e-3
     assert flesh_of(body).motion.controls[3, 0] == pytest.approx(0.2)
 
 
 def test_a_driven_rig_follows_the_pose_and_its_sliders_too(rigged):
-    body, armature, handlers, rig = rigged
+    body, armature, _, rig = rigged
     assert bpy.ops.thew.rig_driver(bone="Head", axis="X", from_angle=0.0, to_angle=1.0) == {"FINISHED"}
-    tick(handlers)
+    tick()
     full = rig.samples[1].values[3]
     head = armature.pose.bones["Head"]
     head.rotation_mode = "XYZ"
@@ -459,25 +460,25 @@ def test_a_driven_rig_follows_the_pose_and_its_sliders_too(rigged):
 
 
 def test_playing_edits_nothing_and_asks_for_nothing(rigged, monkeypatch):
-    body, _, handlers, rig = rigged
+    body, _, _, rig = rigged
     for frame, control in ((1, 0.0), (18, 1.0)):
         rig.control = control
         rig.keyframe_insert("control", frame=frame)
     bpy.context.view_layer.update()
-    tick(handlers)
+    tick()
     play(body, FRAMES)
     bpy.context.view_layer.update()
-    tick(handlers)
+    tick()
     told = []
     part("saved.rigs").on_rig.append(told.append)
     try:
         for settled in (False, True):
             body.thew.settled = settled
-            tick(handlers)
+            tick()
             play(body, FRAMES)
             bpy.context.view_layer.update()
-            assert not handlers.state.waiting and not told
-        monkeypatch.setattr(handlers, "playing", lambda: True)
+            assert not part("live.updates").state.waiting and not told
+        monkeypatch.setattr(part("scene.windows"), "playing", lambda: True)
         sliders = part("saved.samples").slider_values(rig)
         play(body, FRAMES)
         assert part("saved.samples").slider_values(rig) == sliders  # they stand still while it plays
@@ -490,7 +491,7 @@ def test_a_render_shows_motion_where_the_view_is_settled(scene, rigged):
     body, _, handlers, _rig = rigged
     moving = play(body, (4, 9))
     body.thew.settled = True
-    tick(handlers)
+    tick()
     still = play(body, (4, 9))
     assert np.abs(still - moving).max() > 1e-4
     scene.render.use_lock_interface = True
@@ -513,7 +514,7 @@ def test_switching_the_extension_off_leaves_nothing_behind(window):
         for name in handlers.HANDLERS:
             calls = getattr(bpy.app.handlers, name)
             assert not [call for call in calls if call.__module__.startswith(package)], name
-        assert not bpy.app.timers.is_registered(handlers.tick)
+        assert not bpy.app.timers.is_registered(part("live.updates").tick)
         assert not hasattr(bpy.types.Object, "thew")
         assert not hasattr(bpy.types, "THEW_OT_add") and not hasattr(bpy.types, "THEW_PT_sidebar")
         assert not hasattr(bpy.types, "THEW_PT_rigs_sidebar") and not part("saved.rigs").on_rig

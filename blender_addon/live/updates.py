@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flesh brought up to date by itself: here and now without a window and in renders, else a little at a time.
+
+With a window a timer does it, so that the window stays alive. Whatever cannot be shown shows the plain skin.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import dataclass, field
+
+import bpy
+
+from ..logic.errors import Refusal
+from ..logic.native import EXPECTED
+from ..logic.states import Build, Effect, Event, Motion, Switch
+from ..logic.tasks import Stepper, finish
+from ..scene import poses, reading, windows
+from . import jobs, rendering, session
+from .events import DOES, happened
+from .flesh import Flesh
+from .recipe import Recipe
+from .session import register as fleshes
+
+#: How long a setting must rest before the motion is computed again, seconds.
+PATIENCE = 0.3
+
+#: The same for the method Modal, which answers at once.
+BRIEFLY = 0.05
+
+
+@dataclass
+class Work:
+    """What is under way, and what waits."""
+
+    rendering: bool = False
+    rendered_elsewhere: bool = False  # by a thread of its own
+    read_again: set[int] = field(default_factory=set)  # the objects whose motion was read again in this render
+    waiting: dict[int, float] = field(default_factory=dict)  # object session id -> when to look at it
+    stepper: Stepper | None = None  # the update that is under way
+    worked: bpy.types.Object | None = None  # what it is of
+
+
+state = Work()
+
+
+# here and now --------------------------------------------------------------------------------------------------------
+
+
+def may_read(obj, flesh) -> bool:
+    """Whether a changed motion is simulated at once: without a window always, once in a render, never under the hand."""
+    if state.rendering:
+        return obj.session_uid not in state.read_again
+    return windows.headless() and flesh.condition.motion is not Motion.DIFFERS
+
+
+def ready(obj, scene, flesh) -> bool:
+    """Whether the clip can be shown now; brings it up to date here (without a window, in a render) or later."""
+    try:
+        if not jobs.outdated(obj, scene, flesh, still(obj)):
+            if flesh.condition.switch is Switch.OFF:
+                jobs.settle(obj, flesh, scene)
+            return True
+        jobs.check_flesh(obj)
+        layer = reading.view_layer(scene)
+        reading.subject(obj, layer)  # cheap, and what it refuses may be mended at any time
+    except EXPECTED as error:
+        jobs.refuse(obj, flesh, error)
+        return False
+    condition = flesh.condition
+    hopeless = condition.build is Build.FAILED and condition.trusted and flesh.tried == attempt(obj, scene)
+    if not windows.headless() and not state.rendering:
+        if not hopeless and condition.motion is not Motion.DIFFERS:
+            wait(obj)
+        return flesh.clip is not None and not hopeless
+    if hopeless:
+        return False
+    try:
+        with rendering.shown_progress() as progress:
+            finish(jobs.update(obj, scene, layer, flesh, still(obj)), progress)
+        return True
+    except EXPECTED as error:
+        give_up(obj, scene, flesh, error)
+        return False
+
+
+def still(obj) -> bool:
+    """Whether only the flesh at rest is looked at: renders look at its motion."""
+    return obj.thew.settled and not state.rendering
+
+
+def attempt(obj, scene) -> tuple:
+    """What an update starts from, as far as it can be told cheaply."""
+    return Recipe.of(obj, scene), obj.thew.frames(scene)
+
+
+def give_up(obj, scene, flesh, error: BaseException) -> None:
+    """An update failed: do not try the same again before something changes."""
+    flesh.tried = attempt(obj, scene)
+    happened(obj, flesh, Event.FAILED)
+    if isinstance(error, Refusal):
+        jobs.refuse(obj, flesh, error)
+    else:
+        jobs.fail(obj, flesh, error)
+
+
+# updates in a window ------------------------------------------------------------------------------------------------
+
+
+def wait(obj: bpy.types.Object) -> None:
+    """Look at `obj` again once nothing has changed for a moment."""
+    flesh = fleshes.known(obj)
+    quick = flesh is not None and flesh.modal and obj.thew.method == flesh.recipe.method
+    patience = BRIEFLY if quick else PATIENCE
+    state.waiting[obj.session_uid] = time.monotonic() + patience
+    if not windows.headless() and not bpy.app.timers.is_registered(tick):
+        bpy.app.timers.register(tick, first_interval=patience)
+
+
+def wait_in_window(obj: bpy.types.Object, _flesh: Flesh) -> None:
+    """The same where there is a window; elsewhere the next frame that is looked up brings it up to date."""
+    if not windows.headless():
+        wait(obj)
+
+
+def touched(_obj: bpy.types.Object, flesh: Flesh) -> None:
+    """Count another edit of the mesh."""
+    flesh.touches += 1
+
+
+DOES[Effect.COUNT], DOES[Effect.WAIT] = touched, wait_in_window
+
+
+def tick() -> float | None:
+    """One step of whatever is under way; the timer ends when nothing is."""
+    try:
+        if state.rendering:  # which must not find meshes changing under it
+            return PATIENCE
+        if state.stepper is None and not start_next():
+            return BRIEFLY if state.waiting else None
+        # Blender's data is read in one go, so that nobody changes it meanwhile; native work lets the window live.
+        while state.stepper is not None:
+            if state.stepper.advance():
+                finish_update()
+            elif state.stepper.waiting:
+                break
+        windows.redraw()
+        return 0.02
+    except Exception:  # a timer that raises is dropped for good: say so and go on
+        traceback.print_exc()
+        state.stepper = None
+        return None
+
+
+def start_next() -> bool:
+    """Begin the update that has waited long enough; False when there is none."""
+    if poses.busy or state.rendering or windows.stroking():
+        return False
+    now = time.monotonic()
+    due = [uid for uid, when in state.waiting.items() if when <= now]
+    scene = bpy.context.scene
+    for uid in due:
+        del state.waiting[uid]
+        obj = next((o for o in fleshes.objects(scene) if o.session_uid == uid), None)
+        if obj is None or not session.is_shown(obj):
+            continue
+        flesh = fleshes.flesh(obj)
+        try:
+            if not jobs.outdated(obj, scene, flesh):
+                continue
+            state.stepper = Stepper(jobs.update(obj, scene, bpy.context.view_layer, flesh))
+            state.worked = obj
+            return True
+        except EXPECTED as error:
+            jobs.fail(obj, flesh, error)
+    return False
+
+
+def finish_update() -> None:
+    """Say why an update made nothing, if so; what it made is shown by then."""
+    stepper, obj = state.stepper, state.worked
+    state.stepper = state.worked = None
+    try:
+        flesh = fleshes.flesh(obj)
+    except ReferenceError:  # undone or deleted meanwhile
+        return
+    if stepper.error is not None:
+        if not isinstance(stepper.error, EXPECTED):
+            traceback.print_exception(stepper.error)
+        give_up(obj, bpy.context.scene, flesh, stepper.error)
+
+
+def stop_update() -> None:
+    """Drop the update that is under way."""
+    if state.stepper is not None:
+        state.stepper.close()
+        state.stepper = state.worked = None
+    state.waiting.clear()
