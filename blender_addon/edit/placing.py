@@ -12,7 +12,7 @@ from ..logic.guides import bone_place, facing, unposed
 from ..logic.names import describe
 from ..logic.native import core
 from ..logic.picking import Hit
-from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, slider_parameters
+from ..logic.sliders import GUIDE_SLIDERS, slider_parameters
 from ..logic.spaces import is_singular, mirrors
 from ..rigs.anchors import anchor_bone, anchor_face
 from ..rigs.rigging import Hook
@@ -207,7 +207,7 @@ def put(
             setattr(rig, name, value)
         for sample in rig.samples:
             for name, value in moved.items():
-                sample.values[SLIDERS.index(name)] = value
+                setattr(sample.sliders, name, value)
     if new:
         start_samples(rig)
     else:

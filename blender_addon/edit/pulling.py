@@ -12,7 +12,7 @@ import numpy as np
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.native import core
-from ..logic.sliders import LENGTHS, SLIDERS, TEMPLATE_SLIDERS, slider_parameters
+from ..logic.sliders import BY_NAME, RANGES, TEMPLATE_SLIDERS, is_length, slider_parameters
 from ..rigs import pushers, rigging
 from ..saved.rigs import ThewRig, active, in_force
 from ..saved.samples import record, set_sliders, sliders_of
@@ -23,8 +23,7 @@ from . import posed
 #: A pulled point, and where it should be: vertex of the mesh, Blender's world [3].
 Point = tuple[int, np.ndarray]
 
-#: How far a slider goes in ordinary work; lengths go as far as the rig reaches, the strength some times what is visible.
-RANGES = {"along": 0.5, "angle": 1.0, "tilt": 1.0, "roll": 1.0, "rx": 1.0, "ry": 1.0, "rz": 1.0}
+#: In ordinary work lengths go as far as the rig reaches, the strength some times what is visible, others by their kind.
 TIMES = 4.0
 #: A slider that goes so far weighs as much as missing a point by this part of the body's size, at weight 1.
 MISSED = 0.003
@@ -132,21 +131,21 @@ class Pull:
         liked = self.preferred_strength(rig)
         usual = TIMES * max(abs(self.first["strength"]), abs(liked), 1.0)
         for name in self.names:
-            at = SLIDERS.index(name)
-            if rig.fixed[at]:
+            if getattr(rig.pull.fixed, name):
                 bounds[name] = (self.first[name], self.first[name])
                 continue
-            weight = rig.weights[at]
-            wish = liked if name == "strength" else rig.preferred[at] * (self.unit if name in LENGTHS else 1.0)
+            weight = getattr(rig.pull.weights, name)
+            wish = getattr(rig.pull.preferred, name) * (self.unit if is_length(name) else 1.0)
+            wish = liked if name == "strength" else wish
             if weight <= 0.0:
                 weight, wish = 1.0, self.first[name]
-            full = usual if name == "strength" else RANGES.get(name, reach)
+            full = usual if name == "strength" else RANGES.get(BY_NAME[name].kind, reach)
             preferred[name], weights[name] = wish, weight * (MISSED * self.stand.size / full) ** 2
         return preferred, weights, bounds
 
     def preferred_strength(self, rig: ThewRig) -> float:
         """The strength that the artist prefers, N/m3."""
-        liked = rig.preferred[SLIDERS.index("strength")]
+        liked = rig.pull.preferred.strength
         if rig.strength_by == "FORCE" or not liked:
             return liked
         per_strength = self.native.compliance(self.stand.flesh.body)

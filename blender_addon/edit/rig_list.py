@@ -17,7 +17,7 @@ def new_rig(obj: bpy.types.Object, name: str) -> saved_rigs.ThewRig:
     """A rig at the end of the list, active, under a name that is free."""
     rigs = obj.thew.rigs
     taken = {rig.name for rig in rigs}
-    rig = rigs.add()
+    rig = saved_rigs.new_rig(obj)
     with quietly():
         rig.name = free_name(name, taken)
     obj.thew.active_rig = len(rigs) - 1

@@ -14,7 +14,7 @@ from bpy.app.handlers import persistent
 from ..logic.errors import Refusal
 from ..logic.states import Clip, Event
 from ..rigs import anchors, rigging
-from ..saved import properties
+from ..saved import properties, rig_layouts
 from ..saved import rigs as saved_rigs
 from ..scene import poses, reading, windows
 from . import jobs, rendering, resting, riding, saving, session, updates
@@ -223,6 +223,12 @@ def after_load(*_):
 
 
 @persistent
+def after_import(*_):
+    """Something was appended or linked."""
+    saving.brought()
+
+
+@persistent
 def before_undo(*_):
     """Undo replaces Blender's data: hold no reference to it."""
     updates.stop_update()
@@ -235,6 +241,7 @@ def after_undo(*_):
     """Undo may have brought back other settings, meshes and shapes."""
     fleshes.look_again()
     riding.register.look_again()
+    rig_layouts.migrate_all()
     scene = bpy.context.scene
     for obj in fleshes.objects(scene):
         tell(obj, Event.UNDONE)
@@ -289,6 +296,7 @@ HANDLERS = {
     "depsgraph_update_post": after_update,
     "load_pre": before_load,
     "load_post": after_load,
+    "blend_import_post": after_import,  # not in 4.2
     "undo_pre": before_undo,
     "redo_pre": before_undo,
     "undo_post": after_undo,
@@ -304,7 +312,8 @@ HANDLERS = {
 
 def register() -> None:
     for name, call in HANDLERS.items():
-        getattr(bpy.app.handlers, name).append(call)
+        if hasattr(bpy.app.handlers, name):
+            getattr(bpy.app.handlers, name).append(call)
     rendering.register()
     properties.on_change.append(setting_changed)
     properties.on_toggle.append(switched)
@@ -320,7 +329,7 @@ def unregister() -> None:
     if bpy.app.timers.is_registered(updates.tick):
         bpy.app.timers.unregister(updates.tick)
     for name, call in HANDLERS.items():
-        calls = getattr(bpy.app.handlers, name)
+        calls = getattr(bpy.app.handlers, name, ())
         if call in calls:
             calls.remove(call)
     properties.on_change.clear()

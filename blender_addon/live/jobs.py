@@ -211,10 +211,7 @@ def with_body(obj, scene, view_layer) -> Flesh:
 
 def settle(obj, flesh, scene) -> None:
     """After a build: the right node tree, the notes, and the flesh of the current frame."""
-    mine = modifier.by_id(obj, obj.thew.made.modifier)
-    tree = modifier.tree()
-    if mine is not None and mine.node_group != tree:
-        mine.node_group = tree
+    modifier.renew(obj)
     happened(obj, flesh, Event.ACCEPTED)
     note(obj, flesh)
     session.present(obj, flesh, scene)

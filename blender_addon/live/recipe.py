@@ -9,6 +9,7 @@ from dataclasses import astuple, dataclass
 import bpy
 
 from ..rigs import prints
+from ..saved import rig_layouts
 from ..scene.stance import Stance
 
 #: The stiffness that flesh is assembled for, pascals; stiffer and softer flesh is made from that by a factor.
@@ -54,6 +55,7 @@ class Recipe:
     @staticmethod
     def of(obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None) -> Recipe:
         """The settings of `obj` in `scene`."""
+        rig_layouts.migrate(obj)  # of an object that was appended just now
         s, render = obj.thew, scene.render
         height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
         gravity = tuple(scene.gravity) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)

@@ -180,9 +180,7 @@ def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.Layer:
         world = transform(flesh.stance.armature_matrix @ np.array(made.mesh_rest).reshape(4, 4), rest)
         rider.layer = layers.layer(flesh.surface, flesh.place.points(world), edges, weights)
         rider.key = key
-    mine = modifier.by_id(obj, made.modifier)
-    if mine is not None and modifier.ridden(mine.node_group) != body:
-        mine.node_group = modifier.tree(body)
+    modifier.renew(obj, body)
     rider.suspect = False
     return rider.layer
 

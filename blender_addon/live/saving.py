@@ -7,6 +7,7 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
+from ..saved import rig_layouts
 from ..scene import modifier
 from . import jobs, riding, session
 from .session import register as fleshes
@@ -46,6 +47,16 @@ def opened() -> None:
     """Plain skin is shown in a file that was just opened, until its flesh is built."""
     for obj in fleshes.everywhere():
         session.hide(obj, None)
+    brought()
+
+
+def brought() -> None:
+    """Rigs, modifiers and node trees of earlier versions, in a file that was opened or brought in by an append."""
+    rig_layouts.migrate_all()
+    for obj in fleshes.everywhere():
         if modifier.is_former(obj):
             modifier.migrate(obj)
             jobs.apply_state(obj)
+        modifier.renew(obj)
+        for rider in riding.register.on(obj):
+            modifier.renew(rider, obj)

@@ -17,6 +17,7 @@ from ..rigs import drivers, presets, rigging
 from ..rigs.presets import PRESETS, Piece, Preset
 from ..saved.rigs import ThewRig
 from ..saved.samples import quietly, show_sliders
+from ..saved.slider_groups import set_values
 from ..scene.reading import active_bone, armature_of, curves_in
 from .shell import Job
 
@@ -102,7 +103,7 @@ def add_piece(stand: posed.Posed, piece: Piece, bone: str, side: str) -> int:
             sample = rig.samples.add()
             sample.control = control
             changed = {"strength": share * rig.strength, "along": along}
-            sample.values = [changed.get(name, getattr(rig, name)) for name in SLIDERS]
+            set_values(sample.sliders, [changed.get(name, getattr(rig, name)) for name in SLIDERS])
         rig.active_sample, rig.control = 0, piece.samples[0][0]
     show_sliders(rig)
     return stand.obj.thew.active_rig

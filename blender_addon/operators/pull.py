@@ -15,10 +15,10 @@ from ..live.events import happened
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.picking import Picker
-from ..logic.sliders import SLIDERS
 from ..logic.states import Event
 from ..rigs import rigging
 from ..saved.samples import quietly, slider_values
+from ..saved.slider_groups import set_values, values_of
 from ..scene import poses, windows
 from ..ui import viewing
 from .hand import InHand
@@ -187,7 +187,7 @@ class THEW_OT_rig_pull(InHand, bpy.types.Operator):
 
 def saved(rig) -> tuple:
     """What pulling changes of a rig."""
-    samples = [(sample.control, tuple(sample.values)) for sample in rig.samples]
+    samples = [(sample.control, values_of(sample.sliders)) for sample in rig.samples]
     return slider_values(rig), samples, rig.control, rig.at, rig.draft, rig.active_sample
 
 
@@ -195,12 +195,12 @@ def put_back(rig, before: tuple) -> None:
     """Make the rig what it was."""
     values, samples, control, at, draft, active = before
     with quietly():
-        for name, value in zip(SLIDERS, values, strict=True):
-            setattr(rig, name, value)
+        set_values(rig, values)
         rig.samples.clear()
         for where, row in samples:
             sample = rig.samples.add()
-            sample.control, sample.values = where, row
+            sample.control = where
+            set_values(sample.sliders, row)
         rig.control, rig.at, rig.draft, rig.active_sample = control, at, draft, active
 
 

@@ -7,6 +7,7 @@ from ..live import jobs, target
 from ..logic.errors import Refusal
 from ..logic.sentences import plural
 from ..rigs import rigging
+from ..saved import rig_layouts
 from ..scene import reading
 from .shell import Job
 
@@ -26,6 +27,7 @@ class Edit(Job):
                 jobs.check_flesh(obj)
             else:
                 reading.check_editable(obj)
+            rig_layouts.migrate(obj)
             said = self.edit(context, obj)
             rigging.shown(context, obj)
         except Exception as error:

@@ -16,8 +16,10 @@ from ..logic.names import free_name
 from ..logic.native import core
 from ..logic.sliders import SLIDERS, slider_parameters
 from ..logic.spaces import mirrors
+from ..saved import rigs as saved_rigs
 from ..saved.rigs import ThewRig
 from ..saved.samples import quietly
+from ..saved.slider_groups import set_values
 from ..scene.reading import armature_of
 from . import pushers, rigging
 from .anchors import anchor_bone, anchor_face
@@ -54,7 +56,7 @@ def read(obj: bpy.types.Object, flesh, path: str) -> list[ThewRig]:
     first = len(obj.thew.rigs)
     taken = {rig.name for rig in obj.thew.rigs}
     for native in natives:
-        rig = obj.thew.rigs.add()
+        rig = saved_rigs.new_rig(obj)
         with quietly():
             fill(obj, flesh, rig, native, taken)
         taken.add(rig.name)
@@ -100,9 +102,8 @@ def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
     for (control, _given), row in zip(native.samples, rows, strict=False):
         sample = rig.samples.add()
         sample.control = control
-        sample.values = values_of(rig, row, place)
-    for name, value in zip(SLIDERS, values_of(rig, rows[-1], place), strict=True):
-        setattr(rig, name, value)
+        set_values(sample.sliders, values_of(rig, row, place))
+    set_values(rig, values_of(rig, rows[-1], place))
     rig.control = rig.samples[-1].control if len(rig.samples) else 1.0
     rig.active_sample = max(0, len(rig.samples) - 1)
     rig.at, rig.draft = rig.control, False

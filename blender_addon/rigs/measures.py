@@ -10,16 +10,17 @@ from ..logic.native import core
 from ..logic.sliders import SLIDERS, native_parameters
 from ..saved.rigs import ThewRig
 from ..saved.samples import quietly, slider_values, sliders_of
+from ..saved.slider_groups import values_of
 from . import rigging
 
 
 def measure(obj: bpy.types.Object, flesh, rig: ThewRig, by: str) -> None:
     """Keep the strengths of `rig`, on the flesh as it is, `by` YIELD or FORCE; refused where flesh does not yield to it."""
-    unit, at = flesh.place.metres_per_unit, SLIDERS.index("strength")
+    unit = flesh.place.metres_per_unit
 
     def said(native, row: tuple[float, ...]) -> float:
         """The strength of some slider values as it is measured from now on."""
-        strength = row[at]
+        strength = row[SLIDERS.index("strength")]
         if not strength:
             return 0.0
         parameters = native_parameters(sliders_of(rig), row, unit)
@@ -33,13 +34,13 @@ def measure(obj: bpy.types.Object, flesh, rig: ThewRig, by: str) -> None:
 
     try:
         native = rigging.native_rig(obj, flesh, rig)
-        amounts = [said(native, tuple(sample.values)) for sample in rig.samples]
+        amounts = [said(native, values_of(sample.sliders)) for sample in rig.samples]
         slider = said(native, slider_values(rig))
     except core().OutsideError as error:
         raise Refusal(f"The rig “{rig.name}” cannot be measured: {error}") from error
     with quietly():
         rig.strength_by = by
         for sample, amount in zip(rig.samples, amounts, strict=True):
-            sample.values[at] = amount
+            sample.sliders.strength = amount
         rig.strength = slider
-        rig.preferred[at] = slider
+        rig.pull.preferred.strength = slider

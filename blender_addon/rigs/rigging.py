@@ -17,8 +17,9 @@ import numpy as np
 from ..logic.errors import Refusal, sentence
 from ..logic.names import describe
 from ..logic.native import core
-from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS, native_parameters
+from ..logic.sliders import BY_NAME, GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS, native_parameters
 from ..logic.spaces import Place, mirrors
+from ..saved import rig_layouts
 from ..saved.rigs import ThewRig, in_force, on_rig
 from ..saved.samples import NEAR, quietly, recorded, show_sliders, slider_values, sliders_of, values_now
 from ..scene import reading
@@ -125,6 +126,7 @@ def resolved(
     values = slider_values(rig)
     hook = None
     try:
+        rig_layouts.check(rig)
         hook = hooked(obj, character, stance, place, rig, faces)
         check_numbers(rig, samples, values)
         if control is not None and not math.isfinite(control):
@@ -150,7 +152,7 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
             if not math.isfinite(value):
                 label = rig.bl_rna.properties[slider].name
                 raise Refusal(f"{label} of the rig “{rig.name}”{where} is not a number: set it anew")
-            if slider in {"radius", "ring_radius", "tube_radius"} and value <= 0.0:
+            if BY_NAME[slider].size and value <= 0.0:
                 label = rig.bl_rna.properties[slider].name
                 raise Refusal(f"{label} of the rig “{rig.name}”{where} is zero: make it larger")
             if slider == "strength" and rig.strength_by == "FORCE" and abs(value) > STRONGEST:

@@ -2,7 +2,7 @@
 """The rigs of a character as they are saved: `Object.thew.rigs`, each a force field, what it hangs on, and its samples.
 
 A rig's *sliders* are one value for each of `SLIDERS`, of which its template and its guide use a part. A *sample* holds
-such a set at one value of the rig's *control*. Lengths are in Blender's units in the world in which flesh was added,
+such a set, by name, at one value of the rig's *control*. Lengths are in Blender's units in the world in which flesh was added,
 angles in radians. `strength_by` says what the strength is: how far flesh *yields* to the rig by itself at rest, a length, from
 which the force follows for the flesh as it is; or that force itself, in N/m3.
 
@@ -12,7 +12,6 @@ elsewhere they are a draft, which is lost when the control moves on, as a pose w
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import bpy
@@ -24,12 +23,21 @@ from bpy.props import (
     FloatProperty,
     FloatVectorProperty,
     IntProperty,
+    PointerProperty,
     StringProperty,
 )
 
 from ..logic.names import free_name
-from ..logic.sliders import SLIDERS
+from . import slider_groups
 from .samples import hushed, keep_sliders, quietly, show_sliders
+from .slider_groups import set_values, slider_property, values_of
+
+#: How rigs are saved; `rig_layouts` brings those of earlier versions here.
+LAYOUT = 1
+#: How many numbers layout 0 kept by position.
+PLACES = 16
+#: What of a rig layout 0 kept so.
+FORMER = ("preferred", "weights", "fixed")
 
 #: Called with the object after a rig was edited by hand; set by `handlers`.
 on_rig: list[Callable[[bpy.types.Object], None]] = []
@@ -104,38 +112,6 @@ def _named(self, _context):
         self.name = free_name(self.name, others)
 
 
-def _length(name: str, description: str, default: float = 0.0, low: float | None = None, soft_low: float = 0.0):
-    """A slider in scene units."""
-    bounds = {} if low is None else {"min": low}
-    return FloatProperty(
-        name=name,
-        description=description,
-        default=default,
-        soft_min=soft_low,
-        soft_max=1.0,
-        step=1,
-        precision=3,
-        unit="LENGTH",
-        options=set(),
-        update=_slid,
-        **bounds,
-    )
-
-
-def _angle(name: str, description: str):
-    """A slider in radians, shown in degrees."""
-    return FloatProperty(
-        name=name,
-        description=description,
-        default=0.0,
-        soft_min=-math.pi,
-        soft_max=math.pi,
-        unit="ROTATION",
-        options=set(),
-        update=_slid,
-    )
-
-
 # the groups -----------------------------------------------------------------------------------------------------------
 
 
@@ -150,11 +126,8 @@ class ThewRigSample(bpy.types.PropertyGroup):
         options=set(),
         update=_sampled,
     )
-    values: FloatVectorProperty(
-        size=len(SLIDERS),
-        description="A value for each slider, those that template and guide do not use included",
-        options={"HIDDEN"},
-    )
+    sliders: PointerProperty(type=slider_groups.ThewSliders, name="Sliders", description="A value for each slider")
+    values: FloatVectorProperty(size=PLACES, description="Of layout 0: the sliders by position", options={"HIDDEN"})
 
 
 class ThewRig(bpy.types.PropertyGroup):
@@ -199,16 +172,9 @@ class ThewRig(bpy.types.PropertyGroup):
     )
 
     # the template
-    radius: _length("Radius", "How far from its middle the field reaches, in scene units", default=0.1, low=0.0)
-    ring_radius: _length(
-        "Ring Radius", "The radius of the ring that the field surrounds, in scene units", default=0.1, low=0.0
-    )
-    tube_radius: _length(
-        "Tube Radius",
-        "How far from the ring the field reaches, in scene units; less than the ring's own radius",
-        default=0.05,
-        low=0.0,
-    )
+    radius: slider_property("radius", _slid)
+    ring_radius: slider_property("ring_radius", _slid)
+    tube_radius: slider_property("tube_radius", _slid)
     strength_by: EnumProperty(
         name="Strength by",
         description="What the strength is kept by",
@@ -216,18 +182,7 @@ class ThewRig(bpy.types.PropertyGroup):
         default="FORCE",
         options={"HIDDEN"},
     )
-    strength: FloatProperty(
-        name="Strength",
-        description="The largest force on a cubic metre of flesh, in newtons (gravity pulls with about 10 000); "
-        "negative turns the field about. By distance: how far the skin yields, in scene units",
-        default=40e3,
-        soft_min=-500e3,
-        soft_max=500e3,
-        step=100000,
-        precision=0,
-        options=set(),
-        update=_slid,
-    )
+    strength: slider_property("strength", _slid)
     yields: FloatProperty(
         name="Yield",
         description="How far the skin gives way to this rig at most, at rest, in scene units; it stays when the flesh "
@@ -247,22 +202,10 @@ class ThewRig(bpy.types.PropertyGroup):
         name="Bone", description="The bone that the field hangs on", default="", options=set(), update=_hung
     )
     bone_token: StringProperty(description="What the bone is known by when its name changes", options={"HIDDEN"})
-    along: FloatProperty(
-        name="Along",
-        description="Where along the bone: 0 at its head, 1 at its tail, beyond either if you like",
-        default=0.5,
-        soft_min=0.0,
-        soft_max=1.0,
-        step=1,
-        precision=3,
-        options=set(),
-        update=_slid,
-    )
-    angle: _angle("Around", "Which way out from the bone; 0 is the front")
-    distance: _length("Out", "How far out from the bone, in scene units")
-    tilt: _angle(
-        "Tilt", "Turns the field's axis from straight out (0) towards the bone's tail, or along the skin (90 degrees)"
-    )
+    along: slider_property("along", _slid)
+    angle: slider_property("angle", _slid)
+    distance: slider_property("distance", _slid)
+    tilt: slider_property("tilt", _slid)
 
     # a guide in the skin
     face: IntProperty(
@@ -286,8 +229,8 @@ class ThewRig(bpy.types.PropertyGroup):
         options=set(),
         update=_hung,
     )
-    depth: _length("Depth", "How deep under the skin, in scene units; negative is outside")
-    roll: _angle("Roll", "Turns the field about the skin's outward direction")
+    depth: slider_property("depth", _slid)
+    roll: slider_property("roll", _slid)
 
     # a free guide
     matrix: FloatVectorProperty(
@@ -297,41 +240,23 @@ class ThewRig(bpy.types.PropertyGroup):
         options={"HIDDEN"},
         update=_edited,
     )
-    x: _length("X", "Moves the field along its first axis, in scene units", soft_low=-1.0)
-    y: _length("Y", "Moves the field along its second axis, in scene units", soft_low=-1.0)
-    z: _length("Z", "Moves the field along its third axis, in scene units", soft_low=-1.0)
-    rx: _angle("Turn X", "Turns the field about its first axis (the three are one rotation vector)")
-    ry: _angle("Turn Y", "Turns the field about its second axis")
-    rz: _angle("Turn Z", "Turns the field about its third axis")
+    x: slider_property("x", _slid)
+    y: slider_property("y", _slid)
+    z: slider_property("z", _slid)
+    rx: slider_property("rx", _slid)
+    ry: slider_property("ry", _slid)
+    rz: slider_property("rz", _slid)
 
     samples: CollectionProperty(type=ThewRigSample, description="What was recorded, by rising control")
     active_sample: IntProperty(name="Sample", description="The sample chosen in the list", default=0, options=set())
     at: FloatProperty(description="The control value that the sliders belong to", default=1.0, options={"HIDDEN"})
     draft: BoolProperty(description="The sliders differ from what is recorded", options={"HIDDEN"})
 
-    # what pulling the skin keeps to; a value for each of `SLIDERS`
-    preferred: FloatVectorProperty(
-        name="Preferred",
-        description="The values that pulling the skin keeps near, as far as their weights go",
-        size=len(SLIDERS),
-        options=set(),
-    )
-    weights: FloatVectorProperty(
-        name="Weight",
-        description="How much a slider keeps to its preferred value while the skin is pulled; 0 keeps it lightly to where "
-        "it was when the pull began. At 1, going as far as is usual weighs as much as missing a point by 0.3 % of the "
-        "body's size",
-        size=len(SLIDERS),
-        min=0.0,
-        soft_max=10.0,
-        options=set(),
-    )
-    fixed: BoolVectorProperty(
-        name="Fixed",
-        description="Pulling the skin leaves this slider alone",
-        size=len(SLIDERS),
-        options=set(),
-    )
+    pull: PointerProperty(type=slider_groups.ThewPull, description="What pulling the skin keeps to")
+    layout: IntProperty(description="How the rig is saved, see `rig_layouts`", options={"HIDDEN"})
+    preferred: FloatVectorProperty(size=PLACES, description="Of layout 0", options={"HIDDEN"})
+    weights: FloatVectorProperty(size=PLACES, description="Of layout 0", options={"HIDDEN"})
+    fixed: BoolVectorProperty(size=PLACES, description="Of layout 0", options={"HIDDEN"})
     problem: StringProperty(
         name="Problem", description="Why this rig does not push the flesh; empty when it can", options={"HIDDEN"}
     )
@@ -340,23 +265,33 @@ class ThewRig(bpy.types.PropertyGroup):
     )
 
 
-CLASSES = (ThewRigSample, ThewRig)
+CLASSES = (*slider_groups.CLASSES, ThewRigSample, ThewRig)
 
 
 # copies and lists ----------------------------------------------------------------------------------------------------
+
+
+def new_rig(obj: bpy.types.Object) -> ThewRig:
+    """A rig at the end of the list of `obj`, saved in the present layout."""
+    rig = obj.thew.rigs.add()
+    rig.layout = LAYOUT
+    return rig
 
 
 def copy_rig(source: ThewRig, target: ThewRig) -> None:
     """Make `target` all that `source` is, but for its name."""
     with quietly():
         for name, setting in source.bl_rna.properties.items():
-            if name in {"rna_type", "name", "samples", "yields"} or setting.is_readonly:
+            if name in {"rna_type", "name", "samples", "yields", *FORMER} or setting.is_readonly:
                 continue
             setattr(target, name, getattr(source, name))
+        for group in ("preferred", "weights", "fixed"):
+            set_values(getattr(target.pull, group), values_of(getattr(source.pull, group)))
         target.samples.clear()
         for sample in source.samples:
             copy = target.samples.add()
-            copy.control, copy.values = sample.control, tuple(sample.values)
+            copy.control = sample.control
+            set_values(copy.sliders, values_of(sample.sliders))
 
 
 def owner(sample: ThewRigSample) -> ThewRig | None:

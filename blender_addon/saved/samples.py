@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS
+from .slider_groups import set_values, values_of
 
 if TYPE_CHECKING:
     from .rigs import ThewRig, ThewRigSample
@@ -42,12 +43,12 @@ def sliders_of(rig: ThewRig) -> tuple[str, ...]:
 
 def slider_values(rig: ThewRig) -> tuple[float, ...]:
     """The sliders as they stand, all of `SLIDERS`."""
-    return tuple(getattr(rig, name) for name in SLIDERS)
+    return values_of(rig)
 
 
 def recorded(rig: ThewRig) -> tuple[tuple[float, tuple[float, ...]], ...]:
     """The samples by rising control: (control, all `SLIDERS`)."""
-    return tuple(sorted(((s.control, tuple(s.values)) for s in rig.samples), key=lambda sample: sample[0]))
+    return tuple(sorted(((s.control, values_of(s.sliders)) for s in rig.samples), key=lambda sample: sample[0]))
 
 
 def sample_at(rig: ThewRig, control: float) -> ThewRigSample | None:
@@ -96,7 +97,7 @@ def keep_sliders(rig: ThewRig) -> None:
         rig.at = rig.control
         sample = sample_at(rig, rig.control)
         if sample is not None:
-            sample.values = slider_values(rig)
+            set_values(sample.sliders, slider_values(rig))
         rig.draft = sample is None and len(rig.samples) > 0
 
 
@@ -120,7 +121,7 @@ def record(rig: ThewRig) -> None:
             sample.control = rig.control
             rig.samples.move(len(rig.samples) - 1, place)
             sample = rig.samples[place]
-        sample.values = slider_values(rig)
+        set_values(sample.sliders, slider_values(rig))
         rig.at, rig.draft = rig.control, False
         rig.active_sample = next(i for i, s in enumerate(rig.samples) if s == sample)
 
@@ -132,9 +133,8 @@ def start_samples(rig: ThewRig) -> None:
         for control in (0.0, 1.0):
             sample = rig.samples.add()
             sample.control = control
-            values = dict(zip(SLIDERS, slider_values(rig), strict=True))
-            values["strength"] *= control
-            sample.values = [values[name] for name in SLIDERS]
+            set_values(sample.sliders, slider_values(rig))
+            sample.sliders.strength *= control
         rig.control = rig.at = 1.0
         rig.active_sample, rig.draft = 1, False
-        rig.preferred = slider_values(rig)
+        set_values(rig.pull.preferred, slider_values(rig))

@@ -162,7 +162,8 @@ def _index(obj: bpy.types.Object, uid: int) -> int:
 def is_former(obj: bpy.types.Object) -> bool:
     """Whether the object's flesh was made by an earlier version, whose modifier showed the shape itself."""
     mine = by_id(obj, obj.thew.made.modifier)
-    return mine is not None and mine.node_group is not None and 0 < mine.node_group.get(MARK, 0) < LAYOUT
+    mark = mine.node_group.get(MARK, 0) if mine is not None and mine.node_group is not None else 0
+    return isinstance(mark, int) and 0 < mark < LAYOUT
 
 
 def migrate(obj: bpy.types.Object) -> None:
@@ -190,8 +191,27 @@ def remove(obj: bpy.types.Object) -> None:
     _remove_unused_trees()
 
 
+def renew(obj: bpy.types.Object, body: bpy.types.Object | None = None) -> None:
+    """Let the object's modifier use the present node tree; one of another version goes where nothing uses it any more.
+
+    `body`: what the object rides on.
+    """
+    mine = by_id(obj, obj.thew.made.modifier)
+    if mine is None or mine.type != "NODES":
+        return
+    old, new = mine.node_group, tree(body)
+    if old == new:
+        return
+    mine.node_group = new
+    # What stood in a modifier of ours is ours, marked or not, unless it has an artist's name.
+    unmarked = old is not None and MARK not in old.keys() and old.name.split(".")[0] == NAME
+    if unmarked and old.users == 0 and old.library is None:
+        bpy.data.node_groups.remove(old)
+    _remove_unused_trees()
+
+
 def _remove_unused_trees() -> None:
-    for group in [g for g in bpy.data.node_groups if g.get(MARK) and g.users == 0]:
+    for group in [g for g in bpy.data.node_groups if MARK in g.keys() and g.users == 0 and g.library is None]:
         bpy.data.node_groups.remove(group)
 
 

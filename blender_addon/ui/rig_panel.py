@@ -9,7 +9,7 @@ from ..live import target
 from ..live.session import register as fleshes
 from ..logic import native
 from ..logic.sentences import plural
-from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, TEMPLATE_SLIDERS
+from ..logic.sliders import GUIDE_SLIDERS, TEMPLATE_SLIDERS
 from ..saved import rigs as saved_rigs
 from ..saved.samples import NEAR, sliders_of
 from ..scene.reading import armature_of
@@ -90,16 +90,16 @@ def draw_wishes(layout, rig) -> None:
     header.label(text="While Pulling")
     if body is None:
         return
-    column = body.column(align=True)
+    column, pull = body.column(align=True), rig.pull
     for name in sliders_of(rig):
-        at = SLIDERS.index(name)
         row = column.row(align=True)
         label = rig.bl_rna.properties[name].name
-        row.prop(rig, "fixed", index=at, text=label, icon="LOCKED" if rig.fixed[at] else "UNLOCKED")
+        fixed = getattr(pull.fixed, name)
+        row.prop(pull.fixed, name, text=label, toggle=True, icon="LOCKED" if fixed else "UNLOCKED")
         part = row.row(align=True)
-        part.enabled = not rig.fixed[at]
-        part.prop(rig, "preferred", index=at, text="")
-        part.prop(rig, "weights", index=at, text="")
+        part.enabled = not fixed
+        part.prop(pull.preferred, name, text="")
+        part.prop(pull.weights, name, text="")
 
 
 def draw_force(layout, obj, rig) -> None:

@@ -138,14 +138,13 @@ def test_a_template_is_placed_by_numbers(body):
 def test_a_rig_moves_to_another_place_and_keeps_its_samples(body):
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=belly(body), radius=0.12)
     rig = body.thew.rigs[0]
-    before = [(s.control, tuple(s.values)[:4]) for s in rig.samples]
+    before = [(s.control, part("saved.slider_groups").values_of(s.sliders)[:4]) for s in rig.samples]
     assert len(before) == 2
     bpy.ops.thew.rig_place(index=0, guide="BONE", bone="Head", along=0.3, distance=0.1)
     rig = body.thew.rigs[0]
     assert (rig.template, rig.guide, rig.bone, len(body.thew.rigs)) == ("BUMP", "BONE", "Head", 1)
-    assert [(s.control, tuple(s.values)[:4]) for s in rig.samples] == before
-    along = part("saved.rigs").SLIDERS.index("along")
-    assert [s.values[along] for s in rig.samples] == pytest.approx([0.3, 0.3])
+    assert [(s.control, part("saved.slider_groups").values_of(s.sliders)[:4]) for s in rig.samples] == before
+    assert [s.sliders.along for s in rig.samples] == pytest.approx([0.3, 0.3])
 
 
 def test_it_follows_the_pose(body, scene):
@@ -249,7 +248,9 @@ def test_a_pulled_point_comes_along(body):
     assert np.linalg.norm(there - target) < 0.2 * np.linalg.norm(offset)
     rig = body.thew.rigs[0]
     sample = part("saved.samples").sample_at(rig, rig.control)
-    np.testing.assert_allclose(tuple(sample.values), part("saved.samples").slider_values(rig))
+    np.testing.assert_allclose(
+        part("saved.slider_groups").values_of(sample.sliders), part("saved.samples").slider_values(rig)
+    )
     assert len(rig.samples) == 2 and not rig.draft
 
 
@@ -271,7 +272,6 @@ def test_what_was_pulled_is_what_the_rig_does(body):
 
 
 def test_a_fixed_slider_stays_and_a_weighted_one_keeps_near(body):
-    sliders = part("saved.rigs").SLIDERS
     point = belly(body)
     vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
     radii = {}
@@ -279,11 +279,10 @@ def test_a_fixed_slider_stays_and_a_weighted_one_keeps_near(body):
         body.thew.rigs.clear()
         bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point, radius=0.25)
         rig = body.thew.rigs[0]
-        at = sliders.index("radius")
         if how == "fixed":
-            rig.fixed[at] = True
+            rig.pull.fixed.radius = True
         if how == "weighted":
-            rig.weights[at], rig.preferred[at] = 1e4, 0.3
+            rig.pull.weights.radius, rig.pull.preferred.radius = 1e4, 0.3
         pull_by(body, vertex, np.array([0.02, -0.04, 0.02]))
         radii[how] = body.thew.rigs[0].radius
     assert radii["fixed"] == pytest.approx(0.25, rel=1e-6)

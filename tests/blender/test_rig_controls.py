@@ -26,7 +26,7 @@ def test_rigs_act_in_motion_and_re_simulate_at_once(fleshed):
     rig.strength *= 2.0
     assert moved_by(play(body, FRAMES), less) < 1e-6 * size  # a draft
     rig.control = 1.0
-    rig.samples[1].values = [2.0 * v if i == 3 else v for i, v in enumerate(rig.samples[1].values)]
+    rig.samples[1].sliders.strength *= 2.0
     assert moved_by(play(body, FRAMES), pushed) > 1e-3 * size
     rig.enabled = False
     np.testing.assert_array_equal(play(body, FRAMES), plain)
@@ -37,7 +37,7 @@ def test_a_rig_does_not_change_how_stiff_the_flesh_is(fleshed):
     play(body, (1,))
     softness = flesh_of(body).body.softness()
     rig = add_rig(body, bone="Spine")
-    rig.samples[1].values = [30.0 * v if i == 3 else v for i, v in enumerate(rig.samples[1].values)]
+    rig.samples[1].sliders.strength *= 30.0
     shapes = play(body, FRAMES)
     assert np.isfinite(shapes).all()
     assert flesh_of(body).body.softness() == softness

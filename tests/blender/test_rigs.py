@@ -33,7 +33,7 @@ def test_a_new_rig_works_at_once(fleshed):
     plain = settled(body)
     rig = add_rig(body, template="BULGE", bone="Spine")
     assert (rig.name, rig.bone, rig.guide, rig.problem) == ("Bulge", "Spine", "BONE", "")
-    assert [(s.control, s.values[3]) for s in rig.samples] == [(0.0, 0.0), (1.0, pytest.approx(rig.strength))]
+    assert [(s.control, s.sliders.strength) for s in rig.samples] == [(0.0, 0.0), (1.0, pytest.approx(rig.strength))]
     assert rig.control == 1.0
     full = settled(body)
     rig.control = 0.5
@@ -149,11 +149,11 @@ def test_samples_are_recorded_replaced_and_removed(fleshed):
     assert bpy.ops.thew.rig_record() == {"FINISHED"}
     assert not rig.draft
     assert [s.control for s in rig.samples] == [0.0, 0.5, 1.0] and rig.active_sample == 1
-    assert [s.values[3] for s in rig.samples] == [0.0, 7e3, pytest.approx(strength)]
+    assert [s.sliders.strength for s in rig.samples] == [0.0, 7e3, pytest.approx(strength)]
     rig.strength = 9e3  # at a recorded value the sample follows
-    assert rig.samples[1].values[3] == 9e3 and not rig.draft
+    assert rig.samples[1].sliders.strength == 9e3 and not rig.draft
     assert bpy.ops.thew.rig_record() == {"FINISHED"}
-    assert [s.values[3] for s in rig.samples] == [0.0, 9e3, pytest.approx(strength)]
+    assert [s.sliders.strength for s in rig.samples] == [0.0, 9e3, pytest.approx(strength)]
     rig.control = 2.0
     assert rig.strength == pytest.approx(strength)
     rig.along = 0.8
@@ -205,14 +205,14 @@ def test_sliders_follow_a_keyed_control_from_frame_to_frame(fleshed):
     body, _ = fleshed
     rig = add_rig(body, bone="Spine")
     curve_keys(rig, (1, 0.0), (11, 1.0))
-    full = rig.samples[1].values[3]
+    full = rig.samples[1].sliders.strength
     play(body, (1,))
     shown = []
     for frame in (1, 6, 11):
         bpy.context.scene.frame_set(frame)
         shown.append(rig.strength)
     np.testing.assert_allclose(shown, [0.0, 0.5 * full, full], rtol=1e-3, atol=1e-3)
-    assert [s.values[3] for s in rig.samples] == [0.0, full]
+    assert [s.sliders.strength for s in rig.samples] == [0.0, full]
 
 
 # flesh at rest --------------------------------------------------------------------------------------------------------
@@ -297,23 +297,21 @@ def test_far_turned_bones_stay_finite(fleshed, angle):
 
 
 def spoil(rig, name):
-    names = part("saved.rigs").SLIDERS
-    row = list(rig.samples[1].values)
+    row = rig.samples[1].sliders
     if name == "equal":
         rig.samples[0].control = 1.0
     elif name == "control":
         rig.control = math.nan
     elif name == "strong":
         rig.strength_by = "FORCE"
-        row[names.index("strength")] = 1e20
+        row.strength = 1e20
     elif name == "tube":
         rig.template = "TORUS"
-        row[names.index("tube_radius")] = 2.0 * row[names.index("ring_radius")]
+        row.tube_radius = 2.0 * row.ring_radius
     elif name == "zero":
-        row[names.index("radius")] = 0.0
+        row.radius = 0.0
     else:
-        row[names.index(name)] = math.inf if name == "along" else math.nan
-    rig.samples[1].values = row
+        setattr(row, name, math.inf if name == "along" else math.nan)
 
 
 @pytest.mark.parametrize("what", ["radius", "strength", "along", "zero", "equal", "control", "strong", "tube"])
@@ -331,7 +329,7 @@ def test_bad_numbers_switch_a_rig_off_and_keep_it(fleshed, what):
     if what == "equal":
         rig.samples[0].control = 0.0
     rig.control = 1.0
-    rig.samples[1].values = [0.1, 0.1, 0.05, 2e4, *([0.5] + 11 * [0.0])]
+    part("saved.slider_groups").set_values(rig.samples[1].sliders, [0.1, 0.1, 0.05, 2e4, *([0.5] + 11 * [0.0])])
     play(body, (1,))
     assert rig.problem == ""
 
@@ -400,7 +398,7 @@ def test_every_setting_has_a_name_a_range_and_a_description(addon):
             assert setting.description, name
             if not setting.is_hidden:
                 assert setting.name, name
-    for name in (*part("logic.sliders").LENGTHS, "yields"):
+    for name in (*filter(part("logic.sliders").is_length, part("logic.sliders").SLIDERS), "yields"):
         assert properties.ThewRig.bl_rna.properties[name].unit == "LENGTH", name
     for name in ("angle", "tilt", "roll", "rx", "ry", "rz"):
         assert properties.ThewRig.bl_rna.properties[name].unit == "ROTATION", name

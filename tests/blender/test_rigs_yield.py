@@ -64,7 +64,7 @@ def test_a_new_rig_is_as_strong_as_it_says(fleshed, template):
     assert skin_moved(body, rig) == pytest.approx(rig.yields, rel=2e-3)
     assert rig.note == rig.problem == ""
     rig.yields *= 0.5
-    assert rig.samples[1].values[3] == rig.strength
+    assert rig.samples[1].sliders.strength == rig.strength
     assert skin_moved(body, rig) == pytest.approx(rig.yields, rel=2e-3)
 
 
@@ -122,7 +122,7 @@ def test_a_force_stays_a_force_and_either_becomes_the_other(fleshed):
     shape = settled(body)
     assert bpy.ops.thew.rig_measure(by="FORCE") == {"FINISHED"}
     assert rig.strength_by == "FORCE" and rig.strength > 1e3
-    assert [s.values[3] for s in rig.samples] == [0.0, pytest.approx(rig.strength)]
+    assert [s.sliders.strength for s in rig.samples] == [0.0, pytest.approx(rig.strength)]
     assert moved_by(settled(body), shape) < 1e-5 * size_of(shape)
     force = rig.strength
     body.thew.softness = 0.8
@@ -196,7 +196,7 @@ def test_a_draft_pushes_as_far_as_it_says(fleshed):
     full = settled(body)
     rig.control = 0.4
     with part("saved.samples").quietly():
-        values = {"strength": rig.samples[1].values[3]}
+        values = {"strength": rig.samples[1].sliders.strength}
     part("saved.samples").set_sliders(rig, values)
     assert rig.draft
     assert moved_by(settled(body), full) < 1e-5 * size_of(full)

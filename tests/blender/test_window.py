@@ -444,7 +444,7 @@ def test_a_driven_rig_follows_the_pose_and_its_sliders_too(rigged):
     body, armature, _, rig = rigged
     assert bpy.ops.thew.rig_driver(bone="Head", axis="X", from_angle=0.0, to_angle=1.0) == {"FINISHED"}
     tick()
-    full = rig.samples[1].values[3]
+    full = rig.samples[1].sliders.strength
     head = armature.pose.bones["Head"]
     head.rotation_mode = "XYZ"
     shapes = []
@@ -456,7 +456,7 @@ def test_a_driven_rig_follows_the_pose_and_its_sliders_too(rigged):
         shapes.append(evaluated(body))
     assert not rig.draft and [s.control for s in rig.samples] == [0.0, 1.0]
     rig.strength = 0.5 * full  # at a sample: it follows
-    assert rig.samples[1].values[3] == pytest.approx(0.5 * full)
+    assert rig.samples[1].sliders.strength == pytest.approx(0.5 * full)
 
 
 def test_playing_edits_nothing_and_asks_for_nothing(rigged, monkeypatch):

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rigs of files that were saved by earlier versions, brought to the present layout, nothing of them lost.
+
+Layout 0 kept samples, preferred values, weights and fixed sliders as arrays by position; layout 1 keeps them by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import bpy
+
+from ..logic.errors import Refusal
+from .rigs import LAYOUT, ThewRig
+from .samples import quietly
+
+#: What the places in the arrays of layout 0 meant. It never changes, whatever sliders there are today.
+PLACES = (
+    "radius", "ring_radius", "tube_radius", "strength", "along", "angle", "distance", "tilt", "depth", "roll",
+    "x", "y", "z", "rx", "ry", "rz",
+)  # fmt: skip
+
+#: Paths to those numbers, as drivers may name them, and what leads there now.
+_RIG = r"(?P<rig>thew\.rigs\[(?:\d+|\"(?:[^\"\\]|\\.)*\")\])"
+_PATHS = (
+    (re.compile(_RIG + r"(?P<sample>\.samples\[\d+\])\.values\[(?P<at>\d+)\]"), "{rig}{sample}.sliders.{name}"),
+    (re.compile(_RIG + r"\.(?P<what>preferred|weights|fixed)\[(?P<at>\d+)\]"), "{rig}.pull.{what}.{name}"),
+)
+
+
+def migrate(obj: bpy.types.Object) -> bool:
+    """Bring the rigs of an object to the present layout; whether there was anything to do."""
+    old = [rig for rig in obj.thew.rigs if rig.layout < LAYOUT]
+    if not old:
+        return False
+    with quietly():
+        for rig in old:
+            name_values(rig)
+            rig.layout = LAYOUT
+    repath()
+    return True
+
+
+def migrate_all() -> None:
+    """The same for every object of the file."""
+    for obj in bpy.data.objects:
+        migrate(obj)
+
+
+def check(rig: ThewRig) -> None:
+    """Refuse a rig that a later version saved: what its numbers mean is not known here."""
+    if rig.layout > LAYOUT:
+        raise Refusal(f"The rig “{rig.name}” was saved by a later version of Thew: update Thew to use it")
+
+
+def name_values(rig: ThewRig) -> None:
+    """From layout 0: numbers by position get their names, and the arrays go."""
+    for sample in rig.samples:
+        take(sample, "values", sample.sliders)
+    for name in ("preferred", "weights", "fixed"):
+        take(rig, name, getattr(rig.pull, name))
+
+
+def take(owner, name: str, group) -> None:
+    """Let a named group hold what an array held; an array that the file does not have leaves the group as it is."""
+    if not owner.is_property_set(name):
+        return
+    for slider, value in zip(PLACES, getattr(owner, name), strict=True):
+        setattr(group, slider, value)
+    owner.property_unset(name)
+
+
+def repath() -> None:
+    """Let drivers that read a number by its position read it by its name. (Keys never moved these numbers.)"""
+    for curve in every_driver():
+        for variable in curve.driver.variables:
+            for target in variable.targets if variable.type == "SINGLE_PROP" else ():
+                moved = renamed(target.data_path)
+                if moved is not None:
+                    target.data_path = moved
+
+
+def every_driver() -> Iterator[bpy.types.FCurve]:
+    """The drivers of all that a file holds, node trees inside of materials and scenes among it."""
+    for kind in bpy.data.bl_rna.properties:
+        if kind.type != "COLLECTION":
+            continue
+        for each in getattr(bpy.data, kind.identifier):
+            for owner in (each, getattr(each, "node_tree", None), getattr(each, "shape_keys", None)):
+                data = getattr(owner, "animation_data", None)
+                if data is not None:
+                    yield from data.drivers
+
+
+def renamed(path: str) -> str | None:
+    """The path to a number of a rig by its name; None for any path that was not by position."""
+    for pattern, form in _PATHS:
+        match = pattern.fullmatch(path)
+        if match is not None and int(match["at"]) < len(PLACES):
+            return form.format(**match.groupdict(), name=PLACES[int(match["at"])])
+    return None

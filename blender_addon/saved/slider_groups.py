@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The numbers of a rig as they are saved: a named property for each slider of `logic.sliders.TABLE`.
+
+A slider that later versions add is one more name, at its default in older files; none changes its meaning by its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import bpy
+from bpy.props import BoolProperty, FloatProperty, PointerProperty
+
+from ..logic.sliders import ANGLE, BY_NAME, LENGTH, SLIDERS, STRENGTH, TABLE, Slider, limits
+
+#: What a slider is in the panel, by its kind.
+UNITS = {LENGTH: "LENGTH", ANGLE: "ROTATION"}
+STEPS = {LENGTH: 1, STRENGTH: 100000}
+DIGITS = {LENGTH: 3, STRENGTH: 0}
+
+
+def slider_property(name: str, update=None):
+    """The property for one slider of a rig, with the unit and the limits of its kind."""
+    slider = BY_NAME[name]
+    return _number(slider, update=update, default=slider.default, **limits(slider))
+
+
+def _number(slider: Slider, **options):
+    return FloatProperty(
+        name=slider.label,
+        description=slider.description,
+        unit=UNITS.get(slider.kind, "NONE"),
+        step=STEPS.get(slider.kind, 3 if slider.kind == ANGLE else 1),
+        precision=DIGITS.get(slider.kind, 3 if slider.kind != ANGLE else 2),
+        options=set(),
+        **options,
+    )
+
+
+def _group(called: str, says: str, made) -> type:
+    """A class of properties, one for each slider."""
+    return type(
+        called,
+        (bpy.types.PropertyGroup,),
+        {"__doc__": says, "__module__": __name__, "__annotations__": {slider.name: made(slider) for slider in TABLE}},
+    )
+
+
+ThewSliders = _group(
+    "ThewSliders",
+    "A value for each slider, those that template and guide do not use included.",
+    lambda slider: _number(slider, default=slider.default),
+)
+ThewPreferred = _group(
+    "ThewPreferred",
+    "The values that pulling the skin keeps near, as far as their weights go.",
+    lambda slider: _number(slider),
+)
+ThewWeights = _group(
+    "ThewWeights",
+    "How much sliders keep to their preferred values while the skin is pulled.",
+    lambda slider: FloatProperty(
+        name=slider.label,
+        description="How much this slider keeps to its preferred value while the skin is pulled; 0 keeps it lightly to where it "
+        "was when the pull began. At 1, going as far as is usual weighs as much as missing a point by 0.3 % of the body's size",
+        min=0.0,
+        soft_max=10.0,
+        options=set(),
+    ),
+)
+ThewFixed = _group(
+    "ThewFixed",
+    "Which sliders pulling the skin leaves alone.",
+    lambda slider: BoolProperty(
+        name=slider.label, description="Pulling the skin leaves this slider alone", options=set()
+    ),
+)
+
+
+class ThewPull(bpy.types.PropertyGroup):
+    """What pulling the skin keeps to."""
+
+    preferred: PointerProperty(type=ThewPreferred)
+    weights: PointerProperty(type=ThewWeights)
+    fixed: PointerProperty(type=ThewFixed)
+
+
+CLASSES = (ThewSliders, ThewPreferred, ThewWeights, ThewFixed, ThewPull)
+
+
+def values_of(group) -> tuple:
+    """What a group holds, in the order of `SLIDERS`."""
+    return tuple(getattr(group, name) for name in SLIDERS)
+
+
+def set_values(group, values: Iterable[float]) -> None:
+    """Let a group hold values in the order of `SLIDERS`."""
+    for name, value in zip(SLIDERS, values, strict=True):
+        setattr(group, name, value)

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rigs and node trees as earlier versions saved them: brought to the present layout, with nothing lost."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, add_rig, part, play, size_of
+
+FRAMES = range(1, 8)
+PLACES = (
+    "radius", "ring_radius", "tube_radius", "strength", "along", "angle", "distance", "tilt", "depth", "roll",
+    "x", "y", "z", "rx", "ry", "rz",
+)  # fmt: skip
+
+
+# rigs -----------------------------------------------------------------------------------------------------------------
+
+
+def raw(obj):
+    """Our settings as a file holds them."""
+    return obj.bl_system_properties_get()["thew"] if hasattr(obj, "bl_system_properties_get") else obj["thew"]
+
+
+def age(obj) -> dict:
+    """Save the rigs as layout 0 did, numbers by position and no version; gives what they were."""
+    was = {}
+    for index, rig in enumerate(raw(obj)["rigs"]):
+        assert rig["layout"] == 1
+        del rig["layout"]
+        live = obj.thew.rigs[index]
+        for at, name in enumerate(PLACES):
+            setattr(live.pull.weights, name, 0.5 + at)
+            setattr(live.pull.fixed, name, at % 3 == 0)
+        for number, sample in enumerate(rig["samples"]):
+            named = live.samples[number].sliders
+            was[index, number] = [getattr(named, name) for name in PLACES]
+            sample["values"] = was[index, number]
+            del sample["sliders"]
+        for what in ("preferred", "weights", "fixed"):
+            was[index, what] = [getattr(getattr(live.pull, what), name) for name in PLACES]
+            rig[what] = was[index, what]
+        del rig["pull"]
+    return was
+
+
+def now(obj) -> dict:
+    """The same numbers by name."""
+    found = {}
+    for index, rig in enumerate(obj.thew.rigs):
+        for number, sample in enumerate(rig.samples):
+            found[index, number] = [getattr(sample.sliders, name) for name in PLACES]
+        for what in ("preferred", "weights", "fixed"):
+            found[index, what] = [getattr(getattr(rig.pull, what), name) for name in PLACES]
+    return found
+
+
+@pytest.fixture
+def rigged(fleshed):
+    """(body, how it plays) with two rigs, of which a driver of another object reads a number."""
+    body, _ = fleshed
+    add_rig(body, bone="Spine", template="TORUS")
+    rig = add_rig(body, guide="SKIN", face=33, template="BUMP")
+    rig.control = 0.4
+    rig.depth, rig.roll = 0.02, 0.3
+    assert bpy.ops.thew.rig_record() == {"FINISHED"}
+    return body, play(body, FRAMES)
+
+
+def watch(body, path: str) -> bpy.types.Object:
+    """Another object, moved by a driver that reads a number of the body's rigs."""
+    watcher = bpy.data.objects.new("Watcher", None)
+    bpy.context.scene.collection.objects.link(watcher)
+    driver = watcher.driver_add("location", 0).driver
+    driver.type = "SUM"
+    variable = driver.variables.new()
+    variable.targets[0].id, variable.targets[0].data_path = body, path
+    return watcher
+
+
+def test_numbers_by_position_get_their_names(rigged, tmp_path):
+    body, live = rigged
+    watcher = watch(body, "thew.rigs[1].samples[1].values[8]")
+    other = watch(body, 'thew.rigs["Bump"].weights[9]')
+    was = age(body)
+    assert now(body) != was  # the file has no names
+    path = str(tmp_path / "old.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    body, watcher, other = (bpy.data.objects[each.name] for each in (body, watcher, other))
+    assert now(body) == was
+    assert [rig.layout for rig in body.thew.rigs] == [1, 1]
+    held = raw(body)["rigs"]
+    assert not any(name in rig.keys() for rig in held for name in ("preferred", "weights", "fixed"))
+    assert not any("values" in sample.keys() for rig in held for sample in rig["samples"])
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+    paths = [each.animation_data.drivers[0].driver.variables[0].targets[0].data_path for each in (watcher, other)]
+    assert paths == ["thew.rigs[1].samples[1].sliders.depth", 'thew.rigs["Bump"].pull.weights.roll']
+    bpy.context.view_layer.update()
+    assert watcher.location.x == pytest.approx(0.02) and other.location.x == pytest.approx(9.5)
+    # Saved anew it is a file of this version.
+    bpy.ops.wm.save_mainfile()
+    bpy.ops.wm.open_mainfile(filepath=path)
+    assert now(bpy.data.objects["Body"]) == was
+
+
+def test_a_slider_that_is_new_since_stands_at_its_default(rigged, tmp_path, monkeypatch):
+    """The names that sliders had by position stay what they were when sliders come between them."""
+    body, _ = rigged
+    was = age(body)
+    path = str(tmp_path / "old.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    groups, sliders = part("saved.slider_groups"), part("logic.sliders")
+    names = ("falloff", *reversed(PLACES))
+    for module in (groups, sliders, part("saved.rigs"), part("rigs.rigging")):
+        monkeypatch.setattr(module, "SLIDERS", names)
+    kinds = [
+        part("saved.rigs").ThewRig,
+        *(getattr(groups, f"Thew{kind}") for kind in ("Sliders", "Preferred", "Weights")),
+    ]
+    for kind in kinds:
+        kind.falloff = bpy.props.FloatProperty(default=0.25)
+    groups.ThewFixed.falloff = bpy.props.BoolProperty()
+    try:
+        bpy.ops.wm.open_mainfile(filepath=path)
+        body = bpy.data.objects["Body"]
+        assert now(body) == was
+        assert {sample.sliders.falloff for rig in body.thew.rigs for sample in rig.samples} == {0.25}
+        rig = body.thew.rigs[1]
+        recorded = part("saved.rigs").recorded(rig)[1][1]
+        assert dict(zip(names, recorded, strict=True)) == {"falloff": 0.25, **dict(zip(PLACES, was[1, 1], strict=True))}
+    finally:
+        for kind in (*kinds, groups.ThewFixed):
+            del kind.falloff
+
+
+def test_appended_rigs_of_old_files_are_brought_up_to_date(rigged, tmp_path):
+    body, live = rigged
+    was = age(body)
+    path = str(tmp_path / "old.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=False, load_ui=False)
+    scene = bpy.context.scene
+    scene.render.fps, scene.render.fps_base, scene.frame_start, scene.frame_end = 24, 1.0, 1, 20
+    with bpy.data.libraries.load(path, link=False) as (_source, target):
+        target.objects = ["Body"]
+    body = bpy.data.objects["Body"]
+    scene.collection.objects.link(body)
+    scene.collection.objects.link(part("scene.reading").armature_modifier(body).object)
+    np.testing.assert_allclose(play(body, FRAMES), live, atol=1e-5)
+    assert now(body) == was
+
+
+def test_old_rigs_without_flesh_are_kept_too(rigged, tmp_path):
+    body, _ = rigged
+    activate(body)
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    was = age(body)
+    path = str(tmp_path / "old.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    assert now(bpy.data.objects["Body"]) == was
+
+
+def test_a_rig_of_a_later_version_is_kept_and_says_so(rigged):
+    body, _ = rigged
+    raw(body)["rigs"][0]["layout"] = 2
+    was = now(body)
+    play(body, (1, 2))
+    first, second = body.thew.rigs
+    assert "later version" in first.problem and f"“{first.name}”" in first.problem and second.problem == ""
+    assert now(body) == was and first.layout == 2
+
+
+# node trees -----------------------------------------------------------------------------------------------------------
+
+
+def other_tree(mark) -> bpy.types.NodeTree:
+    """A tree that shows nothing of what today's shows, as another version might have made it."""
+    tree = bpy.data.node_groups.new("Thew", "GeometryNodeTree")
+    if mark is not None:
+        tree["thew_tree"] = mark
+    for in_out in ("INPUT", "OUTPUT"):
+        tree.interface.new_socket("Geometry", in_out=in_out, socket_type="NodeSocketGeometry")
+    source, sink = (tree.nodes.new(name) for name in ("NodeGroupInput", "NodeGroupOutput"))
+    tree.links.new(source.outputs[0], sink.inputs[0])
+    return tree
+
+
+def marks() -> list:
+    return [group.get("thew_tree") for group in bpy.data.node_groups]
+
+
+@pytest.mark.parametrize("mark", [None, 0, 4, 99, "3"])
+@pytest.mark.parametrize("how", ["opened", "built"])
+def test_a_node_tree_of_another_version_is_replaced(fleshed, tmp_path, mark, how):
+    body, _ = fleshed
+    live, modifier = play(body, FRAMES), part("scene.modifier")
+    body.modifiers["Thew"].node_group = other_tree(mark)
+    for group in [g for g in bpy.data.node_groups if g.users == 0]:
+        bpy.data.node_groups.remove(group)
+    assert modifier.LAYOUT not in marks()
+    if how == "opened":
+        path = str(tmp_path / "old.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=path)
+        bpy.ops.wm.open_mainfile(filepath=path)
+        body = bpy.data.objects["Body"]
+        assert marks() == [modifier.LAYOUT]
+    else:
+        activate(body)
+        assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert marks() == [modifier.LAYOUT] and [m.type for m in body.modifiers] == ["ARMATURE", "NODES"]
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+
+
+def test_a_tree_that_others_use_stays_with_them(fleshed, tmp_path):
+    body, _ = fleshed
+    play(body, FRAMES)
+    tree = other_tree(7)
+    body.modifiers["Thew"].node_group = tree
+    mesh = bpy.data.meshes.new("Stone")
+    stone = bpy.data.objects.new("Stone", mesh)
+    bpy.context.scene.collection.objects.link(stone)
+    stone.modifiers.new("Mine", "NODES").node_group = tree
+    path = str(tmp_path / "old.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    body, stone = bpy.data.objects["Body"], bpy.data.objects["Stone"]
+    assert body.modifiers["Thew"].node_group.get("thew_tree") == 3
+    assert stone.modifiers["Mine"].node_group.get("thew_tree") == 7 and sorted(marks()) == [3, 7]
+
+
+def test_a_rider_gets_the_present_tree(fleshed, tmp_path):
+    body, armature = fleshed
+    points = [(v.co * 1.02)[:] for v in body.data.vertices]
+    mesh = bpy.data.meshes.new("Shirt")
+    mesh.from_pydata(points, [], [tuple(p.vertices) for p in body.data.polygons])
+    shirt = bpy.data.objects.new("Shirt", mesh)
+    bpy.context.scene.collection.objects.link(shirt)
+    shirt.parent = armature
+    shirt.thew.body = body
+    activate(shirt)
+    assert bpy.ops.thew.ride() == {"FINISHED"}
+    live = play(shirt, FRAMES)
+    shirt.modifiers["Thew"].node_group = other_tree(102)
+    path = str(tmp_path / "old.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    shirt = bpy.data.objects["Shirt"]
+    assert sorted(marks()) == [3, 103]
+    np.testing.assert_allclose(play(shirt, FRAMES), live, atol=1e-6 * size_of(live[0]))
