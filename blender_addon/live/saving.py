@@ -60,3 +60,5 @@ def brought() -> None:
         modifier.renew(obj)
         for rider in riding.register.on(obj):
             modifier.renew(rider, obj)
+    fleshes.look_again()  # what was appended is put into scenes only now
+    riding.register.look_again()
