@@ -134,7 +134,7 @@ def _simulated(found: reading.Subject, scene, view_layer, start: int, end: int) 
     live = obj.thew.frames(scene)
     first = min(start, live[0]) if live[0] <= end else start
     flesh = register.flesh(obj)
-    recipe, stance = Recipe.of(obj, scene), Stance.saved(obj)
+    recipe, stance = Recipe.of(obj, scene).baked(), Stance.saved(obj)
     # How the motion begins is told from all frames that the artist plays. A clip that reaches further is kept: its frames
     # are the same, and nothing needs to be simulated again.
     last = max(end, live[1]) if first == live[0] else end

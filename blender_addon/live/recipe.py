@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 
 import bpy
 
+from ..logic.modal import METHOD
 from ..rigs import prints
 from ..saved import rig_layouts
 from ..scene.stance import Stance
@@ -46,6 +47,11 @@ class Recipe:
     def static_method(self) -> str:
         """What finds the flesh at rest under loads that rigs and pulls are fitted to: linear in them."""
         return self.method if self.method in {"warped", "linear"} else "warped"
+
+    def baked(self) -> Recipe:
+        """The same for a bake, which is on every machine, every time, what the processor makes: engines that are chosen by
+        what they cost differ in the last digits. (Its own, one thread or all, agree bit by bit.)"""
+        return replace(self, engine="CPU", device="") if self.method == METHOD else self
 
     def dynamics(self) -> dict:
         """The settings of a simulation, all methods."""

@@ -80,9 +80,9 @@ ThewFixed = _group(
 class ThewPull(bpy.types.PropertyGroup):
     """What pulling the skin keeps to."""
 
-    preferred: PointerProperty(type=ThewPreferred)
-    weights: PointerProperty(type=ThewWeights)
-    fixed: PointerProperty(type=ThewFixed)
+    preferred: PointerProperty(type=ThewPreferred, name="Preferred", description="Values that pulling keeps near")
+    weights: PointerProperty(type=ThewWeights, name="Weights", description="How much sliders keep to those")
+    fixed: PointerProperty(type=ThewFixed, name="Fixed", description="Sliders that pulling leaves alone")
 
 
 CLASSES = (ThewSliders, ThewPreferred, ThewWeights, ThewFixed, ThewPull)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A bake is the same every time, whatever engine is quickest at the moment."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, add_modal, flesh_of, part, play, size_of
+
+
+class Chosen:
+    """A clip as an engine shows it that differs in the last digits: another one every time."""
+
+    def __init__(self, clip, noise: float):
+        self._clip, self._noise = clip, noise
+
+    def offsets(self, index: int) -> np.ndarray:
+        return self._clip.offsets(index) + np.float32(self._noise)
+
+    def __getattr__(self, name):
+        return getattr(self._clip, name)
+
+
+@pytest.fixture
+def choosing(monkeypatch):
+    """What engines were asked for; any but the processor is one of the quick ones, in turns."""
+    thew, asked = part("logic.native").thew, []
+    simulate = thew.simulate
+
+    def chosen(*args, **options):
+        clip = simulate(*args, **{**options, "engine": "cpu", "device": None})
+        asked.append((options["engine"], options["device"]))
+        return clip if asked[-1] == ("cpu", None) else Chosen(clip, 1e-5 * len(asked))
+
+    monkeypatch.setattr(thew, "simulate", chosen)
+    return asked
+
+
+def keys(body) -> np.ndarray:
+    blocks = body.data.shape_keys.key_blocks
+    return np.array([[point.co[:] for point in block.data] for block in blocks])
+
+
+@pytest.mark.parametrize("engine", ["AUTO", "GPU"])
+@pytest.mark.parametrize("space", ["REST", "POSED"])
+def test_two_bakes_are_the_same_bits(character, choosing, engine, space):
+    body, _ = character
+    add_modal()
+    body.thew.engine, body.thew.device, body.thew.bake_space = engine, "some", space
+    live, found = [], []
+    for _ in range(2):
+        activate(body)
+        assert bpy.ops.thew.bake() == {"FINISHED"}
+        found.append(keys(body))
+        assert bpy.ops.thew.show_live() == {"FINISHED"}
+        live.append(play(body, (5,)))
+    assert choosing.count(("cpu", None)) >= 2 and len(set(choosing)) > 1
+    assert not np.array_equal(*live)  # the choice did differ meanwhile
+    np.testing.assert_array_equal(*found)
+    assert np.ptp(found[0], axis=0).max() > 1e-3 * size_of(found[0][0])
+
+
+def test_a_bake_of_a_clip_that_another_engine_made_does_not_use_it(character, choosing):
+    body, _ = character
+    add_modal()
+    play(body, range(1, 21))
+    assert choosing[-1][0] == "auto"
+    activate(body)
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    assert choosing[-1] == ("cpu", None) and flesh_of(body).clip.engine.startswith("CPU")
