@@ -219,6 +219,10 @@ class Flesh(Built):
         simulation.reset(self.place.maps(maps), settled=True, **forces)
         return self.to_object(simulation.offsets(), mesh)
 
+    def balance_at(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None) -> tuple:
+        """The same, and with it the amplitudes of the modes at rest in that pose, [m]."""
+        return self.settled_at(maps, mesh, push), np.asarray(self._poser[1].amplitudes, dtype=np.float64)
+
     def to_object(self, metres: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         """Vectors [n, 3] in metres, world axes, in the space of an object with the world matrix `mesh`, float32[n, 3]."""
         turns, _moves = self.place.to_object(mesh[None])

@@ -3,7 +3,7 @@
 
 import bpy
 
-from . import add, bake, flesh, place, preset, pull, remove, ride, rigs, simulate, switch
+from . import add, bake, drag, flesh, place, preset, pull, remove, ride, rigs, simulate, switch, toolbar
 
 CLASSES = (
     add.THEW_OT_add,
@@ -18,17 +18,23 @@ CLASSES = (
     *rigs.CLASSES,
     *place.CLASSES,
     *pull.CLASSES,
+    *drag.CLASSES,
     *preset.CLASSES,
 )
+
+#: What the toolbar of the 3D view has, a group each.
+TOOLS = (pull.TOOLS, drag.TOOLS)
 
 
 def register() -> None:
     for cls in CLASSES:
         bpy.utils.register_class(cls)
-    pull.register_tools()
+    for tools in TOOLS:
+        toolbar.add(tools)
 
 
 def unregister() -> None:
-    pull.unregister_tools()
+    for tools in reversed(TOOLS):
+        toolbar.remove(tools)
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)

@@ -230,18 +230,4 @@ class THEW_TOOL_pull_posed(THEW_TOOL_pull):
 TOOLS = (THEW_TOOL_pull, THEW_TOOL_pull_posed)
 
 
-def register_tools() -> None:
-    """Into the toolbar, where there is a window."""
-    if not bpy.app.background:
-        for tool in TOOLS:
-            bpy.utils.register_tool(tool, after={"builtin.transform"}, separator=tool is TOOLS[0])
-
-
-def unregister_tools() -> None:
-    """Out of the toolbar again."""
-    if not bpy.app.background:
-        for tool in reversed(TOOLS):
-            bpy.utils.unregister_tool(tool)
-
-
 CLASSES = (THEW_OT_rig_pull,)

@@ -192,6 +192,7 @@ def draw_modal(box, obj, width: int) -> None:
     column.prop(settings, "preview_mode")
     if settings.preview_mode:
         column.prop(settings, "preview_size")
+    box.operator("thew.modal_drag", text="Drag", icon="VIEW_PAN")
     lines = modal_lines(flesh, settings.preview_mode) if flesh is not None else []
     column = box.column(align=True)
     for text in lines:

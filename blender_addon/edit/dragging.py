@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The skin of modal flesh in the hand: it follows what is held and rings when it is let go; nothing of the file changes.
+
+The flesh moves from its rest in the pose that the artist sees. What was shown when the drag began fades into that.
+"""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..live import session
+from ..logic.drag import STEP, Clock, Drag, told, wanted_there
+from ..logic.errors import Refusal
+from ..logic.modal import METHOD
+from ..logic.native import core
+from ..logic.picking import Hit, Picker
+from ..rigs import rigging
+from ..scene.reading import describe
+from ..scene.units import length
+from . import posed
+
+#: What was shown before fades within so many seconds.
+FADE = 0.15
+#: Distances below this part of the body's size are nobody's concern.
+THERE = 0.005
+
+
+class Dragging:
+    """One hold of a character, from the first press until its flesh is at rest again."""
+
+    def __init__(self, stand: posed.Posed, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> None:
+        obj, flesh = stand.obj, stand.flesh
+        if obj.thew.method != METHOD:
+            raise Refusal(
+                f"Only flesh of the method Modal can be dragged, and {describe(obj)} has another: choose Modal under Method"
+            )
+        if not flesh.modal:
+            raise Refusal(f"{describe(obj)} has no vibration modes yet: press Simulate first")
+        self.stand, self.unit = stand, flesh.place.metres_per_unit
+        self.clock, self.held = Clock(), -1  # the vertex under the mouse
+        self._before = session.shown(obj, scene)
+        controls = rigging.evaluated_controls(obj, view_layer.depsgraph)
+        still, amplitudes = flesh.balance_at(stand.maps, stand.mesh, flesh.pushed(obj, controls))
+        thew, modes = core(), flesh.modes.scaled(flesh.stiffness)
+        self.deformer = thew.Deformer(modes, flesh.surface, form="embedded", engine="cpu")
+        damping = (flesh.recipe.mass_damping, flesh.recipe.stiffness_damping)
+        nodes = flesh.lattice.embed_surface(flesh.surface)
+        self.drag = Drag(thew, modes, self.deformer, nodes, amplitudes, stand.size, damping)
+        self._rest = self.deformer.positions(amplitudes, stand.pose)
+        self._still = self.metres(still)
+        before = np.zeros_like(still) if self._before is None else self._before
+        self._faded = self.metres(before) - self._still
+        self._targets: dict[int, np.ndarray] = {}  # where held vertices should be seen, metres
+        self._look()
+
+    def metres(self, offsets: np.ndarray) -> np.ndarray:
+        """Offsets of the object's space in metres, world axes, [n, 3]."""
+        return np.asarray(offsets, dtype=np.float64) @ self.stand.mesh[:3, :3].T * self.unit
+
+    # what is seen
+
+    def _look(self) -> None:
+        there = self.deformer.positions(self.drag.amplitudes, self.stand.pose)
+        self.offsets = self._still + self._faded + (there - self._rest)
+
+    def seen(self, vertex: int) -> np.ndarray:
+        """Where a vertex is seen, metres [3]."""
+        return self.stand.skin[vertex] + self.offsets[vertex]
+
+    def world(self, vertex: int) -> np.ndarray:
+        """The same in Blender's world."""
+        return self.stand.world(self.seen(vertex))
+
+    def under(self, origin: np.ndarray, direction: np.ndarray) -> Hit | None:
+        """The point of the skin, as it is seen now, that a ray in Blender's world meets first."""
+        picker = Picker(self.stand.world(self.stand.skin + self.offsets), self.stand.rest.triangles)
+        return picker.ray(origin, direction)
+
+    def turn(self, vertex: int) -> np.ndarray:
+        """How the pose turns and stretches displacements of a vertex, [3, 3]."""
+        weights = np.asarray(self.stand.flesh.character.weights[vertex], dtype=np.float64)
+        total = weights.sum()
+        return np.tensordot(weights / total, self.stand.pose[:, :3, :3], axes=1) if total > 0.0 else np.eye(3)
+
+    # what is held
+
+    def take(self, vertex: int, lead: bool = True) -> None:
+        """Hold a vertex where it is seen; `lead`: it is the one that the mouse leads."""
+        self.drag.grip(vertex)
+        self._targets[vertex] = self.seen(vertex)
+        if lead:
+            self.held = vertex
+
+    def lead(self, target: np.ndarray) -> None:
+        """Where the vertex under the mouse should be, Blender's world."""
+        self._targets[self.held] = self.stand.flesh.place.points(np.asarray(target, dtype=np.float64))
+
+    def target(self) -> np.ndarray:
+        """Where the vertex under the mouse should be, Blender's world."""
+        return self.stand.world(self._targets[self.held])
+
+    def let_go(self) -> None:
+        """Hold nothing any more."""
+        self.drag.let_go()
+        self._targets.clear()
+        self.held = -1
+
+    @property
+    def pins(self) -> list[int]:
+        """The vertices that are held but not led."""
+        return [vertex for vertex in self._targets if vertex != self.held]
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is held and the flesh is at rest again."""
+        return self.drag.quiet and float(np.abs(self._faded).max(initial=0.0)) < 1e-3 * self.stand.size
+
+    def left(self) -> float:
+        """How far the vertex under the mouse is from where it should be, metres; 0 while there is none."""
+        return float(np.linalg.norm(self._targets[self.held] - self.seen(self.held))) if self.held >= 0 else 0.0
+
+    # time
+
+    def advance(self, seconds: float) -> bool:
+        """So much more time; whether anything moved."""
+        steps = self.clock.steps(seconds)
+        if not steps:
+            return False
+        for grip in self.drag.grips:
+            moved, seen = self.drag.displacements[grip.vertex], self.seen(grip.vertex)
+            grip.wanted = wanted_there(self.turn(grip.vertex), moved, seen, self._targets[grip.vertex])
+        self.drag.advance(steps)
+        self._faded *= np.exp(-steps * STEP / FADE)
+        self._look()
+        return True
+
+    def show(self) -> None:
+        """Show it on the character."""
+        self.stand.show(self.offsets)
+
+    def put_back(self, scene: bpy.types.Scene) -> None:
+        """Show exactly what was shown before."""
+        obj, flesh = self.stand.obj, self.stand.flesh
+        if self._before is None:
+            session.hide(obj, flesh)
+        else:
+            session.write(obj, flesh, self._before, scene)
+        obj.update_tag()
+
+    def told(self) -> str:
+        """The line of the status bar."""
+        left = self.left()
+        text = length(left / self.unit) if left > THERE * self.stand.size else ""
+        return told(self.drag, self.held >= 0, text)

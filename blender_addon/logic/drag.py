@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flesh of modes that is held at points and led about by them: who holds what, steps of real time, and what is said of it.
+
+The modes move from the shape at rest in the present pose; a point of the skin is led by one node of the flesh around it, whose
+target is corrected until the skin itself is where it is wanted. All in metres, in the axes of the flesh at rest.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import Refusal
+
+#: Seconds of a step, and the most steps between two looks: a slow machine plays slower, and does not fall behind for ever.
+STEP, MOST = 1.0 / 240.0, 12
+#: A target goes no farther than this part of the body's size in a step: what is led faster comes after.
+STRIDE = 0.02
+#: No point is led farther than this part of the body's size: modes know nothing of flesh that is torn out.
+FARTHEST = 0.75
+#: The part of a missing distance by which a target is corrected between two looks.
+CORRECTED = 0.5
+#: Flesh elsewhere goes no more times farther than the point that is led, or the point stays behind: bones hold it.
+LEVERAGE = 4.0
+#: Swings below this part of the body's size are nothing to hold back.
+SLACK = 0.02
+#: So much of its way a point is led whatever goes along, or it would never find back.
+LEAST = 0.02
+#: How quickly that is found, a part between two looks.
+YIELDS = 0.2
+#: Flesh that swings by less than this part of the body's size is at rest.
+QUIET = 1e-4
+#: A sentence stays so many seconds, or nobody could read it.
+READ = 0.7
+
+
+class Clock:
+    """Real time in whole steps."""
+
+    def __init__(self, step: float = STEP, most: int = MOST):
+        self.step, self.most, self._left = step, most, 0.0
+
+    def steps(self, elapsed: float) -> int:
+        """How many steps are due after so many more seconds; what is beyond the most is left out for good."""
+        self._left += max(elapsed, 0.0)
+        due = int(self._left / self.step + 1e-9)
+        self._left = 0.0 if due > self.most else max(self._left - due * self.step, 0.0)
+        return min(due, self.most)
+
+
+@dataclass
+class Grip:
+    """A point of the skin that is held."""
+
+    vertex: int
+    node: int
+    wanted: np.ndarray  # [3] displacement of the vertex
+    lead: np.ndarray  # [3] displacement of the node that the simulation holds
+    start: np.ndarray  # [3] displacement of the vertex when it was taken
+    bends: np.ndarray  # [3, k, 3] how the flesh goes along when the node goes along an axis
+    more: np.ndarray  # [3] displacement of the node beyond that of the vertex
+    most: float  # how far it is led, metres
+    part: float = 1.0  # of the way, that flesh elsewhere allows
+
+    def way(self) -> np.ndarray:
+        """From where the vertex was taken to where it is wanted, no farther than points are led, [3]."""
+        way = self.wanted - self.start
+        return min(1.0, self.most / max(float(np.linalg.norm(way)), 1e-30)) * way
+
+    def goal(self) -> np.ndarray:
+        """The displacement of the vertex that is gone for, [3]."""
+        return self.start + self.part * self.way()
+
+    def allowed(self) -> float:
+        """The part of the way that bones allow, as long as nothing is turned far."""
+        way = self.way()
+        bent = np.linalg.norm(np.tensordot(way, self.bends, axes=1), axis=1).max()
+        return min(1.0, LEVERAGE * float(np.linalg.norm(way)) / bent) if bent > 0.0 else 1.0
+
+
+class Drag:
+    """The motion while points of the skin are held, and after they were let go."""
+
+    def __init__(
+        self, thew: Any, modes: Any, deformer: Any, nodes: tuple, rest: np.ndarray, size: float, damping
+    ) -> None:
+        """`nodes`: (indices [n, 8], shares [n, 8]) of the vertices in the lattice; `rest` [m]: the amplitudes at rest.
+
+        `deformer`: a `thew.Deformer` of the surface; `damping`: (1/s, s) as of `thew.ModalSimulation`.
+        """
+        self.modes, self.deformer, self.size = modes, deformer, size
+        self.simulation = thew.ModalSimulation(modes, STEP, damping=damping)
+        self.rest = np.asarray(rest, dtype=np.float64)
+        self.grips: list[Grip] = []
+        self.slowed = self.stopped = 0.0  # seconds for which that is still told
+        self._nodes, self._fixed = nodes, np.asarray(modes.fixed)
+        shapes = np.asarray(modes.shapes)
+        self._peaks = np.linalg.norm(shapes, axis=2).max(axis=1)
+        self._shapes, self._eigenvalues = shapes, np.maximum(np.asarray(modes.eigenvalues), 1e-9)
+        self._moved: np.ndarray | None = None
+        self._still = np.asarray(deformer.displacements(self.rest))
+        self._swing = 0.0  # how far it swung when a point was taken
+
+    # what is seen
+
+    @property
+    def amplitudes(self) -> np.ndarray:
+        """Of all modes, [m]."""
+        return self.rest + np.asarray(self.simulation.amplitudes)
+
+    @property
+    def displacements(self) -> np.ndarray:
+        """Of the skin from the body at rest, [n, 3], float32."""
+        if self._moved is None:
+            self._moved = self.deformer.displacements(self.amplitudes)
+        return self._moved
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing is held and the flesh is at rest again."""
+        swing = np.abs(self.simulation.amplitudes) + np.abs(self.simulation.velocities) / np.sqrt(self._eigenvalues)
+        return not self.grips and float((swing * self._peaks).sum()) < QUIET * self.size
+
+    def left(self) -> float:
+        """How far the point that is farthest from where it is wanted has to go, metres."""
+        skin = self.displacements
+        return max((float(np.linalg.norm(grip.wanted - skin[grip.vertex])) for grip in self.grips), default=0.0)
+
+    # what is held
+
+    def grip(self, vertex: int) -> Grip:
+        """Hold a vertex where it is; a `Refusal` where bones hold it already."""
+        found = next((grip for grip in self.grips if grip.vertex == vertex), None)
+        if found is None:
+            node = self.node_of(vertex)
+            place = np.asarray(self.simulation.displacements())[node]
+            skin = np.asarray(self.displacements[vertex], dtype=np.float64)
+            found = Grip(vertex, node, skin, place, skin, self.bends(node), place - skin, FARTHEST * self.size)
+            self.grips.append(found)
+            away = float(np.linalg.norm(self.displacements - self._still, axis=1).max())
+            self._swing = LEVERAGE * max(away, SLACK * self.size)
+        return found
+
+    def node_of(self, vertex: int) -> int:
+        """The node around a vertex that leads it best: near it, and soft."""
+        indices, shares = (each[vertex] for each in self._nodes)
+        held = {grip.node for grip in self.grips}
+        soft = [
+            (float(share * np.sqrt(np.trace(self.compliance(node)))), int(node))
+            for node, share in zip(indices, shares, strict=True)
+            if node >= 0 and share > 0.0 and not self._fixed[node]
+        ]
+        best = max((pair for pair in soft if pair[1] not in held), default=(0.0, -1))
+        if best[1] < 0 and soft:
+            raise Refusal("That point is held already by one beside it: choose one farther away")
+        if not best[0] > 0.0:
+            raise Refusal("Bones hold the skin there: drag a softer place, farther from them")
+        return best[1]
+
+    def compliance(self, node: int) -> np.ndarray:
+        """How far forces at a node move it, m/N, [3, 3]."""
+        shapes = self._shapes[:, node]
+        return (shapes / self._eigenvalues[:, None]).T @ shapes
+
+    def bends(self, node: int) -> np.ndarray:
+        """The flesh bent least with a node displaced along each axis, per metre, [3, k, 3]."""
+        amplitudes = (self._shapes[:, node] / self._eigenvalues[:, None]) @ np.linalg.pinv(self.compliance(node))
+        return np.einsum("ma,mkc->akc", amplitudes, self._shapes)
+
+    def let_go(self) -> None:
+        """Hold nothing any more: the flesh rings out."""
+        self.grips.clear()
+        self.simulation.constrain()
+
+    # time
+
+    def advance(self, steps: int) -> None:
+        """So many steps, the targets moving evenly to where the points are wanted."""
+        if not steps:
+            return
+        for grip in self.grips:
+            grip.part = min(grip.part, grip.allowed())
+        for done in range(steps):
+            for grip in self.grips:
+                way = grip.goal() + grip.more - grip.lead
+                far = float(np.linalg.norm(way))
+                part = min(1.0 / (steps - done), STRIDE * self.size / far) if far > 0.0 else 0.0
+                grip.lead = grip.lead + part * way
+            if self.grips:
+                self.simulation.constrain({grip.node: grip.lead for grip in self.grips})
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the distance that is left says as much
+                self.simulation.advance()
+            self._note(self.simulation.constraints_held if self.grips else {})
+        self._moved = None
+        self._correct()
+
+    def _correct(self) -> None:
+        """Lead the nodes so that the skin itself comes where it is wanted, as far as flesh elsewhere allows."""
+        if not self.grips:
+            return
+        places, skin = np.asarray(self.simulation.displacements()), self.displacements
+        farthest = float(np.linalg.norm(skin - self._still, axis=1).max())
+        allowed = LEVERAGE * max(float(np.linalg.norm(grip.way())) for grip in self.grips)
+        allowed = max(allowed, self._swing)
+        for grip in self.grips:
+            missed = places[grip.node] - skin[grip.vertex] - grip.more
+            grip.more = grip.more + CORRECTED * missed
+            part = min(1.0, grip.part * allowed / max(farthest, 1e-30), grip.allowed())
+            grip.part = max(grip.part + YIELDS * (part - grip.part), LEAST)
+
+    def _note(self, held: dict) -> None:
+        self.slowed = READ if held.get("slowed") else max(self.slowed - STEP, 0.0)
+        self.stopped = READ if held.get("stopped") else max(self.stopped - STEP, 0.0)
+
+
+def wanted_there(turn: np.ndarray, moved: np.ndarray, seen: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """The displacement [3] in rest axes with which a vertex is seen `there`.
+
+    It is moved by `moved` and `seen` now; `turn` [3, 3]: how its pose turns and stretches displacements.
+    """
+    return np.asarray(moved, dtype=np.float64) + np.linalg.pinv(turn) @ (np.asarray(there) - np.asarray(seen))
+
+
+KEYS = "drag the skin, Shift+click first holds a point, release lets go, Esc or right button puts everything back"
+
+
+def told(drag: Drag | None, dragging: bool, left: str) -> str:
+    """The line of the status bar; `left`: the distance that is left to the mouse, "" where the point is there."""
+    said = []
+    if drag is not None and drag.stopped:
+        said.append("the flesh stopped, because it could get there only by being thrown about: lead it more slowly")
+    elif drag is not None and drag.slowed:
+        said.append("the flesh is slowed, because it cannot follow so fast")
+    if dragging and left:
+        said.append(f"{left} short of the mouse")
+    if drag is not None and drag.grips and not dragging:
+        count = len(drag.grips)
+        said.append(f"{count} point{'s' if count > 1 else ''} held")
+    return f"Thew: {'; '.join([*said, KEYS])}"
