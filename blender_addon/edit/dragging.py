@@ -23,7 +23,7 @@ from . import posed
 #: What was shown before fades within so many seconds.
 FADE = 0.15
 #: Distances below this part of the body's size are nobody's concern.
-THERE = 0.005
+THERE = 0.02
 
 
 class Dragging:
