@@ -13,10 +13,10 @@ from ..live import session
 from ..logic.drag import STEP, Clock, Drag, told, wanted_there
 from ..logic.errors import Refusal
 from ..logic.modal import METHOD
+from ..logic.names import describe
 from ..logic.native import core
 from ..logic.picking import Hit, Picker
-from ..rigs import rigging
-from ..scene.reading import describe
+from ..scene.rig_controls import evaluated_controls
 from ..scene.units import length
 from . import posed
 
@@ -40,7 +40,7 @@ class Dragging:
         self.stand, self.unit = stand, flesh.place.metres_per_unit
         self.clock, self.held = Clock(), -1  # the vertex under the mouse
         self._before = session.shown(obj, scene)
-        controls = rigging.evaluated_controls(obj, view_layer.depsgraph)
+        controls = evaluated_controls(obj, view_layer.depsgraph)
         still, amplitudes = flesh.balance_at(stand.maps, stand.mesh, flesh.pushed(obj, controls))
         thew, modes = core(), flesh.modes.scaled(flesh.stiffness)
         self.deformer = thew.Deformer(modes, flesh.surface, form="embedded", engine="cpu")

@@ -13,9 +13,9 @@ from ..live import handlers
 from ..live.session import register as fleshes
 from ..logic.drag import KEYS
 from ..logic.errors import Refusal
-from ..rigs.anchors import armature_of
-from ..scene import poses
-from ..scene.reading import describe
+from ..logic.names import describe
+from ..scene import poses, windows
+from ..scene.reading import armature_of
 from ..ui import viewing
 from .hand import InHand
 
@@ -145,7 +145,7 @@ class THEW_OT_modal_drag(InHand, bpy.types.Operator):
         if not event.shift:
             self._depth = self._motion.world(vertex)
         self._began = True
-        handlers.redraw()
+        windows.redraw()
         return {"RUNNING_MODAL"}
 
     #: Whether anything was taken; before that, time stands still and nothing is shown.
@@ -160,7 +160,7 @@ class THEW_OT_modal_drag(InHand, bpy.types.Operator):
         if self._motion.advance(elapsed):
             self._motion.show()
             self.tell(context, self._motion.told())
-            handlers.redraw()
+            windows.redraw()
         return self.finish(context) if self._motion.over else {"RUNNING_MODAL"}
 
     def finish(self, context):

@@ -18,16 +18,20 @@ def hand(scene, monkeypatch):
     body, rig = make_character()
     add_modal()
     play(body, (1, 6))
-    handlers = part("live.handlers")
-    monkeypatch.setattr(handlers, "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
     made = Hand(monkeypatch)
     made.body, made.rig, made.texts, made.handlers = body, rig, [], counted()
     yield made
     assert (made.timers, made.drawn, part("scene.poses").busy) == (0, 0, 0)  # nothing of the tool is left
     assert counted() == made.handlers
-    handlers.stop_update()
-    if bpy.app.timers.is_registered(handlers.tick):
-        bpy.app.timers.unregister(handlers.tick)
+    stop()
+
+
+def stop() -> None:
+    updates = part("live.updates")
+    updates.stop_update()
+    if bpy.app.timers.is_registered(updates.tick):
+        bpy.app.timers.unregister(updates.tick)
 
 
 def counted() -> list[int]:
@@ -343,7 +347,7 @@ def test_a_scaled_and_turned_character_follows_too(scene, monkeypatch):
     bpy.context.view_layer.update()
     add_modal()
     play(body, (1, 6))
-    monkeypatch.setattr(part("live.handlers"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
     hand = Hand(monkeypatch)
     hand.body, hand.texts = body, []
     start = world(body)
@@ -361,6 +365,4 @@ def test_a_scaled_and_turned_character_follows_too(scene, monkeypatch):
     drag.release()
     assert drag.tool.modal(drag.context, event("ESC")) == {"CANCELLED"}
     np.testing.assert_array_equal(world(body), start)
-    part("live.handlers").stop_update()
-    if bpy.app.timers.is_registered(part("live.handlers").tick):
-        bpy.app.timers.unregister(part("live.handlers").tick)
+    stop()

@@ -113,7 +113,7 @@ def test_a_slider_that_is_new_since_stands_at_its_default(rigged, tmp_path, monk
     bpy.ops.wm.save_as_mainfile(filepath=path)
     groups, sliders = part("saved.slider_groups"), part("logic.sliders")
     names = ("falloff", *reversed(PLACES))
-    for module in (groups, sliders, part("saved.rigs"), part("rigs.rigging")):
+    for module in (groups, sliders, part("saved.samples"), part("rigs.rigging")):
         monkeypatch.setattr(module, "SLIDERS", names)
     kinds = [
         part("saved.rigs").ThewRig,
@@ -128,7 +128,7 @@ def test_a_slider_that_is_new_since_stands_at_its_default(rigged, tmp_path, monk
         assert now(body) == was
         assert {sample.sliders.falloff for rig in body.thew.rigs for sample in rig.samples} == {0.25}
         rig = body.thew.rigs[1]
-        recorded = part("saved.rigs").recorded(rig)[1][1]
+        recorded = part("saved.samples").recorded(rig)[1][1]
         assert dict(zip(names, recorded, strict=True)) == {"falloff": 0.25, **dict(zip(PLACES, was[1, 1], strict=True))}
     finally:
         for kind in (*kinds, groups.ThewFixed):
