@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a dropped template goes, how large it is by default, and how strong, so that its effect is seen."""
+"""Where a dropped template goes, and what is written into a rig that hangs there."""
 
 from __future__ import annotations
 
@@ -18,14 +18,8 @@ from ..rigs.anchors import anchor_bone, anchor_face
 from ..rigs.rigging import Hook
 from ..saved.rigs import ThewRig
 from ..saved.samples import keep_sliders, quietly, start_samples
+from . import sizing
 from .posed import Posed
-
-#: The default radius as a part of the flesh's thickness, and its bounds as parts of the body's size.
-THICKNESS, LEAST, MOST = 0.4, 0.03, 0.12
-#: The displacement that a new template aims at, as a part of its radius.
-VISIBLE = 1.0 / 3.0
-#: A torus of the default radius: its ring and its tube.
-RING, TUBE = 0.6, 0.4
 
 
 @dataclass(frozen=True)
@@ -75,7 +69,7 @@ def dropped(posed: Posed, guide: str, kind: str, hit: Hit, bone: str = "", view:
         index = bone_index(posed, bone)
         return at_bone(posed, kind, bone, *bone_place(point, *posed.bone_ends(index)))
     if view is None:
-        return free(facing(point, -inward(posed, hit)))
+        return free(facing(point, -sizing.inward(posed.flesh, posed.rest, hit)))
     corners = posed.shown.vertices[posed.shown.triangles[hit.face]]
     towards, right = unposed(view, corners, posed.rest.vertices[posed.rest.triangles[hit.face]])
     return free(facing(point, towards, right))
@@ -131,60 +125,19 @@ def usual_tilt(kind: str) -> float:
     return 0.5 * np.pi if kind == "BULGE" else 0.0
 
 
-def inward(posed: Posed, hit: Hit) -> np.ndarray:
-    """The direction into the flesh at a point of the skin at rest, whichever way the faces are turned."""
-    normal = posed.rest.normal(hit.face)
-    if not normal.any():
-        return np.array([0.0, 0.0, -1.0])
-    step = 1e-3 * posed.size * normal
-    below, above = np.abs(posed.flesh.surface.winding_number(posed.at_rest(hit) + np.stack([-step, step])))
-    return normal if above > below else -normal
-
-
 # sizes --------------------------------------------------------------------------------------------------------------
-
-
-def usual_radius(posed: Posed, hit: Hit) -> float:
-    """A radius that suits the flesh below a point of the skin, metres."""
-    deep = posed.rest.thickness(posed.at_rest(hit), inward(posed, hit), 2.0 * MOST / THICKNESS * posed.size)
-    return float(np.clip(THICKNESS * deep, LEAST * posed.size, MOST * posed.size))
 
 
 def radius_at(posed: Posed, kind: str, spot: Spot) -> float:
     """A radius that suits the flesh at a spot, metres."""
-    trial = {**usual_sizes(kind, LEAST * posed.size), "strength": 1.0}
-    middle = np.asarray(native_rig(kind, trial, spot).frame(posed.flesh.body))[:3, 3]
-    return usual_radius(posed, posed.rest.nearest(middle))
-
-
-def usual_sizes(kind: str, radius: float) -> dict[str, float]:
-    """The sizes of a template as large as `radius`; without its strength."""
-    if kind == "TORUS":
-        return {"ring_radius": RING * radius, "tube_radius": TUBE * radius}
-    return {"radius": radius}
-
-
-def reach(sizes: dict[str, float]) -> float:
-    """How far from its middle a template acts."""
-    return sizes.get("radius", 0.0) or sizes["ring_radius"] + sizes["tube_radius"]
+    trial = {**sizing.usual_sizes(kind, sizing.LEAST * posed.size), "strength": 1.0}
+    return sizing.radius_of(posed.flesh, posed.rest, native_rig(kind, trial, spot))
 
 
 def visible_yield(flesh, kind: str, sizes: dict[str, float], spot: Spot, aim: float | None = None) -> float:
     """How far the skin should give way to a template, metres: `aim`, or what is well seen; no farther than flesh bears."""
-    if aim is None:
-        aim = VISIBLE * sizes.get("radius", 2.0 * sizes.get("tube_radius", 0.0))
-    return bearable(flesh, native_rig(kind, {**sizes, "strength": 1.0}, spot), aim)
-
-
-def bearable(flesh, native, aim: float) -> float:
-    """`aim` metres, or how far flesh yields to a native rig before it folds; a `Refusal` where it does not yield at all."""
-    per_strength = native.compliance(flesh.body)
-    if per_strength <= 0.0:
-        raise Refusal(
-            f"A {native.template.kind} at this place does not move the skin: the flesh there is held by its bones; "
-            "make it larger, or drop it elsewhere"
-        )
-    return float(f"{min(aim, native.strength_range(flesh.body)[1] * per_strength):.3g}")
+    aim = sizing.visible(kind, sizes) if aim is None else aim
+    return sizing.bearable(flesh, native_rig(kind, {**sizes, "strength": 1.0}, spot), aim)
 
 
 # into the file ------------------------------------------------------------------------------------------------------
@@ -199,7 +152,10 @@ def put(
     all of them move to the new place.
     """
     anchor(posed, rig, spot)
-    values = slider_parameters({**sizes, **spot.place()}, posed.flesh.place.metres_per_unit, by == "YIELD")
+    unit = posed.flesh.place.metres_per_unit
+    values = slider_parameters({**sizes, **spot.place()}, unit, by == "YIELD")
+    if new:  # the sizes of templates that it may become, too
+        values = {**slider_parameters(sizing.every_size(sizing.reach(sizes)), unit), **values}
     moved = values if rig.template != kind else {name: values[name] for name in spot.place()}
     with quietly():
         rig.template, rig.strength_by = kind, by

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The list of rigs of a character: a new one with sizes that suit it, one taken out, one moved."""
+"""The list of rigs of a character: a new one, one taken out, one moved."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from ..rigs import drivers
 from ..rigs.anchors import unmark
 from ..saved import rigs as saved_rigs
 from ..saved.samples import quietly
-from ..scene.stance import Stance
 
 
 def new_rig(obj: bpy.types.Object, name: str) -> saved_rigs.ThewRig:
@@ -38,12 +37,6 @@ def move_rig(obj: bpy.types.Object, start: int, end: int) -> None:
     order.insert(end, order.pop(start))
     drivers.repath(obj, lambda i: order.index(i) if i < len(order) else i)
     obj.thew.rigs.move(start, end)
-
-
-def suit(obj: bpy.types.Object, rig: saved_rigs.ThewRig) -> None:
-    """Sizes that suit the character, scene units."""
-    side = Stance.saved(obj).longest_side
-    rig.radius, rig.ring_radius, rig.tube_radius = 0.08 * side, 0.06 * side, 0.03 * side
 
 
 def heaviest_bone(obj: bpy.types.Object, armature: bpy.types.Object | None) -> str:

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, StringProperty
 
-from ..edit import placing, posed
+from ..edit import placing, posed, sizing
 from ..edit.placing import Spot
 from ..edit.rig_list import drop_rig, new_rig
 from ..live import target
@@ -179,7 +179,7 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
             sizes = {name: value or unit * getattr(rig, name) for name, value in sizes.items()}
         if all(value > 0.0 for value in sizes.values()):
             return sizes
-        usual = placing.usual_sizes(kind, radius or unit * self.radius or placing.radius_at(stand, kind, spot))
+        usual = sizing.usual_sizes(kind, radius or unit * self.radius or placing.radius_at(stand, kind, spot))
         return {name: value or usual[name] for name, value in sizes.items()}
 
     # in the hand ------------------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
         if self._hit is not None:
             self._view = view.axes()
             spot = self.here()
-            self._suits = placing.usual_radius(self._stand, self._hit)
+            self._suits = sizing.usual_radius(self._stand.flesh, self._stand.rest, self._hit)
             sizes = self.hand_sizes(spot)
             self._lines = posed_lines(self._stand, self._hit, self._kind, sizes, spot)
         reach = (

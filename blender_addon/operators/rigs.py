@@ -8,13 +8,13 @@ import math
 import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from ..edit import placing
-from ..edit.rig_list import drop_rig, heaviest_bone, move_rig, new_rig, suit
+from ..edit import sizing
+from ..edit.rig_list import drop_rig, heaviest_bone, move_rig, new_rig
 from ..live import jobs, target
 from ..live.session import register as fleshes
 from ..logic.errors import Refusal
 from ..logic.sentences import plural
-from ..rigs import drivers, measures, rigging
+from ..rigs import drivers, measures
 from ..rigs.anchors import anchor_bone, anchor_face
 from ..saved import rigs as saved_rigs
 from ..saved.rigs import GUIDES, TEMPLATES
@@ -25,9 +25,6 @@ from ..scene.stance import Stance
 from .rig_edit import Edit
 from .rig_files import THEW_OT_rig_export, THEW_OT_rig_import
 from .shell import Job
-
-#: The part of its reach by which a new rig moves the skin.
-VISIBLE = 0.2
 
 #: What an earlier call said is no word on the next one.
 FRESH = {"SKIP_SAVE"}
@@ -65,7 +62,6 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
         try:
             with quietly():
                 rig.template, rig.guide = self.template, self.guide
-                suit(obj, rig)
             if self.guide == "BONE":
                 anchor_bone(obj, rig, bone)
             elif self.guide == "SKIN":
@@ -80,12 +76,7 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
                     for column in range(4)
                 ]
             flesh = jobs.with_body(obj, context.scene, context.view_layer)
-            with quietly():
-                rig.strength_by, rig.strength = "FORCE", 1.0
-                native = rigging.native_rig(obj, flesh, rig)
-                reach = rig.tube_radius if rig.template == "TORUS" else rig.radius
-                unit = flesh.place.metres_per_unit
-                rig.strength_by, rig.strength = "YIELD", placing.bearable(flesh, native, VISIBLE * unit * reach) / unit
+            sizing.suit(obj, flesh, rig)
         except Exception:
             drop_rig(obj, len(obj.thew.rigs) - 1)
             raise

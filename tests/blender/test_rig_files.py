@@ -182,7 +182,7 @@ def test_rigs_travel_in_files(fleshed, tmp_path):
     assert bpy.ops.thew.rig_import(filepath=path) == {"FINISHED"}
     assert [state[:4] for state in rig_states(body)] == states
     for rig, then in zip(body.thew.rigs, samples, strict=True):
-        names = part("saved.rigs").SLIDERS
+        names = part("logic.sliders").SLIDERS
         used = [names.index(name) for name in part("saved.samples").sliders_of(rig)]
         assert [s.control for s in rig.samples] == pytest.approx([control for control, _ in then])
         for sample, (_, values) in zip(rig.samples, then, strict=True):

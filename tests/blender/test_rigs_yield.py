@@ -270,7 +270,7 @@ def thin_skin(obj) -> np.ndarray:
 
 def test_flesh_that_bones_hold_is_no_place_for_a_rig(fleshed):
     body, _ = fleshed
-    placing = part("edit.placing")
+    sizing = part("edit.sizing")
 
     class Held:
         class template:
@@ -281,6 +281,6 @@ def test_flesh_that_bones_hold_is_no_place_for_a_rig(fleshed):
             return 0.0
 
     with pytest.raises(part("logic.errors").Refusal, match="held by its bones"):
-        placing.bearable(flesh_of(body), Held, 0.1)
+        sizing.bearable(flesh_of(body), Held, 0.1)
     add_rig(body, bone="Spine")
     assert "no rig 7" in refused(bpy.ops.thew.rig_measure, index=7)
