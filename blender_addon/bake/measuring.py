@@ -10,7 +10,7 @@ from ..live import jobs, session
 from ..live.flesh import Flesh
 from ..logic.errors import Refusal
 from ..logic.names import describe
-from ..logic.tasks import Progress, Task
+from ..logic.tasks import Task, span
 from ..scene import modifier, poses, reading
 from ..scene.mesh import evaluated_positions, modifiers_on
 
@@ -21,7 +21,6 @@ def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], l
     Object space. The artist's own shape keys act on both. The scene and the object are left as they were found.
     """
     made = obj.thew.made
-    here, part = scene.frame_current, scene.frame_subframe
     was = obj.thew.enabled, made.shows_bake, made.found, made.notes
     rows = np.empty((len(frames), len(flesh.character.rest), 3), dtype=np.float32)
     try:
@@ -34,25 +33,26 @@ def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], l
         live = before | {made.armature_modifier, made.modifier}
         with poses.playing(), poses.shown([obj]):
             for passes, on in enumerate((live, left)):
+
+                def look(i: int, frame: int, live: bool = passes == 0) -> None:
+                    if live:
+                        session.show(obj, flesh, scene)
+                    shape = evaluated_positions(obj, bpy.context.evaluated_depsgraph_get())
+                    if len(shape) != rows.shape[1]:
+                        raise Refusal(
+                            f"{describe(obj)} could not be evaluated at frame {frame}: show it and its collection"
+                        )
+                    rows[i] = shape if live else rows[i] - shape
+
                 with modifiers_on(obj, on, basis=False):
-                    for i, frame in enumerate(frames):
-                        scene.frame_set(frame)
-                        if passes == 0:
-                            session.show(obj, flesh, scene)
-                        shape = evaluated_positions(obj, bpy.context.evaluated_depsgraph_get())
-                        if len(shape) != rows.shape[1]:
-                            raise Refusal(
-                                f"{describe(obj)} could not be evaluated at frame {frame}: show it and its collection"
-                            )
-                        rows[i] = shape if passes == 0 else rows[i] - shape
-                        if i % 8 == 7:
-                            yield Progress((passes + (i + 1) / len(frames)) / 2.0, f"Measuring frame {frame}")
+                    yield from span(
+                        poses.played(scene, frames, look, "Measuring frame"), 0.5 * passes, 0.5 * passes + 0.5
+                    )
     finally:
         with poses.playing():
             obj.thew.enabled, made.shows_bake = was[:2]
             jobs.apply_state(obj)
             made.found, made.notes = was[2:]
-            scene.frame_set(here, subframe=part)
             if session.is_live(obj):
                 session.present(obj, flesh, scene)
     return rows

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import bpy
 import numpy as np
 
-from ..logic.tasks import Progress, Task
+from ..logic.tasks import Task
 from ..logic.unskin import unskinned
 from ..scene import poses
 from ..scene.reading import Subject
@@ -31,19 +31,14 @@ def keys(
     `rest` [n, 3]: the vertices before the armature acts. `offset(i)` [n, 3]: what is wanted on the posed skin of the i-th
     frame. `miss`: the farthest that a key stays from it, where the armature flattens the skin. Object space, all of them.
     """
-    here, part = scene.frame_current, scene.frame_subframe
-    rows, farthest = np.empty((len(frames), *np.shape(rest)), dtype=np.float32), 0.0
     with poses.playing(), Probe(found, rest, scene) as probe:
-        try:
-            for i, frame in enumerate(frames):
-                scene.frame_set(frame)
-                rows[i], miss = _key(probe, view_layer, np.asarray(offset(i), dtype=np.float64))
-                farthest = max(farthest, miss)
-                if i % 8 == 7:
-                    yield Progress((i + 1) / len(frames), f"Into rest space: frame {frame}")
-        finally:
-            scene.frame_set(here, subframe=part)
-    return rows, farthest
+
+        def look(i: int, _frame: int) -> tuple[np.ndarray, float]:
+            key, miss = _key(probe, view_layer, np.asarray(offset(i), dtype=np.float64))
+            return key.astype(np.float32), miss
+
+        made = yield from poses.played(scene, frames, look, "Into rest space: frame")
+    return np.stack([key for key, _ in made]), max(0.0, *(miss for _, miss in made))
 
 
 def _key(probe: Probe, view_layer: bpy.types.ViewLayer, wanted: np.ndarray) -> tuple[np.ndarray, float]:

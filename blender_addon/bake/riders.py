@@ -14,7 +14,7 @@ from ..live import jobs, riding
 from ..live.flesh import Flesh
 from ..logic.errors import Refusal
 from ..logic.names import describe
-from ..logic.tasks import Progress, Task, span
+from ..logic.tasks import Task, span
 from ..scene import modifier, poses, reading, writing
 from ..scene.mesh import basis_positions, evaluated_positions, modifiers_on
 from . import rest_space, skinning
@@ -85,17 +85,11 @@ def keys(
 
 def played(scene, frames: list[int], offset) -> Task:
     """`offset(i)` at each frame, float32[f, n, 3]; the scene's frame is put back."""
-    here, part, rows = scene.frame_current, scene.frame_subframe, []
-    with poses.playing():
-        try:
-            for i, frame in enumerate(frames):
-                scene.frame_set(frame)
-                rows.append(np.asarray(offset(i), dtype=np.float32))
-                if i % 8 == 7:
-                    yield Progress((i + 1) / len(frames), f"Measuring frame {frame}")
-        finally:
-            scene.frame_set(here, subframe=part)
-    return np.stack(rows)
+
+    def look(i: int, _frame: int) -> np.ndarray:
+        return np.asarray(offset(i), dtype=np.float32)
+
+    return np.stack((yield from poses.played(scene, frames, look, "Measuring frame")))
 
 
 def measured(found: reading.Subject, scene, view_layer, frames: list[int], offset, left: set[int]) -> Task:

@@ -176,7 +176,7 @@ def anchor(posed: Posed, rig: ThewRig, spot: Spot) -> None:
     if spot.guide == "BONE":
         anchor_bone(obj, rig, flesh.character.bones[spot.bone])
     elif spot.guide == "SKIN":
-        # The surface of a mirrored object has its triangles turned about: see `session.make`.
+        # The surface of a mirrored object has its triangles turned about: see `building.enclose`.
         mirrored = mirrors(flesh.stance.mesh_matrix)
         shares = spot.barycentric[::-1] if mirrored else spot.barycentric
         anchor_face(obj, rig, spot.face, shares, flesh.character.rest)

@@ -14,9 +14,9 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.picking import Hit, Picker
 from ..logic.spaces import transform
+from ..saved.units import length
 from ..scene import poses, reading
 from ..scene.mesh import evaluated_positions, modifiers_on
-from ..scene.units import length
 
 #: A point farther than this part of the body's size from the skin is beside the body.
 BESIDE = 0.25
@@ -30,6 +30,7 @@ class Posed:
     flesh: Flesh
     maps: np.ndarray  # [b, 4, 4] T_b, Blender's world
     mesh: np.ndarray  # [4, 4] the mesh's world matrix
+    controls: np.ndarray  # [r] of every rig
     shown: Picker  # what is seen, Blender's world
     skin: np.ndarray  # [n, 3] of it the plain skin, metres
     rest: Picker  # at rest, metres
@@ -82,7 +83,7 @@ class Posed:
 
     def world(self, metres: np.ndarray) -> np.ndarray:
         """Posed points in metres [..., 3] in Blender's world."""
-        return np.asarray(metres) / self.flesh.place.metres_per_unit + self.flesh.place.origin
+        return self.flesh.place.world(metres)
 
     def show(self, offsets: np.ndarray) -> None:
         """Show the skin with offsets in metres [n, 3], world axes."""
@@ -95,34 +96,29 @@ def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.Vi
     found = reading.subject(obj, view_layer)
     flesh = jobs.with_body(obj, scene, view_layer)
     view_layer.update()
-    maps, mesh = read_pose(found, flesh, view_layer.depsgraph, scene.frame_current)
+    pose = flesh.pose(found, view_layer.depsgraph, scene.frame_current)
+    mesh = pose.mesh
     triangles, seen = np.asarray(flesh.surface.triangles), shown_positions(obj, flesh, view_layer)
     added = session.shown(obj, scene)
     skin = seen if added is None else seen - added
     return Posed(
-        obj, flesh, maps, mesh,
+        obj, flesh, pose.maps, mesh, pose.controls,
         Picker(transform(mesh, seen), triangles),
         flesh.place.points(transform(mesh, skin)),
         Picker(np.asarray(flesh.surface.vertices), triangles),
     )  # fmt: skip
 
 
-def read_pose(found: reading.Subject, flesh: Flesh, depsgraph, frame: int) -> tuple[np.ndarray, np.ndarray]:
-    """(T_b [b, 4, 4], the mesh's world matrix [4, 4]) as they are evaluated now."""
-    reader = poses.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
-    maps, mesh, _raw = reader.read(depsgraph, frame)
-    return maps, mesh
-
-
-def maps_now(obj, flesh: Flesh, depsgraph) -> np.ndarray:
-    """T_b of this moment [b, 4, 4], without a look whether the character has changed otherwise."""
+def pose_now(obj, flesh: Flesh, depsgraph) -> poses.Pose:
+    """The pose of this moment, without a look whether the character has changed otherwise."""
     modifier_ = reading.armature_modifier(obj)
     if modifier_ is None or modifier_.object is None:
         raise Refusal(f"The Armature modifier that the flesh of {describe(obj)} followed is gone")
     found = reading.Subject(obj, modifier_.object, modifier_)
-    if any(bone not in found.armature.pose.bones for bone in flesh.character.bones):
-        raise Refusal(f"The bones of {describe(found.armature)} have changed: press Simulate")
-    return read_pose(found, flesh, depsgraph, bpy.context.scene.frame_current)[0]
+    try:
+        return flesh.pose(found, depsgraph, bpy.context.scene.frame_current)
+    except poses.LostBone:
+        raise Refusal(f"The bones of {describe(found.armature)} have changed: press Simulate") from None
 
 
 def region_weights(flesh: Flesh, point: np.ndarray) -> np.ndarray:

@@ -16,8 +16,8 @@ from ..logic.sliders import BY_NAME, RANGES, TEMPLATE_SLIDERS, is_length, slider
 from ..rigs import pushers, rigging
 from ..saved.rigs import ThewRig, active, in_force
 from ..saved.samples import record, set_sliders, sliders_of
+from ..saved.units import length
 from ..scene import rig_controls
-from ..scene.units import length
 from . import posed
 
 #: A pulled point, and where it should be: vertex of the mesh, Blender's world [3].

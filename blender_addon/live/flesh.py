@@ -29,7 +29,8 @@ from ..rigs import pushers, rigging
 from ..rigs.prints import essences, fingerprint
 from ..scene import rig_controls
 from ..scene.character import Character
-from ..scene.poses import Motion
+from ..scene.poses import Motion, Pose, PoseReader
+from ..scene.reading import Subject
 from ..scene.stance import Stance
 from .events import happened
 from .recipe import Recipe, hashed
@@ -162,7 +163,7 @@ class Flesh(Built):
     def lattice_positions(self, frame: float) -> np.ndarray:
         """The lattice vertices at `frame` in Blender's world, [k, 3]."""
         index = round(min(max(frame, self.clip_start), self.clip_end) - self.clip_start)
-        return self.clip.lattice_positions(index) / self.place.metres_per_unit + self.place.origin
+        return self.place.world(self.clip.lattice_positions(index))
 
     # the method Modal
 
@@ -203,6 +204,10 @@ class Flesh(Built):
         return self._between(frame, lambda index: metres(self.motion.maps[index]) @ self.turns[index].T)
 
     # poses that were not simulated
+
+    def pose(self, found: Subject, depsgraph: bpy.types.Depsgraph, frame: int) -> Pose:
+        """The character's pose as `depsgraph` has evaluated it; `frame` is for sentences."""
+        return PoseReader(found, self.character.bones, self.stance.mesh_matrix).read(depsgraph, frame)
 
     def settled_at(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None) -> np.ndarray:
         """What the flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3].

@@ -182,12 +182,10 @@ def rest(obj, scene, view_layer) -> Task:
         rigs = rigging.resolve(obj, flesh.character, stance, building.placed(flesh.character, stance, recipe))
         parts = flesh.character, stance, recipe, flesh.motion
         yield from building.make(obj, flesh, *parts, rigs, still=True)
-    reader = poses.PoseReader(found, flesh.character.bones, stance.mesh_matrix)
     with poses.shown([found.armature, found.obj]):
         view_layer.update()
-        maps, mesh, _raw = reader.read(view_layer.depsgraph, scene.frame_current)
-        controls = rig_controls.evaluated_controls(obj, view_layer.depsgraph)
-    offsets = flesh.settled_at(maps, mesh, flesh.pushed(obj, controls))
+        pose = flesh.pose(found, view_layer.depsgraph, scene.frame_current)
+    offsets = flesh.settled_at(pose.maps, pose.mesh, flesh.pushed(obj, pose.controls))
     settings = obj.thew
     settings.made.shows_bake = False
     settings.enabled = settings.settled = True

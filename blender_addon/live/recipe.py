@@ -11,6 +11,7 @@ import bpy
 from ..logic.modal import METHOD
 from ..rigs import prints
 from ..saved import rig_layouts
+from ..saved.units import frames_per_second
 from ..scene.stance import Stance
 
 #: The stiffness that flesh is assembled for, pascals; stiffer and softer flesh is made from that by a factor.
@@ -41,7 +42,7 @@ class Recipe:
     modes: int
     engine: str
     device: str
-    rigs: tuple = ()  # see `rigging.fingerprint`
+    rigs: tuple = ()  # see `prints.fingerprint`
 
     @property
     def static_method(self) -> str:
@@ -62,13 +63,13 @@ class Recipe:
     def of(obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None) -> Recipe:
         """The settings of `obj` in `scene`."""
         rig_layouts.migrate(obj)  # of an object that was appended just now
-        s, render = obj.thew, scene.render
+        s = obj.thew
         height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
         gravity = tuple(scene.gravity) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
         return Recipe(
             s.cells_across, height, None if s.use_young else s.softness, s.young if s.use_young else 0.0, s.poisson, s.density,
             s.rest_includes_gravity, s.method, s.rate, gravity, s.mass_damping, s.stiffness_damping, s.reach or None,
-            s.elastic_joints, s.motion_start, s.frames(scene), render.fps / render.fps_base,
+            s.elastic_joints, s.motion_start, s.frames(scene), frames_per_second(scene),
             s.modes, s.engine, s.device.strip(), prints.fingerprint(obj),
         )  # fmt: skip
 

@@ -10,7 +10,7 @@ import bpy
 from ..logic.errors import sentence
 from ..logic.native import EXPECTED
 from ..logic.states import Event, Pose
-from ..scene import poses, reading, rig_controls
+from ..scene import poses, reading
 from . import session
 from .events import happened
 
@@ -65,10 +65,8 @@ def show_pose(obj, armature_modifier, flesh, scene, depsgraph) -> bool:
     """Show the flesh at rest in the pose that `depsgraph` has evaluated; whether that worked."""
     try:
         found = reading.Subject(obj, armature_modifier.object, armature_modifier)
-        reader = poses.PoseReader(found, flesh.character.bones, flesh.stance.mesh_matrix)
-        maps, mesh, _raw = reader.read(depsgraph, scene.frame_current)
-        controls = rig_controls.evaluated_controls(obj, depsgraph)
-        session.present_pose(obj, flesh, scene, maps, mesh, controls)
+        pose = flesh.pose(found, depsgraph, scene.frame_current)
+        session.present_pose(obj, flesh, scene, pose)
         happened(obj, flesh, Event.POSE_SHOWN)
     except EXPECTED as error:
         session.hide(obj, flesh)

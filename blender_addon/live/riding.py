@@ -19,10 +19,11 @@ from ..logic.names import describe
 from ..logic.sentences import listed
 from ..logic.spaces import is_singular, transform
 from ..saved.made import reset
+from ..saved.units import length
 from ..scene import modifier, reading, writing
 from ..scene.character import world_matrix
 from ..scene.mesh import FARTHEST, basis_positions, read_groups
-from ..scene.units import length
+from ..scene.poses import bone_matrix
 
 #: Modifiers that make vertices, and give new ones what is added to the old ones between which they lie.
 PASSING = {"BEVEL", "EDGE_SPLIT", "MASK", "SOLIDIFY", "SUBSURF", "TRIANGULATE"}
@@ -281,7 +282,7 @@ def rest_in(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
     bone = carrier(armature, obj)
     if not bone:
         return here
-    posed = np.array(armature.pose.bones[bone].matrix, dtype=np.float64)
+    posed = bone_matrix(armature, bone)
     if is_singular(posed):
         raise Refusal(f"The bone “{bone}” of {describe(armature)} is scaled to zero: give it a scale first")
     return np.array(armature.data.bones[bone].matrix_local, dtype=np.float64) @ np.linalg.solve(posed, here)

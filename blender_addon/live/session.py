@@ -13,6 +13,7 @@ from ..logic.errors import sentence
 from ..logic.native import core
 from ..logic.states import Effect, Event
 from ..scene import modifier, reading
+from ..scene.poses import Pose
 from . import riding
 from .events import DOES, happened
 from .flesh import Flesh
@@ -172,23 +173,16 @@ def present(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> None
     show(obj, flesh, scene, offsets)
 
 
-def present_pose(
-    obj: bpy.types.Object,
-    flesh: Flesh,
-    scene: bpy.types.Scene,
-    maps: np.ndarray,
-    mesh: np.ndarray,
-    controls: np.ndarray | None = None,
-) -> None:
-    """The same at a pose T_b `maps` [b, 4, 4] that was not simulated: the mode that is previewed, or the flesh at rest.
+def present_pose(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, pose: Pose) -> None:
+    """The same at a pose that was not simulated: the mode that is previewed, or the flesh at rest.
 
-    Beside the clip's range its end fades into that. `controls` [r]: where keys and drivers have the rigs' controls.
+    Beside the clip's range its end fades into that.
     """
     settings, frame = obj.thew, scene.frame_float
     if flesh.previews(settings.preview_mode):
-        offsets = flesh.preview(settings.preview_mode, settings.preview_size, frame, (maps, mesh))
+        offsets = flesh.preview(settings.preview_mode, settings.preview_size, frame, (pose.maps, pose.mesh))
     else:
-        offsets = flesh.settled_at(maps, mesh, flesh.pushed(obj, controls))
+        offsets = flesh.settled_at(pose.maps, pose.mesh, flesh.pushed(obj, pose.controls))
         presence = 0.0 if settings.settled or flesh.clip is None else flesh.presence(frame)
         if 0.0 < presence < 1.0:
             offsets = flesh.offsets(frame) + np.float32(1.0 - presence) * offsets

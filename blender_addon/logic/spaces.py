@@ -42,6 +42,10 @@ class Place:
         """World points [..., 3] in metres."""
         return (np.asarray(world, dtype=np.float64) - self.origin) * self.metres_per_unit
 
+    def world(self, metres: np.ndarray) -> np.ndarray:
+        """Points in metres [..., 3] in Blender's world."""
+        return np.asarray(metres) / self.metres_per_unit + self.origin
+
     def maps(self, world: np.ndarray) -> np.ndarray:
         """Affine maps [..., 4, 4] of the world as maps of the metres."""
         world = np.asarray(world, dtype=np.float64)

@@ -18,8 +18,8 @@ from ..logic.outlines import outline, ridden
 from ..logic.sliders import TEMPLATE_SLIDERS
 from ..rigs import rigging
 from ..saved import rigs as saved_rigs
+from ..saved.units import length
 from ..scene import windows
-from ..scene.units import length
 from ..ui import rig_overlay, viewing
 from .hand import InHand
 

@@ -18,6 +18,7 @@ from ..rigs.presets import PRESETS, Piece, Preset
 from ..saved.rigs import ThewRig
 from ..saved.samples import quietly, show_sliders
 from ..saved.slider_groups import set_values
+from ..saved.units import frames_per_second
 from ..scene.reading import active_bone, armature_of, curves_in
 from .shell import Job
 
@@ -113,8 +114,7 @@ def move_control(context, stand: posed.Posed, preset: Preset, rig: ThewRig, bone
     """Let keys or a bone move the control."""
     obj, scene = stand.obj, context.scene
     if preset.driver is None:
-        fps = scene.render.fps / scene.render.fps_base
-        keys = presets.key_frames(preset, scene.frame_start, scene.frame_end, fps)
+        keys = presets.key_frames(preset, scene.frame_start, scene.frame_end, frames_per_second(scene))
         key_control(obj, rig, keys, preset.loops)
         return
     turning = driving_bone(stand, preset.driver, bone)

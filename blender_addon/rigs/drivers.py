@@ -18,6 +18,7 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..saved.rigs import ThewRig
 from ..scene import reading, rig_controls
+from ..scene.poses import bone_matrices, bone_matrix
 from ..scene.reading import armature_of
 from ..scene.stance import Stance
 from .anchors import found_bone, triangles_and_faces
@@ -174,10 +175,9 @@ def turns_of(armature: bpy.types.Object, bone: str, raw: np.ndarray | None) -> l
     rest = posed.bone.matrix_local
     unparent = Matrix.Identity(4) if posed.parent is None else posed.parent.bone.matrix_local.inverted_safe()
     parent = -1 if posed.parent is None else poses.find(posed.parent.name)
-    frames = [[np.array(p.matrix) for p in (posed, posed.parent) if p is not None]]
+    frames = [[bone_matrix(armature, p.name) for p in (posed, posed.parent) if p is not None]]
     if raw is not None and raw.shape[1] == 16 * len(poses) + 32:
-        every = raw[:, :-32].reshape(len(raw), len(poses), 4, 4).transpose(0, 1, 3, 2)
-        frames += [[frame[i] for i in (index, parent) if i >= 0] for frame in every]
+        frames += [[frame[i] for i in (index, parent) if i >= 0] for frame in bone_matrices(raw)]
     turns = []
     for matrices in frames:
         base = rest if parent < 0 else Matrix(matrices[1]) @ unparent @ rest

@@ -89,7 +89,7 @@ def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
             anchor_face(obj, rig, guide.face, shares, flesh.character.rest)
     else:
         matrix = np.array(guide.matrix, dtype=np.float64)
-        matrix[:3, 3] = matrix[:3, 3] / place.metres_per_unit + place.origin
+        matrix[:3, 3] = place.world(matrix[:3, 3])
         rig.matrix = matrix.ravel()
     rig.samples.clear()
     rows = [native.parameters(control) for control, _given in native.samples] or [native.parameters()]

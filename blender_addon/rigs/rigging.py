@@ -200,7 +200,7 @@ def hooked(obj, character, stance, place: Place, rig: ThewRig, faces: Faces | No
         if not np.isfinite(shares).all() or abs(shares.sum() - 1.0) > 1e-3:
             raise Refusal(f"The place of the rig “{rig.name}” in its face is not a number: place the rig anew")
         if mirrors(stance.mesh_matrix):
-            shares = shares[::-1]  # as the triangles themselves: see `building.make`
+            shares = shares[::-1]  # as the triangles themselves: see `building.enclose`
         return Hook(rig.template, "SKIN", triangle=triangle, barycentric=tuple((shares / shares.sum()).tolist()))
     matrix = np.array(rig.matrix, dtype=np.float64).reshape(4, 4)
     turn = matrix[:3, :3]

@@ -25,6 +25,7 @@ from ..logic import cycles
 from . import rigs as saved_rigs
 from .choices import BAKE_SPACES, ENGINES, FRAMES, METHODS, MOST_CELLS, STARTS
 from .made import ThewMade
+from .units import metres_per_unit
 
 #: Called with the object after a setting that changes the result was edited; set by `handlers`.
 on_change: list[Callable[[bpy.types.Object], None]] = []
@@ -60,11 +61,11 @@ def _remounted(self, _context):
 
 
 def _shown_height(self):
-    return self.height() / bpy.context.scene.unit_settings.scale_length
+    return self.height() / metres_per_unit(bpy.context.scene)
 
 
 def _set_shown_height(self, value):
-    self.real_height = value * bpy.context.scene.unit_settings.scale_length
+    self.real_height = value * metres_per_unit(bpy.context.scene)
 
 
 def _toggled(self, _context):

@@ -12,10 +12,10 @@ import numpy as np
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.spaces import is_singular, transform
+from ..saved.units import length
 from . import flesh_map
 from .mesh import FARTHEST, Groups, basis_positions, mesh_positions, modifiers_on, read_groups, triangles_of
 from .reading import Subject, animated
-from .units import length
 
 
 @dataclass

@@ -57,7 +57,7 @@ def digest(weights: np.ndarray | None) -> str:
 
 
 def painted(obj: bpy.types.Object, armature: bpy.types.Object, groups, count: int) -> Painted:
-    """The maps of `obj` among its weights (`reading.Groups`, of `count` vertices)."""
+    """The maps of `obj` among its weights (`mesh.Groups`, of `count` vertices)."""
     notes, found = [], {}
     for name in (FLESH, STIFFNESS):
         group = obj.vertex_groups.get(name)
@@ -84,7 +84,7 @@ def is_bone(armature: bpy.types.Object | None, name: str) -> bool:
 
 
 def values_of(groups, index: int, count: int, missing: float) -> np.ndarray:
-    """The weights of one group among all (`reading.Groups`), float32[n]."""
+    """The weights of one group among all (`mesh.Groups`), float32[n]."""
     group, vertex, weight = groups
     mine = group == index
     values = np.full(count, missing, dtype=np.float32)

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blender to numpy: the poses of a range of frames, as maps of the world (see `logic.spaces`)."""
+"""Blender to numpy: poses of armatures, of a moment or of a range of frames, as maps of the world (see `logic.spaces`).
+
+The only place that reads what Blender has evaluated of an armature, and that plays frames to look at them.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import bpy
 import numpy as np
@@ -19,6 +23,16 @@ from . import rig_controls
 from .reading import Subject, armature_modifier
 
 
+@dataclass(frozen=True)
+class Pose:
+    """One character at one moment, as Blender has evaluated it; Blender's world."""
+
+    maps: np.ndarray  # [b, 4, 4] T_b
+    mesh: np.ndarray  # [4, 4] the mesh object's world matrix
+    controls: np.ndarray  # [r] of every rig
+    raw: np.ndarray  # float32[16 B + 32] see `read_raw`
+
+
 @dataclass
 class Motion:
     """The poses of a range of frames, Blender's world."""
@@ -29,7 +43,7 @@ class Motion:
     raw: np.ndarray  # float32[f, 16 B + 32] as Blender gave them: all poses, the armature's and the mesh's matrix
     digest: bytes
     controls: np.ndarray  # [f, r] of every rig
-    moving: tuple  # what keyed and drove them: see `rigging.moving`
+    moving: tuple  # what keyed and drove them: see `rig_controls.moving`
     marked: tuple[int, int] | None = None  # the frames over which the artist marked the armature's action as a cycle
 
     def differs(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
@@ -103,6 +117,16 @@ def read_raw(armature: bpy.types.Object, mesh: bpy.types.Object, depsgraph: bpy.
     return raw
 
 
+def bone_matrices(raw: np.ndarray) -> np.ndarray:
+    """The pose matrices of all bones, armature space, float32[..., B, 4, 4], of what `read_raw` gave [..., 16 B + 32]."""
+    return raw[..., :-32].reshape(*raw.shape[:-1], -1, 4, 4).swapaxes(-1, -2)
+
+
+def bone_matrix(armature: bpy.types.Object, bone: str) -> np.ndarray:
+    """The pose matrix of one bone as it was evaluated last, armature space, [4, 4]."""
+    return np.array(armature.pose.bones[bone].matrix, dtype=np.float64)
+
+
 class LostBone(Refusal):
     """A bone that was read is no longer there: renamed or deleted, the next simulation reads the skeleton again."""
 
@@ -122,10 +146,10 @@ class PoseReader:
         rest = np.array([found.armature.data.bones[name].matrix_local for name in bones], dtype=np.float64)
         self.unrest = np.linalg.inv(rest)
 
-    def read(self, depsgraph: bpy.types.Depsgraph, frame: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(T_b [b, 4, 4], M [4, 4], `read_raw`) as evaluated by `depsgraph`."""
+    def read(self, depsgraph: bpy.types.Depsgraph, frame: int) -> Pose:
+        """As evaluated by `depsgraph`; `frame` is for sentences."""
         raw = read_raw(self.found.armature, self.found.obj, depsgraph)
-        pose = raw[:-32].reshape(-1, 4, 4)[self.rows].transpose(0, 2, 1).astype(np.float64)
+        pose = bone_matrices(raw)[self.rows].astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(pose).all(axis=(1, 2)))
         if len(bad):
             raise Refusal(
@@ -138,7 +162,26 @@ class PoseReader:
                 raise Refusal(
                     f"{describe(obj)} is scaled to zero or not a number at frame {frame}: repair its animation"
                 )
-        return bone_maps(world, pose @ self.unrest, mesh, self.mesh_rest), mesh, raw
+        maps = bone_maps(world, pose @ self.unrest, mesh, self.mesh_rest)
+        return Pose(maps, mesh, rig_controls.evaluated_controls(self.found.obj, depsgraph), raw)
+
+
+def played(scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int, int], Any], said: str) -> Task:
+    """A task that shows frame after frame while the frame handlers keep still, and puts the scene's frame back.
+
+    Gives what `look(i, frame)` made of each, as a list. `said`: what goes on, in words, before the frame's number.
+    """
+    here, part, found = scene.frame_current, scene.frame_subframe, []
+    with playing():
+        try:
+            for i, frame in enumerate(frames):
+                scene.frame_set(frame)
+                found.append(look(i, frame))
+                if i % 8 == 7:
+                    yield Progress((i + 1) / len(frames), f"{said} {frame}")
+        finally:
+            scene.frame_set(here, subframe=part)
+    return found
 
 
 def read_motion(
@@ -150,36 +193,19 @@ def read_motion(
     gives the same frames.
     """
     reader = PoseReader(found, bones, mesh_rest)
-    frames = range(start, end + 2)
-    here, part = scene.frame_current, scene.frame_subframe
-    maps = np.empty((len(frames), len(bones), 4, 4))
-    matrices = np.empty((len(frames), 4, 4))
-    raw, controls = [], []
     moving = rig_controls.moving(found.obj)
+
+    def look(_i: int, frame: int) -> Pose:
+        return reader.read(view_layer.depsgraph, frame)
+
+    with shown([found.armature, found.obj]):
+        poses = yield from played(scene, range(start, end + 2), look, "Reading frame")
+    maps, matrices = np.stack([pose.maps for pose in poses]), np.stack([pose.mesh for pose in poses])
     digest = hashlib.blake2b(digest_size=16)
-    with playing(), shown([found.armature, found.obj]):
-        try:
-            for i, frame in enumerate(frames):
-                scene.frame_set(frame)
-                maps[i], matrices[i], here_raw = reader.read(view_layer.depsgraph, frame)
-                raw.append(here_raw)
-                controls.append(rig_controls.evaluated_controls(found.obj, view_layer.depsgraph))
-                if i % 8 == 7:
-                    yield Progress((i + 1) / len(frames), f"Reading frame {frame}")
-        finally:
-            scene.frame_set(here, subframe=part)
     digest.update(maps.data)
     digest.update(matrices.data)
-    return Motion(
-        start,
-        maps,
-        matrices,
-        np.stack(raw),
-        digest.digest(),
-        np.stack(controls),
-        moving,
-        marked_cycle(found),
-    )
+    raw, controls = np.stack([pose.raw for pose in poses]), np.stack([pose.controls for pose in poses])
+    return Motion(start, maps, matrices, raw, digest.digest(), controls, moving, marked_cycle(found))
 
 
 def marked_cycle(found: Subject) -> tuple[int, int] | None:

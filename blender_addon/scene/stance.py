@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from ..logic.spaces import guess_height
+from ..saved.units import metres_per_unit
 from . import reading
 from .character import longest_side, world_matrix
 
@@ -30,7 +31,7 @@ class Stance:
             tuple(world_matrix(found.obj).ravel().tolist()),
             tuple(world_matrix(found.armature).ravel().tolist()),
             float(np.float32(side)),
-            float(np.float32(guess_height(side, scene.unit_settings.scale_length))),
+            float(np.float32(guess_height(side, metres_per_unit(scene)))),
         )
 
     @staticmethod

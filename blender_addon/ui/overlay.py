@@ -60,7 +60,7 @@ def lattice_shape(flesh: Flesh, frame: float | None) -> np.ndarray:
     """The lattice vertices in Blender's world, [k, 3]."""
     if frame is not None and flesh.clip is not None:
         return flesh.lattice_positions(frame)[: len(flesh.lattice.vertices)]
-    return np.asarray(flesh.lattice.vertices) / flesh.place.metres_per_unit + flesh.place.origin
+    return flesh.place.world(flesh.lattice.vertices)
 
 
 def wires_of(lattice) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,6 @@ from ..logic.outlines import carried, outline, ridden
 from ..logic.sliders import TEMPLATE_SLIDERS
 from ..rigs import prints, rigging
 from ..saved.rigs import in_force
-from ..scene import rig_controls
 from . import viewing
 
 ACTIVE, OTHER = (1.0, 0.8, 0.25, 1.0), (0.95, 0.65, 0.2, 0.45)
@@ -36,16 +35,15 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
     flesh = fleshes.known(obj)
     if flesh is None or flesh.body is None or not len(obj.thew.rigs):
         return []
-    maps = posed.maps_now(obj, flesh, depsgraph)
+    pose = posed.pose_now(obj, flesh, depsgraph)
     mesh = obj.evaluated_get(depsgraph)
-    controls = rig_controls.evaluated_controls(obj, depsgraph)
     hooks = known_hooks(obj, flesh)
     found = []
     for i, (rig, on) in enumerate(zip(obj.thew.rigs, in_force(obj), strict=True)):
         chosen = i == obj.thew.active_rig
         try:
             hook = hooks.get(i) or rigging.hooked(obj, flesh.character, flesh.stance, flesh.place, rig)
-            lines, guide = rig_lines(flesh, rig, hook, float(controls[i]), maps, mesh)
+            lines, guide = rig_lines(flesh, rig, hook, float(pose.controls[i]), pose.maps, mesh)
         except (Refusal, core().ThewError, AttributeError):  # Blender lets a drawing note no new name of a bone
             continue  # nothing to be seen of a rig that hangs on nothing: its line in the list says why
         colour = PROBLEM if rig.problem else OFF if not on else ACTIVE if chosen else OTHER
@@ -87,7 +85,7 @@ def rig_lines(
     guide = np.empty((0, 2, 3))
     if to is not None:
         guide = ((np.stack([middle, to]) - middle) @ (there[:3, :3] @ frame[:3, :3].T).T + there[:3, 3])[None]
-    return tuple(each / place.metres_per_unit + place.origin for each in (lines, guide))
+    return place.world(lines), place.world(guide)
 
 
 def at_rest(flesh: Flesh, hook: rigging.Hook, parameters: dict[str, float]):

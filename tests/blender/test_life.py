@@ -57,10 +57,9 @@ def test_beside_the_range_the_motion_fades_to_flesh_at_rest_on_the_skin(scene, c
     flesh = flesh_of(body)
     for frame in (-20, 45, 60):  # long after: at rest in the pose of that frame
         scene.frame_set(frame)
-        maps, mesh = part("edit.posed").read_pose(
-            part("scene.reading").subject(body, bpy.context.view_layer), flesh, bpy.context.view_layer.depsgraph, frame
-        )
-        rest = flesh.settled_at(maps, mesh)
+        found = part("scene.reading").subject(body, bpy.context.view_layer)
+        pose = flesh.pose(found, bpy.context.view_layer.depsgraph, frame)
+        rest = flesh.settled_at(pose.maps, pose.mesh)
         np.testing.assert_allclose(added[frame + 20], rest, atol=1e-5 * size)
     order = [50, -3, 25, 20, 1, -20, 60, 22]
     np.testing.assert_allclose(play(body, order), (skin + added)[np.array(order) + 20], atol=1e-6 * size)

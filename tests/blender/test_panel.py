@@ -274,7 +274,7 @@ def test_every_length_has_a_unit(scene):
 
 
 def test_a_length_in_a_sentence_is_as_fields_show_it(scene):
-    length = part("scene.units").length
+    length = part("saved.units").length
     assert (length(0.25), length(3.081)) == ("25 cm", "3.08 m")
     scene.unit_settings.scale_length = 0.01
     assert length(25.0) == "25 cm"

@@ -146,11 +146,9 @@ def test_a_new_pose_is_followed_before_it_is_simulated(scene, window):
     rig.pose.bones["Spine"].rotation_euler.x += 0.6
     bpy.context.view_layer.update()
     posed = evaluated(body)
-    reader = part("scene.poses").PoseReader(
-        part("scene.reading").subject(body, bpy.context.view_layer), flesh.character.bones, flesh.stance.mesh_matrix
-    )
-    maps, mesh, _ = reader.read(bpy.context.view_layer.depsgraph, 4)
-    skinned = flesh.skinned_at(maps, mesh)
+    found = part("scene.reading").subject(body, bpy.context.view_layer)
+    pose = flesh.pose(found, bpy.context.view_layer.depsgraph, 4)
+    skinned = flesh.skinned_at(pose.maps, pose.mesh)
     assert np.abs(posed - skinned).max() < 0.2 * size_of(skinned) < np.abs(posed - before).max() * 2
     assert flesh.condition.pose.name == "OTHER" and "press Simulate" in flesh.problem
     bpy.context.view_layer.update()
@@ -167,14 +165,12 @@ def test_a_changed_animation_is_told_and_shown_with_flesh_at_rest(scene, window)
     animate(rig, bend=-0.3)
     shapes = play(body, (2, 7))
     assert flesh.condition.motion.name == "DIFFERS" and "press Simulate" in flesh.problem
-    reader = part("scene.poses").PoseReader(
-        part("scene.reading").subject(body, bpy.context.view_layer), flesh.character.bones, flesh.stance.mesh_matrix
-    )
+    found = part("scene.reading").subject(body, bpy.context.view_layer)
     body.thew.enabled = False
     for frame, shape in zip((2, 7), shapes, strict=True):
         skin = play(body, (frame,))[0]
-        maps, mesh, _ = reader.read(bpy.context.view_layer.depsgraph, frame)
-        np.testing.assert_allclose(shape - skin, flesh.settled_at(maps, mesh), atol=1e-5)
+        pose = flesh.pose(found, bpy.context.view_layer.depsgraph, frame)
+        np.testing.assert_allclose(shape - skin, flesh.settled_at(pose.maps, pose.mesh), atol=1e-5)
         assert np.abs(skin - handlers.plain[frame - 1]).max() > 1e-2
     body.thew.enabled = True
     assert bpy.ops.thew.simulate() == {"FINISHED"}

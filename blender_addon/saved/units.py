@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Blender's units and frames in metres and seconds, and lengths in the words that the scene shows them in.
+
+How large a unit is for the body of one character, whose real height need not be the scene's, `logic.spaces.Place` knows.
+"""
+
+from __future__ import annotations
+
+import bpy
+
+
+def metres_per_unit(scene: bpy.types.Scene) -> float:
+    """How long a unit of the scene is, metres."""
+    return scene.unit_settings.scale_length
+
+
+def frames_per_second(scene: bpy.types.Scene) -> float:
+    """How many frames of the scene make a second."""
+    return scene.render.fps / scene.render.fps_base
+
+
+def length(value: float) -> str:
+    """A length in scene units, as Blender's own fields would show it: `3.2 m`, `25 cm`, `1 ft`, or a bare number without units."""
+    scene = bpy.context.scene
+    system = scene.unit_settings.system
+    if system == "NONE":
+        return f"{value:.3g}"
+    return bpy.utils.units.to_string(system, "LENGTH", value * metres_per_unit(scene), precision=3)
