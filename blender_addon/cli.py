@@ -24,7 +24,7 @@ from .live.session import register as fleshes
 from .logic.errors import Refusal, sentence
 from .logic.native import EXPECTED
 from .logic.sentences import listed
-from .logic.spaces import transform
+from .logic.spaces import diagonal, transform
 from .logic.tasks import finish
 from .saved.choices import BAKE_SPACES, METHODS
 from .saved.properties import ThewSettings
@@ -125,7 +125,7 @@ def bake_one(obj, scene, view_layer, frames: tuple[int, int] | None, finished: b
 def own_motion(flesh) -> float:
     """Root mean square over time of the distance to the skinned shape, as a share of the size."""
     rest = transform(flesh.stance.mesh_matrix, flesh.character.rest)
-    size = float(np.linalg.norm(rest.max(axis=0) - rest.min(axis=0)))
+    size = diagonal(rest)
     squares = []
     for frame in range(flesh.clip_start, flesh.clip_end + 1):
         mesh = flesh.motion.matrices[frame - flesh.clip_start]

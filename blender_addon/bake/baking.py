@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from ..live import building, jobs
 from ..live.flesh import Flesh
 from ..live.recipe import Recipe
@@ -19,6 +17,7 @@ from ..logic.errors import sentence
 from ..logic.keys import frame_range
 from ..logic.names import describe
 from ..logic.sentences import listed, percent, plural
+from ..logic.spaces import diagonal
 from ..logic.tasks import Progress, Task, span
 from ..scene import modifier, reading, writing
 from ..scene.mesh import basis_positions
@@ -99,7 +98,7 @@ def bake(obj, scene, view_layer, start: int | None = None, end: int | None = Non
     made = obj.thew.made
     made.baked_space, made.baked_miss = (
         space,
-        miss / max(float(np.linalg.norm(np.ptp(flesh.character.rest, axis=0))), 1e-30),
+        miss / max(diagonal(flesh.character.rest), 1e-30),
     )
     made.shows_bake = obj.thew.enabled = True
     jobs.apply_state(obj)

@@ -14,6 +14,7 @@ from ..live import jobs, riding
 from ..live.flesh import Flesh
 from ..logic.errors import Refusal
 from ..logic.names import describe
+from ..logic.spaces import diagonal
 from ..logic.tasks import Task, span
 from ..scene import modifier, poses, reading, writing
 from ..scene.mesh import basis_positions, evaluated_positions, modifiers_on
@@ -123,7 +124,7 @@ def write(obj: bpy.types.Object, start: int, rows: np.ndarray, miss: float, spac
     """Replace the rider's baked keys and let them play; gives their names."""
     names = writing.write_bake(obj, start, rows)
     made = obj.thew.made
-    size = float(np.linalg.norm(np.ptp(basis_positions(obj.data), axis=0)))
+    size = diagonal(basis_positions(obj.data))
     made.baked_space, made.baked_miss = space, miss / max(size, 1e-30)
     made.shows_bake = obj.thew.enabled = True
     riding.switch(obj)

@@ -13,6 +13,7 @@ import bmesh
 import bpy
 import numpy as np
 
+from ..logic.spaces import diagonal
 from ..scene import modifier
 from ..scene.mesh import evaluated_positions
 from ..scene.reading import Subject
@@ -60,7 +61,7 @@ class Probe:
         """`rest` [n, 3]: the vertices' places before the armature acts, object space."""
         self.found, self.scene, self.rest = found, scene, np.asarray(rest, dtype=np.float64)
         self.bent = depends_on_place(found)
-        size = float(np.linalg.norm(np.ptp(self.rest, axis=0))) or 1.0
+        size = diagonal(self.rest) or 1.0
         self.step = SMALL * size if self.bent else size
         self.obj: bpy.types.Object | None = None
 

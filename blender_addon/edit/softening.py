@@ -13,7 +13,7 @@ from ..logic.body_parts import PARTS, Part, Skeleton, Spot, spots
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.picking import Hit, Picker
-from ..logic.spaces import transform
+from ..logic.spaces import diagonal, transform
 from ..scene import flesh_map
 from ..scene.mesh import evaluated_positions
 from ..scene.reading import active_bone, armature_of
@@ -46,7 +46,7 @@ class Skin:
 
     def __init__(self, points: np.ndarray, triangles: np.ndarray, skeleton: Skeleton, weights: np.ndarray):
         self.points, self.triangles, self.skeleton, self.weights = points, triangles, skeleton, weights
-        self.size = float(np.linalg.norm(np.ptp(points, axis=0)))
+        self.size = diagonal(points)
         self.picker = Picker(points, triangles)
 
     @staticmethod

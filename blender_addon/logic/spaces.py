@@ -73,6 +73,11 @@ def transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
     return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
+def diagonal(points: np.ndarray) -> float:
+    """The diagonal of the box around `points` [n, 3]: how large a shape is."""
+    return float(np.linalg.norm(np.ptp(points, axis=0)))
+
+
 def turned(vectors: np.ndarray, turn: np.ndarray) -> np.ndarray:
     """`vectors` [n, 3] by the linear map `turn` [3, 3]: themselves where that changes nothing, quick where it only scales."""
     scale = turn[0, 0]

@@ -9,6 +9,7 @@ import numpy as np
 from ..live import target
 from ..live.session import register as fleshes
 from ..logic import flesh_map as maps
+from ..logic.spaces import diagonal
 from ..scene import flesh_map
 
 #: The legend's bar in pixels at a scale of 1, and how far it is from the view's lower edge.
@@ -76,7 +77,7 @@ def coloured(obj, depsgraph, towards_eye: np.ndarray) -> tuple[np.ndarray, np.nd
     points, normals = points.reshape(-1, 3) @ matrix[:3, :3].T + matrix[:3, 3], normals.reshape(-1, 3)
     normals = normals @ np.linalg.pinv(matrix[:3, :3])
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
-    points = points + 1e-3 * float(np.linalg.norm(np.ptp(points, axis=0))) * normals
+    points = points + 1e-3 * diagonal(points) * normals
     light = 0.45 + 0.55 * np.abs(normals @ towards_eye)
     colours = np.ones((len(values), 4), np.float32)
     colours[:, :3] = maps.colours(values) * light[:, None]
