@@ -8,7 +8,7 @@ Each folder is a wing. A wing imports only from those above it in this table:
 | wing | what it knows |
 | --- | --- |
 | `logic/` | plain Python: spaces, key names and curves, tasks, sentences; no Blender |
-| `saved/` | what is saved in the .blend |
+| `saved/` | what is saved in the .blend; the scene's units as metres and seconds |
 | `scene/` | the only places that touch mesh and armature data |
 | `rigs/` | saved rigs as native ones, what they hang on, what moves their controls, files |
 | `live/` | the live native objects, rebuilt when their inputs change; playback, load, undo, render |

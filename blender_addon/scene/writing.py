@@ -26,15 +26,6 @@ def baked_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
     return [key for key in keys.key_blocks if key.name in names]
 
 
-def other_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
-    """The artist's own keys, the basis left out."""
-    keys = obj.data.shape_keys
-    if keys is None:
-        return []
-    names = set(obj.thew.made.baked_keys.splitlines())
-    return [key for key in keys.key_blocks if key.name not in names and key != keys.reference_key]
-
-
 def mute_baked(obj: bpy.types.Object, mute: bool) -> None:
     """Silence the baked keys, or let them play."""
     for key in baked_keys(obj):
