@@ -31,7 +31,10 @@ class Register:
 
     def flesh(self, obj: bpy.types.Object) -> Flesh:
         """The object's flesh, an empty one at first."""
-        return self.fleshes.setdefault(obj.session_uid, Flesh())
+        known = self.fleshes.get(obj.session_uid)
+        if known is None:
+            known = self.fleshes[obj.session_uid] = Flesh()
+        return known
 
     def known(self, obj: bpy.types.Object) -> Flesh | None:
         """The object's flesh when something was built for it."""

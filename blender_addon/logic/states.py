@@ -10,9 +10,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import Enum, auto
+from functools import cache
 
 
-class Clip(Enum):
+class Named(Enum):
+    """States, events and effects: each is itself alone, which is quick to look up."""
+
+    __hash__ = object.__hash__
+
+
+class Clip(Named):
     """How the simulated motion stands to what it was made from."""
 
     NONE = auto()  # nothing was simulated yet, or what was is gone
@@ -21,14 +28,14 @@ class Clip(Enum):
     MISFIT = auto()  # the mesh or skeleton is no longer the one that it moves: it cannot be shown
 
 
-class Mesh(Enum):
+class Mesh(Named):
     """Whether the mesh is as it was read."""
 
     READ = auto()
     TOUCHED = auto()  # somebody may have edited it since
 
 
-class Motion(Enum):
+class Motion(Named):
     """Whether the poses are as they were read."""
 
     READ = auto()
@@ -36,28 +43,28 @@ class Motion(Enum):
     DIFFERS = auto()  # they are not: they must be read again
 
 
-class Build(Enum):
+class Build(Named):
     """Whether another attempt to bring the flesh up to date is worth it."""
 
     OPEN = auto()
     FAILED = auto()  # not with the same settings
 
 
-class Switch(Enum):
+class Switch(Named):
     """Whether the object, as it is, can be shown with flesh."""
 
     ON = auto()
     OFF = auto()  # it cannot: Thew's modifier is hidden
 
 
-class Pose(Enum):
+class Pose(Named):
     """At what the flesh that is seen was computed."""
 
     SIMULATED = auto()
     OTHER = auto()  # a pose that the clip does not hold: at rest there
 
 
-class Echo(Enum):
+class Echo(Named):
     """Whose the next update of the mesh is."""
 
     NONE = auto()  # somebody else's
@@ -67,7 +74,7 @@ class Echo(Enum):
 State = Clip | Mesh | Motion | Build | Switch | Pose | Echo
 
 
-class Event(Enum):
+class Event(Named):
     """What happens to flesh."""
 
     MESH_UPDATED = auto()  # Blender says that the mesh was updated, by whomever
@@ -92,7 +99,7 @@ class Event(Enum):
     POSE_SHOWN = auto()  # flesh at rest in a pose of its own is shown
 
 
-class Effect(Enum):
+class Effect(Named):
     """What an event asks for."""
 
     HIDE = auto()  # show the plain skin
@@ -208,6 +215,7 @@ TABLE: dict[tuple[State, Event], Step] = {
 }
 
 
+@cache  # a playing frame asks several times, and there are few conditions
 def after(condition: Condition, event: Event) -> tuple[Condition, tuple[Effect, ...]]:
     """The condition after an event, and what is to be done; an `ImpossibleError` where the event cannot happen."""
     states, effects, raised = {}, [], []
