@@ -49,7 +49,17 @@ def wheel() -> Path:
     date = archives.epoch()
     options, env = compiling(date)
     run(
-        [TOOLS.bin / "maturin", "build", "--release", "--locked", "--compatibility", LINUX_TAG, "--out", DIST, *options],
+        [
+            TOOLS.bin / "maturin",
+            "build",
+            "--release",
+            "--locked",
+            "--compatibility",
+            LINUX_TAG,
+            "--out",
+            DIST,
+            *options,
+        ],
         env=env,
     )
     built = _built_wheel()

@@ -16,8 +16,8 @@ from ..logic.modal import METHOD
 from ..logic.names import describe
 from ..logic.native import core
 from ..logic.picking import Hit, Picker
+from ..saved.units import length
 from ..scene.rig_controls import evaluated_controls
-from ..scene.units import length
 from . import posed
 
 #: What was shown before fades within so many seconds.

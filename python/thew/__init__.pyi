@@ -193,9 +193,7 @@ class Skeleton:
     @property
     def tails(self) -> _Floats:
         """Rest tails, [b,3]."""
-    def refit_tails(
-        self, surface: Surface, skin_weights: ArrayLike, progress: _Progress | None = None
-    ) -> Skeleton:
+    def refit_tails(self, surface: Surface, skin_weights: ArrayLike, progress: _Progress | None = None) -> Skeleton:
         """A skeleton whose arbitrary tails (glTF and FBX know joints only) point where the flesh is: at the child
         with most skin, or, for a leaf that sticks out, towards the middle of its skin. skin_weights: [n,b]."""
     def skin(

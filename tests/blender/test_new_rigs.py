@@ -30,7 +30,7 @@ def test_thick_flesh_gets_larger_rigs_than_thin(scene):
     sizing, flesh = part("edit.sizing"), flesh_of(body)
     rigs = [add_rig(body, template="RADIAL", bone=bone) for bone in ("Spine", "Head")]
     radii = [rig.radius * flesh.place.metres_per_unit / flesh.surface.size for rig in body.thew.rigs]
-    assert len(rigs) == 2 and all(sizing.LEAST <= radius * (1 + 1e-6) for radius in radii)
+    assert len(rigs) == 2 and all(radius * (1 + 1e-6) >= sizing.LEAST for radius in radii)
     assert all(radius <= sizing.MOST * (1 + 1e-6) for radius in radii)
     for rig in body.thew.rigs:
         assert 0.0 < rig.yields <= sizing.VISIBLE * rig.radius * (1 + 5e-3)
@@ -49,6 +49,8 @@ def test_another_template_of_a_new_rig_is_as_large(fleshed):
 def test_sizes_that_are_given_stay(fleshed):
     body, _ = fleshed
     activate(body)
-    assert bpy.ops.thew.rig_place(template="BUMP", guide="BONE", bone="Spine", radius=0.11, yields=0.004) == {"FINISHED"}
+    assert bpy.ops.thew.rig_place(template="BUMP", guide="BONE", bone="Spine", radius=0.11, yields=0.004) == {
+        "FINISHED"
+    }
     (rig,) = body.thew.rigs
     assert rig.radius == pytest.approx(0.11) and rig.yields == pytest.approx(0.004)
