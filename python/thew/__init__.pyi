@@ -124,6 +124,8 @@ class Surface:
         """Generalised winding number at points[p,3] -> [p] [jacobson2013; barill2018]."""
     def closest_point(self, points: ArrayLike) -> tuple[_Floats, _Floats, _Indices]:
         """Nearest points of the surface -> (points[p,3], distances[p], triangles[p])."""
+    def __copy__(self) -> Surface: ...
+    def __deepcopy__(self, _memo: object) -> Surface: ...
 
 @final
 class SurfaceReport:
@@ -209,6 +211,8 @@ class Skeleton:
         against) or "linear" (Blender's Armature modifier without Preserve Volume).
         """
     def __len__(self) -> int: ...
+    def __copy__(self) -> Skeleton: ...
+    def __deepcopy__(self, _memo: object) -> Skeleton: ...
 
 @final
 class Lattice:
@@ -256,13 +260,13 @@ class Lattice:
         """Cells as lists of 4, 6 or 8 vertices."""
     @property
     def used_bones(self) -> _Indices:
-        """Bones that the lattice follows."""
+        """Bones that the lattice follows, [u]."""
     @property
     def bone_edges(self) -> list[_Indices]:
         """Chains of vertices head to tail: one per used bone, then one per virtual tip."""
     @property
     def tip_bones(self) -> _Indices:
-        """For each virtual tip chain, the bone that drives it."""
+        """For each virtual tip chain, the bone that drives it, [v]."""
     @property
     def bone_of_vertex(self) -> _Indices:
         """For each vertex the bone that drives it, -1 where none does, [k]."""
@@ -280,7 +284,7 @@ class Lattice:
         has fewer than eight corners: the first containing cell in index order; outside, the nearest cell,
         extrapolated."""
     def embed_surface(self, surface: Surface) -> tuple[_Indices, _Floats]:
-        """Like `embed` for a surface's vertices; where virtual copies of a cell overlap, each vertex goes with the
+        """Like `embed` for a surface's vertices -> (indices[n,8], weights[n,8]); where virtual copies of a cell overlap, each vertex goes with the
         copy that holds its own flesh."""
 
 @final
@@ -297,6 +301,8 @@ class Material:
     @property
     def density(self) -> float:
         """Density, kg/m³."""
+    def __copy__(self) -> Material: ...
+    def __deepcopy__(self, _memo: object) -> Material: ...
 
 @final
 class TetMesh:
@@ -435,8 +441,8 @@ class Body:
         """Lattice vertices held by bones, [j], ascending."""
     @property
     def held_vertices(self) -> _Indices:
-        """Lattice vertices whose motion the pose prescribes: `bone_vertices`, and those of loose parts that follow their
-        skin weights. All others are free."""
+        """Lattice vertices whose motion the pose prescribes, [h]: `bone_vertices`, and those of loose parts that
+        follow their skin weights. All others are free."""
     @property
     def bone_of_vertex(self) -> _Indices:
         """The one bone that drives each of `bone_vertices`, [j]."""
@@ -1003,7 +1009,10 @@ class Template:
         """Distance from the frame's origin beyond which there is no force, metres."""
     def force(self, points: ArrayLike, frame: ArrayLike) -> _Floats:
         """The force at points[p,3] with the template in frame[4,4] -> [p,3], N/m³."""
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __copy__(self) -> Template: ...
+    def __deepcopy__(self, _memo: object) -> Template: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, float]]: ...
 
 @final
 class BoneGuide:
@@ -1020,7 +1029,10 @@ class BoneGuide:
     @property
     def parameters(self) -> dict[str, float]:
         """The continuous parameters by name."""
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __copy__(self) -> BoneGuide: ...
+    def __deepcopy__(self, _memo: object) -> BoneGuide: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[str | int], dict[str, float]]: ...
 
 @final
 class SkinGuide:
@@ -1045,7 +1057,10 @@ class SkinGuide:
     @property
     def parameters(self) -> dict[str, float]:
         """The continuous parameters by name."""
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __copy__(self) -> SkinGuide: ...
+    def __deepcopy__(self, _memo: object) -> SkinGuide: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[int, tuple[float, float, float]], dict[str, float]]: ...
 
 @final
 class FreeGuide:
@@ -1069,7 +1084,10 @@ class FreeGuide:
     @property
     def parameters(self) -> dict[str, float]:
         """The continuous parameters by name."""
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __copy__(self) -> FreeGuide: ...
+    def __deepcopy__(self, _memo: object) -> FreeGuide: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[_Floats], dict[str, float]]: ...
 
 @final
 class Rig:
@@ -1142,7 +1160,9 @@ class Rig:
         volume: what `simulate` pushes with. Raises RigError."""
     def check(self, body: Body) -> list[str]:
         """What keeps the rig from pushing this body, one sentence each; empty when nothing does."""
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __copy__(self) -> Rig: ...
+    def __deepcopy__(self, _memo: object) -> Rig: ...
 
 def save_rigs(path: str | PathLike[str], rigs: Sequence[Rig], body: Body | None = None) -> None:
     """Writes rigs to a small text file (TOML); it is whole or as it was before. body: beside strengths also how far its

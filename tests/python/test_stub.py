@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The typed stub says what the module has: names, parameters and defaults, documentation."""
+"""The typed stub says what the module has: names, parameters and defaults, documentation. Types: the files beside this."""
 
 import ast
 import inspect

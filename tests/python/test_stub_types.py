@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The typed stub under a type checker: it agrees with the module, typed programs pass, mistakes are found."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import thew
+
+TYPED = Path(__file__).parent / "typed"
+
+
+def mypy(module, words, folder, **environment):
+    """What a tool of mypy says, in a folder without settings of its own."""
+    command = [sys.executable, "-m", module, *map(str, words)]
+    ran = subprocess.run(command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, check=False)
+    assert not ran.stderr, ran.stderr
+    return ran.returncode, ran.stdout
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """{(file, line): error code} for all typed programs, by the stub of the module under test alone."""
+    folder = tmp_path_factory.mktemp("typed")
+    # Without its native module, so that nothing but the stub can tell a type.
+    package = folder / "stub" / "thew"
+    package.mkdir(parents=True)
+    for name in ("__init__.pyi", "_errors.py", "py.typed"):
+        shutil.copy(Path(thew.__file__).parent / name, package / name)
+    words = ["--strict", "--no-error-summary", "--hide-error-context", *sorted(TYPED.glob("*.py")), package]
+    _, output = mypy("mypy", words, folder, MYPYPATH=str(folder / "stub"))
+    found = [re.match(r"(.*?):(\d+): (?:error: .*\[([a-z-]+)\]|note: .*)$", line) for line in output.splitlines()]
+    assert found and all(found), output
+    return {(Path(one[1]).name, int(one[2]), one[3]) for one in found if one[3]}
+
+
+def test_the_stub_has_the_modules_signatures(tmp_path):
+    code, output = mypy("mypy.stubtest", ["thew"], tmp_path)
+    assert code == 0, output
+
+
+def test_typed_programs_pass(told):
+    assert not [one for one in told if one[0] != "wrong.py"]
+
+
+def test_each_mistake_is_found_and_nothing_else(told):
+    lines = (TYPED / "wrong.py").read_text(encoding="utf-8").splitlines()
+    marked = [(i, re.search(r"# error: ([a-z-]+)$", line)) for i, line in enumerate(lines, 1)]
+    expected = {("wrong.py", i, mark[1]) for i, mark in marked if mark}
+    assert len(expected) > 30
+    assert {one for one in told if one[0] == "wrong.py"} == expected

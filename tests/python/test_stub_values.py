@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Every property, method and function, called once: what comes back is what the stub says, types and shapes included."""
+
+import ast
+import copy
+import re
+
+import annotations
+import pytest
+import shapes
+import thew
+from typed.every_call import CALLS, FILLED, Scene
+
+KNOWN = annotations.names()
+MEMBERS = annotations.members()
+
+ALIKE = {"__len__": len, "__copy__": copy.copy, "__deepcopy__": copy.deepcopy}
+
+
+@pytest.fixture(scope="module")
+def scene(arm, tmp_path_factory):
+    """One object of every class, and what their methods are given."""
+    folder = tmp_path_factory.mktemp("scene")
+    return Scene(folder, arm.surface, arm.skeleton, arm.weights, shapes.bend(0.3), thew.Surface(*open_box()))
+
+
+def open_box():
+    """A box without its last triangle."""
+    vertices, triangles = shapes.box()
+    return vertices, triangles[:-1]
+
+
+def called(name, scene):
+    """What a member gives back."""
+    owner, _, member = name.rpartition(".")
+    if name in CALLS:
+        return CALLS[name](scene)
+    this = getattr(scene, owner)
+    if member == "__eq__":
+        return this == copy.copy(this)
+    if member in ALIKE:
+        return ALIKE[member](this)
+    if annotations.is_property(MEMBERS[name]):
+        return getattr(this, member)
+    assert member.startswith("__"), f"{name} is new: say in CALLS how to call it"
+    return getattr(this, member)()
+
+
+def promised(documentation):
+    """The shapes that a member's documentation gives for what comes back: those after the arrow, else those that stand by
+    themselves (those of arguments stand at their names), else the first."""
+    after = documentation.partition("->")[2]
+    alone = re.findall(rf"(?<!\w){annotations.SHAPE}", documentation)
+    return re.findall(annotations.SHAPE, after) or alone or re.findall(annotations.SHAPE, documentation)
+
+
+def misshapen(found, shape, dofs):
+    """Whether an array has not the shape "[k,3]"; letters stand for any number."""
+    wanted = shape.strip("[]").split(",")
+    sizes = {"dofs": dofs}
+    return len(found) != len(wanted) or any(
+        size != (int(name) if name.isdecimal() else sizes.get(name, size))
+        for size, name in zip(found, wanted, strict=True)
+    )
+
+
+@pytest.mark.parametrize("name", sorted(MEMBERS))
+def test_what_comes_back_is_what_the_stub_says(name, scene):
+    function = MEMBERS[name]
+    value = called(name, scene)
+    wrong = annotations.disagreements(value, annotations.returned(function, KNOWN))
+    assert not wrong, f"{name}: {'; '.join(wrong)}, says the stub: {ast.unparse(function.returns)}"
+    hint = ast.unparse(function.returns)
+    documentation = ast.get_docstring(function)
+    if documentation and re.search(r"_Floats|_Places|_Indices|NDArray", hint) and "list[" not in hint:
+        found = [array.shape for array in annotations.arrays(value)]
+        if value is not None and "_Sparse" not in hint:
+            shapes_said = promised(documentation)
+            assert shapes_said, f"{name} gives back an array, but its documentation tells no shape"
+            for shape, said in zip(found, shapes_said, strict=False):
+                assert not misshapen(shape, said, scene.Body.dofs), f"{name} has shape {shape}, said to be {said}"
+            assert len(shapes_said) >= len(found), f"{name}: {len(found)} arrays, {len(shapes_said)} shapes"
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name in MEMBERS if "None" in ast.unparse(MEMBERS[name].returns).split())
+)
+def test_what_may_be_none_is_also_seen_when_it_is_not(name, scene):
+    hint = annotations.returned(MEMBERS[name], KNOWN)
+    if hint is not None:
+        value = FILLED[name](scene) if name in FILLED else called(name, scene)
+        assert value is not None, f"say in FILLED where {name} is not None"
+        assert not annotations.disagreements(value, hint)
+
+
+def test_every_call_belongs_to_a_member():
+    assert set(CALLS) <= set(MEMBERS)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("Surface.vertices", "int"),  # an array that is said to be a number
+        ("Surface.vertices", "_Places"),  # f32 for f64
+        ("Surface.triangles", "_Floats"),
+        ("Surface.volume", "int"),
+        ("Surface.volume", "_Floats"),
+        ("Surface.closest_point", "tuple[_Floats, _Floats]"),
+        ("Surface.closest_point", "tuple[_Floats, _Floats, _Floats]"),
+        ("SurfaceReport.closed", "int"),  # True counts as a number nowhere
+        ("SurfaceReport.components", "bool"),
+        ("SurfaceReport.sentences", "list[int]"),
+        ("Skeleton.names", "tuple[str, ...]"),
+        ("Lattice.copies", "str"),
+        ("TetMesh.mass", "tuple[_Floats, _Floats, _Indices]"),
+        ("Simulation.amplitudes", "_Floats"),  # None with this method
+        ("Simulation.advance", "bool"),
+        ("Rig.parameters", "dict[str, int]"),
+        ("Rig.guide", "SkinGuide | FreeGuide"),
+        ("Template.kind", "Literal['radial', 'bulge']"),
+        ("simulate", "Body"),
+    ],
+)
+def test_a_wrong_annotation_is_found(name, wrong, scene):
+    assert annotations.disagreements(called(name, scene), eval(wrong, KNOWN))
+
+
+def test_a_wrong_shape_is_found():
+    assert promised("Points at amplitudes[m] -> (indices[p,8], weights[p]) [capell2002, §3.1].") == ["[p,8]", "[p]"]
+    assert promised("Displacements at amplitudes[m], [n,3], metres.") == ["[n,3]"]
+    assert not misshapen((7, 3), "[n,3]", 9) and not misshapen((9, 3), "[dofs,3]", 9)
+    assert misshapen((7, 4), "[n,3]", 9) and misshapen((7,), "[n,3]", 9) and misshapen((7, 3), "[dofs,3]", 9)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""One object of every class, and every method and function called once: run by `test_stub_values.py` for what comes
+back, and checked by `test_stub_types.py` for what goes in."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import thew
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+BAR = thew.Material(young=1e5)
+
+
+class Scene:
+    """Objects by the names of their classes, small enough to be made in a second."""
+
+    def __init__(
+        self,
+        folder: Path,
+        surface: thew.Surface,
+        skeleton: thew.Skeleton,
+        weights: Floats,
+        pose: Floats,
+        damaged: thew.Surface,
+    ) -> None:
+        self.folder, self.weights, self.pose = folder, weights, pose
+        self.Surface, self.Skeleton, self.SurfaceReport = surface, skeleton, damaged.report()
+        self.vertices = surface.vertices
+        self.points = self.vertices[:7] * 0.9
+        self.Lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=5)
+        self.Material = thew.Material()
+        self.Body = body = thew.Body(surface, skeleton, self.Lattice, self.Material, weights)
+        self.zeros = np.zeros((body.dofs, 3))
+
+        self.Template = thew.Template("bump", radius=0.15, strength=4000.0)
+        self.BoneGuide = thew.BoneGuide("upper", distance=0.05)
+        self.SkinGuide = thew.SkinGuide(3)
+        self.FreeGuide = thew.FreeGuide(np.eye(4))
+        self.Rig = thew.Rig(self.Template, self.BoneGuide, samples=[(0.5, {"radius": 0.1})])
+        self.wish = [(400, self.vertices[400] + [0.0, 0.0, 0.01])]
+        self.RigFit = thew.RigFit(body, self.Rig, pose)
+
+        self.Simulation = thew.Simulation(body)
+        self.Simulation.reset(pose)
+        self.modal = thew.Simulation(body, "modal", modes=2, engine="cpu")
+        self.Clip = thew.simulate(body, np.stack([np.stack([np.eye(4)] * 2), pose]), 24.0)
+        self.swinging = thew.simulate(body, pose[None], 24.0, cyclic=True, method="modal", modes=2, engine="cpu")
+        self.Equilibrium = thew.Equilibrium(body)
+
+        self.TetMesh = bar = thew.TetMesh.grid((3, 1, 1), (0.6, 0.2, 0.2))
+        self.still = np.zeros((len(bar.vertices), 3))
+        self.fixed = np.flatnonzero(bar.vertices[:, 0] < 1e-9)
+        self.tip = int(np.argmax(bar.vertices[:, 0]))
+        self.Modes = thew.modes(bar, 2, BAR, self.fixed)
+        self.ModalSimulation = thew.ModalSimulation(self.Modes, 1 / 60)
+        self.Deformer = thew.Deformer(self.Modes, bar.vertices, engine="cpu")
+        self.NonlinearSimulation = thew.NonlinearSimulation(bar, BAR, self.fixed, 1 / 60)
+
+        bar.write(folder / "bar.veg")
+        body.save(folder / "arm.thew")
+        thew.save_rigs(folder / "arm.toml", [self.Rig])
+
+
+Call = Callable[[Scene], object]
+
+# How each method and function is called; properties are read. Without an entry here a new member fails.
+CALLS: dict[str, Call] = {
+    "Surface.measure_volume": lambda s: s.Surface.measure_volume(),
+    "Surface.report": lambda s: s.Surface.report(),
+    "Surface.winding_number": lambda s: s.Surface.winding_number(s.points),
+    "Surface.closest_point": lambda s: s.Surface.closest_point(s.points),
+    "Skeleton.refit_tails": lambda s: s.Skeleton.refit_tails(s.Surface, s.weights),
+    "Skeleton.skin": lambda s: s.Skeleton.skin(s.vertices, s.weights, s.pose),
+    "Lattice.enclose": lambda s: thew.Lattice.enclose(s.Surface, s.Skeleton, s.weights, cells_across=4),
+    "Lattice.with_bones_of": lambda s: s.Lattice.with_bones_of(s.Skeleton),
+    "Lattice.check": lambda s: s.Lattice.check(s.Surface, s.Skeleton),
+    "Lattice.embed": lambda s: s.Lattice.embed(s.points),
+    "Lattice.embed_surface": lambda s: s.Lattice.embed_surface(s.Surface),
+    "TetMesh.from_cubes": lambda s: thew.TetMesh.from_cubes(np.indices((2, 2, 2))[::-1].reshape(3, 8).T, [range(8)]),
+    "TetMesh.grid": lambda s: thew.TetMesh.grid((1, 1, 1), (1.0, 1.0, 1.0)),
+    "TetMesh.fill": lambda s: thew.TetMesh.fill(s.Surface, cells_across=8),
+    "TetMesh.read": lambda s: thew.TetMesh.read(s.folder / "bar.veg"),
+    "TetMesh.write": lambda s: s.TetMesh.write(s.folder / "written.mesh"),
+    "TetMesh.lattice": lambda s: s.TetMesh.lattice(),
+    "TetMesh.mass": lambda s: s.TetMesh.mass(BAR),
+    "TetMesh.stiffness": lambda s: s.TetMesh.stiffness(BAR),
+    "TetMesh.energy": lambda s: s.TetMesh.energy(s.still, BAR),
+    "TetMesh.gradient": lambda s: s.TetMesh.gradient(s.still, BAR),
+    "TetMesh.hessian": lambda s: s.TetMesh.hessian(s.still, BAR),
+    "Body.with_softness": lambda s: s.Body.with_softness(0.5),
+    "Body.mass": lambda s: s.Body.mass(),
+    "Body.stiffness": lambda s: s.Body.stiffness(),
+    "Body.energy": lambda s: s.Body.energy(s.zeros),
+    "Body.gradient": lambda s: s.Body.gradient(s.zeros),
+    "Body.hessian": lambda s: s.Body.hessian(s.zeros),
+    "Body.softness": lambda s: s.Body.softness(),
+    "Body.stiffened": lambda s: s.Body.stiffened(2.0),
+    "Body.embed_surface": lambda s: s.Body.embed_surface(s.Surface),
+    "Body.shown": lambda s: s.Body.shown(s.zeros, s.pose),
+    "Body.inverted_cells": lambda s: s.Body.inverted_cells(s.Lattice.vertices),
+    "Body.save": lambda s: s.Body.save(s.folder / "written.thew"),
+    "Body.load": lambda s: thew.Body.load(s.folder / "arm.thew"),
+    "Simulation.reset": lambda s: s.Simulation.reset(s.pose),
+    "Simulation.advance": lambda s: s.Simulation.advance(s.pose, 1 / 240),
+    "Simulation.positions": lambda s: s.Simulation.positions(),
+    "Simulation.offsets": lambda s: s.Simulation.offsets(),
+    "Simulation.lattice_positions": lambda s: s.Simulation.lattice_positions(),
+    "Simulation.lattice_velocities": lambda s: s.Simulation.lattice_velocities(),
+    "Simulation.inverted_cells": lambda s: s.Simulation.inverted_cells(),
+    "Simulation.state": lambda s: s.Simulation.state(),
+    "Simulation.restore": lambda s: s.Simulation.restore(s.Simulation.state()),
+    "Clip.positions": lambda s: s.Clip.positions(0),
+    "Clip.offsets": lambda s: s.Clip.offsets(0),
+    "Clip.lattice_positions": lambda s: s.Clip.lattice_positions(0),
+    "Clip.extend": lambda s: s.Clip.extend(s.pose[None]),
+    "Clip.__array__": lambda s: np.asarray(s.Clip),
+    "simulate": lambda s: thew.simulate(s.Body, s.pose[None], 24.0),
+    "Equilibrium.set_pose": lambda s: s.Equilibrium.set_pose(s.pose),
+    "Equilibrium.solve": lambda s: s.Equilibrium.solve(),
+    "Equilibrium.adjoint": lambda s: s.Equilibrium.adjoint(s.zeros),
+    "Equilibrium.forces": lambda s: s.Equilibrium.forces(s.zeros),
+    "Equilibrium.positions": lambda s: (s.Equilibrium.solve(), s.Equilibrium.positions())[1],
+    "equilibrium": lambda s: thew.equilibrium(s.Body, s.pose),
+    "equilibrium_forces": lambda s: thew.equilibrium_forces(s.Body, s.pose, s.zeros),
+    "RigFit.fit": lambda s: s.RigFit.fit(s.wish, evaluations=1),
+    "RigFit.gradient": lambda s: s.RigFit.gradient(s.wish),
+    "RigFit.positions": lambda s: s.RigFit.positions(),
+    "fit_rig": lambda s: thew.fit_rig(s.Body, s.Rig, s.pose, s.wish),
+    "fit_gradient": lambda s: thew.fit_gradient(s.Body, s.Rig, s.pose, s.wish),
+    "Modes.displacements": lambda s: s.Modes.displacements(np.zeros(2)),
+    "Modes.scaled": lambda s: s.Modes.scaled(2.0),
+    "Modes.first": lambda s: s.Modes.first(1),
+    "modes": lambda s: thew.modes(s.TetMesh, 1, BAR, s.fixed),
+    "ModalSimulation.advance": lambda s: s.ModalSimulation.advance(),
+    "ModalSimulation.settle": lambda s: s.ModalSimulation.settle(),
+    "ModalSimulation.reset": lambda s: s.ModalSimulation.reset(),
+    "ModalSimulation.displacements": lambda s: s.ModalSimulation.displacements(),
+    "ModalSimulation.rotations": lambda s: s.ModalSimulation.rotations(),
+    "ModalSimulation.constrain": lambda s: s.ModalSimulation.constrain({s.tip: (0.0, 0.0, 0.01)}),
+    "Deformer.displacements": lambda s: s.Deformer.displacements(np.zeros(2)),
+    "Deformer.positions": lambda s: s.Deformer.positions(np.zeros(2)),
+    "gpu_adapters": lambda s: thew.gpu_adapters(),
+    "nonlinear_equilibrium": lambda s: thew.nonlinear_equilibrium(s.TetMesh, BAR, s.fixed, s.still),
+    "NonlinearSimulation.advance": lambda s: s.NonlinearSimulation.advance(),
+    "NonlinearSimulation.displacements": lambda s: s.NonlinearSimulation.displacements(),
+    "NonlinearSimulation.velocities": lambda s: s.NonlinearSimulation.velocities(),
+    "NonlinearSimulation.set_state": lambda s: s.NonlinearSimulation.set_state(s.still, s.still),
+    "Template.force": lambda s: s.Template.force(s.points, np.eye(4)),
+    "Rig.parameters": lambda s: s.Rig.parameters(),
+    "Rig.forces": lambda s: s.Rig.forces(s.Body),
+    "Rig.pull_back": lambda s: s.Rig.pull_back(s.Body, s.zeros),
+    "Rig.frame": lambda s: s.Rig.frame(s.Body),
+    "Rig.compliance": lambda s: s.Rig.compliance(s.Body),
+    "Rig.strength_range": lambda s: s.Rig.strength_range(s.Body),
+    "Rig.yields": lambda s: s.Rig.yields(s.Body),
+    "Rig.with_yields": lambda s: s.Rig.with_yields(s.Body, [None]),
+    "Rig.unfolding": lambda s: s.Rig.unfolding(s.Body),
+    "Rig.check": lambda s: s.Rig.check(s.Body),
+    "save_rigs": lambda s: thew.save_rigs(s.folder / "written.toml", [s.Rig]),
+    "load_rigs": lambda s: thew.load_rigs(s.folder / "arm.toml"),
+}
+
+# Members that are None on the objects of the scene, where they are not.
+FILLED: dict[str, Call] = {
+    "Simulation.amplitudes": lambda s: s.modal.amplitudes,
+    "Clip.amplitudes": lambda s: s.swinging.amplitudes,
+    "Clip.engine": lambda s: s.swinging.engine,
+    "Clip.folded_cells": lambda s: s.swinging.folded_cells,
+    "Clip.loop_gap": lambda s: s.swinging.loop_gap,
+    "RigFit.reached": lambda s: (s.RigFit.fit(s.wish, evaluations=1), s.RigFit.reached)[1],
+    "RigFit.folding": lambda s: (s.RigFit.fit(s.wish, evaluations=1), s.RigFit.folding)[1],
+}
