@@ -12,6 +12,7 @@ import pytest
 import thew
 
 TYPED = Path(__file__).parent / "typed"
+PROGRAMS = Path(__file__).parents[2] / "examples" / "python"
 
 
 def mypy(module, words, folder, **environment):
@@ -31,8 +32,16 @@ def told(tmp_path_factory):
     package.mkdir(parents=True)
     for name in ("__init__.pyi", "_errors.py", "py.typed"):
         shutil.copy(Path(thew.__file__).parent / name, package / name)
-    words = ["--strict", "--no-error-summary", "--hide-error-context", *sorted(TYPED.glob("*.py")), package]
-    _, output = mypy("mypy", words, folder, MYPYPATH=str(folder / "stub"))
+    words = [
+        "--strict",
+        "--explicit-package-bases",
+        "--no-error-summary",
+        "--hide-error-context",
+        *sorted(TYPED.glob("*.py")),
+        *sorted(PROGRAMS.glob("*.py")),
+        package,
+    ]
+    _, output = mypy("mypy", words, folder, MYPYPATH=os.pathsep.join([str(folder / "stub"), str(PROGRAMS.parents[1])]))
     found = [re.match(r"(.*?):(\d+): (?:error: .*\[([a-z-]+)\]|note: .*)$", line) for line in output.splitlines()]
     assert found and all(found), output
     return {(Path(one[1]).name, int(one[2]), one[3]) for one in found if one[3]}

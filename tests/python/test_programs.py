@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The short programs of examples/python run as they stand, and what they print is true."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import thew
+
+from tools.shell import ROOT
+
+PROGRAMS = sorted(file.stem for file in (ROOT / "examples" / "python").glob("*.py") if "__main__" in file.read_text())
+
+
+def told(name):
+    """{first words: the numbers and words after the colon} of each line that a program prints."""
+    paths = [str(Path(thew.__file__).parent.parent), *sys.path]
+    ran = subprocess.run(
+        [sys.executable, "-m", f"examples.python.{name}"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert not ran.stderr
+    lines = [line.partition(": ") for line in ran.stdout.splitlines()]
+    assert all(colon for _, colon, _ in lines), ran.stdout
+    return {title: text for title, _, text in lines}
+
+
+def numbers(text):
+    """All numbers of a text."""
+    return [float(word) for word in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", text)]
+
+
+def test_there_are_six_of_under_sixty_lines():
+    assert len(PROGRAMS) == 6
+    assert all(len((ROOT / "examples" / "python" / f"{name}.py").read_text().splitlines()) < 60 for name in PROGRAMS)
+
+
+def test_swinging_arm():
+    said = told("swinging_arm")
+    tube = numbers(said["volume"])[0]
+    assert 0.028 < tube < 0.1**2 * np.pi * 1.2  # less than the cylinder around it
+    largest, settled = numbers(said["largest"])[0], numbers(said["settled"])[0]
+    assert 0.02 < settled < largest < 0.1
+    assert numbers(said["inverted"]) == [0.0]
+
+
+def test_softness_and_paint():
+    said = told("softness_and_paint")
+    assert 2.0 < numbers(said["thickness"])[0] < 12.0
+    firm, middle, soft = (numbers(said[f"dial {dial}"])[0] for dial in (0.0, 0.5, 1.0))
+    assert middle / firm == pytest.approx(17.0, rel=0.05) and soft / middle == pytest.approx(17.0, rel=0.05)
+    assert numbers(said["painted 1"])[0] > 5.0 and numbers(said["painted 0"])[0] < 0.01
+
+
+def test_led_rig():
+    said = told("led_rig")
+    least, most = numbers(said["bears"])
+    assert least < -1e5 < 1e5 <= most
+    yields, last = numbers(said["yields"])[0], numbers(said["last"])[0]
+    assert numbers(said["first"])[0] == 0.0 and 0.5 * yields < last < 2.0 * yields
+    part, missed = numbers(said["reached"])
+    assert part == 1.0 and missed < 0.01
+
+
+def test_dragged_modes():
+    said = told("dragged_modes")
+    # A cantilever's first bending, from above (few linear elements): Euler's and Bernoulli's 0.323 Hz.
+    assert 0.323 < numbers(said["slowest"])[0] < 0.5 and said["slowest"].endswith("True")
+    assert numbers(said["held"])[0] < 1e-6
+    assert numbers(said["settled"])[0] < 1.0
+    sag, warped, linear = numbers(said["sag"])
+    assert 0.3 < sag < 0.9 and abs(warped - 1.02) < 0.12 and linear > 1.1 * warped
+
+
+def test_balance_and_inverse():
+    said = told("balance_and_inverse")
+    assert numbers(said["gravity"])[0] > 1.0
+    assert numbers(said["inverse"])[0] > 0.1 and numbers(said["inverse"])[1] == 0.0
+    assert numbers(said["again"])[0] < 1e-9
+    foretold, true = numbers(said["adjoint"])
+    assert abs(true) > 0.1 and foretold == pytest.approx(true, rel=1e-3)
+
+
+def test_saved_body():
+    said = told("saved_body")
+    assert numbers(said["file"])[0] > 1e4
+    assert "cut off" in said["damaged"]
+    assert said["same"].startswith("True") and said["restored"].startswith("True")
