@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Documentation that is true: its Python runs, the files that it names exist, its links lead somewhere."""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from examples.python import shapes
+from tools.shell import ROOT
+
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+METHODS = sorted((ROOT / "docs" / "methods").glob("*.md"))
+#: Folders whose files documentation may name by the end of their paths alone.
+TREES = ("src", "tests", "benches", "examples", "blender_addon", "docs", "python", "tools", "demo", "fuzz", "assets")
+
+
+def titled(page):
+    """A page's name for the test."""
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page, language):
+    """(line, code) of every fenced block in a language."""
+    text = page.read_text(encoding="utf-8")
+    found = re.finditer(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [(text[: one.start(1)].count("\n"), one[1]) for one in found]
+
+
+def run(page, folder, monkeypatch, names):
+    """Run the Python of a page from top to bottom in one namespace."""
+    found = blocks(page, "python")
+    assert found, "the page has an example"
+    monkeypatch.chdir(folder)
+    for line, code in found:
+        # Empty lines in front, so that an error tells the line of the page.
+        exec(compile("\n" * line + code, str(page), "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("page", METHODS, ids=titled)
+def test_examples_of_methods_run(page, tmp_path, monkeypatch):
+    run(page, tmp_path, monkeypatch, {"__name__": "page"})
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/rigging.md", "docs/modal-warping.md"])
+def test_examples_of_guides_run(page, tmp_path, monkeypatch):
+    """They say what they begin with in words; here it is an arm that stands upright, bending."""
+    arm, upright = shapes.arm(), np.array([[0.0, 0, -1, 0], [0, 1, 0, 0], [1, 0, 0, 0.1], [0, 0, 0, 1]])
+    stood = [points @ upright[:3, :3].T + upright[:3, 3] for points in (arm.vertices, arm.heads, arm.tails)]
+    elbow = np.linspace(0.0, np.pi / 2, 12)
+    given = {
+        "__name__": "page",
+        "vertices": stood[0],
+        "triangles": arm.triangles,
+        "names": ["upper", "upper_arm.L"],
+        "parents": arm.parents,
+        "heads": stood[1],
+        "tails": stood[2],
+        "skin_weights": arm.weights,
+        "poses": upright @ shapes.bent(elbow) @ np.linalg.inv(upright),
+        "elbow": elbow,
+        "body": shapes.body(),
+        "node": 17,
+        "displacement": (0.0, 0.0, 0.01),
+    }
+    run(ROOT / page, tmp_path, monkeypatch, given)
+
+
+@pytest.mark.parametrize("page", METHODS, ids=titled)
+def test_methods_have_all_their_parts(page):
+    text = page.read_text(encoding="utf-8")
+    for part in ("**What", "| option |", "**Cost.**", "**Limits.**"):
+        assert part in text, part
+    assert "**Source.**" in text or "| source |" in text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=titled)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert re.match(r"https?://", target) or (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=titled)
+def test_files_that_are_named_exist(page):
+    every = {
+        path.relative_to(ROOT).as_posix()
+        for tree in TREES
+        for path in (ROOT / tree).rglob("*")
+        if "__pycache__" not in path.parts
+    }
+    every |= {path.name for path in ROOT.iterdir()} | {".ci/run"} | set(TREES)
+    every |= {path.relative_to(ROOT).as_posix() for path in (ROOT / ".github").rglob("*")}
+    ends = {name.rpartition("/")[2] for name in every}
+    for word in re.findall(r"`([\w./*-]+)`", page.read_text(encoding="utf-8")):
+        name = word.rstrip("/")
+        if name.startswith(TREES) and "/" in name:
+            named = name in every or f"{name}.rs" in every or any(Path(one).match(name) for one in every if "*" in name)
+            assert named or name.startswith(("dist/", "docs/bench")), f"`{word}` does not exist"
+        elif re.search(r"\.(py|rs|wgsl)$", name) and "*" not in name:
+            assert os.path.basename(name) in ends, f"`{word}` does not exist"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=titled)
+def test_sources_are_in_the_list(page):
+    listed = (ROOT / "docs" / "references.md").read_text(encoding="utf-8")
+    for group in re.findall(r"\[([a-z]+\d{4}[^\]]*)\]", page.read_text(encoding="utf-8")):
+        for source in re.findall(r"[a-z]+\d{4}", group):
+            assert f"**{source}**" in listed, source
