@@ -1,6 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The on-disk cache: files that are versioned, checksummed, and either whole or absent.
 //!
+//! ```
+//! use thew::store::{self, StoreError};
+//!
+//! let file = std::env::temp_dir().join(format!("thew-doc-{}", std::process::id()));
+//! store::save(&file, "numbers", &vec![1.0, 2.0, 3.0])?;
+//! assert_eq!(store::load::<Vec<f64>>(&file, "numbers")?, [1.0, 2.0, 3.0]);
+//! // One bit of it turned, and it is refused.
+//! let mut bytes = std::fs::read(&file)?;
+//! *bytes.last_mut().expect("it has content") ^= 1;
+//! std::fs::write(&file, bytes)?;
+//! assert!(matches!(store::load::<Vec<f64>>(&file, "numbers"), Err(StoreError::Damaged { .. })));
+//! std::fs::remove_file(&file)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | bytes | what |
 //! | --- | --- |
 //! | 8 | `\x89THEW\r\n\x1a`: what text-mode transfer breaks, as in PNG |

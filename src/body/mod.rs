@@ -1,6 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A body: everything precomputed for one character, immutable and shared.
 //!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
+//! # fn main() -> Result<(), Any> {
+//! let body = body()?; // of an arm of flesh around two bones: `examples/shapes/arm.rs`
+//! assert!((body.volume() - body.surface().volume()).abs() < 0.02 * body.volume());
+//! let free = body.pattern().vertex_of_node().len();
+//! assert_eq!(free + body.held_vertices().count(), body.dofs());
+//! // Rigid motions cost no energy: rows of the stiffness sum to zero.
+//! let stiffness = body.stiffness_matrix(false);
+//! let mut forces = vec![Vec3::zeros(); body.dofs()];
+//! stiffness.times(&vec![Vec3::new(1.0, 2.0, 3.0); body.dofs()], &mut forces);
+//! let largest = stiffness.blocks().iter().fold(0.0_f64, |most, block| most.max(block.amax()));
+//! assert!(forces.iter().all(|f| f.amax() < 1e-9 * largest));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! [`Body::new`] integrates the flesh over the lattice ([`crate::elasticity`]), carries the artist's
 //! weights and paint from the surface to the lattice, finds the parts that no bone holds, and prepares
 //! the sparse system whose unknowns are the lattice vertices off the bones. [capell2002, §3.3, §4.3, §4.6]

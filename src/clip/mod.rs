@@ -1,6 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A simulated clip: the unit of preview and bake.
 //!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
+//! # fn main() -> Result<(), Any> {
+//! use thew::clip::{Clip, ClipSettings};
+//! use thew::dynamics::{Method, Settings};
+//!
+//! let settings = ClipSettings {
+//!     fps: 24.0,
+//!     method: Method::Warped,
+//!     simulation: Settings::default(),
+//!     preroll: 0,
+//!     cyclic: false,
+//! };
+//! // An arm of flesh (`examples/shapes/arm.rs`) whose elbow bends: a clip made in two parts is the clip made in one.
+//! let poses = (0..12).map(|frame| bent(0.08 * frame as f64)).collect::<Result<Vec<_>, _>>()?;
+//! let body = body()?;
+//! let whole = Clip::simulate(body.clone(), &poses, None, settings, &Silent)?;
+//! let parts = Clip::simulate(body, &poses[..5], None, settings, &Silent)?;
+//! parts.extend(&poses[5..], None, &Silent)?;
+//! assert_eq!(whole.positions(11, 0)?, parts.positions(11, 0)?);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Every frame's lattice is kept (12 bytes a vertex), so frames are looked up, never raced: whatever the
 //! order in which they are visited, they show the same. A [`Clip`] may be read from several threads while
 //! it is extended by one.

@@ -1,6 +1,31 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Motion: a body driven by the poses of its skeleton.
 //!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
+//! # fn main() -> Result<(), Any> {
+//! use thew::dynamics::{Equilibrium, Method, Settings, Simulation};
+//!
+//! let body = body()?; // of an arm of flesh around two bones: `examples/shapes/arm.rs`
+//! let mut motion = Simulation::new(body.clone(), Method::Hyperelastic, Settings::default())?;
+//! motion.reset(&bent(0.0)?, true, None)?;
+//! for _ in 0..12 {
+//!     motion.advance(&bent(0.0)?, 1.0 / 24.0, None, None)?;
+//! }
+//! // The sculpt sags already: flesh at rest stays at rest.
+//! let moved = motion.lattice_positions().iter().zip(body.lattice().vertices()).map(|(p, x)| (p - x).norm());
+//! assert!(moved.fold(0.0, f64::max) < 1e-9);
+//!
+//! // A balance, and the forces that hold it: none but gravity.
+//! let mut balance = Equilibrium::new(&body, Method::Warped)?;
+//! balance.set_pose(&bent(0.8)?)?;
+//! let gravity = Vec3::new(0.0, 0.0, -9.81);
+//! let q = balance.solve(gravity, None, None)?;
+//! assert!(balance.forces_at(gravity, &q)?.iter().all(|f| f.norm() < 1e-8));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! A [`Simulation`] holds the only mutable state: positions and velocities of the lattice's vertices and
 //! the pose they stand in. It advances in equal steps that fill a frame (`warped` derives one); static
 //! balance is in [`equilibrium`]. Forces arrive as generalised forces on lattice vertices: nothing here

@@ -1,6 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Elasticity of the flesh: materials, and integrals over the part of each cell that is flesh.
 //!
+//! ```
+//! use thew::Vec3;
+//! use thew::elasticity::{Elements, Material, Model};
+//!
+//! let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(Vec3::from);
+//! let flesh = Elements::tetrahedra(&corners, &[[0, 1, 2, 3]], &Material::default());
+//! // Turned by a quarter, flesh is as it was; only the linear model takes the turn for strain.
+//! let turn = nalgebra::Rotation3::from_axis_angle(&Vec3::z_axis(), std::f64::consts::FRAC_PI_2);
+//! let u = corners.map(|x| turn * x - x);
+//! assert!(flesh.energy(Model::NeoHookean, &u[..]).abs() < 1e-9);
+//! assert!(flesh.energy(Model::StVenantKirchhoff, &u[..]).abs() < 1e-9);
+//! assert!(flesh.energy(Model::Linear, &u[..]) > 1.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! The warped methods need linear strain in each cell's own turning frame only, so there the energy of a cell is
 //! `½ dᵀ S d` with the stiffness blocks of [`integrals`], which does not resist a loss of volume as real flesh does.
 //! The same flesh as [`elements`], pieces with constant gradients, has the nonlinear energies of [`model`] in [`energy`].

@@ -1,6 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Control lattices: cell complexes around a character whose edges the bones lie on.
 //!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
+//! # fn main() -> Result<(), Any> {
+//! // An arm of flesh around two bones: `examples/shapes/arm.rs`.
+//! let (surface, skeleton) = (surface()?, skeleton()?);
+//! let skin = skin(&surface)?;
+//! let settings = EncloseSettings { cells_across: 8.0 };
+//! let lattice = Lattice::enclose(&surface, &skeleton, Some(&skin), settings, &Silent)?;
+//! assert!(lattice.check(&surface, &skeleton).is_empty());
+//!
+//! // Points are weighted means of the corners of their cells.
+//! let embedding = lattice.embed(surface.vertices());
+//! for (i, x) in surface.vertices().iter().enumerate() {
+//!     assert!((embedding.place(i, lattice.vertices()) - x).norm() < 1e-12);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Source: [capell2002, §3.1, §4.1]. The construction is ours (the paper's lattices were made by hand).
 //! [`Lattice::enclose`] builds one around a surface and a skeleton, [`Lattice::new`] takes one as it is,
 //! [`Lattice::check`] tests the four conditions, [`Lattice::embed`] places points in it.

@@ -1,6 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Modal warping: vibration modes of a body, turned along with the local rotation of its flesh. [choi2003, §3, §4]
 //!
+//! ```
+//! use std::sync::Arc;
+//! use thew::elasticity::Material;
+//! use thew::modal::{ModalSettings, ModalSimulation, ModalSystem, Modes};
+//! use thew::progress::Silent;
+//! use thew::tets::{MassKind, TetMesh};
+//!
+//! let bar = TetMesh::grid([6, 2, 2], [1.0, 0.2, 0.2])?;
+//! let clamped: Vec<usize> = (0..9).collect(); // the nodes at x = 0 come first
+//! let system = ModalSystem::of_tets(&bar, &Material::default(), MassKind::Consistent, &clamped)?;
+//! let modes = Arc::new(Modes::compute(&system, 8, None, &Silent)?);
+//! assert!(modes.verified() && modes.frequencies().is_sorted());
+//!
+//! // Undamped, a mode that is let go swings for ever at its own frequency: after one period it is back.
+//! let settings = ModalSettings { step: 1.0 / modes.frequencies()[0] / 32.0, ..Default::default() };
+//! let mut motion = ModalSimulation::new(modes, settings)?;
+//! let mut q = vec![0.0; 8];
+//! q[0] = 0.1;
+//! motion.set_amplitudes(&q)?;
+//! for _ in 0..32 {
+//!     motion.advance(None)?;
+//! }
+//! assert!((motion.amplitudes()[0] - 0.1).abs() < 1e-9);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! [`Modes`] are computed once: `K Φ = M Φ Λ`, and the rotations Ψ that each mode means for the nodes. A
 //! [`ModalSimulation`] moves their amplitudes, one oscillator each. The displacement shown is `u = R̃(Ψq) Φq`
 //! ([`mean_rotation`](crate::skeleton::rotation_vector::mean_rotation)), which bends and twists without the growth of the linear one. [`Hold`]s hold positions and orientations

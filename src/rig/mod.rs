@@ -1,6 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rigging with forces: fields that push the flesh, placed on a character and led by one control each. [capell2006, §4]
 //!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
+//! # fn main() -> Result<(), Any> {
+//! use thew::rig::{BoneRef, Guide, Rig, Template, TemplateKind};
+//!
+//! let body = body()?; // of an arm of flesh around two bones: `examples/shapes/arm.rs`
+//! // A bump of 0.1 m and 2e4 N/m³ beside the middle of the upper arm pushes along its own Z, which is outward.
+//! let bump = Template::new(TemplateKind::Bump, &[0.1, 2e4])?;
+//! let guide = Guide::bone(BoneRef::Name("upper".into()), [0.5, 0.0, 0.02, 0.0])?;
+//! let rig = Rig::new("Bump", bump, guide, Vec::new())?;
+//! let eta = rig.own_parameters();
+//! let total: Vec3 = rig.forces(&body, &eta)?.iter().sum();
+//! let outward = rig.frame(&body, &eta)?.rotation.column(2).into_owned();
+//! assert!(total.dot(&outward) > 0.999 * total.norm() && total.norm() > 1.0);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! | file | what |
 //! | --- | --- |
 //! | `template` | the force field in a frame of its own: bump, radial, bulge, torus |

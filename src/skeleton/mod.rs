@@ -1,6 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bones, their poses, and the rigid motions that flesh near them follows.
 //!
+//! ```
+//! use thew::skeleton::{Affine, Pose, Skeleton, polar};
+//! use thew::{Mat3, Vec3};
+//!
+//! let (hip, knee, foot) = (Vec3::zeros(), Vec3::new(0.0, 0.0, -0.5), Vec3::new(0.0, 0.0, -1.0));
+//! let leg = Skeleton::new(
+//!     vec!["thigh".into(), "shin".into()],
+//!     vec![None, Some(0)],
+//!     vec![hip, knee],
+//!     vec![knee, foot],
+//! )?;
+//! // A map that turns and stretches, parted into the two.
+//! let turn = nalgebra::Rotation3::from_axis_angle(&Vec3::x_axis(), 0.7).into_inner();
+//! let (rotation, stretch) = polar(&(turn * Mat3::from_diagonal(&Vec3::new(1.0, 1.0, 1.2))));
+//! assert!((rotation.angle() - 0.7).abs() < 1e-12 && (stretch[(2, 2)] - 1.2).abs() < 1e-12);
+//! let shin = Affine { linear: turn, translation: knee - turn * knee };
+//! let pose = Pose::new(vec![Affine::identity(), shin])?;
+//! pose.check(&leg)?;
+//! assert!(((shin.apply(foot) - knee).norm() - 0.5).abs() < 1e-12);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! A bone's motion from rest is an affine map in **world** space; rigs stretch and squash, so a bone's own
 //! points follow the whole map, while the frames that flesh is warped in take only its rotation.
 //!

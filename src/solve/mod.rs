@@ -1,6 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sparse symmetric systems on lattice vertices: thin layers over faer.
 //!
+//! ```
+//! use thew::solve::{Lbfgsb, Local};
+//!
+//! // Rosenbrock's valley, with x at most one half: the minimum lies on the bound.
+//! let mut valley = |x: &[f64]| {
+//!     let (a, b) = (1.0 - x[0], x[1] - x[0] * x[0]);
+//!     Some(Local {
+//!         value: a * a + 100.0 * b * b,
+//!         gradient: vec![-2.0 * a - 400.0 * b * x[0], 200.0 * b],
+//!         curvature: None,
+//!     })
+//! };
+//! let bounds = [(f64::NEG_INFINITY, 0.5), (f64::NEG_INFINITY, f64::INFINITY)];
+//! let found = Lbfgsb::default().minimise(&[-1.2, 1.0], &[1.0, 1.0], &bounds, &mut valley)?;
+//! assert!((found.x[0] - 0.5).abs() < 1e-9 && (found.x[1] - 0.25).abs() < 1e-6);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Unknowns are three per *node* (a free lattice vertex), so ordering and symbolic analysis work on the
 //! graph of nodes and every nonzero is a 3x3 block. [`ordering`] chooses the elimination order,
 //! [`cholesky`] factors again and again with the same pattern and no allocation, [`krylov`] does with fewer factorisations,

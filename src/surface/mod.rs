@@ -1,6 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Triangle surfaces as they come, and the domain Ω that they bound.
 //!
+//! ```
+//! use thew::{Vec3, surface::Surface};
+//!
+//! // A tetrahedron with corners at the origin and on the axes.
+//! let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(Vec3::from);
+//! let faces = vec![[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]];
+//! let surface = Surface::new(corners.to_vec(), faces)?;
+//! assert!((surface.volume() - 1.0 / 6.0).abs() < 1e-12);
+//! let (inside, outside) = (Vec3::new(0.1, 0.1, 0.1), Vec3::new(1.0, 1.0, 1.0));
+//! assert!((surface.winding_number(inside) - 1.0).abs() < 1e-6 && surface.winding_number(outside).abs() < 1e-6);
+//! assert!((surface.closest_point(outside).distance - 2.0 / 3.0_f64.sqrt()).abs() < 1e-9);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! A [`Surface`] keeps what it was given and works on a welded, oriented copy ([`Welded`]). Queries speak the
 //! given coordinates; inside, everything is computed in a local frame of unit size, so that neither the place
 //! nor the scale of a character matters. The structures behind the queries are built when first asked for.

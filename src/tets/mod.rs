@@ -1,6 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tetrahedral meshes without a skeleton: the bodies of the modal methods. [choi2003, §3]
 //!
+//! ```
+//! use thew::elasticity::Material;
+//! use thew::progress::Silent;
+//! use thew::surface::Surface;
+//! use thew::tets::{FillOptions, MassKind, TetMesh};
+//!
+//! let bar = TetMesh::grid([5, 2, 2], [1.0, 0.2, 0.2])?;
+//! assert_eq!((bar.vertices().len(), bar.tets().len()), (54, 120));
+//! let mass = bar.mass_matrix(&Material::default(), MassKind::Lumped);
+//! let kilograms: f64 = (0..54).map(|node| mass.row_sum(node)).sum();
+//! assert!((kilograms - 40.0).abs() < 1e-9); // 0.04 m³ of flesh
+//!
+//! // Filled again from nothing but its skin.
+//! let skin = Surface::new(bar.vertices().to_vec(), bar.surface_triangles())?;
+//! let filled = TetMesh::fill(&skin, FillOptions { cells_across: Some(16.0), nodes: None }, &Silent)?;
+//! assert!((filled.volume() / bar.volume() - 1.0).abs() < 0.05);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! [`TetMesh::new`] takes a mesh as it is and refuses by number what does not make a body; [`TetMesh::mended`]
 //! mends what can be mended without a guess. [`TetMesh::from_cubes`] splits cubes, [`TetMesh::grid`] makes
 //! bars of them.
