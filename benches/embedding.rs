@@ -47,7 +47,7 @@ fn main() {
             times.sort_by(f64::total_cmp);
             let bytes = vertices * (8 * corners + 12);
             println!(
-                "{corners} weights        {vertices:9} {lattice:8} {:9.4} {:10.4} {:6.1}",
+                "{corners}-weights        {vertices:9} {lattice:8} {:9.4} {:10.4} {:6.1}",
                 1e3 * times[0],
                 1e3 * times[times.len() / 2],
                 bytes as f64 / times[0] / 1e9,

@@ -23,7 +23,7 @@ const EVALUATIONS: usize = 8;
 
 fn main() {
     println!(
-        "cells vertices template  set-up  update (median, worst)  evaluations  miss after updates (median, worst, last)  after a full fit (time, evaluations)  equilibrium (whole, factor kept)"
+        "cells  vertices  template  set-up ms  update ms  worst ms  evaluations  miss after updates % (median)  (worst)  (last)  after a full fit %  full fit ms  evaluations  equilibrium ms  factor ms"
     );
     for (across, along) in [(2, 36), (2, 42), (4, 39)] {
         let body = bar(across, along);

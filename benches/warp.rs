@@ -139,7 +139,7 @@ fn processor() {
     );
     println!("kernel's bytes would take at that rate (above one where they stay in a cache)");
     println!(
-        "form     storage  vertices modes  shown        |one: ms  share  GB/s |all: ms  share  GB/s"
+        "form  storage  vertices  modes  shown  |  one: ms  share  GB/s  |  all: ms  share  GB/s"
     );
     for (form, precision, n, m) in [
         (Form::Vertex, Precision::F32, LARGE, 64),

@@ -38,7 +38,7 @@ fn main() {
         .collect();
     println!("steps, ms (a linear one keeps its factor); ratio: warped by linear");
     println!(
-        "vertices free  assemble cost(blocks)   factor   linear  warped  ratio   vertex |  bent by 0.4: direct    cg | by 1.4: direct    cg"
+        "vertices  free  assemble s  blocks  factor ms  linear ms  warped ms  ratio  vertex ms  |  at 0.4: direct ms  cg ms  |  at 1.4: direct ms  cg ms"
     );
     for (body, assembled) in &bodies {
         let factor = factoring(body);
@@ -70,7 +70,7 @@ fn main() {
     }
     println!("\nbalances at a bend of 1.2, ms: a new pose, further forces at it, an adjoint");
     println!(
-        "vertices   cell:  pose  forces adjoint   vertex:  pose  forces adjoint   sparse LU of the vertex form"
+        "vertices  cell: pose ms  forces ms  adjoint ms  vertex: pose ms  forces ms  adjoint ms  sparse LU of the vertex form ms"
     );
     for (body, _) in &bodies {
         let cell = balancing(body, Method::Warped);

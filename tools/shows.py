@@ -13,7 +13,7 @@ import zipfile
 from datetime import date
 from pathlib import Path
 
-from tools import products
+from tools import history, products
 from tools.checks import data_folder, install_wheel
 from tools.environments import BLENDERS, TOOLS, Environment
 from tools.shell import DIST, ROOT, SCRATCH, BuildError, capture, environment, say
@@ -59,7 +59,7 @@ def examples(names: list[str], output: Path | None, fast: bool) -> None:
 
 
 def bench() -> None:
-    """Run every bench and write dist/bench-report.md."""
+    """Run every bench, write dist/bench-report.md and add to docs/benches/history.jsonl."""
     report = [f"# Thew {products.version()}: benches\n", f"{date.today()}, {_machine()}\n"]
     manifest = tomllib.loads((ROOT / "Cargo.toml").read_text())
     for entry in manifest.get("bench", []):
@@ -74,10 +74,25 @@ def bench() -> None:
         env["BLENDER_USER_RESOURCES"] = str(_clean_profile("bench"))
         title = script.stem.replace("_", " ")
         report.append(_section(title[0].upper() + title[1:], [python, script], env))
+    report.append(_kept(report[2:]))
     DIST.mkdir(exist_ok=True)
     target = DIST / "bench-report.md"
     target.write_text("\n".join(report))
     say(f"report in {target}")
+
+
+def _kept(sections: list[str]) -> str:
+    """Adds what was measured to the history -> how it stands to the last run on this machine."""
+    old = history.read()
+    commit = capture(["git", "describe", "--always", "--dirty"])[1].strip()
+    titled = [section.removeprefix("## ").split("\n", 1) for section in sections]
+    found = [(title, history.measures(text)) for title, text in titled]
+    entries = [history.entry(str(date.today()), commit, _machine(), title, own) for title, own in found if own]
+    history.append(entries)
+    table = history.comparison(entries, old)
+    say("beside the last run on this machine")
+    print(table, flush=True)
+    return f"## Beside the last run on this machine\n\n{table}\n"
 
 
 def _section(title: str, command: list[object], env: dict[str, str | None]) -> str:
