@@ -16,7 +16,7 @@ from demo.look import liveliest, reading, simulating
 
 SOURCES = liveliest.sources(data_folder("characters"))
 if FAST:
-    SOURCES = SOURCES[::5]
+    SOURCES = SOURCES[::9]
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=liveliest.title)
