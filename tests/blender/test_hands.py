@@ -95,7 +95,7 @@ def test_a_template_goes_where_it_is_dropped(body, template, guide):
     np.testing.assert_allclose(middle, stand.at_rest(stand.skin_at(point)), atol=1e-5 * stand.size)
     moved = moved_by(body, rig)
     thickness = 2.0 * rig.tube_radius if template == "TORUS" else rig.radius
-    aim = thickness / 3.0 * stand.flesh.place.metres_per_unit
+    aim = 0.2 * thickness * stand.flesh.place.metres_per_unit  # the policy of `edit.sizing`
     assert moved.max() == pytest.approx(aim, rel=0.02)
 
 
