@@ -102,7 +102,7 @@ def test_a_result_or_a_sentence(addon, outcomes, file):
     for obj in found[:1]:
         activate(obj)
         try:
-            bpy.ops.thew.add()
+            bpy.ops.thew.add(cells_across=8)
             bpy.ops.thew.simulate()
         except RuntimeError as error:
             said = str(error).strip().removeprefix("Error: ")
