@@ -17,7 +17,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tools import archives, checks, environments, products, shows
+from tools import archives, checks, environments, fuzzing, products, shows
 from tools.shell import BuildError, say
 
 
@@ -44,6 +44,10 @@ def main() -> int:
         command.add_argument("--fast", action="store_true", help="render with Workbench (OpenGL) rather than Cycles")
     commands.add_parser("bench", help="dist/bench-report.md")
     commands.add_parser("lint", help="formatting, lints, documentation, licences, manifest")
+    fuzz = commands.add_parser("fuzz", help="random input at every parser and border")
+    fuzz.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(fuzzing.targets())}; default: all")
+    fuzz.add_argument("--seconds", type=int, default=60, help="for each target (default 60)")
+    fuzz.add_argument("--keep", action="store_true", help="inputs that take new branches join fuzz/corpus")
     test = commands.add_parser("test", help="every test, or the suites that are named")
     test.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(checks.SUITES)}; default: all")
     test.add_argument("--blender", choices=[b.blender for b in environments.BLENDERS], help="this one only")
@@ -80,6 +84,11 @@ def dispatch(arguments: argparse.Namespace) -> None:
             shows.examples(list(shows.EXAMPLES), arguments.output, arguments.fast)
         case "bench":
             shows.bench()
+        case "fuzz":
+            unknown = [name for name in arguments.targets if name not in fuzzing.targets()]
+            if unknown:
+                raise BuildError(f"'{unknown[0]}' is no target; there are {', '.join(fuzzing.targets())}.")
+            fuzzing.fuzz(arguments.seconds, arguments.targets, arguments.keep)
         case "lint":
             checks.lint()
         case "test":

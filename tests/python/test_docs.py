@@ -98,7 +98,7 @@ def test_files_that_are_named_exist(page):
         name = word.rstrip("/")
         if name.startswith(TREES) and "/" in name:
             named = name in every or f"{name}.rs" in every or any(Path(one).match(name) for one in every if "*" in name)
-            assert named or name.startswith(("dist/", "docs/bench")), f"`{word}` does not exist"
+            assert named or name.startswith(("dist/", "docs/benches")), f"`{word}` does not exist"
         elif re.search(r"\.(py|rs|wgsl)$", name) and "*" not in name:
             assert os.path.basename(name) in ends, f"`{word}` does not exist"
 

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Every parser: body files, states, rig files, files of tetrahedral meshes.
+
+use crate::numbers::finite;
+use crate::targets::{brick, use_body, use_mesh};
+use std::path::PathBuf;
+use std::sync::Arc;
+use thew::body::Body;
+use thew::dynamics::{Method, Settings, Simulation};
+use thew::progress::Silent;
+use thew::rig::{self, BoneRef, Guide, Rig, Sample, Template, TemplateKind};
+use thew::skeleton::Pose;
+use thew::store;
+use thew::tets::{Mend, TetMesh, WriteOptions};
+
+/// A file of this thread with such an ending, the same for TetGen's two.
+fn scratch(ending: &str) -> PathBuf {
+    let thread = format!("{:?}", std::thread::current().id()).replace(['(', ')'], "");
+    // What writes waits for the disk: where memory has a folder, that is quicker.
+    let memory = PathBuf::from("/dev/shm");
+    let folder = if memory.is_dir() {
+        memory
+    } else {
+        std::env::temp_dir()
+    };
+    folder.join(format!(
+        "thew-fuzz-{}-{thread}.{ending}",
+        std::process::id()
+    ))
+}
+
+fn written(ending: &str, bytes: &[u8]) -> PathBuf {
+    let path = scratch(ending);
+    std::fs::write(&path, bytes).expect("the scratch folder can be written to");
+    path
+}
+
+/// The first byte: 0 a whole file, else content behind a header that fits it, so that mutations reach what is behind the sum.
+pub fn body_file(bytes: &[u8]) {
+    let Some((&raw, content)) = bytes.split_first() else {
+        return;
+    };
+    let mut file = Vec::new();
+    if raw != 0 {
+        file.extend(b"\x89THEW\r\n\x1a");
+        file.extend(store::VERSION.to_le_bytes());
+        file.extend(b"body\0\0\0\0\0\0\0\0\0\0\0\0");
+        file.extend((content.len() as u64).to_le_bytes());
+        let mut sum = crc32fast::Hasher::new();
+        sum.update(&file);
+        sum.update(content);
+        file.extend(sum.finalize().to_le_bytes());
+    }
+    file.extend(content);
+    if let Ok(body) = store::load::<Body>(&written("body", &file), "body") {
+        use_body(&Arc::new(body));
+    }
+}
+
+pub fn body_seeds() -> Vec<Vec<u8>> {
+    let path = scratch("seed");
+    store::save(&path, "body", &**brick()).expect("it can be saved");
+    let file = std::fs::read(&path).expect("it is there");
+    vec![[&[0], &file[..]].concat(), [&[1], &file[40..]].concat()]
+}
+
+pub fn state(bytes: &[u8]) {
+    let Some((&kind, bytes)) = bytes.split_first() else {
+        return;
+    };
+    let method = if kind == 0 {
+        Method::Hyperelastic
+    } else {
+        Method::Modal
+    };
+    let mut simulation =
+        Simulation::new(brick().clone(), method, Settings::default()).expect("settings by default");
+    if simulation.restore(bytes).is_ok() {
+        finite("restored vertex", simulation.lattice_positions());
+        if simulation
+            .advance(&Pose::rest(2), 1.0 / 240.0, None, None)
+            .is_ok()
+        {
+            finite("lattice vertex", simulation.lattice_positions());
+        }
+    }
+}
+
+pub fn state_seeds() -> Vec<Vec<u8>> {
+    let seed = |(kind, method): (u8, Method)| {
+        let mut simulation = Simulation::new(brick().clone(), method, Settings::default())
+            .expect("settings by default");
+        simulation
+            .reset(&Pose::rest(2), true, None)
+            .expect("a pose");
+        simulation
+            .advance(&Pose::rest(2), 1.0 / 240.0, None, None)
+            .expect("a step");
+        [&[kind], &simulation.state()[..]].concat()
+    };
+    [(0, Method::Hyperelastic), (1, Method::Modal)]
+        .map(seed)
+        .to_vec()
+}
+
+pub fn rig_file(bytes: &[u8]) {
+    let path = written("toml", bytes);
+    if let Ok(rigs) = rig::load(&path, None, &Silent) {
+        rig::save(&path, &rigs, None, &Silent).expect("what was read can be written");
+        assert_eq!(
+            rig::load(&path, None, &Silent).expect("and read again"),
+            rigs
+        );
+        for rig in &rigs {
+            let _ = rig.check(brick());
+            if let Ok(forces) = rig.forces(brick(), &rig.last_parameters()) {
+                finite("a force on vertex", &forces);
+            }
+        }
+    }
+    let _ = rig::load(&path, Some(brick()), &Silent);
+}
+
+pub fn rig_seeds() -> Vec<Vec<u8>> {
+    let guides = [
+        Guide::bone(BoneRef::Name("upper".into()), [0.5, 0.1, 0.02, 0.3]),
+        Guide::skin(3, [0.2, 0.3, 0.5], [0.05, 0.1, 0.2]),
+        Guide::free(rig::Frame::identity(), [0.3, 0.0, 0.0, 0.1, 0.2, 0.3]),
+    ];
+    let kinds = [
+        (TemplateKind::Bump, vec![0.2, 1e4]),
+        (TemplateKind::Torus, vec![0.1, 0.05, 1e4]),
+        (TemplateKind::Bulge, vec![0.1, -1e4]),
+    ];
+    let rigs: Vec<Rig> = guides
+        .into_iter()
+        .zip(kinds)
+        .map(|(guide, (kind, values))| {
+            let template = Template::new(kind, &values).expect("a template");
+            let rig =
+                Rig::new("Seed", template, guide.expect("a guide"), Vec::new()).expect("a rig");
+            let samples = [0.0, 1.0].map(|control| Sample {
+                control,
+                parameters: rig.own_parameters(),
+            });
+            Rig::new(
+                "Seed",
+                *rig.template(),
+                rig.guide().clone(),
+                samples.to_vec(),
+            )
+            .expect("a rig")
+        })
+        .collect();
+    let path = scratch("seed");
+    rig::save(&path, &rigs, None, &Silent).expect("it can be saved");
+    rig::save(&scratch("seed2"), &rigs[..1], Some(brick()), &Silent).expect("it can be saved");
+    vec![
+        std::fs::read(&path).expect("it is there"),
+        std::fs::read(scratch("seed2")).expect("it is there"),
+    ]
+}
+
+/// The first byte: which format; of TetGen's two files the first ends at a NUL.
+pub fn tet_files(bytes: &[u8]) {
+    let Some((&format, text)) = bytes.split_first() else {
+        return;
+    };
+    let path = match format % 3 {
+        0 => {
+            let mut parts = text.splitn(2, |&b| b == 0);
+            written("ele", parts.next().unwrap_or_default());
+            written("node", parts.next().unwrap_or_default())
+        }
+        1 => written("mesh", text),
+        _ => written("veg", text),
+    };
+    let mend = Mend {
+        orient: format & 64 != 0,
+        drop_unused: format & 128 != 0,
+    };
+    if let Ok(mesh) = TetMesh::read(&path, mend) {
+        mesh.write(&path, WriteOptions::default())
+            .expect("what was read can be written");
+        let again = TetMesh::read(&path, Mend::default()).expect("and read again");
+        assert_eq!(again.vertices(), mesh.vertices());
+        assert_eq!(again.tets(), mesh.tets());
+        use_mesh(&mesh);
+    }
+}
+
+pub fn tet_seeds() -> Vec<Vec<u8>> {
+    let bar = TetMesh::grid([2, 1, 1], [2.0, 1.0, 1.0]).expect("a bar");
+    let text = |ending: &str| {
+        let path = scratch(ending);
+        bar.write(&path, WriteOptions::default())
+            .expect("it can be written");
+        std::fs::read(&path).expect("it is there")
+    };
+    let tetgen = [
+        text("ele"),
+        vec![0],
+        std::fs::read(scratch("node")).expect("it is there"),
+    ]
+    .concat();
+    let medit = b"MeshVersionFormatted 2\nDimension\n3\n# a comment\nVertices\n4\n0 0 0 1\n1 0 0 1\n0 1 0 1\n0 0 1 1\nTetrahedra\n1\n1 2 3 4 7\nEnd\n";
+    vec![
+        [&[0], &tetgen[..]].concat(),
+        [&[1], &text("mesh")[..]].concat(),
+        [&[2 + 192], &text("veg")[..]].concat(),
+        [&[1], &medit[..]].concat(),
+    ]
+}

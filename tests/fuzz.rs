@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Any bytes at every parser and border: the kept inputs of `fuzz/corpus`, and some hundreds made from them. `build.py fuzz`
+//! runs the same for as long as wanted, led by which branches an input takes.
+
+#[path = "../fuzz/borders.rs"]
+mod borders;
+#[path = "../fuzz/coverage.rs"]
+mod coverage;
+#[path = "../fuzz/driver.rs"]
+mod driver;
+#[path = "../fuzz/files.rs"]
+mod files;
+#[path = "../fuzz/guard.rs"]
+mod guard;
+#[path = "../fuzz/numbers.rs"]
+mod numbers;
+#[path = "../fuzz/targets.rs"]
+mod targets;
+
+macro_rules! each {
+    ($($target:ident)*) => {
+        $(
+            #[test]
+            fn $target() {
+                driver::check(stringify!($target));
+            }
+        )*
+        const NAMES: &[&str] = &[$(stringify!($target)),*];
+    };
+}
+
+each! { body_file state rig_file tet_files surface skeleton meshes enclose motion }
+
+#[test]
+fn every_target_is_run() {
+    assert!(
+        targets::TARGETS
+            .iter()
+            .map(|target| target.name)
+            .eq(NAMES.iter().copied())
+    );
+}
