@@ -17,7 +17,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tools import archives, checks, environments, fuzzing, products, shows
+from tools import archives, checks, coverage, environments, fuzzing, products, shows
 from tools.shell import BuildError, say
 
 
@@ -44,6 +44,8 @@ def main() -> int:
         command.add_argument("--fast", action="store_true", help="render with Workbench (OpenGL) rather than Cycles")
     commands.add_parser("bench", help="dist/bench-report.md")
     commands.add_parser("lint", help="formatting, lints, documentation, licences, manifest")
+    lines = commands.add_parser("coverage", help="lines of the crate that its tests reach, per module")
+    lines.add_argument("words", nargs="*", metavar="WORD", help="passed on to cargo test, after --")
     fuzz = commands.add_parser("fuzz", help="random input at every parser and border")
     fuzz.add_argument("targets", nargs="*", metavar="TARGET", help=f"of {', '.join(fuzzing.targets())}; default: all")
     fuzz.add_argument("--seconds", type=int, default=60, help="for each target (default 60)")
@@ -84,6 +86,8 @@ def dispatch(arguments: argparse.Namespace) -> None:
             shows.examples(list(shows.EXAMPLES), arguments.output, arguments.fast)
         case "bench":
             shows.bench()
+        case "coverage":
+            coverage.coverage(arguments.words)
         case "fuzz":
             unknown = [name for name in arguments.targets if name not in fuzzing.targets()]
             if unknown:

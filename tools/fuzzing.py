@@ -13,7 +13,7 @@ from pathlib import Path
 from tools import system
 from tools.shell import ROOT, BuildError, environment, say
 
-#: What compiles the crate with a counter on every branch; the crates that it uses are shared with other builds.
+#: What compiles the crate with a counter on every branch.
 COUNTING = ROOT / "tools" / "counting_rustc.py"
 #: Seconds that a target may take beyond its time: its kept inputs, and one input at its limit.
 GRACE = 180
@@ -43,7 +43,7 @@ def fuzz(seconds: int, names: list[str], keep: bool) -> None:
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
             return name, 1, f"{name} did not end within {error.timeout:.0f} seconds"
-        said = [line for line in ran.stdout.splitlines() if line.startswith(f"{name}:")]
+        said = re.findall(rf"{name}: \d+ inputs .*", ran.stdout)
         return name, ran.returncode, "\n".join(said) if ran.returncode == 0 else (ran.stdout + ran.stderr)[-6000:]
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
@@ -58,8 +58,20 @@ def fuzz(seconds: int, names: list[str], keep: bool) -> None:
 
 def _built(counting: bool) -> Path | None:
     """The program of the targets; None where it cannot be built."""
-    wrapper = {"RUSTC_WORKSPACE_WRAPPER": str(COUNTING) if counting else None}
-    command = ["cargo", "test", "--release", "--locked", "--no-default-features", "--test", "fuzz", "--no-run", "--message-format=json"]
+    # A folder of its own: a library that is also a cdylib has one file name, with counters or without.
+    folder = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / "fuzz"
+    wrapper = {"RUSTC_WORKSPACE_WRAPPER": str(COUNTING) if counting else None, "CARGO_TARGET_DIR": str(folder)}
+    command = [
+        "cargo",
+        "test",
+        "--release",
+        "--locked",
+        "--no-default-features",
+        "--test",
+        "fuzz",
+        "--no-run",
+        "--message-format=json",
+    ]
     ran = subprocess.run(command, cwd=ROOT, env=environment(wrapper), stdout=subprocess.PIPE, text=True, check=False)
     if ran.returncode:
         if counting:
