@@ -40,7 +40,8 @@ def test_a_real_character(addon, counted, file):
 
     load(file)
     complaints = []
-    for number, action in enumerate(clips()[:CLIPS]):
+    many = len(meshes()) > 2  # each is a body of its own: one clip of theirs is as much as two of another's
+    for number, action in enumerate(clips()[: 1 if many else CLIPS]):
         frames = play_clip(action)
         counted.append(f"{file.name} {action.name}")
         for obj in meshes()[:MESHES]:
