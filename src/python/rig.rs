@@ -7,7 +7,8 @@ use super::errors::{IntoPy, detached, input};
 use super::guide::{PyBoneGuide, PyFreeGuide, PySkinGuide};
 use super::progress::with_progress;
 use crate::rig::{
-    Compliance, Frame, Guide, Rig, RigError, Sample, Template, TemplateKind, load, save, unit,
+    Compliance, Frame, Guide, ParameterKind, Rig, RigError, Sample, Template, TemplateKind, load,
+    save,
 };
 use crate::{Mat4, Vec3};
 use numpy::ndarray::Array2;
@@ -54,7 +55,11 @@ impl PyTemplate {
     /// The unit of each parameter.
     #[getter]
     fn units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        units_of(py, self.0.kind().parameter_names())
+        units_of(
+            py,
+            self.0.kind().parameter_names(),
+            self.0.kind().parameter_kinds(),
+        )
     }
 
     /// Distance from the frame's origin beyond which there is no force, metres.
@@ -248,7 +253,7 @@ impl PyRig {
     /// The unit of each parameter.
     #[getter]
     fn units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        units_of(py, self.0.parameter_names())
+        units_of(py, self.0.parameter_names(), self.0.parameter_kinds())
     }
 
     /// All parameters at gamma -> {name: value}; None: the last sample's.
@@ -494,10 +499,14 @@ pub(super) fn by_name<'py>(
     Ok(dict)
 }
 
-fn units_of<'py>(py: Python<'py>, names: &[&str]) -> PyResult<Bound<'py, PyDict>> {
+fn units_of<'py>(
+    py: Python<'py>,
+    names: &[&str],
+    kinds: &[ParameterKind],
+) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    for name in names {
-        dict.set_item(name, unit(name))?;
+    for (name, kind) in names.iter().zip(kinds) {
+        dict.set_item(name, kind.unit())?;
     }
     Ok(dict)
 }

@@ -13,7 +13,7 @@
 //! Tilt turns about Y, so that at +π/2 Z points where X pointed. Lengths are metres, angles radians, `along` is a fraction
 //! of the bone. [`Placed`] carries with the frame its motion by each parameter: spin and velocity, exact.
 
-use super::RigError;
+use super::{ParameterKind, RigError};
 use crate::body::Body;
 use crate::range;
 use crate::skeleton::polar;
@@ -226,6 +226,16 @@ impl Guide {
             Self::Bone { .. } => &["along", "angle", "distance", "tilt"],
             Self::Skin { .. } => &["depth", "roll", "tilt"],
             Self::Free { .. } => &["x", "y", "z", "rx", "ry", "rz"],
+        }
+    }
+
+    /// What kind of number each of them is.
+    pub fn parameter_kinds(&self) -> &'static [ParameterKind] {
+        use ParameterKind::{Angle, Distance, Offset, Share};
+        match self {
+            Self::Bone { .. } => &[Share, Angle, Distance, Angle],
+            Self::Skin { .. } => &[Offset, Angle, Angle],
+            Self::Free { .. } => &[Offset, Offset, Offset, Angle, Angle, Angle],
         }
     }
 

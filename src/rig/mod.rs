@@ -23,6 +23,7 @@
 //! | --- | --- |
 //! | `template` | the force field in a frame of its own: bump, radial, bulge, torus |
 //! | `guide` | where the frame sits: at a bone, under a point of the skin, anywhere |
+//! | `parameter` | kinds of parameters: units, what fits take for usual |
 //! | `samples` | parameters recorded at values of the control, linear between |
 //! | `quadrature` | generalised forces of a field in the flesh, and their derivatives |
 //! | `compliance`, `folding` | how far flesh yields to a rig, and how far it can before it folds |
@@ -39,6 +40,7 @@ pub mod fit;
 mod folding;
 mod guide;
 mod led;
+mod parameter;
 mod quadrature;
 mod samples;
 mod template;
@@ -51,6 +53,7 @@ pub use file::{load, save};
 pub use fit::{Fit, FitError, Fitted, Named, Target, Wishes};
 pub use guide::{BoneRef, Frame, Guide, Motion, Placed};
 pub use led::Led;
+pub use parameter::ParameterKind;
 pub use samples::Sample;
 pub use template::{Derivatives, Template, TemplateKind};
 
@@ -67,16 +70,7 @@ pub struct Rig {
     samples: Vec<Sample>,
     /// Of the template, then of the guide.
     names: Vec<&'static str>,
-}
-
-/// The unit of a parameter: `m`, `rad`, `N/m³`, or nothing for a fraction.
-pub fn unit(parameter: &str) -> &'static str {
-    match parameter {
-        "strength" => "N/m³",
-        "along" => "",
-        "angle" | "tilt" | "roll" | "rx" | "ry" | "rz" => "rad",
-        _ => "m",
-    }
+    kinds: Vec<ParameterKind>,
 }
 
 impl Rig {
@@ -92,12 +86,14 @@ impl Rig {
         samples: Vec<Sample>,
     ) -> Result<Self, RigError> {
         let names = [template.kind().parameter_names(), guide.parameter_names()].concat();
+        let kinds = [template.kind().parameter_kinds(), guide.parameter_kinds()].concat();
         let mut rig = Self {
             name: name.into(),
             template,
             guide,
             samples: Vec::new(),
             names,
+            kinds,
         };
         for (index, sample) in samples.iter().enumerate() {
             rig.template_at(&sample.parameters)
@@ -130,6 +126,11 @@ impl Rig {
     /// Names of all parameters: the template's, then the guide's.
     pub fn parameter_names(&self) -> &[&'static str] {
         &self.names
+    }
+
+    /// What kind of number each of them is.
+    pub fn parameter_kinds(&self) -> &[ParameterKind] {
+        &self.kinds
     }
 
     /// The parameters of the template and the guide as they were made, samples aside.

@@ -15,7 +15,7 @@
 //! zero). Deviation: the paper only describes its fields; these polynomials are ours. A negative strength turns the force
 //! around.
 
-use super::RigError;
+use super::{ParameterKind, RigError};
 use crate::range::is_sound;
 use crate::{Mat3, Vec3};
 
@@ -57,6 +57,15 @@ impl TemplateKind {
         match self {
             Self::Bump | Self::Radial | Self::Bulge => &["radius", "strength"],
             Self::Torus => &["ring_radius", "tube_radius", "strength"],
+        }
+    }
+
+    /// What kind of number each of them is.
+    pub fn parameter_kinds(self) -> &'static [ParameterKind] {
+        use ParameterKind::{Radius, Strength};
+        match self {
+            Self::Bump | Self::Radial | Self::Bulge => &[Radius, Strength],
+            Self::Torus => &[Radius, Radius, Strength],
         }
     }
 }

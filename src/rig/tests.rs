@@ -264,8 +264,8 @@ fn pull_back_agrees_with_differences() {
             for (i, name) in rig.parameter_names().iter().enumerate() {
                 // The second derivative jumps where points enter: the error of a difference is of second order in its
                 // step still, by many points.
-                let natural = match unit(name) {
-                    "N/m³" => eta[i].abs(),
+                let natural = match rig.parameter_kinds()[i] {
+                    ParameterKind::Strength => eta[i].abs(),
                     _ => radius,
                 };
                 let h = 1e-6 * natural;

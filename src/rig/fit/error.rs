@@ -51,7 +51,7 @@ pub enum FitError {
         value: f64,
     },
     /// Bounds that leave nothing.
-    #[error("the bounds {lower} and {upper} of '{name}' leave it no value{}", radius_note(.name))]
+    #[error("the bounds {lower} and {upper} of '{name}' leave it no value{}", radius_note(*.is_radius))]
     Bounds {
         /// The parameter.
         name: String,
@@ -59,6 +59,8 @@ pub enum FitError {
         lower: f64,
         /// Upper bound.
         upper: f64,
+        /// It is a radius, and those are positive.
+        is_radius: bool,
     },
     /// The points do not feel the rig.
     #[error(
@@ -70,8 +72,8 @@ pub enum FitError {
     },
 }
 
-fn radius_note(name: &str) -> &'static str {
-    if name.ends_with("radius") {
+fn radius_note(is_radius: bool) -> &'static str {
+    if is_radius {
         " (radii are positive)"
     } else {
         ""

@@ -8,7 +8,7 @@
 
 use super::FitError;
 use crate::body::Body;
-use crate::rig::{Rig, RigError};
+use crate::rig::{ParameterKind, Rig, RigError};
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
@@ -139,7 +139,8 @@ impl Goals {
     pub fn new(rig: &Rig, body: &Body, wishes: &Wishes) -> Result<Self, FitError> {
         let names = rig.parameter_names();
         let (size, young) = (body.size(), body.material().young());
-        let scales: Vec<f64> = names.iter().map(|n| typical(n, size, young)).collect();
+        let kinds = rig.parameter_kinds();
+        let scales: Vec<f64> = kinds.iter().map(|&k| typical(k, size, young)).collect();
         let replaced = |eta: Vec<f64>, named: &Named| {
             rig.with_named(eta, named.iter().map(|(name, &x)| (name.as_str(), x)))
         };
@@ -158,15 +159,16 @@ impl Goals {
             let name = name.clone();
             return Err(FitError::Weight { name, value });
         }
-        let usual = names.iter().zip(&asked).map(|(n, &start)| {
-            let (lower, upper) = allowed(n, start, size, young);
+        let usual = kinds.iter().zip(&asked).map(|(&kind, &start)| {
+            let (lower, upper) = allowed(kind, start, size, young);
             (lower.min(start), upper.max(start))
         });
         let mut bounds: Vec<(f64, f64)> = usual.collect();
         for (name, &(lower, upper)) in &wishes.bounds {
             let k = names.iter().position(|n| n == name);
             let k = k.ok_or_else(|| RigError::unknown(name, names))?;
-            let least = if name.ends_with("radius") {
+            let is_radius = kinds[k] == ParameterKind::Radius;
+            let least = if is_radius {
                 TINY * size
             } else {
                 f64::NEG_INFINITY
@@ -178,7 +180,12 @@ impl Goals {
                 && upper > f64::NEG_INFINITY)
             {
                 let name = name.clone();
-                return Err(FitError::Bounds { name, lower, upper });
+                return Err(FitError::Bounds {
+                    name,
+                    lower,
+                    upper,
+                    is_radius,
+                });
             }
             bounds[k] = (inside, upper);
         }
@@ -197,7 +204,12 @@ impl Goals {
             if start[tube] >= start[ring] {
                 let (name, (_, upper)) = ("ring_radius".into(), bounds[ring]);
                 let lower = bounds[tube].0;
-                return Err(FitError::Bounds { name, lower, upper });
+                return Err(FitError::Bounds {
+                    name,
+                    lower,
+                    upper,
+                    is_radius: true,
+                });
             }
         }
         Ok(Self {
@@ -207,8 +219,9 @@ impl Goals {
             weights,
             bounds,
             scales,
-            strength: place("strength").unwrap_or(usize::MAX),
-            radii: names.iter().map(|n| n.ends_with("radius")).collect(),
+            strength: (kinds.iter().position(|k| *k == ParameterKind::Strength))
+                .unwrap_or(usize::MAX),
+            radii: kinds.iter().map(|k| *k == ParameterKind::Radius).collect(),
             torus,
         })
     }
@@ -298,27 +311,23 @@ impl Goals {
 }
 
 /// How much a parameter typically changes.
-fn typical(name: &str, size: f64, young: f64) -> f64 {
-    match name {
-        "strength" => young / size,
-        "along" => ALONG,
-        name if is_angle(name) => ANGLE,
-        _ => LENGTH * size,
+fn typical(kind: ParameterKind, size: f64, young: f64) -> f64 {
+    match kind {
+        ParameterKind::Strength => young / size,
+        ParameterKind::Share => ALONG,
+        ParameterKind::Angle => ANGLE,
+        ParameterKind::Radius | ParameterKind::Distance | ParameterKind::Offset => LENGTH * size,
     }
 }
 
 /// Usual bounds of a parameter.
-fn allowed(name: &str, start: f64, size: f64, young: f64) -> (f64, f64) {
-    match name {
-        "strength" => (-STRONGEST * young / size, STRONGEST * young / size),
-        "along" => (-0.5, 1.5),
-        "distance" => (0.0, size),
-        name if name.ends_with("radius") => (SMALLEST * size, size),
-        name if is_angle(name) => (start - TAU, start + TAU),
-        _ => (start - size, start + size),
+fn allowed(kind: ParameterKind, start: f64, size: f64, young: f64) -> (f64, f64) {
+    match kind {
+        ParameterKind::Strength => (-STRONGEST * young / size, STRONGEST * young / size),
+        ParameterKind::Share => (-0.5, 1.5),
+        ParameterKind::Distance => (0.0, size),
+        ParameterKind::Radius => (SMALLEST * size, size),
+        ParameterKind::Angle => (start - TAU, start + TAU),
+        ParameterKind::Offset => (start - size, start + size),
     }
-}
-
-fn is_angle(name: &str) -> bool {
-    matches!(name, "angle" | "tilt" | "roll" | "rx" | "ry" | "rz")
 }

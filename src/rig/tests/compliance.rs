@@ -172,8 +172,8 @@ fn a_rig_keeps_what_it_does_on_softer_and_other_flesh() {
         }
         // All lengths twice: skin goes as far in parts of the body's size.
         let scaled = |s: &Sample| {
-            let lengths = rig.parameter_names().iter().zip(&s.parameters);
-            let times = |(name, x): (&&str, &f64)| if unit(name) == "m" { 2.0 * x } else { *x };
+            let lengths = rig.parameter_kinds().iter().zip(&s.parameters);
+            let times = |(k, x): (&ParameterKind, &f64)| if k.unit() == "m" { 2.0 * x } else { *x };
             Sample {
                 control: s.control,
                 parameters: lengths.map(times).collect(),
