@@ -62,7 +62,12 @@ def _built(counting: bool) -> Path | None:
     """The program of the targets; None where it cannot be built."""
     # A folder of its own: a library that is also a cdylib has one file name, with counters or without.
     folder = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / "fuzz"
-    wrapper = {"RUSTC_WORKSPACE_WRAPPER": str(COUNTING) if counting else None, "CARGO_TARGET_DIR": str(folder)}
+    # Incremental builds do not see that a pass was added, and take units without counters.
+    wrapper = {
+        "RUSTC_WORKSPACE_WRAPPER": str(COUNTING) if counting else None,
+        "CARGO_TARGET_DIR": str(folder),
+        "CARGO_INCREMENTAL": "0",
+    }
     command = [
         "cargo",
         "test",
