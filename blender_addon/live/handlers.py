@@ -290,30 +290,34 @@ def render_ends(*_):
         rendering.later(lambda: look_up(bpy.context.scene))
 
 
+#: What is called when; Blender 4.2 tells of nothing that was imported.
 HANDLERS = {
-    "frame_change_pre": before_frame,
-    "frame_change_post": after_frame,
-    "depsgraph_update_post": after_update,
-    "load_pre": before_load,
-    "load_post": after_load,
-    "blend_import_post": after_import,  # not in 4.2
-    "undo_pre": before_undo,
-    "redo_pre": before_undo,
-    "undo_post": after_undo,
-    "redo_post": after_undo,
-    "render_init": render_starts,
-    "render_complete": render_ends,
-    "render_cancel": render_ends,
-    "save_pre": saving.before_save,
-    "save_post": saving.after_save,
-    "save_post_fail": saving.after_save,
+    name: call
+    for name, call in {
+        "frame_change_pre": before_frame,
+        "frame_change_post": after_frame,
+        "depsgraph_update_post": after_update,
+        "load_pre": before_load,
+        "load_post": after_load,
+        "blend_import_post": after_import,
+        "undo_pre": before_undo,
+        "redo_pre": before_undo,
+        "undo_post": after_undo,
+        "redo_post": after_undo,
+        "render_init": render_starts,
+        "render_complete": render_ends,
+        "render_cancel": render_ends,
+        "save_pre": saving.before_save,
+        "save_post": saving.after_save,
+        "save_post_fail": saving.after_save,
+    }.items()
+    if hasattr(bpy.app.handlers, name)
 }
 
 
 def register() -> None:
     for name, call in HANDLERS.items():
-        if hasattr(bpy.app.handlers, name):
-            getattr(bpy.app.handlers, name).append(call)
+        getattr(bpy.app.handlers, name).append(call)
     rendering.register()
     properties.on_change.append(setting_changed)
     properties.on_toggle.append(switched)
@@ -329,7 +333,7 @@ def unregister() -> None:
     if bpy.app.timers.is_registered(updates.tick):
         bpy.app.timers.unregister(updates.tick)
     for name, call in HANDLERS.items():
-        calls = getattr(bpy.app.handlers, name, ())
+        calls = getattr(bpy.app.handlers, name)
         if call in calls:
             calls.remove(call)
     properties.on_change.clear()
