@@ -23,6 +23,7 @@ from ..logic import modal
 from ..logic.cycles import Beginning
 from ..logic.native import core
 from ..logic.sentences import slowed
+from ..logic.settled import Rest, Settled
 from ..logic.spaces import Place, skinned, transform, turned
 from ..logic.states import Condition, Event
 from ..rigs import pushers, rigging
@@ -92,8 +93,9 @@ class Flesh(Built):
     touches: int = 0  # how often somebody edited the mesh
 
     # what was computed last, by the hash of what it was made from
-    _poser: tuple[bytes, Any] = (b"", None)  # a thew.Simulation that settles single poses
-    _bare: tuple[bytes, Any] = (b"", None)  # float64[n, 3] the balance without loads in a pose, metres
+    _resting: tuple[bytes, Any] = (b"", None)  # a `Settled`
+    _balance: tuple[bytes, Any] = (b"", None)  # a thew.Equilibrium
+    _bare: tuple[bytes, Any] = (b"", None)  # float64[n, 3] its balance without loads in a pose, metres
     _preview: tuple[bytes, Any] = (b"", None)  # a `modal.Preview`
 
     def draft(self) -> Built:
@@ -148,9 +150,13 @@ class Flesh(Built):
         `maps` [b, 4, 4], `mesh` [4, 4]: T_b and the mesh's world matrix of that pose. The balance without loads, in which
         bones alone hold the flesh, is the artist's skin but for the share of elastic joints.
         """
-        key = hashed(self.body_key, maps.tobytes())
+        method = self.recipe.static_method
+        body = hashed(self.body_key, method)
+        if self._balance[0] != body:
+            self._balance = (body, core().Equilibrium(self.body, method=method))
+        key = hashed(body, maps.tobytes())
         if self._bare[0] != key:
-            balance = core().Equilibrium(self.body, method=self.recipe.static_method)
+            balance = self._balance[1]
             balance.set_pose(self.place.maps(maps))
             balance.solve(gravity=(0.0, 0.0, 0.0))
             self._bare = (key, np.asarray(balance.positions(), dtype=np.float64))
@@ -214,19 +220,21 @@ class Flesh(Built):
 
         `mesh` [4, 4]: the mesh's world matrix; `push` [dofs, 3]: the rigs' generalised forces, see `pushed`.
         """
-        recipe = self.recipe
-        extra = modal.options(recipe, self.modes, self.stiffness)
-        key = hashed(self.body_key, recipe.dynamics(), self.modes_key if extra else b"")
-        if self._poser[0] != key:
-            self._poser = (key, core().Simulation(self.body, **recipe.dynamics(), **extra))
-        simulation = self._poser[1]
-        forces = {} if push is None else {"rest_forces": push}
-        simulation.reset(self.place.maps(maps), settled=True, **forces)
-        return self.to_object(simulation.offsets(), mesh)
+        return self.to_object(self._rest(maps, push).offsets, mesh)
 
     def balance_at(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None) -> tuple:
         """The same, and with it the amplitudes of the modes at rest in that pose, [m]."""
-        return self.settled_at(maps, mesh, push), np.asarray(self._poser[1].amplitudes, dtype=np.float64)
+        rest = self._rest(maps, push)
+        return self.to_object(rest.offsets, mesh), np.array(rest.amplitudes, dtype=np.float64)
+
+    def _rest(self, maps: np.ndarray, push: np.ndarray | None) -> Rest:
+        recipe = self.recipe
+        modes = (self.modes_key, recipe.engine, recipe.device) if recipe.method == modal.METHOD else ()
+        key = hashed(self.body_key, recipe.dynamics(), modes)
+        if self._resting[0] != key:
+            extra = modal.options(recipe, self.modes, self.stiffness)
+            self._resting = (key, Settled(core().Simulation(self.body, **recipe.dynamics(), **extra)))
+        return self._resting[1].at(self.place.maps(maps), push)
 
     def to_object(self, metres: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         """Vectors [n, 3] in metres, world axes, in the space of an object with the world matrix `mesh`, float32[n, 3]."""

@@ -119,6 +119,25 @@ def test_a_ray_meets_the_near_side():
         assert picker.normal(hit.face) @ hit.point > 0.9
 
 
+def test_a_ray_from_far_away_meets_small_triangles():
+    """Their squares are below the rounding of its own."""
+    vertices, triangles = ball(8, 10)
+    picker = picking.Picker(1e-8 * vertices, triangles)
+    for direction in RANDOM.normal(size=(40, 3)):
+        direction /= np.linalg.norm(direction)
+        assert picker.ray(-direction, direction).distance == pytest.approx(1.0, abs=1e-7)
+
+
+def test_rays_from_one_point_are_those_asked_for_singly():
+    picker, origin = picking.Picker(*ball()), np.array([0.1, -0.2, 0.3])
+    directions = RANDOM.normal(size=(20, 3))
+    for hit, direction in zip(picker.rays(origin, directions, 0.9), directions, strict=True):
+        single = picker.ray(origin, direction, 0.9)
+        assert (hit is None) == (single is None)
+        if hit is not None:
+            assert (hit.face, hit.distance) == (single.face, single.distance) and hit.distance > 0.9
+
+
 def test_the_nearest_point_is_nearer_than_every_other():
     """Against points sown over every triangle."""
     vertices, triangles = ball(8, 10)

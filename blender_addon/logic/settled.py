@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The flesh of one body at rest in poses, and what was found last.
+
+A view is drawn again far more often than a pose or a force changes, and part frames lie between two poses: where the flesh
+rests depends on the pose and the forces alone, so that what was found for them still holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+#: The poses between which a part frame lies.
+KEPT = 2
+
+
+class Rest(NamedTuple):
+    """Flesh at rest in a pose."""
+
+    offsets: np.ndarray  # float32[n, 3] what it adds to the skin, metres, world axes
+    amplitudes: np.ndarray | None  # [m] of the modes; None with other methods
+
+
+class Settled:
+    """The flesh at rest of a `thew.Simulation`, which says by which method."""
+
+    def __init__(self, simulation: Any):
+        self._simulation = simulation
+        self._found: dict[tuple[bytes, bytes | None], Rest] = {}  # by pose and forces, the last one last
+
+    def at(self, pose: np.ndarray, push: np.ndarray | None = None) -> Rest:
+        """At rest in `pose` [b, 4, 4], metres, with generalised forces `push` [dofs, 3], N, rest axes; not to be changed."""
+        key = (pose.tobytes(), None if push is None else push.tobytes())
+        found = self._found.pop(key, None)
+        if found is None:
+            found = self._settle(pose, push)
+        self._found[key] = found
+        while len(self._found) > KEPT:
+            del self._found[next(iter(self._found))]
+        return found
+
+    def _settle(self, pose: np.ndarray, push: np.ndarray | None) -> Rest:
+        self._simulation.reset(pose, settled=True, rest_forces=push)
+        return Rest(self._simulation.offsets(), self._simulation.amplitudes)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flesh at rest: a kept answer is the one that would be found anew; imported without Blender."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import thew
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "blender_addon"))
+settled = importlib.import_module("logic.settled")
+
+
+class Counted:
+    """A simulation that is counted on."""
+
+    def __init__(self, simulation):
+        self.simulation, self.solved = simulation, 0
+
+    def reset(self, *args, **options):
+        self.solved += 1
+        self.simulation.reset(*args, **options)
+
+    def __getattr__(self, name):
+        return getattr(self.simulation, name)
+
+
+@pytest.fixture(scope="module")
+def body():
+    """A bar of flesh along x, 1 m long, with a bone in each half."""
+    grid = thew.TetMesh.grid((8, 2, 2), (1.0, 0.2, 0.2))
+    used, triangles = np.unique(grid.surface_triangles, return_inverse=True)
+    surface = thew.Surface(grid.vertices[used], triangles.reshape(-1, 3))
+    heads, tails = [[0.1, 0.1, 0.1], [0.5, 0.1, 0.1]], [[0.5, 0.1, 0.1], [0.9, 0.1, 0.1]]
+    skeleton = thew.Skeleton(["root", "tip"], [-1, 0], heads, tails)
+    share = np.clip(5.0 * surface.vertices[:, :1] - 2.0, 0.0, 1.0)
+    weights = np.hstack([1.0 - share, share])
+    lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=8)
+    return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
+
+
+def bent(angle):
+    """The pose [2, 4, 4] with the second bone turned upwards."""
+    turn, head = np.eye(4), np.array([0.5, 0.1, 0.1])
+    turn[0, 0] = turn[2, 2] = np.cos(angle)
+    turn[2, 0], turn[0, 2] = np.sin(angle), -np.sin(angle)
+    turn[:3, 3] = head - turn[:3, :3] @ head
+    return np.stack([np.eye(4), turn])
+
+
+@pytest.mark.parametrize("method", ["hyperelastic", "warped", "linear", "modal"])
+def test_it_is_what_would_be_found_anew(body, method):
+    """The same bits, whatever was asked for before; forces and poses are not taken for others."""
+    push = np.zeros((body.dofs, 3))
+    push[:, 2] = 0.05
+    asked = [(bent(0.3), None), (bent(0.3), push), (bent(0.3), 2.0 * push), (bent(0.5), push), (bent(0.3), None)]
+    kept = settled.Settled(thew.Simulation(body, method=method, elastic_joints=0.5))
+    found = []
+    for pose, forces in asked * 2:
+        rest = kept.at(pose, forces)
+        fresh = thew.Simulation(body, method=method, elastic_joints=0.5)
+        fresh.reset(pose, rest_forces=forces)
+        assert np.array_equal(rest.offsets, fresh.offsets())
+        assert np.array_equal(rest.amplitudes, fresh.amplitudes)
+        found.append(rest.offsets)
+    for one, other in ((0, 1), (1, 2), (1, 3)):
+        assert np.abs(found[one] - found[other]).max() > 1e-5
+
+
+def test_a_redraw_and_part_frames_solve_nothing(body):
+    counted = Counted(thew.Simulation(body))
+    kept = settled.Settled(counted)
+    for _ in range(3):
+        kept.at(bent(0.2))
+    assert counted.solved == 1
+    for _ in range(4):  # part frames between two poses
+        kept.at(bent(0.2))
+        kept.at(bent(0.3))
+    assert counted.solved == 2
+    for angle in (0.3, 0.4, 0.4, 0.5):  # and on to the next
+        kept.at(bent(angle))
+    assert counted.solved == 4
+
+
+def test_what_could_not_be_solved_is_not_kept(body):
+    kept = settled.Settled(thew.Simulation(body))
+    for _ in range(2):
+        with pytest.raises(thew.ThewError):
+            kept.at(bent(0.2), np.full((body.dofs, 3), np.nan))
+    assert len(kept.at(bent(0.2)).offsets) == len(body.surface.vertices)
