@@ -1,18 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flesh at rest: a kept answer is the one that would be found anew; imported without Blender."""
+"""Flesh at rest: a kept answer is the one that would be found anew."""
 
 from __future__ import annotations
 
-import importlib
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-import thew
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "blender_addon"))
-settled = importlib.import_module("logic.settled")
+from helpers import part
 
 
 class Counted:
@@ -30,7 +23,12 @@ class Counted:
 
 
 @pytest.fixture(scope="module")
-def body():
+def thew(addon):
+    return part("logic.native").thew
+
+
+@pytest.fixture(scope="module")
+def body(thew):
     """A bar of flesh along x, 1 m long, with a bone in each half."""
     grid = thew.TetMesh.grid((8, 2, 2), (1.0, 0.2, 0.2))
     used, triangles = np.unique(grid.surface_triangles, return_inverse=True)
@@ -53,12 +51,12 @@ def bent(angle):
 
 
 @pytest.mark.parametrize("method", ["hyperelastic", "warped", "linear", "modal"])
-def test_it_is_what_would_be_found_anew(body, method):
+def test_it_is_what_would_be_found_anew(thew, body, method):
     """The same bits, whatever was asked for before; forces and poses are not taken for others."""
     push = np.zeros((body.dofs, 3))
     push[:, 2] = 0.05
     asked = [(bent(0.3), None), (bent(0.3), push), (bent(0.3), 2.0 * push), (bent(0.5), push), (bent(0.3), None)]
-    kept = settled.Settled(thew.Simulation(body, method=method, elastic_joints=0.5))
+    kept = part("logic.settled").Settled(thew.Simulation(body, method=method, elastic_joints=0.5))
     found = []
     for pose, forces in asked * 2:
         rest = kept.at(pose, forces)
@@ -71,9 +69,9 @@ def test_it_is_what_would_be_found_anew(body, method):
         assert np.abs(found[one] - found[other]).max() > 1e-5
 
 
-def test_a_redraw_and_part_frames_solve_nothing(body):
+def test_a_redraw_and_part_frames_solve_nothing(thew, body):
     counted = Counted(thew.Simulation(body))
-    kept = settled.Settled(counted)
+    kept = part("logic.settled").Settled(counted)
     for _ in range(3):
         kept.at(bent(0.2))
     assert counted.solved == 1
@@ -86,8 +84,8 @@ def test_a_redraw_and_part_frames_solve_nothing(body):
     assert counted.solved == 4
 
 
-def test_what_could_not_be_solved_is_not_kept(body):
-    kept = settled.Settled(thew.Simulation(body))
+def test_what_could_not_be_solved_is_not_kept(thew, body):
+    kept = part("logic.settled").Settled(thew.Simulation(body))
     for _ in range(2):
         with pytest.raises(thew.ThewError):
             kept.at(bent(0.2), np.full((body.dofs, 3), np.nan))
