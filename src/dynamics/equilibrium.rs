@@ -5,7 +5,7 @@
 //! rest axes, which R turns once. A is made and factored once per pose, whatever the [`Solver`] of a simulation, and serves any
 //! number of forces. The nonlinear methods minimise instead ([`super::nonlinear`]).
 
-use super::forces::{Acting, Load, check_forces};
+use super::forces::{ExternalForces, Load, check_forces};
 use super::system::System;
 use super::{
     Frames, Method, SimulationError, Solver, check_gravity, hyperelastic, lost, nonlinear,
@@ -23,7 +23,7 @@ pub struct Equilibrium {
     method: Method,
     pose: Pose,
     frames: Frames,
-    acting: Acting,
+    external: ExternalForces,
     /// Of the linearised methods.
     system: Option<System>,
 }
@@ -40,7 +40,7 @@ impl Equilibrium {
             method,
             pose: Pose::rest(body.skeleton().len()),
             frames: Frames::new(body)?,
-            acting: Acting::none(body.dofs()),
+            external: ExternalForces::none(body.dofs()),
             system: match linear_form(method) {
                 Some(method) => Some(System::new(body, method, Solver::Factor)?),
                 None => None,
@@ -77,7 +77,9 @@ impl Equilibrium {
         check_forces(&self.body, forces)?;
         check_forces(&self.body, rest_forces)?;
         let (body, frames) = (&self.body, &self.frames);
-        let forces = self.acting.turned(&frames.turns, forces, rest_forces, 1.0);
+        let forces = self
+            .external
+            .turned(&frames.turns, forces, rest_forces, 1.0);
         let load = Load::new(body, gravity, forces);
         let mut q = match (&mut self.system, self.method.model()) {
             (Some(system), _) if self.method == Method::Hyperelastic => {

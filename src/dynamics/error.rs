@@ -113,4 +113,21 @@ pub enum SimulationError {
     /// A kept state that does not fit.
     #[error("the saved state is not one of this body: {0}")]
     State(&'static str),
+    /// A kept state of another kind of method.
+    #[error("the saved state has no {section}: it is of another kind of method")]
+    StateWithout {
+        /// What the method needs.
+        section: &'static str,
+    },
+    /// A kept state with a part that must not be left out.
+    #[error(
+        "the saved state has a part '{section}' of version {version} that the method does not know: restore it with the \
+         method, the settings and the version of Thew that it was saved with, or reset"
+    )]
+    StateSection {
+        /// The part's name.
+        section: String,
+        /// Its version.
+        version: u32,
+    },
 }

@@ -13,7 +13,7 @@ use crate::body::Body;
 use crate::range::all_sound;
 use crate::{Mat3, Vec3};
 
-/// Forces other than elastic ones.
+/// Forces other than elastic ones, at one instant.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load<'a> {
     /// Acceleration, m/s².
@@ -45,14 +45,15 @@ impl<'a> Load<'a> {
     }
 
     /// The acceleration of flesh that is turned by R, beyond what its sculpt holds up: `g − R g_rest`, m/s².
-    pub fn fall(&self, turn: &Mat3) -> Vec3 {
+    pub fn net_gravity(&self, turn: &Mat3) -> Vec3 {
         self.gravity - turn * self.gravity_at_rest
     }
 
-    /// Adds what [`fall`](Self::fall) gives the flesh of each cell to its corners: forces `[dofs]`, N, world axes.
-    pub fn add_falls(&self, body: &Body, frames: &Frames, forces: &mut [Vec3]) {
+    /// Adds the weight by [`net_gravity`](Self::net_gravity) of the flesh of each cell at its corners: forces `[dofs]`, N, world
+    /// axes.
+    pub fn add_net_weight(&self, body: &Body, frames: &Frames, forces: &mut [Vec3]) {
         for (cell, turn) in body.blocks().iter().zip(&frames.cell_turns) {
-            let g = self.fall(turn);
+            let g = self.net_gravity(turn);
             for (&a, &w) in cell.corners.iter().zip(cell.weight) {
                 forces[a as usize] += g * w;
             }
@@ -62,14 +63,14 @@ impl<'a> Load<'a> {
 
 /// Rest-axes forces of a body, and all of its forces in world axes.
 #[derive(Debug)]
-pub(super) struct Acting {
+pub(super) struct ExternalForces {
     /// At present, rest axes.
     rest: Vec<Vec3>,
     /// Scratch: those of one instant, world axes.
     world: Vec<Vec3>,
 }
 
-impl Acting {
+impl ExternalForces {
     pub fn none(dofs: usize) -> Self {
         Self {
             rest: vec![Vec3::zeros(); dofs],

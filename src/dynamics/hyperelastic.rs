@@ -25,7 +25,7 @@
 
 use super::forces::Load;
 use super::nonlinear::{Balancer, Domain, Terms};
-use super::warped::StepSettings;
+use super::stepper::{NodalState, Step, Stepper};
 use super::{Frames, SimulationError, lost};
 use crate::body::Body;
 use crate::elasticity::{Curvature, Deformation, Model};
@@ -74,7 +74,7 @@ fn domain<'a>(body: &'a Body, frames: &'a Frames) -> Domain<'a> {
 fn loads(body: &Body, frames: &Frames, load: &Load, sway: &[Vec3], out: &mut [Vec3]) {
     out.fill(Vec3::zeros());
     for (cell, turn) in body.blocks().iter().zip(&frames.cell_turns) {
-        let g = load.fall(turn);
+        let g = load.net_gravity(turn);
         for (&a, &w) in cell.corners.iter().zip(cell.weight) {
             out[a as usize] += g * w;
         }
@@ -133,61 +133,6 @@ impl HyperelasticStepper {
             careful: None,
             solver,
         })
-    }
-
-    /// Advances positions and velocities from the pose of `from` to that of `to`. On an error both stay.
-    #[allow(clippy::too_many_arguments)]
-    pub fn step(
-        &mut self,
-        body: &Body,
-        settings: StepSettings,
-        from: &Frames,
-        to: &Frames,
-        load: &Load,
-        positions: &mut [Vec3],
-        velocities: &mut [Vec3],
-    ) -> Result<(), SimulationError> {
-        let h = settings.step;
-        let mass = 1.0 / (h * h) + settings.mass_damping / h;
-        let damping = settings.stiffness_damping / h;
-        for v in 0..body.dofs() {
-            let p = positions[v];
-            self.sway[v] = match body.bone_of_vertex()[v] {
-                Some(_) => Vec3::zeros(),
-                None => to.turns[v] * from.turns[v].tr_mul(&(p - from.places[v])),
-            };
-            let carried = (to.places[v] + self.sway[v] - p) / h;
-            self.inertia[v] = (carried - velocities[v]) / h;
-            if body.bone_of_vertex()[v].is_none() {
-                let speed = self.inertia[v].norm() * h / self.fast;
-                self.inertia[v] /= 1.0 + h * DRAG * speed.powi(4);
-            }
-        }
-        loads(body, to, load, &self.sway, &mut self.forces);
-        self.solve(body, to, mass, damping)?;
-        self.change.fill(Vec3::zeros());
-        for (d, &v) in self.nodes.iter().zip(body.pattern().vertex_of_node()) {
-            self.change[v as usize] = *d;
-        }
-        let steep = body.elements().steepest(&self.change);
-        if steep <= TRUSTED {
-            for (sway, d) in self.sway.iter_mut().zip(&self.change) {
-                *sway += d;
-            }
-        } else {
-            self.minimise(body, to, mass, damping)?;
-        }
-        for (next, place) in self.sway.iter_mut().zip(&to.places) {
-            *next += place;
-        }
-        if let Some(error) = lost(&self.sway) {
-            return Err(error);
-        }
-        for ((p, velocity), next) in positions.iter_mut().zip(velocities).zip(&self.sway) {
-            *velocity = (next - *p) / h;
-            *p = *next;
-        }
-        Ok(())
     }
 
     /// One linearisation at the sway: d on the free nodes.
@@ -276,6 +221,53 @@ impl HyperelasticStepper {
             Ok(_) | Err(NewtonError::NotConverged { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+impl Stepper for HyperelasticStepper {
+    fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError> {
+        let (body, from, to, h) = (step.body, step.from, step.to, step.duration);
+        let (positions, velocities) = (&mut nodes.positions, &mut nodes.velocities);
+        let mass = 1.0 / (h * h) + step.mass_damping / h;
+        let damping = step.stiffness_damping / h;
+        for v in 0..body.dofs() {
+            let p = positions[v];
+            self.sway[v] = match body.bone_of_vertex()[v] {
+                Some(_) => Vec3::zeros(),
+                None => to.turns[v] * from.turns[v].tr_mul(&(p - from.places[v])),
+            };
+            let carried = (to.places[v] + self.sway[v] - p) / h;
+            self.inertia[v] = (carried - velocities[v]) / h;
+            if body.bone_of_vertex()[v].is_none() {
+                let speed = self.inertia[v].norm() * h / self.fast;
+                self.inertia[v] /= 1.0 + h * DRAG * speed.powi(4);
+            }
+        }
+        loads(body, to, step.load, &self.sway, &mut self.forces);
+        self.solve(body, to, mass, damping)?;
+        self.change.fill(Vec3::zeros());
+        for (d, &v) in self.nodes.iter().zip(body.pattern().vertex_of_node()) {
+            self.change[v as usize] = *d;
+        }
+        let steep = body.elements().steepest(&self.change);
+        if steep <= TRUSTED {
+            for (sway, d) in self.sway.iter_mut().zip(&self.change) {
+                *sway += d;
+            }
+        } else {
+            self.minimise(body, to, mass, damping)?;
+        }
+        for (next, place) in self.sway.iter_mut().zip(&to.places) {
+            *next += place;
+        }
+        if let Some(error) = lost(&self.sway) {
+            return Err(error);
+        }
+        for ((p, velocity), next) in positions.iter_mut().zip(velocities).zip(&self.sway) {
+            *velocity = (next - *p) / h;
+            *p = *next;
+        }
+        Ok(())
     }
 }
 

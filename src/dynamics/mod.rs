@@ -40,13 +40,16 @@ mod error;
 mod forces;
 mod frames;
 mod hyperelastic;
+mod legacy;
 mod method;
 mod modal;
 pub mod nonlinear;
+mod sections;
 mod settings;
 mod shape;
 mod softness;
 mod state;
+mod stepper;
 mod system;
 mod vertex;
 mod warped;
@@ -63,52 +66,31 @@ use crate::modal::Modes;
 use crate::progress::{Paced, Progress, Silent, step};
 use crate::range::is_place;
 use crate::skeleton::{FrameMotion, Pose};
-use forces::{Acting, Load, check_forces};
+use forces::{ExternalForces, Load, check_forces};
 use frames::Frames;
-use hyperelastic::HyperelasticStepper;
-use modal::ModalFlow;
-use nonlinear::NonlinearStepper;
 use shape::Shape;
 use std::sync::Arc;
-use warped::{StepSettings, Stepper};
+use stepper::{NodalState, Start, Step, Stepper};
 
 /// A body in motion.
 pub struct Simulation {
     body: Arc<Body>,
     method: Method,
     settings: Settings,
-    positions: Vec<Vec3>,
-    velocities: Vec<Vec3>,
+    nodes: NodalState,
     shape: Shape,
-    trail: Option<Trail>,
+    history: Option<PoseHistory>,
     now: Frames,
     next: Frames,
-    acting: Acting,
-    stepper: AnyStepper,
+    external: ExternalForces,
+    stepper: Box<dyn Stepper>,
     /// Scratch: the pose at the end of the present step.
     moving: Pose,
 }
 
-/// What takes the steps of a method.
-enum AnyStepper {
-    Hyperelastic(Box<HyperelasticStepper>),
-    Linearised(Box<Stepper>),
-    Nonlinear(Box<NonlinearStepper>),
-    Modal(Box<ModalFlow>),
-}
-
-impl AnyStepper {
-    fn modal(&self) -> Option<&ModalFlow> {
-        match self {
-            Self::Modal(modal) => Some(modal),
-            _ => None,
-        }
-    }
-}
-
 /// Where the bones are and how they came there.
 #[derive(Debug, Clone)]
-struct Trail {
+struct PoseHistory {
     /// At the start of the last frame.
     before: Pose,
     /// At present.
@@ -127,11 +109,6 @@ impl Simulation {
         method: Method,
         settings: Settings,
     ) -> Result<Self, SimulationError> {
-        if method == Method::Modal {
-            let count = MODES.min(body.freedom());
-            let modes = Modes::of_body(&body, count, &Silent)?;
-            return Self::modal(body, Arc::new(modes), settings);
-        }
         Self::build(body, method, None, settings)
     }
 
@@ -161,29 +138,18 @@ impl Simulation {
         settings: Settings,
     ) -> Result<Self, SimulationError> {
         settings.check()?;
-        let s = settings;
+        let (vertices, dofs) = (body.lattice().vertices(), body.dofs());
         Ok(Self {
-            shape: Shape::new(&body, method, s.elastic_joints < 1.0)?,
-            positions: body.lattice().vertices().to_vec(),
-            velocities: vec![Vec3::zeros(); body.dofs()],
-            trail: None,
+            shape: Shape::new(&body, method, settings.elastic_joints < 1.0)?,
+            nodes: NodalState {
+                positions: vertices.to_vec(),
+                velocities: vec![Vec3::zeros(); dofs],
+            },
+            history: None,
             now: Frames::new(&body)?,
             next: Frames::new(&body)?,
-            acting: Acting::none(body.dofs()),
-            stepper: match (method.model(), modes) {
-                (_, Some(modes)) => {
-                    AnyStepper::Modal(Box::new(ModalFlow::new(&body, modes, &settings)?))
-                }
-                (Some(model), None) => {
-                    AnyStepper::Nonlinear(Box::new(NonlinearStepper::new(&body, model)?))
-                }
-                (None, None) if method == Method::Hyperelastic => {
-                    AnyStepper::Hyperelastic(Box::new(HyperelasticStepper::new(&body)?))
-                }
-                (None, None) => {
-                    AnyStepper::Linearised(Box::new(Stepper::new(&body, method, settings.solver)?))
-                }
-            },
+            external: ExternalForces::none(dofs),
+            stepper: stepper::stepper(&body, method, modes, &settings)?,
             moving: Pose::rest(body.skeleton().len()),
             body,
             method,
@@ -208,12 +174,12 @@ impl Simulation {
 
     /// The modes of the modal method.
     pub fn modes(&self) -> Option<&Arc<Modes>> {
-        self.stepper.modal().map(ModalFlow::modes)
+        self.stepper.modal().map(|(modes, _)| modes)
     }
 
     /// Amplitudes of the modal method's modes.
     pub fn amplitudes(&self) -> Option<&[f64]> {
-        self.stepper.modal().map(ModalFlow::amplitudes)
+        self.stepper.modal().map(|(_, amplitudes)| amplitudes)
     }
 
     /// Starts at rest at a pose: in static equilibrium when `settled`, else in the skinned shape. Generalised forces in rest
@@ -230,20 +196,20 @@ impl Simulation {
         check_forces(&self.body, rest_forces)?;
         self.next.set(&self.body, self.method, pose)?;
         let turns = &self.next.turns;
-        let forces = self.acting.turned(turns, None, rest_forces, 1.0);
+        let forces = self.external.turned(turns, None, rest_forces, 1.0);
         let load = Load::new(&self.body, self.settings.gravity, forces);
-        let positions = if let AnyStepper::Modal(modal) = &mut self.stepper {
-            modal.reset(&self.body, &self.next, &load, settled)?;
-            self.positions.clone()
-        } else if settled {
-            equilibrium::settled(&self.body, self.method, pose, &self.next, &load)?
-        } else {
-            self.next.places.clone()
+        let start = Start {
+            body: &self.body,
+            method: self.method,
+            pose,
+            frames: &self.next,
+            load: &load,
+            settled,
         };
-        self.positions = positions;
-        self.acting.set(rest_forces);
-        self.velocities.fill(Vec3::zeros());
-        self.trail = Some(Trail {
+        self.stepper.reset(&start, &mut self.nodes)?;
+        self.external.set(rest_forces);
+        self.nodes.velocities.fill(Vec3::zeros());
+        self.history = Some(PoseHistory {
             before: pose.clone(),
             pose: pose.clone(),
             duration: 0.0,
@@ -255,21 +221,21 @@ impl Simulation {
 
     /// The shape of the present state.
     fn take_shape(&mut self) -> Result<(), SimulationError> {
-        match &self.trail {
-            Some(trail) => {
-                let frames = (&trail.pose, &self.now);
-                self.shape
-                    .take(&self.body, self.method, frames, &self.positions)
+        match &self.history {
+            Some(history) => {
+                let frames = (&history.pose, &self.now);
+                let positions = &self.nodes.positions;
+                self.shape.take(&self.body, self.method, frames, positions)
             }
             None => Ok(()),
         }
     }
 
-    /// Lattice positions and velocities from amplitudes.
+    /// Positions and velocities from amplitudes.
     fn show_modes(&mut self) {
-        if let (Some(modal), Some(trail)) = (self.stepper.modal(), &self.trail) {
-            let (positions, velocities) = (&mut self.positions, &mut self.velocities);
-            modal.write(&self.body, &self.now, &trail.pose, positions, velocities);
+        if let Some(history) = &self.history {
+            let (now, nodes) = (&self.now, &mut self.nodes);
+            self.stepper.show(&self.body, now, &history.pose, nodes);
         }
     }
 
@@ -306,16 +272,16 @@ impl Simulation {
         forces: (Option<&[Vec3]>, Option<&[Vec3]>),
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
-        let trail = self.trail.as_ref().ok_or(SimulationError::NotReset)?;
+        let history = self.history.as_ref().ok_or(SimulationError::NotReset)?;
         let skeleton = self.body.skeleton();
-        if trail.duration == 0.0 {
-            let motion = FrameMotion::between(skeleton, &trail.pose, pose)?;
+        if history.duration == 0.0 {
+            let motion = FrameMotion::between(skeleton, &history.pose, pose)?;
             self.move_with(&motion, dt)?;
             return self.advance_motion(&motion, dt, forces, progress);
         }
-        let former = FrameMotion::between(skeleton, &trail.before, &trail.pose)?;
+        let former = FrameMotion::between(skeleton, &history.before, &history.pose)?;
         // A velocity carried on over a much longer frame would be a wide swing.
-        let ratio = (dt / trail.duration).min(LONGER);
+        let ratio = (dt / history.duration).min(LONGER);
         let motion = FrameMotion::following(skeleton, &former, pose, ratio)?;
         self.advance_motion(&motion, dt, forces, progress)
     }
@@ -333,7 +299,7 @@ impl Simulation {
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
         let steps = self.steps(dt);
-        if self.trail.is_none() {
+        if self.history.is_none() {
             return Err(SimulationError::NotReset);
         }
         check_forces(&self.body, forces.0)?;
@@ -345,16 +311,11 @@ impl Simulation {
                 value: dt,
             });
         }
-        let settings = StepSettings {
-            step: dt / steps.max(1) as f64,
-            mass_damping: self.settings.mass_damping,
-            stiffness_damping: self.settings.stiffness_damping,
-        };
         if steps == 0 {
             return Ok(());
         }
         let progress = Paced::new(progress);
-        let done = self.steps_along(motion, dt, steps, settings, forces, &progress);
+        let done = self.steps_along(motion, dt, steps, forces, &progress);
         self.show_modes();
         let shaped = self.take_shape();
         done.and(shaped)
@@ -365,54 +326,48 @@ impl Simulation {
         motion: &FrameMotion,
         dt: f64,
         steps: usize,
-        settings: StepSettings,
         (forces, rest_forces): (Option<&[Vec3]>, Option<&[Vec3]>),
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
-        let trail = self.trail.as_mut().ok_or(SimulationError::NotReset)?;
+        let history = self.history.as_mut().ok_or(SimulationError::NotReset)?;
         let part = 1.0 / steps as f64;
-        if let AnyStepper::Modal(modal) = &mut self.stepper {
-            modal.start(&self.body, motion, part, settings.step)?;
-        }
+        let duration = dt / steps as f64;
+        self.stepper.begin(&self.body, motion, part, duration)?;
         for i in 1..=steps {
             let s = i as f64 / steps as f64;
             if let Err(stop) = step(progress, s - part, "advancing") {
-                self.acting.go(rest_forces, s - part);
+                self.external.go(rest_forces, s - part);
                 return Err(stop.into());
             }
             motion.write(s, &mut self.moving);
             self.next.set(&self.body, self.method, &self.moving)?;
-            let (body, positions, velocities) =
-                (&self.body, &mut self.positions, &mut self.velocities);
-            let (now, next) = (&self.now, &self.next);
-            let forces = self.acting.turned(&next.turns, forces, rest_forces, s);
-            let load = &Load::new(body, self.settings.gravity, forces);
-            let done = match &mut self.stepper {
-                AnyStepper::Hyperelastic(stepper) => {
-                    stepper.step(body, settings, now, next, load, positions, velocities)
-                }
-                AnyStepper::Linearised(stepper) => {
-                    stepper.step(body, settings, now, next, load, positions, velocities)
-                }
-                AnyStepper::Nonlinear(stepper) => {
-                    stepper.step(body, settings, now, next, load, positions, velocities)
-                }
-                AnyStepper::Modal(modal) => {
-                    modal.step(body, motion, (s, part), settings.step, now, next, load)
-                }
+            let (from, to) = (&self.now, &self.next);
+            let forces = self.external.turned(&to.turns, forces, rest_forces, s);
+            let step = Step {
+                body: &self.body,
+                duration,
+                mass_damping: self.settings.mass_damping,
+                stiffness_damping: self.settings.stiffness_damping,
+                motion,
+                end: s,
+                part,
+                from,
+                to,
+                load: &Load::new(&self.body, self.settings.gravity, forces),
             };
+            let done = self.stepper.step(&step, &mut self.nodes);
             if let Err(error) = done {
-                self.acting.go(rest_forces, (i - 1) as f64 * part);
+                self.external.go(rest_forces, (i - 1) as f64 * part);
                 return Err(error);
             }
             std::mem::swap(&mut self.now, &mut self.next);
-            std::mem::swap(&mut trail.pose, &mut self.moving);
+            std::mem::swap(&mut history.pose, &mut self.moving);
             if i == 1 {
-                motion.write(0.0, &mut trail.before);
-                trail.duration = dt;
+                motion.write(0.0, &mut history.before);
+                history.duration = dt;
             }
         }
-        self.acting.set(rest_forces);
+        self.external.set(rest_forces);
         Ok(())
     }
 
@@ -422,18 +377,19 @@ impl Simulation {
     /// # Errors
     /// Before the first reset; a motion of another skeleton.
     pub fn move_with(&mut self, motion: &FrameMotion, dt: f64) -> Result<(), SimulationError> {
-        if self.trail.is_none() {
+        if self.history.is_none() {
             return Err(SimulationError::NotReset);
         }
         let steps = self.steps(dt);
         // Amplitudes are relative to the bones: frozen flesh has none.
-        if steps == 0 || !dt.is_finite() || self.stepper.modal().is_some() {
+        if steps == 0 || !dt.is_finite() || self.stepper.is_relative() {
             return Ok(());
         }
         motion.write(1.0 / steps as f64, &mut self.moving);
         self.next.set(&self.body, self.method, &self.moving)?;
         let step = dt / steps as f64;
-        for (v, (p, velocity)) in self.positions.iter().zip(&mut self.velocities).enumerate() {
+        let nodes = self.nodes.positions.iter().zip(&mut self.nodes.velocities);
+        for (v, (p, velocity)) in nodes.enumerate() {
             *velocity = (self.now.carry(&self.next, v, *p) - p) / step;
         }
         Ok(())
@@ -458,12 +414,12 @@ impl Simulation {
 
     /// Velocities of the lattice's vertices `[dofs]`, m/s.
     pub fn lattice_velocities(&self) -> &[Vec3] {
-        &self.velocities
+        &self.nodes.velocities
     }
 
     /// The pose that the body stands in.
     pub fn pose(&self) -> Option<&Pose> {
-        self.trail.as_ref().map(|t| &t.pose)
+        self.history.as_ref().map(|h| &h.pose)
     }
 
     /// Where the bones alone carry the lattice's vertices `[dofs]`, metres.

@@ -8,7 +8,7 @@
 //!
 //! a is the mean over a step, the difference of the velocities that T(x) has at its ends along the bones' C¹ motion, so
 //! that frame ends give no impulse. `f_g` is gravity less what the sculpt holds up, by cells as in the other methods
-//! ([`Load::add_falls`]): it turns with the skeleton, not with the warp. Amplitudes are those of the motion relative to the
+//! ([`Load::add_net_weight`]): it turns with the skeleton, not with the warp. Amplitudes are those of the motion relative to the
 //! skeleton, and so is their damping.
 //!
 //! Neglected: forces that the turning of the frames exerts on u itself (Coriolis, Euler and centrifugal forces of the
@@ -17,6 +17,8 @@
 
 use super::forces::Load;
 use super::frames::{Frames, place};
+use super::sections::{Kind, Sections, Writer};
+use super::stepper::{NodalState, Start, Step, Stepper};
 use super::{Settings, SimulationError};
 use crate::Vec3;
 use crate::body::Body;
@@ -26,7 +28,7 @@ use crate::skeleton::{BonePoses, FrameMotion, Pose};
 use std::sync::Arc;
 
 /// Modes on a skeleton.
-pub(super) struct ModalFlow {
+pub(super) struct ModalStepper {
     modes: Arc<Modes>,
     damping: Vec<f64>,
     oscillators: Option<Oscillators>,
@@ -35,16 +37,21 @@ pub(super) struct ModalFlow {
     /// Velocities of T(x) at present.
     velocities: Vec<Vec3>,
     /// Scratch: f_g of one instant, and places.
-    falls: Vec<Vec3>,
+    weight: Vec<Vec3>,
     places: Vec<Vec3>,
     poses: BonePoses,
     pose: Pose,
 }
 
+/// Amplitudes, then their velocities.
+pub(super) const AMPLITUDES: Kind = Kind::required("modal amplitudes", 1);
+/// Velocities of T(x).
+pub(super) const SKIN_VELOCITIES: Kind = Kind::required("skin velocities", 1);
+
 /// Velocities are differences over this part of a step.
 const INSTANT: f64 = 1e-2;
 
-impl ModalFlow {
+impl ModalStepper {
     pub fn new(
         body: &Body,
         modes: Arc<Modes>,
@@ -62,111 +69,12 @@ impl ModalFlow {
             state: State::zero(modes.len()),
             next: State::zero(modes.len()),
             velocities: zero(),
-            falls: zero(),
+            weight: zero(),
             places: zero(),
             poses: BonePoses::new(body.skeleton(), &pose)?,
             pose,
             modes,
         })
-    }
-
-    pub fn modes(&self) -> &Arc<Modes> {
-        &self.modes
-    }
-
-    pub fn amplitudes(&self) -> &[f64] {
-        &self.state.q
-    }
-
-    /// Amplitudes, their velocities, and the velocities of T(x).
-    pub fn numbers(&self) -> impl Iterator<Item = f64> + '_ {
-        let skin = self.velocities.iter().flat_map(|v| v.iter());
-        self.state
-            .q
-            .iter()
-            .chain(&self.state.v)
-            .chain(skin)
-            .copied()
-    }
-
-    /// Takes back [`numbers`](Self::numbers).
-    pub fn set_numbers(&mut self, numbers: &[f64]) {
-        let skin = self.velocities.iter_mut().flat_map(|v| v.iter_mut());
-        let all = self.state.q.iter_mut().chain(&mut self.state.v).chain(skin);
-        all.zip(numbers).for_each(|(to, x)| *to = *x);
-    }
-
-    /// At rest at a pose: in balance with its loads when `settled`, else undeformed.
-    pub fn reset(
-        &mut self,
-        body: &Body,
-        now: &Frames,
-        load: &Load,
-        settled: bool,
-    ) -> Result<(), SimulationError> {
-        self.state = State::zero(self.modes.len());
-        self.velocities.fill(Vec3::zeros());
-        if settled {
-            self.falls.fill(Vec3::zeros());
-            load.add_falls(body, now, &mut self.falls);
-            let still = vec![Vec3::zeros(); now.places.len()];
-            let force = |q: &[f64]| modal_force(&self.modes, q, now, load, &self.falls, &still);
-            // Where there is none the motion begins with the nearest.
-            self.state.q = balance(self.modes.eigenvalues(), &self.state.q, force)?.q;
-        }
-        Ok(())
-    }
-
-    /// Before the first step of a frame's motion, of which a step takes `part`.
-    pub fn start(
-        &mut self,
-        body: &Body,
-        motion: &FrameMotion,
-        part: f64,
-        step: f64,
-    ) -> Result<(), SimulationError> {
-        self.velocities = self.velocity(body, motion, 0.0, part, step)?;
-        Ok(())
-    }
-
-    /// One step of `step` seconds along a part of a frame's motion that ends at `s`.
-    #[allow(clippy::too_many_arguments)]
-    pub fn step(
-        &mut self,
-        body: &Body,
-        motion: &FrameMotion,
-        (s, part): (f64, f64),
-        step: f64,
-        now: &Frames,
-        next: &Frames,
-        load: &Load,
-    ) -> Result<(), SimulationError> {
-        let after = self.velocity(body, motion, s, part, step)?;
-        let ends = self.velocities.iter().zip(&after);
-        let accelerations: Vec<Vec3> = ends.map(|(a, b)| (b - a) / step).collect();
-        if self.oscillators.as_ref().is_none_or(|o| o.step() != step) {
-            let eigenvalues = self.modes.eigenvalues();
-            let made = Oscillators::new(Integrator::Exact, step, eigenvalues, &self.damping)?;
-            self.oscillators = Some(made);
-        }
-        let Some(oscillators) = &self.oscillators else {
-            return Ok(());
-        };
-        let (modes, falls) = (&self.modes, &mut self.falls);
-        falls.fill(Vec3::zeros());
-        load.add_falls(body, now, falls);
-        let start = modal_force(modes, &self.state.q, now, load, falls, &accelerations);
-        oscillators.advance(&self.state, (&start, &start), &mut self.next);
-        falls.fill(Vec3::zeros());
-        load.add_falls(body, next, falls);
-        let end = modal_force(modes, &self.next.q, next, load, falls, &accelerations);
-        oscillators.advance(&self.state, (&start, &end), &mut self.next);
-        if !self.next.is_finite() {
-            return Err(ModalError::NonFinite.into());
-        }
-        self.velocities = after;
-        std::mem::swap(&mut self.state, &mut self.next);
-        Ok(())
     }
 
     /// Velocities of T(x) at `s`, by differences that do not leave the frame.
@@ -209,29 +117,116 @@ impl ModalFlow {
         }
         Ok(sums)
     }
+}
 
-    /// Where the nodes are, and how fast, in the pose of `now`.
-    pub fn write(
-        &self,
+impl Stepper for ModalStepper {
+    /// In balance with its loads when `settled`, else undeformed.
+    fn reset(&mut self, start: &Start, _nodes: &mut NodalState) -> Result<(), SimulationError> {
+        self.state = State::zero(self.modes.len());
+        self.velocities.fill(Vec3::zeros());
+        if start.settled {
+            let (now, load) = (start.frames, start.load);
+            self.weight.fill(Vec3::zeros());
+            load.add_net_weight(start.body, now, &mut self.weight);
+            let still = vec![Vec3::zeros(); now.places.len()];
+            let force = |q: &[f64]| modal_force(&self.modes, q, now, load, &self.weight, &still);
+            // Where there is none the motion begins with the nearest.
+            self.state.q = balance(self.modes.eigenvalues(), &self.state.q, force)?.q;
+        }
+        Ok(())
+    }
+
+    fn begin(
+        &mut self,
         body: &Body,
-        now: &Frames,
-        pose: &Pose,
-        positions: &mut [Vec3],
-        velocities: &mut [Vec3],
-    ) {
+        motion: &FrameMotion,
+        part: f64,
+        step: f64,
+    ) -> Result<(), SimulationError> {
+        self.velocities = self.velocity(body, motion, 0.0, part, step)?;
+        Ok(())
+    }
+
+    fn step(&mut self, step: &Step, _nodes: &mut NodalState) -> Result<(), SimulationError> {
+        let (body, h, load) = (step.body, step.duration, step.load);
+        let after = self.velocity(body, step.motion, step.end, step.part, h)?;
+        let ends = self.velocities.iter().zip(&after);
+        let accelerations: Vec<Vec3> = ends.map(|(a, b)| (b - a) / h).collect();
+        if self.oscillators.as_ref().is_none_or(|o| o.step() != h) {
+            let eigenvalues = self.modes.eigenvalues();
+            let made = Oscillators::new(Integrator::Exact, h, eigenvalues, &self.damping)?;
+            self.oscillators = Some(made);
+        }
+        let Some(oscillators) = &self.oscillators else {
+            return Ok(());
+        };
+        let (modes, weight) = (&self.modes, &mut self.weight);
+        weight.fill(Vec3::zeros());
+        load.add_net_weight(body, step.from, weight);
+        let start = modal_force(
+            modes,
+            &self.state.q,
+            step.from,
+            load,
+            weight,
+            &accelerations,
+        );
+        oscillators.advance(&self.state, (&start, &start), &mut self.next);
+        weight.fill(Vec3::zeros());
+        load.add_net_weight(body, step.to, weight);
+        let end = modal_force(modes, &self.next.q, step.to, load, weight, &accelerations);
+        oscillators.advance(&self.state, (&start, &end), &mut self.next);
+        if !self.next.is_finite() {
+            return Err(ModalError::NonFinite.into());
+        }
+        self.velocities = after;
+        std::mem::swap(&mut self.state, &mut self.next);
+        Ok(())
+    }
+
+    fn show(&self, body: &Body, now: &Frames, pose: &Pose, nodes: &mut NodalState) {
         let (q, rate) = (&self.state.q, &self.state.v);
         for v in 0..body.dofs() {
             let x = body.lattice().vertices()[v];
             let (u, w) = (self.modes.displacement(q, v), self.modes.rotation(q, v));
             let turn = mean_rotation(&w);
-            positions[v] = now.place(body, pose, v, x + turn * u);
+            nodes.positions[v] = now.place(body, pose, v, x + turn * u);
             let (du, dw) = (
                 self.modes.displacement(rate, v),
                 self.modes.rotation(rate, v),
             );
             let relative = turn * du + mean_rotation_derivative(&w, &u) * dw;
-            velocities[v] = self.velocities[v] + now.turns[v] * relative;
+            nodes.velocities[v] = self.velocities[v] + now.turns[v] * relative;
         }
+    }
+
+    fn modal(&self) -> Option<(&Arc<Modes>, &[f64])> {
+        Some((&self.modes, &self.state.q))
+    }
+
+    fn is_relative(&self) -> bool {
+        true
+    }
+
+    fn save(&self, _nodes: &NodalState, state: &mut Writer) {
+        let amplitudes = self.state.q.iter().chain(&self.state.v);
+        state.numbers(AMPLITUDES, amplitudes.copied());
+        state.vectors(SKIN_VELOCITIES, &self.velocities);
+    }
+
+    fn restore(
+        &mut self,
+        nodes: &mut NodalState,
+        mut state: Sections,
+    ) -> Result<(), SimulationError> {
+        let count = self.modes.len();
+        let amplitudes = state.exactly(AMPLITUDES, 2 * count)?;
+        let velocities = state.vectors(SKIN_VELOCITIES, nodes.positions.len())?;
+        state.finish()?;
+        self.state.q.copy_from_slice(&amplitudes[..count]);
+        self.state.v.copy_from_slice(&amplitudes[count..]);
+        self.velocities = velocities;
+        Ok(())
     }
 }
 
@@ -241,13 +236,13 @@ fn modal_force(
     q: &[f64],
     frames: &Frames,
     load: &Load,
-    falls: &[Vec3],
+    weight: &[Vec3],
     accelerations: &[Vec3],
 ) -> Vec<f64> {
     let mut sum = vec![0.0; modes.len()];
     let at = |v: usize| {
         let turn = &frames.turns[v];
-        let force = falls[v] + load.forces.map_or(Vec3::zeros(), |f| f[v]);
+        let force = weight[v] + load.forces.map_or(Vec3::zeros(), |f| f[v]);
         (Some(turn.tr_mul(&force)), -turn.tr_mul(&accelerations[v]))
     };
     modes.add_modal_force(q, true, at, &mut sum);

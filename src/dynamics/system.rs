@@ -126,7 +126,7 @@ fn cell_forces(
         let first = d[0];
         d[..cell.corners.len()].iter_mut().for_each(|d| *d -= first);
         let force = cell.multiply(&d);
-        let g = load.fall(turn) * scale;
+        let g = load.net_gravity(turn) * scale;
         for ((&a, f), &w) in cell.corners.iter().zip(&force).zip(cell.weight) {
             sums[a as usize] += g * w - turn * f;
         }

@@ -15,6 +15,7 @@ mod hyperelastic;
 mod invariance;
 mod modal;
 mod nonlinear;
+mod sections;
 mod states;
 
 const SIZE: f64 = 1.7;
@@ -143,10 +144,10 @@ fn carried_uniformly_there_is_no_lag() {
     let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
     let speed = Vec3::new(3.0, -1.0, 0.5);
     sim.reset(&still(), true, None).unwrap();
-    sim.velocities.fill(speed);
+    sim.nodes.velocities.fill(speed);
     let carried =
         |t: f64| pose(&[Isometry3::from_parts((speed * t).into(), UnitQuaternion::identity()); 2]);
-    sim.trail = Some(Trail {
+    sim.history = Some(PoseHistory {
         before: carried(-1.0 / 24.0),
         pose: still(),
         duration: 1.0 / 24.0,
@@ -220,7 +221,7 @@ fn frozen_flesh_feels_no_drag_however_fast_it_turns() {
         let mut after = Frames::new(&body).unwrap();
         after.set(&body, Method::Warped, &turn(0.7)).unwrap();
         for v in 0..body.dofs() {
-            sim.velocities[v] = (after.places[v] - sim.positions[v]) * 24.0;
+            sim.nodes.velocities[v] = (after.places[v] - sim.nodes.positions[v]) * 24.0;
         }
         sim.advance(&turn(0.7), 1.0 / 24.0, None, None).unwrap();
         (largest(&after.places, sim.lattice_positions()), sim)
@@ -282,7 +283,12 @@ fn a_clamped_bar_rings_at_its_own_frequency() {
     let exact = (2e4f64 / 1000.0).sqrt() / (4.0 * bar.length);
     let mut sim = Simulation::new(body.clone(), Method::Warped, undamped(2000.0)).unwrap();
     sim.reset(&still(), true, None).unwrap();
-    for (p, x) in sim.positions.iter_mut().zip(body.lattice().vertices()) {
+    for (p, x) in sim
+        .nodes
+        .positions
+        .iter_mut()
+        .zip(body.lattice().vertices())
+    {
         p.z += 0.02 * (std::f64::consts::FRAC_PI_2 * x.z / bar.length).sin();
     }
     let tip = bar.vertex(0, 0, 24);
@@ -316,6 +322,7 @@ fn energy_never_grows_without_forces() {
     .unwrap();
     let energy = |sim: &Simulation| {
         let d: Vec<Vec3> = sim
+            .nodes
             .positions
             .iter()
             .zip(&balance)
@@ -323,9 +330,9 @@ fn energy_never_grows_without_forces() {
             .collect();
         let mut e = 0.0;
         for v in 0..body.dofs() {
-            let m = body.mass_matrix().row_times(v, &sim.velocities);
+            let m = body.mass_matrix().row_times(v, &sim.nodes.velocities);
             let t = body.twist_matrix().row_times(v, &d);
-            e += 0.5 * sim.velocities[v].dot(&m) + 0.5 * d[v].dot(&t);
+            e += 0.5 * sim.nodes.velocities[v].dot(&m) + 0.5 * d[v].dot(&t);
         }
         for (cell, turn) in body.blocks().iter().zip(&frames.cell_turns) {
             let mut z = [Vec3::zeros(); 8];
@@ -353,7 +360,7 @@ fn energy_never_grows_without_forces() {
         sim.reset(&p, true, None).unwrap();
         for (v, d) in wobbly(&body, 0.05).into_iter().enumerate() {
             if body.bone_of_vertex()[v].is_none() {
-                sim.positions[v] += d;
+                sim.nodes.positions[v] += d;
             }
         }
         let start = energy(&sim);

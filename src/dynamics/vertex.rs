@@ -122,7 +122,7 @@ impl VertexMatrix {
                 let d = turn.tr_mul(&(z[other] - z[v])) - (rest[other] - rest[v]) * scale;
                 force += self.stiffness.blocks()[i] * d;
             }
-            let g = load.fall(turn) * scale;
+            let g = load.net_gravity(turn) * scale;
             *sum = g * self.shares[v] - turn * force;
         }
     }

@@ -18,15 +18,15 @@
 //! Neglected: the turn of the mass matrix with the flesh is none in world axes, so inertia is exact for
 //! the interpolated motion; R' is the skeleton's, not the flesh's own.
 
-use super::forces::Load;
+use super::stepper::{NodalState, Step, Stepper};
 use super::system::System;
-use super::{Frames, Method, SimulationError, Solver, lost};
+use super::{Method, SimulationError, Solver, lost};
 use crate::Vec3;
 use crate::body::Body;
 use crate::solve::SolveError;
 
 /// Buffers of a step.
-pub(super) struct Stepper {
+pub(super) struct LinearisedStepper {
     system: System,
     /// Per lattice vertex: what A acts on, what M acts on, the next positions and velocities.
     elastic: Vec<Vec3>,
@@ -35,18 +35,7 @@ pub(super) struct Stepper {
     velocities: Vec<Vec3>,
 }
 
-/// The numbers of one step.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct StepSettings {
-    /// Step h, s.
-    pub step: f64,
-    /// α, 1/s.
-    pub mass_damping: f64,
-    /// β, s.
-    pub stiffness_damping: f64,
-}
-
-impl Stepper {
+impl LinearisedStepper {
     pub fn new(body: &Body, method: Method, solver: Solver) -> Result<Self, SolveError> {
         let zero = vec![Vec3::zeros(); body.dofs()];
         Ok(Self {
@@ -57,24 +46,13 @@ impl Stepper {
             velocities: zero,
         })
     }
+}
 
-    /// Advances positions and velocities from the pose of `from` to that of `to`. On an error both stay.
-    #[allow(clippy::too_many_arguments)]
-    pub fn step(
-        &mut self,
-        body: &Body,
-        settings: StepSettings,
-        from: &Frames,
-        to: &Frames,
-        load: &Load,
-        positions: &mut Vec<Vec3>,
-        velocities: &mut Vec<Vec3>,
-    ) -> Result<(), SimulationError> {
-        let StepSettings {
-            step: h,
-            mass_damping: alpha,
-            stiffness_damping: beta,
-        } = settings;
+impl Stepper for LinearisedStepper {
+    fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError> {
+        let (body, from, to) = (step.body, step.from, step.to);
+        let (h, alpha, beta) = (step.duration, step.mass_damping, step.stiffness_damping);
+        let (positions, velocities) = (&mut nodes.positions, &mut nodes.velocities);
         let stiffness = h * beta + h * h;
         for v in 0..body.dofs() {
             let p = positions[v];
@@ -91,7 +69,8 @@ impl Stepper {
             }
         }
         self.system.prepare(body, to, 1.0 + h * alpha, stiffness)?;
-        self.system.set_forces(body, to, load, h, &self.elastic);
+        self.system
+            .set_forces(body, to, step.load, h, &self.elastic);
         let free = body.pattern().vertex_of_node();
         for (node, &v) in self.system.nodes.iter_mut().zip(free) {
             *node += body.mass_matrix().row_times(v as usize, &self.inertial);

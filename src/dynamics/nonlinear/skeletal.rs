@@ -15,7 +15,7 @@
 //! The rotation in f_g is the skeleton's, as in the other methods, so that the load has a potential.
 
 use super::super::forces::Load;
-use super::super::warped::StepSettings;
+use super::super::stepper::{NodalState, Step, Stepper};
 use super::super::{Frames, Method, SimulationError, equilibrium, lost};
 use super::STEP;
 use super::potential::{Balancer, Domain, Terms};
@@ -40,7 +40,7 @@ fn domain(body: &Body) -> Domain<'_> {
 /// Forces other than elastic ones on flesh at displacements `q`: twist, gravity, given ones.
 fn loads(body: &Body, frames: &Frames, load: &Load, q: &[Vec3], out: &mut [Vec3]) {
     out.copy_from_slice(&frames.twist_loads);
-    load.add_falls(body, frames, out);
+    load.add_net_weight(body, frames, out);
     let (twist, rest) = (body.twist_matrix(), body.lattice().vertices());
     for (v, out) in out.iter_mut().enumerate() {
         for i in twist.row_range(v) {
@@ -195,20 +195,12 @@ impl NonlinearStepper {
             forces: zero,
         })
     }
+}
 
-    /// Advances positions and velocities from the pose of `from` to that of `to`. On an error both stay.
-    #[allow(clippy::too_many_arguments)]
-    pub fn step(
-        &mut self,
-        body: &Body,
-        settings: StepSettings,
-        from: &Frames,
-        to: &Frames,
-        load: &Load,
-        positions: &mut [Vec3],
-        velocities: &mut [Vec3],
-    ) -> Result<(), SimulationError> {
-        let h = settings.step;
+impl Stepper for NonlinearStepper {
+    fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError> {
+        let (body, from, to, h) = (step.body, step.from, step.to, step.duration);
+        let (positions, velocities) = (&mut nodes.positions, &mut nodes.velocities);
         let rest = body.lattice().vertices();
         for ((q, p), x) in self.best.iter_mut().zip(&*positions).zip(rest) {
             *q = p - x;
@@ -230,16 +222,16 @@ impl NonlinearStepper {
                 self.inertia[v] = (way / h - velocities[v]) / h;
                 self.lag[v] = Vec3::zeros();
                 if !held {
-                    self.inertia[v] += (guess - skin) * (settings.mass_damping / h);
-                    self.lag[v] = (guess - skin) * (settings.stiffness_damping / h);
+                    self.inertia[v] += (guess - skin) * (step.mass_damping / h);
+                    self.lag[v] = (guess - skin) * (step.stiffness_damping / h);
                 }
             }
-            loads(body, to, load, &self.displacements, &mut self.forces);
+            loads(body, to, step.load, &self.displacements, &mut self.forces);
             let terms = Terms {
                 model: self.model,
-                mass: 1.0 / (h * h) + settings.mass_damping / h,
+                mass: 1.0 / (h * h) + step.mass_damping / h,
                 inertia: &self.inertia,
-                damping: settings.stiffness_damping / h,
+                damping: step.stiffness_damping / h,
                 lag: &self.lag,
                 forces: &self.forces,
             };

@@ -12,7 +12,7 @@ fn states_come_back_exactly() {
     sim.reset(&still(), true, None).unwrap();
     sim.advance(&bent(&bar, 0.4), 0.1, None, None).unwrap();
     let kept = sim.state();
-    assert_eq!(kept.len(), 32 + 48 * body.dofs() + 384);
+    assert_eq!(kept.len(), 120 + 48 * body.dofs() + 384);
     sim.advance(&bent(&bar, 0.9), 0.1, None, None).unwrap();
     let first = sim.state();
     let mut other = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Named, versioned sections of a saved state.
+//!
+//! ```text
+//! "thewst02"  count: u64            then of each section
+//! name: 16 bytes, ASCII, padded with zeros   version: u32   flags: u32   length: u64   payload: that many bytes
+//! ```
+//!
+//! All numbers are little-endian. Sections may come in any order. Flag 1 says that the state means nothing without the section:
+//! a reader that does not know such a one refuses the state, and skips others. A section changes its version when its payload
+//! changes its meaning.
+
+use super::SimulationError;
+use crate::Vec3;
+use crate::range::FARTHEST;
+use std::borrow::Cow;
+
+/// What a state of sections begins with.
+pub(super) const MAGIC: &[u8; 8] = b"thewst02";
+
+const NAME: usize = 16;
+const HEADER: usize = NAME + 16;
+/// The flag of sections that must be understood.
+const REQUIRED: u32 = 1;
+
+/// What a section is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kind {
+    /// At most 16 letters.
+    name: &'static str,
+    version: u32,
+    required: bool,
+}
+
+impl Kind {
+    /// A section without which the others mean nothing.
+    pub const fn required(name: &'static str, version: u32) -> Self {
+        assert!(name.len() <= NAME);
+        Self {
+            name,
+            version,
+            required: true,
+        }
+    }
+}
+
+/// A state that is being written.
+pub(super) struct Writer {
+    bytes: Vec<u8>,
+    count: u64,
+}
+
+impl Writer {
+    pub fn new() -> Self {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(0u64.to_le_bytes());
+        Self { bytes, count: 0 }
+    }
+
+    /// Adds a section of numbers.
+    pub fn numbers(&mut self, kind: Kind, numbers: impl Iterator<Item = f64>) {
+        let mut name = [0; NAME];
+        name[..kind.name.len()].copy_from_slice(kind.name.as_bytes());
+        let flags = if kind.required { REQUIRED } else { 0 };
+        self.bytes.extend(name);
+        self.bytes.extend(kind.version.to_le_bytes());
+        self.bytes.extend(flags.to_le_bytes());
+        let length = self.bytes.len();
+        self.bytes.extend(0u64.to_le_bytes());
+        for x in numbers {
+            self.bytes.extend(x.to_le_bytes());
+        }
+        let payload = (self.bytes.len() - length - 8) as u64;
+        self.bytes[length..length + 8].copy_from_slice(&payload.to_le_bytes());
+        self.count += 1;
+    }
+
+    /// Adds a section of vectors.
+    pub fn vectors(&mut self, kind: Kind, vectors: &[Vec3]) {
+        self.numbers(kind, vectors.iter().flat_map(|v| v.iter().copied()));
+    }
+
+    pub fn finish(mut self) -> Vec<u8> {
+        self.bytes[8..16].copy_from_slice(&self.count.to_le_bytes());
+        self.bytes
+    }
+}
+
+/// A state that is being read; what has been taken is gone.
+#[derive(Debug, Default)]
+pub(super) struct Sections<'a> {
+    left: Vec<Section<'a>>,
+}
+
+#[derive(Debug)]
+struct Section<'a> {
+    name: Cow<'a, str>,
+    version: u32,
+    required: bool,
+    payload: Cow<'a, [u8]>,
+}
+
+fn wrong(what: &'static str) -> SimulationError {
+    SimulationError::State(what)
+}
+
+const CUT: &str = "it is cut off or too long";
+
+impl<'a> Sections<'a> {
+    /// Parts a state into its sections.
+    pub fn read(bytes: &'a [u8]) -> Result<Self, SimulationError> {
+        let mut rest = bytes;
+        if take(&mut rest, 8)? != MAGIC {
+            return Err(wrong("it is of another kind or version"));
+        }
+        let count = u64::from_le_bytes(array(take(&mut rest, 8)?));
+        let mut sections = Self::default();
+        while !rest.is_empty() {
+            let header = take(&mut rest, HEADER)?;
+            let end = header[..NAME].iter().rposition(|&c| c != 0);
+            let name = &header[..end.map_or(0, |i| i + 1)];
+            let known = !name.is_empty() && name.iter().all(|c| (b' '..=b'~').contains(c));
+            let name = str::from_utf8(name).ok().filter(|_| known);
+            let name = name.ok_or(wrong("one of its sections has no readable name"))?;
+            let length = u64::from_le_bytes(array(&header[NAME + 8..]));
+            let length = usize::try_from(length).map_err(|_| wrong(CUT))?;
+            let flags = u32::from_le_bytes(array(&header[NAME + 4..NAME + 8]));
+            let section = Section {
+                name: Cow::Borrowed(name),
+                version: u32::from_le_bytes(array(&header[NAME..NAME + 4])),
+                required: flags & REQUIRED != 0,
+                payload: Cow::Borrowed(take(&mut rest, length)?),
+            };
+            sections.push(section)?;
+        }
+        if sections.left.len() as u64 != count {
+            return Err(wrong(CUT));
+        }
+        Ok(sections)
+    }
+
+    fn push(&mut self, section: Section<'a>) -> Result<(), SimulationError> {
+        if self.left.iter().any(|s| s.name == section.name) {
+            return Err(wrong("one of its sections is there twice"));
+        }
+        self.left.push(section);
+        Ok(())
+    }
+
+    /// Adds a section, as a reader of older layouts finds it.
+    pub fn add(&mut self, kind: Kind, payload: impl Into<Cow<'a, [u8]>>) {
+        self.left.push(Section {
+            name: Cow::Borrowed(kind.name),
+            version: kind.version,
+            required: kind.required,
+            payload: payload.into(),
+        });
+    }
+
+    /// Takes a section's numbers, if it is there: all of them finite and not too large.
+    pub fn numbers(&mut self, kind: Kind) -> Result<Option<Vec<f64>>, SimulationError> {
+        let Some(i) = self.left.iter().position(|s| s.name == kind.name) else {
+            return Ok(None);
+        };
+        if self.left[i].version != kind.version {
+            // One that may be left out is left for `finish` to skip.
+            return match self.left[i].required {
+                true => Err(self.left[i].unknown()),
+                false => Ok(None),
+            };
+        }
+        let payload = self.left.remove(i).payload;
+        if payload.len() % 8 != 0 {
+            return Err(wrong(CUT));
+        }
+        let numbers = payload.chunks_exact(8);
+        let numbers: Vec<f64> = numbers.map(|b| f64::from_le_bytes(array(b))).collect();
+        // Shown in f32: what lies farther off could not be.
+        match numbers.iter().all(|x| x.abs() <= FARTHEST) {
+            true => Ok(Some(numbers)),
+            false => Err(wrong("it holds numbers that are not finite, or too large")),
+        }
+    }
+
+    /// Takes a section of so many numbers that must be there.
+    pub fn exactly(&mut self, kind: Kind, count: usize) -> Result<Vec<f64>, SimulationError> {
+        match self.numbers(kind)? {
+            Some(numbers) if numbers.len() == count => Ok(numbers),
+            Some(_) => Err(wrong("it has another number of lattice vertices or modes")),
+            None => Err(SimulationError::StateWithout { section: kind.name }),
+        }
+    }
+
+    /// Takes a section of so many vectors that must be there.
+    pub fn vectors(&mut self, kind: Kind, count: usize) -> Result<Vec<Vec3>, SimulationError> {
+        let numbers = self.exactly(kind, 3 * count)?;
+        Ok(numbers
+            .chunks_exact(3)
+            .map(Vec3::from_column_slice)
+            .collect())
+    }
+
+    /// Takes a section of so many vectors, if it is there.
+    pub fn vectors_if_any(
+        &mut self,
+        kind: Kind,
+        count: usize,
+    ) -> Result<Option<Vec<Vec3>>, SimulationError> {
+        match self.left.iter().any(|s| s.name == kind.name) {
+            true => self.vectors(kind, count).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// After all that is known has been taken: nothing that must be understood may be left.
+    pub fn finish(self) -> Result<(), SimulationError> {
+        match self.left.iter().find(|s| s.required) {
+            Some(section) => Err(section.unknown()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Section<'_> {
+    fn unknown(&self) -> SimulationError {
+        SimulationError::StateSection {
+            section: self.name.to_string(),
+            version: self.version,
+        }
+    }
+}
+
+/// The next so many bytes.
+fn take<'a>(rest: &mut &'a [u8], count: usize) -> Result<&'a [u8], SimulationError> {
+    let (taken, left) = rest.split_at_checked(count).ok_or(wrong(CUT))?;
+    *rest = left;
+    Ok(taken)
+}
+
+fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    let mut array = [0; N];
+    array.copy_from_slice(&bytes[..N]);
+    array
+}

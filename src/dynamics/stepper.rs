@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What every method of motion gives a simulation, and the table of who does it.
+//!
+//! A [`Simulation`](super::Simulation) keeps the pose history, the forces and positions and velocities of all nodes; a
+//! [`Stepper`] advances these from one pose to the next. A method whose state is something else (amplitudes) keeps it itself,
+//! shows it as positions, and writes it into sections of its own.
+
+use super::forces::Load;
+use super::hyperelastic::HyperelasticStepper;
+use super::modal::ModalStepper;
+use super::nonlinear::NonlinearStepper;
+use super::sections::{Kind, Sections, Writer};
+use super::warped::LinearisedStepper;
+use super::{Frames, MODES, Method, Settings, SimulationError, equilibrium};
+use crate::Vec3;
+use crate::body::Body;
+use crate::elasticity::Model;
+use crate::modal::Modes;
+use crate::progress::Silent;
+use crate::skeleton::{FrameMotion, Pose};
+use std::sync::Arc;
+
+/// Positions (m) and velocities (m/s) of the lattice's vertices, `[dofs]` each, world axes.
+pub(super) struct NodalState {
+    pub positions: Vec<Vec3>,
+    pub velocities: Vec<Vec3>,
+}
+
+/// A pose to be at rest in.
+pub(super) struct Start<'a> {
+    pub body: &'a Body,
+    pub method: Method,
+    pub pose: &'a Pose,
+    /// Those of the pose.
+    pub frames: &'a Frames,
+    pub load: &'a Load<'a>,
+    /// In static equilibrium, else as the bones alone carry the flesh.
+    pub settled: bool,
+}
+
+/// One step along a frame's bone motion.
+pub(super) struct Step<'a> {
+    pub body: &'a Body,
+    /// h, s.
+    pub duration: f64,
+    /// α, 1/s.
+    pub mass_damping: f64,
+    /// β, s.
+    pub stiffness_damping: f64,
+    pub motion: &'a FrameMotion,
+    /// Where on the motion the step ends, and which part of it it takes.
+    pub end: f64,
+    pub part: f64,
+    pub from: &'a Frames,
+    pub to: &'a Frames,
+    /// What acts at the step's end.
+    pub load: &'a Load<'a>,
+}
+
+/// Takes the steps of a method.
+pub(super) trait Stepper: Send + Sync {
+    /// Puts the flesh at rest at a pose.
+    fn reset(&mut self, start: &Start, nodes: &mut NodalState) -> Result<(), SimulationError> {
+        nodes.positions = if start.settled {
+            equilibrium::settled(
+                start.body,
+                start.method,
+                start.pose,
+                start.frames,
+                start.load,
+            )?
+        } else {
+            start.frames.places.clone()
+        };
+        Ok(())
+    }
+
+    /// Before the first of the steps of `step` seconds, each a `part` of a frame's motion.
+    fn begin(
+        &mut self,
+        _body: &Body,
+        _motion: &FrameMotion,
+        _part: f64,
+        _step: f64,
+    ) -> Result<(), SimulationError> {
+        Ok(())
+    }
+
+    /// Takes one step. On an error the state before it stays.
+    fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError>;
+
+    /// Brings positions and velocities up to date in a pose, where the state is something else.
+    fn show(&self, _body: &Body, _now: &Frames, _pose: &Pose, _nodes: &mut NodalState) {}
+
+    /// The modes and their amplitudes, of a method that moves by them.
+    fn modal(&self) -> Option<(&Arc<Modes>, &[f64])> {
+        None
+    }
+
+    /// Whether the state is relative to the bones: flesh that is frozen to them then has no motion.
+    fn is_relative(&self) -> bool {
+        false
+    }
+
+    /// Writes all that the next steps depend on, besides what the simulation itself keeps.
+    fn save(&self, nodes: &NodalState, state: &mut Writer) {
+        state.vectors(POSITIONS, &nodes.positions);
+        state.vectors(VELOCITIES, &nodes.velocities);
+    }
+
+    /// Takes back what [`save`](Self::save) wrote, the last to look at a state: it calls [`finish`](Sections::finish) before
+    /// anything changes. On an error nothing has changed.
+    fn restore(
+        &mut self,
+        nodes: &mut NodalState,
+        mut state: Sections,
+    ) -> Result<(), SimulationError> {
+        let count = nodes.positions.len();
+        let positions = state.vectors(POSITIONS, count)?;
+        let velocities = state.vectors(VELOCITIES, count)?;
+        state.finish()?;
+        (nodes.positions, nodes.velocities) = (positions, velocities);
+        Ok(())
+    }
+}
+
+/// The sections of nodal states.
+pub(super) const POSITIONS: Kind = Kind::required("positions", 1);
+pub(super) const VELOCITIES: Kind = Kind::required("velocities", 1);
+
+/// The stepper of a method; `modes` are those of the modal one, none to have [`MODES`] made.
+pub(super) fn stepper(
+    body: &Arc<Body>,
+    method: Method,
+    modes: Option<Arc<Modes>>,
+    settings: &Settings,
+) -> Result<Box<dyn Stepper>, SimulationError> {
+    Ok(match method {
+        Method::Hyperelastic => Box::new(HyperelasticStepper::new(body)?),
+        Method::Warped | Method::WarpedVertex | Method::Linear => {
+            Box::new(LinearisedStepper::new(body, method, settings.solver)?)
+        }
+        Method::Nonlinear => Box::new(NonlinearStepper::new(body, Model::StVenantKirchhoff)?),
+        Method::NeoHookean => Box::new(NonlinearStepper::new(body, Model::NeoHookean)?),
+        Method::Modal => {
+            let modes = match modes {
+                Some(modes) => modes,
+                None => Arc::new(Modes::of_body(body, MODES.min(body.freedom()), &Silent)?),
+            };
+            Box::new(ModalStepper::new(body, modes, settings)?)
+        }
+    })
+}

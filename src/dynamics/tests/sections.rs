@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The sections of saved states, and what is made of those that lie, that are of later versions, or that have none.
+
+use super::*;
+
+/// One section: its name, version, flags and payload.
+type Section<'a> = (&'a str, u32, u32, &'a [u8]);
+
+fn written(sections: &[Section]) -> Vec<u8> {
+    let mut bytes = b"thewst02".to_vec();
+    bytes.extend((sections.len() as u64).to_le_bytes());
+    for (name, version, flags, payload) in sections {
+        let mut padded = [0; 16];
+        padded[..name.len()].copy_from_slice(name.as_bytes());
+        bytes.extend(padded);
+        bytes.extend(version.to_le_bytes());
+        bytes.extend(flags.to_le_bytes());
+        bytes.extend((payload.len() as u64).to_le_bytes());
+        bytes.extend(*payload);
+    }
+    bytes
+}
+
+fn bytes_of<'a>(vectors: impl IntoIterator<Item = &'a Vec3>) -> Vec<u8> {
+    let numbers = vectors.into_iter().flat_map(|v| v.iter());
+    numbers.flat_map(|x| x.to_le_bytes()).collect()
+}
+
+/// A simulation in the middle of a motion, with forces in rest axes.
+fn moving(method: Method) -> (Simulation, Arc<Body>, Pose) {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+    sim.reset(&still(), true, None).unwrap();
+    let forces = wobbly(&body, 0.1);
+    sim.advance(&bent(&bar, 0.4), 0.1, None, Some(&forces))
+        .unwrap();
+    (sim, body, bent(&bar, 0.6))
+}
+
+/// Both states go on in the same way.
+fn alike(mut a: Simulation, mut b: Simulation, next: &Pose) {
+    for sim in [&mut a, &mut b] {
+        sim.advance(next, 0.1, None, None).unwrap();
+    }
+    assert_eq!(a.nodes.positions, b.nodes.positions);
+    assert_eq!(a.nodes.velocities, b.nodes.velocities);
+    assert!(a.state() == b.state());
+}
+
+/// The layout before sections: see the module `legacy`.
+fn old_layout(sim: &Simulation, modal: bool, rest_forces: bool) -> Vec<u8> {
+    let history = sim.history.as_ref();
+    let state = sim.state();
+    let section = |name: &str| {
+        let at = state.windows(name.len()).position(|w| w == name.as_bytes());
+        let at = at.unwrap();
+        let length = u64::from_le_bytes(state[at + 24..at + 32].try_into().unwrap());
+        state[at + 32..][..length as usize].to_vec()
+    };
+    let (magic, count, first) = match modal {
+        true => {
+            let amplitudes = section("modal amplitudes");
+            (b"thewsm01", amplitudes.len() / 16, amplitudes)
+        }
+        false => (b"thewst01", sim.body.dofs(), section("positions")),
+    };
+    let second = section(if modal {
+        "skin velocities"
+    } else {
+        "velocities"
+    });
+    let mut bytes = magic.to_vec();
+    bytes.extend((count as u64).to_le_bytes());
+    bytes.extend(
+        history
+            .map_or(0, |h| h.pose.maps().len() as u64)
+            .to_le_bytes(),
+    );
+    bytes.extend(history.map_or(1.0, |h| h.duration).to_le_bytes());
+    bytes.extend(first);
+    bytes.extend(second);
+    for pose in history.iter().flat_map(|h| [&h.before, &h.pose]) {
+        for map in pose.maps() {
+            bytes.extend(map.linear.iter().flat_map(|x| x.to_le_bytes()));
+            bytes.extend(map.translation.iter().flat_map(|x| x.to_le_bytes()));
+        }
+    }
+    if rest_forces {
+        bytes.extend(bytes_of(sim.external.rest()));
+    }
+    bytes
+}
+
+#[test]
+fn states_of_before_there_were_sections_are_read_exactly() {
+    for method in [Method::Warped, Method::Hyperelastic, Method::Modal] {
+        let (sim, body, next) = moving(method);
+        let old = old_layout(&sim, method == Method::Modal, true);
+        let fresh = || Simulation::new(body.clone(), method, settings()).unwrap();
+        let mut other = fresh();
+        other.restore(&old).unwrap();
+        assert!(other.state() == sim.state());
+        let before = other.state();
+        // Every length and every count is looked at.
+        let mut counts = Vec::new();
+        for at in [8, 16] {
+            for count in [0u64, 1, 3, 1 << 40, u64::MAX / 24 + 1, u64::MAX] {
+                let mut bad = old.clone();
+                bad[at..at + 8].copy_from_slice(&count.to_le_bytes());
+                counts.push(bad);
+            }
+        }
+        let cuts = (0..old.len()).step_by(131).map(|n| old[..n].to_vec());
+        for bad in counts.into_iter().chain(cuts) {
+            // Without the forces at its end a state is one of flesh that nothing pushes.
+            if bad.len() != old.len() - 24 * body.dofs() {
+                assert!(other.restore(&bad).is_err());
+                assert!(other.state() == before);
+            }
+        }
+        let mut nan = old.clone();
+        nan[24..32].copy_from_slice(&f64::NAN.to_le_bytes());
+        assert!(other.restore(&nan).is_err());
+        alike(sim, other, &next);
+        // Without forces, and before the first reset.
+        let mut start = fresh();
+        let never = old_layout(&start, method == Method::Modal, false);
+        let state = start.state();
+        start.restore(&never).unwrap();
+        assert!(start.state() == state);
+    }
+}
+
+#[test]
+fn what_may_be_left_out_is_skipped_and_what_may_not_is_named() {
+    let (sim, body, next) = moving(Method::Warped);
+    let state = sim.state();
+    let with = |section: Section| {
+        let count = u64::from_le_bytes(state[8..16].try_into().unwrap());
+        let mut bytes = state.clone();
+        bytes[8..16].copy_from_slice(&(count + 1).to_le_bytes());
+        bytes.extend(&written(&[section])[16..]);
+        bytes
+    };
+    let mut other = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    other
+        .restore(&with(("notes", 7, 0, b"of any length")))
+        .unwrap();
+    assert!(other.state() == state);
+    // A newer version of a known section may not be read as the old one.
+    let error = other
+        .restore(&with(("contact", 1, 1, &[0; 40])))
+        .unwrap_err();
+    let said = error.to_string();
+    assert!(said.contains("'contact' of version 1"), "{said}");
+    let positions = bytes_of(&sim.nodes.positions);
+    let later = written(&[("positions", 2, 1, &positions)]);
+    let error = other.restore(&later).unwrap_err().to_string();
+    assert!(error.contains("'positions' of version 2"), "{error}");
+    let error = other.restore(&written(&[("velocities", 1, 1, &positions)]));
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("no positions"), "{error}");
+    for bad in [
+        with(("positions", 1, 1, &positions)),
+        with(("", 1, 0, b"")),
+        with(("a\nb", 1, 0, b"")),
+        state[..state.len() - 1].to_vec(),
+        [state.as_slice(), &[0; 3]].concat(),
+        written(&[]),
+    ] {
+        assert!(other.restore(&bad).is_err());
+        assert!(other.state() == state);
+    }
+    // In any order.
+    let velocities = bytes_of(&sim.nodes.velocities);
+    let mut still_standing = Simulation::new(body, Method::Warped, settings()).unwrap();
+    still_standing
+        .restore(&written(&[
+            ("velocities", 1, 1, &velocities),
+            ("positions", 1, 1, &positions),
+        ]))
+        .unwrap();
+    assert_eq!(still_standing.nodes.positions, sim.nodes.positions);
+    assert_eq!(still_standing.nodes.velocities, sim.nodes.velocities);
+    assert!(still_standing.history.is_none());
+    alike(sim, other, &next);
+}
+
+#[test]
+fn forged_sections_are_refused_and_the_state_before_stays() {
+    for method in [Method::Warped, Method::Modal] {
+        let (sim, body, _) = moving(method);
+        let good = sim.state();
+        let mut other = Simulation::new(body, method, settings()).unwrap();
+        other.restore(&good).unwrap();
+        // Every header word of every section in turn, and numbers in every payload.
+        let mut at = 16;
+        while at < good.len() {
+            let length = u64::from_le_bytes(good[at + 24..at + 32].try_into().unwrap());
+            for word in [u64::MAX, 1 << 40, length + 8, length - 8] {
+                let mut bad = good.clone();
+                bad[at + 24..at + 32].copy_from_slice(&word.to_le_bytes());
+                assert!(other.restore(&bad).is_err());
+            }
+            for x in [f64::NAN, f64::INFINITY, -1e300] {
+                let mut bad = good.clone();
+                let last = at + 32 + length as usize - 8;
+                bad[last..last + 8].copy_from_slice(&x.to_le_bytes());
+                assert!(other.restore(&bad).is_err());
+            }
+            let mut bad = good.clone();
+            bad[at] = b'P';
+            assert!(other.restore(&bad).is_err());
+            at += 32 + length as usize;
+        }
+        for n in (0..good.len()).step_by(97) {
+            assert!(other.restore(&good[..n]).is_err());
+        }
+        for count in [0u64, 1, 5, u64::MAX] {
+            let mut bad = good.clone();
+            bad[8..16].copy_from_slice(&count.to_le_bytes());
+            assert!(other.restore(&bad).is_err());
+        }
+        assert!(other.state() == good);
+    }
+}
