@@ -42,7 +42,7 @@
 //! | [`lattice`] | cell complexes: automatic construction, validity, embedding |
 //! | [`elasticity`] | materials, integrals over the part of a cell that is flesh, linear and nonlinear energies |
 //! | [`body`] | everything precomputed for one character |
-//! | [`solve`] | thin layers over faer: ordering, sparse Cholesky with a reusable symbolic part, eigenpairs, Newton, Krylov methods, L-BFGS-B |
+//! | [`solve`] | thin layers over faer: ordering, sparse Cholesky with a reusable symbolic part, eigenpairs, energy terms, Newton, Krylov methods, L-BFGS-B |
 //! | [`dynamics`] | one file per method of motion, and static equilibrium |
 //! | [`rig`] | force fields that push the flesh: templates, guides, samples over a control, their generalised forces, fitting |
 //! | [`tets`] | tetrahedral meshes without a skeleton: filling, file formats |

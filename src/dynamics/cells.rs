@@ -7,10 +7,12 @@
 //! bends are left to the iterations. Nothing is taken over from step to step: a step depends on its own state alone. Where
 //! they do not converge the matrix is factored after all.
 
+use super::flesh::{Twist, add_cells};
+use super::system::Linearised;
 use super::{Frames, Solver};
 use crate::body::Body;
 use crate::solve::krylov::{ConjugateGradients, Preconditioned, Stop};
-use crate::solve::{SolveError, SparseCholesky};
+use crate::solve::{Assembly, EnergyTerm, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
 
 /// From so many 3x3 blocks of a factor on conjugate gradients are no slower than factoring anew at every step, however far the
@@ -30,8 +32,9 @@ pub(super) struct CellMatrix {
     /// Numbers of `m M + s Mt`, which no pose changes.
     base: Vec<f64>,
     scales: Option<(f64, f64)>,
-    /// The turns that the present matrix was made with.
+    /// The turns that the present matrix was made with, and whether it has further terms.
     turns: Vec<Mat3>,
+    with_terms: bool,
     iterating: Option<Iterating>,
 }
 
@@ -68,17 +71,20 @@ impl CellMatrix {
             factored: false,
             scales: None,
             turns: vec![Mat3::zeros(); body.blocks().len()],
+            with_terms: false,
             iterating,
         })
     }
 
-    /// Makes `mass · M + stiffness · A` ready for [`solve`](Self::solve); nothing is done when nothing has changed.
+    /// Makes `mass · M + stiffness · A` with further terms ready for [`solve`](Self::solve); nothing is done when nothing has
+    /// changed.
     pub fn prepare(
         &mut self,
         body: &Body,
         frames: &Frames,
         mass: f64,
         stiffness: f64,
+        further: &Linearised,
     ) -> Result<(), SolveError> {
         if let Some(iterating) = &mut self.iterating {
             let free = body.pattern().vertex_of_node();
@@ -87,28 +93,40 @@ impl CellMatrix {
             }
         }
         let same = self.scales == Some((mass, stiffness));
-        if same && self.turns == frames.cell_turns {
+        let pattern = body.pattern();
+        let alone = further.terms.is_empty() && !self.with_terms;
+        self.with_terms = !further.terms.is_empty();
+        if same && alone && self.turns == frames.cell_turns {
             return Ok(());
         }
         // Not to be trusted again until all has succeeded.
         self.scales = None;
         if !same {
             self.now.clear();
-            let (m, t) = (body.mass_matrix().values(), body.twist_matrix().values());
-            for (slot, (m, t)) in body.pattern().entry_slots().iter().zip(m.iter().zip(t)) {
-                if let Some(slot) = slot {
-                    self.now.add_scalar(*slot, mass * m + stiffness * t);
-                }
-            }
+            let mut assembly = Assembly::new(pattern, &mut self.now);
+            assembly.times(mass).add_scalars(body.mass_matrix());
+            let twist = Twist { body, frames };
+            twist.add_hessian(&further.at(), true, &mut assembly.times(stiffness));
             self.base.copy_from_slice(self.now.values());
             if let Some(Iterating { rest, .. }) = &mut self.iterating {
                 rest.set_values(&self.base);
-                add_cells(rest, body, std::iter::repeat(&Mat3::identity()), stiffness);
+                let mut assembly = Assembly::new(pattern, rest);
+                let unturned = Mat3::identity();
+                add_cells(
+                    body,
+                    std::iter::repeat(&unturned),
+                    &mut assembly.times(stiffness),
+                );
                 rest.factor()?;
             }
         }
         self.now.set_values(&self.base);
-        add_cells(&mut self.now, body, frames.cell_turns.iter(), stiffness);
+        let mut assembly = Assembly::new(pattern, &mut self.now);
+        let turns = frames.cell_turns.iter();
+        add_cells(body, turns, &mut assembly.times(stiffness));
+        for term in further.terms {
+            term.add_hessian(&further.at(), true, &mut assembly.times(further.factor));
+        }
         self.factored = false;
         if self.iterating.is_none() {
             self.factor()?;
@@ -162,25 +180,6 @@ impl CellMatrix {
     /// Whether [`precondition`](Self::precondition) is less than exact.
     pub fn is_iterating(&self) -> bool {
         self.iterating.is_some()
-    }
-}
-
-/// Adds `stiffness · Σ_c R_c S_c R_cᵀ`.
-fn add_cells<'a>(
-    matrix: &mut SparseCholesky,
-    body: &Body,
-    turns: impl Iterator<Item = &'a Mat3>,
-    stiffness: f64,
-) {
-    let slots = body.pattern().pair_slots();
-    for (cell, turn) in body.blocks().iter().zip(turns) {
-        let scaled = turn * stiffness;
-        let back = turn.transpose();
-        for (block, slot) in cell.stiffness.iter().zip(&slots[cell.first_pair..]) {
-            if let Some(slot) = slot {
-                matrix.add(*slot, &(scaled * block * back));
-            }
-        }
     }
 }
 

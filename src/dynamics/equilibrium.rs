@@ -6,7 +6,7 @@
 //! number of forces. The nonlinear methods minimise instead ([`super::nonlinear`]).
 
 use super::forces::{ExternalForces, Load, check_forces};
-use super::system::System;
+use super::system::{Linearised, System};
 use super::{
     Frames, Method, SimulationError, Solver, check_gravity, hyperelastic, lost, nonlinear,
 };
@@ -80,7 +80,7 @@ impl Equilibrium {
         let forces = self
             .external
             .turned(&frames.turns, forces, rest_forces, 1.0);
-        let load = Load::new(body, gravity, forces);
+        let load = Load::new(body, gravity, forces, &[]);
         let mut q = match (&mut self.system, self.method.model()) {
             (Some(system), _) if self.method == Method::Hyperelastic => {
                 let bend = balanced(system, body, frames, &Load::NONE)?;
@@ -112,12 +112,12 @@ impl Equilibrium {
             let method = self.method;
             return Err(SimulationError::Adjoint { method });
         };
-        system.prepare(&self.body, &self.frames, 0.0, 1.0)?;
+        system.prepare(&self.body, &self.frames, 0.0, 1.0, &Linearised::NONE)?;
         let free = self.body.pattern().vertex_of_node();
         for (node, &v) in system.nodes.iter_mut().zip(free) {
             *node = g[v as usize];
         }
-        system.solve_transposed()?;
+        system.solve_transposed(&self.body)?;
         let mut adjoint = vec![Vec3::zeros(); self.body.dofs()];
         for (node, &v) in system.nodes.iter().zip(free) {
             adjoint[v as usize] = *node;
@@ -133,7 +133,7 @@ impl Equilibrium {
     pub fn forces_at(&mut self, gravity: Vec3, q: &[Vec3]) -> Result<Vec<Vec3>, SimulationError> {
         check_gravity(gravity)?;
         check_forces(&self.body, Some(q))?;
-        let load = Load::new(&self.body, gravity, None);
+        let load = Load::new(&self.body, gravity, None, &[]);
         if let Some(model) = self.method.model() {
             return Ok(nonlinear::forces_at(
                 &self.body,
@@ -293,7 +293,8 @@ pub(super) fn linearised(
     balanced(&mut system, body, frames, load)
 }
 
-/// Positions in balance by a system: one step of Newton's method from the skinned shape, as forces are linear.
+/// Positions in balance by a system: one step of Newton's method from the skinned shape, as forces are linear; further terms
+/// are linearised there.
 pub(super) fn balanced(
     system: &mut System,
     body: &Body,
@@ -301,9 +302,15 @@ pub(super) fn balanced(
     load: &Load,
 ) -> Result<Vec<Vec3>, SimulationError> {
     let mut p = frames.places.clone();
-    system.prepare(body, frames, 0.0, 1.0)?;
+    let further = Linearised {
+        terms: load.terms,
+        positions: &frames.places,
+        factor: 1.0,
+    };
+    system.prepare(body, frames, 0.0, 1.0, &further)?;
     system.set_forces(body, frames, load, 1.0, &p);
-    system.solve()?;
+    system.add_further_forces(body, &further, 1.0);
+    system.solve(body, &further)?;
     for (d, &v) in system.nodes.iter().zip(body.pattern().vertex_of_node()) {
         p[v as usize] += d;
     }

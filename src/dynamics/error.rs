@@ -49,6 +49,20 @@ pub enum SimulationError {
          its lattice positions"
     )]
     ModalBalance,
+    /// The modal method has no vertices that a term could push.
+    #[error(
+        "the method 'modal' moves amplitudes, not lattice vertices: further energy terms act with the other methods"
+    )]
+    ModalTerms,
+    /// An energy term of another body, or one that couples what is apart.
+    #[error(
+        "energy term {index} does not fit this body: its nodes must be lattice vertices, and those that it couples must \
+         share a cell"
+    )]
+    Term {
+        /// Which of the list.
+        index: usize,
+    },
     /// Derivatives of a balance that is not linear in its forces.
     #[error(
         "the method '{}' has no adjoint, as its balance is not linear in the forces: take 'warped', 'warped_vertex' or \

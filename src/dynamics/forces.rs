@@ -11,10 +11,12 @@
 use super::{Frames, SimulationError};
 use crate::body::Body;
 use crate::range::all_sound;
+use crate::solve::EnergyTerm;
 use crate::{Mat3, Vec3};
+use std::sync::Arc;
 
 /// Forces other than elastic ones, at one instant.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct Load<'a> {
     /// Acceleration, m/s².
     pub gravity: Vec3,
@@ -22,6 +24,8 @@ pub(super) struct Load<'a> {
     pub gravity_at_rest: Vec3,
     /// Generalised forces on lattice vertices, world axes, N.
     pub forces: Option<&'a [Vec3]>,
+    /// Further energies of the lattice vertices' positions.
+    pub terms: &'a [Arc<dyn EnergyTerm>],
 }
 
 impl<'a> Load<'a> {
@@ -30,9 +34,15 @@ impl<'a> Load<'a> {
         gravity: Vec3::new(0.0, 0.0, 0.0),
         gravity_at_rest: Vec3::new(0.0, 0.0, 0.0),
         forces: None,
+        terms: &[],
     };
 
-    pub fn new(body: &Body, gravity: Vec3, forces: Option<&'a [Vec3]>) -> Self {
+    pub fn new(
+        body: &Body,
+        gravity: Vec3,
+        forces: Option<&'a [Vec3]>,
+        terms: &'a [Arc<dyn EnergyTerm>],
+    ) -> Self {
         Self {
             gravity,
             gravity_at_rest: if body.rest_includes_gravity() {
@@ -41,6 +51,7 @@ impl<'a> Load<'a> {
                 Vec3::zeros()
             },
             forces,
+            terms,
         }
     }
 

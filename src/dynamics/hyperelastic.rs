@@ -24,14 +24,17 @@
 //! by Newton's method instead.
 
 use super::forces::Load;
-use super::nonlinear::{Balancer, Domain, Terms};
+use super::nonlinear::{Balancer, Domain, FLOOR, Increment};
 use super::stepper::{NodalState, Step, Stepper};
 use super::{Frames, SimulationError, lost};
+use crate::Vec3;
 use crate::body::Body;
-use crate::elasticity::{Curvature, Deformation, Model};
+use crate::elasticity::{Elastic, Model, Tangent};
 use crate::progress::Silent;
-use crate::solve::{Newton, NewtonError, SolveError, SparseCholesky};
-use crate::{Mat3, Vec3};
+use crate::solve::{
+    Assembly, Configuration, ConstantForces, EnergyTerm, Newton, NewtonError, ScalarTerm,
+    SolveError, SparseCholesky,
+};
 
 /// The energy of the flesh.
 const MODEL: Model = Model::Yeoh;
@@ -49,21 +52,20 @@ const LED: Newton = Newton {
     iterations: 12,
 };
 
-/// The derivative of the energy that a step takes: the true one near rest, where it is positive definite.
-fn curvature(h: &Mat3) -> Curvature {
-    let f = Mat3::identity() + h;
-    let (stretch, volume) = (f.norm_squared() - 3.0, f.determinant() - 1.0);
-    if stretch.abs() < 0.4 && volume.abs() < 0.15 {
-        Curvature::Exact
-    } else {
-        Curvature::Convex(0.0)
+/// The elastic energy, from where the skeleton carries the flesh; steps take its derivatives in one pass.
+fn elastic<'a>(body: &'a Body, frames: &'a Frames, tangent: Tangent) -> Elastic<'a> {
+    Elastic {
+        elements: body.elements(),
+        model: MODEL,
+        turns: Some(&frames.cell_turns),
+        slots: body.pattern().pair_slots(),
+        tangent,
     }
 }
 
 fn domain<'a>(body: &'a Body, frames: &'a Frames) -> Domain<'a> {
     Domain {
-        elements: body.elements(),
-        turns: Some(&frames.cell_turns),
+        elastic: elastic(body, frames, Tangent::Exact(FLOOR)),
         pattern: body.pattern(),
         mass: body.mass_matrix(),
         twist: Some(body.twist_matrix()),
@@ -98,7 +100,7 @@ pub(super) struct HyperelasticStepper {
     sway: Vec<Vec3>,
     inertia: Vec<Vec3>,
     forces: Vec<Vec3>,
-    elastic: Vec<Vec3>,
+    gradient: Vec<Vec3>,
     /// One entry per free vertex: right-hand side, then solution.
     nodes: Vec<Vec3>,
     change: Vec<Vec3>,
@@ -127,7 +129,7 @@ impl HyperelasticStepper {
             sway: zero.clone(),
             inertia: zero.clone(),
             forces: zero.clone(),
-            elastic: zero.clone(),
+            gradient: zero.clone(),
             nodes: vec![Vec3::zeros(); body.pattern().vertex_of_node().len()],
             change: zero,
             careful: None,
@@ -140,55 +142,56 @@ impl HyperelasticStepper {
         &mut self,
         body: &Body,
         frames: &Frames,
+        load: &Load,
         mass: f64,
         damping: f64,
     ) -> Result<(), SimulationError> {
+        let pattern = body.pattern();
         if self.scales != Some((mass, damping)) {
             self.solver.clear();
-            let (m, t) = (body.mass_matrix().values(), body.twist_matrix().values());
-            for (slot, (m, t)) in body.pattern().entry_slots().iter().zip(m.iter().zip(t)) {
-                if let Some(slot) = slot {
-                    self.solver
-                        .add_scalar(*slot, mass * m + (1.0 + damping) * t);
-                }
-            }
+            let mut assembly = Assembly::new(pattern, &mut self.solver);
+            assembly.times(mass).add_scalars(body.mass_matrix());
+            assembly
+                .times(1.0 + damping)
+                .add_scalars(body.twist_matrix());
             self.base.copy_from_slice(self.solver.values());
             self.scales = Some((mass, damping));
         }
-        let deformation = Deformation::carried(&self.sway, &frames.cell_turns);
-        let slots = body.pattern().pair_slots();
+        let at = Configuration {
+            origin: Some(&frames.places),
+            displacements: &self.sway,
+            increment: None,
+        };
+        let elastic = elastic(body, frames, Tangent::Guarded);
+        let gradient = &mut self.gradient;
         for convex in [false, true] {
             self.solver.set_values(&self.base);
-            let solver = &mut self.solver;
-
-            body.elements().linearise(
-                MODEL,
-                deformation,
-                |h| {
-                    if convex {
-                        Curvature::Convex(0.0)
-                    } else {
-                        curvature(h)
-                    }
-                },
-                &mut self.elastic,
-                |pair, _, _, block| {
-                    if let Some(slot) = slots[pair] {
-                        solver.add(slot, &(block * (1.0 + damping)));
-                    }
-                },
-            );
+            gradient.fill(Vec3::zeros());
+            let mut assembly = Assembly::new(pattern, &mut self.solver);
+            elastic.linearise(&at, convex, gradient, &mut assembly.times(1.0 + damping));
+            for term in load.terms {
+                term.linearise(&at, convex, gradient, &mut assembly);
+            }
             match self.solver.factor() {
                 Ok(()) => break,
                 Err(error) if convex => return Err(error.into()),
                 Err(_) => {}
             }
         }
-        let free = body.pattern().vertex_of_node();
-        for (node, &v) in self.nodes.iter_mut().zip(free) {
-            let v = v as usize;
-            let inertia = body.mass_matrix().row_times(v, &self.inertia);
-            *node = self.forces[v] - self.elastic[v] - inertia;
+        // Their Hessians are in the base.
+        let forces = ConstantForces {
+            forces: &self.forces,
+        };
+        let inertia = ScalarTerm {
+            matrix: body.mass_matrix(),
+            factor: mass,
+            slope: &self.inertia,
+        };
+        for term in [&forces as &dyn EnergyTerm, &inertia] {
+            term.add_gradient(&at, gradient);
+        }
+        for (node, &v) in self.nodes.iter_mut().zip(pattern.vertex_of_node()) {
+            *node = -gradient[v as usize];
         }
         self.solver.solve(&mut self.nodes);
         Ok(())
@@ -199,6 +202,7 @@ impl HyperelasticStepper {
         &mut self,
         body: &Body,
         frames: &Frames,
+        load: &Load,
         mass: f64,
         damping: f64,
     ) -> Result<(), SimulationError> {
@@ -207,16 +211,17 @@ impl HyperelasticStepper {
             none => none.insert(Box::new(Balancer::new(body.pattern(), body.dofs())?)),
         };
         self.change.fill(Vec3::zeros());
-        let terms = Terms {
-            model: MODEL,
+        let increment = Increment {
             mass,
             inertia: &self.inertia,
             damping,
             lag: &self.change,
             forces: &self.forces,
+            terms: load.terms,
+            origin: &frames.places,
         };
         let domain = domain(body, frames);
-        match balancer.balance(domain, terms, &mut self.sway, &LED, &Silent) {
+        match balancer.balance(domain, increment, &mut self.sway, &LED, &Silent) {
             // The best so far is lower than the guess: good enough to go on from.
             Ok(_) | Err(NewtonError::NotConverged { .. }) => Ok(()),
             Err(error) => Err(error.into()),
@@ -244,7 +249,7 @@ impl Stepper for HyperelasticStepper {
             }
         }
         loads(body, to, step.load, &self.sway, &mut self.forces);
-        self.solve(body, to, mass, damping)?;
+        self.solve(body, to, step.load, mass, damping)?;
         self.change.fill(Vec3::zeros());
         for (d, &v) in self.nodes.iter().zip(body.pattern().vertex_of_node()) {
             self.change[v as usize] = *d;
@@ -255,7 +260,7 @@ impl Stepper for HyperelasticStepper {
                 *sway += d;
             }
         } else {
-            self.minimise(body, to, mass, damping)?;
+            self.minimise(body, to, step.load, mass, damping)?;
         }
         for (next, place) in self.sway.iter_mut().zip(&to.places) {
             *next += place;
@@ -280,17 +285,19 @@ pub(super) fn balance(
     let zero = vec![Vec3::zeros(); body.dofs()];
     let (mut forces, mut sway) = (zero.clone(), zero.clone());
     loads(body, frames, load, &sway, &mut forces);
-    let terms = Terms {
-        model: MODEL,
+    let increment = Increment {
         mass: 0.0,
         inertia: &zero,
         damping: 0.0,
         lag: &zero,
         forces: &forces,
+        terms: load.terms,
+        origin: &frames.places,
     };
     let mut balancer = Balancer::new(body.pattern(), body.dofs())?;
     let options = Newton::default();
-    balancer.balance(domain(body, frames), terms, &mut sway, &options, &Silent)?;
+    let domain = domain(body, frames);
+    balancer.balance(domain, increment, &mut sway, &options, &Silent)?;
     Ok(sway)
 }
 
@@ -298,9 +305,13 @@ pub(super) fn balance(
 pub(super) fn forces_at(body: &Body, frames: &Frames, load: &Load, sway: &[Vec3]) -> Vec<Vec3> {
     let mut outer = vec![Vec3::zeros(); body.dofs()];
     loads(body, frames, load, sway, &mut outer);
-    let mut forces = outer.clone();
-    let deformation = Deformation::carried(sway, &frames.cell_turns);
-    body.elements().gradient(MODEL, deformation, &mut forces);
+    let mut forces = vec![Vec3::zeros(); body.dofs()];
+    let at = Configuration {
+        origin: Some(&frames.places),
+        displacements: sway,
+        increment: None,
+    };
+    elastic(body, frames, Tangent::Guarded).add_gradient(&at, &mut forces);
     for (v, (f, outer)) in forces.iter_mut().zip(&outer).enumerate() {
         *f = match body.bone_of_vertex()[v] {
             Some(_) => Vec3::zeros(),

@@ -29,7 +29,10 @@
 //! A [`Simulation`] holds the only mutable state: positions and velocities of the lattice's vertices and
 //! the pose they stand in. It advances in equal steps that fill a frame (`warped` derives one); static
 //! balance is in [`equilibrium`]. Forces arrive as generalised forces on lattice vertices: nothing here
-//! knows where they come from.
+//! knows where they come from. Whatever else has an energy of positions acts as an
+//! [energy term](crate::solve::EnergyTerm): [`Simulation::set_terms`].
+//!
+//! A method is a `Stepper` (`stepper` has the table): it takes steps and writes what it keeps into sections of the saved state.
 //!
 //! Methods built: hyperelastic flesh carried by the skeleton, the default; skeletally warped linearisation in cell form and,
 //! as printed, in vertex form, modal warping, the global linear one for comparison, and fully [`nonlinear`] ones as the yardstick, which also serve bodies without a skeleton.
@@ -37,6 +40,7 @@
 mod cells;
 mod equilibrium;
 mod error;
+mod flesh;
 mod forces;
 mod frames;
 mod hyperelastic;
@@ -66,6 +70,7 @@ use crate::modal::Modes;
 use crate::progress::{Paced, Progress, Silent, step};
 use crate::range::is_place;
 use crate::skeleton::{FrameMotion, Pose};
+use crate::solve::EnergyTerm;
 use forces::{ExternalForces, Load, check_forces};
 use frames::Frames;
 use shape::Shape;
@@ -83,6 +88,7 @@ pub struct Simulation {
     now: Frames,
     next: Frames,
     external: ExternalForces,
+    terms: Vec<Arc<dyn EnergyTerm>>,
     stepper: Box<dyn Stepper>,
     /// Scratch: the pose at the end of the present step.
     moving: Pose,
@@ -149,6 +155,7 @@ impl Simulation {
             now: Frames::new(&body)?,
             next: Frames::new(&body)?,
             external: ExternalForces::none(dofs),
+            terms: Vec::new(),
             stepper: stepper::stepper(&body, method, modes, &settings)?,
             moving: Pose::rest(body.skeleton().len()),
             body,
@@ -182,6 +189,24 @@ impl Simulation {
         self.stepper.modal().map(|(_, amplitudes)| amplitudes)
     }
 
+    /// Lets further energies of the lattice vertices' positions (world axes) act from now on, besides those of the flesh: no
+    /// part of a [`state`](Self::state). Linearised methods take each linearised where a step begins, balances where the bones
+    /// carry the flesh; of the hyperelastic method positions are T(x) + u, without the joints' own elastic shape.
+    ///
+    /// # Errors
+    /// The modal method, whose flesh has amplitudes only; a term of nodes that are not there, or that couples some that share
+    /// no cell.
+    pub fn set_terms(&mut self, terms: Vec<Arc<dyn EnergyTerm>>) -> Result<(), SimulationError> {
+        if self.stepper.is_relative() && !terms.is_empty() {
+            return Err(SimulationError::ModalTerms);
+        }
+        if let Some(index) = terms.iter().position(|t| !t.fits(self.body.pattern())) {
+            return Err(SimulationError::Term { index });
+        }
+        self.terms = terms;
+        Ok(())
+    }
+
     /// Starts at rest at a pose: in static equilibrium when `settled`, else in the skinned shape. Generalised forces in rest
     /// axes (N, `[dofs]`; none = none) act from there.
     ///
@@ -197,7 +222,7 @@ impl Simulation {
         self.next.set(&self.body, self.method, pose)?;
         let turns = &self.next.turns;
         let forces = self.external.turned(turns, None, rest_forces, 1.0);
-        let load = Load::new(&self.body, self.settings.gravity, forces);
+        let load = Load::new(&self.body, self.settings.gravity, forces, &self.terms);
         let start = Start {
             body: &self.body,
             method: self.method,
@@ -353,7 +378,7 @@ impl Simulation {
                 part,
                 from,
                 to,
-                load: &Load::new(&self.body, self.settings.gravity, forces),
+                load: &Load::new(&self.body, self.settings.gravity, forces, &self.terms),
             };
             let done = self.stepper.step(&step, &mut self.nodes);
             if let Err(error) = done {

@@ -7,14 +7,19 @@
 //! [`super::cells`]; with all R_c = 1 it is the global linear method.
 //!
 //! **Vertex form**, as printed: [`super::vertex`].
+//!
+//! **Further terms** are linearised where the step finds the flesh, convex: their Hessian is added to the matrix, their force to
+//! the right-hand side. They are not damped.
 
 use super::cells::CellMatrix;
+use super::flesh::WarpedCells;
 use super::forces::Load;
 use super::vertex::VertexMatrix;
 use super::{Frames, Method, Solver};
 use crate::Vec3;
 use crate::body::Body;
-use crate::solve::SolveError;
+use crate::solve::{Configuration, EnergyTerm, SolveError};
+use std::sync::Arc;
 
 /// The sparse system `m M + s A` on the free vertices of one body; all buffers allocated once.
 pub(super) struct System {
@@ -23,6 +28,31 @@ pub(super) struct System {
     pub nodes: Vec<Vec3>,
     /// One entry per lattice vertex.
     sums: Vec<Vec3>,
+}
+
+/// Further terms where they are linearised, and what their Hessians are multiplied by.
+#[derive(Clone, Copy)]
+pub(super) struct Linearised<'a> {
+    pub terms: &'a [Arc<dyn EnergyTerm>],
+    /// Positions, `[dofs]`.
+    pub positions: &'a [Vec3],
+    pub factor: f64,
+}
+
+impl Linearised<'_> {
+    pub const NONE: Linearised<'static> = Linearised {
+        terms: &[],
+        positions: &[],
+        factor: 1.0,
+    };
+
+    pub fn at(&self) -> Configuration<'_> {
+        Configuration {
+            origin: None,
+            displacements: self.positions,
+            increment: None,
+        }
+    }
 }
 
 enum Form {
@@ -44,17 +74,18 @@ impl System {
         })
     }
 
-    /// Makes `mass · M + stiffness · A` ready for solving; nothing is done when nothing has changed.
+    /// Makes `mass · M + stiffness · A` with further terms ready for solving; nothing is done when nothing has changed.
     pub fn prepare(
         &mut self,
         body: &Body,
         frames: &Frames,
         mass: f64,
         stiffness: f64,
+        further: &Linearised,
     ) -> Result<(), SolveError> {
         match &mut self.form {
-            Form::Cells(cells) => cells.prepare(body, frames, mass, stiffness),
-            Form::Vertices(vertices) => vertices.prepare(body, frames, mass, stiffness),
+            Form::Cells(cells) => cells.prepare(body, frames, mass, stiffness, further),
+            Form::Vertices(vertices) => vertices.prepare(body, frames, mass, stiffness, further),
         }
     }
 
@@ -70,7 +101,10 @@ impl System {
         z: &[Vec3],
     ) {
         match &self.form {
-            Form::Cells(_) => cell_forces(body, frames, load, scale, z, &mut self.sums),
+            Form::Cells(_) => {
+                let turns = &frames.cell_turns;
+                WarpedCells { body, turns, load }.forces(scale, z, &mut self.sums);
+            }
             Form::Vertices(form) => form.forces(body, frames, load, scale, z, &mut self.sums),
         }
         for (node, &v) in self.nodes.iter_mut().zip(body.pattern().vertex_of_node()) {
@@ -83,52 +117,40 @@ impl System {
         }
     }
 
+    /// Adds `scale` times the forces of further terms to the right-hand side.
+    pub fn add_further_forces(&mut self, body: &Body, further: &Linearised, scale: f64) {
+        if further.terms.is_empty() {
+            return;
+        }
+        self.sums.fill(Vec3::zeros());
+        for term in further.terms {
+            term.add_gradient(&further.at(), &mut self.sums);
+        }
+        for (node, &v) in self.nodes.iter_mut().zip(body.pattern().vertex_of_node()) {
+            *node -= self.sums[v as usize] * scale;
+        }
+    }
+
     /// Solves what was prepared: right-hand side in `nodes`, solution in its place.
     ///
     /// # Errors
     /// Where iterations do not converge, and factoring instead fails too.
-    pub fn solve(&mut self) -> Result<(), SolveError> {
+    pub fn solve(&mut self, body: &Body, further: &Linearised) -> Result<(), SolveError> {
         match &mut self.form {
             Form::Cells(cells) => cells.solve(&mut self.nodes),
-            Form::Vertices(vertices) => vertices.solve(&mut self.nodes, false),
+            Form::Vertices(vertices) => vertices.solve(&mut self.nodes, false, body, further),
         }
     }
 
-    /// As [`solve`](Self::solve), with the transposed matrix.
+    /// As [`solve`](Self::solve), with the transposed matrix and no further terms.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).
-    pub fn solve_transposed(&mut self) -> Result<(), SolveError> {
+    pub fn solve_transposed(&mut self, body: &Body) -> Result<(), SolveError> {
+        let none = &Linearised::NONE;
         match &mut self.form {
             Form::Cells(cells) => cells.solve(&mut self.nodes),
-            Form::Vertices(vertices) => vertices.solve(&mut self.nodes, true),
-        }
-    }
-}
-
-/// Elastic forces of all cells and gravity, without the twist: `scale · (b + f_g) − A z`, on every vertex.
-fn cell_forces(
-    body: &Body,
-    frames: &Frames,
-    load: &Load,
-    scale: f64,
-    z: &[Vec3],
-    sums: &mut [Vec3],
-) {
-    let rest = body.lattice().vertices();
-    sums.fill(Vec3::zeros());
-    for (cell, turn) in body.blocks().iter().zip(&frames.cell_turns) {
-        let mut d = [Vec3::zeros(); 8];
-        for (d, &a) in d.iter_mut().zip(cell.corners) {
-            *d = turn.tr_mul(&z[a as usize]) - rest[a as usize] * scale;
-        }
-        // Stiffness does not feel translations; taking one out keeps far-away characters exact.
-        let first = d[0];
-        d[..cell.corners.len()].iter_mut().for_each(|d| *d -= first);
-        let force = cell.multiply(&d);
-        let g = load.net_gravity(turn) * scale;
-        for ((&a, f), &w) in cell.corners.iter().zip(&force).zip(cell.weight) {
-            sums[a as usize] += g * w - turn * f;
+            Form::Vertices(vertices) => vertices.solve(&mut self.nodes, true, body, none),
         }
     }
 }

@@ -17,6 +17,7 @@ mod modal;
 mod nonlinear;
 mod sections;
 mod states;
+mod terms;
 
 const SIZE: f64 = 1.7;
 
@@ -317,7 +318,7 @@ fn energy_never_grows_without_forces() {
         &body,
         Method::Warped,
         &frames,
-        &Load::new(&body, Vec3::zeros(), None),
+        &Load::new(&body, Vec3::zeros(), None, &[]),
     )
     .unwrap();
     let energy = |sim: &Simulation| {
@@ -396,7 +397,7 @@ fn elastic_forces_sum_to_zero_even_far_away() {
         .zip(wobbly(&body, 0.01))
         .map(|(x, d)| x + d)
         .collect();
-    let load = Load::new(&body, Vec3::zeros(), None);
+    let load = Load::new(&body, Vec3::zeros(), None, &[]);
     system.set_forces(&body, &frames, &load, 1.0, &p);
     let size: f64 = system.nodes.iter().map(|f| f.norm()).sum();
     // Only free vertices are summed: let the clamped face be undeformed, so that it holds with nothing.
@@ -455,7 +456,7 @@ fn stiffness_matrix_is_that_of_the_forces() {
     system.set_forces(
         &body,
         &frames,
-        &Load::new(&body, Vec3::zeros(), None),
+        &Load::new(&body, Vec3::zeros(), None, &[]),
         1.0,
         &p,
     );

@@ -18,6 +18,7 @@
 
 use super::cells::CellMatrix;
 use super::forces::Load;
+use super::system::Linearised;
 use super::{Frames, Solver};
 use crate::body::Body;
 use crate::solve::krylov::{Gmres, Preconditioned, Stop};
@@ -75,19 +76,22 @@ impl VertexMatrix {
         })
     }
 
-    /// Makes `mass · M + stiffness · A` ready for [`solve`](Self::solve); nothing is done when nothing has changed.
+    /// Makes `mass · M + stiffness · A` ready for [`solve`](Self::solve), and further terms in its helper; nothing is done when
+    /// nothing has changed.
     pub fn prepare(
         &mut self,
         body: &Body,
         frames: &Frames,
         mass: f64,
         stiffness: f64,
+        further: &Linearised,
     ) -> Result<(), SolveError> {
         let free = body.pattern().vertex_of_node();
         let turns = || free.iter().map(|&v| &frames.turns[v as usize]);
         let same = self.scales == Some((mass, stiffness)) && turns().eq(&self.turns);
         self.scales = None;
-        self.helper.prepare(body, frames, mass, stiffness)?;
+        self.helper
+            .prepare(body, frames, mass, stiffness, further)?;
         if !same {
             for (row, turn) in turns().enumerate() {
                 self.turns[row] = *turn;
@@ -127,14 +131,27 @@ impl VertexMatrix {
         }
     }
 
-    /// Solves in place with the matrix, or its transpose; one entry per free vertex.
-    pub fn solve(&mut self, x: &mut [Vec3], transposed: bool) -> Result<(), SolveError> {
+    /// Solves in place with the matrix, or its transpose, and further terms applied; one entry per free vertex.
+    pub fn solve(
+        &mut self,
+        x: &mut [Vec3],
+        transposed: bool,
+        body: &Body,
+        further: &Linearised,
+    ) -> Result<(), SolveError> {
+        let whole = match further.terms {
+            [] => Vec::new(),
+            _ => vec![Vec3::zeros(); body.dofs()],
+        };
         let mut system = Helped {
             pattern: &self.mass,
             blocks: &self.blocks,
             helper: &mut self.helper,
             transposed,
             exactly: false,
+            body,
+            further,
+            whole: (whole.clone(), whole),
         };
         if system.helper.is_iterating() {
             let few = Stop {
@@ -161,6 +178,10 @@ struct Helped<'a> {
     helper: &'a mut CellMatrix,
     transposed: bool,
     exactly: bool,
+    body: &'a Body,
+    further: &'a Linearised<'a>,
+    /// One entry per vertex where there are further terms: what they act on, and their product.
+    whole: (Vec<Vec3>, Vec<Vec3>),
 }
 
 impl Preconditioned for Helped<'_> {
@@ -175,6 +196,21 @@ impl Preconditioned for Helped<'_> {
                     y[row] += self.blocks[i] * x[column];
                 }
             }
+        }
+        if self.further.terms.is_empty() {
+            return;
+        }
+        let (given, product) = &mut self.whole;
+        let free = self.body.pattern().vertex_of_node();
+        for (x, &v) in x.iter().zip(free) {
+            given[v as usize] = *x;
+        }
+        product.fill(Vec3::zeros());
+        for term in self.further.terms {
+            term.add_product(&self.further.at(), true, given, product);
+        }
+        for (y, &v) in y.iter_mut().zip(free) {
+            *y += product[v as usize] * self.further.factor;
         }
     }
     fn precondition(&mut self, x: &mut [Vec3]) {

@@ -19,7 +19,7 @@
 //! the interpolated motion; R' is the skeleton's, not the flesh's own.
 
 use super::stepper::{NodalState, Step, Stepper};
-use super::system::System;
+use super::system::{Linearised, System};
 use super::{Method, SimulationError, Solver, lost};
 use crate::Vec3;
 use crate::body::Body;
@@ -64,19 +64,27 @@ impl Stepper for LinearisedStepper {
                 self.inertial[v] = velocities[v] - known;
             } else {
                 let skin = (from.carry(to, v, p) - p) / h;
+                self.positions[v] = p;
                 self.elastic[v] = p * h - skin * (h * beta);
                 self.inertial[v] = velocities[v] + skin * (h * alpha);
             }
         }
-        self.system.prepare(body, to, 1.0 + h * alpha, stiffness)?;
-        self.system
-            .set_forces(body, to, step.load, h, &self.elastic);
+        // Free vertices before the step, held ones at its end.
+        let further = Linearised {
+            terms: step.load.terms,
+            positions: &self.positions,
+            factor: h * h,
+        };
+        let (system, mass) = (&mut self.system, 1.0 + h * alpha);
+        system.prepare(body, to, mass, stiffness, &further)?;
+        system.set_forces(body, to, step.load, h, &self.elastic);
+        system.add_further_forces(body, &further, h);
         let free = body.pattern().vertex_of_node();
-        for (node, &v) in self.system.nodes.iter_mut().zip(free) {
+        for (node, &v) in system.nodes.iter_mut().zip(free) {
             *node += body.mass_matrix().row_times(v as usize, &self.inertial);
         }
-        self.system.solve()?;
-        for (velocity, &v) in self.system.nodes.iter().zip(free) {
+        system.solve(body, &further)?;
+        for (velocity, &v) in system.nodes.iter().zip(free) {
             self.velocities[v as usize] = *velocity;
             self.positions[v as usize] = positions[v as usize] + velocity * h;
         }

@@ -92,9 +92,19 @@ impl Elements {
         u: impl Into<Deformation<'a>>,
         gradient: &mut [Vec3],
     ) -> Forces {
+        gradient.fill(Vec3::zeros());
+        self.add_gradient(model, u, gradient)
+    }
+
+    /// Adds the derivative of the energy by each node's displacement, N.
+    pub fn add_gradient<'a>(
+        &self,
+        model: Model,
+        u: impl Into<Deformation<'a>>,
+        gradient: &mut [Vec3],
+    ) -> Forces {
         let deformation = u.into();
         let u = deformation.displacements;
-        gradient.fill(Vec3::zeros());
         let mut forces = Forces::default();
         for e in 0..self.len() {
             let corners = self.corners(e);
@@ -155,8 +165,8 @@ impl Elements {
         self.pass(model, u.into(), curvature, |_, _| {}, visit);
     }
 
-    /// First and second derivative of the energy in one pass: `gradient[nodes]` (N) is overwritten, the Hessian's blocks are
-    /// given as by [`visit_hessian`](Self::visit_hessian).
+    /// First and second derivative of the energy in one pass: the first is added to `gradient[nodes]` (N), the Hessian's blocks
+    /// are given as by [`visit_hessian`](Self::visit_hessian).
     pub fn linearise<'a>(
         &self,
         model: Model,
@@ -165,7 +175,6 @@ impl Elements {
         gradient: &mut [Vec3],
         visit: impl FnMut(usize, u32, u32, &Mat3),
     ) {
-        gradient.fill(Vec3::zeros());
         let force = |a: u32, f: Vec3| gradient[a as usize] += f;
         self.pass(model, u.into(), curvature, force, visit);
     }

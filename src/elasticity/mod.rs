@@ -18,13 +18,15 @@
 //!
 //! The warped methods need linear strain in each cell's own turning frame only, so there the energy of a cell is
 //! `½ dᵀ S d` with the stiffness blocks of [`integrals`], which does not resist a loss of volume as real flesh does.
-//! The same flesh as [`elements`], pieces with constant gradients, has the nonlinear energies of [`model`] in [`energy`].
+//! The same flesh as [`elements`], pieces with constant gradients, has the nonlinear energies of [`model`] in [`energy`], which
+//! [`term`] makes one of the terms that statics and steps minimise.
 //! [`twist`] adds the energy that holds flesh around a straight bone. Neglected: contact.
 
 pub mod elements;
 pub mod energy;
 pub mod integrals;
 pub mod model;
+pub mod term;
 pub mod twist;
 
 use crate::range::is_sound;
@@ -32,6 +34,7 @@ pub use elements::{Elements, Piece};
 pub use energy::Deformation;
 pub use integrals::{CellIntegrals, Flesh, InSurface, Painted, integrate};
 pub use model::{Curvature, Model, ModelError};
+pub use term::{Elastic, Tangent};
 pub use twist::{TwistRegion, TwistSamples};
 
 /// An isotropic elastic material.

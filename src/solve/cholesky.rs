@@ -73,6 +73,13 @@ impl SparseCholesky {
         self.values.copy_from_slice(values);
     }
 
+    /// Adds to all numbers; `values` as once returned by [`values`](Self::values).
+    pub fn add_values(&mut self, values: &[f64]) {
+        for (sum, value) in self.values.iter_mut().zip(values) {
+            *sum += value;
+        }
+    }
+
     /// Sets all numbers to zero.
     pub fn clear(&mut self) {
         self.values.fill(0.0);

@@ -62,6 +62,15 @@ impl<T: Copy> NodeMatrix<T> {
         Some(range.start + within)
     }
 
+    /// Gives row and column of each entry.
+    pub fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize)) {
+        for row in 0..self.rows() {
+            for i in self.row_range(row) {
+                visit(row, self.columns[i] as usize);
+            }
+        }
+    }
+
     /// Expanded to three unknowns per node (xyz interleaved), with one 3x3 block per entry.
     fn expanded(&self, block: impl Fn(usize) -> Mat3, diagonal_blocks: bool) -> Csr {
         let mut csr = Csr {

@@ -22,7 +22,8 @@
 //! Unknowns are three per *node* (a free lattice vertex), so ordering and symbolic analysis work on the
 //! graph of nodes and every nonzero is a 3x3 block. [`ordering`] chooses the elimination order,
 //! [`cholesky`] factors again and again with the same pattern and no allocation, [`krylov`] does with fewer factorisations,
-//! [`pattern`] says where an element's blocks go, [`newton`] minimises an energy, [`lbfgsb`] a function of few variables
+//! [`pattern`] says where an element's blocks go, [`term`] what an energy is that pushes on nodes, [`potential`] adds such up,
+//! [`newton`] minimises them, [`lbfgsb`] a function of few variables
 //! within bounds, [`eigen`] finds vibration modes.
 
 pub mod cholesky;
@@ -35,15 +36,22 @@ pub mod matrix;
 pub mod newton;
 pub mod ordering;
 pub mod pattern;
+pub mod potential;
+pub mod quadratic;
 mod symbolic;
+pub mod term;
 
 pub use cholesky::SparseCholesky;
+pub use krylov::ConjugateGradients;
 pub use lbfgsb::{Lbfgsb, LbfgsbError, Local, Minimum};
 pub use matrix::{BlockMatrix, Csr, NodeMatrix, ScalarMatrix};
 pub use newton::{Newton, NewtonError, Outcome};
 pub use ordering::{Graph, Ordering, OrderingKind};
 pub use pattern::Pattern;
+pub use potential::{Buffers, Potential};
+pub use quadratic::{ConstantForces, ScalarTerm};
 pub use symbolic::{Slot, Symbolic};
+pub use term::{Assembly, Configuration, EnergyTerm};
 
 /// Why a system could not be solved.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

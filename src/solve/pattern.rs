@@ -89,6 +89,18 @@ impl Pattern {
         Some(self.node_of_vertex[vertex]).filter(|&n| n != HELD)
     }
 
+    /// Whether a matrix has a place for the block of two vertices: where they share a cell, or one of them is held.
+    pub fn has_room(&self, a: usize, b: usize) -> bool {
+        let count = self.node_of_vertex.len();
+        if a >= count || b >= count {
+            return false;
+        }
+        match (self.node_of_vertex(a), self.node_of_vertex(b)) {
+            (Some(a), Some(b)) => self.symbolic.slot(a as usize, b as usize).is_some(),
+            _ => true,
+        }
+    }
+
     /// The symbolic factorisation, shared by all systems of the body.
     pub fn symbolic(&self) -> &Arc<Symbolic> {
         &self.symbolic

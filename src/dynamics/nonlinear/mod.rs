@@ -13,7 +13,7 @@ mod statics;
 #[cfg(test)]
 mod tests;
 
-pub(super) use potential::{Balancer, Domain, Terms};
+pub(super) use potential::{Balancer, Domain, FLOOR, Increment};
 pub use simulation::{Integrator, NonlinearSettings, NonlinearSimulation};
 pub(super) use skeletal::{NonlinearStepper, forces_at, settled};
 pub use statics::{Balance, equilibrium};

@@ -1,53 +1,43 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What nonlinear statics and implicit steps minimise.
+//! What nonlinear statics and implicit steps minimise, the incremental potential \[martin2011\].
 //!
 //! Over the displacements q of the free nodes, the held ones in place, with d = q − q₀ from a first guess q₀:
 //!
 //! ```text
-//! Φ(q) = V(q) + ½ dᵀ (m M + Mt + k K) d − dᵀ (f − M z − K w)
+//! Φ(q) = V(q) + ½ dᵀ (m M + Mt + k K) d − dᵀ (f − M z − K w) + Σ further terms (q)
 //! ```
 //!
 //! V is the elastic energy, Mt the twist's Hessian, K the stiffness frozen at q₀ (made convex, so that it only takes energy out),
-//! f the forces other than elastic ones at q₀, z what M and w what K act on there. Statics has m = k = 0; backward Euler is
-//! the incremental potential with `m = 1/h² + α/h`, `k = β/h` \[martin2011\]. All but V counts from the
-//! guess, so nothing depends on how far away the body is.
+//! f the forces other than elastic ones at q₀, z what M and w what K act on there. Statics has m = k = 0; backward Euler has
+//! `m = 1/h² + α/h`, `k = β/h`. What is quadratic counts from the guess, so nothing depends on how far away the body is; it is
+//! one term, [`Quadratic`], whose rows are summed in one pass. Further terms are not damped.
 
-use crate::elasticity::{Curvature, Deformation, Elements, Model};
+use crate::elasticity::{Elastic, Model};
 use crate::progress::Progress;
-use crate::solve::newton::{Forces, Problem, Rounded, minimise};
+use crate::solve::newton::{Forces, Rounded, minimise};
 use crate::solve::{
-    BlockMatrix, Newton, NewtonError, Outcome, Pattern, ScalarMatrix, SolveError, SparseCholesky,
+    Assembly, BlockMatrix, Buffers, Configuration, EnergyTerm, Newton, NewtonError, Outcome,
+    Pattern, Potential, ScalarMatrix, SolveError, SparseCholesky,
 };
 use crate::{Mat3, Vec3};
+use std::sync::Arc;
 
 /// Where Hessians are made convex, they resist every deformation at least with this share of the shear modulus.
-const FLOOR: f64 = 1e-3;
+pub(in super::super) const FLOOR: f64 = 1e-3;
 
 /// A body as its equations see it; the matrices have one pattern.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Domain<'a> {
-    pub elements: &'a Elements,
-    /// How each element is turned before it is displaced: displacements then count from turned flesh at rest.
-    pub turns: Option<&'a [Mat3]>,
+    /// The elastic energy V.
+    pub elastic: Elastic<'a>,
     pub pattern: &'a Pattern,
     pub mass: &'a ScalarMatrix,
     pub twist: Option<&'a ScalarMatrix>,
 }
 
-impl<'a> Domain<'a> {
-    fn deformation(&self, q: &'a [Vec3]) -> Deformation<'a> {
-        match self.turns {
-            Some(turns) => Deformation::carried(q, turns),
-            None => q.into(),
-        }
-    }
-}
-
-/// All terms but the elastic energy, one vector per node each.
+/// All but the elastic energy, one vector per node each.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Terms<'a> {
-    /// The elastic energy V.
-    pub model: Model,
+pub(in super::super) struct Increment<'a> {
     /// m, 1/s².
     pub mass: f64,
     /// z, m/s².
@@ -58,28 +48,26 @@ pub(in super::super) struct Terms<'a> {
     pub lag: &'a [Vec3],
     /// f, N.
     pub forces: &'a [Vec3],
+    /// Further terms.
+    pub terms: &'a [Arc<dyn EnergyTerm>],
+    /// What displacements count from for them.
+    pub origin: &'a [Vec3],
 }
 
 /// Finds minima of Φ; buffers allocated once.
 pub(in super::super) struct Balancer {
     solver: SparseCholesky,
     /// Numbers of `m M + Mt + k K` in the solver.
-    base: Vec<f64>,
+    assembled: Vec<f64>,
     /// `m M + Mt`.
     scalar: Vec<f64>,
     frozen: Option<BlockMatrix>,
     /// f − M z − K w on the free nodes.
     linear: Vec<Vec3>,
     guess: Vec<Vec3>,
-    whole: Buffers,
-    free: Vec<Vec3>,
-}
-
-/// One vector per node.
-struct Buffers {
-    displacement: Vec<Vec3>,
-    step: Vec<Vec3>,
     product: Vec<Vec3>,
+    buffers: Buffers,
+    free: Vec<Vec3>,
 }
 
 impl Balancer {
@@ -88,16 +76,13 @@ impl Balancer {
         let zero = vec![Vec3::zeros(); nodes];
         let free = vec![Vec3::zeros(); pattern.vertex_of_node().len()];
         Ok(Self {
-            base: vec![0.0; solver.values().len()],
+            assembled: vec![0.0; solver.values().len()],
             scalar: Vec::new(),
             frozen: None,
             linear: free.clone(),
             guess: zero.clone(),
-            whole: Buffers {
-                displacement: zero.clone(),
-                step: zero.clone(),
-                product: zero,
-            },
+            product: zero,
+            buffers: Buffers::new(nodes),
             free,
             solver,
         })
@@ -107,46 +92,53 @@ impl Balancer {
     pub fn balance(
         &mut self,
         domain: Domain,
-        terms: Terms,
+        increment: Increment,
         q: &mut [Vec3],
         options: &Newton,
         progress: &dyn Progress,
     ) -> Result<Outcome, NewtonError> {
         self.guess.copy_from_slice(q);
-        self.go_on(domain, terms, q, options, progress)
+        self.go_on(domain, increment, q, options, progress)
     }
 
-    /// Minimises from `q`, where the guess that the terms count from is another.
+    /// Minimises from `q`, where the guess that increments count from is another.
     fn go_on(
         &mut self,
         domain: Domain,
-        terms: Terms,
+        increment: Increment,
         q: &mut [Vec3],
         options: &Newton,
         progress: &dyn Progress,
     ) -> Result<Outcome, NewtonError> {
-        let (size, rounding) = self.prepare(domain, terms);
-        let mut free = std::mem::take(&mut self.free);
-        for (d, &v) in free.iter_mut().zip(domain.pattern.vertex_of_node()) {
+        let (size, rounding) = self.prepare(domain, increment);
+        let pattern = domain.pattern;
+        for (d, &v) in self.free.iter_mut().zip(pattern.vertex_of_node()) {
             *d = q[v as usize] - self.guess[v as usize];
         }
-        let mut problem = Potential {
-            domain,
-            model: terms.model,
-            base: &self.base,
+        let quadratic = Quadratic {
+            pattern,
+            matrix: domain.mass,
             scalar: &self.scalar,
-            frozen: self.frozen.as_ref().map(|k| (terms.damping, k)),
+            frozen: self.frozen.as_ref().map(|k| (increment.damping, k)),
             linear: &self.linear,
-            guess: &self.guess,
-            whole: &mut self.whole,
-            size,
-            rounding,
+            assembled: &self.assembled,
+            forces: Forces { size, rounding },
         };
-        let outcome = minimise(&mut problem, &mut self.solver, &mut free, options, progress);
-        for (d, &v) in free.iter().zip(domain.pattern.vertex_of_node()) {
+        let mut terms: Vec<&dyn EnergyTerm> = vec![&domain.elastic, &quadratic];
+        terms.extend(increment.terms.iter().map(|term| &**term));
+        let mut potential = Potential::new(
+            &terms,
+            pattern,
+            Some(increment.origin),
+            &self.guess,
+            &mut self.buffers,
+            &mut self.solver,
+        );
+        let free = &mut self.free;
+        let outcome = minimise(&mut potential, &mut self.solver, free, options, progress);
+        for (d, &v) in free.iter().zip(pattern.vertex_of_node()) {
             q[v as usize] = self.guess[v as usize] + d;
         }
-        self.free = free;
         outcome
     }
 
@@ -155,31 +147,29 @@ impl Balancer {
     pub fn balance_by_detour(
         &mut self,
         domain: Domain,
-        terms: Terms,
+        increment: Increment,
         q: &mut [Vec3],
         options: &Newton,
         progress: &dyn Progress,
     ) -> Result<Outcome, NewtonError> {
         let start = q.to_vec();
-        let kind = Terms {
-            model: Model::NeoHookean,
-            ..terms
-        };
+        let mut kind = domain;
+        kind.elastic.model = Model::NeoHookean;
         let rough = Newton {
             tolerance: 1e-3,
             ..*options
         };
-        self.balance(domain, kind, q, &rough, progress)?;
+        self.balance(kind, increment, q, &rough, progress)?;
         self.guess.copy_from_slice(&start);
-        self.go_on(domain, terms, q, options, progress)
+        self.go_on(domain, increment, q, options, progress)
     }
 
     /// Everything that does not change during the minimisation. Gives the size of the linear terms and of their rounding.
-    fn prepare(&mut self, domain: Domain, terms: Terms) -> (f64, f64) {
+    fn prepare(&mut self, domain: Domain, increment: Increment) -> (f64, f64) {
         let (mass, pattern) = (domain.mass, domain.pattern);
         self.scalar.clear();
         self.scalar
-            .extend(mass.values().iter().map(|m| terms.mass * m));
+            .extend(mass.values().iter().map(|m| increment.mass * m));
         if let Some(twist) = domain.twist {
             let both = self.scalar.iter_mut().zip(twist.values());
             both.for_each(|(s, t)| *s += t);
@@ -190,40 +180,42 @@ impl Balancer {
                 self.solver.add_scalar(*slot, value);
             }
         }
-        let damped = terms.damping > 0.0;
+        let damped = increment.damping > 0.0;
         if damped {
             let mut frozen = self
                 .frozen
                 .take()
                 .unwrap_or_else(|| BlockMatrix::like(mass, 0.0));
             frozen.blocks_mut().fill(Mat3::zeros());
-            domain.elements.visit_hessian(
-                terms.model,
-                domain.deformation(&self.guess),
-                |_| Curvature::Convex(0.0),
-                |pair, a, b, block| {
-                    frozen.add_pair(a, b, block);
-                    if let Some(slot) = pattern.pair_slots()[pair] {
-                        self.solver.add(slot, &(block * terms.damping));
-                    }
-                },
-            );
-            frozen.times(terms.lag, &mut self.whole.product);
+            let at = Configuration {
+                origin: None,
+                displacements: &self.guess,
+                increment: None,
+            };
+            let mut elastic = domain.elastic;
+            elastic.tangent = crate::elasticity::Tangent::Exact(0.0);
+            elastic.visit_hessian(&at, true, |pair, a, b, block| {
+                frozen.add_pair(a, b, block);
+                if let Some(slot) = pattern.pair_slots()[pair] {
+                    self.solver.add(slot, &(block * increment.damping));
+                }
+            });
+            frozen.times(increment.lag, &mut self.product);
             self.frozen = Some(frozen);
         } else {
             self.frozen = None;
-            self.whole.product.fill(Vec3::zeros());
+            self.product.fill(Vec3::zeros());
         }
-        self.base.copy_from_slice(self.solver.values());
+        self.assembled.copy_from_slice(self.solver.values());
 
         let far = self.guess.iter().map(|q| q.amax()).fold(0.0, f64::max);
         let (mut sizes, mut rounding): (f64, f64) = (0.0, 0.0);
         for (linear, &v) in self.linear.iter_mut().zip(pattern.vertex_of_node()) {
             let v = v as usize;
-            let inertia = mass.row_times(v, terms.inertia);
-            let drag = self.whole.product[v];
-            *linear = terms.forces[v] - inertia - drag;
-            let size = terms.forces[v].norm() + inertia.norm() + drag.norm();
+            let inertia = mass.row_times(v, increment.inertia);
+            let drag = self.product[v];
+            *linear = increment.forces[v] - inertia - drag;
+            let size = increment.forces[v].norm() + inertia.norm() + drag.norm();
             sizes += size * size;
             // What positions are off by, the quadratic terms feel.
             let own: f64 = mass.row_range(v).map(|i| self.scalar[i].abs()).sum();
@@ -233,102 +225,82 @@ impl Balancer {
     }
 }
 
-/// Φ as Newton's method sees it: unknowns are d on the free nodes.
-struct Potential<'a> {
-    domain: Domain<'a>,
-    model: Model,
-    base: &'a [f64],
+/// `½ dᵀ (m M + Mt + k K) d − dᵀ b` of the increments d of free nodes.
+struct Quadratic<'a> {
+    pattern: &'a Pattern,
+    /// The pattern of both matrices.
+    matrix: &'a ScalarMatrix,
+    /// `m M + Mt`.
     scalar: &'a [f64],
+    /// k and K.
     frozen: Option<(f64, &'a BlockMatrix)>,
+    /// b on the free nodes.
     linear: &'a [Vec3],
-    guess: &'a [Vec3],
-    whole: &'a mut Buffers,
-    size: f64,
-    rounding: f64,
+    /// The Hessian's numbers in the solver.
+    assembled: &'a [f64],
+    forces: Forces,
 }
 
-impl Potential<'_> {
-    fn place(&mut self, x: &[Vec3]) {
-        self.whole.displacement.copy_from_slice(self.guess);
-        for (d, &v) in x.iter().zip(self.domain.pattern.vertex_of_node()) {
-            self.whole.displacement[v as usize] += d;
-            self.whole.step[v as usize] = *d;
-        }
-    }
-
-    /// `(m M + Mt + k K) d` of a free node, after `place`.
-    fn row(&self, v: usize) -> Vec3 {
-        let mass = self.domain.mass;
+impl Quadratic<'_> {
+    /// `(m M + Mt + k K) d` of a node.
+    fn row(&self, v: usize, d: &[Vec3]) -> Vec3 {
+        let matrix = self.matrix;
         let mut sum = Vec3::zeros();
-        for i in mass.row_range(v) {
-            sum += self.whole.step[mass.columns()[i] as usize] * self.scalar[i];
+        for i in matrix.row_range(v) {
+            sum += d[matrix.columns()[i] as usize] * self.scalar[i];
         }
         if let Some((factor, k)) = self.frozen {
             for i in k.row_range(v) {
-                sum += k.blocks()[i] * self.whole.step[k.columns()[i] as usize] * factor;
+                sum += k.blocks()[i] * d[k.columns()[i] as usize] * factor;
             }
         }
         sum
     }
+
+    /// Each free node with its b.
+    fn free(&self) -> impl Iterator<Item = (usize, &Vec3)> {
+        let nodes = self.pattern.vertex_of_node().iter();
+        nodes.map(|&v| v as usize).zip(self.linear)
+    }
 }
 
-impl Problem for Potential<'_> {
-    fn value(&mut self, x: &[Vec3]) -> Rounded {
-        self.place(x);
-        let deformation = self.domain.deformation(&self.whole.displacement);
-        let elements = self.domain.elements;
-        let mut sum = elements.rounded_energy(self.model, deformation);
-        for ((d, b), &v) in x
-            .iter()
-            .zip(self.linear)
-            .zip(self.domain.pattern.vertex_of_node())
-        {
-            let (square, line) = (0.5 * d.dot(&self.row(v as usize)), d.dot(b));
+impl EnergyTerm for Quadratic<'_> {
+    fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
+        let Some(d) = at.increment else {
+            return;
+        };
+        for (v, b) in self.free() {
+            let (square, line) = (0.5 * d[v].dot(&self.row(v, d)), d[v].dot(b));
             sum.value += square - line;
             sum.rounding += 4.0 * f64::EPSILON * (square.abs() + line.abs());
         }
-        sum
     }
 
-    fn gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> Forces {
-        self.place(x);
-        let mut product = std::mem::take(&mut self.whole.product);
-        let deformation = self.domain.deformation(&self.whole.displacement);
-        let elements = self.domain.elements;
-        let mut forces = elements.gradient(self.model, deformation, &mut product);
-        for ((g, b), &v) in gradient
-            .iter_mut()
-            .zip(self.linear)
-            .zip(self.domain.pattern.vertex_of_node())
-        {
-            *g = product[v as usize] + self.row(v as usize) - b;
+    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces {
+        for (v, b) in self.free() {
+            if let Some(d) = at.increment {
+                gradient[v] += self.row(v, d);
+            }
+            gradient[v] -= b;
         }
-        self.whole.product = product;
-        forces.size = forces.size.max(self.size);
-        forces.rounding += self.rounding;
-        forces
+        self.forces
     }
 
-    fn hessian(&mut self, x: &[Vec3], convex: bool, solver: &mut SparseCholesky) {
-        self.place(x);
-        solver.set_values(self.base);
-        let curvature = if convex {
-            Curvature::Convex(FLOOR)
-        } else {
-            Curvature::Exact
-        };
-        let slots = self.domain.pattern.pair_slots();
-        let deformation = self.domain.deformation(&self.whole.displacement);
-        let elements = self.domain.elements;
-        elements.visit_hessian(
-            self.model,
-            deformation,
-            |_| curvature,
-            |pair, _, _, block| {
-                if let Some(slot) = slots[pair] {
-                    solver.add(slot, block);
-                }
-            },
-        );
+    fn add_hessian(&self, _: &Configuration, _: bool, into: &mut Assembly) {
+        into.add_values(self.assembled);
+    }
+
+    fn add_product(&self, _: &Configuration, _: bool, x: &[Vec3], y: &mut [Vec3]) {
+        for (v, _) in self.free() {
+            y[v] += self.row(v, x);
+        }
+    }
+
+    fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize)) {
+        self.matrix.visit_pairs(visit);
+    }
+
+    fn is_quadratic(&self) -> bool {
+        true
     }
 }

@@ -9,10 +9,10 @@
 //! parts.
 
 use super::super::{SimulationError, lost};
-use super::potential::{Balancer, Domain, Terms};
+use super::potential::{Balancer, Domain, FLOOR, Increment};
 use super::statics::check;
 use crate::Vec3;
-use crate::elasticity::{Elements, Model};
+use crate::elasticity::{Elastic, Elements, Model, Tangent};
 use crate::progress::Progress;
 use crate::solve::{Newton, Outcome, Pattern, ScalarMatrix};
 use std::sync::Arc;
@@ -217,23 +217,33 @@ impl NonlinearSimulation {
         let weight = |v: usize| self.mass.row_times(v, &self.weights);
         let loads: Vec<Vec3> = (0..forces.len()).map(|v| forces[v] + weight(v)).collect();
         let domain = Domain {
-            elements: &self.elements,
-            turns: None,
+            elastic: Elastic {
+                elements: &self.elements,
+                model: settings.model,
+                turns: None,
+                slots: self.pattern.pair_slots(),
+                tangent: Tangent::Exact(FLOOR),
+            },
             pattern: &self.pattern,
             mass: &self.mass,
             twist: None,
         };
-        let terms = Terms {
-            model: settings.model,
+        let increment = Increment {
             mass: 1.0 / (h * h) + settings.mass_damping / h,
             inertia: &self.inertia,
             damping: settings.stiffness_damping / h,
             lag: &self.lag,
             forces: &loads,
+            terms: &[],
+            origin: &self.displacements,
         };
-        let outcome =
-            self.balancer
-                .balance(domain, terms, &mut self.next, &settings.newton, progress)?;
+        let outcome = self.balancer.balance(
+            domain,
+            increment,
+            &mut self.next,
+            &settings.newton,
+            progress,
+        )?;
         if let Some(error) = lost(&self.next) {
             return Err(error);
         }

@@ -18,19 +18,24 @@ use super::super::forces::Load;
 use super::super::stepper::{NodalState, Step, Stepper};
 use super::super::{Frames, Method, SimulationError, equilibrium, lost};
 use super::STEP;
-use super::potential::{Balancer, Domain, Terms};
+use super::potential::{Balancer, Domain, FLOOR, Increment};
 use super::statics::{Balance, better, follow};
 use crate::Vec3;
 use crate::body::Body;
-use crate::elasticity::Model;
+use crate::elasticity::{Elastic, Model, Tangent};
 use crate::progress::Silent;
 use crate::skeleton::{FrameMotion, Pose};
 use crate::solve::{Newton, NewtonError, SolveError};
 
-fn domain(body: &Body) -> Domain<'_> {
+fn domain(body: &Body, model: Model) -> Domain<'_> {
     Domain {
-        elements: body.elements(),
-        turns: None,
+        elastic: Elastic {
+            elements: body.elements(),
+            model,
+            turns: None,
+            slots: body.pattern().pair_slots(),
+            tangent: Tangent::Exact(FLOOR),
+        },
         pattern: body.pattern(),
         mass: body.mass_matrix(),
         twist: Some(body.twist_matrix()),
@@ -92,19 +97,20 @@ pub(in super::super) fn settled(
             q[v as usize] = frames.places[v as usize] - rest[v as usize];
         }
         loads(body, frames, load, q, &mut forces);
-        let terms = Terms {
-            model,
+        let increment = Increment {
             mass: 0.0,
             inertia: &zero,
             damping: 0.0,
             lag: &zero,
             forces: &forces,
+            terms: load.terms,
+            origin: rest,
         };
-        let (domain, options) = (domain(body), Newton::default());
+        let (domain, options) = (domain(body, model), Newton::default());
         if detour {
-            balancer.balance_by_detour(domain, terms, q, &options, &Silent)
+            balancer.balance_by_detour(domain, increment, q, &options, &Silent)
         } else {
-            balancer.balance(domain, terms, q, &options, &Silent)
+            balancer.balance(domain, increment, q, &options, &Silent)
         }
     };
 
@@ -227,21 +233,21 @@ impl Stepper for NonlinearStepper {
                 }
             }
             loads(body, to, step.load, &self.displacements, &mut self.forces);
-            let terms = Terms {
-                model: self.model,
+            let increment = Increment {
                 mass: 1.0 / (h * h) + step.mass_damping / h,
                 inertia: &self.inertia,
                 damping: step.stiffness_damping / h,
                 lag: &self.lag,
                 forces: &self.forces,
+                terms: step.load.terms,
+                origin: rest,
             };
-            let q = &mut self.displacements;
+            let (q, domain) = (&mut self.displacements, domain(body, self.model));
             let outcome = if attempt == Attempt::Detour {
                 self.balancer
-                    .balance_by_detour(domain(body), terms, q, &STEP, &Silent)
+                    .balance_by_detour(domain, increment, q, &STEP, &Silent)
             } else {
-                self.balancer
-                    .balance(domain(body), terms, q, &STEP, &Silent)
+                self.balancer.balance(domain, increment, q, &STEP, &Silent)
             };
             match (outcome, &found) {
                 (Ok(_), _) => {

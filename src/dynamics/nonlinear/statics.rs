@@ -8,9 +8,9 @@
 //! its length).
 
 use super::super::SimulationError;
-use super::potential::{Balancer, Domain, Terms};
+use super::potential::{Balancer, Domain, FLOOR, Increment};
 use crate::Vec3;
-use crate::elasticity::{Elements, Model};
+use crate::elasticity::{Elastic, Elements, Model, Tangent};
 use crate::progress::{Part, Progress};
 use crate::solve::{Newton, NewtonError, Outcome, Pattern, ScalarMatrix};
 
@@ -52,26 +52,32 @@ pub fn equilibrium(
     let mass = ScalarMatrix::zero(elements.nodes(), elements.all_corners());
     let pattern = Pattern::new(elements.all_corners(), &mass, fixed, rest)?;
     let domain = Domain {
-        elements,
-        turns: None,
+        elastic: Elastic {
+            elements,
+            model,
+            turns: None,
+            slots: pattern.pair_slots(),
+            tangent: Tangent::Exact(FLOOR),
+        },
         pattern: &pattern,
         mass: &mass,
         twist: None,
     };
     let mut balancer = Balancer::new(&pattern, elements.nodes())?;
     let mut solve = |forces: &[Vec3], detour: bool, q: &mut [Vec3], progress: &dyn Progress| {
-        let terms = Terms {
-            model,
+        let increment = Increment {
             mass: 0.0,
             inertia: &zero,
             damping: 0.0,
             lag: &zero,
             forces,
+            terms: &[],
+            origin: rest,
         };
         if detour {
-            balancer.balance_by_detour(domain, terms, q, options, progress)
+            balancer.balance_by_detour(domain, increment, q, options, progress)
         } else {
-            balancer.balance(domain, terms, q, options, progress)
+            balancer.balance(domain, increment, q, options, progress)
         }
     };
     let part = |from, to| Part {

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The energies of the linearised methods as terms; displacements are positions.
+//!
+//! [`WarpedCells`] is the cell form of [`super::system`]: its rotations do not depend on the flesh, so that it has an energy. The
+//! vertex form has none, as its matrix is not symmetric. [`Twist`] pulls on both.
+
+use super::Frames;
+use super::forces::Load;
+use crate::body::Body;
+use crate::solve::newton::{Forces, Rounded, norm};
+use crate::solve::{Assembly, Configuration, EnergyTerm};
+use crate::{Mat3, Vec3};
+
+/// `½ Σ_c (R_cᵀ p − x)ᵀ S_c (R_cᵀ p − x) − f_gᵀ p`: flesh that is linear in turned cells, and its net weight.
+pub(super) struct WarpedCells<'a> {
+    pub body: &'a Body,
+    /// R_c.
+    pub turns: &'a [Mat3],
+    pub load: &'a Load<'a>,
+}
+
+impl WarpedCells<'_> {
+    /// Sets `sums[dofs]` to `scale · (b + f_g) − A z`, A and b without the twist: with z = scale · p that is scale times the
+    /// force at p. One pass.
+    pub fn forces(&self, scale: f64, z: &[Vec3], sums: &mut [Vec3]) {
+        let rest = self.body.lattice().vertices();
+        sums.fill(Vec3::zeros());
+        for (cell, turn) in self.body.blocks().iter().zip(self.turns) {
+            let mut d = [Vec3::zeros(); 8];
+            for (d, &a) in d.iter_mut().zip(cell.corners) {
+                *d = turn.tr_mul(&z[a as usize]) - rest[a as usize] * scale;
+            }
+            // Stiffness does not feel translations; taking one out keeps far-away characters exact.
+            let first = d[0];
+            d[..cell.corners.len()].iter_mut().for_each(|d| *d -= first);
+            let force = cell.multiply(&d);
+            let g = self.load.net_gravity(turn) * scale;
+            for ((&a, f), &w) in cell.corners.iter().zip(&force).zip(cell.weight) {
+                sums[a as usize] += g * w - turn * f;
+            }
+        }
+    }
+}
+
+impl EnergyTerm for WarpedCells<'_> {
+    fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
+        let rest = self.body.lattice().vertices();
+        let p = at.displacements;
+        for (cell, turn) in self.body.blocks().iter().zip(self.turns) {
+            let first = cell.corners[0] as usize;
+            let mut d = [Vec3::zeros(); 8];
+            for (d, &a) in d.iter_mut().zip(cell.corners) {
+                let a = a as usize;
+                *d = turn.tr_mul(&(p[a] - p[first])) - (rest[a] - rest[first]);
+            }
+            let force = cell.multiply(&d);
+            let g = self.load.net_gravity(turn);
+            for (((&a, d), f), &w) in cell.corners.iter().zip(&d).zip(&force).zip(cell.weight) {
+                let (square, line) = (0.5 * d.dot(f), g.dot(&p[a as usize]) * w);
+                sum.value += square - line;
+                sum.rounding += 4.0 * f64::EPSILON * (square.abs() + line.abs());
+            }
+        }
+    }
+
+    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces {
+        let mut forces = vec![Vec3::zeros(); gradient.len()];
+        self.forces(1.0, at.displacements, &mut forces);
+        gradient.iter_mut().zip(&forces).for_each(|(g, f)| *g -= f);
+        let size = norm(&forces);
+        Forces {
+            size,
+            rounding: f64::EPSILON * size,
+        }
+    }
+
+    fn add_hessian(&self, _: &Configuration, _: bool, into: &mut Assembly) {
+        add_cells(self.body, self.turns.iter(), into);
+    }
+
+    fn add_product(&self, _: &Configuration, _: bool, x: &[Vec3], y: &mut [Vec3]) {
+        let mut product = vec![Vec3::zeros(); y.len()];
+        self.forces(0.0, x, &mut product);
+        y.iter_mut().zip(&product).for_each(|(y, f)| *y -= f);
+    }
+
+    fn is_quadratic(&self) -> bool {
+        true
+    }
+
+    fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize)) {
+        for cell in self.body.blocks().iter() {
+            for (i, &a) in cell.corners.iter().enumerate() {
+                let others = &cell.corners[i..];
+                others.iter().for_each(|&b| visit(a as usize, b as usize));
+            }
+        }
+    }
+}
+
+/// Adds `Σ_c R_c S_c R_cᵀ`.
+pub(super) fn add_cells<'a>(
+    body: &Body,
+    turns: impl Iterator<Item = &'a Mat3>,
+    into: &mut Assembly,
+) {
+    let slots = body.pattern().pair_slots();
+    for (cell, turn) in body.blocks().iter().zip(turns) {
+        let scaled = turn * into.factor();
+        let back = turn.transpose();
+        for (block, slot) in cell.stiffness.iter().zip(&slots[cell.first_pair..]) {
+            if slot.is_some() {
+                into.add_multiplied_at(*slot, &(scaled * block * back));
+            }
+        }
+    }
+}
+
+/// `½ pᵀ Mt p − pᵀ Σ_β Mt_β T_β(x)`: what holds flesh against spinning about straight bones.
+pub(super) struct Twist<'a> {
+    pub body: &'a Body,
+    pub frames: &'a Frames,
+}
+
+impl EnergyTerm for Twist<'_> {
+    fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
+        for (v, p) in at.displacements.iter().enumerate() {
+            let pull = self.body.twist_matrix().row_times(v, at.displacements);
+            let (square, line) = (0.5 * p.dot(&pull), p.dot(&self.frames.twist_loads[v]));
+            sum.value += square - line;
+            sum.rounding += 4.0 * f64::EPSILON * (square.abs() + line.abs());
+        }
+    }
+
+    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces {
+        let mut forces = Forces::default();
+        for (v, g) in gradient.iter_mut().enumerate() {
+            let pull = self.body.twist_matrix().row_times(v, at.displacements);
+            let force = pull - self.frames.twist_loads[v];
+            *g += force;
+            forces.size += force.norm_squared();
+            forces.rounding += pull.norm_squared();
+        }
+        Forces {
+            size: forces.size.sqrt(),
+            rounding: 4.0 * f64::EPSILON * forces.rounding.sqrt(),
+        }
+    }
+
+    fn add_hessian(&self, _: &Configuration, _: bool, into: &mut Assembly) {
+        into.add_scalars(self.body.twist_matrix());
+    }
+
+    fn add_product(&self, _: &Configuration, _: bool, x: &[Vec3], y: &mut [Vec3]) {
+        for (v, y) in y.iter_mut().enumerate() {
+            *y += self.body.twist_matrix().row_times(v, x);
+        }
+    }
+
+    fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize)) {
+        self.body.twist_matrix().visit_pairs(visit);
+    }
+
+    fn is_quadratic(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Energy terms: those of the flesh are their own derivatives, and one that nobody knows acts in every balance and step.
+
+use super::*;
+use crate::dynamics::flesh::{Twist, WarpedCells};
+use crate::elasticity::{Elastic, Tangent};
+use crate::solve::Configuration;
+use crate::solve::term::tests::{Pin, check};
+
+/// A bar with a twist, at a bend, and its flesh somewhere.
+fn flesh() -> (Arc<Body>, Frames, Vec<Vec3>) {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let mut frames = Frames::new(&body).unwrap();
+    frames.set(&body, Method::Warped, &bent(&bar, 0.7)).unwrap();
+    let off = wobbly(&body, 0.02);
+    (body, frames, off)
+}
+
+#[test]
+fn terms_of_flesh_are_their_own_derivatives() {
+    let (body, frames, off) = flesh();
+    let load = Load::new(&body, Vec3::new(1.0, 2.0, -9.0), None, &[]);
+    let places: Vec<Vec3> = frames.places.iter().zip(&off).map(|(p, d)| p + d).collect();
+    let at = Configuration {
+        origin: None,
+        displacements: &places,
+        increment: None,
+    };
+    let turns = &frames.cell_turns;
+    let cells = WarpedCells {
+        body: &body,
+        turns,
+        load: &load,
+    };
+    let twist = Twist {
+        body: &body,
+        frames: &frames,
+    };
+    check(&cells, at, body.pattern(), 1e-4);
+    check(&twist, at, body.pattern(), 1e-4);
+    let at = Configuration {
+        origin: Some(&frames.places),
+        displacements: &off,
+        increment: None,
+    };
+    for model in [Model::StVenantKirchhoff, Model::NeoHookean, Model::Yeoh] {
+        for (turns, tangent) in [
+            (None, Tangent::Exact(1e-3)),
+            (Some(turns.as_slice()), Tangent::Exact(0.0)),
+        ] {
+            let elastic = Elastic {
+                elements: body.elements(),
+                model,
+                turns,
+                slots: body.pattern().pair_slots(),
+                tangent,
+            };
+            check(&elastic, at, body.pattern(), 1e-6);
+        }
+    }
+}
+
+/// The corner of the bar that is farthest from its bones, tied to a place beside it.
+fn pin(bar: &BarOptions, body: &Body, stiffness: f64, off: Vec3) -> Arc<Pin> {
+    let node = bar.vertex(0, 0, bar.cells_along);
+    Arc::new(Pin {
+        node,
+        place: body.lattice().vertices()[node] + off,
+        stiffness,
+    })
+}
+
+const METHODS: [Method; 6] = [
+    Method::Hyperelastic,
+    Method::Warped,
+    Method::WarpedVertex,
+    Method::Linear,
+    Method::Nonlinear,
+    Method::NeoHookean,
+];
+
+#[test]
+fn a_term_that_nobody_knows_is_balanced_by_every_method() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let pin = pin(&bar, &body, 40.0, Vec3::new(0.03, -0.05, 0.02));
+    for method in METHODS {
+        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+        sim.set_terms(vec![pin.clone()]).unwrap();
+        sim.reset(&still(), true, None).unwrap();
+        let rest = body.lattice().vertices();
+        let q: Vec<Vec3> = sim
+            .lattice_positions()
+            .iter()
+            .zip(rest)
+            .map(|(p, x)| p - x)
+            .collect();
+        // The flesh pulls with what the pin pulls with, and nothing else does.
+        let held = equilibrium_forces(&body, &still(), &q, settings().gravity, method).unwrap();
+        let pull = (pin.place - sim.lattice_positions()[pin.node]) * pin.stiffness;
+        assert!(pull.norm() > 0.1, "{method:?} {pull}");
+        for (v, f) in held.iter().enumerate() {
+            let wanted = if v == pin.node { pull } else { Vec3::zeros() };
+            assert!(
+                (f - wanted).norm() < 1e-8 * pull.norm(),
+                "{method:?} {v} {f}"
+            );
+        }
+    }
+}
+
+#[test]
+fn steps_lead_to_the_balance_of_a_term() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let far = Vec3::new(0.3, -0.25, 0.2);
+    let near = 0.1 * far;
+    for (method, solver, stiffness, off) in [
+        (Method::Hyperelastic, Solver::Automatic, 40.0, near),
+        // So strong that single linearisations are not to be trusted.
+        (Method::Hyperelastic, Solver::Automatic, 1e4, far),
+        (Method::Warped, Solver::Factor, 40.0, near),
+        (Method::Warped, Solver::Iterate, 40.0, near),
+        (Method::WarpedVertex, Solver::Factor, 40.0, near),
+        (Method::WarpedVertex, Solver::Iterate, 40.0, near),
+        (Method::Linear, Solver::Factor, 40.0, near),
+        (Method::Nonlinear, Solver::Automatic, 40.0, near),
+    ] {
+        let damped = Settings {
+            rate: 48.0,
+            mass_damping: 8.0,
+            solver,
+            ..settings()
+        };
+        let pin = pin(&bar, &body, stiffness, off);
+        let mut sim = Simulation::new(body.clone(), method, damped).unwrap();
+        sim.set_terms(vec![pin.clone()]).unwrap();
+        sim.reset(&still(), true, None).unwrap();
+        let balance = sim.lattice_positions().to_vec();
+        sim.reset(&still(), false, None).unwrap();
+        let start = largest(sim.lattice_positions(), &balance);
+        for _ in 0..5 {
+            sim.advance(&still(), 1.0, None, None).unwrap();
+        }
+        let end = largest(sim.lattice_positions(), &balance);
+        assert!(
+            start > 1e-3 && end < 1e-6 * start,
+            "{method:?} {start} {end}"
+        );
+    }
+}
+
+#[test]
+fn a_term_that_is_gone_leaves_no_trace() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let pin = pin(&bar, &body, 40.0, Vec3::new(0.1, 0.0, 0.0));
+    for method in [Method::Linear, Method::Warped, Method::WarpedVertex] {
+        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+        sim.reset(&still(), true, None).unwrap();
+        let before = sim.state();
+        let step = |sim: &mut Simulation| sim.advance(&still(), 0.1, None, None).unwrap();
+        step(&mut sim);
+        let plain = sim.state();
+        sim.restore(&before).unwrap();
+        sim.set_terms(vec![pin.clone()]).unwrap();
+        step(&mut sim);
+        assert!(sim.state() != plain);
+        sim.restore(&before).unwrap();
+        sim.set_terms(Vec::new()).unwrap();
+        step(&mut sim);
+        assert!(sim.state() == plain);
+    }
+}
+
+#[test]
+fn terms_that_do_not_fit_are_refused() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let good = pin(&bar, &body, 1.0, Vec3::zeros());
+    let beyond = Arc::new(Pin {
+        node: body.dofs(),
+        place: Vec3::zeros(),
+        stiffness: 1.0,
+    });
+    let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    let error = sim.set_terms(vec![good.clone(), beyond]).unwrap_err();
+    assert_eq!(error, SimulationError::Term { index: 1 });
+    let mut modal = Simulation::new(body, Method::Modal, settings()).unwrap();
+    assert_eq!(
+        modal.set_terms(vec![good]),
+        Err(SimulationError::ModalTerms)
+    );
+    modal.set_terms(Vec::new()).unwrap();
+}

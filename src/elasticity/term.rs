@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The elastic energy of [`Elements`] as an energy term.
+
+use super::{Curvature, Deformation, Elements, Model};
+use crate::solve::newton::{Forces, Rounded};
+use crate::solve::{Assembly, Configuration, EnergyTerm, Slot};
+use crate::{Mat3, Vec3};
+
+/// Which second derivative is taken.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Tangent {
+    /// The exact one. Where one without negative parts is wanted, one that resists every deformation at least with this share
+    /// of the shear modulus.
+    Exact(f64),
+    /// The exact one in pieces near rest, where it is positive definite, and one without negative parts in others: for steps
+    /// of one linearisation.
+    Guarded,
+}
+
+/// Flesh that is displaced, from rest or from where a skeleton has turned its elements.
+#[derive(Debug, Clone, Copy)]
+pub struct Elastic<'a> {
+    /// The flesh.
+    pub elements: &'a Elements,
+    /// Its energy.
+    pub model: Model,
+    /// How each element is turned before it is displaced; none: not at all.
+    pub turns: Option<&'a [Mat3]>,
+    /// Where the blocks of all pairs of corners go: [`pair_slots`](crate::solve::Pattern::pair_slots).
+    pub slots: &'a [Option<Slot>],
+    /// The second derivative.
+    pub tangent: Tangent,
+}
+
+impl Elastic<'_> {
+    fn deformation<'b>(&'b self, at: &Configuration<'b>) -> Deformation<'b> {
+        match self.turns {
+            Some(turns) => Deformation::carried(at.displacements, turns),
+            None => at.displacements.into(),
+        }
+    }
+
+    fn curvature(&self, convex: bool) -> impl Fn(&Mat3) -> Curvature + use<> {
+        let tangent = self.tangent;
+        move |h| match (tangent, convex) {
+            (Tangent::Exact(_), false) => Curvature::Exact,
+            (Tangent::Exact(floor), true) => Curvature::Convex(floor),
+            (Tangent::Guarded, false) if near_rest(h) => Curvature::Exact,
+            (Tangent::Guarded, _) => Curvature::Convex(0.0),
+        }
+    }
+
+    /// Gives the Hessian's blocks as [`Elements::visit_hessian`] does.
+    pub fn visit_hessian(
+        &self,
+        at: &Configuration,
+        convex: bool,
+        visit: impl FnMut(usize, u32, u32, &Mat3),
+    ) {
+        let curvature = self.curvature(convex);
+        let deformation = self.deformation(at);
+        self.elements
+            .visit_hessian(self.model, deformation, curvature, visit);
+    }
+}
+
+fn near_rest(h: &Mat3) -> bool {
+    let f = Mat3::identity() + h;
+    let (stretch, volume) = (f.norm_squared() - 3.0, f.determinant() - 1.0);
+    stretch.abs() < 0.4 && volume.abs() < 0.15
+}
+
+impl EnergyTerm for Elastic<'_> {
+    fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
+        let own = self
+            .elements
+            .rounded_energy(self.model, self.deformation(at));
+        sum.value += own.value;
+        sum.rounding += own.rounding;
+    }
+
+    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces {
+        self.elements
+            .add_gradient(self.model, self.deformation(at), gradient)
+    }
+
+    fn add_hessian(&self, at: &Configuration, convex: bool, into: &mut Assembly) {
+        self.visit_hessian(at, convex, |pair, _, _, block| {
+            into.add_at(self.slots[pair], block);
+        });
+    }
+
+    fn add_product(&self, at: &Configuration, convex: bool, x: &[Vec3], y: &mut [Vec3]) {
+        self.visit_hessian(at, convex, |_, a, b, block| {
+            let (a, b) = (a as usize, b as usize);
+            y[a] += block * x[b];
+            if a != b {
+                y[b] += block.tr_mul(&x[a]);
+            }
+        });
+    }
+
+    fn linearise(
+        &self,
+        at: &Configuration,
+        convex: bool,
+        gradient: &mut [Vec3],
+        into: &mut Assembly,
+    ) {
+        let curvature = self.curvature(convex);
+        let deformation = self.deformation(at);
+        self.elements.linearise(
+            self.model,
+            deformation,
+            curvature,
+            gradient,
+            |pair, _, _, block| into.add_at(self.slots[pair], block),
+        );
+    }
+
+    fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize)) {
+        for corners in self.elements.all_corners() {
+            for (i, &a) in corners.iter().enumerate() {
+                corners[i..]
+                    .iter()
+                    .for_each(|&b| visit(a as usize, b as usize));
+            }
+        }
+    }
+}

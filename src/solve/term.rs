@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Energy terms: whatever pushes on nodes with a potential, as value, gradient and Hessian.
+//!
+//! Statics and implicit steps minimise a sum of terms ([`Potential`](super::Potential)), or solve one linearisation of it.
+//! Who solves calls a term as a whole, never by element: a term has its own loop, and what it keeps (slots of its blocks, a
+//! fused pass for gradient and Hessian) is its own affair. A new term needs no change anywhere else.
+//!
+//! Nodes that are held are part of a [`Configuration`] like others. What a term adds to their gradient is not read, and blocks
+//! of theirs are left out by the [`Assembly`].
+
+use super::newton::{Forces, Rounded};
+use super::{Pattern, ScalarMatrix, Slot, SparseCholesky};
+use crate::{Mat3, Vec3};
+
+/// Where the nodes are; one vector per node each.
+#[derive(Debug, Clone, Copy)]
+pub struct Configuration<'a> {
+    /// What displacements count from, m: places at rest, or where a skeleton carries them. None: displacements are positions.
+    pub origin: Option<&'a [Vec3]>,
+    /// Displacements, m.
+    pub displacements: &'a [Vec3],
+    /// How far they are from where the solution began, m; none: nowhere yet. What counts from there takes these, as differences
+    /// of displacements lose digits far from the origin.
+    pub increment: Option<&'a [Vec3]>,
+}
+
+impl Configuration<'_> {
+    /// The place of a node, m, world axes.
+    #[inline]
+    pub fn position(&self, node: usize) -> Vec3 {
+        match self.origin {
+            Some(origin) => origin[node] + self.displacements[node],
+            None => self.displacements[node],
+        }
+    }
+}
+
+/// One energy of the nodes' displacements, J.
+///
+/// ```
+/// use thew::solve::newton::{Forces, Rounded};
+/// use thew::solve::term::{Assembly, Configuration, EnergyTerm};
+/// use thew::{Mat3, Vec3};
+///
+/// /// A spring without length that ties a node to a place, `½ k |x − a|²`.
+/// struct Pin {
+///     node: usize,
+///     place: Vec3,
+///     stiffness: f64,
+/// }
+///
+/// impl EnergyTerm for Pin {
+///     fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
+///         sum.value += 0.5 * self.stiffness * (at.position(self.node) - self.place).norm_squared();
+///     }
+///     fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces {
+///         let pull = (at.position(self.node) - self.place) * self.stiffness;
+///         gradient[self.node] += pull;
+///         Forces { size: pull.norm(), rounding: f64::EPSILON * self.stiffness * at.position(self.node).amax() }
+///     }
+///     fn add_hessian(&self, _at: &Configuration, _convex: bool, into: &mut Assembly) {
+///         into.add(self.node, self.node, &Mat3::from_diagonal_element(self.stiffness));
+///     }
+///     fn add_product(&self, _at: &Configuration, _convex: bool, x: &[Vec3], y: &mut [Vec3]) {
+///         y[self.node] += x[self.node] * self.stiffness;
+///     }
+///     fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize)) {
+///         visit(self.node, self.node);
+///     }
+/// }
+/// ```
+pub trait EnergyTerm: Send + Sync {
+    /// Adds the energy (up to a constant) and a bound on its rounding error.
+    fn add_value(&self, at: &Configuration, sum: &mut Rounded);
+
+    /// Adds the derivative by each node's displacement, N: minus the forces. Gives how large the forces are that add up to it.
+    fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces;
+
+    /// Adds the second derivative, N/m: the exact one, or one near it without negative parts.
+    fn add_hessian(&self, at: &Configuration, convex: bool, into: &mut Assembly);
+
+    /// The same Hessian applied: adds its product with `x[nodes]` to `y[nodes]`.
+    fn add_product(&self, at: &Configuration, convex: bool, x: &[Vec3], y: &mut [Vec3]);
+
+    /// Adds gradient and Hessian: for terms that make both in one pass.
+    fn linearise(
+        &self,
+        at: &Configuration,
+        convex: bool,
+        gradient: &mut [Vec3],
+        into: &mut Assembly,
+    ) {
+        self.add_gradient(at, gradient);
+        self.add_hessian(at, convex, into);
+    }
+
+    /// Whether the Hessian is the same everywhere and needs no repair: it is then assembled once.
+    fn is_quadratic(&self) -> bool {
+        false
+    }
+
+    /// Gives the pairs of nodes that the Hessian has blocks of, each node with itself too and pairs as often as is convenient:
+    /// for a check whether the nodes are there and a [`Pattern`] has room.
+    fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize));
+
+    /// Whether its nodes exist and all its pairs have a place in a pattern.
+    fn fits(&self, pattern: &Pattern) -> bool {
+        let mut fits = true;
+        self.visit_pairs(&mut |a, b| fits &= pattern.has_room(a, b));
+        fits
+    }
+}
+
+/// Where Hessians are added up: the numbers of a factorisation, times a factor.
+pub struct Assembly<'a> {
+    pattern: &'a Pattern,
+    solver: &'a mut SparseCholesky,
+    factor: f64,
+}
+
+impl<'a> Assembly<'a> {
+    /// Adds to what the solver holds already.
+    pub fn new(pattern: &'a Pattern, solver: &'a mut SparseCholesky) -> Self {
+        Self {
+            pattern,
+            solver,
+            factor: 1.0,
+        }
+    }
+
+    /// The same, with what follows multiplied.
+    pub fn times(&mut self, factor: f64) -> Assembly<'_> {
+        Assembly {
+            pattern: self.pattern,
+            solver: self.solver,
+            factor: self.factor * factor,
+        }
+    }
+
+    /// What blocks are multiplied by.
+    pub fn factor(&self) -> f64 {
+        self.factor
+    }
+
+    /// Adds the block of row node `a`, column node `b`: of two nodes one of the two blocks, of one node the whole. Nothing
+    /// where a node is held.
+    pub fn add(&mut self, a: usize, b: usize, block: &Mat3) {
+        let nodes = self
+            .pattern
+            .node_of_vertex(a)
+            .zip(self.pattern.node_of_vertex(b));
+        let slot = nodes.and_then(|(a, b)| self.pattern.symbolic().slot(a as usize, b as usize));
+        self.add_at(slot, block);
+    }
+
+    /// Adds a block at a slot that was looked up before, as those of [`Pattern::pair_slots`].
+    #[inline]
+    pub fn add_at(&mut self, slot: Option<Slot>, block: &Mat3) {
+        if let Some(slot) = slot {
+            self.solver.add(slot, &(block * self.factor));
+        }
+    }
+
+    /// Adds a block that is multiplied already.
+    #[inline]
+    pub fn add_multiplied_at(&mut self, slot: Option<Slot>, block: &Mat3) {
+        if let Some(slot) = slot {
+            self.solver.add(slot, block);
+        }
+    }
+
+    /// Adds a matrix of the pattern, every entry for all three axes.
+    pub fn add_scalars(&mut self, matrix: &ScalarMatrix) {
+        for (slot, value) in self.pattern.entry_slots().iter().zip(matrix.values()) {
+            if let Some(slot) = slot {
+                self.solver.add_scalar(*slot, self.factor * value);
+            }
+        }
+    }
+
+    /// Adds numbers in the layout of [`SparseCholesky::values`], multiplied already.
+    pub fn add_values(&mut self, values: &[f64]) {
+        self.solver.add_values(values);
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::solve::ConjugateGradients;
+    use crate::solve::krylov::{Preconditioned, Stop};
+    use crate::solve::newton::norm;
+
+    /// Whether a term's gradient is the derivative of its value, its Hessian that of its gradient, and whether the Hessian is
+    /// the same applied, assembled and in one pass with the gradient. Errors as shares of the size.
+    pub(crate) fn check(term: &dyn EnergyTerm, at: Configuration, pattern: &Pattern, step: f64) {
+        let nodes = at.displacements.len();
+        let free = pattern.vertex_of_node();
+        let zero = vec![Vec3::zeros(); nodes];
+        let mut direction = zero.clone();
+        for (i, &v) in free.iter().enumerate() {
+            direction[v as usize] = Vec3::new(
+                (3.0 * i as f64).sin(),
+                (5.0 * i as f64).cos(),
+                (7.0 * i as f64).sin(),
+            );
+        }
+        let start = at.increment.unwrap_or(&zero);
+        let moved = |s: f64| -> (Vec<Vec3>, Vec<Vec3>) {
+            let add = |x: &[Vec3]| x.iter().zip(&direction).map(|(x, d)| x + d * s).collect();
+            (add(at.displacements), add(start))
+        };
+        let value = |s: f64| {
+            let (displacements, increment) = moved(s);
+            let mut sum = Rounded::default();
+            let at = Configuration {
+                displacements: &displacements,
+                increment: Some(&increment),
+                ..at
+            };
+            term.add_value(&at, &mut sum);
+            sum.value
+        };
+        let gradient = |s: f64| {
+            let (displacements, increment) = moved(s);
+            let mut sum = zero.clone();
+            let at = Configuration {
+                displacements: &displacements,
+                increment: Some(&increment),
+                ..at
+            };
+            term.add_gradient(&at, &mut sum);
+            sum
+        };
+        let here = gradient(0.0);
+        let slope: f64 = here.iter().zip(&direction).map(|(g, d)| g.dot(d)).sum();
+        let difference = (value(step) - value(-step)) / (2.0 * step);
+        let size = norm(&here) * norm(&direction) + f64::MIN_POSITIVE;
+        assert!(
+            (slope - difference).abs() < 1e-5 * size,
+            "{slope} {difference}"
+        );
+
+        let mut product = zero.clone();
+        term.add_product(&at, false, &direction, &mut product);
+        let size = norm(&product) + f64::MIN_POSITIVE;
+        let (up, down) = (gradient(step), gradient(-step));
+        for &v in free {
+            let v = v as usize;
+            let difference = (up[v] - down[v]) / (2.0 * step);
+            assert!((difference - product[v]).norm() < 1e-5 * size);
+        }
+
+        for convex in [false, true] {
+            product.fill(Vec3::zeros());
+            term.add_product(&at, convex, &direction, &mut product);
+            let x: Vec<Vec3> = free.iter().map(|&v| direction[v as usize]).collect();
+            let mut twice = x.clone();
+            let mut solver = SparseCholesky::new(pattern.symbolic().clone()).unwrap();
+            let mut assembly = Assembly::new(pattern, &mut solver);
+            term.add_hessian(&at, convex, &mut assembly);
+            let mut sum = zero.clone();
+            term.linearise(&at, convex, &mut sum, &mut assembly.times(1.0));
+            assert_eq!(sum, here);
+            solver.multiply(&x, &mut twice);
+            for (twice, &v) in twice.iter().zip(free) {
+                assert!((twice * 0.5 - product[v as usize]).norm() < 1e-10 * size);
+            }
+        }
+        assert!(term.fits(pattern));
+    }
+
+    /// A spring from a node to a place.
+    pub(crate) struct Pin {
+        pub node: usize,
+        pub place: Vec3,
+        pub stiffness: f64,
+    }
+
+    impl EnergyTerm for Pin {
+        fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
+            let off = at.position(self.node) - self.place;
+            let value = 0.5 * self.stiffness * off.norm_squared();
+            sum.value += value;
+            sum.rounding += 4.0 * f64::EPSILON * value;
+        }
+        fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces {
+            let x = at.position(self.node);
+            let pull = (x - self.place) * self.stiffness;
+            gradient[self.node] += pull;
+            Forces {
+                size: pull.norm(),
+                rounding: f64::EPSILON * self.stiffness * x.amax(),
+            }
+        }
+        fn add_hessian(&self, _: &Configuration, _: bool, into: &mut Assembly) {
+            let block = Mat3::from_diagonal_element(self.stiffness);
+            into.add(self.node, self.node, &block);
+        }
+        fn add_product(&self, _: &Configuration, _: bool, x: &[Vec3], y: &mut [Vec3]) {
+            y[self.node] += x[self.node] * self.stiffness;
+        }
+        fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize)) {
+            visit(self.node, self.node);
+        }
+    }
+
+    /// Conjugate gradients on terms that are applied, never assembled.
+    struct Applied<'a> {
+        terms: &'a [&'a dyn EnergyTerm],
+        at: Configuration<'a>,
+    }
+
+    impl Preconditioned for Applied<'_> {
+        fn apply(&mut self, x: &[Vec3], y: &mut [Vec3]) {
+            y.fill(Vec3::zeros());
+            for term in self.terms {
+                term.add_product(&self.at, false, x, y);
+            }
+        }
+        fn precondition(&mut self, _: &mut [Vec3]) {}
+    }
+
+    #[test]
+    fn a_pin_is_its_own_derivative_and_balances_applied_as_assembled() {
+        let rest: Vec<Vec3> = (0..4).map(|i| Vec3::new(i as f64, 0.0, 0.0)).collect();
+        let cells: [&[u32]; 2] = [&[0, 1, 2], &[1, 2, 3]];
+        let matrix = ScalarMatrix::zero(4, cells);
+        let pattern = Pattern::new(cells, &matrix, &[false; 4], &rest).unwrap();
+        let displacements = vec![Vec3::new(0.1, 0.2, -0.3); 4];
+        let at = Configuration {
+            origin: Some(&rest),
+            displacements: &displacements,
+            increment: None,
+        };
+        let pins: Vec<Pin> = (0..4)
+            .map(|node| Pin {
+                node,
+                place: Vec3::new(0.0, node as f64, 1.0),
+                stiffness: 3.0 + node as f64,
+            })
+            .collect();
+        for pin in &pins {
+            check(pin, at, &pattern, 1e-3);
+        }
+        let terms: Vec<&dyn EnergyTerm> = pins.iter().map(|p| p as &dyn EnergyTerm).collect();
+        let mut down = vec![Vec3::zeros(); 4];
+        for term in &terms {
+            term.add_gradient(&at, &mut down);
+        }
+        let mut step: Vec<Vec3> = down.iter().map(|g| -g).collect();
+        let mut system = Applied { terms: &terms, at };
+        let stop = Stop {
+            tolerance: 1e-13,
+            iterations: 20,
+        };
+        ConjugateGradients::new(4)
+            .solve(&mut system, &mut step, stop)
+            .unwrap();
+        for (pin, (d, x)) in pins.iter().zip(step.iter().zip(0..)) {
+            assert!((at.position(x) + d - pin.place).norm() < 1e-12);
+        }
+        // Nodes that share no cell have no room for a block.
+        assert!(pattern.has_room(0, 2) && !pattern.has_room(0, 3) && !pattern.has_room(0, 4));
+    }
+}
