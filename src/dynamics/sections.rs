@@ -170,7 +170,7 @@ impl<'a> Sections<'a> {
             };
         }
         let payload = self.left.remove(i).payload;
-        if payload.len() % 8 != 0 {
+        if !payload.len().is_multiple_of(8) {
             return Err(wrong(CUT));
         }
         let numbers = payload.chunks_exact(8);

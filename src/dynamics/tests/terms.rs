@@ -194,3 +194,47 @@ fn terms_that_do_not_fit_are_refused() {
     );
     modal.set_terms(Vec::new()).unwrap();
 }
+
+#[test]
+fn an_implicit_step_counts_a_term_at_its_end() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let h = 1.0 / 48.0;
+    let pin = pin(&bar, &body, 40.0, Vec3::new(0.03, -0.05, 0.02));
+    for (method, solver) in [
+        (Method::Warped, Solver::Factor),
+        (Method::Warped, Solver::Iterate),
+        (Method::WarpedVertex, Solver::Factor),
+        (Method::WarpedVertex, Solver::Iterate),
+        (Method::Linear, Solver::Factor),
+        (Method::Nonlinear, Solver::Automatic),
+        (Method::NeoHookean, Solver::Automatic),
+    ] {
+        let settings = Settings {
+            solver,
+            ..undamped(48.0)
+        };
+        let mut sim = Simulation::new(body.clone(), method, settings).unwrap();
+        sim.set_terms(vec![pin.clone()]).unwrap();
+        sim.reset(&still(), false, None).unwrap();
+        sim.advance(&still(), h, None, None).unwrap();
+        let after = sim.lattice_positions();
+        let rest = body.lattice().vertices();
+        let q: Vec<Vec3> = after.iter().zip(rest).map(|(p, x)| p - x).collect();
+        let held = equilibrium_forces(&body, &still(), &q, Vec3::zeros(), method).unwrap();
+        // M v'/h = − ∇V(q') − k (p' − a), from a standstill.
+        let pull = (pin.place - after[pin.node]) * pin.stiffness;
+        for &v in body.pattern().vertex_of_node() {
+            let v = v as usize;
+            let mut force = -held[v];
+            if v == pin.node {
+                force += pull;
+            }
+            let inertia = body.mass_matrix().row_times(v, sim.lattice_velocities()) / h;
+            assert!(
+                (inertia - force).norm() < 1e-7 * pull.norm(),
+                "{method:?} {v}"
+            );
+        }
+    }
+}
