@@ -42,7 +42,12 @@ pub(super) fn simulate(
         dofs: body.dofs(),
         first: 0,
     };
-    simulation.reset(&cycle.pose(0), true, course.at(0)?.as_deref())?;
+    simulation.reset_watched(
+        &cycle.pose(0),
+        true,
+        course.at(0)?.as_deref(),
+        &|_: f64, _: &str| progress.report(0.0, "starting the motion"),
+    )?;
     simulation.move_with(&cycle.interval(body, 0)?, 1.0 / settings.fps)?;
     let (mut frames, mut gap, mut first_sway) = (Vec::new(), f64::INFINITY, None);
     for pass in 0..most as isize {

@@ -112,7 +112,9 @@ fn start(
         .cloned()
         .collect();
     let forces = |i: usize| forces.at(i.saturating_sub(before.len()));
-    simulation.reset(&run[0], true, forces(0)?.as_deref())?;
+    simulation.reset_watched(&run[0], true, forces(0)?.as_deref(), &|_: f64, _: &str| {
+        progress.report(0.0, "starting the motion")
+    })?;
     if run.len() > 1 {
         simulation.move_with(&interval(&body, &run, 0)?, 1.0 / settings.fps)?;
     }

@@ -5,13 +5,15 @@
 //! rest axes, which R turns once. A is made and factored once per pose, whatever the [`Solver`] of a simulation, and serves any
 //! number of forces. The nonlinear methods minimise instead ([`super::nonlinear`]).
 
-use super::forces::{ExternalForces, Load, check_forces};
+use super::forces::{ExternalForces, Load, check_forces, check_terms};
 use super::system::{Linearised, System};
 use super::{
     Frames, Method, SimulationError, Solver, check_gravity, hyperelastic, lost, nonlinear,
 };
 use crate::body::Body;
+use crate::progress::{Progress, Silent};
 use crate::skeleton::Pose;
+use crate::solve::EnergyTerm;
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
 
@@ -24,6 +26,7 @@ pub struct Equilibrium {
     pose: Pose,
     frames: Frames,
     external: ExternalForces,
+    terms: Vec<Arc<dyn EnergyTerm>>,
     /// Of the linearised methods.
     system: Option<System>,
 }
@@ -41,6 +44,7 @@ impl Equilibrium {
             pose: Pose::rest(body.skeleton().len()),
             frames: Frames::new(body)?,
             external: ExternalForces::none(body.dofs()),
+            terms: Vec::new(),
             system: match linear_form(method) {
                 Some(method) => Some(System::new(body, method, Solver::Factor)?),
                 None => None,
@@ -62,6 +66,18 @@ impl Equilibrium {
         Ok(())
     }
 
+    /// Lets further energies of the lattice vertices' positions (world axes) act in balances from now on, as
+    /// [`Simulation::set_terms`](super::Simulation::set_terms): linearised methods take each linearised where the bones carry the
+    /// flesh.
+    ///
+    /// # Errors
+    /// A term of nodes that are not there, or that couples some that share no cell.
+    pub fn set_terms(&mut self, terms: Vec<Arc<dyn EnergyTerm>>) -> Result<(), SimulationError> {
+        check_terms(&self.body, &terms)?;
+        self.terms = terms;
+        Ok(())
+    }
+
     /// Displacements `q[dofs]` from rest (m, world axes) at which the flesh is in balance under gravity (m/s²), generalised
     /// forces in world axes (N, `[dofs]`) and others in rest axes (N, `[dofs]`), which [`turns`](Self::turns) turn.
     ///
@@ -73,6 +89,19 @@ impl Equilibrium {
         forces: Option<&[Vec3]>,
         rest_forces: Option<&[Vec3]>,
     ) -> Result<Vec<Vec3>, SimulationError> {
+        self.solve_watched(gravity, (forces, rest_forces), &Silent)
+    }
+
+    /// [`solve`](Self::solve) with `(forces, rest_forces)`; nonlinear methods ask before each of Newton's steps whether to go on.
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve); a stop by the progress.
+    pub fn solve_watched(
+        &mut self,
+        gravity: Vec3,
+        (forces, rest_forces): (Option<&[Vec3]>, Option<&[Vec3]>),
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec3>, SimulationError> {
         check_gravity(gravity)?;
         check_forces(&self.body, forces)?;
         check_forces(&self.body, rest_forces)?;
@@ -80,16 +109,17 @@ impl Equilibrium {
         let forces = self
             .external
             .turned(&frames.turns, forces, rest_forces, 1.0);
-        let load = Load::new(body, gravity, forces, &[]);
+        let load = Load::new(body, gravity, forces, &self.terms);
         let mut q = match (&mut self.system, self.method.model()) {
             (Some(system), _) if self.method == Method::Hyperelastic => {
                 let bend = balanced(system, body, frames, &Load::NONE)?;
-                let sway = hyperelastic::balance(body, frames, &load)?;
+                let sway = hyperelastic::balance(body, frames, &load, progress)?;
                 bend.iter().zip(&sway).map(|(p, u)| p + u).collect()
             }
             (Some(system), _) => balanced(system, body, frames, &load)?,
             (None, Some(model)) => {
-                nonlinear::settled(body, (self.method, model), &self.pose, frames, &load)?
+                let method = (self.method, model);
+                nonlinear::settled(body, method, (&self.pose, frames), &load, progress)?
             }
             (None, None) => return Err(SimulationError::ModalBalance),
         };
@@ -266,11 +296,14 @@ pub(super) fn settled(
     pose: &Pose,
     frames: &Frames,
     load: &Load,
+    progress: &dyn Progress,
 ) -> Result<Vec<Vec3>, SimulationError> {
     match (method, method.model()) {
-        (_, Some(model)) => nonlinear::settled(body, (method, model), pose, frames, load),
+        (_, Some(model)) => {
+            nonlinear::settled(body, (method, model), (pose, frames), load, progress)
+        }
         (Method::Hyperelastic, _) => {
-            let sway = hyperelastic::balance(body, frames, load)?;
+            let sway = hyperelastic::balance(body, frames, load, progress)?;
             Ok(frames
                 .places
                 .iter()

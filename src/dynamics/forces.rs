@@ -136,6 +136,17 @@ impl ExternalForces {
     }
 }
 
+/// Terms of nodes that are there, coupling none that share no cell.
+pub(super) fn check_terms(
+    body: &Body,
+    terms: &[Arc<dyn EnergyTerm>],
+) -> Result<(), SimulationError> {
+    match terms.iter().position(|t| !t.fits(body.pattern())) {
+        Some(index) => Err(SimulationError::Term { index }),
+        None => Ok(()),
+    }
+}
+
 /// One finite vector per degree of freedom.
 pub(super) fn check_forces(body: &Body, forces: Option<&[Vec3]>) -> Result<(), SimulationError> {
     let Some(forces) = forces else {

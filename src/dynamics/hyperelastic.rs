@@ -30,7 +30,7 @@ use super::{Frames, SimulationError, lost};
 use crate::Vec3;
 use crate::body::Body;
 use crate::elasticity::{Elastic, Model, Tangent};
-use crate::progress::Silent;
+use crate::progress::Progress;
 use crate::solve::{
     Assembly, Configuration, ConstantForces, EnergyTerm, Newton, NewtonError, ScalarTerm,
     SolveError, SparseCholesky,
@@ -203,8 +203,8 @@ impl HyperelasticStepper {
         body: &Body,
         frames: &Frames,
         load: &Load,
-        mass: f64,
-        damping: f64,
+        (mass, damping): (f64, f64),
+        progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
         let balancer = match &mut self.careful {
             Some(balancer) => balancer,
@@ -221,7 +221,7 @@ impl HyperelasticStepper {
             origin: &frames.places,
         };
         let domain = domain(body, frames);
-        match balancer.balance(domain, increment, &mut self.sway, &LED, &Silent) {
+        match balancer.balance(domain, increment, &mut self.sway, &LED, progress) {
             // The best so far is lower than the guess: good enough to go on from.
             Ok(_) | Err(NewtonError::NotConverged { .. }) => Ok(()),
             Err(error) => Err(error.into()),
@@ -260,7 +260,7 @@ impl Stepper for HyperelasticStepper {
                 *sway += d;
             }
         } else {
-            self.minimise(body, to, step.load, mass, damping)?;
+            self.minimise(body, to, step.load, (mass, damping), step.progress)?;
         }
         for (next, place) in self.sway.iter_mut().zip(&to.places) {
             *next += place;
@@ -281,6 +281,7 @@ pub(super) fn balance(
     body: &Body,
     frames: &Frames,
     load: &Load,
+    progress: &dyn Progress,
 ) -> Result<Vec<Vec3>, SimulationError> {
     let zero = vec![Vec3::zeros(); body.dofs()];
     let (mut forces, mut sway) = (zero.clone(), zero.clone());
@@ -297,7 +298,7 @@ pub(super) fn balance(
     let mut balancer = Balancer::new(body.pattern(), body.dofs())?;
     let options = Newton::default();
     let domain = domain(body, frames);
-    balancer.balance(domain, increment, &mut sway, &options, &Silent)?;
+    balancer.balance(domain, increment, &mut sway, &options, progress)?;
     Ok(sway)
 }
 

@@ -71,7 +71,7 @@ use crate::progress::{Paced, Progress, Silent, step};
 use crate::range::is_place;
 use crate::skeleton::{FrameMotion, Pose};
 use crate::solve::EnergyTerm;
-use forces::{ExternalForces, Load, check_forces};
+use forces::{ExternalForces, Load, check_forces, check_terms};
 use frames::Frames;
 use shape::Shape;
 use std::sync::Arc;
@@ -200,9 +200,7 @@ impl Simulation {
         if self.stepper.is_relative() && !terms.is_empty() {
             return Err(SimulationError::ModalTerms);
         }
-        if let Some(index) = terms.iter().position(|t| !t.fits(self.body.pattern())) {
-            return Err(SimulationError::Term { index });
-        }
+        check_terms(&self.body, &terms)?;
         self.terms = terms;
         Ok(())
     }
@@ -218,6 +216,20 @@ impl Simulation {
         settled: bool,
         rest_forces: Option<&[Vec3]>,
     ) -> Result<(), SimulationError> {
+        self.reset_watched(pose, settled, rest_forces, &Silent)
+    }
+
+    /// [`reset`](Self::reset); nonlinear balances ask before each of Newton's steps whether to go on.
+    ///
+    /// # Errors
+    /// As [`reset`](Self::reset); a stop by the progress, which keeps the state as it was.
+    pub fn reset_watched(
+        &mut self,
+        pose: &Pose,
+        settled: bool,
+        rest_forces: Option<&[Vec3]>,
+        progress: &dyn Progress,
+    ) -> Result<(), SimulationError> {
         check_forces(&self.body, rest_forces)?;
         self.next.set(&self.body, self.method, pose)?;
         let turns = &self.next.turns;
@@ -230,6 +242,7 @@ impl Simulation {
             frames: &self.next,
             load: &load,
             settled,
+            progress,
         };
         self.stepper.reset(&start, &mut self.nodes)?;
         self.external.set(rest_forces);
@@ -379,6 +392,7 @@ impl Simulation {
                 from,
                 to,
                 load: &Load::new(&self.body, self.settings.gravity, forces, &self.terms),
+                progress,
             };
             let done = self.stepper.step(&step, &mut self.nodes);
             if let Err(error) = done {

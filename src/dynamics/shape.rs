@@ -10,6 +10,7 @@ use super::system::System;
 use super::{Frames, Method, SimulationError, Solver, equilibrium};
 use crate::Vec3;
 use crate::body::Body;
+use crate::progress::Silent;
 use crate::skeleton::Pose;
 
 /// Places of the lattice's vertices and their sway, metres, world axes.
@@ -52,7 +53,7 @@ impl Shape {
         }
         let bend = match &mut self.system {
             Some(system) => equilibrium::balanced(system, body, frames, &Load::NONE)?,
-            None => equilibrium::settled(body, method, pose, frames, &Load::NONE)?,
+            None => equilibrium::settled(body, method, pose, frames, &Load::NONE, &Silent)?,
         };
         if method == Method::Hyperelastic {
             for (v, place) in self.places.iter_mut().enumerate() {

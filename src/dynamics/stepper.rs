@@ -16,7 +16,7 @@ use crate::Vec3;
 use crate::body::Body;
 use crate::elasticity::Model;
 use crate::modal::Modes;
-use crate::progress::Silent;
+use crate::progress::{Progress, Silent};
 use crate::skeleton::{FrameMotion, Pose};
 use std::sync::Arc;
 
@@ -36,6 +36,8 @@ pub(super) struct Start<'a> {
     pub load: &'a Load<'a>,
     /// In static equilibrium, else as the bones alone carry the flesh.
     pub settled: bool,
+    /// Asked whether to go on.
+    pub progress: &'a dyn Progress,
 }
 
 /// One step along a frame's bone motion.
@@ -55,6 +57,8 @@ pub(super) struct Step<'a> {
     pub to: &'a Frames,
     /// What acts at the step's end.
     pub load: &'a Load<'a>,
+    /// Asked whether to go on.
+    pub progress: &'a dyn Progress,
 }
 
 /// Takes the steps of a method.
@@ -68,6 +72,7 @@ pub(super) trait Stepper: Send + Sync {
                 start.pose,
                 start.frames,
                 start.load,
+                start.progress,
             )?
         } else {
             start.frames.places.clone()

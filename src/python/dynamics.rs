@@ -183,7 +183,9 @@ impl PySimulation {
         let pose = self::pose(pose)?;
         let rest = rest_forces.map(|f| finite_points(f, "rest_forces"));
         let rest = rest.transpose()?;
-        self.with(py, |s| s.reset(&pose, settled, rest.as_deref()))
+        watched(py, &self.simulation, |s, progress| {
+            s.reset_watched(&pose, settled, rest.as_deref(), progress)
+        })
     }
 
     /// Advances to pose[b,4,4] over dt seconds in ceil(dt·rate) equal steps; forces[dofs,3]: generalised, N,

@@ -5,6 +5,7 @@ use super::arrays::{Whole, finite_points, from_f32, from_points, pose};
 use super::body::PyBody;
 use super::dynamics::{gravity, method};
 use super::errors::{IntoPy, detached, input, locked};
+use super::progress::{watched, with_progress};
 use crate::body::Body;
 use crate::clip::ClipError;
 use crate::dynamics::{Equilibrium, SimulationError};
@@ -73,10 +74,9 @@ impl PyEquilibrium {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let gravity = self::gravity(gravity)?;
         let [forces, rest] = both(forces, rest_forces)?;
-        let q = self.with(py, |s| {
-            let q = s
-                .balance
-                .solve(gravity, forces.as_deref(), rest.as_deref())?;
+        let q = watched(py, &self.0, |s, progress| {
+            let forces = (forces.as_deref(), rest.as_deref());
+            let q = s.balance.solve_watched(gravity, forces, progress)?;
             s.last = Some(q.clone());
             Ok::<_, SimulationError>(q)
         })?;
@@ -184,10 +184,13 @@ pub(super) fn equilibrium<'py>(
     let pose = self::pose(pose)?;
     let [forces, rest] = both(forces, rest_forces)?;
     let (gravity, method) = (self::gravity(gravity)?, self::method(method)?);
-    let q = detached(py, || {
-        let (forces, rest) = (forces.as_deref(), rest.as_deref());
-        crate::dynamics::equilibrium(&body.0, &pose, forces, rest, gravity, method)
-            .map_err(IntoPy::into_py)
+    let q = with_progress(py, None, |progress| {
+        let solve = || {
+            let mut balance = Equilibrium::new(&body.0, method)?;
+            balance.set_pose(&pose)?;
+            balance.solve_watched(gravity, (forces.as_deref(), rest.as_deref()), progress)
+        };
+        solve().map_err(IntoPy::into_py)
     })?;
     Ok(from_points(py, &q))
 }

@@ -23,7 +23,7 @@ use super::statics::{Balance, better, follow};
 use crate::Vec3;
 use crate::body::Body;
 use crate::elasticity::{Elastic, Model, Tangent};
-use crate::progress::Silent;
+use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose};
 use crate::solve::{Newton, NewtonError, SolveError};
 
@@ -84,9 +84,9 @@ pub(in super::super) fn forces_at(
 pub(in super::super) fn settled(
     body: &Body,
     (method, model): (Method, Model),
-    pose: &Pose,
-    frames: &Frames,
+    (pose, frames): (&Pose, &Frames),
     load: &Load,
+    progress: &dyn Progress,
 ) -> Result<Vec<Vec3>, SimulationError> {
     let rest = body.lattice().vertices();
     let mut balancer = Balancer::new(body.pattern(), body.dofs())?;
@@ -108,9 +108,9 @@ pub(in super::super) fn settled(
         };
         let (domain, options) = (domain(body, model), Newton::default());
         if detour {
-            balancer.balance_by_detour(domain, increment, q, &options, &Silent)
+            balancer.balance_by_detour(domain, increment, q, &options, progress)
         } else {
-            balancer.balance(domain, increment, q, &options, &Silent)
+            balancer.balance(domain, increment, q, &options, progress)
         }
     };
 
@@ -122,6 +122,9 @@ pub(in super::super) fn settled(
         let next = solve(frames, load, detour, &mut q)
             .map(|outcome| Balance::new(body.elements(), q, outcome));
         found = better(found, next);
+        if let Err(NewtonError::Cancelled(stop)) = found {
+            return Err(stop.into());
+        }
         if found.as_ref().is_ok_and(|b| b.inverted == 0) {
             break;
         }
@@ -245,9 +248,10 @@ impl Stepper for NonlinearStepper {
             let (q, domain) = (&mut self.displacements, domain(body, self.model));
             let outcome = if attempt == Attempt::Detour {
                 self.balancer
-                    .balance_by_detour(domain, increment, q, &STEP, &Silent)
+                    .balance_by_detour(domain, increment, q, &STEP, step.progress)
             } else {
-                self.balancer.balance(domain, increment, q, &STEP, &Silent)
+                self.balancer
+                    .balance(domain, increment, q, &STEP, step.progress)
             };
             match (outcome, &found) {
                 (Ok(_), _) => {
@@ -261,6 +265,7 @@ impl Stepper for NonlinearStepper {
                         break;
                     }
                 }
+                (Err(NewtonError::Cancelled(stop)), _) => return Err(stop.into()),
                 (Err(error), Err(_)) => found = Err(error),
                 (Err(_), Ok(_)) => {}
             }

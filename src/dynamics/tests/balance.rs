@@ -2,6 +2,8 @@
 //! Static equilibrium: what motion ends in, and its inverse.
 
 use super::*;
+use crate::solve::NewtonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn motion_ends_in_equilibrium() {
@@ -69,4 +71,50 @@ fn forces_and_equilibrium_are_inverse() {
             }
         }
     }
+}
+
+#[test]
+fn a_nonlinear_balance_stops_within_a_step_of_newton() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let (pose, gravity) = (bent(&bar, 0.9), settings().gravity);
+    for method in [Method::Hyperelastic, Method::Nonlinear, Method::NeoHookean] {
+        let mut balance = Equilibrium::new(&body, method).unwrap();
+        balance.set_pose(&pose).unwrap();
+        let asked = AtomicUsize::new(0);
+        let free = |_: f64, _: &str| {
+            asked.fetch_add(1, Ordering::Relaxed);
+            true
+        };
+        let whole = balance.solve_watched(gravity, (None, None), &free).unwrap();
+        let whole_asked = asked.swap(0, Ordering::Relaxed);
+        assert!(whole_asked > 2, "{method:?}");
+        // From any of them on: nobody is asked again, nothing is found, nothing is lost.
+        for stop in 1..whole_asked {
+            asked.store(0, Ordering::Relaxed);
+            let until = |_: f64, _: &str| asked.fetch_add(1, Ordering::Relaxed) + 1 < stop;
+            let error = balance
+                .solve_watched(gravity, (None, None), &until)
+                .unwrap_err();
+            assert!(is_stop(&error), "{method:?} {error}");
+            assert_eq!(asked.load(Ordering::Relaxed), stop, "{method:?}");
+        }
+        assert_eq!(balance.solve(gravity, None, None).unwrap(), whole);
+
+        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+        sim.reset(&still(), true, None).unwrap();
+        let before = sim.state();
+        let error = sim
+            .reset_watched(&pose, true, None, &|_: f64, _: &str| false)
+            .unwrap_err();
+        assert!(is_stop(&error), "{method:?} {error}");
+        assert_eq!(sim.state(), before);
+    }
+}
+
+fn is_stop(error: &SimulationError) -> bool {
+    matches!(
+        error,
+        SimulationError::Cancelled(_) | SimulationError::Newton(NewtonError::Cancelled(_))
+    )
 }

@@ -238,3 +238,39 @@ fn an_implicit_step_counts_a_term_at_its_end() {
         }
     }
 }
+
+#[test]
+fn kept_balances_take_further_terms() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let pin = pin(&bar, &body, 40.0, Vec3::new(0.03, -0.05, 0.02));
+    let (pose, gravity) = (still(), settings().gravity);
+    for method in METHODS {
+        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+        sim.set_terms(vec![pin.clone()]).unwrap();
+        sim.reset(&pose, true, None).unwrap();
+        let mut balance = Equilibrium::new(&body, method).unwrap();
+        balance.set_pose(&pose).unwrap();
+        let free = balance.solve(gravity, None, None).unwrap();
+        balance.set_terms(vec![pin.clone()]).unwrap();
+        let held = balance.solve(gravity, None, None).unwrap();
+        let rest = body.lattice().vertices();
+        for ((q, x), p) in held.iter().zip(rest).zip(sim.lattice_positions()) {
+            assert!((q + x - p).norm() < 1e-9, "{method:?}");
+        }
+        assert!(
+            (held[pin.node] - free[pin.node]).norm() > 1e-3,
+            "{method:?}"
+        );
+        balance.set_terms(Vec::new()).unwrap();
+        assert_eq!(balance.solve(gravity, None, None).unwrap(), free);
+    }
+    let nowhere = Arc::new(Pin {
+        node: body.dofs(),
+        place: Vec3::zeros(),
+        stiffness: 1.0,
+    });
+    let mut balance = Equilibrium::new(&body, Method::Warped).unwrap();
+    let error = balance.set_terms(vec![pin, nowhere]).unwrap_err();
+    assert!(matches!(error, SimulationError::Term { index: 1 }));
+}
