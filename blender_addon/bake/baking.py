@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bake: the live flesh of a range of frames into one shape key a frame, which play from then on.
+"""Bake: the live flesh of a range of frames, written into a target, which plays from then on.
 
 A bake is additive: keys and modifiers of the artist stay. Nothing is changed before all that can fail or be cancelled is
-over.
+over (`target.put`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from ..live import building, jobs
@@ -19,10 +21,13 @@ from ..logic.names import describe
 from ..logic.sentences import listed, percent, plural
 from ..logic.spaces import diagonal
 from ..logic.tasks import Progress, Task, span
-from ..scene import modifier, reading, writing
-from ..scene.mesh import basis_positions
+from ..scene import poses, reading
 from ..scene.stance import Stance
-from . import export_check, measuring, posed_space, rest_space, riders, skinning
+from . import export_check, measuring, riders, targets
+from .target import Source, put
+
+#: A task that makes the flesh of a subject hold the clip of `start`..`end`: `(subject, scene, view layer, start, end)`.
+Making = Callable[[reading.Subject, object, object, int, int], Task]
 
 #: Misses below this, of the size, are nobody's concern.
 VISIBLE = 1e-4
@@ -67,67 +72,70 @@ def unbaked(made, scene) -> str:
     return f"the scene plays {first} to {last}: beside the bake's frames its end keys stay on"
 
 
-def bake(obj, scene, view_layer, start: int | None = None, end: int | None = None, space: str | None = None) -> Task:
-    """A task that bakes `start`..`end` (None: the range in force) in `space` (None: as the object is set); gives `Baked`.
+def bake(
+    obj, scene, view_layer, start: int | None = None, end: int | None = None, space: str | None = None,
+    into: str = "SHAPE_KEYS", made: Making | None = None,
+) -> Task:  # fmt: skip
+    """A task that bakes `start`..`end` (None: the range in force) in `space` (None: as the object is set) into the target
+    `into`; gives `Baked`.
 
-    What rides on it is baked along; a rider is baked alone.
+    What rides on it is baked along; a rider is baked alone. `made`: what makes the flesh hold the clip (None: it is
+    simulated).
     """
-    if obj is not None and obj.type == "MESH" and obj.thew.made.rides:
-        return (yield from bake_rider(obj, scene, view_layer, start, end, space))
-    jobs.check_flesh(obj)
-    found = reading.subject(obj, view_layer)
-    writing.check_bakeable(obj)
-    worn = riders.of(obj)
-    space = space or obj.thew.bake_space
-    live = obj.thew.frames(scene)
-    start = live[0] if start is None else start
-    end = live[1] if end is None else end
-    jobs.check_range(obj, start, end)
-    yield from span(_simulated(found, scene, view_layer, start, end), 0.0, 0.8)
-    flesh, frames, miss = register.flesh(obj), frame_range(start, end), 0.0
-    if space == "POSED":
-        rows = yield from span(posed_space.keys(found, flesh, scene, frames), 0.8, 0.95)
+    target = targets.by_key(into)
+    alone = obj is not None and obj.type == "MESH" and obj.thew.made.rides
+    if alone:
+        riders.check(obj, target)
+        body, worn = riders.body_of(obj), []
     else:
-        rows, miss = yield from span(_in_rest_space(found, flesh, scene, view_layer, frames), 0.8, 0.9)
-    baked = []
-    for i, rider in enumerate(worn):
-        part = riders.keys(rider, obj, flesh, scene, view_layer, frames, space)
-        baked.append((yield from span(part, 0.9 + 0.05 * i / len(worn), 0.9 + 0.05 * (i + 1) / len(worn))))
-    yield Progress(0.95, "Writing shape keys")
-    names = writing.write_bake(obj, start, rows)
-    made = obj.thew.made
-    made.baked_space, made.baked_miss = (
-        space,
-        miss / max(diagonal(flesh.character.rest), 1e-30),
-    )
-    made.shows_bake = obj.thew.enabled = True
-    jobs.apply_state(obj)
-    jobs.note(obj, flesh)
-    for rider, part in zip(worn, baked, strict=True):
-        riders.write(rider, start, *part)
-    warnings = export_check.check_all([obj, *worn])
-    return Baked(names, space, made.baked_miss, unbaked(made, scene), warnings, [describe(rider) for rider in worn])
-
-
-def bake_rider(obj, scene, view_layer, start: int | None, end: int | None, space: str | None) -> Task:
-    """A task that bakes what rides on a body, alone; gives `Baked`."""
-    riders.check(obj)
-    body = riders.body_of(obj)
-    found, live = reading.subject(body, view_layer), body.thew.frames(scene)
+        jobs.check_flesh(obj)
+        body, worn = obj, None
+    found = reading.subject(body, view_layer)
+    if worn is None:
+        target.check(obj)
+        worn = riders.of(obj, target)
+    space = space or obj.thew.bake_space
+    live = body.thew.frames(scene)
     start, end = live[0] if start is None else start, live[1] if end is None else end
     jobs.check_range(obj, start, end)
-    yield from span(_simulated(found, scene, view_layer, start, end), 0.0, 0.8)
+    yield from span((made or simulated)(found, scene, view_layer, start, end), 0.0, 0.8)
     flesh, frames = register.flesh(body), frame_range(start, end)
-    parts = riders.keys(obj, body, flesh, scene, view_layer, frames, space or obj.thew.bake_space)
-    made = yield from span(parts, 0.8, 0.95)
-    yield Progress(0.95, "Writing shape keys")
-    names = riders.write(obj, start, *made)
-    jobs.settle(body, flesh, scene)
+    on = body, flesh, scene, view_layer, frames
+    first = [riders.source(obj, *on)] if alone else [of_body(found, *on[1:])]
+    sources = first + [riders.source(rider, *on) for rider in worn]
+    parts = []
+    for i, source in enumerate(sources):
+        share = [0.8 + 0.15 * (i + k) / len(sources) for k in (0, 1)]
+        with poses.shown([source.obj]) if source.obj is not body else nullcontext():
+            parts.append((source, (yield from span(target.prepare(source, space), *share))))
+    yield Progress(0.95, f"Writing {target.label.lower()}")
+    names = put(target, parts)[0]
+    if alone:
+        jobs.settle(body, flesh, scene)
     noted = obj.thew.made
-    return Baked(names, made[2], noted.baked_miss, unbaked(noted, scene), export_check.check(obj))
+    warnings = export_check.check_all([obj, *worn])
+    along = [describe(rider) for rider in worn]
+    return Baked(names, noted.baked_space, noted.baked_miss, unbaked(noted, scene), warnings, along)
 
 
-def _simulated(found: reading.Subject, scene, view_layer, start: int, end: int) -> Task:
+def of_body(found: reading.Subject, flesh: Flesh, scene, view_layer, frames: list[int]) -> Source:
+    """A body as something to bake."""
+    obj = found.obj
+
+    def accept() -> None:
+        obj.thew.made.shows_bake = obj.thew.enabled = True
+        jobs.apply_state(obj)
+        jobs.note(obj, flesh)
+
+    return Source(
+        obj, found, scene, view_layer, frames, diagonal(flesh.character.rest),
+        lambda i: flesh.offsets(frames[i]),
+        lambda left: measuring.differences(obj, flesh, scene, frames, left),
+        accept,
+    )  # fmt: skip
+
+
+def simulated(found: reading.Subject, scene, view_layer, start: int, end: int) -> Task:
     """A clip that holds `start`..`end` and begins where the preview begins, so that they show the same."""
     obj = found.obj
     live = obj.thew.frames(scene)
@@ -139,14 +147,3 @@ def _simulated(found: reading.Subject, scene, view_layer, start: int, end: int) 
     last = max(end, live[1]) if first == live[0] else end
     last = max(last, flesh.clip_end) if flesh.covers(first, last) else last
     yield from building.build(flesh, found, stance, recipe, scene, view_layer, (first, last))
-
-
-def _in_rest_space(found: reading.Subject, flesh: Flesh, scene, view_layer, frames: list[int]) -> Task:
-    """`(keys, miss)` of the flesh's offsets, and of what modifiers before the armature do, which the keys hold too."""
-    obj = found.obj
-    basis = basis_positions(obj.data)
-    if not modifier.held(obj, found.modifier, "REST"):
-        return (yield from rest_space.keys(found, basis, scene, view_layer, frames, lambda i: flesh.offsets(frames[i])))
-    left = {other.persistent_uid for other in skinning.armature_modifiers(found)}
-    rows = yield from span(measuring.differences(obj, flesh, scene, frames, left), 0.0, 0.6)
-    return (yield from span(rest_space.keys(found, basis, scene, view_layer, frames, rows.__getitem__), 0.6, 1.0))

@@ -56,3 +56,12 @@ def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], l
             if session.is_live(obj):
                 session.present(obj, flesh, scene)
     return rows
+
+
+def played(scene, frames: list[int], offset) -> Task:
+    """`offset(i)` at each frame, float32[f, n, 3]; the scene's frame is put back."""
+
+    def look(i: int, _frame: int) -> np.ndarray:
+        return np.asarray(offset(i), dtype=np.float32)
+
+    return np.stack((yield from poses.played(scene, frames, look, "Measuring frame")))

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.names import describe
-from ..logic.sentences import notes_of, plural
+from ..logic.sentences import listed, notes_of, plural
 from ..logic.states import Clip, Effect, Event, Mesh, Motion, Switch
 from ..logic.tasks import Task, finish
 from ..rigs import anchors, rigging
 from ..saved.made import reset
-from ..scene import flesh_map, modifier, poses, reading, rig_controls, writing
+from ..scene import bakes, flesh_map, modifier, poses, reading, rig_controls
 from ..scene.stance import Stance
 from . import building, riding, session
 from .events import DOES, happened
@@ -257,7 +257,7 @@ def apply_state(obj) -> None:
         modifier.set_shown(mine, live, live)
     if not live:
         session.hide(obj, known)
-    writing.mute_baked(obj, not baked)
+    bakes.show(obj, baked)
 
 
 DOES[Effect.SWITCH] = lambda obj, _flesh: apply_state(obj)
@@ -274,19 +274,17 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
     reading.check_editable(obj)
     made = obj.thew.made
     name = describe(obj)
-    if not (made.flesh or made.rides) and not writing.baked_keys(obj) and not (remove_rigs and len(obj.thew.rigs)):
+    if not (made.flesh or made.rides) and not bakes.said(obj) and not (remove_rigs and len(obj.thew.rigs)):
         raise Refusal(f"{name} has no flesh: nothing to remove")
     said = []
     if remove_baked_keys:
-        writing.remove_baked(obj)
+        bakes.remove(obj)
     if made.rides:
         return riding.dismount(obj)
-    kept = made.baked_keys if writing.baked_keys(obj) else ""
+    kept = bakes.said(obj)
     if kept:
-        writing.mute_baked(obj, True)
-        said.append(
-            f"{name} keeps its {len(kept.splitlines())} baked shape keys, muted, because its armature moves it again"
-        )
+        bakes.show(obj, False)
+        said.append(f"{name} keeps its {listed(kept)}, muted, because its armature moves it again")
     if made.flesh:
         if modifier.by_id(obj, made.armature_modifier) is None:
             said.append(f"The Armature modifier that the flesh of {name} followed was no longer there")

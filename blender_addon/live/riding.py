@@ -20,7 +20,7 @@ from ..logic.sentences import listed
 from ..logic.spaces import is_singular, transform
 from ..saved.made import reset
 from ..saved.units import length
-from ..scene import modifier, reading, writing
+from ..scene import bakes, modifier, reading
 from ..scene.character import world_matrix
 from ..scene.mesh import FARTHEST, basis_positions, read_groups
 from ..scene.poses import bone_matrix
@@ -323,17 +323,17 @@ def switch(obj: bpy.types.Object) -> None:
         modifier.set_shown(mine, live, live)
     if not live:
         hide(obj)
-    writing.mute_baked(obj, not baked)
+    bakes.show(obj, baked)
 
 
 def dismount(obj: bpy.types.Object) -> list[str]:
     """Leave a rider as it was before it rode, baked keys kept and muted; gives what the artist should know."""
-    said, kept = [], bool(writing.baked_keys(obj))
+    said, kept = [], bakes.said(obj)
     if kept:
-        writing.mute_baked(obj, True)
-        said.append(f"{describe(obj)} keeps its baked shape keys, muted, because its armature moves it again")
+        bakes.show(obj, False)
+        said.append(f"{describe(obj)} keeps its {listed(kept)}, muted, because its armature moves it again")
     modifier.remove(obj)
-    reset(obj, keep_rigs=True, keep_bake=kept)
+    reset(obj, keep_rigs=True, keep_bake=bool(kept))
     register.forget(obj)
     return said
 

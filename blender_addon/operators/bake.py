@@ -4,7 +4,7 @@
 import bpy
 from bpy.props import EnumProperty, IntProperty
 
-from ..bake import baking, finishing
+from ..bake import baking, finishing, targets
 from ..live import target, updates
 from ..logic.errors import sentence
 from ..saved.choices import BAKE_SPACES
@@ -21,8 +21,8 @@ class THEW_OT_bake(Job, bpy.types.Operator):
     target: EnumProperty(
         name="Target",
         description="What to bake into",
-        items=(("SHAPE_KEYS", "Shape Keys", "One additive key a frame, animated"),),
-        default="SHAPE_KEYS",
+        items=targets.CHOICES,
+        default=targets.CHOICES[0][0],
     )
     space: EnumProperty(
         name="Space",
@@ -42,6 +42,7 @@ class THEW_OT_bake(Job, bpy.types.Operator):
             self.frame_start if given("frame_start") else None,
             self.frame_end if given("frame_end") else None,
             self.space if given("space") else None,
+            self.target,
         )
 
     def done(self, obj, result):

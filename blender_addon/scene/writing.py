@@ -50,37 +50,44 @@ def check_bakeable(obj: bpy.types.Object) -> None:
         )
 
 
-def write_bake(obj: bpy.types.Object, start: int, offsets: np.ndarray) -> list[str]:
-    """Replace the object's baked keys by one a frame; `offsets` float32[f, n, 3] from the basis. Gives their names.
+def write_keys(obj: bpy.types.Object, start: int, offsets: np.ndarray, made: dict) -> None:
+    """Make one key a frame beside those that are there; `offsets` float32[f, n, 3] from the basis.
 
-    The new keys are made beside the old ones, which go when everything else is done: what fails leaves them as they were.
+    `made` notes what was made as soon as it was: for `swap_keys`, or for `discard_keys` where this fails.
     """
-    made, mesh = obj.thew.made, obj.data
-    old, active = [key.name for key in baked_keys(obj)], obj.active_shape_key
-    active = active.name if active is not None else ""
-    basis_made = mesh.shape_keys is None
-    if basis_made:
+    mesh, active = obj.data, obj.active_shape_key
+    made["active"] = active.name if active is not None else ""
+    made["names"] = names = []
+    made["basis"] = mesh.shape_keys is None
+    if made["basis"]:
         obj.shape_key_add(name="Basis", from_mix=False)
     keys = mesh.shape_keys
-    action_made = keys.animation_data is None or keys.animation_data.action is None
-    basis, names = key_positions(keys.reference_key), []
-    try:
-        for i, offset in enumerate(offsets):
-            key = obj.shape_key_add(name=key_name(start + i), from_mix=False)
-            names.append(key.name)
-            key.relative_key = keys.reference_key
-            key.points.foreach_set("co", np.ascontiguousarray(basis + offset, dtype=np.float32).ravel())
-        write_curves(keys, names, start)
-    except Exception:
-        remove_keys(obj, names, basis_made, action_made)
-        raise
-    remove_keys(obj, old)
+    made["action"] = keys.animation_data is None or keys.animation_data.action is None
+    basis = key_positions(keys.reference_key)
+    for i, offset in enumerate(offsets):
+        key = obj.shape_key_add(name=key_name(start + i), from_mix=False)
+        names.append(key.name)
+        key.relative_key = keys.reference_key
+        key.points.foreach_set("co", np.ascontiguousarray(basis + offset, dtype=np.float32).ravel())
+    write_curves(keys, names, start)
+
+
+def discard_keys(obj: bpy.types.Object, made: dict) -> None:
+    """Take away what `write_keys` had made so far."""
+    if made:
+        remove_keys(obj, made["names"], made["basis"], made.get("action", False))
+
+
+def swap_keys(obj: bpy.types.Object, start: int, new: dict) -> list[str]:
+    """Let the keys that `write_keys` made take the place of those baked before, which go. Gives their names."""
+    made, keys, names = obj.thew.made, obj.data.shape_keys, new["names"]
+    remove_keys(obj, [key.name for key in baked_keys(obj)])
     names = rename(keys, names, [key_name(start + i) for i in range(len(names))])
     made.baked_keys = "\n".join(names)
     made.baked_start, made.baked_end = start, start + len(names) - 1
-    made.baked_basis = made.baked_basis or basis_made
-    made.baked_action = made.baked_action or action_made
-    obj.active_shape_key_index = max(keys.key_blocks.find(active), 0)
+    made.baked_basis = made.baked_basis or new["basis"]
+    made.baked_action = made.baked_action or new["action"]
+    obj.active_shape_key_index = max(keys.key_blocks.find(new["active"]), 0)
     return names
 
 

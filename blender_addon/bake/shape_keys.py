@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The target Shape Keys: one additive key a frame, played by curves, in rest space or in posed space."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..logic.sentences import plural
+from ..logic.tasks import Task, span
+from ..scene import modifier, writing
+from ..scene.bakes import Kind
+from ..scene.mesh import basis_positions
+from . import measuring, rest_space, skinning
+from .target import Beside, Content, Source
+
+
+class ShapeKeys:
+    """Keys that act before the armature, or that hold its motion too: see `BAKE_SPACES`."""
+
+    key, label, description = "SHAPE_KEYS", "Shape Keys", "One additive key a frame, animated"
+
+    def __init__(self) -> None:
+        self.kind = Kind(said, lambda obj, on: writing.mute_baked(obj, not on), writing.remove_baked)
+
+    def check(self, obj: bpy.types.Object) -> None:
+        """Refuse what the keys could not be played on."""
+        writing.check_bakeable(obj)
+
+    def prepare(self, source: Source, space: str) -> Task:
+        """A task that gives the keys; what no armature deforms has them in its own space."""
+        if source.found is None:
+            return Content((yield from measuring.played(source.scene, source.frames, source.offset)), "REST")
+        if space == "POSED":
+            return Content((yield from source.differences(set())), space)
+        rows, miss = yield from in_rest_space(source)
+        return Content(rows, space, miss / max(source.size, 1e-30))
+
+    def write(self, beside: Beside) -> None:
+        """The keys and their curves, beside those of the bake before."""
+        writing.write_keys(beside.obj, beside.start, beside.content.rows, beside.made)
+
+    def discard(self, beside: Beside) -> None:
+        """Take away the keys that were made so far."""
+        writing.discard_keys(beside.obj, beside.made)
+
+    def swap(self, beside: Beside) -> list[str]:
+        """Take away the keys of the bake before, and note the new ones."""
+        names = writing.swap_keys(beside.obj, beside.start, beside.made)
+        made = beside.obj.thew.made
+        made.baked_space, made.baked_miss = beside.content.space, beside.content.miss
+        return names
+
+
+def said(obj: bpy.types.Object) -> str:
+    """How many keys there are."""
+    keys = writing.baked_keys(obj)
+    return plural(len(obj.thew.made.baked_keys.splitlines()), "baked shape key") if keys else ""
+
+
+def in_rest_space(source: Source) -> Task:
+    """`(keys, miss)` of what is added, and of what modifiers before the armature do, which the keys hold too."""
+    found, scene, view_layer, frames = source.found, source.scene, source.view_layer, source.frames
+    basis = basis_positions(source.obj.data)
+    if not modifier.held(source.obj, found.modifier, "REST"):
+        return (yield from rest_space.keys(found, basis, scene, view_layer, frames, source.offset))
+    left = {other.persistent_uid for other in skinning.armature_modifiers(found)}
+    rows = yield from span(source.differences(left), 0.0, 0.6)
+    return (yield from span(rest_space.keys(found, basis, scene, view_layer, frames, rows.__getitem__), 0.6, 1.0))

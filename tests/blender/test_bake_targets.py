@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bake targets: all of a bake is written or none of it, whatever stops it, and a new target is a file and a row."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, make_body, part, play, refused, snapshot
+
+FRAMES = range(1, 21)
+
+
+@pytest.fixture
+def dressed(character):
+    """(body with flesh, shirt that rides on it), both with a bake of frames 1 to 6."""
+    body, armature = character
+    shirt = make_body(armature, name="Shirt", rings=9)
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    body.select_set(True)
+    shirt.select_set(True)
+    assert bpy.ops.thew.ride() == {"FINISHED"}
+    activate(body)
+    assert bpy.ops.thew.bake(frame_start=1, frame_end=6) == {"FINISHED"}
+    return body, shirt
+
+
+def keys_of(obj) -> dict[str, bytes]:
+    """What is in all keys, and how they play."""
+    found = {}
+    for key in obj.data.shape_keys.key_blocks:
+        flat = np.empty(3 * len(obj.data.vertices), dtype=np.float32)
+        key.points.foreach_get("co", flat)
+        found[key.name] = flat.tobytes()
+    curves = part("scene.reading").curves_in(obj.data.shape_keys.animation_data)
+    return found | {curve.data_path: repr([tuple(k.co) for k in curve.keyframe_points]) for curve in curves}
+
+
+def all_of(objects) -> list:
+    return [(snapshot(obj), keys_of(obj)) for obj in objects]
+
+
+def noted(objects) -> list:
+    """The same but for what says how far a simulation has come."""
+    found = all_of(objects)
+    for each, _ in found:
+        each["settings"] = {key: value for key, value in each["settings"].items() if key != "made.notes"}
+    return found
+
+
+def test_what_fails_in_the_last_part_leaves_all_bakes_as_they_were(dressed, monkeypatch):
+    """The rider's keys cannot be written when the body's are: neither has new ones."""
+    _, shirt = dressed
+    before = noted(dressed)
+    writing = part("scene.writing")
+    done = writing.write_curves
+
+    def fails(keys, names, start):
+        done(keys, names, start)
+        if keys == shirt.data.shape_keys:
+            raise RuntimeError("no room")
+
+    monkeypatch.setattr(writing, "write_curves", fails)
+    assert "no room" in refused(bpy.ops.thew.bake, space="POSED")
+    assert noted(dressed) == before
+    monkeypatch.undo()
+    assert bpy.ops.thew.bake(space="POSED") == {"FINISHED"}
+    assert all(len(obj.thew.made.baked_keys.splitlines()) == 20 for obj in dressed)
+
+
+def test_a_bake_cancelled_anywhere_leaves_all_bakes_as_they_were(dressed):
+    body, _ = dressed
+    before = noted(dressed)
+    baking, tasks, errors = part("bake.baking"), part("logic.tasks"), part("logic.errors")
+    for left in range(0, 1000, 2):
+        asked = iter(range(left))
+        task = baking.bake(body, bpy.context.scene, bpy.context.view_layer, space="POSED")
+        try:
+            tasks.finish(task, lambda _fraction, _text, asked=asked: next(asked, None) is not None)
+        except errors.Cancelled:
+            assert noted(dressed) == before, f"cancelled at report {left}"
+        else:
+            break
+    assert left > 6
+    assert all(len(obj.thew.made.baked_keys.splitlines()) == 20 for obj in dressed)
+
+
+class Notes:
+    """A target that keeps how far the flesh goes as custom properties."""
+
+    key, label, description = "NOTES", "Notes", "How far flesh goes"
+
+    def __init__(self):
+        def remove(obj):
+            for name in [name for name in obj.keys() if name.startswith("far")]:
+                del obj[name]
+
+        def show(obj, on):
+            if "far" in obj.keys():
+                obj["far shown"] = on
+
+        self.kind = part("scene.bakes").Kind(lambda obj: "note" if "far" in obj.keys() else "", show, remove)
+        self.fails = False
+
+    def check(self, obj):
+        pass
+
+    def prepare(self, source, space):
+        rows = yield from source.differences(set())
+        return part("bake.target").Content(rows, space)
+
+    def write(self, beside):
+        beside.obj["far new"] = float(np.abs(beside.content.rows).max())
+        if self.fails:
+            raise RuntimeError("no ink")
+
+    def discard(self, beside):
+        beside.obj.pop("far new", None)
+
+    def swap(self, beside):
+        beside.obj["far"] = beside.obj.pop("far new")
+        return ["far"]
+
+
+def test_a_new_target_is_a_class_and_a_row(character, monkeypatch):
+    """Bake, failure, Show Live and Remove reach it, and no other file knows it."""
+    body, _ = character
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    live = play(body, FRAMES)
+    target = Notes()
+    monkeypatch.setattr(part("bake.targets"), "TARGETS", (*part("bake.targets").TARGETS, target))
+    monkeypatch.setattr(part("scene.bakes"), "kinds", [each.kind for each in part("bake.targets").TARGETS])
+    baking, finish = part("bake.baking"), part("logic.tasks").finish
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    finish(baking.bake(body, scene, layer, into="NOTES"))
+    assert body["far"] > 0.01 and body["far shown"] and body.thew.made.shows_bake
+    target.fails, far = True, body["far"]
+    with pytest.raises(RuntimeError, match="no ink"):
+        finish(baking.bake(body, scene, layer, start=1, end=2, into="NOTES"))
+    assert body["far"] == far and "far new" not in body.keys()
+    body.thew.made.shows_bake = False
+    part("live.jobs").apply_state(body)
+    assert not body["far shown"]
+    assert np.array_equal(play(body, FRAMES), live)
+    said = part("live.jobs").remove(body)
+    assert any("keeps its note" in text for text in said) and body["far"] == far
+    part("live.jobs").remove(body, remove_baked_keys=True)
+    assert not [name for name in body.keys() if name.startswith("far")]
+
+
+def test_a_target_that_is_not_there_is_named(fleshed):
+    body, _ = fleshed
+    with pytest.raises(part("logic.errors").Refusal, match="SHAPE_KEYS"):
+        part("logic.tasks").finish(
+            part("bake.baking").bake(body, bpy.context.scene, bpy.context.view_layer, into="BREAD")
+        )
