@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every parser: body files, states, rig files, files of tetrahedral meshes.
+//! Every parser: files of bodies, clips and shots, states, rig files, files of tetrahedral meshes.
 
 use crate::numbers::finite;
 use crate::targets::{brick, use_body, use_mesh};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thew::body::Body;
+use thew::clip::{Clip, ClipSettings};
 use thew::dynamics::{Method, Settings, Simulation};
 use thew::progress::Silent;
 use thew::rig::{self, BoneRef, Guide, Rig, Sample, Template, TemplateKind};
+use thew::shot::{Shot, ShotModes};
 use thew::skeleton::Pose;
 use thew::store;
 use thew::tets::{Mend, TetMesh, WriteOptions};
@@ -36,15 +38,15 @@ fn written(ending: &str, bytes: &[u8]) -> PathBuf {
 }
 
 /// The first byte: 0 a whole file, else content behind a header that fits it, so that mutations reach what is behind the sum.
-pub fn body_file(bytes: &[u8]) {
-    let Some((&raw, content)) = bytes.split_first() else {
-        return;
-    };
+fn file_of(kind: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+    let (&raw, content) = bytes.split_first()?;
     let mut file = Vec::new();
     if raw != 0 {
         file.extend(b"\x89THEW\r\n\x1a");
         file.extend(store::VERSION.to_le_bytes());
-        file.extend(b"body\0\0\0\0\0\0\0\0\0\0\0\0");
+        let mut name = [0; 16];
+        name[..kind.len()].copy_from_slice(kind.as_bytes());
+        file.extend(name);
         file.extend((content.len() as u64).to_le_bytes());
         let mut sum = crc32fast::Hasher::new();
         sum.update(&file);
@@ -52,6 +54,19 @@ pub fn body_file(bytes: &[u8]) {
         file.extend(sum.finalize().to_le_bytes());
     }
     file.extend(content);
+    Some(file)
+}
+
+/// The whole file, and its content.
+fn seeds_of(path: &Path) -> Vec<Vec<u8>> {
+    let file = std::fs::read(path).expect("it is there");
+    vec![[&[0], &file[..]].concat(), [&[1], &file[40..]].concat()]
+}
+
+pub fn body_file(bytes: &[u8]) {
+    let Some(file) = file_of("body", bytes) else {
+        return;
+    };
     if let Ok(body) = store::load::<Body>(&written("body", &file), "body") {
         use_body(&Arc::new(body));
     }
@@ -60,8 +75,80 @@ pub fn body_file(bytes: &[u8]) {
 pub fn body_seeds() -> Vec<Vec<u8>> {
     let path = scratch("seed");
     store::save(&path, "body", &**brick()).expect("it can be saved");
-    let file = std::fs::read(&path).expect("it is there");
-    vec![[&[0], &file[..]].concat(), [&[1], &file[40..]].concat()]
+    seeds_of(&path)
+}
+
+/// A shot of two frames.
+fn shot(method: Method) -> Shot {
+    let settings = ClipSettings {
+        fps: 120.0,
+        method,
+        simulation: Settings::default(),
+        preroll: 0,
+        cyclic: false,
+    };
+    let mut shot = Shot::new(brick().clone(), vec![Pose::rest(2); 2], settings);
+    shot.modes = match method {
+        Method::Modal => ShotModes::Lowest(2),
+        _ => ShotModes::Usual,
+    };
+    shot
+}
+
+pub fn clip_file(bytes: &[u8]) {
+    let Some(file) = file_of("clip", bytes) else {
+        return;
+    };
+    let Ok(clip) = Clip::load(&written("clip", &file)) else {
+        return;
+    };
+    for frame in 0..clip.len().min(4) as i64 {
+        // What a body and poses make in single precision may be beyond it, but never a crash.
+        let _ = clip.offsets(frame, 0);
+        let lattice = clip.lattice(frame);
+        let points: Vec<_> = (0..lattice.points.len())
+            .map(|i| lattice.world(i))
+            .collect();
+        finite("a lattice vertex", &points);
+    }
+    let _ = clip.strays();
+    let rest = Pose::rest(clip.body().skeleton().len());
+    if clip.settings().fps >= 24.0 && clip.settings().simulation.rate <= 480.0 {
+        let _ = clip.extend(&[rest], None, &Silent);
+    }
+}
+
+pub fn clip_seeds() -> Vec<Vec<u8>> {
+    let seeds = |method| {
+        let (clip, _) = shot(method).simulate(&Silent).expect("a clip");
+        let path = scratch("seed");
+        clip.save(&path).expect("it can be saved");
+        seeds_of(&path)
+    };
+    [seeds(Method::Hyperelastic), seeds(Method::Modal)].concat()
+}
+
+pub fn shot_file(bytes: &[u8]) {
+    let Some(file) = file_of("shot", bytes) else {
+        return;
+    };
+    let Ok(shot) = Shot::load(&written("shot", &file)) else {
+        return;
+    };
+    let settings = shot.settings;
+    let short = shot.poses.len() <= 4 && settings.preroll <= 4 && settings.fps >= 24.0;
+    if short && !settings.cyclic && settings.simulation.rate <= 480.0 {
+        let _ = shot.simulate(&Silent);
+    }
+}
+
+pub fn shot_seeds() -> Vec<Vec<u8>> {
+    let seeds = |method| {
+        let path = scratch("seed");
+        shot(method).save(&path).expect("it can be saved");
+        seeds_of(&path)
+    };
+    [seeds(Method::Warped), seeds(Method::Modal)].concat()
 }
 
 pub fn state(bytes: &[u8]) {

@@ -52,13 +52,27 @@ const TOML: &[&str] = &[
     "=",
 ];
 
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 11] = [
     Target {
         name: "body_file",
         run: files::body_file,
         seeds: files::body_seeds,
         words: NONE,
         inputs: 600,
+    },
+    Target {
+        name: "clip_file",
+        run: files::clip_file,
+        seeds: files::clip_seeds,
+        words: NONE,
+        inputs: 400,
+    },
+    Target {
+        name: "shot_file",
+        run: files::shot_file,
+        seeds: files::shot_seeds,
+        words: NONE,
+        inputs: 300,
     },
     Target {
         name: "state",

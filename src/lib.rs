@@ -48,6 +48,7 @@
 //! | [`tets`] | tetrahedral meshes without a skeleton: filling, file formats |
 //! | [`modal`] | modes, warping, modal dynamics, manipulation |
 //! | [`clip`] | a simulated clip: the unit of preview and bake |
+//! | [`shot`] | a body, its poses, rigs and settings in one file: what a machine without a scene simulates |
 //! | [`kernel`] | what is done for every surface vertex of every frame: embedding, modal warp |
 //! | [`store`] | the on-disk cache: versioned, checksummed |
 //!
@@ -70,6 +71,7 @@ pub mod progress;
 mod range;
 pub mod rig;
 mod sets;
+pub mod shot;
 pub mod skeleton;
 pub mod solve;
 pub mod store;

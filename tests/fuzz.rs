@@ -29,7 +29,7 @@ macro_rules! each {
     };
 }
 
-each! { body_file state rig_file tet_files surface skeleton meshes enclose motion }
+each! { body_file clip_file shot_file state rig_file tet_files surface skeleton meshes enclose motion }
 
 #[test]
 fn every_target_is_run() {

@@ -55,6 +55,7 @@ __all__ = [
     "RigError",
     "RigFileError",
     "RigFit",
+    "Shot",
     "Simulation",
     "Skeleton",
     "SkinGuide",
@@ -475,6 +476,12 @@ class Body:
     def surface(self) -> Surface:
         """The body's own surface."""
     @property
+    def skeleton(self) -> Skeleton:
+        """The skeleton that moves it."""
+    @property
+    def lattice(self) -> Lattice:
+        """The lattice around both."""
+    @property
     def material(self) -> Material:
         """The material before paint."""
     def embed_surface(self, surface: Surface) -> int:
@@ -585,6 +592,19 @@ class Clip:
         """Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
         go from there: a clip made in parts is the clip made at once. controls[f,r]: of the clip's rigs at those poses
         (None: each at its last sample). Cyclic clips cannot be extended."""
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the clip with its body and its rigs to a file: versioned, checksummed, whole or not at all. About 24 bytes per
+        lattice vertex and 64 per bone of every frame, besides the body. Raises StorageError."""
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Clip:
+        """Reads a clip that `save` wrote: it shows every frame and goes on with the same bits as that one did, without being
+        simulated again. Raises StorageError: no Thew file, another version or kind, damaged, refused."""
+    @property
+    def body(self) -> Body:
+        """The body that moves."""
+    @property
+    def notes(self) -> dict[str, str]:
+        """Texts that travel with the clip, by name: those of its `Shot`."""
     @property
     def inverted_cells(self) -> _Indices:
         """Number of cells turned inside out in each frame, [f]."""
@@ -653,6 +673,66 @@ def simulate(
     (None: every rig at its last sample throughout); preroll: frames of run-in before frame 0, in which the
     joints come from a standstill; cyclic: the poses are a cycle (which may travel), run until its state repeats. Further settings: those of `Simulation`. Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
     """
+
+@final
+class Shot:
+    """All that `simulate` needs, to be written to one file and simulated elsewhere, with the same bits: a body, poses[f,b,4,4]
+    at fps frames per second, rigs with controls[f,r], and settings as there.
+
+    notes: texts by name for whoever made the shot; its clip has them too ("rigs" and "warnings" are taken). Raises InputError,
+    NotBuilt.
+    """
+
+    def __new__(
+        cls,
+        body: Body,
+        poses: ArrayLike,
+        fps: float,
+        rigs: Sequence[Rig] | None = None,
+        controls: ArrayLike | None = None,
+        preroll: int = 0,
+        cyclic: bool = False,
+        notes: dict[str, str] | None = None,
+        method: _Method = "hyperelastic",
+        rate: float = 240.0,
+        gravity: ArrayLike | None = None,
+        mass_damping: float = 2.0,
+        stiffness_damping: float = 0.004,
+        integrator: Literal["backward_euler"] | None = None,
+        adapt: None = None,
+        reach: float | None = None,
+        modes: Modes | int | None = None,
+        engine: str = "auto",
+        device: str | None = None,
+        form: _Form = "embedded",
+        precision: _Precision = "f32",
+        solver: _Solver = "auto",
+        elastic_joints: float = 1.0,
+    ) -> Shot: ...
+    def simulate(self, progress: _Progress | None = None) -> Clip:
+        """The clip, as `simulate` makes it. Raises Cancelled, InputError (poses and rigs by name), MotionError."""
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the shot with its body to a file: versioned, checksummed, whole or not at all; 96 bytes per bone of every
+        pose, besides the body. Raises StorageError."""
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Shot:
+        """Reads a shot that `save` wrote. Raises StorageError: no Thew file, another version or kind, damaged, refused."""
+    @property
+    def body(self) -> Body:
+        """The body that is to move."""
+    @property
+    def fps(self) -> float:
+        """Frames per second."""
+    @property
+    def method(self) -> _Method:
+        """The method of motion."""
+    @property
+    def rig_names(self) -> list[str]:
+        """Names of the rigs that push it."""
+    @property
+    def notes(self) -> dict[str, str]:
+        """Texts that travel with it, by name."""
+    def __len__(self) -> int: ...
 
 @final
 class Equilibrium:

@@ -5,6 +5,7 @@ use super::Body;
 use crate::kernel::{
     CpuEmbedding, Engine, KernelError, LocalMaps, LocalPositions, Present, Wanted,
 };
+use crate::range::FARTHEST;
 use crate::skeleton::{Affine, Pose};
 
 /// What an artist chooses about it.
@@ -27,7 +28,7 @@ impl Default for Showing {
 }
 
 /// A pose at which surfaces are shown, and how.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Presentation {
     maps: LocalMaps,
     sway: Option<Vec<[f32; 3]>>,
@@ -41,6 +42,18 @@ impl Presentation {
     pub fn bytes(&self) -> usize {
         let sway = self.sway.as_ref().map_or(0, |s| size_of_val(s.as_slice()));
         size_of::<Self>() + self.maps.bytes() + sway
+    }
+
+    /// Whether it is of so many bones and lattice vertices, and sound.
+    pub(crate) fn fits(&self, bones: usize, dofs: usize) -> bool {
+        let sound = |sway: &Vec<[f32; 3]>| {
+            let mut all = sway.iter().flatten();
+            sway.len() == dofs && all.all(|&x| f64::from(x).abs() <= FARTHEST)
+        };
+        self.maps.fits(bones)
+            && self.sway.as_ref().is_none_or(sound)
+            && (0.0..=1.0).contains(&self.elastic_joints)
+            && self.reach > 0.0
     }
 
     fn present<'a>(&'a self, lattice: &'a LocalPositions) -> Present<'a> {

@@ -13,21 +13,21 @@ use crate::skeleton::{FrameMotion, Pose};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Drive {
     /// Frames so far.
-    frames: usize,
+    pub frames: usize,
     /// The last poses: all while there are at most [`START`], then as many.
-    poses: Vec<Pose>,
+    pub poses: Vec<Pose>,
     /// The forces at them.
-    forces: Vec<AtFrame>,
+    pub forces: Vec<AtFrame>,
     /// The exact state at the first frame whose motion depends on poses to come, once there are more than [`START`].
-    state: Vec<u8>,
+    pub state: Vec<u8>,
 }
 
 /// Frames from the last on of which the motion depends on poses to come, itself included.
-const OPEN: usize = FrameMotion::REACH + 1;
+pub(super) const OPEN: usize = FrameMotion::REACH + 1;
 
 /// Frames up to which a clip is started again when it is extended: more than how it starts depends on, and as many as the
 /// first open frame's motion does.
-const START: usize = OPEN + FrameMotion::REACH;
+pub(super) const START: usize = OPEN + FrameMotion::REACH;
 
 impl Drive {
     /// Simulates the poses that follow, and the forces at them, with a fresh simulation; gives their frames and, in front of them, those made again.

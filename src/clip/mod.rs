@@ -31,7 +31,7 @@
 //!
 //! Bones move C¹ between frames with knowledge of the frames around. The last intervals of a clip lack that knowledge, so
 //! [`Clip::extend`] makes them again: a clip that is made in two parts is, bit for bit, the clip made
-//! in one.
+//! in one. [`Clip::save`] writes it with its body to one file; what [`Clip::load`] reads shows and goes on as the saved one.
 
 mod cycle;
 mod drive;
@@ -39,6 +39,7 @@ mod error;
 mod forces;
 mod frame;
 mod run_in;
+mod stored;
 
 pub use error::ClipError;
 pub use forces::FrameForces;
@@ -53,13 +54,17 @@ use crate::skeleton::Pose;
 use drive::Drive;
 use forces::Course;
 use frame::{Frame, ModalFrame};
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Most frames of run-in: each is kept as a pose.
 const LONGEST_PREROLL: usize = 100_000;
 
+/// Texts by name that travel with a clip through files: what it does not know itself, such as the rigs that pushed it.
+pub type Texts = BTreeMap<String, String>;
+
 /// How a clip is simulated.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ClipSettings {
     /// Frames per second, `fps / fps_base` of the scene.
     pub fps: f64,
@@ -74,6 +79,22 @@ pub struct ClipSettings {
     pub cyclic: bool,
 }
 
+impl ClipSettings {
+    /// Refuses what nothing can run with.
+    ///
+    /// # Errors
+    /// A frame rate or a run-in out of its range; settings of the simulation.
+    pub fn check(&self) -> Result<(), ClipError> {
+        if !(0.1..=1e4).contains(&self.fps) {
+            return Err(ClipError::Fps(self.fps));
+        }
+        if self.preroll > LONGEST_PREROLL {
+            return Err(ClipError::Preroll(self.preroll));
+        }
+        Ok(self.simulation.check()?)
+    }
+}
+
 /// A simulated clip.
 #[derive(Debug)]
 pub struct Clip {
@@ -86,6 +107,7 @@ pub struct Clip {
     /// What is needed to go on; locked by whoever extends.
     drive: Exclusive<Option<Drive>>,
     loop_gap: Option<f64>,
+    texts: Texts,
 }
 
 impl Clip {
@@ -170,12 +192,7 @@ impl Clip {
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Self, ClipError> {
-        if !(0.1..=1e4).contains(&settings.fps) {
-            return Err(ClipError::Fps(settings.fps));
-        }
-        if settings.preroll > LONGEST_PREROLL {
-            return Err(ClipError::Preroll(settings.preroll));
-        }
+        settings.check()?;
         check(&body, poses, 0)?;
         if poses.is_empty() {
             return Err(ClipError::NoPoses);
@@ -199,6 +216,7 @@ impl Clip {
             frames: RwLock::new(frames),
             drive: Exclusive::new(drive),
             loop_gap,
+            texts: Texts::new(),
         })
     }
 
@@ -248,6 +266,16 @@ impl Clip {
     /// The modes of the modal method.
     pub fn modes(&self) -> Option<&Arc<Modes>> {
         self.modes.as_ref()
+    }
+
+    /// The same with texts that travel with it.
+    pub fn with_texts(self, texts: Texts) -> Self {
+        Self { texts, ..self }
+    }
+
+    /// Texts that travel with it, by name.
+    pub fn texts(&self) -> &Texts {
+        &self.texts
     }
 
     /// How it was simulated.

@@ -54,6 +54,7 @@ mod shape;
 mod softness;
 mod state;
 mod stepper;
+mod stored;
 mod system;
 mod vertex;
 mod warped;

@@ -10,6 +10,7 @@
 
 use super::KernelError;
 use crate::Vec3;
+use crate::range::FARTHEST;
 use crate::skeleton::{Affine, Pose, SkinWeights};
 use rayon::prelude::*;
 
@@ -19,7 +20,7 @@ const CHUNK: usize = 8192;
 const FREE: f32 = 2.0 / 3.0;
 
 /// The maps of a pose's bones in f32, between two local origins.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LocalMaps {
     maps: Vec<Columns>,
     /// The origin in posed space.
@@ -64,6 +65,12 @@ impl LocalMaps {
     /// Memory, bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(self.maps.as_slice())
+    }
+
+    /// Whether these are sound maps of so many bones.
+    pub(crate) fn fits(&self, bones: usize) -> bool {
+        let mut numbers = self.maps.iter().flatten().flatten().chain(&self.origin);
+        self.maps.len() == bones && numbers.all(|&x| f64::from(x).abs() <= FARTHEST)
     }
 }
 

@@ -146,6 +146,11 @@ impl BodyDeformer {
         }
     }
 
+    /// How surfaces are shown.
+    pub fn options(&self) -> &DeformOptions {
+        &self.options
+    }
+
     /// What shows a surface of the body: 0 is its own, others by the id that [`Body::embed_surface`] gave; none if the
     /// body carries no such surface.
     ///

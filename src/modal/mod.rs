@@ -45,6 +45,7 @@ mod modes;
 mod oscillator;
 mod reach;
 mod simulation;
+mod stored;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -59,6 +60,7 @@ pub(crate) use simulation::balance;
 #[cfg(feature = "python")]
 pub(crate) use simulation::check_modes;
 pub use simulation::{ModalSettings, ModalSimulation};
+pub(crate) use stored::StoredModes;
 pub use system::ModalSystem;
 #[cfg(feature = "python")]
 pub(crate) use system::mask;

@@ -15,26 +15,26 @@ use std::sync::Arc;
 /// The lowest vibration modes of a body, mass-orthonormal: `K Φ = M Φ Λ`, `ΦᵀMΦ = I`, `Ψ = W Φ`.
 #[derive(Debug, Clone)]
 pub struct Modes {
-    lattice: Arc<Lattice>,
-    body: Option<Arc<Body>>,
-    fixed: Vec<bool>,
-    eigenvalues: Vec<f64>,
-    verified: bool,
-    basis: Arc<Basis>,
+    pub(super) lattice: Arc<Lattice>,
+    pub(super) body: Option<Arc<Body>>,
+    pub(super) fixed: Vec<bool>,
+    pub(super) eigenvalues: Vec<f64>,
+    pub(super) verified: bool,
+    pub(super) basis: Arc<Basis>,
 }
 
 /// What does not depend on how stiff the flesh is.
 #[derive(Debug)]
-struct Basis {
-    shapes: Vec<Vec<Vec3>>,
-    rotations: Vec<Vec<Vec3>>,
-    neighbours: Vec<Vec<u32>>,
-    masses: Vec<f64>,
-    packed: PackedModes,
+pub(super) struct Basis {
+    pub(super) shapes: Vec<Vec<Vec3>>,
+    pub(super) rotations: Vec<Vec<Vec3>>,
+    pub(super) neighbours: Vec<Vec<u32>>,
+    pub(super) masses: Vec<f64>,
+    pub(super) packed: PackedModes,
 }
 
 impl Basis {
-    fn new(
+    pub fn new(
         rotations: Vec<Vec<Vec3>>,
         momenta: Vec<Vec<Vec3>>,
         shapes: Vec<Vec<Vec3>>,

@@ -277,6 +277,18 @@ impl PyBody {
         PySurface(self.0.surface().clone())
     }
 
+    /// The skeleton that moves it.
+    #[getter]
+    fn skeleton(&self) -> PySkeleton {
+        PySkeleton(self.0.skeleton().clone())
+    }
+
+    /// The lattice around both.
+    #[getter]
+    fn lattice(&self) -> PyLattice {
+        PyLattice(self.0.lattice().clone())
+    }
+
     /// The material before paint.
     #[getter]
     fn material(&self) -> PyMaterial {

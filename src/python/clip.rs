@@ -3,23 +3,23 @@
 
 use super::arrays::{
     List, Whole, floats, from_f32, from_frames, from_points, integer, optional_real, poses, real,
-    whole,
 };
 use super::body::PyBody;
-use super::dynamics::{Wanted, adapt, gravity, integrator, method, modes_for};
 use super::errors::{IntoPy, detached, input};
 use super::progress::with_progress;
 use super::rig::PyRig;
+use super::shot::{PyShot, notes};
 use crate::body::Body;
-use crate::clip::{Clip, ClipError, ClipSettings, FrameForces};
-use crate::dynamics::{MODES, Settings, SimulationError};
+use crate::clip::{Clip, ClipError, FrameForces};
 use crate::kernel::Deformer;
-use crate::modal::DeformOptions;
 use crate::progress::Silent;
-use crate::rig::{Led, Rig};
+use crate::rig::{self, Led, Rig};
+use crate::shot;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as
@@ -62,63 +62,52 @@ pub(super) fn simulate(
     solver: &str,
     #[pyo3(from_py_with = real)] elastic_joints: f64,
 ) -> PyResult<PyClip> {
-    self::integrator(integrator)?;
-    self::adapt(adapt)?;
-    let settings = ClipSettings {
+    let shot = PyShot::new(
+        body,
+        poses,
         fps,
-        preroll: whole(preroll, "preroll")?,
-        cyclic,
-        method: self::method(method)?,
-        simulation: Settings {
-            rate,
-            gravity: self::gravity(gravity)?,
-            mass_damping,
-            stiffness_damping,
-            reach,
-            solver: solver.parse().map_err(SimulationError::into_py)?,
-            elastic_joints,
-        },
-    };
-    let poses = self::poses(poses, body.0.skeleton().len())?;
-    let body = body.0.clone();
-    let show = DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
-    let modes = modes_for(modes, settings.method)?;
-    let rigs = self::rigs(rigs.map_or_else(Vec::new, |list| list.0))?;
-    let led = led(py, &body, &rigs, poses.len(), controls)?;
-    let warnings = led
-        .as_ref()
-        .map_or(Vec::new(), |led| led.warnings().to_vec());
-    let forces = led.as_ref().map(|led| led as &dyn FrameForces);
-    let clip = with_progress(py, progress, |progress| {
-        let made = match modes {
-            Some(Wanted::These(modes)) => {
-                Clip::simulate_modes(body, modes, show, &poses, forces, settings, progress)
-            }
-            Some(Wanted::Lowest(count)) => {
-                Clip::simulate_counted(body, count, show, &poses, forces, settings, progress)
-            }
-            Some(Wanted::Usual) => {
-                let count = MODES.min(body.freedom());
-                Clip::simulate_counted(body, count, show, &poses, forces, settings, progress)
-            }
-            None => Clip::simulate(body, &poses, forces, settings, progress),
-        };
-        made.map_err(IntoPy::into_py)
-    })?;
-    Ok(PyClip {
-        clip: Arc::new(clip),
         rigs,
-        warnings,
-    })
+        controls,
+        preroll,
+        cyclic,
+        None,
+        method,
+        rate,
+        gravity,
+        mass_damping,
+        stiffness_damping,
+        integrator,
+        adapt,
+        reach,
+        modes,
+        engine,
+        device,
+        form,
+        precision,
+        solver,
+        elastic_joints,
+    )?;
+    shot.simulate(py, progress)
 }
 
 /// The rigs of a list; what is none is refused by index.
-fn rigs(list: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Rig>>> {
+pub(super) fn rigs(list: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Rig>>> {
     let rig = |(i, rig): (usize, Bound<'_, PyAny>)| match rig.cast::<PyRig>() {
         Ok(rig) => Ok(rig.get().0.clone()),
         Err(_) => Err(input(format!("rigs[{i}] is not a thew.Rig"))),
     };
     list.into_iter().enumerate().map(rig).collect()
+}
+
+/// controls[f,r], by frames.
+pub(super) fn controls(
+    given: Option<&Bound<'_, PyAny>>,
+    frames: usize,
+    rigs: usize,
+) -> PyResult<Option<Vec<f64>>> {
+    let wanted = [Some(frames), Some(rigs)];
+    let read = given.map(|c| floats(c, "controls", &wanted));
+    Ok(read.transpose()?.map(|c| c.data))
 }
 
 /// What pushes frames of a clip; nothing without rigs.
@@ -129,9 +118,7 @@ fn led(
     frames: usize,
     controls: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Option<Led>> {
-    let wanted = [Some(frames), Some(rigs.len())];
-    let controls = controls.map(|c| floats(c, "controls", &wanted));
-    let controls = controls.transpose()?.map(|c| c.data);
+    let controls = self::controls(controls, frames, rigs.len())?;
     if rigs.is_empty() {
         return Ok(None);
     }
@@ -166,6 +153,14 @@ pub(super) struct PyClip {
 }
 
 impl PyClip {
+    pub(super) fn new(clip: Clip, rigs: Vec<Arc<Rig>>, warnings: Vec<String>) -> Self {
+        Self {
+            clip: Arc::new(clip),
+            rigs,
+            warnings,
+        }
+    }
+
     /// What the clip tells of a frame of a surface (none: the body's own), without the interpreter's lock.
     fn frame<'py>(
         &self,
@@ -259,6 +254,39 @@ impl PyClip {
             let done = self.clip.extend(&poses, forces, progress);
             done.map_err(IntoPy::into_py)
         })
+    }
+
+    /// Writes the clip with its body and its rigs to a file: versioned, checksummed, whole or not at all. Raises StorageError.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        detached(py, || self.clip.save(&path).map_err(IntoPy::into_py))
+    }
+
+    /// Reads a clip that `save` wrote: it shows and goes on as that one did, without being simulated again. Raises
+    /// StorageError: no Thew file, another version or kind, damaged, refused.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        detached(py, || {
+            let clip = Clip::load(&path).map_err(IntoPy::into_py)?;
+            let text = |name| clip.texts().get(name);
+            let rigs = text(shot::RIGS).map(|text| rig::parsed("the clip's list of rigs", text));
+            let rigs = rigs.transpose().map_err(IntoPy::into_py)?;
+            let rigs = rigs.unwrap_or_default().into_iter().map(Arc::new).collect();
+            let warnings = text(shot::WARNINGS)
+                .map_or(Vec::new(), |text| text.lines().map(str::to_owned).collect());
+            Ok(Self::new(clip, rigs, warnings))
+        })
+    }
+
+    /// The body that moves.
+    #[getter]
+    fn body(&self) -> PyBody {
+        PyBody(self.clip.body().clone())
+    }
+
+    /// Texts that travel with the clip, by name: those of its shot.
+    #[getter]
+    fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        notes(py, self.clip.texts())
     }
 
     /// Number of cells turned inside out in each frame, int32 [f].

@@ -12,6 +12,7 @@ use crate::lattice::LatticeError;
 use crate::modal::ModalError;
 use crate::progress::Cancelled;
 use crate::rig::{FitError, RigError};
+use crate::shot::ShotError;
 use crate::skeleton::SkeletonError;
 use crate::solve::NewtonError;
 use crate::solve::eigen::EigenError;
@@ -149,6 +150,15 @@ impl IntoPy for ClipError {
             Self::Simulation(error) => error.into_py(),
             Self::Kernel(error) => error.into_py(),
             _ => input(self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for ShotError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Rig(error) => error.into_py(),
+            Self::Clip(error) => error.into_py(),
         }
     }
 }

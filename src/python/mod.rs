@@ -23,6 +23,7 @@ mod nonlinear;
 mod process;
 mod progress;
 mod rig;
+mod shot;
 mod skeleton;
 mod surface;
 mod tets;
@@ -42,6 +43,7 @@ fn _thew(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<dynamics::PySimulation>()?;
     m.add_class::<equilibrium::PyEquilibrium>()?;
     m.add_class::<clip::PyClip>()?;
+    m.add_class::<shot::PyShot>()?;
     m.add_class::<tets::PyTetMesh>()?;
     m.add_class::<modal::PyModes>()?;
     m.add_class::<modal::PyModalSimulation>()?;

@@ -98,6 +98,22 @@ pub fn load(
     from_text(path, &text, body.map(|body| (body, progress)))
 }
 
+/// Rigs as the text of a file.
+///
+/// # Errors
+/// None that rigs which were made can meet.
+pub fn written(rigs: &[Rig]) -> Result<String, RigError> {
+    to_text(rigs, None)
+}
+
+/// Rigs from the text of a file, with the strengths that stand in it; `name`: what the text is called in sentences.
+///
+/// # Errors
+/// [`RigError::File`] naming line and key.
+pub fn parsed(name: &str, text: &str) -> Result<Vec<Rig>, RigError> {
+    from_text(Path::new(name), text, None)
+}
+
 /// The body that yields are meant for, and who is told while it is asked.
 type For<'a> = Option<(&'a Body, &'a dyn Progress)>;
 

@@ -49,7 +49,7 @@ mod tests;
 
 pub use compliance::{Compliance, FLATTEST, Lowered};
 pub use error::RigError;
-pub use file::{load, save};
+pub use file::{load, parsed, save, written};
 pub use fit::{Fit, FitError, Fitted, Named, Target, Wishes};
 pub use guide::{BoneRef, Frame, Guide, Motion, Placed};
 pub use led::Led;

@@ -35,6 +35,7 @@
 //! | `motion` | C¹ bone motion inside a frame |
 //! | `skin` | skin weights |
 //! | `refit` | tails for imported rigs, whose own mean nothing |
+//! | `stored` | poses as plain data, for files |
 
 mod blend;
 mod motion;
@@ -43,6 +44,7 @@ mod refit;
 mod rigid;
 pub mod rotation_vector;
 mod skin;
+mod stored;
 
 pub use blend::BonePoses;
 pub use motion::FrameMotion;

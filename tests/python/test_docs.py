@@ -13,6 +13,7 @@ from tools.shell import ROOT
 
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 METHODS = sorted((ROOT / "docs" / "methods").glob("*.md"))
+ALONE = [*METHODS, ROOT / "docs" / "files.md"]
 #: Folders whose files documentation may name by the end of their paths alone.
 TREES = ("src", "tests", "benches", "examples", "blender_addon", "docs", "python", "tools", "demo", "fuzz", "assets")
 
@@ -40,8 +41,8 @@ def run(page, folder, monkeypatch, names):
     return names
 
 
-@pytest.mark.parametrize("page", METHODS, ids=titled)
-def test_examples_of_methods_run(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ALONE, ids=titled)
+def test_examples_that_need_nothing_else_run(page, tmp_path, monkeypatch):
     run(page, tmp_path, monkeypatch, {"__name__": "page"})
 
 

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A clip as plain data, for files: its body, what its frames show, and what is needed to go on. The container is
+//! [`crate::store`]'s; what comes in is checked as if it had been given.
+
+use super::drive::{Drive, OPEN, START};
+use super::forces::AtFrame;
+use super::frame::{Frame, ModalFrame};
+use super::{Clip, ClipSettings, Texts, fresh};
+use crate::Vec3;
+use crate::body::{Body, Presentation};
+use crate::exclusive::{Exclusive, InUse};
+use crate::kernel::LocalPositions;
+use crate::modal::{BodyDeformer, DeformOptions, Modes, StoredModes};
+use crate::range::{FARTHEST, all_sound, is_sound};
+use crate::skeleton::Pose;
+use crate::store::{self, StoreError};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::{Arc, RwLock};
+
+/// What the file says it is.
+const KIND: &str = "clip";
+
+/// All of a clip; `B` is the body, borrowed where it is written.
+#[derive(Serialize, Deserialize)]
+struct Stored<'a, B> {
+    body: B,
+    modal: Option<(StoredModes, DeformOptions)>,
+    settings: ClipSettings,
+    frames: Vec<StoredFrame<'a>>,
+    drive: Option<StoredDrive<'a>>,
+    loop_gap: Option<f64>,
+    texts: Texts,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredFrame<'a> {
+    origin: [f32; 3],
+    points: Cow<'a, [[f32; 3]]>,
+    inverted: u32,
+    shown: StoredShown<'a>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum StoredShown<'a> {
+    Skin(Cow<'a, Presentation>),
+    Modes {
+        amplitudes: Cow<'a, [f64]>,
+        pose: Cow<'a, Pose>,
+        folded: u32,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredDrive<'a> {
+    poses: Cow<'a, [Pose]>,
+    forces: Vec<Option<Cow<'a, [Vec3]>>>,
+    state: Cow<'a, [u8]>,
+}
+
+impl Clip {
+    /// Writes the clip with its body to a file, whole or not at all. About 24 bytes per lattice vertex and 64 per bone of
+    /// every frame, besides the body.
+    ///
+    /// # Errors
+    /// [`StoreError`]; a clip that the caller is extending.
+    pub fn save(&self, path: &Path) -> Result<(), StoreError> {
+        let saved = self.with_stored(|stored| store::save(path, KIND, &stored));
+        saved.unwrap_or_else(|in_use| {
+            Err(StoreError::Unwritable {
+                path: path.to_owned(),
+                what: in_use.to_string(),
+            })
+        })
+    }
+
+    fn with_stored<T>(&self, work: impl FnOnce(Stored<'_, &Body>) -> T) -> Result<T, InUse> {
+        // Whoever extends changes both.
+        let drive = self.drive.lock()?;
+        let frames = self.read();
+        let modal = |modes: &Arc<Modes>| {
+            let show = self.deformer.as_ref().map(|d| d.options().clone());
+            (StoredModes::new(modes), show.unwrap_or_default())
+        };
+        Ok(work(Stored {
+            body: &self.body,
+            modal: self.modes.as_ref().map(modal),
+            settings: self.settings,
+            frames: frames.iter().filter_map(Frame::stored).collect(),
+            drive: drive.as_ref().map(Drive::stored),
+            loop_gap: self.loop_gap,
+            texts: self.texts.clone(),
+        }))
+    }
+
+    /// Reads a clip that [`save`](Self::save) wrote. Every frame shows what it showed, without being simulated again, and it
+    /// can be extended as before.
+    ///
+    /// # Errors
+    /// [`StoreError`]: no Thew file, another version or kind, damaged, refused by the disk.
+    pub fn load(path: &Path) -> Result<Self, StoreError> {
+        store::load::<Read>(path, KIND).map(|read| read.0)
+    }
+}
+
+/// A clip that was read.
+struct Read(Clip);
+
+impl<'de> Deserialize<'de> for Read {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Stored::<Body>::deserialize(deserializer)?;
+        let clip = stored.into_clip().map_err(serde::de::Error::custom)?;
+        Ok(Self(clip))
+    }
+}
+
+impl Stored<'_, Body> {
+    /// The clip again; what does not fit together is refused with a sentence.
+    fn into_clip(self) -> Result<Clip, String> {
+        let fits = |good: bool, what: &str| if good { Ok(()) } else { Err(what.to_owned()) };
+        let body = Arc::new(self.body);
+        let (modes, show) = match self.modal {
+            Some((modes, show)) => {
+                let modes = modes.of_body(&body);
+                let modes = modes.ok_or("its modes do not fit its body")?;
+                (Some(Arc::new(modes)), show)
+            }
+            None => (None, DeformOptions::default()),
+        };
+        self.settings.check().map_err(|e| e.to_string())?;
+        let modal = self.settings.method == crate::dynamics::Method::Modal;
+        fits(modal == modes.is_some(), "its modes and its method differ")?;
+        fits(!self.frames.is_empty(), "it has no frames")?;
+        let frames: Option<Vec<Frame>> = self
+            .frames
+            .into_iter()
+            .map(|frame| frame.into_frame(&body, modes.as_deref()))
+            .collect();
+        let frames = frames.ok_or("one of its frames does not fit its body")?;
+        let cyclic = self.settings.cyclic;
+        fits(
+            self.drive.is_none() == cyclic
+                && self.loop_gap.is_some() == cyclic
+                && self.loop_gap.is_none_or(|gap| gap >= 0.0 && is_sound(gap)),
+            "it is a cycle and is not",
+        )?;
+        let drive = match self.drive {
+            Some(drive) => {
+                let drive = drive.into_drive(&body, frames.len());
+                Some(drive.ok_or("what it needs to go on does not fit its body")?)
+            }
+            None => None,
+        };
+        if let Some(state) = drive.as_ref().and_then(Drive::resumed) {
+            let restored =
+                fresh(&body, modes.as_ref(), self.settings).and_then(|mut s| s.restore(state));
+            restored.map_err(|e| e.to_string())?;
+        }
+        Ok(Clip {
+            deformer: modes
+                .clone()
+                .map(|modes| BodyDeformer::new(body.clone(), modes, show)),
+            body,
+            modes,
+            settings: self.settings,
+            frames: RwLock::new(frames),
+            drive: Exclusive::new(drive),
+            loop_gap: self.loop_gap,
+            texts: self.texts,
+        })
+    }
+}
+
+impl Frame {
+    /// None for a frame that shows nothing, which no simulation makes.
+    fn stored(&self) -> Option<StoredFrame<'_>> {
+        let shown = match (&self.modal, &self.presentation) {
+            (Some(modal), _) => StoredShown::Modes {
+                amplitudes: Cow::Borrowed(&modal.amplitudes),
+                pose: Cow::Borrowed(&modal.pose),
+                folded: modal.folded,
+            },
+            (None, Some(presentation)) => StoredShown::Skin(Cow::Borrowed(presentation)),
+            (None, None) => return None,
+        };
+        Some(StoredFrame {
+            origin: self.lattice.origin,
+            points: Cow::Borrowed(&self.lattice.points),
+            inverted: self.inverted,
+            shown,
+        })
+    }
+}
+
+impl StoredFrame<'_> {
+    fn into_frame(self, body: &Body, modes: Option<&Modes>) -> Option<Frame> {
+        let (dofs, cells) = (body.dofs(), body.lattice().cells().len());
+        let count = |n: u32| n as usize <= cells;
+        let mut numbers = self.points.iter().flatten().chain(&self.origin);
+        let mut good = self.points.len() == dofs
+            && numbers.all(|&x| f64::from(x).abs() <= FARTHEST)
+            && count(self.inverted);
+        let bones = body.skeleton().len();
+        let (presentation, modal) = match self.shown {
+            StoredShown::Skin(presentation) => {
+                good &= modes.is_none() && presentation.fits(bones, dofs);
+                (Some(Arc::new(presentation.into_owned())), None)
+            }
+            StoredShown::Modes {
+                amplitudes,
+                pose,
+                folded,
+            } => {
+                good &= modes.is_some_and(|modes| modes.len() == amplitudes.len())
+                    && amplitudes.iter().all(|q| q.abs() <= FARTHEST)
+                    && pose.maps().len() == bones
+                    && count(folded);
+                let modal = ModalFrame {
+                    amplitudes: amplitudes.into_owned(),
+                    pose: pose.into_owned(),
+                    folded,
+                };
+                (None, Some(Arc::new(modal)))
+            }
+        };
+        let lattice = LocalPositions {
+            origin: self.origin,
+            points: self.points.into_owned(),
+        };
+        good.then(|| Frame {
+            lattice: Arc::new(lattice),
+            presentation,
+            inverted: self.inverted,
+            modal,
+        })
+    }
+}
+
+impl Drive {
+    fn stored(&self) -> StoredDrive<'_> {
+        let forces = |at: &'_ AtFrame| at.as_deref().map(|f| Cow::Owned(f.to_vec()));
+        StoredDrive {
+            poses: Cow::Borrowed(&self.poses),
+            forces: self.forces.iter().map(forces).collect(),
+            state: Cow::Borrowed(&self.state),
+        }
+    }
+
+    /// The state that the clip goes on from, where it does not begin again.
+    fn resumed(&self) -> Option<&[u8]> {
+        (self.frames > START).then_some(&self.state)
+    }
+}
+
+impl StoredDrive<'_> {
+    fn into_drive(self, body: &Body, frames: usize) -> Option<Drive> {
+        let (dofs, kept) = (body.dofs(), frames.min(START));
+        let sound = |f: &Option<Cow<'_, [Vec3]>>| {
+            f.as_ref()
+                .is_none_or(|f| f.len() == dofs && f.iter().all(all_sound))
+        };
+        let good = self.poses.len() == kept
+            && self.poses.iter().all(|p| p.check(body.skeleton()).is_ok())
+            && self.forces.len() == kept
+            && self.forces.iter().all(sound)
+            && (frames <= OPEN || !self.state.is_empty());
+        good.then(|| Drive {
+            frames,
+            poses: self.poses.into_owned(),
+            forces: (self.forces.into_iter())
+                .map(|f| f.map(|f| Arc::from(f.into_owned())))
+                .collect(),
+            state: self.state.into_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Clips go through files with the same bits; what was forged is refused.
+
+use super::*;
+use crate::body::fixture::BarOptions;
+use crate::clip::FrameForces;
+use crate::disk::tests::Folder;
+use crate::dynamics::{Method, Settings};
+use crate::progress::Silent;
+use crate::skeleton::Affine;
+use nalgebra::UnitQuaternion;
+
+fn body() -> Arc<Body> {
+    let bar = BarOptions::default();
+    let options = crate::body::BodyOptions {
+        region_weights: Some(bar.painted_weights()),
+        ..Default::default()
+    };
+    BarOptions { options, ..bar }.build()
+}
+
+fn swings(frames: std::ops::Range<usize>) -> Vec<Pose> {
+    let pose = |i: usize| {
+        let turn = Vec3::new(0.4 * (i as f64 * 0.6).sin(), 0.0, 0.0);
+        let r = UnitQuaternion::from_scaled_axis(turn);
+        let joint = Vec3::new(0.0, 0.0, 0.8);
+        let upper = Affine {
+            linear: r.to_rotation_matrix().into_inner(),
+            translation: joint - r * joint,
+        };
+        Pose::new(vec![Affine::identity(), upper]).unwrap()
+    };
+    frames.map(pose).collect()
+}
+
+fn settings(method: Method) -> ClipSettings {
+    ClipSettings {
+        fps: 24.0,
+        method,
+        simulation: Settings {
+            reach: Some(0.2),
+            elastic_joints: 0.5,
+            ..Settings::default()
+        },
+        preroll: 2,
+        cyclic: false,
+    }
+}
+
+/// A push that grows with the frames.
+fn pushes(dofs: usize, frames: usize) -> Vec<Vec<Vec3>> {
+    let push = |f: usize| vec![Vec3::new(0.0, 0.02 * (f + 1) as f64, 0.0); dofs];
+    (0..frames).map(push).collect()
+}
+
+fn clip(method: Method, frames: usize) -> Clip {
+    let body = body();
+    let forces = pushes(body.dofs(), frames);
+    let forces = Some(&forces as &dyn FrameForces);
+    let settings = settings(method);
+    Clip::simulate(body, &swings(0..frames), forces, settings, &Silent).unwrap()
+}
+
+/// All that a clip tells.
+fn told(clip: &Clip) -> impl PartialEq + std::fmt::Debug {
+    let frames: Vec<_> = (-1..=clip.len() as i64)
+        .map(|f| {
+            let shown = (clip.positions(f, 0).unwrap(), clip.offsets(f, 0).unwrap());
+            (shown, clip.lattice(f), clip.amplitudes(f))
+        })
+        .collect();
+    let counts = (clip.inverted_cells(), clip.folded_cells(), clip.bytes());
+    (
+        frames,
+        counts,
+        clip.strays().unwrap(),
+        clip.loop_gap(),
+        clip.settings(),
+    )
+}
+
+fn through_a_file(clip: &Clip) -> Clip {
+    let folder = Folder::new();
+    let path = folder.0.join("clip.thew");
+    clip.save(&path).unwrap();
+    assert_eq!(folder.names(), ["clip.thew"], "no part is left behind");
+    Clip::load(&path).unwrap()
+}
+
+#[test]
+fn a_clip_from_a_file_shows_and_goes_on_with_the_same_bits() {
+    // Fewer frames than are begun again when a clip goes on, and more.
+    for (method, frames) in [
+        (Method::Hyperelastic, 2),
+        (Method::Hyperelastic, 9),
+        (Method::Warped, 9),
+        (Method::Modal, 9),
+        (Method::NeoHookean, 4),
+    ] {
+        let clip = clip(method, frames);
+        let again = through_a_file(&clip);
+        assert_eq!(told(&again), told(&clip), "{}", method.name());
+        let moved = |c: &Clip| c.offsets(frames as i64 - 1, 0).unwrap();
+        assert!(moved(&clip).iter().any(|x| *x != 0.0));
+        let forces = pushes(clip.body().dofs(), 3);
+        for clip in [&clip, &again] {
+            let forces = Some(&forces as &dyn FrameForces);
+            clip.extend(&swings(frames..frames + 3), forces, &Silent)
+                .unwrap();
+        }
+        assert_eq!(told(&again), told(&clip), "{}, extended", method.name());
+        assert_eq!(again.len(), frames + 3);
+    }
+}
+
+#[test]
+fn a_cycle_and_texts_come_back() {
+    let settings = ClipSettings {
+        cyclic: true,
+        ..settings(Method::Warped)
+    };
+    let texts: Texts = [("maker".to_owned(), "ünïcode\n".to_owned())].into();
+    let clip = Clip::simulate(body(), &swings(0..10), None, settings, &Silent)
+        .unwrap()
+        .with_texts(texts.clone());
+    let again = through_a_file(&clip);
+    assert_eq!(told(&again), told(&clip));
+    assert_eq!(again.texts(), &texts);
+    let refused = again.extend(&swings(0..1), None, &Silent).unwrap_err();
+    assert!(refused.to_string().contains("cyclic"), "{refused}");
+}
+
+/// What is said of a clip after some change to its content.
+fn said(clip: &Clip, forge: impl FnOnce(&mut Stored<'_, &Body>)) -> String {
+    let folder = Folder::new();
+    let path = folder.0.join("clip.thew");
+    let saved = clip.with_stored(|mut stored| {
+        forge(&mut stored);
+        store::save(&path, KIND, &stored)
+    });
+    saved.unwrap().unwrap();
+    let e = Clip::load(&path).unwrap_err();
+    assert!(matches!(e, StoreError::Damaged { .. }), "{e}");
+    e.to_string()
+}
+
+#[test]
+fn forged_clips_are_refused() {
+    let clip = clip(Method::Warped, 9);
+    let frame = "one of its frames does not fit its body";
+    let going = "what it needs to go on does not fit its body";
+    let says = |forge: &dyn Fn(&mut Stored<'_, &Body>), words: &str| {
+        let sentence = said(&clip, forge);
+        assert!(sentence.contains(words), "{sentence}");
+    };
+    says(&|s| s.frames.clear(), "it has no frames");
+    says(&|s| s.frames[3].points.to_mut()[5][1] = f32::NAN, frame);
+    says(&|s| s.frames[3].origin[0] = f32::INFINITY, frame);
+    says(&|s| drop(s.frames[8].points.to_mut().pop()), frame);
+    says(&|s| s.frames[0].inverted = u32::MAX, frame);
+    let shown = |s: &mut Stored<'_, &Body>| {
+        s.frames[2].shown = StoredShown::Modes {
+            amplitudes: Cow::Owned(vec![0.0]),
+            pose: Cow::Owned(Pose::rest(2)),
+            folded: 0,
+        }
+    };
+    says(&shown, frame);
+    says(&|s| s.drive = None, "it is a cycle and is not");
+    says(&|s| s.loop_gap = Some(0.0), "it is a cycle and is not");
+    says(&|s| s.settings.fps = f64::NAN, "frames per second");
+    says(&|s| s.settings.simulation.reach = Some(-1.0), "reach");
+    says(
+        &|s| s.settings.method = Method::Modal,
+        "its modes and its method differ",
+    );
+    let drive = |forge: &dyn Fn(&mut StoredDrive<'_>), words: &str| {
+        says(&|s| forge(s.drive.as_mut().unwrap()), words);
+    };
+    drive(&|d| drop(d.poses.to_mut().pop()), going);
+    drive(&|d| drop(d.forces.pop()), going);
+    drive(
+        &|d| d.forces[0] = Some(Cow::Owned(vec![Vec3::zeros()])),
+        going,
+    );
+    let lost = |d: &mut StoredDrive<'_>| d.forces[0].as_mut().unwrap().to_mut()[0].x = f64::NAN;
+    drive(&lost, going);
+    drive(&|d| d.state.to_mut().clear(), going);
+    drive(&|d| d.state.to_mut().truncate(200), "state");
+    let far = |d: &mut StoredDrive<'_>| {
+        let state = d.state.to_mut();
+        let end = state.len() - 8;
+        state[end..].copy_from_slice(&f64::NAN.to_le_bytes());
+    };
+    drive(&far, "finite");
+}
+
+#[test]
+fn forged_modes_are_refused() {
+    let clip = clip(Method::Modal, 4);
+    let other = |s: &mut Stored<'_, &Body>| {
+        let long = BarOptions {
+            cells_along: 5,
+            ..Default::default()
+        };
+        let modes = Modes::of_body(&long.build(), 3, &Silent).unwrap();
+        s.modal.as_mut().unwrap().0 = StoredModes::new(&modes);
+    };
+    let sentence = said(&clip, other);
+    assert!(sentence.contains("modes do not fit"), "{sentence}");
+    let amplitude = |s: &mut Stored<'_, &Body>| {
+        if let StoredShown::Modes { amplitudes, .. } = &mut s.frames[1].shown {
+            amplitudes.to_mut()[0] = f64::INFINITY;
+        }
+    };
+    let sentence = said(&clip, amplitude);
+    assert!(sentence.contains("one of its frames"), "{sentence}");
+}
+
+#[test]
+fn a_clip_is_not_saved_by_the_work_that_extends_it() {
+    let folder = Folder::new();
+    let (clip, path) = (clip(Method::Warped, 4), folder.0.join("clip.thew"));
+    let saved = std::sync::Mutex::new(None);
+    let progress = |_: f64, _: &str| {
+        saved.lock().unwrap().get_or_insert(clip.save(&path));
+        true
+    };
+    clip.extend(&swings(4..5), None, &progress).unwrap();
+    let refused = saved.into_inner().unwrap().unwrap().unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Unwritable { .. }),
+        "{refused}"
+    );
+    assert!(folder.names().is_empty());
+}

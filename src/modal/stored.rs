@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Modes of a body, and how they are shown, as plain data: for files that hold the body too.
+
+use super::DeformOptions;
+use super::modes::{Basis, Modes};
+use crate::Vec3;
+use crate::body::Body;
+use crate::kernel::EngineChoice;
+use crate::range::{all_sound, is_sound};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::sync::Arc;
+
+/// All of [`Modes`] but the body they belong to.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredModes {
+    fixed: Vec<bool>,
+    eigenvalues: Vec<f64>,
+    verified: bool,
+    shapes: Vec<Vec<Vec3>>,
+    rotations: Vec<Vec<Vec3>>,
+    momenta: Vec<Vec<Vec3>>,
+    neighbours: Vec<Vec<u32>>,
+    masses: Vec<f64>,
+}
+
+impl StoredModes {
+    pub fn new(modes: &Modes) -> Self {
+        let basis = &modes.basis;
+        Self {
+            fixed: modes.fixed.clone(),
+            eigenvalues: modes.eigenvalues.clone(),
+            verified: modes.verified,
+            shapes: basis.shapes.clone(),
+            rotations: basis.rotations.clone(),
+            momenta: basis.packed.momenta(modes.len(), modes.nodes()),
+            neighbours: basis.neighbours.clone(),
+            masses: basis.masses.clone(),
+        }
+    }
+
+    /// The modes again, as those of a body of flesh; none where they do not fit it.
+    pub fn of_body(self, body: &Arc<Body>) -> Option<Modes> {
+        let (nodes, modes) = (body.dofs(), self.eigenvalues.len());
+        let fits = |columns: &Vec<Vec<Vec3>>| {
+            let sound = |column: &Vec<Vec3>| column.len() == nodes && column.iter().all(all_sound);
+            columns.len() == modes && columns.iter().all(sound)
+        };
+        let mut held = vec![false; nodes];
+        body.held_vertices().for_each(|v| held[v as usize] = true);
+        let near = |row: &Vec<u32>| row.iter().all(|&v| (v as usize) < nodes);
+        let good = modes > 0
+            && self.fixed == held
+            && self.eigenvalues.iter().all(|&l| is_sound(l))
+            && [&self.shapes, &self.rotations, &self.momenta]
+                .into_iter()
+                .all(fits)
+            && self.neighbours.len() == nodes
+            && self.neighbours.iter().all(near)
+            && self.masses.len() == nodes
+            && self.masses.iter().all(|&m| is_sound(m));
+        good.then(|| Modes {
+            lattice: body.lattice().clone(),
+            body: Some(body.clone()),
+            fixed: self.fixed,
+            eigenvalues: self.eigenvalues,
+            verified: self.verified,
+            basis: Arc::new(Basis::new(
+                self.rotations,
+                self.momenta,
+                self.shapes,
+                self.neighbours,
+                self.masses,
+            )),
+        })
+    }
+}
+
+impl Serialize for DeformOptions {
+    /// By the names of the interface.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let engine = match &self.engine {
+            EngineChoice::Auto => "auto".to_owned(),
+            EngineChoice::Cpu => "cpu".to_owned(),
+            EngineChoice::Gpu => "gpu".to_owned(),
+            EngineChoice::Adapter(device) => format!("gpu:{device}"),
+        };
+        (self.form.name(), self.precision.name(), engine).serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for DeformOptions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (form, precision, engine) = <(String, String, String)>::deserialize(deserializer)?;
+        Self::named(&form, &precision, &engine, None).map_err(serde::de::Error::custom)
+    }
+}

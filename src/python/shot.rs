@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.Shot`.
+
+use super::arrays::{List, integer, optional_real, poses, real, whole};
+use super::body::PyBody;
+use super::clip::{PyClip, controls, rigs};
+use super::dynamics::{Wanted, adapt, gravity, integrator, method, modes_for};
+use super::errors::{IntoPy, detached, input};
+use super::progress::with_progress;
+use crate::clip::{ClipSettings, Texts};
+use crate::dynamics::{Settings, SimulationError};
+use crate::modal::DeformOptions;
+use crate::shot::{RIGS, Shot, ShotModes, WARNINGS};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+
+/// All that `simulate` needs, to be written to one file and simulated elsewhere: arguments as there.
+///
+/// notes: texts by name, for whoever made the shot; its clip has them too ("rigs" and "warnings" are taken).
+#[pyclass(name = "Shot", module = "thew", frozen)]
+pub(super) struct PyShot(Shot);
+
+#[pymethods]
+impl PyShot {
+    #[new]
+    #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, notes=None,
+        method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
+        integrator=None, adapt=None, reach=None, modes=None, engine="auto", device=None, form="embedded",
+        precision="f32", solver="auto", elastic_joints=1.0))]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn new(
+        body: &PyBody,
+        poses: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = real)] fps: f64,
+        rigs: Option<List<Bound<'_, PyAny>>>,
+        controls: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = integer)] preroll: i64,
+        cyclic: bool,
+        notes: Option<Texts>,
+        method: &str,
+        #[pyo3(from_py_with = real)] rate: f64,
+        gravity: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = real)] mass_damping: f64,
+        #[pyo3(from_py_with = real)] stiffness_damping: f64,
+        integrator: Option<&str>,
+        adapt: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
+        modes: Option<&Bound<'_, PyAny>>,
+        engine: &str,
+        device: Option<&str>,
+        form: &str,
+        precision: &str,
+        solver: &str,
+        #[pyo3(from_py_with = real)] elastic_joints: f64,
+    ) -> PyResult<Self> {
+        self::integrator(integrator)?;
+        self::adapt(adapt)?;
+        let settings = ClipSettings {
+            fps,
+            preroll: whole(preroll, "preroll")?,
+            cyclic,
+            method: self::method(method)?,
+            simulation: Settings {
+                rate,
+                gravity: self::gravity(gravity)?,
+                mass_damping,
+                stiffness_damping,
+                reach,
+                solver: solver.parse().map_err(SimulationError::into_py)?,
+                elastic_joints,
+            },
+        };
+        let poses = self::poses(poses, body.0.skeleton().len())?;
+        let show =
+            DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
+        let modes = match modes_for(modes, settings.method)? {
+            Some(Wanted::These(modes)) => ShotModes::These(modes),
+            Some(Wanted::Lowest(count)) => ShotModes::Lowest(count),
+            Some(Wanted::Usual) | None => ShotModes::Usual,
+        };
+        let rigs = self::rigs(rigs.map_or_else(Vec::new, |list| list.0))?;
+        let controls = self::controls(controls, poses.len(), rigs.len())?;
+        let texts = notes.unwrap_or_default();
+        if let Some(taken) = [RIGS, WARNINGS].iter().find(|t| texts.contains_key(**t)) {
+            return Err(input(format!(
+                "notes: the name '{taken}' is taken, for what the clip says itself: use another one"
+            )));
+        }
+        Ok(Self(Shot {
+            modes,
+            show,
+            rigs,
+            controls,
+            texts,
+            ..Shot::new(body.0.clone(), poses, settings)
+        }))
+    }
+
+    /// The clip, as `simulate` makes it. Raises as that does.
+    #[pyo3(signature = (progress=None))]
+    pub(super) fn simulate(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<PyClip> {
+        let (clip, warnings) = with_progress(py, progress, |progress| {
+            self.0.simulate(progress).map_err(IntoPy::into_py)
+        })?;
+        Ok(PyClip::new(clip, self.0.rigs.clone(), warnings))
+    }
+
+    /// Writes the shot with its body to a file: versioned, checksummed, whole or not at all. Raises StorageError.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        detached(py, || self.0.save(&path).map_err(IntoPy::into_py))
+    }
+
+    /// Reads a shot that `save` wrote. Raises StorageError: no Thew file, another version or kind, damaged, refused.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        detached(py, || Shot::load(&path).map(Self).map_err(IntoPy::into_py))
+    }
+
+    /// The body that is to move.
+    #[getter]
+    fn body(&self) -> PyBody {
+        PyBody(self.0.body.clone())
+    }
+
+    /// Frames per second.
+    #[getter]
+    fn fps(&self) -> f64 {
+        self.0.settings.fps
+    }
+
+    /// The method of motion.
+    #[getter]
+    fn method(&self) -> &'static str {
+        self.0.settings.method.name()
+    }
+
+    /// Names of the rigs that push it.
+    #[getter]
+    fn rig_names(&self) -> Vec<String> {
+        let rigs = self.0.rigs.iter();
+        rigs.map(|rig| rig.name().to_owned()).collect()
+    }
+
+    /// Texts that travel with it, by name.
+    #[getter]
+    fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self::notes(py, &self.0.texts)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.poses.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<thew.Shot: {} frames at {} fps, method '{}'>",
+            self.0.poses.len(),
+            self.0.settings.fps,
+            self.0.settings.method.name()
+        )
+    }
+}
+
+/// Texts but those that a clip says itself.
+pub(super) fn notes<'py>(py: Python<'py>, texts: &Texts) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, text) in texts {
+        if ![RIGS, WARNINGS].contains(&name.as_str()) {
+            dict.set_item(name, text)?;
+        }
+    }
+    Ok(dict)
+}

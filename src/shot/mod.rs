@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A shot: all that a simulation needs, in one file. Where it was made there is a scene; where it is simulated there need be
+//! nothing but this library.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
+//! # fn main() -> Result<(), Any> {
+//! use thew::clip::{Clip, ClipSettings};
+//! use thew::dynamics::{Method, Settings};
+//! use thew::shot::Shot;
+//!
+//! let settings = ClipSettings {
+//!     fps: 24.0,
+//!     method: Method::Hyperelastic,
+//!     simulation: Settings::default(),
+//!     preroll: 0,
+//!     cyclic: false,
+//! };
+//! // An arm of flesh (`examples/shapes/arm.rs`) whose elbow bends.
+//! let poses = (0..6).map(|frame| bent(0.1 * frame as f64)).collect::<Result<Vec<_>, _>>()?;
+//! let file = std::env::temp_dir().join(format!("thew-shot-{}", std::process::id()));
+//! Shot::new(body()?, poses, settings).save(&file)?;
+//!
+//! // On another machine:
+//! let (clip, _) = Shot::load(&file)?.simulate(&Silent)?;
+//! clip.save(&file)?;
+//! assert_eq!(Clip::load(&file)?.offsets(5, 0)?, clip.offsets(5, 0)?);
+//! # std::fs::remove_file(&file)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! One file and not two: a job has one input that cannot be sent without its half, and the body in it is built, so that every
+//! machine moves the same lattice. What a machine draws on is the file, and its results are the same bits.
+
+mod stored;
+#[cfg(test)]
+mod tests;
+
+use crate::body::Body;
+use crate::clip::{Clip, ClipError, ClipSettings, FrameForces, Texts};
+use crate::dynamics::{MODES, Method};
+use crate::modal::{DeformOptions, Modes};
+use crate::progress::Progress;
+use crate::rig::{Led, Rig, RigError, written};
+use crate::skeleton::Pose;
+use std::sync::Arc;
+
+/// The text of a clip that holds its rigs, as a rig file has them.
+pub const RIGS: &str = "rigs";
+/// The text of a clip that holds what was said about its rigs, a line each.
+pub const WARNINGS: &str = "warnings";
+
+/// Which modes the modal method uses.
+#[derive(Debug, Clone, Default)]
+pub enum ShotModes {
+    /// The usual number of lowest ones, or as many as there are.
+    #[default]
+    Usual,
+    /// So many of the lowest ones.
+    Lowest(usize),
+    /// These, of the body.
+    These(Arc<Modes>),
+}
+
+/// A body, its motion, what pushes it, and how it is simulated.
+#[derive(Debug, Clone)]
+pub struct Shot {
+    /// The body.
+    pub body: Arc<Body>,
+    /// One pose per frame.
+    pub poses: Vec<Pose>,
+    /// How it is simulated.
+    pub settings: ClipSettings,
+    /// Of the modal method.
+    pub modes: ShotModes,
+    /// How the modal method is shown.
+    pub show: DeformOptions,
+    /// What pushes the flesh.
+    pub rigs: Vec<Arc<Rig>>,
+    /// `[f * r]` where the rigs' controls stand, by frames; none: every rig at its last sample.
+    pub controls: Option<Vec<f64>>,
+    /// Texts by name for whoever made the shot; its clip has them too. "rigs" and "warnings" are taken.
+    pub texts: Texts,
+}
+
+/// Why a shot could not be simulated.
+#[derive(Debug, thiserror::Error)]
+pub enum ShotError {
+    /// Its rigs.
+    #[error(transparent)]
+    Rig(#[from] RigError),
+    /// Its motion.
+    #[error(transparent)]
+    Clip(#[from] ClipError),
+}
+
+impl Shot {
+    /// A shot that nothing pushes.
+    pub fn new(body: Arc<Body>, poses: Vec<Pose>, settings: ClipSettings) -> Self {
+        Self {
+            body,
+            poses,
+            settings,
+            modes: ShotModes::default(),
+            show: DeformOptions::default(),
+            rigs: Vec::new(),
+            controls: None,
+            texts: Texts::new(),
+        }
+    }
+
+    /// Its clip, and what a person should know about its rigs.
+    ///
+    /// # Errors
+    /// Rigs that do not fit the body, what [`Clip::simulate`] refuses, a stop by the progress.
+    pub fn simulate(&self, progress: &dyn Progress) -> Result<(Clip, Vec<String>), ShotError> {
+        let led = self.led(&|_: f64, stage: &str| progress.report(0.0, stage))?;
+        let forces = led.as_ref().map(|led| led as &dyn FrameForces);
+        let (body, poses, settings) = (self.body.clone(), &self.poses, self.settings);
+        let count = match (&self.modes, settings.method) {
+            (ShotModes::These(modes), Method::Modal) => {
+                let (modes, show) = (modes.clone(), self.show.clone());
+                let clip =
+                    Clip::simulate_modes(body, modes, show, poses, forces, settings, progress)?;
+                return self.finished(clip, led.as_ref());
+            }
+            (_, method) if method != Method::Modal => None,
+            (ShotModes::Lowest(count), _) => Some(*count),
+            _ => Some(MODES.min(body.freedom())),
+        };
+        let clip = match count {
+            Some(count) => {
+                let show = self.show.clone();
+                Clip::simulate_counted(body, count, show, poses, forces, settings, progress)?
+            }
+            None => Clip::simulate(body, poses, forces, settings, progress)?,
+        };
+        self.finished(clip, led.as_ref())
+    }
+
+    /// What pushes it; nothing without rigs.
+    fn led(&self, progress: &dyn Progress) -> Result<Option<Led>, RigError> {
+        if self.rigs.is_empty() {
+            return Ok(None);
+        }
+        let (body, rigs) = (self.body.clone(), self.rigs.clone());
+        Led::new(
+            body,
+            rigs,
+            self.poses.len(),
+            self.controls.clone(),
+            progress,
+        )
+        .map(Some)
+    }
+
+    fn finished(&self, clip: Clip, led: Option<&Led>) -> Result<(Clip, Vec<String>), ShotError> {
+        let mut texts = self.texts.clone();
+        let warnings = led.map_or(Vec::new(), |led| led.warnings().to_vec());
+        if !self.rigs.is_empty() {
+            texts.insert(RIGS.into(), written(&plain(&self.rigs))?);
+            texts.insert(WARNINGS.into(), warnings.join("\n"));
+        }
+        Ok((clip.with_texts(texts), warnings))
+    }
+}
+
+/// The rigs themselves.
+fn plain(rigs: &[Arc<Rig>]) -> Vec<Rig> {
+    rigs.iter().map(|rig| Rig::clone(rig)).collect()
+}

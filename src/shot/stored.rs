@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A shot as plain data, for files: the container is [`crate::store`]'s; what comes in is checked as if it had been given.
+
+use super::{Shot, ShotModes, plain};
+use crate::body::Body;
+use crate::clip::{ClipSettings, Texts};
+use crate::dynamics::Method;
+use crate::modal::{DeformOptions, StoredModes};
+use crate::range::is_sound;
+use crate::rig::{parsed, written};
+use crate::skeleton::Pose;
+use crate::store::{self, StoreError};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What the file says it is.
+const KIND: &str = "shot";
+
+/// All of a shot; `B` is the body, borrowed where it is written.
+#[derive(Serialize, Deserialize)]
+struct Stored<'a, B> {
+    body: B,
+    poses: Cow<'a, [Pose]>,
+    settings: ClipSettings,
+    modes: StoredShotModes,
+    show: DeformOptions,
+    rigs: String,
+    controls: Option<Cow<'a, [f64]>>,
+    texts: Texts,
+}
+
+#[derive(Serialize, Deserialize)]
+enum StoredShotModes {
+    Usual,
+    Lowest(u32),
+    These(StoredModes),
+}
+
+impl Shot {
+    /// Writes the shot with its body to a file, whole or not at all: 96 bytes per bone of every pose, besides the body.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn save(&self, path: &Path) -> Result<(), StoreError> {
+        let rigs = written(&plain(&self.rigs)).map_err(|e| StoreError::Unwritable {
+            path: path.to_owned(),
+            what: e.to_string(),
+        })?;
+        let stored = Stored {
+            body: &*self.body,
+            poses: Cow::Borrowed(&self.poses),
+            settings: self.settings,
+            modes: match &self.modes {
+                ShotModes::Usual => StoredShotModes::Usual,
+                ShotModes::Lowest(count) => {
+                    StoredShotModes::Lowest(u32::try_from(*count).unwrap_or(u32::MAX))
+                }
+                ShotModes::These(modes) => StoredShotModes::These(StoredModes::new(modes)),
+            },
+            show: self.show.clone(),
+            rigs,
+            controls: self.controls.as_deref().map(Cow::Borrowed),
+            texts: self.texts.clone(),
+        };
+        store::save(path, KIND, &stored)
+    }
+
+    /// Reads a shot that [`save`](Self::save) wrote.
+    ///
+    /// # Errors
+    /// [`StoreError`]: no Thew file, another version or kind, damaged, refused by the disk.
+    pub fn load(path: &Path) -> Result<Self, StoreError> {
+        store::load::<Read>(path, KIND).map(|read| read.0)
+    }
+}
+
+/// A shot that was read.
+struct Read(Shot);
+
+impl<'de> Deserialize<'de> for Read {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Stored::<Body>::deserialize(deserializer)?;
+        let shot = stored.into_shot().map_err(serde::de::Error::custom)?;
+        Ok(Self(shot))
+    }
+}
+
+impl Stored<'_, Body> {
+    /// The shot again; what does not fit together is refused with a sentence.
+    fn into_shot(self) -> Result<Shot, String> {
+        let fits = |good: bool, what: &str| if good { Ok(()) } else { Err(what.to_owned()) };
+        let body = Arc::new(self.body);
+        self.settings.check().map_err(|e| e.to_string())?;
+        fits(!self.poses.is_empty(), "it has no poses")?;
+        let wrong = self.poses.iter().map(|pose| pose.check(body.skeleton()));
+        let wrong = wrong
+            .enumerate()
+            .find_map(|(i, pose)| Some((i, pose.err()?)));
+        if let Some((i, error)) = wrong {
+            return Err(format!("pose {i}: {error}"));
+        }
+        let modes = match self.modes {
+            StoredShotModes::Usual => ShotModes::Usual,
+            StoredShotModes::Lowest(count) => ShotModes::Lowest(count as usize),
+            StoredShotModes::These(modes) => {
+                let modes = modes.of_body(&body);
+                ShotModes::These(Arc::new(modes.ok_or("its modes do not fit its body")?))
+            }
+        };
+        let modal = self.settings.method == Method::Modal;
+        fits(
+            modal || matches!(modes, ShotModes::Usual),
+            "its modes and its method differ",
+        )?;
+        let rigs = parsed("its list of rigs", &self.rigs).map_err(|e| e.to_string())?;
+        let room = self.poses.len().checked_mul(rigs.len());
+        let controls = self.controls.as_ref();
+        fits(
+            controls.is_none_or(|c| Some(c.len()) == room && c.iter().all(|&c| is_sound(c))),
+            "its controls do not fit its rigs and poses",
+        )?;
+        Ok(Shot {
+            body,
+            poses: self.poses.into_owned(),
+            settings: self.settings,
+            modes,
+            show: self.show,
+            rigs: rigs.into_iter().map(Arc::new).collect(),
+            controls: self.controls.map(Cow::into_owned),
+            texts: self.texts,
+        })
+    }
+}

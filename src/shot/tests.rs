@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Shots go through files and are simulated to the same bits.
+
+use super::*;
+use crate::body::fixture::BarOptions;
+use crate::disk::tests::Folder;
+use crate::dynamics::Settings;
+use crate::progress::Silent;
+use crate::rig::{BoneRef, Guide, Sample, Template, TemplateKind};
+use crate::skeleton::Affine;
+use crate::store::{self, StoreError};
+use crate::{Mat3, Vec3};
+use nalgebra::UnitQuaternion;
+
+fn body() -> Arc<Body> {
+    let bar = BarOptions::default();
+    let options = crate::body::BodyOptions {
+        region_weights: Some(bar.painted_weights()),
+        ..Default::default()
+    };
+    BarOptions { options, ..bar }.build()
+}
+
+fn poses(frames: usize) -> Vec<Pose> {
+    let pose = |i: usize| {
+        let r = UnitQuaternion::from_scaled_axis(Vec3::new(0.2 * (i as f64 * 0.7).sin(), 0.0, 0.0));
+        let joint = Vec3::new(0.0, 0.0, 0.8);
+        let upper = Affine {
+            linear: r.to_rotation_matrix().into_inner(),
+            translation: joint - r * joint,
+        };
+        Pose::new(vec![Affine::identity(), upper]).unwrap()
+    };
+    (0..frames).map(pose).collect()
+}
+
+fn rig() -> Arc<Rig> {
+    let template = Template::new(TemplateKind::Bulge, &[0.12, 500.0]).unwrap();
+    let guide = Guide::bone(BoneRef::Index(1), [0.5, 0.0, 0.05, 0.0]).unwrap();
+    let sample = |control: f64| Sample {
+        control,
+        parameters: vec![0.12, 500.0 * control, 0.5, 0.0, 0.05, 0.0],
+    };
+    Arc::new(Rig::new("Bulge", template, guide, vec![sample(0.0), sample(1.0)]).unwrap())
+}
+
+fn shot(method: Method) -> Shot {
+    let settings = ClipSettings {
+        fps: 24.0,
+        method,
+        simulation: Settings::default(),
+        preroll: 2,
+        cyclic: false,
+    };
+    let controls = (0..5).map(|i| 0.25 * f64::from(i)).collect();
+    let texts = [("maker".to_owned(), "a test".to_owned())].into();
+    Shot {
+        rigs: vec![rig()],
+        controls: Some(controls),
+        texts,
+        ..Shot::new(body(), poses(5), settings)
+    }
+}
+
+fn shown(clip: &Clip) -> Vec<Vec<f32>> {
+    (0..clip.len() as i64)
+        .map(|f| clip.offsets(f, 0).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_shot_from_a_file_is_simulated_to_the_same_bits() {
+    let folder = Folder::new();
+    let path = folder.0.join("shot.thew");
+    for method in [Method::Hyperelastic, Method::Modal] {
+        let mut shot = shot(method);
+        if method == Method::Modal {
+            let modes = Modes::of_body(&shot.body, 6, &Silent).unwrap();
+            shot.modes = ShotModes::These(Arc::new(modes.scaled(2.0).unwrap()));
+        }
+        shot.save(&path).unwrap();
+        let again = Shot::load(&path).unwrap();
+        assert_eq!(again.poses, shot.poses);
+        assert_eq!(again.settings, shot.settings);
+        assert_eq!((&again.rigs, &again.controls), (&shot.rigs, &shot.controls));
+        let (clip, _) = shot.simulate(&Silent).unwrap();
+        let (twin, _) = again.simulate(&Silent).unwrap();
+        assert!(shown(&clip).concat().iter().any(|x| *x != 0.0));
+        assert_eq!(shown(&clip), shown(&twin), "{}", method.name());
+        assert_eq!(twin.texts()["maker"], "a test");
+        assert!(twin.texts()[RIGS].contains("Bulge"));
+    }
+    assert_eq!(folder.names(), ["shot.thew"], "no part is left behind");
+}
+
+#[test]
+fn what_does_not_fit_together_is_refused() {
+    let folder = Folder::new();
+    let path = folder.0.join("shot.thew");
+    let refused = |shot: Shot, words: &str| {
+        shot.save(&path).unwrap();
+        let e = Shot::load(&path).unwrap_err();
+        assert!(matches!(e, StoreError::Damaged { .. }), "{e}");
+        assert!(e.to_string().contains(words), "{e}");
+    };
+    let good = || shot(Method::Hyperelastic);
+    refused(
+        Shot {
+            poses: vec![],
+            ..good()
+        },
+        "no poses",
+    );
+    let stranger = Pose::rest(5);
+    refused(
+        Shot {
+            poses: vec![stranger],
+            ..good()
+        },
+        "pose 0: the pose has 5 bones",
+    );
+    refused(
+        Shot {
+            controls: Some(vec![0.0; 4]),
+            ..good()
+        },
+        "controls",
+    );
+    refused(
+        Shot {
+            controls: Some(vec![f64::NAN; 5]),
+            ..good()
+        },
+        "controls",
+    );
+    refused(
+        Shot {
+            modes: ShotModes::Lowest(3),
+            ..good()
+        },
+        "modes",
+    );
+    let mut far = good();
+    far.settings.fps = f64::NAN;
+    refused(far, "frames per second");
+    let mut far = good();
+    far.settings.simulation.rate = -1.0;
+    refused(far, "rate");
+    let flat = Affine {
+        linear: Mat3::repeat(f64::INFINITY),
+        translation: Vec3::zeros(),
+    };
+    let mut far = good();
+    far.poses[1].maps_mut()[0] = flat;
+    refused(far, "finite");
+    let mut other = shot(Method::Modal);
+    let long = BarOptions {
+        cells_along: 5,
+        ..Default::default()
+    };
+    let modes = Modes::of_body(&long.build(), 3, &Silent).unwrap();
+    other.modes = ShotModes::These(Arc::new(modes));
+    refused(other, "modes do not fit");
+    // A file of another kind says so.
+    store::save(&path, "clip", &1u8).unwrap();
+    let e = Shot::load(&path).unwrap_err().to_string();
+    assert!(e.contains("holds a clip, not a shot"), "{e}");
+}

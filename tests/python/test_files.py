@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Clips and shots in files, and `python -m thew simulate`."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapes
+import thew
+from thew.__main__ import main
+
+FRAMES = 9
+
+
+def swings(frames):
+    return np.array([shapes.bend(0.6 * np.sin(0.5 * f)) for f in range(frames)])
+
+
+def bulge():
+    samples = [(0.0, {"strength": 0.0}), (1.0, {"strength": 2000.0})]
+    guide = thew.BoneGuide(1, along=0.4, distance=0.02)
+    return thew.Rig(thew.Template("bulge", radius=0.08, strength=2000.0), guide=guide, samples=samples, name="Bulge")
+
+
+def controls(frames, first=0):
+    return (0.1 * np.arange(first, first + frames))[:, None]
+
+
+def pushed(arm, frames, **settings):
+    return thew.simulate(arm.body, swings(frames), 24, rigs=[bulge()], controls=controls(frames), **settings)
+
+
+def told(clip):
+    """All that a clip tells, as bytes."""
+    shown = [[clip.offsets(f), clip.positions(f), clip.lattice_positions(f)] for f in range(len(clip))]
+    arrays = [np.asarray(each).tobytes() for row in shown for each in row]
+    counts = clip.inverted_cells.tobytes(), clip.strays.tobytes(), clip.warnings, clip.loop_gap, clip.fps, clip.nbytes
+    return arrays, counts, None if clip.amplitudes is None else clip.amplitudes.tobytes()
+
+
+@pytest.mark.parametrize("method", ["hyperelastic", "modal"])
+def test_a_clip_comes_back_with_the_same_bits_and_goes_on_with_them(arm, tmp_path, method):
+    path = tmp_path / "clip.thew"
+    clip = pushed(arm, FRAMES, method=method, engine="cpu", preroll=3, reach=0.2)
+    clip.save(path)
+    again = thew.Clip.load(path)
+    assert told(again) == told(clip)
+    assert again.body.dofs == arm.body.dofs and again.body.surface.volume == arm.surface.volume
+    for each in (clip, again):
+        each.extend(swings(FRAMES + 4)[FRAMES:], controls(4, FRAMES))
+    assert told(again) == told(clip) and len(again) == FRAMES + 4
+    whole = pushed(arm, FRAMES + 4, method=method, engine="cpu", preroll=3, reach=0.2)
+    assert np.array_equal(np.asarray(again), np.asarray(whole))
+
+
+def test_a_shot_from_a_file_gives_the_same_bits(arm, tmp_path):
+    settings = {"method": "warped", "rate": 300.0, "gravity": (0.0, 1.0, -9.0), "elastic_joints": 0.25, "reach": 0.3}
+    shot = thew.Shot(arm.body, swings(FRAMES), 30, [bulge()], controls(FRAMES), notes={"maker": "ünïcode"}, **settings)
+    path = tmp_path / "shot.thew"
+    shot.save(path)
+    again = thew.Shot.load(path)
+    assert (len(again), again.fps, again.method, again.rig_names) == (FRAMES, 30.0, "warped", ["Bulge"])
+    assert again.notes == {"maker": "ünïcode"}
+    clip = again.simulate()
+    whole = thew.simulate(arm.body, swings(FRAMES), 30, [bulge()], controls(FRAMES), **settings)
+    assert told(clip) == told(whole) and clip.notes == {"maker": "ünïcode"} and whole.notes == {}
+
+
+def test_modes_go_along(arm, tmp_path):
+    modes = thew.modes(arm.body, 6).scaled(1.5)
+    for given in (modes, 6):
+        shot = thew.Shot(arm.body, swings(5), 24, method="modal", modes=given, engine="cpu", precision="f16")
+        shot.save(tmp_path / "shot.thew")
+        assert told(thew.Shot.load(tmp_path / "shot.thew").simulate()) == told(shot.simulate())
+
+
+def test_what_a_shot_refuses(arm):
+    with pytest.raises(thew.InputError, match="rigs"):
+        thew.Shot(arm.body, swings(3), 24, notes={"rigs": "mine"})
+    with pytest.raises(thew.NotBuilt, match="method"):
+        thew.Shot(arm.body, swings(3), 24, method="magic")
+    with pytest.raises(thew.InputError, match="controls"):
+        thew.Shot(arm.body, swings(3), 24, [bulge()], controls(2))
+    with pytest.raises(thew.Cancelled):
+        thew.Shot(arm.body, swings(5), 24).simulate(lambda _fraction, _stage: False)
+
+
+@pytest.mark.parametrize("kind", ["shot", "clip"])
+def test_bad_files_get_a_sentence(arm, tmp_path, kind):
+    path, other = tmp_path / "good.thew", tmp_path / "other.thew"
+    shot = thew.Shot(arm.body, swings(3), 24)
+    shot.save(path if kind == "shot" else other)
+    shot.simulate().save(path if kind == "clip" else other)
+    load = thew.Shot.load if kind == "shot" else thew.Clip.load
+    good = path.read_bytes()
+    bad = tmp_path / "bad.thew"
+
+    def said(data):
+        bad.write_bytes(data)
+        with pytest.raises(thew.StorageError) as error:
+            load(bad)
+        return str(error.value)
+
+    assert "cut off" in said(good[: len(good) // 2])
+    assert "not a Thew file" in said(b"a foreign file that is long enough for a header of ours")
+    assert "not a Thew file" in said(b"")
+    assert "version 99" in said(good[:8] + bytes([99, 0, 0, 0]) + good[12:])
+    assert "damaged" in said(good[:-1] + bytes([good[-1] ^ 1]))
+    assert f"not a {kind}" in said(other.read_bytes())
+    with pytest.raises(thew.StorageError, match="cannot be read"):
+        load(tmp_path / "missing.thew")
+    with pytest.raises(thew.StorageError, match="cannot be read"):
+        load(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without pipes in folders")
+def test_what_is_no_plain_file_is_not_waited_for(arm, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for load in (thew.Clip.load, thew.Shot.load):
+        with pytest.raises(thew.StorageError, match="plain file"):
+            load(tmp_path / "pipe")
+
+
+def test_a_clip_that_cannot_be_written_leaves_what_was_there(arm, tmp_path):
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "clip.thew"
+    clip = thew.simulate(arm.body, swings(3), 24)
+    clip.save(path)
+    before = path.read_bytes()
+    code = (
+        "import resource, signal, sys, thew\n"
+        "clip = thew.Clip.load(sys.argv[1])\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))\n"
+        "try:\n    clip.save(sys.argv[1])\n"
+        "except thew.StorageError as error:\n    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
+    assert "cannot be written" in done.stdout
+    assert path.read_bytes() == before and os.listdir(tmp_path) == ["clip.thew"]
+    assert resource.RLIMIT_FSIZE >= 0
+
+
+# the command ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_simulates_a_shot_in_a_process_of_its_own(arm, tmp_path):
+    shot = thew.Shot(arm.body, swings(FRAMES), 24, [bulge()], controls(FRAMES))
+    shot.save(tmp_path / "shot.thew")
+    words = [sys.executable, "-m", "thew", "simulate", "shot.thew", "-o", "clip.thew"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=elsewhere())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(f"clip.thew: {FRAMES} frames") and "100 %" in done.stderr
+    assert told(thew.Clip.load(tmp_path / "clip.thew")) == told(pushed(arm, FRAMES))
+
+
+def elsewhere():
+    """The environment of a process in another folder."""
+    return {**os.environ, "PYTHONPATH": str(Path(thew.__file__).parents[1])}
+
+
+def test_the_command_says_what_is_wrong_before_it_works(arm, tmp_path, capsys):
+    shot = tmp_path / "shot.thew"
+    thew.Shot(arm.body, swings(2), 24).save(shot)
+
+    def said(*words):
+        assert main(["simulate", *map(str, words)]) == 1
+        out, err = capsys.readouterr()
+        assert out == "" and "Traceback" not in err
+        return err
+
+    assert "is the shot itself" in said(shot, "-o", shot)
+    assert "cannot be written" in said(shot, "-o", tmp_path / "no folder" / "clip.thew")
+    assert "cannot be written" in said(shot, "-o", tmp_path)
+    assert "cannot be read" in said(tmp_path / "missing.thew", "-o", tmp_path / "clip.thew")
+    assert os.listdir(tmp_path) == ["shot.thew"]
+    assert main(["simulate", str(shot), "-o", str(tmp_path / "clip.thew"), "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert "not a shot" in said(tmp_path / "clip.thew", "-o", tmp_path / "other.thew")
+
+
+def test_the_command_stops_when_it_is_interrupted(arm, tmp_path, monkeypatch, capsys):
+    shot = tmp_path / "shot.thew"
+    thew.Shot(arm.body, swings(6), 24).save(shot)
+
+    def stopped(_bar, _fraction, _stage):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("thew.__main__.Bar.__call__", stopped)
+    assert main(["simulate", str(shot), "-o", str(tmp_path / "clip.thew")]) == 130
+    assert "nothing was written" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == ["shot.thew"]
