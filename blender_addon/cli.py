@@ -1,28 +1,34 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A bake without a window:
-`blender --command thew bake FILE [--object NAME] [--frames A B] [--method M] [--modes N]
-[--space rest|posed] [--finish] [--scripts] [--out FILE]`.
+"""Without a window: a bake, and characters on their way to machines without Blender and back.
 
-Every mesh that can have flesh gets it, is simulated and baked; one line is printed for each, and the file is saved.
+    blender --command thew bake FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--space rest|posed]
+                                     [--target T] [--clip CLIP ...] [--finish] [--scripts] [--out FILE]
+    blender --command thew export FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--scripts] [--out FOLDER]
+
+`bake`: every mesh that can have flesh gets it, is simulated and baked; one line is printed for each, and the file is saved. With
+clips the meshes they were made for are baked from them, and nothing is simulated. `export`: every such mesh is written as a shot,
+which `python -m thew simulate` turns into a clip; the file stays as it is.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import bpy
 import numpy as np
 
-from .bake import baking, finishing
-from .live import jobs
+from .bake import baking, finishing, targets
+from .live import jobs, shots
 from .live.session import register as fleshes
 from .logic.errors import Refusal, sentence
-from .logic.native import EXPECTED
+from .logic.native import EXPECTED, core
 from .logic.sentences import listed
 from .logic.spaces import diagonal, transform
 from .logic.tasks import finish
@@ -45,16 +51,67 @@ class Line:
 def bake_file(
     file: str | Path, name: str | None = None, frames: tuple[int, int] | None = None, out: str | Path | None = None,
     say=print, method: str | None = None, modes: int | None = None, space: str | None = None, finished: bool = False,
-    scripts: bool = False,
+    scripts: bool = False, clips: list[str | Path] | None = None, into: str = targets.TARGETS[0].key,
 ) -> list[Line]:  # fmt: skip
     """Open `file`, bake every character mesh (or the one called `name`), save as `out` or over `file`.
 
     `method`, `modes` and `space` replace the settings that the file has; `finished`: only the keys are left of the flesh;
-    `scripts`: the file's scripts and Python drivers run. A mesh that cannot be baked gets a line that says why, and the others
-    go on. Raises `Refusal` when the file cannot be
+    `scripts`: the file's scripts and Python drivers run; `clips`: files of clips, of which each is baked on the mesh that it
+    was exported from, or a single one on `name`; `into`: the bake target. A mesh that cannot be baked gets a line that says why, and the others
+    go on. Raises `Refusal` when a file cannot be
     opened, nothing could be baked, or the result cannot be saved.
     """
     file = Path(file)
+    makings = making_of([Path(clip) for clip in clips or ()], name)
+    opened(file, scripts, say)
+    scene, view_layer = bpy.context.scene, bpy.context.view_layer
+    lines = []
+    for obj in [chosen(scene, wanted)[0] for wanted in makings] if makings else chosen(scene, name):
+        body = obj.thew.body if obj.thew.made.rides else None
+        if name is None and body is not None and body.thew.made.flesh and body.name in scene.objects:
+            continue  # baked along with its body
+        configure(obj, method, modes)
+        if space is not None:
+            obj.thew.bake_space = space
+        line = bake_one(obj, scene, view_layer, frames, finished, makings.get(obj.name), into)
+        say(line)
+        lines.append(line)
+    if not any(line.done for line in lines):
+        raise Refusal(f"Nothing in {file} could be baked, so nothing was saved")
+    save(Path(out) if out else file)
+    return lines
+
+
+def export_file(
+    file: str | Path, name: str | None = None, frames: tuple[int, int] | None = None, out: str | Path | None = None,
+    say=print, method: str | None = None, modes: int | None = None, scripts: bool = False,
+) -> list[Line]:  # fmt: skip
+    """Open `file` and write every character mesh (or the one called `name`) as a shot into the folder `out` (None: beside it).
+
+    The rest is as of `bake_file`, but that `file` is not saved; what rides on a body has no shot of its own.
+    """
+    file = Path(file)
+    folder = Path(out) if out else file.parent
+    if not folder.is_dir():
+        raise Refusal(f"There is no folder {folder}: make it, or choose another one with --out")
+    opened(file, scripts, say)
+    scene, view_layer = bpy.context.scene, bpy.context.view_layer
+    lines, taken = [], set()
+    for obj in chosen(scene, name):
+        if obj.thew.made.rides and name is None:
+            continue  # its body carries it
+        configure(obj, method, modes)
+        path = folder / shot_name(file, obj.name, taken)
+        line = export_one(obj, scene, view_layer, frames, path)
+        say(line)
+        lines.append(line)
+    if not any(line.done for line in lines):
+        raise Refusal(f"Nothing in {file} could be exported")
+    return lines
+
+
+def opened(file: Path, scripts: bool, say) -> None:
+    """Open a .blend; a `Refusal` when that cannot be."""
     if not file.is_file():
         raise Refusal(f"There is no file {file}: check its path")
     try:
@@ -63,25 +120,40 @@ def bake_file(
         raise Refusal(f"Blender cannot open {file}: {error}") from error
     if bpy.app.autoexec_fail:
         say(f"{file.name}: its scripts and Python drivers did not run: give --scripts if you trust them")
-    scene, view_layer = bpy.context.scene, bpy.context.view_layer
-    lines = []
-    for obj in chosen(scene, name):
-        body = obj.thew.body if obj.thew.made.rides else None
-        if name is None and body is not None and body.thew.made.flesh and body.name in scene.objects:
-            continue  # baked along with its body
-        if method is not None:
-            obj.thew.method = method
-        if modes is not None:
-            obj.thew.modes = modes
-        if space is not None:
-            obj.thew.bake_space = space
-        line = bake_one(obj, scene, view_layer, frames, finished)
-        say(line)
-        lines.append(line)
-    if not any(line.done for line in lines):
-        raise Refusal(f"Nothing in {file} could be baked, so nothing was saved")
-    save(Path(out) if out else file)
-    return lines
+
+
+def configure(obj, method: str | None, modes: int | None) -> None:
+    """Settings that are given replace those of the file."""
+    if method is not None:
+        obj.thew.method = method
+    if modes is not None:
+        obj.thew.modes = modes
+
+
+def making_of(clips: list[Path], name: str | None) -> dict[str, baking.Making]:
+    """For each mesh, by name, what lets its flesh show the clip in a file."""
+    if name is not None and len(clips) > 1:
+        raise Refusal(
+            f"There are {len(clips)} clips for the one object “{name}”: give one of them, or leave --object out"
+        )
+    found: dict[str, baking.Making] = {}
+    for path in clips:
+        clip, called = core().Clip.load(path), f"“{path.name}”"
+        mesh = name or shots.Note.of(clip, called).object
+        if mesh in found:
+            raise Refusal(f"{called} is a second clip of “{mesh}”: give one clip for each mesh")
+        found[mesh] = partial(shots.adopt, clip=clip, name=called)
+    return found
+
+
+def shot_name(file: Path, name: str, taken: set[str]) -> str:
+    """What the shot of the mesh `name` is called: no two alike, whatever a system makes of case and signs."""
+    plain = f"{file.stem}.{re.sub(r'[^0-9A-Za-z_-]+', '_', name)}"
+    found, number = f"{plain}.shot.thew", 2
+    while found.lower() in taken:
+        found, number = f"{plain}.{number}.shot.thew", number + 1
+    taken.add(found.lower())
+    return found
 
 
 def chosen(scene, name: str | None) -> list[bpy.types.Object]:
@@ -98,13 +170,37 @@ def chosen(scene, name: str | None) -> list[bpy.types.Object]:
     return found
 
 
-def bake_one(obj, scene, view_layer, frames: tuple[int, int] | None, finished: bool) -> Line:
-    """Add flesh where there is none yet, bake, finish the bake if so wanted, and tell."""
+def export_one(obj, scene, view_layer, frames: tuple[int, int] | None, path: Path) -> Line:
+    """Add flesh where there is none yet, write the shot, and tell."""
+    began = time.perf_counter()
+    try:
+        if obj.thew.made.rides:
+            raise Refusal(f"“{obj.name}” rides on a body: export that one, and this is baked along with it")
+        if not obj.thew.made.flesh:
+            finish(jobs.add(obj, scene, view_layer, simulate=False))
+        shot = finish(shots.export(obj, scene, view_layer, *(frames or (None, None))))
+        shot.save(path)
+    except EXPECTED as error:
+        return Line(obj.name, sentence(str(error)), False)
+    seconds, size = time.perf_counter() - began, path.stat().st_size
+    return Line(obj.name, f"{path}: {len(shot)} poses, {size / 1e6:.1f} MB, {seconds:.1f} s", True)
+
+
+def bake_one(
+    obj,
+    scene,
+    view_layer,
+    frames: tuple[int, int] | None,
+    finished: bool,
+    made: baking.Making | None = None,
+    into: str = targets.TARGETS[0].key,
+) -> Line:
+    """Add flesh where there is none yet, bake (from the clip that `made` shows), finish the bake if so wanted, and tell."""
     began = time.perf_counter()
     try:
         if not (obj.thew.made.flesh or obj.thew.made.rides):
             finish(jobs.add(obj, scene, view_layer, simulate=False))
-        baked = finish(baking.bake(obj, scene, view_layer, *(frames or (None, None))))
+        baked = finish(baking.bake(obj, scene, view_layer, *(frames or (None, None)), into=into, made=made))
         flesh = fleshes.flesh(obj.thew.body if obj.thew.made.rides else obj)
         if finished:
             finishing.finish_bake(obj)
@@ -180,17 +276,23 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="blender --command thew", description="Flesh for rigged characters.")
     commands = top.add_subparsers(dest="command", required=True)
     bake = commands.add_parser("bake", help="add flesh to the characters of a .blend and bake it to shape keys")
-    bake.add_argument("file", metavar="FILE", help="the .blend file")
-    bake.add_argument("--object", metavar="NAME", help="only this mesh")
-    bake.add_argument(
-        "--frames", metavar=("A", "B"), nargs=2, type=int, help="first and last frame (the scene's range)"
-    )
-    bake.add_argument(
-        "--method", choices=[method[0] for method in METHODS], help="how the flesh is moved (as the file has it)"
-    )
-    bake.add_argument(
-        "--modes", metavar="N", type=count, help="how many modes, for the method modal (as the file has it)"
-    )
+    export = commands.add_parser("export", help="write the characters of a .blend for `python -m thew simulate`")
+    for command in (bake, export):
+        command.add_argument("file", metavar="FILE", help="the .blend file")
+        command.add_argument("--object", metavar="NAME", help="only this mesh")
+        command.add_argument(
+            "--frames", metavar=("A", "B"), nargs=2, type=int, help="first and last frame (the scene's range)"
+        )
+        command.add_argument(
+            "--method", choices=[method[0] for method in METHODS], help="how the flesh is moved (as the file has it)"
+        )
+        command.add_argument(
+            "--modes", metavar="N", type=count, help="how many modes, for the method modal (as the file has it)"
+        )
+        command.add_argument(
+            "--scripts", action="store_true", help="run the scripts and Python drivers in FILE, which may do anything"
+        )
+    export.add_argument("--out", metavar="FOLDER", help="where the shots go (beside FILE)")
     bake.add_argument(
         "--space", choices=[space[0].lower() for space in BAKE_SPACES],
         help="keys that act before the live armature, or that hold its motion too (as the file has it)",
@@ -199,7 +301,11 @@ def parser() -> argparse.ArgumentParser:
         "--finish", action="store_true", help="leave nothing of the flesh but the keys, ready to be exported"
     )
     bake.add_argument(
-        "--scripts", action="store_true", help="run the scripts and Python drivers in FILE, which may do anything"
+        "--target", choices=[key.lower() for key, *_ in targets.CHOICES], default=targets.CHOICES[0][0].lower(),
+        help="what to bake into (shape_keys)",
+    )  # fmt: skip
+    bake.add_argument(
+        "--clip", metavar="CLIP", nargs="+", help="bake these clips of exported shots; nothing is simulated"
     )
     bake.add_argument("--out", metavar="FILE", help="where to save (over FILE)")
     return top
@@ -208,13 +314,23 @@ def parser() -> argparse.ArgumentParser:
 def main(words: list[str]) -> int:
     """Run the command with its words; the exit status."""
     arguments = parser().parse_args(words)
+    given = {
+        "name": arguments.object, "frames": tuple(arguments.frames) if arguments.frames else None, "out": arguments.out,
+        "method": arguments.method, "modes": arguments.modes, "scripts": arguments.scripts,
+    }  # fmt: skip
     try:
-        bake_file(
-            arguments.file, arguments.object, tuple(arguments.frames) if arguments.frames else None, arguments.out,
-            method=arguments.method, modes=arguments.modes,
-            space=arguments.space and arguments.space.upper(), finished=arguments.finish,
-            scripts=arguments.scripts,
-        )  # fmt: skip
+        if arguments.command == "export":
+            export_file(arguments.file, **given)
+        else:
+            space = arguments.space and arguments.space.upper()
+            bake_file(
+                arguments.file,
+                **given,
+                space=space,
+                finished=arguments.finish,
+                clips=arguments.clip,
+                into=arguments.target.upper(),
+            )
     except EXPECTED as error:
         print(sentence(str(error)), file=sys.stderr)
         return 1

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import bpy
 import numpy as np
 
@@ -204,46 +207,80 @@ def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
     stays = ranged and new.lattice_key == flesh.lattice_key
     if not rigging.were_read(new.rigs, motion):  # other rigs were keyed or driven since
         return Event.CLIP_KEPT if stays else Event.BODY_MADE
+    plan = planned(new)
+    own = (recipe.modes, recipe.engine, recipe.device) if recipe.method == modal.METHOD else ()
+    forces = hashed(new.rigs_key, tuple(plan.acting), plan.controls.tobytes()) if plan.acting else b""
+    began = plan.begun.key, plan.live if plan.begun.period else 0
+    clip_key = hashed(new.body_key, motion.digest, recipe.dynamics(), recipe.fps, own, forces, began)
+    if clip_key == flesh.clip_key:
+        new.begun = plan.begun
+        return Event.CLIP_MADE
+    if plan.acting and still and stays:
+        return Event.CLIP_KEPT
+
+    def run(progress):
+        def made(poses, controls, **options):
+            given = arguments(new, plan, poses, controls, **options)
+            return thew.simulate(**given, progress=lambda fraction, _stage: progress(fraction, ""))
+
+        maps, begun = new.place.maps(motion.maps), plan.begun
+        clip = made(*plan.turn(maps), **begun.options())
+        clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
+        if plan.goes_on:
+            lead = begun.before(maps, SETTLING * recipe.fps)
+            rows = np.resize(plan.controls[: begun.period], (len(lead), plan.controls.shape[1]))
+            after = made(np.concatenate([lead, maps]), np.concatenate([rows, plan.controls]))
+            return Played(clip, begun, after, plan.live, len(lead))
+        return played(clip, plan)
+
+    new.clip = yield Work("Closing the loop" if plan.begun.period else "Simulating", run, 0.8, 1.0)
+    new.clip_key, new.begun = clip_key, plan.begun
+    return Event.CLIP_MADE
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is simulated of a motion: the rigs that push, where their controls stand, and how it begins."""
+
+    acting: dict[int, Any]  # native rigs by index
+    controls: np.ndarray  # [f + 1, r] of those
+    begun: Beginning
+    live: int  # frames that the artist plays
+    frames: int  # all
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether something else follows a cycle."""
+        return self.begun.period > 0 and self.live < self.frames
+
+    def turn(self, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of poses `maps` [f + 1, b, 4, 4] and the controls what is simulated first."""
+        return self.begun.turn(maps), self.begun.turn(self.controls)
+
+
+def planned(new: Built) -> Plan:
+    """The plan for the motion that was read; rigs whose controls are lost are told."""
+    motion = new.motion
     lost = rigging.lost_controls(new.rigs, motion)
     new.rig_problems.update(lost)
     acting = {index: native for index, native in new.pushing.natives.items() if index not in lost}
     controls = rigging.controls_of(new.rigs, tuple(acting), motion.controls)
-    forces = hashed(new.rigs_key, tuple(acting), controls.tobytes()) if acting else b""
     begun, live = begins(new, controls)
-    own = (recipe.modes, recipe.engine, recipe.device) if recipe.method == modal.METHOD else ()
-    began = begun.key, live if begun.period else 0
-    clip_key = hashed(new.body_key, motion.digest, recipe.dynamics(), recipe.fps, own, forces, began)
-    if clip_key == flesh.clip_key:
-        new.begun = begun
-        return Event.CLIP_MADE
-    if acting and still and stays:
-        return Event.CLIP_KEPT
+    return Plan(acting, controls, begun, live, len(motion.maps) - 1)
 
-    def run(progress):
-        maps, extra = new.place.maps(motion.maps), modal.options(recipe, new.modes, new.stiffness)
 
-        def made(poses, controls, **options):
-            pushed = {"rigs": list(acting.values()), "controls": controls} if acting else {}
-            options = {**recipe.dynamics(), **extra, **pushed, **options}
-            return thew.simulate(
-                new.body, poses, recipe.fps, **options, progress=lambda fraction, _stage: progress(fraction, "")
-            )
+def arguments(new: Built, plan: Plan, poses: np.ndarray, controls: np.ndarray, **options) -> dict[str, Any]:
+    """What `thew.simulate` and `thew.Shot` are given for poses [f, b, 4, 4] in metres and controls [f, r]."""
+    recipe = new.recipe
+    pushed = {"rigs": list(plan.acting.values()), "controls": controls} if plan.acting else {}
+    extra = modal.options(recipe, new.modes, new.stiffness)
+    return {"body": new.body, "poses": poses, "fps": recipe.fps, **recipe.dynamics(), **extra, **pushed, **options}
 
-        clip = made(begun.turn(maps), begun.turn(controls), **begun.options())
-        clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
-        frames = len(maps) - 1
-        if begun.period and live < frames:
-            lead = begun.before(maps, SETTLING * recipe.fps)
-            rows = np.resize(controls[: begun.period], (len(lead), controls.shape[1]))
-            after = made(np.concatenate([lead, maps]), np.concatenate([rows, controls]))
-            clip = Played(clip, begun, after, live, len(lead))
-        elif begun.period and frames > begun.period + 1:
-            clip = Played(clip, begun)
-        return clip
 
-    new.clip = yield Work("Closing the loop" if begun.period else "Simulating", run, 0.8, 1.0)
-    new.clip_key, new.begun = clip_key, begun
-    return Event.CLIP_MADE
+def played(clip: Any, plan: Plan) -> Any:
+    """A clip as it is shown: one turn of a cycle comes as often as the range is long."""
+    repeats = plan.begun.period and not plan.goes_on and plan.frames > plan.begun.period + 1
+    return Played(clip, plan.begun) if repeats else clip
 
 
 def begins(new: Built, controls: np.ndarray) -> tuple[Beginning, int]:

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Characters leave for machines without Blender as shots, and come back as clips.
+
+A shot (`thew.Shot`) is all that the simulation of one mesh needs. What Blender must know again when its clip comes back goes
+along as a note: which mesh it was, at which frames, and on what path its bones went, so that no clip is shown on another mesh
+or another motion.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ..logic.cycles import Beginning
+from ..logic.errors import Refusal
+from ..logic.names import describe
+from ..logic.native import core
+from ..logic.states import Event
+from ..logic.tasks import Task, span
+from ..saved import believed
+from ..scene import poses, reading
+from ..scene.character import read_character
+from ..scene.stance import Stance
+from . import building, jobs
+from .events import happened
+from .flesh import Built
+from .recipe import Recipe
+from .session import register
+
+#: The name of the note, and its version.
+NOTE, FORMAT = "blender", 1
+#: Paths nearer than this part of the size are the same, whatever Blender's version.
+SAME = 1e-4
+
+
+@dataclass(frozen=True)
+class Note:
+    """What Blender must know of a clip that comes back."""
+
+    object: str
+    start: int  # the first frame
+    end: int
+    vertices: int
+    mesh: str  # hash of the mesh at rest, its weights and its skeleton
+    scale: float  # metres per unit
+    begun: list[int]  # run-in, period, whether it travels: of `cycles.Beginning`
+    path: list[list[float]]  # see `path_of`
+
+    def text(self) -> str:
+        """As it travels."""
+        return json.dumps({"format": FORMAT, **self.__dict__})
+
+    @staticmethod
+    def of(clip: Any, name: str) -> Note:
+        """The note of a clip; a `Refusal` where there is none. `name`: the file's, in quotes."""
+        said = f"{name} holds the clip of something that was not exported from Blender: no mesh here could show it"
+        try:
+            fields = json.loads(clip.notes[NOTE])
+            version = fields.pop("format")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise Refusal(said) from error
+        if version != FORMAT:
+            raise Refusal(f"{name} was exported by another version of Thew: export and simulate it again with this one")
+        try:
+            note = Note(**fields)
+            path = np.array(note.path, dtype=np.float64)
+            numbers = (note.start, note.end, note.vertices, *note.begun)
+            good = all(type(each) is int for each in numbers) and len(note.begun) == 3 and note.begun[1] >= 0
+            good = good and path.shape == (note.end - note.start + 2, 3) and np.isfinite(path).all()
+            good = good and 0.0 < note.scale < np.inf
+        except (TypeError, ValueError) as error:
+            raise Refusal(said) from error
+        if not good or not isinstance(note.object, str) or not isinstance(note.mesh, str):
+            raise Refusal(said)
+        return note
+
+
+def path_of(maps: np.ndarray) -> np.ndarray:
+    """Where bones go with maps [f, b, 4, 4] in metres, one point a frame, [f, 3]: their mean, later ones counting more, so that
+    opposite motions do not cancel."""
+    count = maps.shape[1]
+    weights = (1.0 + np.arange(count) / count) / count
+    return np.einsum("b,fbi->fi", weights, maps[:, :, :3, 3])
+
+
+def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, end: int | None = None) -> Task:
+    """A task that gives the `thew.Shot` of `obj` over `start`..`end` (None: the range in force); nothing is simulated."""
+    jobs.check_flesh(obj)
+    found = reading.subject(obj, view_layer)
+    live = obj.thew.frames(scene)
+    start, end = live[0] if start is None else start, live[1] if end is None else end
+    jobs.check_range(obj, start, end)
+    # As a bake does: from where the preview begins.
+    first = min(start, live[0]) if live[0] <= end else start
+    last = max(end, live[1]) if first == live[0] else end
+    flesh, stance, recipe = register.flesh(obj), Stance.saved(obj), Recipe.of(obj, scene).baked()
+    yield from span(building.build(flesh, found, stance, recipe, scene, view_layer, None), 0.0, 0.8)
+    new = flesh.draft()
+    new.rig_problems = dict(new.rig_problems)
+    new.motion = yield from span(
+        poses.read_motion(found, new.character.bones, flesh.stance.mesh_matrix, scene, view_layer, first, last),
+        0.8,
+        1.0,
+    )
+    plan = building.planned(new)
+    if plan.goes_on:
+        raise Refusal(
+            f"The motion of {describe(obj)} is a cycle up to frame {live[1]} and something else after it, which one shot does "
+            f"not hold: export frames {live[0]} to {live[1]}, or let its motion not start as a cycle"
+        )
+    maps = new.place.maps(new.motion.maps)
+    character = new.character
+    note = Note(
+        obj.name, first, last, len(character.rest), character.digest.hex(), new.place.metres_per_unit,
+        [plan.begun.preroll, plan.begun.period, int(plan.begun.travels)], path_of(maps).tolist(),
+    )  # fmt: skip
+    given = building.arguments(new, plan, *plan.turn(maps), **plan.begun.options())
+    return core().Shot(**given, notes={NOTE: note.text()})
+
+
+def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip: Any, name: str) -> Task:
+    """A task that lets the flesh of an object show a clip that was simulated elsewhere: see `baking.Making`.
+
+    A `Refusal` says why it cannot: a clip of another mesh, motion, size or range. `name`: the file's, in quotes.
+    """
+    obj, note = found.obj, Note.of(clip, name)
+    believed.check(obj)
+    character = read_character(found, bpy.context.evaluated_depsgraph_get)
+    if len(character.rest) != note.vertices:
+        raise Refusal(
+            f"{name} holds the clip of a mesh with {note.vertices} vertices (“{note.object}”), but {describe(obj)} has "
+            f"{len(character.rest)}: bake it on the mesh that was exported, or export this one"
+        )
+    if character.digest.hex() != note.mesh:
+        raise Refusal(
+            f"{name} holds the clip of another mesh or skeleton than {describe(obj)} is now: export it and simulate it again"
+        )
+    if start < note.start or end > note.end:
+        raise Refusal(
+            f"{name} holds the frames {note.start} to {note.end} of {describe(obj)}, not {start} to {end}: bake those, or "
+            "export more"
+        )
+    stance, recipe = Stance.saved(obj), Recipe.of(obj, scene).baked()
+    flesh = register.flesh(obj)
+    new = flesh.draft()
+    new.character, new.stance, new.recipe = character, stance, recipe
+    new.place = building.placed(character, stance, recipe)
+    if abs(new.place.metres_per_unit - note.scale) > 1e-6 * abs(note.scale):
+        raise Refusal(
+            f"{describe(obj)} has another real height than {name} was exported with: export it and simulate it again"
+        )
+    reader = poses.read_motion(found, character.bones, stance.mesh_matrix, scene, view_layer, note.start, note.end)
+    new.motion = yield from reader
+    maps = new.place.maps(new.motion.maps)
+    new.body, new.surface, new.skeleton, new.lattice = (
+        clip.body,
+        clip.body.surface,
+        clip.body.skeleton,
+        clip.body.lattice,
+    )
+    away = np.linalg.norm(path_of(maps) - np.array(note.path), axis=1) / max(new.surface.size, 1e-30)
+    if not away.max() <= SAME:
+        raise Refusal(
+            f"The bones of {describe(obj)} move otherwise than those that {name} was exported with, from frame "
+            f"{note.start + int(np.argmax(away > SAME))} on: export it and simulate it again"
+        )
+    begun = Beginning(note.begun[0], note.begun[1], bool(note.begun[2]))
+    if begun.period >= len(maps) or len(begun.turn(maps)) != len(clip):
+        raise Refusal(f"{name} does not hold the frames that it says: export {describe(obj)} and simulate it again")
+    new.begun = begun
+    new.clip = building.played(clip, building.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1))
+    turns, _moves = new.place.to_object(new.motion.matrices)
+    new.turns, new.clip_start = turns.astype(np.float32), new.motion.start
+    forgotten(new)
+    flesh.take(new)
+    for event in (Event.CLIP_MADE, Event.MESH_READ, Event.MOTION_READ):
+        happened(obj, flesh, event)
+
+
+def forgotten(new: Built) -> None:
+    """Nothing was built here: the next build makes every stage of its own."""
+    new.automatic = new.reference = new.modes = None
+    for name in ("lattice", "automatic", "flesh", "body", "modes", "rigs", "clip"):
+        setattr(new, f"{name}_key", b"")

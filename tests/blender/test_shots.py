@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Characters that leave as shots, are simulated where there is no Blender, and come back as clips to be baked."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+import thew
+from helpers import activate, add_rig, animate, curve_keys, flesh_of, make_body, make_character, part, play, size_of
+
+FRAMES = range(1, 21)
+
+
+def run(*words) -> int:
+    return part("cli").main([str(word) for word in words])
+
+
+def simulate(shot: Path, out: Path) -> Path:
+    """What a machine of a farm does, in a process that knows no Blender."""
+    python = Path(sys.prefix) / "bin" / "python"
+    python = python if python.is_file() else Path(sys.executable)
+    folder = str(Path(thew.__file__).parents[1])
+    words = [python, "-m", "thew", "simulate", shot, "-o", out, "--quiet"]
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": folder})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    return out
+
+
+def keys_of(name: str) -> np.ndarray:
+    """The baked keys of an object, float32[f, 3 n]."""
+    obj, rows = bpy.data.objects[name], []
+    for key in part("scene.writing").baked_keys(obj):
+        flat = np.empty(3 * len(obj.data.vertices), dtype=np.float32)
+        key.points.foreach_get("co", flat)
+        rows.append(flat)
+    return np.array(rows)
+
+
+def saved(folder: Path, name: str = "hero.blend") -> Path:
+    path = folder / name
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    return path
+
+
+def test_a_character_goes_out_and_comes_back_with_the_same_bits(scene, tmp_path, capsys):
+    """Two meshes, one with flesh already and a rig whose control is keyed, one without."""
+    body, armature = make_character()
+    make_body(armature, name="Shirt / wide", rings=9)
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    curve_keys(add_rig(body, bone="Spine"), (1, 0.0), (9, 1.0))
+    path = saved(tmp_path)
+    before = path.read_bytes()
+    assert run("export", path) == 0
+    assert path.read_bytes() == before
+    shots = sorted(each.name for each in tmp_path.glob("*.shot.thew"))
+    assert shots == ["hero.Body.shot.thew", "hero.Shirt_wide.shot.thew"]
+    assert thew.Shot.load(tmp_path / shots[0]).rig_names
+    clips = [simulate(tmp_path / shot, tmp_path / f"{i}.clip.thew") for i, shot in enumerate(shots)]
+
+    assert run("bake", path, "--out", tmp_path / "within.blend") == 0
+    within = {name: keys_of(name) for name in ("Body", "Shirt / wide")}
+    clip, flesh = thew.Clip.load(clips[0]), flesh_of(bpy.data.objects["Body"])
+    for frame in range(len(clip)):
+        assert np.array_equal(clip.offsets(frame), flesh.clip.offsets(frame))
+
+    capsys.readouterr()
+    calls = part("logic.native").core()
+    real, asked = calls.simulate, []
+    calls.simulate = lambda *given, **named: asked.append(given) or real(*given, **named)
+    try:
+        assert run("bake", path, "--clip", *clips, "--out", tmp_path / "back.blend") == 0
+    finally:
+        calls.simulate = real
+    assert not asked, "a clip is there: nothing is simulated"
+    lines = capsys.readouterr().out
+    assert "Body: " in lines and "Shirt / wide: " in lines and "20 keys in rest space" in lines
+    for name, keys in within.items():
+        assert np.abs(np.diff(keys, axis=0)).max() > 1e-4
+        assert np.array_equal(keys_of(name), keys), name
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "back.blend"))
+    shapes = play(bpy.data.objects["Body"], FRAMES)
+    assert np.abs(np.diff(shapes, axis=0)).max() > 1e-2 * size_of(shapes[0])
+
+
+@pytest.mark.parametrize("space", ["rest", "posed"])
+def test_a_demo_character_and_what_rides_on_it(scene, tmp_path, space):
+    """By modes, in both spaces, and with its range set by hand."""
+    body, armature = make_character()
+    shirt = make_body(armature, name="Shirt", rings=9)
+    body.thew.modes = 8
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6, method="modal") == {"FINISHED"}
+    body.select_set(True)
+    shirt.select_set(True)
+    assert bpy.ops.thew.ride() == {"FINISHED"}
+    path = saved(tmp_path)
+    words = ("--object", "Body", "--frames", 1, 12)
+    assert run("export", path, *words) == 0
+    clip = simulate(tmp_path / "hero.Body.shot.thew", tmp_path / "clip.thew")
+    assert run("bake", path, *words, "--space", space, "--out", tmp_path / "within.blend") == 0
+    within = [keys_of("Body"), keys_of("Shirt")]
+    assert run("bake", path, *words, "--space", space, "--clip", clip, "--out", tmp_path / "back.blend") == 0
+    for name, keys in zip(("Body", "Shirt"), within, strict=True):
+        assert len(keys) == 12 and np.array_equal(keys_of(name), keys), name
+
+
+def test_a_loop_is_simulated_for_one_turn(scene, tmp_path, capsys):
+    body, armature = make_character()
+    animate(armature, 1, 21)
+    for curve in part("scene.reading").curves_in(armature.animation_data):
+        curve.modifiers.new("CYCLES")
+    scene.frame_end = 50
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    path = saved(tmp_path)
+    assert run("export", path) == 0
+    shot = tmp_path / "hero.Body.shot.thew"
+    assert len(thew.Shot.load(shot)) == 21
+    clip = simulate(shot, tmp_path / "clip.thew")
+    assert run("bake", path, "--out", tmp_path / "within.blend") == 0
+    within = keys_of("Body")
+    assert run("bake", path, "--clip", clip, "--out", tmp_path / "back.blend") == 0
+    assert len(within) == 50 and np.array_equal(keys_of("Body"), within)
+
+
+@pytest.fixture
+def exported(scene, tmp_path):
+    """(file, clip of the frames 1 to 20)."""
+    make_character()
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    path = saved(tmp_path)
+    assert run("export", path) == 0
+    return path, simulate(tmp_path / "hero.Body.shot.thew", tmp_path / "clip.thew")
+
+
+def said(capsys, *words) -> str:
+    """What a command that does nothing says."""
+    capsys.readouterr()
+    assert run(*words) == 1
+    out, err = capsys.readouterr()
+    assert "Traceback" not in out + err
+    return out + err
+
+
+def changed(path: Path, change) -> Path:
+    """The same file with another scene in it."""
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    change(bpy.data.objects["Body"])
+    return saved(path.parent, "changed.blend")
+
+
+def other_pose(obj) -> None:
+    bone = obj.parent.pose.bones["Spine"] if obj.parent else obj.modifiers["Armature"].object.pose.bones["Spine"]
+    bone.rotation_mode = "XYZ"
+    bone.rotation_euler = (0.0, 0.4, 0.0)
+    bone.keyframe_insert("rotation_euler", frame=8)
+
+
+def moved_vertex(obj) -> None:
+    obj.data.vertices[3].co.x += 0.01
+
+
+def another_mesh(obj) -> None:
+    obj.name = "Old"
+    make_body(obj.modifiers["Armature"].object, rings=5)
+    activate(bpy.data.objects["Body"])
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (another_mesh, ("vertices", "“Body”")),
+        (moved_vertex, ("another mesh or skeleton", "“Body”")),
+        (other_pose, ("move otherwise", "“Body”", "frame")),
+        (lambda obj: setattr(obj.thew, "real_height", 0.5), ("another real height", "“Body”")),
+    ],
+)
+def test_a_clip_of_something_else_is_refused_by_name(exported, capsys, change, words):
+    path, clip = exported
+    other = changed(path, change)
+    before = other.read_bytes()
+    sentence = said(capsys, "bake", other, "--clip", clip)
+    assert all(word in sentence for word in (*words, clip.name)), sentence
+    assert other.read_bytes() == before
+
+
+def test_bad_clips_are_refused_with_a_sentence(exported, capsys, tmp_path):
+    path, clip = exported
+    assert "frames 1 to 20" in said(capsys, "bake", path, "--clip", clip, "--frames", 1, 25)
+    assert "no object “Nobody”" in said(capsys, "bake", path, "--clip", clip, "--object", "Nobody")
+    assert "second clip" in said(capsys, "bake", path, "--clip", clip, clip)
+    assert "give one of them" in said(capsys, "bake", path, "--clip", clip, clip, "--object", "Body")
+    bad = tmp_path / "bad.thew"
+    bad.write_bytes(clip.read_bytes()[:1000])
+    assert "cut off" in said(capsys, "bake", path, "--clip", bad)
+    bad.write_bytes(b"nothing of ours, and long enough to look like something else")
+    assert "not a Thew file" in said(capsys, "bake", path, "--clip", bad)
+    assert "holds a shot, not a clip" in said(capsys, "bake", path, "--clip", tmp_path / "hero.Body.shot.thew")
+    body, poses = (
+        thew.Clip.load(clip).body,
+        np.tile(np.eye(4), (3, len(thew.Clip.load(clip).body.skeleton.names), 1, 1)),
+    )
+    note = json.loads(thew.Clip.load(clip).notes["blender"])
+    forged = {
+        "": "not exported from Blender",
+        "{": "not exported from Blender",
+        "[]": "not exported from Blender",
+        json.dumps({**note, "format": 99}): "another version",
+        json.dumps({**note, "extra": 1}): "not exported from Blender",
+        json.dumps({**note, "start": "one"}): "not exported from Blender",
+        json.dumps({**note, "end": 10**12}): "not exported from Blender",
+        json.dumps({**note, "scale": float("nan")}): "not exported from Blender",
+        json.dumps({**note, "path": [[float("nan")] * 3] * 21}): "not exported from Blender",
+        json.dumps({**note, "begun": [0, -5, 0]}): "not exported from Blender",
+        json.dumps({**note, "object": "Nobody"}): "no object “Nobody”",
+        json.dumps(note): "does not hold the frames",
+    }
+    for text, words in forged.items():
+        thew.Shot(body, poses, 24, notes={"blender": text}).simulate().save(bad)
+        sentence = said(capsys, "bake", path, "--clip", bad)
+        assert words in sentence, (text[:40], sentence)
+    thew.simulate(body, poses, 24).save(bad)
+    assert "not exported from Blender" in said(capsys, "bake", path, "--clip", bad)
+
+
+def test_what_cannot_be_exported_is_one_sentence(exported, capsys, tmp_path):
+    path, _ = exported
+    assert "no folder" in said(capsys, "export", path, "--out", tmp_path / "missing")
+    assert "no object “Nobody”" in said(capsys, "export", path, "--object", "Nobody")
+    assert "empty" in said(capsys, "export", path, "--frames", 9, 2)
+    assert "no file" in said(capsys, "export", tmp_path / "missing.blend")
+    (tmp_path / "hero.Body.shot.thew").unlink()
+    (tmp_path / "hero.Body.shot.thew").mkdir()
+    assert "cannot be written" in said(capsys, "export", path)
+
+
+def test_what_follows_a_loop_has_no_shot(character, scene, capsys, tmp_path):
+    body, armature = character
+    animate(armature, 1, 41)
+    for curve in part("scene.reading").curves_in(armature.animation_data):
+        for key in curve.keyframe_points:
+            key.interpolation = "LINEAR"
+    scene.frame_end = 20
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert flesh_of(body).begun.period == 20
+    path = saved(tmp_path)
+    sentence = said(capsys, "export", path, "--frames", 1, 60)
+    assert "cycle up to frame 20" in sentence and "export frames 1 to 20" in sentence
+
+
+def test_names_of_shots_are_never_alike(addon):
+    name, taken = part("cli").shot_name, set()
+    found = [name(Path("a/hero.blend"), each, taken) for each in ("Body", "body", "B/ody", "B:ody", "Körper")]
+    assert found[:4] == [
+        "hero.Body.shot.thew",
+        "hero.body.2.shot.thew",
+        "hero.B_ody.shot.thew",
+        "hero.B_ody.2.shot.thew",
+    ]
+    assert "/" not in found[4]
