@@ -15,6 +15,8 @@ import pytest
 import thew
 from helpers import activate, add_rig, animate, curve_keys, flesh_of, make_body, make_character, part, play, size_of
 
+from assets import characters as own
+
 FRAMES = range(1, 21)
 
 
@@ -92,8 +94,8 @@ def test_a_character_goes_out_and_comes_back_with_the_same_bits(scene, tmp_path,
 
 
 @pytest.mark.parametrize("space", ["rest", "posed"])
-def test_a_demo_character_and_what_rides_on_it(scene, tmp_path, space):
-    """By modes, in both spaces, and with its range set by hand."""
+def test_modes_and_what_rides_on_a_body(scene, tmp_path, space):
+    """In both spaces, and with the range set by hand."""
     body, armature = make_character()
     shirt = make_body(armature, name="Shirt", rings=9)
     body.thew.modes = 8
@@ -111,6 +113,26 @@ def test_a_demo_character_and_what_rides_on_it(scene, tmp_path, space):
     assert run("bake", path, *words, "--space", space, "--clip", clip, "--out", tmp_path / "back.blend") == 0
     for name, keys in zip(("Body", "Shirt"), within, strict=True):
         assert len(keys) == 12 and np.array_equal(keys_of(name), keys), name
+
+
+def test_a_demo_character_is_simulated_to_the_same_bits(scene, tmp_path):
+    armature, body = own.create("biped")
+    own.use_action(armature, "jump")
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=10) == {"FINISHED"}
+    path = saved(tmp_path)
+    words = ("--object", body.name, "--frames", 1, 12)
+    assert run("export", path, *words) == 0
+    clip = thew.Clip.load(simulate(next(tmp_path.glob("*.shot.thew")), tmp_path / "clip.thew"))
+    assert run("bake", path, *words, "--out", tmp_path / "within.blend") == 0
+    flesh = flesh_of(bpy.context.scene.objects[words[1]])
+    assert len(clip) == len(flesh.clip) >= 12
+    far = 0.0
+    for frame in range(len(clip)):
+        offsets = clip.offsets(frame)
+        assert np.array_equal(offsets, flesh.clip.offsets(frame))
+        far = max(far, float(np.abs(offsets).max()))
+    assert far > 0.01
 
 
 def test_a_loop_is_simulated_for_one_turn(scene, tmp_path, capsys):
