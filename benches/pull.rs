@@ -119,7 +119,7 @@ fn places(fit: &mut Fit, rig: &Rig, eta: &[f64], points: &[Target]) -> Vec<Vec3>
     let q = fit.displacements(rig, eta).expect("balances");
     let rest = fit.body().lattice().vertices();
     let p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
-    let embedding = fit.body().embedding(0).expect("its own");
+    let embedding = fit.body().embedding();
     let place = |point: &Target| embedding.place(point.vertex as usize, &p);
     points.iter().map(place).collect()
 }

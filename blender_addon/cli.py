@@ -30,7 +30,6 @@ from .live.session import register as fleshes
 from .logic.errors import Refusal, sentence
 from .logic.native import EXPECTED, core
 from .logic.sentences import listed
-from .logic.spaces import diagonal, transform
 from .logic.tasks import finish
 from .saved.choices import BAKE_SPACES, METHODS
 from .saved.properties import ThewSettings
@@ -220,12 +219,9 @@ def bake_one(
 
 def own_motion(flesh) -> float:
     """Root mean square over time of the distance to the skinned shape, as a share of the size."""
-    rest = transform(flesh.stance.mesh_matrix, flesh.character.rest)
-    size = diagonal(rest)
-    squares = []
-    for frame in range(flesh.clip_start, flesh.clip_end + 1):
-        mesh = flesh.motion.matrices[frame - flesh.clip_start]
-        squares.append(float(((flesh.offsets(frame) @ mesh[:3, :3].T) ** 2).sum(axis=1).mean()))
+    size = float(flesh.surface.size)
+    shown = range(flesh.clip_end - flesh.clip_start + 1)
+    squares = [float((flesh.clip.offsets(index) ** 2).sum(axis=1).mean()) for index in shown]
     return float(np.sqrt(np.mean(squares))) / size if size > 0.0 else 0.0
 
 

@@ -7,6 +7,7 @@ mod arm;
 
 use thew::clip::{Clip, ClipSettings};
 use thew::dynamics::{Method, Settings};
+use thew::present::SurfaceId;
 use thew::progress::Silent;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -29,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let clip = Clip::simulate(body, &poses?, None, settings, &Silent)?;
     let far = |frame: i64| -> Result<f32, Box<dyn std::error::Error>> {
-        let offsets = clip.offsets(frame, 0)?;
+        let offsets = clip.offsets(frame, SurfaceId::OWN)?;
         let lengths = offsets
             .chunks_exact(3)
             .map(|d| d[0].hypot(d[1]).hypot(d[2]));

@@ -4,10 +4,9 @@
 use crate::numbers::finite;
 use crate::targets::{brick, use_body, use_mesh};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use thew::body::Body;
 use thew::clip::{Clip, ClipSettings};
 use thew::dynamics::{Method, Settings, Simulation};
+use thew::present::{CarriedSurfaces, SurfaceId};
 use thew::progress::Silent;
 use thew::rig::{self, BoneRef, Guide, Rig, Sample, Template, TemplateKind};
 use thew::shot::{Shot, ShotModes};
@@ -67,14 +66,16 @@ pub fn body_file(bytes: &[u8]) {
     let Some(file) = file_of("body", bytes) else {
         return;
     };
-    if let Ok(body) = store::load::<Body>(&written("body", &file), "body") {
-        use_body(&Arc::new(body));
+    if let Ok(surfaces) = store::load::<CarriedSurfaces>(&written("body", &file), "body") {
+        use_body(surfaces.body());
     }
 }
 
 pub fn body_seeds() -> Vec<Vec<u8>> {
     let path = scratch("seed");
-    store::save(&path, "body", &**brick()).expect("it can be saved");
+    let carried = CarriedSurfaces::new(brick().clone());
+    carried.carry(brick().surface());
+    store::save(&path, "body", &carried).expect("it can be saved");
     seeds_of(&path)
 }
 
@@ -104,7 +105,7 @@ pub fn clip_file(bytes: &[u8]) {
     };
     for frame in 0..clip.len().min(4) as i64 {
         // What a body and poses make in single precision may be beyond it, but never a crash.
-        let _ = clip.offsets(frame, 0);
+        let _ = clip.offsets(frame, SurfaceId::OWN);
         let lattice = clip.lattice(frame);
         let points: Vec<_> = (0..lattice.points.len())
             .map(|i| lattice.world(i))

@@ -5,6 +5,7 @@
 //! # fn main() -> Result<(), Any> {
 //! use thew::clip::{Clip, ClipSettings};
 //! use thew::dynamics::{Method, Settings};
+//! use thew::present::SurfaceId;
 //! use thew::progress::Silent;
 //!
 //! // A body around two bones (`examples/shapes/arm.rs` makes it from numbers), and an elbow that bends for half a second.
@@ -20,7 +21,7 @@
 //! let clip = Clip::simulate(body, &poses, None, settings, &Silent)?;
 //!
 //! // What the flesh adds to the artist's skin at each vertex, x, y, z in metres: it is behind while the elbow moves.
-//! let far = |frame| clip.offsets(frame, 0).map(|o| o.iter().fold(0.0_f32, |far, x| far.max(x.abs())));
+//! let far = |frame| clip.offsets(frame, SurfaceId::OWN).map(|o| o.iter().fold(0.0_f32, |far, x| far.max(x.abs())));
 //! assert!(far(0)? < 1e-6 && far(10)? > 0.005);
 //! # Ok(())
 //! # }
@@ -47,6 +48,7 @@
 //! | [`rig`] | force fields that push the flesh: templates, guides, samples over a control, their generalised forces, fitting |
 //! | [`tets`] | tetrahedral meshes without a skeleton: filling, file formats |
 //! | [`modal`] | modes, warping, modal dynamics, manipulation |
+//! | [`present`] | what is shown of a state: carried surfaces, the artist's skin, modes, in the world's space or an object's |
 //! | [`clip`] | a simulated clip: the unit of preview and bake |
 //! | [`shot`] | a body, its poses, rigs and settings in one file: what a machine without a scene simulates |
 //! | [`kernel`] | what is done for every surface vertex of every frame: embedding, modal warp |
@@ -67,6 +69,7 @@ pub mod exclusive;
 pub mod kernel;
 pub mod lattice;
 pub mod modal;
+pub mod present;
 pub mod progress;
 mod range;
 pub mod rig;

@@ -11,6 +11,7 @@ use thew::clip::{Clip, ClipSettings};
 use thew::dynamics::{Method, Settings};
 use thew::elasticity::Material;
 use thew::lattice::{EncloseSettings, Lattice};
+use thew::present::SurfaceId;
 use thew::progress::Silent;
 use thew::skeleton::{Affine, Pose, Skeleton};
 use thew::surface::Surface;
@@ -126,7 +127,8 @@ fn motion(file: &Character, height: f64) -> (Vec<Vec<f32>>, f64) {
         simulation: Settings::default(),
     };
     let clip = Clip::simulate(Arc::new(body), &poses, None, settings, &Silent).expect("a motion");
-    let frames = (0..poses.len() as i64).map(|t| clip.positions(t, 0).expect("a surface"));
+    let frames =
+        (0..poses.len() as i64).map(|t| clip.positions(t, SurfaceId::OWN).expect("a surface"));
     (frames.collect(), size)
 }
 

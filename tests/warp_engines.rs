@@ -9,7 +9,7 @@ use std::sync::Arc;
 use thew::Vec3;
 use thew::kernel::{
     CpuWarp, Deformer, EngineChoice, Form, Frame, KernelError, LocalMaps, Precision, Shown,
-    SkinLimit, Threads, WarpModel,
+    SkinLimit, Target, Threads, WarpModel,
 };
 use thew::progress::Silent;
 use thew::skeleton::SkinWeights;
@@ -99,6 +99,7 @@ fn small_amplitudes_are_linear_and_without_warp_all_are() {
             amplitudes: &large,
             warp: false,
             shown: Shown::Displacements,
+            target: Target::WORLD,
         };
         engine.frame_into(frame, &mut out).expect("fits");
         assert!(largest(&out, &linear(&large)) < 1e-6, "{}", engine.name());

@@ -22,6 +22,8 @@ from . import posed
 
 #: What was shown before fades within so many seconds.
 FADE = 0.15
+#: It is gone where it is no more than this part of the body's size.
+GONE = 1e-3
 #: Distances below this part of the body's size are nobody's concern.
 THERE = 0.02
 
@@ -47,26 +49,28 @@ class Dragging:
         damping = (flesh.recipe.mass_damping, flesh.recipe.stiffness_damping)
         nodes = flesh.lattice.embed_surface(flesh.surface)
         self.drag = Drag(thew, modes, self.deformer, nodes, amplitudes, stand.size, damping)
-        self._rest = self.deformer.positions(amplitudes, stand.pose)
-        self._still = self.metres(still)
-        before = np.zeros_like(still) if self._before is None else self._before
-        self._faded = self.metres(before) - self._still
+        self._pose, self._space = stand.pose, stand.space
+        # Below what the modes add: the flesh at rest, and while it fades, what was shown before.
+        self._still = still - self.deformer.offsets(amplitudes, self._pose, to=self._space)
+        self._faded = (0.0 if self._before is None else self._before) - still
+        self._swing = float(np.abs(self.metres(self._faded)).max(initial=0.0))  # how far that is, metres
+        self._part = 1.0  # of it that is still shown
         self._targets: dict[int, np.ndarray] = {}  # where held vertices should be seen, metres
         self._look()
 
     def metres(self, offsets: np.ndarray) -> np.ndarray:
-        """Offsets of the object's space in metres, world axes, [n, 3]."""
+        """Offsets of the object's space in metres, world axes, [..., 3]."""
         return np.asarray(offsets, dtype=np.float64) @ self.stand.mesh[:3, :3].T * self.unit
 
     # what is seen
 
     def _look(self) -> None:
-        there = self.deformer.positions(self.drag.amplitudes, self.stand.pose)
-        self.offsets = self._still + self._faded + (there - self._rest)
+        below = self._still + np.float32(self._part) * self._faded
+        self.offsets = self.deformer.offsets(self.drag.amplitudes, self._pose, to=self._space, onto=below)
 
     def seen(self, vertex: int) -> np.ndarray:
         """Where a vertex is seen, metres [3]."""
-        return self.stand.skin[vertex] + self.offsets[vertex]
+        return self.stand.skin[vertex] + self.metres(self.offsets[vertex])
 
     def world(self, vertex: int) -> np.ndarray:
         """The same in Blender's world."""
@@ -74,7 +78,8 @@ class Dragging:
 
     def under(self, origin: np.ndarray, direction: np.ndarray) -> Hit | None:
         """The point of the skin, as it is seen now, that a ray in Blender's world meets first."""
-        picker = Picker(self.stand.world(self.stand.skin + self.offsets), self.stand.rest.triangles)
+        seen = self.stand.skin + self.metres(self.offsets)
+        picker = Picker(self.stand.world(seen), self.stand.rest.triangles)
         return picker.ray(origin, direction)
 
     def turn(self, vertex: int) -> np.ndarray:
@@ -114,7 +119,7 @@ class Dragging:
     @property
     def over(self) -> bool:
         """Whether nothing is held and the flesh is at rest again."""
-        return self.drag.quiet and float(np.abs(self._faded).max(initial=0.0)) < 1e-3 * self.stand.size
+        return self.drag.quiet and self._part * self._swing < GONE * self.stand.size
 
     def left(self) -> float:
         """How far the vertex under the mouse is from where it should be, metres; 0 while there is none."""
@@ -131,13 +136,13 @@ class Dragging:
             moved, seen = self.drag.displacements[grip.vertex], self.seen(grip.vertex)
             grip.wanted = wanted_there(self.turn(grip.vertex), moved, seen, self._targets[grip.vertex])
         self.drag.advance(steps)
-        self._faded *= np.exp(-steps * STEP / FADE)
+        self._part *= float(np.exp(-steps * STEP / FADE))
         self._look()
         return True
 
     def show(self) -> None:
         """Show it on the character."""
-        self.stand.show(self.offsets)
+        session.write(self.stand.obj, self.stand.flesh, self.offsets, bpy.context.scene)
 
     def put_back(self, scene: bpy.types.Scene) -> None:
         """Show exactly what was shown before."""

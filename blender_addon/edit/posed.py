@@ -41,6 +41,11 @@ class Posed:
         return self.flesh.place.maps(self.maps)
 
     @property
+    def space(self) -> np.ndarray:
+        """The map from metres to the mesh's object space, [4, 4]."""
+        return self.flesh.place.to_object(self.mesh)
+
+    @property
     def size(self) -> float:
         """The body's size, metres."""
         return float(self.flesh.surface.size)
@@ -87,7 +92,8 @@ class Posed:
 
     def show(self, offsets: np.ndarray) -> None:
         """Show the skin with offsets in metres [n, 3], world axes."""
-        session.write(self.obj, self.flesh, self.flesh.to_object(offsets, self.mesh), bpy.context.scene)
+        shown = (offsets @ self.space[:3, :3].T).astype(np.float32)
+        session.write(self.obj, self.flesh, shown, bpy.context.scene)
 
 
 def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Posed:

@@ -117,12 +117,11 @@ def make(obj, flesh: Flesh, character, stance, recipe, motion, rigs=(), still=Fa
     made = Event.BODY_MADE
     if motion is not None:
         made = yield from simulate(flesh, new, still)
-        turns, _moves = place.to_object(motion.matrices)
-        new.turns, new.clip_start = turns.astype(np.float32), motion.start
+        new.spaces, new.clip_start = place.to_object(motion.matrices), motion.start
     if made is Event.BODY_MADE:
         new.clip, new.clip_key = None, b""
     if motion is None:
-        new.turns = None
+        new.spaces = None
     flesh.take(new)
     happened(obj, flesh, made)
 
@@ -203,7 +202,7 @@ def place_rigs(flesh: Flesh, new: Built) -> Task:
 def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
     """The clip, pushed by the rigs at their controls; gives what came of it."""
     thew, recipe, motion = core(), new.recipe, new.motion
-    ranged = flesh.clip is not None and (flesh.clip_start, len(flesh.turns)) == (motion.start, len(motion.maps))
+    ranged = flesh.clip is not None and (flesh.clip_start, len(flesh.spaces)) == (motion.start, len(motion.maps))
     stays = ranged and new.lattice_key == flesh.lattice_key
     if not rigging.were_read(new.rigs, motion):  # other rigs were keyed or driven since
         return Event.CLIP_KEPT if stays else Event.BODY_MADE

@@ -24,7 +24,7 @@ from ..logic.cycles import Beginning
 from ..logic.native import core
 from ..logic.sentences import slowed
 from ..logic.settled import Rest, Settled
-from ..logic.spaces import Place, skinned, transform, turned
+from ..logic.spaces import Place, share_of, skinned, transform
 from ..logic.states import Condition, Event
 from ..rigs import pushers, rigging
 from ..rigs.prints import essences, fingerprint
@@ -71,7 +71,7 @@ class Built:
     clip: Any = None  # thew.Clip, or `logic.played.Played`
     clip_start: int = 0  # its first frame
     begun: Beginning = field(default_factory=Beginning)  # how it begins
-    turns: np.ndarray | None = None  # float32[f, 3, 3] per frame: vectors in metres to object space
+    spaces: np.ndarray | None = None  # [f, 4, 4] per frame: metres to object space
 
     # of what each stage was made
     lattice_key: bytes = b""
@@ -111,7 +111,7 @@ class Flesh(Built):
     @property
     def clip_end(self) -> int:
         """The last frame that the clip shows (one more pose was simulated, to look ahead)."""
-        return self.clip_start + (0 if self.turns is None else len(self.turns) - 2)
+        return self.clip_start + (0 if self.spaces is None else len(self.spaces) - 2)
 
     def covers(self, start: int, end: int) -> bool:
         """Whether the clip begins at `start` and reaches `end`."""
@@ -122,9 +122,7 @@ class Flesh(Built):
 
         Beyond its ends the clip fades out over half a second: what its flesh did there says nothing about other poses.
         """
-        offsets = self._between(frame, self._offset)
-        shown = self.presence(frame)
-        return offsets if shown == 1.0 else np.float32(shown) * offsets
+        return self._between(frame, self.clip.offsets, self.presence(frame))
 
     def presence(self, frame: float) -> float:
         """How much of the clip shows at `frame`: 1 in its range, smoothly to 0 within half a second beside it."""
@@ -132,17 +130,22 @@ class Flesh(Built):
         left = max(1.0 - beyond, 0.0)
         return left * left * (3.0 - 2.0 * left)
 
-    def _between(self, frame: float, shape_at) -> np.ndarray:
-        at = min(max(frame, self.clip_start), self.clip_end) - self.clip_start
-        index = int(at)
-        shape = shape_at(index)
-        part = at - index
-        if part > 1e-6:
-            shape += np.float32(part) * (shape_at(index + 1) - shape)
-        return shape
+    def _between(self, frame: float, vectors_at, share: float = 1.0) -> np.ndarray:
+        """A `share` of vectors at `frame`, float32[n, 3].
 
-    def _offset(self, index: int) -> np.ndarray:
-        return turned(self.clip.offsets(index), self.turns[index])
+        `vectors_at(index, to, onto)` gives those of one pose in the space `to` [4, 4], added onto an array where one is given.
+        """
+        index, part = self._pose_at(frame)
+        first = vectors_at(index, to=share_of(self.spaces[index], share * (1.0 - part)), onto=None)
+        if part == 0.0:
+            return first
+        return vectors_at(index + 1, to=share_of(self.spaces[index + 1], share * part), onto=first)
+
+    def _pose_at(self, frame: float) -> tuple[int, float]:
+        """The pose that was read at `frame`, or before it, and which part of the way to the next one `frame` is."""
+        at = min(max(frame, self.clip_start), self.clip_end) - self.clip_start
+        part = at - int(at)
+        return int(at), part if part > 1e-6 else 0.0
 
     def added(self, positions: np.ndarray, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         """What flesh in balance, `positions` [n, 3] in metres, adds to the plain skin, world axes, metres, float32[n, 3].
@@ -200,14 +203,13 @@ class Flesh(Built):
         seconds = (frame - self.clip_start) / self.recipe.fps
         amplitudes = player.amplitudes(number, part, seconds * frequency / slowed(frequency))
 
-        def metres(maps: np.ndarray) -> np.ndarray:
-            maps = self.place.maps(maps)
-            still = player.deformer.positions(np.zeros_like(amplitudes), maps)
-            return player.deformer.positions(amplitudes, maps) - still
-
         if pose is not None:
-            return self.to_object(metres(pose[0]), pose[1])
-        return self._between(frame, lambda index: metres(self.motion.maps[index]) @ self.turns[index].T)
+            return player.deformer.offsets(amplitudes, self.place.maps(pose[0]), to=self.place.to_object(pose[1]))
+
+        def vectors_at(index: int, **where) -> np.ndarray:
+            return player.deformer.offsets(amplitudes, self.place.maps(self.motion.maps[index]), **where)
+
+        return self._between(frame, vectors_at)
 
     # poses that were not simulated
 
@@ -216,30 +218,25 @@ class Flesh(Built):
         return PoseReader(found, self.character.bones, self.stance.mesh_matrix).read(depsgraph, frame)
 
     def settled_at(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None) -> np.ndarray:
-        """What the flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3].
+        """What the flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3], not to be changed.
 
         `mesh` [4, 4]: the mesh's world matrix; `push` [dofs, 3]: the rigs' generalised forces, see `pushed`.
         """
-        return self.to_object(self._rest(maps, push).offsets, mesh)
+        return self._rest(maps, mesh, push).offsets
 
     def balance_at(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None) -> tuple:
         """The same, and with it the amplitudes of the modes at rest in that pose, [m]."""
-        rest = self._rest(maps, push)
-        return self.to_object(rest.offsets, mesh), np.array(rest.amplitudes, dtype=np.float64)
+        rest = self._rest(maps, mesh, push)
+        return rest.offsets, np.array(rest.amplitudes, dtype=np.float64)
 
-    def _rest(self, maps: np.ndarray, push: np.ndarray | None) -> Rest:
+    def _rest(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None) -> Rest:
         recipe = self.recipe
         modes = (self.modes_key, recipe.engine, recipe.device) if recipe.method == modal.METHOD else ()
         key = hashed(self.body_key, recipe.dynamics(), modes)
         if self._resting[0] != key:
             extra = modal.options(recipe, self.modes, self.stiffness)
             self._resting = (key, Settled(core().Simulation(self.body, **recipe.dynamics(), **extra)))
-        return self._resting[1].at(self.place.maps(maps), push)
-
-    def to_object(self, metres: np.ndarray, mesh: np.ndarray) -> np.ndarray:
-        """Vectors [n, 3] in metres, world axes, in the space of an object with the world matrix `mesh`, float32[n, 3]."""
-        turns, _moves = self.place.to_object(mesh[None])
-        return (metres @ turns[0].T).astype(np.float32)
+        return self._resting[1].at(self.place.maps(maps), push, self.place.to_object(mesh))
 
     def settled(self, obj: bpy.types.Object, frame: float) -> np.ndarray:
         """The same in the pose of `frame`, pushed by the rigs as the artist sees them."""
@@ -251,7 +248,11 @@ class Flesh(Built):
             push = self.pushed(obj, motion.controls[index] if read else None)
             return self.settled_at(motion.maps[index], motion.matrices[index], push)
 
-        return self._between(frame, shape)
+        index, part = self._pose_at(frame)
+        if part == 0.0:
+            return shape(index)
+        # Both are kept, whatever part of the way is asked for next.
+        return np.float32(1.0 - part) * shape(index) + np.float32(part) * shape(index + 1)
 
     def pushed(self, obj: bpy.types.Object, controls: np.ndarray | None, without: int = -1) -> np.ndarray | None:
         """The generalised forces [dofs, 3] of all rigs at their controls, drafts heeded; None when none pushes.

@@ -27,10 +27,10 @@ class Played:
         clip, at = self._clip(index)
         return clip.positions(at)
 
-    def offsets(self, index: int) -> np.ndarray:
-        """What the flesh adds to the skin there, metres, world axes, float32[n, 3]."""
+    def offsets(self, index: int, **where) -> np.ndarray:
+        """What the flesh adds to the skin there, float32[n, 3]; `where`: in which space, as of `thew.Clip.offsets`."""
         clip, at = self._clip(index)
-        return clip.offsets(at)
+        return clip.offsets(at, **where)
 
     def lattice_positions(self, index: int) -> np.ndarray:
         """The lattice there, metres, [k, 3]."""

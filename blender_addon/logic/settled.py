@@ -18,7 +18,7 @@ KEPT = 2
 class Rest(NamedTuple):
     """Flesh at rest in a pose."""
 
-    offsets: np.ndarray  # float32[n, 3] what it adds to the skin, metres, world axes
+    offsets: np.ndarray  # float32[n, 3] what it adds to the skin, in the space that was asked for
     amplitudes: np.ndarray | None  # [m] of the modes; None with other methods
 
 
@@ -27,19 +27,22 @@ class Settled:
 
     def __init__(self, simulation: Any):
         self._simulation = simulation
-        self._found: dict[tuple[bytes, bytes | None], Rest] = {}  # by pose and forces, the last one last
+        self._found: dict[tuple[bytes | None, ...], Rest] = {}  # by pose, forces and space, the last one last
 
-    def at(self, pose: np.ndarray, push: np.ndarray | None = None) -> Rest:
-        """At rest in `pose` [b, 4, 4], metres, with generalised forces `push` [dofs, 3], N, rest axes; not to be changed."""
-        key = (pose.tobytes(), None if push is None else push.tobytes())
+    def at(self, pose: np.ndarray, push: np.ndarray | None = None, to: np.ndarray | None = None) -> Rest:
+        """At rest in `pose` [b, 4, 4], metres, with generalised forces `push` [dofs, 3], N, rest axes; not to be changed.
+
+        `to` [4, 4]: the space of its offsets, from metres; None: metres, world axes.
+        """
+        key = tuple(None if each is None else each.tobytes() for each in (pose, push, to))
         found = self._found.pop(key, None)
         if found is None:
-            found = self._settle(pose, push)
+            found = self._settle(pose, push, to)
         self._found[key] = found
         while len(self._found) > KEPT:
             del self._found[next(iter(self._found))]
         return found
 
-    def _settle(self, pose: np.ndarray, push: np.ndarray | None) -> Rest:
+    def _settle(self, pose: np.ndarray, push: np.ndarray | None, to: np.ndarray | None) -> Rest:
         self._simulation.reset(pose, settled=True, rest_forces=push)
-        return Rest(self._simulation.offsets(), self._simulation.amplitudes)
+        return Rest(self._simulation.offsets(to=to), self._simulation.amplitudes)

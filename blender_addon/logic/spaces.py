@@ -54,12 +54,12 @@ class Place:
         maps[..., :3, 3] = moved * self.metres_per_unit
         return maps
 
-    def to_object(self, matrices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For object matrices [f, 4, 4]: `(turn[f, 3, 3], move[f, 3])` with `object point = turn . metres + move`."""
-        inverse = np.linalg.inv(np.asarray(matrices, dtype=np.float64))
-        turn = inverse[:, :3, :3] / self.metres_per_unit
-        move = inverse[:, :3, :3] @ self.origin + inverse[:, :3, 3]
-        return turn, move
+    def to_object(self, matrices: np.ndarray) -> np.ndarray:
+        """The maps from metres into the spaces of objects with these world matrices, [..., 4, 4] both: what the core is told."""
+        maps = np.linalg.inv(np.asarray(matrices, dtype=np.float64))
+        maps[..., :3, 3] += maps[..., :3, :3] @ self.origin
+        maps[..., :3, :3] /= self.metres_per_unit
+        return maps
 
 
 def bone_maps(armature: np.ndarray, bones: np.ndarray, mesh: np.ndarray, mesh_rest: np.ndarray) -> np.ndarray:
@@ -78,12 +78,13 @@ def diagonal(points: np.ndarray) -> float:
     return float(np.linalg.norm(np.ptp(points, axis=0)))
 
 
-def turned(vectors: np.ndarray, turn: np.ndarray) -> np.ndarray:
-    """`vectors` [n, 3] by the linear map `turn` [3, 3]: themselves where that changes nothing, quick where it only scales."""
-    scale = turn[0, 0]
-    if (turn == scale * np.eye(3, dtype=turn.dtype)).all():
-        return vectors if scale == 1.0 else vectors * scale
-    return vectors @ turn.T
+def share_of(space: np.ndarray, share: float) -> np.ndarray:
+    """The affine map `space` [4, 4] after which vectors are a `share` of what they were."""
+    if share == 1.0:
+        return space
+    shared = space.copy()
+    shared[:3] *= share
+    return shared
 
 
 def across(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

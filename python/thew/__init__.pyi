@@ -494,10 +494,12 @@ class Body:
         reach: float | None = None,
         surface: int | None = None,
         elastic_joints: float = 1.0,
+        to: ArrayLike | None = None,
+        onto: _Places | None = None,
     ) -> _Places:
         """A surface (None: the body's own) at displacements q[dofs,3] -> [n,3]. With a pose[b,4,4] it is as `Simulation`
         and `simulate` show the default method there: by how much flesh there is, and within reach, a part of the body's size.
-        elastic_joints: as of `simulate`."""
+        elastic_joints: as of `simulate`; to, onto: as of `Clip.offsets`."""
     def inverted_cells(self, positions: ArrayLike) -> int:
         """Number of cells turned inside out with the lattice vertices at positions[dofs,3]."""
     def save(self, path: str | PathLike[str]) -> None:
@@ -559,10 +561,14 @@ class Simulation:
         world axes, constant over dt; rest_forces[dofs,3]: in rest axes at the end of dt, where they go linearly from
         those of the call before (None: none), and turned with the flesh. Raises MotionError when the motion is no
         longer finite; the state before that step is kept."""
-    def positions(self, surface: int | None = None) -> _Places:
-        """Positions of the vertices of a carried surface (None: the body's own), [n,3]."""
-    def offsets(self, surface: int | None = None) -> _Places:
-        """What the flesh adds to the artist's own skin, [n,3], metres, world axes: `positions` less the skin."""
+    def positions(
+        self, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
+    ) -> _Places:
+        """Positions of the vertices of a carried surface (None: the body's own), [n,3], metres, world axes; to, onto: as of
+        `Clip.offsets`."""
+    def offsets(self, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None) -> _Places:
+        """What the flesh adds to the artist's own skin, [n,3], metres, world axes: `positions` less the skin. to, onto: as
+        of `Clip.offsets`."""
     def lattice_positions(self) -> _Floats:
         """Positions of the degrees of freedom, [dofs,3]."""
     def lattice_velocities(self) -> _Floats:
@@ -580,12 +586,26 @@ class Clip:
     """A simulated clip: the kept states of a run of frames; any frame can be asked for in any order, from any
     thread. `numpy.asarray(clip)` is float32 [f,n,3]."""
 
-    def positions(self, frame: int, surface: int | None = None) -> _Places:
-        """Positions of the vertices of a carried surface (None: the body's own) at a frame, [n,3]; before the first
-        and after the last frame those frames hold."""
-    def offsets(self, frame: int, surface: int | None = None) -> _Places:
+    def positions(
+        self, frame: int, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
+    ) -> _Places:
+        """Positions of the vertices of a carried surface (None: the body's own) at a frame, [n,3], metres, world axes; before
+        the first and after the last frame those frames hold. to, onto: as of `offsets`."""
+    def offsets(
+        self, frame: int, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
+    ) -> _Places:
         """What the flesh adds to the artist's own skin at a frame, [n,3], metres, world axes: the skin, however it was made,
-        plus this is what is shown."""
+        plus this is what is shown.
+
+        to[4,4]: into another space, an affine map of the world's metres that may flatten or mirror; positions take all of it,
+        vectors its linear part (None: the world's metres). onto[n,3]: an array to which the result is added, and which is given
+        back (None: a new one). Raises InputError: a map that is not finite, or beyond 1e12, or not affine; an array that is not
+        float32, C-contiguous and of that shape."""
+    def velocities(
+        self, frame: int, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
+    ) -> _Places:
+        """How fast what `positions` shows moves at a frame, [n,3], m/s, world axes: from the frame before to the one after, at the
+        ends from or to the end itself. to, onto: as of `offsets`."""
     def lattice_positions(self, frame: int) -> _Floats:
         """Positions of the degrees of freedom at a frame, [dofs,3]."""
     def extend(self, poses: ArrayLike, controls: ArrayLike | None = None, progress: _Progress | None = None) -> None:
@@ -762,10 +782,12 @@ class Equilibrium:
     @property
     def turns(self) -> _Floats:
         """R_i, how the skeleton turns the flesh and rest-axes forces at each lattice vertex, [dofs,3,3]."""
-    def positions(self, surface: int | None = None) -> _Places:
+    def positions(
+        self, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
+    ) -> _Places:
         """Positions of the vertices of a carried surface (None: the body's own) in the balance of the last solve, [n,3],
-        as the lattice has them (`Body.shown` draws them as a clip does). Raises InputError before the first solve at a
-        pose."""
+        metres, world axes, as the lattice has them (`Body.shown` draws them as a clip does); to, onto: as of `Clip.offsets`.
+        Raises InputError before the first solve at a pose."""
 
 def equilibrium(
     body: Body,
@@ -838,9 +860,15 @@ class RigFit:
     ) -> tuple[float, dict[str, float]]:
         """The cost (m²) that `fit` minimises and its derivative by every parameter, at parameters (None, or those not
         named: the rig's last sample)."""
-    def positions(self, parameters: dict[str, float] | None = None) -> _Places:
+    def positions(
+        self,
+        parameters: dict[str, float] | None = None,
+        to: ArrayLike | None = None,
+        onto: _Places | None = None,
+    ) -> _Places:
         """Positions of the vertices of the body's own surface in equilibrium with the rig at parameters (None, or those
-        not named: the rig's last sample), as the lattice has them, [n,3]."""
+        not named: the rig's last sample), as the lattice has them, [n,3], metres, world axes; to, onto: as of
+        `Clip.offsets`."""
 
 def fit_rig(
     body: Body,
@@ -1002,10 +1030,26 @@ class Deformer:
         skin_weights: ArrayLike | None = None,
         reach: float | None = None,
     ) -> Deformer: ...
-    def displacements(self, amplitudes: ArrayLike) -> _Places:
-        """Displacements at amplitudes[m], [n,3], metres."""
-    def positions(self, amplitudes: ArrayLike, pose: ArrayLike | None = None) -> _Places:
-        """World positions at amplitudes[m], [n,3], metres: at rest, or on a Body under pose[b,4,4]."""
+    def displacements(self, amplitudes: ArrayLike, to: ArrayLike | None = None, onto: _Places | None = None) -> _Places:
+        """Displacements at amplitudes[m], [n,3], metres, in rest axes; to, onto: as of `Clip.offsets`."""
+    def positions(
+        self,
+        amplitudes: ArrayLike,
+        pose: ArrayLike | None = None,
+        to: ArrayLike | None = None,
+        onto: _Places | None = None,
+    ) -> _Places:
+        """Positions at amplitudes[m], [n,3], metres, world axes: at rest, or on a Body under pose[b,4,4]; to, onto: as of
+        `Clip.offsets`."""
+    def offsets(
+        self,
+        amplitudes: ArrayLike,
+        pose: ArrayLike | None = None,
+        to: ArrayLike | None = None,
+        onto: _Places | None = None,
+    ) -> _Places:
+        """What amplitudes[m] add to the skin, [n,3], metres, world axes: `positions` less those at no amplitude, at rest or on
+        a Body under pose[b,4,4]; to, onto: as of `Clip.offsets`."""
     @property
     def engine(self) -> str:
         """Where it runs now: "CPU, 2 threads", "GPU NAME"."""

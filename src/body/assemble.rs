@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a [`Body`] is made, step by step.
 
-use super::carried::{Carried, skin_of};
 use super::carry::{Field, by_distance, distance_to_bone, weights_from_rows};
 use super::check::check;
 use super::loose::{self, LoosePart};
+use super::skin::skin_of;
 use super::{Blocks, Body, BodyError, BodyOptions, FleshMap, FleshPoints, Pattern, TwistLoad};
 use crate::Vec3;
 use crate::elasticity::twist::default_radius;
@@ -15,7 +15,7 @@ use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::ScalarMatrix;
 use crate::surface::Surface;
 use rayon::prelude::*;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 /// `embedding` is that of the surface, on whose vertices weights and paint are given.
 #[allow(clippy::too_many_arguments)]
@@ -101,7 +101,6 @@ pub(super) fn body(
     let held: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();
     let pattern = Pattern::new(elements.all_corners(), &mass, &held, lattice.vertices())?;
     let region_weights = weights.into_weights();
-    let bounds = map.as_ref().map(|map| map.bounds(size));
     let skin = skin_of(&embedding, &region_weights, options.region_weights.as_ref());
     step(progress, 1.0, "done")?;
     Ok(Body {
@@ -123,11 +122,8 @@ pub(super) fn body(
         surface: surface.clone(),
         points: Arc::new(FleshPoints::new(surface.clone(), lattice.clone())),
         size,
-        surfaces: RwLock::new(vec![Arc::new(Carried::new(
-            Arc::new(embedding),
-            skin,
-            bounds,
-        ))]),
+        embedding: Arc::new(embedding),
+        skin: Arc::new(skin),
         flesh: map.map(Arc::new),
         compliance: super::compliance::Compliance::default(),
     })

@@ -102,7 +102,7 @@ impl FleshMap {
     }
 
     /// How much of its sway each vertex of a body of this size shows.
-    pub(super) fn bounds(&self, size: f64) -> Vec<SwayBound> {
+    pub(crate) fn bounds(&self, size: f64) -> Vec<SwayBound> {
         let bound = |(&f, &r): (&f64, &f64)| {
             let part = (f / FIRMEST.sqrt().recip()).clamp(0.0, 1.0);
             SwayBound {

@@ -25,7 +25,6 @@
 mod anatomy;
 mod assemble;
 mod blocks;
-mod carried;
 mod carry;
 mod check;
 mod compliance;
@@ -35,7 +34,7 @@ mod flesh;
 mod inversion;
 mod loose;
 mod points;
-mod present;
+mod skin;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -44,7 +43,7 @@ pub use blocks::{Blocks, CellBlocks};
 pub use flesh::FleshMap;
 pub use loose::LoosePart;
 pub use points::{Brick, FleshPoint, FleshPoints};
-pub use present::{Presentation, Showing};
+pub(crate) use stored::StoredBody;
 
 use crate::Vec3;
 use crate::aabb;
@@ -55,8 +54,7 @@ use crate::skeleton::{Skeleton, SkinWeights};
 pub use crate::solve::Pattern;
 use crate::solve::{BlockMatrix, Csr, ScalarMatrix, SolveError};
 use crate::surface::Surface;
-use carried::Carried;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// How a body is made; `..Default::default()` for the rest.
 #[derive(Debug, Clone, PartialEq)]
@@ -213,8 +211,10 @@ pub struct Body {
     surface: Arc<Surface>,
     /// The flesh as points, made where they are asked for.
     points: Arc<FleshPoints>,
-    /// The body's own surface in the lattice, then others.
-    surfaces: RwLock<Vec<Arc<Carried>>>,
+    /// Where its vertices hang in the lattice.
+    embedding: Arc<Embedding>,
+    /// Bones and weights of its vertices.
+    skin: Arc<SkinWeights>,
     /// Diagonal of the own surface's box, metres.
     size: f64,
     flesh: Option<Arc<FleshMap>>,
@@ -375,11 +375,6 @@ impl Body {
         let m = &self.material;
         let material = Material::new(m.young() * factor, m.poisson(), m.density())
             .map_err(|_| BodyError::Stiffening(factor))?;
-        let surfaces = self
-            .surfaces
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
         Ok(Self {
             lattice: self.lattice.clone(),
             skeleton: self.skeleton.clone(),
@@ -406,7 +401,8 @@ impl Body {
             pattern: self.pattern.clone(),
             surface: self.surface.clone(),
             points: self.points.clone(),
-            surfaces: RwLock::new(surfaces),
+            embedding: self.embedding.clone(),
+            skin: self.skin.clone(),
             size: self.size,
             flesh: self.flesh.clone(),
             compliance: compliance::Compliance::default(),

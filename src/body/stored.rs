@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A body as plain data, for the on-disk cache (serde; the file format is [`crate::store`]'s).
+//! A body as plain data, for the on-disk cache (serde; the file format is [`crate::store`]'s), with the surfaces that it
+//! carried when it was saved.
 
-use super::carried::{Carried, around};
 use super::{Blocks, Body, BodyError, FleshMap, FleshPoints, LoosePart, Pattern, TwistLoad};
 use crate::Vec3;
 use crate::elasticity::{Elements, Material};
@@ -11,7 +11,7 @@ use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::ScalarMatrix;
 use crate::surface::Surface;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 #[derive(Serialize, Deserialize)]
 struct Weights {
@@ -25,7 +25,7 @@ const ONE: f64 = 1.0 + 1e-9;
 
 /// All of a body but the symbolic factorisation, which is quicker to make again than to read.
 #[derive(Serialize, Deserialize)]
-struct Stored {
+pub(crate) struct StoredBody {
     vertices: Vec<Vec3>,
     cells: Vec<Cell>,
     bones: BoneChains,
@@ -48,19 +48,25 @@ struct Stored {
     loose_parts: Vec<LoosePart>,
     /// The own surface's vertices and triangles.
     surface: (Vec<Vec3>, Vec<[u32; 3]>),
+    /// The own surface in the lattice, with its skin; then others.
     surfaces: Vec<(Embedding, Weights)>,
     flesh_map: Option<FleshMap>,
 }
 
-impl Serialize for Body {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl Body {
+    /// As plain data, with further surfaces that hang in its lattice.
+    pub(crate) fn stored<'a>(
+        &'a self,
+        further: impl Iterator<Item = (&'a Embedding, &'a SkinWeights)>,
+    ) -> StoredBody {
         let weights = |w: &SkinWeights| Weights {
             offsets: w.offsets.clone(),
             bones: w.bones.clone(),
             weights: w.weights.clone(),
         };
-        let surfaces = self.surfaces.read().unwrap_or_else(PoisonError::into_inner);
-        Stored {
+        let own: (&Embedding, &SkinWeights) = (&self.embedding, &self.skin);
+        let surfaces = std::iter::once(own).chain(further);
+        StoredBody {
             vertices: self.lattice.vertices().to_vec(),
             cells: self.lattice.cells().to_vec(),
             bones: self.lattice.bones().clone(),
@@ -85,26 +91,32 @@ impl Serialize for Body {
                 self.surface.vertices().to_vec(),
                 self.surface.triangles().to_vec(),
             ),
-            surfaces: surfaces
-                .iter()
-                .map(|s| ((*s.embedding).clone(), weights(&s.skin)))
-                .collect(),
+            surfaces: surfaces.map(|(e, w)| (e.clone(), weights(w))).collect(),
             flesh_map: self.flesh.as_deref().cloned(),
         }
-        .serialize(serializer)
+    }
+}
+
+impl Serialize for Body {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.stored(std::iter::empty()).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Body {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let stored = Stored::deserialize(deserializer)?;
-        stored.into_body().map_err(serde::de::Error::custom)
+        let stored = StoredBody::deserialize(deserializer)?;
+        let (body, _) = stored.into_body().map_err(serde::de::Error::custom)?;
+        Ok(body)
     }
 }
 
-impl Stored {
-    /// The body again; what would lead out of bounds is refused.
-    fn into_body(self) -> Result<Body, BodyError> {
+/// How further surfaces hang in a body's lattice, and their skin.
+type Further = Vec<(Embedding, SkinWeights)>;
+
+impl StoredBody {
+    /// The body again, and the further surfaces; what would lead out of bounds is refused.
+    pub(crate) fn into_body(self) -> Result<(Body, Further), BodyError> {
         let (k, c, b) = (self.vertices.len(), self.cells.len(), self.names.len());
         let fits = |good: bool, what| {
             if good {
@@ -173,11 +185,13 @@ impl Stored {
             .map_err(|_| BodyError::Damaged("its skeleton is invalid"))?;
         let surface = Surface::new(self.surface.0, self.surface.1)
             .map_err(|_| BodyError::Damaged("its surface is invalid"))?;
-        let own = self.surfaces.first().map(|(e, _)| e.len());
-        fits(
-            own == Some(surface.vertices().len()),
+        let mut surfaces = self.surfaces.into_iter();
+        let own = surfaces
+            .next()
+            .filter(|(e, _)| e.len() == surface.vertices().len());
+        let (embedding, skin) = own.ok_or(BodyError::Damaged(
             "its surface is not the one in its lattice",
-        )?;
+        ))?;
         let flesh_fits = self.flesh.as_ref().is_none_or(|f| f.fits(c));
         fits(flesh_fits, "its flesh does not fit its lattice")?;
         let mut lattice = Lattice::with_bones(self.vertices, self.cells, self.bones)
@@ -196,10 +210,7 @@ impl Stored {
             weights: w.weights,
             bone_count: b,
         };
-        let size = self
-            .surfaces
-            .first()
-            .map_or(0.0, |(e, _)| super::extent(e, lattice.vertices(), |_| true));
+        let size = super::extent(&embedding, lattice.vertices(), |_| true);
         let n = surface.vertices().len();
         let map_fits = |map: &FleshMap| {
             map.flesh.len() == n
@@ -211,18 +222,10 @@ impl Stored {
             self.flesh_map.as_ref().is_none_or(map_fits),
             "its map of flesh does not fit its surface",
         )?;
-        let mut carried = Vec::new();
-        for (e, w) in self.surfaces {
-            let map = self.flesh_map.as_ref();
-            let bounds = map.map(|map| match carried.is_empty() {
-                true => map.bounds(size),
-                false => around(&e, lattice.vertices(), &surface, &map.bounds(size)),
-            });
-            carried.push(Arc::new(Carried::new(Arc::new(e), weights(w), bounds)));
-        }
+        let further = surfaces.map(|(e, w)| (e, weights(w))).collect();
         let (lattice, surface) = (Arc::new(lattice), Arc::new(surface));
         let points = FleshPoints::new(surface.clone(), lattice.clone());
-        Ok(Body {
+        let body = Body {
             lattice,
             skeleton: Arc::new(skeleton),
             material,
@@ -240,10 +243,12 @@ impl Stored {
             pattern: Arc::new(pattern),
             surface,
             points: Arc::new(points),
-            surfaces: RwLock::new(carried),
+            embedding: Arc::new(embedding),
+            skin: Arc::new(weights(skin)),
             size,
             flesh: self.flesh_map.map(Arc::new),
             compliance: super::compliance::Compliance::default(),
-        })
+        };
+        Ok((body, further))
     }
 }

@@ -284,10 +284,7 @@ fn a_part_without_bones_is_pinned_and_reported() {
     assert!(part.sentence.contains("'Eye' rigidly"));
     assert!((8..16).all(|v| body.bone_of_vertex()[v] == Some(1)));
     assert_eq!(body.pattern().vertex_of_node(), &[3, 4, 5, 6, 7]);
-    let other = body.embed_surface(&boxes(&[0.0]).unwrap());
-    assert_eq!((other, body.embedding(other).unwrap().len()), (1, 8));
-    assert_eq!(body.embedding(0).unwrap().len(), 16);
-    assert!(body.embedding(2).is_none());
+    assert_eq!(body.embedding().len(), 16);
 }
 
 /// Closed boxes of side 0.8 in the middle of unit cells.
@@ -325,7 +322,7 @@ fn a_body_survives_being_stored() {
     assert_eq!(again.region_weights(), body.region_weights());
     assert_eq!(again.bone_of_vertex(), body.bone_of_vertex());
     assert_eq!(again.stiffness(true), body.stiffness(true));
-    assert_eq!(again.embedding(0), body.embedding(0));
+    assert_eq!(again.embedding(), body.embedding());
     // A bone number that leads nowhere is noticed.
     let at = bytes.windows(5).position(|w| w == b"upper").unwrap();
     let mut bad = bytes.clone();

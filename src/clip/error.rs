@@ -4,6 +4,7 @@
 use crate::dynamics::SimulationError;
 use crate::exclusive::InUse;
 use crate::kernel::KernelError;
+use crate::present::PresentError;
 use crate::progress::Cancelled;
 use crate::skeleton::SkeletonError;
 
@@ -56,14 +57,21 @@ pub enum ClipError {
     #[error("a cyclic clip repeats and cannot be extended: simulate all its poses together")]
     CyclicExtension,
     /// A surface that the body does not carry.
-    #[error("the body carries no surface with id {id}: embed it first")]
-    Surface {
-        /// The id asked for.
-        id: usize,
-    },
+    #[error(transparent)]
+    Present(PresentError),
     /// The embedding does not fit.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+}
+
+impl From<PresentError> for ClipError {
+    fn from(error: PresentError) -> Self {
+        match error {
+            PresentError::Cancelled(stop) => stop.into(),
+            PresentError::Kernel(error) => error.into(),
+            error => Self::Present(error),
+        }
+    }
 }
 
 impl ClipError {

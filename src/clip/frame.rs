@@ -2,10 +2,9 @@
 //! One frame of a clip: the lattice, and what its surfaces are shown by.
 
 use crate::Vec3;
-use crate::body::Presentation;
 use crate::dynamics::Simulation;
 use crate::kernel::LocalPositions;
-use crate::modal::Posed;
+use crate::present::{Instant, Presentation, Snapshot};
 use crate::skeleton::Pose;
 use std::sync::Arc;
 
@@ -41,9 +40,12 @@ impl ModalFrame {
 }
 
 impl Frame {
-    pub fn posed(&self) -> Option<Posed<'_>> {
-        let modal = self.modal.as_ref()?;
-        Some((&modal.amplitudes, &modal.pose))
+    /// What there is to show of it, by modes no farther from the skin than `reach`, a part of the body's size.
+    pub fn instant(&self, reach: Option<f64>) -> Instant<'_> {
+        match &self.modal {
+            Some(modal) => Instant::Modal((&modal.amplitudes, &modal.pose), reach),
+            None => Instant::Lattice(&self.lattice, self.presentation.as_deref()),
+        }
     }
 
     pub fn of(simulation: &Simulation) -> Self {
@@ -70,14 +72,12 @@ impl Frame {
             pose,
             folded: folded(),
         });
-        let lattice = LocalPositions::new(positions);
         let showing = simulation.settings().showing();
         let pose = pose.filter(|_| modal.is_none());
-        let presentation =
-            pose.map(|pose| Arc::new(body.presentation(pose, &lattice, sway, showing)));
+        let shown = Snapshot::new(body, positions, sway, pose, showing);
         Self {
-            lattice: Arc::new(lattice),
-            presentation,
+            lattice: Arc::new(shown.lattice),
+            presentation: shown.presentation.map(Arc::new),
             inverted: body.inverted_cells(positions) as u32,
             modal: modal.map(Arc::new),
         }

@@ -6,6 +6,7 @@
 //! # fn main() -> Result<(), Any> {
 //! use thew::clip::{Clip, ClipSettings};
 //! use thew::dynamics::{Method, Settings};
+//! use thew::present::SurfaceId;
 //!
 //! let settings = ClipSettings {
 //!     fps: 24.0,
@@ -20,7 +21,8 @@
 //! let whole = Clip::simulate(body.clone(), &poses, None, settings, &Silent)?;
 //! let parts = Clip::simulate(body, &poses[..5], None, settings, &Silent)?;
 //! parts.extend(&poses[5..], None, &Silent)?;
-//! assert_eq!(whole.positions(11, 0)?, parts.positions(11, 0)?);
+//! let skin = SurfaceId::OWN;
+//! assert_eq!(whole.positions(11, skin)?, parts.positions(11, skin)?);
 //! # Ok(())
 //! # }
 //! ```
@@ -47,9 +49,10 @@ pub use forces::FrameForces;
 use crate::body::Body;
 use crate::dynamics::{MODES, Method, Settings, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
-use crate::kernel::{Engine, KernelError, LocalPositions};
-use crate::modal::{BodyDeformer, DeformOptions, Modes, Posed};
-use crate::progress::{Part, Progress, Silent, step};
+use crate::kernel::LocalPositions;
+use crate::modal::{DeformOptions, Modes};
+use crate::present::{CarriedSurfaces, Instant, Presenter, SurfaceId, Target, WarpPresenter};
+use crate::progress::{Part, Progress};
 use crate::skeleton::Pose;
 use drive::Drive;
 use forces::Course;
@@ -101,7 +104,7 @@ pub struct Clip {
     body: Arc<Body>,
     /// Of the modal method.
     modes: Option<Arc<Modes>>,
-    deformer: Option<BodyDeformer>,
+    presenter: Presenter,
     settings: ClipSettings,
     frames: RwLock<Vec<Frame>>,
     /// What is needed to go on; locked by whoever extends.
@@ -121,19 +124,21 @@ impl Clip {
     /// # Errors
     /// Poses of another skeleton and forces that cannot be had, by frame; settings out of range; a stop by the progress.
     pub fn simulate(
-        body: Arc<Body>,
+        body: impl Into<CarriedSurfaces>,
         poses: &[Pose],
         forces: Option<&dyn FrameForces>,
         settings: ClipSettings,
         progress: &dyn Progress,
     ) -> Result<Self, ClipError> {
-        if settings.method == Method::Modal {
-            let show = DeformOptions::default();
-            let count = MODES.min(body.freedom());
-            return Self::simulate_counted(body, count, show, poses, forces, settings, progress);
-        }
+        let surfaces = body.into();
         let show = DeformOptions::default();
-        Self::make(body, None, show, (poses, forces), settings, progress)
+        if settings.method == Method::Modal {
+            let count = MODES.min(surfaces.body().freedom());
+            return Self::simulate_counted(
+                surfaces, count, show, poses, forces, settings, progress,
+            );
+        }
+        Self::make(surfaces, None, show, (poses, forces), settings, progress)
     }
 
     /// Finds so many modes of a body and simulates them.
@@ -141,7 +146,7 @@ impl Clip {
     /// # Errors
     /// As [`simulate`](Self::simulate); a body without free flesh.
     pub fn simulate_counted(
-        body: Arc<Body>,
+        body: impl Into<CarriedSurfaces>,
         count: usize,
         show: DeformOptions,
         poses: &[Pose],
@@ -154,9 +159,11 @@ impl Clip {
             from,
             to,
         };
-        let modes = Modes::of_body(&body, count, &part(0.0, 0.5)).map_err(SimulationError::from)?;
+        let surfaces = body.into();
+        let modes = Modes::of_body(surfaces.body(), count, &part(0.0, 0.5))
+            .map_err(SimulationError::from)?;
         Self::simulate_modes(
-            body,
+            surfaces,
             Arc::new(modes),
             show,
             poses,
@@ -171,7 +178,7 @@ impl Clip {
     /// # Errors
     /// As [`simulate`](Self::simulate); modes of another body.
     pub fn simulate_modes(
-        body: Arc<Body>,
+        body: impl Into<CarriedSurfaces>,
         modes: Arc<Modes>,
         show: DeformOptions,
         poses: &[Pose],
@@ -181,11 +188,12 @@ impl Clip {
     ) -> Result<Self, ClipError> {
         let method = Method::Modal;
         let settings = ClipSettings { method, ..settings };
-        Self::make(body, Some(modes), show, (poses, forces), settings, progress)
+        let of = (poses, forces);
+        Self::make(body.into(), Some(modes), show, of, settings, progress)
     }
 
     fn make(
-        body: Arc<Body>,
+        surfaces: CarriedSurfaces,
         modes: Option<Arc<Modes>>,
         show: DeformOptions,
         (poses, forces): (&[Pose], Option<&dyn FrameForces>),
@@ -193,6 +201,7 @@ impl Clip {
         progress: &dyn Progress,
     ) -> Result<Self, ClipError> {
         settings.check()?;
+        let body = surfaces.body().clone();
         check(&body, poses, 0)?;
         if poses.is_empty() {
             return Err(ClipError::NoPoses);
@@ -207,9 +216,7 @@ impl Clip {
             (frames, Some(drive), None)
         };
         Ok(Self {
-            deformer: modes
-                .clone()
-                .map(|modes| BodyDeformer::new(body.clone(), modes, show)),
+            presenter: Presenter::with_modes(surfaces, modes.clone(), show),
             body,
             modes,
             settings,
@@ -263,6 +270,11 @@ impl Clip {
         &self.body
     }
 
+    /// The body and what it carries.
+    pub fn surfaces(&self) -> &CarriedSurfaces {
+        self.presenter.surfaces()
+    }
+
     /// The modes of the modal method.
     pub fn modes(&self) -> Option<&Arc<Modes>> {
         self.modes.as_ref()
@@ -288,28 +300,31 @@ impl Clip {
         self.frame(frame).lattice
     }
 
-    /// World positions `[n · 3]`, metres, of a surface at a frame: 0 is the body's own surface, others by the id that
-    /// [`Body::embed_surface`] gave. Frames beyond the ends show the ends.
+    /// World positions `[n · 3]`, metres, of a surface at a frame. Frames beyond the ends show the ends.
     ///
     /// # Errors
     /// A surface that the body does not carry.
-    pub fn positions(&self, frame: i64, surface: usize) -> Result<Vec<f32>, ClipError> {
+    pub fn positions(&self, frame: i64, surface: SurfaceId) -> Result<Vec<f32>, ClipError> {
         let mut out = vec![0.0; 3 * self.vertices(surface)?];
-        self.positions_into(frame, surface, &mut out)?;
+        self.positions_into(frame, surface, &Target::WORLD, &mut out)?;
         Ok(out)
     }
 
-    /// As [`positions`](Self::positions), into an array at hand.
+    /// As [`positions`](Self::positions), into an array at hand, where the target has them.
     ///
     /// # Errors
     /// A surface that the body does not carry, an array of another length.
     pub fn positions_into(
         &self,
         frame: i64,
-        surface: usize,
+        surface: SurfaceId,
+        target: &Target,
         out: &mut [f32],
     ) -> Result<(), ClipError> {
-        self.show(&[self.frame(frame)], surface, &Silent, out)
+        let frame = self.frame(frame);
+        Ok(self
+            .presenter
+            .positions(surface, self.instant(&frame), target, out)?)
     }
 
     /// What the flesh adds to the artist's own skin at a frame, `[n · 3]`, metres, world axes: what is shown is the skin plus
@@ -317,23 +332,50 @@ impl Clip {
     ///
     /// # Errors
     /// As [`positions`](Self::positions).
-    pub fn offsets(&self, frame: i64, surface: usize) -> Result<Vec<f32>, ClipError> {
-        let frame = self.frame(frame);
+    pub fn offsets(&self, frame: i64, surface: SurfaceId) -> Result<Vec<f32>, ClipError> {
         let mut out = vec![0.0; 3 * self.vertices(surface)?];
-        let unknown = ClipError::Surface { id: surface };
-        let made = match (&self.deformer, frame.posed(), &frame.presentation) {
-            (Some(deformer), Some(posed), _) => {
-                let reach = self.settings.simulation.reach;
-                deformer.offsets(surface, posed, reach, &mut out)
-            }
-            (_, _, Some(presentation)) => {
-                self.body
-                    .offsets(surface, &frame.lattice, presentation, &mut out)
-            }
-            _ => return Ok(out),
-        };
-        made.ok_or(unknown)??;
+        self.offsets_into(frame, surface, &Target::WORLD, &mut out)?;
         Ok(out)
+    }
+
+    /// As [`offsets`](Self::offsets), into an array at hand, where the target has them.
+    ///
+    /// # Errors
+    /// As [`positions_into`](Self::positions_into).
+    pub fn offsets_into(
+        &self,
+        frame: i64,
+        surface: SurfaceId,
+        target: &Target,
+        out: &mut [f32],
+    ) -> Result<(), ClipError> {
+        let frame = self.frame(frame);
+        Ok(self
+            .presenter
+            .offsets(surface, self.instant(&frame), target, out)?)
+    }
+
+    /// How fast what is shown moves at a frame, `[n · 3]`, m/s, world axes, or what the target makes of that: by the frames
+    /// before and after it, at the ends by the one that there is.
+    ///
+    /// # Errors
+    /// As [`positions_into`](Self::positions_into).
+    pub fn velocities_into(
+        &self,
+        frame: i64,
+        surface: SurfaceId,
+        target: &Target,
+        out: &mut [f32],
+    ) -> Result<(), ClipError> {
+        let last = self.len().saturating_sub(1) as i64;
+        let at = frame.clamp(0, last);
+        let (before, after) = ((at - 1).max(0), (at + 1).min(last));
+        let seconds = (after - before).max(1) as f64 / self.settings.fps;
+        let (before, after) = (self.frame(before), self.frame(after));
+        let instants = (self.instant(&before), self.instant(&after));
+        Ok(self
+            .presenter
+            .velocities(surface, instants, seconds, target, out)?)
     }
 
     /// World positions `[frames · n · 3]`, metres, of a surface at all frames; where a graphics device shows them, one is
@@ -343,43 +385,20 @@ impl Clip {
     /// A surface that the body does not carry, a stop by the progress.
     pub fn all_positions(
         &self,
-        surface: usize,
+        surface: SurfaceId,
         progress: &dyn Progress,
     ) -> Result<Vec<f32>, ClipError> {
         let frames = self.read().clone();
         let mut out = vec![0.0; 3 * self.vertices(surface)? * frames.len()];
-        self.show(&frames, surface, progress, &mut out)?;
+        let instants: Vec<Instant<'_>> = frames.iter().map(|f| self.instant(f)).collect();
+        let world = &Target::WORLD;
+        self.presenter
+            .all_positions(surface, &instants, world, progress, &mut out)?;
         Ok(out)
     }
 
-    fn show(
-        &self,
-        frames: &[Frame],
-        surface: usize,
-        progress: &dyn Progress,
-        out: &mut [f32],
-    ) -> Result<(), ClipError> {
-        let unknown = ClipError::Surface { id: surface };
-        let modal: Option<Vec<Posed<'_>>> = frames.iter().map(Frame::posed).collect();
-        if let (Some(deformer), Some(posed)) = (&self.deformer, modal) {
-            let reach = self.settings.simulation.reach;
-            let shown = deformer.show(surface, &posed, reach, progress, out);
-            return Ok(shown.ok_or(unknown)??);
-        }
-        let n = 3 * self.vertices(surface)?;
-        if out.len() != n * frames.len() {
-            let (expected, given) = (n * frames.len(), out.len());
-            return Err(KernelError::Output { expected, given }.into());
-        }
-        for (i, frame) in frames.iter().enumerate() {
-            if frames.len() > 1 {
-                step(progress, i as f64 / frames.len() as f64, "Showing frames")?;
-            }
-            let (how, out) = (frame.presentation.as_deref(), &mut out[i * n..(i + 1) * n]);
-            let shown = self.body.show(surface, &frame.lattice, how, out);
-            shown.ok_or(ClipError::Surface { id: surface })??;
-        }
-        Ok(())
+    fn instant<'a>(&self, frame: &'a Frame) -> Instant<'a> {
+        frame.instant(self.settings.simulation.reach)
     }
 
     /// How far the flesh of the body's own surface strays from its skin, before the limit on what is shown: the
@@ -388,16 +407,13 @@ impl Clip {
     /// # Errors
     /// None that a clip which was simulated can meet.
     pub fn strays(&self) -> Result<Vec<f32>, ClipError> {
-        let mut scratch = vec![0.0; 3 * self.vertices(0)?];
+        let own = SurfaceId::OWN;
+        let mut scratch = vec![0.0; 3 * self.vertices(own)?];
         let size = self.body.size().max(f64::MIN_POSITIVE) as f32;
         let mut stray = |frame: i64| -> Result<f32, ClipError> {
             let frame = self.frame(frame);
-            let found = match (&self.deformer, frame.posed(), &frame.presentation) {
-                (Some(deformer), Some(posed), _) => deformer.stray(0, posed),
-                (_, _, Some(how)) => self.body.stray(0, &frame.lattice, how, &mut scratch),
-                _ => return Ok(0.0),
-            };
-            Ok(found.ok_or(ClipError::Surface { id: 0 })?? / size)
+            let instant = self.instant(&frame);
+            Ok(self.presenter.max_deviation(own, instant, &mut scratch)? / size)
         };
         (0..self.len() as i64).map(&mut stray).collect()
     }
@@ -407,9 +423,14 @@ impl Clip {
         self.frame(frame).modal.map(|m| m.amplitudes.clone())
     }
 
+    /// What shows it.
+    pub fn presenter(&self) -> &Presenter {
+        &self.presenter
+    }
+
     /// What shows the modal method's surfaces.
-    pub fn deformer(&self) -> Option<&BodyDeformer> {
-        self.deformer.as_ref()
+    pub fn deformer(&self) -> Option<&WarpPresenter> {
+        self.presenter.warp()
     }
 
     fn frame(&self, frame: i64) -> Frame {
@@ -421,9 +442,8 @@ impl Clip {
     ///
     /// # Errors
     /// A surface that the body does not carry.
-    pub fn vertices(&self, surface: usize) -> Result<usize, ClipError> {
-        let engine = self.body.engine(surface);
-        Ok(engine.ok_or(ClipError::Surface { id: surface })?.vertices())
+    pub fn vertices(&self, surface: SurfaceId) -> Result<usize, ClipError> {
+        Ok(self.presenter.vertices(surface)?)
     }
 
     /// Number of cells turned inside out in each frame.

@@ -7,10 +7,11 @@ use super::forces::AtFrame;
 use super::frame::{Frame, ModalFrame};
 use super::{Clip, ClipSettings, Texts, fresh};
 use crate::Vec3;
-use crate::body::{Body, Presentation};
+use crate::body::Body;
 use crate::exclusive::{Exclusive, InUse};
 use crate::kernel::LocalPositions;
-use crate::modal::{BodyDeformer, DeformOptions, Modes, StoredModes};
+use crate::modal::{DeformOptions, Modes, StoredModes};
+use crate::present::{CarriedSurfaces, Presentation, Presenter};
 use crate::range::{FARTHEST, all_sound, is_sound};
 use crate::skeleton::Pose;
 use crate::store::{self, StoreError};
@@ -22,7 +23,7 @@ use std::sync::{Arc, RwLock};
 /// What the file says it is.
 const KIND: &str = "clip";
 
-/// All of a clip; `B` is the body, borrowed where it is written.
+/// All of a clip; `B` is the body with what it carries, borrowed where it is written.
 #[derive(Serialize, Deserialize)]
 struct Stored<'a, B> {
     body: B,
@@ -75,16 +76,19 @@ impl Clip {
         })
     }
 
-    fn with_stored<T>(&self, work: impl FnOnce(Stored<'_, &Body>) -> T) -> Result<T, InUse> {
+    fn with_stored<T>(
+        &self,
+        work: impl FnOnce(Stored<'_, &CarriedSurfaces>) -> T,
+    ) -> Result<T, InUse> {
         // Whoever extends changes both.
         let drive = self.drive.lock()?;
         let frames = self.read();
         let modal = |modes: &Arc<Modes>| {
-            let show = self.deformer.as_ref().map(|d| d.options().clone());
+            let show = self.presenter.warp().map(|w| w.options().clone());
             (StoredModes::new(modes), show.unwrap_or_default())
         };
         Ok(work(Stored {
-            body: &self.body,
+            body: self.presenter.surfaces(),
             modal: self.modes.as_ref().map(modal),
             settings: self.settings,
             frames: frames.iter().filter_map(Frame::stored).collect(),
@@ -109,17 +113,17 @@ struct Read(Clip);
 
 impl<'de> Deserialize<'de> for Read {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let stored = Stored::<Body>::deserialize(deserializer)?;
+        let stored = Stored::<CarriedSurfaces>::deserialize(deserializer)?;
         let clip = stored.into_clip().map_err(serde::de::Error::custom)?;
         Ok(Self(clip))
     }
 }
 
-impl Stored<'_, Body> {
+impl Stored<'_, CarriedSurfaces> {
     /// The clip again; what does not fit together is refused with a sentence.
     fn into_clip(self) -> Result<Clip, String> {
         let fits = |good: bool, what: &str| if good { Ok(()) } else { Err(what.to_owned()) };
-        let body = Arc::new(self.body);
+        let (body, surfaces) = (self.body.body().clone(), self.body);
         let (modes, show) = match self.modal {
             Some((modes, show)) => {
                 let modes = modes.of_body(&body);
@@ -158,9 +162,7 @@ impl Stored<'_, Body> {
             restored.map_err(|e| e.to_string())?;
         }
         Ok(Clip {
-            deformer: modes
-                .clone()
-                .map(|modes| BodyDeformer::new(body.clone(), modes, show)),
+            presenter: Presenter::with_modes(surfaces, modes.clone(), show),
             body,
             modes,
             settings: self.settings,

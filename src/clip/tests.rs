@@ -6,6 +6,7 @@ use crate::Mat3;
 use crate::Vec3;
 use crate::body::fixture::BarOptions;
 use crate::dynamics::equilibrium;
+use crate::present::{PresentError, SurfaceId};
 use crate::progress::Cancelled;
 use crate::progress::Silent;
 use crate::skeleton::Affine;
@@ -225,20 +226,25 @@ fn a_cycle_may_travel_and_turn() {
 #[test]
 fn frames_are_looked_up_in_any_order_and_clamped() {
     let clip = Arc::new(clip(&swings(10), plain()));
-    let shape = |f: i64| clip.positions(f, 0).unwrap();
+    let shape = |f: i64| clip.positions(f, SurfaceId::OWN).unwrap();
     let forwards: Vec<Vec<f32>> = (0..10).map(shape).collect();
     let backwards: Vec<Vec<f32>> = (0..10).rev().map(shape).collect();
     assert!(forwards.iter().eq(backwards.iter().rev()));
     assert_eq!(shape(-5), forwards[0]);
     assert_eq!(shape(1000), forwards[9]);
-    assert_eq!(clip.positions(0, 7), Err(ClipError::Surface { id: 7 }));
+    let id = SurfaceId::new(7);
+    assert_eq!(
+        clip.positions(0, id),
+        Err(PresentError::Surface { id }.into())
+    );
     // The fixture's surface is its own lattice.
     for (i, p) in forwards[3].chunks_exact(3).enumerate() {
         let p = Vec3::new(p[0].into(), p[1].into(), p[2].into());
         assert!((p - clip.lattice(3).world(i)).norm() < 1e-6);
     }
-    let mut out = vec![0.0; 3 * clip.vertices(0).unwrap()];
-    clip.positions_into(4, 0, &mut out).unwrap();
+    let mut out = vec![0.0; 3 * clip.vertices(SurfaceId::OWN).unwrap()];
+    clip.positions_into(4, SurfaceId::OWN, &Target::WORLD, &mut out)
+        .unwrap();
     assert_eq!(out, forwards[4]);
 }
 

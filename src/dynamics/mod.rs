@@ -68,6 +68,7 @@ pub use softness::{softened, softness};
 use crate::Vec3;
 use crate::body::Body;
 use crate::modal::Modes;
+use crate::present::Snapshot;
 use crate::progress::{Paced, Progress, Silent, step};
 use crate::range::is_place;
 use crate::skeleton::{FrameMotion, Pose};
@@ -455,6 +456,19 @@ impl Simulation {
     /// Velocities of the lattice's vertices `[dofs]`, m/s.
     pub fn lattice_velocities(&self) -> &[Vec3] {
         &self.nodes.velocities
+    }
+
+    /// What there is to show of it: the lattice, and how it is shown at the pose it stands in (amplitudes are shown instead where
+    /// there are any).
+    pub fn snapshot(&self) -> Snapshot {
+        let (positions, sway) = (self.lattice_positions(), self.sway());
+        Snapshot::new(
+            &self.body,
+            positions,
+            sway,
+            self.pose(),
+            self.settings.showing(),
+        )
     }
 
     /// The pose that the body stands in.

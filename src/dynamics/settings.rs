@@ -3,7 +3,7 @@
 
 use super::{SimulationError, Solver, check_gravity};
 use crate::Vec3;
-use crate::body::Showing;
+use crate::present::Showing;
 use crate::range::is_sound;
 
 /// How a simulation runs.

@@ -23,9 +23,7 @@ const QUANTILE: f64 = 0.9;
 fn yields(body: &Arc<Body>) -> Result<Vec<f64>, SimulationError> {
     let mut balance = Equilibrium::new(body, Method::Warped)?;
     let gravity = Settings::default().gravity;
-    let Some(embedding) = body.embedding(0) else {
-        return Ok(Vec::new());
-    };
+    let embedding = body.embedding();
     let mut farthest = vec![0.0f64; embedding.len()];
     for axis in 0..3 {
         let mut pull = Vec3::zeros();

@@ -6,7 +6,8 @@
 //! registers. Large surfaces are cut into fixed chunks over threads; every vertex is computed alone, so the
 //! result does not depend on their number.
 
-use super::{Engine, KernelError, LocalPositions};
+use super::target::{Put, with_form};
+use super::{Engine, KernelError, LocalPositions, Target};
 use crate::lattice::Embedding;
 use rayon::prelude::*;
 
@@ -121,7 +122,12 @@ impl Engine for CpuEmbedding {
         self.lattice_vertices
     }
 
-    fn embed_into(&self, lattice: &LocalPositions, out: &mut [f32]) -> Result<(), KernelError> {
+    fn embed_to(
+        &self,
+        lattice: &LocalPositions,
+        target: &Target,
+        out: &mut [f32],
+    ) -> Result<(), KernelError> {
         let (expected, given) = (self.lattice_vertices, lattice.points.len());
         if expected != given {
             return Err(KernelError::Lattice { expected, given });
@@ -132,10 +138,10 @@ impl Engine for CpuEmbedding {
         }
         let wide = |&[x, y, z]: &[f32; 3]| [x, y, z, 0.0];
         let points: Vec<[f32; 4]> = lattice.points.iter().map(wide).collect();
-        match &self.rows {
-            Rows::Four(rows) => all(rows, &points, lattice.origin, out),
-            Rows::Eight(rows) => all(rows, &points, lattice.origin, out),
-        }
+        with_form!(target.places(lattice.origin), put => match &self.rows {
+            Rows::Four(rows) => all(rows, &points, put, out),
+            Rows::Eight(rows) => all(rows, &points, put, out),
+        });
         Ok(())
     }
 }
@@ -168,20 +174,19 @@ fn pack<const N: usize>(
     rows.enumerate().map(row).collect()
 }
 
-fn all<const N: usize>(rows: &[Row<N>], points: &[[f32; 4]], origin: [f32; 3], out: &mut [f32]) {
+fn all<const N: usize>(rows: &[Row<N>], points: &[[f32; 4]], put: impl Put, out: &mut [f32]) {
     if rows.len() < 2 * CHUNK {
-        chunk(rows, points, origin, out);
+        chunk(rows, points, put, out);
     } else {
         let chunks = rows.par_chunks(CHUNK).zip(out.par_chunks_mut(3 * CHUNK));
-        chunks.for_each(|(rows, out)| chunk(rows, points, origin, out));
+        chunks.for_each(|(rows, out)| chunk(rows, points, put, out));
     }
 }
 
-fn chunk<const N: usize>(rows: &[Row<N>], points: &[[f32; 4]], origin: [f32; 3], out: &mut [f32]) {
-    let [ox, oy, oz] = origin;
+fn chunk<const N: usize>(rows: &[Row<N>], points: &[[f32; 4]], put: impl Put, out: &mut [f32]) {
     for (row, out) in rows.iter().zip(out.chunks_exact_mut(3)) {
-        let sum = row.mean(points);
-        out.copy_from_slice(&[ox + sum[0], oy + sum[1], oz + sum[2]]);
+        let [x, y, z, _] = row.mean(points);
+        put.put(out, [x, y, z]);
     }
 }
 

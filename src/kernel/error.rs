@@ -130,6 +130,9 @@ pub enum KernelError {
         /// The bone.
         bone: usize,
     },
+    /// A target space that is none.
+    #[error("the target space has a number that is not finite, or beyond 1e12")]
+    Target,
     /// A limit that is none.
     #[error("a soft limit must be a positive number of metres")]
     Limit,

@@ -3,20 +3,22 @@
 //! of it is shown on the artist's skin (`present`), the soft limit around the skin (`limit`), and the modal warp (`warp`) on the processor and on graphics devices.
 //!
 //! `p_i = Σ_a w_ia (x_a + q_a)`, at most eight weights. Engines differ in where they run; all take lattice
-//! positions relative to a local origin, in f32, and give world positions in f32, within a few f32 roundings of
-//! the body's size (not of its distance from the world's origin), plus the rounding of the result itself.
+//! positions relative to a local origin, in f32, and give positions in f32, in the world or in the space of a [`Target`], within
+//! a few f32 roundings of the body's size (not of its distance from the world's origin), plus the rounding of the result itself.
 
 mod cpu;
 mod error;
 mod limit;
 mod present;
+mod target;
 #[allow(unsafe_code)]
 mod warp;
 
 pub use cpu::CpuEmbedding;
 pub use error::KernelError;
 pub use limit::{LocalMaps, SkinLimit};
-pub use present::{Present, Presenter, SwayBound, Wanted};
+pub use present::{Present, SkinnedSurface, SwayBound, Wanted};
+pub use target::Target;
 pub use warp::*;
 
 use crate::Vec3;
@@ -33,11 +35,24 @@ pub trait Engine: Send + Sync {
     /// Number of lattice vertices it expects.
     fn lattice_vertices(&self) -> usize;
 
+    /// Positions `[vertices · 3]` from lattice positions, where and how the target has them.
+    ///
+    /// # Errors
+    /// Arrays of the wrong length.
+    fn embed_to(
+        &self,
+        lattice: &LocalPositions,
+        target: &Target,
+        out: &mut [f32],
+    ) -> Result<(), KernelError>;
+
     /// World positions `[vertices · 3]` from lattice positions.
     ///
     /// # Errors
     /// Arrays of the wrong length.
-    fn embed_into(&self, lattice: &LocalPositions, out: &mut [f32]) -> Result<(), KernelError>;
+    fn embed_into(&self, lattice: &LocalPositions, out: &mut [f32]) -> Result<(), KernelError> {
+        self.embed_to(lattice, &Target::WORLD, out)
+    }
 
     /// As [`embed_into`](Self::embed_into), into a new array.
     ///

@@ -12,7 +12,8 @@
 
 use super::cpu::{Row, Rows};
 use super::limit::{SkinPairs, image, shrink};
-use super::{CpuEmbedding, Engine, KernelError, LocalMaps, LocalPositions};
+use super::target::{Put, with_form};
+use super::{CpuEmbedding, Engine, KernelError, LocalMaps, LocalPositions, Target};
 use crate::Vec3;
 use crate::skeleton::SkinWeights;
 use rayon::prelude::*;
@@ -55,7 +56,7 @@ pub struct Present<'a> {
     pub lattice: &'a LocalPositions,
     /// u, metres, one per lattice vertex; none: all is the bones' work.
     pub sway: Option<&'a [[f32; 3]]>,
-    /// The pose, from rest relative to the presenter's origin to the lattice's.
+    /// The pose, from rest relative to the skinned surface's origin to the lattice's.
     pub maps: &'a LocalMaps,
     /// s.
     pub elastic_joints: f32,
@@ -66,21 +67,21 @@ pub struct Present<'a> {
 /// Which of the two is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// World positions, metres.
+    /// Positions: metres in the world, or what the target makes of them.
     Positions,
-    /// What is added to the artist's skin, metres, world axes.
+    /// What is added to the artist's skin: metres in world axes, or what the target makes of them.
     Offsets,
 }
 
 /// One surface: its skinning, and how much of its sway is shown.
 #[derive(Debug, Clone)]
-pub struct Presenter {
+pub struct SkinnedSurface {
     rest: Vec<[f32; 3]>,
     skin: SkinPairs,
     bounds: Vec<SwayBound>,
 }
 
-impl Presenter {
+impl SkinnedSurface {
     /// A surface at rest, skinned by weights, one row each; `bounds` one per vertex. A vertex without weights has no skin:
     /// it goes where the flesh goes, and its offset is its sway.
     pub fn new(
@@ -106,6 +107,7 @@ impl Presenter {
         embedding: &CpuEmbedding,
         present: &Present<'_>,
         wanted: Wanted,
+        target: &Target,
         out: &mut [f32],
     ) -> Result<f32, KernelError> {
         let expected = embedding.lattice_vertices();
@@ -128,35 +130,51 @@ impl Presenter {
             flesh: present.lattice.points.iter().map(wide).collect(),
             sway: present.sway.unwrap_or(&[]).iter().map(wide).collect(),
             present,
-            wanted,
         };
-        Ok(match embedding.rows() {
-            Rows::Four(rows) => self.all(rows, &shown, out),
-            Rows::Eight(rows) => self.all(rows, &shown, out),
+        Ok(match wanted {
+            Wanted::Positions => {
+                let form = target.places(present.maps.origin());
+                with_form!(form, put => match embedding.rows() {
+                    Rows::Four(rows) => self.all::<true, _>(rows, &shown, put, out),
+                    Rows::Eight(rows) => self.all::<true, _>(rows, &shown, put, out),
+                })
+            }
+            Wanted::Offsets => with_form!(target.vectors(), put => match embedding.rows() {
+                Rows::Four(rows) => self.all::<false, _>(rows, &shown, put, out),
+                Rows::Eight(rows) => self.all::<false, _>(rows, &shown, put, out),
+            }),
         })
     }
 
-    fn all<const N: usize>(&self, rows: &[Row<N>], shown: &Shown<'_>, out: &mut [f32]) -> f32 {
+    /// `PLACES`: positions are wanted, not offsets.
+    fn all<const PLACES: bool, const N: usize>(
+        &self,
+        rows: &[Row<N>],
+        shown: &Shown<'_>,
+        put: impl Put,
+        out: &mut [f32],
+    ) -> f32 {
         if rows.len() < 2 * CHUNK {
-            return self.chunk(0, rows, shown, out);
+            return self.chunk::<PLACES, N>(0, rows, shown, put, out);
         }
         let chunks = rows.par_chunks(CHUNK).zip(out.par_chunks_mut(3 * CHUNK));
         chunks
             .enumerate()
-            .map(|(i, (rows, out))| self.chunk(i * CHUNK, rows, shown, out))
+            .map(|(i, (rows, out))| self.chunk::<PLACES, N>(i * CHUNK, rows, shown, put, out))
             .reduce(|| 0.0, f32::max)
     }
 
-    fn chunk<const N: usize>(
+    fn chunk<const PLACES: bool, const N: usize>(
         &self,
         first: usize,
         rows: &[Row<N>],
         shown: &Shown<'_>,
+        put: impl Put,
         out: &mut [f32],
     ) -> f32 {
         let present = shown.present;
         let joints = present.elastic_joints;
-        let skin_needed = joints > 0.0 || shown.wanted == Wanted::Positions;
+        let skin_needed = joints > 0.0 || PLACES;
         let origin = present.maps.origin();
         // From the lattice's origin to the skin's; none where both were made for one frame.
         let shift: [f32; 3] = std::array::from_fn(|k| present.lattice.origin[k] - origin[k]);
@@ -190,14 +208,11 @@ impl Presenter {
             if let Some(shrink) = shrink(squared, present.reach) {
                 offset = offset.map(|x| x * shrink);
             }
-            match (shown.wanted, base) {
-                (Wanted::Positions, Some(base)) => {
-                    for k in 0..3 {
-                        out[k] = origin[k] + (base[k] + offset[k]);
-                    }
-                }
-                _ => out.copy_from_slice(&offset),
-            }
+            let local = match base {
+                Some(base) if PLACES => std::array::from_fn(|k| base[k] + offset[k]),
+                _ => offset,
+            };
+            put.put(out, local);
         }
         farthest.sqrt()
     }
@@ -208,7 +223,6 @@ struct Shown<'a> {
     flesh: Vec<[f32; 4]>,
     sway: Vec<[f32; 4]>,
     present: &'a Present<'a>,
-    wanted: Wanted,
 }
 
 #[inline(always)]

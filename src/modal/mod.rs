@@ -50,7 +50,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 
-pub use deform::{BodyDeformer, DeformOptions, Posed};
+pub use deform::DeformOptions;
 pub use error::ModalError;
 pub use manipulate::{Held, Hold, Target};
 pub use modes::Modes;

@@ -2,21 +2,20 @@
 //! `thew.Material` and `thew.Body`.
 
 use super::arrays::{
-    Whole, dofs, from_f32, from_indices, from_points, integer, optional, optional_real, real,
-    weights, whole,
+    Whole, dofs, from_indices, from_points, integer, optional, optional_real, real, weights, whole,
 };
 use super::elasticity;
 use super::errors::{IntoPy, detached};
 use super::lattice::PyLattice;
+use super::present::Asked;
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::Vec3;
 use crate::body::{Body, BodyOptions};
-use crate::clip::ClipError;
 use crate::dynamics::{Settings, sway};
 use crate::elasticity::Material;
-use crate::kernel::LocalPositions;
+use crate::present::{CarriedSurfaces, Presenter, Snapshot};
 use crate::progress::Progress;
 use crate::solve::Csr;
 use crate::store;
@@ -94,7 +93,25 @@ impl PyMaterial {
 /// twist_radius (m): [b]; rest_includes_gravity: the modelled shape already sags; level: subdivisions for
 /// the integrals, 0 to 3.
 #[pyclass(name = "Body", module = "thew", frozen)]
-pub(super) struct PyBody(pub Arc<Body>);
+pub(super) struct PyBody(pub Arc<Body>, CarriedSurfaces);
+
+impl PyBody {
+    /// A body with all that it carries.
+    pub(super) fn carrying(surfaces: impl Into<CarriedSurfaces>) -> Self {
+        let surfaces = surfaces.into();
+        Self(surfaces.body().clone(), surfaces)
+    }
+
+    /// The same flesh, softer or firmer: it carries what this one does.
+    fn like(&self, body: Body) -> Self {
+        Self::carrying(self.1.carried_by(Arc::new(body)))
+    }
+
+    /// What it carries, shared with all that shows it.
+    pub(super) fn surfaces(&self) -> &CarriedSurfaces {
+        &self.1
+    }
+}
 
 pub(super) type Triple<'py> = (
     Bound<'py, PyArray1<f64>>,
@@ -177,7 +194,7 @@ impl PyBody {
                 .map(Arc::new)
                 .map_err(IntoPy::into_py)
         })?;
-        Ok(Self(body))
+        Ok(Self::carrying(body))
     }
 
     /// Number of degrees of freedom, three numbers each: the lattice vertices.
@@ -239,7 +256,7 @@ impl PyBody {
         let body = detached(py, || {
             crate::dynamics::softened(&self.0, softness).map_err(IntoPy::into_py)
         })?;
-        Ok(Self(Arc::new(body)))
+        Ok(self.like(body))
     }
 
     /// The map of flesh at the surface's vertices, float64 [n]: 0 the skin as it is, 1 as soft as it gets.
@@ -268,7 +285,7 @@ impl PyBody {
         #[pyo3(from_py_with = real)] factor: f64,
     ) -> PyResult<Self> {
         let body = detached(py, || self.0.stiffened(factor).map_err(IntoPy::into_py))?;
-        Ok(Self(Arc::new(body)))
+        Ok(self.like(body))
     }
 
     /// The body's own surface.
@@ -358,14 +375,15 @@ impl PyBody {
 
     /// Makes the body carry another surface (clothes, eyes) -> its id for `positions`.
     fn embed_surface(&self, py: Python<'_>, surface: &PySurface) -> PyResult<usize> {
-        detached(py, || Ok(self.0.embed_surface(&surface.0)))
+        detached(py, || Ok(self.1.carry(&surface.0).number()))
     }
 
     /// A surface (None: the body's own) at displacements q[dofs,3] -> float32 [n,3]. With a pose[b,4,4] it is as
     /// `Simulation` and `simulate` show the default method there: by how much flesh there is, and within reach, a part of
     /// the body's size.
-    /// elastic_joints: as of `simulate`.
-    #[pyo3(signature = (q, pose=None, reach=None, surface=None, elastic_joints=1.0))]
+    /// elastic_joints: as of `simulate`; to, onto: as of `Clip.offsets`.
+    #[pyo3(signature = (q, pose=None, reach=None, surface=None, elastic_joints=1.0, to=None, onto=None))]
+    #[allow(clippy::too_many_arguments)]
     fn shown<'py>(
         &self,
         py: Python<'py>,
@@ -374,6 +392,8 @@ impl PyBody {
         #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
         surface: Option<Whole>,
         #[pyo3(from_py_with = real)] elastic_joints: f64,
+        to: Option<&Bound<'py, PyAny>>,
+        onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let q = dofs(q, "q", self.0.dofs())?;
         let settings = Settings {
@@ -391,24 +411,28 @@ impl PyBody {
         if let Some(pose) = &pose {
             pose.check(self.0.skeleton()).map_err(IntoPy::into_py)?;
         }
-        let data = detached(py, || {
-            let rest = self.0.lattice().vertices();
-            let moved: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
-            let lattice = LocalPositions::new(&moved);
-            let how = pose.as_ref().map(|pose| {
-                let sway = sway(&self.0, pose, &q).map_err(IntoPy::into_py)?;
-                let how = self
-                    .0
-                    .presentation(pose, &lattice, Some(&sway), settings.showing());
-                Ok::<_, PyErr>(how)
-            });
-            let how = how.transpose()?;
-            let id = surface.map_or(0, |s| s.0);
-            let shown = self.0.shown(id, &lattice, how.as_ref());
-            let shown = shown.ok_or_else(|| ClipError::Surface { id }.into_py())?;
-            shown.map_err(|e| ClipError::from(e).into_py())
-        })?;
-        from_f32(py, data)
+        let presenter = Presenter::new(self.1.clone());
+        let asked = Asked::new(surface, to, onto)?;
+        asked.array(
+            py,
+            |id| presenter.vertices(id),
+            |id, target, out| {
+                detached(py, || {
+                    let snapshot = match &pose {
+                        None => Snapshot::displaced(&self.0, &q),
+                        Some(pose) => {
+                            let sway = sway(&self.0, pose, &q).map_err(IntoPy::into_py)?;
+                            let rest = self.0.lattice().vertices();
+                            let moved: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
+                            let showing = settings.showing();
+                            Snapshot::new(&self.0, &moved, Some(&sway), Some(pose), showing)
+                        }
+                    };
+                    let shown = presenter.positions(id, snapshot.instant(), target, out);
+                    shown.map_err(IntoPy::into_py)
+                })
+            },
+        )
     }
 
     /// Number of cells turned inside out with the lattice vertices at positions[dofs,3].
@@ -420,17 +444,17 @@ impl PyBody {
     /// Writes the body to a file: versioned, checksummed. Raises StorageError.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         detached(py, || {
-            store::save(&path, KIND, &*self.0).map_err(IntoPy::into_py)
+            store::save(&path, KIND, &self.1).map_err(IntoPy::into_py)
         })
     }
 
     /// Reads a body that `save` wrote. Raises StorageError.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let body = detached(py, || {
-            store::load::<Body>(&path, KIND).map_err(IntoPy::into_py)
+        let surfaces = detached(py, || {
+            store::load::<CarriedSurfaces>(&path, KIND).map_err(IntoPy::into_py)
         })?;
-        Ok(Self(Arc::new(body)))
+        Ok(Self::carrying(surfaces))
     }
 
     fn __repr__(&self) -> String {

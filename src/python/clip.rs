@@ -2,16 +2,18 @@
 //! `thew.simulate` and `thew.Clip`.
 
 use super::arrays::{
-    List, Whole, floats, from_f32, from_frames, from_points, integer, optional_real, poses, real,
+    List, Whole, floats, from_frames, from_points, integer, optional_real, poses, real,
 };
 use super::body::PyBody;
 use super::errors::{IntoPy, detached, input};
+use super::present::Asked;
 use super::progress::with_progress;
 use super::rig::PyRig;
 use super::shot::{PyShot, notes};
 use crate::body::Body;
 use crate::clip::{Clip, ClipError, FrameForces};
 use crate::kernel::Deformer;
+use crate::present::{SurfaceId, Target};
 use crate::progress::Silent;
 use crate::rig::{self, Led, Rig};
 use crate::shot;
@@ -136,7 +138,8 @@ impl PyClip {
         look: impl FnOnce(&Deformer) -> T + Send,
     ) -> PyResult<Option<T>> {
         detached(py, || {
-            let shown = self.clip.deformer().and_then(|d| d.surface(0)).transpose();
+            let shown = self.clip.deformer().map(|d| d.surface(SurfaceId::OWN));
+            let shown = shown.transpose();
             Ok(shown.map_err(IntoPy::into_py)?.map(|d| look(&d)))
         })
     }
@@ -161,43 +164,79 @@ impl PyClip {
         }
     }
 
-    /// What the clip tells of a frame of a surface (none: the body's own), without the interpreter's lock.
-    fn frame<'py>(
+    /// An array of what the clip tells of a surface, without the interpreter's lock.
+    fn shown<'py>(
         &self,
         py: Python<'py>,
-        surface: Option<Whole>,
-        tell: impl Fn(&Clip, usize) -> Result<Vec<f32>, ClipError> + Sync,
+        asked: Asked<'py>,
+        tell: impl FnOnce(&Clip, SurfaceId, &Target, &mut [f32]) -> Result<(), ClipError> + Send,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let surface = surface.map_or(0, |s| s.0);
-        let data = detached(py, || tell(&self.clip, surface).map_err(IntoPy::into_py))?;
-        from_f32(py, data)
+        asked.array(
+            py,
+            |id| self.clip.vertices(id),
+            |id, target, out| {
+                detached(py, || {
+                    tell(&self.clip, id, target, out).map_err(IntoPy::into_py)
+                })
+            },
+        )
     }
 }
 
 #[pymethods]
 impl PyClip {
-    /// Positions of the vertices of a carried surface (None: the body's own) at a frame, float32 [n,3];
-    /// before the first and after the last frame those frames hold.
-    #[pyo3(signature = (frame, surface=None))]
+    /// Positions of the vertices of a carried surface (None: the body's own) at a frame, float32 [n,3], metres, world axes;
+    /// before the first and after the last frame those frames hold. to, onto: as of `offsets`.
+    #[pyo3(signature = (frame, surface=None, to=None, onto=None))]
     fn positions<'py>(
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = integer)] frame: i64,
         surface: Option<Whole>,
+        to: Option<&Bound<'py, PyAny>>,
+        onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        self.frame(py, surface, |clip, s| clip.positions(frame, s))
+        let asked = Asked::new(surface, to, onto)?;
+        self.shown(py, asked, |clip, s, target, out| {
+            clip.positions_into(frame, s, target, out)
+        })
     }
 
     /// What the flesh adds to the artist's own skin at a frame, float32 [n,3], world axes, metres: the skin, however it was made,
     /// plus this is what is shown.
-    #[pyo3(signature = (frame, surface=None))]
+    ///
+    /// to[4,4]: into another space, an affine map of the world's metres that may flatten or mirror; vectors take its linear
+    /// part (None: the world's metres). onto: a C-contiguous float32[n,3] to which the result is added, and which is given back.
+    #[pyo3(signature = (frame, surface=None, to=None, onto=None))]
     fn offsets<'py>(
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = integer)] frame: i64,
         surface: Option<Whole>,
+        to: Option<&Bound<'py, PyAny>>,
+        onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        self.frame(py, surface, |clip, s| clip.offsets(frame, s))
+        let asked = Asked::new(surface, to, onto)?;
+        self.shown(py, asked, |clip, s, target, out| {
+            clip.offsets_into(frame, s, target, out)
+        })
+    }
+
+    /// How fast what `positions` shows moves at a frame, float32 [n,3], m/s, world axes: from the frame before to the one after,
+    /// at the ends from or to the end itself. to, onto: as of `offsets`.
+    #[pyo3(signature = (frame, surface=None, to=None, onto=None))]
+    fn velocities<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = integer)] frame: i64,
+        surface: Option<Whole>,
+        to: Option<&Bound<'py, PyAny>>,
+        onto: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let asked = Asked::new(surface, to, onto)?;
+        self.shown(py, asked, |clip, s, target, out| {
+            clip.velocities_into(frame, s, target, out)
+        })
     }
 
     /// Positions of the degrees of freedom at a frame, float64 [dofs,3].
@@ -222,10 +261,13 @@ impl PyClip {
     ) -> PyResult<Bound<'py, PyAny>> {
         let _ = copy; // every array is new
         let (n, data) = detached(py, || {
-            let n = self.clip.vertices(0).map_err(IntoPy::into_py)?;
+            let n = self
+                .clip
+                .vertices(SurfaceId::OWN)
+                .map_err(IntoPy::into_py)?;
             let data = self
                 .clip
-                .all_positions(0, &Silent)
+                .all_positions(SurfaceId::OWN, &Silent)
                 .map_err(IntoPy::into_py)?;
             Ok(((data.len() / (3 * n).max(1), n), data))
         })?;
@@ -280,7 +322,7 @@ impl PyClip {
     /// The body that moves.
     #[getter]
     fn body(&self) -> PyBody {
-        PyBody(self.clip.body().clone())
+        PyBody::carrying(self.clip.surfaces().clone())
     }
 
     /// Texts that travel with the clip, by name: those of its shot.

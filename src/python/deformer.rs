@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Deformer` and `thew.gpu_adapters`.
 
-use super::arrays::{self, from_f32, optional_real, weights};
+use super::arrays::{self, optional_real, weights};
 use super::errors::{IntoPy, detached, input};
 use super::modal::{PyModes, amplitudes};
+use super::present::Asked;
 use super::surface::PySurface;
-use crate::kernel::Deformer;
+use crate::kernel::{Bones, Deformer, Frame, KernelError, Shown};
 use crate::modal::{DeformOptions, Modes};
+use crate::present::Showing;
 use crate::skeleton::Pose;
 use numpy::PyArray2;
 use pyo3::prelude::*;
@@ -89,39 +91,51 @@ impl PyDeformer {
         Ok(made)
     }
 
-    /// Displacements at amplitudes[m], float32 [n,3], metres.
+    /// Displacements at amplitudes[m], float32 [n,3], metres, in rest axes; to, onto: as of `Clip.offsets`.
+    #[pyo3(signature = (amplitudes, to=None, onto=None))]
     fn displacements<'py>(
         &self,
         py: Python<'py>,
-        amplitudes: &Bound<'_, PyAny>,
+        amplitudes: &Bound<'py, PyAny>,
+        to: Option<&Bound<'py, PyAny>>,
+        onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let q = self::amplitudes(amplitudes, "amplitudes", self.modes.len())?;
-        let data = detached(py, || {
-            let mut out = vec![0.0; 3 * self.deformer.model().vertices()];
-            let done = self.deformer.displacements_into(&q, &mut out);
-            done.map(|()| out).map_err(IntoPy::into_py)
-        })?;
-        self.warn(py)?;
-        from_f32(py, data)
+        let asked = Asked::new(None, to, onto)?;
+        self.shown(py, amplitudes, None, asked, |_| Shown::Displacements)
     }
 
-    /// World positions at amplitudes[m], float32 [n,3], metres: at rest, or on a Body under pose[b,4,4].
-    #[pyo3(signature = (amplitudes, pose=None))]
+    /// Positions at amplitudes[m], float32 [n,3], metres, world axes: at rest, or on a Body under pose[b,4,4]; to, onto: as of
+    /// `Clip.offsets`.
+    #[pyo3(signature = (amplitudes, pose=None, to=None, onto=None))]
     fn positions<'py>(
         &self,
         py: Python<'py>,
-        amplitudes: &Bound<'_, PyAny>,
-        pose: Option<&Bound<'_, PyAny>>,
+        amplitudes: &Bound<'py, PyAny>,
+        pose: Option<&Bound<'py, PyAny>>,
+        to: Option<&Bound<'py, PyAny>>,
+        onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let q = self::amplitudes(amplitudes, "amplitudes", self.modes.len())?;
-        let pose = pose.map(arrays::pose).transpose()?;
-        let data = detached(py, || {
-            let mut out = vec![0.0; 3 * self.deformer.model().vertices()];
-            self.show(&q, pose.as_ref(), &mut out)?;
-            Ok(out)
-        })?;
-        self.warn(py)?;
-        from_f32(py, data)
+        let asked = Asked::new(None, to, onto)?;
+        self.shown(py, amplitudes, pose, asked, |bones| {
+            bones.map_or(Shown::Rest, Shown::Posed)
+        })
+    }
+
+    /// What amplitudes[m] add to the skin, float32 [n,3], metres, world axes: `positions` less those at no amplitude, at rest or
+    /// on a Body under pose[b,4,4]; to, onto: as of `Clip.offsets`.
+    #[pyo3(signature = (amplitudes, pose=None, to=None, onto=None))]
+    fn offsets<'py>(
+        &self,
+        py: Python<'py>,
+        amplitudes: &Bound<'py, PyAny>,
+        pose: Option<&Bound<'py, PyAny>>,
+        to: Option<&Bound<'py, PyAny>>,
+        onto: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let asked = Asked::new(None, to, onto)?;
+        self.shown(py, amplitudes, pose, asked, |bones| {
+            bones.map_or(Shown::Displacements, Shown::Offsets)
+        })
     }
 
     /// Where it runs now: "CPU, 2 threads", "GPU NAME".
@@ -165,18 +179,44 @@ impl PyDeformer {
 }
 
 impl PyDeformer {
-    fn show(&self, q: &[f64], pose: Option<&Pose>, out: &mut [f32]) -> PyResult<()> {
-        let bones = match pose {
-            None => None,
-            Some(pose) => {
-                let size = self.modes.body().map(|b| b.size_in(pose));
-                let limit = self.reach.zip(size).map(|(part, size)| part * size);
-                let model = self.deformer.model();
-                Some(model.pose(pose, limit).map_err(IntoPy::into_py)?)
-            }
+    /// An array of one frame.
+    fn shown<'py>(
+        &self,
+        py: Python<'py>,
+        amplitudes: &Bound<'py, PyAny>,
+        pose: Option<&Bound<'py, PyAny>>,
+        asked: Asked<'py>,
+        shown: impl for<'a> FnOnce(Option<&'a Bones>) -> Shown<'a> + Send,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let q = self::amplitudes(amplitudes, "amplitudes", self.modes.len())?;
+        let pose = pose.map(arrays::pose).transpose()?;
+        let model = self.deformer.model();
+        let array = asked.array(
+            py,
+            |_| Ok::<_, KernelError>(model.vertices()),
+            |_, target, out| {
+                detached(py, || {
+                    let bones = pose.as_ref().map(|pose| self.bones(pose)).transpose();
+                    let bones = bones.map_err(IntoPy::into_py)?;
+                    let frame = Frame::new(&q, shown(bones.as_ref())).to(*target);
+                    self.deformer
+                        .frame_into(frame, out)
+                        .map_err(IntoPy::into_py)
+                })
+            },
+        )?;
+        self.warn(py)?;
+        Ok(array)
+    }
+
+    fn bones(&self, pose: &Pose) -> Result<Bones, KernelError> {
+        let showing = Showing {
+            reach: self.reach,
+            ..Showing::default()
         };
-        let done = self.deformer.positions_into(q, bones.as_ref(), out);
-        done.map_err(IntoPy::into_py)
+        let body = self.modes.body();
+        let limit = body.and_then(|body| showing.limit(body, pose));
+        self.deformer.model().pose(pose, limit)
     }
 
     /// Warnings that were not given before, each once.

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Simulation`.
 
-use super::arrays::{
-    Whole, finite_points, from_f32, from_points, optional_real, pose, real, vector,
-};
+use super::arrays::{Whole, finite_points, from_points, optional_real, pose, real, vector};
 use super::body::PyBody;
 use super::errors::{IntoPy, detached, input, locked, not_built};
 use super::modal::PyModes;
+use super::present::Asked;
 use super::progress::watched;
 use crate::Vec3;
-use crate::body::{Body, Presentation};
-use crate::clip::ClipError;
 use crate::dynamics::{Method, Settings, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
-use crate::kernel::LocalPositions;
-use crate::modal::{BodyDeformer, DeformOptions, Modes};
+use crate::modal::{DeformOptions, Modes};
+use crate::present::{Instant, PresentError, Presenter, SurfaceId, Target};
 use crate::progress::Silent;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -88,7 +85,7 @@ pub(super) fn modes_for(
 #[pyclass(name = "Simulation", module = "thew", frozen)]
 pub(super) struct PySimulation {
     simulation: Exclusive<Simulation>,
-    deformer: Option<BodyDeformer>,
+    presenter: Presenter,
 }
 
 impl PySimulation {
@@ -98,6 +95,36 @@ impl PySimulation {
         work: impl FnOnce(&mut Simulation) -> Result<T, E> + Send,
     ) -> PyResult<T> {
         locked(py, &self.simulation, work)
+    }
+
+    /// An array of what a presenter makes of the present state.
+    fn shown<'py>(
+        &self,
+        py: Python<'py>,
+        asked: Asked<'py>,
+        show: impl FnOnce(
+            &Presenter,
+            SurfaceId,
+            Instant<'_>,
+            &Target,
+            &mut [f32],
+        ) -> Result<(), PresentError>
+        + Send,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let presenter = &self.presenter;
+        asked.array(
+            py,
+            |id| presenter.vertices(id),
+            |id, target, out| {
+                self.with(py, |s| {
+                    if let Some(posed) = s.amplitudes().zip(s.pose()) {
+                        let at = Instant::Modal(posed, s.settings().reach);
+                        return show(presenter, id, at, target, out);
+                    }
+                    show(presenter, id, s.snapshot().instant(), target, out)
+                })
+            },
+        )
     }
 
     fn look<T: Send>(
@@ -147,7 +174,7 @@ impl PySimulation {
             solver: solver.parse().map_err(SimulationError::into_py)?,
             elastic_joints,
         };
-        let body = body.0.clone();
+        let (body, surfaces) = (body.0.clone(), body.surfaces().clone());
         let modes = self::modes_for(modes, method)?;
         let simulation = detached(py, || {
             let made = match modes {
@@ -162,10 +189,9 @@ impl PySimulation {
         let show =
             DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
         let modes = simulation.modes().cloned();
-        let deformer = modes.map(|m| BodyDeformer::new(simulation.body().clone(), m, show));
         Ok(Self {
             simulation: Exclusive::new(simulation),
-            deformer,
+            presenter: Presenter::with_modes(surfaces, modes, show),
         })
     }
 
@@ -209,52 +235,36 @@ impl PySimulation {
         })
     }
 
-    /// Positions of the vertices of a carried surface (None: the body's own), float32 [n,3].
-    #[pyo3(signature = (surface=None))]
+    /// Positions of the vertices of a carried surface (None: the body's own), float32 [n,3], metres, world axes; to, onto: as of
+    /// `Clip.offsets`.
+    #[pyo3(signature = (surface=None, to=None, onto=None))]
     fn positions<'py>(
         &self,
         py: Python<'py>,
         surface: Option<Whole>,
+        to: Option<&Bound<'py, PyAny>>,
+        onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let id = surface.map_or(0, |s| s.0);
-        let data = self.with(py, |s| {
-            let posed = s.amplitudes().zip(s.pose());
-            if let (Some(deformer), Some((q, pose))) = (&self.deformer, posed) {
-                let mut out = vec![0.0; 3 * vertices(s.body(), id)?];
-                let reach = s.settings().reach;
-                let shown = deformer.show(id, &[(q, pose)], reach, &Silent, &mut out);
-                shown.ok_or(ClipError::Surface { id })??;
-                return Ok(out);
-            }
-            let (lattice, how) = presented(s);
-            let shown = s.body().shown(id, &lattice, how.as_ref());
-            Ok::<_, ClipError>(shown.ok_or(ClipError::Surface { id })??)
-        })?;
-        from_f32(py, data)
+        let asked = Asked::new(surface, to, onto)?;
+        self.shown(py, asked, |presenter, id, at, target, out| {
+            presenter.positions(id, at, target, out)
+        })
     }
 
-    /// What the flesh adds to the artist's own skin, float32 [n,3], world axes, metres: `positions` less the skin.
-    #[pyo3(signature = (surface=None))]
+    /// What the flesh adds to the artist's own skin, float32 [n,3], world axes, metres: `positions` less the skin. to, onto: as
+    /// of `Clip.offsets`.
+    #[pyo3(signature = (surface=None, to=None, onto=None))]
     fn offsets<'py>(
         &self,
         py: Python<'py>,
         surface: Option<Whole>,
+        to: Option<&Bound<'py, PyAny>>,
+        onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let id = surface.map_or(0, |s| s.0);
-        let data = self.with(py, |s| {
-            let mut out = vec![0.0; 3 * vertices(s.body(), id)?];
-            let posed = s.amplitudes().zip(s.pose());
-            let unknown = ClipError::Surface { id };
-            if let (Some(deformer), Some(posed)) = (&self.deformer, posed) {
-                let made = deformer.offsets(id, posed, s.settings().reach, &mut out);
-                made.ok_or(unknown)??;
-            } else if let (lattice, Some(how)) = presented(s) {
-                let made = s.body().offsets(id, &lattice, &how, &mut out);
-                made.ok_or(unknown)??;
-            }
-            Ok::<_, ClipError>(out)
-        })?;
-        from_f32(py, data)
+        let asked = Asked::new(surface, to, onto)?;
+        self.shown(py, asked, |presenter, id, at, target, out| {
+            presenter.offsets(id, at, target, out)
+        })
     }
 
     /// Positions of the degrees of freedom, float64 [dofs,3].
@@ -296,19 +306,4 @@ impl PySimulation {
         let name = self.look(py, |s| s.method().name())?;
         Ok(format!("<thew.Simulation: {name}>"))
     }
-}
-
-/// The lattice of a simulation, and how it is shown where it stands in a pose.
-fn presented(s: &Simulation) -> (LocalPositions, Option<Presentation>) {
-    let lattice = LocalPositions::new(s.lattice_positions());
-    let showing = s.settings().showing();
-    let how = s
-        .pose()
-        .map(|pose| s.body().presentation(pose, &lattice, s.sway(), showing));
-    (lattice, how)
-}
-
-fn vertices(body: &Body, id: usize) -> Result<usize, ClipError> {
-    let embedding = body.embedding(id).ok_or(ClipError::Surface { id })?;
-    Ok(embedding.len())
 }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Equilibrium`, and `thew.equilibrium` and its inverse for once.
 
-use super::arrays::{Whole, finite_points, from_f32, from_points, pose};
+use super::arrays::{Whole, finite_points, from_points, pose};
 use super::body::PyBody;
 use super::dynamics::{gravity, method};
 use super::errors::{IntoPy, detached, input, locked};
+use super::present::Asked;
 use super::progress::{watched, with_progress};
-use crate::body::Body;
-use crate::clip::ClipError;
 use crate::dynamics::{Equilibrium, SimulationError};
 use crate::exclusive::Exclusive;
-use crate::kernel::LocalPositions;
+use crate::present::{Presenter, Snapshot};
 use crate::{Mat3, Vec3};
 use numpy::ndarray::Array3;
 use numpy::{IntoPyArray, PyArray2, PyArray3};
@@ -21,7 +20,7 @@ use pyo3::prelude::*;
 ///
 /// method: "warped", "warped_vertex", "linear", "nonlinear" or "neohookean".
 #[pyclass(name = "Equilibrium", module = "thew", frozen)]
-pub(super) struct PyEquilibrium(Exclusive<State>);
+pub(super) struct PyEquilibrium(Exclusive<State>, Presenter);
 
 struct State {
     balance: Equilibrium,
@@ -44,12 +43,14 @@ impl PyEquilibrium {
     #[new]
     #[pyo3(signature = (body, method="warped"))]
     fn new(py: Python<'_>, body: &PyBody, method: &str) -> PyResult<Self> {
+        let presenter = Presenter::new(body.surfaces().clone());
         let (body, method) = (body.0.clone(), self::method(method)?);
         let balance = detached(py, || {
             Equilibrium::new(&body, method).map_err(IntoPy::into_py)
         })?;
         let last = None;
-        Ok(Self(Exclusive::new(State { balance, last })))
+        let state = Exclusive::new(State { balance, last });
+        Ok(Self(state, presenter))
     }
 
     /// Takes pose[b,4,4]. Raises InputError; the pose before then stays.
@@ -119,23 +120,24 @@ impl PyEquilibrium {
     }
 
     /// Positions of the vertices of a carried surface (None: the body's own) in the balance of the last solve, float32
-    /// [n,3], as the lattice has them (`Body.shown` draws them as a clip does). Raises InputError before the first solve
-    /// at a pose.
-    #[pyo3(signature = (surface=None))]
+    /// [n,3], metres, world axes, as the lattice has them (`Body.shown` draws them as a clip does); to, onto: as of
+    /// `Clip.offsets`. Raises InputError before the first solve at a pose.
+    #[pyo3(signature = (surface=None, to=None, onto=None))]
     fn positions<'py>(
         &self,
         py: Python<'py>,
         surface: Option<Whole>,
+        to: Option<&Bound<'py, PyAny>>,
+        onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let id = surface.map_or(0, |s| s.0);
-        let data = self.with(py, |s| {
-            let Some(q) = &s.last else {
-                return Ok(None);
-            };
-            embedded(s.balance.body(), q, id).map(Some)
+        let asked = Asked::new(surface, to, onto)?;
+        let snapshot = self.with(py, |s| {
+            let body = s.balance.body();
+            let shown = |q: &Vec<Vec3>| Snapshot::displaced(body, q);
+            Ok::<_, SimulationError>(s.last.as_ref().map(shown))
         })?;
-        match data {
-            Some(data) => from_f32(py, data),
+        match snapshot {
+            Some(snapshot) => as_it_is(py, &self.1, &snapshot, asked),
             None => Err(input(
                 "nothing is solved at this pose yet: call solve before positions",
             )),
@@ -148,13 +150,23 @@ impl PyEquilibrium {
     }
 }
 
-/// Positions of a carried surface's vertices in a balance, as the lattice has them.
-pub(super) fn embedded(body: &Body, q: &[Vec3], id: usize) -> Result<Vec<f32>, ClipError> {
-    let rest = body.lattice().vertices();
-    let p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
-    let lattice = LocalPositions::new(&p);
-    let shown = body.shown(id, &lattice, None);
-    Ok(shown.ok_or(ClipError::Surface { id })??)
+/// An array of a snapshot's positions.
+pub(super) fn as_it_is<'py>(
+    py: Python<'py>,
+    presenter: &Presenter,
+    snapshot: &Snapshot,
+    asked: Asked<'py>,
+) -> PyResult<Bound<'py, PyArray2<f32>>> {
+    asked.array(
+        py,
+        |id| presenter.vertices(id),
+        |id, target, out| {
+            detached(py, || {
+                let shown = presenter.positions(id, snapshot.instant(), target, out);
+                shown.map_err(IntoPy::into_py)
+            })
+        },
+    )
 }
 
 /// Forces in world axes and in rest axes.

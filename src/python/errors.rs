@@ -149,6 +149,7 @@ impl IntoPy for ClipError {
             Self::Frame { .. } => raise("MotionError", self.to_string()),
             Self::Simulation(error) => error.into_py(),
             Self::Kernel(error) => error.into_py(),
+            Self::Present(error) => error.into_py(),
             _ => input(self.to_string()),
         }
     }

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.RigFit`, and `thew.fit_rig` and `thew.fit_gradient` for once.
 
-use super::arrays::{Whole, finite_points, from_f32, pose, vector};
+use super::arrays::{Whole, finite_points, pose, vector};
 use super::body::PyBody;
 use super::dynamics::{gravity, method};
-use super::equilibrium::embedded;
+use super::equilibrium::as_it_is;
 use super::errors::{IntoPy, detached, input, locked};
+use super::present::Asked;
 use super::progress::watched;
 use super::rig::PyRig;
 use crate::exclusive::Exclusive;
-use crate::rig::{Fit, Fitted, Named, Rig, Target, Wishes};
+use crate::present::{Presenter, Snapshot};
+use crate::rig::{Fit, FitError, Fitted, Named, Rig, Target, Wishes};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -24,6 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct PyRigFit {
     fit: Exclusive<Fit>,
     rig: Arc<Rig>,
+    presenter: Presenter,
     last: Mutex<Option<Fitted>>,
 }
 
@@ -67,7 +70,12 @@ impl PyRigFit {
         })?;
         let fit = Exclusive::new(fit);
         let last = Mutex::new(None);
-        Ok(Self { fit, rig, last })
+        Ok(Self {
+            fit,
+            rig,
+            presenter: Presenter::new(body.surfaces().clone()),
+            last,
+        })
     }
 
     /// All parameters of the rig that bring points [(vertex of the body's own surface, world target[3]), ...] nearest to their
@@ -130,20 +138,23 @@ impl PyRigFit {
     }
 
     /// Positions of the vertices of the body's own surface in equilibrium with the rig at parameters (None: its last
-    /// sample), as the lattice has them, float32 [n,3].
-    #[pyo3(signature = (parameters=None))]
+    /// sample), as the lattice has them, float32 [n,3], metres, world axes; to, onto: as of `Clip.offsets`.
+    #[pyo3(signature = (parameters=None, to=None, onto=None))]
     fn positions<'py>(
         &self,
         py: Python<'py>,
         parameters: Option<&Bound<'py, PyAny>>,
+        to: Option<&Bound<'py, PyAny>>,
+        onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let asked = Asked::new(None, to, onto)?;
         let wishes = wishes(parameters, None, None, None)?;
-        let q = self.with(py, |fit, rig| {
+        let snapshot = self.with(py, |fit, rig| {
             let eta = wishes.parameters(rig, fit.body())?;
-            fit.displacements(rig, &eta)
+            let q = fit.displacements(rig, &eta)?;
+            Ok::<_, FitError>(Snapshot::displaced(fit.body(), &q))
         })?;
-        let data = self.with(py, |fit, _| embedded(fit.body(), &q, 0))?;
-        from_f32(py, data)
+        as_it_is(py, &self.presenter, &snapshot, asked)
     }
 
     fn __repr__(&self) -> String {

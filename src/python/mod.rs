@@ -20,6 +20,7 @@ mod guide;
 mod lattice;
 mod modal;
 mod nonlinear;
+mod present;
 mod process;
 mod progress;
 mod rig;

@@ -93,7 +93,7 @@ impl PyShot {
             rigs,
             controls,
             texts,
-            ..Shot::new(body.0.clone(), poses, settings)
+            ..Shot::new(body.surfaces().clone(), poses, settings)
         }))
     }
 
@@ -120,7 +120,7 @@ impl PyShot {
     /// The body that is to move.
     #[getter]
     fn body(&self) -> PyBody {
-        PyBody(self.0.body.clone())
+        PyBody::carrying(self.0.surfaces.clone())
     }
 
     /// Frames per second.

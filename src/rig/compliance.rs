@@ -64,10 +64,9 @@ impl Rig {
         let line = body.displaced_by(&forces)?;
         let still = vec![Vec3::zeros(); line.len()];
         let (least, most) = room(body.elements(), &still, &line);
-        let moved = body.embedding(0).map_or(0.0, |embedding| {
-            let far = (0..embedding.len()).map(|i| embedding.place(i, &line).norm());
-            far.fold(0.0, f64::max)
-        });
+        let embedding = body.embedding();
+        let far = (0..embedding.len()).map(|i| embedding.place(i, &line).norm());
+        let moved = far.fold(0.0, f64::max);
         let moved = if moved > STILL * body.size() {
             moved
         } else {

@@ -122,9 +122,7 @@ impl Fit {
         let mut balance = Equilibrium::new(body, method)?;
         balance.set_pose(pose)?;
         let without = balance.solve(gravity, None, rest_forces)?;
-        let embedding = body
-            .embedding(0)
-            .unwrap_or_else(|| Arc::new(Embedding::default()));
+        let embedding = body.embedding().clone();
         Ok(Self {
             balance,
             gravity,

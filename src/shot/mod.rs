@@ -7,6 +7,7 @@
 //! # fn main() -> Result<(), Any> {
 //! use thew::clip::{Clip, ClipSettings};
 //! use thew::dynamics::{Method, Settings};
+//! use thew::present::SurfaceId;
 //! use thew::shot::Shot;
 //!
 //! let settings = ClipSettings {
@@ -24,7 +25,7 @@
 //! // On another machine:
 //! let (clip, _) = Shot::load(&file)?.simulate(&Silent)?;
 //! clip.save(&file)?;
-//! assert_eq!(Clip::load(&file)?.offsets(5, 0)?, clip.offsets(5, 0)?);
+//! assert_eq!(Clip::load(&file)?.offsets(5, SurfaceId::OWN)?, clip.offsets(5, SurfaceId::OWN)?);
 //! # std::fs::remove_file(&file)?;
 //! # Ok(())
 //! # }
@@ -37,10 +38,10 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-use crate::body::Body;
 use crate::clip::{Clip, ClipError, ClipSettings, FrameForces, Texts};
 use crate::dynamics::{MODES, Method};
 use crate::modal::{DeformOptions, Modes};
+use crate::present::CarriedSurfaces;
 use crate::progress::Progress;
 use crate::rig::{Led, Rig, RigError, written};
 use crate::skeleton::Pose;
@@ -66,8 +67,8 @@ pub enum ShotModes {
 /// A body, its motion, what pushes it, and how it is simulated.
 #[derive(Debug, Clone)]
 pub struct Shot {
-    /// The body.
-    pub body: Arc<Body>,
+    /// The body, and what it carries.
+    pub surfaces: CarriedSurfaces,
     /// One pose per frame.
     pub poses: Vec<Pose>,
     /// How it is simulated.
@@ -97,9 +98,9 @@ pub enum ShotError {
 
 impl Shot {
     /// A shot that nothing pushes.
-    pub fn new(body: Arc<Body>, poses: Vec<Pose>, settings: ClipSettings) -> Self {
+    pub fn new(body: impl Into<CarriedSurfaces>, poses: Vec<Pose>, settings: ClipSettings) -> Self {
         Self {
-            body,
+            surfaces: body.into(),
             poses,
             settings,
             modes: ShotModes::default(),
@@ -117,24 +118,24 @@ impl Shot {
     pub fn simulate(&self, progress: &dyn Progress) -> Result<(Clip, Vec<String>), ShotError> {
         let led = self.led(&|_: f64, stage: &str| progress.report(0.0, stage))?;
         let forces = led.as_ref().map(|led| led as &dyn FrameForces);
-        let (body, poses, settings) = (self.body.clone(), &self.poses, self.settings);
+        let (surfaces, poses, settings) = (self.surfaces.clone(), &self.poses, self.settings);
         let count = match (&self.modes, settings.method) {
             (ShotModes::These(modes), Method::Modal) => {
                 let (modes, show) = (modes.clone(), self.show.clone());
                 let clip =
-                    Clip::simulate_modes(body, modes, show, poses, forces, settings, progress)?;
+                    Clip::simulate_modes(surfaces, modes, show, poses, forces, settings, progress)?;
                 return self.finished(clip, led.as_ref());
             }
             (_, method) if method != Method::Modal => None,
             (ShotModes::Lowest(count), _) => Some(*count),
-            _ => Some(MODES.min(body.freedom())),
+            _ => Some(MODES.min(surfaces.body().freedom())),
         };
         let clip = match count {
             Some(count) => {
                 let show = self.show.clone();
-                Clip::simulate_counted(body, count, show, poses, forces, settings, progress)?
+                Clip::simulate_counted(surfaces, count, show, poses, forces, settings, progress)?
             }
-            None => Clip::simulate(body, poses, forces, settings, progress)?,
+            None => Clip::simulate(surfaces, poses, forces, settings, progress)?,
         };
         self.finished(clip, led.as_ref())
     }
@@ -144,7 +145,7 @@ impl Shot {
         if self.rigs.is_empty() {
             return Ok(None);
         }
-        let (body, rigs) = (self.body.clone(), self.rigs.clone());
+        let (body, rigs) = (self.surfaces.body().clone(), self.rigs.clone());
         Led::new(
             body,
             rigs,

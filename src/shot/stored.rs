@@ -2,10 +2,10 @@
 //! A shot as plain data, for files: the container is [`crate::store`]'s; what comes in is checked as if it had been given.
 
 use super::{Shot, ShotModes, plain};
-use crate::body::Body;
 use crate::clip::{ClipSettings, Texts};
 use crate::dynamics::Method;
 use crate::modal::{DeformOptions, StoredModes};
+use crate::present::CarriedSurfaces;
 use crate::range::is_sound;
 use crate::rig::{parsed, written};
 use crate::skeleton::Pose;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// What the file says it is.
 const KIND: &str = "shot";
 
-/// All of a shot; `B` is the body, borrowed where it is written.
+/// All of a shot; `B` is the body with what it carries, borrowed where it is written.
 #[derive(Serialize, Deserialize)]
 struct Stored<'a, B> {
     body: B,
@@ -49,7 +49,7 @@ impl Shot {
             what: e.to_string(),
         })?;
         let stored = Stored {
-            body: &*self.body,
+            body: &self.surfaces,
             poses: Cow::Borrowed(&self.poses),
             settings: self.settings,
             modes: match &self.modes {
@@ -81,17 +81,17 @@ struct Read(Shot);
 
 impl<'de> Deserialize<'de> for Read {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let stored = Stored::<Body>::deserialize(deserializer)?;
+        let stored = Stored::<CarriedSurfaces>::deserialize(deserializer)?;
         let shot = stored.into_shot().map_err(serde::de::Error::custom)?;
         Ok(Self(shot))
     }
 }
 
-impl Stored<'_, Body> {
+impl Stored<'_, CarriedSurfaces> {
     /// The shot again; what does not fit together is refused with a sentence.
     fn into_shot(self) -> Result<Shot, String> {
         let fits = |good: bool, what: &str| if good { Ok(()) } else { Err(what.to_owned()) };
-        let body = Arc::new(self.body);
+        let body = self.body.body().clone();
         self.settings.check().map_err(|e| e.to_string())?;
         fits(!self.poses.is_empty(), "it has no poses")?;
         let wrong = self.poses.iter().map(|pose| pose.check(body.skeleton()));
@@ -122,7 +122,7 @@ impl Stored<'_, Body> {
             "its controls do not fit its rigs and poses",
         )?;
         Ok(Shot {
-            body,
+            surfaces: self.body,
             poses: self.poses.into_owned(),
             settings: self.settings,
             modes,

@@ -2,9 +2,11 @@
 //! Shots go through files and are simulated to the same bits.
 
 use super::*;
+use crate::body::Body;
 use crate::body::fixture::BarOptions;
 use crate::disk::tests::Folder;
 use crate::dynamics::Settings;
+use crate::present::SurfaceId;
 use crate::progress::Silent;
 use crate::rig::{BoneRef, Guide, Sample, Template, TemplateKind};
 use crate::skeleton::Affine;
@@ -64,7 +66,7 @@ fn shot(method: Method) -> Shot {
 
 fn shown(clip: &Clip) -> Vec<Vec<f32>> {
     (0..clip.len() as i64)
-        .map(|f| clip.offsets(f, 0).unwrap())
+        .map(|f| clip.offsets(f, SurfaceId::OWN).unwrap())
         .collect()
 }
 
@@ -75,7 +77,7 @@ fn a_shot_from_a_file_is_simulated_to_the_same_bits() {
     for method in [Method::Hyperelastic, Method::Modal] {
         let mut shot = shot(method);
         if method == Method::Modal {
-            let modes = Modes::of_body(&shot.body, 6, &Silent).unwrap();
+            let modes = Modes::of_body(shot.surfaces.body(), 6, &Silent).unwrap();
             shot.modes = ShotModes::These(Arc::new(modes.scaled(2.0).unwrap()));
         }
         shot.save(&path).unwrap();

@@ -225,8 +225,7 @@ def carried(flesh, frame) -> np.ndarray:
     pose = flesh.place.maps(flesh.motion.maps[frame - flesh.clip_start])
     matrix = flesh.motion.matrices[frame - flesh.clip_start]
     deformer = part("logic.native").thew.Deformer(flesh.modes, flesh.surface, form="embedded", engine="cpu")
-    turn, move = flesh.place.to_object(matrix[None])
-    return deformer.positions(np.zeros(len(flesh.modes)), pose) @ turn[0].T + move[0]
+    return deformer.positions(np.zeros(len(flesh.modes)), pose, to=flesh.place.to_object(matrix))
 
 
 class Layout:

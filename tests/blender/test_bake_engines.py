@@ -15,8 +15,8 @@ class Chosen:
     def __init__(self, clip, noise: float):
         self._clip, self._noise = clip, noise
 
-    def offsets(self, index: int) -> np.ndarray:
-        return self._clip.offsets(index) + np.float32(self._noise)
+    def offsets(self, index: int, **where) -> np.ndarray:
+        return self._clip.offsets(index, **where) + np.float32(self._noise)
 
     def __getattr__(self, name):
         return getattr(self._clip, name)

@@ -37,15 +37,12 @@ def test_every_file_says_its_licence():
 # units and spaces ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "turn", [np.eye(3), 2.5 * np.eye(3), np.diag([1.0, 1.0, 2.0]), [[0, -1, 0], [1, 0, 0], [0, 0, 1]]]
-)
-def test_vectors_are_turned_as_the_matrix_says(turn):
-    vectors = np.random.default_rng(1).normal(size=(7, 3)).astype(np.float32)
-    turn = np.array(turn, dtype=np.float32)
-    found = spaces.turned(vectors, turn)
-    np.testing.assert_allclose(found, [turn @ v for v in vectors], rtol=1e-6)
-    assert found.dtype == np.float32
+def test_a_share_of_a_space_shares_vectors_and_stays_affine():
+    space = random_map(np.random.default_rng(1))
+    before, shared = space.copy(), spaces.share_of(space, 0.25)
+    np.testing.assert_array_equal(shared[:3], 0.25 * before[:3])
+    np.testing.assert_array_equal(shared[3], [0, 0, 0, 1])
+    np.testing.assert_array_equal(space, before)
 
 
 @pytest.mark.parametrize(
@@ -71,10 +68,10 @@ def test_metres_and_world_agree():
     for matrix, in_metres in zip(maps, place.maps(maps), strict=True):
         expected = place.points(spaces.transform(matrix, points))
         np.testing.assert_allclose(spaces.transform(in_metres, place.points(points)), expected, atol=1e-12)
-    turns, moves = place.to_object(maps)
-    for matrix, turn, move in zip(maps, turns, moves, strict=True):
+    for matrix, space in zip(maps, place.to_object(maps), strict=True):
         metres = place.points(spaces.transform(matrix, points))
-        np.testing.assert_allclose(metres @ turn.T + move, points, atol=1e-9)
+        np.testing.assert_allclose(spaces.transform(space, metres), points, atol=1e-9)
+        np.testing.assert_allclose(place.to_object(matrix), space, atol=1e-12)
 
 
 def test_bone_maps_are_what_the_armature_modifier_does():

@@ -6,6 +6,7 @@ use crate::body::fixture::BarOptions;
 use crate::clip::FrameForces;
 use crate::disk::tests::Folder;
 use crate::dynamics::{Method, Settings};
+use crate::present::SurfaceId;
 use crate::progress::Silent;
 use crate::skeleton::Affine;
 use nalgebra::UnitQuaternion;
@@ -65,7 +66,10 @@ fn clip(method: Method, frames: usize) -> Clip {
 fn told(clip: &Clip) -> impl PartialEq + std::fmt::Debug {
     let frames: Vec<_> = (-1..=clip.len() as i64)
         .map(|f| {
-            let shown = (clip.positions(f, 0).unwrap(), clip.offsets(f, 0).unwrap());
+            let shown = (
+                clip.positions(f, SurfaceId::OWN).unwrap(),
+                clip.offsets(f, SurfaceId::OWN).unwrap(),
+            );
             (shown, clip.lattice(f), clip.amplitudes(f))
         })
         .collect();
@@ -100,7 +104,7 @@ fn a_clip_from_a_file_shows_and_goes_on_with_the_same_bits() {
         let clip = clip(method, frames);
         let again = through_a_file(&clip);
         assert_eq!(told(&again), told(&clip), "{}", method.name());
-        let moved = |c: &Clip| c.offsets(frames as i64 - 1, 0).unwrap();
+        let moved = |c: &Clip| c.offsets(frames as i64 - 1, SurfaceId::OWN).unwrap();
         assert!(moved(&clip).iter().any(|x| *x != 0.0));
         let forces = pushes(clip.body().dofs(), 3);
         for clip in [&clip, &again] {
@@ -131,7 +135,7 @@ fn a_cycle_and_texts_come_back() {
 }
 
 /// What is said of a clip after some change to its content.
-fn said(clip: &Clip, forge: impl FnOnce(&mut Stored<'_, &Body>)) -> String {
+fn said(clip: &Clip, forge: impl FnOnce(&mut Stored<'_, &CarriedSurfaces>)) -> String {
     let folder = Folder::new();
     let path = folder.0.join("clip.thew");
     let saved = clip.with_stored(|mut stored| {
@@ -149,7 +153,7 @@ fn forged_clips_are_refused() {
     let clip = clip(Method::Warped, 9);
     let frame = "one of its frames does not fit its body";
     let going = "what it needs to go on does not fit its body";
-    let says = |forge: &dyn Fn(&mut Stored<'_, &Body>), words: &str| {
+    let says = |forge: &dyn Fn(&mut Stored<'_, &CarriedSurfaces>), words: &str| {
         let sentence = said(&clip, forge);
         assert!(sentence.contains(words), "{sentence}");
     };
@@ -158,7 +162,7 @@ fn forged_clips_are_refused() {
     says(&|s| s.frames[3].origin[0] = f32::INFINITY, frame);
     says(&|s| s.frames[8].points.to_mut().truncate(5), frame);
     says(&|s| s.frames[0].inverted = u32::MAX, frame);
-    let shown = |s: &mut Stored<'_, &Body>| {
+    let shown = |s: &mut Stored<'_, &CarriedSurfaces>| {
         s.frames[2].shown = StoredShown::Modes {
             amplitudes: Cow::Owned(vec![0.0]),
             pose: Cow::Owned(Pose::rest(2)),
@@ -198,7 +202,7 @@ fn forged_clips_are_refused() {
 #[test]
 fn forged_modes_are_refused() {
     let clip = clip(Method::Modal, 4);
-    let other = |s: &mut Stored<'_, &Body>| {
+    let other = |s: &mut Stored<'_, &CarriedSurfaces>| {
         let long = BarOptions {
             cells_along: 5,
             ..Default::default()
@@ -208,7 +212,7 @@ fn forged_modes_are_refused() {
     };
     let sentence = said(&clip, other);
     assert!(sentence.contains("modes do not fit"), "{sentence}");
-    let amplitude = |s: &mut Stored<'_, &Body>| {
+    let amplitude = |s: &mut Stored<'_, &CarriedSurfaces>| {
         if let StoredShown::Modes { amplitudes, .. } = &mut s.frames[1].shown {
             amplitudes.to_mut()[0] = f64::INFINITY;
         }

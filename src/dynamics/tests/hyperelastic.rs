@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::clip::{Clip, ClipSettings};
-use crate::kernel::LocalPositions;
+use crate::present::{Presenter, SurfaceId, Target};
 use crate::progress::Silent;
 
 /// A bar with a bone along it that is turned about its end, `turns` a second, run up over a second, for two more.
@@ -178,16 +178,16 @@ fn joints_go_from_the_plain_skin_to_their_elastic_shape() {
         };
         let mut sim = Simulation::new(body.clone(), Method::Hyperelastic, settings).unwrap();
         sim.reset(&target, true, None).unwrap();
-        let lattice = LocalPositions::new(sim.lattice_positions());
-        let how = body.presentation(&target, &lattice, sim.sway(), settings.showing());
-        let mut offsets = vec![0.0; body.surface().vertices().len() * 3];
-        body.offsets(0, &lattice, &how, &mut offsets)
-            .unwrap()
+        let (snapshot, presenter) = (sim.snapshot(), Presenter::new(body.clone()));
+        let mut both = [(); 2].map(|()| vec![0.0; body.surface().vertices().len() * 3]);
+        let [positions, offsets] = &mut both;
+        let (own, at) = (SurfaceId::OWN, snapshot.instant());
+        presenter
+            .positions(own, at, &Target::WORLD, positions)
             .unwrap();
-        (
-            body.shown(0, &lattice, Some(&how)).unwrap().unwrap(),
-            offsets,
-        )
+        presenter.offsets(own, at, &Target::WORLD, offsets).unwrap();
+        let [positions, offsets] = both;
+        (positions, offsets)
     };
     let apart = |a: &[f32], b: &[f32]| {
         a.iter()

@@ -7,6 +7,7 @@
 //! read from memory once and stay in the cache for its other frames.
 
 use super::super::cpu::{Row, Rows};
+use super::super::target::Form as Writing;
 use super::blocks::{Half, ROWS, Single, Values};
 use super::finish::shown;
 use super::model::{Finish, Frame, Prepared, WarpModel};
@@ -218,6 +219,7 @@ impl Prepared<'_> {
         Prepared {
             amplitudes: self.amplitudes.clone(),
             finish: Finish::Displacements,
+            writing: Writing::Plain,
         }
     }
 }
@@ -302,7 +304,7 @@ fn chunk<const FMA: bool, R: Lane>(
         for ((rows, first), out) in blocks.zip(out.chunks_mut(3 * LANES)) {
             let [a, b, c, d, e, f] = sum::<FMA, R>(rows, &frame.amplitudes);
             let u = turn(&[a, b, c], &[d, e, f]);
-            write::<FMA>(&frame.finish, first, &u, out);
+            write::<FMA>(frame, first, &u, out);
         }
     }
 }
@@ -324,10 +326,12 @@ fn sum<const FMA: bool, R: Lane>(rows: &[R], amplitudes: &[[f32; 2]]) -> [Lanes;
 
 /// What is shown of the points of a block.
 #[inline(always)]
-fn write<const FMA: bool>(finish: &Finish<'_>, first: usize, u: &[Lanes; 3], out: &mut [f32]) {
+fn write<const FMA: bool>(frame: &Prepared<'_>, first: usize, u: &[Lanes; 3], out: &mut [f32]) {
     for (l, out) in out.chunks_exact_mut(3).enumerate() {
         let u = [u[0][l], u[1][l], u[2][l]];
-        out.copy_from_slice(&shown::<FMA>(finish, first + l, u));
+        frame
+            .writing
+            .write(out, shown::<FMA>(&frame.finish, first + l, u));
     }
 }
 
@@ -357,7 +361,8 @@ fn embed_chunk<const FMA: bool, const N: usize>(
         let vertices = (first..).zip(&rows[first..]);
         for ((vertex, row), out) in vertices.zip(out.chunks_exact_mut(3)) {
             let [x, y, z, _] = row.mean(moved);
-            out.copy_from_slice(&shown::<FMA>(&frame.finish, vertex, [x, y, z]));
+            let shown = shown::<FMA>(&frame.finish, vertex, [x, y, z]);
+            frame.writing.write(out, shown);
         }
     }
 }

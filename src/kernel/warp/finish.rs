@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From the displacement of a vertex to what is shown of it: nothing more, its place at rest, or its place under the
-//! blended maps of its bones, `T(x + u) = T(x) + L u` with L the linear part, `L u` softly limited.
+//! From the displacement of a vertex to what is shown of it: nothing more, its place at rest, its place under the
+//! blended maps of its bones, `T(x + u) = T(x) + L u` with L the linear part, `L u` softly limited, or that alone. All about
+//! the origin near the body from which it is then written.
 
+use super::super::LocalPositions;
 use super::super::limit::{Columns, Pair, SkinPairs, image, shrink};
 use super::model::{Bones, Finish};
 
@@ -11,24 +13,27 @@ pub(super) fn shown<const FMA: bool>(finish: &Finish<'_>, vertex: usize, u: [f32
     match finish {
         Finish::Displacements => u,
         Finish::Rest(rest) => {
-            let (x, o) = (rest.points[vertex], rest.origin);
-            std::array::from_fn(|k| o[k] + (x[k] + u[k]))
+            let x = rest.points[vertex];
+            std::array::from_fn(|k| x[k] + u[k])
         }
         Finish::Posed(rest, skin, bones) => {
-            posed::<FMA>(rest.points[vertex], u, vertex, skin, bones)
+            let (skin, away) = posed::<FMA>(rest, u, vertex, skin, bones);
+            std::array::from_fn(|k| skin[k] + away[k])
         }
+        Finish::Offsets(rest, skin, bones) => posed::<FMA>(rest, u, vertex, skin, bones).1,
     }
 }
 
+/// The skin, and what is added to it.
 #[inline(always)]
 fn posed<const FMA: bool>(
-    x: [f32; 3],
+    rest: &LocalPositions,
     u: [f32; 3],
     vertex: usize,
     skin: &SkinPairs,
     bones: &Bones,
-) -> [f32; 3] {
-    let maps = bones.maps.maps();
+) -> ([f32; 3], [f32; 3]) {
+    let (x, maps) = (rest.points[vertex], bones.maps.maps());
     #[cfg(target_arch = "x86_64")]
     let (skin, away) = if FMA {
         // SAFETY: only callers that enable AVX2 and FMA set `FMA`.
@@ -40,8 +45,7 @@ fn posed<const FMA: bool>(
     let (skin, away) = images(x, u, skin, vertex, maps);
     let squared = away[0] * away[0] + away[1] * away[1] + away[2] * away[2];
     let scale = shrink(squared, bones.limit).unwrap_or(1.0);
-    let o = bones.maps.origin();
-    std::array::from_fn(|k| o[k] + (skin[k] + away[k] * scale))
+    (skin, away.map(|x| x * scale))
 }
 
 /// `T(x)` and `L u`.

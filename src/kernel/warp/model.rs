@@ -6,7 +6,8 @@
 
 use super::super::cpu::Rows;
 use super::super::limit::{LocalMaps, SkinPairs};
-use super::super::{KernelError, LocalPositions};
+use super::super::target::Form as Writing;
+use super::super::{KernelError, LocalPositions, Target};
 use super::blocks::{Blocks, Precision};
 use crate::Vec3;
 use crate::lattice::Embedding;
@@ -213,19 +214,30 @@ impl WarpModel {
         let finish = match frame.shown {
             Shown::Displacements => Finish::Displacements,
             Shown::Rest => Finish::Rest(&self.rest),
-            Shown::Posed(bones) => {
-                let skin = self.skin.as_ref().ok_or(KernelError::NoSkin)?;
-                let (expected, given) = (skin.bones, bones.maps.maps().len() - 1);
-                if expected != given {
-                    return Err(KernelError::Bones { expected, given });
-                }
-                Finish::Posed(&self.rest, &skin.pairs, bones)
-            }
+            Shown::Posed(bones) => Finish::Posed(&self.rest, self.carried(bones)?, bones),
+            Shown::Offsets(bones) => Finish::Offsets(&self.rest, self.carried(bones)?, bones),
+        };
+        let target = &frame.target;
+        let writing = match frame.shown {
+            Shown::Displacements | Shown::Offsets(_) => target.vectors(),
+            Shown::Rest => target.places(self.rest.origin),
+            Shown::Posed(bones) => target.places(bones.origin()),
         };
         Ok(Prepared {
             amplitudes: self.amplitudes(frame.amplitudes, frame.warp)?,
             finish,
+            writing,
         })
+    }
+
+    /// The skin that these bones carry.
+    fn carried(&self, bones: &Bones) -> Result<&SkinPairs, KernelError> {
+        let skin = self.skin.as_ref().ok_or(KernelError::NoSkin)?;
+        let (expected, given) = (skin.bones, bones.maps.maps().len() - 1);
+        if expected != given {
+            return Err(KernelError::Bones { expected, given });
+        }
+        Ok(&skin.pairs)
     }
 
     /// All frames, and whether the output has room for them.
@@ -329,6 +341,15 @@ pub struct Frame<'a> {
     pub warp: bool,
     /// What is wanted.
     pub shown: Shown<'a>,
+    /// And where.
+    pub target: Target,
+}
+
+impl Bones {
+    /// A place of the world, metres, near the surface that they carry.
+    pub fn origin(&self) -> [f32; 3] {
+        self.maps.origin()
+    }
 }
 
 /// What a frame consists of.
@@ -340,6 +361,8 @@ pub enum Shown<'a> {
     Rest,
     /// World positions `T(x + u)`.
     Posed(&'a Bones),
+    /// What is added to the skin, `T(x + u) − T(x)`.
+    Offsets(&'a Bones),
 }
 
 impl<'a> Shown<'a> {
@@ -350,13 +373,20 @@ impl<'a> Shown<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// A warped frame.
+    /// A warped frame, in the world.
     pub fn new(amplitudes: &'a [f64], shown: Shown<'a>) -> Self {
         Self {
             amplitudes,
             warp: true,
             shown,
+            target: Target::WORLD,
         }
+    }
+
+    /// The same in the space of a target.
+    #[must_use]
+    pub fn to(self, target: Target) -> Self {
+        Self { target, ..self }
     }
 }
 
@@ -365,23 +395,25 @@ pub(super) struct Prepared<'a> {
     /// For shape and rotation of each mode as stored.
     pub amplitudes: Vec<[f32; 2]>,
     pub finish: Finish<'a>,
+    /// How that is written.
+    pub writing: Writing,
 }
 
-/// What is done with a displacement.
+/// What is done with a displacement, about the origin of what is shown.
 pub(super) enum Finish<'a> {
     Displacements,
     Rest(&'a LocalPositions),
     Posed(&'a LocalPositions, &'a SkinPairs, &'a Bones),
+    Offsets(&'a LocalPositions, &'a SkinPairs, &'a Bones),
 }
 
 impl Finish<'_> {
-    /// The bones' maps, the origin of what is shown, and the soft limit, for kernels of graphics devices.
+    /// The bones' maps and the soft limit, for kernels of graphics devices.
     #[cfg(feature = "gpu")]
-    pub(super) fn numbers(&self) -> (&[super::super::limit::Columns], [f32; 3], f32) {
+    pub(super) fn numbers(&self) -> (&[super::super::limit::Columns], f32) {
         match self {
-            Self::Displacements => (&[], [0.0; 3], f32::INFINITY),
-            Self::Rest(rest) => (&[], rest.origin, f32::INFINITY),
-            Self::Posed(_, _, bones) => (bones.maps.maps(), bones.maps.origin(), bones.limit),
+            Self::Displacements | Self::Rest(_) => (&[], f32::INFINITY),
+            Self::Posed(.., bones) | Self::Offsets(.., bones) => (bones.maps.maps(), bones.limit),
         }
     }
 
@@ -392,6 +424,7 @@ impl Finish<'_> {
             Self::Displacements => 0,
             Self::Rest(_) => 1,
             Self::Posed(..) => 2,
+            Self::Offsets(..) => 3,
         }
     }
 }

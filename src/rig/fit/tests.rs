@@ -123,7 +123,7 @@ fn places(fit: &mut Fit, rig: &Rig, eta: &[f64], vertices: &[u32]) -> Vec<Target
     let q = fit.displacements(rig, eta).unwrap();
     let x = fit.body().lattice().vertices();
     let p: Vec<Vec3> = q.iter().zip(x).map(|(q, x)| q + x).collect();
-    let embedding = fit.body().embedding(0).unwrap();
+    let embedding = fit.body().embedding();
     let target = |&vertex: &u32| Target {
         vertex,
         place: embedding.place(vertex as usize, &p),

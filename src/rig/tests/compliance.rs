@@ -61,7 +61,7 @@ fn balance(body: &Arc<Body>, rig: &Rig, eta: &[f64]) -> Vec<Vec3> {
 
 /// How far the surface is moved at most.
 fn moved(body: &Body, q: &[Vec3]) -> f64 {
-    let surface = body.embedding(0).unwrap();
+    let surface = body.embedding();
     (0..surface.len())
         .map(|i| surface.place(i, q).norm())
         .fold(0.0, f64::max)

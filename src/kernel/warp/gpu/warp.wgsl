@@ -15,12 +15,14 @@ struct Chunk {
 }
 
 struct Frame {
-    // Where the result's origin is, metres; the soft limit, or a negative number.
+    // From metres about the result's origin to what is written: the axes, and the origin's own image.
+    axes: mat3x3<f32>,
     origin: vec3<f32>,
+    // The soft limit, metres, or a negative number.
     limit: f32,
-    // 0: displacements, 1: positions at rest, 2: posed.
+    // 0: displacements, 1: positions at rest, 2: posed, 3: what is added to the skin.
     shown: u32,
-    // For shape and rotation of each mode; the offset is 24 bytes.
+    // For shape and rotation of each mode; the offset is 72 bytes.
     amplitudes: array<vec2<f32>>,
 }
 
@@ -87,15 +89,20 @@ fn finish(vertex: u32, u: vec3<f32>) {
     if frame.shown != 0u && chunk.stride == 3u {
         let x = vec3(rest[3u * vertex], rest[3u * vertex + 1u], rest[3u * vertex + 2u]);
         if frame.shown == 1u {
-            p = frame.origin + (x + u);
+            p = x + u;
         } else {
             var map = mat4x4<f32>();
             for (var i = offsets[vertex]; i < offsets[vertex + 1u]; i += 1u) {
                 map += bones[pairs[i].bone] * pairs[i].weight;
             }
-            let skin = (map * vec4(x, 1.0)).xyz;
-            p = frame.origin + (skin + limited((map * vec4(u, 0.0)).xyz));
+            p = limited((map * vec4(u, 0.0)).xyz);
+            if frame.shown == 2u {
+                p += (map * vec4(x, 1.0)).xyz;
+            }
         }
+    }
+    if chunk.stride == 3u {
+        p = frame.origin + frame.axes * p;
     }
     let at = chunk.stride * vertex;
     results[at] = p.x;

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The space in which results leave a kernel: an affine map out of the world's metres, applied as each vertex is written.
+//!
+//! Kernels compute in f32 about an origin near the body. The map is folded with that origin in f64, so that places keep the
+//! precision of the body's size wherever it stands, and wherever the other space has its origin. Vectors (offsets,
+//! displacements, velocities) take the linear part alone.
+
+use super::KernelError;
+use super::limit::Columns;
+use crate::skeleton::Affine;
+use crate::{Mat3, Vec3};
+
+/// Where results are wanted: in the world's metres, or in a space that is an affine map of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Target {
+    /// From the world; none: the world itself, whose results are not multiplied by anything.
+    from_world: Option<Affine>,
+    /// Results are added to what stands in the output.
+    added: bool,
+}
+
+impl Target {
+    /// The world's metres.
+    pub const WORLD: Self = Self {
+        from_world: None,
+        added: false,
+    };
+
+    /// Another space, by the map from the world's metres into it; it may flatten or mirror.
+    ///
+    /// # Errors
+    /// [`KernelError::Target`]: numbers that are not finite, or beyond 1e12.
+    pub fn new(from_world: Affine) -> Result<Self, KernelError> {
+        if !from_world.is_finite() {
+            return Err(KernelError::Target);
+        }
+        Ok(Self {
+            from_world: Some(from_world),
+            added: false,
+        })
+    }
+
+    /// The same with all results multiplied by a number: a share of an offset, a difference over time.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        let map = self.from_world.unwrap_or(Affine::identity());
+        Self {
+            from_world: Some(Affine {
+                linear: map.linear * factor,
+                translation: map.translation * factor,
+            }),
+            ..self
+        }
+    }
+
+    /// The same with its origin at a place of the world.
+    #[must_use]
+    pub fn about(self, origin: [f32; 3]) -> Self {
+        let linear = self.from_world.map_or(Mat3::identity(), |map| map.linear);
+        let translation = -(linear * Vec3::from(origin.map(f64::from)));
+        Self {
+            from_world: Some(Affine {
+                linear,
+                translation,
+            }),
+            ..self
+        }
+    }
+
+    /// The same with results added to what stands in the output.
+    #[must_use]
+    pub fn added(self) -> Self {
+        Self {
+            added: true,
+            ..self
+        }
+    }
+
+    /// Whether results are added to what stands in the output.
+    pub fn is_added(&self) -> bool {
+        self.added
+    }
+
+    /// Whether results are the world's metres, as they were computed.
+    pub fn is_world(&self) -> bool {
+        self.from_world.is_none()
+    }
+
+    /// The image of a place.
+    pub fn place(&self, place: Vec3) -> Vec3 {
+        self.from_world.map_or(place, |map| map.apply(place))
+    }
+
+    /// How places about an origin in the world are written.
+    pub(super) fn places(&self, origin: [f32; 3]) -> Form {
+        let about = |map: &Affine| columns(map, Vec3::from(origin.map(f64::from)));
+        match &self.from_world {
+            None if !self.added => Form::At(origin),
+            None => Form::Sum(about(&Affine::identity())),
+            Some(map) if !self.added => Form::mapped(map, about(map)),
+            Some(map) => Form::Sum(about(map)),
+        }
+    }
+
+    /// How vectors are written.
+    pub(super) fn vectors(&self) -> Form {
+        let linear = |map: &Affine| {
+            let translation = Vec3::zeros();
+            columns(
+                &Affine {
+                    translation,
+                    ..*map
+                },
+                Vec3::zeros(),
+            )
+        };
+        match &self.from_world {
+            None if !self.added => Form::Plain,
+            None => Form::Sum(linear(&Affine::identity())),
+            Some(map) if !self.added => match Form::mapped(map, linear(map)) {
+                Form::At(_) => Form::Plain,
+                form => form,
+            },
+            Some(map) => Form::Sum(linear(map)),
+        }
+    }
+}
+
+/// The map about an origin: its linear part, and the image of the origin.
+fn columns(map: &Affine, origin: Vec3) -> Columns {
+    let wide = |v: Vec3| [v.x as f32, v.y as f32, v.z as f32, 0.0];
+    let column = |k: usize| wide(map.linear.column(k).into_owned());
+    [column(0), column(1), column(2), wide(map.apply(origin))]
+}
+
+/// How a kernel writes what it computed about its origin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Form {
+    /// As it is.
+    Plain,
+    /// A place in the world, about this origin.
+    At([f32; 3]),
+    /// In a space that is the world in other units, about the origin's image.
+    Scaled(f32, [f32; 3]),
+    /// In another space.
+    Mapped(Columns),
+    /// In another space, added to what stands there.
+    Sum(Columns),
+}
+
+impl Form {
+    /// By these columns of a map; maps that only move or scale, as most objects stand, cost less than others.
+    fn mapped(map: &Affine, columns: Columns) -> Self {
+        let (scale, origin) = (map.linear[(0, 0)], first_three(columns[3]));
+        match map.linear == scale * Mat3::identity() {
+            true if scale == 1.0 => Self::At(origin),
+            true => Self::Scaled(scale as f32, origin),
+            false => Self::Mapped(columns),
+        }
+    }
+
+    /// Writes a place or a vector.
+    #[inline(always)]
+    pub(super) fn write(&self, out: &mut [f32], local: [f32; 3]) {
+        match self {
+            Self::Plain => Plain.put(out, local),
+            Self::At(origin) => At(*origin).put(out, local),
+            Self::Scaled(scale, origin) => Scaled(*scale, *origin).put(out, local),
+            Self::Mapped(columns) => Mapped(*columns).put(out, local),
+            Self::Sum(columns) => Sum(*columns).put(out, local),
+        }
+    }
+
+    /// The same as one map, for kernels of graphics devices, which have but one form.
+    #[cfg(feature = "gpu")]
+    pub(super) fn columns(&self) -> Columns {
+        let by = |scale: f32, [x, y, z]: [f32; 3]| -> Columns {
+            let axis = |k: usize| std::array::from_fn(|i| if i == k { scale } else { 0.0 });
+            [axis(0), axis(1), axis(2), [x, y, z, 0.0]]
+        };
+        match *self {
+            Self::Plain => by(1.0, [0.0; 3]),
+            Self::At(origin) => by(1.0, origin),
+            Self::Scaled(scale, origin) => by(scale, origin),
+            Self::Mapped(columns) | Self::Sum(columns) => columns,
+        }
+    }
+}
+
+/// A [`Form`] that is known when a loop is compiled.
+pub(super) trait Put: Copy + Sync {
+    /// Writes one place or vector.
+    fn put(&self, out: &mut [f32], local: [f32; 3]);
+}
+
+/// Runs a loop with the form known to it.
+macro_rules! with_form {
+    ($form:expr, $put:ident => $work:expr) => {
+        match $form {
+            $crate::kernel::target::Form::Plain => {
+                let $put = $crate::kernel::target::Plain;
+                $work
+            }
+            $crate::kernel::target::Form::At(origin) => {
+                let $put = $crate::kernel::target::At(origin);
+                $work
+            }
+            $crate::kernel::target::Form::Scaled(scale, origin) => {
+                let $put = $crate::kernel::target::Scaled(scale, origin);
+                $work
+            }
+            $crate::kernel::target::Form::Mapped(columns) => {
+                let $put = $crate::kernel::target::Mapped(columns);
+                $work
+            }
+            $crate::kernel::target::Form::Sum(columns) => {
+                let $put = $crate::kernel::target::Sum(columns);
+                $work
+            }
+        }
+    };
+}
+pub(super) use with_form;
+
+/// See [`Form::Plain`].
+#[derive(Clone, Copy)]
+pub(super) struct Plain;
+/// See [`Form::At`].
+#[derive(Clone, Copy)]
+pub(super) struct At(pub [f32; 3]);
+/// See [`Form::Scaled`].
+#[derive(Clone, Copy)]
+pub(super) struct Scaled(pub f32, pub [f32; 3]);
+/// See [`Form::Mapped`].
+#[derive(Clone, Copy)]
+pub(super) struct Mapped(pub Columns);
+/// See [`Form::Sum`].
+#[derive(Clone, Copy)]
+pub(super) struct Sum(pub Columns);
+
+impl Put for Plain {
+    #[inline(always)]
+    fn put(&self, out: &mut [f32], local: [f32; 3]) {
+        out.copy_from_slice(&local);
+    }
+}
+
+impl Put for At {
+    #[inline(always)]
+    fn put(&self, out: &mut [f32], local: [f32; 3]) {
+        let [x, y, z] = self.0;
+        out.copy_from_slice(&[x + local[0], y + local[1], z + local[2]]);
+    }
+}
+
+impl Put for Scaled {
+    #[inline(always)]
+    fn put(&self, out: &mut [f32], local: [f32; 3]) {
+        let Self(scale, [x, y, z]) = *self;
+        let [a, b, c] = local.map(|l| scale * l);
+        out.copy_from_slice(&[x + a, y + b, z + c]);
+    }
+}
+
+impl Put for Mapped {
+    #[inline(always)]
+    fn put(&self, out: &mut [f32], local: [f32; 3]) {
+        out.copy_from_slice(&first_three(wide_image(&self.0, local)));
+    }
+}
+
+impl Put for Sum {
+    #[inline(always)]
+    fn put(&self, out: &mut [f32], local: [f32; 3]) {
+        let image = first_three(wide_image(&self.0, local));
+        for (out, x) in out.iter_mut().zip(image) {
+            *out += x;
+        }
+    }
+}
+
+/// The image under a map, as wide as a register.
+#[inline(always)]
+fn wide_image([a, b, c, d]: &Columns, [x, y, z]: [f32; 3]) -> [f32; 4] {
+    std::array::from_fn(|k| a[k] * x + b[k] * y + c[k] * z + d[k])
+}
+
+#[inline(always)]
+fn first_three([x, y, z, _]: [f32; 4]) -> [f32; 3] {
+    [x, y, z]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Form {
+        fn of(&self, local: [f32; 3]) -> [f32; 3] {
+            let mut out = [0.0; 3];
+            self.write(&mut out, local);
+            out
+        }
+    }
+
+    /// A turn, a shear and a mirror, far away from both origins.
+    fn map() -> Affine {
+        Affine {
+            linear: Mat3::new(0.0, -2.5, 0.3, 1.0, 0.1, 0.0, 0.0, 0.7, -4.0),
+            translation: Vec3::new(2.4e5, -1.0e5, 3.9e5),
+        }
+    }
+
+    #[test]
+    fn places_far_away_keep_the_precision_of_the_body() {
+        // The object stands where the body does, 1e5 m away, so that in its own space the body is near the origin.
+        let there = Vec3::new(1e5, -3e4, 7e4);
+        let linear = map().linear;
+        let map = Affine {
+            linear,
+            translation: -(linear * there),
+        };
+        let origin = [1e5f32 + 0.5, -3e4, 7e4 - 0.25];
+        let out = Target::new(map).unwrap().places(origin);
+        for local in [[0.125f32, -0.75, 0.3], [1.0, 1.0, -1.0]] {
+            let world = Vec3::from(origin.map(f64::from)) + Vec3::from(local.map(f64::from));
+            let expected = map.apply(world);
+            let got = Vec3::from(out.of(local).map(f64::from));
+            assert!((got - expected).norm() < 2e-6, "{got} {expected}");
+        }
+    }
+
+    #[test]
+    fn vectors_take_the_linear_part_alone_times_a_factor() {
+        let v = [0.5f32, -0.25, 2.0];
+        let expected = map().linear * Vec3::new(0.5, -0.25, 2.0) * 24.0;
+        let got = Target::new(map()).unwrap().times(24.0).vectors().of(v);
+        assert!((Vec3::from(got.map(f64::from)) - expected).norm() < 1e-4);
+        assert_eq!(Target::WORLD.vectors().of(v), v);
+        let only_moved = Affine {
+            linear: Mat3::identity(),
+            ..map()
+        };
+        assert_eq!(Target::new(only_moved).unwrap().vectors(), Form::Plain);
+        assert_eq!(Target::WORLD.times(2.0).vectors().of(v), v.map(|x| 2.0 * x));
+    }
+
+    #[test]
+    fn other_units_are_as_the_map_says() {
+        let units = Affine {
+            linear: 100.0 * Mat3::identity(),
+            translation: Vec3::new(-5e6, 1.0, 2.0),
+        };
+        let target = Target::new(units).unwrap();
+        let (origin, local) = ([5e4f32, 0.5, -1.0], [0.25f32, -0.5, 1.5]);
+        assert!(matches!(target.places(origin), Form::Scaled(..)));
+        assert_eq!(target.places(origin).of(local), [25.0, 1.0, 52.0]);
+        assert_eq!(target.vectors().of(local), [25.0, -50.0, 150.0]);
+        let mirrored = target.times(-0.5);
+        assert_eq!(mirrored.vectors().of(local), [-12.5, 25.0, -75.0]);
+    }
+
+    #[test]
+    fn the_world_is_not_multiplied() {
+        let (origin, local) = ([300.1f32, -7.7, 1e4], [0.1f32, 0.2, -0.3]);
+        let sum = std::array::from_fn(|k| origin[k] + local[k]);
+        assert_eq!(Target::WORLD.places(origin).of(local), sum);
+    }
+
+    #[test]
+    fn what_is_added_finds_what_stood_there() {
+        let target = Target::new(map()).unwrap();
+        let (v, mut out) = ([0.5f32, -0.25, 2.0], [1.0f32, 2.0, 3.0]);
+        target.added().vectors().write(&mut out, v);
+        let alone = target.vectors().of(v);
+        assert_eq!(out, [1.0 + alone[0], 2.0 + alone[1], 3.0 + alone[2]]);
+        Target::WORLD
+            .added()
+            .places([8.0; 3])
+            .write(&mut out, [0.0; 3]);
+        assert_eq!(out, [9.0 + alone[0], 10.0 + alone[1], 11.0 + alone[2]]);
+    }
+
+    #[test]
+    fn spaces_that_no_number_can_stand_in_are_refused() {
+        for bad in [f64::NAN, f64::INFINITY, 1e13] {
+            let mut map = map();
+            map.linear[(1, 2)] = bad;
+            assert_eq!(Target::new(map), Err(KernelError::Target));
+        }
+        // Flat is good enough to be looked at.
+        let flat = Affine {
+            linear: Mat3::zeros(),
+            translation: Vec3::zeros(),
+        };
+        assert_eq!(
+            Target::new(flat).unwrap().places([1.0; 3]).of([2.0; 3]),
+            [0.0; 3]
+        );
+    }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The one place where states become vertices: any surface of a body, by lattice or by modes, in any space.
+
+use super::{CarriedSurfaces, Instant, PresentError, SurfaceId, WarpPresenter};
+use crate::kernel::{Engine, KernelError, Target, Wanted};
+use crate::modal::{DeformOptions, Modes};
+use crate::progress::{Progress, Silent, step};
+use std::sync::Arc;
+
+/// Shows a body and what it carries.
+#[derive(Debug)]
+pub struct Presenter {
+    surfaces: CarriedSurfaces,
+    warp: Option<WarpPresenter>,
+}
+
+impl Presenter {
+    /// By lattices.
+    pub fn new(surfaces: impl Into<CarriedSurfaces>) -> Self {
+        Self {
+            surfaces: surfaces.into(),
+            warp: None,
+        }
+    }
+
+    /// By amplitudes of the body's modes too, where there are any.
+    pub fn with_modes(
+        surfaces: impl Into<CarriedSurfaces>,
+        modes: Option<Arc<Modes>>,
+        options: DeformOptions,
+    ) -> Self {
+        let surfaces = surfaces.into();
+        let warp = modes.map(|modes| WarpPresenter::new(surfaces.clone(), modes, options));
+        Self { surfaces, warp }
+    }
+
+    /// The body and its surfaces.
+    pub fn surfaces(&self) -> &CarriedSurfaces {
+        &self.surfaces
+    }
+
+    /// What shows surfaces by amplitudes.
+    pub fn warp(&self) -> Option<&WarpPresenter> {
+        self.warp.as_ref()
+    }
+
+    /// Number of vertices of a surface.
+    ///
+    /// # Errors
+    /// A surface that the body does not carry.
+    pub fn vertices(&self, id: SurfaceId) -> Result<usize, PresentError> {
+        Ok(self.surfaces.get(id)?.vertices())
+    }
+
+    /// Positions `[n · 3]` of a surface at an instant, metres, or what the target makes of them.
+    ///
+    /// # Errors
+    /// A surface that the body does not carry, a lattice of another one, an output of another length.
+    pub fn positions(
+        &self,
+        id: SurfaceId,
+        at: Instant<'_>,
+        target: &Target,
+        out: &mut [f32],
+    ) -> Result<(), PresentError> {
+        let (lattice, how) = match at {
+            Instant::Modal(posed, reach) => {
+                let warp = self.warped()?;
+                return warp.positions(id, &[posed], reach, target, &Silent, out);
+            }
+            Instant::Lattice(lattice, how) => (lattice, how),
+        };
+        match how.filter(|how| !how.is_plain()) {
+            Some(_) => self
+                .draw(id, at, Wanted::Positions, target, out)
+                .map(|_| ()),
+            None => {
+                let surface = self.surfaces.get(id)?;
+                let engine = surface.engine(self.surfaces.body())?;
+                Ok(engine.embed_to(lattice, target, out)?)
+            }
+        }
+    }
+
+    /// Positions `[frames · n · 3]` at many instants; where a graphics device shows them, one is brought back while the next is
+    /// computed.
+    ///
+    /// # Errors
+    /// As [`positions`](Self::positions); a stop by the progress.
+    pub fn all_positions(
+        &self,
+        id: SurfaceId,
+        at: &[Instant<'_>],
+        target: &Target,
+        progress: &dyn Progress,
+        out: &mut [f32],
+    ) -> Result<(), PresentError> {
+        let modal = at.iter().map(|at| match at {
+            Instant::Modal(posed, reach) => Some((*posed, *reach)),
+            Instant::Lattice(..) => None,
+        });
+        if let Some(all) = modal.collect::<Option<Vec<_>>>()
+            && let Some((_, reach)) = all.first().copied()
+            && all.iter().all(|(_, other)| *other == reach)
+        {
+            let posed: Vec<_> = all.into_iter().map(|(posed, _)| posed).collect();
+            return self
+                .warped()?
+                .positions(id, &posed, reach, target, progress, out);
+        }
+        let n = 3 * self.vertices(id)?;
+        let (expected, given) = (n * at.len(), out.len());
+        if expected != given {
+            return Err(KernelError::Output { expected, given }.into());
+        }
+        let frames = at.len() as f64;
+        for (i, at) in at.iter().enumerate() {
+            step(progress, i as f64 / frames, "Showing frames")?;
+            self.positions(id, *at, target, &mut out[i * n..(i + 1) * n])?;
+        }
+        Ok(())
+    }
+
+    /// What is added to the artist's skin `[n · 3]`, metres, world axes, or what the target makes of that:
+    /// [`positions`](Self::positions) less the skin, without the rounding of places far from the world's origin. Nothing where
+    /// the lattice is shown as it is.
+    ///
+    /// # Errors
+    /// As [`positions`](Self::positions).
+    pub fn offsets(
+        &self,
+        id: SurfaceId,
+        at: Instant<'_>,
+        target: &Target,
+        out: &mut [f32],
+    ) -> Result<(), PresentError> {
+        match at {
+            Instant::Modal(posed, reach) => self.warped()?.offsets(id, posed, reach, target, out),
+            Instant::Lattice(_, Some(_)) => {
+                self.draw(id, at, Wanted::Offsets, target, out).map(|_| ())
+            }
+            Instant::Lattice(_, None) => {
+                let (expected, given) = (3 * self.vertices(id)?, out.len());
+                if expected != given {
+                    return Err(KernelError::Output { expected, given }.into());
+                }
+                if !target.is_added() {
+                    out.fill(0.0);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// How fast what is shown moves `[n · 3]`, m/s, world axes, or what the target makes of that: from one instant to another,
+    /// `seconds` later.
+    ///
+    /// # Errors
+    /// As [`positions`](Self::positions).
+    pub fn velocities(
+        &self,
+        id: SurfaceId,
+        (from, to): (Instant<'_>, Instant<'_>),
+        seconds: f64,
+        target: &Target,
+        out: &mut [f32],
+    ) -> Result<(), PresentError> {
+        // About an origin near the body, so that differences of places far from the world's keep their digits.
+        let share = target.about(self.near(id, from)?).times(seconds.recip());
+        self.positions(id, to, &share, out)?;
+        self.positions(id, from, &share.times(-1.0).added(), out)
+    }
+
+    /// A place near a surface.
+    fn near(&self, id: SurfaceId, at: Instant<'_>) -> Result<[f32; 3], PresentError> {
+        Ok(match at {
+            Instant::Lattice(lattice, _) => lattice.origin,
+            Instant::Modal((_, pose), _) => {
+                let deformer = self.warped()?.surface(id)?;
+                deformer.model().pose(pose, None)?.origin()
+            }
+        })
+    }
+
+    /// The largest distance of a surface's vertex from its skin, metres, before reach limits it.
+    ///
+    /// # Errors
+    /// As [`positions`](Self::positions), for an output `[n · 3]` whose numbers do not matter.
+    pub fn max_deviation(
+        &self,
+        id: SurfaceId,
+        at: Instant<'_>,
+        scratch: &mut [f32],
+    ) -> Result<f32, PresentError> {
+        match at {
+            Instant::Modal(posed, _) => self.warped()?.max_deviation(id, posed),
+            Instant::Lattice(_, None) => Ok(0.0),
+            Instant::Lattice(..) => self.draw(id, at, Wanted::Offsets, &Target::WORLD, scratch),
+        }
+    }
+
+    fn draw(
+        &self,
+        id: SurfaceId,
+        at: Instant<'_>,
+        wanted: Wanted,
+        target: &Target,
+        out: &mut [f32],
+    ) -> Result<f32, PresentError> {
+        let Instant::Lattice(lattice, Some(how)) = at else {
+            return Ok(0.0);
+        };
+        let surface = self.surfaces.get(id)?;
+        let body = self.surfaces.body();
+        let (engine, skinned) = (surface.engine(body)?, surface.skinned(body));
+        Ok(skinned.show(engine, &how.present(lattice), wanted, target, out)?)
+    }
+
+    fn warped(&self) -> Result<&WarpPresenter, PresentError> {
+        self.warp.as_ref().ok_or(PresentError::NoModes)
+    }
+}

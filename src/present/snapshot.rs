@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A state as it is kept to be shown: the lattice and the pose in f32 about local origins, and what an artist chose about it.
+//! Nothing else turns f64 into what kernels take.
+
+use super::Posed;
+use crate::Vec3;
+use crate::body::Body;
+use crate::kernel::{LocalMaps, LocalPositions, Present};
+use crate::range::FARTHEST;
+use crate::skeleton::Pose;
+
+/// What an artist chooses about what is shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Showing {
+    /// Share of the joints' elastic shape, 0 to 1.
+    pub elastic_joints: f64,
+    /// Farthest from the skin, as a part of the body's size; none = no limit.
+    pub reach: Option<f64>,
+}
+
+impl Default for Showing {
+    /// The flesh as it is.
+    fn default() -> Self {
+        Self {
+            elastic_joints: 1.0,
+            reach: None,
+        }
+    }
+}
+
+impl Showing {
+    /// How far flesh is shown from its skin at a pose, metres; none = no limit. The size that reach is a part of is the pose's.
+    pub fn limit(&self, body: &Body, pose: &Pose) -> Option<f64> {
+        self.reach.map(|part| part * body.size_in(pose))
+    }
+}
+
+/// A pose at which surfaces are shown, and how.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Presentation {
+    maps: LocalMaps,
+    sway: Option<Vec<[f32; 3]>>,
+    elastic_joints: f32,
+    /// Metres.
+    reach: f32,
+}
+
+impl Presentation {
+    /// For lattice positions in `lattice` with a sway `[dofs]` (m, world axes; none: all is shown as the bones' work).
+    pub fn new(
+        body: &Body,
+        pose: &Pose,
+        lattice: &LocalPositions,
+        sway: Option<&[Vec3]>,
+        showing: Showing,
+    ) -> Self {
+        let limit = showing.limit(body, pose);
+        let reach = limit.map(|metres| (metres as f32).max(f32::MIN_POSITIVE));
+        Self {
+            maps: LocalMaps::new(pose, body.rest_origin(), lattice.origin),
+            sway: sway.map(|sway| sway.iter().map(|u| u.cast::<f32>().into()).collect()),
+            elastic_joints: showing.elastic_joints as f32,
+            reach: reach.unwrap_or(f32::INFINITY),
+        }
+    }
+
+    /// Memory, bytes.
+    pub fn bytes(&self) -> usize {
+        let sway = self.sway.as_ref().map_or(0, |s| size_of_val(s.as_slice()));
+        size_of::<Self>() + self.maps.bytes() + sway
+    }
+
+    /// Whether it is of so many bones and lattice vertices, and sound.
+    pub(crate) fn fits(&self, bones: usize, dofs: usize) -> bool {
+        let sound = |sway: &Vec<[f32; 3]>| {
+            let mut all = sway.iter().flatten();
+            sway.len() == dofs && all.all(|&x| f64::from(x).abs() <= FARTHEST)
+        };
+        self.maps.fits(bones)
+            && self.sway.as_ref().is_none_or(sound)
+            && (0.0..=1.0).contains(&self.elastic_joints)
+            && self.reach > 0.0
+    }
+
+    /// For the kernel.
+    pub(super) fn present<'a>(&'a self, lattice: &'a LocalPositions) -> Present<'a> {
+        Present {
+            lattice,
+            sway: self.sway.as_deref(),
+            maps: &self.maps,
+            elastic_joints: self.elastic_joints,
+            reach: self.reach,
+        }
+    }
+
+    /// Whether the lattice's own shape is all that is shown, of flesh that is the same everywhere.
+    pub(super) fn is_plain(&self) -> bool {
+        self.sway.is_none() && self.elastic_joints == 1.0 && self.reach == f32::INFINITY
+    }
+}
+
+/// A lattice as it is kept to be shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Snapshot {
+    /// Where its vertices are.
+    pub lattice: LocalPositions,
+    /// How it is shown at the pose it stands in; none: as the lattice has it.
+    pub presentation: Option<Presentation>,
+}
+
+impl Snapshot {
+    /// Lattice positions `[dofs]` (m) with their sway (see [`Presentation::new`]) at a pose; without one, as the lattice has it.
+    pub fn new(
+        body: &Body,
+        positions: &[Vec3],
+        sway: Option<&[Vec3]>,
+        pose: Option<&Pose>,
+        showing: Showing,
+    ) -> Self {
+        let lattice = LocalPositions::new(positions);
+        let how = |pose| Presentation::new(body, pose, &lattice, sway, showing);
+        Self {
+            presentation: pose.map(how),
+            lattice,
+        }
+    }
+
+    /// Displacements `[dofs]` (m) as the lattice has them.
+    pub fn displaced(body: &Body, displacements: &[Vec3]) -> Self {
+        let rest = body.lattice().vertices();
+        let positions: Vec<Vec3> = displacements.iter().zip(rest).map(|(q, x)| q + x).collect();
+        Self::new(body, &positions, None, None, Showing::default())
+    }
+
+    /// To be shown.
+    pub fn instant(&self) -> Instant<'_> {
+        Instant::Lattice(&self.lattice, self.presentation.as_ref())
+    }
+}
+
+/// One instant, to be shown.
+#[derive(Debug, Clone, Copy)]
+pub enum Instant<'a> {
+    /// A lattice, and how it is shown; without that, as it is.
+    Lattice(&'a LocalPositions, Option<&'a Presentation>),
+    /// Amplitudes and a pose, and how far flesh is shown from its skin, a part of the body's size.
+    Modal(Posed<'a>, Option<f64>),
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One surface that a body carries.
+
+use super::bounds::around;
+use crate::Vec3;
+use crate::body::Body;
+use crate::kernel::{CpuEmbedding, KernelError, SkinnedSurface, SwayBound};
+use crate::lattice::Embedding;
+use crate::skeleton::SkinWeights;
+use crate::surface::Surface;
+use std::sync::{Arc, OnceLock};
+
+/// A surface in the lattice of a body, with its skin; what the kernels need is packed when it is first shown.
+#[derive(Debug)]
+pub struct CarriedSurface {
+    embedding: Arc<Embedding>,
+    skin: Arc<SkinWeights>,
+    /// How much of its sway each vertex shows; none: all of it.
+    bounds: Option<Vec<SwayBound>>,
+    engine: OnceLock<Result<CpuEmbedding, KernelError>>,
+    skinned: OnceLock<SkinnedSurface>,
+}
+
+impl CarriedSurface {
+    /// The body's own.
+    pub fn own(body: &Body) -> Self {
+        let bounds = body.flesh().map(|map| map.bounds(body.size()));
+        Self::made(body.embedding().clone(), body.skin().clone(), bounds)
+    }
+
+    /// Another one. Its skin, around which a reach limits it, is blended with the weights of the lattice around it; it sways
+    /// as the nearest skin of the body does.
+    pub fn new(body: &Body, surface: &Surface) -> Self {
+        let embedding = body.lattice().embed_surface(surface);
+        let skin = body.skin_around(&embedding);
+        Self::stored(body, Arc::new(embedding), Arc::new(skin))
+    }
+
+    /// One whose place in the lattice, and whose skin, is known.
+    pub(crate) fn stored(body: &Body, embedding: Arc<Embedding>, skin: Arc<SkinWeights>) -> Self {
+        let own = body.flesh().map(|map| map.bounds(body.size()));
+        let rest = body.lattice().vertices();
+        let bounds = own.map(|own| around(&embedding, rest, body.surface(), &own));
+        Self::made(embedding, skin, bounds)
+    }
+
+    fn made(
+        embedding: Arc<Embedding>,
+        skin: Arc<SkinWeights>,
+        bounds: Option<Vec<SwayBound>>,
+    ) -> Self {
+        Self {
+            embedding,
+            skin,
+            bounds,
+            engine: OnceLock::new(),
+            skinned: OnceLock::new(),
+        }
+    }
+
+    /// Number of vertices.
+    pub fn vertices(&self) -> usize {
+        self.embedding.len()
+    }
+
+    /// Where its vertices hang in the lattice.
+    pub fn embedding(&self) -> &Arc<Embedding> {
+        &self.embedding
+    }
+
+    /// Bones and weights of its vertices.
+    pub fn skin(&self) -> &SkinWeights {
+        &self.skin
+    }
+
+    /// The kernel that carries it along with the lattice of its body.
+    ///
+    /// # Errors
+    /// An embedding in another lattice.
+    pub(super) fn engine(&self, body: &Body) -> Result<&CpuEmbedding, KernelError> {
+        let pack = || CpuEmbedding::new(&self.embedding, body.dofs());
+        self.engine.get_or_init(pack).as_ref().map_err(Clone::clone)
+    }
+
+    /// Its skin, packed for the kernel that shows flesh on it.
+    pub(super) fn skinned(&self, body: &Body) -> &SkinnedSurface {
+        self.skinned.get_or_init(|| {
+            let free = || vec![SwayBound::NONE; self.vertices()];
+            let bounds = self.bounds.clone().unwrap_or_else(free);
+            SkinnedSurface::new(&self.rest(body), body.rest_origin(), &self.skin, bounds)
+        })
+    }
+
+    /// Its vertices at rest, metres.
+    pub(super) fn rest(&self, body: &Body) -> Vec<Vec3> {
+        let nodes = body.lattice().vertices();
+        let place = |i| self.embedding.place(i, nodes);
+        (0..self.vertices()).map(place).collect()
+    }
+}

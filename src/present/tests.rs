@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Against the same places in f64: the world's, then mapped one by one.
+
+use super::*;
+use crate::body::fixture::BarOptions;
+use crate::body::{Body, BodyOptions};
+use crate::kernel::KernelError;
+use crate::modal::{DeformOptions, Modes};
+use crate::progress::Silent;
+use crate::skeleton::{Affine, Pose};
+use crate::{Mat3, Vec3};
+use nalgebra::Rotation3;
+use std::sync::Arc;
+
+const OWN: SurfaceId = SurfaceId::OWN;
+
+/// A bar whose flesh is thick at one end and thin at the other.
+fn body() -> Arc<Body> {
+    let bar = BarOptions::default();
+    let weights = bar.painted_weights();
+    let flesh = (0..weights.len()).map(|v| 0.2 + 0.8 * (v % 9) as f64 / 8.0);
+    let options = BodyOptions {
+        flesh: Some(flesh.collect()),
+        region_weights: Some(weights),
+        ..Default::default()
+    };
+    BarOptions { options, ..bar }.build()
+}
+
+/// The upper bone bent, and all of it carried to a place.
+fn pose(place: Vec3) -> Pose {
+    let turn = Rotation3::from_euler_angles(0.4, 0.1, 0.2).into_inner();
+    let joint = Vec3::new(0.0, 0.0, 0.8);
+    let upper = Affine {
+        linear: turn,
+        translation: joint - turn * joint,
+    };
+    let whole = Affine {
+        linear: Mat3::identity(),
+        translation: place,
+    };
+    let bent = Pose::new(vec![Affine::identity(), upper]).unwrap();
+    bent.moved(&whole)
+}
+
+/// Sheared, mirrored, in other units, and with its origin at a place.
+fn object(place: Vec3) -> Affine {
+    let linear = Mat3::new(0.0, -80.0, 9.0, 30.0, 4.0, 0.0, 0.0, 20.0, 110.0);
+    Affine {
+        linear,
+        translation: -(linear * place),
+    }
+}
+
+/// The lattice skinned, and a sway that differs from vertex to vertex.
+fn snapshot(body: &Body, pose: &Pose, joints: f64) -> Snapshot {
+    let rest = body.lattice().vertices();
+    let weights = body.region_weights();
+    let skinned = |v: usize| -> Vec3 {
+        let row = weights.row(v);
+        row.map(|(b, w)| pose.maps()[b as usize].apply(rest[v]) * w)
+            .sum()
+    };
+    let sway: Vec<Vec3> = rest
+        .iter()
+        .map(|x| Vec3::new(0.05 * x.z, -0.02, 0.03 * x.x))
+        .collect();
+    let positions: Vec<Vec3> = (0..rest.len()).map(|v| skinned(v) + sway[v]).collect();
+    let showing = Showing {
+        elastic_joints: joints,
+        reach: Some(0.02),
+    };
+    Snapshot::new(body, &positions, Some(&sway), Some(pose), showing)
+}
+
+fn shown(presenter: &Presenter, at: Instant<'_>, target: &Target, offsets: bool) -> Vec<Vec3> {
+    let mut out = vec![0.0; 3 * presenter.vertices(OWN).unwrap()];
+    match offsets {
+        true => presenter.offsets(OWN, at, target, &mut out).unwrap(),
+        false => presenter.positions(OWN, at, target, &mut out).unwrap(),
+    }
+    vectors(&out)
+}
+
+fn vectors(numbers: &[f32]) -> Vec<Vec3> {
+    let vector = |v: &[f32]| Vec3::new(v[0].into(), v[1].into(), v[2].into());
+    numbers.chunks_exact(3).map(vector).collect()
+}
+
+fn largest(a: &[Vec3], b: &[Vec3]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| (a - b).norm())
+        .fold(0.0, f64::max)
+}
+
+/// Every kind of instant of a presenter, near the world's origin or far away.
+fn each(work: impl Fn(&str, &Presenter, Instant<'_>, Vec3)) {
+    let body = body();
+    let modes = Arc::new(Modes::of_body(&body, 4, &Silent).unwrap());
+    let options = DeformOptions {
+        engine: crate::kernel::EngineChoice::Cpu,
+        ..DeformOptions::default()
+    };
+    let presenter = Presenter::with_modes(body.clone(), Some(modes), options);
+    for place in [Vec3::zeros(), Vec3::new(1e5, -6e4, 8e4)] {
+        let pose = pose(place);
+        for joints in [0.0, 0.4, 1.0] {
+            let snapshot = snapshot(&body, &pose, joints);
+            work("skinned", &presenter, snapshot.instant(), place);
+            let bare = Instant::Lattice(&snapshot.lattice, None);
+            work("bare", &presenter, bare, place);
+        }
+        let q = [0.3, -0.2, 0.1, 0.05];
+        let modal = Instant::Modal((&q, &pose), Some(0.02));
+        work("modal", &presenter, modal, place);
+    }
+}
+
+#[test]
+fn another_space_has_the_worlds_places_mapped() {
+    each(|kind, presenter, at, place| {
+        // Places as seen from near the body keep their digits, wherever the world's origin is.
+        let near = Target::WORLD.about([place.x as f32, place.y as f32, place.z as f32]);
+        let world = shown(presenter, at, &near, false);
+        let map = object(place);
+        let target = Target::new(map).unwrap();
+        let expected: Vec<Vec3> = world.iter().map(|p| map.linear * p).collect();
+        let found = shown(presenter, at, &target, false);
+        // The object's coordinates reach 200: a few roundings of that in f32.
+        assert!(largest(&found, &expected) < 1e-4, "{kind}");
+        let offsets: Vec<Vec3> = shown(presenter, at, &near, true)
+            .iter()
+            .map(|u| map.linear * u)
+            .collect();
+        assert_eq!(kind == "bare", offsets.iter().all(|u| u.norm() < 1e-9));
+        let found = shown(presenter, at, &target, true);
+        assert!(largest(&found, &offsets) < 1e-5, "{kind}");
+    });
+}
+
+#[test]
+fn the_worlds_own_bits_are_those_of_no_target() {
+    each(|kind, presenter, at, place| {
+        let world = shown(presenter, at, &Target::WORLD, false);
+        let identity = Target::new(Affine::identity()).unwrap();
+        let mapped = shown(presenter, at, &identity, false);
+        assert!(
+            largest(&world, &mapped) < 1e-7 * (1.0 + place.norm()),
+            "{kind}"
+        );
+        assert!(!world.is_empty());
+    });
+}
+
+#[test]
+fn shares_are_added_onto_one_another() {
+    each(|kind, presenter, at, place| {
+        let target = Target::new(object(place)).unwrap();
+        let whole = shown(presenter, at, &target, true);
+        let mut out = vec![0.0; 3 * whole.len()];
+        presenter
+            .offsets(OWN, at, &target.times(0.25), &mut out)
+            .unwrap();
+        presenter
+            .offsets(OWN, at, &target.times(0.75).added(), &mut out)
+            .unwrap();
+        assert!(largest(&vectors(&out), &whole) < 1e-5, "{kind}");
+        presenter
+            .positions(OWN, at, &target.added(), &mut out)
+            .unwrap();
+        let both: Vec<Vec3> = shown(presenter, at, &target, false)
+            .iter()
+            .zip(&whole)
+            .map(|(p, u)| p + u)
+            .collect();
+        assert!(largest(&vectors(&out), &both) < 1e-4, "{kind}");
+    });
+}
+
+#[test]
+fn velocities_are_differences_far_from_the_origin_too() {
+    let body = body();
+    let presenter = Presenter::new(body.clone());
+    let place = Vec3::new(1e5, -6e4, 8e4);
+    let step = Vec3::new(0.02, 0.0, -0.01);
+    let [from, to] = [place, place + step].map(|place| snapshot(&body, &pose(place), 1.0));
+    let target = Target::new(object(place)).unwrap();
+    let mut out = vec![0.0; 3 * presenter.vertices(OWN).unwrap()];
+    let instants = (from.instant(), to.instant());
+    presenter
+        .velocities(OWN, instants, 0.04, &target, &mut out)
+        .unwrap();
+    let expected = object(place).linear * step / 0.04;
+    for v in vectors(&out) {
+        assert!((v - expected).norm() < 1e-2, "{v} {expected}");
+    }
+}
+
+#[test]
+fn carried_surfaces_are_known_to_all_that_share_them() {
+    let body = body();
+    let surfaces = CarriedSurfaces::new(body.clone());
+    let presenter = Presenter::new(surfaces.clone());
+    let sleeve = surfaces.carry(body.surface());
+    assert_eq!(sleeve, SurfaceId::new(1));
+    let snapshot = snapshot(&body, &pose(Vec3::zeros()), 1.0);
+    let n = presenter.vertices(OWN).unwrap();
+    assert_eq!(presenter.vertices(sleeve), Ok(n));
+    let mut out = [(); 2].map(|()| vec![0.0; 3 * n]);
+    for (id, out) in [OWN, sleeve].into_iter().zip(&mut out) {
+        presenter
+            .positions(id, snapshot.instant(), &Target::WORLD, out)
+            .unwrap();
+    }
+    assert!(largest(&vectors(&out[0]), &vectors(&out[1])) < 0.1);
+    // Firmer flesh carries what this carries now, and what it takes up later is its own.
+    let firm = surfaces.carried_by(Arc::new(body.stiffened(2.0).unwrap()));
+    assert_eq!(firm.carry(body.surface()), SurfaceId::new(2));
+    let id = SurfaceId::new(2);
+    assert_eq!(presenter.vertices(id), Err(PresentError::Surface { id }));
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let body = body();
+    let presenter = Presenter::new(body.clone());
+    let pose = pose(Vec3::zeros());
+    let snapshot = snapshot(&body, &pose, 1.0);
+    let mut short = vec![0.0; 5];
+    let (given, expected) = (5, 3 * presenter.vertices(OWN).unwrap());
+    for at in [
+        snapshot.instant(),
+        Instant::Lattice(&snapshot.lattice, None),
+    ] {
+        let refused = KernelError::Output { expected, given }.into();
+        let target = &Target::WORLD;
+        assert_eq!(
+            presenter.positions(OWN, at, target, &mut short),
+            Err(refused)
+        );
+        let refused = KernelError::Output { expected, given }.into();
+        assert_eq!(presenter.offsets(OWN, at, target, &mut short), Err(refused));
+    }
+    let modal = Instant::Modal((&[1.0], &pose), None);
+    let refused = presenter.offsets(OWN, modal, &Target::WORLD, &mut short);
+    assert_eq!(refused, Err(PresentError::NoModes));
+}

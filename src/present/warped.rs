@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Surfaces of a body under modes and a pose, `p = T(x + R̃(Ψq) Φq)`, T by the artist's own skin weights.
+
+use super::{CarriedSurfaces, PresentError, Showing, SurfaceId};
+use crate::kernel::{Bones, Deformer, Frame, KernelError, Shown, Target};
+use crate::modal::{DeformOptions, Modes};
+use crate::progress::{Progress, Silent};
+use crate::skeleton::Pose;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Amplitudes and a pose.
+pub type Posed<'a> = (&'a [f64], &'a Pose);
+
+/// Shows the surfaces of a body by its modes; each is made ready when it is first asked for.
+pub struct WarpPresenter {
+    surfaces: CarriedSurfaces,
+    modes: Arc<Modes>,
+    options: DeformOptions,
+    ready: Mutex<BTreeMap<SurfaceId, Arc<Deformer>>>,
+}
+
+impl std::fmt::Debug for WarpPresenter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WarpPresenter")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl WarpPresenter {
+    /// For modes of the body.
+    pub fn new(surfaces: CarriedSurfaces, modes: Arc<Modes>, options: DeformOptions) -> Self {
+        Self {
+            surfaces,
+            modes,
+            options,
+            ready: Mutex::new(BTreeMap::new()),
+        }
+    }
+
+    /// How surfaces are shown.
+    pub fn options(&self) -> &DeformOptions {
+        &self.options
+    }
+
+    /// What shows a surface.
+    ///
+    /// # Errors
+    /// A surface that the body does not carry; modes that cannot be shown in single precision.
+    pub fn surface(&self, id: SurfaceId) -> Result<Arc<Deformer>, PresentError> {
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(deformer) = ready.get(&id) {
+            return Ok(deformer.clone());
+        }
+        let carried = self.surfaces.get(id)?;
+        let rest = carried.rest(self.surfaces.body());
+        let (embedding, skin) = (carried.embedding(), Some(carried.skin()));
+        let made = self.modes.deformer(embedding, &rest, skin, &self.options)?;
+        let deformer = Arc::new(made);
+        ready.insert(id, deformer.clone());
+        Ok(deformer)
+    }
+
+    /// Positions `[frames · vertices · 3]`, metres, of a surface under amplitudes and poses, none farther from its skin than
+    /// `reach`, a part of the body's size.
+    ///
+    /// # Errors
+    /// As [`surface`](Self::surface); amplitudes or poses of other modes or skeletons, an output of another length.
+    pub fn positions(
+        &self,
+        id: SurfaceId,
+        frames: &[Posed<'_>],
+        reach: Option<f64>,
+        target: &Target,
+        progress: &dyn Progress,
+        out: &mut [f32],
+    ) -> Result<(), PresentError> {
+        self.frames(id, frames, reach, target, progress, out, |bones| {
+            Shown::Posed(bones)
+        })
+    }
+
+    /// What the modes add to the skin of a surface, `[vertices · 3]`, metres, none farther than `reach`, a part of the body's
+    /// size.
+    ///
+    /// # Errors
+    /// As [`positions`](Self::positions).
+    pub fn offsets(
+        &self,
+        id: SurfaceId,
+        (q, pose): Posed<'_>,
+        reach: Option<f64>,
+        target: &Target,
+        out: &mut [f32],
+    ) -> Result<(), PresentError> {
+        if target.is_world() && !target.is_added() {
+            return self.between(id, (q, pose), reach, out);
+        }
+        let (frames, quiet) = ([(q, pose)], &Silent);
+        self.frames(id, &frames, reach, target, quiet, out, |bones| {
+            Shown::Offsets(bones)
+        })
+    }
+
+    /// The same in world axes, as the difference of two places in f32: bits that bakes of before have.
+    fn between(
+        &self,
+        id: SurfaceId,
+        (q, pose): Posed<'_>,
+        reach: Option<f64>,
+        out: &mut [f32],
+    ) -> Result<(), PresentError> {
+        let vertices = self.surface(id)?.model().vertices();
+        let (expected, given) = (3 * vertices, out.len());
+        if expected != given {
+            return Err(KernelError::Output { expected, given }.into());
+        }
+        let still = vec![0.0; q.len()];
+        let mut both = vec![0.0; 6 * vertices];
+        let frames = [(q, pose), (still.as_slice(), pose)];
+        self.positions(id, &frames, reach, &Target::WORLD, &Silent, &mut both)?;
+        let (moved, skin) = both.split_at(3 * vertices);
+        for ((out, moved), skin) in out.iter_mut().zip(moved).zip(skin) {
+            *out = moved - skin;
+        }
+        Ok(())
+    }
+
+    /// The largest distance of a surface's vertex from its skin, metres, without a limit.
+    ///
+    /// # Errors
+    /// As [`positions`](Self::positions).
+    pub fn max_deviation(&self, id: SurfaceId, posed: Posed<'_>) -> Result<f32, PresentError> {
+        let vertices = self.surface(id)?.model().vertices();
+        let mut away = vec![0.0; 3 * vertices];
+        self.between(id, posed, None, &mut away)?;
+        let norm = |v: &[f32]| v.iter().map(|x| x * x).sum::<f32>();
+        Ok(away.chunks_exact(3).map(norm).fold(0.0, f32::max).sqrt())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn frames(
+        &self,
+        id: SurfaceId,
+        frames: &[Posed<'_>],
+        reach: Option<f64>,
+        target: &Target,
+        progress: &dyn Progress,
+        out: &mut [f32],
+        shown: impl for<'a> Fn(&'a Bones) -> Shown<'a>,
+    ) -> Result<(), PresentError> {
+        let deformer = self.surface(id)?;
+        let (model, body) = (deformer.model(), self.surfaces.body());
+        let showing = Showing {
+            reach,
+            ..Showing::default()
+        };
+        let bones = frames
+            .iter()
+            .map(|(_, pose)| model.pose(pose, showing.limit(body, pose)));
+        let bones: Vec<Bones> = bones.collect::<Result<_, _>>()?;
+        let frames: Vec<Frame<'_>> = frames
+            .iter()
+            .zip(&bones)
+            .map(|((q, _), bones)| Frame::new(q, shown(bones)).to(*target))
+            .collect();
+        Ok(deformer.frames_into(&frames, progress, out)?)
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is shown, across the border: which surface, in which space, into which array.
+
+use super::arrays::{Whole, floats, from_f32};
+use super::errors::{IntoPy, input};
+use crate::Mat4;
+use crate::present::{PresentError, SurfaceId, Target};
+use crate::skeleton::Affine;
+use numpy::{PyArray2, PyArrayMethods, PyReadwriteArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+/// A surface by its number; none: the body's own.
+pub(super) fn surface(number: Option<Whole>) -> SurfaceId {
+    number.map_or(SurfaceId::OWN, |n| SurfaceId::new(n.0))
+}
+
+/// Where results are wanted: to[4,4], from the world's metres; none: those themselves.
+pub(super) fn target(to: Option<&Bound<'_, PyAny>>) -> PyResult<Target> {
+    let Some(to) = to else {
+        return Ok(Target::WORLD);
+    };
+    let matrix = match to.cast::<PyArray2<f64>>() {
+        // Asked for at every frame of a playback: what fits already takes no detour through numpy.
+        Ok(array) if array.shape() == [4, 4] => {
+            let numbers = array.try_readonly().ok();
+            numbers.map(|n| Mat4::from_fn(|r, c| n.as_array()[(r, c)]))
+        }
+        _ => None,
+    };
+    let matrix = match matrix {
+        Some(matrix) => matrix,
+        None => Mat4::from_row_slice(&floats(to, "to", &[Some(4), Some(4)])?.data),
+    };
+    let affine = Affine::from_matrix(&matrix).ok_or_else(|| {
+        input(
+            "to: expected an affine map of the world's metres: finite numbers within 1e12, and 0, 0, 0, 1 in the last row",
+        )
+    })?;
+    Target::new(affine).map_err(IntoPy::into_py)
+}
+
+/// What a call was asked for besides the instant.
+pub(super) struct Asked<'py> {
+    pub surface: SurfaceId,
+    target: Target,
+    onto: Option<Bound<'py, PyArray2<f32>>>,
+}
+
+impl<'py> Asked<'py> {
+    pub fn new(
+        number: Option<Whole>,
+        to: Option<&Bound<'py, PyAny>>,
+        onto: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        let array = |onto: &Bound<'py, PyAny>| match onto.cast::<PyArray2<f32>>() {
+            Ok(array) => Ok(array.clone()),
+            Err(_) => Err(input("onto: expected a float32 array of shape (any, 3)")),
+        };
+        Ok(Self {
+            surface: surface(number),
+            target: target(to)?,
+            onto: onto.map(array).transpose()?,
+        })
+    }
+
+    /// The array that `show` fills, of so many vertices: a new one, or the one that results are added onto.
+    pub fn array<E: IntoPy>(
+        self,
+        py: Python<'py>,
+        vertices: impl FnOnce(SurfaceId) -> Result<usize, E>,
+        show: impl FnOnce(SurfaceId, &Target, &mut [f32]) -> PyResult<()>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let vertices = vertices(self.surface).map_err(IntoPy::into_py)?;
+        let Some(array) = self.onto else {
+            let mut out = vec![0.0; 3 * vertices];
+            show(self.surface, &self.target, &mut out)?;
+            return from_f32(py, out);
+        };
+        let shape = array.shape();
+        if shape != [vertices, 3] {
+            return Err(input(format!(
+                "onto: expected a float32 array of shape ({vertices}, 3), got ({}, {})",
+                shape[0], shape[1]
+            )));
+        }
+        let locked = array.try_readwrite();
+        let mut locked: PyReadwriteArray2<'_, f32> =
+            locked.map_err(|_| input("onto: the array cannot be written to, or is in use"))?;
+        let ordered = locked.is_c_contiguous();
+        let out = locked.as_slice_mut().ok().filter(|_| ordered);
+        let out = out.ok_or_else(|| input("onto: the array must be C-contiguous"))?;
+        show(self.surface, &self.target.added(), out)?;
+        drop(locked);
+        Ok(array)
+    }
+}
+
+impl IntoPy for PresentError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Cancelled(stop) => stop.into_py(),
+            Self::Kernel(error) => error.into_py(),
+            _ => input(self.to_string()),
+        }
+    }
+}
