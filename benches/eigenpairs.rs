@@ -11,7 +11,7 @@ use std::time::Instant;
 use thew::Vec3;
 use thew::progress::Silent;
 use thew::solve::eigen::{EigenOptions, lowest};
-use thew::solve::{BlockMatrix, Graph, SparseCholesky, Symbolic};
+use thew::solve::{BlockMatrix, Graph, NodeMatrix, SparseCholesky, Symbolic};
 
 #[path = "../tests/common/box_of_tets.rs"]
 mod box_of_tets;
@@ -59,7 +59,7 @@ fn main() {
 fn factored(stiffness: &BlockMatrix, centres: &[Vec3]) -> (String, f64, f64) {
     let started = Instant::now();
     let pairs = (0..stiffness.rows()).flat_map(|i| {
-        let columns = &stiffness.columns()[stiffness.row_range(i)];
+        let columns = &stiffness.indices()[stiffness.row_range(i)];
         columns.iter().map(move |&j| (i as u32, j))
     });
     let graph = Graph::from_edges(centres.len(), pairs);
@@ -68,9 +68,9 @@ fn factored(stiffness: &BlockMatrix, centres: &[Vec3]) -> (String, f64, f64) {
     let mut solver = SparseCholesky::new(symbolic.clone()).expect("memory");
     for i in 0..stiffness.rows() {
         for e in stiffness.row_range(i) {
-            let j = stiffness.columns()[e] as usize;
+            let j = stiffness.indices()[e] as usize;
             if let (true, Some(slot)) = (j <= i, symbolic.slot(i, j)) {
-                solver.add(slot, &stiffness.blocks()[e]);
+                solver.add(slot, &stiffness.data()[e]);
             }
         }
     }

@@ -6,23 +6,16 @@
 use std::time::Instant;
 use thew::Vec3;
 use thew::kernel::{CpuEmbedding, Engine, LocalPositions};
-use thew::lattice::{Embedding, OUTSIDE};
+use thew::lattice::Embedding;
 
 fn embedding(vertices: usize, lattice: usize, corners: usize) -> Embedding {
-    let mut e = Embedding::default();
-    for v in 0..vertices {
+    let rows = (0..vertices).map(|v| {
         // Neighbouring vertices hang on neighbouring cells, as on a real surface.
         let base = v * (lattice - corners) / vertices;
-        let (mut indices, mut weights) = ([OUTSIDE; 8], [0.0; 8]);
-        for k in 0..corners {
-            indices[k] = (base + k) as i32;
-            weights[k] = 1.0 / corners as f64;
-        }
-        e.indices.push(indices);
-        e.weights.push(weights);
-        e.cells.push(0);
-    }
-    e
+        let entry = move |k: usize| ((base + k) as u32, 1.0 / corners as f64);
+        (0, (0..corners).map(entry))
+    });
+    Embedding::from_rows(lattice, rows).expect("vertices exist")
 }
 
 fn main() {

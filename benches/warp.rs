@@ -13,7 +13,7 @@ use thew::kernel::{
     CpuWarp, Deformer, EngineChoice, Form, Frame, Precision, Shown, Threads, WarpEngine, WarpModel,
     gpu_adapters,
 };
-use thew::lattice::{Embedding, OUTSIDE};
+use thew::lattice::Embedding;
 use thew::progress::Silent;
 use thew::skeleton::{Pose, SkinWeights};
 
@@ -86,17 +86,12 @@ fn model(vertices: usize, modes: usize, form: Form, precision: Precision) -> War
         let mode = |m: usize| (0..NODES).map(|i| at(m, i)).collect();
         (0..modes).map(mode).collect::<Vec<Vec<Vec3>>>()
     };
-    let mut embedding = Embedding::default();
-    for v in 0..vertices {
+    let hung = (0..vertices).map(|v| {
         // Neighbouring vertices hang on neighbouring nodes, as on a real surface.
-        let base = v * (NODES - 4) / vertices;
-        let index = |k: usize| if k < 4 { (base + k) as i32 } else { OUTSIDE };
-        embedding.indices.push(std::array::from_fn(index));
-        embedding
-            .weights
-            .push([0.4, 0.3, 0.2, 0.1, 0.0, 0.0, 0.0, 0.0]);
-        embedding.cells.push(0);
-    }
+        let base = (v * (NODES - 4) / vertices) as u32;
+        (0, (base..).zip([0.4, 0.3, 0.2, 0.1]))
+    });
+    let embedding = Embedding::from_rows(NODES, hung).expect("nodes exist");
     let rest: Vec<Vec3> = (0..vertices)
         .map(|v| Vec3::new(v as f64 / vertices as f64, 0.1, 0.2))
         .collect();

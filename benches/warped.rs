@@ -15,6 +15,7 @@ use thew::Vec3;
 use thew::body::Body;
 use thew::dynamics::{Equilibrium, Method, Settings, Simulation, Solver};
 use thew::skeleton::Pose;
+use thew::solve::NodeMatrix;
 
 #[path = "../tests/common/bar.rs"]
 mod bar;
@@ -106,7 +107,7 @@ fn factoring(body: &Body) -> f64 {
         .pattern()
         .entry_slots()
         .iter()
-        .zip(body.mass_matrix().values())
+        .zip(body.mass_matrix().data())
     {
         if let Some(slot) = slot {
             solver.add_scalar(*slot, 1e5 * m);
@@ -164,11 +165,11 @@ fn lu(body: &Arc<Body>) -> f64 {
     for &v in body.pattern().vertex_of_node() {
         let turn = balance.turns()[v as usize];
         for i in stiffness.row_range(v as usize) {
-            let (Some(row), Some(column)) = (node(v), node(stiffness.columns()[i])) else {
+            let (Some(row), Some(column)) = (node(v), node(stiffness.indices()[i])) else {
                 continue;
             };
             // Twist is a multiple of 1 and turns into itself.
-            let block = turn * stiffness.blocks()[i] * turn.transpose();
+            let block = turn * stiffness.data()[i] * turn.transpose();
             for (r, c) in (0..9).map(|k| (k % 3, k / 3)) {
                 let (row, column) = (3 * row as usize + r, 3 * column as usize + c);
                 entries.push(Triplet::new(row, column, block[(r, c)]));

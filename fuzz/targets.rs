@@ -12,6 +12,7 @@ use thew::elasticity::{Material, Model};
 use thew::lattice::{EncloseSettings, Lattice};
 use thew::progress::Silent;
 use thew::skeleton::{Pose, Skeleton, SkinWeights};
+use thew::solve::NodeMatrix;
 use thew::surface::Surface;
 use thew::tets::{MassKind, TetMesh};
 

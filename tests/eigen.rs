@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use thew::progress::Silent;
 use thew::solve::eigen::{EigenError, EigenOptions, Eigenpairs, lowest};
-use thew::solve::{BlockMatrix, ScalarMatrix};
+use thew::solve::matrix::zeros;
+use thew::solve::{NodeMatrix, ScalarMatrix};
 use thew::{Mat3, Vec3};
 
 #[path = "common/box_of_tets.rs"]
@@ -101,14 +102,14 @@ fn dense(problem: &Problem) -> Vec<f64> {
     let (mut k, mut m) = (DMatrix::zeros(3 * n, 3 * n), DMatrix::zeros(3 * n, 3 * n));
     for i in 0..n {
         for e in problem.stiffness.row_range(i) {
-            let j = problem.stiffness.columns()[e] as usize;
+            let j = problem.stiffness.indices()[e] as usize;
             k.fixed_view_mut::<3, 3>(3 * i, 3 * j)
-                .copy_from(&problem.stiffness.blocks()[e]);
+                .copy_from(&problem.stiffness.data()[e]);
         }
         for e in problem.mass.row_range(i) {
-            let j = problem.mass.columns()[e] as usize;
+            let j = problem.mass.indices()[e] as usize;
             for c in 0..3 {
-                m[(3 * i + c, 3 * j + c)] = problem.mass.values()[e];
+                m[(3 * i + c, 3 * j + c)] = problem.mass.data()[e];
             }
         }
     }
@@ -346,8 +347,8 @@ fn springs_that_share_nothing_have_one_eigenvalue() {
     let n = 300;
     let single: Vec<[u32; 1]> = (0..n as u32).map(|i| [i]).collect();
     let mut problem = Problem {
-        stiffness: BlockMatrix::zero(n, single.iter().map(|s| s.as_slice())),
-        mass: ScalarMatrix::zero(n, single.iter().map(|s| s.as_slice())),
+        stiffness: zeros(n, single.iter().map(|s| s.as_slice())),
+        mass: zeros(n, single.iter().map(|s| s.as_slice())),
         centres: (0..n).map(|i| Vec3::x() * i as f64).collect(),
     };
     for i in 0..n as u32 {
@@ -373,28 +374,24 @@ fn units_change_eigenvalues_only() {
     for (k, m) in [(1e12, 1.0), (1e-9, 1e6), (1.0, 1e-12)] {
         let mut scaled = Problem {
             stiffness: problem.stiffness.clone(),
-            mass: ScalarMatrix::zero(0, []),
+            mass: zeros(0, []),
             centres: problem.centres.clone(),
         };
-        scaled
-            .stiffness
-            .blocks_mut()
-            .iter_mut()
-            .for_each(|b| *b *= k);
+        scaled.stiffness.data_mut().iter_mut().for_each(|b| *b *= k);
         let n = problem.mass.rows();
         let rows: Vec<Vec<u32>> = (0..n)
             .flat_map(|i| {
-                let columns = problem.mass.columns()[problem.mass.row_range(i)].to_vec();
+                let columns = problem.mass.indices()[problem.mass.row_range(i)].to_vec();
                 columns.into_iter().map(move |j| vec![i as u32, j])
             })
             .collect();
-        scaled.mass = ScalarMatrix::zero(n, rows.iter().map(Vec::as_slice));
+        scaled.mass = zeros(n, rows.iter().map(Vec::as_slice));
         for i in 0..n {
             for e in problem.mass.row_range(i) {
                 scaled.mass.add(
                     i as u32,
-                    problem.mass.columns()[e],
-                    m * problem.mass.values()[e],
+                    problem.mass.indices()[e],
+                    m * problem.mass.data()[e],
                 );
             }
         }
@@ -489,8 +486,8 @@ fn what_cannot_be_solved_is_refused() {
         ));
     }
     let none = Problem {
-        stiffness: BlockMatrix::zero(0, []),
-        mass: ScalarMatrix::zero(0, []),
+        stiffness: zeros(0, []),
+        mass: zeros(0, []),
         centres: Vec::new(),
     };
     assert_eq!(
@@ -517,7 +514,7 @@ fn what_cannot_be_solved_is_refused() {
         }
     ));
     assert!(matches!(
-        changed(&|p| p.stiffness.blocks_mut()[0][(1, 1)] = f64::INFINITY),
+        changed(&|p| p.stiffness.data_mut()[0][(1, 1)] = f64::INFINITY),
         EigenError::NotFinite {
             what: "stiffness",
             node: 0
@@ -534,7 +531,7 @@ fn what_cannot_be_solved_is_refused() {
         changed(&|p| p.mass.add(3, 3, -1.0)),
         EigenError::Massless { node: 3, .. }
     ));
-    let entry = problem.mass.values()[problem.mass.find(0, 1).unwrap()];
+    let entry = problem.mass.data()[problem.mass.nnz_index(0, 1).unwrap().0];
     assert!(matches!(
         changed(&|p| {
             p.mass.add(0, 1, 100.0 * entry);

@@ -279,7 +279,7 @@ fn every_surface_vertex_is_embedded_where_it_is() {
     let e = lattice.embed_surface(&c.surface);
     for (i, x) in c.surface.vertices().iter().enumerate() {
         assert!((e.place(i, lattice.vertices()) - x).norm() < 1e-12);
-        assert!(e.weights[i].iter().all(|&w| w > -1e-6));
+        assert!(e.row(i).all(|(_, w)| w > -1e-6));
     }
 }
 
@@ -289,14 +289,14 @@ fn legs_are_parted() {
     let c = character(&biped(), 0.04);
     let lattice = enclose(&c, 10.0);
     let e = lattice.embed_surface(&c.surface);
-    let used = |side: f64| -> std::collections::BTreeSet<i32> {
+    let used = |side: f64| -> std::collections::BTreeSet<usize> {
         c.surface
             .vertices()
             .iter()
             .enumerate()
             .filter(|(_, p)| p.z < 0.45 && p.x * side > 0.0)
-            .flat_map(|(i, _)| e.indices[i])
-            .filter(|&v| v >= 0)
+            .flat_map(|(i, _)| e.row(i))
+            .map(|(v, _)| v)
             .collect()
     };
     assert_eq!(used(1.0).intersection(&used(-1.0)).count(), 0);

@@ -39,8 +39,8 @@ fn flesh(c: &Character, lattice: Lattice) -> Vec<f64> {
     let held = body.bone_of_vertex().iter();
     let mut all: Vec<f64> = held.map(|b| b.map_or(-1.0, f64::from)).collect();
     all.extend(body.blocks().volumes());
-    all.extend(body.mass().data);
-    all.extend(body.stiffness(true).data);
+    all.extend(body.mass().data());
+    all.extend(body.stiffness(true).data());
     all
 }
 

@@ -7,7 +7,7 @@ mod warp;
 use std::sync::Arc;
 use thew::kernel::{Form, KernelError, Precision, WarpModel};
 use thew::skeleton::Pose;
-use warp::{Case, FORMS, each, engines};
+use warp::{Case, FORMS, each, engines, with_rows};
 
 #[test]
 fn absurd_amplitudes_are_refused_or_shown_finite() {
@@ -128,7 +128,13 @@ fn models_that_do_not_fit_are_refused() {
     assert_eq!(other, KernelError::Surface { expected, given });
     let strange = made(&|c| c.rest[8].z = f64::INFINITY);
     assert_eq!(strange, KernelError::Rest { vertex: 8 });
-    let beyond = made(&|c| c.embedding.as_mut().expect("has one").indices[5][0] = 10_000);
+    let fifth = |c: &mut Case, entry: (u32, f64)| {
+        let all = c.embedding.take().expect("has one");
+        let row = |v: usize| all.row(v).map(|(node, w)| (node as u32, w)).collect();
+        let other = |v: usize| if v == 5 { vec![entry] } else { row(v) };
+        c.embedding = Some(with_rows(&all, other));
+    };
+    let beyond = made(&|c| fifth(c, (10_000, 1.0)));
     let (vertex, index, count) = (5, 10_000, nodes);
     assert_eq!(
         beyond,
@@ -138,7 +144,7 @@ fn models_that_do_not_fit_are_refused() {
             count
         }
     );
-    let strange = made(&|c| c.embedding.as_mut().expect("has one").weights[5][0] = f64::NAN);
+    let strange = made(&|c| fifth(c, (3, f64::NAN)));
     assert_eq!(strange, KernelError::Weight { vertex: 5 });
     let vertices = 33;
     let bone = made(&|c| c.skin.bones[0] = 2);

@@ -284,6 +284,9 @@ class Lattice:
         """Points[p,3] as weighted means of lattice vertices -> (indices[p,8], weights[p,8]), -1 and 0 where a cell
         has fewer than eight corners: the first containing cell in index order; outside, the nearest cell,
         extrapolated."""
+    def embedding_matrix(self, points: Surface | ArrayLike) -> _Sparse:
+        """The embedding of a surface's vertices (as `embed_surface`) or of points[p,3] (as `embed`) as a sparse matrix [p,k] ->
+        (data, indices, indptr) for scipy.sparse.csr_array: times what the lattice's k vertices have, it is what the points have."""
     def embed_surface(self, surface: Surface) -> tuple[_Indices, _Floats]:
         """Like `embed` for a surface's vertices -> (indices[n,8], weights[n,8]); where virtual copies of a cell overlap, each vertex goes with the
         copy that holds its own flesh."""

@@ -12,7 +12,8 @@ use crate::elasticity::{CellIntegrals, Flesh, Material, Painted, TwistRegion, in
 use crate::lattice::{Embedding, Lattice};
 use crate::progress::{Cancelled, Part, Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
-use crate::solve::ScalarMatrix;
+use crate::solve::matrix::zeros;
+use crate::solve::{NodeMatrix, ScalarMatrix};
 use crate::surface::Surface;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -132,7 +133,7 @@ pub(super) fn body(
 /// Zero, with an entry wherever two lattice vertices share a cell.
 fn of_lattice(lattice: &Lattice) -> ScalarMatrix {
     let cells = lattice.cells().iter().map(|c| c.corners());
-    ScalarMatrix::zero(lattice.vertices().len(), cells)
+    zeros(lattice.vertices().len(), cells)
 }
 
 /// Where flesh is and how much: by the artist's paint, or by thickness.
@@ -397,10 +398,7 @@ fn add_pairs(matrix: &mut ScalarMatrix, corners: &[u32], pairs: &[f64]) {
     let mut pair = 0;
     for (i, &a) in corners.iter().enumerate() {
         for &b in &corners[i..] {
-            matrix.add(a, b, pairs[pair]);
-            if a != b {
-                matrix.add(b, a, pairs[pair]);
-            }
+            matrix.add_pair(a, b, &pairs[pair]);
             pair += 1;
         }
     }
@@ -441,7 +439,7 @@ fn pin_loose_parts(
                 .flat_map(|&c| lattice.cells()[c as usize].corners().iter().copied())
                 .collect();
             let (bone, share) = dominant(weights, &all);
-            let in_part = |i: usize| cells.binary_search(&embedding.cells[i]).is_ok();
+            let in_part = |i: usize| cells.binary_search(&embedding.cells()[i]).is_ok();
             let small = super::extent(embedding, lattice.vertices(), in_part) <= SMALL * size;
             let rigid = !painted || share >= DOMINANT || small && share >= 0.5;
             for &v in &vertices {

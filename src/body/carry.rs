@@ -7,7 +7,7 @@
 //! equation), and those of parts without any sample keep what they are given to start with.
 
 use crate::Vec3;
-use crate::lattice::{Embedding, Lattice, OUTSIDE};
+use crate::lattice::{Embedding, Lattice};
 use crate::skeleton::{Skeleton, SkinWeights};
 
 /// Smaller shares of a bone are dropped.
@@ -34,11 +34,8 @@ impl Field {
         let mut values = vec![0.0; vertices * columns];
         let mut total = vec![0.0; vertices];
         for i in 0..embedding.len() {
-            for (&v, &w) in embedding.indices[i].iter().zip(&embedding.weights[i]) {
-                if v == OUTSIDE {
-                    continue;
-                }
-                let (v, w) = (v as usize, w * w);
+            for (v, w) in embedding.row(i) {
+                let w = w * w;
                 if row(i, &mut |column, value| {
                     values[v * columns + column] += w * value
                 }) {

@@ -44,7 +44,7 @@ impl Body {
     fn rest_factors(&self) -> Result<SparseCholesky, SolveError> {
         let mut matrix = SparseCholesky::new(self.pattern.symbolic().clone())?;
         matrix.clear();
-        let entries = self.pattern.entry_slots().iter().zip(self.twist.values());
+        let entries = self.pattern.entry_slots().iter().zip(self.twist.data());
         for (slot, value) in entries {
             if let Some(slot) = slot {
                 matrix.add_scalar(*slot, *value);

@@ -9,10 +9,11 @@
 //! let free = body.pattern().vertex_of_node().len();
 //! assert_eq!(free + body.held_vertices().count(), body.dofs());
 //! // Rigid motions cost no energy: rows of the stiffness sum to zero.
+//! use thew::solve::NodeMatrix;
 //! let stiffness = body.stiffness_matrix(false);
 //! let mut forces = vec![Vec3::zeros(); body.dofs()];
 //! stiffness.times(&vec![Vec3::new(1.0, 2.0, 3.0); body.dofs()], &mut forces);
-//! let largest = stiffness.blocks().iter().fold(0.0_f64, |most, block| most.max(block.amax()));
+//! let largest = stiffness.data().iter().fold(0.0_f64, |most, block| most.max(block.amax()));
 //! assert!(forces.iter().all(|f| f.amax() < 1e-9 * largest));
 //! # Ok(())
 //! # }
@@ -43,17 +44,18 @@ pub use blocks::{Blocks, CellBlocks};
 pub use flesh::FleshMap;
 pub use loose::LoosePart;
 pub use points::{Brick, FleshPoint, FleshPoints};
-pub(crate) use stored::StoredBody;
+pub(crate) use stored::{StoredBody, WIDE};
 
-use crate::Vec3;
 use crate::aabb;
 use crate::elasticity::{Elements, InSurface, Material};
 use crate::lattice::{Cell, Embedding, Lattice};
 use crate::progress::Progress;
 use crate::skeleton::{Skeleton, SkinWeights};
 pub use crate::solve::Pattern;
-use crate::solve::{BlockMatrix, Csr, ScalarMatrix, SolveError};
+use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError};
 use crate::surface::Surface;
+use crate::{Mat3, Vec3};
+use sprs::CsMatI;
 use std::sync::Arc;
 
 /// How a body is made; `..Default::default()` for the rest.
@@ -383,7 +385,7 @@ impl Body {
             blocks: self.blocks.stiffened(factor),
             elements: self.elements.stiffened(factor),
             mass: self.mass.clone(),
-            twist: self.twist.scaled(factor),
+            twist: self.twist.map(|k| k * factor),
             twist_loads: self
                 .twist_loads
                 .iter()
@@ -425,18 +427,19 @@ impl Body {
     }
 
     /// The mass matrix, 3·dofs square, kg; floor and bone rows included.
-    pub fn mass(&self) -> Csr {
+    pub fn mass(&self) -> CsMatI<f64, u32> {
         self.mass.expand()
     }
 
     /// The stiffness matrix at rest, 3·dofs square, N/m, with the twist's Hessian when asked for.
-    pub fn stiffness(&self, twist: bool) -> Csr {
+    pub fn stiffness(&self, twist: bool) -> CsMatI<f64, u32> {
         self.stiffness_matrix(twist).expand()
     }
 
     /// As [`stiffness`](Self::stiffness), in blocks.
     pub fn stiffness_matrix(&self, twist: bool) -> BlockMatrix {
-        let mut matrix = BlockMatrix::like(&self.twist, if twist { 1.0 } else { 0.0 });
+        let share = if twist { 1.0 } else { 0.0 };
+        let mut matrix = self.twist.map(|k| Mat3::identity() * (k * share));
         for cell in self.blocks.iter() {
             let mut pair = 0;
             for (i, &a) in cell.corners.iter().enumerate() {

@@ -20,12 +20,10 @@ pub(super) fn skin_of(
     let rows = (0..embedding.len()).map(|i| -> Vec<(u32, f64)> {
         let mut row: Vec<(u32, f64)> = own.map_or_else(Vec::new, |own| own.row(i).collect());
         if row.is_empty() {
-            for (&v, &w) in embedding.indices[i].iter().zip(&embedding.weights[i]) {
-                if v >= 0 {
-                    // Outside of the lattice weights extrapolate below zero.
-                    let w = w.max(0.0);
-                    row.extend(lattice.row(v as usize).map(|(b, x)| (b, x * w)));
-                }
+            for (v, w) in embedding.row(i) {
+                // Outside of the lattice weights extrapolate below zero.
+                let w = w.max(0.0);
+                row.extend(lattice.row(v).map(|(b, x)| (b, x * w)));
             }
             row.retain(|&(_, w)| w > LEAST_WEIGHT);
         }

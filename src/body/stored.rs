@@ -5,11 +5,12 @@
 use super::{Blocks, Body, BodyError, FleshMap, FleshPoints, LoosePart, Pattern, TwistLoad};
 use crate::Vec3;
 use crate::elasticity::{Elements, Material};
-use crate::lattice::{BoneChains, Cell, Embedding, Flesh, Lattice};
+use crate::lattice::{BoneChains, Cell, Embedding, Flesh, Lattice, StoredEmbedding};
 use crate::range::{all_sound, is_sound};
 use crate::skeleton::{Skeleton, SkinWeights};
-use crate::solve::ScalarMatrix;
+use crate::solve::matrix::StoredMatrix;
 use crate::surface::Surface;
+use serde::ser::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
 
@@ -22,6 +23,12 @@ struct Weights {
 
 /// Weights of bones are parts of one, but for rounding.
 const ONE: f64 = 1.0 + 1e-9;
+
+/// Why a surface cannot be written.
+pub(crate) const WIDE: &str = "a vertex of a surface hangs on more than eight lattice vertices";
+
+/// What is wrong with matrices that do not fit.
+const MATRICES: &str = "its matrices do not fit its lattice";
 
 /// All of a body but the symbolic factorisation, which is quicker to make again than to read.
 #[derive(Serialize, Deserialize)]
@@ -38,8 +45,8 @@ pub(crate) struct StoredBody {
     rest_includes_gravity: bool,
     blocks: Blocks,
     elements: Elements,
-    mass: ScalarMatrix,
-    twist: ScalarMatrix,
+    mass: StoredMatrix,
+    twist: StoredMatrix,
     twist_loads: Vec<TwistLoad>,
     region_weights: Weights,
     cell_weights: Weights,
@@ -49,24 +56,27 @@ pub(crate) struct StoredBody {
     /// The own surface's vertices and triangles.
     surface: (Vec<Vec3>, Vec<[u32; 3]>),
     /// The own surface in the lattice, with its skin; then others.
-    surfaces: Vec<(Embedding, Weights)>,
+    surfaces: Vec<(StoredEmbedding, Weights)>,
     flesh_map: Option<FleshMap>,
 }
 
 impl Body {
-    /// As plain data, with further surfaces that hang in its lattice.
+    /// As plain data, with further surfaces that hang in its lattice; none where a point hangs on more vertices than files have.
     pub(crate) fn stored<'a>(
         &'a self,
         further: impl Iterator<Item = (&'a Embedding, &'a SkinWeights)>,
-    ) -> StoredBody {
+    ) -> Option<StoredBody> {
         let weights = |w: &SkinWeights| Weights {
             offsets: w.offsets.clone(),
             bones: w.bones.clone(),
             weights: w.weights.clone(),
         };
         let own: (&Embedding, &SkinWeights) = (&self.embedding, &self.skin);
-        let surfaces = std::iter::once(own).chain(further);
-        StoredBody {
+        let surfaces: Option<Vec<_>> = std::iter::once(own)
+            .chain(further)
+            .map(|(e, w)| Some((StoredEmbedding::new(e)?, weights(w))))
+            .collect();
+        Some(StoredBody {
             vertices: self.lattice.vertices().to_vec(),
             cells: self.lattice.cells().to_vec(),
             bones: self.lattice.bones().clone(),
@@ -79,8 +89,8 @@ impl Body {
             rest_includes_gravity: self.rest_includes_gravity,
             blocks: self.blocks.clone(),
             elements: self.elements.clone(),
-            mass: self.mass.clone(),
-            twist: self.twist.clone(),
+            mass: (&self.mass).into(),
+            twist: (&self.twist).into(),
             twist_loads: self.twist_loads.clone(),
             region_weights: weights(&self.region_weights),
             cell_weights: weights(&self.cell_weights),
@@ -91,15 +101,18 @@ impl Body {
                 self.surface.vertices().to_vec(),
                 self.surface.triangles().to_vec(),
             ),
-            surfaces: surfaces.map(|(e, w)| (e.clone(), weights(w))).collect(),
+            surfaces: surfaces?,
             flesh_map: self.flesh.as_deref().cloned(),
-        }
+        })
     }
 }
 
 impl Serialize for Body {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.stored(std::iter::empty()).serialize(serializer)
+        let stored = self.stored(std::iter::empty());
+        stored
+            .ok_or_else(|| S::Error::custom(WIDE))?
+            .serialize(serializer)
     }
 }
 
@@ -141,21 +154,13 @@ impl StoredBody {
                 && self.surfaces.iter().all(|(e, w)| rows_fit(w, e.len())),
             "its weights do not fit its lattice",
         )?;
-        let embedded = |(e, _): &(Embedding, Weights)| {
-            e.weights.len() == e.len()
-                && e.cells.len() == e.len()
-                && e.cells.iter().all(|&at| (at as usize) < c)
-                && e.indices.iter().flatten().all(|&v| v < k as i32)
-                && e.weights.iter().flatten().all(|&x| is_sound(x))
-        };
-        fits(
-            self.surfaces.iter().all(embedded),
-            "its surfaces do not fit its lattice",
-        )?;
+        let embedded = |(e, w): (StoredEmbedding, Weights)| Some((e.into_embedding(k, c)?, w));
+        let surfaces: Option<Vec<_>> = self.surfaces.into_iter().map(embedded).collect();
+        let surfaces = surfaces.ok_or(BodyError::Damaged("its surfaces do not fit its lattice"))?;
         fits(
             bones_fit(&self.region_weights)
                 && bones_fit(&self.cell_weights)
-                && self.surfaces.iter().all(|(_, w)| bones_fit(w))
+                && surfaces.iter().all(|(_, w)| bones_fit(w))
                 && self
                     .bone_of_vertex
                     .iter()
@@ -164,19 +169,21 @@ impl StoredBody {
                 && self.twist_loads.iter().all(|l| (l.bone as usize) < b),
             "it names bones that its skeleton does not have",
         )?;
+        let (mass, twist) = (self.mass.into_matrix(k), self.twist.into_matrix(k));
+        let (Some(mass), Some(twist)) = (mass, twist) else {
+            return Err(BodyError::Damaged(MATRICES));
+        };
         fits(
             self.blocks.fits(&self.cells)
                 && self.elements.fits(k, self.cells.iter().map(Cell::corners))
                 && self.bone_of_vertex.len() == k
                 && self.skinned.len() == k
-                && self.mass.fits(k)
-                && self.twist.fits(k)
-                && self.mass.columns() == self.twist.columns()
+                && mass.structure_view() == twist.structure_view()
                 && self
                     .twist_loads
                     .iter()
                     .all(|l| (l.vertex as usize) < k && is_sound(l.sum) && all_sound(&l.moment)),
-            "its matrices do not fit its lattice",
+            MATRICES,
         )?;
         let m = self.material;
         let material = Material::new(m.young(), m.poisson(), m.density())
@@ -185,7 +192,7 @@ impl StoredBody {
             .map_err(|_| BodyError::Damaged("its skeleton is invalid"))?;
         let surface = Surface::new(self.surface.0, self.surface.1)
             .map_err(|_| BodyError::Damaged("its surface is invalid"))?;
-        let mut surfaces = self.surfaces.into_iter();
+        let mut surfaces = surfaces.into_iter();
         let own = surfaces
             .next()
             .filter(|(e, _)| e.len() == surface.vertices().len());
@@ -200,7 +207,7 @@ impl StoredBody {
         let held: Vec<bool> = self.bone_of_vertex.iter().map(Option::is_some).collect();
         let pattern = Pattern::new(
             self.elements.all_corners(),
-            &self.mass,
+            &mass,
             &held,
             lattice.vertices(),
         )?;
@@ -232,8 +239,8 @@ impl StoredBody {
             rest_includes_gravity: self.rest_includes_gravity,
             blocks: self.blocks,
             elements: self.elements,
-            mass: self.mass,
-            twist: self.twist,
+            mass,
+            twist,
             twist_loads: self.twist_loads,
             region_weights: weights(self.region_weights),
             cell_weights: weights(self.cell_weights),

@@ -8,7 +8,7 @@ use super::Frames;
 use super::forces::Load;
 use crate::body::Body;
 use crate::solve::newton::{Forces, Rounded, norm};
-use crate::solve::{Assembly, Configuration, EnergyTerm};
+use crate::solve::{Assembly, Configuration, EnergyTerm, NodeMatrix};
 use crate::{Mat3, Vec3};
 
 /// `½ Σ_c (R_cᵀ p − x)ᵀ S_c (R_cᵀ p − x) − f_gᵀ p`: flesh that is linear in turned cells, and its net weight.

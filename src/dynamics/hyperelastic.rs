@@ -32,8 +32,8 @@ use crate::body::Body;
 use crate::elasticity::{Elastic, Model, Tangent};
 use crate::progress::Progress;
 use crate::solve::{
-    Assembly, Configuration, ConstantForces, EnergyTerm, Newton, NewtonError, ScalarTerm,
-    SolveError, SparseCholesky,
+    Assembly, Configuration, ConstantForces, EnergyTerm, Newton, NewtonError, NodeMatrix,
+    ScalarTerm, SolveError, SparseCholesky,
 };
 
 /// The energy of the flesh.

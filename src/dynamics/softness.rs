@@ -8,6 +8,7 @@
 use super::{Equilibrium, Method, Settings, SimulationError};
 use crate::Vec3;
 use crate::body::Body;
+use crate::solve::NodeMatrix;
 use std::sync::Arc;
 
 /// What flesh yields in the middle of the dial, as a part of the body's size.

@@ -18,7 +18,7 @@ use super::vertex::VertexMatrix;
 use super::{Frames, Method, Solver};
 use crate::Vec3;
 use crate::body::Body;
-use crate::solve::{Configuration, EnergyTerm, SolveError};
+use crate::solve::{Configuration, EnergyTerm, NodeMatrix, SolveError};
 use std::sync::Arc;
 
 /// The sparse system `m M + s A` on the free vertices of one body; all buffers allocated once.

@@ -5,6 +5,7 @@ use super::*;
 use crate::body::BodyOptions;
 use crate::body::fixture::BarOptions;
 use crate::elasticity::{Material, Model};
+use crate::solve::NodeMatrix;
 use crate::{Mat3, Mat4};
 use nalgebra::{Isometry3, Translation3, UnitQuaternion};
 
@@ -464,10 +465,11 @@ fn stiffness_matrix_is_that_of_the_forces() {
     for (f, &v) in system.nodes.iter().zip(body.pattern().vertex_of_node()) {
         for r in 0..3 {
             let row = 3 * v as usize + r;
-            let range = csr.indptr[row] as usize..csr.indptr[row + 1] as usize;
-            assert!(csr.indices[range.clone()].windows(2).all(|w| w[0] < w[1]));
+            let range = csr.indptr().outer_inds_sz(row);
+            assert!(csr.indices()[range.clone()].windows(2).all(|w| w[0] < w[1]));
             let sum: f64 = range
-                .map(|i| csr.data[i] * d[csr.indices[i] as usize / 3][csr.indices[i] as usize % 3])
+                .map(|i| (csr.data()[i], csr.indices()[i] as usize))
+                .map(|(entry, c)| entry * d[c / 3][c % 3])
                 .sum();
             assert!((sum + f[r]).abs() < 1e-9 * (1.0 + sum.abs()));
         }
@@ -476,9 +478,9 @@ fn stiffness_matrix_is_that_of_the_forces() {
     let twistless = body.stiffness(false);
     let mut half = 0.0;
     for row in 0..3 * body.dofs() {
-        for i in twistless.indptr[row] as usize..twistless.indptr[row + 1] as usize {
-            let c = twistless.indices[i] as usize;
-            half += 0.5 * d[row / 3][row % 3] * twistless.data[i] * d[c / 3][c % 3];
+        for i in twistless.indptr().outer_inds_sz(row) {
+            let c = twistless.indices()[i] as usize;
+            half += 0.5 * d[row / 3][row % 3] * twistless.data()[i] * d[c / 3][c % 3];
         }
     }
     assert!((energy - half).abs() < 1e-9 * energy);

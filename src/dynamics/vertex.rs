@@ -22,7 +22,7 @@ use super::system::Linearised;
 use super::{Frames, Solver};
 use crate::body::Body;
 use crate::solve::krylov::{Gmres, Preconditioned, Stop};
-use crate::solve::{BlockMatrix, ScalarMatrix, SolveError};
+use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError};
 use crate::{Mat3, Vec3};
 
 /// When GMRES is done, or given up.
@@ -44,7 +44,7 @@ pub(super) struct VertexMatrix {
     twist: ScalarMatrix,
     between: BlockMatrix,
     /// `m M + s A` in that pattern, and what it was made with.
-    blocks: Vec<Mat3>,
+    matrix: BlockMatrix,
     scales: Option<(f64, f64)>,
     turns: Vec<Mat3>,
     helper: CellMatrix,
@@ -67,7 +67,7 @@ impl VertexMatrix {
             shares,
             mass: body.mass_matrix().restricted(free),
             twist: body.twist_matrix().restricted(free),
-            blocks: between.blocks().to_vec(),
+            matrix: between.clone(),
             between,
             scales: None,
             turns: vec![Mat3::zeros(); free.len()],
@@ -97,9 +97,9 @@ impl VertexMatrix {
                 self.turns[row] = *turn;
                 let (scaled, back) = (turn * stiffness, turn.transpose());
                 for i in self.mass.row_range(row) {
-                    let plain = mass * self.mass.values()[i] + stiffness * self.twist.values()[i];
-                    self.blocks[i] = scaled * self.between.blocks()[i] * back
-                        + Mat3::from_diagonal_element(plain);
+                    let plain = mass * self.mass.data()[i] + stiffness * self.twist.data()[i];
+                    self.matrix.data_mut()[i] =
+                        scaled * self.between.data()[i] * back + Mat3::from_diagonal_element(plain);
                 }
             }
         }
@@ -122,9 +122,9 @@ impl VertexMatrix {
             let turn = &frames.turns[v];
             let mut force = Vec3::zeros();
             for i in self.stiffness.row_range(v) {
-                let other = self.stiffness.columns()[i] as usize;
+                let other = self.stiffness.indices()[i] as usize;
                 let d = turn.tr_mul(&(z[other] - z[v])) - (rest[other] - rest[v]) * scale;
-                force += self.stiffness.blocks()[i] * d;
+                force += self.stiffness.data()[i] * d;
             }
             let g = load.net_gravity(turn) * scale;
             *sum = g * self.shares[v] - turn * force;
@@ -144,8 +144,7 @@ impl VertexMatrix {
             _ => vec![Vec3::zeros(); body.dofs()],
         };
         let mut system = Helped {
-            pattern: &self.mass,
-            blocks: &self.blocks,
+            matrix: &self.matrix,
             helper: &mut self.helper,
             transposed,
             exactly: false,
@@ -173,8 +172,7 @@ impl VertexMatrix {
 
 /// The vertex form's matrix, helped by the cell form's.
 struct Helped<'a> {
-    pattern: &'a ScalarMatrix,
-    blocks: &'a [Mat3],
+    matrix: &'a BlockMatrix,
     helper: &'a mut CellMatrix,
     transposed: bool,
     exactly: bool,
@@ -186,16 +184,16 @@ struct Helped<'a> {
 
 impl Preconditioned for Helped<'_> {
     fn apply(&mut self, x: &[Vec3], y: &mut [Vec3]) {
-        y.fill(Vec3::zeros());
-        for row in 0..y.len() {
-            for i in self.pattern.row_range(row) {
-                let column = self.pattern.columns()[i] as usize;
-                if self.transposed {
-                    y[column] += self.blocks[i].tr_mul(&x[row]);
-                } else {
-                    y[row] += self.blocks[i] * x[column];
+        if self.transposed {
+            y.fill(Vec3::zeros());
+            for (row, x) in x.iter().enumerate() {
+                for i in self.matrix.row_range(row) {
+                    let column = self.matrix.indices()[i] as usize;
+                    y[column] += self.matrix.data()[i].tr_mul(x);
                 }
             }
+        } else {
+            self.matrix.times(x, y);
         }
         if self.further.terms.is_empty() {
             return;

@@ -23,7 +23,7 @@ use super::system::{Linearised, System};
 use super::{Method, SimulationError, Solver, lost};
 use crate::Vec3;
 use crate::body::Body;
-use crate::solve::SolveError;
+use crate::solve::{NodeMatrix, SolveError};
 
 /// Buffers of a step.
 pub(super) struct LinearisedStepper {

@@ -7,7 +7,8 @@
 
 use super::Material;
 use crate::range::{all_sound, is_sound};
-use crate::solve::{BlockMatrix, ScalarMatrix};
+use crate::solve::matrix::zeros;
+use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
 use crate::{Mat3, Vec3};
 
 /// Elements of up to eight corners, each of pieces with constant gradients.
@@ -170,7 +171,7 @@ impl Elements {
     /// The linear stiffness matrix, N/m: `S_ab = Σ |T| (λ g_a g_bᵀ + G g_b g_aᵀ + G (g_a·g_b) I)`.
     /// [capell2002, §3.3]
     pub fn stiffness(&self) -> BlockMatrix {
-        let mut matrix = BlockMatrix::zero(self.nodes, self.all_corners());
+        let mut matrix: BlockMatrix = zeros(self.nodes, self.all_corners());
         for e in 0..self.len() {
             let corners = self.corners(e);
             for piece in self.pieces(e) {
@@ -230,7 +231,7 @@ pub fn gradients(x: &[Vec3; 4]) -> ([Vec3; 4], f64) {
 /// The consistent mass matrix of tetrahedra, kg: `ρ |T|/20 (1 + δ_ab)`.
 pub fn tetrahedral_mass(vertices: &[Vec3], tets: &[[u32; 4]], density: f64) -> ScalarMatrix {
     let corners = tets.iter().map(|t| t.as_slice());
-    let mut mass = ScalarMatrix::zero(vertices.len(), corners);
+    let mut mass: ScalarMatrix = zeros(vertices.len(), corners);
     for tet in tets {
         let (_, volume) = gradients(&tet.map(|v| vertices[v as usize]));
         for (i, &a) in tet.iter().enumerate() {
@@ -275,6 +276,6 @@ mod tests {
     fn mass_adds_up_to_the_density_times_the_volume() {
         let x = [Vec3::zeros(), Vec3::x(), Vec3::y(), Vec3::z()];
         let m = tetrahedral_mass(&x, &[[0, 1, 2, 3]], 600.0);
-        approx::assert_relative_eq!(m.values().iter().sum::<f64>(), 100.0, max_relative = 1e-12);
+        approx::assert_relative_eq!(m.data().iter().sum::<f64>(), 100.0, max_relative = 1e-12);
     }
 }

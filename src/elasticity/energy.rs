@@ -7,8 +7,8 @@
 
 use super::elements::{Elements, Piece};
 use super::model::{Curvature, Density, Model};
-use crate::solve::BlockMatrix;
 use crate::solve::newton::{Forces, Rounded};
+use crate::solve::{BlockMatrix, NodeMatrix};
 use crate::{Mat3, Vec3};
 
 /// How flesh is deformed: displacements of the nodes, in elements that may have been turned as a whole before.
@@ -133,7 +133,7 @@ impl Elements {
     }
 
     /// The second derivative of the energy, N/m. `hessian` is overwritten; its pattern must hold that of the elements,
-    /// as [`BlockMatrix::zero`] of [`all_corners`](Self::all_corners) does.
+    /// as [`zeros`](crate::solve::matrix::zeros) of [`all_corners`](Self::all_corners) does.
     pub fn hessian<'a>(
         &self,
         model: Model,
@@ -141,7 +141,7 @@ impl Elements {
         curvature: Curvature,
         hessian: &mut BlockMatrix,
     ) {
-        hessian.blocks_mut().fill(Mat3::zeros());
+        hessian.data_mut().fill(Mat3::zeros());
         self.visit_hessian(
             model,
             u,

@@ -54,11 +54,13 @@ impl Rows {
     /// Packs an embedding in a lattice of so many vertices.
     ///
     /// # Errors
-    /// A lattice vertex that does not exist.
+    /// A lattice vertex that does not exist, a row of more than eight.
     pub(super) fn new(embedding: &Embedding, lattice_vertices: usize) -> Result<Self, KernelError> {
-        let used = |row: &[i32; 8]| row.iter().filter(|&&i| i >= 0).count();
-        let most = embedding.indices.iter().map(used).max().unwrap_or(0);
-        Ok(if most <= 4 {
+        let lengths = || (0..embedding.len()).map(|vertex| embedding.row(vertex).len());
+        if let Some((vertex, entries)) = lengths().enumerate().find(|&(_, length)| length > 8) {
+            return Err(KernelError::Wide { vertex, entries });
+        }
+        Ok(if lengths().all(|length| length <= 4) {
             Self::Four(pack(embedding, lattice_vertices)?)
         } else {
             Self::Eight(pack(embedding, lattice_vertices)?)
@@ -95,7 +97,7 @@ impl CpuEmbedding {
     /// Packs an embedding in a lattice of so many vertices.
     ///
     /// # Errors
-    /// A lattice vertex that does not exist.
+    /// A lattice vertex that does not exist, a row of more than eight.
     pub fn new(embedding: &Embedding, lattice_vertices: usize) -> Result<Self, KernelError> {
         Ok(Self {
             rows: Rows::new(embedding, lattice_vertices)?,
@@ -150,15 +152,14 @@ fn pack<const N: usize>(
     embedding: &Embedding,
     lattice_vertices: usize,
 ) -> Result<Vec<Row<N>>, KernelError> {
-    let row = |(vertex, (indices, weights)): (usize, (&[i32; 8], &[f64; 8]))| {
+    let row = |vertex: usize| {
         let mut row = Row {
             indices: [0; N],
             weights: [0.0; N],
         };
-        let used = indices.iter().zip(weights).filter(|&(&i, _)| i >= 0);
-        for (to, (&index, &weight)) in used.enumerate() {
-            if index as usize >= lattice_vertices {
-                let count = lattice_vertices;
+        for (to, (index, weight)) in embedding.row(vertex).enumerate() {
+            if index >= lattice_vertices {
+                let (index, count) = (index as u32, lattice_vertices);
                 return Err(KernelError::OutOfRange {
                     vertex,
                     index,
@@ -170,8 +171,7 @@ fn pack<const N: usize>(
         }
         Ok(row)
     };
-    let rows = embedding.indices.iter().zip(&embedding.weights);
-    rows.enumerate().map(row).collect()
+    (0..embedding.len()).map(row).collect()
 }
 
 fn all<const N: usize>(rows: &[Row<N>], points: &[[f32; 4]], put: impl Put, out: &mut [f32]) {
@@ -194,7 +194,6 @@ fn chunk<const N: usize>(rows: &[Row<N>], points: &[[f32; 4]], put: impl Put, ou
 mod tests {
     use super::*;
     use crate::Vec3;
-    use crate::lattice::OUTSIDE;
 
     /// A repeatable number between 0 and 1.
     fn number(i: usize, j: usize) -> f64 {
@@ -203,19 +202,21 @@ mod tests {
     }
 
     fn embedding(vertices: usize, lattice: usize, corners: usize) -> Embedding {
-        let mut e = Embedding::default();
-        for v in 0..vertices {
-            let (mut indices, mut weights) = ([OUTSIDE; 8], [0.0; 8]);
-            for k in 0..corners {
-                indices[k] = (number(v, k) * lattice as f64) as i32;
-                weights[k] = number(v, k + 10) + 0.01;
-            }
-            let total: f64 = weights.iter().sum();
-            e.indices.push(indices);
-            e.weights.push(weights.map(|w| w / total));
-            e.cells.push(0);
-        }
-        e
+        Embedding::from_rows(
+            lattice,
+            (0..vertices).map(|v| (0, row(v, lattice, corners))),
+        )
+        .unwrap()
+    }
+
+    /// Different vertices, weights that sum to one.
+    fn row(v: usize, lattice: usize, corners: usize) -> Vec<(u32, f64)> {
+        let first = (number(v, 0) * lattice as f64) as usize;
+        let weights: Vec<f64> = (0..corners).map(|k| number(v, k + 10) + 0.01).collect();
+        let total: f64 = weights.iter().sum();
+        let vertex = |k: usize| ((first + k * (lattice / corners)) % lattice) as u32;
+        let entry = |(k, w): (usize, &f64)| (vertex(k), w / total);
+        weights.iter().enumerate().map(entry).collect()
     }
 
     fn positions(n: usize, offset: Vec3) -> Vec<Vec3> {
@@ -245,10 +246,10 @@ mod tests {
 
     #[test]
     fn mixed_cells_are_packed_wide() {
-        let mut e = embedding(100, 60, 4);
-        let wide = embedding(100, 60, 8);
-        e.indices.extend(wide.indices);
-        e.weights.extend(wide.weights);
+        let corners = |v: usize| if v < 100 { 4 } else { 8 };
+        let rows = (0..200).map(|v| (0, row(v, 60, corners(v))));
+        let e = Embedding::from_rows(60, rows).unwrap();
+        assert!(matches!(Rows::new(&e, 60), Ok(Rows::Eight(_))));
         assert!(error(&e, &positions(60, Vec3::zeros()), Vec3::zeros()) < 1e-6);
     }
 
@@ -272,11 +273,8 @@ mod tests {
         let at = LocalPositions::new(&positions(350, Vec3::repeat(3.0)));
         let whole = CpuEmbedding::new(&e, 350).unwrap().embed(&at).unwrap();
         for start in [0, 5, CHUNK - 1, 2 * CHUNK + 3] {
-            let part = Embedding {
-                indices: e.indices[start..start + 40].to_vec(),
-                weights: e.weights[start..start + 40].to_vec(),
-                cells: e.cells[start..start + 40].to_vec(),
-            };
+            let rows = (start..start + 40).map(|v| (0, row(v, 350, 4)));
+            let part = Embedding::from_rows(350, rows).unwrap();
             let part = CpuEmbedding::new(&part, 350).unwrap().embed(&at).unwrap();
             assert_eq!(part, whole[3 * start..3 * (start + 40)]);
         }
@@ -288,6 +286,15 @@ mod tests {
         assert!(matches!(
             CpuEmbedding::new(&e, 5),
             Err(KernelError::OutOfRange { count: 5, .. })
+        ));
+        let wide = [3, 9].map(|corners| (0, row(0, 60, corners)));
+        let wide = Embedding::from_rows(60, wide).unwrap();
+        assert!(matches!(
+            CpuEmbedding::new(&wide, 60),
+            Err(KernelError::Wide {
+                vertex: 1,
+                entries: 9
+            })
         ));
         let kernel = CpuEmbedding::new(&e, 60).unwrap();
         let at = LocalPositions::new(&positions(59, Vec3::zeros()));

@@ -12,9 +12,19 @@ pub enum KernelError {
         /// The surface vertex.
         vertex: usize,
         /// The lattice vertex it names.
-        index: i32,
+        index: u32,
         /// How many there are.
         count: usize,
+    },
+    /// A row longer than the kernels have.
+    #[error(
+        "surface vertex {vertex} hangs on {entries} lattice vertices, but what is shown hangs on at most eight"
+    )]
+    Wide {
+        /// The surface vertex.
+        vertex: usize,
+        /// On how many it hangs.
+        entries: usize,
     },
     /// Positions of another lattice.
     #[error("there are {given} lattice positions, but the embedding was made for {expected}")]

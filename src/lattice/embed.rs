@@ -1,68 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Embedding: a point as a weighted mean of the corners of its cell.
+//! Embedding points: each as a weighted mean of the corners of its cell.
 //!
 //! `p(x) = Σ_a φ_a(x) (x_a + q_a)` [capell2002, eq. 5] with 4, 6 or 8 level-0 functions. A point in several
 //! cells (on a common face) belongs to the first in index order; a point in none to the nearest cell,
 //! whose functions are continued linearly.
 
-use super::{Cell, Lattice, cell::Shape};
+use super::{Cell, Embedding, Lattice, cell::Shape};
 use crate::Vec3;
 use crate::aabb;
 use crate::surface::Surface;
 use rayon::prelude::*;
 
-/// Index of an unused entry of an embedding.
-pub const OUTSIDE: i32 = -1;
-
 /// A point on a face is in both cells: slack in local coordinates.
 const SLACK: f64 = 1e-9;
-
-/// Points as weighted means of lattice vertices.
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Embedding {
-    /// Lattice vertices of each point; [`OUTSIDE`] where a cell has fewer than eight corners.
-    pub indices: Vec<[i32; 8]>,
-    /// Their weights; they sum to one.
-    pub weights: Vec<Shape>,
-    /// The cell of each point.
-    pub cells: Vec<u32>,
-}
-
-impl Embedding {
-    /// Number of points.
-    pub fn len(&self) -> usize {
-        self.indices.len()
-    }
-
-    /// No points at all.
-    pub fn is_empty(&self) -> bool {
-        self.indices.is_empty()
-    }
-
-    /// The place of point `i` when the lattice vertices are at `positions`.
-    pub fn place(&self, i: usize, positions: &[Vec3]) -> Vec3 {
-        let mut p = Vec3::zeros();
-        for (&a, &w) in self.indices[i].iter().zip(&self.weights[i]) {
-            if a >= 0 {
-                p += positions[a as usize] * w;
-            }
-        }
-        p
-    }
-
-    fn push(&mut self, lattice: &Lattice, cell: u32, weights: Shape) {
-        let mut indices = [OUTSIDE; 8];
-        for (i, &v) in indices
-            .iter_mut()
-            .zip(lattice.cells[cell as usize].corners())
-        {
-            *i = v as i32;
-        }
-        self.indices.push(indices);
-        self.weights.push(weights);
-        self.cells.push(cell);
-    }
-}
 
 impl Lattice {
     /// The first cell in index order that contains a point.
@@ -104,11 +54,10 @@ impl Lattice {
     }
 
     fn collect(&self, rows: Vec<(u32, Shape)>) -> Embedding {
-        let mut e = Embedding::default();
-        for (cell, weights) in rows {
-            e.push(self, cell, weights);
-        }
-        e
+        let corners = |cell: u32| self.cells[cell as usize].corners().iter().copied();
+        let row = |(cell, weights)| (cell, corners(cell).zip(weights));
+        // Corners of cells are vertices of the lattice.
+        Embedding::from_rows(self.vertices.len(), rows.into_iter().map(row)).unwrap_or_default()
     }
 
     pub(super) fn local(&self, cell: u32, p: Vec3) -> Option<Vec3> {
@@ -338,15 +287,15 @@ mod tests {
     fn first_cell_wins_on_a_common_face() {
         let lattice = mixed();
         let e = lattice.embed(&[Vec3::new(0.5, 0.5, 1.0), Vec3::new(0.5, 0.5, 1.2)]);
-        assert_eq!(e.cells, vec![0, 1]);
-        assert_eq!(e.indices[1][6], OUTSIDE);
+        assert_eq!(e.cells(), [0, 1]);
+        assert_eq!([e.row(0).len(), e.row(1).len()], [8, 6]);
     }
 
     #[test]
     fn outside_goes_to_the_nearest_cell() {
         let lattice = mixed();
         let e = lattice.embed(&[Vec3::new(-3.0, 0.4, 0.4), Vec3::new(5.0, 0.2, 0.3)]);
-        assert_eq!(e.cells, vec![0, 2]);
+        assert_eq!(e.cells(), [0, 2]);
         assert_eq!(lattice.locate(Vec3::new(-3.0, 0.4, 0.4)), None);
     }
 }

@@ -48,10 +48,12 @@ mod unit;
 mod vicinity;
 
 mod embed;
+mod embedding;
 
 pub use cell::Cell;
 pub use check::Violation;
-pub use embed::{Embedding, OUTSIDE};
+pub use embedding::Embedding;
+pub(crate) use embedding::StoredEmbedding;
 pub use enclose::EncloseSettings;
 pub(crate) use flesh::Flesh;
 

@@ -8,6 +8,7 @@ use crate::body::Body;
 use crate::lattice::Lattice;
 use crate::progress::{Progress, step};
 use crate::skeleton::rotation_vector::mean_rotation;
+use crate::solve::NodeMatrix;
 use crate::solve::eigen::{EigenOptions, lowest};
 use crate::tets::MassKind;
 use std::sync::Arc;
@@ -77,7 +78,12 @@ impl Modes {
                 most: 3 * free.len(),
             });
         }
-        let massless = |&&v: &&u32| system.mass.diagonal(v as usize) <= 0.0;
+        let massless = |&&v: &&u32| {
+            system
+                .mass
+                .get(v as usize, v as usize)
+                .is_none_or(|m| *m <= 0.0)
+        };
         if let Some(&node) = free.iter().find(massless) {
             let node = node as usize;
             return Err(ModalError::NoMass { node });
@@ -305,6 +311,6 @@ fn sum(columns: &[Vec<Vec3>], amplitudes: &[f64], node: usize) -> Vec3 {
 }
 
 fn neighbours(system: &ModalSystem) -> Vec<Vec<u32>> {
-    let row = |v| system.stiffness.columns()[system.stiffness.row_range(v)].to_vec();
+    let row = |v| system.stiffness.indices()[system.stiffness.row_range(v)].to_vec();
     (0..system.fixed.len()).map(row).collect()
 }

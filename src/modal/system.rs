@@ -6,7 +6,7 @@ use crate::Vec3;
 use crate::body::Body;
 use crate::elasticity::{Elements, Material};
 use crate::lattice::Lattice;
-use crate::solve::{BlockMatrix, ScalarMatrix};
+use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
 use crate::tets::{MassKind, TetMesh};
 use std::sync::Arc;
 

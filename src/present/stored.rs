@@ -2,7 +2,8 @@
 //! A body and the surfaces that it carries as plain data, in the file of a body.
 
 use super::{CarriedSurface, CarriedSurfaces};
-use crate::body::StoredBody;
+use crate::body::{StoredBody, WIDE};
+use serde::ser::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
 
@@ -11,7 +12,10 @@ impl Serialize for CarriedSurfaces {
         let all = self.list();
         let further = all.iter().skip(1);
         let further = further.map(|surface| (&**surface.embedding(), surface.skin()));
-        self.body().stored(further).serialize(serializer)
+        let stored = self.body().stored(further);
+        stored
+            .ok_or_else(|| S::Error::custom(WIDE))?
+            .serialize(serializer)
     }
 }
 

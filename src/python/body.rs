@@ -4,6 +4,7 @@
 use super::arrays::{
     Whole, dofs, from_indices, from_points, integer, optional, optional_real, real, weights, whole,
 };
+use super::csr::{Csr, scipy};
 use super::elasticity;
 use super::errors::{IntoPy, detached};
 use super::lattice::PyLattice;
@@ -17,7 +18,6 @@ use crate::dynamics::{Settings, sway};
 use crate::elasticity::Material;
 use crate::present::{CarriedSurfaces, Presenter, Snapshot};
 use crate::progress::Progress;
-use crate::solve::Csr;
 use crate::store;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -111,20 +111,6 @@ impl PyBody {
     pub(super) fn surfaces(&self) -> &CarriedSurfaces {
         &self.1
     }
-}
-
-pub(super) type Triple<'py> = (
-    Bound<'py, PyArray1<f64>>,
-    Bound<'py, PyArray1<i32>>,
-    Bound<'py, PyArray1<i32>>,
-);
-
-pub(super) fn triple(py: Python<'_>, m: Csr) -> Triple<'_> {
-    (
-        m.data.into_pyarray(py),
-        m.indices.into_pyarray(py),
-        m.indptr.into_pyarray(py),
-    )
 }
 
 #[pymethods]
@@ -329,15 +315,15 @@ impl PyBody {
     }
 
     /// Mass matrix, kg, 3·dofs square, xyz interleaved -> (data, indices, indptr) for scipy.sparse.csr_matrix.
-    fn mass<'py>(&self, py: Python<'py>) -> PyResult<Triple<'py>> {
-        Ok(triple(py, detached(py, || Ok(self.0.mass()))?))
+    fn mass<'py>(&self, py: Python<'py>) -> PyResult<Csr<'py>> {
+        scipy(py, detached(py, || Ok(self.0.mass()))?)
     }
 
     /// Stiffness matrix at rest, N/m, 3·dofs square, xyz interleaved -> (data, indices, indptr); with the
     /// twist's Hessian when asked for.
     #[pyo3(signature = (twist=false))]
-    fn stiffness<'py>(&self, py: Python<'py>, twist: bool) -> PyResult<Triple<'py>> {
-        Ok(triple(py, detached(py, || Ok(self.0.stiffness(twist)))?))
+    fn stiffness<'py>(&self, py: Python<'py>, twist: bool) -> PyResult<Csr<'py>> {
+        scipy(py, detached(py, || Ok(self.0.stiffness(twist)))?)
     }
 
     /// Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Models: "linear", "stvk"
@@ -366,11 +352,8 @@ impl PyBody {
         py: Python<'py>,
         q: &Bound<'py, PyAny>,
         model: &str,
-    ) -> PyResult<Triple<'py>> {
-        Ok(triple(
-            py,
-            elasticity::hessian(self.0.elements(), q, model)?,
-        ))
+    ) -> PyResult<Csr<'py>> {
+        scipy(py, elasticity::hessian(self.0.elements(), q, model)?)
     }
 
     /// Makes the body carry another surface (clothes, eyes) -> its id for `positions`.

@@ -5,8 +5,10 @@ use super::arrays::dofs;
 use super::errors::{IntoPy, detached, input};
 use crate::Vec3;
 use crate::elasticity::{Curvature, Elements, Model};
-use crate::solve::{BlockMatrix, Csr};
+use crate::solve::matrix::zeros;
+use crate::solve::{BlockMatrix, NodeMatrix};
 use pyo3::prelude::*;
+use sprs::CsMatI;
 
 fn ready(q: &Bound<'_, PyAny>, model: &str, nodes: usize) -> PyResult<(Model, Vec<Vec3>)> {
     Ok((
@@ -40,14 +42,18 @@ pub(super) fn gradient(
 }
 
 /// Its second derivative, N/m, with the pattern of the linear stiffness.
-pub(super) fn hessian(elements: &Elements, q: &Bound<'_, PyAny>, model: &str) -> PyResult<Csr> {
+pub(super) fn hessian(
+    elements: &Elements,
+    q: &Bound<'_, PyAny>,
+    model: &str,
+) -> PyResult<CsMatI<f64, u32>> {
     let (model, given) = ready(q, model, elements.nodes())?;
     let hessian = detached(q.py(), || {
-        let mut hessian = BlockMatrix::zero(elements.nodes(), elements.all_corners());
+        let mut hessian: BlockMatrix = zeros(elements.nodes(), elements.all_corners());
         elements.hessian(model, &given, Curvature::Exact, &mut hessian);
         Ok(hessian.expand())
     })?;
-    in_range(&hessian.data)?;
+    in_range(hessian.data())?;
     Ok(hessian)
 }
 

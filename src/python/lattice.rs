@@ -2,6 +2,7 @@
 //! `thew.Lattice`.
 
 use super::arrays::{List, Whole, finite_points, from_indices, from_points, points, real, weights};
+use super::csr::{Csr, scipy};
 use super::errors::{IntoPy, detached, input};
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
@@ -27,10 +28,16 @@ pub(super) struct PyLattice(pub Arc<Lattice>);
 
 type Arrays<'py> = (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray2<f64>>);
 
+/// Rows as wide as the longest, at least eight; -1 and 0 where one is shorter.
 fn embedding(py: Python<'_>, e: Embedding) -> Arrays<'_> {
-    let n = e.len();
-    let indices = Array2::from_shape_fn((n, 8), |(i, k)| e.indices[i][k]);
-    let weights = Array2::from_shape_fn((n, 8), |(i, k)| e.weights[i][k]);
+    let width = (0..e.len()).map(|i| e.row(i).len()).max().unwrap_or(0);
+    let shape = (e.len(), width.max(8));
+    let (mut indices, mut weights) = (Array2::from_elem(shape, -1), Array2::zeros(shape));
+    for i in 0..e.len() {
+        for (k, (vertex, weight)) in e.row(i).enumerate() {
+            (indices[(i, k)], weights[(i, k)]) = (vertex as i32, weight);
+        }
+    }
     (indices.into_pyarray(py), weights.into_pyarray(py))
 }
 
@@ -268,6 +275,24 @@ impl PyLattice {
     fn embed<'py>(&self, py: Python<'py>, points: &Bound<'py, PyAny>) -> PyResult<Arrays<'py>> {
         let points = finite_points(points, "points")?;
         Ok(embedding(py, detached(py, || Ok(self.0.embed(&points)))?))
+    }
+
+    /// The embedding of a surface's vertices or of points[p,3] as a sparse matrix [p,k] -> (data, indices, indptr) for
+    /// scipy.sparse.csr_array: times what the lattice's k vertices have, it is what the points have.
+    fn embedding_matrix<'py>(
+        &self,
+        py: Python<'py>,
+        points: &Bound<'py, PyAny>,
+    ) -> PyResult<Csr<'py>> {
+        let surface = points.cast::<PySurface>().ok().map(|s| s.get().0.clone());
+        let embedding = match surface {
+            Some(surface) => detached(py, || Ok(self.0.embed_surface(&surface)))?,
+            None => {
+                let points = finite_points(points, "points")?;
+                detached(py, || Ok(self.0.embed(&points)))?
+            }
+        };
+        scipy(py, embedding.into_matrix())
     }
 
     /// Like `embed` for a surface's vertices; where virtual copies of a cell overlap, each vertex goes with

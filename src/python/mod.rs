@@ -10,6 +10,7 @@
 mod arrays;
 mod body;
 mod clip;
+mod csr;
 mod deformer;
 mod dynamics;
 mod elasticity;

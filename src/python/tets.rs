@@ -3,13 +3,15 @@
 
 use super::arrays::{Whole, from_points, optional_real};
 use super::arrays::{integers, points, whole};
-use super::body::{PyMaterial, Triple, triple};
+use super::body::PyMaterial;
+use super::csr::{Csr, scipy};
 use super::elasticity;
 use super::errors::{IntoPy, detached, input};
 use super::lattice::PyLattice;
 use super::progress::with_progress;
 use super::surface::PySurface;
 use crate::elasticity::Material;
+use crate::solve::NodeMatrix;
 use crate::tets::{FillOptions, MassKind, Mend, TetError, TetMesh, WriteOptions};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2};
@@ -230,27 +232,23 @@ impl PyTetMesh {
         py: Python<'py>,
         material: Option<&PyMaterial>,
         kind: &str,
-    ) -> PyResult<Triple<'py>> {
+    ) -> PyResult<Csr<'py>> {
         let kind: MassKind = kind.parse().map_err(|e: TetError| e.into_py())?;
         let material = self::material(material);
         let csr = detached(py, || {
             let mass = self.0.mass_matrix(&material, kind);
             Ok(mass.expand())
         })?;
-        Ok(triple(py, csr))
+        scipy(py, csr)
     }
 
     /// Linear stiffness matrix, N/m, 3·k square, xyz interleaved -> (data, indices, indptr) for
     /// scipy.sparse.csr_matrix.
     #[pyo3(signature = (material=None))]
-    fn stiffness<'py>(
-        &self,
-        py: Python<'py>,
-        material: Option<&PyMaterial>,
-    ) -> PyResult<Triple<'py>> {
+    fn stiffness<'py>(&self, py: Python<'py>, material: Option<&PyMaterial>) -> PyResult<Csr<'py>> {
         let material = self::material(material);
         let csr = detached(py, || Ok(self.0.elements(&material).stiffness().expand()))?;
-        Ok(triple(py, csr))
+        scipy(py, csr)
     }
 
     /// Elastic energy (J) at displacements q[k,3] from rest. Models: "stvk" (St. Venant-Kirchhoff), "neohookean" (stable),
@@ -285,9 +283,9 @@ impl PyTetMesh {
         q: &Bound<'py, PyAny>,
         material: Option<&PyMaterial>,
         model: &str,
-    ) -> PyResult<Triple<'py>> {
+    ) -> PyResult<Csr<'py>> {
         let elements = self.0.elements(&self::material(material));
-        Ok(triple(q.py(), elasticity::hessian(&elements, q, model)?))
+        scipy(q.py(), elasticity::hessian(&elements, q, model)?)
     }
 
     fn __repr__(&self) -> String {

@@ -271,17 +271,11 @@ impl Fit {
     }
 
     fn levers_of(&mut self, vertex: u32) -> Result<Levers, FitError> {
-        let (indices, weights) = (
-            self.embedding.indices[vertex as usize],
-            self.embedding.weights[vertex as usize],
-        );
         let mut levers = Levers::default();
         for (axis, lever) in levers.iter_mut().enumerate() {
             let mut g = vec![Vec3::zeros(); self.body().dofs()];
-            for (&i, &w) in indices.iter().zip(&weights) {
-                if let Ok(i) = usize::try_from(i) {
-                    g[i][axis] += w;
-                }
+            for (i, w) in self.embedding.row(vertex as usize) {
+                g[i][axis] += w;
             }
             *lever = self.balance.adjoint(&g)?;
             for (l, turn) in lever.iter_mut().zip(self.balance.turns()) {

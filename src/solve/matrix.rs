@@ -1,241 +1,223 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Symmetric sparse matrices over nodes: one number per pair of nodes (mass), or one 3x3 block (stiffness).
+//! Sparse matrices over nodes are [sprs](sprs::CsMatI)'s, in compressed rows: one number per pair of nodes (mass), or one 3x3
+//! block (stiffness).
+//!
+//! Matrices of the flesh are square and symmetric; both triangles are kept, and each node has an entry with itself. Structure,
+//! entries (`indices`, `data`, `get`), maps and permutations are sprs's own; [`NodeMatrix`] adds what it has no word for:
+//! elements, and vectors of three numbers per node.
+//!
+//! ```
+//! use thew::Vec3;
+//! use thew::solve::{NodeMatrix, ScalarMatrix, matrix};
+//!
+//! // Two springs in a row: node 1 shares one with either neighbour.
+//! let mut springs: ScalarMatrix = matrix::zeros(3, [&[0, 1][..], &[1, 2]]);
+//! for (a, b) in [(0, 1), (1, 2)] {
+//!     for (row, column, k) in [(a, a, 5.0), (b, b, 5.0), (a, b, -5.0)] {
+//!         springs.add_pair(row, column, &k);
+//!     }
+//! }
+//! assert_eq!((springs.nnz(), springs.get(0, 2)), (7, None));
+//! assert_eq!(springs.row_times(1, &[Vec3::zeros(), Vec3::x(), Vec3::x()]), Vec3::x() * 5.0);
+//! ```
 
 use crate::range::is_sound;
 use crate::{Mat3, Vec3};
-
-/// A symmetric matrix over nodes; both triangles, rows sorted, diagonal included.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct NodeMatrix<T> {
-    starts: Vec<u32>,
-    columns: Vec<u32>,
-    values: Vec<T>,
-}
+use sprs::CsMatI;
+use std::ops::{AddAssign, Mul, Range};
 
 /// One number per pair of nodes, for all three axes.
-pub type ScalarMatrix = NodeMatrix<f64>;
+pub type ScalarMatrix = CsMatI<f64, u32>;
 
 /// One 3x3 block per pair of nodes.
-pub type BlockMatrix = NodeMatrix<Mat3>;
+pub type BlockMatrix = CsMatI<Mat3, u32>;
 
-impl<T: Copy> NodeMatrix<T> {
-    fn filled<'a>(nodes: usize, elements: impl IntoIterator<Item = &'a [u32]>, zero: T) -> Self {
-        let (starts, columns) = pattern(nodes, elements);
-        Self {
-            values: vec![zero; columns.len()],
-            starts,
-            columns,
-        }
+/// What a pair of nodes has in a matrix: how it acts on the three axes.
+pub trait Entry: Copy + Default + AddAssign + Mul<Vec3, Output = Vec3> {
+    /// Whether it acts on each axis alone, so that only the diagonal of its 3x3 block is kept.
+    const DIAGONAL: bool;
+
+    /// A number of its 3x3 block.
+    fn part(&self, row: usize, column: usize) -> f64;
+
+    /// Its block transposed.
+    fn transposed(&self) -> Self;
+}
+
+impl Entry for f64 {
+    const DIAGONAL: bool = true;
+
+    fn part(&self, row: usize, column: usize) -> f64 {
+        if row == column { *self } else { 0.0 }
     }
 
-    /// The rows and columns of `kept` nodes, renumbered in that order (ascending).
-    pub fn restricted(&self, kept: &[u32]) -> Self {
-        let (starts, columns, entries) = restriction(&self.starts, &self.columns, kept);
-        Self {
-            starts,
-            columns,
-            values: entries.iter().map(|&e| self.values[e]).collect(),
-        }
-    }
-
-    /// Number of rows.
-    pub fn rows(&self) -> usize {
-        self.starts.len() - 1
-    }
-
-    /// Where a row's entries lie.
-    pub fn row_range(&self, row: usize) -> std::ops::Range<usize> {
-        self.starts[row] as usize..self.starts[row + 1] as usize
-    }
-
-    /// Column of each entry.
-    pub fn columns(&self) -> &[u32] {
-        &self.columns
-    }
-
-    /// Where an entry lies; none outside of the pattern.
-    pub fn find(&self, row: usize, column: usize) -> Option<usize> {
-        let range = self.row_range(row);
-        let within = self.columns[range.clone()]
-            .binary_search(&(column as u32))
-            .ok()?;
-        Some(range.start + within)
-    }
-
-    /// Gives row and column of each entry.
-    pub fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize)) {
-        for row in 0..self.rows() {
-            for i in self.row_range(row) {
-                visit(row, self.columns[i] as usize);
-            }
-        }
-    }
-
-    /// Expanded to three unknowns per node (xyz interleaved), with one 3x3 block per entry.
-    fn expanded(&self, block: impl Fn(usize) -> Mat3, diagonal_blocks: bool) -> Csr {
-        let mut csr = Csr {
-            indptr: vec![0],
-            ..Csr::default()
-        };
-        for row in 0..self.rows() {
-            for r in 0..3 {
-                for i in self.row_range(row) {
-                    let b = block(i);
-                    for c in 0..3 {
-                        if !diagonal_blocks || r == c {
-                            csr.indices.push((3 * self.columns[i] + c as u32) as i32);
-                            csr.data.push(b[(r, c)]);
-                        }
-                    }
-                }
-                csr.indptr.push(csr.data.len() as i32);
-            }
-        }
-        csr
+    fn transposed(&self) -> Self {
+        *self
     }
 }
 
-impl ScalarMatrix {
-    /// Zero, with an entry wherever two nodes share an element.
-    pub fn zero<'a>(nodes: usize, elements: impl IntoIterator<Item = &'a [u32]>) -> Self {
-        Self::filled(nodes, elements, 0.0)
+impl Entry for Mat3 {
+    const DIAGONAL: bool = false;
+
+    fn part(&self, row: usize, column: usize) -> f64 {
+        self[(row, column)]
     }
 
-    /// The matrix times a factor.
-    pub(crate) fn scaled(&self, factor: f64) -> Self {
-        Self {
-            values: self.values.iter().map(|x| x * factor).collect(),
-            ..self.clone()
-        }
+    fn transposed(&self) -> Self {
+        self.transpose()
     }
+}
 
-    /// Whether this is a square matrix of `rows` rows: for data that comes from outside.
-    pub(crate) fn fits(&self, rows: usize) -> bool {
-        self.starts.len() == rows + 1
-            && self.starts[0] == 0
-            && self.starts.windows(2).all(|s| s[0] <= s[1])
-            && self.starts[rows] as usize == self.columns.len()
-            && self.values.len() == self.columns.len()
-            && self.columns.iter().all(|&c| (c as usize) < rows)
-            && self.values.iter().all(|&x| is_sound(x))
-    }
+/// What matrices over nodes can do besides what sprs has.
+///
+/// Of matrices that own their arrays, in compressed rows that begin with the first entry: all that this crate makes. Products
+/// have fixed orders of summation, the columns ascending, so that the same input gives the same bits.
+pub trait NodeMatrix<T: Entry>: Sized {
+    /// Where a row's entries lie in `indices` and `data`.
+    fn row_range(&self, row: usize) -> Range<usize>;
 
-    /// Number of each entry.
-    pub fn values(&self) -> &[f64] {
-        &self.values
-    }
+    /// Gives row and column of each entry.
+    fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize));
 
-    /// The entry on the diagonal of a row.
-    pub fn diagonal(&self, row: usize) -> f64 {
-        self.find(row, row).map_or(0.0, |i| self.values[i])
-    }
+    /// Adds to an entry; nothing outside of the structure.
+    fn add(&mut self, row: u32, column: u32, value: T);
+
+    /// Adds an entry and, off the diagonal, its transpose at the mirrored place.
+    fn add_pair(&mut self, row: u32, column: u32, value: &T);
+
+    /// One row times one vector per node.
+    fn row_times(&self, row: usize, x: &[Vec3]) -> Vec3;
+
+    /// The matrix times one vector per node.
+    fn times(&self, x: &[Vec3], y: &mut [Vec3]);
 
     /// The sum of a row.
-    pub fn row_sum(&self, row: usize) -> f64 {
-        self.values[self.row_range(row)].iter().sum()
-    }
+    fn row_sum(&self, row: usize) -> T;
 
     /// The diagonal matrix of the row sums.
-    pub fn lumped(&self) -> Self {
-        let rows = self.rows();
-        Self {
-            starts: (0..=rows as u32).collect(),
-            columns: (0..rows as u32).collect(),
-            values: (0..rows).map(|row| self.row_sum(row)).collect(),
-        }
-    }
+    fn lumped(&self) -> Self;
 
-    /// Adds to an entry of the pattern.
-    pub fn add(&mut self, row: u32, column: u32, value: f64) {
-        if let Some(i) = self.find(row as usize, column as usize) {
-            self.values[i] += value;
-        }
-    }
+    /// The rows and columns of `kept` nodes, renumbered in that order (ascending).
+    fn restricted(&self, kept: &[u32]) -> Self;
 
-    /// One row times vectors.
+    /// Expanded to three unknowns per node, xyz interleaved: plain numbers.
+    fn expand(&self) -> CsMatI<f64, u32>;
+}
+
+impl<T: Entry> NodeMatrix<T> for CsMatI<T, u32> {
     #[inline]
-    pub fn row_times(&self, row: usize, x: &[Vec3]) -> Vec3 {
+    fn row_range(&self, row: usize) -> Range<usize> {
+        // The plain array: what sprs gives for slices of matrices looks for where they begin.
+        let starts = self.indptr();
+        let starts = starts.raw_storage();
+        starts[row] as usize..starts[row + 1] as usize
+    }
+
+    fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize)) {
+        for row in 0..self.rows() {
+            for i in self.row_range(row) {
+                visit(row, self.indices()[i] as usize);
+            }
+        }
+    }
+
+    fn add(&mut self, row: u32, column: u32, value: T) {
+        if let Some(entry) = self.get_mut(row as usize, column as usize) {
+            *entry += value;
+        }
+    }
+
+    fn add_pair(&mut self, row: u32, column: u32, value: &T) {
+        self.add(row, column, *value);
+        if row != column {
+            self.add(column, row, value.transposed());
+        }
+    }
+
+    #[inline]
+    fn row_times(&self, row: usize, x: &[Vec3]) -> Vec3 {
+        let range = self.row_range(row);
+        let entries = self.indices()[range.clone()]
+            .iter()
+            .zip(&self.data()[range]);
         let mut y = Vec3::zeros();
-        for i in self.row_range(row) {
-            y += x[self.columns[i] as usize] * self.values[i];
+        for (&column, &entry) in entries {
+            y += entry * x[column as usize];
         }
         y
     }
 
-    /// Expanded to three unknowns per node, xyz interleaved: each entry a multiple of the identity.
-    pub fn expand(&self) -> Csr {
-        self.expanded(|i| Mat3::identity() * self.values[i], true)
-    }
-}
-
-impl BlockMatrix {
-    /// Zero, with a block wherever two nodes share an element.
-    pub fn zero<'a>(nodes: usize, elements: impl IntoIterator<Item = &'a [u32]>) -> Self {
-        Self::filled(nodes, elements, Mat3::zeros())
-    }
-
-    /// Multiples of the identity, with the pattern of another matrix.
-    pub fn like(other: &ScalarMatrix, factor: f64) -> Self {
-        let block = |x: &f64| Mat3::identity() * (x * factor);
-        Self {
-            starts: other.starts.clone(),
-            columns: other.columns.clone(),
-            values: other.values.iter().map(block).collect(),
-        }
-    }
-
-    /// All blocks, row by row.
-    pub fn blocks(&self) -> &[Mat3] {
-        &self.values
-    }
-
-    /// All blocks, to be changed; the matrix must stay symmetric.
-    pub fn blocks_mut(&mut self) -> &mut [Mat3] {
-        &mut self.values
-    }
-
-    /// Adds a block and, off the diagonal, its transpose at the mirrored place.
-    pub fn add_pair(&mut self, row: u32, column: u32, block: &Mat3) {
-        if let Some(i) = self.find(row as usize, column as usize) {
-            self.values[i] += block;
-        }
-        if let (true, Some(i)) = (row != column, self.find(column as usize, row as usize)) {
-            self.values[i] += block.transpose();
-        }
-    }
-
-    /// The matrix times one vector per node.
-    pub fn times(&self, x: &[Vec3], y: &mut [Vec3]) {
+    fn times(&self, x: &[Vec3], y: &mut [Vec3]) {
         for (row, y) in y.iter_mut().enumerate() {
-            *y = Vec3::zeros();
-            for i in self.row_range(row) {
-                *y += self.values[i] * x[self.columns[i] as usize];
+            *y = self.row_times(row, x);
+        }
+    }
+
+    fn row_sum(&self, row: usize) -> T {
+        let mut sum = T::default();
+        for &entry in &self.data()[self.row_range(row)] {
+            sum += entry;
+        }
+        sum
+    }
+
+    fn lumped(&self) -> Self {
+        let rows = self.rows();
+        Self::new(
+            self.shape(),
+            (0..=rows as u32).collect(),
+            (0..rows as u32).collect(),
+            (0..rows).map(|row| self.row_sum(row)).collect(),
+        )
+    }
+
+    fn restricted(&self, kept: &[u32]) -> Self {
+        const GONE: u32 = u32::MAX;
+        let mut number = vec![GONE; self.rows()];
+        for (i, &v) in kept.iter().enumerate() {
+            number[v as usize] = i as u32;
+        }
+        let (mut starts, mut columns, mut entries) = (vec![0u32], Vec::new(), Vec::new());
+        for &v in kept {
+            for i in self.row_range(v as usize) {
+                let to = number[self.indices()[i] as usize];
+                if to != GONE {
+                    columns.push(to);
+                    entries.push(self.data()[i]);
+                }
+            }
+            starts.push(columns.len() as u32);
+        }
+        Self::new((kept.len(), kept.len()), starts, columns, entries)
+    }
+
+    fn expand(&self) -> CsMatI<f64, u32> {
+        let count = if T::DIAGONAL { 3 } else { 9 } * self.nnz();
+        let (mut columns, mut data) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut starts = vec![0u32];
+        for row in 0..self.rows() {
+            for r in 0..3 {
+                for i in self.row_range(row) {
+                    let (column, entry) = (self.indices()[i], &self.data()[i]);
+                    for c in 0..3 {
+                        if !T::DIAGONAL || r == c {
+                            columns.push(3 * column + c as u32);
+                            data.push(entry.part(r, c));
+                        }
+                    }
+                }
+                starts.push(data.len() as u32);
             }
         }
-    }
-
-    /// Expanded to three unknowns per node, xyz interleaved.
-    pub fn expand(&self) -> Csr {
-        self.expanded(|i| self.values[i], false)
+        CsMatI::new((3 * self.rows(), 3 * self.cols()), starts, columns, data)
     }
 }
 
-/// A sparse matrix in compressed rows, indices sorted, as `scipy.sparse.csr_matrix` takes it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Csr {
-    /// Numbers.
-    pub data: Vec<f64>,
-    /// Columns.
-    pub indices: Vec<i32>,
-    /// Row starts, one more than there are rows.
-    pub indptr: Vec<i32>,
-}
-
-/// Sorted rows of all pairs of nodes that share an element, each node with itself.
-fn pattern<'a>(
+/// Zero, with an entry wherever two nodes share an element.
+pub fn zeros<'a, T: Entry>(
     nodes: usize,
     elements: impl IntoIterator<Item = &'a [u32]>,
-) -> (Vec<u32>, Vec<u32>) {
+) -> CsMatI<T, u32> {
     // Row and column in one number sort faster than a pair.
     let key = |row: u32, column: u32| u64::from(row) << 32 | u64::from(column);
     let mut entries: Vec<u64> = (0..nodes as u32).map(|i| key(i, i)).collect();
@@ -253,26 +235,177 @@ fn pattern<'a>(
     for i in 0..nodes {
         starts[i + 1] += starts[i];
     }
-    (starts, entries.iter().map(|&e| e as u32).collect())
+    let columns = entries.iter().map(|&e| e as u32).collect();
+    let data = vec![T::default(); entries.len()];
+    CsMatI::new((nodes, nodes), starts, columns, data)
 }
 
-/// Starts and columns of the kept rows and columns, and where each entry came from.
-fn restriction(starts: &[u32], columns: &[u32], kept: &[u32]) -> (Vec<u32>, Vec<u32>, Vec<usize>) {
-    const GONE: u32 = u32::MAX;
-    let mut number = vec![GONE; starts.len() - 1];
-    for (i, &v) in kept.iter().enumerate() {
-        number[v as usize] = i as u32;
-    }
-    let (mut new_starts, mut new_columns, mut entries) = (vec![0u32], Vec::new(), Vec::new());
-    for &v in kept {
-        for i in starts[v as usize] as usize..starts[v as usize + 1] as usize {
-            let to = number[columns[i] as usize];
-            if to != GONE {
-                new_columns.push(to);
-                entries.push(i);
-            }
+/// A [`ScalarMatrix`] as plain arrays, for files.
+#[derive(serde::Serialize, serde::Deserialize)]
+pub(crate) struct StoredMatrix {
+    starts: Vec<u32>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl From<&ScalarMatrix> for StoredMatrix {
+    fn from(matrix: &ScalarMatrix) -> Self {
+        let (starts, columns, values) = matrix.clone().into_raw_storage();
+        Self {
+            starts,
+            columns,
+            values,
         }
-        new_starts.push(new_columns.len() as u32);
     }
-    (new_starts, new_columns, entries)
+}
+
+impl StoredMatrix {
+    /// The matrix again; none where this is no square matrix of `rows` rows, or where numbers are out of range.
+    pub fn into_matrix(self, rows: usize) -> Option<ScalarMatrix> {
+        let sound = self.starts.first() == Some(&0) && self.values.iter().all(|&x| is_sound(x));
+        if !sound {
+            return None;
+        }
+        ScalarMatrix::try_new((rows, rows), self.starts, self.columns, self.values).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nalgebra::{DMatrix, DVector};
+
+    /// A repeatable number between -1 and 1.
+    fn number(i: usize) -> f64 {
+        (i as f64 * 12.9898 + 1.0).sin()
+    }
+
+    fn chain(nodes: u32) -> Vec<[u32; 3]> {
+        (2..nodes).map(|i| [i, i - 2, i - 1]).collect()
+    }
+
+    /// Symmetric matrices of a chain of triangles: blocks, and numbers in the same structure.
+    fn matrices(nodes: u32) -> (BlockMatrix, ScalarMatrix) {
+        let elements = chain(nodes);
+        let corners = || elements.iter().map(|e| e.as_slice());
+        let mut blocks: BlockMatrix = zeros(nodes as usize, corners());
+        let mut scalars: ScalarMatrix = zeros(nodes as usize, corners());
+        let pairs: Vec<(usize, usize)> = {
+            let mut pairs = Vec::new();
+            blocks.visit_pairs(&mut |a, b| pairs.push((a, b)));
+            pairs
+        };
+        for (n, &(a, b)) in pairs.iter().enumerate().filter(|(_, (a, b))| a <= b) {
+            let block = Mat3::from_fn(|r, c| number(9 * n + 3 * r + c));
+            let block = if a == b {
+                block + block.transpose()
+            } else {
+                block
+            };
+            blocks.add_pair(a as u32, b as u32, &block);
+            scalars.add_pair(a as u32, b as u32, &number(n));
+        }
+        (blocks, scalars)
+    }
+
+    fn dense(matrix: &CsMatI<f64, u32>) -> DMatrix<f64> {
+        let mut dense = DMatrix::zeros(matrix.rows(), matrix.cols());
+        for (value, (row, column)) in matrix {
+            dense[(row as usize, column as usize)] += value;
+        }
+        dense
+    }
+
+    fn check_products<T: Entry>(matrix: &CsMatI<T, u32>) {
+        let x: Vec<Vec3> = (0..matrix.rows())
+            .map(|i| Vec3::new(number(i), number(2 * i), number(3 * i)))
+            .collect();
+        let mut y = vec![Vec3::repeat(f64::NAN); x.len()];
+        matrix.times(&x, &mut y);
+        let flat = DVector::from_iterator(3 * x.len(), x.iter().flat_map(|v| v.iter().copied()));
+        let whole = dense(&matrix.expand());
+        assert_eq!(whole, whole.transpose());
+        let product = whole * flat;
+        for (i, y) in y.iter().enumerate() {
+            assert!((y - product.fixed_rows::<3>(3 * i)).amax() < 1e-13);
+            assert_eq!(matrix.row_times(i, &x), *y);
+        }
+    }
+
+    #[test]
+    fn products_are_those_of_the_dense_matrix() {
+        let (blocks, scalars) = matrices(40);
+        check_products(&blocks);
+        check_products(&scalars);
+        check_products(&matrices(0).0);
+        assert!(blocks.data().iter().any(|b| b[(0, 1)] != b[(1, 0)]));
+        assert_eq!(scalars.expand().nnz(), 3 * scalars.nnz());
+        assert_eq!(blocks.expand().nnz(), 9 * blocks.nnz());
+    }
+
+    #[test]
+    fn entries_are_those_of_shared_elements() {
+        let elements: [&[u32]; 2] = [&[3, 0], &[1, 3, 1]];
+        let matrix: ScalarMatrix = zeros(5, elements);
+        assert_eq!(matrix.indptr().raw_storage(), [0, 2, 4, 5, 8, 9]);
+        assert_eq!(matrix.indices(), [0, 3, 1, 3, 2, 0, 1, 3, 4]);
+        let mut changed = matrix.clone();
+        changed.add(0, 1, 1.0);
+        assert_eq!(changed, matrix);
+        changed.add_pair(3, 0, &2.0);
+        assert_eq!(
+            (changed.get(3, 0), changed.get(0, 3)),
+            (Some(&2.0), Some(&2.0))
+        );
+    }
+
+    #[test]
+    fn restriction_is_that_of_the_dense_matrix() {
+        let (blocks, scalars) = matrices(17);
+        let kept = [0, 1, 4, 5, 6, 11, 16];
+        let rows: Vec<usize> = kept
+            .iter()
+            .flat_map(|&v| (0..3).map(move |c| 3 * v as usize + c))
+            .collect();
+        for (whole, part) in [
+            (blocks.expand(), blocks.restricted(&kept).expand()),
+            (scalars.expand(), scalars.restricted(&kept).expand()),
+        ] {
+            let expected = dense(&whole).select_rows(&rows).select_columns(&rows);
+            assert_eq!(dense(&part), expected);
+        }
+    }
+
+    #[test]
+    fn a_lumped_matrix_keeps_the_sums() {
+        let (blocks, scalars) = matrices(9);
+        let lumped = scalars.lumped();
+        assert_eq!(lumped.nnz(), 9);
+        for row in 0..9 {
+            let sum: f64 = (0..9).filter_map(|c| scalars.get(row, c)).sum();
+            assert!((lumped.get(row, row).unwrap() - sum).abs() < 1e-15);
+            assert_eq!(blocks.row_sum(row), *blocks.lumped().get(row, row).unwrap());
+        }
+    }
+
+    #[test]
+    fn stored_matrices_are_looked_at_before_they_are_believed() {
+        let (_, matrix) = matrices(6);
+        let stored = || StoredMatrix::from(&matrix);
+        assert_eq!(stored().into_matrix(6), Some(matrix.clone()));
+        assert_eq!(stored().into_matrix(5), None);
+        assert_eq!(stored().into_matrix(7), None);
+        let changed = |change: &dyn Fn(&mut StoredMatrix)| {
+            let mut stored = stored();
+            change(&mut stored);
+            stored.into_matrix(6)
+        };
+        assert_eq!(changed(&|m| m.starts.clear()), None);
+        assert_eq!(changed(&|m| m.starts[0] = 1), None);
+        assert_eq!(changed(&|m| m.starts[2] = u32::MAX), None);
+        assert_eq!(changed(&|m| m.columns[3] = 6), None);
+        assert_eq!(changed(&|m| m.columns.swap(0, 1)), None);
+        assert_eq!(changed(&|m| m.values[4] = f64::NAN), None);
+        assert_eq!(changed(&|m| m.values.truncate(5)), None);
+    }
 }

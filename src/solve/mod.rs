@@ -21,7 +21,7 @@
 //!
 //! Unknowns are three per *node* (a free lattice vertex), so ordering and symbolic analysis work on the
 //! graph of nodes and every nonzero is a 3x3 block. [`ordering`] chooses the elimination order,
-//! [`cholesky`] factors again and again with the same pattern and no allocation, [`krylov`] does with fewer factorisations,
+//! matrices are [sprs](matrix)'s, [`cholesky`] factors again and again with the same pattern and no allocation, [`krylov`] does with fewer factorisations,
 //! [`pattern`] says where an element's blocks go, [`term`] what an energy is that pushes on nodes, [`potential`] adds such up,
 //! [`newton`] minimises them, [`lbfgsb`] a function of few variables
 //! within bounds, [`eigen`] finds vibration modes.
@@ -44,7 +44,7 @@ pub mod term;
 pub use cholesky::SparseCholesky;
 pub use krylov::ConjugateGradients;
 pub use lbfgsb::{Lbfgsb, LbfgsbError, Local, Minimum};
-pub use matrix::{BlockMatrix, Csr, NodeMatrix, ScalarMatrix};
+pub use matrix::{BlockMatrix, NodeMatrix, ScalarMatrix};
 pub use newton::{Newton, NewtonError, Outcome};
 pub use ordering::{Graph, Ordering, OrderingKind};
 pub use pattern::Pattern;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which vertices are unknowns, and where each cell's blocks lie in the system matrix.
 
-use super::{Graph, ScalarMatrix, Slot, SolveError, Symbolic};
+use super::{Graph, NodeMatrix, ScalarMatrix, Slot, SolveError, Symbolic};
 use crate::Vec3;
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl Pattern {
         let mut edges = Vec::new();
         for row in 0..matrix.rows() as u32 {
             for i in matrix.row_range(row as usize) {
-                let column = matrix.columns()[i];
+                let column = matrix.indices()[i];
                 if let (true, Some(a), Some(b)) = (row < column, free(row), free(column)) {
                     edges.push((a, b));
                 }
@@ -61,10 +61,10 @@ impl Pattern {
                 pair_slots.extend(corners[i..].iter().map(|&b| slot(a, b)));
             }
         }
-        let mut entry_slots = vec![None; matrix.columns().len()];
+        let mut entry_slots = vec![None; matrix.indices().len()];
         for row in 0..matrix.rows() as u32 {
             for i in matrix.row_range(row as usize) {
-                let column = matrix.columns()[i];
+                let column = matrix.indices()[i];
                 if row <= column {
                     entry_slots[i] = slot(row, column);
                 }

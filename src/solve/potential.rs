@@ -154,16 +154,17 @@ impl Problem for Potential<'_> {
 mod tests {
     use super::*;
     use crate::progress::Silent;
+    use crate::solve::matrix::zeros;
     use crate::solve::newton::minimise;
     use crate::solve::term::tests::Pin;
-    use crate::solve::{ConstantForces, Newton, ScalarMatrix, ScalarTerm};
+    use crate::solve::{ConstantForces, Newton, NodeMatrix, ScalarMatrix, ScalarTerm};
 
     /// Chains of nodes on springs, weights, and pins: their balance is where all gradients add up to nothing.
     #[test]
     fn a_list_of_terms_is_minimised_as_their_sum() {
         let rest: Vec<Vec3> = (0..6).map(|i| Vec3::new(i as f64, 1e3, 0.0)).collect();
         let cells: Vec<[u32; 2]> = (0..5).map(|i| [i, i + 1]).collect();
-        let mut springs = ScalarMatrix::zero(6, cells.iter().map(|c| &c[..]));
+        let mut springs: ScalarMatrix = zeros(6, cells.iter().map(|c| &c[..]));
         for &[a, b] in &cells {
             for (row, column, k) in [(a, a, 2.0), (b, b, 2.0), (a, b, -2.0), (b, a, -2.0)] {
                 springs.add(row, column, k);

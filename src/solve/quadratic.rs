@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Terms whose Hessian is the same everywhere, of the increment: constant forces, and one number per pair of nodes.
 
-use super::ScalarMatrix;
+use super::matrix::{NodeMatrix, ScalarMatrix};
 use super::newton::{Forces, Rounded, norm};
 use super::term::{Assembly, Configuration, EnergyTerm};
 use crate::Vec3;
@@ -107,6 +107,7 @@ impl EnergyTerm for ScalarTerm<'_> {
 mod tests {
     use super::*;
     use crate::solve::Pattern;
+    use crate::solve::matrix::zeros;
     use crate::solve::term::tests::check;
 
     #[test]
@@ -115,7 +116,7 @@ mod tests {
         let x: Vec<Vec3> = (0..5).map(at).collect();
         let z: Vec<Vec3> = (5..10).map(at).collect();
         let cells: [&[u32]; 2] = [&[0, 1, 2, 3], &[1, 2, 3, 4]];
-        let mut matrix = ScalarMatrix::zero(5, cells);
+        let mut matrix = zeros(5, cells);
         for a in 0..5 {
             for b in 0..5 {
                 matrix.add(a, b, 1.0 / f64::from(1 + a + b));

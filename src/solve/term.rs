@@ -171,7 +171,7 @@ impl<'a> Assembly<'a> {
 
     /// Adds a matrix of the pattern, every entry for all three axes.
     pub fn add_scalars(&mut self, matrix: &ScalarMatrix) {
-        for (slot, value) in self.pattern.entry_slots().iter().zip(matrix.values()) {
+        for (slot, value) in self.pattern.entry_slots().iter().zip(matrix.data()) {
             if let Some(slot) = slot {
                 self.solver.add_scalar(*slot, self.factor * value);
             }
@@ -189,6 +189,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::solve::ConjugateGradients;
     use crate::solve::krylov::{Preconditioned, Stop};
+    use crate::solve::matrix::zeros;
     use crate::solve::newton::norm;
 
     /// Whether a term's gradient is the derivative of its value, its Hessian that of its gradient, and whether the Hessian is
@@ -325,7 +326,7 @@ pub(crate) mod tests {
     fn a_pin_is_its_own_derivative_and_balances_applied_as_assembled() {
         let rest: Vec<Vec3> = (0..4).map(|i| Vec3::new(i as f64, 0.0, 0.0)).collect();
         let cells: [&[u32]; 2] = [&[0, 1, 2], &[1, 2, 3]];
-        let matrix = ScalarMatrix::zero(4, cells);
+        let matrix = zeros(4, cells);
         let pattern = Pattern::new(cells, &matrix, &[false; 4], &rest).unwrap();
         let displacements = vec![Vec3::new(0.1, 0.2, -0.3); 4];
         let at = Configuration {

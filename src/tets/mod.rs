@@ -4,6 +4,7 @@
 //! ```
 //! use thew::elasticity::Material;
 //! use thew::progress::Silent;
+//! use thew::solve::NodeMatrix;
 //! use thew::surface::Surface;
 //! use thew::tets::{FillOptions, MassKind, TetMesh};
 //!
@@ -44,7 +45,7 @@ use crate::elasticity::elements::tetrahedral_mass;
 use crate::elasticity::{Elements, Material};
 use crate::lattice::{Cell, Lattice, volume};
 use crate::sets::DisjointSets;
-use crate::solve::ScalarMatrix;
+use crate::solve::{NodeMatrix, ScalarMatrix};
 use check::Lie;
 use std::str::FromStr;
 

@@ -4,7 +4,7 @@
 use thew::Vec3;
 use thew::elasticity::elements::tetrahedral_mass;
 use thew::elasticity::{Elements, Material};
-use thew::solve::{BlockMatrix, ScalarMatrix};
+use thew::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
 
 /// Vertices and tetrahedra of a grid of cubes; its size in metres.
 pub fn box_of_tets(cubes: [usize; 3], size: Vec3) -> (Vec<Vec3>, Vec<[u32; 4]>) {

@@ -12,7 +12,7 @@ use thew::kernel::{
     CpuWarp, Form, Frame, Instructions, KernelError, Precision, Shown, Threads, WarpEngine,
     WarpModel,
 };
-use thew::lattice::{Embedding, OUTSIDE};
+use thew::lattice::Embedding;
 use thew::skeleton::{Affine, Pose, SkinWeights};
 
 pub const FORMS: [Form; 2] = [Form::Vertex, Form::Embedded];
@@ -45,18 +45,13 @@ impl Case {
     pub fn new(vertices: usize, modes: usize) -> Self {
         let nodes = (vertices / 3).max(100);
         let corners = if modes == 33 { 8 } else { 4 };
-        let mut embedding = Embedding::default();
-        for v in 0..vertices {
-            let (mut indices, mut weights) = ([OUTSIDE; 8], [0.0; 8]);
-            for k in 0..corners {
-                indices[k] = (number(v, k) * nodes as f64) as i32;
-                weights[k] = number(v, k + 10) + 0.01;
-            }
-            let total: f64 = weights.iter().sum();
-            embedding.indices.push(indices);
-            embedding.weights.push(weights.map(|w| w / total));
-            embedding.cells.push(0);
-        }
+        let embedded = (0..vertices).map(|v| {
+            let weight = move |k: usize| number(v, k + 10) + 0.01;
+            let total: f64 = (0..corners).map(weight).sum();
+            let node = move |k: usize| (number(v, k) * nodes as f64) as u32;
+            (0, (0..corners).map(move |k| (node(k), weight(k) / total)))
+        });
+        let embedding = Embedding::from_rows(nodes, embedded).expect("nodes exist");
         // Sizes of modes differ by powers of two, as those of a body differ.
         let size = |mode: usize| 2f64.powi((mode % 7) as i32 - 3);
         let list = |shift: usize| {
@@ -180,12 +175,17 @@ impl Case {
 
 /// Every point on the first of its nodes alone.
 fn on_one_node(embedding: &Embedding) -> Embedding {
-    let mut one = embedding.clone();
-    for (indices, weights) in one.indices.iter_mut().zip(&mut one.weights) {
-        *indices = std::array::from_fn(|k| if k == 0 { indices[0] } else { OUTSIDE });
-        *weights = std::array::from_fn(|k| if k == 0 { weights[0].signum() } else { 0.0 });
-    }
-    one
+    let first = |v: usize| {
+        let first = embedding.row(v).next();
+        first.map(|(node, weight)| (node as u32, weight.signum()))
+    };
+    with_rows(embedding, |v| first(v).into_iter().collect())
+}
+
+/// The same points on other nodes, which need not be there.
+pub fn with_rows(embedding: &Embedding, row: impl Fn(usize) -> Vec<(u32, f64)>) -> Embedding {
+    let rows = (0..embedding.len()).map(|v| (0, row(v)));
+    Embedding::from_rows(1 << 20, rows).expect("no row has a node beyond")
 }
 
 fn combined(modes: &[Vec<Vec3>], q: &[f64]) -> Vec<Vec3> {

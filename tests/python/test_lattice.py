@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import shapes
 import thew
+from scipy.sparse import csr_array
 
 CUBE = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], dtype=float)
 
@@ -69,6 +70,26 @@ def test_the_enclosed_arm_is_contained_and_no_cell_is_inverted(arm):
     for cell in arm.lattice.cells:
         a, b, c, d = arm.lattice.vertices[cell]
         assert np.linalg.det([b - a, c - a, d - a]) > 0
+
+
+def test_an_embedding_is_a_sparse_matrix_too(arm):
+    nodes = len(arm.lattice.vertices)
+    for given, (indices, weights) in [
+        (arm.surface, arm.lattice.embed_surface(arm.surface)),
+        (arm.vertices[:50] * 1.3, arm.lattice.embed(arm.vertices[:50] * 1.3)),
+    ]:
+        matrix = csr_array(arm.lattice.embedding_matrix(given), shape=(len(indices), nodes))
+        assert matrix.has_canonical_format and matrix.indices.dtype == np.int32
+        rows = np.repeat(np.arange(len(indices)), (indices >= 0).sum(axis=1))
+        dense = np.zeros(matrix.shape)
+        np.add.at(dense, (rows, indices[indices >= 0]), weights[indices >= 0])
+        assert np.array_equal(matrix.toarray(), dense)
+    places = (
+        csr_array(arm.lattice.embedding_matrix(arm.surface), shape=(len(arm.vertices), nodes)) @ arm.lattice.vertices
+    )
+    np.testing.assert_allclose(places, arm.vertices, atol=1e-12)
+    with pytest.raises(thew.InputError, match="points"):
+        arm.lattice.embedding_matrix(np.zeros((3, 2)))
 
 
 def test_building_twice_gives_the_same_bits(arm):

@@ -16,8 +16,8 @@ use crate::elasticity::{Elastic, Model};
 use crate::progress::Progress;
 use crate::solve::newton::{Forces, Rounded, minimise};
 use crate::solve::{
-    Assembly, BlockMatrix, Buffers, Configuration, EnergyTerm, Newton, NewtonError, Outcome,
-    Pattern, Potential, ScalarMatrix, SolveError, SparseCholesky,
+    Assembly, BlockMatrix, Buffers, Configuration, EnergyTerm, Newton, NewtonError, NodeMatrix,
+    Outcome, Pattern, Potential, ScalarMatrix, SolveError, SparseCholesky,
 };
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub(in super::super) struct Balancer {
     /// Numbers of `m M + Mt + k K` in the solver.
     assembled: Vec<f64>,
     /// `m M + Mt`.
-    scalar: Vec<f64>,
+    scalar: ScalarMatrix,
     frozen: Option<BlockMatrix>,
     /// f − M z − K w on the free nodes.
     linear: Vec<Vec3>,
@@ -77,7 +77,7 @@ impl Balancer {
         let free = vec![Vec3::zeros(); pattern.vertex_of_node().len()];
         Ok(Self {
             assembled: vec![0.0; solver.values().len()],
-            scalar: Vec::new(),
+            scalar: ScalarMatrix::zero((0, 0)),
             frozen: None,
             linear: free.clone(),
             guess: zero.clone(),
@@ -117,7 +117,6 @@ impl Balancer {
         }
         let quadratic = Quadratic {
             pattern,
-            matrix: domain.mass,
             scalar: &self.scalar,
             frozen: self.frozen.as_ref().map(|k| (increment.damping, k)),
             linear: &self.linear,
@@ -167,15 +166,19 @@ impl Balancer {
     /// Everything that does not change during the minimisation. Gives the size of the linear terms and of their rounding.
     fn prepare(&mut self, domain: Domain, increment: Increment) -> (f64, f64) {
         let (mass, pattern) = (domain.mass, domain.pattern);
-        self.scalar.clear();
-        self.scalar
-            .extend(mass.values().iter().map(|m| increment.mass * m));
+        if self.scalar.nnz() != mass.nnz() {
+            self.scalar = mass.clone();
+        }
+        let scalar = &mut self.scalar;
+        for (s, m) in scalar.data_mut().iter_mut().zip(mass.data()) {
+            *s = increment.mass * m;
+        }
         if let Some(twist) = domain.twist {
-            let both = self.scalar.iter_mut().zip(twist.values());
+            let both = scalar.data_mut().iter_mut().zip(twist.data());
             both.for_each(|(s, t)| *s += t);
         }
         self.solver.clear();
-        for (slot, &value) in pattern.entry_slots().iter().zip(&self.scalar) {
+        for (slot, &value) in pattern.entry_slots().iter().zip(scalar.data()) {
             if let Some(slot) = slot {
                 self.solver.add_scalar(*slot, value);
             }
@@ -185,8 +188,8 @@ impl Balancer {
             let mut frozen = self
                 .frozen
                 .take()
-                .unwrap_or_else(|| BlockMatrix::like(mass, 0.0));
-            frozen.blocks_mut().fill(Mat3::zeros());
+                .unwrap_or_else(|| mass.map(|_| Mat3::zeros()));
+            frozen.data_mut().fill(Mat3::zeros());
             let at = Configuration {
                 origin: None,
                 displacements: &self.guess,
@@ -218,7 +221,10 @@ impl Balancer {
             let size = increment.forces[v].norm() + inertia.norm() + drag.norm();
             sizes += size * size;
             // What positions are off by, the quadratic terms feel.
-            let own: f64 = mass.row_range(v).map(|i| self.scalar[i].abs()).sum();
+            let own: f64 = scalar.data()[scalar.row_range(v)]
+                .iter()
+                .map(|s| s.abs())
+                .sum();
             rounding += (size + far * own).powi(2);
         }
         (sizes.sqrt(), 4.0 * f64::EPSILON * rounding.sqrt())
@@ -228,10 +234,8 @@ impl Balancer {
 /// `½ dᵀ (m M + Mt + k K) d − dᵀ b` of the increments d of free nodes.
 struct Quadratic<'a> {
     pattern: &'a Pattern,
-    /// The pattern of both matrices.
-    matrix: &'a ScalarMatrix,
     /// `m M + Mt`.
-    scalar: &'a [f64],
+    scalar: &'a ScalarMatrix,
     /// k and K.
     frozen: Option<(f64, &'a BlockMatrix)>,
     /// b on the free nodes.
@@ -244,14 +248,10 @@ struct Quadratic<'a> {
 impl Quadratic<'_> {
     /// `(m M + Mt + k K) d` of a node.
     fn row(&self, v: usize, d: &[Vec3]) -> Vec3 {
-        let matrix = self.matrix;
-        let mut sum = Vec3::zeros();
-        for i in matrix.row_range(v) {
-            sum += d[matrix.columns()[i] as usize] * self.scalar[i];
-        }
+        let mut sum = self.scalar.row_times(v, d);
         if let Some((factor, k)) = self.frozen {
             for i in k.row_range(v) {
-                sum += k.blocks()[i] * d[k.columns()[i] as usize] * factor;
+                sum += k.data()[i] * d[k.indices()[i] as usize] * factor;
             }
         }
         sum
@@ -297,7 +297,7 @@ impl EnergyTerm for Quadratic<'_> {
     }
 
     fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize)) {
-        self.matrix.visit_pairs(visit);
+        self.scalar.visit_pairs(visit);
     }
 
     fn is_quadratic(&self) -> bool {

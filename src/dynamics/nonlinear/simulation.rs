@@ -14,7 +14,8 @@ use super::statics::check;
 use crate::Vec3;
 use crate::elasticity::{Elastic, Elements, Model, Tangent};
 use crate::progress::Progress;
-use crate::solve::{Newton, Outcome, Pattern, ScalarMatrix};
+use crate::solve::matrix::zeros;
+use crate::solve::{Newton, NodeMatrix, Outcome, Pattern, ScalarMatrix};
 use std::sync::Arc;
 
 /// How steps are taken.
@@ -121,10 +122,10 @@ impl NonlinearSimulation {
             return Err(SimulationError::Setting { what, range, value });
         }
         // A lumped matrix has the diagonal only; the solver looks for every pair.
-        let mut whole = ScalarMatrix::zero(elements.nodes(), elements.all_corners());
+        let mut whole: ScalarMatrix = zeros(elements.nodes(), elements.all_corners());
         for row in 0..mass.rows() {
             for i in mass.row_range(row) {
-                whole.add(row as u32, mass.columns()[i], mass.values()[i]);
+                whole.add(row as u32, mass.indices()[i], mass.data()[i]);
             }
         }
         let mass = whole;

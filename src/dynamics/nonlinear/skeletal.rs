@@ -25,7 +25,7 @@ use crate::body::Body;
 use crate::elasticity::{Elastic, Model, Tangent};
 use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose};
-use crate::solve::{Newton, NewtonError, SolveError};
+use crate::solve::{Newton, NewtonError, NodeMatrix, SolveError};
 
 fn domain(body: &Body, model: Model) -> Domain<'_> {
     Domain {
@@ -49,8 +49,8 @@ fn loads(body: &Body, frames: &Frames, load: &Load, q: &[Vec3], out: &mut [Vec3]
     let (twist, rest) = (body.twist_matrix(), body.lattice().vertices());
     for (v, out) in out.iter_mut().enumerate() {
         for i in twist.row_range(v) {
-            let c = twist.columns()[i] as usize;
-            *out -= (rest[c] + q[c]) * twist.values()[i];
+            let c = twist.indices()[i] as usize;
+            *out -= (rest[c] + q[c]) * twist.data()[i];
         }
         if let Some(forces) = load.forces {
             *out += forces[v];

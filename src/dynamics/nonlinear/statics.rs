@@ -12,6 +12,7 @@ use super::potential::{Balancer, Domain, FLOOR, Increment};
 use crate::Vec3;
 use crate::elasticity::{Elastic, Elements, Model, Tangent};
 use crate::progress::{Part, Progress};
+use crate::solve::matrix::zeros;
 use crate::solve::{Newton, NewtonError, Outcome, Pattern, ScalarMatrix};
 
 /// A body in balance.
@@ -49,7 +50,7 @@ pub fn equilibrium(
     if !fixed.contains(&true) {
         return Err(SimulationError::NoSupport);
     }
-    let mass = ScalarMatrix::zero(elements.nodes(), elements.all_corners());
+    let mass: ScalarMatrix = zeros(elements.nodes(), elements.all_corners());
     let pattern = Pattern::new(elements.all_corners(), &mass, fixed, rest)?;
     let domain = Domain {
         elastic: Elastic {

@@ -85,8 +85,8 @@ fn the_vertex_form_is_the_printed_one() {
         let c = frames.places[v] - turn * x[v];
         let mut elastic = Vec3::zeros();
         for i in stiffness.row_range(v) {
-            let j = stiffness.columns()[i] as usize;
-            elastic -= turn * stiffness.blocks()[i] * (turn.tr_mul(&(p[j] - c)) - x[j]);
+            let j = stiffness.indices()[i] as usize;
+            elastic -= turn * stiffness.data()[i] * (turn.tr_mul(&(p[j] - c)) - x[j]);
         }
         let twist = frames.twist_loads[v] - body.twist_matrix().row_times(v, &p);
         assert!((forces[v] + elastic + twist).norm() < 1e-9 * (1.0 + elastic.norm()));

@@ -4,8 +4,8 @@
 use super::*;
 use crate::dynamics::flesh::{Twist, WarpedCells};
 use crate::elasticity::{Elastic, Tangent};
-use crate::solve::Configuration;
 use crate::solve::term::tests::{Pin, check};
+use crate::solve::{Configuration, NodeMatrix};
 
 /// A bar with a twist, at a bend, and its flesh somewhere.
 fn flesh() -> (Arc<Body>, Frames, Vec<Vec3>) {

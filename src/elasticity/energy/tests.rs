@@ -4,6 +4,7 @@
 use super::*;
 use crate::body::fixture::BarOptions;
 use crate::elasticity::Material;
+use crate::solve::matrix::zeros;
 use nalgebra::{Isometry3, Translation3, UnitQuaternion};
 
 /// Tetrahedra, prisms cut by the boundary, hexahedra: all kinds of pieces, with their rest places.
@@ -54,7 +55,7 @@ fn gradient(elements: &Elements, model: Model, u: &[Vec3]) -> Vec<Vec3> {
 }
 
 fn hessian(elements: &Elements, model: Model, u: &[Vec3], curvature: Curvature) -> BlockMatrix {
-    let mut k = BlockMatrix::zero(elements.nodes(), elements.all_corners());
+    let mut k = zeros(elements.nodes(), elements.all_corners());
     elements.hessian(model, u, curvature, &mut k);
     k
 }
@@ -135,12 +136,8 @@ fn rigid_motions_are_free_and_rest_is_linear() {
             }
             let zero = vec![Vec3::zeros(); x.len()];
             let k = hessian(&elements, model, &zero, Curvature::Exact);
-            let largest = stiffness
-                .blocks()
-                .iter()
-                .map(Mat3::amax)
-                .fold(0.0, f64::max);
-            for (a, b) in k.blocks().iter().zip(stiffness.blocks()) {
+            let largest = stiffness.data().iter().map(Mat3::amax).fold(0.0, f64::max);
+            for (a, b) in k.data().iter().zip(stiffness.data()) {
                 assert!((a - b).amax() < 1e-12 * largest);
             }
             let forces = elements.gradient(model, &zero, &mut vec![Vec3::zeros(); x.len()]);
@@ -175,7 +172,7 @@ fn inverted_flat_and_huge_shapes_give_finite_numbers() {
                 );
                 for curvature in [Curvature::Exact, Curvature::Convex(1e-3)] {
                     let k = hessian(&elements, model, u, curvature);
-                    assert!(k.blocks().iter().flatten().all(|x| x.is_finite()));
+                    assert!(k.data().iter().flatten().all(|x| x.is_finite()));
                 }
                 assert_eq!(elements.inverted(u) > 0, i != 4, "{i}");
             }

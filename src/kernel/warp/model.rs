@@ -463,7 +463,7 @@ fn check_surface(
     rest: &[Vec3],
 ) -> Result<(), KernelError> {
     let (expected, given) = (rest.len(), embedding.map_or(nodes, Embedding::len));
-    if expected != given || embedding.is_some_and(|e| e.weights.len() != expected) {
+    if expected != given {
         return Err(KernelError::Surface { expected, given });
     }
     let fits = |p: &Vec3| p.iter().all(|x| x.abs() <= LARGEST);
@@ -471,17 +471,17 @@ fn check_surface(
         return Err(KernelError::Rest { vertex });
     }
     let Some(e) = embedding else { return Ok(()) };
-    for (vertex, (indices, weights)) in e.indices.iter().zip(&e.weights).enumerate() {
-        for (&index, w) in indices.iter().zip(weights).filter(|(i, _)| **i >= 0) {
-            if index as usize >= nodes {
-                let count = nodes;
+    for vertex in 0..e.len() {
+        for (index, w) in e.row(vertex) {
+            if index >= nodes {
+                let (index, count) = (index as u32, nodes);
                 return Err(KernelError::OutOfRange {
                     vertex,
                     index,
                     count,
                 });
             }
-            if !is_weight(*w) {
+            if !is_weight(w) {
                 return Err(KernelError::Weight { vertex });
             }
         }

@@ -17,7 +17,7 @@ mod pencil;
 mod rigid;
 mod tall;
 
-use super::{BlockMatrix, ScalarMatrix, SolveError};
+use super::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError};
 use crate::Vec3;
 use crate::progress::{Cancelled, Part, Progress, step};
 use faer::Mat;
@@ -293,13 +293,13 @@ fn check(
             .ok_or(EigenError::NotFinite { what, node })
     };
     for (node, centre) in centres.iter().enumerate() {
-        let of_k = &stiffness.blocks()[stiffness.row_range(node)];
-        let of_m = &mass.values()[mass.row_range(node)];
+        let of_k = &stiffness.data()[stiffness.row_range(node)];
+        let of_m = &mass.data()[mass.row_range(node)];
         let number = |b: &crate::Mat3| b.iter().all(|x| x.is_finite());
         finite("stiffness", of_k.iter().all(number), node)?;
         finite("mass", of_m.iter().all(|m| m.is_finite()), node)?;
         finite("position", centre.iter().all(|x| x.is_finite()), node)?;
-        let mass = mass.find(node, node).map_or(0.0, |e| mass.values()[e]);
+        let mass = mass.get(node, node).copied().unwrap_or(0.0);
         if mass <= 0.0 {
             return Err(EigenError::Massless { node, mass });
         }

@@ -2,9 +2,12 @@
 //! The pair (K, M) in the order of elimination, and the factorisation of `K − σ M`.
 
 use super::{EigenError, tall};
+use crate::Vec3;
 use crate::solve::columns::{apart, side_by_side};
-use crate::solve::{BlockMatrix, Graph, ScalarMatrix, SolveError, SparseCholesky, Symbolic};
-use crate::{Mat3, Vec3};
+use crate::solve::matrix::Entry;
+use crate::solve::{
+    BlockMatrix, Graph, NodeMatrix, ScalarMatrix, SolveError, SparseCholesky, Symbolic,
+};
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::sparse::linalg::cholesky::{
     CholeskySymbolicParams, SymmetricOrdering, factorize_symbolic_cholesky,
@@ -12,24 +15,18 @@ use faer::sparse::linalg::cholesky::{
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
 use faer::{Mat, MatRef, Par, Side};
 use rayon::prelude::*;
+use sprs::{CsMatI, PermOwnedI, transform_mat_papt};
 use std::sync::Arc;
 
 /// Nodes of one task of a product.
 const NODES: usize = 512;
 
-/// Rows of a sparse matrix in the order of elimination.
-struct Rows<T> {
-    starts: Vec<u32>,
-    columns: Vec<u32>,
-    values: Vec<T>,
-}
-
 /// Stiffness and mass with rows in the order of elimination; vectors are columns, xyz interleaved.
 pub(super) struct Pencil<'a> {
     stiffness: &'a BlockMatrix,
     mass: &'a ScalarMatrix,
-    rows_k: Rows<Mat3>,
-    rows_m: Rows<f64>,
+    rows_k: BlockMatrix,
+    rows_m: ScalarMatrix,
     cholesky: SparseCholesky,
     /// σ of the factorisation.
     pub shift: f64,
@@ -51,30 +48,25 @@ impl<'a> Pencil<'a> {
         let n = stiffness.rows();
         let pairs = |i: usize, columns: &'a [u32]| columns.iter().map(move |&j| (i as u32, j));
         let edges = (0..n).flat_map(|i| {
-            let of_k = pairs(i, &stiffness.columns()[stiffness.row_range(i)]);
-            of_k.chain(pairs(i, &mass.columns()[mass.row_range(i)]))
+            let of_k = pairs(i, &stiffness.indices()[stiffness.row_range(i)]);
+            of_k.chain(pairs(i, &mass.indices()[mass.row_range(i)]))
         });
         let graph = Graph::from_edges(n, edges.filter(|&(i, j)| j < i));
         let symbolic = Arc::new(Symbolic::new(&graph, centres)?);
-        let order = &symbolic.ordering().order;
-        let rows_k = Rows::new(
-            order,
-            |i| stiffness.row_range(i),
-            stiffness.columns(),
-            stiffness.blocks(),
-        );
-        let rows_m = Rows::new(order, |i| mass.row_range(i), mass.columns(), mass.values());
+        let order = PermOwnedI::new(symbolic.ordering().order.clone());
+        let rows_k = transform_mat_papt(stiffness.view(), order.view());
+        let rows_m = transform_mat_papt(mass.view(), order.view());
         let mut column_k = 0.0f64;
         for i in 0..n {
             let mut squares = Vec3::zeros();
-            for b in &stiffness.blocks()[stiffness.row_range(i)] {
+            for b in &stiffness.data()[stiffness.row_range(i)] {
                 squares += b.component_mul(b).column_sum();
             }
             column_k = column_k.max(squares.max());
         }
         let mut column_m = 0.0f64;
         for i in 0..n {
-            let squares = mass.values()[mass.row_range(i)].iter().map(|m| m * m);
+            let squares = mass.data()[mass.row_range(i)].iter().map(|m| m * m);
             column_m = column_m.max(squares.sum());
         }
         Ok(Self {
@@ -87,7 +79,7 @@ impl<'a> Pencil<'a> {
             factored: false,
             norm_k: column_k.sqrt(),
             norm_m: column_m.sqrt(),
-            mean_mass: mass.values().iter().sum::<f64>() / n.max(1) as f64,
+            mean_mass: mass.data().iter().sum::<f64>() / n.max(1) as f64,
         })
     }
 
@@ -107,19 +99,18 @@ impl<'a> Pencil<'a> {
         let symbolic = self.cholesky.symbolic().clone();
         for i in 0..self.stiffness.rows() {
             for e in self.stiffness.row_range(i) {
-                let j = self.stiffness.columns()[e] as usize;
+                let j = self.stiffness.indices()[e] as usize;
                 if let (true, Some(slot)) = (j <= i, symbolic.slot(i, j)) {
-                    self.cholesky.add(slot, &self.stiffness.blocks()[e]);
+                    self.cholesky.add(slot, &self.stiffness.data()[e]);
                 }
             }
             if shift == 0.0 {
                 continue;
             }
             for e in self.mass.row_range(i) {
-                let j = self.mass.columns()[e] as usize;
+                let j = self.mass.indices()[e] as usize;
                 if let (true, Some(slot)) = (j <= i, symbolic.slot(i, j)) {
-                    self.cholesky
-                        .add_scalar(slot, -shift * self.mass.values()[e]);
+                    self.cholesky.add_scalar(slot, -shift * self.mass.data()[e]);
                 }
             }
         }
@@ -156,7 +147,7 @@ impl<'a> Pencil<'a> {
 
     /// `K x`.
     pub fn stiffness_times(&self, x: MatRef<'_, f64>) -> Mat<f64> {
-        self.rows_k.times(x, |b, x, y| {
+        times(&self.rows_k, x, |b, x, y| {
             let width = x.len() / 3;
             for (r, y) in y.chunks_exact_mut(width).enumerate() {
                 for (c, x) in x.chunks_exact(width).enumerate() {
@@ -169,7 +160,7 @@ impl<'a> Pencil<'a> {
 
     /// `M x`.
     pub fn mass_times(&self, x: MatRef<'_, f64>) -> Mat<f64> {
-        self.rows_m.times(x, |m, x, y| {
+        times(&self.rows_m, x, |m, x, y| {
             y.iter_mut().zip(x).for_each(|(y, x)| *y += m * x);
         })
     }
@@ -182,7 +173,10 @@ impl<'a> Pencil<'a> {
         }
         let rows = &self.rows_m;
         let too_large = || EigenError::Solve(SolveError::TooLarge { nodes: n });
-        let pattern = SymbolicSparseColMatRef::new_checked(n, n, &rows.starts, None, &rows.columns);
+        // Symmetric: its rows are its columns.
+        let starts = rows.indptr();
+        let starts = starts.raw_storage();
+        let pattern = SymbolicSparseColMatRef::new_checked(n, n, starts, None, rows.indices());
         let symbolic = factorize_symbolic_cholesky(
             pattern,
             Side::Lower,
@@ -195,7 +189,7 @@ impl<'a> Pencil<'a> {
         let mut values = vec![0.0; symbolic.len_val()];
         let factored = symbolic.factorize_numeric_llt(
             &mut values,
-            SparseColMatRef::new(pattern, &rows.values),
+            SparseColMatRef::new(pattern, rows.data()),
             Side::Lower,
             Default::default(),
             Par::Seq,
@@ -219,8 +213,9 @@ impl<'a> Pencil<'a> {
             let mut done = 0;
             while let Some(&i) = part.get(done) {
                 done += 1;
-                let neighbours = self.rows_k.row(i).iter().chain(self.rows_m.row(i));
-                for &j in neighbours {
+                let of_k = &self.rows_k.indices()[self.rows_k.row_range(i as usize)];
+                let of_m = &self.rows_m.indices()[self.rows_m.row_range(i as usize)];
+                for &j in of_k.iter().chain(of_m) {
                     if !std::mem::replace(&mut seen[j as usize], true) {
                         part.push(j);
                     }
@@ -275,60 +270,98 @@ fn mix(x: u64) -> u64 {
     x ^ x >> 31
 }
 
-impl<T: Copy + Sync> Rows<T> {
-    fn new(
-        order: &[u32],
-        range: impl Fn(usize) -> std::ops::Range<usize>,
-        columns: &[u32],
-        values: &[T],
-    ) -> Self {
-        let position = crate::solve::ordering::inverse(order);
-        let mut rows = Self {
-            starts: vec![0],
-            columns: Vec::with_capacity(columns.len()),
-            values: Vec::with_capacity(values.len()),
+/// A matrix over nodes times each column. `entry` adds an entry times three rows of `x` to three rows of `y`. Rows of the product
+/// are independent, in fixed chunks, so that it does not depend on how many threads there are.
+fn times<T: Entry + Sync>(
+    matrix: &CsMatI<T, u32>,
+    x: MatRef<'_, f64>,
+    entry: impl Fn(&T, &[f64], &mut [f64]) + Sync,
+) -> Mat<f64> {
+    // Numbers of a node side by side, so that an entry is read once for all columns.
+    let node = 3 * x.ncols();
+    let mut y = Mat::zeros(x.nrows(), x.ncols());
+    if node == 0 {
+        return y;
+    }
+    let x = side_by_side(x);
+    let mut rows = vec![0.0; x.len()];
+    let tasks = rows.par_chunks_mut(NODES * node).enumerate();
+    tasks.for_each(|(task, rows)| {
+        for (i, y) in rows.chunks_exact_mut(node).enumerate() {
+            for e in matrix.row_range(NODES * task + i) {
+                let from = matrix.indices()[e] as usize * node;
+                entry(&matrix.data()[e], &x[from..from + node], y);
+            }
+        }
+    });
+    apart(&rows, y.as_mut());
+    y
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mat3;
+    use crate::solve::matrix::zeros;
+
+    /// A ring long enough for several tasks.
+    fn ring() -> (BlockMatrix, ScalarMatrix, Vec<Vec3>) {
+        let n = 3 * NODES as u32 + 41;
+        let edges: Vec<[u32; 2]> = (0..n).map(|i| [i, (i + 1) % n]).collect();
+        let corners = || edges.iter().map(|e| e.as_slice());
+        let mut stiffness: BlockMatrix = zeros(n as usize, corners());
+        let mut mass: ScalarMatrix = zeros(n as usize, corners());
+        for (e, [a, b]) in edges.iter().copied().enumerate() {
+            let g = Vec3::new(1.0, (e as f64).sin(), (e as f64).cos());
+            let block = g * g.transpose() + Mat3::identity();
+            for (row, column, sign) in [(a, a, 1.0), (b, b, 1.0), (a, b, -1.0)] {
+                stiffness.add_pair(row, column, &(block * sign));
+                mass.add_pair(row, column, &(2.0 + sign));
+            }
+        }
+        let angle = |i: u32| f64::from(i) * std::f64::consts::TAU / f64::from(n);
+        let centres = (0..n).map(|i| Vec3::new(angle(i).cos(), angle(i).sin(), 0.0));
+        (stiffness, mass, centres.collect())
+    }
+
+    fn threads(count: usize) -> rayon::ThreadPool {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(count);
+        pool.build().unwrap()
+    }
+
+    #[test]
+    fn products_are_those_of_the_matrix_on_any_number_of_threads() {
+        let (stiffness, mass, centres) = ring();
+        let pencil = Pencil::new(&stiffness, &mass, &centres).unwrap();
+        let x = pencil.random(4, 7);
+        let products = || {
+            (
+                pencil.stiffness_times(x.as_ref()),
+                pencil.mass_times(x.as_ref()),
+            )
         };
-        let mut row: Vec<(u32, usize)> = Vec::new();
-        for &node in order {
-            row.clear();
-            row.extend(range(node as usize).map(|e| (position[columns[e] as usize], e)));
-            row.sort_unstable();
-            for &(column, e) in &row {
-                rows.columns.push(column);
-                rows.values.push(values[e]);
-            }
-            rows.starts.push(rows.columns.len() as u32);
+        let (kx, mx) = threads(1).install(products);
+        for count in [2, 3, 8] {
+            assert_eq!(threads(count).install(products), (kx.clone(), mx.clone()));
         }
-        rows
-    }
-
-    /// Columns of a row's entries.
-    fn row(&self, row: u32) -> &[u32] {
-        let (a, b) = (self.starts[row as usize], self.starts[row as usize + 1]);
-        &self.columns[a as usize..b as usize]
-    }
-
-    /// The matrix times each column. `entry` adds an entry times three rows of `x` to three rows of `y`.
-    fn times(&self, x: MatRef<'_, f64>, entry: impl Fn(&T, &[f64], &mut [f64]) + Sync) -> Mat<f64> {
-        // Numbers of a node side by side, so that an entry is read once for all columns.
-        let node = 3 * x.ncols();
-        let mut y = Mat::zeros(x.nrows(), x.ncols());
-        if node == 0 {
-            return y;
-        }
-        let x = side_by_side(x);
-        let mut rows = vec![0.0; x.len()];
-        let tasks = rows.par_chunks_mut(NODES * node).enumerate();
-        tasks.for_each(|(task, rows)| {
-            for (i, y) in rows.chunks_exact_mut(node).enumerate() {
-                let row = NODES * task + i;
-                for e in self.starts[row] as usize..self.starts[row + 1] as usize {
-                    let from = self.columns[e] as usize * node;
-                    entry(&self.values[e], &x[from..from + node], y);
-                }
+        let order = pencil.order();
+        let taken = |of: &Mat<f64>, place: usize, column: usize| {
+            let at = |c: usize| of[(3 * place + c, column)];
+            Vec3::new(at(0), at(1), at(2))
+        };
+        for column in 0..4 {
+            let mut by_node = vec![Vec3::zeros(); centres.len()];
+            for (place, &node) in order.iter().enumerate() {
+                by_node[node as usize] = taken(&x, place, column);
             }
-        });
-        apart(&rows, y.as_mut());
-        y
+            for (place, &node) in order.iter().enumerate() {
+                let (k, m) = (
+                    stiffness.row_times(node as usize, &by_node),
+                    mass.row_times(node as usize, &by_node),
+                );
+                assert!((taken(&kx, place, column) - k).amax() < 1e-13);
+                assert!((taken(&mx, place, column) - m).amax() < 1e-13);
+            }
+        }
     }
 }

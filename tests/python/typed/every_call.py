@@ -78,6 +78,7 @@ CALLS: dict[str, Call] = {
     "Lattice.check": lambda s: s.Lattice.check(s.Surface, s.Skeleton),
     "Lattice.embed": lambda s: s.Lattice.embed(s.points),
     "Lattice.embed_surface": lambda s: s.Lattice.embed_surface(s.Surface),
+    "Lattice.embedding_matrix": lambda s: s.Lattice.embedding_matrix(s.Surface),
     "TetMesh.from_cubes": lambda s: thew.TetMesh.from_cubes(np.indices((2, 2, 2))[::-1].reshape(3, 8).T, [range(8)]),
     "TetMesh.grid": lambda s: thew.TetMesh.grid((1, 1, 1), (1.0, 1.0, 1.0)),
     "TetMesh.fill": lambda s: thew.TetMesh.fill(s.Surface, cells_across=8),

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Points as weighted means of lattice vertices: rows of any length.
+//!
+//! The weights are a sparse matrix, points by lattice vertices, whose product with what the vertices have is what the points
+//! have. Its columns ascend; means are summed in the order in which a row was given (that of the corners of its cell), which is
+//! kept beside it, so that places have the same bits however the matrix is stored.
+
+use crate::Vec3;
+use crate::range::is_sound;
+use sprs::CsMatI;
+use sprs::errors::StructureError;
+
+/// Points as weighted means of lattice vertices.
+///
+/// ```
+/// use thew::Vec3;
+/// use thew::lattice::Embedding;
+///
+/// // One point on an edge from vertex 2 to vertex 0, one at vertex 1.
+/// let rows = [(0, vec![(2, 0.75), (0, 0.25)]), (0, vec![(1, 1.0)])];
+/// let embedding = Embedding::from_rows(3, rows)?;
+/// assert_eq!(embedding.place(0, &[Vec3::x() * 4.0, Vec3::y(), Vec3::zeros()]), Vec3::x());
+/// assert_eq!(embedding.matrix().indices(), [0, 2, 1]);
+/// # Ok::<(), sprs::errors::StructureError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Embedding {
+    matrix: CsMatI<f64, u32>,
+    /// The entries of each row in the order of summation.
+    order: Vec<u32>,
+    cells: Vec<u32>,
+}
+
+impl Default for Embedding {
+    fn default() -> Self {
+        Self {
+            matrix: CsMatI::zero((0, 0)),
+            order: Vec::new(),
+            cells: Vec::new(),
+        }
+    }
+}
+
+impl Embedding {
+    /// Of rows in a lattice of so many vertices: the cell of each point, and its vertices with their weights. A vertex named
+    /// twice has the sum.
+    ///
+    /// # Errors
+    /// A vertex that the lattice does not have.
+    pub fn from_rows<R: IntoIterator<Item = (u32, f64)>>(
+        vertices: usize,
+        rows: impl IntoIterator<Item = (u32, R)>,
+    ) -> Result<Self, StructureError> {
+        const TWICE: u32 = u32::MAX;
+        let rows = rows.into_iter();
+        // Most rows are those of tetrahedra.
+        let count = rows.size_hint().0;
+        let mut starts = Vec::with_capacity(count + 1);
+        starts.push(0u32);
+        let mut cells = Vec::with_capacity(count);
+        let (mut columns, mut weights) =
+            (Vec::with_capacity(4 * count), Vec::with_capacity(4 * count));
+        let mut order = Vec::with_capacity(4 * count);
+        let mut given: Vec<(u32, f64)> = Vec::new();
+        let (mut sorted, mut places): (Vec<u64>, Vec<u32>) = (Vec::new(), Vec::new());
+        for (cell, row) in rows {
+            given.clear();
+            given.extend(row);
+            // Vertex and place in one number sort faster than a pair.
+            sorted.clear();
+            sorted.extend(
+                (0u64..)
+                    .zip(&given)
+                    .map(|(k, &(v, _))| u64::from(v) << 32 | k),
+            );
+            sorted.sort_unstable();
+            places.clear();
+            places.resize(given.len(), TWICE);
+            let mut last = None;
+            for &key in &sorted {
+                let k = key as u32;
+                let (vertex, weight) = given[k as usize];
+                match weights.last_mut() {
+                    Some(sum) if last == Some(vertex) => *sum += weight,
+                    _ => {
+                        places[k as usize] = columns.len() as u32;
+                        columns.push(vertex);
+                        weights.push(weight);
+                    }
+                }
+                last = Some(vertex);
+            }
+            order.extend(places.iter().filter(|&&place| place != TWICE));
+            starts.push(columns.len() as u32);
+            cells.push(cell);
+        }
+        let matrix = CsMatI::try_new((cells.len(), vertices), starts, columns, weights);
+        Ok(Self {
+            matrix: matrix.map_err(|(.., error)| error)?,
+            order,
+            cells,
+        })
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// No points at all.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// The weights, points by lattice vertices; those of a point sum to one.
+    pub fn matrix(&self) -> &CsMatI<f64, u32> {
+        &self.matrix
+    }
+
+    /// As [`matrix`](Self::matrix), to keep.
+    pub fn into_matrix(self) -> CsMatI<f64, u32> {
+        self.matrix
+    }
+
+    /// The cell of each point.
+    pub fn cells(&self) -> &[u32] {
+        &self.cells
+    }
+
+    /// Lattice vertices of point `i` and their weights, in the order of summation.
+    #[inline]
+    pub fn row(&self, i: usize) -> impl ExactSizeIterator<Item = (usize, f64)> + '_ {
+        let (columns, weights) = (self.matrix.indices(), self.matrix.data());
+        let entries = &self.order[self.matrix.indptr().outer_inds_sz(i)];
+        entries.iter().map(|&entry| {
+            let entry = entry as usize;
+            (columns[entry] as usize, weights[entry])
+        })
+    }
+
+    /// The place of point `i` when the lattice vertices are at `positions`.
+    pub fn place(&self, i: usize, positions: &[Vec3]) -> Vec3 {
+        let mut p = Vec3::zeros();
+        for (vertex, weight) in self.row(i) {
+            p += positions[vertex] * weight;
+        }
+        p
+    }
+}
+
+/// Entries of a row in a file.
+const WIDTH: usize = 8;
+
+/// An [`Embedding`] as plain arrays, for files: rows of at most eight, the rest of them −1 and 0.
+#[derive(serde::Serialize, serde::Deserialize)]
+pub(crate) struct StoredEmbedding {
+    indices: Vec<[i32; WIDTH]>,
+    weights: Vec<[f64; WIDTH]>,
+    cells: Vec<u32>,
+}
+
+impl StoredEmbedding {
+    /// None where a row is longer than files hold: those of cells are not.
+    pub fn new(embedding: &Embedding) -> Option<Self> {
+        let mut stored = Self {
+            indices: Vec::with_capacity(embedding.len()),
+            weights: Vec::with_capacity(embedding.len()),
+            cells: embedding.cells.clone(),
+        };
+        for i in 0..embedding.len() {
+            let (mut indices, mut weights) = ([-1; WIDTH], [0.0; WIDTH]);
+            let row = embedding.row(i);
+            if row.len() > WIDTH {
+                return None;
+            }
+            for (k, (vertex, weight)) in row.enumerate() {
+                (indices[k], weights[k]) = (vertex as i32, weight);
+            }
+            stored.indices.push(indices);
+            stored.weights.push(weights);
+        }
+        Some(stored)
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// The embedding again; none where it does not fit a lattice of so many vertices and cells, or where numbers are out of
+    /// range.
+    pub fn into_embedding(self, vertices: usize, cells: usize) -> Option<Embedding> {
+        let fits = self.weights.len() == self.len()
+            && self.cells.len() == self.len()
+            && self.cells.iter().all(|&cell| (cell as usize) < cells)
+            && self.weights.iter().flatten().all(|&x| is_sound(x));
+        if !fits {
+            return None;
+        }
+        let used = |(&vertex, &weight): (&i32, &f64)| Some((u32::try_from(vertex).ok()?, weight));
+        let rows = self.indices.iter().zip(&self.weights);
+        let rows = rows.map(|(indices, weights)| indices.iter().zip(weights).filter_map(used));
+        Embedding::from_rows(vertices, self.cells.into_iter().zip(rows)).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows() -> Vec<(u32, Vec<(u32, f64)>)> {
+        vec![
+            (3, vec![(4, 0.1), (0, 0.2), (9, 0.3), (2, 0.4)]),
+            (1, vec![]),
+            (2, (0..10).rev().map(|v| (v, f64::from(v) / 45.0)).collect()),
+            (0, vec![(7, 1.0)]),
+        ]
+    }
+
+    #[test]
+    fn rows_of_any_length_come_back_as_they_were_given() {
+        let embedding = Embedding::from_rows(10, rows()).unwrap();
+        assert_eq!((embedding.len(), embedding.matrix().shape()), (4, (4, 10)));
+        assert_eq!(embedding.cells(), [3, 1, 2, 0]);
+        for (i, (_, row)) in rows().iter().enumerate() {
+            assert!(
+                embedding
+                    .row(i)
+                    .eq(row.iter().map(|&(v, w)| (v as usize, w)))
+            );
+        }
+        assert_eq!(embedding.matrix().indices()[..4], [0, 2, 4, 9]);
+    }
+
+    #[test]
+    fn places_are_products_with_the_matrix() {
+        let embedding = Embedding::from_rows(10, rows()).unwrap();
+        let at = |v: usize| Vec3::new(v as f64, (v as f64).sin(), (2.0 * v as f64).cos());
+        let positions: Vec<Vec3> = (0..10).map(at).collect();
+        for (i, row) in embedding.matrix().outer_iterator().enumerate() {
+            let mut place = Vec3::zeros();
+            for (vertex, &weight) in row.iter() {
+                place += positions[vertex] * weight;
+            }
+            assert!((embedding.place(i, &positions) - place).amax() < 1e-14);
+        }
+        // In the order given, to the last bit.
+        let given = &rows()[0].1;
+        let mut place = Vec3::zeros();
+        for &(vertex, weight) in given {
+            place += positions[vertex as usize] * weight;
+        }
+        assert_eq!(embedding.place(0, &positions), place);
+    }
+
+    #[test]
+    fn a_vertex_named_twice_has_the_sum() {
+        let rows = [(0, [(5, 0.25), (1, 0.5), (5, 0.25)])];
+        let embedding = Embedding::from_rows(6, rows).unwrap();
+        assert!(embedding.row(0).eq([(5, 0.5), (1, 0.5)]));
+        assert!(Embedding::from_rows(5, rows).is_err());
+    }
+
+    #[test]
+    fn stored_embeddings_are_looked_at_before_they_are_believed() {
+        let short: Vec<_> = rows()
+            .into_iter()
+            .filter(|(_, row)| row.len() <= 8)
+            .collect();
+        let embedding = Embedding::from_rows(10, short).unwrap();
+        let stored = || StoredEmbedding::new(&embedding).unwrap();
+        assert_eq!(stored().indices[0], [4, 0, 9, 2, -1, -1, -1, -1]);
+        assert_eq!(stored().into_embedding(10, 4), Some(embedding.clone()));
+        assert_eq!(stored().into_embedding(9, 4), None);
+        assert_eq!(stored().into_embedding(10, 3), None);
+        let changed = |change: &dyn Fn(&mut StoredEmbedding)| {
+            let mut stored = stored();
+            change(&mut stored);
+            stored.into_embedding(10, 4)
+        };
+        assert_eq!(changed(&|e| e.indices[0][7] = 10), None);
+        assert_eq!(changed(&|e| e.weights[1][0] = f64::NAN), None);
+        assert_eq!(changed(&|e| e.weights.truncate(2)), None);
+        assert_eq!(changed(&|e| e.cells.truncate(2)), None);
+        let long = Embedding::from_rows(10, rows()).unwrap();
+        assert!(StoredEmbedding::new(&long).is_none());
+    }
+}
