@@ -170,9 +170,9 @@ def simulating(flesh) -> float:
 
     maps = flesh.place.maps(flesh.motion.maps)
     names = ("method", "rate", "gravity", "mass_damping", "stiffness_damping", "reach")
-    settings = {name: getattr(flesh.recipe, name) for name in names}
+    settings = {name: getattr(flesh.build_settings, name) for name in names}
     start = time.perf_counter()
-    thew.simulate(flesh.body, maps, flesh.recipe.fps, **settings)
+    thew.simulate(flesh.body, maps, flesh.build_settings.fps, **settings)
     return time.perf_counter() - start
 
 

@@ -62,12 +62,12 @@ fn row(body: &Body, kind: TemplateKind, size: f64) {
 
     let level = rig.level(body, &eta).expect("a level");
     let frame = rig.frame(body, &eta).expect("a bone");
-    let reach = Vec3::repeat(template.reach());
+    let extent = Vec3::repeat(template.support_radius());
     let points: Vec<Vec3> = body
         .points()
         .within(
             level,
-            (frame.origin - reach, frame.origin + reach),
+            (frame.origin - extent, frame.origin + extent),
             |_, _| true,
         )
         .iter()

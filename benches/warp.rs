@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Instant;
 use thew::Vec3;
 use thew::kernel::{
-    CpuWarp, Deformer, EngineChoice, Form, Frame, Precision, Shown, Threads, WarpEngine, WarpModel,
-    gpu_adapters,
+    CpuWarp, Deformer, EngineChoice, Form, Precision, Shown, Threads, WarpEngine, WarpInput,
+    WarpModel, gpu_adapters,
 };
 use thew::lattice::Embedding;
 use thew::progress::Silent;
@@ -208,7 +208,7 @@ fn frame(engine: &dyn WarpEngine, shown: Shown<'_>) -> f64 {
         200
     };
     best(runs, || {
-        let done = engine.frame_into(Frame::new(&q, shown), &mut out);
+        let done = engine.frame_into(WarpInput::new(&q, shown), &mut out);
         assert!(done.is_ok(), "{done:?}");
     })
 }
@@ -217,7 +217,7 @@ fn frame(engine: &dyn WarpEngine, shown: Shown<'_>) -> f64 {
 fn clip(engine: &dyn WarpEngine, frames: usize) -> f64 {
     let q = amplitudes(engine.model().modes());
     let mut out = vec![0.0; 3 * engine.model().vertices() * frames];
-    let all = vec![Frame::new(&q, Shown::Rest); frames];
+    let all = vec![WarpInput::new(&q, Shown::Rest); frames];
     let seconds = best(3, || {
         let done = engine.frames_into(&all, &Silent, &mut out);
         assert!(done.is_ok(), "{done:?}");
@@ -291,7 +291,7 @@ mod device {
                 ("posed", Shown::Posed(&bones)),
             ] {
                 let q = amplitudes(m);
-                let kernel = engine.kernel_seconds(&Frame::new(&q, shown), repeats);
+                let kernel = engine.kernel_seconds(&WarpInput::new(&q, shown), repeats);
                 let Ok(kernel) = kernel else { continue };
                 let least = model.bytes(what == "posed") as f64 / copy;
                 let cpu = frame(&CpuWarp::new(model.clone(), Threads::All), shown);

@@ -61,7 +61,7 @@ def measure(obj: bpy.types.Object, seconds: dict[str, float]) -> Measures:
     import thew
 
     flesh = flesh_of(obj)
-    recipe, body = flesh.recipe, flesh.body
+    build_settings, body = flesh.build_settings, flesh.body
     rest = np.asarray(flesh.surface.vertices)
     size = float(np.linalg.norm(rest.max(axis=0) - rest.min(axis=0)))
     triangles = np.asarray(flesh.surface.triangles)
@@ -73,9 +73,10 @@ def measure(obj: bpy.types.Object, seconds: dict[str, float]) -> Measures:
     for index in range(frames):
         moving = np.asarray(flesh.clip.positions(index), dtype=np.float64)
         finite = finite and bool(np.isfinite(moving).all())
-        q = thew.equilibrium(body, maps[index], gravity=recipe.gravity, method=recipe.method)
+        q = thew.equilibrium(body, maps[index], gravity=build_settings.gravity, method=build_settings.method)
         settled = np.asarray(
-            body.shown(q, maps[index], recipe.reach, elastic_joints=recipe.elastic_joints), dtype=np.float64
+            body.shown(q, maps[index], build_settings.reach, elastic_joints=build_settings.elastic_joints),
+            dtype=np.float64,
         )
         skinned = _skinned(flesh.character.weights, maps[index], homogeneous)
         own.append(np.sqrt(np.mean(((moving - settled) ** 2).sum(axis=1))) / size)

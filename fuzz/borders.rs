@@ -210,7 +210,7 @@ pub fn motion(bytes: &[u8]) {
     if bytes.byte() > 200 {
         (settings.rate, settings.mass_damping) = (bytes.number(), bytes.number());
         (settings.stiffness_damping, settings.gravity) = (bytes.number(), bytes.place());
-        (settings.reach, settings.elastic_joints) = (Some(bytes.number()), bytes.number());
+        (settings.max_offset, settings.elastic_joints) = (Some(bytes.number()), bytes.number());
     }
     let Ok(mut simulation) = Simulation::new(brick().clone(), method, settings) else {
         return;
@@ -224,7 +224,7 @@ pub fn motion(bytes: &[u8]) {
         return;
     }
     for _ in 0..2 {
-        let forces = (bytes.byte() > 200).then(|| vec![bytes.place(); brick().dofs()]);
+        let forces = (bytes.byte() > 200).then(|| vec![bytes.place(); brick().nodes()]);
         let seconds = bytes.number() / 100.0;
         let short = if seconds.abs() < 0.2 || !seconds.is_finite() {
             seconds

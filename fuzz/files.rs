@@ -112,7 +112,7 @@ pub fn clip_file(bytes: &[u8]) {
             .collect();
         finite("a lattice vertex", &points);
     }
-    let _ = clip.strays();
+    let _ = clip.max_skin_deviations();
     let rest = Pose::rest(clip.body().skeleton().len());
     if clip.settings().fps >= 24.0 && clip.settings().simulation.rate <= 480.0 {
         let _ = clip.extend(&[rest], None, &Silent);
@@ -213,7 +213,7 @@ pub fn rig_seeds() -> Vec<Vec<u8>> {
     let guides = [
         Guide::bone(BoneRef::Name("upper".into()), [0.5, 0.1, 0.02, 0.3]),
         Guide::skin(3, [0.2, 0.3, 0.5], [0.05, 0.1, 0.2]),
-        Guide::free(rig::Frame::identity(), [0.3, 0.0, 0.0, 0.1, 0.2, 0.3]),
+        Guide::free(rig::GuideFrame::identity(), [0.3, 0.0, 0.0, 0.1, 0.2, 0.3]),
     ];
     let kinds = [
         (TemplateKind::Bump, vec![0.2, 1e4]),

@@ -36,7 +36,7 @@
 //!                              positions (n, 3) f32 ◀── kernel ◀───┘
 //! ```
 //!
-//! | room | what it knows |
+//! | module | what it knows |
 //! | --- | --- |
 //! | [`surface`] | triangle surfaces as they come: defects, closest point, ray, winding number, the domain Ω |
 //! | [`skeleton`] | bones, poses, blended rigid motions, C¹ motion inside a frame, skin weights |

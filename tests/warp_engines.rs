@@ -8,8 +8,8 @@ mod warp;
 use std::sync::Arc;
 use thew::Vec3;
 use thew::kernel::{
-    CpuWarp, Deformer, EngineChoice, Form, Frame, KernelError, LocalMaps, Precision, Shown,
-    SkinLimit, Target, Threads, WarpModel,
+    CpuWarp, Deformer, EngineChoice, Form, KernelError, LocalMaps, Precision, Shown, SkinLimit,
+    Target, Threads, WarpInput, WarpModel,
 };
 use thew::progress::Silent;
 use thew::skeleton::SkinWeights;
@@ -95,7 +95,7 @@ fn small_amplitudes_are_linear_and_without_warp_all_are() {
 
         let large = case.amplitudes(3.0);
         let mut out = vec![0.0; 600];
-        let frame = Frame {
+        let frame = WarpInput {
             amplitudes: &large,
             warp: false,
             shown: Shown::Displacements,
@@ -238,7 +238,7 @@ fn frames_of_a_clip_are_those_of_single_calls() {
             _ => Shown::Posed(&bones),
         };
         let clip = amplitudes.iter().enumerate();
-        let frames: Vec<Frame<'_>> = clip.map(|(i, q)| Frame::new(q, of(i))).collect();
+        let frames: Vec<WarpInput<'_>> = clip.map(|(i, q)| WarpInput::new(q, of(i))).collect();
         let mut out = vec![0.0; 2100 * frames.len()];
         engine
             .frames_into(&frames, &Silent, &mut out)
@@ -259,7 +259,7 @@ fn a_cancelled_clip_says_so_and_the_engine_goes_on() {
     let case = Case::new(100, 8);
     let q = case.amplitudes(1.0);
     each(&case, |engine| {
-        let frames = vec![Frame::new(&q, Shown::Rest); 40];
+        let frames = vec![WarpInput::new(&q, Shown::Rest); 40];
         let mut out = vec![0.0; 300 * frames.len()];
         let stop = |fraction: f64, _: &str| fraction < 0.3;
         let done = engine.frames_into(&frames, &stop, &mut out);

@@ -12,8 +12,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from ..live import building, jobs
+from ..live.build_settings import BuildSettings
 from ..live.flesh import Flesh
-from ..live.recipe import Recipe
 from ..live.session import register
 from ..logic.errors import sentence
 from ..logic.keys import frame_range
@@ -22,7 +22,7 @@ from ..logic.sentences import listed, percent, plural
 from ..logic.spaces import diagonal
 from ..logic.tasks import Progress, Task, span
 from ..scene import poses, reading
-from ..scene.stance import Stance
+from ..scene.bind_pose import BindPose
 from . import export_check, measuring, riders, targets
 from .target import Source, put
 
@@ -141,9 +141,9 @@ def simulated(found: reading.Subject, scene, view_layer, start: int, end: int) -
     live = obj.thew.frames(scene)
     first = min(start, live[0]) if live[0] <= end else start
     flesh = register.flesh(obj)
-    recipe, stance = Recipe.of(obj, scene).baked(), Stance.saved(obj)
+    build_settings, bind_pose = BuildSettings.of(obj, scene).baked(), BindPose.saved(obj)
     # How the motion begins is told from all frames that the artist plays. A clip that reaches further is kept: its frames
     # are the same, and nothing needs to be simulated again.
     last = max(end, live[1]) if first == live[0] else end
     last = max(last, flesh.clip_end) if flesh.covers(first, last) else last
-    yield from building.build(flesh, found, stance, recipe, scene, view_layer, (first, last))
+    yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, (first, last))

@@ -15,7 +15,7 @@ from ..logic.picking import Hit
 from ..logic.sliders import GUIDE_SLIDERS, slider_parameters
 from ..logic.spaces import is_singular, mirrors
 from ..rigs.anchors import anchor_bone, anchor_face
-from ..rigs.rigging import Hook
+from ..rigs.rigging import Attachment
 from ..saved.rigs import ThewRig
 from ..saved.samples import keep_sliders, quietly, start_samples
 from . import sizing
@@ -23,7 +23,7 @@ from .posed import Posed
 
 
 @dataclass(frozen=True)
-class Spot:
+class Placement:
     """Where a template stands at the body at rest: what it hangs on, and the guide's own numbers (metres, radians)."""
 
     guide: str  # BONE, SKIN, FREE
@@ -33,29 +33,29 @@ class Spot:
     matrix: tuple[float, ...] = ()  # by rows, metres
     numbers: dict[str, float] = field(default_factory=dict)
 
-    def hook(self, kind: str) -> Hook:
+    def attachment(self, kind: str) -> Attachment:
         """It with a template of some kind on it."""
-        return Hook(kind, self.guide, self.bone, self.face, self.barycentric, self.matrix)
+        return Attachment(kind, self.guide, self.bone, self.face, self.barycentric, self.matrix)
 
     def place(self) -> dict[str, float]:
         """A value for every slider of the guide."""
         return {name: self.numbers.get(name, 0.0) for name in GUIDE_SLIDERS[self.guide]}
 
-    def turned(self, angle: float) -> Spot:
+    def turned(self, angle: float) -> Placement:
         """It turned further by the hand: tilted at a bone, rolled in the skin, turned about its own axis when free."""
         name = {"BONE": "tilt", "SKIN": "roll", "FREE": "rz"}[self.guide]
         return replace(self, numbers={**self.numbers, name: self.numbers.get(name, 0.0) + angle})
 
 
-def native_rig(kind: str, sizes: dict[str, float], spot: Spot):
-    """The native rig of a template of `sizes` (metres, strength in N/m3) at a spot."""
-    return spot.hook(kind).native(core(), {**sizes, **spot.place()})
+def native_rig(kind: str, sizes: dict[str, float], placement: Placement):
+    """The native rig of a template of `sizes` (metres, strength in N/m3) at a placement."""
+    return placement.attachment(kind).native(core(), {**sizes, **placement.place()})
 
 
-# spots --------------------------------------------------------------------------------------------------------------
+# placements --------------------------------------------------------------------------------------------------------------
 
 
-def dropped(posed: Posed, guide: str, kind: str, hit: Hit, bone: str = "", view: np.ndarray | None = None) -> Spot:
+def dropped(posed: Posed, guide: str, kind: str, hit: Hit, bone: str = "", view: np.ndarray | None = None) -> Placement:
     """Where a template is that was dropped on the shown skin.
 
     A bone guide takes `bone`, or the one that carries the point most; a free guide looks along the rows of `view` [2, 3]
@@ -63,7 +63,7 @@ def dropped(posed: Posed, guide: str, kind: str, hit: Hit, bone: str = "", view:
     """
     point = posed.at_rest(hit)
     if guide == "SKIN":
-        return Spot("SKIN", face=hit.face, barycentric=tuple(float(part) for part in hit.barycentric))
+        return Placement("SKIN", face=hit.face, barycentric=tuple(float(part) for part in hit.barycentric))
     if guide == "BONE":
         bone = bone or posed.carrier(hit)
         index = bone_index(posed, bone)
@@ -75,20 +75,20 @@ def dropped(posed: Posed, guide: str, kind: str, hit: Hit, bone: str = "", view:
     return free(facing(point, towards, right))
 
 
-def free(frame: np.ndarray) -> Spot:
-    """A spot at a rigid frame [4, 4] in metres."""
-    return Spot("FREE", matrix=tuple(frame.ravel().tolist()))
+def free(frame: np.ndarray) -> Placement:
+    """A placement at a rigid frame [4, 4] in metres."""
+    return Placement("FREE", matrix=tuple(frame.ravel().tolist()))
 
 
-def at_bone(posed: Posed, kind: str, bone: str, along: float, angle: float, distance: float, tilt=None) -> Spot:
-    """A spot at a bone by numbers; `distance` in metres."""
+def at_bone(posed: Posed, kind: str, bone: str, along: float, angle: float, distance: float, tilt=None) -> Placement:
+    """A placement at a bone by numbers; `distance` in metres."""
     index = bone_index(posed, bone)
     numbers = {"along": along, "angle": angle, "distance": distance, "tilt": usual_tilt(kind) if tilt is None else tilt}
-    return Spot("BONE", bone=index, numbers=numbers)
+    return Placement("BONE", bone=index, numbers=numbers)
 
 
-def on_face(posed: Posed, guide: str, kind: str, face: int, barycentric) -> Spot:
-    """A spot on a triangle of the mesh."""
+def on_face(posed: Posed, guide: str, kind: str, face: int, barycentric) -> Placement:
+    """A placement on a triangle of the mesh."""
     count = len(posed.rest.triangles)
     if not 0 <= face < count:
         raise Refusal(f"{describe(posed.obj)} has no triangle {face}: its triangles are 0 to {count - 1}")
@@ -102,8 +102,8 @@ def on_face(posed: Posed, guide: str, kind: str, face: int, barycentric) -> Spot
     return dropped(posed, guide, kind, Hit(face, shares, point, 0.0))
 
 
-def at_matrix(posed: Posed, matrix: np.ndarray) -> Spot:
-    """A spot of one's own: a frame [4, 4] in Blender's world, at rest. Its scale is left out."""
+def at_matrix(posed: Posed, matrix: np.ndarray) -> Placement:
+    """A placement of one's own: a frame [4, 4] in Blender's world, at rest. Its scale is left out."""
     if is_singular(matrix):
         raise Refusal("The matrix of a free guide is flat or not a number: give a rotation and a place")
     frame = facing(posed.flesh.place.points(matrix[:3, 3]), matrix[:3, 2], matrix[:3, 0])
@@ -128,35 +128,35 @@ def usual_tilt(kind: str) -> float:
 # sizes --------------------------------------------------------------------------------------------------------------
 
 
-def radius_at(posed: Posed, kind: str, spot: Spot) -> float:
-    """A radius that suits the flesh at a spot, metres."""
+def radius_at(posed: Posed, kind: str, placement: Placement) -> float:
+    """A radius that suits the flesh at a placement, metres."""
     trial = {**sizing.usual_sizes(kind, sizing.LEAST * posed.size), "strength": 1.0}
-    return sizing.radius_of(posed.flesh, posed.rest, native_rig(kind, trial, spot))
+    return sizing.radius_of(posed.flesh, posed.rest, native_rig(kind, trial, placement))
 
 
-def visible_yield(flesh, kind: str, sizes: dict[str, float], spot: Spot, aim: float | None = None) -> float:
+def visible_yield(flesh, kind: str, sizes: dict[str, float], placement: Placement, aim: float | None = None) -> float:
     """How far the skin should give way to a template, metres: `aim`, or what is well seen; no farther than flesh bears."""
     aim = sizing.visible(kind, sizes) if aim is None else aim
-    return sizing.bearable(flesh, native_rig(kind, {**sizes, "strength": 1.0}, spot), aim)
+    return sizing.bearable(flesh, native_rig(kind, {**sizes, "strength": 1.0}, placement), aim)
 
 
 # into the file ------------------------------------------------------------------------------------------------------
 
 
 def put(
-    posed: Posed, rig: ThewRig, new: bool, kind: str, sizes: dict[str, float], spot: Spot, by: str = "YIELD"
+    posed: Posed, rig: ThewRig, new: bool, kind: str, sizes: dict[str, float], placement: Placement, by: str = "YIELD"
 ) -> None:
-    """Write a template at a spot into a rig of the object; its strength is measured `by` YIELD (metres) or FORCE (N/m3).
+    """Write a template at a placement into a rig of the object; its strength is measured `by` YIELD (metres) or FORCE (N/m3).
 
     A new rig does nothing at the control 0 and is what was placed at 1, where it stands. An old one keeps its samples:
     all of them move to the new place.
     """
-    anchor(posed, rig, spot)
+    anchor(posed, rig, placement)
     unit = posed.flesh.place.metres_per_unit
-    values = slider_parameters({**sizes, **spot.place()}, unit, by == "YIELD")
+    values = slider_parameters({**sizes, **placement.place()}, unit, by == "YIELD")
     if new:  # the sizes of templates that it may become, too
         values = {**slider_parameters(sizing.every_size(sizing.reach(sizes)), unit), **values}
-    moved = values if rig.template != kind else {name: values[name] for name in spot.place()}
+    moved = values if rig.template != kind else {name: values[name] for name in placement.place()}
     with quietly():
         rig.template, rig.strength_by = kind, by
         for name, value in values.items():
@@ -170,30 +170,30 @@ def put(
         keep_sliders(rig)
 
 
-def anchor(posed: Posed, rig: ThewRig, spot: Spot) -> None:
-    """Hang a saved rig where `spot` is."""
+def anchor(posed: Posed, rig: ThewRig, placement: Placement) -> None:
+    """Hang a saved rig where `placement` is."""
     obj, flesh = posed.obj, posed.flesh
-    if spot.guide == "BONE":
-        anchor_bone(obj, rig, flesh.character.bones[spot.bone])
-    elif spot.guide == "SKIN":
+    if placement.guide == "BONE":
+        anchor_bone(obj, rig, flesh.character.bones[placement.bone])
+    elif placement.guide == "SKIN":
         # The surface of a mirrored object has its triangles turned about: see `building.enclose`.
-        mirrored = mirrors(flesh.stance.mesh_matrix)
-        shares = spot.barycentric[::-1] if mirrored else spot.barycentric
-        anchor_face(obj, rig, spot.face, shares, flesh.character.rest)
+        mirrored = mirrors(flesh.bind_pose.mesh_matrix)
+        shares = placement.barycentric[::-1] if mirrored else placement.barycentric
+        anchor_face(obj, rig, placement.face, shares, flesh.character.rest)
     else:
         with quietly():
-            rig.guide, rig.matrix = "FREE", blender_matrix(posed, spot).ravel().tolist()
+            rig.guide, rig.matrix = "FREE", blender_matrix(posed, placement).ravel().tolist()
 
 
-def blender_matrix(posed: Posed, spot: Spot) -> np.ndarray:
-    """The frame of a free spot in Blender's world at rest, [4, 4]."""
-    matrix = np.array(spot.matrix).reshape(4, 4)
+def blender_matrix(posed: Posed, placement: Placement) -> np.ndarray:
+    """The frame of a free placement in Blender's world at rest, [4, 4]."""
+    matrix = np.array(placement.matrix).reshape(4, 4)
     matrix[:3, 3] = posed.world(matrix[:3, 3])
     return matrix
 
 
-def described(posed: Posed, spot: Spot) -> str:
-    """Where a spot is, in words."""
-    if spot.guide == "BONE":
-        return f"on the bone “{posed.flesh.character.bones[spot.bone]}”"
-    return "in the skin where it was dropped" if spot.guide == "SKIN" else "where it was dropped"
+def described(posed: Posed, placement: Placement) -> str:
+    """Where a placement is, in words."""
+    if placement.guide == "BONE":
+        return f"on the bone “{posed.flesh.character.bones[placement.bone]}”"
+    return "in the skin where it was dropped" if placement.guide == "SKIN" else "where it was dropped"

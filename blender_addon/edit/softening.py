@@ -9,7 +9,7 @@ import numpy as np
 from ..live import jobs
 from ..live.flesh import Flesh
 from ..logic import flesh_map as maps
-from ..logic.body_parts import PARTS, Part, Skeleton, Spot, spots
+from ..logic.body_parts import PARTS, Part, PatchCentre, Skeleton, patch_centres
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.picking import Hit, Picker
@@ -52,21 +52,21 @@ class Skin:
     @staticmethod
     def of(obj: bpy.types.Object, flesh: Flesh) -> Skin:
         """As it was when flesh was added."""
-        character, stance = flesh.character, flesh.stance
-        heads, tails = (transform(stance.armature_matrix, ends) for ends in (character.heads, character.tails))
+        character, bind_pose = flesh.character, flesh.bind_pose
+        heads, tails = (transform(bind_pose.armature_matrix, ends) for ends in (character.heads, character.tails))
         skeleton = Skeleton(character.bones, character.parents, heads, tails)
-        return Skin(transform(stance.mesh_matrix, character.rest), character.triangles, skeleton, character.weights)
+        return Skin(transform(bind_pose.mesh_matrix, character.rest), character.triangles, skeleton, character.weights)
 
     def carried(self, bone: int) -> np.ndarray:
         """The points [m, 3] that mostly follow a bone."""
         return self.points[self.weights[:, bone] > 0.5 * self.weights.sum(axis=1)]
 
-    def hit(self, spot: Spot) -> Hit:
-        """The skin that a spot means: where the way out leaves the body, else the nearest."""
-        nearest = self.picker.nearest(spot.origin)
-        if not spot.direction.any():
+    def hit(self, centre: PatchCentre) -> Hit:
+        """The skin that a centre means: where the way out leaves the body, else the nearest."""
+        nearest = self.picker.nearest(centre.origin)
+        if not centre.direction.any():
             return nearest
-        found = self.picker.ray(spot.origin, spot.direction)
+        found = self.picker.ray(centre.origin, centre.direction)
         return nearest if found is None else found
 
     def patch(self, hit: Hit, radius: float) -> np.ndarray:
@@ -77,20 +77,20 @@ class Skin:
 def region(context, obj, skin: Skin, part: Part, size: float) -> tuple[np.ndarray, str]:
     """(how much each vertex belongs to the part [n], where that is in words); a `Refusal` where it cannot be told."""
     skeleton, names = skin.skeleton, skin.skeleton.names
-    limb, found = skeleton.limb(part.limbs) if part.limbs else [], spots(part, skeleton, skin.carried)
+    limb, found = skeleton.limb(part.limbs) if part.limbs else [], patch_centres(part, skeleton, skin.carried)
     bone = chosen_bone(obj)
     if not limb and not found and bone in names:
         limb = skeleton.with_below([names.index(bone)]) if part.limbs else []
-        found = spots(part, skeleton, skin.carried, bone)
+        found = patch_centres(part, skeleton, skin.carried, bone)
     if limb:
         return limb_share(skin, limb, size), f"along “{names[limb[0]]}”"
     if found:
         shares = []
-        for spot in found:
-            hit = skin.hit(spot)
-            usual = part.girth * float(np.linalg.norm(hit.point - spot.inside))
+        for centre in found:
+            hit = skin.hit(centre)
+            usual = part.girth * float(np.linalg.norm(hit.point - centre.inside))
             shares.append(skin.patch(hit, size * max(usual, LEAST * skin.size)))
-        bones = dict.fromkeys(names[spot.bone] for spot in found)
+        bones = dict.fromkeys(names[centre.bone] for centre in found)
         return np.max(shares, axis=0), "at " + " and ".join(f"“{bone}”" for bone in bones)
     hit = at_cursor(context, obj, skin, part)
     return skin.patch(hit, size * 0.12 * skin.size), "at the 3D cursor"

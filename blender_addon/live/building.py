@@ -19,11 +19,11 @@ from ..logic.tasks import Task, Work, span
 from ..rigs import pushers, rigging
 from ..saved import believed
 from ..scene import poses, reading, rig_controls
+from ..scene.bind_pose import BindPose
 from ..scene.character import read_character
-from ..scene.stance import Stance
+from .build_settings import REFERENCE, BuildSettings, hashed
 from .events import happened
 from .flesh import Built, Flesh
-from .recipe import REFERENCE, Recipe, hashed
 
 #: A cycle has come to itself after so many seconds.
 SETTLING = 5.0
@@ -32,8 +32,8 @@ SETTLING = 5.0
 def build(
     flesh: Flesh,
     found: reading.Subject,
-    stance: Stance,
-    recipe: Recipe,
+    bind_pose: BindPose,
+    build_settings: BuildSettings,
     scene: bpy.types.Scene,
     view_layer: bpy.types.ViewLayer,
     frames: tuple[int, int] | None,
@@ -52,63 +52,71 @@ def build(
     native = 0.0
     same = flesh.character is not None and flesh.character.digest == character.digest
     if flesh.character is not None and not same:
-        stance = applied(found, stance, flesh.character, character, scene)
+        bind_pose = applied(found, bind_pose, flesh.character, character, scene)
         if not flesh.character.alike(character):
             happened(found.obj, flesh, Event.MISFITS)
     if frames is None:
         motion = motion if same and motion is not None and motion.moving == rig_controls.moving(found.obj) else None
     elif not (trust_motion and motion is not None and flesh.character.bones == character.bones):
-        reader = poses.read_motion(found, character.bones, stance.mesh_matrix, scene, view_layer, *frames)
+        reader = poses.read_motion(found, character.bones, bind_pose.mesh_matrix, scene, view_layer, *frames)
         motion = yield from span(reader, 0.0, 0.15)
         native = 0.15
-    rigs = rigging.resolve(found.obj, character, stance, placed(character, stance, recipe))
-    yield from span(make(found.obj, flesh, character, stance, recipe, motion, rigs, still), native, 1.0)
+    rigs = rigging.resolve(found.obj, character, bind_pose, placed(character, bind_pose, build_settings))
+    yield from span(make(found.obj, flesh, character, bind_pose, build_settings, motion, rigs, still), native, 1.0)
     happened(found.obj, flesh, Event.MESH_READ)
     if frames is not None:
         happened(found.obj, flesh, Event.MOTION_READ)
 
 
-def applied(found: reading.Subject, stance: Stance, old, new, scene: bpy.types.Scene) -> Stance:
-    """The stance after Apply Transform or Set Origin: the vertices changed, but not where they are in the world."""
+def applied(found: reading.Subject, bind_pose: BindPose, old, new, scene: bpy.types.Scene) -> BindPose:
+    """The bind pose after Apply Transform or Set Origin: the vertices changed, but not where they are in the world."""
     if len(old.rest) != len(new.rest):
-        return stance
-    now = Stance.read(found, scene)
-    before, after = transform(stance.mesh_matrix, old.rest), transform(now.mesh_matrix, new.rest)
-    if now.mesh == stance.mesh or np.abs(before - after).max() > 1e-5 * stance.longest_side:
-        return stance
-    now = Stance(now.mesh, now.armature, stance.longest_side, stance.guessed_height)
+        return bind_pose
+    now = BindPose.read(found, scene)
+    before, after = transform(bind_pose.mesh_matrix, old.rest), transform(now.mesh_matrix, new.rest)
+    if now.mesh == bind_pose.mesh or np.abs(before - after).max() > 1e-5 * bind_pose.longest_side:
+        return bind_pose
+    now = BindPose(now.mesh, now.armature, bind_pose.longest_side, bind_pose.guessed_height)
     now.save(found.obj)
     return now
 
 
-def placed(character, stance, recipe) -> Place:
+def placed(character, bind_pose, build_settings) -> Place:
     """Where the metres of the body lie."""
-    world = transform(stance.mesh_matrix, character.rest)
-    return Place(0.5 * (world.min(axis=0) + world.max(axis=0)), recipe.height / stance.longest_side)
+    world = transform(bind_pose.mesh_matrix, character.rest)
+    return Place(0.5 * (world.min(axis=0) + world.max(axis=0)), build_settings.height / bind_pose.longest_side)
 
 
-def make(obj, flesh: Flesh, character, stance, recipe, motion, rigs=(), still=False) -> Task:
+def make(obj, flesh: Flesh, character, bind_pose, build_settings, motion, rigs=(), still=False) -> Task:
     """The native part of `build`: touches no Blender data. `flesh` is changed only when everything is done.
 
     `still`: flesh is shown settled, so that a clip of the same range may stay behind changes of rigs.
     """
     thew = core()
     new = flesh.draft()
-    new.character, new.stance, new.recipe, new.motion, new.rigs = character, stance, recipe, motion, rigs
-    new.place = place = placed(character, stance, recipe)
-    new.lattice_key = hashed(character.digest, stance, place.metres_per_unit, recipe.cells_across)
-    new.automatic_key = hashed(new.lattice_key, recipe.poisson, recipe.density, recipe.rest_includes_gravity)
+    new.character, new.bind_pose, new.build_settings, new.motion, new.rigs = (
+        character,
+        bind_pose,
+        build_settings,
+        motion,
+        rigs,
+    )
+    new.place = place = placed(character, bind_pose, build_settings)
+    new.lattice_key = hashed(character.digest, bind_pose, place.metres_per_unit, build_settings.cells_across)
+    new.automatic_key = hashed(
+        new.lattice_key, build_settings.poisson, build_settings.density, build_settings.rest_includes_gravity
+    )
     new.flesh_key = hashed(new.automatic_key, character.painted.digest)
-    new.body_key = hashed(new.flesh_key, recipe.softness, recipe.young)
+    new.body_key = hashed(new.flesh_key, build_settings.softness, build_settings.young)
     if new.lattice_key != flesh.lattice_key:
         yield from enclose(new)
     yield from assemble(flesh, new)
-    if recipe.method == modal.METHOD:
-        modes_key = hashed(new.flesh_key, recipe.modes)
+    if build_settings.method == modal.METHOD:
+        modes_key = hashed(new.flesh_key, build_settings.modes)
         if modes_key != flesh.modes_key:
 
             def vibrate(progress):
-                return modal.find(thew, new.reference, recipe.modes, progress)
+                return modal.find(thew, new.reference, build_settings.modes, progress)
 
             new.modes = yield Work("Finding the modes", vibrate, 0.6, 0.78)
             new.modes_key = modes_key
@@ -129,12 +137,12 @@ def make(obj, flesh: Flesh, character, stance, recipe, motion, rigs=(), still=Fa
 def enclose(new: Built) -> Task:
     """The surface, the skeleton and the lattice around both."""
     thew = core()
-    character, stance, place = new.character, new.stance, new.place
-    world, triangles = transform(stance.mesh_matrix, character.rest), character.triangles
-    if mirrors(stance.mesh_matrix):
+    character, bind_pose, place = new.character, new.bind_pose, new.place
+    world, triangles = transform(bind_pose.mesh_matrix, character.rest), character.triangles
+    if mirrors(bind_pose.mesh_matrix):
         triangles = triangles[:, ::-1]
     heads, tails = (
-        place.points(transform(stance.armature_matrix, ends)) for ends in (character.heads, character.tails)
+        place.points(transform(bind_pose.armature_matrix, ends)) for ends in (character.heads, character.tails)
     )
 
     def made(progress):
@@ -142,7 +150,7 @@ def enclose(new: Built) -> Task:
         skeleton = thew.Skeleton(character.bones, character.parents, heads, tails)
         skeleton = skeleton.refit_tails(surface, character.weights)
         lattice = thew.Lattice.enclose(
-            surface, skeleton, character.weights, cells_across=new.recipe.cells_across, progress=progress
+            surface, skeleton, character.weights, cells_across=new.build_settings.cells_across, progress=progress
         )
         return surface, skeleton, lattice, lattice.check(surface, skeleton)
 
@@ -155,13 +163,13 @@ def assemble(flesh: Flesh, new: Built) -> Task:
     The dial is measured on the automatic one, so that painting one place leaves all others as they are.
     """
     thew = core()
-    character, recipe, painted = new.character, new.recipe, new.character.painted
+    character, build_settings, painted = new.character, new.build_settings, new.character.painted
 
     def made(progress, **maps):
-        material = thew.Material(young=REFERENCE, poisson=recipe.poisson, density=recipe.density)
+        material = thew.Material(young=REFERENCE, poisson=build_settings.poisson, density=build_settings.density)
         return thew.Body(
             new.surface, new.skeleton, new.lattice, material,
-            region_weights=character.weights, rest_includes_gravity=recipe.rest_includes_gravity,
+            region_weights=character.weights, rest_includes_gravity=build_settings.rest_includes_gravity,
             progress=progress, **maps,
         )  # fmt: skip
 
@@ -176,7 +184,11 @@ def assemble(flesh: Flesh, new: Built) -> Task:
         return
 
     def soften(_progress):
-        young = recipe.young if recipe.softness is None else new.automatic.with_softness(recipe.softness).material.young
+        young = (
+            build_settings.young
+            if build_settings.softness is None
+            else new.automatic.with_softness(build_settings.softness).material.young
+        )
         return new.reference.stiffened(young / REFERENCE), young / REFERENCE
 
     new.body, new.stiffness = yield Work("Assembling the body", soften, 0.58, 0.6)
@@ -201,16 +213,20 @@ def place_rigs(flesh: Flesh, new: Built) -> Task:
 
 def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
     """The clip, pushed by the rigs at their controls; gives what came of it."""
-    thew, recipe, motion = core(), new.recipe, new.motion
+    thew, build_settings, motion = core(), new.build_settings, new.motion
     ranged = flesh.clip is not None and (flesh.clip_start, len(flesh.spaces)) == (motion.start, len(motion.maps))
     stays = ranged and new.lattice_key == flesh.lattice_key
     if not rigging.were_read(new.rigs, motion):  # other rigs were keyed or driven since
         return Event.CLIP_KEPT if stays else Event.BODY_MADE
     plan = planned(new)
-    own = (recipe.modes, recipe.engine, recipe.device) if recipe.method == modal.METHOD else ()
+    own = (
+        (build_settings.modes, build_settings.engine, build_settings.device)
+        if build_settings.method == modal.METHOD
+        else ()
+    )
     forces = hashed(new.rigs_key, tuple(plan.acting), plan.controls.tobytes()) if plan.acting else b""
     began = plan.begun.key, plan.live if plan.begun.period else 0
-    clip_key = hashed(new.body_key, motion.digest, recipe.dynamics(), recipe.fps, own, forces, began)
+    clip_key = hashed(new.body_key, motion.digest, build_settings.dynamics(), build_settings.fps, own, forces, began)
     if clip_key == flesh.clip_key:
         new.begun = plan.begun
         return Event.CLIP_MADE
@@ -226,7 +242,7 @@ def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
         clip = made(*plan.turn(maps), **begun.options())
         clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
         if plan.goes_on:
-            lead = begun.before(maps, SETTLING * recipe.fps)
+            lead = begun.before(maps, SETTLING * build_settings.fps)
             rows = np.resize(plan.controls[: begun.period], (len(lead), plan.controls.shape[1]))
             after = made(np.concatenate([lead, maps]), np.concatenate([rows, plan.controls]))
             return Played(clip, begun, after, plan.live, len(lead))
@@ -270,10 +286,18 @@ def planned(new: Built) -> Plan:
 
 def arguments(new: Built, plan: Plan, poses: np.ndarray, controls: np.ndarray, **options) -> dict[str, Any]:
     """What `thew.simulate` and `thew.Shot` are given for poses [f, b, 4, 4] in metres and controls [f, r]."""
-    recipe = new.recipe
+    build_settings = new.build_settings
     pushed = {"rigs": list(plan.acting.values()), "controls": controls} if plan.acting else {}
-    extra = modal.options(recipe, new.modes, new.stiffness)
-    return {"body": new.body, "poses": poses, "fps": recipe.fps, **recipe.dynamics(), **extra, **pushed, **options}
+    extra = modal.options(build_settings, new.modes, new.stiffness)
+    return {
+        "body": new.body,
+        "poses": poses,
+        "fps": build_settings.fps,
+        **build_settings.dynamics(),
+        **extra,
+        **pushed,
+        **options,
+    }
 
 
 def played(clip: Any, plan: Plan) -> Any:
@@ -287,13 +311,13 @@ def begins(new: Built, controls: np.ndarray) -> tuple[Beginning, int]:
 
     A longer bake begins so too: it is what was previewed, as far as that goes.
     """
-    recipe, motion = new.recipe, new.motion
-    first, last = recipe.live
+    build_settings, motion = new.build_settings, new.motion
+    first, last = build_settings.live
     frames = len(motion.maps) - 1
     live = min(last - first + 1, frames) if motion.start == first and last > first else frames
     maps, heads = new.place.maps(motion.maps[: live + 1]), new.skeleton.heads
     # The last frame of a marked action is its first again: it may be played or not.
     here, marked = (motion.start, motion.start + live - 1), motion.marked
     marked = marked is not None and here in (marked, (marked[0], marked[1] - 1))
-    options = recipe.fps, motion.start, controls[: live + 1], marked
-    return beginning(recipe.motion_start, maps, heads, new.surface.size, *options), live
+    options = build_settings.fps, motion.start, controls[: live + 1], marked
+    return beginning(build_settings.motion_start, maps, heads, new.surface.size, *options), live

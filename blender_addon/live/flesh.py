@@ -29,12 +29,12 @@ from ..logic.states import Condition, Event
 from ..rigs import pushers, rigging
 from ..rigs.prints import essences, fingerprint
 from ..scene import rig_controls
+from ..scene.bind_pose import BindPose
 from ..scene.character import Character
 from ..scene.poses import Motion, Pose, PoseReader
 from ..scene.reading import Subject
-from ..scene.stance import Stance
+from .build_settings import BuildSettings, hashed
 from .events import happened
-from .recipe import Recipe, hashed
 
 #: How long the clip's ends are seen beyond its range, seconds.
 FADE = 0.5
@@ -46,8 +46,8 @@ class Built:
 
     # what it was made from
     character: Character | None = None  # the mesh at rest, its weights and skeleton, Blender's units
-    stance: Stance | None = None  # where both stood
-    recipe: Recipe | None = None  # the settings
+    bind_pose: BindPose | None = None  # where both stood
+    build_settings: BuildSettings | None = None  # the settings
     motion: Motion | None = None  # the poses, where any were read
     place: Place | None = None  # where the metres of the body lie in Blender's world
 
@@ -126,7 +126,7 @@ class Flesh(Built):
 
     def presence(self, frame: float) -> float:
         """How much of the clip shows at `frame`: 1 in its range, smoothly to 0 within half a second beside it."""
-        beyond = max(self.clip_start - frame, frame - self.clip_end, 0.0) / (FADE * self.recipe.fps)
+        beyond = max(self.clip_start - frame, frame - self.clip_end, 0.0) / (FADE * self.build_settings.fps)
         left = max(1.0 - beyond, 0.0)
         return left * left * (3.0 - 2.0 * left)
 
@@ -153,7 +153,7 @@ class Flesh(Built):
         `maps` [b, 4, 4], `mesh` [4, 4]: T_b and the mesh's world matrix of that pose. The balance without loads, in which
         bones alone hold the flesh, is the artist's skin but for the share of elastic joints.
         """
-        method = self.recipe.static_method
+        method = self.build_settings.static_method
         body = hashed(self.body_key, method)
         if self._balance[0] != body:
             self._balance = (body, core().Equilibrium(self.body, method=method))
@@ -163,7 +163,7 @@ class Flesh(Built):
             balance.set_pose(self.place.maps(maps))
             balance.solve(gravity=(0.0, 0.0, 0.0))
             self._bare = (key, np.asarray(balance.positions(), dtype=np.float64))
-        bare, joints = self._bare[1], self.recipe.elastic_joints
+        bare, joints = self._bare[1], self.build_settings.elastic_joints
         sway = positions - bare
         if joints > 0.0:
             sway += joints * (bare - self.place.points(self._skinned_world(maps, mesh)))
@@ -179,7 +179,7 @@ class Flesh(Built):
     @property
     def modal(self) -> bool:
         """Whether what is shown was made of modes."""
-        return self.modes is not None and self.recipe is not None and self.recipe.method == modal.METHOD
+        return self.modes is not None and self.build_settings is not None and self.build_settings.method == modal.METHOD
 
     @property
     def frequencies(self) -> np.ndarray:
@@ -200,7 +200,7 @@ class Flesh(Built):
             self._preview = (self.modes_key, modal.Preview.of(core(), self.modes, self.surface))
         player = self._preview[1]
         frequency = float(self.frequencies[number - 1])
-        seconds = (frame - self.clip_start) / self.recipe.fps
+        seconds = (frame - self.clip_start) / self.build_settings.fps
         amplitudes = player.amplitudes(number, part, seconds * frequency / slowed(frequency))
 
         if pose is not None:
@@ -215,7 +215,7 @@ class Flesh(Built):
 
     def pose(self, found: Subject, depsgraph: bpy.types.Depsgraph, frame: int) -> Pose:
         """The character's pose as `depsgraph` has evaluated it; `frame` is for sentences."""
-        return PoseReader(found, self.character.bones, self.stance.mesh_matrix).read(depsgraph, frame)
+        return PoseReader(found, self.character.bones, self.bind_pose.mesh_matrix).read(depsgraph, frame)
 
     def settled_at(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None) -> np.ndarray:
         """What the flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3], not to be changed.
@@ -230,12 +230,16 @@ class Flesh(Built):
         return rest.offsets, np.array(rest.amplitudes, dtype=np.float64)
 
     def _rest(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None) -> Rest:
-        recipe = self.recipe
-        modes = (self.modes_key, recipe.engine, recipe.device) if recipe.method == modal.METHOD else ()
-        key = hashed(self.body_key, recipe.dynamics(), modes)
+        build_settings = self.build_settings
+        modes = (
+            (self.modes_key, build_settings.engine, build_settings.device)
+            if build_settings.method == modal.METHOD
+            else ()
+        )
+        key = hashed(self.body_key, build_settings.dynamics(), modes)
         if self._resting[0] != key:
-            extra = modal.options(recipe, self.modes, self.stiffness)
-            self._resting = (key, Settled(core().Simulation(self.body, **recipe.dynamics(), **extra)))
+            extra = modal.options(build_settings, self.modes, self.stiffness)
+            self._resting = (key, Settled(core().Simulation(self.body, **build_settings.dynamics(), **extra)))
         return self._resting[1].at(self.place.maps(maps), push, self.place.to_object(mesh))
 
     def settled(self, obj: bpy.types.Object, frame: float) -> np.ndarray:
@@ -284,10 +288,10 @@ class Flesh(Built):
     def refresh_rigs(self, obj: bpy.types.Object) -> None:
         """Make the native rigs again, if what they are made from has changed since; quick when it has not."""
         prints = fingerprint(obj)
-        if essences(prints) == essences(self.recipe.rigs) and len(self.rigs) == len(obj.thew.rigs):
+        if essences(prints) == essences(self.build_settings.rigs) and len(self.rigs) == len(obj.thew.rigs):
             return
-        self.recipe = replace(self.recipe, rigs=prints)
-        self.rigs = rigging.resolve(obj, self.character, self.stance, self.place)
+        self.build_settings = replace(self.build_settings, rigs=prints)
+        self.rigs = rigging.resolve(obj, self.character, self.bind_pose, self.place)
         happened(obj, self, Event.RIGS_CHANGED)
         self.pushing = pushers.Pushers.of(self.rigs, self.body, self.place, self.pushing)
         self.rig_problems = {**self.pushing.faults, **rigging.problems(self.rigs)}
@@ -299,6 +303,6 @@ class Flesh(Built):
         return transform(np.linalg.inv(mesh), self._skinned_world(maps, mesh)).astype(np.float32)
 
     def _skinned_world(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
-        stance = self.stance.mesh_matrix
-        world = transform(stance, self.character.rest)
-        return skinned(self.character.weights, maps, world, mesh @ np.linalg.inv(stance))
+        bind_pose = self.bind_pose.mesh_matrix
+        world = transform(bind_pose, self.character.rest)
+        return skinned(self.character.weights, maps, world, mesh @ np.linalg.inv(bind_pose))

@@ -16,11 +16,11 @@ from ..logic.tasks import Task, finish
 from ..rigs import anchors, rigging
 from ..saved.made import reset
 from ..scene import bakes, flesh_map, modifier, poses, reading, rig_controls
-from ..scene.stance import Stance
+from ..scene.bind_pose import BindPose
 from . import building, riding, session
+from .build_settings import BuildSettings
 from .events import DOES, happened
 from .flesh import Flesh
-from .recipe import Recipe
 from .session import register
 
 # adding and simulating ------------------------------------------------------------------------------------------------
@@ -38,21 +38,23 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
         )
     view_layer.update()
     had = obj.thew.made.flesh
-    stance = Stance.saved(obj) if had else Stance.read(found, scene)
-    recipe = Recipe.of(obj, scene, stance.guessed_height)
-    recipe = replace(recipe, cells_across=cells_across or recipe.cells_across, method=method or recipe.method)
+    bind_pose = BindPose.saved(obj) if had else BindPose.read(found, scene)
+    build_settings = BuildSettings.of(obj, scene, bind_pose.guessed_height)
+    build_settings = replace(
+        build_settings, cells_across=cells_across or build_settings.cells_across, method=method or build_settings.method
+    )
     frames = _live_frames(obj, scene) if simulate else None
     placed = modifier.by_id(obj, obj.thew.made.modifier) is not None
     placed = placed and obj.thew.made.armature_modifier == found.modifier.persistent_uid and not modifier.is_former(obj)
     if not placed:
         modifier.check_place(obj, found.modifier)
     flesh = register.flesh(obj) if had else Flesh()
-    yield from building.build(flesh, found, stance, recipe, scene, view_layer, frames)
+    yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, frames)
 
     settings, made = obj.thew, obj.thew.made
-    settings.cells_across, settings.method = recipe.cells_across, recipe.method
+    settings.cells_across, settings.method = build_settings.cells_across, build_settings.method
     if not had:
-        stance.save(obj)
+        bind_pose.save(obj)
         active = obj.data.attributes.active
         made.found_attribute = active.name if active else ""
         made.flesh = True
@@ -78,9 +80,9 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
         frames = (frames[0] if start is None else start, frames[1] if end is None else end)
         check_range(obj, *frames)
     flesh = register.flesh(obj)
-    recipe = replace(Recipe.of(obj, scene), live=frames)
-    stance = Stance.saved(obj)
-    yield from building.build(flesh, found, stance, recipe, scene, view_layer, frames)
+    build_settings = replace(BuildSettings.of(obj, scene), live=frames)
+    bind_pose = BindPose.saved(obj)
+    yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, frames)
     settings = obj.thew
     settings.settled = False
     if own and frames != (scene.frame_start, scene.frame_end):
@@ -101,19 +103,19 @@ def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None) -> T
     `still`: the clip may stay behind the rigs, because flesh is shown settled (None: if the artist looks at it so).
     """
     still = obj.thew.settled if still is None else still
-    recipe = Recipe.of(obj, scene)
+    build_settings = BuildSettings.of(obj, scene)
     frames = _live_frames(obj, scene)
     condition = flesh.condition
     known = condition.showable and flesh.covers(*frames) and condition.motion is not Motion.DIFFERS
     known = known and not moved(obj, flesh)
     if known and condition.mesh is Mesh.READ and not renamed(obj, flesh):
-        place = building.placed(flesh.character, flesh.stance, recipe)
-        rigs = rigging.resolve(obj, flesh.character, flesh.stance, place)
-        parts = flesh.character, flesh.stance, recipe, flesh.motion
+        place = building.placed(flesh.character, flesh.bind_pose, build_settings)
+        rigs = rigging.resolve(obj, flesh.character, flesh.bind_pose, place)
+        parts = flesh.character, flesh.bind_pose, build_settings, flesh.motion
         yield from building.make(obj, flesh, *parts, rigs, still)
     else:
-        found, stance = reading.subject(obj, view_layer), Stance.saved(obj)
-        yield from building.build(flesh, found, stance, recipe, scene, view_layer, frames, known, still)
+        found, bind_pose = reading.subject(obj, view_layer), BindPose.saved(obj)
+        yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, frames, known, still)
     settle(obj, flesh, scene)
     return flesh
 
@@ -125,7 +127,7 @@ def outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
         return True
     if condition.clip is Clip.BEHIND and not (obj.thew.settled if still is None else still):
         return True
-    if flesh.recipe != Recipe.of(obj, scene) or not flesh.covers(*_live_frames(obj, scene)):
+    if flesh.build_settings != BuildSettings.of(obj, scene) or not flesh.covers(*_live_frames(obj, scene)):
         return True
     return moved(obj, flesh)
 
@@ -175,12 +177,14 @@ def rest(obj, scene, view_layer) -> Task:
     found = reading.subject(obj, view_layer)
     flesh = register.flesh(obj)
     view_layer.update()
-    recipe, stance = Recipe.of(obj, scene), Stance.saved(obj)
+    build_settings, bind_pose = BuildSettings.of(obj, scene), BindPose.saved(obj)
     if flesh.body is None or flesh.condition.mesh is Mesh.TOUCHED or renamed(obj, flesh):
-        yield from building.build(flesh, found, stance, recipe, scene, view_layer, None, still=True)
-    elif flesh.recipe != recipe:
-        rigs = rigging.resolve(obj, flesh.character, stance, building.placed(flesh.character, stance, recipe))
-        parts = flesh.character, stance, recipe, flesh.motion
+        yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None, still=True)
+    elif flesh.build_settings != build_settings:
+        rigs = rigging.resolve(
+            obj, flesh.character, bind_pose, building.placed(flesh.character, bind_pose, build_settings)
+        )
+        parts = flesh.character, bind_pose, build_settings, flesh.motion
         yield from building.make(obj, flesh, *parts, rigs, still=True)
     with poses.shown([found.armature, found.obj]):
         view_layer.update()
@@ -201,9 +205,9 @@ def with_body(obj, scene, view_layer) -> Flesh:
     check_flesh(obj)
     flesh = register.flesh(obj)
     if flesh.body is None or renamed(obj, flesh):
-        found, stance = reading.subject(obj, view_layer), Stance.saved(obj)
-        recipe = Recipe.of(obj, scene)
-        finish(building.build(flesh, found, stance, recipe, scene, view_layer, None))
+        found, bind_pose = reading.subject(obj, view_layer), BindPose.saved(obj)
+        build_settings = BuildSettings.of(obj, scene)
+        finish(building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None))
     return flesh
 
 

@@ -178,7 +178,7 @@ def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.Layer:
         digest.update(np.ascontiguousarray(array).data)
     key = (*key, digest.digest())
     if rider.layer is None or rider.key != key:
-        world = transform(flesh.stance.armature_matrix @ np.array(made.mesh_rest).reshape(4, 4), rest)
+        world = transform(flesh.bind_pose.armature_matrix @ np.array(made.mesh_rest).reshape(4, 4), rest)
         rider.layer = layers.layer(flesh.surface, flesh.place.points(world), edges, weights)
         rider.key = key
     modifier.renew(obj, body)

@@ -23,12 +23,12 @@ from ..logic.states import Event
 from ..logic.tasks import Task, span
 from ..saved import believed
 from ..scene import poses, reading
+from ..scene.bind_pose import BindPose
 from ..scene.character import read_character
-from ..scene.stance import Stance
 from . import building, jobs
+from .build_settings import BuildSettings
 from .events import happened
 from .flesh import Built
-from .recipe import Recipe
 from .session import register
 
 #: The name of the note, and its version.
@@ -97,12 +97,12 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     # As a bake does: from where the preview begins.
     first = min(start, live[0]) if live[0] <= end else start
     last = max(end, live[1]) if first == live[0] else end
-    flesh, stance, recipe = register.flesh(obj), Stance.saved(obj), Recipe.of(obj, scene).baked()
-    yield from span(building.build(flesh, found, stance, recipe, scene, view_layer, None), 0.0, 0.8)
+    flesh, bind_pose, build_settings = register.flesh(obj), BindPose.saved(obj), BuildSettings.of(obj, scene).baked()
+    yield from span(building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None), 0.0, 0.8)
     new = flesh.draft()
     new.rig_problems = dict(new.rig_problems)
     new.motion = yield from span(
-        poses.read_motion(found, new.character.bones, flesh.stance.mesh_matrix, scene, view_layer, first, last),
+        poses.read_motion(found, new.character.bones, flesh.bind_pose.mesh_matrix, scene, view_layer, first, last),
         0.8,
         1.0,
     )
@@ -144,16 +144,16 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
             f"{name} holds the frames {note.start} to {note.end} of {describe(obj)}, not {start} to {end}: bake those, or "
             "export more"
         )
-    stance, recipe = Stance.saved(obj), Recipe.of(obj, scene).baked()
+    bind_pose, build_settings = BindPose.saved(obj), BuildSettings.of(obj, scene).baked()
     flesh = register.flesh(obj)
     new = flesh.draft()
-    new.character, new.stance, new.recipe = character, stance, recipe
-    new.place = building.placed(character, stance, recipe)
+    new.character, new.bind_pose, new.build_settings = character, bind_pose, build_settings
+    new.place = building.placed(character, bind_pose, build_settings)
     if abs(new.place.metres_per_unit - note.scale) > 1e-6 * abs(note.scale):
         raise Refusal(
             f"{describe(obj)} has another real height than {name} was exported with: export it and simulate it again"
         )
-    reader = poses.read_motion(found, character.bones, stance.mesh_matrix, scene, view_layer, note.start, note.end)
+    reader = poses.read_motion(found, character.bones, bind_pose.mesh_matrix, scene, view_layer, note.start, note.end)
     new.motion = yield from reader
     maps = new.place.maps(new.motion.maps)
     new.body, new.surface, new.skeleton, new.lattice = (

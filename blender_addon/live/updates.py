@@ -18,9 +18,9 @@ from ..logic.states import Build, Effect, Event, Motion, Switch
 from ..logic.tasks import Stepper, finish
 from ..scene import poses, reading, windows
 from . import jobs, rendering, session
+from .build_settings import BuildSettings
 from .events import DOES, happened
 from .flesh import Flesh
-from .recipe import Recipe
 from .session import register as fleshes
 
 #: How long a setting must rest before the motion is computed again, seconds.
@@ -92,7 +92,7 @@ def still(obj) -> bool:
 
 def attempt(obj, scene) -> tuple:
     """What an update starts from, as far as it can be told cheaply."""
-    return Recipe.of(obj, scene), obj.thew.frames(scene)
+    return BuildSettings.of(obj, scene), obj.thew.frames(scene)
 
 
 def give_up(obj, scene, flesh, error: BaseException) -> None:
@@ -111,7 +111,7 @@ def give_up(obj, scene, flesh, error: BaseException) -> None:
 def wait(obj: bpy.types.Object) -> None:
     """Look at `obj` again once nothing has changed for a moment."""
     flesh = fleshes.known(obj)
-    quick = flesh is not None and flesh.modal and obj.thew.method == flesh.recipe.method
+    quick = flesh is not None and flesh.modal and obj.thew.method == flesh.build_settings.method
     patience = BRIEFLY if quick else PATIENCE
     state.waiting[obj.session_uid] = time.monotonic() + patience
     if not windows.headless() and not bpy.app.timers.is_registered(tick):

@@ -20,9 +20,9 @@ CHEEKS = Role("the cheeks", ("cheek", "cheeks"))
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the body: round patches of skin around spots, or whole limbs of bones that begin with a word.
+    """A part of the body: round patches of skin around centres, or whole limbs of bones that begin with a word.
 
-    A spot lies out along `out` (forward, up, to the side) from a place `along` its bone, or on the way from there to the
+    A centre lies out along `out` (forward, up, to the side) from a place `along` its bone, or on the way from there to the
     bone that plays `to`; its patch is `girth` times as large as the skin is away from there.
     """
 
@@ -36,7 +36,7 @@ class Part:
     height: float | None = None  # how far up the skin that the bone carries, instead of `along`
     beneath: bool = False  # what is in front of a body that stands is below one on four legs
     girth: float = 1.0
-    pair: bool = False  # one spot on each side
+    pair: bool = False  # one centre on each side
     limbs: tuple[str, ...] = ()  # what the names of a limb's bones begin with
     amount: float = 1.0
 
@@ -65,7 +65,7 @@ PARTS = {
 
 
 @dataclass(frozen=True)
-class Spot:
+class PatchCentre:
     """Where a patch is looked for: from a point near a bone outwards; how large it is goes by the way from `inside`."""
 
     bone: int
@@ -112,12 +112,14 @@ class Skeleton:
         return sorted(chosen)
 
 
-def spots(part: Part, skeleton: Skeleton, carried: Callable[[int], np.ndarray], bone: str = "") -> list[Spot]:
+def patch_centres(
+    part: Part, skeleton: Skeleton, carried: Callable[[int], np.ndarray], bone: str = ""
+) -> list[PatchCentre]:
     """Where to look for the patches of a part, at `bone` or else where names tell; none where no bone is named like it.
 
     `carried(bone)`: the points of the skin [m, 3] that mostly follow a bone.
     """
-    own = [] if bone else own_spots(part, skeleton)
+    own = [] if bone else own_centres(part, skeleton)
     if own or part.role is None:
         return own
     name = bone or find(skeleton.names, part.role, "", skeleton.parents)
@@ -139,20 +141,20 @@ def spots(part: Part, skeleton: Skeleton, carried: Callable[[int], np.ndarray], 
         low, middle, high = np.quantile(skin, [0.02, 0.5, 0.98], axis=0)
         origin = np.array([middle[0], middle[1], low[2] + part.height * (high[2] - low[2])])
     ways = directions(part, skeleton.forward(), way)
-    return [Spot(index, origin, out, origin) for out in ways]
+    return [PatchCentre(index, origin, out, origin) for out in ways]
 
 
-def own_spots(part: Part, skeleton: Skeleton) -> list[Spot]:
-    """The spots over bones that are made for the part: the skin nearest to their ends."""
+def own_centres(part: Part, skeleton: Skeleton) -> list[PatchCentre]:
+    """The centres over bones that are made for the part: the skin nearest to their ends."""
     if part.own is None:
         return []
     found = (find(skeleton.names, part.own, side, skeleton.parents) for side in ("L", "R", ""))
     bones = [skeleton.names.index(name) for name in found if name is not None]
-    return [Spot(bone, skeleton.tails[bone], np.zeros(3), skeleton.heads[bone]) for bone in bones]
+    return [PatchCentre(bone, skeleton.tails[bone], np.zeros(3), skeleton.heads[bone]) for bone in bones]
 
 
 def directions(part: Part, forward: np.ndarray, bone: np.ndarray) -> list[np.ndarray]:
-    """Which ways out from a bone (its vector, [3]) the spots of a part lie, unit vectors."""
+    """Which ways out from a bone (its vector, [3]) the centres of a part lie, unit vectors."""
     up = np.array([0.0, 0.0, 1.0])
     side = np.cross(forward, up)
     length = np.linalg.norm(bone)

@@ -29,11 +29,15 @@ def find(thew: Any, body: Any, count: int, progress: Any) -> Any:
     return thew.modes(body, min(count, freedom), progress=progress)
 
 
-def options(recipe: Any, modes: Any, factor: float) -> dict[str, Any]:
+def options(build_settings: Any, modes: Any, factor: float) -> dict[str, Any]:
     """What a simulation needs beyond other methods; `factor`: the stiffness, as a multiple of the reference."""
-    if recipe.method != METHOD:
+    if build_settings.method != METHOD:
         return {}
-    return {"modes": modes.scaled(factor), "engine": recipe.engine.lower(), "device": recipe.device or None}
+    return {
+        "modes": modes.scaled(factor),
+        "engine": build_settings.engine.lower(),
+        "device": build_settings.device or None,
+    }
 
 
 #: Ends of a swing that differ by less, as a part of it, are alike: it begins at the same one every time.

@@ -59,9 +59,9 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
 def modal_notes(flesh: Any, preview: int) -> list[str]:
     """What is otherwise than was asked for of the modes."""
     notes, count = [], len(flesh.modes)
-    if count < flesh.recipe.modes:
+    if count < flesh.build_settings.modes:
         notes.append(
-            f"The flesh has freedom for {plural(count, 'mode')} only, not {flesh.recipe.modes}: more Cells Across allow more."
+            f"The flesh has freedom for {plural(count, 'mode')} only, not {flesh.build_settings.modes}: more Cells Across allow more."
         )
     warnings = list(dict.fromkeys(flesh.clip.warnings)) if flesh.clip is not None else []
     if warnings:

@@ -17,14 +17,14 @@ from ..logic.names import describe
 from ..scene import poses, windows
 from ..scene.reading import armature_of
 from ..ui import viewing
-from .hand import InHand
+from .modal_tool import ModalTool
 
 #: Looks a second.
 RATE = 60.0
 PINNED, DRAGGED = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
 
 
-class THEW_OT_modal_drag(InHand, bpy.types.Operator):
+class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
     bl_idname = "thew.modal_drag"
     bl_label = "Drag Flesh"
     bl_description = (
@@ -84,7 +84,7 @@ class THEW_OT_modal_drag(InHand, bpy.types.Operator):
         """One event; what has become impossible meanwhile ends the drag with a sentence."""
         lost = self.lost(context)
         if not lost:
-            return InHand.modal(self, context, event)
+            return ModalTool.modal(self, context, event)
         self.end(context)
         handlers.look_up(bpy.context.scene)
         self.report({"WARNING"}, f"The drag of “{self._name}” ended, because {lost}.")

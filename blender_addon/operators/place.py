@@ -10,7 +10,7 @@ import numpy as np
 from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, StringProperty
 
 from ..edit import placing, posed, sizing
-from ..edit.placing import Spot
+from ..edit.placing import Placement
 from ..edit.rig_list import drop_rig, new_rig
 from ..live import target
 from ..logic.errors import Refusal
@@ -21,7 +21,7 @@ from ..saved import rigs as saved_rigs
 from ..saved.units import length
 from ..scene import windows
 from ..ui import rig_overlay, viewing
-from .hand import InHand
+from .modal_tool import ModalTool
 
 #: How much the wheel changes the radius, and the turn.
 NOTCH, TURN = 1.1, math.radians(15.0)
@@ -30,7 +30,7 @@ NOTCH, TURN = 1.1, math.radians(15.0)
 FRESH = {"SKIP_SAVE"}
 
 
-class THEW_OT_rig_place(InHand, bpy.types.Operator):
+class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
     bl_idname = "thew.rig_place"
     bl_label = "Place Force Template"
     bl_description = (
@@ -118,8 +118,8 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
     def put(self, context, stand: posed.Posed) -> None:
         """Place it as the properties say; nothing is changed before everything that can fail is over."""
         obj, kind = stand.obj, self.kind(stand.obj)
-        spot = self.spot(stand, kind).turned(self.turn)
-        sizes = self.sizes(stand, kind, spot)
+        placement = self.placement(stand, kind).turned(self.turn)
+        sizes = self.sizes(stand, kind, placement)
         by = "YIELD"
         if self.properties.is_property_set("strength"):
             sizes["strength"], by = self.strength, "FORCE"
@@ -131,19 +131,21 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
             if by == "YIELD":
                 sizes["strength"] *= stand.flesh.place.metres_per_unit
         else:
-            sizes["strength"] = placing.visible_yield(stand.flesh, kind, sizes, spot)
-        placing.native_rig(kind, sizes, spot).forces(stand.flesh.body)  # what lies outside the flesh is refused here
+            sizes["strength"] = placing.visible_yield(stand.flesh, kind, sizes, placement)
+        placing.native_rig(kind, sizes, placement).forces(
+            stand.flesh.body
+        )  # what lies outside the flesh is refused here
         new = self.index < 0
         rig = new_rig(obj, kind.capitalize()) if new else obj.thew.rigs[self.index]
         try:
-            placing.put(stand, rig, new, kind, sizes, spot, by)
+            placing.put(stand, rig, new, kind, sizes, placement, by)
         except Exception:
             if new:
                 drop_rig(obj, len(obj.thew.rigs) - 1)
             raise
         obj.thew.active_rig = len(obj.thew.rigs) - 1 if new else self.index
         rigging.shown(context, obj)
-        self.report({"INFO"}, f"“{rig.name}” hangs {placing.described(stand, spot)}.")
+        self.report({"INFO"}, f"“{rig.name}” hangs {placing.described(stand, placement)}.")
 
     def kind(self, obj) -> str:
         """The template: that of the rig to be placed anew, where none is given."""
@@ -153,7 +155,7 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
             return obj.thew.rigs[self.index].template
         return self.template
 
-    def spot(self, stand: posed.Posed, kind: str) -> Spot:
+    def placement(self, stand: posed.Posed, kind: str) -> Placement:
         """Where it goes."""
         given, unit = self.properties.is_property_set, stand.flesh.place.metres_per_unit
         if self.guide == "FREE" and given("matrix"):
@@ -169,7 +171,9 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
             "or a matrix for a free one"
         )
 
-    def sizes(self, stand: posed.Posed, kind: str, spot: Spot, radius: float | None = None) -> dict[str, float]:
+    def sizes(
+        self, stand: posed.Posed, kind: str, placement: Placement, radius: float | None = None
+    ) -> dict[str, float]:
         """The template's lengths in metres: those given, those of the rig placed anew, or what suits the flesh."""
         unit = stand.flesh.place.metres_per_unit
         names = [name for name in TEMPLATE_SLIDERS[kind] if name != "strength"]
@@ -179,7 +183,7 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
             sizes = {name: value or unit * getattr(rig, name) for name, value in sizes.items()}
         if all(value > 0.0 for value in sizes.values()):
             return sizes
-        usual = sizing.usual_sizes(kind, radius or unit * self.radius or placing.radius_at(stand, kind, spot))
+        usual = sizing.usual_sizes(kind, radius or unit * self.radius or placing.radius_at(stand, kind, placement))
         return {name: value or usual[name] for name, value in sizes.items()}
 
     # in the hand ------------------------------------------------------------------------------------------------------
@@ -217,10 +221,10 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
         self._lines = np.empty((0, 2, 3))
         if self._hit is not None:
             self._view = view.axes()
-            spot = self.here()
+            placement = self.here()
             self._suits = sizing.usual_radius(self._stand.flesh, self._stand.rest, self._hit)
-            sizes = self.hand_sizes(spot)
-            self._lines = posed_lines(self._stand, self._hit, self._kind, sizes, spot)
+            sizes = self.hand_sizes(placement)
+            self._lines = posed_lines(self._stand, self._hit, self._kind, sizes, placement)
         reach = (
             ""
             if self._hit is None
@@ -230,14 +234,14 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
         context.workspace.status_text_set(f"Thew: {said}")
         windows.redraw()
 
-    def here(self) -> Spot:
-        """The spot under the mouse."""
-        spot = placing.dropped(self._stand, self.guide, self._kind, self._hit, self.bone, self._view)
-        return spot.turned(self.turn)
+    def here(self) -> Placement:
+        """The placement under the mouse."""
+        placement = placing.dropped(self._stand, self.guide, self._kind, self._hit, self.bone, self._view)
+        return placement.turned(self.turn)
 
-    def hand_sizes(self, spot: Spot) -> dict[str, float]:
+    def hand_sizes(self, placement: Placement) -> dict[str, float]:
         """The sizes of what is in the hand."""
-        sizes = self.sizes(self._stand, self._kind, spot, self._suits)
+        sizes = self.sizes(self._stand, self._kind, placement, self._suits)
         return {name: self._scale * value for name, value in sizes.items()}
 
     def drop(self, context, event):
@@ -247,11 +251,11 @@ class THEW_OT_rig_place(InHand, bpy.types.Operator):
         if self._hit is None:
             raise Refusal("There is no skin under the mouse: drop the template on the body")
         unit = self._stand.flesh.place.metres_per_unit
-        spot = self.here()
-        for name, value in self.hand_sizes(spot).items():
+        placement = self.here()
+        for name, value in self.hand_sizes(placement).items():
             setattr(self, name, value / unit)
         if self.guide == "FREE":
-            self.matrix = placing.blender_matrix(self._stand, spot).ravel().tolist()
+            self.matrix = placing.blender_matrix(self._stand, placement).ravel().tolist()
         else:
             self.location = self._hit.point.tolist()
         self.put(context, self._stand)
@@ -269,9 +273,9 @@ NAVIGATION = {
 }  # fmt: skip
 
 
-def posed_lines(stand: posed.Posed, hit, kind: str, sizes: dict[str, float], spot: Spot) -> np.ndarray:
+def posed_lines(stand: posed.Posed, hit, kind: str, sizes: dict[str, float], placement: Placement) -> np.ndarray:
     """The outline of a template at the shown skin, Blender's world [m, 2, 3]."""
-    frame = np.asarray(placing.native_rig(kind, {**sizes, "strength": 1.0}, spot).frame(stand.flesh.body))
+    frame = np.asarray(placing.native_rig(kind, {**sizes, "strength": 1.0}, placement).frame(stand.flesh.body))
     shown, rest = (each.vertices[each.triangles[hit.face]] for each in (stand.shown, stand.rest))
     there = ridden(frame, hit.barycentric, rest, stand.flesh.place.points(shown))
     return stand.world(outline(kind, **sizes) @ there[:3, :3].T + there[:3, 3])

@@ -93,11 +93,11 @@ def add_piece(stand: posed.Posed, piece: Piece, bone: str, side: str) -> int:
     head, tail = stand.bone_ends(placing.bone_index(stand, bone))
     middle = head + piece.along * (tail - head)
     girth = stand.rest.girth(middle, tail - head, 0.25 * stand.size)
-    spot = placing.at_bone(stand, piece.template, bone, piece.along, piece.angle, piece.out * girth, piece.tilt)
+    placement = placing.at_bone(stand, piece.template, bone, piece.along, piece.angle, piece.out * girth, piece.tilt)
     sizes = {name: part * girth for name, part in piece.sizes.items()}
-    strength = placing.visible_yield(stand.flesh, piece.template, sizes, spot, piece.moves * girth)
+    strength = placing.visible_yield(stand.flesh, piece.template, sizes, placement, piece.moves * girth)
     rig = new_rig(stand.obj, f"{piece.called} {side}".strip())
-    placing.put(stand, rig, True, piece.template, {**sizes, "strength": strength}, spot)
+    placing.put(stand, rig, True, piece.template, {**sizes, "strength": strength}, placement)
     with quietly():
         rig.samples.clear()
         for control, share, along in piece.samples:

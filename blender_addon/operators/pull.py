@@ -21,7 +21,7 @@ from ..saved.samples import quietly, slider_values
 from ..saved.slider_groups import set_values, values_of
 from ..scene import poses, windows
 from ..ui import viewing
-from .hand import InHand
+from .modal_tool import ModalTool
 
 #: Updates a second while the mouse moves.
 RATE = 30.0
@@ -30,7 +30,7 @@ EVALUATIONS = 8
 PINNED, DRAGGED = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
 
 
-class THEW_OT_rig_pull(InHand, bpy.types.Operator):
+class THEW_OT_rig_pull(ModalTool, bpy.types.Operator):
     bl_idname = "thew.rig_pull"
     bl_label = "Pull Skin"
     bl_description = (

@@ -20,8 +20,8 @@ from ..saved import rigs as saved_rigs
 from ..saved.rigs import GUIDES, TEMPLATES
 from ..saved.samples import quietly, record, show_sliders, start_samples
 from ..scene import windows
+from ..scene.bind_pose import BindPose
 from ..scene.reading import armature_of
-from ..scene.stance import Stance
 from .rig_edit import Edit
 from .rig_files import THEW_OT_rig_export, THEW_OT_rig_import
 from .shell import Job
@@ -67,8 +67,8 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
             elif self.guide == "SKIN":
                 anchor_face(obj, rig, self.face)
             else:
-                stance = Stance.saved(obj)
-                rest = stance.mesh_matrix
+                bind_pose = BindPose.saved(obj)
+                rest = bind_pose.mesh_matrix
                 middle = [sum(corner[axis] for corner in obj.bound_box) / 8.0 for axis in range(3)]
                 rig.matrix = [
                     1.0 if row == column else (rest[row, :3] @ middle + rest[row, 3] if column == 3 else 0.0)

@@ -18,9 +18,9 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..saved.rigs import ThewRig
 from ..scene import reading, rig_controls
+from ..scene.bind_pose import BindPose
 from ..scene.poses import bone_matrices, bone_matrix
 from ..scene.reading import armature_of
-from ..scene.stance import Stance
 from .anchors import found_bone, triangles_and_faces
 
 AXES = (
@@ -119,12 +119,12 @@ def carrier(obj: bpy.types.Object, rig: ThewRig) -> str:
 
 def rest_point(obj: bpy.types.Object, armature: bpy.types.Object, rig: ThewRig) -> Vector:
     """Where a rig in the skin or on its own stands at rest, armature space."""
-    stance = Stance.saved(obj)
+    bind_pose = BindPose.saved(obj)
     if rig.guide == "SKIN":
-        point = stance.mesh_matrix @ np.array([*rig.face_place, 1.0])
+        point = bind_pose.mesh_matrix @ np.array([*rig.face_place, 1.0])
     else:
         point = np.array(rig.matrix).reshape(4, 4)[:, 3]
-    return Vector((np.linalg.inv(stance.armature_matrix) @ point)[:3])
+    return Vector((np.linalg.inv(bind_pose.armature_matrix) @ point)[:3])
 
 
 def place_along(obj: bpy.types.Object, armature: bpy.types.Object, rig: ThewRig, bone: bpy.types.Bone) -> float:

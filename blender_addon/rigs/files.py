@@ -61,7 +61,7 @@ def read(obj: bpy.types.Object, flesh, path: str) -> list[ThewRig]:
             fill(obj, flesh, rig, native, taken)
         taken.add(rig.name)
     obj.thew.active_rig = len(obj.thew.rigs) - 1
-    found = rigging.resolve(obj, flesh.character, flesh.stance, flesh.place)
+    found = rigging.resolve(obj, flesh.character, flesh.bind_pose, flesh.place)
     pushing = pushers.Pushers.of(found, flesh.body, flesh.place)
     rigging.tell_problems(obj, {**pushing.faults, **rigging.problems(found)}, pushing.notes)
     return list(obj.thew.rigs)[first:]
@@ -69,7 +69,7 @@ def read(obj: bpy.types.Object, flesh, path: str) -> list[ThewRig]:
 
 def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
     """Make a rig of `obj` what a native one is."""
-    place, mirrored = flesh.place, mirrors(flesh.stance.mesh_matrix)
+    place, mirrored = flesh.place, mirrors(flesh.bind_pose.mesh_matrix)
     rig.name = free_name(native.name, taken)
     rig.template = native.template.kind.upper()
     guide = native.guide

@@ -44,14 +44,14 @@ def steady(numbers: tuple) -> tuple | str:
     return numbers if finite(numbers) else repr(numbers)
 
 
-def hooks(prints: tuple) -> tuple:
+def attachments(prints: tuple) -> tuple:
     """Of a fingerprint, what the rigs hang on."""
-    return tuple(hook for hook, _ in prints)
+    return tuple(attachment for attachment, _ in prints)
 
 
 def essences(prints: tuple) -> tuple:
     """Of a fingerprint, what the native rigs are made from: all but where controls stand."""
-    return tuple((hook, numbers[:2] if isinstance(numbers, tuple) else numbers) for hook, numbers in prints)
+    return tuple((attachment, numbers[:2] if isinstance(numbers, tuple) else numbers) for attachment, numbers in prints)
 
 
 def finite(numbers: tuple) -> bool:

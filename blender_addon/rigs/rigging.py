@@ -34,7 +34,7 @@ STRONGEST = 1e10
 
 
 @dataclass(frozen=True)
-class Hook:
+class Attachment:
     """A template and what it hangs on, as numbers: everything of a rig but its parameters."""
 
     template: str
@@ -70,7 +70,7 @@ class Resolved:
     index: int  # in `Object.thew.rigs`
     name: str
     on: bool  # switched on, solo heeded
-    hook: Hook | None
+    attachment: Attachment | None
     samples: tuple[tuple[float, tuple[float, ...]], ...]  # control and all `SLIDERS`, Blender's units
     values: tuple[float, ...]  # all `SLIDERS` of a rig without samples
     control: float | None  # None: keyed or driven
@@ -80,7 +80,7 @@ class Resolved:
     @property
     def essence(self) -> tuple:
         """What its native rig is made from."""
-        return self.index, self.name, self.hook, self.samples, self.values, self.problem, self.by_yield
+        return self.index, self.name, self.attachment, self.samples, self.values, self.problem, self.by_yield
 
     def native(self, thew: Any, metres_per_unit: float, body: Any) -> Any:
         """The `thew.Rig`, as strong as the flesh of `body` wants it to be where strengths say how far it yields.
@@ -88,14 +88,14 @@ class Resolved:
         Raises the native error that says what is wrong with its numbers.
         """
         rows = [values for _, values in self.samples] or [self.values]
-        given = [native_parameters(self.hook.names, row, metres_per_unit, self.by_yield) for row in rows]
+        given = [native_parameters(self.attachment.names, row, metres_per_unit, self.by_yield) for row in rows]
         yields = [parameters["strength"] for parameters in given]
         if self.by_yield:
             given = [{**parameters, "strength": 1.0} for parameters in given]
 
         def made() -> Any:
             samples = [(control, row) for (control, _), row in zip(self.samples, given, strict=False)]
-            return self.hook.native(thew, given[-1], samples, self.name)
+            return self.attachment.native(thew, given[-1], samples, self.name)
 
         if self.by_yield:
             native = made().with_yields(body, yields)
@@ -105,7 +105,7 @@ class Resolved:
         return made()
 
 
-def resolve(obj: bpy.types.Object, character, stance, place: Place) -> tuple[Resolved, ...]:
+def resolve(obj: bpy.types.Object, character, bind_pose, place: Place) -> tuple[Resolved, ...]:
     """Every rig of `obj`; notes new names of bones and new indices of faces at the rigs."""
     if not len(obj.thew.rigs):
         return ()
@@ -114,20 +114,20 @@ def resolve(obj: bpy.types.Object, character, stance, place: Place) -> tuple[Res
     for index, (rig, on) in enumerate(zip(obj.thew.rigs, in_force(obj), strict=True)):
         control = None if moved[index] else rig.control
         problem = broken.get(index, "")
-        found.append(resolved(obj, character, stance, place, rig, index, on, control, problem, faces))
+        found.append(resolved(obj, character, bind_pose, place, rig, index, on, control, problem, faces))
     return tuple(found)
 
 
 def resolved(
-    obj, character, stance, place, rig, index=0, on=True, control=None, problem="", faces: Faces | None = None
+    obj, character, bind_pose, place, rig, index=0, on=True, control=None, problem="", faces: Faces | None = None
 ) -> Resolved:
     """One rig of `obj`."""
     samples = recorded(rig)
     values = slider_values(rig)
-    hook = None
+    attachment = None
     try:
         rig_layouts.check(rig)
-        hook = hooked(obj, character, stance, place, rig, faces)
+        attachment = hooked(obj, character, bind_pose, place, rig, faces)
         check_numbers(rig, samples, values)
         if control is not None and not math.isfinite(control):
             raise Refusal(f"The control of the rig “{rig.name}” is not a number: set it anew")
@@ -135,7 +135,7 @@ def resolved(
             raise Refusal(problem)
     except Refusal as error:
         problem = sentence(str(error))
-    return Resolved(index, rig.name, on, hook, samples, values, control, problem, rig.strength_by == "YIELD")
+    return Resolved(index, rig.name, on, attachment, samples, values, control, problem, rig.strength_by == "YIELD")
 
 
 def check_numbers(rig: ThewRig, samples, values) -> None:
@@ -165,7 +165,7 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
             raise Refusal(f"{name} has two samples at the control value {a:.4g}: remove one, or move it")
 
 
-def hooked(obj, character, stance, place: Place, rig: ThewRig, faces: Faces | None = None) -> Hook:
+def hooked(obj, character, bind_pose, place: Place, rig: ThewRig, faces: Faces | None = None) -> Attachment:
     """What `rig` hangs on; a `Refusal` when that is gone."""
     armature = armature_of(obj)
     if armature is None:
@@ -185,7 +185,7 @@ def hooked(obj, character, stance, place: Place, rig: ThewRig, faces: Faces | No
             raise Refusal(
                 f"The bone “{bone}” of the rig “{rig.name}” moves no flesh of {describe(obj)}: choose one that has weights"
             )
-        return Hook(rig.template, "BONE", bone=character.bones.index(bone))
+        return Attachment(rig.template, "BONE", bone=character.bones.index(bone))
     if rig.guide == "SKIN":
         faces = faces or Faces(obj.data)
         face = found_face(faces, rig, character.rest)
@@ -199,9 +199,9 @@ def hooked(obj, character, stance, place: Place, rig: ThewRig, faces: Faces | No
                 rig.face_part = triangle - int(np.flatnonzero(of == of[triangle])[0])
         if not np.isfinite(shares).all() or abs(shares.sum() - 1.0) > 1e-3:
             raise Refusal(f"The place of the rig “{rig.name}” in its face is not a number: place the rig anew")
-        if mirrors(stance.mesh_matrix):
+        if mirrors(bind_pose.mesh_matrix):
             shares = shares[::-1]  # as the triangles themselves: see `building.enclose`
-        return Hook(rig.template, "SKIN", triangle=triangle, barycentric=tuple((shares / shares.sum()).tolist()))
+        return Attachment(rig.template, "SKIN", triangle=triangle, barycentric=tuple((shares / shares.sum()).tolist()))
     matrix = np.array(rig.matrix, dtype=np.float64).reshape(4, 4)
     turn = matrix[:3, :3]
     if not np.isfinite(matrix).all() or np.abs(turn @ turn.T - np.eye(3)).max() > 1e-3 or mirrors(turn):
@@ -210,12 +210,12 @@ def hooked(obj, character, stance, place: Place, rig: ThewRig, faces: Faces | No
     matrix[:3, :3] = u @ v  # single precision is not quite rigid
     matrix[:3, 3] = place.points(matrix[:3, 3])
     matrix[3] = (0.0, 0.0, 0.0, 1.0)
-    return Hook(rig.template, "FREE", matrix=tuple(matrix.ravel().tolist()))
+    return Attachment(rig.template, "FREE", matrix=tuple(matrix.ravel().tolist()))
 
 
 def native_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> Any:
     """The native rig of one of `obj`, on the flesh as it was built; a `Refusal` or native error says why there is none."""
-    found = resolved(obj, flesh.character, flesh.stance, flesh.place, rig)
+    found = resolved(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
     if found.problem:
         raise Refusal(found.problem)
     return found.native(core(), flesh.place.metres_per_unit, flesh.body)
@@ -266,10 +266,12 @@ def portable(obj: bpy.types.Object, flesh, rig: ThewRig) -> Resolved:
     check_numbers(rig, samples, values)
     if rig.guide == "BONE":
         armature = armature_of(obj)
-        hook = Hook(rig.template, "BONE", bone=(found_bone(armature, rig) if armature is not None else "") or rig.bone)
+        attachment = Attachment(
+            rig.template, "BONE", bone=(found_bone(armature, rig) if armature is not None else "") or rig.bone
+        )
     else:
-        hook = hooked(obj, flesh.character, flesh.stance, flesh.place, rig)
-    return Resolved(0, rig.name, True, hook, samples, values, rig.control, by_yield=rig.strength_by == "YIELD")
+        attachment = hooked(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
+    return Resolved(0, rig.name, True, attachment, samples, values, rig.control, by_yield=rig.strength_by == "YIELD")
 
 
 def clear(obj: bpy.types.Object) -> None:

@@ -37,13 +37,13 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
         return []
     pose = posed.pose_now(obj, flesh, depsgraph)
     mesh = obj.evaluated_get(depsgraph)
-    hooks = known_hooks(obj, flesh)
+    attachments = known_attachments(obj, flesh)
     found = []
     for i, (rig, on) in enumerate(zip(obj.thew.rigs, in_force(obj), strict=True)):
         chosen = i == obj.thew.active_rig
         try:
-            hook = hooks.get(i) or rigging.hooked(obj, flesh.character, flesh.stance, flesh.place, rig)
-            lines, guide = rig_lines(flesh, rig, hook, float(pose.controls[i]), pose.maps, mesh)
+            attachment = attachments.get(i) or rigging.hooked(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
+            lines, guide = rig_lines(flesh, rig, attachment, float(pose.controls[i]), pose.maps, mesh)
         except (Refusal, core().ThewError, AttributeError):  # Blender lets a drawing note no new name of a bone
             continue  # nothing to be seen of a rig that hangs on nothing: its line in the list says why
         colour = PROBLEM if rig.problem else OFF if not on else ACTIVE if chosen else OTHER
@@ -52,15 +52,15 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
     return found
 
 
-def known_hooks(obj, flesh: Flesh) -> dict[int, rigging.Hook]:
+def known_attachments(obj, flesh: Flesh) -> dict[int, rigging.Attachment]:
     """What the rigs hang on as it was found when the flesh was built, by index; none when that has changed since."""
-    if prints.hooks(prints.fingerprint(obj)) != prints.hooks(flesh.recipe.rigs):
+    if prints.attachments(prints.fingerprint(obj)) != prints.attachments(flesh.build_settings.rigs):
         return {}
-    return {rig.index: rig.hook for rig in flesh.rigs if rig.hook is not None}
+    return {rig.index: rig.attachment for rig in flesh.rigs if rig.attachment is not None}
 
 
 def rig_lines(
-    flesh: Flesh, rig, hook: rigging.Hook, control: float, maps: np.ndarray, mesh
+    flesh: Flesh, rig, attachment: rigging.Attachment, control: float, maps: np.ndarray, mesh
 ) -> tuple[np.ndarray, np.ndarray]:
     """(outline [m, 2, 3], line to the bone or the skin [1 or 0, 2, 3]) of one rig, Blender's world.
 
@@ -68,13 +68,13 @@ def rig_lines(
     """
     place = flesh.place
     parameters = rigging.parameters_now(rig, control, place.metres_per_unit)
-    frame, weights, to = at_rest(flesh, hook, parameters)
+    frame, weights, to = at_rest(flesh, attachment, parameters)
     middle = frame[:3, 3]
-    if hook.guide == "SKIN" and len(mesh.data.vertices) == len(flesh.character.rest):
-        corners = np.asarray(flesh.surface.triangles)[hook.triangle]
+    if attachment.guide == "SKIN" and len(mesh.data.vertices) == len(flesh.character.rest):
+        corners = np.asarray(flesh.surface.triangles)[attachment.triangle]
         shown = [mesh.matrix_world @ mesh.data.vertices[corner].co for corner in corners.tolist()]
         rest = np.asarray(flesh.surface.vertices)[corners]
-        there = ridden(frame, np.array(hook.barycentric), rest, place.points(np.array(shown)))
+        there = ridden(frame, np.array(attachment.barycentric), rest, place.points(np.array(shown)))
     else:
         there = carried(frame, weights, place.maps(maps))
     sizes = {name: parameters[name] for name in TEMPLATE_SLIDERS[rig.template] if name != "strength"}
@@ -88,30 +88,30 @@ def rig_lines(
     return place.world(lines), place.world(guide)
 
 
-def at_rest(flesh: Flesh, hook: rigging.Hook, parameters: dict[str, float]):
+def at_rest(flesh: Flesh, attachment: rigging.Attachment, parameters: dict[str, float]):
     """(frame [4, 4], how much each bone carries its middle [b], what it hangs on) at rest; remembered for the next drawing."""
-    key = (hook, tuple(parameters.values()))
+    key = (attachment, tuple(parameters.values()))
     known = _rest.get(key)
     if known is None or known[0] is not flesh.body:
         _rest.clear() if len(_rest) > 256 else None
-        frame = np.asarray(hook.native(core(), parameters).frame(flesh.body))
+        frame = np.asarray(attachment.native(core(), parameters).frame(flesh.body))
         weights = posed.region_weights(flesh, frame[:3, 3])
-        known = (flesh.body, (frame, weights, hanging_from(flesh, hook, frame[:3, 3])))
+        known = (flesh.body, (frame, weights, hanging_from(flesh, attachment, frame[:3, 3])))
         _rest[key] = known
     return known[1]
 
 
-def hanging_from(flesh: Flesh, hook: rigging.Hook, middle: np.ndarray) -> np.ndarray | None:
+def hanging_from(flesh: Flesh, attachment: rigging.Attachment, middle: np.ndarray) -> np.ndarray | None:
     """The point of the bone, or of the skin, that a template at `middle` hangs on, metres at rest."""
-    if hook.guide == "BONE":
-        head, tail = (np.asarray(ends)[hook.bone] for ends in (flesh.skeleton.heads, flesh.skeleton.tails))
+    if attachment.guide == "BONE":
+        head, tail = (np.asarray(ends)[attachment.bone] for ends in (flesh.skeleton.heads, flesh.skeleton.tails))
         bone = tail - head
         length = float(bone @ bone)
         part = float((middle - head) @ bone) / length if length > 0.0 else 0.0
         return head + part * bone
-    if hook.guide == "SKIN":
-        corners = np.asarray(flesh.surface.triangles)[hook.triangle]
-        return np.array(hook.barycentric) @ np.asarray(flesh.surface.vertices)[corners]
+    if attachment.guide == "SKIN":
+        corners = np.asarray(flesh.surface.triangles)[attachment.triangle]
+        return np.array(attachment.barycentric) @ np.asarray(flesh.surface.vertices)[corners]
     return None
 
 

@@ -61,11 +61,11 @@ class Reader:
         view_layer.update()
         self.obj = obj
         self.found = addon("scene.reading").subject(obj, view_layer)
-        self.stance = addon("scene.stance").Stance.read(self.found, scene)
+        self.bind_pose = addon("scene.bind_pose").BindPose.read(self.found, scene)
         read = addon("scene.character").read_character(self.found, bpy.context.evaluated_depsgraph_get)
-        recipe = addon("live.recipe").Recipe.of(obj, scene, self.stance.guessed_height)
-        self.place = addon("live.building").placed(read, self.stance, recipe)
-        mesh, armature = self.stance.mesh_matrix, self.stance.armature_matrix
+        build_settings = addon("live.build_settings").BuildSettings.of(obj, scene, self.bind_pose.guessed_height)
+        self.place = addon("live.building").placed(read, self.bind_pose, build_settings)
+        mesh, armature = self.bind_pose.mesh_matrix, self.bind_pose.armature_matrix
         mirrored = np.linalg.det(mesh[:3, :3]) < 0.0
         edges = np.empty(2 * len(obj.data.edges), np.int32)
         obj.data.edges.foreach_get("vertices", edges)
@@ -79,13 +79,13 @@ class Reader:
             heads=self.place.points(spaces.transform(armature, read.heads)),
             tails=self.place.points(spaces.transform(armature, read.tails)),
             weights=read.weights,
-            fps=recipe.fps,
+            fps=build_settings.fps,
         )  # fmt: skip
 
     def add(self, clip: str, frames: range) -> None:
         """Record the frames that the scene is set to, and the pose after them."""
         scene, view_layer = bpy.context.scene, bpy.context.view_layer
-        parts = self.found, self.recording.names, self.stance.mesh_matrix, scene, view_layer
+        parts = self.found, self.recording.names, self.bind_pose.mesh_matrix, scene, view_layer
         motion = addon("logic.tasks").finish(addon("scene.poses").read_motion(*parts, frames.start, frames.stop - 1))
         skin = []
         for frame in (*frames, frames.stop):

@@ -573,9 +573,9 @@ class Simulation:
         """What the flesh adds to the artist's own skin, [n,3], metres, world axes: `positions` less the skin. to, onto: as
         of `Clip.offsets`."""
     def lattice_positions(self) -> _Floats:
-        """Positions of the degrees of freedom, [dofs,3]."""
+        """Positions of the lattice vertices, [dofs,3]."""
     def lattice_velocities(self) -> _Floats:
-        """Velocities of the degrees of freedom, [dofs,3], m/s."""
+        """Velocities of the lattice vertices, [dofs,3], m/s."""
     def inverted_cells(self) -> int:
         """Number of cells turned inside out at present."""
     def state(self) -> bytes:
@@ -610,7 +610,7 @@ class Clip:
         """How fast what `positions` shows moves at a frame, [n,3], m/s, world axes: from the frame before to the one after, at the
         ends from or to the end itself. to, onto: as of `offsets`."""
     def lattice_positions(self, frame: int) -> _Floats:
-        """Positions of the degrees of freedom at a frame, [dofs,3]."""
+        """Positions of the lattice vertices at a frame, [dofs,3]."""
     def extend(self, poses: ArrayLike, controls: ArrayLike | None = None, progress: _Progress | None = None) -> None:
         """Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
         go from there: a clip made in parts is the clip made at once. controls[f,r]: of the clip's rigs at those poses

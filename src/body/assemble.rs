@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a [`Body`] is made, step by step.
 
-use super::carry::{Field, by_distance, distance_to_bone, weights_from_rows};
 use super::check::check;
 use super::loose::{self, LoosePart};
 use super::skin::skin_of;
+use super::transfer::{Field, by_distance, distance_to_bone, weights_from_rows};
 use super::{Blocks, Body, BodyError, BodyOptions, FleshMap, FleshPoints, Pattern, TwistLoad};
 use crate::Vec3;
 use crate::elasticity::twist::default_radius;

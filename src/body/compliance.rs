@@ -14,7 +14,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 pub(super) struct Compliance(OnceLock<Mutex<SparseCholesky>>);
 
 impl Body {
-    /// Displacements `[dofs]`, m, to which generalised forces `[dofs]`, N, bring the flesh at rest, to first order; zero on
+    /// Displacements `[nodes]`, m, to which generalised forces `[nodes]`, N, bring the flesh at rest, to first order; zero on
     /// vertices that bones hold. Forces that are missing count as zero.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ impl Body {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .solve(&mut nodes);
-        let mut displacements = vec![Vec3::zeros(); self.dofs()];
+        let mut displacements = vec![Vec3::zeros(); self.nodes()];
         for (node, &v) in nodes.iter().zip(free) {
             displacements[v as usize] = *node;
         }

@@ -16,7 +16,7 @@ use crate::kernel::SwayBound;
 use crate::progress::{Cancelled, Part, Progress, map_parallel, step};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
-use crate::{Vec3, body::carry::distance_to_bone};
+use crate::{Vec3, body::transfer::distance_to_bone};
 use rayon::prelude::*;
 
 /// Thin flesh is at most so much stiffer than thick flesh.

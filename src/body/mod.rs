@@ -7,12 +7,12 @@
 //! let body = body()?; // of an arm of flesh around two bones: `examples/shapes/arm.rs`
 //! assert!((body.volume() - body.surface().volume()).abs() < 0.02 * body.volume());
 //! let free = body.pattern().vertex_of_node().len();
-//! assert_eq!(free + body.held_vertices().count(), body.dofs());
+//! assert_eq!(free + body.held_vertices().count(), body.nodes());
 //! // Rigid motions cost no energy: rows of the stiffness sum to zero.
 //! use thew::solve::NodeMatrix;
 //! let stiffness = body.stiffness_matrix(false);
-//! let mut forces = vec![Vec3::zeros(); body.dofs()];
-//! stiffness.times(&vec![Vec3::new(1.0, 2.0, 3.0); body.dofs()], &mut forces);
+//! let mut forces = vec![Vec3::zeros(); body.nodes()];
+//! stiffness.times(&vec![Vec3::new(1.0, 2.0, 3.0); body.nodes()], &mut forces);
 //! let largest = stiffness.data().iter().fold(0.0_f64, |most, block| most.max(block.amax()));
 //! assert!(forces.iter().all(|f| f.amax() < 1e-9 * largest));
 //! # Ok(())
@@ -26,7 +26,6 @@
 mod anatomy;
 mod assemble;
 mod blocks;
-mod carry;
 mod check;
 mod compliance;
 #[cfg(test)]
@@ -39,6 +38,7 @@ mod skin;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
 pub use blocks::{Blocks, CellBlocks};
 pub use flesh::FleshMap;
@@ -227,7 +227,7 @@ pub struct Body {
 impl std::fmt::Debug for Body {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Body")
-            .field("dofs", &self.dofs())
+            .field("nodes", &self.nodes())
             .field("cells", &self.blocks.len())
             .field("volume", &self.volume())
             .finish_non_exhaustive()
@@ -261,13 +261,13 @@ impl Body {
     }
 
     /// Number of degrees of freedom, three numbers each: the lattice's vertices.
-    pub fn dofs(&self) -> usize {
+    pub fn nodes(&self) -> usize {
         self.bone_of_vertex.len()
     }
 
     /// Degrees of freedom that the bones leave: three per vertex that is not held.
-    pub fn freedom(&self) -> usize {
-        3 * (self.dofs() - self.held_vertices().count())
+    pub fn free_dofs(&self) -> usize {
+        3 * (self.nodes() - self.held_vertices().count())
     }
 
     /// The lattice.
@@ -426,12 +426,12 @@ impl Body {
         &self.pattern
     }
 
-    /// The mass matrix, 3·dofs square, kg; floor and bone rows included.
+    /// The mass matrix, 3·nodes square, kg; floor and bone rows included.
     pub fn mass(&self) -> CsMatI<f64, u32> {
         self.mass.expand()
     }
 
-    /// The stiffness matrix at rest, 3·dofs square, N/m, with the twist's Hessian when asked for.
+    /// The stiffness matrix at rest, 3·nodes square, N/m, with the twist's Hessian when asked for.
     pub fn stiffness(&self, twist: bool) -> CsMatI<f64, u32> {
         self.stiffness_matrix(twist).expand()
     }
@@ -452,7 +452,7 @@ impl Body {
         matrix
     }
 
-    /// How many cells are turned inside out, or flat, with the lattice's vertices at `positions[dofs]`.
+    /// How many cells are turned inside out, or flat, with the lattice's vertices at `positions[nodes]`.
     pub fn inverted_cells(&self, positions: &[Vec3]) -> usize {
         let inverted = |cell: &&Cell| inversion::is_inverted(cell, positions);
         self.lattice.cells().iter().filter(inverted).count()

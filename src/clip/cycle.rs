@@ -5,7 +5,7 @@
 //! further, and the state repeats up to D. When the last pose is the first, or the first moved so, it counts
 //! once; otherwise the first follows the last after one frame.
 
-use super::{ClipError, ClipSettings, Course, Frame, FrameForces};
+use super::{ClipError, ClipFrame, ClipSettings, ForceSchedule, FrameForces};
 use crate::Vec3;
 use crate::aabb;
 use crate::body::Body;
@@ -27,7 +27,7 @@ pub(super) fn simulate(
     forces: Option<&dyn FrameForces>,
     settings: ClipSettings,
     progress: &dyn Progress,
-) -> Result<(Vec<Frame>, f64), ClipError> {
+) -> Result<(Vec<ClipFrame>, f64), ClipError> {
     let body = &simulation.body().clone();
     let size = size(body);
     let cycle = Cycle::new(body, poses, size);
@@ -36,16 +36,16 @@ pub(super) fn simulate(
     let most = least
         .max((LONGEST * settings.fps / n as f64).ceil() as usize)
         .max(3);
-    let course = Course {
+    let schedule = ForceSchedule {
         known: &[],
         new: forces,
-        dofs: body.dofs(),
+        nodes: body.nodes(),
         first: 0,
     };
     simulation.reset_watched(
         &cycle.pose(0),
         true,
-        course.at(0)?.as_deref(),
+        schedule.at(0)?.as_deref(),
         &|_: f64, _: &str| progress.report(0.0, "starting the motion"),
     )?;
     simulation.move_with(&cycle.interval(body, 0)?, 1.0 / settings.fps)?;
@@ -64,12 +64,15 @@ pub(super) fn simulate(
             if i == 0 {
                 first_sway.clone_from(&sway);
             }
-            frames.push(Frame::new(&simulation, shape, Some(&cycle.pose(i))));
+            frames.push(ClipFrame::new(&simulation, shape, Some(&cycle.pose(i))));
             simulation
                 .advance_motion(
                     &cycle.interval(body, pass * n + i)?,
                     1.0 / settings.fps,
-                    (None, course.at((i + 1).rem_euclid(n) as usize)?.as_deref()),
+                    (
+                        None,
+                        schedule.at((i + 1).rem_euclid(n) as usize)?.as_deref(),
+                    ),
                     &|_: f64, _: &str| progress.report(done, &stage),
                 )
                 .map_err(|source| ClipError::at(i as usize, source))?;
@@ -85,14 +88,14 @@ pub(super) fn simulate(
         // The last pose is the first of the next pass: the same shape, moved on.
         let last = cycle.moved(1);
         let first: Vec<Vec3> = match frames.first() {
-            Some(f) => (0..body.dofs()).map(|v| f.lattice.world(v)).collect(),
+            Some(f) => (0..body.nodes()).map(|v| f.lattice.world(v)).collect(),
             None => Vec::new(),
         };
         let pose = cycle.pose(cycle.period as isize);
         let shown = turned(&last, &first);
         let sway = first_sway.map(|sway: Vec<Vec3>| swung(&last, &sway));
         let shape = (shown.as_slice(), sway.as_deref());
-        let mut again = Frame::new(&simulation, shape, Some(&pose));
+        let mut again = ClipFrame::new(&simulation, shape, Some(&pose));
         let begin = frames.first().and_then(|f| f.modal.as_ref());
         if let (Some(again), Some(begin)) = (&mut again.modal, begin) {
             *again = Arc::new(begin.at(pose));
@@ -149,9 +152,11 @@ impl<'a> Cycle<'a> {
     }
 
     fn interval(&self, body: &Body, i: isize) -> Result<FrameMotion, ClipError> {
-        let reach = FrameMotion::REACH as isize;
-        let around: Vec<Pose> = (-reach..=reach + 1).map(|k| self.pose(i + k)).collect();
-        FrameMotion::through(body.skeleton(), &around, FrameMotion::REACH).map_err(|source| {
+        let max_offset = FrameMotion::STENCIL as isize;
+        let around: Vec<Pose> = (-max_offset..=max_offset + 1)
+            .map(|k| self.pose(i + k))
+            .collect();
+        FrameMotion::through(body.skeleton(), &around, FrameMotion::STENCIL).map_err(|source| {
             ClipError::Pose {
                 frame: i.rem_euclid(self.period as isize) as usize,
                 source,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Forces at the frames of a clip, in rest axes: they turn along with the flesh.
 pub trait FrameForces: Sync {
-    /// Writes those at a frame to `out[dofs]`, which comes as zeros: generalised forces on the lattice's vertices, N. Frames
+    /// Writes those at a frame to `out[nodes]`, which comes as zeros: generalised forces on the lattice's vertices, N. Frames
     /// count from 0 with the poses that come together with these forces. The same frame must give the same forces.
     ///
     /// # Errors
@@ -18,7 +18,7 @@ pub trait FrameForces: Sync {
     fn write(&self, frame: usize, out: &mut [Vec3]) -> Result<(), String>;
 }
 
-/// One array `[dofs]` per frame.
+/// One array `[nodes]` per frame.
 impl FrameForces for Vec<Vec<Vec3>> {
     fn write(&self, frame: usize, out: &mut [Vec3]) -> Result<(), String> {
         let Some(forces) = self.get(frame) else {
@@ -27,7 +27,7 @@ impl FrameForces for Vec<Vec<Vec3>> {
         if forces.len() != out.len() {
             let (n, given) = (out.len(), forces.len());
             return Err(format!(
-                "there must be one force per degree of freedom: {n}, not {given}"
+                "there must be one force per lattice vertex: {n}, not {given}"
             ));
         }
         out.copy_from_slice(forces);
@@ -40,15 +40,15 @@ pub(super) type AtFrame = Option<Arc<[Vec3]>>;
 
 /// Forces at poses in a row: those of the first are known, those of the others asked for.
 #[derive(Clone, Copy)]
-pub(super) struct Course<'a> {
+pub(super) struct ForceSchedule<'a> {
     pub known: &'a [AtFrame],
     pub new: Option<&'a dyn FrameForces>,
-    pub dofs: usize,
+    pub nodes: usize,
     /// The clip's frame at the first pose.
     pub first: usize,
 }
 
-impl Course<'_> {
+impl ForceSchedule<'_> {
     /// Those at a pose.
     pub fn at(&self, i: usize) -> Result<AtFrame, ClipError> {
         if let Some(known) = self.known.get(i) {
@@ -57,7 +57,7 @@ impl Course<'_> {
         let Some(new) = self.new else {
             return Ok(None);
         };
-        let mut forces = vec![Vec3::zeros(); self.dofs];
+        let mut forces = vec![Vec3::zeros(); self.nodes];
         let frame = self.first + i;
         new.write(i - self.known.len(), &mut forces)
             .map_err(|sentence| ClipError::Forces { frame, sentence })?;

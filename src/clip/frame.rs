@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// One frame of a clip.
 #[derive(Debug, Clone)]
-pub(super) struct Frame {
+pub(super) struct ClipFrame {
     pub lattice: Arc<LocalPositions>,
     /// How it is shown.
     pub presentation: Option<Arc<Presentation>>,
@@ -39,11 +39,11 @@ impl ModalFrame {
     }
 }
 
-impl Frame {
-    /// What there is to show of it, by modes no farther from the skin than `reach`, a part of the body's size.
-    pub fn instant(&self, reach: Option<f64>) -> Instant<'_> {
+impl ClipFrame {
+    /// What there is to show of it, by modes no farther from the skin than `max_offset`, a part of the body's size.
+    pub fn instant(&self, max_offset: Option<f64>) -> Instant<'_> {
         match &self.modal {
-            Some(modal) => Instant::Modal((&modal.amplitudes, &modal.pose), reach),
+            Some(modal) => Instant::Modal((&modal.amplitudes, &modal.pose), max_offset),
             None => Instant::Lattice(&self.lattice, self.presentation.as_deref()),
         }
     }

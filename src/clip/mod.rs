@@ -36,10 +36,10 @@
 //! in one. [`Clip::save`] writes it with its body to one file; what [`Clip::load`] reads shows and goes on as the saved one.
 
 mod cycle;
-mod drive;
 mod error;
 mod forces;
 mod frame;
+mod resumable;
 mod run_in;
 mod stored;
 
@@ -54,9 +54,9 @@ use crate::modal::{DeformOptions, Modes};
 use crate::present::{CarriedSurfaces, Instant, Presenter, SurfaceId, Target, WarpPresenter};
 use crate::progress::{Part, Progress};
 use crate::skeleton::Pose;
-use drive::Drive;
-use forces::Course;
-use frame::{Frame, ModalFrame};
+use forces::ForceSchedule;
+use frame::{ClipFrame, ModalFrame};
+use resumable::ResumableRun;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -106,9 +106,9 @@ pub struct Clip {
     modes: Option<Arc<Modes>>,
     presenter: Presenter,
     settings: ClipSettings,
-    frames: RwLock<Vec<Frame>>,
+    frames: RwLock<Vec<ClipFrame>>,
     /// What is needed to go on; locked by whoever extends.
-    drive: Exclusive<Option<Drive>>,
+    run: Exclusive<Option<ResumableRun>>,
     loop_gap: Option<f64>,
     texts: Texts,
 }
@@ -133,7 +133,7 @@ impl Clip {
         let surfaces = body.into();
         let show = DeformOptions::default();
         if settings.method == Method::Modal {
-            let count = MODES.min(surfaces.body().freedom());
+            let count = MODES.min(surfaces.body().free_dofs());
             return Self::simulate_counted(
                 surfaces, count, show, poses, forces, settings, progress,
             );
@@ -207,13 +207,13 @@ impl Clip {
             return Err(ClipError::NoPoses);
         }
         let simulation = fresh(&body, modes.as_ref(), settings)?;
-        let (frames, drive, loop_gap) = if settings.cyclic {
+        let (frames, run, loop_gap) = if settings.cyclic {
             let (frames, gap) = cycle::simulate(simulation, poses, forces, settings, progress)?;
             (frames, None, Some(gap))
         } else {
-            let mut drive = Drive::default();
-            let frames = drive.go_on(simulation, (poses, forces), settings, progress)?;
-            (frames, Some(drive), None)
+            let mut run = ResumableRun::default();
+            let frames = run.go_on(simulation, (poses, forces), settings, progress)?;
+            (frames, Some(run), None)
         };
         Ok(Self {
             presenter: Presenter::with_modes(surfaces, modes.clone(), show),
@@ -221,7 +221,7 @@ impl Clip {
             modes,
             settings,
             frames: RwLock::new(frames),
-            drive: Exclusive::new(drive),
+            run: Exclusive::new(run),
             loop_gap,
             texts: Texts::new(),
         })
@@ -238,13 +238,13 @@ impl Clip {
         forces: Option<&dyn FrameForces>,
         progress: &dyn Progress,
     ) -> Result<(), ClipError> {
-        let mut held = self.drive.lock()?;
-        let drive = held.as_ref().ok_or(ClipError::CyclicExtension)?;
+        let mut held = self.run.lock()?;
+        let run = held.as_ref().ok_or(ClipError::CyclicExtension)?;
         check(&self.body, poses, self.len())?;
         if poses.is_empty() {
             return Ok(());
         }
-        let mut next = drive.clone();
+        let mut next = run.clone();
         let simulation = fresh(&self.body, self.modes.as_ref(), self.settings)?;
         let new = next.go_on(simulation, (poses, forces), self.settings, progress)?;
         let mut frames = self.frames.write().unwrap_or_else(PoisonError::into_inner);
@@ -397,8 +397,8 @@ impl Clip {
         Ok(out)
     }
 
-    fn instant<'a>(&self, frame: &'a Frame) -> Instant<'a> {
-        frame.instant(self.settings.simulation.reach)
+    fn instant<'a>(&self, frame: &'a ClipFrame) -> Instant<'a> {
+        frame.instant(self.settings.simulation.max_offset)
     }
 
     /// How far the flesh of the body's own surface strays from its skin, before the limit on what is shown: the
@@ -406,16 +406,18 @@ impl Clip {
     ///
     /// # Errors
     /// None that a clip which was simulated can meet.
-    pub fn strays(&self) -> Result<Vec<f32>, ClipError> {
+    pub fn max_skin_deviations(&self) -> Result<Vec<f32>, ClipError> {
         let own = SurfaceId::OWN;
         let mut scratch = vec![0.0; 3 * self.vertices(own)?];
         let size = self.body.size().max(f64::MIN_POSITIVE) as f32;
-        let mut stray = |frame: i64| -> Result<f32, ClipError> {
+        let mut max_skin_deviation = |frame: i64| -> Result<f32, ClipError> {
             let frame = self.frame(frame);
             let instant = self.instant(&frame);
             Ok(self.presenter.max_deviation(own, instant, &mut scratch)? / size)
         };
-        (0..self.len() as i64).map(&mut stray).collect()
+        (0..self.len() as i64)
+            .map(&mut max_skin_deviation)
+            .collect()
     }
 
     /// Amplitudes of the modal method at a frame.
@@ -433,7 +435,7 @@ impl Clip {
         self.presenter.warp()
     }
 
-    fn frame(&self, frame: i64) -> Frame {
+    fn frame(&self, frame: i64) -> ClipFrame {
         let frames = self.read();
         frames[clamped(frame, frames.len())].clone()
     }
@@ -478,10 +480,10 @@ impl Clip {
         points * size_of::<[f32; 3]>()
             + modal
             + reaches.map(|r| r.bytes()).sum::<usize>()
-            + frames.len() * (size_of::<Frame>() + size_of::<LocalPositions>())
+            + frames.len() * (size_of::<ClipFrame>() + size_of::<LocalPositions>())
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, Vec<Frame>> {
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Vec<ClipFrame>> {
         self.frames.read().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -2,9 +2,9 @@
 //! A clip as plain data, for files: its body, what its frames show, and what is needed to go on. The container is
 //! [`crate::store`]'s; what comes in is checked as if it had been given.
 
-use super::drive::{Drive, OPEN, START};
 use super::forces::AtFrame;
-use super::frame::{Frame, ModalFrame};
+use super::frame::{ClipFrame, ModalFrame};
+use super::resumable::{OPEN, ResumableRun, START};
 use super::{Clip, ClipSettings, Texts, fresh};
 use crate::Vec3;
 use crate::body::Body;
@@ -30,7 +30,7 @@ struct Stored<'a, B> {
     modal: Option<(StoredModes, DeformOptions)>,
     settings: ClipSettings,
     frames: Vec<StoredFrame<'a>>,
-    drive: Option<StoredDrive<'a>>,
+    run: Option<StoredDrive<'a>>,
     loop_gap: Option<f64>,
     texts: Texts,
 }
@@ -81,7 +81,7 @@ impl Clip {
         work: impl FnOnce(Stored<'_, &CarriedSurfaces>) -> T,
     ) -> Result<T, InUse> {
         // Whoever extends changes both.
-        let drive = self.drive.lock()?;
+        let run = self.run.lock()?;
         let frames = self.read();
         let modal = |modes: &Arc<Modes>| {
             let show = self.presenter.warp().map(|w| w.options().clone());
@@ -91,8 +91,8 @@ impl Clip {
             body: self.presenter.surfaces(),
             modal: self.modes.as_ref().map(modal),
             settings: self.settings,
-            frames: frames.iter().filter_map(Frame::stored).collect(),
-            drive: drive.as_ref().map(Drive::stored),
+            frames: frames.iter().filter_map(ClipFrame::stored).collect(),
+            run: run.as_ref().map(ResumableRun::stored),
             loop_gap: self.loop_gap,
             texts: self.texts.clone(),
         }))
@@ -136,7 +136,7 @@ impl Stored<'_, CarriedSurfaces> {
         let modal = self.settings.method == crate::dynamics::Method::Modal;
         fits(modal == modes.is_some(), "its modes and its method differ")?;
         fits(!self.frames.is_empty(), "it has no frames")?;
-        let frames: Option<Vec<Frame>> = self
+        let frames: Option<Vec<ClipFrame>> = self
             .frames
             .into_iter()
             .map(|frame| frame.into_frame(&body, modes.as_deref()))
@@ -144,19 +144,19 @@ impl Stored<'_, CarriedSurfaces> {
         let frames = frames.ok_or("one of its frames does not fit its body")?;
         let cyclic = self.settings.cyclic;
         fits(
-            self.drive.is_none() == cyclic
+            self.run.is_none() == cyclic
                 && self.loop_gap.is_some() == cyclic
                 && self.loop_gap.is_none_or(|gap| gap >= 0.0 && is_sound(gap)),
             "it is a cycle and is not",
         )?;
-        let drive = match self.drive {
-            Some(drive) => {
-                let drive = drive.into_drive(&body, frames.len());
-                Some(drive.ok_or("what it needs to go on does not fit its body")?)
+        let run = match self.run {
+            Some(run) => {
+                let run = run.into_drive(&body, frames.len());
+                Some(run.ok_or("what it needs to go on does not fit its body")?)
             }
             None => None,
         };
-        if let Some(state) = drive.as_ref().and_then(Drive::resumed) {
+        if let Some(state) = run.as_ref().and_then(ResumableRun::resumed) {
             let restored =
                 fresh(&body, modes.as_ref(), self.settings).and_then(|mut s| s.restore(state));
             restored.map_err(|e| e.to_string())?;
@@ -167,14 +167,14 @@ impl Stored<'_, CarriedSurfaces> {
             modes,
             settings: self.settings,
             frames: RwLock::new(frames),
-            drive: Exclusive::new(drive),
+            run: Exclusive::new(run),
             loop_gap: self.loop_gap,
             texts: self.texts,
         })
     }
 }
 
-impl Frame {
+impl ClipFrame {
     /// None for a frame that shows nothing, which no simulation makes.
     fn stored(&self) -> Option<StoredFrame<'_>> {
         let shown = match (&self.modal, &self.presentation) {
@@ -196,17 +196,17 @@ impl Frame {
 }
 
 impl StoredFrame<'_> {
-    fn into_frame(self, body: &Body, modes: Option<&Modes>) -> Option<Frame> {
-        let (dofs, cells) = (body.dofs(), body.lattice().cells().len());
+    fn into_frame(self, body: &Body, modes: Option<&Modes>) -> Option<ClipFrame> {
+        let (nodes, cells) = (body.nodes(), body.lattice().cells().len());
         let count = |n: u32| n as usize <= cells;
         let mut numbers = self.points.iter().flatten().chain(&self.origin);
-        let mut good = self.points.len() == dofs
+        let mut good = self.points.len() == nodes
             && numbers.all(|&x| f64::from(x).abs() <= FARTHEST)
             && count(self.inverted);
         let bones = body.skeleton().len();
         let (presentation, modal) = match self.shown {
             StoredShown::Skin(presentation) => {
-                good &= modes.is_none() && presentation.fits(bones, dofs);
+                good &= modes.is_none() && presentation.fits(bones, nodes);
                 (Some(Arc::new(presentation.into_owned())), None)
             }
             StoredShown::Modes {
@@ -230,7 +230,7 @@ impl StoredFrame<'_> {
             origin: self.origin,
             points: self.points.into_owned(),
         };
-        good.then(|| Frame {
+        good.then(|| ClipFrame {
             lattice: Arc::new(lattice),
             presentation,
             inverted: self.inverted,
@@ -239,7 +239,7 @@ impl StoredFrame<'_> {
     }
 }
 
-impl Drive {
+impl ResumableRun {
     fn stored(&self) -> StoredDrive<'_> {
         let forces = |at: &'_ AtFrame| at.as_deref().map(|f| Cow::Owned(f.to_vec()));
         StoredDrive {
@@ -256,18 +256,18 @@ impl Drive {
 }
 
 impl StoredDrive<'_> {
-    fn into_drive(self, body: &Body, frames: usize) -> Option<Drive> {
-        let (dofs, kept) = (body.dofs(), frames.min(START));
+    fn into_drive(self, body: &Body, frames: usize) -> Option<ResumableRun> {
+        let (nodes, kept) = (body.nodes(), frames.min(START));
         let sound = |f: &Option<Cow<'_, [Vec3]>>| {
             f.as_ref()
-                .is_none_or(|f| f.len() == dofs && f.iter().all(all_sound))
+                .is_none_or(|f| f.len() == nodes && f.iter().all(all_sound))
         };
         let good = self.poses.len() == kept
             && self.poses.iter().all(|p| p.check(body.skeleton()).is_ok())
             && self.forces.len() == kept
             && self.forces.iter().all(sound)
             && (frames <= OPEN || !self.state.is_empty());
-        good.then(|| Drive {
+        good.then(|| ResumableRun {
             frames,
             poses: self.poses.into_owned(),
             forces: (self.forces.into_iter())

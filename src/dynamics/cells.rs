@@ -9,7 +9,7 @@
 
 use super::flesh::{Twist, add_cells};
 use super::system::Linearised;
-use super::{Frames, Solver};
+use super::{SkinnedLattice, Solver};
 use crate::body::Body;
 use crate::solve::krylov::{ConjugateGradients, Preconditioned, Stop};
 use crate::solve::{Assembly, EnergyTerm, SolveError, SparseCholesky};
@@ -81,7 +81,7 @@ impl CellMatrix {
     pub fn prepare(
         &mut self,
         body: &Body,
-        frames: &Frames,
+        skinned: &SkinnedLattice,
         mass: f64,
         stiffness: f64,
         further: &Linearised,
@@ -89,14 +89,14 @@ impl CellMatrix {
         if let Some(iterating) = &mut self.iterating {
             let free = body.pattern().vertex_of_node();
             for (turn, &v) in iterating.turns.iter_mut().zip(free) {
-                *turn = frames.turns[v as usize];
+                *turn = skinned.turns[v as usize];
             }
         }
         let same = self.scales == Some((mass, stiffness));
         let pattern = body.pattern();
         let alone = further.terms.is_empty() && !self.with_terms;
         self.with_terms = !further.terms.is_empty();
-        if same && alone && self.turns == frames.cell_turns {
+        if same && alone && self.turns == skinned.cell_turns {
             return Ok(());
         }
         // Not to be trusted again until all has succeeded.
@@ -105,7 +105,7 @@ impl CellMatrix {
             self.now.clear();
             let mut assembly = Assembly::new(pattern, &mut self.now);
             assembly.times(mass).add_scalars(body.mass_matrix());
-            let twist = Twist { body, frames };
+            let twist = Twist { body, skinned };
             twist.add_hessian(&further.at(), true, &mut assembly.times(stiffness));
             self.base.copy_from_slice(self.now.values());
             if let Some(Iterating { rest, .. }) = &mut self.iterating {
@@ -122,7 +122,7 @@ impl CellMatrix {
         }
         self.now.set_values(&self.base);
         let mut assembly = Assembly::new(pattern, &mut self.now);
-        let turns = frames.cell_turns.iter();
+        let turns = skinned.cell_turns.iter();
         add_cells(body, turns, &mut assembly.times(stiffness));
         for term in further.terms {
             term.add_hessian(&further.at(), true, &mut assembly.times(further.factor));
@@ -131,7 +131,7 @@ impl CellMatrix {
         if self.iterating.is_none() {
             self.factor()?;
         }
-        self.turns.copy_from_slice(&frames.cell_turns);
+        self.turns.copy_from_slice(&skinned.cell_turns);
         self.scales = Some((mass, stiffness));
         Ok(())
     }

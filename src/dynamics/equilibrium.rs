@@ -8,7 +8,7 @@
 use super::forces::{ExternalForces, Load, check_forces, check_terms};
 use super::system::{Linearised, System};
 use super::{
-    Frames, Method, SimulationError, Solver, check_gravity, hyperelastic, lost, nonlinear,
+    Method, SimulationError, SkinnedLattice, Solver, check_gravity, hyperelastic, lost, nonlinear,
 };
 use crate::body::Body;
 use crate::progress::{Progress, Silent};
@@ -24,7 +24,7 @@ pub struct Equilibrium {
     body: Arc<Body>,
     method: Method,
     pose: Pose,
-    frames: Frames,
+    skinned: SkinnedLattice,
     external: ExternalForces,
     terms: Vec<Arc<dyn EnergyTerm>>,
     /// Of the linearised methods.
@@ -42,8 +42,8 @@ impl Equilibrium {
             body: body.clone(),
             method,
             pose: Pose::rest(body.skeleton().len()),
-            frames: Frames::new(body)?,
-            external: ExternalForces::none(body.dofs()),
+            skinned: SkinnedLattice::new(body)?,
+            external: ExternalForces::none(body.nodes()),
             terms: Vec::new(),
             system: match linear_form(method) {
                 Some(method) => Some(System::new(body, method, Solver::Factor)?),
@@ -58,8 +58,8 @@ impl Equilibrium {
     /// A pose that does not fit the skeleton or leads out of the range of numbers; the balance is then still that of the
     /// pose before.
     pub fn set_pose(&mut self, pose: &Pose) -> Result<(), SimulationError> {
-        if let Err(error) = self.frames.set(&self.body, self.method, pose) {
-            self.frames.set(&self.body, self.method, &self.pose)?;
+        if let Err(error) = self.skinned.set(&self.body, self.method, pose) {
+            self.skinned.set(&self.body, self.method, &self.pose)?;
             return Err(error);
         }
         self.pose.clone_from(pose);
@@ -78,8 +78,8 @@ impl Equilibrium {
         Ok(())
     }
 
-    /// Displacements `q[dofs]` from rest (m, world axes) at which the flesh is in balance under gravity (m/s²), generalised
-    /// forces in world axes (N, `[dofs]`) and others in rest axes (N, `[dofs]`), which [`turns`](Self::turns) turn.
+    /// Displacements `q[nodes]` from rest (m, world axes) at which the flesh is in balance under gravity (m/s²), generalised
+    /// forces in world axes (N, `[nodes]`) and others in rest axes (N, `[nodes]`), which [`turns`](Self::turns) turn.
     ///
     /// # Errors
     /// Forces of the wrong length or not finite, by index; a singular system; for nonlinear methods no convergence.
@@ -105,21 +105,21 @@ impl Equilibrium {
         check_gravity(gravity)?;
         check_forces(&self.body, forces)?;
         check_forces(&self.body, rest_forces)?;
-        let (body, frames) = (&self.body, &self.frames);
+        let (body, skinned) = (&self.body, &self.skinned);
         let forces = self
             .external
-            .turned(&frames.turns, forces, rest_forces, 1.0);
+            .turned(&skinned.turns, forces, rest_forces, 1.0);
         let load = Load::new(body, gravity, forces, &self.terms);
         let mut q = match (&mut self.system, self.method.model()) {
             (Some(system), _) if self.method == Method::Hyperelastic => {
-                let bend = balanced(system, body, frames, &Load::NONE)?;
-                let sway = hyperelastic::balance(body, frames, &load, progress)?;
+                let bend = balanced(system, body, skinned, &Load::NONE)?;
+                let sway = hyperelastic::balance(body, skinned, &load, progress)?;
                 bend.iter().zip(&sway).map(|(p, u)| p + u).collect()
             }
-            (Some(system), _) => balanced(system, body, frames, &load)?,
+            (Some(system), _) => balanced(system, body, skinned, &load)?,
             (None, Some(model)) => {
                 let method = (self.method, model);
-                nonlinear::settled(body, method, (&self.pose, frames), &load, progress)?
+                nonlinear::settled(body, method, (&self.pose, skinned), &load, progress)?
             }
             (None, None) => return Err(SimulationError::ModalBalance),
         };
@@ -129,8 +129,8 @@ impl Equilibrium {
         Ok(q)
     }
 
-    /// `A⁻ᵀ g` on the free vertices, zero on those that the pose holds: the derivative by forces in world axes `[dofs]` of a
-    /// function of the balance whose derivative by q is `g[dofs]`. By forces in rest axes it is `Rᵀ A⁻ᵀ g`.
+    /// `A⁻ᵀ g` on the free vertices, zero on those that the pose holds: the derivative by forces in world axes `[nodes]` of a
+    /// function of the balance whose derivative by q is `g[nodes]`. By forces in rest axes it is `Rᵀ A⁻ᵀ g`.
     ///
     /// # Errors
     /// `g` of another length or not finite, by index; a singular system; a nonlinear method, whose balance is not linear in
@@ -142,20 +142,20 @@ impl Equilibrium {
             let method = self.method;
             return Err(SimulationError::Adjoint { method });
         };
-        system.prepare(&self.body, &self.frames, 0.0, 1.0, &Linearised::NONE)?;
+        system.prepare(&self.body, &self.skinned, 0.0, 1.0, &Linearised::NONE)?;
         let free = self.body.pattern().vertex_of_node();
         for (node, &v) in system.nodes.iter_mut().zip(free) {
             *node = g[v as usize];
         }
         system.solve_transposed(&self.body)?;
-        let mut adjoint = vec![Vec3::zeros(); self.body.dofs()];
+        let mut adjoint = vec![Vec3::zeros(); self.body.nodes()];
         for (node, &v) in system.nodes.iter().zip(free) {
             adjoint[v as usize] = *node;
         }
         lost(&adjoint).map_or(Ok(adjoint), Err)
     }
 
-    /// The generalised forces (N, world axes; zero on held vertices) that hold the flesh at displacements `q[dofs]`: the
+    /// The generalised forces (N, world axes; zero on held vertices) that hold the flesh at displacements `q[nodes]`: the
     /// inverse of [`solve`](Self::solve) where q has its bone vertices in place.
     ///
     /// # Errors
@@ -168,28 +168,28 @@ impl Equilibrium {
             return Ok(nonlinear::forces_at(
                 &self.body,
                 model,
-                &self.frames,
+                &self.skinned,
                 &load,
                 q,
             ));
         }
-        let mut forces = vec![Vec3::zeros(); self.body.dofs()];
+        let mut forces = vec![Vec3::zeros(); self.body.nodes()];
         let Some(system) = &mut self.system else {
             return Err(SimulationError::ModalBalance);
         };
         let rest = self.body.lattice().vertices();
         let p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
         if self.method == Method::Hyperelastic {
-            let bend = balanced(system, &self.body, &self.frames, &Load::NONE)?;
+            let bend = balanced(system, &self.body, &self.skinned, &Load::NONE)?;
             let sway: Vec<Vec3> = p.iter().zip(&bend).map(|(p, b)| p - b).collect();
             return Ok(hyperelastic::forces_at(
                 &self.body,
-                &self.frames,
+                &self.skinned,
                 &load,
                 &sway,
             ));
         }
-        system.set_forces(&self.body, &self.frames, &load, 1.0, &p);
+        system.set_forces(&self.body, &self.skinned, &load, 1.0, &p);
         let free = self.body.pattern().vertex_of_node();
         for (f, &v) in system.nodes.iter().zip(free) {
             forces[v as usize] = -f;
@@ -197,14 +197,14 @@ impl Equilibrium {
         Ok(forces)
     }
 
-    /// R_i, `[dofs]`: how the skeleton has turned the flesh at each lattice vertex, and rest-axes forces with it.
+    /// R_i, `[nodes]`: how the skeleton has turned the flesh at each lattice vertex, and rest-axes forces with it.
     pub fn turns(&self) -> &[Mat3] {
-        &self.frames.turns
+        &self.skinned.turns
     }
 
-    /// Where the bones alone carry the lattice's vertices, `[dofs]`, m.
+    /// Where the bones alone carry the lattice's vertices, `[nodes]`, m.
     pub fn carried_positions(&self) -> &[Vec3] {
-        &self.frames.places
+        &self.skinned.places
     }
 
     /// The body.
@@ -244,7 +244,7 @@ pub fn equilibrium(
 }
 
 /// The generalised forces (N, world axes; zero on bone vertices) that hold the flesh at displacements
-/// `q[dofs]` at a pose: the inverse of [`equilibrium`].
+/// `q[nodes]` at a pose: the inverse of [`equilibrium`].
 ///
 /// # Errors
 /// As [`Equilibrium`].
@@ -260,7 +260,7 @@ pub fn equilibrium_forces(
     balance.forces_at(gravity, q)
 }
 
-/// The sway `[dofs]`, metres, of flesh at displacements `q[dofs]`: what is left of them beside the balance without loads at
+/// The sway `[nodes]`, metres, of flesh at displacements `q[nodes]`: what is left of them beside the balance without loads at
 /// the pose. It is what [`presentation`](Body::presentation) draws apart from the bones' work.
 ///
 /// # Errors
@@ -294,24 +294,24 @@ pub(super) fn settled(
     body: &Body,
     method: Method,
     pose: &Pose,
-    frames: &Frames,
+    skinned: &SkinnedLattice,
     load: &Load,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec3>, SimulationError> {
     match (method, method.model()) {
         (_, Some(model)) => {
-            nonlinear::settled(body, (method, model), (pose, frames), load, progress)
+            nonlinear::settled(body, (method, model), (pose, skinned), load, progress)
         }
         (Method::Hyperelastic, _) => {
-            let sway = hyperelastic::balance(body, frames, load, progress)?;
-            Ok(frames
+            let sway = hyperelastic::balance(body, skinned, load, progress)?;
+            Ok(skinned
                 .places
                 .iter()
                 .zip(&sway)
                 .map(|(p, u)| p + u)
                 .collect())
         }
-        (_, None) => linearised(body, method, frames, load),
+        (_, None) => linearised(body, method, skinned, load),
     }
 }
 
@@ -319,11 +319,11 @@ pub(super) fn settled(
 pub(super) fn linearised(
     body: &Body,
     method: Method,
-    frames: &Frames,
+    skinned: &SkinnedLattice,
     load: &Load,
 ) -> Result<Vec<Vec3>, SimulationError> {
     let mut system = System::new(body, method, Solver::Factor)?;
-    balanced(&mut system, body, frames, load)
+    balanced(&mut system, body, skinned, load)
 }
 
 /// Positions in balance by a system: one step of Newton's method from the skinned shape, as forces are linear; further terms
@@ -331,17 +331,17 @@ pub(super) fn linearised(
 pub(super) fn balanced(
     system: &mut System,
     body: &Body,
-    frames: &Frames,
+    skinned: &SkinnedLattice,
     load: &Load,
 ) -> Result<Vec<Vec3>, SimulationError> {
-    let mut p = frames.places.clone();
+    let mut p = skinned.places.clone();
     let further = Linearised {
         terms: load.terms,
-        positions: &frames.places,
+        positions: &skinned.places,
         factor: 1.0,
     };
-    system.prepare(body, frames, 0.0, 1.0, &further)?;
-    system.set_forces(body, frames, load, 1.0, &p);
+    system.prepare(body, skinned, 0.0, 1.0, &further)?;
+    system.set_forces(body, skinned, load, 1.0, &p);
     system.add_further_forces(body, &further, 1.0);
     system.solve(body, &further)?;
     for (d, &v) in system.nodes.iter().zip(body.pattern().vertex_of_node()) {

@@ -22,14 +22,14 @@ pub enum SimulationError {
     Modal(#[from] ModalError),
     /// Modes that were not made of the body.
     #[error(
-        "these modes, of {nodes} nodes, are not of this body of {dofs} lattice vertices: make them of it, or of one \
+        "these modes, of {nodes} nodes, are not of this body of {lattice} lattice vertices: make them of it, or of one \
          that differs from it only in how stiff it is"
     )]
     OtherModes {
         /// Nodes of the modes.
         nodes: usize,
-        /// Degrees of freedom of the body.
-        dofs: usize,
+        /// Lattice vertices of the body.
+        lattice: usize,
     },
     /// No minimum of a nonlinear method's energy; the state before is kept.
     #[error(transparent)]
@@ -99,15 +99,15 @@ pub enum SimulationError {
     #[error(transparent)]
     Pose(#[from] SkeletonError),
     /// Forces or displacements for another body.
-    #[error("there must be one vector per degree of freedom: {expected}, not {given}")]
+    #[error("there must be one vector per lattice vertex: {expected}, not {given}")]
     Length {
-        /// Degrees of freedom.
+        /// Lattice vertices.
         expected: usize,
         /// What was given.
         given: usize,
     },
     /// A number that is NaN or infinite came in.
-    #[error("the vector at degree of freedom {index} is not finite, or larger than {LARGEST:e}")]
+    #[error("the vector at lattice vertex {index} is not finite, or larger than {LARGEST:e}")]
     Vector {
         /// Where.
         index: usize,

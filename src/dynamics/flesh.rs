@@ -4,7 +4,7 @@
 //! [`WarpedCells`] is the cell form of [`super::system`]: its rotations do not depend on the flesh, so that it has an energy. The
 //! vertex form has none, as its matrix is not symmetric. [`Twist`] pulls on both.
 
-use super::Frames;
+use super::SkinnedLattice;
 use super::forces::Load;
 use crate::body::Body;
 use crate::solve::newton::{Forces, Rounded, norm};
@@ -20,7 +20,7 @@ pub(super) struct WarpedCells<'a> {
 }
 
 impl WarpedCells<'_> {
-    /// Sets `sums[dofs]` to `scale · (b + f_g) − A z`, A and b without the twist: with z = scale · p that is scale times the
+    /// Sets `sums[nodes]` to `scale · (b + f_g) − A z`, A and b without the twist: with z = scale · p that is scale times the
     /// force at p. One pass.
     pub fn forces(&self, scale: f64, z: &[Vec3], sums: &mut [Vec3]) {
         let rest = self.body.lattice().vertices();
@@ -119,14 +119,14 @@ pub(super) fn add_cells<'a>(
 /// `½ pᵀ Mt p − pᵀ Σ_β Mt_β T_β(x)`: what holds flesh against spinning about straight bones.
 pub(super) struct Twist<'a> {
     pub body: &'a Body,
-    pub frames: &'a Frames,
+    pub skinned: &'a SkinnedLattice,
 }
 
 impl EnergyTerm for Twist<'_> {
     fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
         for (v, p) in at.displacements.iter().enumerate() {
             let pull = self.body.twist_matrix().row_times(v, at.displacements);
-            let (square, line) = (0.5 * p.dot(&pull), p.dot(&self.frames.twist_loads[v]));
+            let (square, line) = (0.5 * p.dot(&pull), p.dot(&self.skinned.twist_loads[v]));
             sum.value += square - line;
             sum.rounding += 4.0 * f64::EPSILON * (square.abs() + line.abs());
         }
@@ -136,7 +136,7 @@ impl EnergyTerm for Twist<'_> {
         let mut forces = Forces::default();
         for (v, g) in gradient.iter_mut().enumerate() {
             let pull = self.body.twist_matrix().row_times(v, at.displacements);
-            let force = pull - self.frames.twist_loads[v];
+            let force = pull - self.skinned.twist_loads[v];
             *g += force;
             forces.size += force.norm_squared();
             forces.rounding += pull.norm_squared();

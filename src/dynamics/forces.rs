@@ -8,7 +8,7 @@
 //! Rest-axes forces are given for the end of a call and go there linearly from those of the call before, so that a control
 //! that moves from frame to frame gives no jolts. They are part of a simulation's state.
 
-use super::{Frames, SimulationError};
+use super::{SimulationError, SkinnedLattice};
 use crate::body::Body;
 use crate::range::all_sound;
 use crate::solve::EnergyTerm;
@@ -60,10 +60,10 @@ impl<'a> Load<'a> {
         self.gravity - turn * self.gravity_at_rest
     }
 
-    /// Adds the weight by [`net_gravity`](Self::net_gravity) of the flesh of each cell at its corners: forces `[dofs]`, N, world
+    /// Adds the weight by [`net_gravity`](Self::net_gravity) of the flesh of each cell at its corners: forces `[nodes]`, N, world
     /// axes.
-    pub fn add_net_weight(&self, body: &Body, frames: &Frames, forces: &mut [Vec3]) {
-        for (cell, turn) in body.blocks().iter().zip(&frames.cell_turns) {
+    pub fn add_net_weight(&self, body: &Body, skinned: &SkinnedLattice, forces: &mut [Vec3]) {
+        for (cell, turn) in body.blocks().iter().zip(&skinned.cell_turns) {
             let g = self.net_gravity(turn);
             for (&a, &w) in cell.corners.iter().zip(cell.weight) {
                 forces[a as usize] += g * w;
@@ -82,10 +82,10 @@ pub(super) struct ExternalForces {
 }
 
 impl ExternalForces {
-    pub fn none(dofs: usize) -> Self {
+    pub fn none(nodes: usize) -> Self {
         Self {
-            rest: vec![Vec3::zeros(); dofs],
-            world: vec![Vec3::zeros(); dofs],
+            rest: vec![Vec3::zeros(); nodes],
+            world: vec![Vec3::zeros(); nodes],
         }
     }
 
@@ -147,14 +147,14 @@ pub(super) fn check_terms(
     }
 }
 
-/// One finite vector per degree of freedom.
+/// One finite vector per lattice vertex.
 pub(super) fn check_forces(body: &Body, forces: Option<&[Vec3]>) -> Result<(), SimulationError> {
     let Some(forces) = forces else {
         return Ok(());
     };
-    if forces.len() != body.dofs() {
+    if forces.len() != body.nodes() {
         return Err(SimulationError::Length {
-            expected: body.dofs(),
+            expected: body.nodes(),
             given: forces.len(),
         });
     }

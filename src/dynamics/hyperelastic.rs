@@ -26,7 +26,7 @@
 use super::forces::Load;
 use super::nonlinear::{Balancer, Domain, FLOOR, Increment};
 use super::stepper::{NodalState, Step, Stepper};
-use super::{Frames, SimulationError, lost};
+use super::{SimulationError, SkinnedLattice, lost};
 use crate::Vec3;
 use crate::body::Body;
 use crate::elasticity::{Elastic, Model, Tangent};
@@ -53,19 +53,19 @@ const LED: Newton = Newton {
 };
 
 /// The elastic energy, from where the skeleton carries the flesh; steps take its derivatives in one pass.
-fn elastic<'a>(body: &'a Body, frames: &'a Frames, tangent: Tangent) -> Elastic<'a> {
+fn elastic<'a>(body: &'a Body, skinned: &'a SkinnedLattice, tangent: Tangent) -> Elastic<'a> {
     Elastic {
         elements: body.elements(),
         model: MODEL,
-        turns: Some(&frames.cell_turns),
+        turns: Some(&skinned.cell_turns),
         slots: body.pattern().pair_slots(),
         tangent,
     }
 }
 
-fn domain<'a>(body: &'a Body, frames: &'a Frames) -> Domain<'a> {
+fn domain<'a>(body: &'a Body, skinned: &'a SkinnedLattice) -> Domain<'a> {
     Domain {
-        elastic: elastic(body, frames, Tangent::Exact(FLOOR)),
+        elastic: elastic(body, skinned, Tangent::Exact(FLOOR)),
         pattern: body.pattern(),
         mass: body.mass_matrix(),
         twist: Some(body.twist_matrix()),
@@ -73,9 +73,9 @@ fn domain<'a>(body: &'a Body, frames: &'a Frames) -> Domain<'a> {
 }
 
 /// Forces other than elastic ones on flesh with a sway: gravity, given ones, and what holds it against twist.
-fn loads(body: &Body, frames: &Frames, load: &Load, sway: &[Vec3], out: &mut [Vec3]) {
+fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, sway: &[Vec3], out: &mut [Vec3]) {
     out.fill(Vec3::zeros());
-    for (cell, turn) in body.blocks().iter().zip(&frames.cell_turns) {
+    for (cell, turn) in body.blocks().iter().zip(&skinned.cell_turns) {
         let g = load.net_gravity(turn);
         for (&a, &w) in cell.corners.iter().zip(cell.weight) {
             out[a as usize] += g * w;
@@ -121,7 +121,7 @@ fn spread(body: &Body) -> f64 {
 impl HyperelasticStepper {
     pub fn new(body: &Body) -> Result<Self, SolveError> {
         let solver = SparseCholesky::new(body.pattern().symbolic().clone())?;
-        let zero = vec![Vec3::zeros(); body.dofs()];
+        let zero = vec![Vec3::zeros(); body.nodes()];
         Ok(Self {
             base: vec![0.0; solver.values().len()],
             scales: None,
@@ -141,7 +141,7 @@ impl HyperelasticStepper {
     fn solve(
         &mut self,
         body: &Body,
-        frames: &Frames,
+        skinned: &SkinnedLattice,
         load: &Load,
         mass: f64,
         damping: f64,
@@ -158,11 +158,11 @@ impl HyperelasticStepper {
             self.scales = Some((mass, damping));
         }
         let at = Configuration {
-            origin: Some(&frames.places),
+            origin: Some(&skinned.places),
             displacements: &self.sway,
             increment: None,
         };
-        let elastic = elastic(body, frames, Tangent::Guarded);
+        let elastic = elastic(body, skinned, Tangent::Guarded);
         let gradient = &mut self.gradient;
         for convex in [false, true] {
             self.solver.set_values(&self.base);
@@ -201,14 +201,14 @@ impl HyperelasticStepper {
     fn minimise(
         &mut self,
         body: &Body,
-        frames: &Frames,
+        skinned: &SkinnedLattice,
         load: &Load,
         (mass, damping): (f64, f64),
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
         let balancer = match &mut self.careful {
             Some(balancer) => balancer,
-            none => none.insert(Box::new(Balancer::new(body.pattern(), body.dofs())?)),
+            none => none.insert(Box::new(Balancer::new(body.pattern(), body.nodes())?)),
         };
         self.change.fill(Vec3::zeros());
         let increment = Increment {
@@ -218,9 +218,9 @@ impl HyperelasticStepper {
             lag: &self.change,
             forces: &self.forces,
             terms: load.terms,
-            origin: &frames.places,
+            origin: &skinned.places,
         };
-        let domain = domain(body, frames);
+        let domain = domain(body, skinned);
         match balancer.balance(domain, increment, &mut self.sway, &LED, progress) {
             // The best so far is lower than the guess: good enough to go on from.
             Ok(_) | Err(NewtonError::NotConverged { .. }) => Ok(()),
@@ -235,7 +235,7 @@ impl Stepper for HyperelasticStepper {
         let (positions, velocities) = (&mut nodes.positions, &mut nodes.velocities);
         let mass = 1.0 / (h * h) + step.mass_damping / h;
         let damping = step.stiffness_damping / h;
-        for v in 0..body.dofs() {
+        for v in 0..body.nodes() {
             let p = positions[v];
             self.sway[v] = match body.bone_of_vertex()[v] {
                 Some(_) => Vec3::zeros(),
@@ -279,13 +279,13 @@ impl Stepper for HyperelasticStepper {
 /// The sway of the flesh in balance at a pose.
 pub(super) fn balance(
     body: &Body,
-    frames: &Frames,
+    skinned: &SkinnedLattice,
     load: &Load,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec3>, SimulationError> {
-    let zero = vec![Vec3::zeros(); body.dofs()];
+    let zero = vec![Vec3::zeros(); body.nodes()];
     let (mut forces, mut sway) = (zero.clone(), zero.clone());
-    loads(body, frames, load, &sway, &mut forces);
+    loads(body, skinned, load, &sway, &mut forces);
     let increment = Increment {
         mass: 0.0,
         inertia: &zero,
@@ -293,26 +293,31 @@ pub(super) fn balance(
         lag: &zero,
         forces: &forces,
         terms: load.terms,
-        origin: &frames.places,
+        origin: &skinned.places,
     };
-    let mut balancer = Balancer::new(body.pattern(), body.dofs())?;
+    let mut balancer = Balancer::new(body.pattern(), body.nodes())?;
     let options = Newton::default();
-    let domain = domain(body, frames);
+    let domain = domain(body, skinned);
     balancer.balance(domain, increment, &mut sway, &options, progress)?;
     Ok(sway)
 }
 
 /// The forces (N; zero on held vertices) that hold the flesh at a sway.
-pub(super) fn forces_at(body: &Body, frames: &Frames, load: &Load, sway: &[Vec3]) -> Vec<Vec3> {
-    let mut outer = vec![Vec3::zeros(); body.dofs()];
-    loads(body, frames, load, sway, &mut outer);
-    let mut forces = vec![Vec3::zeros(); body.dofs()];
+pub(super) fn forces_at(
+    body: &Body,
+    skinned: &SkinnedLattice,
+    load: &Load,
+    sway: &[Vec3],
+) -> Vec<Vec3> {
+    let mut outer = vec![Vec3::zeros(); body.nodes()];
+    loads(body, skinned, load, sway, &mut outer);
+    let mut forces = vec![Vec3::zeros(); body.nodes()];
     let at = Configuration {
-        origin: Some(&frames.places),
+        origin: Some(&skinned.places),
         displacements: sway,
         increment: None,
     };
-    elastic(body, frames, Tangent::Guarded).add_gradient(&at, &mut forces);
+    elastic(body, skinned, Tangent::Guarded).add_gradient(&at, &mut forces);
     for (v, (f, outer)) in forces.iter_mut().zip(&outer).enumerate() {
         *f = match body.bone_of_vertex()[v] {
             Some(_) => Vec3::zeros(),

@@ -2,9 +2,9 @@
 //! States as they were laid out before they had sections.
 //!
 //! ```text
-//! "thewst01"  dofs: u64   bones: u64   duration: f64   positions, velocities [dofs,3]
-//! "thewsm01"  modes: u64  bones: u64   duration: f64   amplitudes, their velocities [modes], velocities of T(x) [dofs,3]
-//! then the poses before and at present [bones,12] (no bones before the first reset), then perhaps rest forces [dofs,3]
+//! "thewst01"  nodes: u64   bones: u64   duration: f64   positions, velocities [nodes,3]
+//! "thewsm01"  modes: u64  bones: u64   duration: f64   amplitudes, their velocities [modes], velocities of T(x) [nodes,3]
+//! then the poses before and at present [bones,12] (no bones before the first reset), then perhaps rest forces [nodes,3]
 //! ```
 
 use super::SimulationError;
@@ -15,8 +15,8 @@ use super::stepper::{POSITIONS, VELOCITIES};
 
 const HEADER: usize = 32;
 
-/// The sections that a state without any amounts to, of a body with so many dofs.
-pub(super) fn read(bytes: &[u8], dofs: usize) -> Result<Sections<'_>, SimulationError> {
+/// The sections that a state without any amounts to, of a body with so many nodes.
+pub(super) fn read(bytes: &[u8], nodes: usize) -> Result<Sections<'_>, SimulationError> {
     let wrong = SimulationError::State;
     let (header, mut rest) = bytes
         .split_at_checked(HEADER)
@@ -44,7 +44,7 @@ pub(super) fn read(bytes: &[u8], dofs: usize) -> Result<Sections<'_>, Simulation
         }
         b"thewsm01" => {
             sections.add(AMPLITUDES, take(count, 2)?);
-            sections.add(SKIN_VELOCITIES, take(dofs as u64, 3)?);
+            sections.add(SKIN_VELOCITIES, take(nodes as u64, 3)?);
         }
         _ => return Err(wrong("it is of another kind or version")),
     }

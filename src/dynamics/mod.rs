@@ -42,7 +42,6 @@ mod equilibrium;
 mod error;
 mod flesh;
 mod forces;
-mod frames;
 mod hyperelastic;
 mod legacy;
 mod method;
@@ -51,6 +50,7 @@ pub mod nonlinear;
 mod sections;
 mod settings;
 mod shape;
+mod skinned;
 mod softness;
 mod state;
 mod stepper;
@@ -74,8 +74,8 @@ use crate::range::is_place;
 use crate::skeleton::{FrameMotion, Pose};
 use crate::solve::EnergyTerm;
 use forces::{ExternalForces, Load, check_forces, check_terms};
-use frames::Frames;
 use shape::Shape;
+use skinned::SkinnedLattice;
 use std::sync::Arc;
 use stepper::{NodalState, Start, Step, Stepper};
 
@@ -87,8 +87,8 @@ pub struct Simulation {
     nodes: NodalState,
     shape: Shape,
     history: Option<PoseHistory>,
-    now: Frames,
-    next: Frames,
+    now: SkinnedLattice,
+    next: SkinnedLattice,
     external: ExternalForces,
     terms: Vec<Arc<dyn EnergyTerm>>,
     stepper: Box<dyn Stepper>,
@@ -133,7 +133,7 @@ impl Simulation {
         if !modes.are_of(&body) {
             return Err(SimulationError::OtherModes {
                 nodes: modes.nodes(),
-                dofs: body.dofs(),
+                lattice: body.nodes(),
             });
         }
         Self::build(body, Method::Modal, Some(modes), settings)
@@ -146,17 +146,17 @@ impl Simulation {
         settings: Settings,
     ) -> Result<Self, SimulationError> {
         settings.check()?;
-        let (vertices, dofs) = (body.lattice().vertices(), body.dofs());
+        let (vertices, nodes) = (body.lattice().vertices(), body.nodes());
         Ok(Self {
             shape: Shape::new(&body, method, settings.elastic_joints < 1.0)?,
             nodes: NodalState {
                 positions: vertices.to_vec(),
-                velocities: vec![Vec3::zeros(); dofs],
+                velocities: vec![Vec3::zeros(); nodes],
             },
             history: None,
-            now: Frames::new(&body)?,
-            next: Frames::new(&body)?,
-            external: ExternalForces::none(dofs),
+            now: SkinnedLattice::new(&body)?,
+            next: SkinnedLattice::new(&body)?,
+            external: ExternalForces::none(nodes),
             terms: Vec::new(),
             stepper: stepper::stepper(&body, method, modes, &settings)?,
             moving: Pose::rest(body.skeleton().len()),
@@ -208,7 +208,7 @@ impl Simulation {
     }
 
     /// Starts at rest at a pose: in static equilibrium when `settled`, else in the skinned shape. Generalised forces in rest
-    /// axes (N, `[dofs]`; none = none) act from there.
+    /// axes (N, `[nodes]`; none = none) act from there.
     ///
     /// # Errors
     /// A pose that does not fit the skeleton; forces that do not fit the body; a singular system.
@@ -241,7 +241,7 @@ impl Simulation {
             body: &self.body,
             method: self.method,
             pose,
-            frames: &self.next,
+            skinned: &self.next,
             load: &load,
             settled,
             progress,
@@ -263,9 +263,9 @@ impl Simulation {
     fn take_shape(&mut self) -> Result<(), SimulationError> {
         match &self.history {
             Some(history) => {
-                let frames = (&history.pose, &self.now);
+                let skinned = (&history.pose, &self.now);
                 let positions = &self.nodes.positions;
-                self.shape.take(&self.body, self.method, frames, positions)
+                self.shape.take(&self.body, self.method, skinned, positions)
             }
             None => Ok(()),
         }
@@ -280,7 +280,7 @@ impl Simulation {
     }
 
     /// Advances to a pose over `dt` seconds in `ceil(dt · rate)` equal steps, with generalised forces on the lattice's
-    /// vertices (N, `[dofs]`): `forces` in world axes, constant over the time; `rest_forces` in rest axes at its end, where
+    /// vertices (N, `[nodes]`): `forces` in world axes, constant over the time; `rest_forces` in rest axes at its end, where
     /// they go linearly from those of the call before, turned along with the flesh at every step.
     ///
     /// The first time after a reset the flesh sets out with the velocity of its bones. From then on the
@@ -441,19 +441,19 @@ impl Simulation {
         (dt * self.settings.rate - 1e-6).ceil().max(0.0) as usize
     }
 
-    /// Positions of the lattice's vertices `[dofs]`, metres.
+    /// Positions of the lattice's vertices `[nodes]`, metres.
     pub fn lattice_positions(&self) -> &[Vec3] {
         &self.shape.places
     }
 
-    /// The sway of the lattice's vertices `[dofs]`, metres, world axes: what the flesh does beyond the balance without loads in
+    /// The sway of the lattice's vertices `[nodes]`, metres, world axes: what the flesh does beyond the balance without loads in
     /// which the bones alone hold it. None where nobody wants it: with elastic joints shown whole other methods than the
     /// hyperelastic one do not part it off, and the modal one never does.
     pub fn sway(&self) -> Option<&[Vec3]> {
         (!self.shape.sway.is_empty()).then_some(&self.shape.sway)
     }
 
-    /// Velocities of the lattice's vertices `[dofs]`, m/s.
+    /// Velocities of the lattice's vertices `[nodes]`, m/s.
     pub fn lattice_velocities(&self) -> &[Vec3] {
         &self.nodes.velocities
     }
@@ -476,7 +476,7 @@ impl Simulation {
         self.history.as_ref().map(|h| &h.pose)
     }
 
-    /// Where the bones alone carry the lattice's vertices `[dofs]`, metres.
+    /// Where the bones alone carry the lattice's vertices `[nodes]`, metres.
     pub fn carried_positions(&self) -> &[Vec3] {
         &self.now.places
     }

@@ -16,8 +16,8 @@
 //! skinned shape itself is strained at a bend, which other methods even out.
 
 use super::forces::Load;
-use super::frames::{Frames, place};
 use super::sections::{Kind, Sections, Writer};
+use super::skinned::{SkinnedLattice, place};
 use super::stepper::{NodalState, Start, Step, Stepper};
 use super::{Settings, SimulationError};
 use crate::Vec3;
@@ -62,7 +62,7 @@ impl ModalStepper {
             stiffness: settings.stiffness_damping,
         };
         let pose = Pose::rest(body.skeleton().len());
-        let zero = || vec![Vec3::zeros(); body.dofs()];
+        let zero = || vec![Vec3::zeros(); body.nodes()];
         Ok(Self {
             damping: damping.coefficients(modes.eigenvalues())?,
             oscillators: None,
@@ -97,7 +97,7 @@ impl ModalStepper {
             [(-d, -0.5), (d, 0.5), (0.0, 0.0)]
         };
         let origin = &mut self.places;
-        let mut sums = vec![Vec3::zeros(); body.dofs()];
+        let mut sums = vec![Vec3::zeros(); body.nodes()];
         for (i, (offset, weight)) in weights.into_iter().enumerate() {
             if weight == 0.0 {
                 continue;
@@ -125,7 +125,7 @@ impl Stepper for ModalStepper {
         self.state = State::zero(self.modes.len());
         self.velocities.fill(Vec3::zeros());
         if start.settled {
-            let (now, load) = (start.frames, start.load);
+            let (now, load) = (start.skinned, start.load);
             self.weight.fill(Vec3::zeros());
             load.add_net_weight(start.body, now, &mut self.weight);
             let still = vec![Vec3::zeros(); now.places.len()];
@@ -184,9 +184,9 @@ impl Stepper for ModalStepper {
         Ok(())
     }
 
-    fn show(&self, body: &Body, now: &Frames, pose: &Pose, nodes: &mut NodalState) {
+    fn show(&self, body: &Body, now: &SkinnedLattice, pose: &Pose, nodes: &mut NodalState) {
         let (q, rate) = (&self.state.q, &self.state.v);
-        for v in 0..body.dofs() {
+        for v in 0..body.nodes() {
             let x = body.lattice().vertices()[v];
             let (u, w) = (self.modes.displacement(q, v), self.modes.rotation(q, v));
             let turn = mean_rotation(&w);
@@ -234,14 +234,14 @@ impl Stepper for ModalStepper {
 fn modal_force(
     modes: &Modes,
     q: &[f64],
-    frames: &Frames,
+    skinned: &SkinnedLattice,
     load: &Load,
     weight: &[Vec3],
     accelerations: &[Vec3],
 ) -> Vec<f64> {
     let mut sum = vec![0.0; modes.len()];
     let at = |v: usize| {
-        let turn = &frames.turns[v];
+        let turn = &skinned.turns[v];
         let force = weight[v] + load.forces.map_or(Vec3::zeros(), |f| f[v]);
         (Some(turn.tr_mul(&force)), -turn.tr_mul(&accelerations[v]))
     };

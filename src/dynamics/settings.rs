@@ -18,7 +18,7 @@ pub struct Settings {
     /// Damping of deformation, s.
     pub stiffness_damping: f64,
     /// Farthest that flesh is shown from its skin, as a part of the body's size; none = no limit.
-    pub reach: Option<f64>,
+    pub max_offset: Option<f64>,
     /// How the steps of the warped methods are solved.
     pub solver: Solver,
     /// Elastic Joints s, 0 to 1: which part of the difference between the flesh that bones bend and the plain skin is shown.
@@ -33,7 +33,7 @@ impl Default for Settings {
             gravity: Vec3::new(0.0, 0.0, -9.81),
             mass_damping: 2.0,
             stiffness_damping: 0.004,
-            reach: None,
+            max_offset: None,
             solver: Solver::Automatic,
             elastic_joints: 1.0,
         }
@@ -72,11 +72,11 @@ impl Settings {
             "zero or positive",
         )?;
         check_gravity(self.gravity)?;
-        let positive = |reach: f64| reach > 0.0 && reach.is_finite();
+        let positive = |max_offset: f64| max_offset > 0.0 && max_offset.is_finite();
         check(
-            "reach",
-            self.reach.unwrap_or(1.0),
-            self.reach.is_none_or(positive),
+            "max_offset",
+            self.max_offset.unwrap_or(1.0),
+            self.max_offset.is_none_or(positive),
             "a positive part of the body's size",
         )?;
         check(
@@ -91,7 +91,7 @@ impl Settings {
     pub fn showing(&self) -> Showing {
         Showing {
             elastic_joints: self.elastic_joints,
-            reach: self.reach,
+            max_offset: self.max_offset,
         }
     }
 }

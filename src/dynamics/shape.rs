@@ -7,7 +7,7 @@
 
 use super::forces::Load;
 use super::system::System;
-use super::{Frames, Method, SimulationError, Solver, equilibrium};
+use super::{Method, SimulationError, SkinnedLattice, Solver, equilibrium};
 use crate::Vec3;
 use crate::body::Body;
 use crate::progress::Silent;
@@ -15,9 +15,9 @@ use crate::skeleton::Pose;
 
 /// Places of the lattice's vertices and their sway, metres, world axes.
 pub(super) struct Shape {
-    /// q + x, `[dofs]`.
+    /// q + x, `[nodes]`.
     pub places: Vec<Vec3>,
-    /// u, `[dofs]`; empty where nobody wants it.
+    /// u, `[nodes]`; empty where nobody wants it.
     pub sway: Vec<Vec3>,
     system: Option<System>,
 }
@@ -34,17 +34,17 @@ impl Shape {
         let system = linear.map(|method| System::new(body, method, Solver::Factor));
         Ok(Self {
             places: body.lattice().vertices().to_vec(),
-            sway: vec![Vec3::zeros(); if wanted.is_some() { body.dofs() } else { 0 }],
+            sway: vec![Vec3::zeros(); if wanted.is_some() { body.nodes() } else { 0 }],
             system: system.transpose()?,
         })
     }
 
-    /// Takes up the positions of a simulation that stands in `frames`, those of `pose`.
+    /// Takes up the positions of a simulation that stands in `skinned`, those of `pose`.
     pub fn take(
         &mut self,
         body: &Body,
         method: Method,
-        (pose, frames): (&Pose, &Frames),
+        (pose, skinned): (&Pose, &SkinnedLattice),
         positions: &[Vec3],
     ) -> Result<(), SimulationError> {
         self.places.copy_from_slice(positions);
@@ -52,12 +52,12 @@ impl Shape {
             return Ok(());
         }
         let bend = match &mut self.system {
-            Some(system) => equilibrium::balanced(system, body, frames, &Load::NONE)?,
-            None => equilibrium::settled(body, method, pose, frames, &Load::NONE, &Silent)?,
+            Some(system) => equilibrium::balanced(system, body, skinned, &Load::NONE)?,
+            None => equilibrium::settled(body, method, pose, skinned, &Load::NONE, &Silent)?,
         };
         if method == Method::Hyperelastic {
             for (v, place) in self.places.iter_mut().enumerate() {
-                self.sway[v] = positions[v] - frames.places[v];
+                self.sway[v] = positions[v] - skinned.places[v];
                 *place = bend[v] + self.sway[v];
             }
         } else {

@@ -29,8 +29,8 @@ fn yields(body: &Arc<Body>) -> Result<Vec<f64>, SimulationError> {
     for axis in 0..3 {
         let mut pull = Vec3::zeros();
         pull[axis] = gravity.norm();
-        let everywhere = vec![pull; body.dofs()];
-        let forces: Vec<Vec3> = (0..body.dofs())
+        let everywhere = vec![pull; body.nodes()];
+        let forces: Vec<Vec3> = (0..body.nodes())
             .map(|v| body.mass_matrix().row_times(v, &everywhere))
             .collect();
         // With gravity as part of the rest shape the body is in balance without the extra pull.

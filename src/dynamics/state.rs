@@ -12,8 +12,8 @@ pub(super) const POSES: Kind = Kind::required("pose history", 1);
 pub(super) const REST_FORCES: Kind = Kind::required("rest forces", 1);
 
 impl Simulation {
-    /// The state, exactly: `120 + 48 dofs + 192 bones` bytes, with the modal method `120 + 16 modes + 24 dofs + 192 bones`; 40
-    /// and all for bones less before the first reset, and `32 + 24 dofs` more while forces in rest axes act.
+    /// The state, exactly: `120 + 48 nodes + 192 bones` bytes, with the modal method `120 + 16 modes + 24 nodes + 192 bones`; 40
+    /// and all for bones less before the first reset, and `32 + 24 nodes` more while forces in rest axes act.
     pub fn state(&self) -> Vec<u8> {
         let mut state = Writer::new();
         if let Some(history) = &self.history {
@@ -34,17 +34,17 @@ impl Simulation {
     /// # Errors
     /// [`SimulationError::State`] and its like; the present state stays.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), SimulationError> {
-        let dofs = self.body.dofs();
+        let nodes = self.body.nodes();
         let mut state = match bytes.get(..MAGIC.len()) {
             None => return Err(SimulationError::State("it is too short")),
             Some(magic) if magic == MAGIC => Sections::read(bytes)?,
-            Some(_) => legacy::read(bytes, dofs)?,
+            Some(_) => legacy::read(bytes, nodes)?,
         };
         let history = match state.numbers(POSES)? {
             Some(numbers) => Some(read_history(&numbers, self.body.skeleton().len())?),
             None => None,
         };
-        let rest_forces = state.vectors_if_any(REST_FORCES, dofs)?;
+        let rest_forces = state.vectors_if_any(REST_FORCES, nodes)?;
         if let Some(history) = &history {
             self.next.set(&self.body, self.method, &history.pose)?;
         }

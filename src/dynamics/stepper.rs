@@ -11,7 +11,7 @@ use super::modal::ModalStepper;
 use super::nonlinear::NonlinearStepper;
 use super::sections::{Kind, Sections, Writer};
 use super::warped::LinearisedStepper;
-use super::{Frames, MODES, Method, Settings, SimulationError, equilibrium};
+use super::{MODES, Method, Settings, SimulationError, SkinnedLattice, equilibrium};
 use crate::Vec3;
 use crate::body::Body;
 use crate::elasticity::Model;
@@ -20,7 +20,7 @@ use crate::progress::{Progress, Silent};
 use crate::skeleton::{FrameMotion, Pose};
 use std::sync::Arc;
 
-/// Positions (m) and velocities (m/s) of the lattice's vertices, `[dofs]` each, world axes.
+/// Positions (m) and velocities (m/s) of the lattice's vertices, `[nodes]` each, world axes.
 pub(super) struct NodalState {
     pub positions: Vec<Vec3>,
     pub velocities: Vec<Vec3>,
@@ -32,7 +32,7 @@ pub(super) struct Start<'a> {
     pub method: Method,
     pub pose: &'a Pose,
     /// Those of the pose.
-    pub frames: &'a Frames,
+    pub skinned: &'a SkinnedLattice,
     pub load: &'a Load<'a>,
     /// In static equilibrium, else as the bones alone carry the flesh.
     pub settled: bool,
@@ -53,8 +53,8 @@ pub(super) struct Step<'a> {
     /// Where on the motion the step ends, and which part of it it takes.
     pub end: f64,
     pub part: f64,
-    pub from: &'a Frames,
-    pub to: &'a Frames,
+    pub from: &'a SkinnedLattice,
+    pub to: &'a SkinnedLattice,
     /// What acts at the step's end.
     pub load: &'a Load<'a>,
     /// Asked whether to go on.
@@ -70,12 +70,12 @@ pub(super) trait Stepper: Send + Sync {
                 start.body,
                 start.method,
                 start.pose,
-                start.frames,
+                start.skinned,
                 start.load,
                 start.progress,
             )?
         } else {
-            start.frames.places.clone()
+            start.skinned.places.clone()
         };
         Ok(())
     }
@@ -95,7 +95,7 @@ pub(super) trait Stepper: Send + Sync {
     fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError>;
 
     /// Brings positions and velocities up to date in a pose, where the state is something else.
-    fn show(&self, _body: &Body, _now: &Frames, _pose: &Pose, _nodes: &mut NodalState) {}
+    fn show(&self, _body: &Body, _now: &SkinnedLattice, _pose: &Pose, _nodes: &mut NodalState) {}
 
     /// The modes and their amplitudes, of a method that moves by them.
     fn modal(&self) -> Option<(&Arc<Modes>, &[f64])> {
@@ -150,7 +150,7 @@ pub(super) fn stepper(
         Method::Modal => {
             let modes = match modes {
                 Some(modes) => modes,
-                None => Arc::new(Modes::of_body(body, MODES.min(body.freedom()), &Silent)?),
+                None => Arc::new(Modes::of_body(body, MODES.min(body.free_dofs()), &Silent)?),
             };
             Box::new(ModalStepper::new(body, modes, settings)?)
         }

@@ -25,7 +25,7 @@ struct Plain {
     gravity: Vec3,
     mass_damping: f64,
     stiffness_damping: f64,
-    reach: Option<f64>,
+    max_offset: Option<f64>,
     solver: String,
     elastic_joints: f64,
 }
@@ -37,7 +37,7 @@ impl Serialize for Settings {
             gravity: self.gravity,
             mass_damping: self.mass_damping,
             stiffness_damping: self.stiffness_damping,
-            reach: self.reach,
+            max_offset: self.max_offset,
             solver: self.solver.name().to_owned(),
             elastic_joints: self.elastic_joints,
         };
@@ -53,7 +53,7 @@ impl<'de> Deserialize<'de> for Settings {
             gravity: plain.gravity,
             mass_damping: plain.mass_damping,
             stiffness_damping: plain.stiffness_damping,
-            reach: plain.reach,
+            max_offset: plain.max_offset,
             solver: plain.solver.parse().map_err(D::Error::custom)?,
             elastic_joints: plain.elastic_joints,
         };

@@ -15,7 +15,7 @@ use super::cells::CellMatrix;
 use super::flesh::WarpedCells;
 use super::forces::Load;
 use super::vertex::VertexMatrix;
-use super::{Frames, Method, Solver};
+use super::{Method, SkinnedLattice, Solver};
 use crate::Vec3;
 use crate::body::Body;
 use crate::solve::{Configuration, EnergyTerm, NodeMatrix, SolveError};
@@ -34,7 +34,7 @@ pub(super) struct System {
 #[derive(Clone, Copy)]
 pub(super) struct Linearised<'a> {
     pub terms: &'a [Arc<dyn EnergyTerm>],
-    /// Positions, `[dofs]`.
+    /// Positions, `[nodes]`.
     pub positions: &'a [Vec3],
     pub factor: f64,
 }
@@ -70,7 +70,7 @@ impl System {
         Ok(Self {
             form,
             nodes: vec![Vec3::zeros(); body.pattern().vertex_of_node().len()],
-            sums: vec![Vec3::zeros(); body.dofs()],
+            sums: vec![Vec3::zeros(); body.nodes()],
         })
     }
 
@@ -78,14 +78,14 @@ impl System {
     pub fn prepare(
         &mut self,
         body: &Body,
-        frames: &Frames,
+        skinned: &SkinnedLattice,
         mass: f64,
         stiffness: f64,
         further: &Linearised,
     ) -> Result<(), SolveError> {
         match &mut self.form {
-            Form::Cells(cells) => cells.prepare(body, frames, mass, stiffness, further),
-            Form::Vertices(vertices) => vertices.prepare(body, frames, mass, stiffness, further),
+            Form::Cells(cells) => cells.prepare(body, skinned, mass, stiffness, further),
+            Form::Vertices(vertices) => vertices.prepare(body, skinned, mass, stiffness, further),
         }
     }
 
@@ -95,22 +95,22 @@ impl System {
     pub fn set_forces(
         &mut self,
         body: &Body,
-        frames: &Frames,
+        skinned: &SkinnedLattice,
         load: &Load,
         scale: f64,
         z: &[Vec3],
     ) {
         match &self.form {
             Form::Cells(_) => {
-                let turns = &frames.cell_turns;
+                let turns = &skinned.cell_turns;
                 WarpedCells { body, turns, load }.forces(scale, z, &mut self.sums);
             }
-            Form::Vertices(form) => form.forces(body, frames, load, scale, z, &mut self.sums),
+            Form::Vertices(form) => form.forces(body, skinned, load, scale, z, &mut self.sums),
         }
         for (node, &v) in self.nodes.iter_mut().zip(body.pattern().vertex_of_node()) {
             let v = v as usize;
             *node =
-                self.sums[v] + frames.twist_loads[v] * scale - body.twist_matrix().row_times(v, z);
+                self.sums[v] + skinned.twist_loads[v] * scale - body.twist_matrix().row_times(v, z);
             if let Some(forces) = load.forces {
                 *node += forces[v] * scale;
             }

@@ -44,7 +44,7 @@ fn bent(bar: &BarOptions, angle: f64) -> Pose {
 }
 
 fn wobbly(body: &Body, size: f64) -> Vec<Vec3> {
-    (0..body.dofs())
+    (0..body.nodes())
         .map(|v| {
             let x = body.lattice().vertices()[v];
             let f = |a: f64| (a * (x.x + 2.0 * x.y + 3.0 * x.z)).sin() * size;
@@ -131,7 +131,7 @@ fn without_the_sculpt_option_flesh_sags_down() {
     );
     let body = BarOptions::default().build();
     let q = equilibrium(&body, &over, None, None, settings().gravity, Method::Warped).unwrap();
-    let sag: f64 = (0..body.dofs())
+    let sag: f64 = (0..body.nodes())
         .map(|v| {
             let x = body.lattice().vertices()[v];
             q[v].z + x.z + x.z
@@ -220,9 +220,9 @@ fn frozen_flesh_feels_no_drag_however_fast_it_turns() {
         let mut sim = Simulation::new(body.clone(), Method::Warped, settings).unwrap();
         sim.reset(&turn(0.0), false, None).unwrap();
         // Inertia is balanced by a velocity that equals the step's own.
-        let mut after = Frames::new(&body).unwrap();
+        let mut after = SkinnedLattice::new(&body).unwrap();
         after.set(&body, Method::Warped, &turn(0.7)).unwrap();
-        for v in 0..body.dofs() {
+        for v in 0..body.nodes() {
             sim.nodes.velocities[v] = (after.places[v] - sim.nodes.positions[v]) * 24.0;
         }
         sim.advance(&turn(0.7), 1.0 / 24.0, None, None).unwrap();
@@ -313,12 +313,12 @@ fn energy_never_grows_without_forces() {
     let bar = BarOptions::default();
     let body = bar.build();
     let p = bent(&bar, 0.6);
-    let mut frames = Frames::new(&body).unwrap();
-    frames.set(&body, Method::Warped, &p).unwrap();
+    let mut skinned = SkinnedLattice::new(&body).unwrap();
+    skinned.set(&body, Method::Warped, &p).unwrap();
     let balance = equilibrium::linearised(
         &body,
         Method::Warped,
-        &frames,
+        &skinned,
         &Load::new(&body, Vec3::zeros(), None, &[]),
     )
     .unwrap();
@@ -331,12 +331,12 @@ fn energy_never_grows_without_forces() {
             .map(|(p, b)| p - b)
             .collect();
         let mut e = 0.0;
-        for v in 0..body.dofs() {
+        for v in 0..body.nodes() {
             let m = body.mass_matrix().row_times(v, &sim.nodes.velocities);
             let t = body.twist_matrix().row_times(v, &d);
             e += 0.5 * sim.nodes.velocities[v].dot(&m) + 0.5 * d[v].dot(&t);
         }
-        for (cell, turn) in body.blocks().iter().zip(&frames.cell_turns) {
+        for (cell, turn) in body.blocks().iter().zip(&skinned.cell_turns) {
             let mut z = [Vec3::zeros(); 8];
             for (z, &a) in z.iter_mut().zip(cell.corners) {
                 *z = turn.tr_mul(&d[a as usize]);
@@ -389,17 +389,19 @@ fn elastic_forces_sum_to_zero_even_far_away() {
     };
     let body = bar.build();
     let far = Isometry3::translation(2e5, -3e5, 1e5);
-    let mut frames = Frames::new(&body).unwrap();
-    frames.set(&body, Method::Warped, &pose(&[far; 2])).unwrap();
+    let mut skinned = SkinnedLattice::new(&body).unwrap();
+    skinned
+        .set(&body, Method::Warped, &pose(&[far; 2]))
+        .unwrap();
     let mut system = system::System::new(&body, Method::Warped, Solver::Factor).unwrap();
-    let p: Vec<Vec3> = frames
+    let p: Vec<Vec3> = skinned
         .places
         .iter()
         .zip(wobbly(&body, 0.01))
         .map(|(x, d)| x + d)
         .collect();
     let load = Load::new(&body, Vec3::zeros(), None, &[]);
-    system.set_forces(&body, &frames, &load, 1.0, &p);
+    system.set_forces(&body, &skinned, &load, 1.0, &p);
     let size: f64 = system.nodes.iter().map(|f| f.norm()).sum();
     // Only free vertices are summed: let the clamped face be undeformed, so that it holds with nothing.
     let near: Vec<Vec3> = body
@@ -415,7 +417,7 @@ fn elastic_forces_sum_to_zero_even_far_away() {
             }
         })
         .collect();
-    system.set_forces(&body, &frames, &load, 1.0, &near);
+    system.set_forces(&body, &skinned, &load, 1.0, &near);
     let sum: Vec3 = system.nodes.iter().sum();
     assert!(sum.norm() < 1e-6 * size, "{} {size}", sum.norm());
 }
@@ -443,8 +445,8 @@ fn warping_keeps_the_shape_that_linear_strain_swells() {
 #[test]
 fn stiffness_matrix_is_that_of_the_forces() {
     let body = BarOptions::default().build();
-    let mut frames = Frames::new(&body).unwrap();
-    frames.set(&body, Method::Warped, &still()).unwrap();
+    let mut skinned = SkinnedLattice::new(&body).unwrap();
+    skinned.set(&body, Method::Warped, &still()).unwrap();
     let mut system = system::System::new(&body, Method::Warped, Solver::Factor).unwrap();
     let d = wobbly(&body, 0.01);
     let p: Vec<Vec3> = body
@@ -456,7 +458,7 @@ fn stiffness_matrix_is_that_of_the_forces() {
         .collect();
     system.set_forces(
         &body,
-        &frames,
+        &skinned,
         &Load::new(&body, Vec3::zeros(), None, &[]),
         1.0,
         &p,
@@ -477,7 +479,7 @@ fn stiffness_matrix_is_that_of_the_forces() {
     let energy = body.elements().energy(Model::Linear, &d);
     let twistless = body.stiffness(false);
     let mut half = 0.0;
-    for row in 0..3 * body.dofs() {
+    for row in 0..3 * body.nodes() {
         for i in twistless.indptr().outer_inds_sz(row) {
             let c = twistless.indices()[i] as usize;
             half += 0.5 * d[row / 3][row % 3] * twistless.data()[i] * d[c / 3][c % 3];

@@ -19,7 +19,7 @@
 use super::cells::CellMatrix;
 use super::forces::Load;
 use super::system::Linearised;
-use super::{Frames, Solver};
+use super::{SkinnedLattice, Solver};
 use crate::body::Body;
 use crate::solve::krylov::{Gmres, Preconditioned, Stop};
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError};
@@ -55,7 +55,7 @@ impl VertexMatrix {
     pub fn new(body: &Body, solver: Solver) -> Result<Self, SolveError> {
         let stiffness = body.stiffness_matrix(false);
         let free = body.pattern().vertex_of_node();
-        let mut shares = vec![0.0; body.dofs()];
+        let mut shares = vec![0.0; body.nodes()];
         for cell in body.blocks().iter() {
             for (&a, w) in cell.corners.iter().zip(cell.weight) {
                 shares[a as usize] += w;
@@ -81,17 +81,17 @@ impl VertexMatrix {
     pub fn prepare(
         &mut self,
         body: &Body,
-        frames: &Frames,
+        skinned: &SkinnedLattice,
         mass: f64,
         stiffness: f64,
         further: &Linearised,
     ) -> Result<(), SolveError> {
         let free = body.pattern().vertex_of_node();
-        let turns = || free.iter().map(|&v| &frames.turns[v as usize]);
+        let turns = || free.iter().map(|&v| &skinned.turns[v as usize]);
         let same = self.scales == Some((mass, stiffness)) && turns().eq(&self.turns);
         self.scales = None;
         self.helper
-            .prepare(body, frames, mass, stiffness, further)?;
+            .prepare(body, skinned, mass, stiffness, further)?;
         if !same {
             for (row, turn) in turns().enumerate() {
                 self.turns[row] = *turn;
@@ -111,7 +111,7 @@ impl VertexMatrix {
     pub fn forces(
         &self,
         body: &Body,
-        frames: &Frames,
+        skinned: &SkinnedLattice,
         load: &Load,
         scale: f64,
         z: &[Vec3],
@@ -119,7 +119,7 @@ impl VertexMatrix {
     ) {
         let rest = body.lattice().vertices();
         for (v, sum) in sums.iter_mut().enumerate() {
-            let turn = &frames.turns[v];
+            let turn = &skinned.turns[v];
             let mut force = Vec3::zeros();
             for i in self.stiffness.row_range(v) {
                 let other = self.stiffness.indices()[i] as usize;
@@ -141,7 +141,7 @@ impl VertexMatrix {
     ) -> Result<(), SolveError> {
         let whole = match further.terms {
             [] => Vec::new(),
-            _ => vec![Vec3::zeros(); body.dofs()],
+            _ => vec![Vec3::zeros(); body.nodes()],
         };
         let mut system = Helped {
             matrix: &self.matrix,

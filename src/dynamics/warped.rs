@@ -37,7 +37,7 @@ pub(super) struct LinearisedStepper {
 
 impl LinearisedStepper {
     pub fn new(body: &Body, method: Method, solver: Solver) -> Result<Self, SolveError> {
-        let zero = vec![Vec3::zeros(); body.dofs()];
+        let zero = vec![Vec3::zeros(); body.nodes()];
         Ok(Self {
             system: System::new(body, method, solver)?,
             elastic: zero.clone(),
@@ -54,7 +54,7 @@ impl Stepper for LinearisedStepper {
         let (h, alpha, beta) = (step.duration, step.mass_damping, step.stiffness_damping);
         let (positions, velocities) = (&mut nodes.positions, &mut nodes.velocities);
         let stiffness = h * beta + h * h;
-        for v in 0..body.dofs() {
+        for v in 0..body.nodes() {
             let p = positions[v];
             if body.bone_of_vertex()[v].is_some() {
                 let known = (to.places[v] - p) / h;

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! s is the share of elastic joints; w the vertex's share of sway, 0 where the skin is to stay as it is; `bound` keeps sway
-//! within the flesh that there is at the vertex, `reach` everything near the skin, both softly (as [`super::limit`]).
+//! within the flesh that there is at the vertex, `max_offset` everything near the skin, both softly (as [`super::limit`]).
 
 use super::cpu::{Row, Rows};
 use super::limit::{SkinPairs, image, shrink};
@@ -61,7 +61,7 @@ pub struct Present<'a> {
     /// s.
     pub elastic_joints: f32,
     /// Metres; may be infinite.
-    pub reach: f32,
+    pub max_offset: f32,
 }
 
 /// Which of the two is wanted.
@@ -98,7 +98,7 @@ impl SkinnedSurface {
         }
     }
 
-    /// Shows an instant; gives the largest distance from the skin that there was before `reach`, metres.
+    /// Shows an instant; gives the largest distance from the skin that there was before `max_offset`, metres.
     ///
     /// # Errors
     /// A lattice, a sway or an output of another length.
@@ -205,7 +205,7 @@ impl SkinnedSurface {
             }
             let squared = offset.iter().map(|x| x * x).sum::<f32>();
             farthest = farthest.max(squared);
-            if let Some(shrink) = shrink(squared, present.reach) {
+            if let Some(shrink) = shrink(squared, present.max_offset) {
                 offset = offset.map(|x| x * shrink);
             }
             let local = match base {

@@ -149,8 +149,8 @@ impl<'a> Builder<'a> {
         let skeleton = protect(segments, h);
         let corners: [Vec3; 2] = surface.bounds().into();
         let (lo, hi) = aabb::bounds(skeleton.points.iter().chain(&corners));
-        let reach = Vec3::repeat(2.2 * h);
-        let (lo, hi) = (lo - reach, hi + reach);
+        let step_bound = Vec3::repeat(2.2 * h);
+        let (lo, hi) = (lo - step_bound, hi + step_bound);
         step(progress, 0.02, "measuring distances")?;
         let spacing = (h / 5.0).max((hi - lo).max() / 200.0);
         let rim = Vec3::repeat(0.4 * h);
@@ -290,13 +290,13 @@ impl<'a> Builder<'a> {
         let mut chosen = select(&x);
         for round in 0..3 {
             step(progress, 0.1 + 0.3 * f64::from(round), "improving cells")?;
-            let mut reach = vec![0.0; x.len()];
+            let mut step_bound = vec![0.0; x.len()];
             let mut floor = vec![f64::NEG_INFINITY; x.len()];
             for i in self.points.free() {
-                reach[i] = self.size.at(x[i]);
+                step_bound[i] = self.size.at(x[i]);
                 // What lies outside of the surface stays there, so that the choice of cells keeps.
-                if self.grid.at(x[i]) > 0.3 * OUTWARD * reach[i] {
-                    floor[i] = 0.5 * OUTWARD * reach[i];
+                if self.grid.at(x[i]) > 0.3 * OUTWARD * step_bound[i] {
+                    floor[i] = 0.5 * OUTWARD * step_bound[i];
                 }
             }
             let allowed =
@@ -304,7 +304,7 @@ impl<'a> Builder<'a> {
             Climb {
                 tets: &tets,
                 keep: &chosen,
-                reach: &reach,
+                step_bound: &step_bound,
                 allowed: &allowed,
                 goal: GOAL,
             }

@@ -11,7 +11,7 @@ pub(crate) struct Climb<'a> {
     /// Those that stay in the lattice; the others only must not turn over.
     pub keep: &'a [bool],
     /// For each vertex its size, or zero when it is fixed.
-    pub reach: &'a [f64],
+    pub step_bound: &'a [f64],
     /// Whether a vertex may go to a place.
     pub allowed: &'a dyn Fn(usize, Vec3) -> bool,
     /// Quality at which a vertex is left in peace, radians.
@@ -33,7 +33,7 @@ impl Climb<'_> {
             let mut any = false;
             let mut around: Vec<u32> = Vec::new();
             for v in 0..x.len() {
-                if self.reach[v] <= 0.0 || !std::mem::replace(&mut active[v], false) {
+                if self.step_bound[v] <= 0.0 || !std::mem::replace(&mut active[v], false) {
                     continue;
                 }
                 around.clear();
@@ -50,7 +50,7 @@ impl Climb<'_> {
                 let mut best = (before * 1.01 + 1e-4, x[v]);
                 for step in STEPS {
                     for d in &directions {
-                        let p = x[v] + d * (step * self.reach[v]);
+                        let p = x[v] + d * (step * self.step_bound[v]);
                         if !(self.allowed)(v, p) {
                             continue;
                         }
@@ -159,13 +159,13 @@ mod tests {
             tets.iter().map(q).fold(f64::INFINITY, f64::min)
         };
         let before = worst(&x);
-        let mut reach = vec![0.0; 7];
-        reach[0] = 1.0;
+        let mut step_bound = vec![0.0; 7];
+        step_bound[0] = 1.0;
         let fixed = x[1..].to_vec();
         Climb {
             tets: &tets,
             keep: &[true; 8],
-            reach: &reach,
+            step_bound: &step_bound,
             allowed: &|_, _| true,
             goal: 1.2,
         }

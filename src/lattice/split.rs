@@ -13,8 +13,8 @@ mod bins;
 mod bones;
 mod complex;
 mod copies;
+mod flesh_graph;
 mod flows;
-mod samples;
 mod space;
 mod support;
 #[cfg(test)]
@@ -27,8 +27,8 @@ use crate::progress::{Cancelled, Part, Progress, step};
 use crate::surface::Surface;
 use complex::{Complex, Conflict};
 use copies::Copies;
+use flesh_graph::FleshGraph;
 use flows::Flow;
-use samples::Samples;
 use space::Space;
 use tiling::Tiling;
 
@@ -66,7 +66,7 @@ pub(crate) struct Split {
     pub flesh: Flesh,
 }
 
-/// Samples per cell size along an axis, and at most along the size of the surface.
+/// FleshGraph per cell size along an axis, and at most along the size of the surface.
 const PER_CELL: f64 = 6.0;
 const PER_SIZE: f64 = 260.0;
 
@@ -83,7 +83,7 @@ pub(crate) fn split(input: SplitInput<'_>, progress: &dyn Progress) -> Result<Sp
         from: 0.3,
         to: 0.7,
     };
-    let samples = Samples::take(input.surface, &space, &tiling, &part)?;
+    let samples = FleshGraph::take(input.surface, &space, &tiling, &part)?;
     step(progress, 0.7, STAGE)?;
     let mut copies = Copies::find(&samples, &space, input.cells.len());
     let mut flows = flows::flows(&samples, &tiling, &copies);
@@ -115,7 +115,7 @@ type Merged<'a> = (Complex<'a>, Vec<(u32, u32)>);
 /// Merges corners: along bones, where flesh passes, where nothing separates, where parts would flap.
 fn merge<'a>(
     edges: &[(u32, u32)],
-    samples: &Samples,
+    samples: &FleshGraph,
     space: &Space,
     tiling: &'a Tiling<'a>,
     copies: &'a Copies,
@@ -135,7 +135,7 @@ fn merge<'a>(
 fn number(
     mut complex: Complex,
     pins: &[(u32, u32)],
-    samples: &Samples,
+    samples: &FleshGraph,
     surface: &Surface,
 ) -> Split {
     let (tiling, copies) = (complex.tiling, complex.copies);
@@ -198,7 +198,7 @@ fn flesh(
     copies: &Copies,
     order: &[u32],
     of_copy: &[u32],
-    samples: &Samples,
+    samples: &FleshGraph,
     surface: &Surface,
 ) -> Flesh {
     let owner = |s: usize| match copies.of_sample[s] {

@@ -14,7 +14,7 @@
 
 use super::budget::{Budget, Targets, Verdict, energy};
 use super::oscillator::{Oscillators, State};
-use super::reach::{Solver, pseudo_solve};
+use super::satisfy::{Solver, pseudo_solve};
 use super::simulation::finite;
 use super::{ModalError, Modes};
 use crate::Vec3;
@@ -189,7 +189,7 @@ impl Constraints {
     pub fn relax(&self, modes: &Modes, warp: bool, state: &mut State) {
         let gain = self.compliance(modes);
         let solver = self.solver(modes, warp, &gain);
-        let (found, _) = solver.reach(&DVector::from_column_slice(&state.q));
+        let (found, _) = solver.satisfy(&DVector::from_column_slice(&state.q));
         state.q.copy_from_slice(found.q.as_slice());
     }
 
@@ -206,7 +206,7 @@ impl Constraints {
         let spread = self.spread(modes);
         let gain = weighted(&spread, |i| oscillators.gain(i));
         let predicted = DVector::from_column_slice(&state.q);
-        let (found, mut passes) = self.solver(modes, warp, &gain).reach(&predicted);
+        let (found, mut passes) = self.solver(modes, warp, &gain).satisfy(&predicted);
         let targets = self.targets();
         let mut error = &targets - &found.value;
         let mut force = pseudo_solve(gain, &(&found.q - &predicted));
@@ -243,7 +243,7 @@ impl Constraints {
         if let Targets::Led(_) = moved {
             let base = DVector::from_column_slice(self.budget.base(moved, &from.q));
             let gain = self.compliance(modes);
-            let (rest, more) = self.solver(modes, warp, &gain).reach(&base);
+            let (rest, more) = self.solver(modes, warp, &gain).satisfy(&base);
             passes += more;
             self.budget.follow(rest.q.as_slice());
         }
@@ -258,7 +258,7 @@ impl Constraints {
             let gain = self.compliance(modes);
             let base = self.budget.base(moved, &from.q);
             let start = DVector::from_column_slice(base);
-            let (rest, more) = self.solver(modes, warp, &gain).reach(&start);
+            let (rest, more) = self.solver(modes, warp, &gain).satisfy(&start);
             passes += more;
             if !fits || rest.off(&targets) <= error.norm() {
                 error = &targets - &rest.value;

@@ -43,7 +43,7 @@ mod load;
 mod manipulate;
 mod modes;
 mod oscillator;
-mod reach;
+mod satisfy;
 mod simulation;
 mod stored;
 mod system;

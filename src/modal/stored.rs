@@ -40,7 +40,7 @@ impl StoredModes {
 
     /// The modes again, as those of a body of flesh; none where they do not fit it.
     pub fn of_body(self, body: &Arc<Body>) -> Option<Modes> {
-        let (nodes, modes) = (body.dofs(), self.eigenvalues.len());
+        let (nodes, modes) = (body.nodes(), self.eigenvalues.len());
         let fits = |columns: &Vec<Vec<Vec3>>| {
             let sound = |column: &Vec<Vec3>| column.len() == nodes && column.iter().all(all_sound);
             columns.len() == modes && columns.iter().all(sound)

@@ -64,9 +64,9 @@ impl Presenter {
         out: &mut [f32],
     ) -> Result<(), PresentError> {
         let (lattice, how) = match at {
-            Instant::Modal(posed, reach) => {
+            Instant::Modal(posed, max_offset) => {
                 let warp = self.warped()?;
-                return warp.positions(id, &[posed], reach, target, &Silent, out);
+                return warp.positions(id, &[posed], max_offset, target, &Silent, out);
             }
             Instant::Lattice(lattice, how) => (lattice, how),
         };
@@ -96,17 +96,17 @@ impl Presenter {
         out: &mut [f32],
     ) -> Result<(), PresentError> {
         let modal = at.iter().map(|at| match at {
-            Instant::Modal(posed, reach) => Some((*posed, *reach)),
+            Instant::Modal(posed, max_offset) => Some((*posed, *max_offset)),
             Instant::Lattice(..) => None,
         });
         if let Some(all) = modal.collect::<Option<Vec<_>>>()
-            && let Some((_, reach)) = all.first().copied()
-            && all.iter().all(|(_, other)| *other == reach)
+            && let Some((_, max_offset)) = all.first().copied()
+            && all.iter().all(|(_, other)| *other == max_offset)
         {
             let posed: Vec<_> = all.into_iter().map(|(posed, _)| posed).collect();
             return self
                 .warped()?
-                .positions(id, &posed, reach, target, progress, out);
+                .positions(id, &posed, max_offset, target, progress, out);
         }
         let n = 3 * self.vertices(id)?;
         let (expected, given) = (n * at.len(), out.len());
@@ -135,7 +135,9 @@ impl Presenter {
         out: &mut [f32],
     ) -> Result<(), PresentError> {
         match at {
-            Instant::Modal(posed, reach) => self.warped()?.offsets(id, posed, reach, target, out),
+            Instant::Modal(posed, max_offset) => {
+                self.warped()?.offsets(id, posed, max_offset, target, out)
+            }
             Instant::Lattice(_, Some(_)) => {
                 self.draw(id, at, Wanted::Offsets, target, out).map(|_| ())
             }

@@ -15,7 +15,7 @@ pub struct Showing {
     /// Share of the joints' elastic shape, 0 to 1.
     pub elastic_joints: f64,
     /// Farthest from the skin, as a part of the body's size; none = no limit.
-    pub reach: Option<f64>,
+    pub max_offset: Option<f64>,
 }
 
 impl Default for Showing {
@@ -23,7 +23,7 @@ impl Default for Showing {
     fn default() -> Self {
         Self {
             elastic_joints: 1.0,
-            reach: None,
+            max_offset: None,
         }
     }
 }
@@ -31,7 +31,7 @@ impl Default for Showing {
 impl Showing {
     /// How far flesh is shown from its skin at a pose, metres; none = no limit. The size that reach is a part of is the pose's.
     pub fn limit(&self, body: &Body, pose: &Pose) -> Option<f64> {
-        self.reach.map(|part| part * body.size_in(pose))
+        self.max_offset.map(|part| part * body.size_in(pose))
     }
 }
 
@@ -42,11 +42,11 @@ pub struct Presentation {
     sway: Option<Vec<[f32; 3]>>,
     elastic_joints: f32,
     /// Metres.
-    reach: f32,
+    max_offset: f32,
 }
 
 impl Presentation {
-    /// For lattice positions in `lattice` with a sway `[dofs]` (m, world axes; none: all is shown as the bones' work).
+    /// For lattice positions in `lattice` with a sway `[nodes]` (m, world axes; none: all is shown as the bones' work).
     pub fn new(
         body: &Body,
         pose: &Pose,
@@ -55,12 +55,12 @@ impl Presentation {
         showing: Showing,
     ) -> Self {
         let limit = showing.limit(body, pose);
-        let reach = limit.map(|metres| (metres as f32).max(f32::MIN_POSITIVE));
+        let max_offset = limit.map(|metres| (metres as f32).max(f32::MIN_POSITIVE));
         Self {
             maps: LocalMaps::new(pose, body.rest_origin(), lattice.origin),
             sway: sway.map(|sway| sway.iter().map(|u| u.cast::<f32>().into()).collect()),
             elastic_joints: showing.elastic_joints as f32,
-            reach: reach.unwrap_or(f32::INFINITY),
+            max_offset: max_offset.unwrap_or(f32::INFINITY),
         }
     }
 
@@ -71,15 +71,15 @@ impl Presentation {
     }
 
     /// Whether it is of so many bones and lattice vertices, and sound.
-    pub(crate) fn fits(&self, bones: usize, dofs: usize) -> bool {
+    pub(crate) fn fits(&self, bones: usize, nodes: usize) -> bool {
         let sound = |sway: &Vec<[f32; 3]>| {
             let mut all = sway.iter().flatten();
-            sway.len() == dofs && all.all(|&x| f64::from(x).abs() <= FARTHEST)
+            sway.len() == nodes && all.all(|&x| f64::from(x).abs() <= FARTHEST)
         };
         self.maps.fits(bones)
             && self.sway.as_ref().is_none_or(sound)
             && (0.0..=1.0).contains(&self.elastic_joints)
-            && self.reach > 0.0
+            && self.max_offset > 0.0
     }
 
     /// For the kernel.
@@ -89,13 +89,13 @@ impl Presentation {
             sway: self.sway.as_deref(),
             maps: &self.maps,
             elastic_joints: self.elastic_joints,
-            reach: self.reach,
+            max_offset: self.max_offset,
         }
     }
 
     /// Whether the lattice's own shape is all that is shown, of flesh that is the same everywhere.
     pub(super) fn is_plain(&self) -> bool {
-        self.sway.is_none() && self.elastic_joints == 1.0 && self.reach == f32::INFINITY
+        self.sway.is_none() && self.elastic_joints == 1.0 && self.max_offset == f32::INFINITY
     }
 }
 
@@ -109,7 +109,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Lattice positions `[dofs]` (m) with their sway (see [`Presentation::new`]) at a pose; without one, as the lattice has it.
+    /// Lattice positions `[nodes]` (m) with their sway (see [`Presentation::new`]) at a pose; without one, as the lattice has it.
     pub fn new(
         body: &Body,
         positions: &[Vec3],
@@ -125,7 +125,7 @@ impl Snapshot {
         }
     }
 
-    /// Displacements `[dofs]` (m) as the lattice has them.
+    /// Displacements `[nodes]` (m) as the lattice has them.
     pub fn displaced(body: &Body, displacements: &[Vec3]) -> Self {
         let rest = body.lattice().vertices();
         let positions: Vec<Vec3> = displacements.iter().zip(rest).map(|(q, x)| q + x).collect();

@@ -78,7 +78,7 @@ impl CarriedSurface {
     /// # Errors
     /// An embedding in another lattice.
     pub(super) fn engine(&self, body: &Body) -> Result<&CpuEmbedding, KernelError> {
-        let pack = || CpuEmbedding::new(&self.embedding, body.dofs());
+        let pack = || CpuEmbedding::new(&self.embedding, body.nodes());
         self.engine.get_or_init(pack).as_ref().map_err(Clone::clone)
     }
 

@@ -68,7 +68,7 @@ fn snapshot(body: &Body, pose: &Pose, joints: f64) -> Snapshot {
     let positions: Vec<Vec3> = (0..rest.len()).map(|v| skinned(v) + sway[v]).collect();
     let showing = Showing {
         elastic_joints: joints,
-        reach: Some(0.02),
+        max_offset: Some(0.02),
     };
     Snapshot::new(body, &positions, Some(&sway), Some(pose), showing)
 }

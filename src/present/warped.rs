@@ -2,7 +2,7 @@
 //! Surfaces of a body under modes and a pose, `p = T(x + R̃(Ψq) Φq)`, T by the artist's own skin weights.
 
 use super::{CarriedSurfaces, PresentError, Showing, SurfaceId};
-use crate::kernel::{Bones, Deformer, Frame, KernelError, Shown, Target};
+use crate::kernel::{Bones, Deformer, KernelError, Shown, Target, WarpInput};
 use crate::modal::{DeformOptions, Modes};
 use crate::progress::{Progress, Silent};
 use crate::skeleton::Pose;
@@ -63,7 +63,7 @@ impl WarpPresenter {
     }
 
     /// Positions `[frames · vertices · 3]`, metres, of a surface under amplitudes and poses, none farther from its skin than
-    /// `reach`, a part of the body's size.
+    /// `max_offset`, a part of the body's size.
     ///
     /// # Errors
     /// As [`surface`](Self::surface); amplitudes or poses of other modes or skeletons, an output of another length.
@@ -71,17 +71,17 @@ impl WarpPresenter {
         &self,
         id: SurfaceId,
         frames: &[Posed<'_>],
-        reach: Option<f64>,
+        max_offset: Option<f64>,
         target: &Target,
         progress: &dyn Progress,
         out: &mut [f32],
     ) -> Result<(), PresentError> {
-        self.frames(id, frames, reach, target, progress, out, |bones| {
+        self.frames(id, frames, max_offset, target, progress, out, |bones| {
             Shown::Posed(bones)
         })
     }
 
-    /// What the modes add to the skin of a surface, `[vertices · 3]`, metres, none farther than `reach`, a part of the body's
+    /// What the modes add to the skin of a surface, `[vertices · 3]`, metres, none farther than `max_offset`, a part of the body's
     /// size.
     ///
     /// # Errors
@@ -90,15 +90,15 @@ impl WarpPresenter {
         &self,
         id: SurfaceId,
         (q, pose): Posed<'_>,
-        reach: Option<f64>,
+        max_offset: Option<f64>,
         target: &Target,
         out: &mut [f32],
     ) -> Result<(), PresentError> {
         if target.is_world() && !target.is_added() {
-            return self.between(id, (q, pose), reach, out);
+            return self.between(id, (q, pose), max_offset, out);
         }
         let (frames, quiet) = ([(q, pose)], &Silent);
-        self.frames(id, &frames, reach, target, quiet, out, |bones| {
+        self.frames(id, &frames, max_offset, target, quiet, out, |bones| {
             Shown::Offsets(bones)
         })
     }
@@ -108,7 +108,7 @@ impl WarpPresenter {
         &self,
         id: SurfaceId,
         (q, pose): Posed<'_>,
-        reach: Option<f64>,
+        max_offset: Option<f64>,
         out: &mut [f32],
     ) -> Result<(), PresentError> {
         let vertices = self.surface(id)?.model().vertices();
@@ -119,7 +119,7 @@ impl WarpPresenter {
         let still = vec![0.0; q.len()];
         let mut both = vec![0.0; 6 * vertices];
         let frames = [(q, pose), (still.as_slice(), pose)];
-        self.positions(id, &frames, reach, &Target::WORLD, &Silent, &mut both)?;
+        self.positions(id, &frames, max_offset, &Target::WORLD, &Silent, &mut both)?;
         let (moved, skin) = both.split_at(3 * vertices);
         for ((out, moved), skin) in out.iter_mut().zip(moved).zip(skin) {
             *out = moved - skin;
@@ -144,7 +144,7 @@ impl WarpPresenter {
         &self,
         id: SurfaceId,
         frames: &[Posed<'_>],
-        reach: Option<f64>,
+        max_offset: Option<f64>,
         target: &Target,
         progress: &dyn Progress,
         out: &mut [f32],
@@ -153,17 +153,17 @@ impl WarpPresenter {
         let deformer = self.surface(id)?;
         let (model, body) = (deformer.model(), self.surfaces.body());
         let showing = Showing {
-            reach,
+            max_offset,
             ..Showing::default()
         };
         let bones = frames
             .iter()
             .map(|(_, pose)| model.pose(pose, showing.limit(body, pose)));
         let bones: Vec<Bones> = bones.collect::<Result<_, _>>()?;
-        let frames: Vec<Frame<'_>> = frames
+        let frames: Vec<WarpInput<'_>> = frames
             .iter()
             .zip(&bones)
-            .map(|((q, _), bones)| Frame::new(q, shown(bones)).to(*target))
+            .map(|((q, _), bones)| WarpInput::new(q, shown(bones)).to(*target))
             .collect();
         Ok(deformer.frames_into(&frames, progress, out)?)
     }

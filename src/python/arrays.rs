@@ -127,7 +127,7 @@ pub(super) fn vector(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec3> {
     Ok(Vec3::new(numbers.data[0], numbers.data[1], numbers.data[2]))
 }
 
-/// Finite points, one per degree of freedom.
+/// Finite points, one per lattice vertex.
 pub(super) fn dofs(object: &Bound<'_, PyAny>, name: &str, count: usize) -> PyResult<Vec<Vec3>> {
     let numbers = floats(object, name, &[Some(count), Some(3)])?;
     finite(&numbers, name)?;

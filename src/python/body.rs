@@ -186,7 +186,7 @@ impl PyBody {
     /// Number of degrees of freedom, three numbers each: the lattice vertices.
     #[getter]
     fn dofs(&self) -> usize {
-        self.0.dofs()
+        self.0.nodes()
     }
 
     /// Lattice vertices held by bones, int32 [j], ascending.
@@ -215,8 +215,8 @@ impl PyBody {
     #[getter]
     fn region_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let w = self.0.region_weights();
-        let mut dense = Array2::zeros((self.0.dofs(), self.0.skeleton().len()));
-        for v in 0..self.0.dofs() {
+        let mut dense = Array2::zeros((self.0.nodes(), self.0.skeleton().len()));
+        for v in 0..self.0.nodes() {
             for (b, x) in w.row(v) {
                 dense[(v, b as usize)] += x;
             }
@@ -365,30 +365,30 @@ impl PyBody {
     /// `Simulation` and `simulate` show the default method there: by how much flesh there is, and within reach, a part of
     /// the body's size.
     /// elastic_joints: as of `simulate`; to, onto: as of `Clip.offsets`.
-    #[pyo3(signature = (q, pose=None, reach=None, surface=None, elastic_joints=1.0, to=None, onto=None))]
+    #[pyo3(signature = (q, pose=None, max_offset=None, surface=None, elastic_joints=1.0, to=None, onto=None))]
     #[allow(clippy::too_many_arguments)]
     fn shown<'py>(
         &self,
         py: Python<'py>,
         q: &Bound<'py, PyAny>,
         pose: Option<&Bound<'py, PyAny>>,
-        #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
         surface: Option<Whole>,
         #[pyo3(from_py_with = real)] elastic_joints: f64,
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let q = dofs(q, "q", self.0.dofs())?;
+        let q = dofs(q, "q", self.0.nodes())?;
         let settings = Settings {
-            reach,
+            max_offset,
             elastic_joints,
             ..Settings::default()
         };
         settings.check().map_err(IntoPy::into_py)?;
         let pose = pose.map(super::arrays::pose).transpose()?;
-        if pose.is_none() && reach.is_some() {
+        if pose.is_none() && max_offset.is_some() {
             return Err(super::errors::input(
-                "reach limits flesh around the skin of a pose: give the pose too",
+                "max_offset limits flesh around the skin of a pose: give the pose too",
             ));
         }
         if let Some(pose) = &pose {
@@ -420,7 +420,7 @@ impl PyBody {
 
     /// Number of cells turned inside out with the lattice vertices at positions[dofs,3].
     fn inverted_cells(&self, py: Python<'_>, positions: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let positions = dofs(positions, "positions", self.0.dofs())?;
+        let positions = dofs(positions, "positions", self.0.nodes())?;
         detached(py, || Ok(self.0.inverted_cells(&positions)))
     }
 
@@ -443,7 +443,7 @@ impl PyBody {
     fn __repr__(&self) -> String {
         format!(
             "<thew.Body: {} dofs, {:.4} m³>",
-            self.0.dofs(),
+            self.0.nodes(),
             self.0.volume()
         )
     }

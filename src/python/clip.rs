@@ -15,7 +15,7 @@ use crate::clip::{Clip, ClipError, FrameForces};
 use crate::kernel::Deformer;
 use crate::present::{SurfaceId, Target};
 use crate::progress::Silent;
-use crate::rig::{self, Led, Rig};
+use crate::rig::{self, Rig, RigForces};
 use crate::shot;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -35,7 +35,7 @@ use std::sync::Arc;
 #[pyfunction]
 #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, progress=None,
     method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
-    integrator=None, adapt=None, reach=None, modes=None, engine="auto", device=None, form="embedded",
+    integrator=None, adapt=None, max_offset=None, modes=None, engine="auto", device=None, form="embedded",
     precision="f32", solver="auto", elastic_joints=1.0))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn simulate(
@@ -55,7 +55,7 @@ pub(super) fn simulate(
     #[pyo3(from_py_with = real)] stiffness_damping: f64,
     integrator: Option<&str>,
     adapt: Option<&Bound<'_, PyAny>>,
-    #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
+    #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
     modes: Option<&Bound<'_, PyAny>>,
     engine: &str,
     device: Option<&str>,
@@ -80,7 +80,7 @@ pub(super) fn simulate(
         stiffness_damping,
         integrator,
         adapt,
-        reach,
+        max_offset,
         modes,
         engine,
         device,
@@ -119,13 +119,13 @@ fn led(
     rigs: &[Arc<Rig>],
     frames: usize,
     controls: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Option<Led>> {
+) -> PyResult<Option<RigForces>> {
     let controls = self::controls(controls, frames, rigs.len())?;
     if rigs.is_empty() {
         return Ok(None);
     }
     let led = with_progress(py, None, |progress| {
-        let led = Led::new(body.clone(), rigs.to_vec(), frames, controls, progress);
+        let led = RigForces::new(body.clone(), rigs.to_vec(), frames, controls, progress);
         led.map_err(IntoPy::into_py)
     })?;
     Ok(Some(led))
@@ -239,7 +239,7 @@ impl PyClip {
         })
     }
 
-    /// Positions of the degrees of freedom at a frame, float64 [dofs,3].
+    /// Positions of the lattice vertices at a frame, float64 [dofs,3].
     fn lattice_positions<'py>(
         &self,
         py: Python<'py>,
@@ -351,12 +351,14 @@ impl PyClip {
         Some(counts.into_pyarray(py))
     }
 
-    /// How far the flesh is from its skin before `reach` limits it: the largest distance in each frame as a part of
+    /// How far the flesh is from its skin before `max_offset` limits it: the largest distance in each frame as a part of
     /// the body's size, float32 [f].
     #[getter]
-    fn strays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
-        let strays = detached(py, || self.clip.strays().map_err(IntoPy::into_py))?;
-        Ok(strays.into_pyarray(py))
+    fn max_skin_deviations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
+        let max_skin_deviations = detached(py, || {
+            self.clip.max_skin_deviations().map_err(IntoPy::into_py)
+        })?;
+        Ok(max_skin_deviations.into_pyarray(py))
     }
 
     /// Amplitudes of the method 'modal', float64 [f,m]; None with other methods.

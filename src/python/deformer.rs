@@ -6,7 +6,7 @@ use super::errors::{IntoPy, detached, input};
 use super::modal::{PyModes, amplitudes};
 use super::present::Asked;
 use super::surface::PySurface;
-use crate::kernel::{Bones, Deformer, Frame, KernelError, Shown};
+use crate::kernel::{Bones, Deformer, KernelError, Shown, WarpInput};
 use crate::modal::{DeformOptions, Modes};
 use crate::present::Showing;
 use crate::skeleton::Pose;
@@ -25,14 +25,14 @@ use std::sync::Arc;
 pub(super) struct PyDeformer {
     deformer: Deformer,
     modes: Arc<Modes>,
-    reach: Option<f64>,
+    max_offset: Option<f64>,
 }
 
 #[pymethods]
 impl PyDeformer {
     #[new]
     #[pyo3(signature = (modes, surface, form="vertex", engine="auto", precision="f32", device=None,
-        skin_weights=None, reach=None))]
+        skin_weights=None, max_offset=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -43,15 +43,15 @@ impl PyDeformer {
         precision: &str,
         device: Option<&str>,
         skin_weights: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
     ) -> PyResult<Self> {
         let options =
             DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
         let modes = modes.0.clone();
         let bones = modes.body().map(|b| b.skeleton().len());
-        if let Some(reach) = reach.filter(|r| !(*r > 0.0 && r.is_finite())) {
+        if let Some(max_offset) = max_offset.filter(|r| !(*r > 0.0 && r.is_finite())) {
             return Err(input(format!(
-                "reach must be a positive part of the body's size, not {reach}"
+                "max_offset must be a positive part of the body's size, not {max_offset}"
             )));
         }
         let given = surface.cast::<PySurface>().ok().map(|s| s.get().0.clone());
@@ -59,9 +59,9 @@ impl PyDeformer {
             Some(surface) => (surface.vertices().to_vec(), Some(surface)),
             None => (arrays::finite_points(surface, "points")?, None),
         };
-        if reach.is_some() && bones.is_none() {
+        if max_offset.is_some() && bones.is_none() {
             return Err(input(
-                "reach needs modes of a Body: a TetMesh has no skin to stay near",
+                "max_offset needs modes of a Body: a TetMesh has no skin to stay near",
             ));
         }
         let painted = match (skin_weights, bones) {
@@ -85,7 +85,7 @@ impl PyDeformer {
         let made = Self {
             deformer,
             modes,
-            reach,
+            max_offset,
         };
         made.warn(py)?;
         Ok(made)
@@ -198,7 +198,7 @@ impl PyDeformer {
                 detached(py, || {
                     let bones = pose.as_ref().map(|pose| self.bones(pose)).transpose();
                     let bones = bones.map_err(IntoPy::into_py)?;
-                    let frame = Frame::new(&q, shown(bones.as_ref())).to(*target);
+                    let frame = WarpInput::new(&q, shown(bones.as_ref())).to(*target);
                     self.deformer
                         .frame_into(frame, out)
                         .map_err(IntoPy::into_py)
@@ -211,7 +211,7 @@ impl PyDeformer {
 
     fn bones(&self, pose: &Pose) -> Result<Bones, KernelError> {
         let showing = Showing {
-            reach: self.reach,
+            max_offset: self.max_offset,
             ..Showing::default()
         };
         let body = self.modes.body();

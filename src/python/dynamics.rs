@@ -45,7 +45,7 @@ pub(super) fn adapt(object: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
 }
 
 /// The modes that the modal method is to use.
-pub(super) enum Wanted {
+pub(super) enum ModeSelection {
     /// Some that were made before.
     These(Arc<Modes>),
     /// The lowest ones.
@@ -57,9 +57,9 @@ pub(super) enum Wanted {
 pub(super) fn modes_for(
     given: Option<&Bound<'_, PyAny>>,
     method: Method,
-) -> PyResult<Option<Wanted>> {
+) -> PyResult<Option<ModeSelection>> {
     let Some(given) = given else {
-        return Ok((method == Method::Modal).then_some(Wanted::Usual));
+        return Ok((method == Method::Modal).then_some(ModeSelection::Usual));
     };
     if method != Method::Modal {
         return Err(input(format!(
@@ -68,9 +68,9 @@ pub(super) fn modes_for(
         )));
     }
     if let Ok(modes) = given.cast::<PyModes>() {
-        return Ok(Some(Wanted::These(modes.get().0.clone())));
+        return Ok(Some(ModeSelection::These(modes.get().0.clone())));
     }
-    Ok(Some(Wanted::Lowest(given.extract::<Whole>()?.0)))
+    Ok(Some(ModeSelection::Lowest(given.extract::<Whole>()?.0)))
 }
 
 /// A body in motion.
@@ -118,7 +118,7 @@ impl PySimulation {
             |id, target, out| {
                 self.with(py, |s| {
                     if let Some(posed) = s.amplitudes().zip(s.pose()) {
-                        let at = Instant::Modal(posed, s.settings().reach);
+                        let at = Instant::Modal(posed, s.settings().max_offset);
                         return show(presenter, id, at, target, out);
                     }
                     show(presenter, id, s.snapshot().instant(), target, out)
@@ -140,7 +140,7 @@ impl PySimulation {
 impl PySimulation {
     #[new]
     #[pyo3(signature = (body, method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0,
-        stiffness_damping=0.004, integrator=None, adapt=None, reach=None, modes=None,
+        stiffness_damping=0.004, integrator=None, adapt=None, max_offset=None, modes=None,
         engine="auto", device=None, form="embedded", precision="f32", solver="auto", elastic_joints=1.0))]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -153,7 +153,7 @@ impl PySimulation {
         #[pyo3(from_py_with = real)] stiffness_damping: f64,
         integrator: Option<&str>,
         adapt: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
         modes: Option<&Bound<'_, PyAny>>,
         engine: &str,
         device: Option<&str>,
@@ -170,7 +170,7 @@ impl PySimulation {
             gravity: self::gravity(gravity)?,
             mass_damping,
             stiffness_damping,
-            reach,
+            max_offset,
             solver: solver.parse().map_err(SimulationError::into_py)?,
             elastic_joints,
         };
@@ -178,11 +178,11 @@ impl PySimulation {
         let modes = self::modes_for(modes, method)?;
         let simulation = detached(py, || {
             let made = match modes {
-                Some(Wanted::These(modes)) => Simulation::modal(body, modes, settings),
-                Some(Wanted::Lowest(count)) => Modes::of_body(&body, count, &Silent)
+                Some(ModeSelection::These(modes)) => Simulation::modal(body, modes, settings),
+                Some(ModeSelection::Lowest(count)) => Modes::of_body(&body, count, &Silent)
                     .map_err(SimulationError::from)
                     .and_then(|modes| Simulation::modal(body, Arc::new(modes), settings)),
-                Some(Wanted::Usual) | None => Simulation::new(body, method, settings),
+                Some(ModeSelection::Usual) | None => Simulation::new(body, method, settings),
             };
             made.map_err(IntoPy::into_py)
         })?;
@@ -267,13 +267,13 @@ impl PySimulation {
         })
     }
 
-    /// Positions of the degrees of freedom, float64 [dofs,3].
+    /// Positions of the lattice vertices, float64 [dofs,3].
     fn lattice_positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let positions = self.look(py, |s| s.lattice_positions().to_vec())?;
         Ok(from_points(py, &positions))
     }
 
-    /// Velocities of the degrees of freedom, float64 [dofs,3], m/s.
+    /// Velocities of the lattice vertices, float64 [dofs,3], m/s.
     fn lattice_velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let velocities = self.look(py, |s| s.lattice_velocities().to_vec())?;
         Ok(from_points(py, &velocities))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Errors of the rooms as Python exceptions. The classes live in `thew._errors`: they have two bases each.
+//! Errors of the modules as Python exceptions. The classes live in `thew._errors`: they have two bases each.
 
 use super::process;
 use crate::body::BodyError;
@@ -50,7 +50,7 @@ pub(super) fn not_built(message: impl Into<String>) -> PyErr {
     raise("NotBuilt", message.into())
 }
 
-/// Errors of a room, as exceptions.
+/// Errors of a module, as exceptions.
 pub(super) trait IntoPy {
     fn into_py(self) -> PyErr;
 }

@@ -11,7 +11,7 @@ use super::progress::watched;
 use super::rig::PyRig;
 use crate::exclusive::Exclusive;
 use crate::present::{Presenter, Snapshot};
-use crate::rig::{Fit, FitError, Fitted, Named, Rig, Target, Wishes};
+use crate::rig::{Fit, FitError, FitOptions, Fitted, Named, Rig, Target};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -226,7 +226,7 @@ fn wishes(
     preferred: Option<&Bound<'_, PyAny>>,
     weights: Option<&Bound<'_, PyAny>>,
     bounds: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Wishes> {
+) -> PyResult<FitOptions> {
     let named = |object: Option<&Bound<'_, PyAny>>, what: &str| -> PyResult<Named> {
         let dict = object.map(|o| {
             let refused = |_| input(format!("{what}: expected a dict {{parameter: number}}"));
@@ -234,7 +234,7 @@ fn wishes(
         });
         Ok(dict.transpose()?.unwrap_or_default())
     };
-    Ok(Wishes {
+    Ok(FitOptions {
         start: named(start, "parameters")?,
         preferred: named(preferred, "preferred")?,
         weights: named(weights, "weights")?,

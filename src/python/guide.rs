@@ -4,7 +4,7 @@
 use super::arrays::{Whole, floats, real};
 use super::errors::IntoPy;
 use super::rig::{by_name, from_matrix, named, rigid};
-use crate::rig::{BoneRef, Frame, Guide};
+use crate::rig::{BoneRef, Guide, GuideFrame};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -198,7 +198,7 @@ impl PyFreeGuide {
     fn matrix<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
         let frame = match &self.0 {
             Guide::Free { frame, .. } => *frame,
-            _ => Frame::identity(),
+            _ => GuideFrame::identity(),
         };
         from_matrix(py, &frame.matrix())
     }

@@ -56,7 +56,7 @@ pub(super) fn modes(
             return Err(input("a body has a material already: leave material out"));
         }
         let flesh = flesh.get().0.clone();
-        let fixed = nodes(fixed, "fixed", flesh.dofs())?;
+        let fixed = nodes(fixed, "fixed", flesh.nodes())?;
         detached(py, || {
             ModalSystem::of_body(&flesh, mass, &fixed).map_err(IntoPy::into_py)
         })?

@@ -7,8 +7,8 @@ use super::errors::{IntoPy, detached, input};
 use super::guide::{PyBoneGuide, PyFreeGuide, PySkinGuide};
 use super::progress::with_progress;
 use crate::rig::{
-    Compliance, Frame, Guide, ParameterKind, Rig, RigError, Sample, Template, TemplateKind, load,
-    save,
+    Compliance, Guide, GuideFrame, ParameterKind, Rig, RigError, Sample, Template, TemplateKind,
+    load, save,
 };
 use crate::{Mat4, Vec3};
 use numpy::ndarray::Array2;
@@ -65,7 +65,7 @@ impl PyTemplate {
     /// Distance from the frame's origin beyond which there is no force, metres.
     #[getter]
     fn reach(&self) -> f64 {
-        self.0.reach()
+        self.0.support_radius()
     }
 
     /// The force at points[p,3] with the template in frame[4,4] -> [p,3], N/m³.
@@ -292,7 +292,7 @@ impl PyRig {
         #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let field = dofs(field, "field", body.0.dofs())?;
+        let field = dofs(field, "field", body.0.nodes())?;
         let eta = self.eta(gamma, parameters)?;
         let derivatives = detached(py, || {
             let pulled = self.0.pull_back(&body.0, &eta, &field);
@@ -517,10 +517,10 @@ pub(super) fn named(names: &[&str], values: &[f64]) -> String {
     pairs.join(", ")
 }
 
-pub(super) fn rigid(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Frame> {
+pub(super) fn rigid(object: &Bound<'_, PyAny>, name: &str) -> PyResult<GuideFrame> {
     let numbers = floats(object, name, &[Some(4), Some(4)])?;
     finite(&numbers, name)?;
-    Frame::from_matrix(&Mat4::from_row_slice(&numbers.data)).map_err(IntoPy::into_py)
+    GuideFrame::from_matrix(&Mat4::from_row_slice(&numbers.data)).map_err(IntoPy::into_py)
 }
 
 pub(super) fn from_matrix<'py>(py: Python<'py>, m: &Mat4) -> Bound<'py, PyArray2<f64>> {

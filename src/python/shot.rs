@@ -4,7 +4,7 @@
 use super::arrays::{List, integer, optional_real, poses, real, whole};
 use super::body::PyBody;
 use super::clip::{PyClip, controls, rigs};
-use super::dynamics::{Wanted, adapt, gravity, integrator, method, modes_for};
+use super::dynamics::{ModeSelection, adapt, gravity, integrator, method, modes_for};
 use super::errors::{IntoPy, detached, input};
 use super::progress::with_progress;
 use crate::clip::{ClipSettings, Texts};
@@ -26,7 +26,7 @@ impl PyShot {
     #[new]
     #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, notes=None,
         method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
-        integrator=None, adapt=None, reach=None, modes=None, engine="auto", device=None, form="embedded",
+        integrator=None, adapt=None, max_offset=None, modes=None, engine="auto", device=None, form="embedded",
         precision="f32", solver="auto", elastic_joints=1.0))]
     #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
@@ -45,7 +45,7 @@ impl PyShot {
         #[pyo3(from_py_with = real)] stiffness_damping: f64,
         integrator: Option<&str>,
         adapt: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
         modes: Option<&Bound<'_, PyAny>>,
         engine: &str,
         device: Option<&str>,
@@ -66,7 +66,7 @@ impl PyShot {
                 gravity: self::gravity(gravity)?,
                 mass_damping,
                 stiffness_damping,
-                reach,
+                max_offset,
                 solver: solver.parse().map_err(SimulationError::into_py)?,
                 elastic_joints,
             },
@@ -75,9 +75,9 @@ impl PyShot {
         let show =
             DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
         let modes = match modes_for(modes, settings.method)? {
-            Some(Wanted::These(modes)) => ShotModes::These(modes),
-            Some(Wanted::Lowest(count)) => ShotModes::Lowest(count),
-            Some(Wanted::Usual) | None => ShotModes::Usual,
+            Some(ModeSelection::These(modes)) => ShotModes::These(modes),
+            Some(ModeSelection::Lowest(count)) => ShotModes::Lowest(count),
+            Some(ModeSelection::Usual) | None => ShotModes::Usual,
         };
         let rigs = self::rigs(rigs.map_or_else(Vec::new, |list| list.0))?;
         let controls = self::controls(controls, poses.len(), rigs.len())?;

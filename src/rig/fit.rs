@@ -6,11 +6,11 @@
 //! of vertices of the body's own surface in static equilibrium at a pose.
 //!
 //! With a linearised method the places are affine in the rig's generalised forces: `p_j = p_j⁰ + Σ_i L_jiᵀ Q_i(η)`, where the
-//! *levers* `L_j = Rᵀ A⁻ᵀ φ(x_j)` are three adjoint solves per point. [`Fit`] makes them once per pose and keeps them, so that
+//! *sensitivities* `L_j = Rᵀ A⁻ᵀ φ(x_j)` are three adjoint solves per point. [`Fit`] makes them once per pose and keeps them, so that
 //! an evaluation of C and of its gradient is only the rig's quadrature, `dC/dη = ∂C/∂η + (dQ/dη)ᵀ Σ_j 2 L_j (p_j − p̄_j)`,
 //! and a drag of the mouse costs no solve at all.
 //!
-//! While the mouse moves, an update may only take so many evaluations ([`Wishes::evaluations`]): it gives the best so far,
+//! While the mouse moves, an update may only take so many evaluations ([`FitOptions::evaluations`]): it gives the best so far,
 //! from which the next one goes on.
 //!
 //! No fit folds flesh: strengths stay where no flesh is pressed flatter than [`FLATTEST`](super::FLATTEST), and a fit says how
@@ -23,14 +23,14 @@
 //! skin when flesh is shown. C has several valleys: where the nearest does not meet the points, a few others are tried.
 
 mod error;
+mod options;
 mod pull;
 #[cfg(test)]
 mod tests;
 mod whole;
-mod wishes;
 
 pub use error::FitError;
-pub use wishes::{Named, Wishes};
+pub use options::{FitOptions, Named};
 
 use super::Rig;
 use crate::Vec3;
@@ -39,12 +39,12 @@ use crate::dynamics::{Equilibrium, Method, SimulationError};
 use crate::lattice::Embedding;
 use crate::progress::{Paced, Progress, Silent};
 use crate::skeleton::Pose;
+use options::ResolvedOptions;
 use pull::{Held, Pull};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use whole::{Known, Whole};
-use wishes::Goals;
 
 /// A point of the skin and where it is wanted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,14 +97,14 @@ pub struct Fit {
     /// Between which strengths flesh stays whole, as last asked.
     known: Option<Known>,
     /// `Rᵀ A⁻ᵀ φ` by vertex of the surface, along x, y and z.
-    levers: BTreeMap<u32, Arc<Levers>>,
+    sensitivities: BTreeMap<u32, Arc<Sensitivities>>,
 }
 
-/// How far a point moves along x, y and z per N on each lattice vertex, rest axes, `[3][dofs]`, m/N.
-type Levers = [Vec<Vec3>; 3];
+/// How far a point moves along x, y and z per N on each lattice vertex, rest axes, `[3][nodes]`, m/N.
+type Sensitivities = [Vec<Vec3>; 3];
 
 impl Fit {
-    /// Prepares fits of a body at a pose, under gravity (m/s²) and the generalised forces of other rigs (`[dofs]`, N, rest
+    /// Prepares fits of a body at a pose, under gravity (m/s²) and the generalised forces of other rigs (`[nodes]`, N, rest
     /// axes).
     ///
     /// # Errors
@@ -130,7 +130,7 @@ impl Fit {
             embedding,
             without,
             known: None,
-            levers: BTreeMap::new(),
+            sensitivities: BTreeMap::new(),
         })
     }
 
@@ -147,15 +147,15 @@ impl Fit {
     /// The parameters that bring points nearest to their targets; what cannot be reached is approached.
     ///
     /// # Errors
-    /// Points or wishes that make no sense, a template that starts wholly outside the flesh, points that no parameter
+    /// Points or options that make no sense, a template that starts wholly outside the flesh, points that no parameter
     /// moves.
     pub fn fit(
         &mut self,
         rig: &Rig,
         points: &[Target],
-        wishes: &Wishes,
+        options: &FitOptions,
     ) -> Result<Fitted, FitError> {
-        self.fit_watched(rig, points, wishes, &Silent)
+        self.fit_watched(rig, points, options, &Silent)
     }
 
     /// [`fit`](Self::fit), which the progress may stop; how far it has come nobody knows.
@@ -166,17 +166,17 @@ impl Fit {
         &mut self,
         rig: &Rig,
         points: &[Target],
-        wishes: &Wishes,
+        options: &FitOptions,
         progress: &dyn Progress,
     ) -> Result<Fitted, FitError> {
         let body = self.body().clone();
-        let goals = Goals::new(rig, &body, wishes)?;
+        let resolved = ResolvedOptions::new(rig, &body, options)?;
         let held = self.held(points)?;
         let pull = Pull {
             body: &body,
             rig,
             held,
-            goals: &goals,
+            resolved: &resolved,
             progress: Paced::new(progress),
             stopped: Cell::new(false),
         };
@@ -188,10 +188,10 @@ impl Fit {
             without: &self.without,
             known: &mut self.known,
         };
-        pull.fit(&mut whole, wishes.evaluations)
+        pull.fit(&mut whole, options.evaluations)
     }
 
-    /// C (m²) and its derivative by every parameter of the rig, in order, at the start that the wishes name.
+    /// C (m²) and its derivative by every parameter of the rig, in order, at the start that the options name.
     ///
     /// # Errors
     /// As [`fit`](Self::fit); points that no parameter moves are none.
@@ -199,24 +199,24 @@ impl Fit {
         &mut self,
         rig: &Rig,
         points: &[Target],
-        wishes: &Wishes,
+        options: &FitOptions,
     ) -> Result<(f64, Vec<f64>), FitError> {
         let body = self.body().clone();
-        let goals = Goals::new(rig, &body, wishes)?;
+        let resolved = ResolvedOptions::new(rig, &body, options)?;
         let pull = Pull {
             body: &body,
             rig,
             held: self.held(points)?,
-            goals: &goals,
+            resolved: &resolved,
             progress: Paced::new(&Silent),
             stopped: Cell::new(false),
         };
-        let level = rig.level(&body, &goals.asked)?;
-        let local = pull.look(&goals.asked, level)?.local;
+        let level = rig.level(&body, &resolved.asked)?;
+        let local = pull.look(&resolved.asked, level)?.local;
         Ok((local.value, local.gradient))
     }
 
-    /// Displacements `q[dofs]` from rest (m, world axes) with the rig at η.
+    /// Displacements `q[nodes]` from rest (m, world axes) with the rig at η.
     ///
     /// # Errors
     /// Parameters that the rig refuses, a template wholly outside the flesh.
@@ -228,7 +228,7 @@ impl Fit {
         Ok(self.balance.solve(self.gravity, None, Some(&forces))?)
     }
 
-    /// Checks points and makes the levers that are missing.
+    /// Checks points and makes the sensitivities that are missing.
     fn held(&mut self, points: &[Target]) -> Result<Vec<Held>, FitError> {
         if points.is_empty() {
             return Err(FitError::NoPoints);
@@ -250,12 +250,13 @@ impl Fit {
             }
         }
         // Those of points that are pulled no more would only pile up.
-        self.levers
+        self.sensitivities
             .retain(|vertex, _| points.iter().any(|p| p.vertex == *vertex));
         for point in points {
-            if !self.levers.contains_key(&point.vertex) {
-                let levers = self.levers_of(point.vertex)?;
-                self.levers.insert(point.vertex, Arc::new(levers));
+            if !self.sensitivities.contains_key(&point.vertex) {
+                let sensitivities = self.sensitivities_of(point.vertex)?;
+                self.sensitivities
+                    .insert(point.vertex, Arc::new(sensitivities));
             }
         }
         let rest = self.body().lattice().vertices();
@@ -264,16 +265,16 @@ impl Fit {
             Some(Held {
                 target: target.place,
                 free: self.embedding.place(target.vertex as usize, &places),
-                levers: self.levers.get(&target.vertex)?.clone(),
+                sensitivities: self.sensitivities.get(&target.vertex)?.clone(),
             })
         });
         Ok(held.collect())
     }
 
-    fn levers_of(&mut self, vertex: u32) -> Result<Levers, FitError> {
-        let mut levers = Levers::default();
-        for (axis, lever) in levers.iter_mut().enumerate() {
-            let mut g = vec![Vec3::zeros(); self.body().dofs()];
+    fn sensitivities_of(&mut self, vertex: u32) -> Result<Sensitivities, FitError> {
+        let mut sensitivities = Sensitivities::default();
+        for (axis, lever) in sensitivities.iter_mut().enumerate() {
+            let mut g = vec![Vec3::zeros(); self.body().nodes()];
             for (i, w) in self.embedding.row(vertex as usize) {
                 g[i][axis] += w;
             }
@@ -282,6 +283,6 @@ impl Fit {
                 *l = turn.tr_mul(l);
             }
         }
-        Ok(levers)
+        Ok(sensitivities)
     }
 }

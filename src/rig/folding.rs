@@ -16,7 +16,7 @@ const ENDLESS: f64 = 1e6;
 /// Halvings that find a bound: to rounding.
 const HALVINGS: usize = 80;
 
-/// From which to which multiple of `line[dofs]`, around none of it, flesh at displacements `from[dofs]` can be moved until the
+/// From which to which multiple of `line[nodes]`, around none of it, flesh at displacements `from[nodes]` can be moved until the
 /// first piece has [`FLATTEST`] of its volume left, or half of what it has where that is less than twice as much. Pieces that
 /// are inside out already count nothing. Without end: infinite.
 pub(super) fn room(elements: &Elements, from: &[Vec3], line: &[Vec3]) -> (f64, f64) {

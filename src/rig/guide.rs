@@ -22,7 +22,7 @@ use crate::{Mat3, Mat4, Vec3};
 
 /// A rigid frame in rest space.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Frame {
+pub struct GuideFrame {
     /// Columns X, Y, Z.
     pub rotation: Mat3,
     /// Metres.
@@ -33,7 +33,7 @@ pub struct Frame {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
     /// The frame.
-    pub frame: Frame,
+    pub frame: GuideFrame,
     /// One per parameter, in order.
     pub motions: Vec<Motion>,
 }
@@ -78,7 +78,7 @@ pub enum Guide {
     /// Anywhere; `[x, y, z, rx, ry, rz]`.
     Free {
         /// Where it is when all parameters are zero.
-        frame: Frame,
+        frame: GuideFrame,
         /// Values of its parameters.
         values: [f64; 6],
     },
@@ -91,7 +91,7 @@ const RIGID_SLACK: f64 = 1e-4;
 /// Cosine of the angle to Y below which a bone takes +Z for its angle 0.
 const NEAR_Y: f64 = 0.866_025_403_784_438_6;
 
-impl Frame {
+impl GuideFrame {
     /// The frame of world axes.
     pub fn identity() -> Self {
         Self {
@@ -199,7 +199,7 @@ impl Guide {
     ///
     /// # Errors
     /// A value that is not finite.
-    pub fn free(frame: Frame, values: [f64; 6]) -> Result<Self, RigError> {
+    pub fn free(frame: GuideFrame, values: [f64; 6]) -> Result<Self, RigError> {
         Self::Free { frame, values }.checked()
     }
 
@@ -356,7 +356,7 @@ fn by_bone(
     let rotation = tilted(axis, out, tilt);
     let side = rotation.column(1).into_owned();
     Ok(Placed {
-        frame: Frame {
+        frame: GuideFrame {
             rotation,
             origin: head + way * along + out * distance,
         },
@@ -404,7 +404,7 @@ fn by_skin(
     let side = rotation.column(1).into_owned();
     let [u, v, w] = *barycentric;
     Ok(Placed {
-        frame: Frame {
+        frame: GuideFrame {
             rotation,
             origin: a * u + b * v + c * w - normal * depth,
         },
@@ -412,8 +412,8 @@ fn by_skin(
     })
 }
 
-fn freely(base: &Frame, place: Vec3, turn: Vec3) -> Placed {
-    let frame = Frame {
+fn freely(base: &GuideFrame, place: Vec3, turn: Vec3) -> Placed {
+    let frame = GuideFrame {
         rotation: base.rotation * rotation(&turn),
         origin: base.origin + base.rotation * place,
     };

@@ -39,9 +39,9 @@ mod file;
 pub mod fit;
 mod folding;
 mod guide;
-mod led;
 mod parameter;
 mod quadrature;
+mod rig_forces;
 mod samples;
 mod template;
 #[cfg(test)]
@@ -50,10 +50,10 @@ mod tests;
 pub use compliance::{Compliance, FLATTEST, Lowered};
 pub use error::RigError;
 pub use file::{load, parsed, save, written};
-pub use fit::{Fit, FitError, Fitted, Named, Target, Wishes};
-pub use guide::{BoneRef, Frame, Guide, Motion, Placed};
-pub use led::Led;
+pub use fit::{Fit, FitError, FitOptions, Fitted, Named, Target};
+pub use guide::{BoneRef, Guide, GuideFrame, Motion, Placed};
 pub use parameter::ParameterKind;
+pub use rig_forces::RigForces;
 pub use samples::Sample;
 pub use template::{Derivatives, Template, TemplateKind};
 
@@ -205,7 +205,7 @@ impl Rig {
     ///
     /// # Errors
     /// As [`place`](Self::place).
-    pub fn frame(&self, body: &Body, eta: &[f64]) -> Result<Frame, RigError> {
+    pub fn frame(&self, body: &Body, eta: &[f64]) -> Result<GuideFrame, RigError> {
         Ok(self.place(body, eta)?.frame)
     }
 
@@ -222,7 +222,7 @@ impl Rig {
         quadrature::radii(body, level, self.template.kind())
     }
 
-    /// Generalised forces `[dofs]`, N, rest axes, before the turn with the flesh.
+    /// Generalised forces `[nodes]`, N, rest axes, before the turn with the flesh.
     ///
     /// # Errors
     /// As [`place`](Self::place); a template wholly outside the flesh; forces beyond what numbers hold.
@@ -240,14 +240,14 @@ impl Rig {
         eta: &[f64],
         level: u32,
     ) -> Result<Vec<Vec3>, RigError> {
-        let mut out = vec![Vec3::zeros(); body.dofs()];
+        let mut out = vec![Vec3::zeros(); body.nodes()];
         if !self.add(body, eta, level, &mut out)? {
             return Err(RigError::Outside);
         }
         Ok(out)
     }
 
-    /// Adds the forces at a control to `out[dofs]`; nothing where the template lies outside the flesh.
+    /// Adds the forces at a control to `out[nodes]`; nothing where the template lies outside the flesh.
     ///
     /// # Errors
     /// As [`forces`](Self::forces) but for the place; a control that is not finite, an array of another length. `out`
@@ -283,7 +283,7 @@ impl Rig {
         }
     }
 
-    /// The derivative of `Σ_i field_i · Q_i` by every parameter, `field[dofs]`.
+    /// The derivative of `Σ_i field_i · Q_i` by every parameter, `field[nodes]`.
     ///
     /// # Errors
     /// As [`forces`](Self::forces); a field of another length or not finite.
@@ -324,7 +324,7 @@ impl Rig {
         }
     }
 
-    /// The forces of [`forces_at_level`](Self::forces_at_level) and their exact derivative by every parameter, `[dofs]` each.
+    /// The forces of [`forces_at_level`](Self::forces_at_level) and their exact derivative by every parameter, `[nodes]` each.
     ///
     /// # Errors
     /// As [`forces`](Self::forces).
@@ -346,7 +346,7 @@ impl Rig {
                 })
                 .sum()
             };
-            (0..body.dofs()).map(by).collect()
+            (0..body.nodes()).map(by).collect()
         };
         let of_guide: Vec<Vec<Vec3>> = motions.iter().map(of_motion).collect();
         let of_template = tangents.by_parameter.into_iter();
@@ -384,7 +384,7 @@ impl Rig {
     }
 }
 
-/// The sum of the forces of rigs `[dofs]` at their controls; those outside the flesh add nothing.
+/// The sum of the forces of rigs `[nodes]` at their controls; those outside the flesh add nothing.
 ///
 /// # Errors
 /// Another number of controls than of rigs; as [`Rig::add_forces`], naming the rig.
@@ -395,7 +395,7 @@ pub fn sum(rigs: &[Rig], body: &Body, controls: &[f64]) -> Result<Vec<Vec3>, Rig
             given: controls.len(),
         });
     }
-    let mut out = vec![Vec3::zeros(); body.dofs()];
+    let mut out = vec![Vec3::zeros(); body.nodes()];
     for (rig, &gamma) in rigs.iter().zip(controls) {
         rig.add_forces(body, gamma, &mut out)
             .map_err(|e| e.in_rig(rig.name()))?;
@@ -404,9 +404,9 @@ pub fn sum(rigs: &[Rig], body: &Body, controls: &[f64]) -> Result<Vec<Vec3>, Rig
 }
 
 fn check_field(body: &Body, field: &[Vec3]) -> Result<(), RigError> {
-    if field.len() != body.dofs() {
+    if field.len() != body.nodes() {
         return Err(RigError::Field {
-            expected: body.dofs(),
+            expected: body.nodes(),
             given: field.len(),
         });
     }

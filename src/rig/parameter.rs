@@ -32,7 +32,7 @@ impl ParameterKind {
 
 #[cfg(test)]
 mod tests {
-    use crate::rig::{BoneRef, Frame, Guide, ParameterKind, TemplateKind};
+    use crate::rig::{BoneRef, Guide, GuideFrame, ParameterKind, TemplateKind};
 
     #[test]
     fn every_parameter_has_a_kind_that_fits_its_name() {
@@ -40,7 +40,7 @@ mod tests {
         let guides = [
             Guide::bone(BoneRef::Name("Arm".into()), [0.5, 0.0, 0.1, 0.0]),
             Guide::skin(0, [0.2, 0.3, 0.5], [0.1, 0.0, 0.0]),
-            Guide::free(Frame::identity(), [0.0; 6]),
+            Guide::free(GuideFrame::identity(), [0.0; 6]),
         ];
         let guides = guides.map(|guide| {
             let guide = guide.unwrap();

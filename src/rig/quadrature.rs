@@ -7,10 +7,10 @@
 //! derivative is exact, as long as the level stays the same. From one level to the next Q jumps by the error of the
 //! quadrature: some tenths of a percent inside the flesh, up to two percent where the skin cuts the template.
 //!
-//! With `f(x) = R g(Rᵀ(x − o))` and a field u of the dofs, of a motion of the frame with spin ω and velocity v
+//! With `f(x) = R g(Rᵀ(x − o))` and a field u of the nodes, of a motion of the frame with spin ω and velocity v
 //! `d Σ u·Q = ω · Σ V (f×u − (x−o)×t) − v · Σ V t`, `t = R (∂g/∂y)ᵀ Rᵀ u`: two sums serve all parameters of a guide.
 
-use super::guide::Frame;
+use super::guide::GuideFrame;
 use super::template::{MOST, Template, TemplateKind};
 use crate::body::{Body, Brick, FleshPoint};
 use crate::{Mat3, Vec3};
@@ -25,7 +25,7 @@ const THINNEST: f64 = 1.0 / 64.0;
 
 /// The level at which a template is resolved.
 pub(super) fn level(body: &Body, template: &Template) -> u32 {
-    let radius = template.radius().max(template.reach() * THINNEST);
+    let radius = template.radius().max(template.support_radius() * THINNEST);
     body.points().level(radius / fine(template.kind()))
 }
 
@@ -58,12 +58,12 @@ pub(super) struct Sums {
     pub by_velocity: Vec3,
 }
 
-/// Adds the generalised forces of a template to `out[dofs]`, N; false where it lies outside the flesh.
+/// Adds the generalised forces of a template to `out[nodes]`, N; false where it lies outside the flesh.
 pub(super) fn add_forces(
     body: &Body,
     level: u32,
     template: &Template,
-    frame: &Frame,
+    frame: &GuideFrame,
     out: &mut [Vec3],
 ) -> bool {
     let mut any = false;
@@ -97,7 +97,7 @@ pub(super) fn pull_back(
     body: &Body,
     level: u32,
     template: &Template,
-    frame: &Frame,
+    frame: &GuideFrame,
     field: &[Vec3],
 ) -> Option<Sums> {
     let mut any = false;
@@ -131,7 +131,7 @@ pub(super) fn pull_back(
     any.then_some(sums)
 }
 
-/// Derivatives of the generalised forces themselves, `[dofs]` each, rest axes.
+/// Derivatives of the generalised forces themselves, `[nodes]` each, rest axes.
 #[derive(Debug)]
 pub(super) struct Tangents {
     /// Q, N.
@@ -152,10 +152,10 @@ pub(super) fn tangents(
     body: &Body,
     level: u32,
     template: &Template,
-    frame: &Frame,
+    frame: &GuideFrame,
 ) -> Option<Tangents> {
     let mut any = false;
-    let mut out: [Vec<Vec3>; TANGENTS] = std::array::from_fn(|_| vec![Vec3::zeros(); body.dofs()]);
+    let mut out: [Vec<Vec3>; TANGENTS] = std::array::from_fn(|_| vec![Vec3::zeros(); body.nodes()]);
     let axes = Mat3::identity();
     for brick in bricks(body, level, template, frame) {
         for run in brick.points.chunk_by(|a, b| a.cell == b.cell) {
@@ -196,7 +196,7 @@ pub(super) fn tangents(
     // Spins and velocities were about the frame's own axes.
     let (spins, velocities) = motions.split_at_mut(3);
     for of_axes in [spins, velocities] {
-        for v in 0..body.dofs() {
+        for v in 0..body.nodes() {
             let own = Mat3::from_columns(&[of_axes[0][v], of_axes[1][v], of_axes[2][v]]);
             let rest = own * frame.rotation.transpose();
             for (axis, of_axis) in of_axes.iter_mut().enumerate() {
@@ -214,9 +214,9 @@ pub(super) fn tangents(
 }
 
 /// The bricks that a template reaches.
-fn bricks(body: &Body, level: u32, template: &Template, frame: &Frame) -> Vec<Arc<Brick>> {
-    let reach = Vec3::repeat(template.reach());
-    let around = (frame.origin - reach, frame.origin + reach);
+fn bricks(body: &Body, level: u32, template: &Template, frame: &GuideFrame) -> Vec<Arc<Brick>> {
+    let extent = Vec3::repeat(template.support_radius());
+    let around = (frame.origin - extent, frame.origin + extent);
     body.points().within(level, around, |middle, radius| {
         template.distance(&frame.local(&middle)) < radius
     })

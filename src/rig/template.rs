@@ -146,7 +146,7 @@ impl Template {
     }
 
     /// Distance from the frame's origin beyond which there is no force, metres.
-    pub fn reach(&self) -> f64 {
+    pub fn support_radius(&self) -> f64 {
         match self.kind {
             TemplateKind::Torus => self.values[0] + self.values[1],
             _ => self.values[0],
@@ -337,7 +337,7 @@ mod tests {
     fn the_largest_force_is_the_strength() {
         for t in templates() {
             // A search that narrows down around the best place so far.
-            let (mut best, mut at, mut span) = (0.0, Vec3::zeros(), t.reach());
+            let (mut best, mut at, mut span) = (0.0, Vec3::zeros(), t.support_radius());
             let mut random = Random(7);
             for round in 0..400 {
                 for _ in 0..500 {
@@ -360,7 +360,7 @@ mod tests {
     fn derivatives_agree_with_differences() {
         for t in templates() {
             let mut inside = 0;
-            for y in random_points(400, t.reach(), 3) {
+            for y in random_points(400, t.support_radius(), 3) {
                 let Some(d) = t.derivatives(&y) else {
                     assert_eq!(t.force(&y), Vec3::zeros());
                     continue;

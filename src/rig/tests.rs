@@ -12,10 +12,10 @@ use approx::assert_relative_eq;
 use nalgebra::{Isometry3, Point3};
 use std::f64::consts::PI;
 
-fn at(place: Vec3) -> Frame {
-    Frame {
+fn at(place: Vec3) -> GuideFrame {
+    GuideFrame {
         origin: place,
-        ..Frame::identity()
+        ..GuideFrame::identity()
     }
 }
 
@@ -45,7 +45,7 @@ fn guides(body: &Body) -> Vec<Guide> {
         .min_by(|a, b| near(a.1).total_cmp(&near(b.1)))
         .unwrap()
         .0 as u32;
-    let frame = Frame {
+    let frame = GuideFrame {
         rotation: crate::skeleton::rotation_vector::rotation(&Vec3::new(0.3, -0.4, 0.5)),
         origin: Vec3::new(0.02, 0.03, 0.9),
     };
@@ -63,7 +63,7 @@ fn rig(template: Template, guide: Guide) -> Rig {
 fn field(body: &Body) -> Vec<Vec3> {
     let mut random = Random(5);
     let mut vector = || Vec3::from_fn(|_, _| random.next() - 0.5);
-    (0..body.dofs()).map(|_| vector()).collect()
+    (0..body.nodes()).map(|_| vector()).collect()
 }
 
 /// `Σ Q` and `Σ x Qᵀ`: whatever the cells, they are `∫ f` and `∫ x fᵀ`.
@@ -114,9 +114,9 @@ fn templates_smaller_than_a_cell_give_their_analytic_moments() {
 }
 
 /// The moments of a field in the bar by brute force.
-fn brute(bar: &BarOptions, template: &Template, frame: &Frame) -> (Vec3, Mat3) {
+fn brute(bar: &BarOptions, template: &Template, frame: &GuideFrame) -> (Vec3, Mat3) {
     let n = 110;
-    let h = 2.0 * template.reach() / f64::from(n);
+    let h = 2.0 * template.support_radius() / f64::from(n);
     let (mut total, mut first) = (Vec3::zeros(), Mat3::zeros());
     for k in 0..n * n * n {
         let cell = Vec3::new(
@@ -124,7 +124,7 @@ fn brute(bar: &BarOptions, template: &Template, frame: &Frame) -> (Vec3, Mat3) {
             f64::from(k / n % n),
             f64::from(k / (n * n)),
         );
-        let y = (cell + Vec3::repeat(0.5)) * h - Vec3::repeat(template.reach());
+        let y = (cell + Vec3::repeat(0.5)) * h - Vec3::repeat(template.support_radius());
         let x = frame.origin + frame.rotation * y;
         let p = bar.frame.inverse_transform_point(&Point3::from(x));
         if p.x.abs().max(p.y.abs()) < bar.half && p.z > 0.0 && p.z < bar.length {
@@ -147,7 +147,7 @@ fn templates_across_the_skin_count_only_where_there_is_flesh() {
         for scale in [0.2, 1.0] {
             let template = template(kind, scale);
             let mid = bar.frame * Point3::new(0.2 - 0.2 * template.radius(), 0.03, 0.9);
-            let frame = Frame {
+            let frame = GuideFrame {
                 rotation: crate::skeleton::rotation_vector::rotation(&Vec3::new(0.2, 0.9, 0.1)),
                 origin: mid.coords,
             };
@@ -198,7 +198,7 @@ fn forces_do_not_depend_on_where_the_character_stands_and_grow_with_its_size() {
     let body = plain.build();
     for kind in TemplateKind::ALL {
         let place = Vec3::new(0.11, 0.02, 0.73);
-        let forces = |body: &Body, frame: Frame, scale: f64| {
+        let forces = |body: &Body, frame: GuideFrame, scale: f64| {
             let rig = rig(template(kind, scale), Guide::free(frame, [0.0; 6]).unwrap());
             rig.forces(body, &rig.own_parameters()).unwrap()
         };
@@ -224,7 +224,7 @@ fn forces_do_not_depend_on_where_the_character_stands_and_grow_with_its_size() {
             }
             .build();
             let turn = isometry.rotation.to_rotation_matrix().into_inner();
-            let frame = Frame {
+            let frame = GuideFrame {
                 rotation: turn,
                 origin: (isometry * Point3::from(place)).coords,
             };

@@ -43,7 +43,7 @@ use crate::dynamics::{MODES, Method};
 use crate::modal::{DeformOptions, Modes};
 use crate::present::CarriedSurfaces;
 use crate::progress::Progress;
-use crate::rig::{Led, Rig, RigError, written};
+use crate::rig::{Rig, RigError, RigForces, written};
 use crate::skeleton::Pose;
 use std::sync::Arc;
 
@@ -128,7 +128,7 @@ impl Shot {
             }
             (_, method) if method != Method::Modal => None,
             (ShotModes::Lowest(count), _) => Some(*count),
-            _ => Some(MODES.min(surfaces.body().freedom())),
+            _ => Some(MODES.min(surfaces.body().free_dofs())),
         };
         let clip = match count {
             Some(count) => {
@@ -141,12 +141,12 @@ impl Shot {
     }
 
     /// What pushes it; nothing without rigs.
-    fn led(&self, progress: &dyn Progress) -> Result<Option<Led>, RigError> {
+    fn led(&self, progress: &dyn Progress) -> Result<Option<RigForces>, RigError> {
         if self.rigs.is_empty() {
             return Ok(None);
         }
         let (body, rigs) = (self.surfaces.body().clone(), self.rigs.clone());
-        Led::new(
+        RigForces::new(
             body,
             rigs,
             self.poses.len(),
@@ -156,7 +156,11 @@ impl Shot {
         .map(Some)
     }
 
-    fn finished(&self, clip: Clip, led: Option<&Led>) -> Result<(Clip, Vec<String>), ShotError> {
+    fn finished(
+        &self,
+        clip: Clip,
+        led: Option<&RigForces>,
+    ) -> Result<(Clip, Vec<String>), ShotError> {
         let mut texts = self.texts.clone();
         let warnings = led.map_or(Vec::new(), |led| led.warnings().to_vec());
         if !self.rigs.is_empty() {

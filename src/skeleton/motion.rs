@@ -40,17 +40,17 @@ struct Curve {
 
 impl FrameMotion {
     /// Poses before and after a frame that its motion depends on.
-    pub const REACH: usize = 2;
+    pub const STENCIL: usize = 2;
 
     /// The motion from pose `i` of some at equal distances in time to the next: a part of the motion through them all.
     ///
-    /// It depends on two poses before and two after it, where there are as many ([`REACH`](Self::REACH)).
+    /// It depends on two poses before and two after it, where there are as many ([`STENCIL`](Self::STENCIL)).
     ///
     /// # Errors
     /// A pose of another number of bones; no pose `i + 1`.
     pub fn through(skeleton: &Skeleton, poses: &[Pose], i: usize) -> Result<Self, SkeletonError> {
-        let first = i.saturating_sub(Self::REACH);
-        let last = (i + 2 + Self::REACH).min(poses.len());
+        let first = i.saturating_sub(Self::STENCIL);
+        let last = (i + 2 + Self::STENCIL).min(poses.len());
         let around = poses.get(first..last).unwrap_or_default();
         let at = i - first;
         let (Some(from), Some(to)) = (around.get(at), around.get(at + 1)) else {

@@ -32,7 +32,7 @@ pub struct Lbfgsb {
     /// Evaluations at most; the start is always asked.
     pub evaluations: usize,
     /// By how many typical sizes a variable moves at most in a first step, where second derivatives are known.
-    pub reach: f64,
+    pub first_step: f64,
     /// Largest component of the projected gradient at the end.
     pub gradient: f64,
     /// Least decrease of an iteration, as a share of the value.
@@ -49,7 +49,7 @@ impl Default for Lbfgsb {
             memory: 10,
             iterations: 200,
             evaluations: usize::MAX,
-            reach: f64::INFINITY,
+            first_step: f64::INFINITY,
             gradient: 1e-10,
             decrease: 1e-14,
             patience: 8,
@@ -156,7 +156,7 @@ impl Lbfgsb {
         scaled.best = Some(here.clone());
         scaled.most = self.evaluations;
         let mut model = Model::new(start.len(), self.memory);
-        let mut damping = Some(Damping::new(start.len(), self.reach));
+        let mut damping = Some(Damping::new(start.len(), self.first_step));
         let (mut iterations, mut idle) = (0, 0);
         let end = loop {
             if scaled.projected_gradient(&here) <= self.gradient {

@@ -3,7 +3,7 @@
 //!
 //! Values are exact at nodes near the boundary and approximate far from it: see `samples.rs`.
 use super::Surface;
-use super::samples::Samples;
+use super::node_distances::NodeDistances;
 use crate::Vec3;
 use crate::progress::{Cancelled, Progress};
 
@@ -42,7 +42,8 @@ impl DistanceGrid {
     ) -> Result<Self, Cancelled> {
         let frame = surface.frame;
         let (from, to) = (frame.to_local(&lo), frame.to_local(&hi));
-        let samples = Samples::take(surface.domain(), from, to, spacing / frame.scale, progress)?;
+        let samples =
+            NodeDistances::take(surface.domain(), from, to, spacing / frame.scale, progress)?;
         Ok(Self {
             lo: frame.to_given(&samples.lo),
             spacing: samples.spacing * frame.scale,

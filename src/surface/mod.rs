@@ -19,16 +19,16 @@
 //! given coordinates; inside, everything is computed in a local frame of unit size, so that neither the place
 //! nor the scale of a character matters. The structures behind the queries are built when first asked for.
 //!
-//! Source: math.md 1 for Ω; the files of this room name theirs.
+//! Source: math.md 1 for Ω; the files of this module name theirs.
 mod diameter;
 mod domain;
-mod frame;
 mod grid;
 mod intake;
+mod local_units;
 mod nearest;
+mod node_distances;
 mod orient;
 mod report;
-mod samples;
 #[cfg(test)]
 pub(crate) mod shapes;
 #[cfg(test)]
@@ -47,7 +47,7 @@ pub(crate) use unit::{OwnUnit, QUANTUM};
 use crate::Vec3;
 use crate::progress::{Cancelled, Progress, Silent, step};
 use domain::Domain;
-use frame::Frame;
+use local_units::LocalUnits;
 use nearest::{Found, Nearest};
 use orient::Patch;
 use rayon::prelude::*;
@@ -62,7 +62,7 @@ pub struct Surface {
     welded: Welded,
     /// Smallest and largest coordinates of the welded vertices.
     bounds: (Vec3, Vec3),
-    frame: Frame,
+    frame: LocalUnits,
     /// Welded vertices in the local frame.
     local: Vec<Vec3>,
     patches: Vec<Patch>,
@@ -130,7 +130,7 @@ impl Surface {
             .filter(|t| t[0] != t[1] && t[1] != t[2] && t[2] != t[0]);
         let used = proper.flatten().map(|&v| vertices[v as usize]);
         let (lo, hi) = crate::aabb::bounds(used.clone());
-        let frame = Frame::around(used).ok_or(SurfaceError::Empty)?;
+        let frame = LocalUnits::around(used).ok_or(SurfaceError::Empty)?;
         let mut joined = welding::join(&vertices, &triangles, frame, (hi - lo).norm());
         let oriented = orient::orient(&joined.local, &mut joined.triangles);
         let mut report = Report {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Shapes and points for the room's tests.
+//! Shapes and points for the module's tests.
 use crate::Vec3;
 
 /// A triangle mesh made by code.

@@ -4,7 +4,7 @@
 //! A vertex joins the nearest earlier vertex within the tolerance, or stays itself. Joining to a
 //! representative, not to a chain of neighbours, keeps a finely sampled mesh from collapsing. The grid of
 //! cells is only ever looked up, never walked, so that the result depends on the order of the vertices alone.
-use super::frame::Frame;
+use super::local_units::LocalUnits;
 use crate::Vec3;
 use std::collections::HashMap;
 
@@ -30,7 +30,12 @@ pub(super) struct Joined {
 }
 
 /// Welds a surface whose indices and coordinates were found valid.
-pub(super) fn join(vertices: &[Vec3], triangles: &[[u32; 3]], frame: Frame, size: f64) -> Joined {
+pub(super) fn join(
+    vertices: &[Vec3],
+    triangles: &[[u32; 3]],
+    frame: LocalUnits,
+    size: f64,
+) -> Joined {
     let mut used = vec![false; vertices.len()];
     for &v in triangles.iter().flatten() {
         used[v as usize] = true;

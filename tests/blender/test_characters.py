@@ -84,7 +84,7 @@ def test_a_real_character(addon, counted, file):
             thick = np.isfinite(thickness) & (thickness >= np.quantile(thickness[np.isfinite(thickness)], 0.75))
             still = []
             for i in range(0, len(frames), 4):
-                q, how = thew.equilibrium(flesh.body, maps[i], method="hyperelastic"), flesh.recipe
+                q, how = thew.equilibrium(flesh.body, maps[i], method="hyperelastic"), flesh.build_settings
                 still.append(flesh.body.shown(q, maps[i], how.reach, elastic_joints=how.elastic_joints))
             own = np.sqrt(((clip[::4] - np.array(still))[:, thick] ** 2).sum(axis=2).mean()) / size
             if ACCELERATES.search(action.name) and own <= 1e-3 and obj is meshes()[0]:
@@ -107,7 +107,7 @@ def manners(flesh, maps) -> list[str]:
     """What is wrong with how a body answers to its clip played faster, stopped, and to motion of the whole."""
     import thew
 
-    body, fps, size = flesh.body, flesh.recipe.fps, flesh.surface.size
+    body, fps, size = flesh.body, flesh.build_settings.fps, flesh.surface.size
     said = []
 
     def still(pose):

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 from helpers import activate, add_modal, evaluated, flesh_of, make_character, part, play, refused, size_of, world
-from test_hands_window import BELLY, BESIDE, Hand, View, event, tool
+from test_rig_tool_events import BELLY, BESIDE, Hand, View, event, tool
 
 LOOK = 1.0 / 60.0
 

@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 import pytest
 from helpers import activate, evaluated, flesh_of, make_armature, make_body, part, play, refused, snapshot
-from test_window import tick, window  # noqa: F401  (a fixture)
+from test_timers_and_redraws import tick, window  # noqa: F401  (a fixture)
 
 FRAMES = range(1, 21)
 

@@ -136,17 +136,17 @@ def test_a_person_looks_where_the_feet_point(turn):
     turned = body_parts.Skeleton(person.names, person.parents, person.heads @ about.T, person.tails @ about.T)
     front = about @ [0.0, -1.0, 0.0]
     np.testing.assert_allclose(turned.forward(), front, atol=1e-9)
-    (belly,) = body_parts.spots(body_parts.PARTS["BELLY"], turned, nothing)
+    (belly,) = body_parts.patch_centres(body_parts.PARTS["BELLY"], turned, nothing)
     np.testing.assert_allclose(belly.direction, front, atol=1e-9)
-    behind = body_parts.spots(body_parts.PARTS["BUTTOCKS"], turned, nothing)
-    assert len(behind) == 2 and all(spot.direction @ front < -0.5 for spot in behind)
+    behind = body_parts.patch_centres(body_parts.PARTS["BUTTOCKS"], turned, nothing)
+    assert len(behind) == 2 and all(centre.direction @ front < -0.5 for centre in behind)
     assert behind[0].direction @ np.cross(front, [0, 0, 1.0]) == pytest.approx(
         -(behind[1].direction @ np.cross(front, [0, 0, 1.0]))
     )
 
 
 def test_the_belly_of_one_on_four_legs_is_below():
-    (belly,) = body_parts.spots(body_parts.PARTS["BELLY"], skeleton(*DOG), nothing)
+    (belly,) = body_parts.patch_centres(body_parts.PARTS["BELLY"], skeleton(*DOG), nothing)
     np.testing.assert_allclose(belly.direction, [0.0, 0.0, -1.0], atol=1e-9)
 
 
@@ -155,11 +155,11 @@ def test_cheeks_are_as_high_as_the_face_has_them():
         [-0.1, -0.15, 1.4], [0.1, 0.1, 1.8], (4000, 3)
     )  # the bone begins at its middle
     person = skeleton(*PERSON)
-    cheeks = body_parts.spots(body_parts.PARTS["CHEEKS"], person, lambda bone: face)
-    jowls = body_parts.spots(body_parts.PARTS["JOWLS"], person, lambda bone: face)
+    cheeks = body_parts.patch_centres(body_parts.PARTS["CHEEKS"], person, lambda bone: face)
+    jowls = body_parts.patch_centres(body_parts.PARTS["JOWLS"], person, lambda bone: face)
     assert len(cheeks) == len(jowls) == 2
     assert 1.4 < jowls[0].origin[2] < cheeks[0].origin[2] - 0.05 < 1.55
-    assert all(spot.direction[1] < -0.5 and spot.direction[2] == 0.0 for spot in cheeks)
+    assert all(centre.direction[1] < -0.5 and centre.direction[2] == 0.0 for centre in cheeks)
     assert cheeks[0].direction[0] == pytest.approx(-cheeks[1].direction[0])
 
 
@@ -175,15 +175,15 @@ def test_bones_of_its_own_come_first():
         ("breast.L", "Spine1", (0.05, 0, 1.3), (0.08, -0.1, 1.28)),
         ("breast.R", "Spine1", (-0.05, 0, 1.3), (-0.08, -0.1, 1.28)),
     )
-    found = body_parts.spots(body_parts.PARTS["CHEST"], person, nothing)
-    assert [person.names[spot.bone] for spot in found] == ["breast.L", "breast.R"]
-    at_hips = body_parts.spots(body_parts.PARTS["CHEST"], person, nothing, "Hips")
-    assert len(at_hips) == 2 and all(person.names[spot.bone] == "Hips" for spot in at_hips)
+    found = body_parts.patch_centres(body_parts.PARTS["CHEST"], person, nothing)
+    assert [person.names[centre.bone] for centre in found] == ["breast.L", "breast.R"]
+    at_hips = body_parts.patch_centres(body_parts.PARTS["CHEST"], person, nothing, "Hips")
+    assert len(at_hips) == 2 and all(person.names[centre.bone] == "Hips" for centre in at_hips)
 
 
 def test_parts_without_bones_of_the_name_are_nowhere():
     strange = skeleton(("a", "", (0, 0, 0), (0, 0, 1)))
-    assert not any(body_parts.spots(part, strange, nothing) for part in body_parts.PARTS.values())
+    assert not any(body_parts.patch_centres(part, strange, nothing) for part in body_parts.PARTS.values())
 
 
 # health -------------------------------------------------------------------------------------------------------------

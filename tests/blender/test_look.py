@@ -34,12 +34,12 @@ def test_a_character_looks_right_at_defaults(addon, source):
 
 def test_recordings_are_simulated_at_the_extensions_defaults(character, scene):
     """What the bench does without Blender is what the buttons do."""
-    recipe = part("live.recipe").Recipe.of(bpy.context.object, scene, 1.7)
+    build_settings = part("live.build_settings").BuildSettings.of(bpy.context.object, scene, 1.7)
     # The dial is in force, not pascals.
     material = {name: value for name, value in simulating.MATERIAL.items() if name != "young"}
     here = {"cells_across": simulating.CELLS_ACROSS, **material, **simulating.BODY, **simulating.MOTION}
     for name, value in here.items():
-        assert getattr(recipe, name) == pytest.approx(value, rel=1e-6), name
+        assert getattr(build_settings, name) == pytest.approx(value, rel=1e-6), name
 
 
 def test_a_recording_holds_what_the_core_is_told(addon):

@@ -9,7 +9,7 @@ use nalgebra::Rotation3;
 use std::sync::Arc;
 use thew::Vec3;
 use thew::kernel::{
-    CpuWarp, Form, Frame, Instructions, KernelError, Precision, Shown, Threads, WarpEngine,
+    CpuWarp, Form, Instructions, KernelError, Precision, Shown, Threads, WarpEngine, WarpInput,
     WarpModel,
 };
 use thew::lattice::Embedding;
@@ -257,7 +257,7 @@ pub fn device(_: &Arc<WarpModel>, _: u64) -> Option<Box<dyn WarpEngine>> {
 
 pub fn shown(engine: &dyn WarpEngine, amplitudes: &[f64], shown: Shown<'_>) -> Vec<f32> {
     let mut out = vec![f32::NAN; 3 * engine.model().vertices()];
-    let done = engine.frame_into(Frame::new(amplitudes, shown), &mut out);
+    let done = engine.frame_into(WarpInput::new(amplitudes, shown), &mut out);
     done.unwrap_or_else(|e| panic!("{}: {e}", engine.name()));
     out
 }

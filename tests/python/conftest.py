@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""One arm of flesh, built once and shared by the tests of every room."""
+"""One arm of flesh, built once and shared by the tests of every module."""
 
 from types import SimpleNamespace
 

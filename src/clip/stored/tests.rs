@@ -39,7 +39,7 @@ fn settings(method: Method) -> ClipSettings {
         fps: 24.0,
         method,
         simulation: Settings {
-            reach: Some(0.2),
+            max_offset: Some(0.2),
             elastic_joints: 0.5,
             ..Settings::default()
         },
@@ -49,14 +49,14 @@ fn settings(method: Method) -> ClipSettings {
 }
 
 /// A push that grows with the frames.
-fn pushes(dofs: usize, frames: usize) -> Vec<Vec<Vec3>> {
-    let push = |f: usize| vec![Vec3::new(0.0, 0.02 * (f + 1) as f64, 0.0); dofs];
+fn pushes(nodes: usize, frames: usize) -> Vec<Vec<Vec3>> {
+    let push = |f: usize| vec![Vec3::new(0.0, 0.02 * (f + 1) as f64, 0.0); nodes];
     (0..frames).map(push).collect()
 }
 
 fn clip(method: Method, frames: usize) -> Clip {
     let body = body();
-    let forces = pushes(body.dofs(), frames);
+    let forces = pushes(body.nodes(), frames);
     let forces = Some(&forces as &dyn FrameForces);
     let settings = settings(method);
     Clip::simulate(body, &swings(0..frames), forces, settings, &Silent).unwrap()
@@ -77,7 +77,7 @@ fn told(clip: &Clip) -> impl PartialEq + std::fmt::Debug {
     (
         frames,
         counts,
-        clip.strays().unwrap(),
+        clip.max_skin_deviations().unwrap(),
         clip.loop_gap(),
         clip.settings(),
     )
@@ -106,7 +106,7 @@ fn a_clip_from_a_file_shows_and_goes_on_with_the_same_bits() {
         assert_eq!(told(&again), told(&clip), "{}", method.name());
         let moved = |c: &Clip| c.offsets(frames as i64 - 1, SurfaceId::OWN).unwrap();
         assert!(moved(&clip).iter().any(|x| *x != 0.0));
-        let forces = pushes(clip.body().dofs(), 3);
+        let forces = pushes(clip.body().nodes(), 3);
         for clip in [&clip, &again] {
             let forces = Some(&forces as &dyn FrameForces);
             clip.extend(&swings(frames..frames + 3), forces, &Silent)
@@ -170,33 +170,36 @@ fn forged_clips_are_refused() {
         }
     };
     says(&shown, frame);
-    says(&|s| s.drive = None, "it is a cycle and is not");
+    says(&|s| s.run = None, "it is a cycle and is not");
     says(&|s| s.loop_gap = Some(0.0), "it is a cycle and is not");
     says(&|s| s.settings.fps = f64::NAN, "frames per second");
-    says(&|s| s.settings.simulation.reach = Some(-1.0), "reach");
+    says(
+        &|s| s.settings.simulation.max_offset = Some(-1.0),
+        "max_offset",
+    );
     says(
         &|s| s.settings.method = Method::Modal,
         "its modes and its method differ",
     );
-    let drive = |forge: &dyn Fn(&mut StoredDrive<'_>), words: &str| {
-        says(&|s| forge(s.drive.as_mut().unwrap()), words);
+    let run = |forge: &dyn Fn(&mut StoredDrive<'_>), words: &str| {
+        says(&|s| forge(s.run.as_mut().unwrap()), words);
     };
-    drive(&|d| drop(d.poses.to_mut().pop()), going);
-    drive(&|d| drop(d.forces.pop()), going);
-    drive(
+    run(&|d| drop(d.poses.to_mut().pop()), going);
+    run(&|d| drop(d.forces.pop()), going);
+    run(
         &|d| d.forces[0] = Some(Cow::Owned(vec![Vec3::zeros()])),
         going,
     );
     let lost = |d: &mut StoredDrive<'_>| d.forces[0].as_mut().unwrap().to_mut()[0].x = f64::NAN;
-    drive(&lost, going);
-    drive(&|d| d.state.to_mut().clear(), going);
-    drive(&|d| d.state.to_mut().truncate(200), "state");
+    run(&lost, going);
+    run(&|d| d.state.to_mut().clear(), going);
+    run(&|d| d.state.to_mut().truncate(200), "state");
     let far = |d: &mut StoredDrive<'_>| {
         let state = d.state.to_mut();
         let end = state.len() - 8;
         state[end..].copy_from_slice(&f64::NAN.to_le_bytes());
     };
-    drive(&far, "finite");
+    run(&far, "finite");
 }
 
 #[test]

@@ -16,7 +16,7 @@
 
 use super::super::forces::Load;
 use super::super::stepper::{NodalState, Step, Stepper};
-use super::super::{Frames, Method, SimulationError, equilibrium, lost};
+use super::super::{Method, SimulationError, SkinnedLattice, equilibrium, lost};
 use super::STEP;
 use super::potential::{Balancer, Domain, FLOOR, Increment};
 use super::statics::{Balance, better, follow};
@@ -43,9 +43,9 @@ fn domain(body: &Body, model: Model) -> Domain<'_> {
 }
 
 /// Forces other than elastic ones on flesh at displacements `q`: twist, gravity, given ones.
-fn loads(body: &Body, frames: &Frames, load: &Load, q: &[Vec3], out: &mut [Vec3]) {
-    out.copy_from_slice(&frames.twist_loads);
-    load.add_net_weight(body, frames, out);
+fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, q: &[Vec3], out: &mut [Vec3]) {
+    out.copy_from_slice(&skinned.twist_loads);
+    load.add_net_weight(body, skinned, out);
     let (twist, rest) = (body.twist_matrix(), body.lattice().vertices());
     for (v, out) in out.iter_mut().enumerate() {
         for i in twist.row_range(v) {
@@ -62,12 +62,12 @@ fn loads(body: &Body, frames: &Frames, load: &Load, q: &[Vec3], out: &mut [Vec3]
 pub(in super::super) fn forces_at(
     body: &Body,
     model: Model,
-    frames: &Frames,
+    skinned: &SkinnedLattice,
     load: &Load,
     q: &[Vec3],
 ) -> Vec<Vec3> {
-    let mut outer = vec![Vec3::zeros(); body.dofs()];
-    loads(body, frames, load, q, &mut outer);
+    let mut outer = vec![Vec3::zeros(); body.nodes()];
+    loads(body, skinned, load, q, &mut outer);
     let mut forces = outer.clone();
     body.elements().gradient(model, q, &mut forces);
     for (v, (f, outer)) in forces.iter_mut().zip(&outer).enumerate() {
@@ -84,19 +84,19 @@ pub(in super::super) fn forces_at(
 pub(in super::super) fn settled(
     body: &Body,
     (method, model): (Method, Model),
-    (pose, frames): (&Pose, &Frames),
+    (pose, skinned): (&Pose, &SkinnedLattice),
     load: &Load,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec3>, SimulationError> {
     let rest = body.lattice().vertices();
-    let mut balancer = Balancer::new(body.pattern(), body.dofs())?;
-    let zero = vec![Vec3::zeros(); body.dofs()];
+    let mut balancer = Balancer::new(body.pattern(), body.nodes())?;
+    let zero = vec![Vec3::zeros(); body.nodes()];
     let mut forces = zero.clone();
-    let mut solve = |frames: &Frames, load: &Load, detour: bool, q: &mut [Vec3]| {
+    let mut solve = |skinned: &SkinnedLattice, load: &Load, detour: bool, q: &mut [Vec3]| {
         for v in body.held_vertices() {
-            q[v as usize] = frames.places[v as usize] - rest[v as usize];
+            q[v as usize] = skinned.places[v as usize] - rest[v as usize];
         }
-        loads(body, frames, load, q, &mut forces);
+        loads(body, skinned, load, q, &mut forces);
         let increment = Increment {
             mass: 0.0,
             inertia: &zero,
@@ -114,12 +114,12 @@ pub(in super::super) fn settled(
         }
     };
 
-    let warped = equilibrium::linearised(body, Method::Warped, frames, load)?;
+    let warped = equilibrium::linearised(body, Method::Warped, skinned, load)?;
     let detour = model == Model::StVenantKirchhoff;
     let mut found = Err(NewtonError::Start);
-    for (guess, detour) in [(&warped, false), (&frames.places, detour)] {
+    for (guess, detour) in [(&warped, false), (&skinned.places, detour)] {
         let mut q: Vec<Vec3> = guess.iter().zip(rest).map(|(p, x)| p - x).collect();
-        let next = solve(frames, load, detour, &mut q)
+        let next = solve(skinned, load, detour, &mut q)
             .map(|outcome| Balance::new(body.elements(), q, outcome));
         found = better(found, next);
         if let Err(NewtonError::Cancelled(stop)) = found {
@@ -132,7 +132,7 @@ pub(in super::super) fn settled(
     if !found.as_ref().is_ok_and(|b| b.inverted == 0) {
         let motion = FrameMotion::between(body.skeleton(), &Pose::rest(pose.maps().len()), pose)?;
         let mut between = pose.clone();
-        let (mut before, mut after) = (Frames::new(body)?, Frames::new(body)?);
+        let (mut before, mut after) = (SkinnedLattice::new(body)?, SkinnedLattice::new(body)?);
         let mut share = zero.clone();
         let mut failed = None;
         let along = follow(body.elements(), zero.clone(), |from, to, q| {
@@ -193,10 +193,10 @@ pub(in super::super) struct NonlinearStepper {
 
 impl NonlinearStepper {
     pub fn new(body: &Body, model: Model) -> Result<Self, SolveError> {
-        let zero = vec![Vec3::zeros(); body.dofs()];
+        let zero = vec![Vec3::zeros(); body.nodes()];
         Ok(Self {
             model,
-            balancer: Balancer::new(body.pattern(), body.dofs())?,
+            balancer: Balancer::new(body.pattern(), body.nodes())?,
             best: zero.clone(),
             displacements: zero.clone(),
             inertia: zero.clone(),
@@ -220,7 +220,7 @@ impl Stepper for NonlinearStepper {
             if attempt == Attempt::Detour && self.model != Model::StVenantKirchhoff {
                 continue;
             }
-            for v in 0..body.dofs() {
+            for v in 0..body.nodes() {
                 let p = positions[v];
                 let skin = from.carry(to, v, p);
                 let held = body.bone_of_vertex()[v].is_some();

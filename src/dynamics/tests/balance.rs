@@ -12,7 +12,7 @@ fn motion_ends_in_equilibrium() {
     // The modal method has no balance of lattice vertices.
     for method in Method::ALL.into_iter().filter(|m| *m != Method::Modal) {
         // Fewer steps where each is a minimisation, and no blow that would turn St. Venant-Kirchhoff flesh inside out.
-        let (rate, force, frames) = match method.model() {
+        let (rate, force, skinned) = match method.model() {
             Some(_) => (48.0, 0.5, 8),
             None => (240.0, 2.0, 1),
         };
@@ -21,8 +21,8 @@ fn motion_ends_in_equilibrium() {
         sim.reset(&still(), true, None).unwrap();
         let target = bent(&bar, 0.8);
         let forces = wobbly(&body, force);
-        for i in 1..frames {
-            let pose = bent(&bar, 0.8 * f64::from(i) / f64::from(frames));
+        for i in 1..skinned {
+            let pose = bent(&bar, 0.8 * f64::from(i) / f64::from(skinned));
             sim.advance(&pose, 1.0 / 24.0, Some(&forces), None).unwrap();
         }
         let mut hold = |seconds: u32| {
@@ -64,7 +64,7 @@ fn forces_and_equilibrium_are_inverse() {
         let forces = wobbly(&body, 5.0);
         let q = equilibrium(&body, &p, Some(&forces), None, settings().gravity, method).unwrap();
         let back = equilibrium_forces(&body, &p, &q, settings().gravity, method).unwrap();
-        for v in 0..body.dofs() {
+        for v in 0..body.nodes() {
             match body.bone_of_vertex()[v] {
                 Some(_) => assert_eq!(back[v], Vec3::zeros()),
                 None => assert!((back[v] - forces[v]).norm() < 1e-9 * 5.0),

@@ -24,7 +24,7 @@ fn forms_agree_at_rest_and_turned_as_a_whole() {
         };
         let (cells, vertices) = (solve(Method::Warped), solve(Method::WarpedVertex));
         assert!(largest(&cells, &vertices) < 1e-10);
-        assert!(largest(&cells, &vec![Vec3::zeros(); body.dofs()]) > 1e-3);
+        assert!(largest(&cells, &vec![Vec3::zeros(); body.nodes()]) > 1e-3);
     }
     // And on a bend they do not.
     let bent = bent(&BarOptions::default(), 1.0);
@@ -63,11 +63,11 @@ fn the_vertex_form_is_the_printed_one() {
     // f_i = − Σ_j R_i S_ij (R_iᵀ (x_j + q_j − c_i) − x_j), c_i = p'_i − R_i x_i, straight from the whole matrix.
     let bar = BarOptions::default();
     let body = bar.build();
-    let mut frames = Frames::new(&body).unwrap();
+    let mut skinned = SkinnedLattice::new(&body).unwrap();
     let target = bent(&bar, 1.1);
-    frames.set(&body, Method::WarpedVertex, &target).unwrap();
+    skinned.set(&body, Method::WarpedVertex, &target).unwrap();
     let x = body.lattice().vertices();
-    let q: Vec<Vec3> = frames
+    let q: Vec<Vec3> = skinned
         .places
         .iter()
         .zip(x)
@@ -81,14 +81,14 @@ fn the_vertex_form_is_the_printed_one() {
     let p = places(&body, &q);
     for &v in body.pattern().vertex_of_node() {
         let v = v as usize;
-        let turn = frames.turns[v];
-        let c = frames.places[v] - turn * x[v];
+        let turn = skinned.turns[v];
+        let c = skinned.places[v] - turn * x[v];
         let mut elastic = Vec3::zeros();
         for i in stiffness.row_range(v) {
             let j = stiffness.indices()[i] as usize;
             elastic -= turn * stiffness.data()[i] * (turn.tr_mul(&(p[j] - c)) - x[j]);
         }
-        let twist = frames.twist_loads[v] - body.twist_matrix().row_times(v, &p);
+        let twist = skinned.twist_loads[v] - body.twist_matrix().row_times(v, &p);
         assert!((forces[v] + elastic + twist).norm() < 1e-9 * (1.0 + elastic.norm()));
     }
 }

@@ -31,13 +31,13 @@ fn turning(body: &Arc<Body>, method: Method, turns: f64) -> f64 {
         cyclic: false,
     };
     let clip = Clip::simulate(body.clone(), &poses, None, settings, &Silent).unwrap();
-    let mut frames = Frames::new(body).unwrap();
+    let mut skinned = SkinnedLattice::new(body).unwrap();
     let mut farthest: f64 = 0.0;
     for (i, pose) in poses.iter().enumerate() {
-        frames.set(body, method, pose).unwrap();
+        skinned.set(body, method, pose).unwrap();
         let lattice = clip.lattice(i as i64);
-        for v in 0..body.dofs() {
-            farthest = farthest.max((lattice.world(v) - frames.places[v]).norm());
+        for v in 0..body.nodes() {
+            farthest = farthest.max((lattice.world(v) - skinned.places[v]).norm());
         }
     }
     farthest / SIZE

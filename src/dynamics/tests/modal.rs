@@ -145,7 +145,7 @@ fn states_come_back_and_scaled_modes_are_those_of_stiffer_flesh() {
     sim.advance(&bent(&bar, 0.4), 1.0 / 24.0, None, None)
         .unwrap();
     let kept = sim.state();
-    assert_eq!(kept.len(), 120 + 16 * 24 + 24 * body.dofs() + 192 * 2);
+    assert_eq!(kept.len(), 120 + 16 * 24 + 24 * body.nodes() + 192 * 2);
     let mut other = modal(&body, settings());
     other.restore(&kept).unwrap();
     assert_eq!(other.lattice_positions(), sim.lattice_positions());
@@ -179,7 +179,7 @@ fn states_come_back_and_scaled_modes_are_those_of_stiffer_flesh() {
 
 /// Every mode there is, so that small motions are those of the lattice.
 fn all_modes(body: &Arc<Body>, settings: Settings) -> Simulation {
-    let modes = Modes::of_body(body, body.freedom(), &crate::progress::Silent).unwrap();
+    let modes = Modes::of_body(body, body.free_dofs(), &crate::progress::Silent).unwrap();
     Simulation::modal(body.clone(), Arc::new(modes), settings).unwrap()
 }
 
@@ -206,7 +206,7 @@ fn shaken_under_its_sculpts_gravity_modal_flesh_moves_as_the_warped_does() {
         Simulation::new(body.clone(), Method::Warped, fine).unwrap(),
         all_modes(&body, fine),
     ];
-    let mut skin = Frames::new(&body).unwrap();
+    let mut skin = SkinnedLattice::new(&body).unwrap();
     let pairs: Vec<_> = (0..24)
         .map(|i| {
             let t = f64::from(i) / 24.0;

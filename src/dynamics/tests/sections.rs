@@ -63,7 +63,7 @@ fn old_layout(sim: &Simulation, modal: bool, rest_forces: bool) -> Vec<u8> {
             let amplitudes = section("modal amplitudes");
             (b"thewsm01", amplitudes.len() / 16, amplitudes)
         }
-        false => (b"thewst01", sim.body.dofs(), section("positions")),
+        false => (b"thewst01", sim.body.nodes(), section("positions")),
     };
     let second = section(if modal {
         "skin velocities"
@@ -114,7 +114,7 @@ fn states_of_before_there_were_sections_are_read_exactly() {
         let cuts = (0..old.len()).step_by(131).map(|n| old[..n].to_vec());
         for bad in counts.into_iter().chain(cuts) {
             // Without the forces at its end a state is one of flesh that nothing pushes.
-            if bad.len() != old.len() - 24 * body.dofs() {
+            if bad.len() != old.len() - 24 * body.nodes() {
                 assert!(other.restore(&bad).is_err());
                 assert!(other.state() == before);
             }

@@ -8,26 +8,33 @@ use crate::solve::term::tests::{Pin, check};
 use crate::solve::{Configuration, NodeMatrix};
 
 /// A bar with a twist, at a bend, and its flesh somewhere.
-fn flesh() -> (Arc<Body>, Frames, Vec<Vec3>) {
+fn flesh() -> (Arc<Body>, SkinnedLattice, Vec<Vec3>) {
     let bar = BarOptions::default();
     let body = bar.build();
-    let mut frames = Frames::new(&body).unwrap();
-    frames.set(&body, Method::Warped, &bent(&bar, 0.7)).unwrap();
+    let mut skinned = SkinnedLattice::new(&body).unwrap();
+    skinned
+        .set(&body, Method::Warped, &bent(&bar, 0.7))
+        .unwrap();
     let off = wobbly(&body, 0.02);
-    (body, frames, off)
+    (body, skinned, off)
 }
 
 #[test]
 fn terms_of_flesh_are_their_own_derivatives() {
-    let (body, frames, off) = flesh();
+    let (body, skinned, off) = flesh();
     let load = Load::new(&body, Vec3::new(1.0, 2.0, -9.0), None, &[]);
-    let places: Vec<Vec3> = frames.places.iter().zip(&off).map(|(p, d)| p + d).collect();
+    let places: Vec<Vec3> = skinned
+        .places
+        .iter()
+        .zip(&off)
+        .map(|(p, d)| p + d)
+        .collect();
     let at = Configuration {
         origin: None,
         displacements: &places,
         increment: None,
     };
-    let turns = &frames.cell_turns;
+    let turns = &skinned.cell_turns;
     let cells = WarpedCells {
         body: &body,
         turns,
@@ -35,12 +42,12 @@ fn terms_of_flesh_are_their_own_derivatives() {
     };
     let twist = Twist {
         body: &body,
-        frames: &frames,
+        skinned: &skinned,
     };
     check(&cells, at, body.pattern(), 1e-4);
     check(&twist, at, body.pattern(), 1e-4);
     let at = Configuration {
-        origin: Some(&frames.places),
+        origin: Some(&skinned.places),
         displacements: &off,
         increment: None,
     };
@@ -180,7 +187,7 @@ fn terms_that_do_not_fit_are_refused() {
     let body = bar.build();
     let good = pin(&bar, &body, 1.0, Vec3::zeros());
     let beyond = Arc::new(Pin {
-        node: body.dofs(),
+        node: body.nodes(),
         place: Vec3::zeros(),
         stiffness: 1.0,
     });
@@ -266,7 +273,7 @@ fn kept_balances_take_further_terms() {
         assert_eq!(balance.solve(gravity, None, None).unwrap(), free);
     }
     let nowhere = Arc::new(Pin {
-        node: body.dofs(),
+        node: body.nodes(),
         place: Vec3::zeros(),
         stiffness: 1.0,
     });

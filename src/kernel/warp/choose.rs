@@ -7,7 +7,7 @@
 
 use super::cpu::{CpuWarp, Threads};
 use super::gpu::{self, Adapter};
-use super::{Frame, KernelError, Shown, WarpEngine, WarpModel};
+use super::{KernelError, Shown, WarpEngine, WarpInput, WarpModel};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -172,7 +172,7 @@ fn try_measure(engine: &dyn WarpEngine) -> Result<Measured, KernelError> {
     let all = Instant::now();
     for run in 0..=RUNS {
         let start = Instant::now();
-        engine.frame_into(Frame::new(&amplitudes, Shown::Rest), &mut out)?;
+        engine.frame_into(WarpInput::new(&amplitudes, Shown::Rest), &mut out)?;
         // The first run wakes threads and fetches pages; it counts only where it is the only one.
         if run > 0 || all.elapsed().as_secs_f64() > LONG {
             seconds = seconds.min(start.elapsed().as_secs_f64());

@@ -10,7 +10,7 @@ use super::super::cpu::{Row, Rows};
 use super::super::target::Form as Writing;
 use super::blocks::{Half, ROWS, Single, Values};
 use super::finish::shown;
-use super::model::{Finish, Frame, Prepared, WarpModel};
+use super::model::{Finish, Prepared, WarpInput, WarpModel};
 use super::turn::{LANES, Lanes, turn};
 use super::{KernelError, WarpEngine};
 use crate::progress::{Progress, step};
@@ -197,7 +197,7 @@ impl WarpEngine for CpuWarp {
 
     fn frames_into(
         &self,
-        frames: &[Frame<'_>],
+        frames: &[WarpInput<'_>],
         progress: &dyn Progress,
         out: &mut [f32],
     ) -> Result<(), KernelError> {

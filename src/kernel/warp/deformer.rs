@@ -2,7 +2,7 @@
 //! A surface that is shown: its model with the engine that was chosen, and the processor to fall back on.
 
 use super::choose::{Choice, fallen};
-use super::{Bones, EngineChoice, Frame, KernelError, Measured, Shown, WarpEngine, WarpModel};
+use super::{Bones, EngineChoice, KernelError, Measured, Shown, WarpEngine, WarpInput, WarpModel};
 use crate::progress::{Progress, Silent};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -102,7 +102,7 @@ impl Deformer {
         amplitudes: &[f64],
         out: &mut [f32],
     ) -> Result<(), KernelError> {
-        self.frame_into(Frame::new(amplitudes, Shown::Displacements), out)
+        self.frame_into(WarpInput::new(amplitudes, Shown::Displacements), out)
     }
 
     /// World positions `[vertices · 3]`, metres, under bones if there are any.
@@ -115,14 +115,14 @@ impl Deformer {
         bones: Option<&Bones>,
         out: &mut [f32],
     ) -> Result<(), KernelError> {
-        self.frame_into(Frame::new(amplitudes, Shown::positions(bones)), out)
+        self.frame_into(WarpInput::new(amplitudes, Shown::positions(bones)), out)
     }
 
     /// One frame `[vertices · 3]`, metres.
     ///
     /// # Errors
     /// See [`WarpEngine::frames_into`].
-    pub fn frame_into(&self, frame: Frame<'_>, out: &mut [f32]) -> Result<(), KernelError> {
+    pub fn frame_into(&self, frame: WarpInput<'_>, out: &mut [f32]) -> Result<(), KernelError> {
         self.frames_into(&[frame], &Silent, out)
     }
 
@@ -132,7 +132,7 @@ impl Deformer {
     /// See [`WarpEngine::frames_into`].
     pub fn frames_into(
         &self,
-        frames: &[Frame<'_>],
+        frames: &[WarpInput<'_>],
         progress: &dyn Progress,
         out: &mut [f32],
     ) -> Result<(), KernelError> {

@@ -41,7 +41,7 @@ pub use deformer::Deformer;
 #[cfg(feature = "gpu")]
 pub use gpu::GpuWarp;
 pub use gpu::{Adapter, gpu_adapters};
-pub use model::{Bones, Form, Frame, Shown, WarpModel};
+pub use model::{Bones, Form, Shown, WarpInput, WarpModel};
 
 use super::KernelError;
 use crate::progress::{Progress, Silent};
@@ -62,7 +62,7 @@ pub trait WarpEngine: Send + Sync {
     /// another model, an output of the wrong length, a device that fails, a cancel.
     fn frames_into(
         &self,
-        frames: &[Frame<'_>],
+        frames: &[WarpInput<'_>],
         progress: &dyn Progress,
         out: &mut [f32],
     ) -> Result<(), KernelError>;
@@ -71,7 +71,7 @@ pub trait WarpEngine: Send + Sync {
     ///
     /// # Errors
     /// As for [`frames_into`](Self::frames_into).
-    fn frame_into(&self, frame: Frame<'_>, out: &mut [f32]) -> Result<(), KernelError> {
+    fn frame_into(&self, frame: WarpInput<'_>, out: &mut [f32]) -> Result<(), KernelError> {
         self.frames_into(&[frame], &Silent, out)
     }
 
@@ -80,7 +80,7 @@ pub trait WarpEngine: Send + Sync {
     /// # Errors
     /// As for [`frames_into`](Self::frames_into).
     fn displacements_into(&self, amplitudes: &[f64], out: &mut [f32]) -> Result<(), KernelError> {
-        self.frame_into(Frame::new(amplitudes, Shown::Displacements), out)
+        self.frame_into(WarpInput::new(amplitudes, Shown::Displacements), out)
     }
 
     /// World positions `[vertices · 3]`, metres; at rest where no bones are given.
@@ -93,6 +93,6 @@ pub trait WarpEngine: Send + Sync {
         bones: Option<&Bones>,
         out: &mut [f32],
     ) -> Result<(), KernelError> {
-        self.frame_into(Frame::new(amplitudes, Shown::positions(bones)), out)
+        self.frame_into(WarpInput::new(amplitudes, Shown::positions(bones)), out)
     }
 }

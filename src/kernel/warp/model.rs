@@ -210,7 +210,10 @@ impl WarpModel {
     }
 
     /// A frame checked and made ready.
-    pub(super) fn prepare<'a>(&'a self, frame: &Frame<'a>) -> Result<Prepared<'a>, KernelError> {
+    pub(super) fn prepare<'a>(
+        &'a self,
+        frame: &WarpInput<'a>,
+    ) -> Result<Prepared<'a>, KernelError> {
         let finish = match frame.shown {
             Shown::Displacements => Finish::Displacements,
             Shown::Rest => Finish::Rest(&self.rest),
@@ -243,7 +246,7 @@ impl WarpModel {
     /// All frames, and whether the output has room for them.
     pub(super) fn prepare_all<'a>(
         &'a self,
-        frames: &[Frame<'a>],
+        frames: &[WarpInput<'a>],
         room: usize,
     ) -> Result<Vec<Prepared<'a>>, KernelError> {
         let (expected, given) = (3 * self.vertices() * frames.len(), room);
@@ -334,7 +337,7 @@ pub struct Bones {
 
 /// What is asked for in one frame.
 #[derive(Debug, Clone, Copy)]
-pub struct Frame<'a> {
+pub struct WarpInput<'a> {
     /// One per mode, m √kg.
     pub amplitudes: &'a [f64],
     /// Whether local rotations are applied; without, `u = Φ q`.
@@ -372,7 +375,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-impl<'a> Frame<'a> {
+impl<'a> WarpInput<'a> {
     /// A warped frame, in the world.
     pub fn new(amplitudes: &'a [f64], shown: Shown<'a>) -> Self {
         Self {

@@ -5,14 +5,14 @@ use super::super::tetrahedron::closest_on_segment;
 use super::NONE;
 use super::complex::{Complex, Conflict};
 use super::copies::Copies;
-use super::samples::Samples;
+use super::flesh_graph::FleshGraph;
 use super::tiling::Tiling;
 
 /// For each bone edge (a point when both ends are the same), the copy that holds the flesh at the bone, or
 /// the flesh nearest to it; [`NONE`] where no cell has the edge.
 pub(super) fn holders(
     edges: &[(u32, u32)],
-    samples: &Samples,
+    samples: &FleshGraph,
     tiling: &Tiling,
     copies: &Copies,
 ) -> Vec<u32> {
@@ -53,7 +53,7 @@ pub(super) fn pin(
 }
 
 /// The copy that most points of the bone in Ω belong to.
-fn on_bone(a: u32, b: u32, ring: &[u32], samples: &Samples, copies: &Copies) -> Option<u32> {
+fn on_bone(a: u32, b: u32, ring: &[u32], samples: &FleshGraph, copies: &Copies) -> Option<u32> {
     let mut votes: Vec<(u32, u32)> = Vec::new();
     let mut simplices = vec![[a, NONE, NONE], [b, NONE, NONE], [a.min(b), a.max(b), NONE]];
     simplices.dedup();
@@ -84,7 +84,7 @@ struct Nearest {
 }
 
 impl Nearest {
-    fn new(samples: &Samples, cells: usize) -> Self {
+    fn new(samples: &FleshGraph, cells: usize) -> Self {
         let mut of_cell = vec![Vec::new(); cells];
         for (s, &c) in samples.cell.iter().enumerate() {
             if c != NONE {
@@ -100,7 +100,7 @@ impl Nearest {
         a: u32,
         b: u32,
         ring: &[u32],
-        samples: &Samples,
+        samples: &FleshGraph,
         tiling: &Tiling,
         copies: &Copies,
     ) -> Option<u32> {

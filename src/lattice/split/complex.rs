@@ -7,8 +7,8 @@
 //! them is farthest from.
 
 use super::copies::{Copies, Key};
+use super::flesh_graph::FleshGraph;
 use super::flows::{Flow, neighbours};
-use super::samples::Samples;
 use super::space::Space;
 use super::tiling::Tiling;
 use super::{NONE, Vec3};
@@ -130,7 +130,7 @@ impl<'a> Complex<'a> {
 
     /// Merges vertices that no flesh connects at the spot but no gap separates either (outside a convex
     /// body): connected a little farther off, without two copies of one cell, no skin facing skin.
-    pub fn merge_unopposed(&mut self, samples: &Samples, space: &Space) {
+    pub fn merge_unopposed(&mut self, samples: &FleshGraph, space: &Space) {
         let by_copy = skin_by_copy(samples, self.copies);
         for at_vertex in self.corners_by_vertex() {
             let mut roots: Vec<u32> = at_vertex.iter().map(|&c| self.root(c)).collect();
@@ -207,7 +207,7 @@ impl<'a> Complex<'a> {
         a: u32,
         b: u32,
         by_copy: &[Vec<u32>],
-        samples: &Samples,
+        samples: &FleshGraph,
         space: &Space,
     ) -> bool {
         let skin = |root: u32| -> Vec<u32> {
@@ -323,7 +323,7 @@ impl<'a> Complex<'a> {
 }
 
 /// Surface samples of each copy.
-fn skin_by_copy(samples: &Samples, copies: &Copies) -> Vec<Vec<u32>> {
+fn skin_by_copy(samples: &FleshGraph, copies: &Copies) -> Vec<Vec<u32>> {
     let mut all = vec![Vec::new(); copies.len()];
     for s in 0..samples.voxels {
         if copies.of_sample[s] != NONE {

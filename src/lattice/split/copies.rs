@@ -5,7 +5,7 @@
 //! one another through flesh (a cell is convex, so the way between is in it). Pieces that go nowhere, and
 //! specks that only the lattice's own points made, do not get a copy.
 
-use super::samples::Samples;
+use super::flesh_graph::FleshGraph;
 use super::space::Space;
 use super::{NONE, Vec3};
 use crate::sets::DisjointSets;
@@ -31,7 +31,7 @@ pub(super) struct Copies {
 }
 
 impl Copies {
-    pub fn find(samples: &Samples, space: &Space, cells: usize) -> Self {
+    pub fn find(samples: &FleshGraph, space: &Space, cells: usize) -> Self {
         let mut sets = DisjointSets::new(samples.position.len());
         for &(a, b) in &samples.links {
             if samples.cell[a as usize] == samples.cell[b as usize] {
@@ -90,7 +90,7 @@ impl Copies {
         }
     }
 
-    fn add(&mut self, cell: u32, pieces: Vec<Vec<u32>>, samples: &Samples, leaves: &[bool]) {
+    fn add(&mut self, cell: u32, pieces: Vec<Vec<u32>>, samples: &FleshGraph, leaves: &[bool]) {
         let main = self.cell.len() as u32;
         self.cell.push(cell);
         self.size.push(0);
@@ -115,7 +115,7 @@ impl Copies {
 }
 
 /// The pieces of every cell, each an ascending list of samples, the largest first.
-fn pieces(samples: &Samples, sets: &mut DisjointSets, cells: usize) -> Vec<Vec<Vec<u32>>> {
+fn pieces(samples: &FleshGraph, sets: &mut DisjointSets, cells: usize) -> Vec<Vec<Vec<u32>>> {
     let mut order: Vec<(u32, u32, u32)> = (0..samples.position.len() as u32)
         .filter(|&s| samples.cell[s as usize] != NONE)
         .map(|s| (samples.cell[s as usize], sets.root(s), s))
@@ -157,7 +157,7 @@ impl Ord for Key {
 }
 
 /// Pairs of samples of different pieces of a cell that see one another.
-fn look(samples: &Samples, space: &Space, pieces: &[Vec<u32>]) -> Vec<(u32, u32)> {
+fn look(samples: &FleshGraph, space: &Space, pieces: &[Vec<u32>]) -> Vec<(u32, u32)> {
     let mut seen = Vec::new();
     let mut sets = DisjointSets::new(pieces.len());
     for (k, small) in pieces.iter().enumerate().skip(1) {
@@ -186,7 +186,7 @@ fn look(samples: &Samples, space: &Space, pieces: &[Vec<u32>]) -> Vec<(u32, u32)
 type Pair = (f64, u32, u32);
 
 /// The nearest pairs of samples of two pieces, some for each sample of the first.
-fn nearest_pairs(samples: &Samples, small: &[u32], large: &[u32]) -> Vec<Pair> {
+fn nearest_pairs(samples: &FleshGraph, small: &[u32], large: &[u32]) -> Vec<Pair> {
     let at = |s: u32| samples.position[s as usize];
     let by_distance = |a: &Pair, b: &Pair| a.0.total_cmp(&b.0);
     let each = LOOKS.div_ceil(small.len()).min(8);
@@ -210,7 +210,7 @@ fn nearest_pairs(samples: &Samples, small: &[u32], large: &[u32]) -> Vec<Pair> {
 }
 
 /// For each sample, whether flesh leads from its piece into another cell.
-fn leaving(samples: &Samples, sets: &mut DisjointSets) -> Vec<bool> {
+fn leaving(samples: &FleshGraph, sets: &mut DisjointSets) -> Vec<bool> {
     let mut leaves = vec![false; samples.position.len()];
     for &(a, b) in &samples.links {
         let (c, d) = (samples.cell[a as usize], samples.cell[b as usize]);

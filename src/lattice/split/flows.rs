@@ -3,7 +3,7 @@
 
 use super::NONE;
 use super::copies::Copies;
-use super::samples::Samples;
+use super::flesh_graph::FleshGraph;
 use super::tiling::Tiling;
 use rayon::prelude::*;
 
@@ -23,7 +23,7 @@ pub(super) struct Flow {
 const ONE: f64 = 1024.0;
 
 /// All flows, one for each pair of copies and common vertex, ascending.
-pub(super) fn flows(samples: &Samples, tiling: &Tiling, copies: &Copies) -> Vec<Flow> {
+pub(super) fn flows(samples: &FleshGraph, tiling: &Tiling, copies: &Copies) -> Vec<Flow> {
     let copy = |s: u32| copies.of_sample[s as usize];
     let mut all: Vec<Flow> = samples
         .links

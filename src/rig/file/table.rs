@@ -2,7 +2,7 @@
 //! Tables of a TOML file whose errors name file, line and key.
 
 use crate::Mat4;
-use crate::rig::{Frame, RigError};
+use crate::rig::{GuideFrame, RigError};
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -182,7 +182,7 @@ impl<'a> Table<'a> {
     }
 
     /// The frame of a matrix of four rows.
-    pub fn matrix(&self, key: &str) -> Result<Result<Frame, RigError>, RigError> {
+    pub fn matrix(&self, key: &str) -> Result<Result<GuideFrame, RigError>, RigError> {
         let wrong = || self.expected(key, "four rows of four numbers");
         let rows = self.needed(key)?.get_ref().as_array().ok_or_else(wrong)?;
         if rows.len() != 4 {
@@ -192,6 +192,6 @@ impl<'a> Table<'a> {
         for (i, row) in rows.iter().enumerate() {
             matrix.row_mut(i).copy_from_slice(&self.row::<4>(key, row)?);
         }
-        Ok(Frame::from_matrix(&matrix))
+        Ok(GuideFrame::from_matrix(&matrix))
     }
 }

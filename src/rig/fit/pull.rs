@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The way down: C of one fit, and the minima that rounds of L-BFGS-B find of it.
 
+use super::options::{Attempt, ResolvedOptions};
 use super::whole::Whole;
-use super::wishes::{Attempt, Goals};
-use super::{FitError, Fitted, Levers};
+use super::{FitError, Fitted, Sensitivities};
 use crate::Vec3;
 use crate::body::Body;
 use crate::progress::{Cancelled, Paced, step};
@@ -36,7 +36,7 @@ pub(super) struct Held {
     pub target: Vec3,
     /// Its place without the rig.
     pub free: Vec3,
-    pub levers: Arc<Levers>,
+    pub sensitivities: Arc<Sensitivities>,
 }
 
 /// C at a place.
@@ -51,7 +51,7 @@ pub(super) struct Pull<'a> {
     pub body: &'a Body,
     pub rig: &'a Rig,
     pub held: Vec<Held>,
-    pub goals: &'a Goals,
+    pub resolved: &'a ResolvedOptions,
     pub progress: Paced<'a>,
     /// By the progress: from then on nothing is looked at any more.
     pub stopped: Cell<bool>,
@@ -77,11 +77,11 @@ impl Pull<'_> {
         whole: &mut Whole<'_>,
         evaluations: Option<usize>,
     ) -> Result<Fitted, FitError> {
-        let goals = self.goals;
-        let level = self.rig.level(self.body, &goals.start)?;
-        let away = self.missed(&goals.start, level)?;
-        let mut start = goals.start.clone();
-        whole.keep(goals, &mut start)?;
+        let resolved = self.resolved;
+        let level = self.rig.level(self.body, &resolved.start)?;
+        let away = self.missed(&resolved.start, level)?;
+        let mut start = resolved.start.clone();
+        whole.keep(resolved, &mut start)?;
         let first = self.look(&start, level)?;
         self.check_effect(&first.moves)?;
         let mut best = match evaluations {
@@ -94,7 +94,7 @@ impl Pull<'_> {
             true => 1.0,
             false => (1.0 - left / away).max(0.0),
         };
-        best.folding = whole.is_at_edge(goals, &best.parameters)?;
+        best.folding = whole.is_at_edge(resolved, &best.parameters)?;
         Ok(best)
     }
 
@@ -111,18 +111,18 @@ impl Pull<'_> {
             if best.cost <= self.enough() {
                 break;
             }
-            let mut start = self.goals.start_of(&attempt);
+            let mut start = self.resolved.start_of(&attempt);
             // It may leave the flesh, or be no torus any more.
             let Ok(level) = self.rig.level(self.body, &start) else {
                 continue;
             };
-            if whole.keep(self.goals, &mut start).is_err() {
+            if whole.keep(self.resolved, &mut start).is_err() {
                 continue;
             }
             let Ok(View { local, .. }) = self.look(&start, level) else {
                 continue;
             };
-            let found = self.descend(whole, local, &start, level, attempt.reach)?;
+            let found = self.descend(whole, local, &start, level, attempt.first_step)?;
             best.evaluations += found.evaluations;
             // Another valley has to be worth it.
             if found.cost < WORTH * best.cost {
@@ -136,11 +136,11 @@ impl Pull<'_> {
     /// Where flesh would fold before the points are met, a wider template strains it less.
     fn widen(&self, whole: &mut Whole<'_>, best: &mut Fitted) -> Result<(), FitError> {
         for _ in 0..WIDENINGS {
-            if best.cost <= self.enough() || !whole.is_at_edge(self.goals, &best.parameters)? {
+            if best.cost <= self.enough() || !whole.is_at_edge(self.resolved, &best.parameters)? {
                 break;
             }
-            let mut start = self.goals.widened(&best.parameters, WIDER);
-            if start == best.parameters || whole.keep(self.goals, &mut start).is_err() {
+            let mut start = self.resolved.widened(&best.parameters, WIDER);
+            if start == best.parameters || whole.keep(self.resolved, &mut start).is_err() {
                 break;
             }
             let Ok(level) = self.rig.level(self.body, &start) else {
@@ -163,7 +163,7 @@ impl Pull<'_> {
     fn missed(&self, eta: &[f64], level: u32) -> Result<f64, FitError> {
         let forces = self.rig.forces_at_level(self.body, eta, level)?;
         let miss = |held: &Held| {
-            let axes = held.levers.iter().enumerate();
+            let axes = held.sensitivities.iter().enumerate();
             axes.map(|(axis, lever)| {
                 (held.free[axis] - held.target[axis] + work(lever, &forces)).powi(2)
             })
@@ -184,7 +184,7 @@ impl Pull<'_> {
         let mut curvature = DMatrix::zeros(n, n);
         let mut most = vec![0.0_f64; n];
         for held in &self.held {
-            for (axis, lever) in held.levers.iter().enumerate() {
+            for (axis, lever) in held.sensitivities.iter().enumerate() {
                 let miss = held.free[axis] - held.target[axis] + work(lever, &forces);
                 let moves: Vec<f64> = slopes.iter().map(|s| work(lever, s)).collect();
                 value += miss * miss;
@@ -196,9 +196,9 @@ impl Pull<'_> {
                 curvature.ger(2.0, &moves, &moves, 1.0);
             }
         }
-        let Goals {
+        let ResolvedOptions {
             preferred, weights, ..
-        } = self.goals;
+        } = self.resolved;
         for k in 0..n {
             let off = eta[k] - preferred[k];
             value += weights[k] * off * off;
@@ -215,11 +215,11 @@ impl Pull<'_> {
 
     /// Refuses points that no parameter moves that may change.
     fn check_effect(&self, moves: &[f64]) -> Result<(), FitError> {
-        let goals = self.goals;
+        let resolved = self.resolved;
         let still = STILL * self.body.size();
-        let mut each = moves.iter().zip(&goals.scales).zip(&goals.bounds);
+        let mut each = moves.iter().zip(&resolved.scales).zip(&resolved.bounds);
         let any = each.any(|((m, scale), (lower, upper))| lower < upper && m * scale > still);
-        if any || goals.all_fixed() {
+        if any || resolved.all_fixed() {
             return Ok(());
         }
         Err(FitError::NoEffect {
@@ -236,12 +236,12 @@ impl Pull<'_> {
         level: u32,
         most: usize,
     ) -> Result<Fitted, FitError> {
-        let mut bounds = self.goals.bounds_around(start);
-        self.goals.keep_near(&mut bounds, start);
-        whole.narrow(self.goals, &mut bounds, start)?;
+        let mut bounds = self.resolved.bounds_around(start);
+        self.resolved.keep_near(&mut bounds, start);
+        whole.narrow(self.resolved, &mut bounds, start)?;
         let found = self.minimise(start, here, level, &bounds, (CAUTIOUS, most))?;
         let mut fitted = Fitted::new(found.x, found.value / self.unit(), found.evaluations);
-        if whole.keep(self.goals, &mut fitted.parameters)? {
+        if whole.keep(self.resolved, &mut fitted.parameters)? {
             fitted.cost = self.look(&fitted.parameters, level)?.local.value;
             fitted.evaluations += 1;
         }
@@ -255,28 +255,28 @@ impl Pull<'_> {
         mut here: Local,
         start: &[f64],
         mut level: u32,
-        reach: f64,
+        first_step: f64,
     ) -> Result<Fitted, FitError> {
         let mut best = Fitted::new(start.to_vec(), here.value, 1);
         for round in 0..ROUNDS {
-            let mut bounds = self.goals.bounds_around(&best.parameters);
+            let mut bounds = self.resolved.bounds_around(&best.parameters);
             if round >= FREE_ROUNDS {
                 let radii = self.rig.radii_at(self.body, level);
-                self.goals.keep_radii(&mut bounds, radii);
+                self.resolved.keep_radii(&mut bounds, radii);
             }
-            let strengths = whole.narrow(self.goals, &mut bounds, &best.parameters)?;
-            let limits = (reach, usize::MAX);
+            let strengths = whole.narrow(self.resolved, &mut bounds, &best.parameters)?;
+            let limits = (first_step, usize::MAX);
             let found = self.minimise(&best.parameters, here, level, &bounds, limits)?;
             best.evaluations += found.evaluations.saturating_sub(1);
             let mut x = found.x;
-            let lowered = whole.keep(self.goals, &mut x)?;
+            let lowered = whole.keep(self.resolved, &mut x)?;
             if lowered && !self.come_back(whole, &mut x, &mut best, level)? {
                 break;
             }
             let wanted = self.rig.level(self.body, &x)?;
-            let stopped = self.goals.is_stopped(&x, &bounds)
+            let stopped = self.resolved.is_stopped(&x, &bounds)
                 || lowered
-                || whole.is_freed(self.goals, &x, strengths)?;
+                || whole.is_freed(self.resolved, &x, strengths)?;
             if wanted == level && !stopped {
                 (best.cost, best.parameters) = (found.value / self.unit(), x);
                 break;
@@ -310,7 +310,7 @@ impl Pull<'_> {
             let between = best.parameters.iter().zip(&end);
             *x = between.map(|(a, b)| a + part * (b - a)).collect();
             // On the way the template may leave the flesh.
-            if whole.keep(self.goals, x).is_ok()
+            if whole.keep(self.resolved, x).is_ok()
                 && let Ok(View { local, .. }) = self.look(x, level)
             {
                 best.evaluations += 1;
@@ -340,13 +340,13 @@ impl Pull<'_> {
         here: Local,
         level: u32,
         bounds: &[(f64, f64)],
-        (reach, evaluations): (f64, usize),
+        (first_step, evaluations): (f64, usize),
     ) -> Result<Minimum, FitError> {
         let unit = self.unit();
         let settings = Lbfgsb {
             iterations: 200,
             evaluations,
-            reach,
+            first_step,
             gradient: 1e-12,
             decrease: 1e-6,
             patience: 5,
@@ -366,7 +366,7 @@ impl Pull<'_> {
             local.curvature = local.curvature.map(|c| c * unit);
             Some(local)
         };
-        let scales = self.goals.reaches();
+        let scales = self.resolved.reaches();
         Ok(settings.minimise(start, &scales, bounds, &mut function)?)
     }
 }

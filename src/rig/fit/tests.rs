@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Fits on a hanging bar: gradients, recovery, what wishes do, what nothing depends on.
+//! Fits on a hanging bar: gradients, recovery, what options do, what nothing depends on.
 
 mod refusals;
 mod whole;
@@ -8,7 +8,7 @@ use super::pull::work;
 use super::*;
 use crate::body::BodyOptions;
 use crate::body::fixture::BarOptions;
-use crate::rig::{BoneRef, Frame, Guide, RigError, Template, TemplateKind};
+use crate::rig::{BoneRef, Guide, GuideFrame, RigError, Template, TemplateKind};
 use crate::{Mat3, Mat4};
 use nalgebra::{Isometry3, Translation3, UnitQuaternion};
 
@@ -69,7 +69,7 @@ fn guides(body: &Body) -> [Guide; 3] {
             ((middle / 3.0 - Vec3::new(0.2, 0.03, 0.92)).norm() * 1e9) as u64
         })
         .unwrap();
-    let frame = Frame {
+    let frame = GuideFrame {
         rotation: Mat3::from_columns(&[Vec3::z(), -Vec3::y(), Vec3::x()]),
         origin: Vec3::new(0.12, 0.02, 0.88),
     };
@@ -143,7 +143,9 @@ fn named(rig: &Rig, eta: &[f64]) -> Named {
 
 /// A typical change of each parameter.
 fn sizes(rig: &Rig, body: &Body) -> Vec<f64> {
-    Goals::new(rig, body, &Wishes::default()).unwrap().scales
+    ResolvedOptions::new(rig, body, &FitOptions::default())
+        .unwrap()
+        .scales
 }
 
 #[test]
@@ -161,13 +163,13 @@ fn gradients_are_those_of_differences_for_every_template_guide_and_method() {
             let preferred: Vec<f64> = eta.iter().zip(&sizes).map(|(x, s)| x + 0.3 * s).collect();
             let weights: Vec<f64> = sizes.iter().map(|s| 1e-4 / (s * s)).collect();
             let mut at = |eta: &[f64]| {
-                let wishes = Wishes {
+                let options = FitOptions {
                     start: named(&rig, eta),
                     preferred: named(&rig, &preferred),
                     weights: named(&rig, &weights),
-                    ..Wishes::default()
+                    ..FitOptions::default()
                 };
-                fit.gradient(&rig, &points, &wishes).unwrap()
+                fit.gradient(&rig, &points, &options).unwrap()
             };
             let (_, slopes) = at(&eta);
             let largest = slopes
@@ -209,8 +211,8 @@ fn costs_are_those_of_the_equilibrium_itself() {
             points
                 .iter_mut()
                 .for_each(|p| p.place += Vec3::new(0.03, 0.0, 0.04));
-            let (none, slopes) = fit.gradient(&rig, &there, &Wishes::default()).unwrap();
-            let (some, _) = fit.gradient(&rig, &points, &Wishes::default()).unwrap();
+            let (none, slopes) = fit.gradient(&rig, &there, &FitOptions::default()).unwrap();
+            let (some, _) = fit.gradient(&rig, &points, &FitOptions::default()).unwrap();
             assert!(
                 none < 1e-20 && (some - 3.0 * 0.0025).abs() < 1e-11,
                 "{none} {some}"
@@ -243,12 +245,12 @@ fn known_parameters_are_recovered_from_where_they_bring_points() {
                         _ => x + 0.25 * s * [1.0, -1.0, 0.5, -0.5][(k + count) % 4],
                     })
                     .collect();
-                let wishes = Wishes {
+                let options = FitOptions {
                     start: named(&rig, &start),
-                    ..Wishes::default()
+                    ..FitOptions::default()
                 };
                 let before = worst(&places(&mut fit, &rig, &start, &vertices), &points);
-                let found = fit.fit(&rig, &points, &wishes).unwrap();
+                let found = fit.fit(&rig, &points, &options).unwrap();
                 let after = worst(
                     &places(&mut fit, &rig, &found.parameters, &vertices),
                     &points,
@@ -270,19 +272,19 @@ fn an_update_asks_no_more_than_it_may_and_leaves_no_point_worse() {
     for rig in rigs(&body) {
         let eta = rig.last_parameters();
         let mut points = places(&mut fit, &rig, &eta, &near(&body, 3));
-        let mut wishes = Wishes::default();
+        let mut options = FitOptions::default();
         for most in [1, 2, 5, 8] {
             for p in &mut points {
                 p.place += Vec3::new(0.005, 0.0, 0.002);
             }
-            let (before, _) = fit.gradient(&rig, &points, &wishes).unwrap();
-            wishes.evaluations = Some(most);
-            let found = fit.fit(&rig, &points, &wishes).unwrap();
+            let (before, _) = fit.gradient(&rig, &points, &options).unwrap();
+            options.evaluations = Some(most);
+            let found = fit.fit(&rig, &points, &options).unwrap();
             assert!(
                 found.evaluations <= most && found.cost <= before * (1.0 + 1e-12),
                 "{found:?}"
             );
-            wishes.start = named(&rig, &found.parameters);
+            options.start = named(&rig, &found.parameters);
         }
     }
 }
@@ -302,12 +304,12 @@ fn weights_pull_towards_preferred_values() {
         let mut off = f64::INFINITY;
         for xi in [1e-6, 1e-3, 1.0, 1e4] {
             let weights: Vec<f64> = sizes.iter().map(|s| xi / (s * s)).collect();
-            let wishes = Wishes {
+            let options = FitOptions {
                 preferred: named(&rig, &preferred),
                 weights: named(&rig, &weights),
-                ..Wishes::default()
+                ..FitOptions::default()
             };
-            let found = fit.fit(&rig, &points, &wishes).unwrap().parameters;
+            let found = fit.fit(&rig, &points, &options).unwrap().parameters;
             let each = found.iter().zip(&preferred).zip(&sizes);
             let now = each
                 .map(|((x, p), s)| ((x - p) / s).powi(2))
@@ -339,8 +341,10 @@ fn a_whole_scene_that_is_turned_and_moved_gives_the_same_parameters() {
             for p in &mut moved {
                 p.place = (whole * nalgebra::Point3::from(p.place)).coords;
             }
-            let (a, of_a) = fit.gradient(&rig, &points, &Wishes::default()).unwrap();
-            let (b, of_b) = other.gradient(&rig, &moved, &Wishes::default()).unwrap();
+            let (a, of_a) = fit.gradient(&rig, &points, &FitOptions::default()).unwrap();
+            let (b, of_b) = other
+                .gradient(&rig, &moved, &FitOptions::default())
+                .unwrap();
             assert!((a - b).abs() < 1e-7 * a, "{a} {b}");
             for ((a, b), s) in of_a.iter().zip(&of_b).zip(sizes(&rig, &body)) {
                 assert!((a - b).abs() * s < 1e-11, "{a} {b}");
@@ -348,12 +352,12 @@ fn a_whole_scene_that_is_turned_and_moved_gives_the_same_parameters() {
             // Preferred values make the minimum one point.
             let sizes = sizes(&rig, &body);
             let weights: Vec<f64> = sizes.iter().map(|s| 1e-3 / (s * s)).collect();
-            let wishes = Wishes {
+            let options = FitOptions {
                 weights: named(&rig, &weights),
-                ..Wishes::default()
+                ..FitOptions::default()
             };
-            let first = fit.fit(&rig, &points, &wishes).unwrap();
-            let second = other.fit(&rig, &moved, &wishes).unwrap();
+            let first = fit.fit(&rig, &points, &options).unwrap();
+            let second = other.fit(&rig, &moved, &options).unwrap();
             let (x, y) = (&first.parameters, &second.parameters);
             for ((x, y), s) in x.iter().zip(y).zip(sizes) {
                 assert!((x - y).abs() < 1e-6 * s, "{rig:?} {first:?} {second:?}");
@@ -380,10 +384,10 @@ fn results_do_not_depend_on_what_was_asked_before() {
     };
     for rig in &rigs {
         let points = wanted(rig);
-        used.fit(rig, &points[1..], &Wishes::default()).unwrap();
-        let again = used.fit(rig, &points[..3], &Wishes::default()).unwrap();
+        used.fit(rig, &points[1..], &FitOptions::default()).unwrap();
+        let again = used.fit(rig, &points[..3], &FitOptions::default()).unwrap();
         let fresh = new(&body, Method::Warped)
-            .fit(rig, &points[..3], &Wishes::default())
+            .fit(rig, &points[..3], &FitOptions::default())
             .unwrap();
         assert_eq!(again, fresh);
     }
@@ -402,14 +406,14 @@ fn what_cannot_be_reached_is_approached_within_bounds() {
             let eta = rig.last_parameters();
             let mut points = places(&mut fit, &rig, &eta, &near(&body, 2));
             points.iter_mut().for_each(|p| p.place += away);
-            let (before, _) = fit.gradient(&rig, &points, &Wishes::default()).unwrap();
-            let found = fit.fit(&rig, &points, &Wishes::default()).unwrap();
+            let (before, _) = fit.gradient(&rig, &points, &FitOptions::default()).unwrap();
+            let found = fit.fit(&rig, &points, &FitOptions::default()).unwrap();
             assert!(
                 found.cost <= before && found.parameters.iter().all(|x| x.is_finite()),
                 "{found:?}"
             );
-            let goals = Goals::new(&rig, &body, &Wishes::default()).unwrap();
-            for (x, (lower, upper)) in found.parameters.iter().zip(&goals.bounds) {
+            let resolved = ResolvedOptions::new(&rig, &body, &FitOptions::default()).unwrap();
+            for (x, (lower, upper)) in found.parameters.iter().zip(&resolved.bounds) {
                 assert!(lower <= x && x <= upper);
             }
             rig.template_at(&found.parameters).unwrap();
@@ -427,14 +431,14 @@ fn bounds_are_kept_and_equal_ones_fix() {
         points
             .iter_mut()
             .for_each(|p| p.place += Vec3::new(0.05, 0.0, 0.0));
-        let mut wishes = Wishes::default();
+        let mut options = FitOptions::default();
         for (k, name) in rig.parameter_names().iter().enumerate() {
             let room = if *name == "strength" { 1e3 } else { 0.0 };
-            wishes
+            options
                 .bounds
                 .insert((*name).to_owned(), (eta[k] - room, eta[k] + room));
         }
-        let found = fit.fit(&rig, &points, &wishes).unwrap().parameters;
+        let found = fit.fit(&rig, &points, &options).unwrap().parameters;
         for (k, name) in rig.parameter_names().iter().enumerate() {
             if *name == "strength" {
                 assert!(((found[k] - eta[k]).abs() - 1e3).abs() < 1e-6, "{found:?}");
@@ -442,8 +446,8 @@ fn bounds_are_kept_and_equal_ones_fix() {
                 assert_eq!(found[k], eta[k]);
             }
         }
-        wishes.bounds.insert("strength".into(), (5.0, 5.0));
-        let found = fit.fit(&rig, &points, &wishes).unwrap().parameters;
+        options.bounds.insert("strength".into(), (5.0, 5.0));
+        let found = fit.fit(&rig, &points, &options).unwrap().parameters;
         assert!(found.contains(&5.0));
     }
 }
@@ -459,7 +463,7 @@ fn forces_of_other_rigs_are_there_from_the_start() {
     let eta = rigs[0].last_parameters();
     let points = places(&mut fit, &rigs[0], &eta, &vertices);
     assert!(
-        fit.gradient(&rigs[0], &points, &Wishes::default())
+        fit.gradient(&rigs[0], &points, &FitOptions::default())
             .unwrap()
             .0
             < 1e-20

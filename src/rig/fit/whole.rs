@@ -6,7 +6,7 @@
 //! finds is held to those of where it ended.
 
 use super::FitError;
-use super::wishes::Goals;
+use super::options::ResolvedOptions;
 use crate::Vec3;
 use crate::dynamics::Equilibrium;
 use crate::rig::folding::room;
@@ -73,8 +73,8 @@ impl Whole<'_> {
     }
 
     /// Holds the strength in η to what flesh bears, unless it is fixed; whether that changed it.
-    pub fn keep(&mut self, goals: &Goals, eta: &mut [f64]) -> Result<bool, FitError> {
-        let Some(at) = goals.free_strength() else {
+    pub fn keep(&mut self, resolved: &ResolvedOptions, eta: &mut [f64]) -> Result<bool, FitError> {
+        let Some(at) = resolved.free_strength() else {
             return Ok(false);
         };
         let (least, most) = self.strengths(eta)?;
@@ -88,16 +88,16 @@ impl Whole<'_> {
     /// that.
     pub fn narrow(
         &mut self,
-        goals: &Goals,
+        resolved: &ResolvedOptions,
         bounds: &mut [(f64, f64)],
         eta: &[f64],
     ) -> Result<Strengths, FitError> {
-        let Some(at) = goals.free_strength() else {
+        let Some(at) = resolved.free_strength() else {
             return Ok((f64::NEG_INFINITY, f64::INFINITY));
         };
         let (least, most) = self.strengths(eta)?;
         let (lower, upper) = bounds[at];
-        // Where the wishes ask for more than flesh bears, the start does as well.
+        // Where the options ask for more than flesh bears, the start does as well.
         bounds[at] = (lower.max(least).min(eta[at]), upper.min(most).max(eta[at]));
         Ok((least, most))
     }
@@ -105,11 +105,11 @@ impl Whole<'_> {
     /// Whether η ended at the edge of a round's strengths, and there is more room where it is now.
     pub fn is_freed(
         &mut self,
-        goals: &Goals,
+        resolved: &ResolvedOptions,
         eta: &[f64],
         (least, most): Strengths,
     ) -> Result<bool, FitError> {
-        let Some(at) = goals.free_strength() else {
+        let Some(at) = resolved.free_strength() else {
             return Ok(false);
         };
         let now = self.strengths(eta)?;
@@ -119,8 +119,12 @@ impl Whole<'_> {
     }
 
     /// Whether more strength at η would fold flesh.
-    pub fn is_at_edge(&mut self, goals: &Goals, eta: &[f64]) -> Result<bool, FitError> {
-        let Some(at) = goals.free_strength() else {
+    pub fn is_at_edge(
+        &mut self,
+        resolved: &ResolvedOptions,
+        eta: &[f64],
+    ) -> Result<bool, FitError> {
+        let Some(at) = resolved.free_strength() else {
             return Ok(false);
         };
         let (least, most) = self.strengths(eta)?;

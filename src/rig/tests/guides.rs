@@ -103,15 +103,15 @@ fn motions_of_frames_agree_with_differences() {
 #[test]
 fn free_frames_are_rigid_or_refused() {
     let turn = crate::skeleton::rotation_vector::rotation(&Vec3::new(0.3, 2.0, -1.0));
-    let exact = Frame {
+    let exact = GuideFrame {
         rotation: turn,
         origin: Vec3::new(1.0, -2.0, 3.0),
     };
-    assert_eq!(Frame::from_matrix(&exact.matrix()).unwrap(), exact);
+    assert_eq!(GuideFrame::from_matrix(&exact.matrix()).unwrap(), exact);
     let with = |linear: Mat3| {
         let mut m = exact.matrix();
         m.fixed_view_mut::<3, 3>(0, 0).copy_from(&linear);
-        Frame::from_matrix(&m)
+        GuideFrame::from_matrix(&m)
     };
     for scale in [1e-3, 0.5, 1e3] {
         assert_relative_eq!(with(turn * scale).unwrap().rotation, turn, epsilon = 1e-12);
@@ -133,5 +133,5 @@ fn free_frames_are_rigid_or_refused() {
     }
     let mut projective = exact.matrix();
     projective[(3, 0)] = 0.1;
-    assert!(Frame::from_matrix(&projective).is_err());
+    assert!(GuideFrame::from_matrix(&projective).is_err());
 }

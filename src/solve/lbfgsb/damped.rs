@@ -31,16 +31,16 @@ pub(super) struct Damping {
     /// D.
     diagonal: DVector<f64>,
     /// The most that any scaled variable moves.
-    reach: f64,
+    first_step: f64,
 }
 
 impl Damping {
-    pub fn new(size: usize, reach: f64) -> Self {
+    pub fn new(size: usize, first_step: f64) -> Self {
         Self {
             damping: FIRST,
             growth: 2.0,
             diagonal: DVector::zeros(size),
-            reach,
+            first_step,
         }
     }
 
@@ -52,8 +52,10 @@ impl Damping {
         if !(most > 0.0 && most.is_finite()) {
             return None;
         }
-        let lower = DVector::from_fn(n, |i, _| (scaled.lower(i) - here.z[i]).max(-self.reach));
-        let upper = DVector::from_fn(n, |i, _| (scaled.upper(i) - here.z[i]).min(self.reach));
+        let lower = DVector::from_fn(n, |i, _| {
+            (scaled.lower(i) - here.z[i]).max(-self.first_step)
+        });
+        let upper = DVector::from_fn(n, |i, _| (scaled.upper(i) - here.z[i]).min(self.first_step));
         while self.damping < MOST && !scaled.is_spent() {
             let mut b = c.clone();
             for i in 0..n {
@@ -72,8 +74,8 @@ impl Damping {
                 let easier = 1.0 - (2.0 * gain - 1.0).powi(3);
                 self.damping = (self.damping * easier.clamp(0.1, 2.0)).max(LEAST);
                 self.growth = 2.0;
-                if gain > TRUSTED && d.amax() >= self.reach {
-                    self.reach *= 2.0;
+                if gain > TRUSTED && d.amax() >= self.first_step {
+                    self.first_step *= 2.0;
                 }
                 return next;
             }

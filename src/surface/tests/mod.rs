@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Properties of the room as a whole, on shapes made by code.
+//! Properties of the module as a whole, on shapes made by code.
 mod defects;
 mod domains;
 

@@ -5,10 +5,10 @@
 //! results come down. A surface is cut into chunks, so that no binding passes the device's limit. Everything that
 //! changes exists twice (a slot): while the results of one frame are read, the next one is computed.
 
-use super::super::model::{Frame, Prepared, WarpModel};
+use super::super::model::{Prepared, WarpInput, WarpModel};
 use super::super::{KernelError, WarpEngine};
 use super::Adapter;
-use super::card::{Card, PATIENCE, failed};
+use super::device::{GpuDevice, PATIENCE, failed};
 use super::upload::{Output, Surface, Upload, WORKGROUP, buffer};
 use crate::kernel::cpu::Rows;
 use crate::kernel::limit::Columns;
@@ -23,7 +23,7 @@ const HEAD: usize = 72;
 
 /// A surface warped on a graphics device.
 pub struct GpuWarp {
-    pub(super) card: Arc<Card>,
+    pub(super) device: Arc<GpuDevice>,
     model: Arc<WarpModel>,
     name: String,
     pub(super) work: Mutex<Work>,
@@ -79,18 +79,18 @@ impl GpuWarp {
         adapter: Adapter<'_>,
         largest: u64,
     ) -> Result<Self, KernelError> {
-        Self::on(Card::shared(adapter)?, model, largest)
+        Self::on(GpuDevice::shared(adapter)?, model, largest)
     }
 
     pub(super) fn on(
-        card: Arc<Card>,
+        device: Arc<GpuDevice>,
         model: Arc<WarpModel>,
         largest: u64,
     ) -> Result<Self, KernelError> {
-        let work = card.guarded(|| Work::new(&card, &model, largest))??;
+        let work = device.guarded(|| Work::new(&device, &model, largest))??;
         Ok(Self {
-            name: format!("GPU {}", card.label),
-            card,
+            name: format!("GPU {}", device.label),
+            device,
             model,
             work: Mutex::new(work),
         })
@@ -109,21 +109,24 @@ impl GpuWarp {
         for (i, frame) in frames.iter().enumerate() {
             if let Err(cancel) = step(progress, i as f64 / frames.len() as f64, "deforming") {
                 if let Some(sent) = under_way.take() {
-                    self.card
-                        .guarded(|| work.fetch(&self.card, &sent, None))??;
+                    self.device
+                        .guarded(|| work.fetch(&self.device, &sent, None))??;
                 }
                 return Err(cancel.into());
             }
-            let sent = self.card.guarded(|| work.send(&self.card, i % 2, frame))?;
+            let sent = self
+                .device
+                .guarded(|| work.send(&self.device, i % 2, frame))?;
             if let Some(before) = under_way.replace(sent) {
                 let out = outputs.next();
-                self.card
-                    .guarded(|| work.fetch(&self.card, &before, out))??;
+                self.device
+                    .guarded(|| work.fetch(&self.device, &before, out))??;
             }
         }
         if let Some(last) = under_way {
             let out = outputs.next();
-            self.card.guarded(|| work.fetch(&self.card, &last, out))??;
+            self.device
+                .guarded(|| work.fetch(&self.device, &last, out))??;
         }
         Ok(())
     }
@@ -140,7 +143,7 @@ impl WarpEngine for GpuWarp {
 
     fn frames_into(
         &self,
-        frames: &[Frame<'_>],
+        frames: &[WarpInput<'_>],
         progress: &dyn Progress,
         out: &mut [f32],
     ) -> Result<(), KernelError> {
@@ -174,24 +177,24 @@ impl WarpEngine for GpuWarp {
         if let Err(KernelError::Device { reason }) = &done {
             // Buffers may be left mapped: nothing more is asked of them.
             work.broken = Some(reason.clone());
-            self.card.give_up(reason);
+            self.device.give_up(reason);
         }
         done
     }
 }
 
 impl Work {
-    fn new(card: &Card, model: &WarpModel, largest: u64) -> Result<Self, KernelError> {
-        let up = Upload::new(card, largest);
+    fn new(device: &GpuDevice, model: &WarpModel, largest: u64) -> Result<Self, KernelError> {
+        let up = Upload::new(device, largest);
         let bones = model.bones().map_or(1, |b| b + 1);
         let slots = [(); 2].map(|()| Slot {
             frame: buffer(
-                card,
+                device,
                 HEAD + 8 * model.modes(),
                 Usage::STORAGE | Usage::COPY_DST,
             ),
             bones: buffer(
-                card,
+                device,
                 size_of::<Columns>() * bones,
                 Usage::STORAGE | Usage::COPY_DST,
             ),
@@ -207,7 +210,7 @@ impl Work {
             None => work.vertices(&up, model)?,
             Some(rows) => work.embedded(&up, model, rows)?,
         }
-        card.queue.submit([]);
+        device.queue.submit([]);
         Ok(work)
     }
 
@@ -254,7 +257,7 @@ impl Work {
                 "{count} nodes are too many for one binding"
             )));
         }
-        let moved = [(); 2].map(|()| buffer(up.card, count * wide, Usage::STORAGE));
+        let moved = [(); 2].map(|()| buffer(up.device, count * wide, Usage::STORAGE));
         let none = Surface::none(up);
         for (from, to) in cuts {
             let (pipeline, at_once) = up.warp(model);
@@ -295,7 +298,7 @@ impl Work {
                 )
             });
             self.surface.push(Dispatch {
-                pipeline: up.card.embedded.clone(),
+                pipeline: up.device.embedded.clone(),
                 groups,
                 workgroups: (to - from).div_ceil(WORKGROUP) as u32,
             });
@@ -305,7 +308,7 @@ impl Work {
     }
 
     /// Sends what a frame needs up.
-    pub(super) fn set(&self, card: &Card, slot: usize, frame: &Prepared<'_>) {
+    pub(super) fn set(&self, device: &GpuDevice, slot: usize, frame: &Prepared<'_>) {
         let (maps, limit) = frame.finish.numbers();
         let limit = if limit.is_finite() { limit } else { -1.0 };
         let mut columns = frame.writing.columns();
@@ -314,9 +317,9 @@ impl Work {
         let head: [&[u8]; 2] = [cast_slice(&columns), cast_slice(&code)];
         let slot = &self.slots[slot];
         let bytes = [head[0], head[1], cast_slice(&frame.amplitudes)].concat();
-        card.queue.write_buffer(&slot.frame, 0, &bytes);
+        device.queue.write_buffer(&slot.frame, 0, &bytes);
         if !maps.is_empty() {
-            card.queue.write_buffer(&slot.bones, 0, cast_slice(maps));
+            device.queue.write_buffer(&slot.bones, 0, cast_slice(maps));
         }
     }
 
@@ -330,15 +333,15 @@ impl Work {
         }
     }
 
-    fn send(&self, card: &Card, slot: usize, frame: &Prepared<'_>) -> Sent {
-        self.set(card, slot, frame);
-        let mut encoder = card.device.create_command_encoder(&Default::default());
+    fn send(&self, device: &GpuDevice, slot: usize, frame: &Prepared<'_>) -> Sent {
+        self.set(device, slot, frame);
+        let mut encoder = device.device.create_command_encoder(&Default::default());
         self.compute(&mut encoder, slot);
         for output in &self.outputs {
             let (from, to) = (&output.results[slot], &output.staging[slot]);
             encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
         }
-        let index = card.queue.submit([encoder.finish()]);
+        let index = device.queue.submit([encoder.finish()]);
         let (tell, mapped) = channel();
         for output in &self.outputs {
             let tell = tell.clone();
@@ -355,12 +358,18 @@ impl Work {
     }
 
     /// Waits for a frame and takes its results, or leaves them.
-    fn fetch(&self, card: &Card, sent: &Sent, out: Option<&mut [f32]>) -> Result<(), KernelError> {
+    fn fetch(
+        &self,
+        device: &GpuDevice,
+        sent: &Sent,
+        out: Option<&mut [f32]>,
+    ) -> Result<(), KernelError> {
         let waiting = wgpu::PollType::Wait {
             submission_index: Some(sent.index.clone()),
             timeout: Some(PATIENCE),
         };
-        card.device
+        device
+            .device
             .poll(waiting)
             .map_err(|e| failed(e.to_string()))?;
         // Another thread that polls the device may have taken the answers up and be about to pass them on.
@@ -397,7 +406,7 @@ mod tests {
 
     #[test]
     fn a_device_lost_in_use_is_replaced_by_the_processor_with_one_warning() {
-        let Ok(card) = Card::alone(Adapter::Any) else {
+        let Ok(device) = GpuDevice::alone(Adapter::Any) else {
             let required = std::env::var_os("THEW_REQUIRE_GPU").is_some();
             assert!(!required, "THEW_REQUIRE_GPU is set, but there is no device");
             return;
@@ -406,19 +415,19 @@ mod tests {
         let rest = vec![Vec3::new(1.0, 2.0, 3.0); 40];
         let model = WarpModel::per_vertex(&modes, &modes, None, &rest, None, Precision::F32);
         let model = Arc::new(model.expect("a good model"));
-        let engine = GpuWarp::on(card.clone(), model, u64::MAX).expect("takes the surface");
+        let engine = GpuWarp::on(device.clone(), model, u64::MAX).expect("takes the surface");
         let deformer = Deformer::with_engine(Arc::new(engine));
         let q = [0.3, -0.1, 0.2];
         let frame = || {
             let mut out = vec![f32::NAN; 120];
-            let done = deformer.frame_into(Frame::new(&q, Shown::Rest), &mut out);
+            let done = deformer.frame_into(WarpInput::new(&q, Shown::Rest), &mut out);
             done.expect("shown all the same");
             out
         };
         let before = frame();
         assert!(deformer.engine().starts_with("GPU") && deformer.warnings().is_empty());
 
-        card.device.destroy();
+        device.device.destroy();
         for _ in 0..3 {
             let apart = before.iter().zip(frame()).map(|(a, b)| (a - b).abs());
             assert!(apart.fold(0.0, f32::max) < 1e-6);
@@ -429,6 +438,6 @@ mod tests {
             deformer.report()
         );
         assert_eq!(deformer.warnings().len(), 1, "{}", deformer.report());
-        assert!(card.lost().is_some());
+        assert!(device.lost().is_some());
     }
 }

@@ -2,9 +2,9 @@
 //! What kernels and copies take on the device itself, without transfers: the time of many in one submission less
 //! that of one, over their difference in number. It needs no timer of the device, which not all have.
 
-use super::super::model::Frame;
+use super::super::model::WarpInput;
 use super::super::{KernelError, WarpEngine};
-use super::card::{Card, PATIENCE, failed};
+use super::device::{GpuDevice, PATIENCE, failed};
 use super::engine::GpuWarp;
 use super::upload::buffer;
 use std::sync::PoisonError;
@@ -19,11 +19,12 @@ impl GpuWarp {
     ///
     /// # Errors
     /// As for a frame.
-    pub fn kernel_seconds(&self, frame: &Frame<'_>, repeats: u32) -> Result<f64, KernelError> {
+    pub fn kernel_seconds(&self, frame: &WarpInput<'_>, repeats: u32) -> Result<f64, KernelError> {
         let prepared = self.model().prepare(frame)?;
         let work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
-        self.card.guarded(|| work.set(&self.card, 0, &prepared))?;
-        per_repeat(&self.card, repeats, |encoder| work.compute(encoder, 0))
+        self.device
+            .guarded(|| work.set(&self.device, 0, &prepared))?;
+        per_repeat(&self.device, repeats, |encoder| work.compute(encoder, 0))
     }
 
     /// Bytes per second, read and written together, that the device moves when it copies within its memory.
@@ -31,12 +32,12 @@ impl GpuWarp {
     /// # Errors
     /// A device that fails.
     pub fn copy_bandwidth(&self, repeats: u32) -> Result<f64, KernelError> {
-        let card = &self.card;
-        let size = COPIED.min(card.device.limits().max_buffer_size) / 1024 * 1024;
-        let [from, to] = card.guarded(|| {
-            [(); 2].map(|()| buffer(card, size as usize, Usage::COPY_SRC | Usage::COPY_DST))
+        let device = &self.device;
+        let size = COPIED.min(device.device.limits().max_buffer_size) / 1024 * 1024;
+        let [from, to] = device.guarded(|| {
+            [(); 2].map(|()| buffer(device, size as usize, Usage::COPY_SRC | Usage::COPY_DST))
         })?;
-        let seconds = per_repeat(card, repeats, |encoder| {
+        let seconds = per_repeat(device, repeats, |encoder| {
             encoder.copy_buffer_to_buffer(&from, 0, &to, 0, size);
         })?;
         Ok(2.0 * size as f64 / seconds)
@@ -45,17 +46,17 @@ impl GpuWarp {
 
 /// Seconds of one repeat; the shorter of two measurements of each.
 fn per_repeat(
-    card: &Card,
+    device: &GpuDevice,
     repeats: u32,
     encode: impl Fn(&mut wgpu::CommandEncoder),
 ) -> Result<f64, KernelError> {
     let run = |count: u32| {
-        card.guarded(|| {
-            let mut encoder = card.device.create_command_encoder(&Default::default());
+        device.guarded(|| {
+            let mut encoder = device.device.create_command_encoder(&Default::default());
             (0..count).for_each(|_| encode(&mut encoder));
             let start = Instant::now();
-            card.queue.submit([encoder.finish()]);
-            let done = card.device.poll(wgpu::PollType::Wait {
+            device.queue.submit([encoder.finish()]);
+            let done = device.device.poll(wgpu::PollType::Wait {
                 submission_index: None,
                 timeout: Some(PATIENCE),
             });

@@ -4,14 +4,14 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `card` | adapters, and a device opened once for all surfaces that use it |
+//! | `device` | adapters, and a device opened once for all surfaces that use it |
 //! | `engine` | one surface on a device: what goes up and down in a frame, two of them under way |
 //! | `measure` | what the kernels and copies take on the device itself |
 //! | `upload` | what goes up once, in chunks |
 //! | `warp.wgsl` | the kernels |
 
 #[cfg(feature = "gpu")]
-mod card;
+mod device;
 #[cfg(feature = "gpu")]
 mod engine;
 #[cfg(feature = "gpu")]
@@ -40,7 +40,7 @@ pub enum Adapter<'a> {
 /// none.
 pub fn gpu_adapters() -> Vec<String> {
     #[cfg(feature = "gpu")]
-    return card::adapters().iter().map(|a| a.label.clone()).collect();
+    return device::adapters().iter().map(|a| a.label.clone()).collect();
     #[cfg(not(feature = "gpu"))]
     Vec::new()
 }
@@ -48,7 +48,7 @@ pub fn gpu_adapters() -> Vec<String> {
 /// Whether there is a graphics device that is hardware.
 pub(super) fn hardware() -> bool {
     #[cfg(feature = "gpu")]
-    return card::adapters().iter().any(|a| !a.software);
+    return device::adapters().iter().any(|a| !a.software);
     #[cfg(not(feature = "gpu"))]
     false
 }

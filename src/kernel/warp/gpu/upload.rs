@@ -5,7 +5,7 @@ use super::super::KernelError;
 use super::super::blocks::{Half, ROWS, Single, Values};
 use super::super::model::WarpModel;
 use super::super::turn::LANES;
-use super::card::{Card, PATIENCE, failed};
+use super::device::{GpuDevice, PATIENCE, failed};
 use crate::kernel::cpu::Row;
 use crate::kernel::limit::Pair;
 use bytemuck::{Pod, Zeroable, cast_slice};
@@ -56,7 +56,7 @@ pub(super) struct Output {
 
 /// Puts things on the device.
 pub(super) struct Upload<'a> {
-    pub card: &'a Card,
+    pub device: &'a GpuDevice,
     /// Bytes of a binding.
     pub largest: usize,
     /// Of a dispatch.
@@ -67,18 +67,18 @@ pub(super) struct Upload<'a> {
 
 impl<'a> Upload<'a> {
     /// To a device, with no binding of more than so many bytes.
-    pub(super) fn new(card: &'a Card, largest: u64) -> Self {
-        let limits = card.device.limits();
+    pub(super) fn new(device: &'a GpuDevice, largest: u64) -> Self {
+        let limits = device.device.limits();
         let most = limits.max_compute_workgroups_per_dimension as usize;
         let largest = largest
             .min(limits.max_storage_buffer_binding_size)
             .min(limits.max_buffer_size)
             .min(LARGEST);
         Self {
-            card,
+            device,
             largest: largest as usize,
             workgroups: WORKGROUPS.min(most),
-            nothing: buffer(card, 0, Usage::STORAGE),
+            nothing: buffer(device, 0, Usage::STORAGE),
         }
     }
 
@@ -123,8 +123,8 @@ impl<'a> Upload<'a> {
     /// The kernel that warps, and how many points one invocation takes.
     pub(super) fn warp(&self, model: &WarpModel) -> (wgpu::ComputePipeline, usize) {
         match model.blocks.values {
-            Values::F32(_) => (self.card.vertices_f32.clone(), 1),
-            Values::F16(_) => (self.card.vertices_f16.clone(), 2),
+            Values::F32(_) => (self.device.vertices_f32.clone(), 1),
+            Values::F16(_) => (self.device.vertices_f16.clone(), 2),
         }
     }
 
@@ -153,15 +153,15 @@ impl<'a> Upload<'a> {
     }
 
     pub(super) fn settings(&self, numbers: [usize; 4]) -> wgpu::Buffer {
-        let to = buffer(self.card, 16, Usage::UNIFORM | Usage::COPY_DST);
+        let to = buffer(self.device, 16, Usage::UNIFORM | Usage::COPY_DST);
         let numbers = numbers.map(|n| n as u32);
-        self.card.queue.write_buffer(&to, 0, cast_slice(&numbers));
+        self.device.queue.write_buffer(&to, 0, cast_slice(&numbers));
         to
     }
 
     pub(super) fn output(&self, points: usize) -> Output {
-        let results = || buffer(self.card, 12 * points, Usage::STORAGE | Usage::COPY_SRC);
-        let staging = || buffer(self.card, 12 * points, Usage::MAP_READ | Usage::COPY_DST);
+        let results = || buffer(self.device, 12 * points, Usage::STORAGE | Usage::COPY_SRC);
+        let staging = || buffer(self.device, 12 * points, Usage::MAP_READ | Usage::COPY_DST);
         Output {
             results: [results(), results()],
             staging: [staging(), staging()],
@@ -169,13 +169,15 @@ impl<'a> Upload<'a> {
     }
 
     pub(super) fn buffer(&self, bytes: &[u8]) -> wgpu::Buffer {
-        let to = buffer(self.card, bytes.len(), Usage::STORAGE | Usage::COPY_DST);
+        let to = buffer(self.device, bytes.len(), Usage::STORAGE | Usage::COPY_DST);
         for (i, piece) in bytes.chunks(PIECE).enumerate() {
-            self.card.queue.write_buffer(&to, (i * PIECE) as u64, piece);
+            self.device
+                .queue
+                .write_buffer(&to, (i * PIECE) as u64, piece);
             if piece.len() == PIECE {
-                self.card.queue.submit([]);
+                self.device.queue.submit([]);
                 // What went up is done with; errors are found by the scope around all of this.
-                let _ = self.card.device.poll(wgpu::PollType::Wait {
+                let _ = self.device.device.poll(wgpu::PollType::Wait {
                     submission_index: None,
                     timeout: Some(PATIENCE),
                 });
@@ -199,19 +201,19 @@ impl<'a> Upload<'a> {
             .zip(resources)
             .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
             .collect();
-        self.card
+        self.device
             .device
             .create_bind_group(&wgpu::BindGroupDescriptor {
                 label: None,
-                layout: &self.card.layout,
+                layout: &self.device.layout,
                 entries: &entries,
             })
     }
 }
 
 /// A buffer of at least so many bytes; never an empty one, which could not be bound.
-pub(super) fn buffer(card: &Card, bytes: usize, usage: Usage) -> wgpu::Buffer {
-    card.device.create_buffer(&wgpu::BufferDescriptor {
+pub(super) fn buffer(device: &GpuDevice, bytes: usize, usage: Usage) -> wgpu::Buffer {
+    device.device.create_buffer(&wgpu::BufferDescriptor {
         label: None,
         size: bytes.max(64).next_multiple_of(4) as u64,
         usage,

@@ -14,7 +14,7 @@ struct Chunk {
     stride: u32,
 }
 
-struct Frame {
+struct WarpInput {
     // From metres about the result's origin to what is written: the axes, and the origin's own image.
     axes: mat3x3<f32>,
     origin: vec3<f32>,
@@ -32,7 +32,7 @@ struct Pair {
 }
 
 @group(0) @binding(0) var<uniform> chunk: Chunk;
-@group(0) @binding(1) var<storage, read> frame: Frame;
+@group(0) @binding(1) var<storage, read> frame: WarpInput;
 @group(0) @binding(2) var<storage, read> singles: array<f32>;
 @group(0) @binding(2) var<storage, read> halves: array<u32>;
 @group(0) @binding(2) var<storage, read> nodes: array<vec4<f32>>;

@@ -12,8 +12,8 @@ fn what_makes_no_sense_is_refused_with_a_sentence() {
     let place = Vec3::new(0.3, 0.0, 0.9);
     let target = Target { vertex, place };
     let mut refused =
-        |points: &[Target], wishes: &Wishes| fit.fit(rig, points, wishes).unwrap_err();
-    let none = Wishes::default();
+        |points: &[Target], options: &FitOptions| fit.fit(rig, points, options).unwrap_err();
+    let none = FitOptions::default();
     assert_eq!(refused(&[], &none), FitError::NoPoints);
     let vertices = body.surface().vertices().len() as u32;
     let beyond = Target {
@@ -36,28 +36,28 @@ fn what_makes_no_sense_is_refused_with_a_sentence() {
     }
     let one = |name: &str, x: f64| Named::from([(name.to_owned(), x)]);
     for (name, x) in [("colour", 1.0), ("strength", f64::NAN)] {
-        for wishes in [
-            Wishes {
+        for options in [
+            FitOptions {
                 start: one(name, x),
                 ..none.clone()
             },
-            Wishes {
+            FitOptions {
                 preferred: one(name, x),
                 ..none.clone()
             },
-            Wishes {
+            FitOptions {
                 weights: one(name, x),
                 ..none.clone()
             },
         ] {
-            let error = refused(&[target], &wishes);
+            let error = refused(&[target], &options);
             assert!(
                 matches!(error, FitError::Rig(_)) && error.to_string().contains(name),
                 "{error}"
             );
         }
     }
-    let negative = Wishes {
+    let negative = FitOptions {
         weights: one("radius", -1.0),
         ..none.clone()
     };
@@ -74,14 +74,14 @@ fn what_makes_no_sense_is_refused_with_a_sentence() {
         let bounds = BTreeMap::from([("radius".to_owned(), (lower, upper))]);
         let error = refused(
             &[target],
-            &Wishes {
+            &FitOptions {
                 bounds,
                 ..none.clone()
             },
         );
         assert!(matches!(error, FitError::Bounds { .. }), "{error}");
     }
-    let outside = Wishes {
+    let outside = FitOptions {
         start: one("distance", 0.9),
         ..none.clone()
     };

@@ -84,11 +84,11 @@ fn a_thin_arm_pulled_far_is_not_folded_and_the_fit_says_how_far_it_came() {
                     ..start
                 }];
                 for evaluations in [None, Some(8)] {
-                    let wishes = Wishes {
+                    let options = FitOptions {
                         evaluations,
-                        ..Wishes::default()
+                        ..FitOptions::default()
                     };
-                    let found = fit.fit(&rig, &points, &wishes).unwrap();
+                    let found = fit.fit(&rig, &points, &options).unwrap();
                     let eta = &found.parameters;
                     let q = fit.displacements(&rig, eta).unwrap();
                     let flat = volumes(&body, &q).into_iter().zip(&plain);
@@ -128,11 +128,11 @@ fn what_flesh_bears_is_fitted_as_if_nothing_were_kept() {
             start[rig.strength()] *= 0.4;
             named(&rig, &start)
         };
-        let wishes = Wishes {
+        let options = FitOptions {
             start,
-            ..Wishes::default()
+            ..FitOptions::default()
         };
-        let found = fit.fit(&rig, &points, &wishes).unwrap();
+        let found = fit.fit(&rig, &points, &options).unwrap();
         assert!(found.reached > 0.999 && !found.folding, "{found:?}");
     }
 }
@@ -147,11 +147,11 @@ fn a_start_that_folds_is_led_back_and_a_fixed_strength_is_the_artists() {
         let mut start = rig.last_parameters();
         let points = places(&mut fit, &rig, &start, &near_arm(&body));
         start[rig.strength()] *= 1e4;
-        let mut wishes = Wishes {
+        let mut options = FitOptions {
             start: named(&rig, &start),
-            ..Wishes::default()
+            ..FitOptions::default()
         };
-        let found = fit.fit(&rig, &points, &wishes).unwrap();
+        let found = fit.fit(&rig, &points, &options).unwrap();
         let q = fit.displacements(&rig, &found.parameters).unwrap();
         let flat = volumes(&body, &q).into_iter().zip(&plain);
         assert!(
@@ -159,10 +159,10 @@ fn a_start_that_folds_is_led_back_and_a_fixed_strength_is_the_artists() {
                 .all(|(now, b)| now > FLATTEST.min(0.5 * b) - 1e-6)
         );
         let strength = start[rig.strength()];
-        wishes
+        options
             .bounds
             .insert("strength".into(), (strength, strength));
-        let found = fit.fit(&rig, &points, &wishes).unwrap();
+        let found = fit.fit(&rig, &points, &options).unwrap();
         assert_eq!(found.parameters[rig.strength()], strength);
         assert!(!found.folding);
     }

@@ -8,7 +8,7 @@ use crate::{Mat3, Vec3};
 
 /// The frozen flesh at one pose; buffers allocated once.
 #[derive(Debug, Clone)]
-pub(super) struct Frames {
+pub(super) struct SkinnedLattice {
     /// T(x) of each lattice vertex; bone vertices by the full affine map of their bone, held ones that no bone
     /// dominates as the artist's skin (blended linearly).
     pub places: Vec<Vec3>,
@@ -21,20 +21,20 @@ pub(super) struct Frames {
     poses: BonePoses,
 }
 
-impl Frames {
+impl SkinnedLattice {
     /// Those of the rest pose.
     pub fn new(body: &Body) -> Result<Self, SimulationError> {
-        let k = body.dofs();
+        let k = body.nodes();
         let rest = Pose::rest(body.skeleton().len());
-        let mut frames = Self {
+        let mut skinned = Self {
             places: vec![Vec3::zeros(); k],
             turns: vec![Mat3::identity(); k],
             cell_turns: vec![Mat3::identity(); body.blocks().len()],
             twist_loads: vec![Vec3::zeros(); k],
             poses: BonePoses::new(body.skeleton(), &rest)?,
         };
-        frames.set(body, Method::Linear, &rest)?;
-        Ok(frames)
+        skinned.set(body, Method::Linear, &rest)?;
+        Ok(skinned)
     }
 
     /// Takes a pose.
@@ -74,7 +74,7 @@ impl Frames {
 
     /// Where flesh at `p` of lattice vertex `v` would be at the later frames `to` if it were frozen to its
     /// bones.
-    pub fn carry(&self, to: &Frames, v: usize, p: Vec3) -> Vec3 {
+    pub fn carry(&self, to: &SkinnedLattice, v: usize, p: Vec3) -> Vec3 {
         to.places[v] + to.turns[v] * self.turns[v].tr_mul(&(p - self.places[v]))
     }
 }

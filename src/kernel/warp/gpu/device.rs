@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Graphics devices: what there is, and one opened.
 //!
-//! Drivers are foreign code: each call goes through [`Card::guarded`], which turns every way of failing (an error
+//! Drivers are foreign code: each call goes through [`GpuDevice::guarded`], which turns every way of failing (an error
 //! scope, a lost device, a panic within wgpu, which is how it reports a device lost while it waits) into one error,
 //! and prints nothing.
 
@@ -77,7 +77,7 @@ fn enumerate() -> Vec<Found> {
 }
 
 /// A device with the kernels compiled.
-pub(super) struct Card {
+pub(super) struct GpuDevice {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     pub label: String,
@@ -90,26 +90,27 @@ pub(super) struct Card {
     process: u32,
 }
 
-impl Card {
+impl GpuDevice {
     /// A device, shared with others that use the same one.
     ///
     /// # Errors
     /// No such adapter, or it fails.
     pub(super) fn shared(which: Adapter<'_>) -> Result<Arc<Self>, KernelError> {
-        static OPEN: Mutex<Vec<Weak<Card>>> = Mutex::new(Vec::new());
+        static OPEN: Mutex<Vec<Weak<GpuDevice>>> = Mutex::new(Vec::new());
         let found = find(which)?;
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|card| {
-            card.upgrade()
+        open.retain(|device| {
+            device
+                .upgrade()
                 .is_some_and(|c| c.lost().is_none() && c.process == process::id())
         });
-        let same = |card: &Arc<Card>| card.label == found.label;
-        if let Some(card) = open.iter().filter_map(Weak::upgrade).find(same) {
-            return Ok(card);
+        let same = |device: &Arc<GpuDevice>| device.label == found.label;
+        if let Some(device) = open.iter().filter_map(Weak::upgrade).find(same) {
+            return Ok(device);
         }
-        let card = Arc::new(Self::open(found)?);
-        open.push(Arc::downgrade(&card));
-        Ok(card)
+        let device = Arc::new(Self::open(found)?);
+        open.push(Arc::downgrade(&device));
+        Ok(device)
     }
 
     /// A device of one's own.

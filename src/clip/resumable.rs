@@ -3,7 +3,7 @@
 
 use super::forces::AtFrame;
 use super::run_in::run_in;
-use super::{ClipError, ClipSettings, Course, Frame, FrameForces};
+use super::{ClipError, ClipFrame, ClipSettings, ForceSchedule, FrameForces};
 use crate::body::Body;
 use crate::dynamics::Simulation;
 use crate::progress::{Progress, step};
@@ -11,7 +11,7 @@ use crate::skeleton::{FrameMotion, Pose};
 
 /// What is needed to go on where a clip ends.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Drive {
+pub(super) struct ResumableRun {
     /// Frames so far.
     pub frames: usize,
     /// The last poses: all while there are at most [`START`], then as many.
@@ -23,13 +23,13 @@ pub(super) struct Drive {
 }
 
 /// Frames from the last on of which the motion depends on poses to come, itself included.
-pub(super) const OPEN: usize = FrameMotion::REACH + 1;
+pub(super) const OPEN: usize = FrameMotion::STENCIL + 1;
 
 /// Frames up to which a clip is started again when it is extended: more than how it starts depends on, and as many as the
 /// first open frame's motion does.
-pub(super) const START: usize = OPEN + FrameMotion::REACH;
+pub(super) const START: usize = OPEN + FrameMotion::STENCIL;
 
-impl Drive {
+impl ResumableRun {
     /// Simulates the poses that follow, and the forces at them, with a fresh simulation; gives their frames and, in front of them, those made again.
     pub fn go_on(
         &mut self,
@@ -37,16 +37,16 @@ impl Drive {
         (new, forces): (&[Pose], Option<&dyn FrameForces>),
         settings: ClipSettings,
         progress: &dyn Progress,
-    ) -> Result<Vec<Frame>, ClipError> {
+    ) -> Result<Vec<ClipFrame>, ClipError> {
         let body = &simulation.body().clone();
         let poses: Vec<Pose> = self.poses.iter().chain(new).cloned().collect();
         let known = self.poses.len();
         // `at` is the pose that the simulation stands in, `first` the frame of `poses[0]`.
         let (mut at, first) = (known.saturating_sub(OPEN), self.frames - known);
-        let course = Course {
+        let schedule = ForceSchedule {
             known: &self.forces,
             new: forces,
-            dofs: body.dofs(),
+            nodes: body.nodes(),
             first,
         };
         let mut frames = Vec::with_capacity(new.len() + START);
@@ -55,8 +55,8 @@ impl Drive {
             simulation.restore(&self.state)?;
         } else {
             at = 0;
-            lead = start(&mut simulation, &poses, course, settings, progress)?;
-            frames.push(Frame::of(&simulation));
+            lead = start(&mut simulation, &poses, schedule, settings, progress)?;
+            frames.push(ClipFrame::of(&simulation));
         }
         let begin = at;
         let run = [lead.as_slice(), &poses].concat();
@@ -69,7 +69,7 @@ impl Drive {
                 state = simulation.state();
             }
             let motion = interval(body, &run, lead.len() + at)?;
-            let rest_forces = course.at(at + 1)?;
+            let rest_forces = schedule.at(at + 1)?;
             simulation
                 .advance_motion(
                     &motion,
@@ -78,12 +78,12 @@ impl Drive {
                     &|_: f64, _: &str| progress.report(done, &stage),
                 )
                 .map_err(|source| ClipError::at(first + at + 1, source))?;
-            frames.push(Frame::of(&simulation));
+            frames.push(ClipFrame::of(&simulation));
             at += 1;
         }
         step(progress, 1.0, "simulated")?;
         let kept = poses.len().saturating_sub(START);
-        let forces: Result<_, ClipError> = (kept..poses.len()).map(|i| course.at(i)).collect();
+        let forces: Result<_, ClipError> = (kept..poses.len()).map(|i| schedule.at(i)).collect();
         self.forces = forces?;
         self.frames += new.len();
         self.poses = poses[kept..].to_vec();
@@ -96,7 +96,7 @@ impl Drive {
 fn start(
     simulation: &mut Simulation,
     poses: &[Pose],
-    forces: Course,
+    forces: ForceSchedule,
     settings: ClipSettings,
     progress: &dyn Progress,
 ) -> Result<Vec<Pose>, ClipError> {

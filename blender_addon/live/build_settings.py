@@ -12,14 +12,14 @@ from ..logic.modal import METHOD
 from ..rigs import prints
 from ..saved import rig_layouts
 from ..saved.units import frames_per_second
-from ..scene.stance import Stance
+from ..scene.bind_pose import BindPose
 
 #: The stiffness that flesh is assembled for, pascals; stiffer and softer flesh is made from that by a factor.
 REFERENCE = 20e3
 
 
 @dataclass(frozen=True)
-class Recipe:
+class BuildSettings:
     """The settings that the result depends on, as numbers."""
 
     cells_across: int
@@ -49,7 +49,7 @@ class Recipe:
         """What finds the flesh at rest under loads that rigs and pulls are fitted to: linear in them."""
         return self.method if self.method in {"warped", "linear"} else "warped"
 
-    def baked(self) -> Recipe:
+    def baked(self) -> BuildSettings:
         """The same for a bake, which is on every machine, every time, what the processor makes: engines that are chosen by
         what they cost differ in the last digits. (Its own, one thread or all, agree bit by bit.)"""
         return replace(self, engine="CPU", device="") if self.method == METHOD else self
@@ -60,13 +60,13 @@ class Recipe:
         return {name: getattr(self, name) for name in names}
 
     @staticmethod
-    def of(obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None) -> Recipe:
+    def of(obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None) -> BuildSettings:
         """The settings of `obj` in `scene`."""
         rig_layouts.migrate(obj)  # of an object that was appended just now
         s = obj.thew
         height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
         gravity = tuple(scene.gravity) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
-        return Recipe(
+        return BuildSettings(
             s.cells_across, height, None if s.use_young else s.softness, s.young if s.use_young else 0.0, s.poisson, s.density,
             s.rest_includes_gravity, s.method, s.rate, gravity, s.mass_damping, s.stiffness_damping, s.reach or None,
             s.elastic_joints, s.motion_start, s.frames(scene), frames_per_second(scene),
@@ -78,7 +78,7 @@ def hashed(*parts) -> bytes:
     """A hash of numbers, tuples of numbers, bytes and dataclasses of them."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
-        if isinstance(part, Stance):
+        if isinstance(part, BindPose):
             part = astuple(part)
         digest.update(part if isinstance(part, bytes) else repr(part).encode())
         digest.update(b"|")

@@ -14,19 +14,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// A rig whose control stands still is not evaluated again.
 #[derive(Debug)]
-pub struct Led {
+pub struct RigForces {
     body: Arc<Body>,
     rigs: Vec<Arc<Rig>>,
     /// `[f * r]`, by frames.
     controls: Vec<f64>,
     /// Of each rig the control that was asked for last, and the forces there: only ever what would be computed again.
-    last: Mutex<Vec<Option<Stood>>>,
+    last: Mutex<Vec<Option<CachedForces>>>,
     warnings: Vec<String>,
 }
 
-type Stood = (f64, Arc<[Vec3]>);
+type CachedForces = (f64, Arc<[Vec3]>);
 
-impl Led {
+impl RigForces {
     /// Rigs with controls `[f * r]` by frames; none: every rig at its last sample in every frame.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl Led {
         &self.warnings
     }
 
-    /// The forces of rig `r` at a control, `[dofs]`.
+    /// The forces of rig `r` at a control, `[nodes]`.
     fn forces(&self, r: usize, control: f64) -> Result<Arc<[Vec3]>, RigError> {
         let lock = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((then, forces)) = &lock()[r]
@@ -94,7 +94,7 @@ impl Led {
         {
             return Ok(forces.clone());
         }
-        let mut forces = vec![Vec3::zeros(); self.body.dofs()];
+        let mut forces = vec![Vec3::zeros(); self.body.nodes()];
         self.rigs[r].add_forces(&self.body, control, &mut forces)?;
         let forces: Arc<[Vec3]> = forces.into();
         lock()[r] = Some((control, forces.clone()));
@@ -120,7 +120,7 @@ fn reaches(rig: &Rig, body: &Body) -> Result<bool, RigError> {
     Ok(false)
 }
 
-impl FrameForces for Led {
+impl FrameForces for RigForces {
     fn write(&self, frame: usize, out: &mut [Vec3]) -> Result<(), String> {
         let count = self.rigs.len();
         let row = self.controls.get(frame * count..(frame + 1) * count);
@@ -162,7 +162,7 @@ mod tests {
         let body = BarOptions::default().build();
         let rigs = vec![rig("one", 0.3), rig("two", 0.7)];
         let controls = vec![0.0, 0.5, 1.0, 0.5, 1.0, 0.25];
-        let led = Led::new(
+        let rig_forces = RigForces::new(
             body.clone(),
             rigs.clone(),
             3,
@@ -172,13 +172,13 @@ mod tests {
         .unwrap();
         let plain: Vec<Rig> = rigs.iter().map(|r| Rig::clone(r)).collect();
         for frame in [2, 0, 1, 1, 0] {
-            let mut out = vec![Vec3::zeros(); body.dofs()];
-            led.write(frame, &mut out).unwrap();
+            let mut out = vec![Vec3::zeros(); body.nodes()];
+            rig_forces.write(frame, &mut out).unwrap();
             let row = &controls[2 * frame..2 * frame + 2];
             assert_eq!(out, sum(&plain, &body, row).unwrap());
         }
-        let still = Led::new(body.clone(), rigs, 4, None, &Silent).unwrap();
-        let mut out = vec![Vec3::zeros(); body.dofs()];
+        let still = RigForces::new(body.clone(), rigs, 4, None, &Silent).unwrap();
+        let mut out = vec![Vec3::zeros(); body.nodes()];
         still.write(3, &mut out).unwrap();
         assert_eq!(out, sum(&plain, &body, &[1.0, 1.0]).unwrap());
     }
@@ -190,14 +190,14 @@ mod tests {
             let template = Template::new(TemplateKind::Bulge, &[0.12, 500.0]).unwrap();
             let guide = Guide::bone(BoneRef::Index(bone), [along, 0.0, 0.05, 0.0]).unwrap();
             let rig = Rig::new("lost", template, guide, vec![]).unwrap();
-            Led::new(body.clone(), vec![Arc::new(rig)], 2, None, &Silent)
+            RigForces::new(body.clone(), vec![Arc::new(rig)], 2, None, &Silent)
         };
         let names = |sentence: &str, what| sentence.contains("lost") && sentence.contains(what);
         assert!(names(&lost(7, 0.5).unwrap_err().to_string(), "bone"));
         let outside = lost(1, 40.0).unwrap();
         assert_eq!(outside.warnings().len(), 1);
         assert!(names(&outside.warnings()[0], "outside"));
-        let mut out = vec![Vec3::zeros(); body.dofs()];
+        let mut out = vec![Vec3::zeros(); body.nodes()];
         outside.write(0, &mut out).unwrap();
         assert!(out.iter().all(|f| *f == Vec3::zeros()));
         // One sample in the flesh is enough: it may swim away.
@@ -208,7 +208,7 @@ mod tests {
         let mut rig = Rig::clone(&rig("swimmer", 0.5));
         let samples = vec![sample(0.0, 40.0), sample(1.0, 0.5)];
         rig = Rig::new("swimmer", *rig.template(), rig.guide().clone(), samples).unwrap();
-        let led = Led::new(
+        let rig_forces = RigForces::new(
             body.clone(),
             vec![Arc::new(rig)],
             2,
@@ -216,10 +216,10 @@ mod tests {
             &Silent,
         )
         .unwrap();
-        assert!(led.warnings().is_empty());
-        led.write(0, &mut out).unwrap();
+        assert!(rig_forces.warnings().is_empty());
+        rig_forces.write(0, &mut out).unwrap();
         assert!(out.iter().all(|f| *f == Vec3::zeros()));
-        led.write(1, &mut out).unwrap();
+        rig_forces.write(1, &mut out).unwrap();
         assert!(out.iter().any(|f| *f != Vec3::zeros()));
     }
 
@@ -236,17 +236,18 @@ mod tests {
             let samples = rig.samples().iter().map(times).collect();
             Rig::new("strong", *rig.template(), rig.guide().clone(), samples).unwrap()
         };
-        let led = |rig: Rig| Led::new(body.clone(), vec![Arc::new(rig)], 1, None, &Silent).unwrap();
-        let forces = |led: &Led| {
-            let mut out = vec![Vec3::zeros(); body.dofs()];
-            led.write(0, &mut out).unwrap();
+        let rig_forces =
+            |rig: Rig| RigForces::new(body.clone(), vec![Arc::new(rig)], 1, None, &Silent).unwrap();
+        let forces = |rig_forces: &RigForces| {
+            let mut out = vec![Vec3::zeros(); body.nodes()];
+            rig_forces.write(0, &mut out).unwrap();
             out
         };
-        assert!(led(strong(1.0)).warnings().is_empty());
-        let (far, farther) = (led(strong(1e5)), led(strong(1e9)));
-        for led in [&far, &farther] {
-            let [warning] = led.warnings() else {
-                panic!("{:?}", led.warnings())
+        assert!(rig_forces(strong(1.0)).warnings().is_empty());
+        let (far, farther) = (rig_forces(strong(1e5)), rig_forces(strong(1e9)));
+        for rig_forces in [&far, &farther] {
+            let [warning] = rig_forces.warnings() else {
+                panic!("{:?}", rig_forces.warnings())
             };
             assert!(
                 warning.contains("'strong'") && warning.contains("control 1"),
@@ -263,8 +264,8 @@ mod tests {
     #[test]
     fn controls_that_do_not_fit_are_refused() {
         let body = BarOptions::default().build();
-        let led = |controls| {
-            Led::new(
+        let rig_forces = |controls| {
+            RigForces::new(
                 body.clone(),
                 vec![rig("one", 0.5)],
                 2,
@@ -273,13 +274,18 @@ mod tests {
             )
         };
         assert!(matches!(
-            led(vec![0.0; 4]),
+            rig_forces(vec![0.0; 4]),
             Err(RigError::Controls { rigs: 1, given: 2 })
         ));
-        let error = led(vec![0.0, f64::NAN]).unwrap_err().to_string();
+        let error = rig_forces(vec![0.0, f64::NAN]).unwrap_err().to_string();
         assert!(error.contains("one") && error.contains("finite"), "{error}");
-        let mut out = vec![Vec3::zeros(); body.dofs()];
-        let led = led(vec![0.0, 1.0]).unwrap();
-        assert!(led.write(2, &mut out).unwrap_err().contains("2 frames"));
+        let mut out = vec![Vec3::zeros(); body.nodes()];
+        let rig_forces = rig_forces(vec![0.0, 1.0]).unwrap();
+        assert!(
+            rig_forces
+                .write(2, &mut out)
+                .unwrap_err()
+                .contains("2 frames")
+        );
     }
 }

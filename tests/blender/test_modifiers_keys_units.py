@@ -75,8 +75,8 @@ def test_what_is_read_is_what_the_armature_modifier_does(scene, parented, mesh_k
     found = reading.subject(body, view_layer)
     flesh = part("live.flesh").Flesh()
     flesh.character = part("scene.character").read_character(found, bpy.context.evaluated_depsgraph_get)
-    flesh.stance = part("scene.stance").Stance.read(found, scene)
-    task = poses.read_motion(found, flesh.character.bones, flesh.stance.mesh_matrix, scene, view_layer, 1, 20)
+    flesh.bind_pose = part("scene.bind_pose").BindPose.read(found, scene)
+    task = poses.read_motion(found, flesh.character.bones, flesh.bind_pose.mesh_matrix, scene, view_layer, 1, 20)
     motion = part("logic.tasks").finish(task)
     ours = np.array([flesh.skinned_at(motion.maps[f - 1], motion.matrices[f - 1]) for f in FRAMES])
     assert np.abs(ours - skinned).max() < 1e-4 * size_of(skinned[0])  # Blender's single precision, scales of 100

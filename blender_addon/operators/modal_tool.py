@@ -13,7 +13,7 @@ from ..scene import windows
 from .shell import Job, quiet
 
 
-class InHand(Job):
+class ModalTool(Job):
     """Mix-in for modal tools: a script calls `execute`, the mouse goes through `handle`, which may raise.
 
     What a tool takes in hand (drawings, timers, the handlers' silence) it pushes onto `held`, which is let go whatever

@@ -15,7 +15,7 @@ from .character import longest_side, world_matrix
 
 
 @dataclass(frozen=True)
-class Stance:
+class BindPose:
     """Where the character stood when its flesh was added, and how long it is; saved with the object."""
 
     mesh: tuple[float, ...]  # world matrix by rows
@@ -24,10 +24,10 @@ class Stance:
     guessed_height: float
 
     @staticmethod
-    def read(found: reading.Subject, scene: bpy.types.Scene) -> Stance:
+    def read(found: reading.Subject, scene: bpy.types.Scene) -> BindPose:
         """As the scene shows it now."""
         side = longest_side(found, scene)
-        return Stance(
+        return BindPose(
             tuple(world_matrix(found.obj).ravel().tolist()),
             tuple(world_matrix(found.armature).ravel().tolist()),
             float(np.float32(side)),
@@ -35,10 +35,10 @@ class Stance:
         )
 
     @staticmethod
-    def saved(obj: bpy.types.Object) -> Stance:
+    def saved(obj: bpy.types.Object) -> BindPose:
         """As it was saved when flesh was added."""
         made = obj.thew.made
-        return Stance(tuple(made.mesh_rest), tuple(made.armature_rest), made.longest_side, made.guessed_height)
+        return BindPose(tuple(made.mesh_rest), tuple(made.armature_rest), made.longest_side, made.guessed_height)
 
     def save(self, obj: bpy.types.Object) -> None:
         """Note it at the object."""

@@ -50,7 +50,7 @@ impl Place {
 
 impl Solver<'_> {
     /// Goes to the targets; where the straight way gets stuck, by way of places in between.
-    pub fn reach(&self, from: &DVector<f64>) -> (Place, usize) {
+    pub fn satisfy(&self, from: &DVector<f64>) -> (Place, usize) {
         let targets = self.constraints.targets();
         let start = self.at(from.clone());
         let begin = start.value.clone();

@@ -39,7 +39,7 @@ const RING_ROOM: f64 = 0.98;
 
 /// Wishes by the names of parameters; what is not named is left to the rig and to defaults.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Wishes {
+pub struct FitOptions {
     /// Where to start; otherwise the rig's last sample, or its only state.
     pub start: Named,
     /// η⁰; otherwise the rig's last sample, or its only state.
@@ -53,19 +53,19 @@ pub struct Wishes {
     pub evaluations: Option<usize>,
 }
 
-impl Wishes {
+impl FitOptions {
     /// The start that they ask for, all of the rig's parameters in order.
     ///
     /// # Errors
     /// Parameters that the rig does not have, numbers that make no sense.
     pub fn parameters(&self, rig: &Rig, body: &Body) -> Result<Vec<f64>, FitError> {
-        Ok(Goals::new(rig, body, self)?.asked)
+        Ok(ResolvedOptions::new(rig, body, self)?.asked)
     }
 }
 
 /// Wishes as numbers, one per parameter in the rig's order.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Goals {
+pub(super) struct ResolvedOptions {
     /// The start as asked for.
     pub asked: Vec<f64>,
     /// The start within the bounds.
@@ -86,7 +86,7 @@ pub(super) struct Goals {
 /// Another way down, where that from the start does not meet the points.
 pub(super) struct Attempt {
     /// How far the first step may go, in typical changes.
-    pub reach: f64,
+    pub first_step: f64,
     /// Times the radii of the start.
     radii: f64,
     /// Times its strength.
@@ -101,16 +101,16 @@ impl Attempt {
         Self::of(1.0, 1.0, -1.0),
     ];
 
-    const fn of(reach: f64, radii: f64, strength: f64) -> Self {
+    const fn of(first_step: f64, radii: f64, strength: f64) -> Self {
         Self {
-            reach,
+            first_step,
             radii,
             strength,
         }
     }
 }
 
-impl Goals {
+impl ResolvedOptions {
     /// The start of an attempt, within the bounds.
     pub fn start_of(&self, attempt: &Attempt) -> Vec<f64> {
         self.scaled(&self.start, attempt.radii, attempt.strength)
@@ -136,7 +136,7 @@ impl Goals {
         each.map(ways).collect()
     }
 
-    pub fn new(rig: &Rig, body: &Body, wishes: &Wishes) -> Result<Self, FitError> {
+    pub fn new(rig: &Rig, body: &Body, options: &FitOptions) -> Result<Self, FitError> {
         let names = rig.parameter_names();
         let (size, young) = (body.size(), body.material().young());
         let kinds = rig.parameter_kinds();
@@ -144,18 +144,18 @@ impl Goals {
         let replaced = |eta: Vec<f64>, named: &Named| {
             rig.with_named(eta, named.iter().map(|(name, &x)| (name.as_str(), x)))
         };
-        let asked = replaced(rig.last_parameters(), &wishes.start)?;
-        let preferred = replaced(rig.last_parameters(), &wishes.preferred)?;
+        let asked = replaced(rig.last_parameters(), &options.start)?;
+        let preferred = replaced(rig.last_parameters(), &options.preferred)?;
         let gentle = names.iter().zip(&scales).map(|(name, scale)| {
-            let wanted = wishes.preferred.contains_key(*name);
+            let wanted = options.preferred.contains_key(*name);
             if wanted {
                 (GENTLE * size / scale).powi(2)
             } else {
                 0.0
             }
         });
-        let weights = replaced(gentle.collect(), &wishes.weights)?;
-        if let Some((name, &value)) = wishes.weights.iter().find(|(_, w)| **w < 0.0) {
+        let weights = replaced(gentle.collect(), &options.weights)?;
+        if let Some((name, &value)) = options.weights.iter().find(|(_, w)| **w < 0.0) {
             let name = name.clone();
             return Err(FitError::Weight { name, value });
         }
@@ -164,7 +164,7 @@ impl Goals {
             (lower.min(start), upper.max(start))
         });
         let mut bounds: Vec<(f64, f64)> = usual.collect();
-        for (name, &(lower, upper)) in &wishes.bounds {
+        for (name, &(lower, upper)) in &options.bounds {
             let k = names.iter().position(|n| n == name);
             let k = k.ok_or_else(|| RigError::unknown(name, names))?;
             let is_radius = kinds[k] == ParameterKind::Radius;

@@ -29,7 +29,7 @@ fn part(whole: &dyn Progress, from: f64) -> Part<'_> {
 }
 
 /// Samples of Ω and what connects them.
-pub(super) struct Samples {
+pub(super) struct FleshGraph {
     pub position: Vec<Vec3>,
     /// The cell of each; [`NONE`] outside the lattice.
     pub cell: Vec<u32>,
@@ -60,7 +60,7 @@ pub(super) struct Joint {
     pub weights: [f64; 3],
 }
 
-impl Samples {
+impl FleshGraph {
     pub fn take(
         surface: &Surface,
         space: &Space,

@@ -18,14 +18,14 @@ const NEAR: f64 = 1.5;
 const MOST_NODES: f64 = 3.0e7;
 
 /// Signed distances at grid nodes, local units, x fastest.
-pub(super) struct Samples {
+pub(super) struct NodeDistances {
     pub lo: Vec3,
     pub spacing: f64,
     pub nodes: [usize; 3],
     pub values: Vec<f32>,
 }
 
-impl Samples {
+impl NodeDistances {
     /// Covers a box, or a little more.
     pub fn take(
         domain: &Domain,
