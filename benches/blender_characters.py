@@ -169,7 +169,7 @@ def simulating(flesh) -> float:
     import thew
 
     maps = flesh.place.maps(flesh.motion.maps)
-    names = ("method", "rate", "gravity", "mass_damping", "stiffness_damping", "reach")
+    names = ("method", "rate", "gravity", "mass_damping", "stiffness_damping", "max_offset")
     settings = {name: getattr(flesh.build_settings, name) for name in names}
     start = time.perf_counter()
     thew.simulate(flesh.body, maps, flesh.build_settings.fps, **settings)

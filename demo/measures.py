@@ -75,7 +75,7 @@ def measure(obj: bpy.types.Object, seconds: dict[str, float]) -> Measures:
         finite = finite and bool(np.isfinite(moving).all())
         q = thew.equilibrium(body, maps[index], gravity=build_settings.gravity, method=build_settings.method)
         settled = np.asarray(
-            body.shown(q, maps[index], build_settings.reach, elastic_joints=build_settings.elastic_joints),
+            body.shown(q, maps[index], build_settings.max_offset, elastic_joints=build_settings.elastic_joints),
             dtype=np.float64,
         )
         skinned = _skinned(flesh.character.weights, maps[index], homogeneous)

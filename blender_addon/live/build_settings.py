@@ -34,7 +34,7 @@ class BuildSettings:
     gravity: tuple[float, float, float]
     mass_damping: float
     stiffness_damping: float
-    reach: float | None
+    max_offset: float | None
     elastic_joints: float
     motion_start: str
     live: tuple[int, int]  # the frames that the artist plays
@@ -56,7 +56,7 @@ class BuildSettings:
 
     def dynamics(self) -> dict:
         """The settings of a simulation, all methods."""
-        names = ("method", "rate", "gravity", "mass_damping", "stiffness_damping", "reach", "elastic_joints")
+        names = ("method", "rate", "gravity", "mass_damping", "stiffness_damping", "max_offset", "elastic_joints")
         return {name: getattr(self, name) for name in names}
 
     @staticmethod

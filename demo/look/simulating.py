@@ -32,7 +32,7 @@ MOTION = {
     "gravity": (0.0, 0.0, -9.81),
     "mass_damping": 2.0,
     "stiffness_damping": 0.004,
-    "reach": 0.15,
+    "max_offset": 0.15,
     "elastic_joints": 0.0,
 }
 """The extension's own defaults; a test in Blender holds them together."""

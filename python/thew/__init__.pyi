@@ -488,21 +488,23 @@ class Body:
     def material(self) -> Material:
         """The material before paint."""
     def embed_surface(self, surface: Surface) -> int:
-        """Makes the body carry another surface (clothes, eyes) -> its id for `positions`. A `reach` limits it around a skin
+        """Makes the body carry another surface (clothes, eyes) -> its id for `positions`. A `max_offset` limits it around a skin
         blended with the weights of the lattice around it."""
     def shown(
         self,
         q: ArrayLike,
         pose: ArrayLike | None = None,
-        reach: float | None = None,
+        max_offset: float | None = None,
         surface: int | None = None,
         elastic_joints: float = 1.0,
         to: ArrayLike | None = None,
         onto: _Places | None = None,
+        *,
+        reach: float | None = None,
     ) -> _Places:
         """A surface (None: the body's own) at displacements q[dofs,3] -> [n,3]. With a pose[b,4,4] it is as `Simulation`
-        and `simulate` show the default method there: by how much flesh there is, and within reach, a part of the body's size.
-        elastic_joints: as of `simulate`; to, onto: as of `Clip.offsets`."""
+        and `simulate` show the default method there: by how much flesh there is, and within max_offset, a part of the body's size.
+        elastic_joints: as of `simulate`; to, onto: as of `Clip.offsets`; reach: former name of max_offset."""
     def inverted_cells(self, positions: ArrayLike) -> int:
         """Number of cells turned inside out with the lattice vertices at positions[dofs,3]."""
     def save(self, path: str | PathLike[str]) -> None:
@@ -521,7 +523,7 @@ class Simulation:
     Venant-Kirchhoff), "neohookean" (stable for flesh turned inside out); these raise MotionError when a step does not
     converge, and keep the state before it. rate: steps per second at least, a frame holds a
     whole number of them; gravity[3] (m/s², None: earth's along -z); mass_damping (1/s) and stiffness_damping (s)
-    act relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skin,
+    act relative to the skinned motion; max_offset: the farthest that `positions` shows flesh from its skin,
     as a part of the body's size (None: no limit); solver: how warped steps are solved, by factoring ("direct"), by
     conjugate gradients ("cg") or by what is quicker for the size of the body; elastic_joints (0 to 1): which part of the
     difference between the flesh that bones bend and the plain skin is shown (1: all, 0: the skin as it is, plus sway). Raises InputError, NotBuilt.
@@ -537,7 +539,7 @@ class Simulation:
         stiffness_damping: float = 0.004,
         integrator: Literal["backward_euler"] | None = None,
         adapt: None = None,
-        reach: float | None = None,
+        max_offset: float | None = None,
         modes: Modes | int | None = None,
         engine: str = "auto",
         device: str | None = None,
@@ -545,6 +547,8 @@ class Simulation:
         precision: _Precision = "f32",
         solver: _Solver = "auto",
         elastic_joints: float = 1.0,
+        *,
+        reach: float | None = None,
     ) -> Simulation: ...
     @property
     def amplitudes(self) -> _Floats | None:
@@ -637,7 +641,10 @@ class Clip:
         amplitudes undo; None with other methods."""
     @property
     def strays(self) -> _Places:
-        """How far the flesh is from its skin before `reach` limits it: the largest distance in each frame as a part of
+        """Former name of `max_skin_deviations`, [f]."""
+    @property
+    def max_skin_deviations(self) -> _Places:
+        """How far the flesh is from its skin before `max_offset` limits it: the largest distance in each frame as a part of
         the body's size, [f]."""
     @property
     def amplitudes(self) -> _Floats | None:
@@ -680,7 +687,7 @@ def simulate(
     stiffness_damping: float = 0.004,
     integrator: Literal["backward_euler"] | None = None,
     adapt: None = None,
-    reach: float | None = None,
+    max_offset: float | None = None,
     modes: Modes | int | None = None,
     engine: str = "auto",
     device: str | None = None,
@@ -688,6 +695,8 @@ def simulate(
     precision: _Precision = "f32",
     solver: _Solver = "auto",
     elastic_joints: float = 1.0,
+    *,
+    reach: float | None = None,
 ) -> Clip:
     """Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as its
     bones move.
@@ -723,7 +732,7 @@ class Shot:
         stiffness_damping: float = 0.004,
         integrator: Literal["backward_euler"] | None = None,
         adapt: None = None,
-        reach: float | None = None,
+        max_offset: float | None = None,
         modes: Modes | int | None = None,
         engine: str = "auto",
         device: str | None = None,
@@ -1019,7 +1028,7 @@ class Deformer:
     numbers a mode are read for it), "embedded" the nodes that carry it. engine: "auto" (the one that was measured to be
     quickest), "cpu", "gpu" (device: a part of its name or its number in `gpu_adapters`); a device that cannot be used is
     replaced by the processor with one warning. precision: of the stored modes. On a Body: skin_weights[n,b] (None: the
-    body's own), reach: the farthest that `positions` shows flesh from its skin, as a part of the body's size.
+    body's own), max_offset: the farthest that `positions` shows flesh from its skin, as a part of the body's size.
     """
 
     def __new__(
@@ -1031,6 +1040,8 @@ class Deformer:
         precision: _Precision = "f32",
         device: str | None = None,
         skin_weights: ArrayLike | None = None,
+        max_offset: float | None = None,
+        *,
         reach: float | None = None,
     ) -> Deformer: ...
     def displacements(self, amplitudes: ArrayLike, to: ArrayLike | None = None, onto: _Places | None = None) -> _Places:
@@ -1133,6 +1144,9 @@ class Template:
         """The unit of each parameter."""
     @property
     def reach(self) -> float:
+        """Former name of `support_radius`."""
+    @property
+    def support_radius(self) -> float:
         """Distance from the frame's origin beyond which there is no force, metres."""
     def force(self, points: ArrayLike, frame: ArrayLike) -> _Floats:
         """The force at points[p,3] with the template in frame[4,4] -> [p,3], N/m³."""

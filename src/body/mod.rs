@@ -260,7 +260,19 @@ impl Body {
         )
     }
 
-    /// Number of degrees of freedom, three numbers each: the lattice's vertices.
+    /// [`nodes`](Self::nodes) as they were called.
+    #[deprecated(note = "renamed to nodes")]
+    pub fn dofs(&self) -> usize {
+        self.nodes()
+    }
+
+    /// [`free_dofs`](Self::free_dofs) as they were called.
+    #[deprecated(note = "renamed to free_dofs")]
+    pub fn freedom(&self) -> usize {
+        self.free_dofs()
+    }
+
+    /// Number of nodes, each with three degrees of freedom: the lattice's vertices.
     pub fn nodes(&self) -> usize {
         self.bone_of_vertex.len()
     }

@@ -401,6 +401,15 @@ impl Clip {
         frame.instant(self.settings.simulation.max_offset)
     }
 
+    /// [`max_skin_deviations`](Self::max_skin_deviations) as they were called.
+    ///
+    /// # Errors
+    /// As there.
+    #[deprecated(note = "renamed to max_skin_deviations")]
+    pub fn strays(&self) -> Result<Vec<f32>, ClipError> {
+        self.max_skin_deviations()
+    }
+
     /// How far the flesh of the body's own surface strays from its skin, before the limit on what is shown: the
     /// largest distance in each frame as a part of the body's size.
     ///

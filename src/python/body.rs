@@ -365,7 +365,7 @@ impl PyBody {
     /// `Simulation` and `simulate` show the default method there: by how much flesh there is, and within reach, a part of
     /// the body's size.
     /// elastic_joints: as of `simulate`; to, onto: as of `Clip.offsets`.
-    #[pyo3(signature = (q, pose=None, max_offset=None, surface=None, elastic_joints=1.0, to=None, onto=None))]
+    #[pyo3(signature = (q, pose=None, max_offset=None, surface=None, elastic_joints=1.0, to=None, onto=None, *, reach=None))]
     #[allow(clippy::too_many_arguments)]
     fn shown<'py>(
         &self,
@@ -377,8 +377,10 @@ impl PyBody {
         #[pyo3(from_py_with = real)] elastic_joints: f64,
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
+        #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let q = dofs(q, "q", self.0.nodes())?;
+        let max_offset = super::renamed::max_offset(max_offset, reach)?;
         let settings = Settings {
             max_offset,
             elastic_joints,

@@ -8,6 +8,7 @@ use super::body::PyBody;
 use super::errors::{IntoPy, detached, input};
 use super::present::Asked;
 use super::progress::with_progress;
+use super::renamed;
 use super::rig::PyRig;
 use super::shot::{PyShot, notes};
 use crate::body::Body;
@@ -36,7 +37,7 @@ use std::sync::Arc;
 #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, progress=None,
     method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
     integrator=None, adapt=None, max_offset=None, modes=None, engine="auto", device=None, form="embedded",
-    precision="f32", solver="auto", elastic_joints=1.0))]
+    precision="f32", solver="auto", elastic_joints=1.0, *, reach=None))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn simulate(
     py: Python<'_>,
@@ -63,7 +64,9 @@ pub(super) fn simulate(
     precision: &str,
     solver: &str,
     #[pyo3(from_py_with = real)] elastic_joints: f64,
+    #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
 ) -> PyResult<PyClip> {
+    let max_offset = renamed::max_offset(max_offset, reach)?;
     let shot = PyShot::new(
         body,
         poses,
@@ -355,10 +358,17 @@ impl PyClip {
     /// the body's size, float32 [f].
     #[getter]
     fn max_skin_deviations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
-        let max_skin_deviations = detached(py, || {
+        let farthest = detached(py, || {
             self.clip.max_skin_deviations().map_err(IntoPy::into_py)
         })?;
-        Ok(max_skin_deviations.into_pyarray(py))
+        Ok(farthest.into_pyarray(py))
+    }
+
+    /// Former name of `max_skin_deviations`, float32 [f].
+    #[getter]
+    fn strays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
+        renamed::warn(py, "Clip.strays", "Clip.max_skin_deviations")?;
+        self.max_skin_deviations(py)
     }
 
     /// Amplitudes of the method 'modal', float64 [f,m]; None with other methods.

@@ -32,7 +32,7 @@ pub(super) struct PyDeformer {
 impl PyDeformer {
     #[new]
     #[pyo3(signature = (modes, surface, form="vertex", engine="auto", precision="f32", device=None,
-        skin_weights=None, max_offset=None))]
+        skin_weights=None, max_offset=None, *, reach=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -44,7 +44,9 @@ impl PyDeformer {
         device: Option<&str>,
         skin_weights: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
     ) -> PyResult<Self> {
+        let max_offset = super::renamed::max_offset(max_offset, reach)?;
         let options =
             DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
         let modes = modes.0.clone();

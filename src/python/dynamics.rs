@@ -141,7 +141,8 @@ impl PySimulation {
     #[new]
     #[pyo3(signature = (body, method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0,
         stiffness_damping=0.004, integrator=None, adapt=None, max_offset=None, modes=None,
-        engine="auto", device=None, form="embedded", precision="f32", solver="auto", elastic_joints=1.0))]
+        engine="auto", device=None, form="embedded", precision="f32", solver="auto", elastic_joints=1.0,
+        *, reach=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -161,7 +162,9 @@ impl PySimulation {
         precision: &str,
         solver: &str,
         #[pyo3(from_py_with = real)] elastic_joints: f64,
+        #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
     ) -> PyResult<Self> {
+        let max_offset = super::renamed::max_offset(max_offset, reach)?;
         self::integrator(integrator)?;
         self::adapt(adapt)?;
         let method = self::method(method)?;

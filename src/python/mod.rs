@@ -24,6 +24,7 @@ mod nonlinear;
 mod present;
 mod process;
 mod progress;
+mod renamed;
 mod rig;
 mod shot;
 mod skeleton;

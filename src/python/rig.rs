@@ -64,8 +64,15 @@ impl PyTemplate {
 
     /// Distance from the frame's origin beyond which there is no force, metres.
     #[getter]
-    fn reach(&self) -> f64 {
+    fn support_radius(&self) -> f64 {
         self.0.support_radius()
+    }
+
+    /// Former name of `support_radius`.
+    #[getter]
+    fn reach(&self, py: Python<'_>) -> PyResult<f64> {
+        super::renamed::warn(py, "Template.reach", "Template.support_radius")?;
+        Ok(self.0.support_radius())
     }
 
     /// The force at points[p,3] with the template in frame[4,4] -> [p,3], N/m³.

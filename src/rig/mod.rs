@@ -57,6 +57,18 @@ pub use rig_forces::RigForces;
 pub use samples::Sample;
 pub use template::{Derivatives, Template, TemplateKind};
 
+/// [`RigForces`] as it was called.
+#[deprecated(note = "renamed to RigForces")]
+pub type Led = RigForces;
+
+/// [`GuideFrame`] as it was called.
+#[deprecated(note = "renamed to GuideFrame")]
+pub type Frame = GuideFrame;
+
+/// [`FitOptions`] as they were called.
+#[deprecated(note = "renamed to FitOptions")]
+pub type Wishes = FitOptions;
+
 use crate::Vec3;
 use crate::body::Body;
 use crate::range::is_sound;

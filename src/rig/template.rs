@@ -145,6 +145,12 @@ impl Template {
         self.values[self.parameters().len() - 1]
     }
 
+    /// [`support_radius`](Self::support_radius) as it was called.
+    #[deprecated(note = "renamed to support_radius")]
+    pub fn reach(&self) -> f64 {
+        self.support_radius()
+    }
+
     /// Distance from the frame's origin beyond which there is no force, metres.
     pub fn support_radius(&self) -> f64 {
         match self.kind {

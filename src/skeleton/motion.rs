@@ -42,6 +42,10 @@ impl FrameMotion {
     /// Poses before and after a frame that its motion depends on.
     pub const STENCIL: usize = 2;
 
+    /// [`STENCIL`](Self::STENCIL) as it was called.
+    #[deprecated(note = "renamed to STENCIL")]
+    pub const REACH: usize = Self::STENCIL;
+
     /// The motion from pose `i` of some at equal distances in time to the next: a part of the motion through them all.
     ///
     /// It depends on two poses before and two after it, where there are as many ([`STENCIL`](Self::STENCIL)).

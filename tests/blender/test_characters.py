@@ -85,7 +85,7 @@ def test_a_real_character(addon, counted, file):
             still = []
             for i in range(0, len(frames), 4):
                 q, how = thew.equilibrium(flesh.body, maps[i], method="hyperelastic"), flesh.build_settings
-                still.append(flesh.body.shown(q, maps[i], how.reach, elastic_joints=how.elastic_joints))
+                still.append(flesh.body.shown(q, maps[i], how.max_offset, elastic_joints=how.elastic_joints))
             own = np.sqrt(((clip[::4] - np.array(still))[:, thick] ** 2).sum(axis=2).mean()) / size
             if ACCELERATES.search(action.name) and own <= 1e-3 and obj is meshes()[0]:
                 said.append(f"only {own:.2%} of its own motion")

@@ -306,4 +306,4 @@ def test_numbers_that_cannot_be_are_typed_errors(arm):
     with pytest.raises(thew.InputError, match=r"parents\[0\] is -2"):
         thew.Skeleton(["a"], [-2], np.zeros((1, 3)), np.ones((1, 3)))
     with pytest.raises(thew.InputError, match="give the pose too"):
-        arm.body.shown(np.zeros((arm.body.dofs, 3)), reach=0.1)
+        arm.body.shown(np.zeros((arm.body.dofs, 3)), max_offset=0.1)

@@ -37,14 +37,21 @@ def told(clip):
     """All that a clip tells, as bytes."""
     shown = [[clip.offsets(f), clip.positions(f), clip.lattice_positions(f)] for f in range(len(clip))]
     arrays = [np.asarray(each).tobytes() for row in shown for each in row]
-    counts = clip.inverted_cells.tobytes(), clip.strays.tobytes(), clip.warnings, clip.loop_gap, clip.fps, clip.nbytes
+    counts = (
+        clip.inverted_cells.tobytes(),
+        clip.max_skin_deviations.tobytes(),
+        clip.warnings,
+        clip.loop_gap,
+        clip.fps,
+        clip.nbytes,
+    )
     return arrays, counts, None if clip.amplitudes is None else clip.amplitudes.tobytes()
 
 
 @pytest.mark.parametrize("method", ["hyperelastic", "modal"])
 def test_a_clip_comes_back_with_the_same_bits_and_goes_on_with_them(arm, tmp_path, method):
     path = tmp_path / "clip.thew"
-    clip = pushed(arm, FRAMES, method=method, engine="cpu", preroll=3, reach=0.2)
+    clip = pushed(arm, FRAMES, method=method, engine="cpu", preroll=3, max_offset=0.2)
     clip.save(path)
     again = thew.Clip.load(path)
     assert told(again) == told(clip)
@@ -52,12 +59,18 @@ def test_a_clip_comes_back_with_the_same_bits_and_goes_on_with_them(arm, tmp_pat
     for each in (clip, again):
         each.extend(swings(FRAMES + 4)[FRAMES:], controls(4, FRAMES))
     assert told(again) == told(clip) and len(again) == FRAMES + 4
-    whole = pushed(arm, FRAMES + 4, method=method, engine="cpu", preroll=3, reach=0.2)
+    whole = pushed(arm, FRAMES + 4, method=method, engine="cpu", preroll=3, max_offset=0.2)
     assert np.array_equal(np.asarray(again), np.asarray(whole))
 
 
 def test_a_shot_from_a_file_gives_the_same_bits(arm, tmp_path):
-    settings = {"method": "warped", "rate": 300.0, "gravity": (0.0, 1.0, -9.0), "elastic_joints": 0.25, "reach": 0.3}
+    settings = {
+        "method": "warped",
+        "rate": 300.0,
+        "gravity": (0.0, 1.0, -9.0),
+        "elastic_joints": 0.25,
+        "max_offset": 0.3,
+    }
     shot = thew.Shot(arm.body, swings(FRAMES), 30, [bulge()], controls(FRAMES), notes={"maker": "ünïcode"}, **settings)
     path = tmp_path / "shot.thew"
     shot.save(path)

@@ -265,7 +265,7 @@ def test_modes_of_another_body_are_refused(arm):
         lambda: thew.simulate(arm.body, swings(3), 24, method="modal", modes=modes),
         lambda: thew.Simulation(arm.body, method="warped", modes=4),
         lambda: thew.simulate(arm.body, swings(3), 24, method="modal", modes=0),
-        lambda: thew.Deformer(modes, tets.vertices, reach=0.1),
+        lambda: thew.Deformer(modes, tets.vertices, max_offset=0.1),
     ):
         with pytest.raises(thew.InputError):
             call()

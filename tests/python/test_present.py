@@ -42,7 +42,7 @@ def case(request, arm):
     place = FAR if far else np.zeros(3)
     options = {"modes": 6, "engine": "cpu"} if method == "modal" else {}
     poses = moved(place) @ swings(5)
-    return thew.simulate(arm.body, poses, 24, method=method, elastic_joints=0.4, reach=0.05, **options), place
+    return thew.simulate(arm.body, poses, 24, method=method, elastic_joints=0.4, max_offset=0.05, **options), place
 
 
 def test_offsets_in_another_space_are_those_of_the_world_mapped(case):
@@ -103,7 +103,7 @@ def test_everything_that_shows_takes_the_same_space(arm):
     balance.set_pose(pose)
     q = balance.solve()
     modes = thew.modes(arm.body, 4)
-    deformer = thew.Deformer(modes, arm.surface, engine="cpu", reach=0.05)
+    deformer = thew.Deformer(modes, arm.surface, engine="cpu", max_offset=0.05)
     amplitudes = np.array([0.2, -0.1, 0.05, 0.1])
     for call, vectors in (
         (lambda **to: sim.positions(sleeve, **to), False),

@@ -185,7 +185,7 @@ def test_other_surfaces_are_carried_along(arm):
         (lambda b: thew.Simulation(b).reset(REST[:1]), thew.InputError, "1 bones, but the skeleton has 2"),
         (lambda b: thew.Simulation(b).reset(REST * np.nan), thew.InputError, "bone 0 is not finite"),
         (lambda b: thew.Simulation(b).reset(REST[:, :3]), thew.InputError, "pose"),
-        (lambda b: thew.equilibrium(b, REST, forces=np.zeros((3, 3))), thew.InputError, "degree of freedom"),
+        (lambda b: thew.equilibrium(b, REST, forces=np.zeros((3, 3))), thew.InputError, "lattice vertex"),
     ],
 )
 def test_bad_input_is_a_sentence(arm, call, error, word):
@@ -276,11 +276,11 @@ def test_flesh_moves_under_forces_in_rest_axes(arm):
     [
         (lambda b, z: thew.Equilibrium(b, "modal"), "amplitudes"),
         (lambda b, z: thew.Equilibrium(b, "neohookean").adjoint(z), "no adjoint"),
-        (lambda b, z: thew.Equilibrium(b).adjoint(z[1:]), "one vector per degree of freedom"),
+        (lambda b, z: thew.Equilibrium(b).adjoint(z[1:]), "one vector per lattice vertex"),
         (lambda b, z: thew.Equilibrium(b).solve(rest_forces=z * np.nan), "rest_forces.0."),
         (lambda b, z: thew.Equilibrium(b).set_pose(REST[:1]), "1 bones, but the skeleton has 2"),
         (lambda b, z: thew.Equilibrium(b).positions(), "solve"),
-        (lambda b, z: thew.Simulation(b).reset(REST, rest_forces=z[1:]), "one vector per degree of freedom"),
+        (lambda b, z: thew.Simulation(b).reset(REST, rest_forces=z[1:]), "one vector per lattice vertex"),
     ],
 )
 def test_bad_forces_are_a_sentence(arm, call, word):

@@ -24,7 +24,10 @@ def parameters(function):
     if function.args.kwarg:
         names.append(function.args.kwarg.arg)
         defaults.append(inspect.Parameter.empty)
-    return dict(zip(names, [inspect.Parameter.empty] * (len(names) - len(defaults)) + defaults, strict=True))
+    found = dict(zip(names, [inspect.Parameter.empty] * (len(names) - len(defaults)) + defaults, strict=True))
+    for name, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
+        found[name.arg] = inspect.Parameter.empty if default is None else ast.literal_eval(default)
+    return found
 
 
 def is_setter(function):

@@ -43,6 +43,10 @@ pub use gpu::GpuWarp;
 pub use gpu::{Adapter, gpu_adapters};
 pub use model::{Bones, Form, Shown, WarpInput, WarpModel};
 
+/// [`WarpInput`] as it was called.
+#[deprecated(note = "renamed to WarpInput")]
+pub type Frame<'a> = WarpInput<'a>;
+
 use super::KernelError;
 use crate::progress::{Progress, Silent};
 use std::sync::Arc;

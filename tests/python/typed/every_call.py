@@ -47,6 +47,9 @@ class Scene:
         self.modal = thew.Simulation(body, "modal", modes=2, engine="cpu")
         self.Clip = thew.simulate(body, np.stack([np.stack([np.eye(4)] * 2), pose]), 24.0)
         self.swinging = thew.simulate(body, pose[None], 24.0, cyclic=True, method="modal", modes=2, engine="cpu")
+        self.Shot = thew.Shot(body, pose[None], 24.0, notes={"shot": "010"})
+        self.Clip.save(folder / "arm.clip")
+        self.Shot.save(folder / "arm.shot")
         self.Equilibrium = thew.Equilibrium(body)
 
         self.TetMesh = bar = thew.TetMesh.grid((3, 1, 1), (0.6, 0.2, 0.2))
@@ -118,6 +121,11 @@ CALLS: dict[str, Call] = {
     "Clip.lattice_positions": lambda s: s.Clip.lattice_positions(0),
     "Clip.extend": lambda s: s.Clip.extend(s.pose[None]),
     "Clip.__array__": lambda s: np.asarray(s.Clip),
+    "Clip.save": lambda s: s.Clip.save(s.folder / "written.clip"),
+    "Clip.load": lambda s: thew.Clip.load(s.folder / "arm.clip"),
+    "Shot.simulate": lambda s: s.Shot.simulate(),
+    "Shot.save": lambda s: s.Shot.save(s.folder / "written.shot"),
+    "Shot.load": lambda s: thew.Shot.load(s.folder / "arm.shot"),
     "simulate": lambda s: thew.simulate(s.Body, s.pose[None], 24.0),
     "Equilibrium.set_pose": lambda s: s.Equilibrium.set_pose(s.pose),
     "Equilibrium.solve": lambda s: s.Equilibrium.solve(),

@@ -38,7 +38,7 @@ def build(vertices: Floats, triangles: Indices, weights: Floats) -> thew.Body:
 
 
 def move(body: thew.Body, poses: Floats) -> Places:
-    clip = thew.simulate(body, poses, 24, method="warped", reach=0.1, cyclic=True)
+    clip = thew.simulate(body, poses, 24, method="warped", max_offset=0.1, cyclic=True)
     assert_type(clip.amplitudes, Floats | None)
     assert_type(clip.loop_gap, float | None)
     every = np.asarray(clip)
