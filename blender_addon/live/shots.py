@@ -173,8 +173,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
         raise Refusal(f"{name} does not hold the frames that it says: export {describe(obj)} and simulate it again")
     new.begun = begun
     new.clip = building.played(clip, building.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1))
-    turns, _moves = new.place.to_object(new.motion.matrices)
-    new.turns, new.clip_start = turns.astype(np.float32), new.motion.start
+    new.spaces, new.clip_start = new.place.to_object(new.motion.matrices), new.motion.start
     forgotten(new)
     flesh.take(new)
     for event in (Event.CLIP_MADE, Event.MESH_READ, Event.MOTION_READ):

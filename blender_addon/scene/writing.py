@@ -81,7 +81,8 @@ def discard_keys(obj: bpy.types.Object, made: dict) -> None:
 def swap_keys(obj: bpy.types.Object, start: int, new: dict) -> list[str]:
     """Let the keys that `write_keys` made take the place of those baked before, which go. Gives their names."""
     made, keys, names = obj.thew.made, obj.data.shape_keys, new["names"]
-    remove_keys(obj, [key.name for key in baked_keys(obj)])
+    # Where those were deleted by hand the new ones may bear their names.
+    remove_keys(obj, [key.name for key in baked_keys(obj) if key.name not in names])
     names = rename(keys, names, [key_name(start + i) for i in range(len(names))])
     made.baked_keys = "\n".join(names)
     made.baked_start, made.baked_end = start, start + len(names) - 1
