@@ -6,13 +6,13 @@
 mod warp;
 
 use std::sync::Arc;
-use thew::Vec3;
 use thew::kernel::{
     CpuWarp, Deformer, EngineChoice, Form, KernelError, LocalMaps, Precision, Shown, SkinLimit,
     Target, Threads, WarpInput, WarpModel,
 };
 use thew::progress::Silent;
-use thew::skeleton::SkinWeights;
+use thew::skeleton::{Affine, SkinWeights};
+use thew::{Mat3, Vec3};
 use warp::{Case, FORMS, PRECISIONS, device, displacements, each, engines, largest, shown};
 
 #[test]
@@ -177,6 +177,53 @@ fn posed_positions_agree_with_skinning_in_double_precision() {
         let expected = case.posed(&pose, &u);
         let error = largest(&shown(engine, &q, Shown::Posed(&bones)), &expected);
         assert!(error < 1e-5, "{}: {error}", engine.name());
+    });
+}
+
+#[test]
+fn every_engine_writes_into_other_spaces_and_onto_what_is_there() {
+    let case = Case::new(3000, 8);
+    let (q, pose) = (case.amplitudes(1.5), case.pose());
+    let map = Affine {
+        linear: Mat3::new(0.0, -2.5, 0.3, 1.0, 0.1, 0.0, 0.0, 0.7, -4.0),
+        translation: Vec3::new(3.0, -1.0, 2.0),
+    };
+    let target = Target::new(map).expect("finite");
+    each(&case, |engine| {
+        let bones = engine.model().pose(&pose, Some(0.15)).expect("fits");
+        let still = vec![0.0; q.len()];
+        let skin = shown(engine, &still, Shown::Posed(&bones));
+        let posed = warp::points(&shown(engine, &q, Shown::Posed(&bones)));
+        let added = warp::points(&shown(engine, &q, Shown::Offsets(&bones)));
+        let sum: Vec<f32> = skin
+            .iter()
+            .zip(added.iter().flat_map(|u| u.iter()))
+            .map(|(x, u)| x + *u as f32)
+            .collect();
+        assert!(largest(&sum, &posed) < 1e-6, "{}", engine.name());
+        for (wanted, is_place) in [
+            (Shown::Displacements, false),
+            (Shown::Rest, true),
+            (Shown::Posed(&bones), true),
+            (Shown::Offsets(&bones), false),
+        ] {
+            let there = if is_place {
+                map.translation
+            } else {
+                Vec3::zeros()
+            };
+            let world = warp::points(&shown(engine, &q, wanted));
+            let expected: Vec<Vec3> = world.iter().map(|x| map.linear * x + there).collect();
+            let mut out = vec![f32::NAN; 3 * world.len()];
+            let frame = WarpInput::new(&q, wanted).to(target);
+            engine.frame_into(frame, &mut out).expect("fits");
+            let error = largest(&out, &expected);
+            assert!(error < 5e-6, "{} {wanted:?}: {error}", engine.name());
+            let twice: Vec<Vec3> = expected.iter().map(|x| 2.0 * x).collect();
+            let frame = WarpInput::new(&q, wanted).to(target.added());
+            engine.frame_into(frame, &mut out).expect("fits");
+            assert!(largest(&out, &twice) < 1e-5, "{}", engine.name());
+        }
     });
 }
 

@@ -159,18 +159,6 @@ impl Form {
         }
     }
 
-    /// Writes a place or a vector.
-    #[inline(always)]
-    pub(super) fn write(&self, out: &mut [f32], local: [f32; 3]) {
-        match self {
-            Self::Plain => Plain.put(out, local),
-            Self::At(origin) => At(*origin).put(out, local),
-            Self::Scaled(scale, origin) => Scaled(*scale, *origin).put(out, local),
-            Self::Mapped(columns) => Mapped(*columns).put(out, local),
-            Self::Sum(columns) => Sum(*columns).put(out, local),
-        }
-    }
-
     /// The same as one map, for kernels of graphics devices, which have but one form.
     #[cfg(feature = "gpu")]
     pub(super) fn columns(&self) -> Columns {
@@ -299,6 +287,10 @@ mod tests {
             let mut out = [0.0; 3];
             self.write(&mut out, local);
             out
+        }
+
+        fn write(&self, out: &mut [f32], local: [f32; 3]) {
+            with_form!(*self, put => put.put(out, local));
         }
     }
 

@@ -7,7 +7,7 @@
 //! read from memory once and stay in the cache for its other frames.
 
 use super::super::cpu::{Row, Rows};
-use super::super::target::Form as Writing;
+use super::super::target::{Form as Writing, Put, with_form};
 use super::blocks::{Half, ROWS, Single, Values};
 use super::finish::shown;
 use super::model::{Finish, Prepared, WarpInput, WarpModel};
@@ -301,11 +301,12 @@ fn chunk<const FMA: bool, R: Lane>(
 ) {
     for (frame, out) in frames.iter().zip(out.iter_mut()) {
         let blocks = rows.chunks_exact(per_block).zip((first..).step_by(LANES));
-        for ((rows, first), out) in blocks.zip(out.chunks_mut(3 * LANES)) {
+        let blocks = blocks.zip(out.chunks_mut(3 * LANES));
+        with_form!(frame.writing, put => for ((rows, first), out) in blocks {
             let [a, b, c, d, e, f] = sum::<FMA, R>(rows, &frame.amplitudes);
             let u = turn(&[a, b, c], &[d, e, f]);
-            write::<FMA>(frame, first, &u, out);
-        }
+            write::<FMA>(&frame.finish, put, first, &u, out);
+        });
     }
 }
 
@@ -326,12 +327,16 @@ fn sum<const FMA: bool, R: Lane>(rows: &[R], amplitudes: &[[f32; 2]]) -> [Lanes;
 
 /// What is shown of the points of a block.
 #[inline(always)]
-fn write<const FMA: bool>(frame: &Prepared<'_>, first: usize, u: &[Lanes; 3], out: &mut [f32]) {
+fn write<const FMA: bool>(
+    finish: &Finish<'_>,
+    put: impl Put,
+    first: usize,
+    u: &[Lanes; 3],
+    out: &mut [f32],
+) {
     for (l, out) in out.chunks_exact_mut(3).enumerate() {
         let u = [u[0][l], u[1][l], u[2][l]];
-        frame
-            .writing
-            .write(out, shown::<FMA>(&frame.finish, first + l, u));
+        put.put(out, shown::<FMA>(finish, first + l, u));
     }
 }
 
@@ -359,11 +364,11 @@ fn embed_chunk<const FMA: bool, const N: usize>(
     let frames = frames.iter().zip(out.iter_mut()).zip(moved.chunks(nodes));
     for ((frame, out), moved) in frames {
         let vertices = (first..).zip(&rows[first..]);
-        for ((vertex, row), out) in vertices.zip(out.chunks_exact_mut(3)) {
+        let vertices = vertices.zip(out.chunks_exact_mut(3));
+        with_form!(frame.writing, put => for ((vertex, row), out) in vertices {
             let [x, y, z, _] = row.mean(moved);
-            let shown = shown::<FMA>(&frame.finish, vertex, [x, y, z]);
-            frame.writing.write(out, shown);
-        }
+            put.put(out, shown::<FMA>(&frame.finish, vertex, [x, y, z]));
+        });
     }
 }
 
