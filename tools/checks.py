@@ -74,8 +74,9 @@ def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> 
         gpu = {"THEW_REQUIRE_GPU": "1" if system.software_gpu() else None}
         say("cargo test")
         options, compiling = products.compiling(archives.epoch())
-        command = ["cargo", "test", "--release", "--locked", "--no-fail-fast", *options]
-        results.append(("Rust", *_watch(command, {**env, **gpu, **compiling})))
+        features, linking = products.linking_python()
+        command = ["cargo", "test", "--release", "--locked", "--no-fail-fast", *features, *options]
+        results.append(("Rust", *_watch(command, {**env, **gpu, **compiling, **linking})))
     if "wheel" in suites:
         install_wheel()
         say("tests of the wheel")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tools import archives, licences, system
 from tools.environments import BLENDERS, TOOLS
-from tools.shell import DIST, ROOT, SCRATCH, BuildError, digest, is_done, mark_done, run, say
+from tools.shell import DIST, ROOT, SCRATCH, BuildError, capture, digest, is_done, mark_done, run, say
 
 # Users' Blenders run on older systems than the machine that builds: glibc 2.28 is RHEL 8 and Debian 10.
 LINUX_TAG = "manylinux_2_28"
@@ -84,14 +84,29 @@ def compiling(date: int) -> tuple[list[object], dict[str, str | None]]:
     return ["--target", target, "--target-dir", ROOT / "target" / "wheel"], env
 
 
+def linking_python() -> tuple[list[str], dict[str, str | None]]:
+    """Features and variables with which the tests hold the Python face too: all that the wheel needs is then compiled for
+    both. Nothing where Python came without a library to link to; most is then compiled twice."""
+    wanted = "print(*(sysconfig.get_config_var(name) or '' for name in ('Py_ENABLE_SHARED', 'LIBDIR', 'LDLIBRARY')), sep='\\n')"
+    status, told = capture([TOOLS.python, "-c", f"import sysconfig; {wanted}"])
+    shared, folder, name = [*told.split("\n"), "", "", ""][:3]
+    if status or shared != "1" or not (Path(folder) / name).is_file():
+        return [], {}
+    paths = [folder, os.environ.get("LD_LIBRARY_PATH", "")]
+    env = {"PYO3_PYTHON": str(TOOLS.python), "LD_LIBRARY_PATH": os.pathsep.join(filter(None, paths))}
+    return ["--features", "python"], env
+
+
 def _linker() -> Path:
     """zig's C compiler, for the oldest glibc that we serve, as the linker that cargo calls."""
     script = SCRATCH / "zig-linker"
     glibc = LINUX_TAG.removeprefix("manylinux_").replace("_", ".")
+    # Tests that hold the Python face are linked to a library of this machine, which may want a newer glibc.
+    allow = "-Wl,--allow-shlib-undefined"
     text = (
         "#!/bin/sh\n"
         f"export CARGO_ZIGBUILD_ZIG_COMMAND='{TOOLS.python}' CARGO_ZIGBUILD_ZIG_COMMAND_ARGS='-m ziglang'\n"
-        f"exec '{TOOLS.bin / 'maturin'}' zig cc -- -fno-sanitize=all -target {os.uname().machine}-linux-gnu.{glibc} \"$@\"\n"
+        f"exec '{TOOLS.bin / 'maturin'}' zig cc -- -fno-sanitize=all -target {os.uname().machine}-linux-gnu.{glibc} {allow} \"$@\"\n"
     )
     if not script.is_file() or script.read_text() != text:
         script.parent.mkdir(parents=True, exist_ok=True)
