@@ -261,7 +261,7 @@ pub fn equilibrium_forces(
 }
 
 /// The sway `[nodes]`, metres, of flesh at displacements `q[nodes]`: what is left of them beside the balance without loads at
-/// the pose. It is what [`presentation`](Body::presentation) draws apart from the bones' work.
+/// the pose. It is what a [`Presentation`](crate::present::Presentation) draws apart from the bones' work.
 ///
 /// # Errors
 /// As [`Equilibrium`].
