@@ -12,12 +12,18 @@ from pathlib import Path
 import bpy
 import numpy as np
 import pytest
-import thew
 from helpers import activate, add_rig, animate, curve_keys, flesh_of, make_body, make_character, part, play, size_of
 
 from assets import characters as own
 
 FRAMES = range(1, 21)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def core(addon):
+    """The module that the extension brings with it: there is none to import before it is installed."""
+    global thew
+    import thew
 
 
 def run(*words) -> int:
