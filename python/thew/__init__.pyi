@@ -658,7 +658,7 @@ class Clip:
         """What each engine that was tried was measured to cost, line by line."""
     @property
     def warnings(self) -> list[str]:
-        """What a person should know: rigs that push nothing, wishes about the engine that could not be granted."""
+        """What a person should know: rigs that push nothing, requests about the engine that could not be met."""
     @property
     def loop_gap(self) -> float | None:
         """Of a cycle: the largest distance (m) of a lattice vertex between its end and its beginning; else None."""
@@ -1075,7 +1075,7 @@ class Deformer:
         """What was measured and chosen, in one line."""
     @property
     def warnings(self) -> list[str]:
-        """What a person should know: wishes that could not be granted."""
+        """What a person should know: requests that could not be met."""
     def __len__(self) -> int: ...
 
 def gpu_adapters() -> list[str]:

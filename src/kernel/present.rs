@@ -4,11 +4,12 @@
 //! With q the lattice, u its sway and E the embedding, a vertex whose skin is at `skin` is shown at
 //!
 //! ```text
-//! skin + reach( s (E (q − u) − skin) + bound( w E u ) )
+//! skin + limit( s (E (q − u) − skin) + bound( w E u ) )
 //! ```
 //!
 //! s is the share of elastic joints; w the vertex's share of sway, 0 where the skin is to stay as it is; `bound` keeps sway
-//! within the flesh that there is at the vertex, `max_offset` everything near the skin, both softly (as [`super::limit`]).
+//! within the flesh that there is at the vertex, `limit` everything within `max_offset` of the skin, both softly (as
+//! [`super::limit`]).
 
 use super::cpu::{Row, Rows};
 use super::limit::{SkinPairs, image, shrink};

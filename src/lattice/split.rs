@@ -4,7 +4,7 @@
 //! connects them.
 //!
 //! Deviations from the paper. Connectivity is that of samples of the domain Ω and not of a cutting surface
-//! ([`samples`]). No two copies of a cell share three corners, so that no face belongs to more than two cells
+//! ([`flesh_graph`]). No two copies of a cell share three corners, so that no face belongs to more than two cells
 //! ([`complex`]). Vertices that no flesh connects merge all the same unless skin faces skin there, so that a
 //! body without gaps comes out as it went in. Parts that would hang on an edge or a vertex are joined on
 //! ([`support`]).
@@ -66,7 +66,7 @@ pub(crate) struct Split {
     pub flesh: Flesh,
 }
 
-/// FleshGraph per cell size along an axis, and at most along the size of the surface.
+/// Voxels per cell size along an axis, and at most along the size of the surface.
 const PER_CELL: f64 = 6.0;
 const PER_SIZE: f64 = 260.0;
 

@@ -184,7 +184,7 @@ impl Presenter {
         })
     }
 
-    /// The largest distance of a surface's vertex from its skin, metres, before reach limits it.
+    /// The largest distance of a surface's vertex from its skin, metres, before `max_offset` limits it.
     ///
     /// # Errors
     /// As [`positions`](Self::positions), for an output `[n · 3]` whose numbers do not matter.

@@ -29,7 +29,7 @@ impl Default for Showing {
 }
 
 impl Showing {
-    /// How far flesh is shown from its skin at a pose, metres; none = no limit. The size that reach is a part of is the pose's.
+    /// How far flesh is shown from its skin at a pose, metres; none = no limit. It is a part of the pose's size.
     pub fn limit(&self, body: &Body, pose: &Pose) -> Option<f64> {
         self.max_offset.map(|part| part * body.size_in(pose))
     }

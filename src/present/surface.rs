@@ -28,8 +28,8 @@ impl CarriedSurface {
         Self::made(body.embedding().clone(), body.skin().clone(), bounds)
     }
 
-    /// Another one. Its skin, around which a reach limits it, is blended with the weights of the lattice around it; it sways
-    /// as the nearest skin of the body does.
+    /// Another one. Its skin, around which `max_offset` limits it, is blended with the weights of the lattice around it; it
+    /// sways as the nearest skin of the body does.
     pub fn new(body: &Body, surface: &Surface) -> Self {
         let embedding = body.lattice().embed_surface(surface);
         let skin = body.skin_around(&embedding);

@@ -362,8 +362,8 @@ impl PyBody {
     }
 
     /// A surface (None: the body's own) at displacements q[dofs,3] -> float32 [n,3]. With a pose[b,4,4] it is as
-    /// `Simulation` and `simulate` show the default method there: by how much flesh there is, and within reach, a part of
-    /// the body's size.
+    /// `Simulation` and `simulate` show the default method there: by how much flesh there is, and within max_offset, a part
+    /// of the body's size.
     /// elastic_joints: as of `simulate`; to, onto: as of `Clip.offsets`.
     #[pyo3(signature = (q, pose=None, max_offset=None, surface=None, elastic_joints=1.0, to=None, onto=None, *, reach=None))]
     #[allow(clippy::too_many_arguments)]

@@ -397,7 +397,7 @@ impl PyClip {
         Ok(lines.unwrap_or_default())
     }
 
-    /// What a person should know: rigs that push nothing, wishes about the engine that could not be granted.
+    /// What a person should know: rigs that push nothing, requests about the engine that could not be met.
     #[getter]
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let shown = self.shown_by(py, |d| d.warnings())?.unwrap_or_default();

@@ -20,7 +20,8 @@ use std::sync::Arc;
 /// numbers a mode are read for it), "embedded" the nodes that carry it. engine: "auto" (the one that was measured to be
 /// quickest), "cpu", "gpu" (device: a part of its name or its number in `gpu_adapters`); a device that cannot be used is
 /// replaced by the processor with one warning. precision: of the stored modes, "f32" or "f16". On a Body: skin_weights[n,b]
-/// (None: the body's own), reach: the farthest that `positions` shows flesh from its skin, as a part of the body's size.
+/// (None: the body's own), max_offset: the farthest that `positions` shows flesh from its skin, as a part of the body's
+/// size.
 #[pyclass(name = "Deformer", module = "thew", frozen)]
 pub(super) struct PyDeformer {
     deformer: Deformer,
@@ -159,7 +160,7 @@ impl PyDeformer {
         self.deformer.report()
     }
 
-    /// What a person should know: wishes that could not be granted.
+    /// What a person should know: requests that could not be met.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.deformer.warnings()

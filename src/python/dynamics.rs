@@ -76,7 +76,7 @@ pub(super) fn modes_for(
 /// A body in motion.
 ///
 /// rate: steps per second at least; gravity (m/s²); mass_damping (1/s) and stiffness_damping (s) act
-/// relative to the skinned motion; reach: the farthest that `positions` shows flesh from its skin, as a part
+/// relative to the skinned motion; max_offset: the farthest that `positions` shows flesh from its skin, as a part
 /// of the body's size (None: no limit); elastic_joints (0 to 1): which part of the difference between the flesh that bones bend
 /// and the plain skin is shown. Methods: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small
 /// motion, and sound for any), "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form), "linear", "modal" [choi2003]

@@ -27,7 +27,7 @@
 //! | `samples` | parameters recorded at values of the control, linear between |
 //! | `quadrature` | generalised forces of a field in the flesh, and their derivatives |
 //! | `compliance`, `folding` | how far flesh yields to a rig, and how far it can before it folds |
-//! | `led` | rigs in a moving clip, a control for each at every frame |
+//! | `rig_forces` | rigs in a moving clip, a control for each at every frame |
 //! | `file` | rigs as a small text file |
 //!
 //! A rig's parameters η are those of its template, then those of its guide, in a fixed order and by name. Its generalised

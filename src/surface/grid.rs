@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Signed distance to the boundary of Ω, sampled on a grid for quick queries.
 //!
-//! Values are exact at nodes near the boundary and approximate far from it: see `samples.rs`.
+//! Values are exact at nodes near the boundary and approximate far from it: see `node_distances.rs`.
 use super::Surface;
 use super::node_distances::NodeDistances;
 use crate::Vec3;

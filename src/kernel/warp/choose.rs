@@ -69,7 +69,7 @@ impl std::fmt::Display for Measured {
 pub(super) struct Choice {
     pub engine: Arc<dyn WarpEngine>,
     pub measured: Vec<Measured>,
-    /// Something a person should know: a wish that could not be granted.
+    /// Something a person should know: a request that could not be met.
     pub warning: Option<String>,
 }
 

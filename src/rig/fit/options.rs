@@ -37,7 +37,7 @@ const FREE_STRENGTH: f64 = 1e3;
 /// Room that a torus keeps between tube and ring.
 const RING_ROOM: f64 = 0.98;
 
-/// Wishes by the names of parameters; what is not named is left to the rig and to defaults.
+/// Options by the names of parameters; what is not named is left to the rig and to defaults.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FitOptions {
     /// Where to start; otherwise the rig's last sample, or its only state.
@@ -63,7 +63,7 @@ impl FitOptions {
     }
 }
 
-/// Wishes as numbers, one per parameter in the rig's order.
+/// Options as numbers, one per parameter in the rig's order.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ResolvedOptions {
     /// The start as asked for.
