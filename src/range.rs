@@ -6,7 +6,7 @@
 
 use crate::Vec3;
 
-/// Farthest place, metres: its cube is finite in f32.
+/// Farthest position, metres: its cube is finite in f32.
 pub(crate) const FARTHEST: f64 = 1e12;
 /// Largest number of any other kind: its cube is finite in f64.
 pub(crate) const LARGEST: f64 = 1e100;
@@ -21,7 +21,7 @@ pub(crate) fn all_sound(v: &Vec3) -> bool {
     v.iter().all(|x| is_sound(*x))
 }
 
-/// A place that can be computed with.
+/// A position that can be computed with.
 pub(crate) fn is_place(x: &Vec3) -> bool {
     x.iter().all(|x| x.abs() <= FARTHEST)
 }

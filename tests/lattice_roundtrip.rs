@@ -84,7 +84,7 @@ fn bones_are_found_again_by_their_place() {
     assert_eq!(found.chains, bones.chains[..bones.used_bones.len()]);
     for (v, bone) in found.bone_of_vertex.iter().enumerate() {
         let heads = found.chains.iter().filter(|chain| chain[0] as usize == v);
-        // Which of several heads in one place drives it the skin decides.
+        // Which of several heads at one point drives it the skin decides.
         if bone.is_some() && heads.count() < 2 {
             assert_eq!(*bone, bones.bone_of_vertex[v], "vertex {v}");
         }

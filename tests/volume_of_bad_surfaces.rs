@@ -51,7 +51,7 @@ fn fan(count: u32, height: f64) -> Surface {
     Surface::new(vertices, triangles).expect("a surface")
 }
 
-/// By asking at one random place in each of many small boxes.
+/// By asking at one random point in each of many small boxes.
 fn by_asking(surface: &Surface) -> f64 {
     let pad = Vec3::repeat(surface.layer());
     let (lo, hi) = surface.bounds();
@@ -81,7 +81,7 @@ fn the_volume_is_that_of_the_domain_and_does_not_take_long() {
         // A second where nothing else runs.
         assert!(took < Duration::from_secs(5), "{name}: {took:?}");
         let asked = by_asking(&surface);
-        // Few of the places lie in a flat layer.
+        // Few of the points lie in a flat layer.
         let close = if name == "flat fan" { 0.03 } else { 0.015 };
         assert!(
             (volume / asked - 1.0).abs() < close,

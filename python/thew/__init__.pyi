@@ -208,7 +208,7 @@ class Skeleton:
     ) -> _Floats:
         """Where a pose carries rest points[p,3] -> [p,3]; skin_weights[p,b], a row without weight stays in place.
 
-        blend: "dual" (rotations and places as dual quaternions, stretch linearly: what the flesh is measured
+        blend: "dual" (rotations and translations as dual quaternions, stretch linearly: what the flesh is measured
         against) or "linear" (Blender's Armature modifier without Preserve Volume).
         """
     def __len__(self) -> int: ...
@@ -1157,7 +1157,7 @@ class Template:
 
 @final
 class BoneGuide:
-    """A place beside a bone: its name (or number), along it (0 head, 1 tail), angle around it (radians; 0 towards world
+    """A frame beside a bone: its name (or number), along it (0 head, 1 tail), angle around it (radians; 0 towards world
     -Y, or +Z for bones along Y), distance from it (m), tilt of the template's Z from outward (0) to head-tail (pi/2).
     """
 
@@ -1177,7 +1177,7 @@ class BoneGuide:
 
 @final
 class SkinGuide:
-    """A place under the body's own surface as given: a face, the weights of its corners (None: its middle), depth below
+    """A frame under the body's own surface as given: a face, the weights of its corners (None: its middle), depth below
     it (m), roll about its normal (radians; 0: X along the face's first edge), tilt of Z from outward (0) to X (pi/2).
     """
 
@@ -1205,7 +1205,7 @@ class SkinGuide:
 
 @final
 class FreeGuide:
-    """A place anywhere: matrix[4,4] in rest space, a place and a rotation (a uniform scale is taken out); its parameters
+    """A frame anywhere: matrix[4,4] in rest space, a position and a rotation (a uniform scale is taken out); its parameters
     x, y, z (m) and the rotation vector rx, ry, rz (radians) act after it and are zero unless given.
     """
 

@@ -65,7 +65,7 @@ impl Default for BarOptions {
 }
 
 impl BarOptions {
-    /// Number of a lattice vertex by its place in the grid.
+    /// Number of a lattice vertex by its position in the grid.
     pub fn vertex(&self, i: usize, j: usize, k: usize) -> usize {
         let m = self.cells_across + 1;
         let v = i + m * (j + m * k);

@@ -55,7 +55,7 @@ struct Made {
     points: usize,
 }
 
-/// Level and place of a brick, in bricks from the middle.
+/// Level and position of a brick, in bricks from the middle.
 type Key = (u32, [i32; 3]);
 
 /// Finest level.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Static equilibrium at a pose, its inverse, and its adjoint. [capell2006, §3.3, eq. 10; §4.2, eq. 20]
 //!
-//! `A q = b − A x + f_g + F + R Q` on the free vertices, bone vertices at their places, F forces in world axes and Q forces in
-//! rest axes, which R turns once. A is made and factored once per pose, whatever the [`Solver`] of a simulation, and serves any
-//! number of forces. The nonlinear methods minimise instead ([`super::nonlinear`]).
+//! `A q = b − A x + f_g + F + R Q` on the free vertices, bone vertices at their prescribed positions, F forces in world axes
+//! and Q forces in rest axes, which R turns once. A is made and factored once per pose, whatever the [`Solver`] of a
+//! simulation, and serves any number of forces. The nonlinear methods minimise instead ([`super::nonlinear`]).
 
 use super::forces::{ExternalForces, Load, check_forces, check_terms};
 use super::system::{Linearised, System};

@@ -493,7 +493,7 @@ pub const MODES: usize = 32;
 /// A frame is taken to start with the velocity of the one before while it is at most so much longer.
 const LONGER: f64 = 2.0;
 
-/// The first vertex that is not at a sensible place.
+/// The first vertex whose position is out of range.
 fn lost(positions: &[Vec3]) -> Option<SimulationError> {
     let vertex = positions.iter().position(|p| !is_place(p))?;
     Some(SimulationError::NonFinite { vertex })

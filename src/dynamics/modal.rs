@@ -36,7 +36,7 @@ pub(super) struct ModalStepper {
     next: State,
     /// Velocities of T(x) at present.
     velocities: Vec<Vec3>,
-    /// Scratch: f_g of one instant, and places.
+    /// Scratch: f_g of one instant, and positions.
     weight: Vec<Vec3>,
     places: Vec<Vec3>,
     poses: BonePoses,

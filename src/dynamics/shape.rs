@@ -13,7 +13,7 @@ use crate::body::Body;
 use crate::progress::Silent;
 use crate::skeleton::Pose;
 
-/// Places of the lattice's vertices and their sway, metres, world axes.
+/// Positions of the lattice's vertices and their sway, metres, world axes.
 pub(super) struct Shape {
     /// q + x, `[nodes]`.
     pub places: Vec<Vec3>,

@@ -6,8 +6,8 @@
 //! percent), and the forces between two vertices do not cancel. Twist is as in the cell form ([`super::system`]), and what the
 //! sculpt holds up, `f_g = m_i g − R_i m_i g_rest`, is turned with the vertex as all forces at rest are (m_i its share of mass).
 //!
-//! `c_i = p'_i − R_i x_i`, with p'_i the skinned place, drops out: a row of S sums to zero, so that S does not feel where a frame
-//! is. Forces are therefore taken relative to the vertex itself, which keeps characters far from the origin exact.
+//! `c_i = p'_i − R_i x_i`, with p'_i the skinned position, drops out: a row of S sums to zero, so that S does not feel where
+//! a frame is. Forces are therefore taken relative to the vertex itself, which keeps characters far from the origin exact.
 //!
 //! **Solved** by GMRES helped by the cell form's matrix, which differs from A only where the skeleton bends; the transposed
 //! system has the same helper, which is symmetric. The other way is faer's sparse LU with its symbolic part reused, which

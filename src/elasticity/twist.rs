@@ -160,7 +160,7 @@ mod tests {
         let samples = region.samples(&lattice, &Everywhere);
         let volume: f64 = samples.weights.iter().sum::<f64>() / 7.0;
         assert_relative_eq!(volume, std::f64::consts::PI * 0.09, max_relative = 1e-12);
-        // d = ω ẑ × x: ½ κ ω² ∫ ρ² = ½ κ ω² L π r⁴ / 2. The sample's place is reproduced by its functions.
+        // d = ω ẑ × x: ½ κ ω² ∫ ρ² = ½ κ ω² L π r⁴ / 2. The sample's position is reproduced by its functions.
         let energy: f64 = samples
             .shapes
             .iter()

@@ -28,7 +28,7 @@ pub(super) enum Rows {
     Eight(Vec<Row<8>>),
 }
 
-/// Lattice vertices and weights of one surface vertex; unused places have weight zero.
+/// Lattice vertices and weights of one surface vertex; unused entries have weight zero.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Row<const N: usize> {
@@ -224,7 +224,7 @@ mod tests {
         (0..n).map(p).collect()
     }
 
-    /// Largest distance between the kernel and the embedding in f64, relative to a place.
+    /// Largest distance between the kernel and the embedding in f64, relative to a position.
     fn error(e: &Embedding, positions: &[Vec3], about: Vec3) -> f64 {
         let kernel = CpuEmbedding::new(e, positions.len()).unwrap();
         let out = kernel.embed(&LocalPositions::new(positions)).unwrap();

@@ -3,7 +3,7 @@
 //!
 //! Linearised flesh has no end to its stretch: a blow of fifty g carries it as far as it likes, and where skin
 //! weights jump from bone to bone (armour, dolls' joints) no smooth flesh can follow them. The limit acts on
-//! what is shown, never on the motion: a distance d from the skin's place, linear blend skinning with the
+//! what is shown, never on the motion: a distance d from the skin's position, linear blend skinning with the
 //! surface's own weights, stays what it is up to two thirds of the limit L, and beyond is
 //! `L/3 (2 + tanh(3 d/L − 2))`: it never passes L, and is C¹. It is stateless, so frames keep their independence,
 //! and monotone, so stronger motion still looks stronger.
@@ -159,7 +159,7 @@ impl SkinPairs {
     }
 }
 
-/// The image of a place under a map.
+/// The image of a point under a map.
 #[inline(always)]
 pub(super) fn image(map: &Columns, [x, y, z]: [f32; 3]) -> [f32; 3] {
     std::array::from_fn(|k| map[0][k] * x + map[1][k] * y + map[2][k] * z + map[3][k])

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The space in which results leave a kernel: an affine map out of the world's metres, applied as each vertex is written.
 //!
-//! Kernels compute in f32 about an origin near the body. The map is folded with that origin in f64, so that places keep the
-//! precision of the body's size wherever it stands, and wherever the other space has its origin. Vectors (offsets,
+//! Kernels compute in f32 about an origin near the body. The map is folded with that origin in f64, so that positions keep
+//! the precision of the body's size wherever it stands, and wherever the other space has its origin. Vectors (offsets,
 //! displacements, velocities) take the linear part alone.
 
 use super::KernelError;
@@ -53,7 +53,7 @@ impl Target {
         }
     }
 
-    /// The same with its origin at a place of the world.
+    /// The same with its origin at a point of the world.
     #[must_use]
     pub fn about(self, origin: [f32; 3]) -> Self {
         let linear = self.from_world.map_or(Mat3::identity(), |map| map.linear);
@@ -86,12 +86,12 @@ impl Target {
         self.from_world.is_none()
     }
 
-    /// The image of a place.
+    /// The image of a point.
     pub fn place(&self, place: Vec3) -> Vec3 {
         self.from_world.map_or(place, |map| map.apply(place))
     }
 
-    /// How places about an origin in the world are written.
+    /// How positions about an origin in the world are written.
     pub(super) fn places(&self, origin: [f32; 3]) -> Form {
         let about = |map: &Affine| columns(map, Vec3::from(origin.map(f64::from)));
         match &self.from_world {
@@ -138,7 +138,7 @@ fn columns(map: &Affine, origin: Vec3) -> Columns {
 pub(super) enum Form {
     /// As it is.
     Plain,
-    /// A place in the world, about this origin.
+    /// A position in the world, about this origin.
     At([f32; 3]),
     /// In a space that is the world in other units, about the origin's image.
     Scaled(f32, [f32; 3]),
@@ -177,7 +177,7 @@ impl Form {
 
 /// A [`Form`] that is known when a loop is compiled.
 pub(super) trait Put: Copy + Sync {
-    /// Writes one place or vector.
+    /// Writes one position or vector.
     fn put(&self, out: &mut [f32], local: [f32; 3]);
 }
 

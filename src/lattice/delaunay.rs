@@ -58,7 +58,7 @@ const OPPOSITE: [[usize; 3]; 4] = [[1, 3, 2], [0, 2, 3], [0, 3, 1], [0, 1, 2]];
 
 struct Mesh {
     points: Vec<Coord3D<f64>>,
-    /// Place of each point in lexicographic order.
+    /// Rank of each point in lexicographic order.
     rank: Vec<u32>,
     corners: Vec<[u32; 4]>,
     /// Tetrahedron across the face opposite each corner.

@@ -3,7 +3,7 @@
 //!
 //! The weights are a sparse matrix, points by lattice vertices, whose product with what the vertices have is what the points
 //! have. Its columns ascend; means are summed in the order in which a row was given (that of the corners of its cell), which is
-//! kept beside it, so that places have the same bits however the matrix is stored.
+//! kept beside it, so that positions have the same bits however the matrix is stored.
 
 use crate::Vec3;
 use crate::range::is_sound;
@@ -66,7 +66,7 @@ impl Embedding {
         for (cell, row) in rows {
             given.clear();
             given.extend(row);
-            // Vertex and place in one number sort faster than a pair.
+            // Vertex and position in the row in one number sort faster than a pair.
             sorted.clear();
             sorted.extend(
                 (0u64..)
@@ -138,7 +138,7 @@ impl Embedding {
         })
     }
 
-    /// The place of point `i` when the lattice vertices are at `positions`.
+    /// The position of point `i` when the lattice vertices are at `positions`.
     pub fn place(&self, i: usize, positions: &[Vec3]) -> Vec3 {
         let mut p = Vec3::zeros();
         for (vertex, weight) in self.row(i) {

@@ -141,7 +141,7 @@ impl Points {
         self.fixed..self.x.len() - FAR
     }
 
-    /// Whether a free point keeps its place.
+    /// Whether a free point keeps its position.
     fn stays(&self, i: usize) -> bool {
         self.outer[i - self.fixed]
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which copy of a cell the flesh at a point belongs to.
 //!
-//! After virtual-node splitting several cells have the same place in space. Each owns the flesh near its own
+//! After virtual-node splitting several cells overlap in space. Each owns the flesh near its own
 //! samples: surface points with the direction in which flesh ends, and points inside. A point belongs to the
 //! copy of the sample nearest to it, where skin that the point lies in front of does not count.
 

@@ -9,7 +9,7 @@ use crate::skeleton::Skeleton;
 use crate::store;
 
 impl Lattice {
-    /// The same lattice, and whose flesh is whose where several of its cells share a place, as
+    /// The same lattice, and whose flesh is whose where several of its cells overlap, as
     /// [`copies`](Self::copies) tells it.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ pub(crate) struct Climb<'a> {
     pub keep: &'a [bool],
     /// For each vertex its size, or zero when it is fixed.
     pub step_bound: &'a [f64],
-    /// Whether a vertex may go to a place.
+    /// Whether a vertex may go to a position.
     pub allowed: &'a dyn Fn(usize, Vec3) -> bool,
     /// Quality at which a vertex is left in peace, radians.
     pub goal: f64,
@@ -42,7 +42,7 @@ impl Climb<'_> {
                 if before >= self.goal {
                     continue;
                 }
-                // Worst first: most places fail at the first few.
+                // Worst first: most positions fail at the first few.
                 around.sort_by_cached_key(|&t| {
                     let q = quality(&self.tets[t as usize].map(|u| x[u as usize]));
                     ((q * 1e9) as i64, t)

@@ -76,7 +76,7 @@ pub(crate) fn protect(segments: &[Segment], h: f64) -> Protected {
 }
 
 /// Joins each end of the segments with the first joint in whose middle, moved, all of its ends are within reach; the joints'
-/// places, and those of each segment.
+/// positions, and those of each segment.
 fn join(segments: &[Segment], reach: f64) -> (Vec<Vec3>, Vec<(u32, u32)>) {
     let mut boxes: Vec<(Vec3, Vec3)> = Vec::new();
     let mut joint = |x: Vec3| {
@@ -97,7 +97,7 @@ fn join(segments: &[Segment], reach: f64) -> (Vec<Vec3>, Vec<(u32, u32)>) {
     (middles.collect(), ends)
 }
 
-/// Point at a place, or the one that is there.
+/// Point at a position, or the one that is there.
 fn point_at(points: &mut Vec<Vec3>, x: Vec3, near: f64) -> u32 {
     if let Some(i) = points.iter().position(|p| (p - x).norm() <= near) {
         return i as u32;

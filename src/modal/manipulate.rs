@@ -53,7 +53,7 @@ pub struct Hold {
 /// How well constraints hold after a step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Held {
-    /// Largest distance of a constrained node from its place, metres.
+    /// Largest distance of a constrained node from its target, metres.
     pub distance: f64,
     /// Largest difference of an orientation from its target, radians.
     pub angle: f64,

@@ -18,7 +18,7 @@ const SWEEPS: usize = 1000;
 const PASSES: usize = 40;
 /// Corrections go on until the constraints hold to this part of the size, one pass beyond what is asked for.
 const AIM: f64 = 1e-11;
-/// Places between the present ones and the targets.
+/// Intermediate targets between the present positions and the targets.
 const WAYPOINTS: u32 = 8;
 /// Directions in which the exercised nodes have less than this part of their largest effect are not used.
 const RANK: f64 = 1e-10;
@@ -49,7 +49,7 @@ impl Place {
 }
 
 impl Solver<'_> {
-    /// Goes to the targets; where the straight way gets stuck, by way of places in between.
+    /// Goes to the targets; where the straight path stalls, by intermediate targets.
     pub fn satisfy(&self, from: &DVector<f64>) -> (Place, usize) {
         let targets = self.constraints.targets();
         let start = self.at(from.clone());
@@ -75,7 +75,7 @@ impl Solver<'_> {
         )
     }
 
-    /// The print's step again and again, which turns far but may go astray; then Newton's from the best place.
+    /// The print's step again and again, which turns far but may go astray; then Newton's from the best point.
     fn pursue(&self, start: Place, targets: &DVector<f64>) -> (Place, usize) {
         let (close, far) = (NEAR * self.constraints.size, 10.0 * start.off(targets));
         let mut best = start;

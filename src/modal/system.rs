@@ -68,7 +68,7 @@ impl ModalSystem {
         })
     }
 
-    /// Places of the nodes at rest, metres.
+    /// Positions of the nodes at rest, metres.
     pub fn rest(&self) -> &[Vec3] {
         self.lattice.vertices()
     }

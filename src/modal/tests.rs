@@ -19,7 +19,7 @@ fn bar(count: usize) -> Arc<Modes> {
     Arc::new(Modes::compute(&system, count, None, &Silent).unwrap())
 }
 
-/// The node nearest to a place.
+/// The node nearest to a point.
 fn node(modes: &Modes, at: [f64; 3]) -> usize {
     let far = |x: &Vec3| (x - Vec3::from(at)).norm();
     let rest = modes.lattice().vertices();
@@ -304,7 +304,7 @@ fn exercised_nodes_may_be_others_and_too_many_constraints_are_said() {
     simulation.advance(None).unwrap();
     assert!((simulation.displacement(tip) - Vec3::new(-0.05, 0.0, 0.3)).norm() < 1e-6);
     assert!(simulation.held().forces.iter().all(|f| f.0 == middle));
-    // The same node at two places: the mean is nearest.
+    // The same node at two positions: the mean is nearest.
     let other = Hold {
         target: Target::Position(Vec3::new(-0.05, 0.0, 0.1)),
         ..hold

@@ -122,8 +122,8 @@ impl Presenter {
     }
 
     /// What is added to the artist's skin `[n · 3]`, metres, world axes, or what the target makes of that:
-    /// [`positions`](Self::positions) less the skin, without the rounding of places far from the world's origin. Nothing where
-    /// the lattice is shown as it is.
+    /// [`positions`](Self::positions) less the skin, without the rounding of positions far from the world's origin. Nothing
+    /// where the lattice is shown as it is.
     ///
     /// # Errors
     /// As [`positions`](Self::positions).
@@ -167,13 +167,13 @@ impl Presenter {
         target: &Target,
         out: &mut [f32],
     ) -> Result<(), PresentError> {
-        // About an origin near the body, so that differences of places far from the world's keep their digits.
+        // About an origin near the body, so that differences of positions far from the world's keep their digits.
         let share = target.about(self.near(id, from)?).times(seconds.recip());
         self.positions(id, to, &share, out)?;
         self.positions(id, from, &share.times(-1.0).added(), out)
     }
 
-    /// A place near a surface.
+    /// A point near a surface.
     fn near(&self, id: SurfaceId, at: Instant<'_>) -> Result<[f32; 3], PresentError> {
         Ok(match at {
             Instant::Lattice(lattice, _) => lattice.origin,

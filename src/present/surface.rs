@@ -36,7 +36,7 @@ impl CarriedSurface {
         Self::stored(body, Arc::new(embedding), Arc::new(skin))
     }
 
-    /// One whose place in the lattice, and whose skin, is known.
+    /// One whose embedding in the lattice, and whose skin, is known.
     pub(crate) fn stored(body: &Body, embedding: Arc<Embedding>, skin: Arc<SkinWeights>) -> Self {
         let own = body.flesh().map(|map| map.bounds(body.size()));
         let rest = body.lattice().vertices();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Against the same places in f64: the world's, then mapped one by one.
+//! Against the same positions in f64: the world's, then mapped one by one.
 
 use super::*;
 use crate::body::fixture::BarOptions;
@@ -27,7 +27,7 @@ fn body() -> Arc<Body> {
     BarOptions { options, ..bar }.build()
 }
 
-/// The upper bone bent, and all of it carried to a place.
+/// The upper bone bent, and all of it carried to a point.
 fn pose(place: Vec3) -> Pose {
     let turn = Rotation3::from_euler_angles(0.4, 0.1, 0.2).into_inner();
     let joint = Vec3::new(0.0, 0.0, 0.8);
@@ -43,7 +43,7 @@ fn pose(place: Vec3) -> Pose {
     bent.moved(&whole)
 }
 
-/// Sheared, mirrored, in other units, and with its origin at a place.
+/// Sheared, mirrored, in other units, and with its origin at a point.
 fn object(place: Vec3) -> Affine {
     let linear = Mat3::new(0.0, -80.0, 9.0, 30.0, 4.0, 0.0, 0.0, 20.0, 110.0);
     Affine {
@@ -121,7 +121,7 @@ fn each(work: impl Fn(&str, &Presenter, Instant<'_>, Vec3)) {
 #[test]
 fn another_space_has_the_worlds_places_mapped() {
     each(|kind, presenter, at, place| {
-        // Places as seen from near the body keep their digits, wherever the world's origin is.
+        // Positions as seen from near the body keep their digits, wherever the world's origin is.
         let near = Target::WORLD.about([place.x as f32, place.y as f32, place.z as f32]);
         let world = shown(presenter, at, &near, false);
         let map = object(place);

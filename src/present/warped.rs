@@ -103,7 +103,7 @@ impl WarpPresenter {
         })
     }
 
-    /// The same in world axes, as the difference of two places in f32: bits that bakes of before have.
+    /// The same in world axes, as the difference of two positions in f32: bits that bakes of before have.
     fn between(
         &self,
         id: SurfaceId,

@@ -9,7 +9,7 @@ use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-/// A place beside a bone: its name (or number), along it (0 head, 1 tail), angle around it (radians; 0 towards world −Y,
+/// A frame beside a bone: its name (or number), along it (0 head, 1 tail), angle around it (radians; 0 towards world −Y,
 /// or +Z for bones along Y), distance from it (m), tilt of the template's Z from outward (0) to head→tail (π/2).
 #[pyclass(name = "BoneGuide", module = "thew", frozen)]
 pub(super) struct PyBoneGuide(pub Guide);
@@ -86,7 +86,7 @@ impl PyBoneGuide {
     }
 }
 
-/// A place under the body's own surface as given: a face, the weights of its corners (None: its middle), depth below it
+/// A frame under the body's own surface as given: a face, the weights of its corners (None: its middle), depth below it
 /// (m), roll about its normal (radians; 0: X along the face's first edge), tilt of Z from outward (0) to X (π/2).
 #[pyclass(name = "SkinGuide", module = "thew", frozen)]
 pub(super) struct PySkinGuide(pub Guide);
@@ -168,8 +168,8 @@ impl PySkinGuide {
     }
 }
 
-/// A place anywhere: matrix[4,4] in rest space, a place and a rotation (a uniform scale is taken out); its parameters x, y,
-/// z (m) and the rotation vector rx, ry, rz (radians) act after it and are zero unless given.
+/// A frame anywhere: matrix[4,4] in rest space, a position and a rotation (a uniform scale is taken out); its parameters x,
+/// y, z (m) and the rotation vector rx, ry, rz (radians) act after it and are zero unless given.
 #[pyclass(name = "FreeGuide", module = "thew", frozen)]
 pub(super) struct PyFreeGuide(pub Guide);
 

@@ -106,7 +106,7 @@ impl PySkeleton {
 
     /// Where a pose carries rest points[p,3] -> [p,3]; skin_weights[p,b], a row without weight stays in place.
     ///
-    /// blend: "dual" (rotations and places as dual quaternions, stretch linearly: what the flesh is measured
+    /// blend: "dual" (rotations and translations as dual quaternions, stretch linearly: what the flesh is measured
     /// against) or "linear" (Blender's Armature modifier without Preserve Volume).
     #[pyo3(signature = (points, skin_weights, pose, blend="dual"))]
     fn skin<'py>(

@@ -130,7 +130,7 @@ impl Rig {
     }
 
     /// The rig with strengths at which, by itself and at rest, it presses no flesh of a body flat, and what was lowered for
-    /// that. Between samples, where strength and place pass from one to the next, nothing is looked at.
+    /// that. Between samples, where strength and position pass from one to the next, nothing is looked at.
     ///
     /// # Errors
     /// As [`compliance`](Self::compliance), but for samples outside the flesh: they stay.
@@ -195,7 +195,7 @@ impl Rig {
         eta
     }
 
-    /// The place of the strength among the parameters: the last of the template's.
+    /// The index of the strength among the parameters: the last of the template's.
     pub(in crate::rig) fn strength(&self) -> usize {
         self.template().parameters().len() - 1
     }

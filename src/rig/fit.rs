@@ -2,13 +2,14 @@
 //! Pulling the skin: the parameters of a rig that bring points of the surface to where they are wanted.
 //! [capell2006, §4.2, eqs 17 to 20]
 //!
-//! Minimises `C(η) = Σ_j |p_j − p̄_j|² + Σ_k ξ_k (η⁰_k − η_k)²` within bounds by L-BFGS-B ([`Lbfgsb`](crate::solve::Lbfgsb)), with p_j the places
-//! of vertices of the body's own surface in static equilibrium at a pose.
+//! Minimises `C(η) = Σ_j |p_j − p̄_j|² + Σ_k ξ_k (η⁰_k − η_k)²` within bounds by L-BFGS-B
+//! ([`Lbfgsb`](crate::solve::Lbfgsb)), with p_j the positions of vertices of the body's own surface in static equilibrium at
+//! a pose.
 //!
-//! With a linearised method the places are affine in the rig's generalised forces: `p_j = p_j⁰ + Σ_i L_jiᵀ Q_i(η)`, where the
-//! *sensitivities* `L_j = Rᵀ A⁻ᵀ φ(x_j)` are three adjoint solves per point. [`Fit`] makes them once per pose and keeps them, so that
-//! an evaluation of C and of its gradient is only the rig's quadrature, `dC/dη = ∂C/∂η + (dQ/dη)ᵀ Σ_j 2 L_j (p_j − p̄_j)`,
-//! and a drag of the mouse costs no solve at all.
+//! With a linearised method the positions are affine in the rig's generalised forces: `p_j = p_j⁰ + Σ_i L_jiᵀ Q_i(η)`, where
+//! the *sensitivities* `L_j = Rᵀ A⁻ᵀ φ(x_j)` are three adjoint solves per point. [`Fit`] makes them once per pose and keeps
+//! them, so that an evaluation of C and of its gradient is only the rig's quadrature, `dC/dη = ∂C/∂η + (dQ/dη)ᵀ Σ_j 2 L_j
+//! (p_j − p̄_j)`, and a drag of the mouse costs no solve at all.
 //!
 //! While the mouse moves, an update may only take so many evaluations ([`FitOptions::evaluations`]): it gives the best so far,
 //! from which the next one goes on.
@@ -19,8 +20,9 @@
 //! Deviations: the adjoint is Aᵀ's, the print's is that of a symmetric A (math.md 9); B is Gauss and Newton's second
 //! derivative, which the derivatives of Q give for nothing, as long as that leads on, and L-BFGS's own otherwise; the level
 //! of the quadrature is held during a minimisation, which is repeated where its result asks for another one and
-//! evaluations are not counted. Places are those of the embedding alone, without the limit that is laid around the artist's
-//! skin when flesh is shown. C has several valleys: where the nearest does not meet the points, a few others are tried.
+//! evaluations are not counted. Positions are those of the embedding alone, without the limit that is laid around the
+//! artist's skin when flesh is shown. C has several valleys: where the nearest does not meet the points, a few others are
+//! tried.
 
 mod error;
 mod options;

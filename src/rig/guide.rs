@@ -273,7 +273,7 @@ impl Guide {
                 });
             }
         };
-        // Values so large that places overflow.
+        // Values so large that positions overflow.
         let frame = &placed.frame;
         if frame
             .origin

@@ -262,8 +262,8 @@ impl Rig {
     /// Adds the forces at a control to `out[nodes]`; nothing where the template lies outside the flesh.
     ///
     /// # Errors
-    /// As [`forces`](Self::forces) but for the place; a control that is not finite, an array of another length. `out`
-    /// is then as it was.
+    /// As [`forces`](Self::forces) but for the guide's frame; a control that is not finite, an array of another length.
+    /// `out` is then as it was.
     pub fn add_forces(&self, body: &Body, gamma: f64, out: &mut [Vec3]) -> Result<(), RigError> {
         if !gamma.is_finite() {
             return Err(RigError::Control { value: gamma });

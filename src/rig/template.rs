@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn the_largest_force_is_the_strength() {
         for t in templates() {
-            // A search that narrows down around the best place so far.
+            // A search that narrows down around the best point so far.
             let (mut best, mut at, mut span) = (0.0, Vec3::zeros(), t.support_radius());
             let mut random = Random(7);
             for round in 0..400 {

@@ -30,7 +30,7 @@
 //! | --- | --- |
 //! | `pose` | affine maps, poses, the polar decomposition into rotation and stretch |
 //! | `rigid` | rigid motions as dual quaternions and their blending |
-//! | `blend` | all bones of one pose made ready: the skinned place and frame of a rest point |
+//! | `blend` | all bones of one pose made ready: the skinned position and frame of a rest point |
 //! | `rotation_vector` | rotations, and mean rotations, by vectors about which they turn |
 //! | `motion` | C¹ bone motion inside a frame |
 //! | `skin` | skin weights |
@@ -92,7 +92,7 @@ pub enum SkeletonError {
         /// Tails given.
         tails: usize,
     },
-    /// A bone whose place is no number.
+    /// A bone whose position is no number.
     #[error("the {end} of bone '{name}' is not finite, or farther away than {FARTHEST:e} m")]
     NonFinite {
         /// Its name.
@@ -177,7 +177,7 @@ impl Skeleton {
     /// allowed.
     ///
     /// # Errors
-    /// Arrays of different lengths, places that are not finite, parents out of range or in a cycle.
+    /// Arrays of different lengths, positions that are not finite, parents out of range or in a cycle.
     pub fn new(
         names: Vec<String>,
         parents: Vec<Option<u32>>,

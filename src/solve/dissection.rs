@@ -51,12 +51,12 @@ const OUTSIDE: u32 = u32::MAX;
 struct Dissection<'a> {
     graph: &'a Graph,
     centres: &'a [Vec3],
-    /// Place of the current part's nodes along a normal; outside of the part [`OUTSIDE`].
+    /// Position of the current part's nodes along a normal; outside of the part [`OUTSIDE`].
     rank: Vec<u32>,
     order: Vec<u32>,
 }
 
-/// A place to cut: so many of the nodes sorted along the normal lie below.
+/// A position to cut at: so many of the nodes sorted along the normal lie below.
 struct Cut {
     nodes: Vec<u32>,
     below: usize,
@@ -98,7 +98,7 @@ impl Dissection<'_> {
         Ok(())
     }
 
-    /// The best place to cut across a direction.
+    /// The best position to cut at, across a direction.
     fn cut(&mut self, nodes: &[u32], direction: &Vec3) -> Cut {
         let mut nodes = nodes.to_vec();
         let at = |i: &u32| self.centres[*i as usize].dot(direction);
@@ -106,7 +106,7 @@ impl Dissection<'_> {
         for (i, &node) in nodes.iter().enumerate() {
             self.rank[node as usize] = i as u32;
         }
-        // A node is cut from above by every place between itself and its highest neighbour, from below likewise.
+        // A node is cut from above by every position between itself and its highest neighbour, from below likewise.
         let n = nodes.len();
         let (mut from_above, mut from_below) = (vec![0i64; n + 2], vec![0i64; n + 2]);
         for (i, &node) in nodes.iter().enumerate() {
@@ -283,7 +283,7 @@ mod tests {
             let mut order = nested_dissection(&graph, &centres).unwrap();
             order.sort_unstable();
             assert!(order.into_iter().eq(0..n as u32));
-            // All in one place: any cut is as good as another.
+            // All at one point: any cut is as good as another.
             let one = vec![Vec3::zeros(); n];
             assert_eq!(nested_dissection(&graph, &one).unwrap().len(), n);
         }

@@ -85,7 +85,7 @@ pub trait NodeMatrix<T: Entry>: Sized {
     /// Adds to an entry; nothing outside of the structure.
     fn add(&mut self, row: u32, column: u32, value: T);
 
-    /// Adds an entry and, off the diagonal, its transpose at the mirrored place.
+    /// Adds an entry and, off the diagonal, its transpose at the mirrored entry.
     fn add_pair(&mut self, row: u32, column: u32, value: &T);
 
     /// One row times one vector per node.

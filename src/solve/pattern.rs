@@ -20,7 +20,7 @@ pub struct Pattern {
 
 impl Pattern {
     /// Unknown are the vertices that are not `held`; `cells` are the corners of each cell, `matrix` has an entry
-    /// wherever two vertices share one, `vertices` are their places at rest.
+    /// wherever two vertices share one, `vertices` are their positions at rest.
     ///
     /// # Errors
     /// [`SolveError::TooLarge`] when indices or memory do not suffice.
@@ -89,7 +89,7 @@ impl Pattern {
         Some(self.node_of_vertex[vertex]).filter(|&n| n != HELD)
     }
 
-    /// Whether a matrix has a place for the block of two vertices: where they share a cell, or one of them is held.
+    /// Whether a matrix has an entry for the block of two vertices: where they share a cell, or one of them is held.
     pub fn has_room(&self, a: usize, b: usize) -> bool {
         let count = self.node_of_vertex.len();
         if a >= count || b >= count {

@@ -15,7 +15,8 @@ use crate::{Mat3, Vec3};
 /// Where the nodes are; one vector per node each.
 #[derive(Debug, Clone, Copy)]
 pub struct Configuration<'a> {
-    /// What displacements count from, m: places at rest, or where a skeleton carries them. None: displacements are positions.
+    /// What displacements count from, m: positions at rest, or where a skeleton carries them. None: displacements are
+    /// positions.
     pub origin: Option<&'a [Vec3]>,
     /// Displacements, m.
     pub displacements: &'a [Vec3],
@@ -25,7 +26,7 @@ pub struct Configuration<'a> {
 }
 
 impl Configuration<'_> {
-    /// The place of a node, m, world axes.
+    /// The position of a node, m, world axes.
     #[inline]
     pub fn position(&self, node: usize) -> Vec3 {
         match self.origin {
@@ -42,7 +43,7 @@ impl Configuration<'_> {
 /// use thew::solve::term::{Assembly, Configuration, EnergyTerm};
 /// use thew::{Mat3, Vec3};
 ///
-/// /// A spring without length that ties a node to a place, `½ k |x − a|²`.
+/// /// A spring without length that ties a node to a point, `½ k |x − a|²`.
 /// struct Pin {
 ///     node: usize,
 ///     place: Vec3,
@@ -103,7 +104,7 @@ pub trait EnergyTerm: Send + Sync {
     /// for a check whether the nodes are there and a [`Pattern`] has room.
     fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize));
 
-    /// Whether its nodes exist and all its pairs have a place in a pattern.
+    /// Whether its nodes exist and all its pairs have an entry in a pattern.
     fn fits(&self, pattern: &Pattern) -> bool {
         let mut fits = true;
         self.visit_pairs(&mut |a, b| fits &= pattern.has_room(a, b));
@@ -271,7 +272,7 @@ pub(crate) mod tests {
         assert!(term.fits(pattern));
     }
 
-    /// A spring from a node to a place.
+    /// A spring from a node to a point.
     pub(crate) struct Pin {
         pub node: usize,
         pub place: Vec3,

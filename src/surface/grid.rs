@@ -71,7 +71,7 @@ impl DistanceGrid {
         )
     }
 
-    /// Place of a node.
+    /// Position of a node.
     pub fn node(&self, at: [usize; 3]) -> Vec3 {
         self.lo + Vec3::from_fn(|k, _| at[k] as f64) * self.spacing
     }
@@ -125,7 +125,7 @@ impl DistanceGrid {
         inner
     }
 
-    /// Lowest node of the cell of a point (moved into the box), place in that cell, vector from the box.
+    /// Lowest node of the cell of a point (moved into the box), position in that cell, vector from the box.
     fn place(&self, p: &Vec3) -> ([usize; 3], Vec3, Vec3) {
         let (lo, hi) = self.bounds();
         let inside = p.sup(&lo).inf(&hi);

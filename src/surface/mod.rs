@@ -16,7 +16,7 @@
 //! ```
 //!
 //! A [`Surface`] keeps what it was given and works on a welded, oriented copy ([`Welded`]). Queries speak the
-//! given coordinates; inside, everything is computed in a local frame of unit size, so that neither the place
+//! given coordinates; inside, everything is computed in a local frame of unit size, so that neither the position
 //! nor the scale of a character matters. The structures behind the queries are built when first asked for.
 //!
 //! Source: math.md 1 for Ω; the files of this module name theirs.
@@ -103,7 +103,7 @@ pub struct Closest {
     pub barycentric: [f64; 3],
 }
 
-/// First place where a ray meets a surface.
+/// First point where a ray meets a surface.
 #[derive(Debug, Clone, Copy)]
 pub struct RayHit {
     /// The point.
@@ -243,7 +243,7 @@ impl Surface {
         }
     }
 
-    /// First place, front or back, where a ray meets the welded surface; `direction` of any length.
+    /// First point, front or back, where a ray meets the welded surface; `direction` of any length.
     pub fn ray(&self, origin: Vec3, direction: Vec3) -> Option<RayHit> {
         let length = direction.norm();
         if !(length.is_finite() && length > 0.0 && origin.iter().all(|x| x.is_finite())) {

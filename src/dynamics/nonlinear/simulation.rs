@@ -79,8 +79,8 @@ pub struct NonlinearSimulation {
 }
 
 impl NonlinearSimulation {
-    /// A body at rest in its rest shape: elements, mass matrix (kg, within the elements' pattern), places at rest `[nodes]` (m), and
-    /// which nodes are held (none need be).
+    /// A body at rest in its rest shape: elements, mass matrix (kg, within the elements' pattern), positions at rest
+    /// `[nodes]` (m), and which nodes are held (none need be).
     ///
     /// # Errors
     /// Arrays of another length or not finite, a free node in no element, settings out of range.

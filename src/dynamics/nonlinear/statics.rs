@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Nonlinear static equilibrium of any body of [`Elements`]: tetrahedra or cells of a lattice.
 //!
-//! Newton's method from the given places of the fixed nodes at full load. Under compression St. Venant-Kirchhoff flesh has
-//! minima with pieces inside out; where the first try ends in one, or does not converge, two more follow: from the balance of
-//! neo-Hookean flesh, and with the load brought up in steps, each from the balance before it. The one with the fewest inverted
-//! pieces is the answer. Loads beyond what St. Venant-Kirchhoff flesh can bear leave some (a fibre pushes back most at 58 % of
-//! its length).
+//! Newton's method from the prescribed positions of the fixed nodes at full load. Under compression St. Venant-Kirchhoff
+//! flesh has minima with pieces inside out; where the first try ends in one, or does not converge, two more follow: from the
+//! balance of neo-Hookean flesh, and with the load brought up in steps, each from the balance before it. The one with the
+//! fewest inverted pieces is the answer. Loads beyond what St. Venant-Kirchhoff flesh can bear leave some (a fibre pushes
+//! back most at 58 % of its length).
 
 use super::super::SimulationError;
 use super::potential::{Balancer, Domain, FLOOR, Increment};
@@ -28,7 +28,7 @@ pub struct Balance {
 
 /// Displacements at which elastic forces balance `forces[nodes]` (N, constant, world axes), with the `fixed` nodes at their
 /// `prescribed[nodes]` displacements (m; none = zero; those of other nodes are the start of the search). `rest[nodes]` are the
-/// places at rest, m.
+/// positions at rest, m.
 ///
 /// # Errors
 /// Arrays of another length or not finite, no fixed node, a free node that no element with volume holds, no convergence, a

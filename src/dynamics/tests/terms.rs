@@ -68,7 +68,7 @@ fn terms_of_flesh_are_their_own_derivatives() {
     }
 }
 
-/// The corner of the bar that is farthest from its bones, tied to a place beside it.
+/// The corner of the bar that is farthest from its bones, tied to a point beside it.
 fn pin(bar: &BarOptions, body: &Body, stiffness: f64, off: Vec3) -> Arc<Pin> {
     let node = bar.vertex(0, 0, bar.cells_along);
     Arc::new(Pin {

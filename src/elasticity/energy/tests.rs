@@ -7,7 +7,7 @@ use crate::elasticity::Material;
 use crate::solve::matrix::zeros;
 use nalgebra::{Isometry3, Translation3, UnitQuaternion};
 
-/// Tetrahedra, prisms cut by the boundary, hexahedra: all kinds of pieces, with their rest places.
+/// Tetrahedra, prisms cut by the boundary, hexahedra: all kinds of pieces, with their rest positions.
 fn bodies() -> Vec<(Vec<Vec3>, Elements)> {
     let x = vec![
         Vec3::zeros(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From the displacement of a vertex to what is shown of it: nothing more, its place at rest, its place under the
+//! From the displacement of a vertex to what is shown of it: nothing more, its position at rest, its position under the
 //! blended maps of its bones, `T(x + u) = T(x) + L u` with L the linear part, `L u` softly limited, or that alone. All about
 //! the origin near the body from which it is then written.
 

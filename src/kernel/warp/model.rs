@@ -349,7 +349,7 @@ pub struct WarpInput<'a> {
 }
 
 impl Bones {
-    /// A place of the world, metres, near the surface that they carry.
+    /// A point of the world, metres, near the surface that they carry.
     pub fn origin(&self) -> [f32; 3] {
         self.maps.origin()
     }

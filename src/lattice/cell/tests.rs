@@ -98,7 +98,7 @@ fn subdivision_fills_the_cell_with_positive_tetrahedra() {
 
 #[test]
 fn subdivision_reproduces_the_closed_form() {
-    // The averaging rule at every new vertex gives the closed-form functions at the same place.
+    // The averaging rule at every new vertex gives the closed-form functions at the same point.
     for (cell, x) in examples() {
         for t in cell.subtetrahedra(2) {
             for s in t {

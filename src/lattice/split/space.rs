@@ -26,7 +26,7 @@ pub(super) struct Space<'a> {
     inside: Vec<bool>,
 }
 
-/// A place from which a segment starts.
+/// A point from which a segment starts.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub at: Vec3,
@@ -114,7 +114,7 @@ impl<'a> Space<'a> {
         cuts.is_empty() && !loose
     }
 
-    /// Whether the segment between two places of the closure of Ω stays in Ω.
+    /// Whether the segment between two points of the closure of Ω stays in Ω.
     pub fn stays(&self, a: Place, b: Place) -> bool {
         let d = b.at - a.at;
         let length = d.norm();
@@ -141,7 +141,8 @@ impl<'a> Space<'a> {
         true
     }
 
-    /// Where a segment crosses skin, strictly between its ends, some places more than once; whether Ω may end elsewhere on it.
+    /// Where a segment crosses skin, strictly between its ends, some points more than once; whether Ω may end elsewhere on
+    /// it.
     fn crossings(&self, a: Vec3, d: Vec3) -> (Vec<f64>, bool) {
         let segment = Segment::new(a, d);
         let slack = 1e-7 * self.spacing / d.norm();

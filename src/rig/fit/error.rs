@@ -34,7 +34,7 @@ pub enum FitError {
         /// How many there are.
         vertices: usize,
     },
-    /// A target that is no place.
+    /// A target that is no position.
     #[error("the target of point {index} is not finite: {place:?}")]
     Target {
         /// Of the points.

@@ -77,9 +77,9 @@ pub(super) struct ResolvedOptions {
     pub scales: Vec<f64>,
     /// Which parameters are radii.
     radii: Vec<bool>,
-    /// Place of the strength in the order.
+    /// Index of the strength in the order.
     strength: usize,
-    /// Places of a torus's ring and tube in the order.
+    /// Indices of a torus's ring and tube in the order.
     torus: Option<(usize, usize)>,
 }
 
@@ -239,7 +239,7 @@ impl ResolvedOptions {
         .collect()
     }
 
-    /// The place of the strength where it is not fixed.
+    /// The index of the strength where it is not fixed.
     pub fn free_strength(&self) -> Option<usize> {
         let (lower, upper) = self.bounds.get(self.strength)?;
         (lower < upper).then_some(self.strength)

@@ -34,12 +34,12 @@ const STILL: f64 = 1e-12;
 /// A point that is pulled.
 pub(super) struct Held {
     pub target: Vec3,
-    /// Its place without the rig.
+    /// Its position without the rig.
     pub free: Vec3,
     pub sensitivities: Arc<Sensitivities>,
 }
 
-/// C at a place.
+/// C at a point of parameter space.
 pub(super) struct View {
     pub local: Local,
     /// How far a parameter moves any point along any axis, m per unit.
@@ -65,7 +65,7 @@ impl Pull<'_> {
         evaluations: Option<usize>,
     ) -> Result<Fitted, FitError> {
         let found = self.fit_on(whole, evaluations);
-        // A place that was not looked at looks like one that is out of bounds.
+        // A point that was not evaluated counts as one that is out of bounds.
         match self.stopped.get() {
             true => Err(Cancelled.into()),
             false => found,

@@ -5,7 +5,7 @@
 //! The basis is `V = [V₀ … V_j]`, `VᵀMV = I`, and `OP V = V T + Q R Eᵀ` with the next block `Q` and `E` the last
 //! columns. All entries of T are inner products that the orthogonalisation computes anyway, so a restart
 //! needs no special case: kept Ritz vectors are columns of V whose coupling to Q is found when Q is expanded.
-//! Where the block loses rank, columns that are new random directions take the lost places; their rows of
+//! Where the block loses rank, columns that are new random directions replace the lost ones; their rows of
 //! R are zero. Vectors found earlier (`locked`) are projected out.
 
 use super::pencil::Pencil;

@@ -88,7 +88,7 @@ impl<'a> Pencil<'a> {
         3 * self.stiffness.rows()
     }
 
-    /// The node at each place of the order of elimination.
+    /// The node at each position of the order of elimination.
     pub fn order(&self) -> &[u32] {
         &self.cholesky.symbolic().ordering().order
     }
@@ -199,7 +199,7 @@ impl<'a> Pencil<'a> {
         factored.map(|_| ()).map_err(|_| EigenError::Mass)
     }
 
-    /// Connected parts, as places in the order of elimination.
+    /// Connected parts, as positions in the order of elimination.
     pub fn parts(&self) -> Vec<Vec<u32>> {
         let n = self.order().len();
         let mut seen = vec![false; n];

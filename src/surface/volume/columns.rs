@@ -60,7 +60,7 @@ impl Columns {
         }
     }
 
-    /// Place of a column along the axis after (0) or before (1) its own. Not quite the middle, so that
+    /// Position of a column along the axis after (0) or before (1) its own. Not quite the middle, so that
     /// columns keep off the edges of modelled boxes and the plane of symmetry.
     fn place(&self, k: usize, i: u32) -> f64 {
         self.lo[(self.axis + 1 + k) % 3] + (i as f64 + [0.4897, 0.5123][k]) * self.spacing[k]
@@ -114,7 +114,7 @@ impl Columns {
         }
     }
 
-    /// Numbers of the columns of a pass along one axis whose places lie in a range.
+    /// Numbers of the columns of a pass along one axis whose positions lie in a range.
     fn along(&self, pass: Pass, k: usize, lo: f64, hi: f64) -> impl Iterator<Item = u32> + use<> {
         let column = |x: f64| (x - self.place(k, 0)) / self.spacing[k];
         let first = column(lo).ceil().max(0.0) as u32;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where a column runs inside open surface. The winding number jumps where the column crosses a triangle;
-//! without its jumps it changes slowly, so that it is asked at few places and interpolated between them.
+//! without its jumps it changes slowly, so that it is evaluated at few points and interpolated between them.
 use super::columns::Crossing;
 
 /// Pieces at the start, per column.
 const PIECES: u32 = 4;
 /// Shortest piece, as a fraction of the diagonal.
 const SHORTEST: f64 = 0.02;
-/// Between two places it may stray so far from the line between their values, besides by as much as they differ.
+/// Between two points it may deviate so far from the line between their values, besides by as much as they differ.
 const STRAY: f64 = 0.1;
 /// Part of a piece on which the side of one half may be in doubt.
 const DOUBT: f64 = 0.1;
@@ -21,7 +21,7 @@ pub(super) struct Open<'a> {
     pub diagonal: f64,
 }
 
-/// A place and the winding number there, without the jumps below.
+/// A point and the winding number there, without the jumps below.
 #[derive(Clone, Copy)]
 struct Known {
     at: f64,
@@ -30,7 +30,7 @@ struct Known {
 
 impl Open<'_> {
     /// Intervals between two heights in which the winding number exceeds one half, in ascending order.
-    /// `shift` (0 to 1) moves the first places, so that they are not the same in all columns.
+    /// `shift` (0 to 1) moves the first points, so that they are not the same in all columns.
     pub fn inside(&self, bottom: f64, top: f64, shift: f64) -> Vec<(f64, f64)> {
         let mut found = Vec::new();
         let step = (top - bottom) / f64::from(PIECES);

@@ -41,12 +41,12 @@ impl Cubes {
         f64::from(i.div_euclid(2) * 2) + f64::from(i.rem_euclid(2)) * (2.0 - self.gap)
     }
 
-    /// From cube coordinates to the place.
+    /// From cube coordinates to the position.
     pub(super) fn place(&self, p: [i32; 3]) -> Vec3 {
         self.turn * Vec3::new(self.x(p[0]), f64::from(p[1]), f64::from(p[2])) * UNIT
     }
 
-    /// The cube at a place.
+    /// The cube at a point.
     pub(super) fn cube(&self, p: Vec3) -> [i32; 3] {
         let q = self.turn.inverse() * p / UNIT;
         let even = (q.x / 2.0).floor() as i32 * 2;
