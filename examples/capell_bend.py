@@ -2,7 +2,7 @@
 """Figure 2 of Capell and others 2006: a bar and an arm, bent, by every method of balance. [capell2006, §3.3]
 
 The paper sets its warped linearisation beside blended local linearisation; that one is not built here. Instead: the
-global linear method below both forms of warping, and two nonlinear materials as the yardstick.
+global linear method below both forms of warping, and two nonlinear materials as the reference.
 """
 
 from __future__ import annotations

@@ -963,7 +963,7 @@ def modes(
 class ModalSimulation:
     """Modes in motion on a support that stands still [choi2003, §4, §5].
 
-    step: seconds; integrator: "exact" (for forces that are linear over the step) or "semi_implicit" (the print's eq. 18);
+    step: seconds; integrator: "exact" (for forces that are linear over the step) or "semi_implicit" (the paper's eq. 18);
     warp=False: linear modal analysis; gravity[3] (m/s², None: none); damping: a tuple (ξ 1/s, ζ s) for
     `ξ + ζ λ`, or one coefficient (1/s) per mode, [m]. Raises ModalError.
     """

@@ -35,7 +35,8 @@
 //! A method is a `Stepper` (`stepper` has the table): it takes steps and writes what it keeps into sections of the saved state.
 //!
 //! Methods built: hyperelastic flesh carried by the skeleton, the default; skeletally warped linearisation in cell form and,
-//! as printed, in vertex form, modal warping, the global linear one for comparison, and fully [`nonlinear`] ones as the yardstick, which also serve bodies without a skeleton.
+//! as printed, in vertex form, modal warping, the global linear one for comparison, and fully [`nonlinear`] ones as the
+//! reference, which also serve bodies without a skeleton.
 
 mod cells;
 mod equilibrium;

@@ -11,7 +11,7 @@ use super::oscillator::State;
 
 /// The exact integrator's energy may exceed what it should be by this part before motion is slowed,
 const SLACK: f64 = 0.05;
-/// and the print's, which damps by itself and is otherwise left as printed, by this factor before it is stopped.
+/// and the paper's, which damps by itself and is otherwise left as printed, by this factor before it is stopped.
 const PRINTED: f64 = 4.0;
 
 /// What the targets did in a step.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Constraints on positions and orientations of nodes, held by forces at exercised nodes. [choi2003, §5]
 //!
-//! The print solves `F_x = R_x (R̃_c Φ_c γ Φ_xᵀ)⁺ (u_c − R̃_c Φ_c q)` for positions, `F_x = R_x (Ψ_c γ Φ_xᵀ)⁺ (w_c − Ψ_c q)`
-//! for orientations, ⁺ the pseudo-inverse (the print's `Aᵀ` is a misprint), stacked when both are given. R_x only
+//! The paper solves `F_x = R_x (R̃_c Φ_c γ Φ_xᵀ)⁺ (u_c − R̃_c Φ_c q)` for positions, `F_x = R_x (Ψ_c γ Φ_xᵀ)⁺ (w_c − Ψ_c q)`
+//! for orientations, ⁺ the pseudo-inverse (the paper's `Aᵀ` is a misprint), stacked when both are given. R_x only
 //! names the axes of F_x: the unknown here is the force in the exercised nodes' own frames.
 //!
 //! Deviations: where no exercised nodes are named, they are the constrained ones and, for orientations, those around them. R̃
@@ -27,7 +27,7 @@ const FARTHEST: f64 = 1e9;
 pub(super) const CLOSE: f64 = 1e-6;
 /// A target that moves by more than this part of the body's size in one step leaps.
 const LEAP: f64 = 0.1;
-/// With the print's integrator, forces that reach new targets with so many times the energy of bending there are not used.
+/// With the paper's integrator, forces that reach new targets with so many times the energy of bending there are not used.
 const HURLED: f64 = 300.0;
 /// A radian counts like this part of the body's size where constraints cannot all hold.
 const RADIAN: f64 = 0.1;

@@ -5,7 +5,7 @@
 //!
 //! - [`Integrator::Exact`]: the exact answer to a force that is linear over the step, from the exponential of the
 //!   oscillator's matrix: no damping but the mode's own, whatever the step.
-//! - [`Integrator::SemiImplicit`]: the print's, backward Euler written out. [choi2003, §4.1, eq. 18]
+//! - [`Integrator::SemiImplicit`]: the paper's, backward Euler written out. [choi2003, §4.1, eq. 18]
 
 use super::ModalError;
 use nalgebra::Matrix4;
@@ -16,7 +16,7 @@ pub enum Integrator {
     /// Exact for a force that is linear over the step.
     #[default]
     Exact,
-    /// The print's: damps with the step. [choi2003, eq. 18]
+    /// The paper's: damps with the step. [choi2003, eq. 18]
     SemiImplicit,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The amplitudes at which constraints hold: the print's step with R̃ as it stands, again and again, then Newton's.
+//! The amplitudes at which constraints hold: the paper's step with R̃ held fixed, repeated, then Newton's.
 //! [choi2003, §5.1, §5.2, eqs 23 and 25]
 
 use super::Modes;
@@ -8,7 +8,7 @@ use crate::Mat3;
 use crate::skeleton::rotation_vector::{mean_rotation, mean_rotation_derivative};
 use nalgebra::{DMatrix, DVector};
 
-/// The print's corrections per step at most,
+/// The paper's corrections per step at most,
 const TURNS: usize = 16;
 /// which go on while the constraints are farther off than this part of the body's size; then Newton's.
 const NEAR: f64 = 1e-3;
@@ -38,7 +38,7 @@ pub(super) struct Place {
     pub value: DVector<f64>,
     /// Its derivative.
     pub jacobian: DMatrix<f64>,
-    /// The same with R̃ as it stands: the print's.
+    /// The same with R̃ held fixed: the paper's.
     frozen: DMatrix<f64>,
 }
 
@@ -75,7 +75,7 @@ impl Solver<'_> {
         )
     }
 
-    /// The print's step again and again, which turns far but may go astray; then Newton's from the best point.
+    /// The paper's step, repeated, which turns far but may go astray; then Newton's from the best point.
     fn pursue(&self, start: Place, targets: &DVector<f64>) -> (Place, usize) {
         let (close, far) = (NEAR * self.constraints.size, 10.0 * start.off(targets));
         let mut best = start;

@@ -3,7 +3,7 @@
 //!
 //! `q̈ + (ξ + ζΛ) q̇ + Λ q = Φᵀ R_wᵀ F`, R_w = exp [Ψq]ₓ at each node: forces in world axes are turned back into the
 //! nodes' own frames. The exact integrator takes a force that is linear over the step, from the one at its start to
-//! the one at the position predicted without its change. With R_w of the step's start alone (the print's eq. 18) motion
+//! the one at the position predicted without its change. With R_w of the step's start alone (the paper's eq. 18) motion
 //! is of first order: undamped at 24 steps a second its energy grows.
 
 use super::manipulate::{Constraints, Held, Hold};
@@ -199,7 +199,7 @@ impl ModalSimulation {
         if gravity == Vec3::zeros() && forces.is_none() {
             return sum;
         }
-        // As the print takes it: nodal forces M g, turned.
+        // As the paper takes it: nodal forces M g, turned.
         let load = |node: usize| {
             let weight = gravity * modes.masses()[node];
             (

@@ -66,7 +66,7 @@ fn a_falling_bar_at_24_steps_a_second_moves_as_at_960() {
     // Of second order: four times the steps, a sixteenth of the error or nearly.
     let better = apart(&falling(&modes, 96.0, Integrator::Exact), &fine);
     assert!(better < coarse / 10.0, "{better} {coarse}");
-    // The print's integrator is of first order and goes to the same motion.
+    // The paper's integrator is of first order and goes to the same motion.
     let printed = falling(&modes, 960.0, Integrator::SemiImplicit);
     let start = 24;
     assert!(apart(&printed[..start], &fine[..start]) < 0.05);

@@ -209,7 +209,7 @@ fn stacked<'py>(py: Python<'py>, columns: &[Vec<Vec3>], nodes: usize) -> Bound<'
 
 /// Modes in motion on a support that stands still [choi2003, §4, §5].
 ///
-/// step: seconds; integrator: "exact" (for forces linear over the step) or "semi_implicit" (the print's eq. 18);
+/// step: seconds; integrator: "exact" (for forces linear over the step) or "semi_implicit" (the paper's eq. 18);
 /// warp=False: linear modal analysis; gravity (m/s²); damping: a tuple (ξ 1/s, ζ s) for `ξ + ζ λ`, or one coefficient
 /// (1/s) per mode, [m].
 #[pyclass(name = "ModalSimulation", module = "thew", frozen)]

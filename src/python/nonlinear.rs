@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.nonlinear_equilibrium` and `thew.NonlinearSimulation`: the yardstick, on tetrahedral bodies.
+//! `thew.nonlinear_equilibrium` and `thew.NonlinearSimulation`: the reference, on tetrahedral bodies.
 
 use super::arrays::{dofs, from_points, real, vector};
 use super::body::PyMaterial;

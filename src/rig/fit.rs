@@ -17,7 +17,7 @@
 //! No fit folds flesh: strengths stay where no flesh is pressed flatter than [`FLATTEST`](super::FLATTEST), and a fit says how
 //! much of the way it came.
 //!
-//! Deviations: the adjoint is Aᵀ's, the print's is that of a symmetric A (math.md 9); B is Gauss and Newton's second
+//! Deviations: the adjoint is Aᵀ's, the paper's is that of a symmetric A (math.md 9); B is Gauss and Newton's second
 //! derivative, which the derivatives of Q give for nothing, as long as that leads on, and L-BFGS's own otherwise; the level
 //! of the quadrature is held during a minimisation, which is repeated where its result asks for another one and
 //! evaluations are not counted. Positions are those of the embedding alone, without the limit that is laid around the

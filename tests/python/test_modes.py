@@ -288,7 +288,7 @@ def test_stepwise_and_whole_clips_start_alike(arm):
     assert np.array_equal(simulation.positions(), there)
 
 
-# the yardstick --------------------------------------------------------------------------------------------------------
+# the reference --------------------------------------------------------------------------------------------------------
 
 
 def test_warping_is_near_the_nonlinear_shape_where_linear_modes_grow():
