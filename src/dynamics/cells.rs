@@ -2,10 +2,10 @@
 //! The cell form's matrix `m M + s A`, `A = Σ_c R_c S_c R_cᵀ + Mt`, symmetric and positive definite: made for a pose, then
 //! factored, or solved by conjugate gradients.
 //!
-//! Conjugate gradients are helped by `P = R_n K₀⁻¹ R_nᵀ`: K₀ is the same matrix at rest, factored once for a pair (m, s), R_n the
-//! skeleton's rotation at each vertex. Where the flesh of a region turns as one, P is the exact inverse there, so that only
-//! bends are left to the iterations. Nothing is taken over from step to step: a step depends on its own state alone. Where
-//! they do not converge the matrix is factored after all.
+//! Conjugate gradients are preconditioned by `P = R_n K₀⁻¹ R_nᵀ`: K₀ is the same matrix at rest, factored once for a pair
+//! (m, s), R_n the skeleton's rotation at each vertex. Where the flesh of a region turns as one, P is the exact inverse
+//! there, so that only bends are left to the iterations. Nothing is taken over from step to step: a step depends on its own
+//! state alone. Where they do not converge the matrix is factored after all.
 
 use super::flesh::{Twist, add_cells};
 use super::system::Linearised;
@@ -38,7 +38,7 @@ pub(super) struct CellMatrix {
     iterating: Option<Iterating>,
 }
 
-/// What conjugate gradients need.
+/// The preconditioner of conjugate gradients.
 struct Iterating {
     /// K₀.
     rest: SparseCholesky,
@@ -169,7 +169,7 @@ impl CellMatrix {
         self.now.solve(x);
     }
 
-    /// The nearest thing to a solution that costs one substitution: exact where the matrix is factored at every step.
+    /// Applies an approximate inverse, one substitution: exact where the matrix is factored at every step.
     pub fn precondition(&mut self, x: &mut [Vec3]) {
         match &mut self.iterating {
             Some(Iterating { rest, turns, .. }) => turned_back(rest, turns, x),
@@ -183,7 +183,7 @@ impl CellMatrix {
     }
 }
 
-/// The matrix at a pose, helped by the one at rest.
+/// The matrix at a pose, preconditioned by the one at rest.
 struct Turned<'a> {
     now: &'a mut SparseCholesky,
     rest: &'a mut SparseCholesky,

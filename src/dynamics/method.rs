@@ -97,7 +97,7 @@ pub enum Solver {
     Automatic,
     /// A factorisation at every step.
     Factor,
-    /// Iterations, helped by one factorisation in the rest pose.
+    /// Iterations, preconditioned by one factorisation in the rest pose.
     Iterate,
 }
 

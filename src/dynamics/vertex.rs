@@ -9,12 +9,13 @@
 //! `c_i = p'_i − R_i x_i`, with p'_i the skinned position, drops out: a row of S sums to zero, so that S does not feel where
 //! a frame is. Forces are therefore taken relative to the vertex itself, which keeps characters far from the origin exact.
 //!
-//! **Solved** by GMRES helped by the cell form's matrix, which differs from A only where the skeleton bends; the transposed
-//! system has the same helper, which is symmetric. The other way is faer's sparse LU with its symbolic part reused, which
-//! `cargo bench --bench warped` measures beside it: a balance at a strong bend costs about the same by both (LU 0.8 to 1.5
-//! times GMRES at 350 to 1,000 vertices), but in steps mass brings A and its helper together, and GMRES adds half to two thirds
-//! of what LU takes. It also needs no second kind of factor, allocates nothing after the first steps, and grows with the body as
-//! the substitutions do. Many balances at one pose are the one case where LU would do better.
+//! **Solved** by GMRES preconditioned by the cell form's matrix, which differs from A only where the skeleton bends; the
+//! transposed system has the same preconditioner, which is symmetric. The alternative is faer's sparse LU with its symbolic
+//! part reused, which `cargo bench --bench warped` measures beside it: a balance at a strong bend costs about the same by
+//! both (LU 0.8 to 1.5 times GMRES at 350 to 1,000 vertices), but in steps mass brings A and its preconditioner together,
+//! and GMRES adds half to two thirds of what LU takes. It also needs no second kind of factor, allocates nothing after the
+//! first steps, and grows with the body as the substitutions do. Many balances at one pose are the one case where LU would
+//! do better.
 
 use super::cells::CellMatrix;
 use super::forces::Load;
@@ -31,7 +32,7 @@ const STOP: Stop = Stop {
     iterations: 512,
 };
 
-/// Iterations for the helper that factors nothing at a pose.
+/// Iterations with the preconditioner that factors nothing at a pose.
 const FEW: usize = 60;
 
 /// The vertex form of one body.
@@ -76,8 +77,8 @@ impl VertexMatrix {
         })
     }
 
-    /// Makes `mass · M + stiffness · A` ready for [`solve`](Self::solve), and further terms in its helper; nothing is done when
-    /// nothing has changed.
+    /// Makes `mass · M + stiffness · A` ready for [`solve`](Self::solve), and further terms in its preconditioner; nothing
+    /// is done when nothing has changed.
     pub fn prepare(
         &mut self,
         body: &Body,
@@ -170,7 +171,7 @@ impl VertexMatrix {
     }
 }
 
-/// The vertex form's matrix, helped by the cell form's.
+/// The vertex form's matrix, preconditioned by the cell form's.
 struct Helped<'a> {
     matrix: &'a BlockMatrix,
     helper: &'a mut CellMatrix,

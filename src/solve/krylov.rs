@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Systems solved step by step with a good approximate inverse P: conjugate gradients for symmetric positive definite ones,
-//! GMRES for any. [hestenes1952; saad1986]
+//! Iterative solvers with a preconditioner P, an approximate inverse: conjugate gradients for symmetric positive definite
+//! ones, GMRES for any. [hestenes1952; saad1986]
 //!
 //! Both start from zero, so that a solution depends on the system alone, and stop when the residual of `A x = b` itself has
 //! fallen below a share of b. Vectors are one triple per node; buffers are kept from call to call.
 
 use crate::Vec3;
 
-/// A matrix and the approximate inverse that speeds it up.
+/// A matrix and its preconditioner.
 pub trait Preconditioned {
     /// `y = A x`.
     fn apply(&mut self, x: &[Vec3], y: &mut [Vec3]);
@@ -85,7 +85,7 @@ impl ConjugateGradients {
     }
 }
 
-/// GMRES, conditioned from the right, begun anew after [`Gmres::RESTART`] iterations; buffers grow with use.
+/// GMRES, right-preconditioned, restarted after [`Gmres::RESTART`] iterations; buffers grow with use.
 #[derive(Debug, Clone)]
 pub struct Gmres {
     basis: Vec<Vec<Vec3>>,
@@ -101,7 +101,7 @@ impl Gmres {
     /// A residual that is accepted where rounding keeps it from getting smaller, as a share of the right-hand side.
     const ENOUGH: f64 = 1e-10;
 
-    /// Directions kept at once.
+    /// Krylov vectors kept before a restart.
     pub const RESTART: usize = 64;
 
     /// For systems of so many nodes.
@@ -248,7 +248,7 @@ mod tests {
     use super::*;
     use nalgebra::{DMatrix, DVector};
 
-    /// A dense matrix, helped by its diagonal.
+    /// A dense matrix, preconditioned by its diagonal.
     struct Dense(DMatrix<f64>);
 
     impl Preconditioned for Dense {
