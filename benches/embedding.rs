@@ -10,7 +10,7 @@ use thew::lattice::Embedding;
 
 fn embedding(vertices: usize, lattice: usize, corners: usize) -> Embedding {
     let rows = (0..vertices).map(|v| {
-        // Neighbouring vertices hang on neighbouring cells, as on a real surface.
+        // Neighbouring vertices are embedded in neighbouring cells, as on a real surface.
         let base = v * (lattice - corners) / vertices;
         let entry = move |k: usize| ((base + k) as u32, 1.0 / corners as f64);
         (0, (0..corners).map(entry))

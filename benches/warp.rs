@@ -87,7 +87,7 @@ fn model(vertices: usize, modes: usize, form: Form, precision: Precision) -> War
         (0..modes).map(mode).collect::<Vec<Vec<Vec3>>>()
     };
     let hung = (0..vertices).map(|v| {
-        // Neighbouring vertices hang on neighbouring nodes, as on a real surface.
+        // Neighbouring vertices are embedded in neighbouring nodes, as on a real surface.
         let base = (v * (NODES - 4) / vertices) as u32;
         (0, (base..).zip([0.4, 0.3, 0.2, 0.1]))
     });

@@ -213,7 +213,7 @@ pub struct Body {
     surface: Arc<Surface>,
     /// The flesh as points, made where they are asked for.
     points: Arc<FleshPoints>,
-    /// Where its vertices hang in the lattice.
+    /// The embedding of its vertices in the lattice.
     embedding: Arc<Embedding>,
     /// Bones and weights of its vertices.
     skin: Arc<SkinWeights>,

@@ -34,7 +34,7 @@ pub(super) fn skin_of(
 }
 
 impl Body {
-    /// Where the vertices of the own surface hang in the lattice.
+    /// The embedding of the own surface's vertices in the lattice.
     pub fn embedding(&self) -> &Arc<Embedding> {
         &self.embedding
     }
@@ -44,8 +44,8 @@ impl Body {
         &self.skin
     }
 
-    /// How a surface hangs in the lattice, and the bones and weights of its vertices: those of the body's own surface if
-    /// it is that one, else those of the lattice around them.
+    /// The embedding of a surface in the lattice, and the bones and weights of its vertices: those of the body's own surface
+    /// if it is that one, else those of the lattice around them.
     pub fn hang(&self, surface: &Surface) -> (Embedding, SkinWeights) {
         let embedding = self.lattice.embed_surface(surface);
         if *self.embedding == embedding {

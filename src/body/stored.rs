@@ -61,7 +61,7 @@ pub(crate) struct StoredBody {
 }
 
 impl Body {
-    /// As plain data, with further surfaces that hang in its lattice; none where a point hangs on more vertices than files have.
+    /// As plain data, with further surfaces embedded in its lattice; none where a point's row is longer than files have.
     pub(crate) fn stored<'a>(
         &'a self,
         further: impl Iterator<Item = (&'a Embedding, &'a SkinWeights)>,
@@ -124,7 +124,7 @@ impl<'de> Deserialize<'de> for Body {
     }
 }
 
-/// How further surfaces hang in a body's lattice, and their skin.
+/// The embeddings of further surfaces in a body's lattice, and their skin.
 type Further = Vec<(Embedding, SkinWeights)>;
 
 impl StoredBody {

@@ -67,7 +67,7 @@ impl Rows {
         })
     }
 
-    /// Every surface vertex hangs on the lattice vertex of its own number.
+    /// Every surface vertex is embedded at the lattice vertex of its own number.
     pub(super) fn identity(vertices: usize) -> Self {
         let row = |v: usize| Row {
             indices: [v as u32, 0, 0, 0],

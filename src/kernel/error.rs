@@ -23,7 +23,7 @@ pub enum KernelError {
     Wide {
         /// The surface vertex.
         vertex: usize,
-        /// On how many it hangs.
+        /// The length of its row.
         entries: usize,
     },
     /// Positions of another lattice.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Modes made ready to be shown: how a surface hangs on their nodes, and the kernel that moves it ([`crate::present`] shows the
-//! surfaces of a body with it).
+//! Modes made ready to be shown: how a surface is embedded in their nodes, and the kernel that moves it ([`crate::present`]
+//! shows the surfaces of a body with it).
 
 use super::{ModalError, Modes};
 use crate::Vec3;
@@ -62,7 +62,7 @@ impl DeformOptions {
 }
 
 impl Modes {
-    /// What shows a surface that hangs on the nodes; skin weights let it follow a pose.
+    /// What shows a surface embedded in the nodes; skin weights let it follow a pose.
     ///
     /// # Errors
     /// No modes, an embedding or weights of another surface, numbers that are not finite.
@@ -89,7 +89,7 @@ impl Modes {
         Ok(Deformer::new(model, &options.engine))
     }
 
-    /// How a surface hangs on the nodes, and, on a body of flesh, which bones carry its vertices.
+    /// The embedding of a surface in the nodes, and, on a body of flesh, which bones carry its vertices.
     pub fn hang(&self, surface: &Surface) -> (Embedding, Option<SkinWeights>) {
         match self.body() {
             Some(body) => {

@@ -63,7 +63,7 @@ impl CarriedSurface {
         self.embedding.len()
     }
 
-    /// Where its vertices hang in the lattice.
+    /// The embedding of its vertices in the lattice.
     pub fn embedding(&self) -> &Arc<Embedding> {
         &self.embedding
     }

@@ -46,7 +46,7 @@ impl CarriedSurfaces {
         Self::of(body, vec![Arc::new(own)])
     }
 
-    /// A body with surfaces that hang in its lattice.
+    /// A body with surfaces embedded in its lattice.
     pub(crate) fn of(body: Arc<Body>, all: Vec<Arc<CarriedSurface>>) -> Self {
         Self {
             body,

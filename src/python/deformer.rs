@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 /// A surface under amplitudes, in real time: `u = R̃(Ψq) Φq` for each vertex [choi2003, §4.2].
 ///
-/// Deformer(modes, surface | points[n,3]): the vertices hang on the body's nodes. form: "vertex" warps each vertex (six
-/// numbers a mode are read for it), "embedded" the nodes that carry it. engine: "auto" (the one that was measured to be
+/// Deformer(modes, surface | points[n,3]): the vertices are embedded in the body's nodes. form: "vertex" warps each vertex
+/// (six numbers a mode are read for it), "embedded" the nodes that carry it. engine: "auto" (the one that was measured to be
 /// quickest), "cpu", "gpu" (device: a part of its name or its number in `gpu_adapters`); a device that cannot be used is
 /// replaced by the processor with one warning. precision: of the stored modes, "f32" or "f16". On a Body: skin_weights[n,b]
 /// (None: the body's own), max_offset: the farthest that `positions` shows flesh from its skin, as a part of the body's

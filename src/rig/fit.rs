@@ -8,8 +8,8 @@
 //!
 //! With a linearised method the positions are affine in the rig's generalised forces: `p_j = p_j⁰ + Σ_i L_jiᵀ Q_i(η)`, where
 //! the *sensitivities* `L_j = Rᵀ A⁻ᵀ φ(x_j)` are three adjoint solves per point. [`Fit`] makes them once per pose and keeps
-//! them, so that an evaluation of C and of its gradient is only the rig's quadrature, `dC/dη = ∂C/∂η + (dQ/dη)ᵀ Σ_j 2 L_j
-//! (p_j − p̄_j)`, and a drag of the mouse costs no solve at all.
+//! them, so that an evaluation of C and of its gradient is only the rig's quadrature,
+//! `dC/dη = ∂C/∂η + (dQ/dη)ᵀ Σ_j 2 L_j (p_j − p̄_j)`, and a drag of the mouse costs no solve at all.
 //!
 //! While the mouse moves, an update may only take so many evaluations ([`FitOptions::evaluations`]): it gives the best so far,
 //! from which the next one goes on.

@@ -41,7 +41,7 @@ fn vector(i: usize, j: usize, size: f64) -> Vec3 {
 }
 
 impl Case {
-    /// So many vertices and modes; vertices hang on four nodes, with 33 modes on eight.
+    /// So many vertices and modes; vertices are embedded in four nodes, with 33 modes on eight.
     pub fn new(vertices: usize, modes: usize) -> Self {
         let nodes = (vertices / 3).max(100);
         let corners = if modes == 33 { 8 } else { 4 };
@@ -79,7 +79,7 @@ impl Case {
             .collect()
     }
 
-    /// The model in a form. In the per-vertex form every vertex hangs on one node, since half precision does not
+    /// The model in a form. In the per-vertex form every vertex follows one node, since half precision does not
     /// hold the means of numbers that it holds.
     pub fn try_model(&self, form: Form, precision: Precision) -> Result<WarpModel, KernelError> {
         let make = match form {
@@ -118,7 +118,7 @@ impl Case {
         self.carried(form, &turned)
     }
 
-    /// Values of nodes at the vertices. In the per-vertex form every vertex hangs on one node, where the two agree.
+    /// Values of nodes at the vertices. In the per-vertex form every vertex follows one node, where the two agree.
     fn carried(&self, form: Form, of: &[Vec3]) -> Vec<Vec3> {
         let Some(embedding) = &self.embedding else {
             return of[..self.rest.len()].to_vec();

@@ -62,7 +62,7 @@ pub struct WarpModel {
     pub(super) skin: Option<Skin>,
 }
 
-/// Skin weights, where vertices that no bone carries hang on one bone more that never moves.
+/// Skin weights, where vertices that no bone carries follow one bone more that never moves.
 #[derive(Debug, Clone)]
 pub(super) struct Skin {
     pub pairs: SkinPairs,
@@ -73,7 +73,7 @@ pub(super) struct Skin {
 
 impl WarpModel {
     /// The per-vertex form. Per mode there is one shape vector (1/√kg) and one rotation vector (1/(m √kg)) per
-    /// node of the body; the embedding hangs the surface's vertices on nodes, without one vertex `i` is node `i`.
+    /// node of the body; the embedding has the surface's vertices as rows over nodes; without one vertex `i` is node `i`.
     /// `rest` are world positions of the surface, metres; skin weights are needed to show it posed.
     ///
     /// # Errors
