@@ -38,7 +38,7 @@ class Measures:
     far_skin: float
     """Largest distance of the moving shape from the skinned pose."""
     inverted: float
-    """Largest fraction of cells that are turned inside out in a frame."""
+    """Largest fraction of cells that are inverted in a frame."""
     finite: bool
     notes: list[str] = field(default_factory=list)
 

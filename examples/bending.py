@@ -81,7 +81,7 @@ class Bent:
     volume: float
     """What the flesh around the joint takes up, as a part of what it took at rest."""
     turned_over: float
-    """The part of that flesh that is turned inside out."""
+    """The part of that flesh that is inverted."""
     squeezed: np.ndarray
     """det F at the skin's points, [n]: 1 where the flesh keeps its volume."""
     away: dict[str, tuple[float, float]] = field(default_factory=dict)

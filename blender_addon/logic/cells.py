@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cells of the lattice that a clip turns inside out."""
+"""Inverted cells of the lattice in a clip."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def warnings(flesh: Any) -> list[str]:
     return found
 
 
-#: So large a part of the cells may turn inside out for a moment, and nobody sees it.
+#: So large a part of the cells may be inverted for a moment, and nobody sees it.
 FEW = 0.01
 
 #: The cells across from which the panel warns, and how the time to build grows with them.

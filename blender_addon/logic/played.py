@@ -39,12 +39,12 @@ class Played:
 
     @property
     def inverted_cells(self) -> np.ndarray:
-        """Cells turned inside out, of every frame that was simulated."""
+        """Inverted cells, of every frame that was simulated."""
         return np.concatenate([np.asarray(clip.inverted_cells) for clip in self._clips])
 
     @property
     def folded_cells(self) -> np.ndarray | None:
-        """Cells that the bones alone turn inside out, of the same frames, with modes."""
+        """Cells that the bones alone invert, of the same frames, with modes."""
         folded = [clip.folded_cells for clip in self._clips]
         return None if folded[0] is None else np.concatenate([np.asarray(counts) for counts in folded])
 

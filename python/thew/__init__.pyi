@@ -506,7 +506,7 @@ class Body:
         and `simulate` show the default method there: by how much flesh there is, and within max_offset, a part of the body's size.
         elastic_joints: as of `simulate`; to, onto: as of `Clip.offsets`; reach: former name of max_offset."""
     def inverted_cells(self, positions: ArrayLike) -> int:
-        """Number of cells turned inside out with the lattice vertices at positions[dofs,3]."""
+        """Number of inverted cells with the lattice vertices at positions[dofs,3]."""
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the body to a file: versioned, checksummed, whole or not at all. Raises StorageError."""
     @staticmethod
@@ -520,7 +520,7 @@ class Simulation:
     Methods: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small motion, and sound for any),
     "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form, as printed), "linear", "modal" [choi2003] with modes (a Modes of this body, which
     say how stiff it is, or how many; None: 32) shown by engine, device, form and precision as in `Deformer`, and by Newton's method "nonlinear" (St.
-    Venant-Kirchhoff), "neohookean" (stable for flesh turned inside out); these raise MotionError when a step does not
+    Venant-Kirchhoff), "neohookean" (stable for inverted flesh); these raise MotionError when a step does not
     converge, and keep the state before it. rate: steps per second at least, a frame holds a
     whole number of them; gravity[3] (m/s², None: earth's along -z); mass_damping (1/s) and stiffness_damping (s)
     act relative to the skinned motion; max_offset: the farthest that `positions` shows flesh from its skin,
@@ -581,7 +581,7 @@ class Simulation:
     def lattice_velocities(self) -> _Floats:
         """Velocities of the lattice vertices, [dofs,3], m/s."""
     def inverted_cells(self) -> int:
-        """Number of cells turned inside out at present."""
+        """Number of inverted cells at present."""
     def state(self) -> bytes:
         """The state, exactly, in a few kilobytes: to be given back to `restore`."""
     def restore(self, state: bytes) -> None:
@@ -634,10 +634,10 @@ class Clip:
         """Texts that travel with the clip, by name: those of its `Shot`."""
     @property
     def inverted_cells(self) -> _Indices:
-        """Number of cells turned inside out in each frame, [f]."""
+        """Number of inverted cells in each frame, [f]."""
     @property
     def folded_cells(self) -> _Indices | None:
-        """With the method "modal": number of cells that the bones alone turn inside out in each frame, [f], which no
+        """With the method "modal": number of cells that the bones alone invert in each frame, [f], which no
         amplitudes undo; None with other methods."""
     @property
     def strays(self) -> _Places:

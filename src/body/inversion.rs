@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which cells are turned inside out.
+//! Which cells are inverted.
 
 use crate::Vec3;
 use crate::lattice::Cell;
@@ -27,7 +27,7 @@ const HEXAHEDRON: [Frame; 8] = [
     [7, 5, 6, 3],
 ];
 
-/// Whether a cell with its vertices at `positions` is inside out, or flat, at one of its corners.
+/// Whether a cell with its vertices at `positions` is inverted, or flat, at one of its corners.
 pub(super) fn is_inverted(cell: &Cell, positions: &[Vec3]) -> bool {
     let frames: &[Frame] = match cell {
         Cell::Tetrahedron(_) => &TETRAHEDRON,

@@ -464,7 +464,7 @@ impl Body {
         matrix
     }
 
-    /// How many cells are turned inside out, or flat, with the lattice's vertices at `positions[nodes]`.
+    /// How many cells are inverted, or flat, with the lattice's vertices at `positions[nodes]`.
     pub fn inverted_cells(&self, positions: &[Vec3]) -> usize {
         let inverted = |cell: &&Cell| inversion::is_inverted(cell, positions);
         self.lattice.cells().iter().filter(inverted).count()

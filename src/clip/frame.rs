@@ -24,7 +24,7 @@ pub(super) struct ClipFrame {
 pub(super) struct ModalFrame {
     pub amplitudes: Vec<f64>,
     pub pose: Pose,
-    /// Cells that the bones alone turn inside out: no amplitudes unfold them.
+    /// Cells that the bones alone invert: no amplitudes unfold them.
     pub folded: u32,
 }
 

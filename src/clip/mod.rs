@@ -457,12 +457,12 @@ impl Clip {
         Ok(self.presenter.vertices(surface)?)
     }
 
-    /// Number of cells turned inside out in each frame.
+    /// Number of inverted cells in each frame.
     pub fn inverted_cells(&self) -> Vec<u32> {
         self.read().iter().map(|f| f.inverted).collect()
     }
 
-    /// Number of cells that the bones alone turn inside out in each frame, with the modal method: its flesh is carried by
+    /// Number of cells that the bones alone invert in each frame, with the modal method: its flesh is carried by
     /// the skin's own map, whose folds no amplitudes undo.
     pub fn folded_cells(&self) -> Option<Vec<u32>> {
         let frames = self.read();

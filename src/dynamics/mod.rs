@@ -482,7 +482,7 @@ impl Simulation {
         &self.now.places
     }
 
-    /// Cells that are turned inside out at present.
+    /// Cells that are inverted at present.
     pub fn inverted_cells(&self) -> usize {
         self.body.inverted_cells(&self.shape.places)
     }

@@ -234,7 +234,7 @@ impl Elements {
         most.sqrt()
     }
 
-    /// How many pieces are turned inside out, or flat, at displacements `u[nodes]`.
+    /// How many pieces are inverted, or flat, at displacements `u[nodes]`.
     pub fn inverted<'a>(&self, u: impl Into<Deformation<'a>>) -> usize {
         let deformation = u.into();
         let inverted = |e: usize| {

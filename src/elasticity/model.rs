@@ -418,7 +418,7 @@ fn cofactor(f: &Mat3) -> Mat3 {
     Mat3::from_columns(&[b.cross(&c), c.cross(&a), a.cross(&b)])
 }
 
-/// `F = U diag(s) Vᵀ` with rotations U and V; the last singular value is negative where F turns inside out.
+/// `F = U diag(s) Vᵀ` with rotations U and V; the last singular value is negative where F inverts.
 fn singular(f: &Mat3) -> Option<(Mat3, Vec3, Mat3)> {
     if !f.iter().all(|x| x.is_finite()) {
         return None;

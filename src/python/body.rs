@@ -420,7 +420,7 @@ impl PyBody {
         )
     }
 
-    /// Number of cells turned inside out with the lattice vertices at positions[dofs,3].
+    /// Number of inverted cells with the lattice vertices at positions[dofs,3].
     fn inverted_cells(&self, py: Python<'_>, positions: &Bound<'_, PyAny>) -> PyResult<usize> {
         let positions = dofs(positions, "positions", self.0.nodes())?;
         detached(py, || Ok(self.0.inverted_cells(&positions)))

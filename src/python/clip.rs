@@ -334,7 +334,7 @@ impl PyClip {
         notes(py, self.clip.texts())
     }
 
-    /// Number of cells turned inside out in each frame, int32 [f].
+    /// Number of inverted cells in each frame, int32 [f].
     #[getter]
     fn inverted_cells<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         let counts = self.clip.inverted_cells();
@@ -345,7 +345,7 @@ impl PyClip {
             .into_pyarray(py)
     }
 
-    /// With the method 'modal': number of cells that the bones alone turn inside out in each frame, int32 [f], which no
+    /// With the method 'modal': number of cells that the bones alone invert in each frame, int32 [f], which no
     /// amplitudes undo; None with other methods.
     #[getter]
     fn folded_cells<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i32>>> {

@@ -289,7 +289,7 @@ impl PySimulation {
         Ok(q.map(|q| q.into_pyarray(py)))
     }
 
-    /// Number of cells turned inside out at present.
+    /// Number of inverted cells at present.
     fn inverted_cells(&self, py: Python<'_>) -> PyResult<usize> {
         self.look(py, Simulation::inverted_cells)
     }

@@ -18,7 +18,7 @@ const HALVINGS: usize = 80;
 
 /// From which to which multiple of `line[nodes]`, around none of it, flesh at displacements `from[nodes]` can be moved until the
 /// first piece has [`FLATTEST`] of its volume left, or half of what it has where that is less than twice as much. Pieces that
-/// are inside out already count nothing. Without end: infinite.
+/// are inverted already count nothing. Without end: infinite.
 pub(super) fn room(elements: &Elements, from: &[Vec3], line: &[Vec3]) -> (f64, f64) {
     let (mut least, mut most) = (-ENDLESS, ENDLESS);
     for e in 0..elements.len() {
@@ -197,7 +197,7 @@ mod tests {
         let (least, most) = room(&elements, &still, &x);
         assert_eq!(most, f64::INFINITY);
         assert!((least + 1.0 - FLATTEST.cbrt()).abs() < 1e-9, "{least}");
-        // What is inside out already has no say.
+        // What is inverted already has no say.
         let turned: Vec<Vec3> = x.iter().map(|x| Vec3::new(-2.0 * x.x, 0.0, 0.0)).collect();
         assert_eq!(room(&elements, &turned, &x), open);
     }

@@ -142,7 +142,7 @@ impl Balancer {
     }
 
     /// As [`balance`](Self::balance), for St. Venant-Kirchhoff flesh with a detour: first to the balance of neo-Hookean flesh,
-    /// which is not drawn to where pieces are inside out, and from there on.
+    /// which is not drawn to where pieces are inverted, and from there on.
     pub fn balance_by_detour(
         &mut self,
         domain: Domain,

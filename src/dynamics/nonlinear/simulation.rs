@@ -211,7 +211,7 @@ impl NonlinearSimulation {
                     let way = way * part;
                     (q + way, inertia, way * (settings.stiffness_damping / h))
                 }
-                // The guess is to stay: nothing is inside out that was not before.
+                // The guess is to stay: nothing is inverted that was not before.
                 (false, _) => (q, -velocity / h, Vec3::zeros()),
             };
         }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! with K the stiffness of the carried flesh without its negative parts. Newton's method starts from the carried flesh: moved
-//! rigidly with its bones, it is no more deformed than before. Where that does not converge or turns pieces inside out, it starts
+//! rigidly with its bones, it is no more deformed than before. Where that does not converge or inverts pieces, it starts
 //! again by way of neo-Hookean flesh, then from the skinned shape.
 //!
 //! The rotation in f_g is the skeleton's, as in the other methods, so that the load has a potential.
@@ -79,7 +79,7 @@ pub(in super::super) fn forces_at(
     forces
 }
 
-/// Positions in balance at a pose: from the warped balance; where that fails or leaves flesh inside out, from the skin by way
+/// Positions in balance at a pose: from the warped balance; where that fails or leaves flesh inverted, from the skin by way
 /// of neo-Hookean flesh, and along the way of the bones from rest. The one with the fewest inverted pieces counts.
 pub(in super::super) fn settled(
     body: &Body,

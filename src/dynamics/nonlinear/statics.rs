@@ -2,7 +2,7 @@
 //! Nonlinear static equilibrium of any body of [`Elements`]: tetrahedra or cells of a lattice.
 //!
 //! Newton's method from the prescribed positions of the fixed nodes at full load. Under compression St. Venant-Kirchhoff
-//! flesh has minima with pieces inside out; where the first try ends in one, or does not converge, two more follow: from the
+//! flesh has minima with inverted pieces; where the first try ends in one, or does not converge, two more follow: from the
 //! balance of neo-Hookean flesh, and with the load brought up in steps, each from the balance before it. The one with the
 //! fewest inverted pieces is the answer. Loads beyond what St. Venant-Kirchhoff flesh can bear leave some (a fibre pushes
 //! back most at 58 % of its length).
@@ -22,7 +22,7 @@ pub struct Balance {
     pub displacements: Vec<Vec3>,
     /// How the last minimisation went.
     pub outcome: Outcome,
-    /// Pieces that are turned inside out or flat; zero unless the load is too much for the model.
+    /// Pieces that are inverted or flat; zero unless the load is too much for the model.
     pub inverted: usize,
 }
 
@@ -132,7 +132,7 @@ impl Balance {
     }
 }
 
-/// Of two balances the one with fewer pieces inside out, the first when they are equal.
+/// Of two balances the one with fewer inverted pieces, the first when they are equal.
 pub(super) fn better(
     first: Result<Balance, NewtonError>,
     second: Result<Balance, NewtonError>,
@@ -147,7 +147,7 @@ pub(super) fn better(
 
 /// Shortest part of a path that is tried before giving up.
 const SHORTEST: f64 = 1.0 / 256.0;
-/// Parts that turn flesh inside out are shortened down to this.
+/// Parts that invert flesh are shortened down to this.
 const CAREFUL: f64 = 1.0 / 32.0;
 
 /// Follows a balance along a path from 0 to 1: `solve(from, to, q)` takes `q` in balance at `from` to balance at `to`. Parts

@@ -11,7 +11,7 @@ fn motion_ends_in_equilibrium() {
     let body = bar.build();
     // The modal method has no balance of lattice vertices.
     for method in Method::ALL.into_iter().filter(|m| *m != Method::Modal) {
-        // Fewer steps where each is a minimisation, and no blow that would turn St. Venant-Kirchhoff flesh inside out.
+        // Fewer steps where each is a minimisation, and no blow that would invert St. Venant-Kirchhoff flesh.
         let (rate, force, skinned) = match method.model() {
             Some(_) => (48.0, 0.5, 8),
             None => (240.0, 2.0, 1),

@@ -111,7 +111,7 @@ fn jumps_from_pose_to_pose_stay_finite() {
         }
         let rest = body.lattice().vertices();
         let off = largest(sim.lattice_positions(), rest);
-        // St. Venant-Kirchhoff flesh that such blows turn inside out stays so; neo-Hookean flesh comes back.
+        // St. Venant-Kirchhoff flesh that such blows invert stays inverted; neo-Hookean flesh comes back.
         assert!(
             off < if method == Method::NeoHookean {
                 0.005

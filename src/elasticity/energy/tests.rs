@@ -68,7 +68,7 @@ fn norm(x: &[Vec3]) -> f64 {
 fn gradient_and_hessian_agree_with_differences() {
     for (x, elements) in bodies() {
         for model in Model::ALL {
-            // Small, lively, and turned inside out.
+            // Small, large, and inverted.
             for size in [0.003, 0.1, 1.0] {
                 let u = wobble(&x, size, 0.3);
                 let g = gradient(&elements, model, &u);
@@ -176,7 +176,7 @@ fn inverted_flat_and_huge_shapes_give_finite_numbers() {
                 }
                 assert_eq!(elements.inverted(u) > 0, i != 4, "{i}");
             }
-            // Turned inside out, neo-Hookean flesh is under load; a mirror image is not to be at rest.
+            // Inverted, neo-Hookean flesh is under load; a mirror image is not to be at rest.
             if model == Model::NeoHookean {
                 let mirror = to(&|x| Vec3::new(x.x, x.y, -x.z));
                 assert!(elements.energy(model, &mirror) > 0.0);
