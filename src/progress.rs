@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Told how far a long computation has come; answers whether to go on.
+/// Receives the progress of a long computation; answers whether to go on.
 ///
 /// Implemented for closures, so `&|fraction: f64, stage: &str| true` is a progress.
 pub trait Progress: Sync {
@@ -36,7 +36,7 @@ impl<F: Fn(f64, &str) -> bool + Sync> Progress for F {
     }
 }
 
-/// A stage of something longer: what it reports from 0 to 1 is told on as a share of the whole.
+/// A stage of something longer: what it reports from 0 to 1 is passed on as a share of the whole.
 pub struct Part<'a> {
     /// The progress of the whole.
     pub whole: &'a dyn Progress,
@@ -53,7 +53,7 @@ impl Progress for Part<'_> {
     }
 }
 
-/// Tells of steps that may be far quicker than anybody wants to hear of: at most twenty times a second.
+/// Reports steps that may be far quicker than any display: at most twenty times a second.
 pub struct Paced<'a> {
     whole: &'a dyn Progress,
     begin: Instant,
@@ -108,7 +108,7 @@ pub fn step(progress: &dyn Progress, fraction: f64, stage: &str) -> Result<(), C
     }
 }
 
-/// `f` of each of `0..count`, in order, worked out in parallel and told of as it goes on.
+/// `f` of each of `0..count`, in order, computed in parallel, with progress.
 ///
 /// # Errors
 /// A stop by the progress.

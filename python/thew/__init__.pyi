@@ -391,7 +391,7 @@ class TetMesh:
     def gradient(self, q: ArrayLike, material: Material | None = None, model: _Model = "stvk") -> _Floats:
         """Derivative of `energy` with respect to q, N, [k,3]."""
     def hessian(self, q: ArrayLike, material: Material | None = None, model: _Model = "stvk") -> _Sparse:
-        """Second derivative of `energy`, N/m, 3·k square, xyz interleaved."""
+        """Hessian of `energy`, N/m, 3·k square, xyz interleaved."""
 
 @final
 class Body:
@@ -469,7 +469,7 @@ class Body:
     def gradient(self, q: ArrayLike, model: _Model = "stvk") -> _Floats:
         """Derivative of `energy` with respect to q, N, [dofs,3]."""
     def hessian(self, q: ArrayLike, model: _Model = "stvk") -> _Sparse:
-        """Second derivative of `energy`, N/m, 3·dofs square, xyz interleaved."""
+        """Hessian of `energy`, N/m, 3·dofs square, xyz interleaved."""
     def softness(self) -> float:
         """How far one g sideways moves the farthest vertex of the surface at rest, as a part of the body's size:
         beyond a few hundredths lively clips need stiffer flesh."""
@@ -1232,7 +1232,8 @@ class FreeGuide:
 
 @final
 class Rig:
-    """A template on a guide, led by one control [capell2006, §4]: Rig(template, guide, samples=[(gamma, {parameter: value})]).
+    """A template on a guide, driven by one control [capell2006, §4]: Rig(template, guide, samples=[(gamma, {parameter:
+    value})]).
 
     Parameters are those of the template and of the guide; a sample holds all of them, those that it does not name as in
     the template and the guide. Samples may come in any order. Between them parameters are linear in gamma, outside

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Forces on the flesh in the course of a clip: one set per frame, in rest axes, linear in between.
+//! External forces on the flesh in the course of a clip: one set per frame, in rest axes, linear in between.
 //!
 //! Where they come from (rigs and their controls) a clip does not know. It asks for a frame's forces when it comes to it.
 

@@ -63,7 +63,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Most frames of run-in: each is kept as a pose.
 const LONGEST_PREROLL: usize = 100_000;
 
-/// Texts by name that travel with a clip through files: what it does not know itself, such as the rigs that pushed it.
+/// Texts by name that travel with a clip through files: what it does not know itself, such as its rigs.
 pub type Texts = BTreeMap<String, String>;
 
 /// How a clip is simulated.

@@ -29,7 +29,7 @@ const STOP: Stop = Stop {
 pub(super) struct CellMatrix {
     now: SparseCholesky,
     factored: bool,
-    /// Numbers of `m M + s Mt`, which no pose changes.
+    /// Values of `m M + s Mt`, which no pose changes.
     base: Vec<f64>,
     scales: Option<(f64, f64)>,
     /// The turns that the present matrix was made with, and whether it has further terms.

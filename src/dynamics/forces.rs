@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Forces that come from outside, and what has become of them at a step.
+//! External forces, and their values at a step.
 //!
 //! All are generalised forces on lattice vertices, N. Some are in world axes and constant over a call; others are in *rest
 //! axes*: they belong to the flesh and turn with it, `R_i Q_i` with R_i the skeleton's blended rotation at vertex i.

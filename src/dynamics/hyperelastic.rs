@@ -42,11 +42,12 @@ const MODEL: Model = Model::Yeoh;
 /// The largest change of a cell's strain that one linearisation is good for.
 const TRUSTED: f64 = 0.2;
 
-/// D, 1/s, and V, spreads of the body per second. A steady pull of 100 m/s² leads a body of 1.7 m to 3.7 % of its size in 1/24 s.
+/// D, 1/s, and V, spreads of the body per second. A steady pull of 100 m/s² moves a body of 1.7 m by 3.7 % of its size in
+/// 1/24 s.
 const DRAG: f64 = 20.0;
 const SPEED: f64 = 0.65;
 
-/// When the minimisation of a step that is too much for that stops: it only has to lead.
+/// When the minimisation of a step that is too much for that stops: only a start is needed.
 const LED: Newton = Newton {
     tolerance: 1e-3,
     iterations: 12,
@@ -72,7 +73,7 @@ fn domain<'a>(body: &'a Body, skinned: &'a SkinnedLattice) -> Domain<'a> {
     }
 }
 
-/// Forces other than elastic ones on flesh with a sway: gravity, given ones, and what holds it against twist.
+/// Forces other than elastic ones on flesh with a sway: gravity, external ones, and the twist's.
 fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, sway: &[Vec3], out: &mut [Vec3]) {
     out.fill(Vec3::zeros());
     for (cell, turn) in body.blocks().iter().zip(&skinned.cell_turns) {
@@ -92,7 +93,7 @@ fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, sway: &[Vec3], out:
 /// Buffers of a step.
 pub(super) struct HyperelasticStepper {
     solver: SparseCholesky,
-    /// Numbers of `m M + (1 + β/h) Mt` in the solver, and m and β/h.
+    /// Values of `m M + (1 + β/h) Mt` in the solver, and m and β/h.
     base: Vec<f64>,
     scales: Option<(f64, f64)>,
     /// V, m/s.

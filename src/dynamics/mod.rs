@@ -302,7 +302,7 @@ impl Simulation {
         self.advance_watched(pose, dt, (forces, rest_forces), &Silent)
     }
 
-    /// [`advance`](Self::advance) with `(forces, rest_forces)`, told of as it goes on.
+    /// [`advance`](Self::advance) with `(forces, rest_forces)`, with progress.
     ///
     /// # Errors
     /// As [`advance`](Self::advance); a stop by the progress, which keeps the state of the step before.

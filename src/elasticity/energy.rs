@@ -132,7 +132,7 @@ impl Elements {
         }
     }
 
-    /// The second derivative of the energy, N/m. `hessian` is overwritten; its pattern must hold that of the elements,
+    /// The Hessian of the energy, N/m. `hessian` is overwritten; its pattern must hold that of the elements,
     /// as [`zeros`](crate::solve::matrix::zeros) of [`all_corners`](Self::all_corners) does.
     pub fn hessian<'a>(
         &self,

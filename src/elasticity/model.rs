@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Models of elasticity by name, and their energy per volume: value, stress, curvature.
+//! Models of elasticity by name, and their energy per volume: value, stress, second derivative.
 //!
 //! With the displacement gradient `H = ∇u`, `F = I + H`, Lamé's λ and the shear modulus G:
 //!
@@ -17,8 +17,9 @@
 //! out it is at rest again); stable neo-Hookean flesh comes back from flat and inverted shapes. All are polynomials or
 //! smooth for every F, so nothing here can be NaN.
 //!
-//! For Newton's method the curvature may be made convex: in the frame of the singular vectors of F the second derivative of
-//! an isotropic energy is one 3x3 block and six numbers, whose negative parts are cut off. [smith2019, §4]
+//! For Newton's method the second derivative may be projected to be positive semi-definite: in the frame of the singular
+//! vectors of F the second derivative of an isotropic energy is one 3x3 block and six numbers, whose negative eigenvalues
+//! are clamped. [smith2019, §4]
 
 use crate::{Mat3, Vec3};
 
@@ -122,7 +123,7 @@ impl Coefficients {
 pub enum Curvature {
     /// The true one.
     Exact,
-    /// The nearest that is nowhere below this share of the shear modulus.
+    /// The nearest whose eigenvalues are at least this share of the shear modulus.
     Convex(f64),
 }
 
@@ -222,7 +223,7 @@ impl Density {
         }
     }
 
-    /// The derivative in the frame of the singular vectors, cut off at a floor.
+    /// The derivative in the frame of the singular vectors, its eigenvalues clamped at a floor.
     fn convex(&self, f: &Mat3, floor: f64) -> Tangent {
         let Some((u, s, v)) = singular(f) else {
             return Tangent::Linear {

@@ -9,11 +9,11 @@ use crate::{Mat3, Vec3};
 /// Which second derivative is taken.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Tangent {
-    /// The exact one. Where one without negative parts is wanted, one that resists every deformation at least with this share
+    /// The exact one. Where a positive semi-definite one is wanted, one whose eigenvalues are at least this share
     /// of the shear modulus.
     Exact(f64),
-    /// The exact one in pieces near rest, where it is positive definite, and one without negative parts in others: for steps
-    /// of one linearisation.
+    /// The exact one in pieces near rest, where it is positive definite, and a positive semi-definite one in others: for
+    /// steps of one linearisation.
     Guarded,
 }
 

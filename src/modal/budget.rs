@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The energy that a constrained body may have: constraints that stand still do no work, and those that move do no more than
-//! their forces times the way of their targets.
+//! their forces times the displacements of their targets.
 //!
 //! Warped constraints are held by forces along Φ_xᵀ, while what they hold changes along the whole derivative of the warp,
 //! and exercised nodes need not be the constrained ones. Neither is passive by itself: without a bound, energy can be

@@ -168,7 +168,7 @@ impl Constraints {
         }
     }
 
-    /// The state was changed from outside: what energy the body may have is to be told anew.
+    /// The state was changed from outside: what energy the body may have is to be found anew.
     pub fn restart(&mut self) {
         self.budget = Budget::default();
     }
@@ -236,7 +236,7 @@ impl Constraints {
         } else if self.still() {
             Targets::Still
         } else {
-            // What a constraint's force does: the multipliers of its rows, times the way of its target.
+            // What a constraint's force does: the multipliers of its rows, times the displacement of its target.
             let multipliers = pseudo_solve(found.jacobian.transpose(), &acting);
             Targets::Led(multipliers.dot(&self.ways()))
         };

@@ -345,7 +345,7 @@ impl PyBody {
         Ok(from_points(py, &forces))
     }
 
-    /// Second derivative of `energy`, N/m, 3·dofs square, xyz interleaved -> (data, indices, indptr).
+    /// Hessian of `energy`, N/m, 3·dofs square, xyz interleaved -> (data, indices, indptr).
     #[pyo3(signature = (q, model="stvk"))]
     fn hessian<'py>(
         &self,

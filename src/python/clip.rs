@@ -115,7 +115,7 @@ pub(super) fn controls(
     Ok(read.transpose()?.map(|c| c.data))
 }
 
-/// What pushes frames of a clip; nothing without rigs.
+/// The rigs' forces at frames of a clip; none without rigs.
 fn led(
     py: Python<'_>,
     body: &Arc<Body>,

@@ -276,7 +276,7 @@ impl PyTetMesh {
         Ok(from_points(q.py(), &forces))
     }
 
-    /// Second derivative of `energy`, N/m, 3·k square, xyz interleaved -> (data, indices, indptr).
+    /// Hessian of `energy`, N/m, 3·k square, xyz interleaved -> (data, indices, indptr).
     #[pyo3(signature = (q, material=None, model="stvk"))]
     fn hessian<'py>(
         &self,

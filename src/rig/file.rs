@@ -114,7 +114,7 @@ pub fn parsed(name: &str, text: &str) -> Result<Vec<Rig>, RigError> {
     from_text(Path::new(name), text, None)
 }
 
-/// The body that yields are meant for, and who is told while it is asked.
+/// The body that yields are meant for, and the progress.
 type For<'a> = Option<(&'a Body, &'a dyn Progress)>;
 
 fn to_text(rigs: &[Rig], body: For) -> Result<String, RigError> {

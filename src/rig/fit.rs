@@ -160,7 +160,7 @@ impl Fit {
         self.fit_watched(rig, points, options, &Silent)
     }
 
-    /// [`fit`](Self::fit), which the progress may stop; how far it has come nobody knows.
+    /// [`fit`](Self::fit), which the progress may stop; it reports no fraction.
     ///
     /// # Errors
     /// As [`fit`](Self::fit); a stop by the progress.

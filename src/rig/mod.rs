@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rigging with forces: fields that push the flesh, placed on a character and led by one control each. [capell2006, §4]
+//! Rigging with forces: fields that push the flesh, placed on a character and driven by one control each. [capell2006, §4]
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));

@@ -8,7 +8,7 @@ use crate::clip::FrameForces;
 use crate::progress::Progress;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rigs led by controls, γ_r at frame f: what pushes a clip in rest axes, `Q(f) = Σ_r Q_r(γ_r(f))`.
+/// Rigs driven by controls, γ_r at frame f: the forces of a clip in rest axes, `Q(f) = Σ_r Q_r(γ_r(f))`.
 ///
 /// No rig folds flesh: strengths that by themselves would press some of it flat at rest are lowered ([`Rig::unfolding`]).
 ///

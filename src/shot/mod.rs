@@ -64,7 +64,7 @@ pub enum ShotModes {
     These(Arc<Modes>),
 }
 
-/// A body, its motion, what pushes it, and how it is simulated.
+/// A body, its motion, its rigs, and how it is simulated.
 #[derive(Debug, Clone)]
 pub struct Shot {
     /// The body, and what it carries.
@@ -77,7 +77,7 @@ pub struct Shot {
     pub modes: ShotModes,
     /// How the modal method is shown.
     pub show: DeformOptions,
-    /// What pushes the flesh.
+    /// The rigs whose forces act on the flesh.
     pub rigs: Vec<Arc<Rig>>,
     /// `[f * r]` where the rigs' controls stand, by frames; none: every rig at its last sample.
     pub controls: Option<Vec<f64>>,
@@ -140,7 +140,7 @@ impl Shot {
         self.finished(clip, led.as_ref())
     }
 
-    /// What pushes it; nothing without rigs.
+    /// The rigs' forces; none without rigs.
     fn led(&self, progress: &dyn Progress) -> Result<Option<RigForces>, RigError> {
         if self.rigs.is_empty() {
             return Ok(None);

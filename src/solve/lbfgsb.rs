@@ -58,7 +58,7 @@ impl Default for Lbfgsb {
     }
 }
 
-/// What a function says of itself at a point.
+/// A function's value and derivatives at a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Local {
     /// Its value.
@@ -212,7 +212,7 @@ impl Lbfgsb {
     }
 }
 
-/// A function that tells of itself at a point; none where it is not defined.
+/// A function's value and derivatives at a point; none where it is not defined.
 pub type Function<'a> = dyn FnMut(&[f64]) -> Option<Local> + 'a;
 
 /// A point in scaled variables.

@@ -22,7 +22,7 @@
 //! Unknowns are three per *node* (a free lattice vertex), so ordering and symbolic analysis work on the
 //! graph of nodes and every nonzero is a 3x3 block. [`ordering`] chooses the elimination order,
 //! matrices are [sprs](matrix)'s, [`cholesky`] factors again and again with the same pattern and no allocation, [`krylov`] does with fewer factorisations,
-//! [`pattern`] says where an element's blocks go, [`term`] what an energy is that pushes on nodes, [`potential`] adds such up,
+//! [`pattern`] says where an element's blocks go, [`term`] what an energy of nodes is, [`potential`] adds such up,
 //! [`newton`] minimises them, [`lbfgsb`] a function of few variables
 //! within bounds, [`eigen`] finds vibration modes.
 
@@ -73,7 +73,7 @@ pub enum SolveError {
         /// Node in the caller's numbering.
         node: usize,
     },
-    /// Iterations that lead nowhere.
+    /// Iterations that do not converge.
     #[error(
         "the balance of the vertex form could not be found at this pose, which bends the flesh too far for it: take the \
          method 'warped'"

@@ -38,7 +38,7 @@ pub trait Problem {
     /// Its gradient, one vector per node, and how large the forces are that balance in it.
     fn gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> Forces;
 
-    /// Writes its second derivative into the solver: the exact one, or one near it that is positive definite.
+    /// Writes its Hessian into the solver: the exact one, or one near it that is positive definite.
     fn hessian(&mut self, x: &[Vec3], convex: bool, solver: &mut SparseCholesky);
 }
 
@@ -222,7 +222,7 @@ fn descent(
             return Ok(slope);
         }
     }
-    // A factor that is good in name only: straight down.
+    // A factor that is useless in practice: steepest descent.
     let mut slope = 0.0;
     for (d, g) in direction.iter_mut().zip(gradient) {
         *d = -g;

@@ -15,7 +15,7 @@ pub struct Buffers {
     /// Zero at held nodes.
     increment: Vec<Vec3>,
     gradient: Vec<Vec3>,
-    /// Numbers of the Hessian of quadratic terms in the solver.
+    /// Values of the Hessian of quadratic terms in the solver.
     base: Vec<f64>,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Energy terms: whatever pushes on nodes with a potential, as value, gradient and Hessian.
+//! Energy terms: whatever acts on nodes with a potential, as value, gradient and Hessian.
 //!
 //! Statics and implicit steps minimise a sum of terms ([`Potential`](super::Potential)), or solve one linearisation of it.
 //! Who solves calls a term as a whole, never by element: a term has its own loop, and what it keeps (slots of its blocks, a
@@ -77,7 +77,7 @@ pub trait EnergyTerm: Send + Sync {
     /// Adds the derivative by each node's displacement, N: minus the forces. Gives how large the forces are that add up to it.
     fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces;
 
-    /// Adds the second derivative, N/m: the exact one, or one near it without negative parts.
+    /// Adds the second derivative, N/m: the exact one, or one near it that is positive semi-definite.
     fn add_hessian(&self, at: &Configuration, convex: bool, into: &mut Assembly);
 
     /// The same Hessian applied: adds its product with `x[nodes]` to `y[nodes]`.
@@ -95,7 +95,7 @@ pub trait EnergyTerm: Send + Sync {
         self.add_hessian(at, convex, into);
     }
 
-    /// Whether the Hessian is the same everywhere and needs no repair: it is then assembled once.
+    /// Whether the Hessian is the same everywhere and positive semi-definite: it is then assembled once.
     fn is_quadratic(&self) -> bool {
         false
     }

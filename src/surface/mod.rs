@@ -122,7 +122,7 @@ impl Surface {
     /// Takes a surface as it comes: `vertices` in any unit, `triangles` by vertex index.
     ///
     /// Refuses, by index, what cannot be computed with; everything else is repaired in the welded copy and
-    /// told in the [`report`](Self::report).
+    /// reported in the [`report`](Self::report).
     pub fn new(vertices: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Result<Self, SurfaceError> {
         intake::check(&vertices, &triangles)?;
         let proper = triangles
@@ -321,7 +321,7 @@ impl Surface {
         self.measure_volume(&Silent).unwrap_or(f64::NAN)
     }
 
-    /// [`volume`](Self::volume), told of as it goes on; measured once.
+    /// [`volume`](Self::volume), with progress; measured once.
     ///
     /// # Errors
     /// [`Cancelled`] when the progress says so.

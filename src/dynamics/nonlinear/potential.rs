@@ -7,10 +7,10 @@
 //! Φ(q) = V(q) + ½ dᵀ (m M + Mt + k K) d − dᵀ (f − M z − K w) + Σ further terms (q)
 //! ```
 //!
-//! V is the elastic energy, Mt the twist's Hessian, K the stiffness frozen at q₀ (made convex, so that it only takes energy out),
-//! f the forces other than elastic ones at q₀, z what M and w what K act on there. Statics has m = k = 0; backward Euler has
-//! `m = 1/h² + α/h`, `k = β/h`. What is quadratic counts from the guess, so nothing depends on how far away the body is; it is
-//! one term, [`Quadratic`], whose rows are summed in one pass. Further terms are not damped.
+//! V is the elastic energy, Mt the twist's Hessian, K the stiffness frozen at q₀ (positive semi-definite, so that it only
+//! takes energy out), f the forces other than elastic ones at q₀, z what M and w what K act on there. Statics has m = k = 0;
+//! backward Euler has `m = 1/h² + α/h`, `k = β/h`. What is quadratic counts from the guess, so nothing depends on how far
+//! away the body is; it is one term, [`Quadratic`], whose rows are summed in one pass. Further terms are not damped.
 
 use crate::elasticity::{Elastic, Model};
 use crate::progress::Progress;
@@ -22,7 +22,7 @@ use crate::solve::{
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
 
-/// Where Hessians are made convex, they resist every deformation at least with this share of the shear modulus.
+/// Where Hessians are made convex, their eigenvalues are at least this share of the shear modulus.
 pub(in super::super) const FLOOR: f64 = 1e-3;
 
 /// A body as its equations see it; the matrices have one pattern.
@@ -57,7 +57,7 @@ pub(in super::super) struct Increment<'a> {
 /// Finds minima of Φ; buffers allocated once.
 pub(in super::super) struct Balancer {
     solver: SparseCholesky,
-    /// Numbers of `m M + Mt + k K` in the solver.
+    /// Values of `m M + Mt + k K` in the solver.
     assembled: Vec<f64>,
     /// `m M + Mt`.
     scalar: ScalarMatrix,
@@ -240,7 +240,7 @@ struct Quadratic<'a> {
     frozen: Option<(f64, &'a BlockMatrix)>,
     /// b on the free nodes.
     linear: &'a [Vec3],
-    /// The Hessian's numbers in the solver.
+    /// The Hessian's values in the solver.
     assembled: &'a [f64],
     forces: Forces,
 }

@@ -8,9 +8,9 @@
 //! M (v' − v)/h + (α M + β K)(v' − v_skin) + ∇V(q') + Mt p' = t + f_g + F,   p' = x + q' = p + h v'
 //! ```
 //!
-//! with K the stiffness of the carried flesh without its negative parts. Newton's method starts from the carried flesh: moved
-//! rigidly with its bones, it is no more deformed than before. Where that does not converge or inverts pieces, it starts
-//! again by way of neo-Hookean flesh, then from the skinned shape.
+//! with K the stiffness of the carried flesh, projected to be positive semi-definite. Newton's method starts from the
+//! carried flesh: moved rigidly with its bones, it is no more deformed than before. Where that does not converge or inverts
+//! pieces, it starts again by way of neo-Hookean flesh, then from the skinned shape.
 //!
 //! The rotation in f_g is the skeleton's, as in the other methods, so that the load has a potential.
 
@@ -42,7 +42,7 @@ fn domain(body: &Body, model: Model) -> Domain<'_> {
     }
 }
 
-/// Forces other than elastic ones on flesh at displacements `q`: twist, gravity, given ones.
+/// Forces other than elastic ones on flesh at displacements `q`: twist, gravity, external ones.
 fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, q: &[Vec3], out: &mut [Vec3]) {
     out.copy_from_slice(&skinned.twist_loads);
     load.add_net_weight(body, skinned, out);

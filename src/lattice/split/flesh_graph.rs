@@ -16,10 +16,10 @@ use rayon::prelude::*;
 /// Samples of the surface at most.
 const MOST_SAMPLES: usize = 400_000;
 
-/// What people are told meanwhile.
+/// The stage that the progress reports.
 const STAGE: &str = "separating parts";
 
-/// Two fifths of the whole.
+/// Its share of the whole: two fifths.
 fn part(whole: &dyn Progress, from: f64) -> Part<'_> {
     Part {
         whole,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the last steps say of how the function curves. [byrd1995, §3]
+//! The function's curvature by the last steps. [byrd1995, §3]
 
 use nalgebra::{DMatrix, DVector};
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ impl Model {
         }
     }
 
-    /// Whether nothing is known of how the function curves.
+    /// Whether nothing is known of the function's curvature.
     pub fn is_blind(&self) -> bool {
         self.pairs.is_empty()
     }

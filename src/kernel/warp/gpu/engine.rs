@@ -57,7 +57,7 @@ struct Slot {
 struct Sent {
     slot: usize,
     index: wgpu::SubmissionIndex,
-    /// Tells of each output whether it can be read.
+    /// Reports of each output whether it can be read.
     mapped: Receiver<bool>,
 }
 
