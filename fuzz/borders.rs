@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every border of numbers: surfaces, skeletons and poses, lattices and tetrahedra, whole bodies, settings and motion.
+//! Every entry point for numbers: surfaces, skeletons and poses, lattices and tetrahedra, whole bodies, settings and motion.
 
 use crate::numbers::{Bytes, finite};
 use crate::targets::{FACES, brick, use_body, use_mesh};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Inputs made from those that are kept: as they are, then changed at random, for so many inputs or so many seconds.
+//! Inputs made from the corpus: as they are, then mutated at random, for so many inputs or so many seconds.
 
 use crate::coverage::Seen;
 use crate::guard::{saved, watched};
@@ -10,11 +10,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Longest input that is made, bytes.
+/// Longest input that is generated, bytes.
 const LONGEST: usize = 1 << 16;
 
 /// Runs a target; panics with all that broke. THEW_FUZZ_SECONDS: for so long instead of for so many inputs;
-/// THEW_FUZZ_SEED: another start; THEW_FUZZ_KEEP: inputs that take new branches join the corpus.
+/// THEW_FUZZ_SEED: another seed; THEW_FUZZ_KEEP: inputs that take new branches join the corpus.
 pub fn check(name: &str) {
     let target = TARGETS
         .iter()
@@ -85,7 +85,7 @@ fn folder(target: &Target) -> PathBuf {
         .join(target.name)
 }
 
-/// The kept inputs, by name: the same order everywhere.
+/// The inputs of the corpus, by name: the same order everywhere.
 fn kept(target: &Target) -> Vec<Vec<u8>> {
     let Ok(entries) = std::fs::read_dir(folder(target)) else {
         return Vec::new();
@@ -98,7 +98,7 @@ fn kept(target: &Target) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Whether the input did something new.
+/// Whether the input took new branches.
 fn try_one(
     target: &Target,
     pool: &ThreadPool,
@@ -130,7 +130,7 @@ fn try_one(
     seen.end()
 }
 
-/// A kept input with up to eight changes.
+/// An input of the corpus with up to eight mutations.
 fn changed(corpus: &[Vec<u8>], words: &[&str], random: &mut Random) -> Vec<u8> {
     let mut input = corpus[random.below(corpus.len())].clone();
     for _ in 0..=random.below(8) {

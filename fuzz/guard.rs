@@ -33,7 +33,7 @@ unsafe impl GlobalAlloc for Counting {
             .saturating_add(layout.size());
         if live > BYTES && !WATCHES.try_with(Cell::get).unwrap_or(true) {
             OVER.store(true, Relaxed);
-            // The watchman saves the input and ends the process.
+            // The watchdog saves the input and ends the process.
             loop {
                 std::thread::park_timeout(Duration::from_secs(1));
             }

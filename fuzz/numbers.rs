@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bytes read as the numbers that borders take: mostly sensible ones, and those at which arithmetic breaks.
+//! Bytes read as the numbers that entry points take: mostly sensible ones, and those at which arithmetic breaks.
 
 use thew::{Mat4, Vec3};
 

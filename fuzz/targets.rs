@@ -21,7 +21,7 @@ pub struct Target {
     pub name: &'static str,
     pub run: fn(&[u8]),
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Words that mutations put in.
+    /// Tokens that mutations insert.
     pub words: &'static [&'static str],
     /// Inputs made in `cargo test`: as many as take a second or two.
     pub inputs: usize,

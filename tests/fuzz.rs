@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Any bytes at every parser and border: the kept inputs of `fuzz/corpus`, and some hundreds made from them. `build.py fuzz`
-//! runs the same for as long as wanted, led by which branches an input takes.
+//! Any bytes at every parser and entry point: the inputs of `fuzz/corpus`, and some hundreds made from them. `build.py fuzz`
+//! runs the same for as long as wanted, guided by which branches an input takes.
 
 #[path = "../fuzz/borders.rs"]
 mod borders;

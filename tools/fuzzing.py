@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`fuzz`: every parser and border under random input, led by the branches that inputs take."""
+"""`fuzz`: every parser and entry point under random input, guided by the branches that inputs take."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.shell import ROOT, BuildError, environment, say
 
 #: What compiles the crate with a counter on every branch.
 COUNTING = ROOT / "tools" / "counting_rustc.py"
-#: Seconds that a target may take beyond its time: its kept inputs, and one input at its limit.
+#: Seconds that a target may take beyond its time: its corpus, and one input at its limit.
 GRACE = 180
 
 

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-/// Median of the seconds that a run takes; runs are told their number.
+/// Median of the seconds that a run takes; runs are given their number.
 pub fn median(count: usize, mut run: impl FnMut(usize)) -> f64 {
     let mut seconds: Vec<f64> = (0..count)
         .map(|i| {

@@ -1232,8 +1232,8 @@ class FreeGuide:
 
 @final
 class Rig:
-    """A template on a guide, driven by one control [capell2006, §4]: Rig(template, guide, samples=[(gamma, {parameter:
-    value})]).
+    """A template on a guide, driven by one control [capell2006, §4]:
+    Rig(template, guide, samples=[(gamma, {parameter: value})]).
 
     Parameters are those of the template and of the guide; a sample holds all of them, those that it does not name as in
     the template and the guide. Samples may come in any order. Between them parameters are linear in gamma, outside

@@ -47,7 +47,7 @@ const TRUSTED: f64 = 0.2;
 const DRAG: f64 = 20.0;
 const SPEED: f64 = 0.65;
 
-/// When the minimisation of a step that is too much for that stops: only a start is needed.
+/// When the minimisation of a step that is too much for that stops: it need not converge fully.
 const LED: Newton = Newton {
     tolerance: 1e-3,
     iterations: 12,

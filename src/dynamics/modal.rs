@@ -48,7 +48,7 @@ pub(super) const AMPLITUDES: Kind = Kind::required("modal amplitudes", 1);
 /// Velocities of T(x).
 pub(super) const SKIN_VELOCITIES: Kind = Kind::required("skin velocities", 1);
 
-/// Velocities are differences over this part of a step.
+/// Velocities are finite differences over this part of a step.
 const INSTANT: f64 = 1e-2;
 
 impl ModalStepper {
@@ -107,7 +107,7 @@ impl ModalStepper {
             for (v, sum) in sums.iter_mut().enumerate() {
                 let x = body.lattice().vertices()[v];
                 let p = place(body, &self.poses, &self.pose, v, x);
-                // Differences of differences keep figures of characters far from the origin.
+                // Differences of differences keep the digits of characters far from the origin.
                 if i == 0 {
                     origin[v] = p;
                 } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What every method of motion gives a simulation, and the table of who does it.
+//! The interface that every method of motion implements, and the table of the implementations.
 //!
 //! A [`Simulation`](super::Simulation) keeps the pose history, the forces and positions and velocities of all nodes; a
 //! [`Stepper`] advances these from one pose to the next. A method whose state is something else (amplitudes) keeps it itself,
@@ -36,7 +36,7 @@ pub(super) struct Start<'a> {
     pub load: &'a Load<'a>,
     /// In static equilibrium, else as the bones alone carry the flesh.
     pub settled: bool,
-    /// Asked whether to go on.
+    /// The progress, asked whether to go on.
     pub progress: &'a dyn Progress,
 }
 

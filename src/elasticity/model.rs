@@ -419,7 +419,7 @@ fn cofactor(f: &Mat3) -> Mat3 {
     Mat3::from_columns(&[b.cross(&c), c.cross(&a), a.cross(&b)])
 }
 
-/// `F = U diag(s) Vᵀ` with rotations U and V; the last singular value is negative where F inverts.
+/// `F = U diag(s) Vᵀ` with rotations U and V; the last singular value is negative where F has a negative determinant.
 fn singular(f: &Mat3) -> Option<(Mat3, Vec3, Mat3)> {
     if !f.iter().all(|x| x.is_finite()) {
         return None;

@@ -2,7 +2,7 @@
 //! The embedding on the processor: four or eight weights a vertex in one packed stream.
 //!
 //! A lattice of tetrahedra needs four weights, 32 bytes a vertex. The lattice's own positions, a few thousand bytes,
-//! stay in the first cache; each is four floats wide so that a vertex is four multiply-adds of whole
+//! stay in the L1 cache; each is four floats wide so that a vertex is four multiply-adds of whole
 //! registers. Large surfaces are cut into fixed chunks over threads; every vertex is computed alone, so the
 //! result does not depend on their number.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Arrays across the border: anything numpy can make an array of comes in, new arrays go out.
+//! Arrays across the language boundary: anything numpy can make an array of comes in, new arrays go out.
 
 use super::errors::{IntoPy, input};
 use crate::range::{LARGEST, is_sound};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The Python face: PyO3 bindings and nothing else, one file per module of the crate.
+//! The Python interface: PyO3 bindings and nothing else, one file per module of the crate.
 //!
 //! Arrays come in as anything numpy can make an array of, and go out as new C-contiguous arrays. Long calls
 //! release the interpreter; a panic becomes `thew.InternalError`.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is shown, across the border: which surface, in which space, into which array.
+//! What is shown, across the language boundary: which surface, in which space, into which array.
 
 use super::arrays::{Whole, floats, from_f32};
 use super::errors::{IntoPy, input};

@@ -18,11 +18,11 @@
 //! much of the way it came.
 //!
 //! Deviations: the adjoint is Aᵀ's, the paper's is that of a symmetric A (math.md 9); B is Gauss and Newton's second
-//! derivative, which the derivatives of Q give for nothing, as long as that leads on, and L-BFGS's own otherwise; the level
-//! of the quadrature is held during a minimisation, which is repeated where its result asks for another one and
+//! derivative, which the derivatives of Q give for nothing, as long as that makes progress, and L-BFGS's own otherwise; the
+//! level of the quadrature is held during a minimisation, which is repeated where its result asks for another one and
 //! evaluations are not counted. Positions are those of the embedding alone, without the limit that is laid around the
-//! artist's skin when flesh is shown. C has several valleys: where the nearest does not meet the points, a few others are
-//! tried.
+//! artist's skin when flesh is shown. C has several local minima: where the nearest does not meet the points, a few others
+//! are tried.
 
 mod error;
 mod options;

@@ -37,7 +37,7 @@ pub(super) fn radii(body: &Body, level: u32, kind: TemplateKind) -> (f64, f64) {
     } else {
         2.0 * least
     };
-    // Off the border, where rounding decides.
+    // Off the boundary, where rounding decides.
     (least * (1.0 + 1e-9), most * (1.0 - 1e-9))
 }
 

@@ -11,7 +11,7 @@
 //! | bulge | `a (k/2) W (x_⊥ − 2 x_∥)/R`, about the axis Z |
 //! | torus | `a k W(\|v\|/R) v/R`, v from the nearest point of the circle of radius A about Z, `R < A` |
 //!
-//! All are compact and C¹ (W and its slope vanish at the border; on the torus's axis, where v is not smooth, W is
+//! All are compact and C¹ (W and its slope vanish at the boundary; on the torus's axis, where v is not smooth, W is
 //! zero). Deviation: the paper only describes its fields; these polynomials are ours. A negative strength turns the force
 //! around.
 
@@ -372,7 +372,7 @@ mod tests {
                     continue;
                 };
                 assert!((d.force - t.force(&y)).norm() <= 1e-14 * t.strength().abs());
-                // Differences across the border see a jump of the second derivative.
+                // Differences across the boundary see a jump of the second derivative.
                 if t.distance(&y) > -1e-4 {
                     continue;
                 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is refused at the door, and what is kept once welded and oriented.
+//! Validation of input, and what is kept once welded and oriented.
 use super::Welded;
 use super::orient::Patch;
 use super::welding::Joined;

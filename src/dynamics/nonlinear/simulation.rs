@@ -5,8 +5,8 @@
 //! `M (v' − v)/h + C v' = f − ∇V(q')`, `q' = q + h v'`. The implicit midpoint rule is backward Euler over h/2 to the midpoint m,
 //! and from there as far again: `q' = 2m − q`, `v' = 2 v_m − v`; of second order, and without damping of its own.
 //!
-//! Damping `C = αM + βK` acts on the velocities of all nodes, K the positive semi-definite stiffness at the start of the
-//! step.
+//! Damping `C = αM + βK` acts on the velocities of all nodes, K the stiffness at the start of the step, projected to be
+//! positive semi-definite.
 
 use super::super::{SimulationError, lost};
 use super::potential::{Balancer, Domain, FLOOR, Increment};

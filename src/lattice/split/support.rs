@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What would flap: parts of the complex that hang on a vertex or an edge.
+//! Dangling parts: parts of the complex that hang on a vertex or an edge.
 //!
 //! Cells that share faces form a rigid part. A part is supported when it holds two pinned vertices, or three
 //! that are not on one line and are pinned or belong to a supported part. One that only hangs on others by

@@ -83,7 +83,7 @@ pub(super) struct ResolvedOptions {
     torus: Option<(usize, usize)>,
 }
 
-/// Another way down, where that from the start does not meet the points.
+/// Another start, where the minimum from the first one does not meet the points.
 pub(super) struct Attempt {
     /// How far the first step may go, in typical changes.
     pub first_step: f64,
@@ -271,7 +271,7 @@ impl ResolvedOptions {
     }
 
     /// Narrows bounds to what one update may change while the mouse moves: a template that leaps would need flesh that no
-    /// update has looked at yet, and startle.
+    /// update has evaluated yet, and startle.
     pub fn keep_near(&self, bounds: &mut [(f64, f64)], eta: &[f64]) {
         let (radii, others) = if self.torus.is_some() {
             DRAGGED_TORUS

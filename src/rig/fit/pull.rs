@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The way down: C of one fit, and the minima that rounds of L-BFGS-B find of it.
+//! The minimisation: C of one fit, and the minima that rounds of L-BFGS-B find of it.
 
 use super::options::{Attempt, ResolvedOptions};
 use super::whole::Whole;
@@ -19,11 +19,11 @@ const ROUNDS: usize = 6;
 const FREE_ROUNDS: usize = 3;
 /// Typical changes of placement that the first step may make, at first.
 const CAUTIOUS: f64 = 1.0;
-/// What another valley, or a way back, must leave at most of the cost.
+/// What another local minimum, or a step back, must leave at most of the cost.
 const WORTH: f64 = 0.99;
-/// Halvings of a round's way that is more than flesh bears.
+/// Halvings of a round's path that is more than flesh bears.
 const HALVINGS: usize = 4;
-/// What would fold flesh is tried so many times as wide, and again while that leads nearer.
+/// What would fold flesh is tried so many times as wide, and again while that comes nearer.
 const WIDER: f64 = 1.4;
 const WIDENINGS: usize = 6;
 /// Points this close, as a part of the body's size, count as met.
@@ -53,7 +53,7 @@ pub(super) struct Pull<'a> {
     pub held: Vec<Held>,
     pub resolved: &'a ResolvedOptions,
     pub progress: Paced<'a>,
-    /// By the progress: from then on nothing is looked at any more.
+    /// Stopped by the progress: from then on nothing is evaluated.
     pub stopped: Cell<bool>,
 }
 
@@ -98,7 +98,7 @@ impl Pull<'_> {
         Ok(best)
     }
 
-    /// The lowest of the valleys that several ways lead to.
+    /// The lowest of the local minima that several starts lead to.
     fn descend_anywhere(
         &self,
         whole: &mut Whole<'_>,
@@ -124,7 +124,7 @@ impl Pull<'_> {
             };
             let found = self.descend(whole, local, &start, level, attempt.first_step)?;
             best.evaluations += found.evaluations;
-            // Another valley has to be worth it.
+            // Another local minimum has to be worth it.
             if found.cost < WORTH * best.cost {
                 (best.cost, best.parameters) = (found.cost, found.parameters);
             }
@@ -227,7 +227,7 @@ impl Pull<'_> {
         })
     }
 
-    /// An update while the mouse moves: one round, from the start, and the next sees to what its result asks for.
+    /// An update while the mouse moves: one round, from the start, and the next does what its result asks for.
     fn follow(
         &self,
         whole: &mut Whole<'_>,
@@ -333,7 +333,7 @@ impl Pull<'_> {
         1.0 / self.body.size().powi(2)
     }
 
-    /// The minimum of C at a level, in units in which the body's size is one, from a start that has been looked at.
+    /// The minimum of C at a level, in units in which the body's size is one, from a start that has been evaluated.
     fn minimise(
         &self,
         start: &[f64],
@@ -371,7 +371,7 @@ impl Pull<'_> {
     }
 }
 
-/// What forces do along a lever: how far they move its point.
+/// What forces do to a point by its sensitivities: how far they move it.
 pub(super) fn work(lever: &[Vec3], forces: &[Vec3]) -> f64 {
     lever.iter().zip(forces).map(|(l, f)| l.dot(f)).sum()
 }

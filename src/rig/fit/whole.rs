@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The strengths at which a rig leaves flesh whole, at the pose and beside the other rigs of a fit.
+//! The strengths at which a rig folds no flesh, at the pose and beside the other rigs of a fit.
 //!
 //! In balance displacements are affine in the strength, so that one more of them says between which strengths no flesh is
 //! pressed flat ([`room`]). They depend on where the rig is: a round of a minimisation keeps to those of its start, and what it
@@ -40,7 +40,7 @@ pub(super) struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// Between which strengths flesh stays whole at η, whose own does not matter.
+    /// Between which strengths flesh does not fold at η, whose own does not matter.
     fn strengths(&mut self, eta: &[f64]) -> Result<Strengths, FitError> {
         let body = self.balance.body().clone();
         let usual = body.material().young() / body.size();

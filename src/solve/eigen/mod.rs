@@ -45,9 +45,9 @@ pub struct EigenOptions {
     /// `K − shift · M` is factored and has to be positive definite: a shift below all eigenvalues, 1/s². None
     /// takes 0 when K is definite, else a small negative one.
     pub shift: Option<f64>,
-    /// Vectors iterated at once; None chooses.
+    /// Block size; None chooses.
     pub block: Option<usize>,
-    /// Vectors kept before a restart; None chooses.
+    /// Basis size at a restart; None chooses.
     pub room: Option<usize>,
     /// Restarts at most.
     pub max_restarts: usize,

@@ -4,7 +4,8 @@
 //! A step minimises `g·d + ½ dᵀ(C + μD)d` in the box, exactly, by active sets: with D the largest diagonal of C that was seen,
 //! so that a variable is measured by what it does. The damping μ follows from how much of the promised decrease came
 //! true. Each trial is one evaluation; there is no line search. No variable moves by more than a number of its typical sizes
-//! that grows where such steps keep their promise: the first ones, when little is known, leap into no other valley.
+//! that grows where such steps keep their promise: the first ones, when little is known, leap into the basin of no other
+//! minimum.
 //!
 //! Deviation: no variable counts as less than a tiny part of the strongest, or those without effect would leave no step.
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One surface on a graphics device.
 //!
-//! Modes, rows, rest shape and skin go up once and stay. In a frame only amplitudes and bones' maps go up and
-//! results come down. A surface is cut into chunks, so that no binding passes the device's limit. Everything that
+//! Modes, rows, rest shape and skin are uploaded once and stay. In a frame only amplitudes and bones' maps are uploaded and
+//! results read back. A surface is cut into chunks, so that no binding passes the device's limit. Everything that
 //! changes exists twice (a slot): while the results of one frame are read, the next one is computed.
 
 use super::super::model::{Prepared, WarpInput, WarpModel};
@@ -47,13 +47,13 @@ struct Dispatch {
     workgroups: u32,
 }
 
-/// What goes up for a frame.
+/// What is uploaded for a frame.
 struct Slot {
     frame: wgpu::Buffer,
     bones: wgpu::Buffer,
 }
 
-/// A frame under way.
+/// A frame in flight.
 struct Sent {
     slot: usize,
     index: wgpu::SubmissionIndex,
@@ -307,7 +307,7 @@ impl Work {
         Ok(())
     }
 
-    /// Sends what a frame needs up.
+    /// Uploads what a frame needs.
     pub(super) fn set(&self, device: &GpuDevice, slot: usize, frame: &Prepared<'_>) {
         let (maps, limit) = frame.finish.numbers();
         let limit = if limit.is_finite() { limit } else { -1.0 };
@@ -372,7 +372,7 @@ impl Work {
             .device
             .poll(waiting)
             .map_err(|e| failed(e.to_string()))?;
-        // Another thread that polls the device may have taken the answers up and be about to pass them on.
+        // Another thread that polls the device may have received the answers and be about to pass them on.
         let mut answers = self
             .outputs
             .iter()

@@ -5,9 +5,9 @@
 //! | file | what |
 //! | --- | --- |
 //! | `device` | adapters, and a device opened once for all surfaces that use it |
-//! | `engine` | one surface on a device: what goes up and down in a frame, two of them under way |
+//! | `engine` | one surface on a device: what is uploaded and read back in a frame, two of them in flight |
 //! | `measure` | what the kernels and copies take on the device itself |
-//! | `upload` | what goes up once, in chunks |
+//! | `upload` | what is uploaded once, in chunks |
 //! | `warp.wgsl` | the kernels |
 
 #[cfg(feature = "gpu")]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What goes up to a graphics device once: modes, rest shape, skin, in chunks that its bindings can hold.
+//! What is uploaded to a graphics device once: modes, rest shape, skin, in chunks that its bindings can hold.
 
 use super::super::KernelError;
 use super::super::blocks::{Half, ROWS, Single, Values};
@@ -34,7 +34,7 @@ const CUT: usize = 128;
 const WORKGROUPS: usize = 65_535;
 /// Largest binding that is asked for, whatever a device allows.
 const LARGEST: u64 = 1 << 30;
-/// Bytes that go up in one piece, so that little memory is needed on the way.
+/// Bytes that are uploaded in one piece, so that little staging memory is needed.
 const PIECE: usize = 32 << 20;
 /// Invocations of a workgroup, as in the kernels.
 pub(super) const WORKGROUP: usize = 64;
@@ -48,13 +48,13 @@ impl Surface {
     }
 }
 
-/// What comes down from one chunk, for each slot.
+/// What is read back from one chunk, for each slot.
 pub(super) struct Output {
     pub results: [wgpu::Buffer; 2],
     pub staging: [wgpu::Buffer; 2],
 }
 
-/// Puts things on the device.
+/// Uploads buffers to the device.
 pub(super) struct Upload<'a> {
     pub device: &'a GpuDevice,
     /// Bytes of a binding.
@@ -176,7 +176,7 @@ impl<'a> Upload<'a> {
                 .write_buffer(&to, (i * PIECE) as u64, piece);
             if piece.len() == PIECE {
                 self.device.queue.submit([]);
-                // What went up is done with; errors are found by the scope around all of this.
+                // The uploads are done; errors are found by the scope around all of this.
                 let _ = self.device.device.poll(wgpu::PollType::Wait {
                     submission_index: None,
                     timeout: Some(PATIENCE),
