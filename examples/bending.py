@@ -94,7 +94,7 @@ def bend(limb: Limb, degrees: float) -> dict[str, Bent]:
     answers = {}
     for method in METHODS:
         balance = thew.Equilibrium(limb.body, method)
-        # Newton's method is led there in steps of half a right angle at most.
+        # The load path of Newton's method goes there in steps of half a right angle at most.
         steps = int(np.ceil(degrees / 45.0)) if method in NONLINEAR else 1
         for angle in np.linspace(0.0, degrees, steps + 1)[1:]:
             balance.set_pose(bent(angle))

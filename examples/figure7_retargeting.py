@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Figure 7: motions of articulated figures handed on to a jelly box and to a blob with limbs. [choi2003, §6]
 
-The nodes in the pelvis go with it. The box is led by the feet (positions) and the head (position and
+The nodes in the pelvis go with it. The box is constrained at the feet (positions) and the head (position and
 orientation), by modal warping above and by linear modes below; the blob by torso, elbows and feet (positions) and
 the head (position and orientation).
 """

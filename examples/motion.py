@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A body carried by one bone of a moving figure: forces in the bone's frame, and places for what is attached.
+"""A body carried by one bone of a moving figure: forces in the bone's frame, and positions for what is attached.
 
 The body lives in the frame of its support, in which the supported nodes are at rest. Gravity is turned into that
 frame, and what the frame's own motion does to a mass at rest in it is applied as a force: translational, Euler's
@@ -78,7 +78,7 @@ class Puppet:
             self.time = then
 
     def misses(self) -> float:
-        """How far tied nodes are from their places, metres."""
+        """How far tied nodes are from their targets, metres."""
         u = np.asarray(self.simulation.displacements())
         wanted = {n: self.carried.attached(bone, n, self.time)[0] for n, bone in self.places.items()}
         return max(float(np.linalg.norm(u[n] - place)) for n, place in wanted.items())

@@ -58,7 +58,7 @@ class Probe:
     """Measures the maps at the frame that the scene stands at; a context manager, which leaves nothing behind."""
 
     def __init__(self, found: Subject, rest: np.ndarray, scene: bpy.types.Scene):
-        """`rest` [n, 3]: the vertices' places before the armature acts, object space."""
+        """`rest` [n, 3]: the vertices' positions before the armature acts, object space."""
         self.found, self.scene, self.rest = found, scene, np.asarray(rest, dtype=np.float64)
         self.bent = depends_on_place(found)
         size = diagonal(self.rest) or 1.0

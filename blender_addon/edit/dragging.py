@@ -91,7 +91,7 @@ class Dragging:
     # what is held
 
     def take(self, vertex: int, lead: bool = True) -> None:
-        """Hold a vertex where it is seen; `lead`: it is the one that the mouse leads."""
+        """Hold a vertex where it is seen; `lead`: it is the one that the mouse drags."""
         self.drag.grip(vertex)
         self._targets[vertex] = self.seen(vertex)
         if lead:
@@ -113,7 +113,7 @@ class Dragging:
 
     @property
     def pins(self) -> list[int]:
-        """The vertices that are held but not led."""
+        """The vertices that are held but not dragged."""
         return [vertex for vertex in self._targets if vertex != self.held]
 
     @property

@@ -27,7 +27,7 @@ Point = tuple[int, np.ndarray]
 TIMES = 4.0
 #: A slider that goes so far weighs as much as missing a point by this part of the body's size, at weight 1.
 MISSED = 0.003
-#: Points count as brought to their targets from this part of the way on.
+#: Points count as brought to their targets from this part of the distance on.
 REACHED = 0.98
 #: Skin that an update moves by no more than this part of the body's size has arrived.
 STILL = 1e-4

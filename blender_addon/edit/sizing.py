@@ -61,7 +61,7 @@ def every_size(radius: float) -> dict[str, float]:
 
 
 def reach(sizes: dict[str, float]) -> float:
-    """How far from its middle a template acts."""
+    """The support radius of a template."""
     return sizes.get("radius", 0.0) or sizes["ring_radius"] + sizes["tube_radius"]
 
 

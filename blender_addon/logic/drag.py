@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flesh of modes that is held at points and led about by them: who holds what, steps of real time, and what is said of it.
+"""Modal flesh that is held at points and dragged by them: the constraints, steps of real time, and the status line.
 
-The modes move from the shape at rest in the present pose; a point of the skin is led by one node of the flesh around it, whose
-target is corrected until the skin itself is where it is wanted. All in metres, in the axes of the flesh at rest.
+The modes move from the shape at rest in the present pose; a point of the skin is dragged by one node of the flesh around it,
+whose target is corrected until the skin itself is where it is wanted. All in metres, in the axes of the flesh at rest.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from .errors import Refusal
 
 #: Seconds of a step, and the most steps between two looks: a slow machine plays slower, and does not fall behind for ever.
 STEP, MOST = 1.0 / 240.0, 12
-#: A target goes no farther than this part of the body's size in a step: what is led faster comes after.
+#: A target goes no farther than this part of the body's size in a step: what is dragged faster comes after.
 STRIDE = 0.02
 #: A target goes this part of its way in a step, all but 2 % of it within a fifth of a second.
 SOON = 1.0 - math.exp(-STEP / 0.05)
-#: No point is led farther than this part of the body's size: modes know nothing of flesh that is torn out.
+#: No point is dragged farther than this part of the body's size: modes know nothing of flesh that is torn out.
 FARTHEST = 0.75
 #: The part of a missing distance by which a target is corrected between two looks.
 CORRECTED = 0.5
-#: Flesh elsewhere goes no more times farther than the point that is led, or the point stays behind: bones hold it.
+#: Flesh elsewhere goes no more times farther than the point that is dragged, or the point stays behind: bones hold it.
 LEVERAGE = 4.0
 #: Swings below this part of the body's size are nothing to hold back.
 SLACK = 0.02
-#: So much of its way a point is led whatever goes along, or it would never find back.
+#: So much of its displacement a point is dragged whatever goes along, or it would never find back.
 LEAST = 0.02
 #: How quickly that is found, a part between two looks.
 YIELDS = 0.2
@@ -65,11 +65,11 @@ class Grip:
     start: np.ndarray  # [3] displacement of the vertex when it was taken
     bends: np.ndarray  # [3, k, 3] how the flesh goes along when the node goes along an axis
     more: np.ndarray  # [3] displacement of the node beyond that of the vertex
-    most: float  # how far it is led, metres
+    most: float  # how far it is dragged at most, metres
     part: float = 1.0  # of the way, that flesh elsewhere allows
 
     def way(self) -> np.ndarray:
-        """From where the vertex was taken to where it is wanted, no farther than points are led, [3]."""
+        """From where the vertex was taken to where it is wanted, no farther than points are dragged, [3]."""
         way = self.wanted - self.start
         return min(1.0, self.most / max(float(np.linalg.norm(way)), 1e-30)) * way
 
@@ -148,7 +148,7 @@ class Drag:
         return found
 
     def node_of(self, vertex: int) -> int:
-        """The node around a vertex that leads it best: near it, and soft."""
+        """The node around a vertex that drags it best: near it, and soft."""
         indices, shares = (each[vertex] for each in self._nodes)
         held = {grip.node for grip in self.grips}
         soft = [
@@ -181,7 +181,7 @@ class Drag:
     # time
 
     def advance(self, steps: int) -> None:
-        """So many steps, the targets going smoothly to where the points are wanted: a mouse that stops at once stops no flesh."""
+        """So many steps, the targets going smoothly to the points' targets: a mouse that stops at once stops no flesh."""
         if not steps:
             return
         for grip in self.grips:
@@ -202,7 +202,7 @@ class Drag:
         self._correct()
 
     def _correct(self) -> None:
-        """Lead the nodes so that the skin itself comes where it is wanted, as far as flesh elsewhere allows."""
+        """Drag the nodes so that the skin itself comes to its targets, as far as flesh elsewhere allows."""
         if not self.grips:
             return
         places, skin = np.asarray(self.simulation.displacements()), self.displacements

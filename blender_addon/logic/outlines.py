@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a force template looks like: line segments in its own frame, at its true size.
 
-Every outline touches the border beyond which the template does not act, so what is drawn is what is moved. Segments are
+Every outline touches the boundary beyond which the template does not act, so what is drawn is what is moved. Segments are
 [m, 2, 3]; lengths are those of the sizes that are given.
 """
 
@@ -41,7 +41,7 @@ def radial() -> np.ndarray:
 
 @cache
 def bulge() -> np.ndarray:
-    """Lobes about the axis Z, where it pushes out, arrows along it, where it draws in, and the border about its middle."""
+    """Lobes about the axis Z, where it pushes out, arrows along it, where it draws in, and the boundary about its middle."""
     angle = np.linspace(0.0, np.pi, ROUND // 2 + 1)
     lobe = np.stack([np.sin(angle) ** 3, np.sin(angle) ** 2 * np.cos(angle)], axis=1)
     lines = [ring(1.0)]

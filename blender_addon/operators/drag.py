@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drag modal flesh: press on the skin, lead it about, let it ring; Shift and click first holds further points."""
+"""Drag modal flesh: press on the skin, drag it about, let it ring; Shift and click first holds further points."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
         return {"RUNNING_MODAL"} if self._motion.held >= 0 else {"PASS_THROUGH"}
 
     def press(self, context, event):
-        """Hold a point, or begin to lead one."""
+        """Hold a point, or begin to drag one."""
         view = viewing.under(context, event)
         if view is None:
             return {"PASS_THROUGH"}
@@ -178,7 +178,7 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
         self.end(context)
 
     def marks(self):
-        """The held points, and a line from the one that is led to the mouse."""
+        """The held points, and a line from the one that is dragged to the mouse."""
         motion = self._motion
         drawn = [(np.array([motion.world(vertex) for vertex in motion.pins]).reshape(-1, 3), PINNED, 9.0)]
         if motion.held >= 0:

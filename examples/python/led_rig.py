@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A biceps: a force field in the upper arm, led by the elbow's angle through one control."""
+"""A biceps: a force field in the upper arm, driven by the elbow's angle through one control."""
 
 import numpy as np
 import thew

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flesh of modes that is led about by points of its skin, without a window: the numbers behind Drag Flesh."""
+"""Modal flesh that is dragged by points of its skin, without a window: the numbers behind Drag Flesh."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_the_way_to_the_mouse_is_told_in_rest_axes(addon):
     assert np.isfinite(wanted_there(flat, moved, seen, there)).all()
 
 
-# points that are led --------------------------------------------------------------------------------------------------
+# points that are dragged --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("point", [(1.0, 0.1, 0.1), (1.0, 0.0, 0.0), (0.7, 0.1, 0.0), (0.5, 0.0, -0.1)])
