@@ -181,7 +181,7 @@ class Drag:
     # time
 
     def advance(self, steps: int) -> None:
-        """So many steps, the targets going smoothly to the points' targets: a mouse that stops at once stops no flesh."""
+        """So many steps, the nodes' targets going smoothly to those of the points: a mouse that stops at once stops no flesh."""
         if not steps:
             return
         for grip in self.grips:
