@@ -48,11 +48,11 @@ def main() -> int:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         rows = [json.loads(line[len(MARK) :]) for line in done.stdout.splitlines() if line.startswith(MARK)]
         if done.returncode or not rows:
-            said = (done.stdout + "\n" + done.stderr).strip().splitlines() or [f"status {done.returncode}"]
-            rows.append({"character": Path(file).name, "reported": f"NO RESULT, status {done.returncode}: {said[-1]}"})
+            text = (done.stdout + "\n" + done.stderr).strip().splitlines() or [f"status {done.returncode}"]
+            rows.append({"character": Path(file).name, "reported": f"NO RESULT, status {done.returncode}: {text[-1]}"})
         for row in rows:
-            names = [told(row, key) for key in ("character", "clip", "mesh")]
-            print(f"| {' | '.join(names)} | {' | '.join(told(row, key) for key in COLUMNS)} |", flush=True)
+            names = [as_text(row, key) for key in ("character", "clip", "mesh")]
+            print(f"| {' | '.join(names)} | {' | '.join(as_text(row, key) for key in COLUMNS)} |", flush=True)
         everything.append(rows)
     print("\nLengths in percent of the size (diagonal of the rest bounding box). Own motion: moving shape less static")
     print("equilibrium at the same pose. Volume: least and greatest over the clip, of closed meshes.\n")
@@ -60,7 +60,7 @@ def main() -> int:
     return 0
 
 
-def told(row: dict, key: str) -> str:
+def as_text(row: dict, key: str) -> str:
     """A value of a row as text for a table."""
     value = row.get(key, "")
     if isinstance(value, list):
@@ -82,7 +82,7 @@ def summary(everything: list[list[dict]]) -> None:
         worst["volume"] = [min(v[0] for v in volumes), max(v[1] for v in volumes)] if volumes else "open"
         clips = len({row["clip"] for row in good})
         refused = "; ".join(row["reported"] for row in rows if "cells" not in row)
-        values = " | ".join(told(worst, key) for key in keys)
+        values = " | ".join(as_text(worst, key) for key in keys)
         print(f"| {rows[0]['character']} | {clips} | {len(meshes)} | {values} | {refused} |")
 
 

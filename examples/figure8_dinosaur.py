@@ -77,8 +77,8 @@ def main(how: Options) -> None:
         if shot:
             since = round(min(0.5, shot - LET_GO if shot > LET_GO else 0.5) / STEP)
             studio.line(np.array(trail[-since:]) - 0.45 * studio.ahead, 0.014, thread, place)
-        said = "at rest" if shot == 0.0 else f"{shot:.2f} s" + ("" if shot <= LET_GO else ", let go")
-        studio.text(said, place + studio.at(0.0, -0.82), 0.14)
+        label = "at rest" if shot == 0.0 else f"{shot:.2f} s" + ("" if shot <= LET_GO else ", let go")
+        studio.text(label, place + studio.at(0.0, -0.82), 0.14)
     print(
         f"{len(shape.vertices)} vertices, {len(nodes)} nodes, {len(tets.tets)} elements, {MODES} modes: filled in "
         f"{filled - started:.2f} s, matrices and modes in {solved - filled:.2f} s"

@@ -86,5 +86,5 @@ def table(files: list[dict]) -> str:
                 reached[name][0] += lines["covered"]
                 reached[name][1] += lines["count"]
     rows = sorted(reached.items(), key=lambda row: (row[0] == "all", row[1][0] / max(row[1][1], 1)))
-    told = [f"| {name} | {of} | {hit} | {100 * hit / max(of, 1):.1f} % |" for name, (hit, of) in rows]
-    return "\n".join(["| module | lines | reached | |", "| --- | --- | --- | --- |", *told])
+    cells = [f"| {name} | {of} | {hit} | {100 * hit / max(of, 1):.1f} % |" for name, (hit, of) in rows]
+    return "\n".join(["| module | lines | reached | |", "| --- | --- | --- | --- |", *cells])

@@ -43,8 +43,8 @@ def fuzz(seconds: int, names: list[str], keep: bool) -> None:
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
             return name, 1, f"{name} did not end within {error.timeout:.0f} seconds"
-        said = re.findall(rf"{name}: \d+ inputs .*", ran.stdout)
-        return name, ran.returncode, "\n".join(said) if ran.returncode == 0 else (ran.stdout + ran.stderr)[-6000:]
+        lines = re.findall(rf"{name}: \d+ inputs .*", ran.stdout)
+        return name, ran.returncode, "\n".join(lines) if ran.returncode == 0 else (ran.stdout + ran.stderr)[-6000:]
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         results = list(pool.map(one, names or targets()))

@@ -110,7 +110,7 @@ def comparison(entries: list[dict[str, object]], old: list[dict[str, object]]) -
         before = last(old, str(one["machine"]), str(one["bench"]))
         common = {name: value / before[name] for name, value in now.items() if name in before}
         worst = max(common, key=lambda name: common[name], default=None)
-        told = f"{common[worst]:.2f} {worst}" if worst else "first run on this machine"
+        slowest = f"{common[worst]:.2f} {worst}" if worst else "first run on this machine"
         ratio = mean_ratio(now, before)
-        lines.append(f"| {one['bench']} | {len(now)} | {f'{ratio:.3f}' if ratio else '–'} | {told} |")
+        lines.append(f"| {one['bench']} | {len(now)} | {f'{ratio:.3f}' if ratio else '–'} | {slowest} |")
     return "\n".join(lines)

@@ -88,8 +88,8 @@ def linking_python() -> tuple[list[str], dict[str, str | None]]:
     """Features and variables with which the tests hold the Python face too: all that the wheel needs is then compiled for
     both. Nothing where Python came without a library to link to; most is then compiled twice."""
     wanted = "print(*(sysconfig.get_config_var(name) or '' for name in ('Py_ENABLE_SHARED', 'LIBDIR', 'LDLIBRARY')), sep='\\n')"
-    status, told = capture([TOOLS.python, "-c", f"import sysconfig; {wanted}"])
-    shared, folder, name = [*told.split("\n"), "", "", ""][:3]
+    status, output = capture([TOOLS.python, "-c", f"import sysconfig; {wanted}"])
+    shared, folder, name = [*output.split("\n"), "", "", ""][:3]
     if status or shared != "1" or not (Path(folder) / name).is_file():
         return [], {}
     paths = [folder, os.environ.get("LD_LIBRARY_PATH", "")]
@@ -139,9 +139,9 @@ def check_private(built: Path) -> None:
     """See that a wheel tells nothing of this machine."""
     places = [str(place).encode() for place in (Path.home(), ROOT) if len(place.parts) > 1]
     with zipfile.ZipFile(built) as archive:
-        told = [name for name in archive.namelist() if any(place in archive.read(name) for place in places)]
-    if told:
-        raise BuildError(f"Paths of this machine are in the wheel: {', '.join(told)}.")
+        leaks = [name for name in archive.namelist() if any(place in archive.read(name) for place in places)]
+    if leaks:
+        raise BuildError(f"Paths of this machine are in the wheel: {', '.join(leaks)}.")
 
 
 def package(given_wheel: Path | None = None) -> Path:

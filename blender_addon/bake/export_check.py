@@ -49,18 +49,18 @@ def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
                 "file: press Finish Bake, or bake in rest space"
             ]
         return motionless + said_of_modifiers(obj, exporter)
-    said = motionless + said_of_modifiers(obj, exporter)
+    sentences = motionless + said_of_modifiers(obj, exporter)
     armatures = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE" and modifier.object is not None]
     if len(armatures) > 1:
-        said.append(
+        sentences.append(
             f"{name} has {len(armatures)} Armature modifiers, and files know one skin: bake in posed space and press "
             "Finish Bake"
         )
     if any(modifier.use_deform_preserve_volume and modifier.show_viewport for modifier in armatures):
-        said.append(
+        sentences.append(
             f"The armature of {name} preserves volume, which no file carries: joints of the exported skin bend otherwise"
         )
-    return said
+    return sentences
 
 
 def check_all(objects: Iterable[bpy.types.Object], exporter: str = "") -> list[str]:

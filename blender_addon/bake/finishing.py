@@ -50,22 +50,22 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     action = gltf.active_action(armature) if armature is not None else None
     joined = action is not None and writing.join_action(obj, action)
     wrong = export_check.check(obj)
-    said = [f"{name} plays its {plural(len(keys), 'key')}{'' if wrong else ', ready to export'}", *wrong]
+    sentences = [f"{name} plays its {plural(len(keys), 'key')}{'' if wrong else ', ready to export'}", *wrong]
     if names:
-        said.append(f"{listed(names)} went, for the keys hold what {'it' if len(names) == 1 else 'they'} did")
+        sentences.append(f"{listed(names)} went, for the keys hold what {'it' if len(names) == 1 else 'they'} did")
     if carried:
-        said.append(f"The parent “{obj.parent.name}” only carries {name} now")
+        sentences.append(f"The parent “{obj.parent.name}” only carries {name} now")
     if not posed:
-        said.append(f"The armature goes on bending {name}")
+        sentences.append(f"The armature goes on bending {name}")
     if joined:
-        said.append(f"The keys play from the action “{action.name}”, as one animation with the bones")
+        sentences.append(f"The keys play from the action “{action.name}”, as one animation with the bones")
     finished = [other for other in worn if writing.baked_keys(other)]
     for other in finished:
         kept += finish_bake(other)
     for other in set(worn) - set(finished):
         kept += riding.dismount(other)
         kept.append(f"{describe(other)} rode along without a bake and shows its plain skin again")
-    return said + kept
+    return sentences + kept
 
 
 def held_modifiers(obj: bpy.types.Object, posed: bool) -> list[bpy.types.Modifier]:

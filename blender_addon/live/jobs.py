@@ -280,7 +280,7 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
     name = describe(obj)
     if not (made.flesh or made.rides) and not bakes.said(obj) and not (remove_rigs and len(obj.thew.rigs)):
         raise Refusal(f"{name} has no flesh: nothing to remove")
-    said = []
+    sentences = []
     if remove_baked_keys:
         bakes.remove(obj)
     if made.rides:
@@ -288,17 +288,17 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
     kept = bakes.said(obj)
     if kept:
         bakes.show(obj, False)
-        said.append(f"{name} keeps its {listed(kept)}, muted, because its armature moves it again")
+        sentences.append(f"{name} keeps its {listed(kept)}, muted, because its armature moves it again")
     if made.flesh:
         if modifier.by_id(obj, made.armature_modifier) is None:
-            said.append(f"The Armature modifier that the flesh of {name} followed was no longer there")
-        said += flesh_map.remove_untouched(obj, reading.armature_of(obj))
+            sentences.append(f"The Armature modifier that the flesh of {name} followed was no longer there")
+        sentences += flesh_map.remove_untouched(obj, reading.armature_of(obj))
         modifier.remove(obj)
     if remove_rigs:
         rigging.clear(obj)
     elif len(obj.thew.rigs):
-        said.append(f"{name} keeps its {plural(len(obj.thew.rigs), 'rig')}, for when flesh is added again")
-    said += riding.dismount_all(obj)
+        sentences.append(f"{name} keeps its {plural(len(obj.thew.rigs), 'rig')}, for when flesh is added again")
+    sentences += riding.dismount_all(obj)
     reset(obj, keep_rigs=True, keep_bake=bool(kept))
     register.forget(obj)
-    return said
+    return sentences

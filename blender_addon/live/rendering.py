@@ -101,10 +101,10 @@ def missed(frame: int) -> None:
     global _missed
     if not _missed:
         _missed = True
-        said = (
+        warning = (
             f"From frame {frame} on, frames may lack their flesh, because Blender's window was busy: render them again."
         )
-        later(lambda: tell("Thew", [said]))
+        later(lambda: tell("Thew", [warning]))
 
 
 @contextmanager

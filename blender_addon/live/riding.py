@@ -328,22 +328,22 @@ def switch(obj: bpy.types.Object) -> None:
 
 def dismount(obj: bpy.types.Object) -> list[str]:
     """Leave a rider as it was before it rode, baked keys kept and muted; gives what the artist should know."""
-    said, kept = [], bakes.said(obj)
+    notes, kept = [], bakes.said(obj)
     if kept:
         bakes.show(obj, False)
-        said.append(f"{describe(obj)} keeps its {listed(kept)}, muted, because its armature moves it again")
+        notes.append(f"{describe(obj)} keeps its {listed(kept)}, muted, because its armature moves it again")
     modifier.remove(obj)
     reset(obj, keep_rigs=True, keep_bake=bool(kept))
     register.forget(obj)
-    return said
+    return notes
 
 
 def dismount_all(body: bpy.types.Object) -> list[str]:
     """Every rider of a body gets off; gives what the artist should know."""
     riders = list(register.on(body))
-    said = [text for obj in riders for text in dismount(obj)]
+    notes = [text for obj in riders for text in dismount(obj)]
     if riders:
         names = [describe(obj) for obj in riders]
         verb = "shows its" if len(names) == 1 else "show their"
-        said.append(f"{listed(names)} rode on {describe(body)} and {verb} plain skin again")
-    return said
+        notes.append(f"{listed(names)} rode on {describe(body)} and {verb} plain skin again")
+    return notes

@@ -57,12 +57,12 @@ class Note:
     @staticmethod
     def of(clip: Any, name: str) -> Note:
         """The note of a clip; a `Refusal` where there is none. `name`: the file's, in quotes."""
-        said = f"{name} holds the clip of something that was not exported from Blender: no mesh here could show it"
+        refusal = f"{name} holds the clip of something that was not exported from Blender: no mesh here could show it"
         try:
             fields = json.loads(clip.notes[NOTE])
             version = fields.pop("format")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise Refusal(said) from error
+            raise Refusal(refusal) from error
         if version != FORMAT:
             raise Refusal(f"{name} was exported by another version of Thew: export and simulate it again with this one")
         try:
@@ -73,9 +73,9 @@ class Note:
             good = good and path.shape == (note.end - note.start + 2, 3) and np.isfinite(path).all()
             good = good and 0.0 < note.scale < np.inf
         except (TypeError, ValueError) as error:
-            raise Refusal(said) from error
+            raise Refusal(refusal) from error
         if not good or not isinstance(note.object, str) or not isinstance(note.mesh, str):
-            raise Refusal(said)
+            raise Refusal(refusal)
         return note
 
 

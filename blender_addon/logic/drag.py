@@ -233,14 +233,14 @@ KEYS = "drag the skin, Shift+click first holds a point, release lets go, Esc or 
 
 def told(drag: Drag | None, dragging: bool, left: str) -> str:
     """The line of the status bar; `left`: the distance that is left to the mouse, "" where the point is there."""
-    said = []
+    parts = []
     if drag is not None and drag.stopped:
-        said.append("the flesh was stopped, because it could follow only by being thrown about")
+        parts.append("the flesh was stopped, because it could follow only by being thrown about")
     elif drag is not None and drag.slowed:
-        said.append("the flesh is slowed, because it cannot follow so fast")
+        parts.append("the flesh is slowed, because it cannot follow so fast")
     if dragging and left:
-        said.append(f"{left} short of the mouse")
+        parts.append(f"{left} short of the mouse")
     if drag is not None and drag.grips and not dragging:
         count = len(drag.grips)
-        said.append(f"{count} point{'s' if count > 1 else ''} held")
-    return f"Thew: {'; '.join([*said, KEYS])}"
+        parts.append(f"{count} point{'s' if count > 1 else ''} held")
+    return f"Thew: {'; '.join([*parts, KEYS])}"

@@ -67,10 +67,10 @@ class THEW_OT_finish_bake(Job, bpy.types.Operator):
         obj = target.of(context)
         try:
             updates.stop_update()
-            said = finishing.finish_bake(obj)
+            sentences = finishing.finish_bake(obj)
         except Exception as error:
             return self.refuse(obj, error)
         windows.redraw()
-        for text in reversed(said):  # the status bar shows the last one, all stand in the Info editor
+        for text in reversed(sentences):  # the status bar shows the last one, all stand in the Info editor
             self.report({"INFO"}, sentence(text))
         return {"FINISHED"}

@@ -24,11 +24,11 @@ class Quick(Job):
     def execute(self, context):
         obj = target.of(context)
         try:
-            said = self.edit(context, obj)
+            message = self.edit(context, obj)
         except Exception as error:
             return self.refuse(obj, error)
-        if said:
-            self.report({"INFO"}, said)
+        if message:
+            self.report({"INFO"}, message)
         return {"FINISHED"}
 
     def edit(self, context, obj) -> str:

@@ -230,8 +230,8 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
             if self._hit is None
             else f"  radius {length(max(sizes.values()) / self._stand.flesh.place.metres_per_unit)}"
         )
-        said = f"Click drops the {self._kind.lower()}, wheel sizes it, Ctrl+wheel or R turns it, Esc cancels{reach}"
-        context.workspace.status_text_set(f"Thew: {said}")
+        message = f"Click drops the {self._kind.lower()}, wheel sizes it, Ctrl+wheel or R turns it, Esc cancels{reach}"
+        context.workspace.status_text_set(f"Thew: {message}")
         windows.redraw()
 
     def here(self) -> Placement:

@@ -29,9 +29,9 @@ class THEW_OT_remove(Job, bpy.types.Operator):
         obj = target.of(context)
         try:
             updates.stop_update()
-            said = jobs.remove(obj, self.remove_baked_keys, self.remove_rigs)
+            notes = jobs.remove(obj, self.remove_baked_keys, self.remove_rigs)
         except Exception as error:
             return self.refuse(obj, error)
-        for text in said:
+        for text in notes:
             self.report({"INFO"}, text + ".")
         return {"FINISHED"}

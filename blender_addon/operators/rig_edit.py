@@ -28,11 +28,11 @@ class Edit(Job):
             else:
                 reading.check_editable(obj)
             rig_layouts.migrate(obj)
-            said = self.edit(context, obj)
+            result = self.edit(context, obj)
             rigging.shown(context, obj)
         except Exception as error:
             return self.refuse(obj, error)
-        return self.done(obj, said)
+        return self.done(obj, result)
 
     def edit(self, context, obj) -> str:
         """Do it; gives what to tell."""

@@ -112,9 +112,9 @@ class Job:
 
     def done(self, obj, result):
         """Report success."""
-        said = self.said(obj, result)
-        if said:
-            self.report({"INFO"}, said)
+        message = self.said(obj, result)
+        if message:
+            self.report({"INFO"}, message)
         return {"FINISHED"}
 
     def refuse(self, obj, error: BaseException):

@@ -18,7 +18,7 @@ def measure(obj: bpy.types.Object, flesh, rig: ThewRig, by: str) -> None:
     """Keep the strengths of `rig`, on the flesh as it is, `by` YIELD or FORCE; refused where flesh does not yield to it."""
     unit = flesh.place.metres_per_unit
 
-    def said(native, row: tuple[float, ...]) -> float:
+    def amount_of(native, row: tuple[float, ...]) -> float:
         """The strength of some slider values as it is measured from now on."""
         strength = row[SLIDERS.index("strength")]
         if not strength:
@@ -34,8 +34,8 @@ def measure(obj: bpy.types.Object, flesh, rig: ThewRig, by: str) -> None:
 
     try:
         native = rigging.native_rig(obj, flesh, rig)
-        amounts = [said(native, values_of(sample.sliders)) for sample in rig.samples]
-        slider = said(native, slider_values(rig))
+        amounts = [amount_of(native, values_of(sample.sliders)) for sample in rig.samples]
+        slider = amount_of(native, slider_values(rig))
     except core().OutsideError as error:
         raise Refusal(f"The rig “{rig.name}” cannot be measured: {error}") from error
     with quietly():

@@ -233,16 +233,16 @@ def were_read(rigs: tuple[Resolved, ...], motion) -> bool:
 
 def lost_controls(rigs: tuple[Resolved, ...], motion) -> dict[int, str]:
     """By index, the rigs whose keyed or driven control is not a number at some frame."""
-    said = {}
+    sentences = {}
     for rig in rigs:
         if rig.on and rig.control is None:
             bad = np.flatnonzero(~np.isfinite(motion.controls[:, rig.index]))
             if len(bad):
-                said[rig.index] = (
+                sentences[rig.index] = (
                     f"The control of the rig “{rig.name}” is not a number at frame {motion.start + bad[0]}: "
                     "repair its keys or its driver."
                 )
-    return said
+    return sentences
 
 
 def blamed(name: str, text: str) -> str:

@@ -48,10 +48,10 @@ class THEW_PT_export(bpy.types.Panel):
 
 def draw_menu(self, context):
     """The first thing that would go wrong, in File > Export; all of them stand beside the exporter's settings."""
-    said = export_check.check_all(context.scene.objects)
-    if said:
+    sentences = export_check.check_all(context.scene.objects)
+    if sentences:
         self.layout.separator()
-        draw_text(self.layout.column(align=True), f"Thew: {sentence(said[0])}", MENU, icon="ERROR")
+        draw_text(self.layout.column(align=True), f"Thew: {sentence(sentences[0])}", MENU, icon="ERROR")
 
 
 def register() -> None:

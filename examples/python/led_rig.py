@@ -23,8 +23,8 @@ def main() -> None:
     angles = np.linspace(0.0, 1.5, 24)
     poses, controls = shapes.bent(angles), angles[:, None]
     plain = thew.simulate(body, poses, fps=24)
-    led = thew.simulate(body, poses, fps=24, rigs=[rig], controls=controls)
-    pushed = np.array([np.linalg.norm(led.offsets(i) - plain.offsets(i), axis=1).max() for i in range(24)])
+    driven = thew.simulate(body, poses, fps=24, rigs=[rig], controls=controls)
+    pushed = np.array([np.linalg.norm(driven.offsets(i) - plain.offsets(i), axis=1).max() for i in range(24)])
     print(f"first: the rig adds {1000 * pushed[0]:.3f} mm")
     print(f"last: the rig adds {1000 * pushed[-1]:.2f} mm")
 

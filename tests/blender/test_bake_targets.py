@@ -143,8 +143,8 @@ def test_a_new_target_is_a_class_and_a_row(character, monkeypatch):
     part("live.jobs").apply_state(body)
     assert not body["far shown"]
     assert np.array_equal(play(body, FRAMES), live)
-    said = part("live.jobs").remove(body)
-    assert any("keeps its note" in text for text in said) and body["far"] == far
+    notes = part("live.jobs").remove(body)
+    assert any("keeps its note" in text for text in notes) and body["far"] == far
     part("live.jobs").remove(body, remove_baked_keys=True)
     assert not [name for name in body.keys() if name.startswith("far")]
 

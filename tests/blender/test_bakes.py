@@ -224,10 +224,10 @@ def test_what_a_finished_bake_says(character):
     add()
     bake("POSED")
     body.parent_type = "ARMATURE"
-    said = part("bake.finishing").finish_bake(body)
-    assert "20 keys, ready to export" in said[0]  # what the status bar shows
+    sentences = part("bake.finishing").finish_bake(body)
+    assert "20 keys, ready to export" in sentences[0]  # what the status bar shows
     for words in ("“Armature” went", "“Rig” only carries"):
-        assert any(words in text for text in said[1:])
+        assert any(words in text for text in sentences[1:])
     assert (body.parent, body.parent_type) == (rig, "OBJECT")
 
 

@@ -54,7 +54,7 @@ def test_a_real_character(addon, counted, file):
             flesh = flesh_of(obj)
             size, clip, rest = flesh.surface.size, np.asarray(flesh.clip)[: len(frames)], flesh.surface.vertices
             maps = flesh.place.maps(flesh.motion.maps)[: len(frames)]
-            said = []
+            faults = []
 
             # the lattice, and its bones
             assert flesh.lattice.check(flesh.surface, flesh.skeleton) == []
@@ -69,15 +69,15 @@ def test_a_real_character(addon, counted, file):
             skin = np.array([part("logic.spaces").skinned(flesh.character.weights, m, rest) for m in maps])
             distance = np.linalg.norm(clip - skin, axis=2).max() / size
             if distance >= 0.2:
-                said.append(f"{distance:.0%} of the size from the skin")
+                faults.append(f"{distance:.0%} of the size from the skin")
             inverted = max(flesh.clip.inverted_cells[: len(frames)]) / len(flesh.lattice.cells)
             if inverted >= 0.03:
-                said.append(f"{inverted:.0%} of the cells inverted")
+                faults.append(f"{inverted:.0%} of the cells inverted")
             if flesh.surface.report().closed:
                 whole = closed_volume(flesh.surface.triangles, rest)
                 changes = [closed_volume(flesh.surface.triangles, shape) / whole - 1.0 for shape in clip]
                 if max(np.abs(changes)) >= 0.25:
-                    said.append(f"volume changes by {max(changes, key=abs):+.0%}")
+                    faults.append(f"volume changes by {max(changes, key=abs):+.0%}")
 
             # where it has flesh, it moves by itself
             thickness = np.asarray(flesh.body.thickness)
@@ -88,7 +88,7 @@ def test_a_real_character(addon, counted, file):
                 still.append(flesh.body.shown(q, maps[i], how.max_offset, elastic_joints=how.elastic_joints))
             own = np.sqrt(((clip[::4] - np.array(still))[:, thick] ** 2).sum(axis=2).mean()) / size
             if ACCELERATES.search(action.name) and own <= 1e-3 and obj is meshes()[0]:
-                said.append(f"only {own:.2%} of its own motion")
+                faults.append(f"only {own:.2%} of its own motion")
 
             # what Blender shows, live and baked
             chosen = list(frames)[:: max(1, len(frames) // 6)]
@@ -98,8 +98,8 @@ def test_a_real_character(addon, counted, file):
             assert np.abs(play(obj, chosen) - live).max() < 1e-5 * max(box, np.abs(live).max())
             assert bpy.ops.thew.show_live() == {"FINISHED"}
             if number == 0 and not FAST:
-                said += manners(flesh, maps)
-            complaints += [f"{action.name}, {obj.name}: {text}" for text in said]
+                faults += manners(flesh, maps)
+            complaints += [f"{action.name}, {obj.name}: {text}" for text in faults]
     assert complaints == []
 
 
@@ -108,7 +108,7 @@ def manners(flesh, maps) -> list[str]:
     import thew
 
     body, fps, size = flesh.body, flesh.build_settings.fps, flesh.surface.size
-    said = []
+    faults = []
 
     def still(pose):
         return body.shown(thew.equilibrium(body, pose, method="hyperelastic"), pose)
@@ -129,14 +129,14 @@ def manners(flesh, maps) -> list[str]:
         once = own(thew.simulate(body, maps[first], fps * speed), balances[first])
     twice = own(thew.simulate(body, maps[first], 2.0 * fps * speed), balances[first])
     if np.sqrt((once**2).mean()) > 1e-6 and (twice**2).mean() <= (once**2).mean():
-        said.append(f"own motion {once.max():.3%} at speed {speed} falls to {twice.max():.3%} at double that")
+        faults.append(f"own motion {once.max():.3%} at speed {speed} falls to {twice.max():.3%} at double that")
 
     # Frozen where it moves most.
     stop = int(whole.argmax()) + 1
     frozen = np.concatenate([maps[:stop], np.repeat(maps[stop - 1 : stop], round(3.0 * fps), axis=0)])
     left = own(thew.simulate(body, frozen, fps), [*balances[:stop], *[balances[stop - 1]] * (len(frozen) - stop)])
     if left.max() > 1e-6 and left[-1] > 0.05 * left.max():
-        said.append(f"{left[-1] / left.max():.0%} of its own motion is left three seconds after it stopped")
+        faults.append(f"{left[-1] / left.max():.0%} of its own motion is left three seconds after it stopped")
 
     # At rest, carried steadily, turned slowly: with nothing of its own to do it does nothing.
     rest, seconds = flesh.surface.vertices, np.arange(13) / fps
@@ -149,5 +149,5 @@ def manners(flesh, maps) -> list[str]:
         there = rest @ whole[:, :3, :3].transpose(0, 2, 1) + whole[:, None, :3, 3]
         lag = np.linalg.norm(shapes - there, axis=2).max() / size
         if lag > (1e-6 if what == "at rest" else 1e-4):
-            said.append(f"it lags by {lag:.1e} of its size {what}")
-    return said
+            faults.append(f"it lags by {lag:.1e} of its size {what}")
+    return faults

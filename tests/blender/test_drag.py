@@ -107,8 +107,8 @@ def test_the_picked_point_follows_the_mouse(hand):
         assert drag.pass_by(2 * LOOK) == {"RUNNING_MODAL"}
     drag.pass_by(0.6)
     seen = world(body)
-    led = there.copy()
-    led[1] = seen[vertex][1]
+    dragged = there.copy()
+    dragged[1] = seen[vertex][1]
     assert np.linalg.norm(seen[vertex][[0, 2]] - there[[0, 2]]) < 0.02 * size
     moved = np.linalg.norm(seen - start, axis=1)
     assert (moved > 0.01 * size).sum() > 20 and np.isfinite(seen).all()  # the body follows

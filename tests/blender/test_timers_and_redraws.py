@@ -346,28 +346,28 @@ def test_a_render_reads_an_animation_that_was_changed(scene, window):
 
 def test_a_character_that_renders_plain_is_told_of_before_the_first_frame(scene, window, monkeypatch):
     body, _, handlers = window
-    told = []
-    monkeypatch.setattr(part("live.rendering"), "tell", lambda title, lines: told.extend(lines))
+    texts = []
+    monkeypatch.setattr(part("live.rendering"), "tell", lambda title, lines: texts.extend(lines))
     body.vertex_groups.clear()
     body.data.update_tag()
     bpy.context.view_layer.update()
     in_a_thread(lambda: handlers.render_starts(scene))
-    assert len(told) == 1 and "“Body” is rendered without its flesh" in told[0] and "no vertex groups" in told[0]
+    assert len(texts) == 1 and "“Body” is rendered without its flesh" in texts[0] and "no vertex groups" in texts[0]
     in_a_thread(lambda: handlers.render_ends(scene))
 
 
 def test_a_busy_window_is_not_waited_for_without_end(scene, window, monkeypatch):
     body, _, handlers = window
-    rendering, told = part("live.rendering"), []
+    rendering, texts = part("live.rendering"), []
     monkeypatch.setattr(rendering, "PATIENCE", 0.0)
     monkeypatch.setattr(rendering, "IMPATIENCE", 0.0)
-    monkeypatch.setattr(rendering, "tell", lambda title, lines: told.extend(lines))
+    monkeypatch.setattr(rendering, "tell", lambda title, lines: texts.extend(lines))
     for call in (handlers.render_starts, handlers.before_frame, handlers.before_frame, handlers.render_ends):
         thread = threading.Thread(target=call, args=(scene,))
         thread.start()
         thread.join()
     rendering.attend()
-    assert len(told) == 1 and "window was busy" in told[0]
+    assert len(texts) == 1 and "window was busy" in texts[0]
     assert np.isfinite(play(body, FRAMES)).all()
 
 

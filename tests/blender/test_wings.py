@@ -56,15 +56,15 @@ def imports(name: str, path: Path, known: dict[str, Path], typed: bool = True) -
 
 def upward(folder: Path, wings: list[str]) -> list[str]:
     """A sentence for each import from a wing above, or from what stands over all."""
-    known, said = modules(folder), []
+    known, sentences = modules(folder), []
     for name, path in known.items():
         if name in TOP:
             continue
         for line, other in imports(name, path, known):
             mine, theirs = name.split(".")[0], other.split(".")[0]
             if theirs not in wings or wings.index(theirs) > wings.index(mine):
-                said.append(f"{path.relative_to(folder)}:{line} imports {other}")
-    return said
+                sentences.append(f"{path.relative_to(folder)}:{line} imports {other}")
+    return sentences
 
 
 def test_every_file_is_in_a_wing():

@@ -33,7 +33,7 @@ def pushed(arm, frames, **settings):
     return thew.simulate(arm.body, swings(frames), 24, rigs=[bulge()], controls=controls(frames), **settings)
 
 
-def told(clip):
+def contents(clip):
     """All that a clip tells, as bytes."""
     shown = [[clip.offsets(f), clip.positions(f), clip.lattice_positions(f)] for f in range(len(clip))]
     arrays = [np.asarray(each).tobytes() for row in shown for each in row]
@@ -54,11 +54,11 @@ def test_a_clip_comes_back_with_the_same_bits_and_goes_on_with_them(arm, tmp_pat
     clip = pushed(arm, FRAMES, method=method, engine="cpu", preroll=3, max_offset=0.2)
     clip.save(path)
     again = thew.Clip.load(path)
-    assert told(again) == told(clip)
+    assert contents(again) == contents(clip)
     assert again.body.dofs == arm.body.dofs and again.body.surface.volume == arm.surface.volume
     for each in (clip, again):
         each.extend(swings(FRAMES + 4)[FRAMES:], controls(4, FRAMES))
-    assert told(again) == told(clip) and len(again) == FRAMES + 4
+    assert contents(again) == contents(clip) and len(again) == FRAMES + 4
     whole = pushed(arm, FRAMES + 4, method=method, engine="cpu", preroll=3, max_offset=0.2)
     assert np.array_equal(np.asarray(again), np.asarray(whole))
 
@@ -79,7 +79,7 @@ def test_a_shot_from_a_file_gives_the_same_bits(arm, tmp_path):
     assert again.notes == {"maker": "ünïcode"}
     clip = again.simulate()
     whole = thew.simulate(arm.body, swings(FRAMES), 30, [bulge()], controls(FRAMES), **settings)
-    assert told(clip) == told(whole) and clip.notes == {"maker": "ünïcode"} and whole.notes == {}
+    assert contents(clip) == contents(whole) and clip.notes == {"maker": "ünïcode"} and whole.notes == {}
 
 
 def test_modes_go_along(arm, tmp_path):
@@ -87,7 +87,7 @@ def test_modes_go_along(arm, tmp_path):
     for given in (modes, 6):
         shot = thew.Shot(arm.body, swings(5), 24, method="modal", modes=given, engine="cpu", precision="f16")
         shot.save(tmp_path / "shot.thew")
-        assert told(thew.Shot.load(tmp_path / "shot.thew").simulate()) == told(shot.simulate())
+        assert contents(thew.Shot.load(tmp_path / "shot.thew").simulate()) == contents(shot.simulate())
 
 
 def test_what_a_shot_refuses(arm):
@@ -111,18 +111,18 @@ def test_bad_files_get_a_sentence(arm, tmp_path, kind):
     good = path.read_bytes()
     bad = tmp_path / "bad.thew"
 
-    def said(data):
+    def message(data):
         bad.write_bytes(data)
         with pytest.raises(thew.StorageError) as error:
             load(bad)
         return str(error.value)
 
-    assert "cut off" in said(good[: len(good) // 2])
-    assert "not a Thew file" in said(b"a foreign file that is long enough for a header of ours")
-    assert "not a Thew file" in said(b"")
-    assert "version 99" in said(good[:8] + bytes([99, 0, 0, 0]) + good[12:])
-    assert "damaged" in said(good[:-1] + bytes([good[-1] ^ 1]))
-    assert f"not a {kind}" in said(other.read_bytes())
+    assert "cut off" in message(good[: len(good) // 2])
+    assert "not a Thew file" in message(b"a foreign file that is long enough for a header of ours")
+    assert "not a Thew file" in message(b"")
+    assert "version 99" in message(good[:8] + bytes([99, 0, 0, 0]) + good[12:])
+    assert "damaged" in message(good[:-1] + bytes([good[-1] ^ 1]))
+    assert f"not a {kind}" in message(other.read_bytes())
     with pytest.raises(thew.StorageError, match="cannot be read"):
         load(tmp_path / "missing.thew")
     with pytest.raises(thew.StorageError, match="cannot be read"):
@@ -167,7 +167,7 @@ def test_the_command_simulates_a_shot_in_a_process_of_its_own(arm, tmp_path):
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=elsewhere())
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(f"clip.thew: {FRAMES} frames") and "100 %" in done.stderr
-    assert told(thew.Clip.load(tmp_path / "clip.thew")) == told(pushed(arm, FRAMES))
+    assert contents(thew.Clip.load(tmp_path / "clip.thew")) == contents(pushed(arm, FRAMES))
 
 
 def elsewhere():
@@ -179,20 +179,20 @@ def test_the_command_says_what_is_wrong_before_it_works(arm, tmp_path, capsys):
     shot = tmp_path / "shot.thew"
     thew.Shot(arm.body, swings(2), 24).save(shot)
 
-    def said(*words):
+    def message(*words):
         assert main(["simulate", *map(str, words)]) == 1
         out, err = capsys.readouterr()
         assert out == "" and "Traceback" not in err
         return err
 
-    assert "is the shot itself" in said(shot, "-o", shot)
-    assert "cannot be written" in said(shot, "-o", tmp_path / "no folder" / "clip.thew")
-    assert "cannot be written" in said(shot, "-o", tmp_path)
-    assert "cannot be read" in said(tmp_path / "missing.thew", "-o", tmp_path / "clip.thew")
+    assert "is the shot itself" in message(shot, "-o", shot)
+    assert "cannot be written" in message(shot, "-o", tmp_path / "no folder" / "clip.thew")
+    assert "cannot be written" in message(shot, "-o", tmp_path)
+    assert "cannot be read" in message(tmp_path / "missing.thew", "-o", tmp_path / "clip.thew")
     assert os.listdir(tmp_path) == ["shot.thew"]
     assert main(["simulate", str(shot), "-o", str(tmp_path / "clip.thew"), "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
-    assert "not a shot" in said(tmp_path / "clip.thew", "-o", tmp_path / "other.thew")
+    assert "not a shot" in message(tmp_path / "clip.thew", "-o", tmp_path / "other.thew")
 
 
 def test_the_command_stops_when_it_is_interrupted(arm, tmp_path, monkeypatch, capsys):

@@ -107,17 +107,17 @@ def test_what_the_parent_was_changing_is_refused_in_a_child(arm):
 def test_a_clip_is_not_extended_from_its_own_progress(arm):
     poses = np.stack([shapes.bend(angle) for angle in np.linspace(0.0, 0.5, 6)])
     clip = thew.simulate(arm.body, poses[:3], 24.0)
-    said, lengths = [], []
+    messages, lengths = [], []
 
     def again(_fraction, _stage):
         lengths.append(len(clip))  # looking is free
         with pytest.raises(thew.InputError, match=r"cannot be extended: .* until that one has returned") as refused:
             clip.extend(poses[3:])
-        said.append(str(refused.value))
+        messages.append(str(refused.value))
         return True
 
     clip.extend(poses[3:], progress=again)
-    assert said and set(lengths) == {3}
+    assert messages and set(lengths) == {3}
     np.testing.assert_array_equal(np.asarray(clip), np.asarray(thew.simulate(arm.body, poses, 24.0)))
 
 

@@ -43,11 +43,11 @@ def test_former_properties(clip):
 
 
 def test_a_place_warns_once(clip):
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         for _ in range(3):
             assert len(clip.strays) == len(POSES)
-    assert len(told) == 1 and told[0].filename == __file__
+    assert len(caught) == 1 and caught[0].filename == __file__
 
 
 def test_both_names_at_once_are_refused(arm):

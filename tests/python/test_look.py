@@ -236,8 +236,8 @@ def test_thickness_is_the_way_to_the_nearest_bone_that_carries():
 
 def test_the_table_counts_clips_and_characters(grid):
     good, bad = measured(grid, lambda shown: None), measured(grid, lambda shown: None, shaken(grid))
-    said = table.totals([("a", good), ("a", bad), ("b", good)])
-    assert said == "2 of 3 clips pass, 1 of 2 characters in all their clips. What fails: still 1."
+    text = table.totals([("a", good), ("a", bad), ("b", good)])
+    assert text == "2 of 3 clips pass, 1 of 2 characters in all their clips. What fails: still 1."
     row = table.line("a", "mesh", "Rig|run", bad, 0.5)
     assert row.count("|") == table.HEAD.count("|") and row.endswith("| still |")
 

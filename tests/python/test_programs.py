@@ -16,7 +16,7 @@ from tools.shell import ROOT
 PROGRAMS = sorted(file.stem for file in (ROOT / "examples" / "python").glob("*.py") if "__main__" in file.read_text())
 
 
-def told(name):
+def output(name):
     """{first words: the numbers and words after the colon} of each line that a program prints."""
     paths = [str(Path(thew.__file__).parent.parent), *sys.path]
     ran = subprocess.run(
@@ -45,53 +45,53 @@ def test_there_are_six_of_under_sixty_lines():
 
 
 def test_swinging_arm():
-    said = told("swinging_arm")
-    tube = numbers(said["volume"])[0]
+    printed = output("swinging_arm")
+    tube = numbers(printed["volume"])[0]
     assert 0.028 < tube < 0.1**2 * np.pi * 1.2  # less than the cylinder around it
-    largest, settled = numbers(said["largest"])[0], numbers(said["settled"])[0]
+    largest, settled = numbers(printed["largest"])[0], numbers(printed["settled"])[0]
     assert 0.02 < settled < largest < 0.1
-    assert numbers(said["inverted"]) == [0.0]
+    assert numbers(printed["inverted"]) == [0.0]
 
 
 def test_softness_and_paint():
-    said = told("softness_and_paint")
-    assert 2.0 < numbers(said["thickness"])[0] < 12.0
-    firm, middle, soft = (numbers(said[f"dial {dial}"])[0] for dial in (0.0, 0.5, 1.0))
+    printed = output("softness_and_paint")
+    assert 2.0 < numbers(printed["thickness"])[0] < 12.0
+    firm, middle, soft = (numbers(printed[f"dial {dial}"])[0] for dial in (0.0, 0.5, 1.0))
     assert middle / firm == pytest.approx(17.0, rel=0.05) and soft / middle == pytest.approx(17.0, rel=0.05)
-    assert numbers(said["painted 1"])[0] > 5.0 and numbers(said["painted 0"])[0] < 0.01
+    assert numbers(printed["painted 1"])[0] > 5.0 and numbers(printed["painted 0"])[0] < 0.01
 
 
 def test_led_rig():
-    said = told("led_rig")
-    least, most = numbers(said["bears"])
+    printed = output("led_rig")
+    least, most = numbers(printed["bears"])
     assert least < -1e5 < 1e5 <= most
-    yields, last = numbers(said["yields"])[0], numbers(said["last"])[0]
-    assert numbers(said["first"])[0] == 0.0 and 0.5 * yields < last < 2.0 * yields
-    part, missed = numbers(said["reached"])
+    yields, last = numbers(printed["yields"])[0], numbers(printed["last"])[0]
+    assert numbers(printed["first"])[0] == 0.0 and 0.5 * yields < last < 2.0 * yields
+    part, missed = numbers(printed["reached"])
     assert part == 1.0 and missed < 0.01
 
 
 def test_dragged_modes():
-    said = told("dragged_modes")
+    printed = output("dragged_modes")
     # A cantilever's first bending, from above (few linear elements): Euler's and Bernoulli's 0.323 Hz.
-    assert 0.323 < numbers(said["slowest"])[0] < 0.5 and said["slowest"].endswith("True")
-    assert numbers(said["held"])[0] < 1e-6
-    assert numbers(said["settled"])[0] < 1.0
-    sag, warped, linear = numbers(said["sag"])
+    assert 0.323 < numbers(printed["slowest"])[0] < 0.5 and printed["slowest"].endswith("True")
+    assert numbers(printed["held"])[0] < 1e-6
+    assert numbers(printed["settled"])[0] < 1.0
+    sag, warped, linear = numbers(printed["sag"])
     assert 0.3 < sag < 0.9 and abs(warped - 1.02) < 0.12 and linear > 1.1 * warped
 
 
 def test_balance_and_inverse():
-    said = told("balance_and_inverse")
-    assert numbers(said["gravity"])[0] > 1.0
-    assert numbers(said["inverse"])[0] > 0.1 and numbers(said["inverse"])[1] == 0.0
-    assert numbers(said["again"])[0] < 1e-9
-    foretold, true = numbers(said["adjoint"])
+    printed = output("balance_and_inverse")
+    assert numbers(printed["gravity"])[0] > 1.0
+    assert numbers(printed["inverse"])[0] > 0.1 and numbers(printed["inverse"])[1] == 0.0
+    assert numbers(printed["again"])[0] < 1e-9
+    foretold, true = numbers(printed["adjoint"])
     assert abs(true) > 0.1 and foretold == pytest.approx(true, rel=1e-3)
 
 
 def test_saved_body():
-    said = told("saved_body")
-    assert numbers(said["file"])[0] > 1e4
-    assert "cut off" in said["damaged"]
-    assert said["same"].startswith("True") and said["restored"].startswith("True")
+    printed = output("saved_body")
+    assert numbers(printed["file"])[0] > 1e4
+    assert "cut off" in printed["damaged"]
+    assert printed["same"].startswith("True") and printed["restored"].startswith("True")

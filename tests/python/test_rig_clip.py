@@ -55,8 +55,8 @@ def test_controls_act_from_the_frame_before_they_change(arm, plain):
 
 def test_left_alone_a_rig_stands_at_its_last_sample(arm):
     rig = bulge()
-    led = thew.simulate(arm.body, swings(), 24, rigs=[rig], controls=np.ones((FRAMES, 1)))
-    assert np.array_equal(np.asarray(thew.simulate(arm.body, swings(), 24, rigs=[rig])), np.asarray(led))
+    driven = thew.simulate(arm.body, swings(), 24, rigs=[rig], controls=np.ones((FRAMES, 1)))
+    assert np.array_equal(np.asarray(thew.simulate(arm.body, swings(), 24, rigs=[rig])), np.asarray(driven))
 
 
 def test_a_clip_made_in_parts_is_the_clip_made_at_once(arm):

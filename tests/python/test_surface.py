@@ -36,9 +36,9 @@ def test_measuring_a_volume_tells_how_far_it_is_and_stops():
     surface = thew.Surface(*shapes.box((1, 2, 3)))
     with pytest.raises(thew.Cancelled):
         surface.measure_volume(lambda fraction, stage: False)
-    told = []
-    assert surface.measure_volume(lambda fraction, stage: told.append(fraction)) == surface.volume
-    assert told == sorted(told) and told[-1] == 1.0
+    fractions = []
+    assert surface.measure_volume(lambda fraction, stage: fractions.append(fraction)) == surface.volume
+    assert fractions == sorted(fractions) and fractions[-1] == 1.0
 
 
 def test_telling_inside_from_outside_tells_how_far_it_is_and_stops():
@@ -47,9 +47,9 @@ def test_telling_inside_from_outside_tells_how_far_it_is_and_stops():
     weights = shapes.arm_weights(vertices)
     with pytest.raises(thew.Cancelled):
         skeleton.refit_tails(thew.Surface(vertices, triangles), weights, lambda fraction, stage: fraction < 0.5)
-    told = []
-    skeleton.refit_tails(thew.Surface(vertices, triangles), weights, lambda fraction, stage: told.append(fraction))
-    assert told == sorted(told) and len(told) > 5
+    fractions = []
+    skeleton.refit_tails(thew.Surface(vertices, triangles), weights, lambda fraction, stage: fractions.append(fraction))
+    assert fractions == sorted(fractions) and len(fractions) > 5
 
 
 def test_inside_out_surfaces_enclose_the_same():

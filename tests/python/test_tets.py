@@ -129,9 +129,9 @@ def test_what_cannot_be_filled_and_cancelling():
         thew.TetMesh.fill(thin)
     with pytest.raises(thew.TetError):
         thew.TetMesh.fill(thin, cells_across=float("nan"))
-    told = []
-    thew.TetMesh.fill(thew.Surface(*shapes.arm()), progress=lambda fraction, stage: told.append(fraction) or True)
-    assert told == sorted(told) and told[-1] == 1.0
+    fractions = []
+    thew.TetMesh.fill(thew.Surface(*shapes.arm()), progress=lambda fraction, stage: fractions.append(fraction) or True)
+    assert fractions == sorted(fractions) and fractions[-1] == 1.0
     with pytest.raises(thew.Cancelled):
         thew.TetMesh.fill(thew.Surface(*shapes.arm()), progress=lambda fraction, stage: False)
 

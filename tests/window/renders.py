@@ -152,10 +152,10 @@ def story():
             yield 0.02
         check("pictures", len(list(Path(PICTURES[0]).glob("frame-*.png"))) >= 8)
 
-    told = []
+    shown = []
     dialogs = helpers.part("live.rendering")
     tell = dialogs.tell
-    dialogs.tell = lambda title, lines: (told.extend(lines), tell(title, lines))
+    dialogs.tell = lambda title, lines: (shown.extend(lines), tell(title, lines))
     scene.render.engine, scene.frame_end = Probe.bl_idname, 3
     body.vertex_groups.clear()
     body.data.update_tag()
@@ -164,7 +164,7 @@ def story():
     yield 0.05
     while rendering():
         yield 0.02
-    check("a dialog tells what renders without flesh", len(told) == 1 and "without its flesh" in told[0], str(told))
+    check("a dialog tells what renders without flesh", len(shown) == 1 and "without its flesh" in shown[0], str(shown))
     if PICTURES:
         yield 1.0
         os.system(f"import -window root {PICTURES[0]}/dialog.png")
