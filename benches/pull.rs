@@ -63,7 +63,7 @@ fn main() {
                 let names = rig.parameter_names().iter().map(|n| (*n).to_owned());
                 names.zip(eta).collect()
             };
-            let mut wishes = FitOptions {
+            let mut options = FitOptions {
                 evaluations: Some(EVALUATIONS),
                 ..FitOptions::default()
             };
@@ -73,14 +73,14 @@ fn main() {
                 for point in &mut points {
                     point.place += step;
                 }
-                let found = fit.fit(&rig, &points, &wishes).expect("fits");
+                let found = fit.fit(&rig, &points, &options).expect("fits");
                 evaluations += found.evaluations;
                 misses.push((found.cost / points.len() as f64).sqrt());
-                wishes.start = named(found.parameters);
+                options.start = named(found.parameters);
             });
             let started = Instant::now();
-            wishes.evaluations = None;
-            let settled = fit.fit(&rig, &points, &wishes).expect("fits");
+            options.evaluations = None;
+            let settled = fit.fit(&rig, &points, &options).expect("fits");
             let settling = started.elapsed().as_secs_f64();
             let reached = places(&mut fit, &rig, &settled.parameters, &points);
             let left: f64 = points

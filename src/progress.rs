@@ -7,13 +7,13 @@
 //!
 //! let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(Vec3::from);
 //! let surface = Surface::new(corners.to_vec(), vec![[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])?;
-//! let told = Mutex::new(Vec::new());
+//! let reported = Mutex::new(Vec::new());
 //! let stop = |fraction: f64, _stage: &str| {
-//!     told.lock().expect("nobody panics").push(fraction);
+//!     reported.lock().expect("nobody panics").push(fraction);
 //!     false
 //! };
 //! assert_eq!(surface.measure_volume(&stop), Err(Cancelled));
-//! assert_eq!(told.lock().expect("nobody panics").len(), 1); // asked once, and heard
+//! assert_eq!(reported.lock().expect("nobody panics").len(), 1); // asked once, and heard
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -327,8 +327,8 @@ mod tests {
         for n in 0..good.len() {
             fs::write(&path, &good[..n]).unwrap();
             let e = load::<Thing>(&path, "body").unwrap_err();
-            let said = matches!(e, StoreError::NotThew { .. } | StoreError::Length { .. });
-            assert!(said, "{n}: {e}");
+            let noticed = matches!(e, StoreError::NotThew { .. } | StoreError::Length { .. });
+            assert!(noticed, "{n}: {e}");
         }
         fs::write(&path, [good, vec![0]].concat()).unwrap();
         assert!(matches!(

@@ -33,8 +33,8 @@ macro_rules! each {
         $(
             #[test]
             fn $name() {
-                let said = run(stringify!($name));
-                assert!(said.contains($says), "{said}");
+                let output = run(stringify!($name));
+                assert!(output.contains($says), "{output}");
             }
         )*
     };

@@ -107,9 +107,9 @@ fn check_tells_of_a_vertex_off_its_bone() {
             Lattice::with_bones(vertices, lattice.cells().to_vec(), lattice.bones().clone())
                 .expect("valid");
         let found = moved.check(&c.surface, &c.skeleton);
-        let told = found
+        let reported = found
             .iter()
             .any(|v| matches!(v, Violation::OffBone { vertex: at, .. } if *at == vertex));
-        assert_eq!(told, seen, "{share} of a cell");
+        assert_eq!(reported, seen, "{share} of a cell");
     }
 }

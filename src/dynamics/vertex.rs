@@ -48,7 +48,7 @@ pub(super) struct VertexMatrix {
     matrix: BlockMatrix,
     scales: Option<(f64, f64)>,
     turns: Vec<Mat3>,
-    helper: CellMatrix,
+    preconditioner: CellMatrix,
     method: Gmres,
 }
 
@@ -72,7 +72,7 @@ impl VertexMatrix {
             between,
             scales: None,
             turns: vec![Mat3::zeros(); free.len()],
-            helper: CellMatrix::new(body, solver)?,
+            preconditioner: CellMatrix::new(body, solver)?,
             method: Gmres::new(free.len()),
         })
     }
@@ -91,7 +91,7 @@ impl VertexMatrix {
         let turns = || free.iter().map(|&v| &skinned.turns[v as usize]);
         let same = self.scales == Some((mass, stiffness)) && turns().eq(&self.turns);
         self.scales = None;
-        self.helper
+        self.preconditioner
             .prepare(body, skinned, mass, stiffness, further)?;
         if !same {
             for (row, turn) in turns().enumerate() {
@@ -146,14 +146,14 @@ impl VertexMatrix {
         };
         let mut system = Helped {
             matrix: &self.matrix,
-            helper: &mut self.helper,
+            preconditioner: &mut self.preconditioner,
             transposed,
             exactly: false,
             body,
             further,
             whole: (whole.clone(), whole),
         };
-        if system.helper.is_iterating() {
+        if system.preconditioner.is_iterating() {
             let few = Stop {
                 iterations: FEW,
                 ..STOP
@@ -161,7 +161,7 @@ impl VertexMatrix {
             if self.method.solve(&mut system, x, few).is_some() {
                 return Ok(());
             }
-            system.helper.factor()?;
+            system.preconditioner.factor()?;
             system.exactly = true;
         }
         match self.method.solve(&mut system, x, STOP) {
@@ -174,7 +174,7 @@ impl VertexMatrix {
 /// The vertex form's matrix, preconditioned by the cell form's.
 struct Helped<'a> {
     matrix: &'a BlockMatrix,
-    helper: &'a mut CellMatrix,
+    preconditioner: &'a mut CellMatrix,
     transposed: bool,
     exactly: bool,
     body: &'a Body,
@@ -214,9 +214,9 @@ impl Preconditioned for Helped<'_> {
     }
     fn precondition(&mut self, x: &mut [Vec3]) {
         if self.exactly {
-            self.helper.substitute(x);
+            self.preconditioner.substitute(x);
         } else {
-            self.helper.precondition(x);
+            self.preconditioner.precondition(x);
         }
     }
 }

@@ -330,8 +330,8 @@ mod tests {
             mass: 0.0,
             stiffness: -1.0,
         };
-        let said = negative.coefficients(&[1.0]).unwrap_err().to_string();
-        assert!(said.contains("stiffness damping"));
+        let message = negative.coefficients(&[1.0]).unwrap_err().to_string();
+        assert!(message.contains("stiffness damping"));
         let short = Damping::PerMode(vec![1.0]).coefficients(&[1.0, 2.0]);
         assert!(short.is_err());
         assert!(

@@ -224,9 +224,10 @@ impl PyDeformer {
 
     /// Warnings that were not given before, each once.
     fn warn(&self, py: Python<'_>) -> PyResult<()> {
-        for said in self.deformer.take_warnings() {
+        for warning in self.deformer.take_warnings() {
             let kind = py.get_type::<pyo3::exceptions::PyRuntimeWarning>();
-            py.import("warnings")?.call_method1("warn", (said, kind))?;
+            py.import("warnings")?
+                .call_method1("warn", (warning, kind))?;
         }
         Ok(())
     }

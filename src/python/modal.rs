@@ -70,9 +70,10 @@ pub(super) fn modes(
         Modes::compute(&system, count.0, tolerance, progress).map_err(IntoPy::into_py)
     })?;
     if !modes.verified() {
-        let said = "a count of the eigenvalues does not agree with the modes found: some of equal frequency may be missing";
+        let warning = "a count of the eigenvalues does not agree with the modes found: some of equal frequency may be missing";
         let kind = py.get_type::<pyo3::exceptions::PyRuntimeWarning>();
-        py.import("warnings")?.call_method1("warn", (said, kind))?;
+        py.import("warnings")?
+            .call_method1("warn", (warning, kind))?;
     }
     Ok(PyModes(Arc::new(modes)))
 }
@@ -269,14 +270,14 @@ impl PyModalSimulation {
             },
         ) = held
         {
-            let said = format!(
+            let warning = format!(
                 "the constraints cannot all hold with these modes and exercised nodes: they hold in least squares, to \
                  {distance:.2e} m and {angle:.2e} rad"
             );
             let warnings = py.import("warnings")?;
             warnings.call_method1(
                 "warn",
-                (said, py.get_type::<pyo3::exceptions::PyRuntimeWarning>()),
+                (warning, py.get_type::<pyo3::exceptions::PyRuntimeWarning>()),
             )?;
         }
         Ok(())

@@ -66,11 +66,11 @@ impl Skeleton {
                     let held = held(surface, skin, b as u32);
                     let kept = Some(self.tails[b])
                         .filter(|tail| inside_share(surface, head, *tail) >= INSIDE_SHARE);
-                    let says = |tail: &Vec3| {
+                    let is_meant = |tail: &Vec3| {
                         self.parents[b].is_some()
                             || (tail - head).norm() > STUB * far_end(head, &held)
                     };
-                    kept.filter(says)
+                    kept.filter(is_meant)
                         .or_else(|| into_flesh(surface, head, &held))
                         .or(kept)
                         .unwrap_or(head)

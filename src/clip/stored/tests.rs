@@ -62,8 +62,8 @@ fn clip(method: Method, frames: usize) -> Clip {
     Clip::simulate(body, &swings(0..frames), forces, settings, &Silent).unwrap()
 }
 
-/// All that a clip tells.
-fn told(clip: &Clip) -> impl PartialEq + std::fmt::Debug {
+/// All that a clip holds.
+fn contents(clip: &Clip) -> impl PartialEq + std::fmt::Debug {
     let frames: Vec<_> = (-1..=clip.len() as i64)
         .map(|f| {
             let shown = (
@@ -103,7 +103,7 @@ fn a_clip_from_a_file_shows_and_goes_on_with_the_same_bits() {
     ] {
         let clip = clip(method, frames);
         let again = through_a_file(&clip);
-        assert_eq!(told(&again), told(&clip), "{}", method.name());
+        assert_eq!(contents(&again), contents(&clip), "{}", method.name());
         let moved = |c: &Clip| c.offsets(frames as i64 - 1, SurfaceId::OWN).unwrap();
         assert!(moved(&clip).iter().any(|x| *x != 0.0));
         let forces = pushes(clip.body().nodes(), 3);
@@ -112,7 +112,12 @@ fn a_clip_from_a_file_shows_and_goes_on_with_the_same_bits() {
             clip.extend(&swings(frames..frames + 3), forces, &Silent)
                 .unwrap();
         }
-        assert_eq!(told(&again), told(&clip), "{}, extended", method.name());
+        assert_eq!(
+            contents(&again),
+            contents(&clip),
+            "{}, extended",
+            method.name()
+        );
         assert_eq!(again.len(), frames + 3);
     }
 }
@@ -128,14 +133,14 @@ fn a_cycle_and_texts_come_back() {
         .unwrap()
         .with_texts(texts.clone());
     let again = through_a_file(&clip);
-    assert_eq!(told(&again), told(&clip));
+    assert_eq!(contents(&again), contents(&clip));
     assert_eq!(again.texts(), &texts);
     let refused = again.extend(&swings(0..1), None, &Silent).unwrap_err();
     assert!(refused.to_string().contains("cyclic"), "{refused}");
 }
 
-/// What is said of a clip after some change to its content.
-fn said(clip: &Clip, forge: impl FnOnce(&mut Stored<'_, &CarriedSurfaces>)) -> String {
+/// How a clip is refused after some change to its content.
+fn refusal(clip: &Clip, forge: impl FnOnce(&mut Stored<'_, &CarriedSurfaces>)) -> String {
     let folder = Folder::new();
     let path = folder.0.join("clip.thew");
     let saved = clip.with_stored(|mut stored| {
@@ -153,15 +158,15 @@ fn forged_clips_are_refused() {
     let clip = clip(Method::Warped, 9);
     let frame = "one of its frames does not fit its body";
     let going = "what it needs to go on does not fit its body";
-    let says = |forge: &dyn Fn(&mut Stored<'_, &CarriedSurfaces>), words: &str| {
-        let sentence = said(&clip, forge);
+    let refuses = |forge: &dyn Fn(&mut Stored<'_, &CarriedSurfaces>), words: &str| {
+        let sentence = refusal(&clip, forge);
         assert!(sentence.contains(words), "{sentence}");
     };
-    says(&|s| s.frames.clear(), "it has no frames");
-    says(&|s| s.frames[3].points.to_mut()[5][1] = f32::NAN, frame);
-    says(&|s| s.frames[3].origin[0] = f32::INFINITY, frame);
-    says(&|s| s.frames[8].points.to_mut().truncate(5), frame);
-    says(&|s| s.frames[0].inverted = u32::MAX, frame);
+    refuses(&|s| s.frames.clear(), "it has no frames");
+    refuses(&|s| s.frames[3].points.to_mut()[5][1] = f32::NAN, frame);
+    refuses(&|s| s.frames[3].origin[0] = f32::INFINITY, frame);
+    refuses(&|s| s.frames[8].points.to_mut().truncate(5), frame);
+    refuses(&|s| s.frames[0].inverted = u32::MAX, frame);
     let shown = |s: &mut Stored<'_, &CarriedSurfaces>| {
         s.frames[2].shown = StoredShown::Modes {
             amplitudes: Cow::Owned(vec![0.0]),
@@ -169,20 +174,20 @@ fn forged_clips_are_refused() {
             folded: 0,
         }
     };
-    says(&shown, frame);
-    says(&|s| s.run = None, "it is a cycle and is not");
-    says(&|s| s.loop_gap = Some(0.0), "it is a cycle and is not");
-    says(&|s| s.settings.fps = f64::NAN, "frames per second");
-    says(
+    refuses(&shown, frame);
+    refuses(&|s| s.run = None, "it is a cycle and is not");
+    refuses(&|s| s.loop_gap = Some(0.0), "it is a cycle and is not");
+    refuses(&|s| s.settings.fps = f64::NAN, "frames per second");
+    refuses(
         &|s| s.settings.simulation.max_offset = Some(-1.0),
         "max_offset",
     );
-    says(
+    refuses(
         &|s| s.settings.method = Method::Modal,
         "its modes and its method differ",
     );
     let run = |forge: &dyn Fn(&mut StoredDrive<'_>), words: &str| {
-        says(&|s| forge(s.run.as_mut().unwrap()), words);
+        refuses(&|s| forge(s.run.as_mut().unwrap()), words);
     };
     run(&|d| drop(d.poses.to_mut().pop()), going);
     run(&|d| drop(d.forces.pop()), going);
@@ -213,14 +218,14 @@ fn forged_modes_are_refused() {
         let modes = Modes::of_body(&long.build(), 3, &Silent).unwrap();
         s.modal.as_mut().unwrap().0 = StoredModes::new(&modes);
     };
-    let sentence = said(&clip, other);
+    let sentence = refusal(&clip, other);
     assert!(sentence.contains("modes do not fit"), "{sentence}");
     let amplitude = |s: &mut Stored<'_, &CarriedSurfaces>| {
         if let StoredShown::Modes { amplitudes, .. } = &mut s.frames[1].shown {
             amplitudes.to_mut()[0] = f64::INFINITY;
         }
     };
-    let sentence = said(&clip, amplitude);
+    let sentence = refusal(&clip, amplitude);
     assert!(sentence.contains("one of its frames"), "{sentence}");
 }
 

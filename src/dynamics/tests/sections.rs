@@ -152,8 +152,8 @@ fn what_may_be_left_out_is_skipped_and_what_may_not_is_named() {
     let error = other
         .restore(&with(("contact", 1, 1, &[0; 40])))
         .unwrap_err();
-    let said = error.to_string();
-    assert!(said.contains("'contact' of version 1"), "{said}");
+    let message = error.to_string();
+    assert!(message.contains("'contact' of version 1"), "{message}");
     let positions = bytes_of(&sim.nodes.positions);
     let later = written(&[("positions", 2, 1, &positions)]);
     let error = other.restore(&later).unwrap_err().to_string();

@@ -253,8 +253,11 @@ fn yields_that_cannot_be_are_refused() {
             given: 1
         }
     );
-    let said = refused(&[None, None, Some(f64::NAN)]).to_string();
-    assert!(said.contains("yields") && said.contains("finite"), "{said}");
+    let message = refused(&[None, None, Some(f64::NAN)]).to_string();
+    assert!(
+        message.contains("yields") && message.contains("finite"),
+        "{message}"
+    );
     let guide = Guide::bone(BoneRef::Index(1), [40.0, 0.0, 0.0, 0.0]).unwrap();
     let lost = Rig::new("lost", *rig.template(), guide, vec![]).unwrap();
     assert_eq!(

@@ -134,15 +134,15 @@ impl GpuDevice {
         let (device, queue) = quiet(|| pollster::block_on(found.adapter.request_device(&wanted)))?
             .map_err(|e| failed(e.to_string()))?;
         let lost = Arc::new(Mutex::new(None));
-        let told = lost.clone();
+        let reported = lost.clone();
         device.set_device_lost_callback(move |_, reason| {
             let reason = if reason.is_empty() {
                 "it was lost"
             } else {
                 &reason
             };
-            let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-            told.get_or_insert_with(|| reason.trim().to_string());
+            let mut reported = reported.lock().unwrap_or_else(PoisonError::into_inner);
+            reported.get_or_insert_with(|| reason.trim().to_string());
         });
         // Errors are looked for in scopes; whatever comes outside of them must not end the program.
         device.on_uncaptured_error(Arc::new(|_| ()));

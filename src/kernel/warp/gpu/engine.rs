@@ -342,13 +342,13 @@ impl Work {
             encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
         }
         let index = device.queue.submit([encoder.finish()]);
-        let (tell, mapped) = channel();
+        let (sender, mapped) = channel();
         for output in &self.outputs {
-            let tell = tell.clone();
-            let told = move |done: Result<(), _>| {
-                let _ = tell.send(done.is_ok()); // nobody listens once the wait was given up
+            let sender = sender.clone();
+            let on_mapped = move |done: Result<(), _>| {
+                let _ = sender.send(done.is_ok()); // nobody listens once the wait was given up
             };
-            output.staging[slot].map_async(wgpu::MapMode::Read, .., told);
+            output.staging[slot].map_async(wgpu::MapMode::Read, .., on_mapped);
         }
         Sent {
             slot,
