@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .picking import closest
-
 #: Pieces are hard up to this part of the body's size.
 SMALL = 0.1
 #: Distances from the skin, parts of the body's size: layers are evened out from the first on, wholly from the second.
@@ -81,16 +79,25 @@ def layer(surface, points: np.ndarray, edges: np.ndarray, weights: np.ndarray | 
     `weights` [m, b]: how bones carry them; None: nothing bends the mesh. `hard`: pieces up to this part of the surface's
     size may be hard.
     """
-    _, distance, faces = surface.closest_point(points)
+    nearest, distance, faces = surface.closest_point(points)
     vertices, triangles = np.asarray(surface.vertices), np.asarray(surface.triangles)
     corners = triangles[np.asarray(faces)]
-    shares = closest(points, *(vertices[corners[:, i]] for i in range(3)))
+    shares = barycentric(nearest, *(vertices[corners[:, i]] for i in range(3)))
     shares = np.clip(shares, 0.0, 1.0)
     shares = (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
     pieces = hard_pieces(points, edges, weights, hard * float(surface.size))
     distance = np.asarray(distance)
     far = np.clip((distance / float(surface.size) - NEAR) / (FAR - NEAR), 0.0, 1.0)
     return Layer(corners, shares, pieces, distance, Loose.of(far, edges))
+
+
+def barycentric(points: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """The weights [m, 3] of the corners [m, 3] of triangles at points [m, 3] in them."""
+    normal = np.cross(b - a, c - a)
+    area = np.einsum("ti,ti->t", normal, normal)
+    of_a = np.einsum("ti,ti->t", np.cross(c - b, points - b), normal) / area
+    of_b = np.einsum("ti,ti->t", np.cross(a - c, points - c), normal) / area
+    return np.stack([of_a, of_b, 1.0 - of_a - of_b], axis=1)
 
 
 def hard_pieces(points: np.ndarray, edges: np.ndarray, weights: np.ndarray | None, longest: float) -> np.ndarray:

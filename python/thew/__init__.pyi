@@ -125,8 +125,35 @@ class Surface:
         """Generalised winding number at points[p,3] -> [p] [jacobson2013; barill2018]."""
     def closest_point(self, points: ArrayLike) -> tuple[_Floats, _Floats, _Indices]:
         """Nearest points of the surface -> (points[p,3], distances[p], triangles[p])."""
+    def cast_rays(self, origins: ArrayLike, directions: ArrayLike) -> tuple[_Floats, _Floats, _Indices]:
+        """First places, front or back, where rays meet the surface: rays start at origins[p,3] and go along
+        directions[p,3] of any length -> (points[p,3], distances[p], triangles[p]); NaN, infinity and -1 where there is
+        none."""
     def __copy__(self) -> Surface: ...
     def __deepcopy__(self, _memo: object) -> Surface: ...
+
+def cast_rays(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    origins: ArrayLike,
+    directions: ArrayLike,
+    min_distance: float = 0.0,
+) -> tuple[_Floats, _Floats, _Indices, _Floats]:
+    """First places, front or back, where rays meet triangles farther than `min_distance` away, without a hierarchy: for
+    a shape that is asked only a few times (`Surface.cast_rays` builds one first).
+
+    vertices[n,3], triangles[t,3], origins[p,3], directions[p,3] of any length -> (points[p,3], distances[p],
+    triangles[p], barycentric[p,3]); NaN, infinity, -1 and NaN where there is none. Triangles with a corner that is not
+    finite are met by nothing; a ray does not slip through an edge [woop2013]. Raises InputError.
+    """
+
+def closest_points(
+    vertices: ArrayLike, triangles: ArrayLike, points: ArrayLike
+) -> tuple[_Floats, _Floats, _Indices, _Floats]:
+    """Nearest points of triangles, without a hierarchy (`Surface.closest_point` builds one first).
+
+    vertices[n,3], triangles[t,3], points[p,3] -> as `cast_rays`. Raises InputError.
+    """
 
 @final
 class SurfaceReport:

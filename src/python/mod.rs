@@ -39,6 +39,8 @@ fn _thew(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<surface::PySurface>()?;
     m.add_class::<surface::PySurfaceReport>()?;
+    m.add_function(wrap_pyfunction!(surface::cast_rays, m)?)?;
+    m.add_function(wrap_pyfunction!(surface::closest_points, m)?)?;
     m.add_class::<skeleton::PySkeleton>()?;
     m.add_class::<lattice::PyLattice>()?;
     m.add_class::<body::PyMaterial>()?;

@@ -29,6 +29,7 @@ mod nearest;
 mod node_distances;
 mod orient;
 mod report;
+mod scan;
 #[cfg(test)]
 pub(crate) mod shapes;
 #[cfg(test)]
@@ -42,6 +43,7 @@ pub use domain::{LAYER, TriangleRole};
 pub use grid::DistanceGrid;
 pub use intake::SurfaceError;
 pub use report::Report;
+pub use scan::{cast_ray, closest_point};
 pub(crate) use unit::{OwnUnit, QUANTUM};
 
 use crate::Vec3;
@@ -97,7 +99,7 @@ pub struct Closest {
     pub point: Vec3,
     /// Distance to it.
     pub distance: f64,
-    /// Index of the welded triangle.
+    /// Index of the triangle: of the welded one in a [`Surface`].
     pub triangle: u32,
     /// Weights of the triangle's corners.
     pub barycentric: [f64; 3],
@@ -110,7 +112,7 @@ pub struct RayHit {
     pub point: Vec3,
     /// Distance from the ray's origin.
     pub distance: f64,
-    /// Index of the welded triangle.
+    /// Index of the triangle: of the welded one in a [`Surface`].
     pub triangle: u32,
     /// Weights of the triangle's corners.
     pub barycentric: [f64; 3],

@@ -9,13 +9,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import part
 
 ADDON = Path(__file__).resolve().parents[2] / "blender_addon"
 sys.path.insert(0, str(ADDON))
-bone_names, guides, outlines, picking = (
-    importlib.import_module(f"logic.{name}") for name in ("bone_names", "guides", "outlines", "picking")
+bone_names, guides, outlines = (
+    importlib.import_module(f"logic.{name}") for name in ("bone_names", "guides", "outlines")
 )
 RANDOM = np.random.default_rng(4)
+
+
+@pytest.fixture(scope="module")
+def picking(addon):
+    """It asks the core, which comes with the extension."""
+    return part("logic.picking")
 
 
 def turned(axis, angle) -> np.ndarray:
@@ -106,7 +113,7 @@ def test_a_frame_rides_on_a_triangle():
 # picking --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_ray_meets_the_near_side():
+def test_a_ray_meets_the_near_side(picking):
     vertices, triangles = ball()
     picker = picking.Picker(vertices, triangles)
     for direction in RANDOM.normal(size=(40, 3)):
@@ -119,7 +126,7 @@ def test_a_ray_meets_the_near_side():
         assert picker.normal(hit.face) @ hit.point > 0.9
 
 
-def test_a_ray_from_far_away_meets_small_triangles():
+def test_a_ray_from_far_away_meets_small_triangles(picking):
     """Their squares are below the rounding of its own."""
     vertices, triangles = ball(8, 10)
     picker = picking.Picker(1e-8 * vertices, triangles)
@@ -128,7 +135,7 @@ def test_a_ray_from_far_away_meets_small_triangles():
         assert picker.ray(-direction, direction).distance == pytest.approx(1.0, abs=1e-7)
 
 
-def test_rays_from_one_point_are_those_asked_for_singly():
+def test_rays_from_one_point_are_those_asked_for_singly(picking):
     picker, origin = picking.Picker(*ball()), np.array([0.1, -0.2, 0.3])
     directions = RANDOM.normal(size=(20, 3))
     for hit, direction in zip(picker.rays(origin, directions, 0.9), directions, strict=True):
@@ -138,7 +145,7 @@ def test_rays_from_one_point_are_those_asked_for_singly():
             assert (hit.face, hit.distance) == (single.face, single.distance) and hit.distance > 0.9
 
 
-def test_the_nearest_point_is_nearer_than_every_other():
+def test_the_nearest_point_is_nearer_than_every_other(picking):
     """Against points sown over every triangle."""
     vertices, triangles = ball(8, 10)
     picker = picking.Picker(vertices, triangles)
@@ -152,7 +159,7 @@ def test_the_nearest_point_is_nearer_than_every_other():
         assert away - 0.2 < hit.distance <= away + 1e-12
 
 
-def test_the_nearest_point_of_a_flat_triangle():
+def test_the_nearest_point_of_a_flat_triangle(picking):
     """Triangles without area are lines and points."""
     vertices = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [5.0, 5.0, 5.0]])
     hit = picking.Picker(vertices, np.array([[0, 1, 2], [3, 3, 3]])).nearest(np.array([1.25, 1.0, 0.0]))
@@ -161,7 +168,7 @@ def test_the_nearest_point_of_a_flat_triangle():
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-def test_thickness_and_girth_of_a_ball(scale):
+def test_thickness_and_girth_of_a_ball(picking, scale):
     vertices, triangles = ball()
     picker = picking.Picker(scale * vertices, triangles)
     top = scale * np.array([0.0, 0.0, 1.0])

@@ -81,6 +81,62 @@ def test_closest_points_of_a_box():
     assert triangles.min() >= 0 and triangles.max() < 12
 
 
+def test_queries_without_a_hierarchy_are_those_with_one():
+    """Also where the surface is turned inside out, so that the welded copy names corners in another order."""
+    random = np.random.default_rng(3)
+    vertices, triangles = shapes.arm()
+    surface = thew.Surface(vertices, triangles[:, ::-1])
+    points, directions = random.uniform(-2, 2, (300, 3)), random.normal(size=(300, 3))
+    for mine, theirs in (
+        (thew.closest_points(vertices, triangles, points), surface.closest_point(points)),
+        (thew.cast_rays(vertices, triangles, points, directions), surface.cast_rays(points, directions)),
+    ):
+        found, distance, faces, barycentric = mine
+        met = faces >= 0
+        assert met.sum() > 10
+        np.testing.assert_array_equal(theirs[2] >= 0, met)
+        np.testing.assert_allclose(theirs[0], found, atol=1e-9)
+        np.testing.assert_allclose(theirs[1], distance, atol=1e-9)
+        np.testing.assert_allclose(np.linalg.norm(found - points, axis=1)[met], distance[met], atol=1e-12)
+        corners = vertices[triangles[faces[met]]]
+        np.testing.assert_allclose(np.einsum("pk,pkj->pj", barycentric[met], corners), found[met], atol=1e-12)
+        assert np.isnan(found[~met]).all() and np.isinf(distance[~met]).all() and np.isnan(barycentric[~met]).all()
+
+
+def test_rays_begin_where_they_are_told_to():
+    vertices, triangles = shapes.box()
+    ray = [[-3.0, 0.2, 0.1]], [[2.0, 0.0, 0.0]]
+    distances = [thew.cast_rays(vertices, triangles, *ray, least)[1][0] for least in (0.0, 2.5, 4.5)]
+    assert distances == pytest.approx([2.0, 4.0, np.inf])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"triangles": [[0, 1, 8]]}, r"triangles\[0\] names a vertex that does not exist: there are 8"),
+        ({"triangles": [[0, 1]]}, "triangles: expected an array of shape"),
+        ({"origins": np.zeros((2, 3))}, "directions: expected one for each of 2 origins, got 1"),
+        ({"origins": [[np.nan, 0, 0]]}, r"origins\[0\] has a value that is not a finite number"),
+        ({"min_distance": np.nan}, "min_distance is negative or not a number"),
+        ({"min_distance": -1.0}, "min_distance is negative or not a number"),
+    ],
+)
+def test_rays_that_make_no_sense(change, said):
+    vertices, triangles = shapes.box()
+    sound = {"vertices": vertices, "triangles": triangles, "origins": np.zeros((1, 3)), "directions": np.ones((1, 3))}
+    with pytest.raises(thew.InputError, match=said):
+        thew.cast_rays(**{**sound, **change})
+
+
+def test_what_is_not_finite_is_met_by_nothing():
+    vertices, triangles = shapes.box()
+    vertices = vertices.copy()
+    vertices[0] = np.nan
+    distance, faces = thew.closest_points(vertices, triangles, np.zeros((1, 3)))[1:3]
+    assert np.isfinite(distance[0]) and 0 not in triangles[faces[0]]
+    assert thew.closest_points(vertices, triangles[:0], np.zeros((1, 3)))[2][0] == -1
+
+
 def test_the_report_counts_defects():
     vertices, triangles = shapes.box()
     messy = np.concatenate([vertices, vertices[:1], [[9.0, 9, 9]]])

@@ -25,6 +25,7 @@ def build(vertices: Floats, triangles: Indices, weights: Floats) -> thew.Body:
     assert_type(surface.volume, float)
     assert_type(surface.report().sentences, list[str])
     assert_type(surface.closest_point(vertices), tuple[Floats, Floats, Indices])
+    assert_type(surface.cast_rays(vertices, vertices), tuple[Floats, Floats, Indices])
     skeleton = thew.Skeleton(["upper", "lower"], [-1, 0], [[0, 0, 0], [1, 0, 0]], [[1, 0, 0], [2, 0, 0]])
     assert_type(skeleton.refit_tails(surface, weights), thew.Skeleton)
     lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=10, progress=watch)
