@@ -162,24 +162,23 @@ pub(crate) struct StoredEmbedding {
 impl StoredEmbedding {
     /// None where a row is longer than files hold: those of cells are not.
     pub fn new(embedding: &Embedding) -> Option<Self> {
-        let mut stored = Self {
-            indices: Vec::with_capacity(embedding.len()),
-            weights: Vec::with_capacity(embedding.len()),
-            cells: embedding.cells.clone(),
-        };
-        for i in 0..embedding.len() {
-            let (mut indices, mut weights) = ([-1; WIDTH], [0.0; WIDTH]);
-            let row = embedding.row(i);
-            if row.len() > WIDTH {
-                return None;
+        let (columns, values) = (embedding.matrix.indices(), embedding.matrix.data());
+        let mut indices = vec![[-1; WIDTH]; embedding.len()];
+        let mut weights = vec![[0.0; WIDTH]; embedding.len()];
+        let mut rest = &embedding.order[..];
+        for (i, range) in embedding.matrix.indptr().iter_outer_sz().enumerate() {
+            let row;
+            (row, rest) = rest.split_at(range.len());
+            let places = indices[i].get_mut(..row.len())?.iter_mut();
+            for ((place, weight), &entry) in places.zip(&mut weights[i]).zip(row) {
+                (*place, *weight) = (columns[entry as usize] as i32, values[entry as usize]);
             }
-            for (k, (vertex, weight)) in row.enumerate() {
-                (indices[k], weights[k]) = (vertex as i32, weight);
-            }
-            stored.indices.push(indices);
-            stored.weights.push(weights);
         }
-        Some(stored)
+        Some(Self {
+            indices,
+            weights,
+            cells: embedding.cells.clone(),
+        })
     }
 
     /// Number of points.
