@@ -9,6 +9,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from tools import archives, environments, licences, products, system
@@ -79,11 +80,14 @@ def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> 
         results.append(("Rust", *_watch(command, {**env, **gpu, **compiling, **linking})))
     if "wheel" in suites:
         install_wheel()
-        say("tests of the wheel")
-        results.append(("wheel", *_watch([TOOLS.python, "-m", "pytest", "tests/python"], env)))
     if "blender" in suites:
         environments.setup(blenders)
-        results += _blender_tests(blenders, {**env, "THEW_ZIP": str(products.package())})
+        jobs = _blender_jobs(blenders, {**env, "THEW_ZIP": str(products.package())})
+    else:
+        jobs = []
+    if "wheel" in suites:
+        jobs.insert(0, Job("wheel", [TOOLS.python, "-m", "pytest", "tests/python"], env))
+    results += _side_by_side(jobs)
     say("summary")
     for name, code, lines in results:
         for line in lines or [f"no closing line; status {code}"]:
@@ -109,24 +113,38 @@ def install_wheel() -> None:
         mark_done("wheel-installed", inputs)
 
 
-def _blender_tests(blenders: list[Environment], env: Mapping[str, str | None]) -> list[tuple[str, int, list[str]]]:
-    """One process per file and Blender: a Blender that dies takes one file with it. Two run at a time."""
-    jobs = [
-        (f"Blender {blender.blender} {file.name}", blender, file)
-        for file in sorted((ROOT / "tests" / "blender").glob("test_*.py"))
-        for blender in blenders
-    ]
+@dataclass(frozen=True)
+class Job:
+    """One test runner."""
 
-    def one(job: tuple[str, Environment, Path]) -> tuple[str, int, list[str]]:
-        name, blender, file = job
-        # A profile of its own for every process, so that none sees another's extensions.
-        profile = SCRATCH / "profiles" / f"{blender.name}-{file.stem}"
-        profile.mkdir(parents=True, exist_ok=True)
-        command = [blender.python, ROOT / "tools" / "pytest_in_blender.py", file.relative_to(ROOT)]
-        own: dict[str, str | None] = {"BLENDER_USER_RESOURCES": str(profile), **ALONE}
-        if blender != blenders[0]:
-            own["THEW_FAST"] = "1"  # most of what many cases try is the same in every Blender
-        return (name, *_watch(command, {**env, **own}, title=name))
+    name: str
+    command: list[object]
+    env: Mapping[str, str | None]
+
+
+def _blender_jobs(blenders: list[Environment], env: Mapping[str, str | None]) -> list[Job]:
+    """One process per file and Blender: a Blender that dies takes one file with it."""
+    jobs = []
+    for blender in blenders:
+        for file in sorted((ROOT / "tests" / "blender").glob("test_*.py")):
+            # A profile of its own for every process, so that none sees another's extensions.
+            profile = SCRATCH / "profiles" / f"{blender.name}-{file.stem}"
+            profile.mkdir(parents=True, exist_ok=True)
+            own: dict[str, str | None] = {**env, "BLENDER_USER_RESOURCES": str(profile)}
+            if blender != blenders[0]:
+                own["THEW_FAST"] = "1"  # most of what many cases try is the same in every Blender
+            command: list[object] = [blender.python, ROOT / "tools" / "pytest_in_blender.py", file.relative_to(ROOT)]
+            jobs.append(Job(f"Blender {blender.blender} {file.name}", command, own))
+    return jobs
+
+
+def _side_by_side(jobs: list[Job]) -> list[tuple[str, int, list[str]]]:
+    """Two at a time; one alone prints as it goes and has all processors."""
+    if len(jobs) == 1:
+        return [(jobs[0].name, *_watch(jobs[0].command, jobs[0].env))]
+
+    def one(job: Job) -> tuple[str, int, list[str]]:
+        return (job.name, *_watch(job.command, {**job.env, **ALONE}, title=job.name))
 
     with ThreadPoolExecutor(max_workers=2) as pool:
         return list(pool.map(one, jobs))
