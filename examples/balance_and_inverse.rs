@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let slope = balance.adjoint(&g)?;
     let foretold: f64 = slope.iter().zip(&forces).map(|(s, f)| s.dot(f)).sum();
     println!(
-        "one vertex rises by {:.6} mm, as the adjoint foretells: {:.6} mm",
+        "one vertex rises by {:.6} mm, as the adjoint predicts: {:.6} mm",
         4.0,
         1e3 * foretold
     );

@@ -43,8 +43,8 @@ macro_rules! each {
 each! {
     swinging_arm: "from the plain skin",
     softness: "of the size",
-    led_rig: "control 0: 0.00 mm",
+    driven_rig: "control 0: 0.00 mm",
     dragged_modes: "none missing: true",
-    balance_and_inverse: "as the adjoint foretells: 4.000000 mm",
+    balance_and_inverse: "as the adjoint predicts: 4.000000 mm",
     saved_body: "to the bit",
 }

@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 
 from ..live import session
-from ..logic.drag import STEP, Clock, Drag, told, wanted_there
+from ..logic.drag import STEP, Clock, Drag, status_line, wanted_there
 from ..logic.errors import Refusal
 from ..logic.modal import METHOD
 from ..logic.names import describe
@@ -90,14 +90,14 @@ class Dragging:
 
     # what is held
 
-    def take(self, vertex: int, lead: bool = True) -> None:
-        """Hold a vertex where it is seen; `lead`: it is the one that the mouse drags."""
+    def take(self, vertex: int, dragged: bool = True) -> None:
+        """Hold a vertex where it is seen; `dragged`: it is the one that the mouse drags."""
         self.drag.grip(vertex)
         self._targets[vertex] = self.seen(vertex)
-        if lead:
+        if dragged:
             self.held = vertex
 
-    def lead(self, target: np.ndarray) -> None:
+    def drag_to(self, target: np.ndarray) -> None:
         """Where the vertex under the mouse should be, Blender's world."""
         self._targets[self.held] = self.stand.flesh.place.points(np.asarray(target, dtype=np.float64))
 
@@ -153,8 +153,8 @@ class Dragging:
             session.write(obj, flesh, self._before, scene)
         obj.update_tag()
 
-    def told(self) -> str:
+    def status_line(self) -> str:
         """The line of the status bar."""
         left = self.left()
         text = length(left / self.unit) if left > THERE * self.stand.size else ""
-        return told(self.drag, self.held >= 0, text)
+        return status_line(self.drag, self.held >= 0, text)

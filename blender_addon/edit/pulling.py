@@ -90,7 +90,7 @@ class Pull:
         """
         place, rig = self.stand.flesh.place, self.rig
         targets = [(vertex, place.points(np.asarray(target)) - self.away[vertex]) for vertex, target in points]
-        preferred, weights, bounds = self.wishes(rig)
+        preferred, weights, bounds = self.fit_options(rig)
         found = self.fit.fit(
             targets, start=self.found, preferred=preferred, weights=weights, bounds=bounds, evaluations=evaluations
         )
@@ -119,7 +119,7 @@ class Pull:
         why = ": flesh would fold beyond" if self.fit.folding else ""
         return f"it reaches {pushers.percent(reached)} of the way{why}"
 
-    def wishes(self, rig: ThewRig) -> tuple[dict, dict, dict]:
+    def fit_options(self, rig: ThewRig) -> tuple[dict, dict, dict]:
         """Preferred values, weights and bounds for the fit, in native units.
 
         Where the artist has set no weight, a slider keeps lightly to where the pull began, so that of all ways to reach the
@@ -135,12 +135,12 @@ class Pull:
                 bounds[name] = (self.first[name], self.first[name])
                 continue
             weight = getattr(rig.pull.weights, name)
-            wish = getattr(rig.pull.preferred, name) * (self.unit if is_length(name) else 1.0)
-            wish = liked if name == "strength" else wish
+            preference = getattr(rig.pull.preferred, name) * (self.unit if is_length(name) else 1.0)
+            preference = liked if name == "strength" else preference
             if weight <= 0.0:
-                weight, wish = 1.0, self.first[name]
+                weight, preference = 1.0, self.first[name]
             full = usual if name == "strength" else RANGES.get(BY_NAME[name].kind, reach)
-            preferred[name], weights[name] = wish, weight * (MISSED * self.stand.size / full) ** 2
+            preferred[name], weights[name] = preference, weight * (MISSED * self.stand.size / full) ** 2
         return preferred, weights, bounds
 
     def preferred_strength(self, rig: ThewRig) -> float:

@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass, replace
 import bpy
 
 from ..logic.modal import METHOD
-from ..rigs import prints
+from ..rigs import fingerprints
 from ..saved import rig_layouts
 from ..saved.units import frames_per_second
 from ..scene.bind_pose import BindPose
@@ -42,7 +42,7 @@ class BuildSettings:
     modes: int
     engine: str
     device: str
-    rigs: tuple = ()  # see `prints.fingerprint`
+    rigs: tuple = ()  # see `fingerprints.fingerprint`
 
     @property
     def static_method(self) -> str:
@@ -70,7 +70,7 @@ class BuildSettings:
             s.cells_across, height, None if s.use_young else s.softness, s.young if s.use_young else 0.0, s.poisson, s.density,
             s.rest_includes_gravity, s.method, s.rate, gravity, s.mass_damping, s.stiffness_damping, s.reach or None,
             s.elastic_joints, s.motion_start, s.frames(scene), frames_per_second(scene),
-            s.modes, s.engine, s.device.strip(), prints.fingerprint(obj),
+            s.modes, s.engine, s.device.strip(), fingerprints.fingerprint(obj),
         )  # fmt: skip
 
 

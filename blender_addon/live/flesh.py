@@ -27,7 +27,7 @@ from ..logic.settled import Rest, Settled
 from ..logic.spaces import Place, share_of, skinned, transform
 from ..logic.states import Condition, Event
 from ..rigs import pushers, rigging
-from ..rigs.prints import essences, fingerprint
+from ..rigs.fingerprints import essences, fingerprint
 from ..scene import rig_controls
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character

@@ -61,25 +61,25 @@ class Grip:
     vertex: int
     node: int
     wanted: np.ndarray  # [3] displacement of the vertex
-    lead: np.ndarray  # [3] displacement of the node that the simulation holds
+    prescribed: np.ndarray  # [3] displacement of the node that the simulation holds
     start: np.ndarray  # [3] displacement of the vertex when it was taken
     bends: np.ndarray  # [3, k, 3] how the flesh goes along when the node goes along an axis
     more: np.ndarray  # [3] displacement of the node beyond that of the vertex
     most: float  # how far it is dragged at most, metres
     part: float = 1.0  # of the way, that flesh elsewhere allows
 
-    def way(self) -> np.ndarray:
+    def displacement(self) -> np.ndarray:
         """From where the vertex was taken to where it is wanted, no farther than points are dragged, [3]."""
         way = self.wanted - self.start
         return min(1.0, self.most / max(float(np.linalg.norm(way)), 1e-30)) * way
 
     def goal(self) -> np.ndarray:
         """The displacement of the vertex that is gone for, [3]."""
-        return self.start + self.part * self.way()
+        return self.start + self.part * self.displacement()
 
     def allowed(self) -> float:
         """The part of the way that bones allow, as long as nothing is turned far."""
-        way = self.way()
+        way = self.displacement()
         bent = np.linalg.norm(np.tensordot(way, self.bends, axes=1), axis=1).max()
         return min(1.0, LEVERAGE * float(np.linalg.norm(way)) / bent) if bent > 0.0 else 1.0
 
@@ -188,12 +188,12 @@ class Drag:
             grip.part = min(grip.part, grip.allowed())
         for _ in range(steps):
             for grip in self.grips:
-                way = grip.goal() + grip.more - grip.lead
+                way = grip.goal() + grip.more - grip.prescribed
                 far = float(np.linalg.norm(way))
                 part = min(SOON, STRIDE * self.size / far) if far > 0.0 else 0.0
-                grip.lead = grip.lead + part * way
+                grip.prescribed = grip.prescribed + part * way
             if self.grips:
-                self.simulation.constrain({grip.node: grip.lead for grip in self.grips})
+                self.simulation.constrain({grip.node: grip.prescribed for grip in self.grips})
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the distance that is left says as much
                 self.simulation.advance()
@@ -207,7 +207,7 @@ class Drag:
             return
         places, skin = np.asarray(self.simulation.displacements()), self.displacements
         farthest = float(np.linalg.norm(skin - self._still, axis=1).max())
-        allowed = LEVERAGE * max(float(np.linalg.norm(grip.way())) for grip in self.grips)
+        allowed = LEVERAGE * max(float(np.linalg.norm(grip.displacement())) for grip in self.grips)
         allowed = max(allowed, self._swing)
         for grip in self.grips:
             missed = places[grip.node] - skin[grip.vertex] - grip.more
@@ -231,7 +231,7 @@ def wanted_there(turn: np.ndarray, moved: np.ndarray, seen: np.ndarray, there: n
 KEYS = "drag the skin, Shift+click first holds a point, release lets go, Esc or right button puts everything back"
 
 
-def told(drag: Drag | None, dragging: bool, left: str) -> str:
+def status_line(drag: Drag | None, dragging: bool, left: str) -> str:
     """The line of the status bar; `left`: the distance that is left to the mouse, "" where the point is there."""
     parts = []
     if drag is not None and drag.stopped:

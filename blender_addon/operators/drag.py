@@ -119,7 +119,7 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
         if event.type == "MOUSEMOVE" and self._motion.held >= 0:
             view = viewing.under(context, event)
             if view is not None:
-                self._motion.lead(view.beside(self._depth))
+                self._motion.drag_to(view.beside(self._depth))
             return {"RUNNING_MODAL"}
         if event.type == "TIMER":
             return self.tick(context)
@@ -138,7 +138,7 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
             return {"RUNNING_MODAL"} if self._motion.pins or self._began else self.drop_it(context)
         vertex = hit.vertex(self._stand.rest.triangles)
         try:
-            self._motion.take(vertex, lead=not event.shift)
+            self._motion.take(vertex, dragged=not event.shift)
         except Refusal as error:
             self.report({"WARNING"}, str(error))
             return {"RUNNING_MODAL"}
@@ -159,7 +159,7 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
             return {"RUNNING_MODAL"}
         if self._motion.advance(elapsed):
             self._motion.show()
-            self.tell(context, self._motion.told())
+            self.tell(context, self._motion.status_line())
             windows.redraw()
         return self.finish(context) if self._motion.over else {"RUNNING_MODAL"}
 

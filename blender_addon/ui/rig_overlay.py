@@ -14,7 +14,7 @@ from ..logic.errors import Refusal
 from ..logic.native import core
 from ..logic.outlines import carried, outline, ridden
 from ..logic.sliders import TEMPLATE_SLIDERS
-from ..rigs import prints, rigging
+from ..rigs import fingerprints, rigging
 from ..saved.rigs import in_force
 from . import viewing
 
@@ -54,7 +54,7 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
 
 def known_attachments(obj, flesh: Flesh) -> dict[int, rigging.Attachment]:
     """What the rigs hang on as it was found when the flesh was built, by index; none when that has changed since."""
-    if prints.attachments(prints.fingerprint(obj)) != prints.attachments(flesh.build_settings.rigs):
+    if fingerprints.attachments(fingerprints.fingerprint(obj)) != fingerprints.attachments(flesh.build_settings.rigs):
         return {}
     return {rig.index: rig.attachment for rig in flesh.rigs if rig.attachment is not None}
 

@@ -84,7 +84,7 @@ def draw_hand(layout, rig) -> None:
     part.operator("thew.rig_pull", text="Pull", icon="VIEW_PAN")
 
 
-def draw_wishes(layout, rig) -> None:
+def draw_preferences(layout, rig) -> None:
     """What pulling keeps to: each slider free, fixed, or near a preferred value as far as its weight goes."""
     header, body = layout.panel("THEW_rig_wishes", default_closed=True)
     header.label(text="While Pulling")
@@ -199,7 +199,7 @@ def draw_rig(layout, obj, rig, width: int) -> None:
     layout.operator("thew.rig_record", text="Record (not kept yet)" if rig.draft else "Record", icon="REC")
     draw_guide(layout, obj, rig)
     draw_samples(layout, rig)
-    draw_wishes(layout, rig)
+    draw_preferences(layout, rig)
     draw_force(layout, obj, rig)
 
 

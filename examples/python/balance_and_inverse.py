@@ -33,7 +33,7 @@ def main() -> None:
     push = np.zeros((body.dofs, 3))
     push[free[0]] = [0.3, -0.2, 0.5]
     change = balance.solve(forces=push)[vertex, 2] - sagging[vertex, 2]
-    print(f"adjoint: foretells {1e6 * (slope * push).sum():.4f} µm, and it is {1e6 * change:.4f} µm")
+    print(f"adjoint: predicts {1e6 * (slope * push).sum():.4f} µm, and it is {1e6 * change:.4f} µm")
 
 
 if __name__ == "__main__":

@@ -46,13 +46,19 @@ impl Body {
 
     /// The embedding of a surface in the lattice, and the bones and weights of its vertices: those of the body's own surface
     /// if it is that one, else those of the lattice around them.
-    pub fn hang(&self, surface: &Surface) -> (Embedding, SkinWeights) {
+    pub fn embed_surface(&self, surface: &Surface) -> (Embedding, SkinWeights) {
         let embedding = self.lattice.embed_surface(surface);
         if *self.embedding == embedding {
             return (embedding, (*self.skin).clone());
         }
         let skin = self.skin_around(&embedding);
         (embedding, skin)
+    }
+
+    /// [`embed_surface`](Self::embed_surface) as it was called.
+    #[deprecated(note = "renamed to embed_surface")]
+    pub fn hang(&self, surface: &Surface) -> (Embedding, SkinWeights) {
+        self.embed_surface(surface)
     }
 
     /// The bones and weights of embedded points: those of the lattice around them.

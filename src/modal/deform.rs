@@ -90,10 +90,10 @@ impl Modes {
     }
 
     /// The embedding of a surface in the nodes, and, on a body of flesh, which bones carry its vertices.
-    pub fn hang(&self, surface: &Surface) -> (Embedding, Option<SkinWeights>) {
+    pub fn embed_surface(&self, surface: &Surface) -> (Embedding, Option<SkinWeights>) {
         match self.body() {
             Some(body) => {
-                let (embedding, skin) = body.hang(surface);
+                let (embedding, skin) = body.embed_surface(surface);
                 (embedding, Some(skin))
             }
             None => (self.lattice().embed_surface(surface), None),
@@ -102,8 +102,20 @@ impl Modes {
 }
 
 impl Modes {
-    /// As [`hang`](Self::hang), for points without triangles between them.
+    /// [`embed_surface`](Self::embed_surface) as it was called.
+    #[deprecated(note = "renamed to embed_surface")]
+    pub fn hang(&self, surface: &Surface) -> (Embedding, Option<SkinWeights>) {
+        self.embed_surface(surface)
+    }
+
+    /// [`embed_points`](Self::embed_points) as it was called.
+    #[deprecated(note = "renamed to embed_points")]
     pub fn hang_points(&self, points: &[Vec3]) -> (Embedding, Option<SkinWeights>) {
+        self.embed_points(points)
+    }
+
+    /// As [`embed_surface`](Self::embed_surface), for points without triangles between them.
+    pub fn embed_points(&self, points: &[Vec3]) -> (Embedding, Option<SkinWeights>) {
         let embedding = self.lattice().embed(points);
         let skin = self.body().map(|body| body.skin_around(&embedding));
         (embedding, skin)

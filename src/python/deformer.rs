@@ -78,8 +78,8 @@ impl PyDeformer {
         };
         let deformer = detached(py, || {
             let (embedding, skin) = match &surface {
-                Some(surface) => modes.hang(surface),
-                None => modes.hang_points(&rest),
+                Some(surface) => modes.embed_surface(surface),
+                None => modes.embed_points(&rest),
             };
             let skin = painted.or(skin);
             let made = modes.deformer(&embedding, &rest, skin.as_ref(), &options);

@@ -98,10 +98,10 @@ impl PyRigFit {
         evaluations: Option<Whole>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let points = targets(points)?;
-        let mut wishes = wishes(start, preferred, weights, bounds)?;
-        wishes.evaluations = evaluations.map(|n| n.index() as usize);
+        let mut options = options(start, preferred, weights, bounds)?;
+        options.evaluations = evaluations.map(|n| n.index() as usize);
         let fitted = watched(py, &self.fit, |fit, progress| {
-            fit.fit_watched(&self.rig, &points, &wishes, progress)
+            fit.fit_watched(&self.rig, &points, &options, progress)
         })?;
         let named = named_dict(py, &self.rig, &fitted.parameters);
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(fitted);
@@ -132,8 +132,8 @@ impl PyRigFit {
         weights: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(f64, Bound<'py, PyDict>)> {
         let points = targets(points)?;
-        let wishes = wishes(parameters, preferred, weights, None)?;
-        let (cost, slopes) = self.with(py, |fit, rig| fit.gradient(rig, &points, &wishes))?;
+        let options = options(parameters, preferred, weights, None)?;
+        let (cost, slopes) = self.with(py, |fit, rig| fit.gradient(rig, &points, &options))?;
         Ok((cost, named_dict(py, &self.rig, &slopes)?))
     }
 
@@ -148,9 +148,9 @@ impl PyRigFit {
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let asked = Asked::new(None, to, onto)?;
-        let wishes = wishes(parameters, None, None, None)?;
+        let options = options(parameters, None, None, None)?;
         let snapshot = self.with(py, |fit, rig| {
-            let eta = wishes.parameters(rig, fit.body())?;
+            let eta = options.parameters(rig, fit.body())?;
             let q = fit.displacements(rig, &eta)?;
             Ok::<_, FitError>(Snapshot::displaced(fit.body(), &q))
         })?;
@@ -221,7 +221,7 @@ fn targets(object: &Bound<'_, PyAny>) -> PyResult<Vec<Target>> {
     .collect()
 }
 
-fn wishes(
+fn options(
     start: Option<&Bound<'_, PyAny>>,
     preferred: Option<&Bound<'_, PyAny>>,
     weights: Option<&Bound<'_, PyAny>>,

@@ -275,13 +275,13 @@ impl Fit {
 
     fn sensitivities_of(&mut self, vertex: u32) -> Result<Sensitivities, FitError> {
         let mut sensitivities = Sensitivities::default();
-        for (axis, lever) in sensitivities.iter_mut().enumerate() {
+        for (axis, sensitivity) in sensitivities.iter_mut().enumerate() {
             let mut g = vec![Vec3::zeros(); self.body().nodes()];
             for (i, w) in self.embedding.row(vertex as usize) {
                 g[i][axis] += w;
             }
-            *lever = self.balance.adjoint(&g)?;
-            for (l, turn) in lever.iter_mut().zip(self.balance.turns()) {
+            *sensitivity = self.balance.adjoint(&g)?;
+            for (l, turn) in sensitivity.iter_mut().zip(self.balance.turns()) {
                 *l = turn.tr_mul(l);
             }
         }

@@ -55,7 +55,7 @@ def vertex_at(bar, point) -> int:
     return int(np.argmin(np.linalg.norm(np.asarray(bar[1].vertices) - point, axis=1)))
 
 
-def lead(drag, grip, wanted, seconds: float) -> float:
+def drag_to(drag, grip, wanted, seconds: float) -> float:
     """Lead a point evenly there, look by look; gives how far the farthest skin went meanwhile."""
     start, looks, farthest = grip.wanted, round(60 * seconds), 0.0
     for k in range(looks):
@@ -96,8 +96,8 @@ def test_the_way_to_the_mouse_is_told_in_rest_axes(addon):
 @pytest.mark.parametrize("way", [(0.0, 0.0, 0.12), (0.0, -0.12, 0.05), (-0.05, 0.05, 0.05)])
 def test_a_point_ends_where_it_is_led(bar, drag, point, way):
     grip = drag.grip(vertex_at(bar, point))
-    farthest = lead(drag, grip, way, 0.5)
-    lead(drag, grip, way, 0.5)
+    farthest = drag_to(drag, grip, way, 0.5)
+    drag_to(drag, grip, way, 0.5)
     there = drag.displacements[grip.vertex]
     assert np.linalg.norm(there - way) < 0.02 * drag.size
     assert drag.left() == pytest.approx(np.linalg.norm(there - way), abs=1e-6)
@@ -106,7 +106,7 @@ def test_a_point_ends_where_it_is_led(bar, drag, point, way):
 
 def test_it_rings_and_comes_to_rest_when_it_is_let_go(bar, drag):
     grip = drag.grip(vertex_at(bar, (1.0, 0.1, 0.1)))
-    lead(drag, grip, (0.0, 0.0, 0.15), 0.5)
+    drag_to(drag, grip, (0.0, 0.0, 0.15), 0.5)
     assert not drag.quiet
     drag.let_go()
     heights, looks = [], 0
@@ -162,8 +162,8 @@ def test_skin_that_bones_hold_moves_no_flesh_elsewhere(bar, drag):
         assert "Bones hold" in str(error)
         return
     way = np.array([0.1, 0.1, 0.0])
-    farthest = lead(drag, grip, way, 1.0)
-    lead(drag, grip, way, 1.0)
+    farthest = drag_to(drag, grip, way, 1.0)
+    drag_to(drag, grip, way, 1.0)
     assert farthest < 1.5 * module.LEVERAGE * np.linalg.norm(way)
     assert grip.part == 1.0 or drag.left() > 0.0  # what it stays behind is told
 
@@ -183,8 +183,8 @@ def test_held_points_stay_while_another_is_led(bar, drag):
     still = drag.grip(vertex_at(bar, (0.6, 0.0, 0.1)))
     led = drag.grip(vertex_at(bar, (1.0, 0.0, 0.1)))
     assert drag.grip(led.vertex) is led and len(drag.grips) == 2 and still.node != led.node
-    lead(drag, led, (0.0, 0.06, 0.06), 0.5)
-    lead(drag, led, (0.0, 0.06, 0.06), 0.7)
+    drag_to(drag, led, (0.0, 0.06, 0.06), 0.5)
+    drag_to(drag, led, (0.0, 0.06, 0.06), 0.7)
     assert np.linalg.norm(drag.displacements[led.vertex] - (0.0, 0.06, 0.06)) < 0.02 * drag.size
     assert np.linalg.norm(drag.displacements[still.vertex]) < 0.02 * drag.size
 
@@ -193,15 +193,17 @@ def test_held_points_stay_while_another_is_led(bar, drag):
 
 
 def test_sentences_are_in_an_artists_words(bar, drag):
-    told = part("logic.drag").told
-    assert told(drag, False, "").startswith("Thew: drag the skin") and "Esc" in told(drag, False, "")
+    status_line = part("logic.drag").status_line
+    assert status_line(drag, False, "").startswith("Thew: drag the skin") and "Esc" in status_line(drag, False, "")
     grip = drag.grip(vertex_at(bar, (1.0, 0.0, 0.1)))
-    assert "1 point held" in told(drag, False, "") and "3 cm short of the mouse" in told(drag, True, "3 cm")
+    assert "1 point held" in status_line(drag, False, "") and "3 cm short of the mouse" in status_line(
+        drag, True, "3 cm"
+    )
     drag.slowed = 0.5
-    assert "slowed" in told(drag, True, "") and "cannot follow so fast" in told(drag, True, "")
+    assert "slowed" in status_line(drag, True, "") and "cannot follow so fast" in status_line(drag, True, "")
     drag.stopped = 0.5
-    assert "stopped" in told(drag, True, "") and "slowed" not in told(drag, True, "")
+    assert "stopped" in status_line(drag, True, "") and "slowed" not in status_line(drag, True, "")
     drag.let_go()
     grip.wanted = np.zeros(3)
     drag.advance(200)
-    assert not drag.slowed and not drag.stopped and told(drag, False, "").startswith("Thew: drag the skin")
+    assert not drag.slowed and not drag.stopped and status_line(drag, False, "").startswith("Thew: drag the skin")

@@ -147,7 +147,7 @@ def test_an_object_without_rigs_costs_nothing(fleshed, monkeypatch):
     seen = []
     asked = {
         "scene.rig_controls": ("broken_drivers", "curve_print", "rig_of_path"),
-        "rigs.prints": ("animated", "broken_drivers", "found_bone"),
+        "rigs.fingerprints": ("animated", "broken_drivers", "found_bone"),
         "rigs.rigging": ("animated", "broken_drivers", "found_bone", "resolved"),
     }
     for module, names in asked.items():

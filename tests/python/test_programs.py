@@ -61,8 +61,8 @@ def test_softness_and_paint():
     assert numbers(printed["painted 1"])[0] > 5.0 and numbers(printed["painted 0"])[0] < 0.01
 
 
-def test_led_rig():
-    printed = output("led_rig")
+def test_driven_rig():
+    printed = output("driven_rig")
     least, most = numbers(printed["bears"])
     assert least < -1e5 < 1e5 <= most
     yields, last = numbers(printed["yields"])[0], numbers(printed["last"])[0]

@@ -164,8 +164,8 @@ impl Pull<'_> {
         let forces = self.rig.forces_at_level(self.body, eta, level)?;
         let miss = |held: &Held| {
             let axes = held.sensitivities.iter().enumerate();
-            axes.map(|(axis, lever)| {
-                (held.free[axis] - held.target[axis] + work(lever, &forces)).powi(2)
+            axes.map(|(axis, sensitivity)| {
+                (held.free[axis] - held.target[axis] + work(sensitivity, &forces)).powi(2)
             })
             .sum::<f64>()
         };
@@ -184,9 +184,9 @@ impl Pull<'_> {
         let mut curvature = DMatrix::zeros(n, n);
         let mut most = vec![0.0_f64; n];
         for held in &self.held {
-            for (axis, lever) in held.sensitivities.iter().enumerate() {
-                let miss = held.free[axis] - held.target[axis] + work(lever, &forces);
-                let moves: Vec<f64> = slopes.iter().map(|s| work(lever, s)).collect();
+            for (axis, sensitivity) in held.sensitivities.iter().enumerate() {
+                let miss = held.free[axis] - held.target[axis] + work(sensitivity, &forces);
+                let moves: Vec<f64> = slopes.iter().map(|s| work(sensitivity, s)).collect();
                 value += miss * miss;
                 for ((g, most), m) in gradient.iter_mut().zip(&mut most).zip(&moves) {
                     *g += 2.0 * miss * m;
@@ -372,6 +372,6 @@ impl Pull<'_> {
 }
 
 /// What forces do to a point by its sensitivities: how far they move it.
-pub(super) fn work(lever: &[Vec3], forces: &[Vec3]) -> f64 {
-    lever.iter().zip(forces).map(|(l, f)| l.dot(f)).sum()
+pub(super) fn work(sensitivity: &[Vec3], forces: &[Vec3]) -> f64 {
+    sensitivity.iter().zip(forces).map(|(l, f)| l.dot(f)).sum()
 }
