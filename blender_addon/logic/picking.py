@@ -33,7 +33,7 @@ class Picker:
     """A surface to point at: `vertices` [n, 3], `triangles` [t, 3].
 
     The core tests every triangle for each question: a posed shape is asked a few times and then gone, and to build a
-    hierarchy takes as long as a hundred of them.
+    hierarchy takes as long as twenty of them.
     """
 
     def __init__(self, vertices: np.ndarray, triangles: np.ndarray):

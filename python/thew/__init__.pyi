@@ -68,6 +68,8 @@ __all__ = [
     "TetMesh",
     "ThewError",
     "__version__",
+    "cast_rays",
+    "closest_points",
     "equilibrium",
     "equilibrium_forces",
     "fit_gradient",
@@ -152,7 +154,8 @@ def closest_points(
 ) -> tuple[_Floats, _Floats, _Indices, _Floats]:
     """Nearest points of triangles, without a hierarchy (`Surface.closest_point` builds one first).
 
-    vertices[n,3], triangles[t,3], points[p,3] -> as `cast_rays`. Raises InputError.
+    vertices[n,3], triangles[t,3], points[p,3] -> (points[p,3], distances[p], triangles[p], barycentric[p,3]), of what is
+    not there as `cast_rays`. Raises InputError.
     """
 
 @final
