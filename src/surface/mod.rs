@@ -26,6 +26,7 @@ mod grid;
 mod intake;
 mod local_units;
 mod nearest;
+mod needles;
 mod node_distances;
 mod orient;
 mod report;

@@ -152,7 +152,7 @@ mod tests {
         for t in &shape.triangles {
             let [a, b, c] = t.map(|v| shape.vertices[v as usize]);
             for target in [a, b, c, (a + b) / 2.0, (b + c) * 0.5, a * 0.3 + c * 0.7] {
-                for origin in [Vec3::zeros(), Vec3::new(3.0, -1.0, 0.4)] {
+                for origin in [Vec3::zeros(), Vec3::new(0.3, -0.5, 0.2)] {
                     let hit = cast_ray(
                         &shape.vertices,
                         &shape.triangles,

@@ -8,7 +8,6 @@
 //! Columns are taken in passes until these agree, or all columns are taken. They are good to about one percent.
 mod columns;
 mod layer;
-mod slender;
 mod wound;
 
 use super::domain::Domain;
@@ -38,10 +37,9 @@ pub(super) fn volume(
     if !domain.watertight || domain.thin.is_some() {
         let pad = Vec3::repeat(domain.layer);
         let columns = Columns::new(lo - pad, hi + pad, COLUMNS[1]);
-        let tree = slender::tree(vertices, triangles, domain);
         let one = |pass| {
             (
-                asked(&columns, pass, vertices, triangles, domain, &tree),
+                asked(&columns, pass, vertices, triangles, domain, &domain.winding),
                 0.0,
             )
         };

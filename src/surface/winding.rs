@@ -10,8 +10,9 @@
 //!
 //! `4π w ≈ N·r/r³ − 3 rᵀSr/r⁵ + 15 T(r,r,r)/r⁷`,  N = ∫n, S = ∫n⊗y, T = ½∫n⊗y⊗y (symmetric, traceless parts).
 //!
-//! Deviation: the paper evaluates the far field beyond β = 2 node radii and keeps full moments; the
-//! traceless form needs 19 numbers for a node in place of 39.
+//! Deviations: the paper evaluates the far field beyond β = 2 node radii and keeps full moments; the
+//! traceless form needs 19 numbers for a node in place of 39. Many long needles are cut across.
+use super::needles;
 use crate::Vec3;
 use std::f64::consts::PI;
 
@@ -24,9 +25,9 @@ const LEAF: usize = 6;
 #[derive(Debug, Clone)]
 pub(super) struct WindingTree {
     nodes: Vec<Node>,
-    /// Corners in leaf order.
+    /// Corners in leaf order, of triangles or of pieces of needles.
     corners: Vec<[Vec3; 3]>,
-    /// Triangle index in leaf order.
+    /// Index of the triangle in leaf order.
     ids: Vec<u32>,
 }
 
@@ -50,19 +51,20 @@ struct Node {
 impl WindingTree {
     /// A tree over the `chosen` triangles.
     pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]], chosen: Vec<u32>) -> Self {
-        let corner = |t: u32| triangles[t as usize].map(|v| vertices[v as usize]);
-        let mut ids = chosen;
-        let centroids: Vec<Vec3> = ids
+        let corner = |&t: &u32| triangles[t as usize].map(|v| vertices[v as usize]);
+        let corners = chosen.iter().map(corner).collect();
+        let (corners, ids) = needles::cut(corners, chosen);
+        let centroids: Vec<Vec3> = corners
             .iter()
-            .map(|&t| corner(t).iter().sum::<Vec3>() / 3.0)
+            .map(|c| c.iter().sum::<Vec3>() / 3.0)
             .collect();
         let mut order: Vec<u32> = (0..ids.len() as u32).collect();
         let mut nodes = Vec::with_capacity(ids.len());
         if !ids.is_empty() {
             split(&mut order, 0, &centroids, &mut nodes);
         }
-        ids = order.iter().map(|&i| ids[i as usize]).collect();
-        let corners: Vec<[Vec3; 3]> = ids.iter().map(|&t| corner(t)).collect();
+        let ids = order.iter().map(|&i| ids[i as usize]).collect();
+        let corners = order.iter().map(|&i| corners[i as usize]).collect();
         let mut tree = Self {
             nodes,
             corners,
@@ -374,6 +376,63 @@ mod tests {
                 worst = worst.max((tree.at(&q) - exact(&shape, &q)).abs());
             }
             assert!(worst < 0.01, "worst error {worst}");
+        }
+    }
+
+    /// Two cones on one rim, of needles from its points to the tips.
+    fn spindle(n: u32) -> Shape {
+        let angle = |i: u32| f64::from(i) * 2.0 * PI / f64::from(n);
+        let rim = (0..n).map(|i| Vec3::new(angle(i).cos(), angle(i).sin(), 0.0));
+        let sides = (0..n).flat_map(|i| {
+            let k = (i + 1) % n;
+            [[i, k, n], [k, i, n + 1]]
+        });
+        Shape {
+            vertices: rim.chain([Vec3::z(), -Vec3::z()]).collect(),
+            triangles: sides.collect(),
+        }
+    }
+
+    #[test]
+    fn needles_are_near_to_few_points() {
+        let shape = spindle(1000);
+        let tree = tree(&shape);
+        let points = random_points(500, 0.7, 5);
+        let mut asked = 0;
+        for q in &points {
+            assert!((tree.at(q) - exact(&shape, q)).abs() < 0.01);
+            let mut i = 0;
+            while let Some(node) = tree.nodes.get(i) {
+                let is_far = (node.centre - q).norm_squared() > node.far2;
+                asked += if is_far { 0 } else { node.count as usize };
+                let on = !is_far && node.count == 0;
+                i = if on { i + 1 } else { node.skip as usize };
+            }
+        }
+        // Uncut every point is near to all of them.
+        assert!(asked < points.len() * shape.triangles.len() / 5, "{asked}");
+    }
+
+    #[test]
+    fn a_needle_is_left_out_whole() {
+        let shape = spindle(200);
+        let tree = tree(&shape);
+        for (i, t) in shape.triangles.iter().enumerate() {
+            let [a, b, c] = t.map(|v| shape.vertices[v as usize]);
+            for p in [(a + b + c) / 3.0, a * 0.1 + b * 0.1 + c * 0.8] {
+                assert!((tree.without(&p, i as u32) - 0.5).abs() < 0.01);
+            }
+        }
+    }
+
+    #[test]
+    fn triangles_that_are_no_needles_stay_whole() {
+        for shape in [
+            sphere(1.0, 20),
+            torus(1.0, 0.4, 30),
+            cuboid(Vec3::repeat(1.0)),
+        ] {
+            assert_eq!(tree(&shape).corners.len(), shape.triangles.len());
         }
     }
 
