@@ -2,6 +2,7 @@
 //! Filled surfaces: shapes made by code, and every mesh in `THEW_DATA` (default `../shared/data`), which is filled or
 //! refused with a sentence; the tetrahedral meshes there are read.
 
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use thew::Vec3;
@@ -346,10 +347,11 @@ fn closed_meshes_of_the_data_are_filled_whole() {
 
 #[test]
 fn nasty_meshes_are_filled_or_refused_with_a_sentence() {
-    for path in files("nasty", "obj") {
-        let (x, t) = object(&path);
+    // Few take long, each on one thread.
+    files("nasty", "obj").par_iter().for_each(|path| {
+        let (x, t) = object(path);
         let Ok(surface) = Surface::new(x, t) else {
-            continue;
+            return;
         };
         for options in [
             across(12.0),
@@ -367,7 +369,7 @@ fn nasty_meshes_are_filled_or_refused_with_a_sentence() {
                 ),
             }
         }
-    }
+    });
 }
 
 #[test]

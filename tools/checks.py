@@ -31,7 +31,8 @@ _printing = threading.Lock()
 def lint() -> None:
     """Formatting, lints, documentation, licences and the add-on's manifest; all are tried before we complain."""
     system.require_rust()
-    environments.setup(blenders=BLENDERS[:1])
+    environments.setup(blenders=[])
+    environments.begin(BLENDERS[:1])
     ruff = TOOLS.bin / "ruff"
     # With feature `python` clippy and rustdoc see every line; they only check, so nothing is linked to Python.
     rust = ["--release", "--locked", "--features", "python"]
@@ -69,8 +70,10 @@ def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> 
     """Run the suites; the closing lines are printed last, one per runner, and decide the exit status."""
     results: list[tuple[str, int, list[str]]] = []
     env: dict[str, str | None] = {"THEW_DATA": data_folder(), "THEW_FAST": "1" if fast else None}
+    environments.setup(blenders=[])
+    if "blender" in suites:
+        environments.begin(blenders)
     if "rust" in suites:
-        system.require_rust()
         # Where there is a driver, the suite of the engine on graphics devices must not pass by skipping.
         gpu = {"THEW_REQUIRE_GPU": "1" if system.software_gpu() else None}
         say("cargo test")

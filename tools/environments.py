@@ -7,10 +7,12 @@ Blender itself comes from the package index as the module `bpy`, about 1 GB each
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import shutil
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +54,10 @@ class Environment:
 
     def ready(self) -> Environment:
         """Create it and install what it needs, unless that was done before."""
+        with _making[self.name]:
+            return self._made()
+
+    def _made(self) -> Environment:
         wanted = digest(self.requirements, str(self.folder), sys.version)
         if self.python.is_file() and is_done(f"venv-{self.name}", wanted):
             return self
@@ -105,12 +111,25 @@ class Environment:
 TOOLS = Environment("tools")
 BLENDERS = [Environment("bpy50", "5.0"), Environment("bpy42", "4.2")]
 
+_making = {env.name: threading.Lock() for env in (TOOLS, *BLENDERS)}
+
 
 def setup(blenders: list[Environment] | None = None) -> None:
     """Everything that the other commands need on a fresh machine."""
     system.require_rust()
     for env in [TOOLS, *(BLENDERS if blenders is None else blenders)]:
         env.ready()
+
+
+def begin(blenders: list[Environment]) -> None:
+    """Make these in the background, since they are mostly waited for; `ready` then waits for them, and says what went wrong."""
+
+    def make() -> None:
+        for env in blenders:
+            with contextlib.suppress(BuildError):
+                env.ready()
+
+    threading.Thread(target=make, daemon=True).start()
 
 
 def _create(folder: Path) -> None:

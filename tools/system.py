@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import threading
 from ctypes.util import find_library
 from pathlib import Path
 
@@ -33,6 +34,10 @@ BLENDER_LIBRARIES = [
 SOFTWARE_GPU = ["libvulkan1", "mesa-vulkan-drivers"]
 
 
+# One at a time: apt-get refuses a second one.
+_installing = threading.Lock()
+
+
 def install(packages: list[str], reason: str) -> None:
     """Install Debian packages as root or through sudo without a password; otherwise say what to type."""
     apt = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
@@ -41,8 +46,9 @@ def install(packages: list[str], reason: str) -> None:
         if prefix is not None:
             say(f"{reason}: installing {' '.join(packages)}")
             quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-            run([*prefix, "apt-get", "update", "-q"], env=quiet)
-            run([*prefix, *apt], env=quiet)
+            with _installing:
+                run([*prefix, "apt-get", "update", "-q"], env=quiet)
+                run([*prefix, *apt], env=quiet)
             return
     raise BuildError(f"{reason}. Please install it and call this again:\n    sudo {' '.join(apt)}")
 

@@ -18,6 +18,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 #: With `THEW_FAST` fewer characters and files are tried.
 FAST = bool(os.environ.get("THEW_FAST"))
+#: What takes long and asks nothing of Blender that it could do otherwise in another version.
+in_one_blender = pytest.mark.skipif(FAST, reason="tried in the newest Blender")
 if "BLENDER_USER_RESOURCES" not in os.environ:
     os.environ["BLENDER_USER_RESOURCES"] = tempfile.mkdtemp(prefix="thew-profile-")
 

@@ -97,7 +97,7 @@ def test_a_real_character(addon, counted, file):
             assert bpy.ops.thew.bake() == {"FINISHED"}
             assert np.abs(play(obj, chosen) - live).max() < 1e-5 * max(box, np.abs(live).max())
             assert bpy.ops.thew.show_live() == {"FINISHED"}
-            if number == 0 and not FAST:
+            if number == 0 and obj is meshes()[0] and not FAST:
                 faults += manners(flesh, maps)
             complaints += [f"{action.name}, {obj.name}: {text}" for text in faults]
     assert complaints == []

@@ -8,7 +8,7 @@ from dataclasses import replace
 import bpy
 import numpy as np
 import pytest
-from conftest import data_folder
+from conftest import data_folder, in_one_blender
 from helpers import activate, animate, evaluated, flesh_of, part, play
 
 from assets.characters import biped, figure, use_action
@@ -247,6 +247,7 @@ def test_other_motion_starts_as_it_should(character):
     assert np.abs(run_in - settled).max() > 1e-5
 
 
+@in_one_blender
 def test_the_bipeds_walk_closes_one_stride_further_on(scene):
     """One stride in 24 frames; the flesh of the last one is that of the first."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from conftest import FAST, data_folder
+from conftest import FAST, data_folder, in_one_blender
 from helpers import part
 
 from demo.look import liveliest, reading, simulating
@@ -42,6 +42,7 @@ def test_recordings_are_simulated_at_the_extensions_defaults(character, scene):
         assert getattr(build_settings, name) == pytest.approx(value, rel=1e-6), name
 
 
+@in_one_blender
 def test_a_recording_holds_what_the_core_is_told(addon):
     """The clip that the extension makes is the clip that a recording makes, and the skin is the plain one."""
     meshes = liveliest.open_source("biped")

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 from characters import clips, load, meshes, play_clip
-from conftest import data_folder
+from conftest import data_folder, in_one_blender
 from helpers import (
     Layout,
     activate,
@@ -354,6 +354,7 @@ def lives(body, frames) -> np.ndarray:
     return np.array(away) * flesh.place.metres_per_unit / flesh.surface.size
 
 
+@in_one_blender
 def test_our_own_biped_jumps(scene):
     armature, body = own.create("biped")
     own.use_action(armature, "jump")

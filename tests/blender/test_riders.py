@@ -7,6 +7,7 @@ import bmesh
 import bpy
 import numpy as np
 import pytest
+from conftest import in_one_blender
 from helpers import (
     Layout,
     activate,
@@ -116,6 +117,7 @@ def same(shapes, others, size) -> None:
 # how they are moved -----------------------------------------------------------------------------------------------------
 
 
+@in_one_blender
 def test_layers_keep_their_distance_to_the_skin(scene):
     """The liveliest clip of our biped as Add Flesh leaves it, in a shirt and with two eyes.
 

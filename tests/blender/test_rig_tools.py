@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 from characters import add, load, meshes
-from conftest import FAST, data_folder
+from conftest import FAST, data_folder, in_one_blender
 from helpers import activate, flesh_of, make_character, part, refused, world
 
 FOLDER = data_folder("characters")
@@ -345,6 +345,7 @@ def controls(obj, frames) -> np.ndarray:
     return np.array(found)
 
 
+@in_one_blender
 def test_presets_on_our_biped(scene):
     from assets import characters as own
 
@@ -368,6 +369,7 @@ def test_presets_on_our_biped(scene):
     assert (np.diff(moved[:, 3]) >= 0.0).all()
 
 
+@in_one_blender
 def test_a_biceps_bulges_with_the_elbow(scene):
     from assets import characters as own
 
@@ -466,6 +468,7 @@ def test_pulling_the_skin_of_a_real_character(addon, file):
         obj.thew.rigs[-1].enabled = False
 
 
+@in_one_blender
 @needs_data
 @pytest.mark.parametrize(
     "file, mesh, expected",

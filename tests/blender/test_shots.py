@@ -12,6 +12,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 import pytest
+from conftest import in_one_blender
 from helpers import activate, add_rig, animate, curve_keys, flesh_of, make_body, make_character, part, play, size_of
 
 from assets import characters as own
@@ -121,6 +122,7 @@ def test_modes_and_what_rides_on_a_body(scene, tmp_path, space):
         assert len(keys) == 12 and np.array_equal(keys_of(name), keys), name
 
 
+@in_one_blender
 def test_a_demo_character_is_simulated_to_the_same_bits(scene, tmp_path):
     armature, body = own.create("biped")
     own.use_action(armature, "jump")

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Long thin triangles, for trees of winding numbers: there they make wide nodes that are far from nothing, and every query
+//! comes to all triangles of a fan; cut to pieces, which wind alike, they do not.
+use crate::Vec3;
+
+/// Triangles longer than this part of the box's diagonal,
+const LONG: f64 = 0.06;
+/// and than so many times their height, are cut,
+const SLENDER: f64 = 4.0;
+/// until the pieces are shorter than this part of the diagonal, or no longer slender.
+const SHORT: f64 = 0.03;
+/// Fewer of them are no trouble.
+const FEW: usize = 200;
+/// They are cut where so many come on each that is as long but not as thin: those make wide nodes anyway.
+const MOSTLY: usize = 10;
+
+/// The corners of pieces and the number that each has from its triangle; the triangles themselves where that is quicker.
+pub(super) fn cut(triangles: Vec<[Vec3; 3]>, ids: Vec<u32>) -> (Vec<[Vec3; 3]>, Vec<u32>) {
+    let (lo, hi) = crate::aabb::bounds(triangles.iter().flatten());
+    let diagonal = (hi - lo).norm();
+    let is_needle = |x: &[Vec3; 3], long: f64, slender: f64| {
+        longest(x).is_some_and(|(_, l, height)| l > long * diagonal && l > slender * height)
+    };
+    let count = |slender| {
+        let needles = triangles.iter().filter(|x| is_needle(x, LONG, slender));
+        needles.count()
+    };
+    let (thin, all) = (count(SLENDER), count(0.0));
+    if thin < FEW || thin < MOSTLY * (all - thin) {
+        return (triangles, ids);
+    }
+    let (mut pieces, mut of) = (Vec::new(), Vec::new());
+    let mut left = Vec::new();
+    for (triangle, id) in triangles.into_iter().zip(ids) {
+        left.push(triangle);
+        let short = if is_needle(&triangle, LONG, SLENDER) {
+            SHORT
+        } else {
+            f64::INFINITY
+        };
+        while let Some(x) = left.pop() {
+            match longest(&x) {
+                Some((k, ..)) if is_needle(&x, short, SLENDER) => {
+                    let [a, b, c] = [0, 1, 2].map(|i| x[(k + i) % 3]);
+                    let middle = (a + b) / 2.0;
+                    left.extend([[a, middle, c], [middle, b, c]]);
+                }
+                _ => {
+                    pieces.push(x);
+                    of.push(id);
+                }
+            }
+        }
+    }
+    (pieces, of)
+}
+
+/// The edge from which corner on is longest, its length and the height above it; none for a point.
+fn longest(x: &[Vec3; 3]) -> Option<(usize, f64, f64)> {
+    let length = |k: usize| (x[(k + 1) % 3] - x[k]).norm();
+    let k = (0..3).max_by(|&i, &j| length(i).total_cmp(&length(j)))?;
+    let area = (x[1] - x[0]).cross(&(x[2] - x[0])).norm();
+    (length(k) > 0.0).then(|| (k, length(k), area / length(k)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The flat fan of `n` triangles around the origin.
+    fn fan(n: u32) -> Vec<[Vec3; 3]> {
+        let at = |i: u32| {
+            let angle = std::f64::consts::TAU * f64::from(i) / f64::from(n);
+            Vec3::new(angle.cos(), angle.sin(), 0.0)
+        };
+        (0..n).map(|i| [Vec3::zeros(), at(i), at(i + 1)]).collect()
+    }
+
+    fn area(x: &[Vec3; 3]) -> Vec3 {
+        (x[1] - x[0]).cross(&(x[2] - x[0])) / 2.0
+    }
+
+    #[test]
+    fn pieces_are_short_and_cover_their_triangles() {
+        let n = 700;
+        let whole = fan(n);
+        let (pieces, of) = cut(whole.clone(), (0..n).collect());
+        assert!(pieces.len() > whole.len() && pieces.len() == of.len());
+        let mut areas = vec![Vec3::zeros(); whole.len()];
+        for (x, &id) in pieces.iter().zip(&of) {
+            let (_, length, height) = longest(x).unwrap();
+            assert!(length <= SHORT * 8.0_f64.sqrt() || length <= SLENDER * height);
+            areas[id as usize] += area(x);
+        }
+        for (x, sum) in whole.iter().zip(areas) {
+            assert!((area(x) - sum).norm() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_few_needles_and_those_among_large_triangles_stay_whole() {
+        let few = fan(150);
+        assert_eq!(cut(few.clone(), (0..150).collect()).0, few);
+        let mut mixed = fan(700);
+        mixed.extend(fan(8).into_iter().flat_map(|x| vec![x; 20]));
+        let count = mixed.len();
+        assert_eq!(cut(mixed, vec![0; count]).0.len(), count);
+    }
+}
