@@ -22,6 +22,7 @@ use crate::tets::TetError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The exception classes by name.
@@ -215,14 +216,16 @@ impl IntoPy for StoreError {
 
 /// Turns a panic into `thew.InternalError`.
 pub(super) fn guard<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|cause| {
-        let text = cause
-            .downcast_ref::<String>()
-            .map(String::as_str)
-            .or_else(|| cause.downcast_ref::<&str>().copied())
-            .unwrap_or("unknown cause");
-        Err(internal(text.to_owned()))
-    })
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|cause| Err(panicked(cause.as_ref())))
+}
+
+fn panicked(cause: &(dyn Any + Send)) -> PyErr {
+    let text = cause
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| cause.downcast_ref::<&str>().copied())
+        .unwrap_or("unknown cause");
+    internal(text.to_owned())
 }
 
 /// A mistake in Thew itself.

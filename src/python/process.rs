@@ -33,23 +33,26 @@ pub(super) fn run<T: Send>(
     if home || rayon::current_thread_index().is_some() {
         return work();
     }
+    let (mut work, mut result) = (Some(work), None);
+    on_own_threads(&mut || result = work.take().map(|work| work()), &watch)?;
+    result.unwrap_or_else(|| Err(internal("a thread ended without a result".into())))
+}
+
+/// One copy of it for all kinds of work.
+fn on_own_threads(work: &mut (dyn FnMut() + Send), watch: &dyn Fn()) -> PyResult<()> {
     let pool = pool().map_err(internal)?;
     let (done, waiting) = sync_channel(1);
     pool.in_place_scope(|scope| {
         scope.spawn(move |_| {
+            work();
             // Whoever waits below is there until this arrives.
-            let _ = done.send(work());
+            let _ = done.send(());
         });
-        loop {
-            match waiting.recv_timeout(PATIENCE) {
-                Ok(result) => return result,
-                Err(RecvTimeoutError::Timeout) => watch(),
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(internal("a thread ended without a result".into()));
-                }
-            }
+        while let Err(RecvTimeoutError::Timeout) = waiting.recv_timeout(PATIENCE) {
+            watch();
         }
-    })
+    });
+    Ok(())
 }
 
 /// The threads of this process.
