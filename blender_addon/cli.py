@@ -61,11 +61,13 @@ def bake_file(
     opened, nothing could be baked, or the result cannot be saved.
     """
     file = Path(file)
+    if clips and (method is not None or modes is not None):
+        raise Refusal("A clip is baked as it was simulated: leave out --method and --modes, or give them to export")
     makings = making_of([Path(clip) for clip in clips or ()], name)
     opened(file, scripts, say)
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     lines = []
-    for obj in [chosen(scene, wanted)[0] for wanted in makings] if makings else chosen(scene, name):
+    for obj in made_for(scene, makings, name) if makings else chosen(scene, name):
         body = obj.thew.body if obj.thew.made.rides else None
         if name is None and body is not None and body.thew.made.flesh and body.name in scene.objects:
             continue  # baked along with its body
@@ -145,6 +147,16 @@ def making_of(clips: list[Path], name: str | None) -> dict[str, baking.Making]:
     return found
 
 
+def made_for(scene, makings: dict[str, baking.Making], name: str | None) -> list[bpy.types.Object]:
+    """The meshes that clips were made for, or the one called `name`."""
+    gone = [mesh for mesh in makings if name is None and mesh not in scene.objects]
+    if gone:
+        raise Refusal(
+            f"The clip was exported from “{gone[0]}”, which is not in the scene: name the mesh it is for with --object"
+        )
+    return [chosen(scene, mesh)[0] for mesh in makings]
+
+
 def shot_name(file: Path, name: str, taken: set[str]) -> str:
     """What the shot of the mesh `name` is called: no two alike, whatever a system makes of case and signs."""
     plain = f"{file.stem}.{re.sub(r'[^0-9A-Za-z_-]+', '_', name)}"
@@ -206,9 +218,10 @@ def bake_one(
     except EXPECTED as error:
         return Line(obj.name, sentence(str(error)), False)
     seconds = time.perf_counter() - began
+    mean, most = own_motion(flesh)
     text = (
         f"{len(flesh.lattice.cells)} cells, {len(obj.data.vertices)} vertices, {len(baked.names)} keys in "
-        f"{baked.space.lower()} space, {seconds:.1f} s, own motion {own_motion(flesh):.2%} of the size"
+        f"{baked.space.lower()} space, {seconds:.1f} s, own motion {mean:.2%} of the size on average, {most:.2%} at most"
     )
     if baked.riders:
         text += f"; with {listed(baked.riders)}"
@@ -217,12 +230,13 @@ def bake_one(
     return Line(obj.name, text, True)
 
 
-def own_motion(flesh) -> float:
-    """Root mean square over time of the distance to the skinned shape, as a share of the size."""
+def own_motion(flesh) -> tuple[float, float]:
+    """The distance to the skinned shape over time, root mean square and most, as shares of the size."""
     size = float(flesh.surface.size)
     shown = range(flesh.clip_end - flesh.clip_start + 1)
-    squares = [float((flesh.clip.offsets(index) ** 2).sum(axis=1).mean()) for index in shown]
-    return float(np.sqrt(np.mean(squares))) / size if size > 0.0 else 0.0
+    squares = [(flesh.clip.offsets(index) ** 2).sum(axis=1) for index in shown]
+    mean, most = np.mean([each.mean() for each in squares]), max(each.max() for each in squares)
+    return (float(np.sqrt(mean)) / size, float(np.sqrt(most)) / size) if size > 0.0 else (0.0, 0.0)
 
 
 def save(path: Path) -> None:

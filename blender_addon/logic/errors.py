@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What the artist is told when something cannot be done."""
 
+import re
+
 
 class Refusal(Exception):
     """One sentence that names the object and says what to do; nothing was changed."""
@@ -11,9 +13,10 @@ class Cancelled(Exception):
 
 
 def sentence(text: str) -> str:
-    """`text` as one line that starts with a capital and ends with a full stop."""
+    """`text` as one line that starts with a capital, but for the path of a file, and ends with a full stop."""
     text = " ".join(str(text).split())
     if not text:
         return "Something went wrong, without a word of explanation."
-    text = text[0].upper() + text[1:]
+    if not re.match(r"\S*[./\\]\S", text):
+        text = text[0].upper() + text[1:]
     return text if text.endswith((".", "!", "?")) else text + "."

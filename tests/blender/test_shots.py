@@ -228,6 +228,8 @@ def test_bad_clips_are_refused_with_a_sentence(exported, capsys, tmp_path):
     path, clip = exported
     assert "frames 1 to 20" in said(capsys, "bake", path, "--clip", clip, "--frames", 1, 25)
     assert "no object “Nobody”" in said(capsys, "bake", path, "--clip", clip, "--object", "Nobody")
+    for given in (("--method", "warped"), ("--modes", 8)):
+        assert "as it was simulated" in said(capsys, "bake", path, "--clip", clip, *given)
     assert "second clip" in said(capsys, "bake", path, "--clip", clip, clip)
     assert "give one of them" in said(capsys, "bake", path, "--clip", clip, clip, "--object", "Body")
     bad = tmp_path / "bad.thew"
@@ -252,7 +254,7 @@ def test_bad_clips_are_refused_with_a_sentence(exported, capsys, tmp_path):
         json.dumps({**note, "scale": float("nan")}): "not exported from Blender",
         json.dumps({**note, "path": [[float("nan")] * 3] * 21}): "not exported from Blender",
         json.dumps({**note, "begun": [0, -5, 0]}): "not exported from Blender",
-        json.dumps({**note, "object": "Nobody"}): "no object “Nobody”",
+        json.dumps({**note, "object": "Nobody"}): "exported from “Nobody”, which is not in the scene",
         json.dumps(note): "does not hold the frames",
     }
     for text, words in forged.items():
