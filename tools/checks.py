@@ -81,15 +81,13 @@ def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> 
         features, linking = products.linking_python()
         command = ["cargo", "test", "--release", "--locked", "--no-fail-fast", *features, *options]
         results.append(("Rust", *_watch(command, {**env, **gpu, **compiling, **linking})))
+    jobs: list[Job] = []
     if "wheel" in suites:
         install_wheel()
+        jobs.append(Job("wheel", [TOOLS.python, "-m", "pytest", "tests/python"], env))
     if "blender" in suites:
         environments.setup(blenders)
-        jobs = _blender_jobs(blenders, {**env, "THEW_ZIP": str(products.package())})
-    else:
-        jobs = []
-    if "wheel" in suites:
-        jobs.insert(0, Job("wheel", [TOOLS.python, "-m", "pytest", "tests/python"], env))
+        jobs += _blender_jobs(blenders, {**env, "THEW_ZIP": str(products.package())})
     results += _side_by_side(jobs)
     say("summary")
     for name, code, lines in results:
@@ -144,6 +142,7 @@ def _blender_jobs(blenders: list[Environment], env: Mapping[str, str | None]) ->
 def _side_by_side(jobs: list[Job]) -> list[tuple[str, int, list[str]]]:
     """Two at a time; one alone prints as it goes and has all processors."""
     if len(jobs) == 1:
+        say(jobs[0].name)
         return [(jobs[0].name, *_watch(jobs[0].command, jobs[0].env))]
 
     def one(job: Job) -> tuple[str, int, list[str]]:

@@ -26,6 +26,7 @@ mod process;
 mod progress;
 mod renamed;
 mod rig;
+mod scan;
 mod shot;
 mod skeleton;
 mod surface;
@@ -39,8 +40,8 @@ fn _thew(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<surface::PySurface>()?;
     m.add_class::<surface::PySurfaceReport>()?;
-    m.add_function(wrap_pyfunction!(surface::cast_rays, m)?)?;
-    m.add_function(wrap_pyfunction!(surface::closest_points, m)?)?;
+    m.add_function(wrap_pyfunction!(scan::cast_rays, m)?)?;
+    m.add_function(wrap_pyfunction!(scan::closest_points, m)?)?;
     m.add_class::<skeleton::PySkeleton>()?;
     m.add_class::<lattice::PyLattice>()?;
     m.add_class::<body::PyMaterial>()?;

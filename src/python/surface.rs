@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Surface` and its report.
 
-use super::arrays::{finite_points, from_indices, from_points, points, triangles};
-use super::errors::{IntoPy, detached, guard, input};
+use super::arrays::{finite_points, from_points, points, triangles};
+use super::errors::{IntoPy, detached, guard};
 use super::progress::with_progress;
+use super::scan::{Found, Places, Ray, into_arrays, rays};
 use crate::Vec3;
-use crate::surface::{self, Report, Surface};
+use crate::surface::{Report, Surface};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -19,6 +20,16 @@ use std::sync::Arc;
 /// the first triangle that names a vertex that does not exist.
 #[pyclass(name = "Surface", module = "thew", frozen)]
 pub(super) struct PySurface(pub Arc<Surface>);
+
+impl PySurface {
+    /// The same point on the triangle as given rather than on the welded one.
+    fn given(&self, found: Found) -> Found {
+        Found {
+            triangle: self.0.welded().source[found.triangle as usize] as i32,
+            ..found
+        }
+    }
+}
 
 #[pymethods]
 impl PySurface {
@@ -96,21 +107,10 @@ impl PySurface {
         points: &Bound<'py, PyAny>,
     ) -> PyResult<Places<'py>> {
         let points = finite_points(points, "points")?;
-        let found: Vec<_> = detached(py, || {
-            Ok(points
-                .par_iter()
-                .map(|&p| self.0.closest_point(p))
-                .collect())
-        })?;
-        let places: Vec<_> = found.iter().map(|c| c.point).collect();
-        let distances: Vec<f64> = found.iter().map(|c| c.distance).collect();
-        let source = &self.0.welded().source;
-        let triangles: Vec<u32> = found.iter().map(|c| source[c.triangle as usize]).collect();
-        Ok((
-            from_points(py, &places),
-            distances.into_pyarray(py),
-            from_indices(py, &triangles),
-        ))
+        let nearest = |&p: &Vec3| Some(self.given(self.0.closest_point(p).into()));
+        let found: Vec<_> = detached(py, || Ok(points.par_iter().map(nearest).collect()))?;
+        let (points, distances, triangles, _) = into_arrays(py, &found);
+        Ok((points, distances, triangles))
     }
 
     /// First places, front or back, where rays meet the surface: rays start at origins[p,3] and go along directions[p,3] of any
@@ -122,15 +122,9 @@ impl PySurface {
         directions: &Bound<'py, PyAny>,
     ) -> PyResult<Places<'py>> {
         let rays = rays(origins, directions)?;
-        let source = &self.0.welded().source;
         let cast = |&(origin, direction): &Ray| {
             let hit = self.0.ray(origin, direction)?;
-            Some(Found {
-                point: hit.point,
-                distance: hit.distance,
-                triangle: source[hit.triangle as usize] as i32,
-                barycentric: hit.barycentric,
-            })
+            Some(self.given(hit.into()))
         };
         let found: Vec<_> = detached(py, || Ok(rays.par_iter().map(cast).collect()))?;
         let (points, distances, triangles, _) = into_arrays(py, &found);
@@ -153,135 +147,6 @@ impl PySurface {
         let (n, t) = (self.0.vertices().len(), self.0.triangles().len());
         format!("<thew.Surface: {n} vertices, {t} triangles>")
     }
-}
-
-/// (points, distances, triangles)
-type Places<'py> = (
-    Bound<'py, PyArray2<f64>>,
-    Bound<'py, PyArray1<f64>>,
-    Bound<'py, PyArray1<i32>>,
-);
-
-type Ray = (Vec3, Vec3);
-
-/// A point of a triangle; none where a query has no answer.
-#[derive(Clone, Copy)]
-struct Found {
-    point: Vec3,
-    distance: f64,
-    triangle: i32,
-    barycentric: [f64; 3],
-}
-
-impl Found {
-    const NONE: Self = Self {
-        point: Vec3::new(f64::NAN, f64::NAN, f64::NAN),
-        distance: f64::INFINITY,
-        triangle: -1,
-        barycentric: [f64::NAN; 3],
-    };
-}
-
-/// (points, distances, triangles, barycentric)
-type FoundArrays<'py> = (
-    Bound<'py, PyArray2<f64>>,
-    Bound<'py, PyArray1<f64>>,
-    Bound<'py, PyArray1<i32>>,
-    Bound<'py, PyArray2<f64>>,
-);
-
-fn into_arrays<'py>(py: Python<'py>, found: &[Option<Found>]) -> FoundArrays<'py> {
-    let found: Vec<Found> = found.iter().map(|f| f.unwrap_or(Found::NONE)).collect();
-    let column = |i: usize, k: usize| found[i].barycentric[k];
-    (
-        from_points(py, &found.iter().map(|f| f.point).collect::<Vec<_>>()),
-        PyArray1::from_iter(py, found.iter().map(|f| f.distance)),
-        PyArray1::from_iter(py, found.iter().map(|f| f.triangle)),
-        Array2::from_shape_fn((found.len(), 3), |(i, k)| column(i, k)).into_pyarray(py),
-    )
-}
-
-fn rays(origins: &Bound<'_, PyAny>, directions: &Bound<'_, PyAny>) -> PyResult<Vec<Ray>> {
-    let origins = finite_points(origins, "origins")?;
-    let directions = finite_points(directions, "directions")?;
-    if origins.len() != directions.len() {
-        return Err(input(format!(
-            "directions: expected one for each of {} origins, got {}",
-            origins.len(),
-            directions.len()
-        )));
-    }
-    Ok(origins.into_iter().zip(directions).collect())
-}
-
-/// Vertices as they are, finite or not, and triangles that name only these.
-fn shape(
-    vertices: &Bound<'_, PyAny>,
-    triangles: &Bound<'_, PyAny>,
-) -> PyResult<(Vec<Vec3>, Vec<[u32; 3]>)> {
-    let vertices = points(vertices, "vertices")?;
-    let triangles = self::triangles(triangles, "triangles")?;
-    let beyond = |t: &[u32; 3]| t.iter().any(|&v| v as usize >= vertices.len());
-    match triangles.iter().position(beyond) {
-        None => Ok((vertices, triangles)),
-        Some(at) => Err(input(format!(
-            "triangles[{at}] names a vertex that does not exist: there are {}",
-            vertices.len()
-        ))),
-    }
-}
-
-/// First places, front or back, where rays meet triangles farther than min_distance away; for a shape that is asked only a few
-/// times (`Surface.cast_rays` builds a hierarchy first). A ray does not slip through an edge [woop2013].
-#[pyfunction]
-#[pyo3(signature = (vertices, triangles, origins, directions, min_distance=0.0))]
-pub(super) fn cast_rays<'py>(
-    py: Python<'py>,
-    vertices: &Bound<'py, PyAny>,
-    triangles: &Bound<'py, PyAny>,
-    origins: &Bound<'py, PyAny>,
-    directions: &Bound<'py, PyAny>,
-    min_distance: f64,
-) -> PyResult<FoundArrays<'py>> {
-    if min_distance < 0.0 || min_distance.is_nan() {
-        return Err(input("min_distance is negative or not a number"));
-    }
-    let (vertices, triangles) = shape(vertices, triangles)?;
-    let rays = rays(origins, directions)?;
-    let cast = |&(origin, direction): &Ray| {
-        let hit = surface::cast_ray(&vertices, &triangles, origin, direction, min_distance)?;
-        Some(Found {
-            point: hit.point,
-            distance: hit.distance,
-            triangle: hit.triangle as i32,
-            barycentric: hit.barycentric,
-        })
-    };
-    let found: Vec<_> = detached(py, || Ok(rays.iter().map(cast).collect()))?;
-    Ok(into_arrays(py, &found))
-}
-
-/// Nearest points of triangles; for a shape that is asked only a few times (`Surface.closest_point` builds a hierarchy first).
-#[pyfunction]
-pub(super) fn closest_points<'py>(
-    py: Python<'py>,
-    vertices: &Bound<'py, PyAny>,
-    triangles: &Bound<'py, PyAny>,
-    points: &Bound<'py, PyAny>,
-) -> PyResult<FoundArrays<'py>> {
-    let (vertices, triangles) = shape(vertices, triangles)?;
-    let points = finite_points(points, "points")?;
-    let nearest = |&point: &Vec3| {
-        let closest = surface::closest_point(&vertices, &triangles, point)?;
-        Some(Found {
-            point: closest.point,
-            distance: closest.distance,
-            triangle: closest.triangle as i32,
-            barycentric: closest.barycentric,
-        })
-    };
-    let found: Vec<_> = detached(py, || Ok(points.iter().map(nearest).collect()))?;
-    Ok(into_arrays(py, &found))
 }
 
 /// What was found in a surface, in numbers; `str()` of it is sentences for an artist.

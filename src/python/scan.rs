@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.cast_rays`, `thew.closest_points`, and what is found on a surface as arrays.
+
+use super::arrays::{finite_points, from_points, points};
+use super::errors::{detached, input};
+use crate::Vec3;
+use crate::surface::{self, Closest, RayHit};
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::prelude::*;
+
+/// (points, distances, triangles)
+pub(super) type Places<'py> = (
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<i32>>,
+);
+
+pub(super) type Ray = (Vec3, Vec3);
+
+/// A point of a triangle; none where a query has no answer.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    pub point: Vec3,
+    pub distance: f64,
+    pub triangle: i32,
+    pub barycentric: [f64; 3],
+}
+
+impl Found {
+    const NONE: Self = Self {
+        point: Vec3::new(f64::NAN, f64::NAN, f64::NAN),
+        distance: f64::INFINITY,
+        triangle: -1,
+        barycentric: [f64::NAN; 3],
+    };
+}
+
+impl From<RayHit> for Found {
+    fn from(hit: RayHit) -> Self {
+        Self {
+            point: hit.point,
+            distance: hit.distance,
+            triangle: hit.triangle as i32,
+            barycentric: hit.barycentric,
+        }
+    }
+}
+
+impl From<Closest> for Found {
+    fn from(closest: Closest) -> Self {
+        Self {
+            point: closest.point,
+            distance: closest.distance,
+            triangle: closest.triangle as i32,
+            barycentric: closest.barycentric,
+        }
+    }
+}
+
+/// (points, distances, triangles, barycentric)
+pub(super) type FoundArrays<'py> = (
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<i32>>,
+    Bound<'py, PyArray2<f64>>,
+);
+
+pub(super) fn into_arrays<'py>(py: Python<'py>, found: &[Option<Found>]) -> FoundArrays<'py> {
+    let found: Vec<Found> = found.iter().map(|f| f.unwrap_or(Found::NONE)).collect();
+    let column = |i: usize, k: usize| found[i].barycentric[k];
+    (
+        from_points(py, &found.iter().map(|f| f.point).collect::<Vec<_>>()),
+        PyArray1::from_iter(py, found.iter().map(|f| f.distance)),
+        PyArray1::from_iter(py, found.iter().map(|f| f.triangle)),
+        Array2::from_shape_fn((found.len(), 3), |(i, k)| column(i, k)).into_pyarray(py),
+    )
+}
+
+pub(super) fn rays(
+    origins: &Bound<'_, PyAny>,
+    directions: &Bound<'_, PyAny>,
+) -> PyResult<Vec<Ray>> {
+    let origins = finite_points(origins, "origins")?;
+    let directions = finite_points(directions, "directions")?;
+    if origins.len() != directions.len() {
+        return Err(input(format!(
+            "directions: expected one for each of {} origins, got {}",
+            origins.len(),
+            directions.len()
+        )));
+    }
+    Ok(origins.into_iter().zip(directions).collect())
+}
+
+/// Vertices as they are, finite or not, and triangles that name only these.
+fn shape(
+    vertices: &Bound<'_, PyAny>,
+    triangles: &Bound<'_, PyAny>,
+) -> PyResult<(Vec<Vec3>, Vec<[u32; 3]>)> {
+    let vertices = points(vertices, "vertices")?;
+    let triangles = super::arrays::triangles(triangles, "triangles")?;
+    let beyond = |t: &[u32; 3]| t.iter().any(|&v| v as usize >= vertices.len());
+    match triangles.iter().position(beyond) {
+        None => Ok((vertices, triangles)),
+        Some(at) => Err(input(format!(
+            "triangles[{at}] names a vertex that does not exist: there are {}",
+            vertices.len()
+        ))),
+    }
+}
+
+/// First places, front or back, where rays meet triangles farther than min_distance away; for a shape that is asked only a few
+/// times (`Surface.cast_rays` builds a hierarchy first). A ray does not slip through an edge [woop2013].
+#[pyfunction]
+#[pyo3(signature = (vertices, triangles, origins, directions, min_distance=0.0))]
+pub(super) fn cast_rays<'py>(
+    py: Python<'py>,
+    vertices: &Bound<'py, PyAny>,
+    triangles: &Bound<'py, PyAny>,
+    origins: &Bound<'py, PyAny>,
+    directions: &Bound<'py, PyAny>,
+    min_distance: f64,
+) -> PyResult<FoundArrays<'py>> {
+    if min_distance < 0.0 || min_distance.is_nan() {
+        return Err(input("min_distance is negative or not a number"));
+    }
+    let (vertices, triangles) = shape(vertices, triangles)?;
+    let rays = rays(origins, directions)?;
+    let cast = |&(origin, direction): &Ray| {
+        let hit = surface::cast_ray(&vertices, &triangles, origin, direction, min_distance)?;
+        Some(hit.into())
+    };
+    let found: Vec<_> = detached(py, || Ok(rays.iter().map(cast).collect()))?;
+    Ok(into_arrays(py, &found))
+}
+
+/// Nearest points of triangles; for a shape that is asked only a few times (`Surface.closest_point` builds a hierarchy first).
+#[pyfunction]
+pub(super) fn closest_points<'py>(
+    py: Python<'py>,
+    vertices: &Bound<'py, PyAny>,
+    triangles: &Bound<'py, PyAny>,
+    points: &Bound<'py, PyAny>,
+) -> PyResult<FoundArrays<'py>> {
+    let (vertices, triangles) = shape(vertices, triangles)?;
+    let points = finite_points(points, "points")?;
+    let nearest = |&point: &Vec3| {
+        let closest = surface::closest_point(&vertices, &triangles, point)?;
+        Some(closest.into())
+    };
+    let found: Vec<_> = detached(py, || Ok(points.iter().map(nearest).collect()))?;
+    Ok(into_arrays(py, &found))
+}
