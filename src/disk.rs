@@ -25,6 +25,24 @@ pub(crate) fn open(path: &Path, longest: u64) -> io::Result<(File, u64)> {
     Ok((file, length))
 }
 
+/// Why a file could be neither read nor written, and what a person can do about it.
+pub(crate) fn reason(error: &io::Error) -> String {
+    let remedy = match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file or folder; check the path",
+        io::ErrorKind::IsADirectory => "it is a folder; name a file in it",
+        io::ErrorKind::NotADirectory => {
+            "a part of its path is a file, not a folder; check the path"
+        }
+        io::ErrorKind::PermissionDenied => {
+            "it is not permitted; change its permissions, or choose another place"
+        }
+        io::ErrorKind::StorageFull => "the disk is full; free some space, or choose another place",
+        io::ErrorKind::ReadOnlyFilesystem => "nothing can be written there; choose another place",
+        _ => return error.to_string(),
+    };
+    remedy.to_owned()
+}
+
 fn plain(about: &fs::Metadata) -> io::Result<()> {
     if about.is_file() {
         return Ok(());

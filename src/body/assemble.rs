@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a [`Body`] is made, step by step.
 
-use super::check::check;
+use super::check::{check, check_embedding};
 use super::loose::{self, LoosePart};
 use super::skin::skin_of;
 use super::transfer::{Field, by_distance, distance_to_bone, weights_from_rows};
@@ -39,6 +39,7 @@ pub(super) fn body(
     )?;
     step(progress, 0.0, "Placing the mesh in the lattice")?;
     let embedding = embedding();
+    check_embedding(surface, lattice, &embedding)?;
 
     step(progress, 0.1, "Carrying weights to the lattice")?;
     let part = Part {

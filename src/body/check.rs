@@ -1,10 +1,34 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What goes into a body is checked before anything is computed.
+//! What goes into a body is checked before anything is integrated.
 
 use super::{BodyError, BodyOptions};
 use crate::elasticity::Material;
-use crate::lattice::Lattice;
+use crate::lattice::{Embedding, Lattice};
 use crate::skeleton::Skeleton;
+use crate::surface::Surface;
+
+/// A hair's breadth outside of the lattice, as a part of the mesh's size.
+const ON_IT: f64 = 0.01;
+
+/// Refuses a lattice that was built for another mesh. Some of the skin may lie outside (its cells are continued there); more
+/// than half of it may not.
+pub(super) fn check_embedding(
+    surface: &Surface,
+    lattice: &Lattice,
+    embedding: &Embedding,
+) -> Result<(), BodyError> {
+    let distances = lattice.outside(embedding, surface.vertices());
+    let least = ON_IT * surface.size();
+    let corners = || surface.triangles().iter().flatten();
+    let distance = |&vertex: &u32| distances[vertex as usize];
+    let outside = corners().map(distance).filter(|&d| d > least);
+    if 2 * outside.clone().count() > corners().count() {
+        return Err(BodyError::OtherMesh {
+            farthest: outside.fold(0.0, f64::max),
+        });
+    }
+    Ok(())
+}
 
 /// Refuses what does not fit.
 pub(super) fn check(
@@ -83,6 +107,9 @@ pub(super) fn check(
                 });
             }
         }
+    }
+    if weights.is_zero() {
+        return Err(BodyError::NoWeights);
     }
     Ok(())
 }

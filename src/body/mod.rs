@@ -171,6 +171,19 @@ pub enum BodyError {
         "no flesh lies in the lattice: it was built for another mesh, or the mesh encloses nothing"
     )]
     NoFlesh,
+    /// A lattice that leaves out most of the mesh.
+    #[error(
+        "most of the mesh lies outside the lattice, up to {farthest:.3} m: it was built for another mesh; build one around this mesh"
+    )]
+    OtherMesh {
+        /// How far a vertex lies outside, metres.
+        farthest: f64,
+    },
+    /// Weights that say nothing.
+    #[error(
+        "all region weights are zero: no vertex follows any bone; paint some, or give none and the nearest bones serve"
+    )]
+    NoWeights,
     /// A kept body that does not fit together.
     #[error("the saved body is damaged: {0}")]
     Damaged(&'static str),

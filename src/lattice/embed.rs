@@ -53,6 +53,19 @@ impl Lattice {
         self.collect(rows)
     }
 
+    /// How far embedded points lie outside of the cells that carry them, metres; zero within any cell.
+    pub fn outside(&self, embedding: &Embedding, points: &[Vec3]) -> Vec<f64> {
+        let distance = |(i, &p): (usize, &Vec3)| {
+            let within = embedding.row(i).all(|(_, w)| w >= -SLACK) || self.locate(p).is_some();
+            if within {
+                0.0
+            } else {
+                self.distance_squared(embedding.cells()[i], p).sqrt()
+            }
+        };
+        points.par_iter().enumerate().map(distance).collect()
+    }
+
     fn collect(&self, rows: Vec<(u32, Shape)>) -> Embedding {
         let corners = |cell: u32| self.cells[cell as usize].corners().iter().copied();
         let row = |(cell, weights)| (cell, corners(cell).zip(weights));
@@ -297,5 +310,19 @@ mod tests {
         let e = lattice.embed(&[Vec3::new(-3.0, 0.4, 0.4), Vec3::new(5.0, 0.2, 0.3)]);
         assert_eq!(e.cells(), [0, 2]);
         assert_eq!(lattice.locate(Vec3::new(-3.0, 0.4, 0.4)), None);
+    }
+
+    #[test]
+    fn the_distance_outside_is_that_to_the_nearest_cell() {
+        let lattice = mixed();
+        let points = [
+            Vec3::new(-3.0, 0.4, 0.4),
+            Vec3::new(0.5, 0.5, 0.5),
+            Vec3::new(2.0, 0.2, 0.3) + Vec3::x() * 1.5,
+        ];
+        let outside = lattice.outside(&lattice.embed(&points), &points);
+        for (found, expected) in outside.iter().zip([3.0, 0.0, 1.5]) {
+            assert_relative_eq!(*found, expected, epsilon = 1e-12);
+        }
     }
 }

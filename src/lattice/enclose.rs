@@ -115,6 +115,12 @@ fn check_weights(
             skeleton.len()
         )));
     }
+    if skin.is_zero() {
+        return Err(LatticeError::Weights(
+            "all skin weights are zero: no vertex follows any bone; give those of the mesh, or none and the nearest bones serve"
+                .into(),
+        ));
+    }
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 
 use super::{ModalError, Modes};
 use crate::Vec3;
+use crate::aabb;
 use crate::kernel::{Deformer, EngineChoice, Form, KernelError, Precision, WarpModel};
 use crate::lattice::Embedding;
 use crate::skeleton::SkinWeights;
@@ -87,6 +88,21 @@ impl Modes {
             options.precision,
         )?;
         Ok(Deformer::new(model, &options.engine))
+    }
+
+    /// Refuses points that all lie farther from the flesh than this is across: to embed them says nothing.
+    ///
+    /// # Errors
+    /// [`KernelError::Away`].
+    pub fn check_near(&self, points: &[Vec3]) -> Result<(), KernelError> {
+        let (lo, hi) = aabb::bounds(self.lattice().vertices());
+        let (first, last) = aabb::bounds(points);
+        let gap = (first - hi).sup(&(lo - last)).sup(&Vec3::zeros());
+        let (distance, size) = (gap.norm(), (hi - lo).norm());
+        if distance.is_finite() && distance > size {
+            return Err(KernelError::Away { distance, size });
+        }
+        Ok(())
     }
 
     /// The embedding of a surface in the nodes, and, on a body of flesh, which bones carry its vertices.

@@ -6,7 +6,7 @@ use super::arrays::{
 };
 use super::csr::{Csr, scipy};
 use super::elasticity;
-use super::errors::{IntoPy, detached};
+use super::errors::{IntoPy, detached, warn};
 use super::lattice::PyLattice;
 use super::present::Asked;
 use super::progress::with_progress;
@@ -83,6 +83,9 @@ impl PyMaterial {
         )
     }
 }
+
+/// From an insect to a giant, metres: other sizes are mostly another unit.
+const USUAL: std::ops::RangeInclusive<f64> = 0.005..=60.0;
 
 /// Everything precomputed for one character [capell2002, §3.3, §4.3, §4.6]; immutable.
 ///
@@ -180,6 +183,13 @@ impl PyBody {
                 .map(Arc::new)
                 .map_err(IntoPy::into_py)
         })?;
+        let size = body.size();
+        if !USUAL.contains(&size) {
+            let hint = format!(
+                "the mesh is {size:.3} m across: lengths are metres; if it was modelled in another unit, scale it and the skeleton"
+            );
+            warn(py, &hint)?;
+        }
         Ok(Self::carrying(body))
     }
 
@@ -444,7 +454,7 @@ impl PyBody {
 
     fn __repr__(&self) -> String {
         format!(
-            "<thew.Body: {} dofs, {:.4} m³>",
+            "<thew.Body: {} nodes, {:.4} m³>",
             self.0.nodes(),
             self.0.volume()
         )

@@ -111,7 +111,13 @@ pub(super) fn controls(
     rigs: usize,
 ) -> PyResult<Option<Vec<f64>>> {
     let wanted = [Some(frames), Some(rigs)];
-    let read = given.map(|c| floats(c, "controls", &wanted));
+    let read = given.map(|c| {
+        floats(
+            c,
+            "controls (a row for each frame, a column for each rig)",
+            &wanted,
+        )
+    });
     Ok(read.transpose()?.map(|c| c.data))
 }
 

@@ -2,7 +2,7 @@
 //! `thew.Deformer` and `thew.gpu_adapters`.
 
 use super::arrays::{self, optional_real, weights};
-use super::errors::{IntoPy, detached, input};
+use super::errors::{IntoPy, detached, input, warn};
 use super::modal::{PyModes, amplitudes};
 use super::present::Asked;
 use super::surface::PySurface;
@@ -77,6 +77,7 @@ impl PyDeformer {
             }
         };
         let deformer = detached(py, || {
+            modes.check_near(&rest).map_err(IntoPy::into_py)?;
             let (embedding, skin) = match &surface {
                 Some(surface) => modes.embed_surface(surface),
                 None => modes.embed_points(&rest),
@@ -225,9 +226,7 @@ impl PyDeformer {
     /// Warnings that were not given before, each once.
     fn warn(&self, py: Python<'_>) -> PyResult<()> {
         for warning in self.deformer.take_warnings() {
-            let kind = py.get_type::<pyo3::exceptions::PyRuntimeWarning>();
-            py.import("warnings")?
-                .call_method1("warn", (warning, kind))?;
+            warn(py, &warning)?;
         }
         Ok(())
     }

@@ -46,6 +46,14 @@ pub(super) fn input(message: impl Into<String>) -> PyErr {
     raise("InputError", message.into())
 }
 
+/// Warns of what a person should know, though it works.
+pub(super) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
+    let kind = py.get_type::<pyo3::exceptions::PyRuntimeWarning>();
+    py.import("warnings")?
+        .call_method1("warn", (message, kind))
+        .map(drop)
+}
+
 /// Something this version does not have.
 pub(super) fn not_built(message: impl Into<String>) -> PyErr {
     raise("NotBuilt", message.into())

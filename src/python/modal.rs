@@ -5,7 +5,7 @@ use super::arrays::{
     Whole, finite_points, floats, from_points, integers, optional_real, real, vector,
 };
 use super::body::{PyBody, PyMaterial};
-use super::errors::{IntoPy, detached, input, locked};
+use super::errors::{IntoPy, detached, input, locked, warn};
 use super::progress::with_progress;
 use super::tets::PyTetMesh;
 use crate::Vec3;
@@ -70,10 +70,10 @@ pub(super) fn modes(
         Modes::compute(&system, count.0, tolerance, progress).map_err(IntoPy::into_py)
     })?;
     if !modes.verified() {
-        let warning = "a count of the eigenvalues does not agree with the modes found: some of equal frequency may be missing";
-        let kind = py.get_type::<pyo3::exceptions::PyRuntimeWarning>();
-        py.import("warnings")?
-            .call_method1("warn", (warning, kind))?;
+        warn(
+            py,
+            "a count of the eigenvalues does not agree with the modes found: some of equal frequency may be missing",
+        )?;
     }
     Ok(PyModes(Arc::new(modes)))
 }
@@ -274,11 +274,7 @@ impl PyModalSimulation {
                 "the constraints cannot all hold with these modes and exercised nodes: they hold in least squares, to \
                  {distance:.2e} m and {angle:.2e} rad"
             );
-            let warnings = py.import("warnings")?;
-            warnings.call_method1(
-                "warn",
-                (warning, py.get_type::<pyo3::exceptions::PyRuntimeWarning>()),
-            )?;
+            warn(py, &warning)?;
         }
         Ok(())
     }

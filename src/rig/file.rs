@@ -69,7 +69,7 @@ pub fn save(
     disk::write_together(&[(path, &[text.as_bytes()])]).map_err(|e| RigError::Disk {
         path: path.to_owned(),
         action: "written",
-        what: e.to_string(),
+        what: disk::reason(&e),
     })
 }
 
@@ -85,7 +85,7 @@ pub fn load(
     let bytes = disk::read(path, LONGEST).map_err(|e| RigError::Disk {
         path: path.to_owned(),
         action: "read",
-        what: e.to_string(),
+        what: disk::reason(&e),
     })?;
     let text = String::from_utf8(bytes).map_err(|e| {
         let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];

@@ -103,6 +103,11 @@ impl SkinWeights {
         self.len() == 0
     }
 
+    /// Whether no vertex follows any bone.
+    pub fn is_zero(&self) -> bool {
+        self.weights.iter().all(|&w| w == 0.0)
+    }
+
     /// The bones and weights of one vertex.
     pub fn row(&self, vertex: usize) -> impl Iterator<Item = (u32, f64)> + Clone + '_ {
         let r = self.offsets[vertex] as usize..self.offsets[vertex + 1] as usize;

@@ -307,3 +307,35 @@ def test_numbers_that_cannot_be_are_typed_errors(arm):
         thew.Skeleton(["a"], [-2], np.zeros((1, 3)), np.ones((1, 3)))
     with pytest.raises(thew.InputError, match="give the pose too"):
         arm.body.shown(np.zeros((arm.body.dofs, 3)), max_offset=0.1)
+
+
+def test_a_lattice_of_another_mesh_is_refused(arm):
+    away = thew.Surface(arm.vertices + [0.0, 0.0, 0.15], arm.triangles)
+    with pytest.raises(thew.InputError, match=r"another mesh.*build one around this mesh"):
+        thew.Body(away, arm.skeleton, arm.lattice, thew.Material())
+    # Skin that lies a little outside is carried on by its cells.
+    near = thew.Surface(arm.vertices * 1.02, arm.triangles)
+    thew.Body(near, arm.skeleton, arm.lattice, thew.Material())
+
+
+def test_weights_that_are_all_zero_are_refused(arm):
+    nothing = np.zeros_like(arm.weights)
+    with pytest.raises(thew.InputError, match="all skin weights are zero"):
+        thew.Lattice.enclose(arm.surface, arm.skeleton, nothing)
+    with pytest.raises(thew.InputError, match="all region weights are zero"):
+        thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(), region_weights=nothing)
+    some = nothing.copy()
+    some[0] = arm.weights[0]
+    thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(), region_weights=some)
+
+
+@pytest.mark.parametrize("unit", [100.0, 0.001])
+def test_another_unit_is_hinted_at(unit):
+    names, parents, heads, tails = shapes.arm_bones()
+    vertices, triangles = shapes.arm(12, 12)
+    surface = thew.Surface(unit * vertices, triangles)
+    skeleton = thew.Skeleton(names, parents, unit * np.asarray(heads), unit * np.asarray(tails))
+    lattice = thew.Lattice.enclose(surface, skeleton, cells_across=6)
+    with pytest.warns(RuntimeWarning, match="lengths are metres"):
+        body = thew.Body(surface, skeleton, lattice, thew.Material())
+    assert f"{body.dofs} nodes" in repr(body)

@@ -123,9 +123,9 @@ def test_bad_files_get_a_sentence(arm, tmp_path, kind):
     assert "version 99" in message(good[:8] + bytes([99, 0, 0, 0]) + good[12:])
     assert "damaged" in message(good[:-1] + bytes([good[-1] ^ 1]))
     assert f"not a {kind}" in message(other.read_bytes())
-    with pytest.raises(thew.StorageError, match="cannot be read"):
+    with pytest.raises(thew.StorageError, match=r"cannot be read: there is no such file.*check the path"):
         load(tmp_path / "missing.thew")
-    with pytest.raises(thew.StorageError, match="cannot be read"):
+    with pytest.raises(thew.StorageError, match="cannot be read: it is a folder"):
         load(tmp_path)
 
 

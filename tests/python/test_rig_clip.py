@@ -96,6 +96,7 @@ def test_bad_controls_are_refused_with_a_sentence(arm):
 
     assert f"({FRAMES}, 1)" in refused(np.zeros((FRAMES, 2)))
     assert f"({FRAMES}, 1)" in refused(np.zeros((FRAMES - 1, 1)))
+    assert "a row for each frame, a column for each rig" in refused(np.zeros(FRAMES))
     assert f"({FRAMES}, 0)" in refused(np.zeros((FRAMES, 1)), rigs=[])
     controls = np.zeros((FRAMES, 1))
     controls[3] = np.nan

@@ -204,7 +204,7 @@ fn disk(path: &Path, action: &'static str, e: &std::io::Error) -> TetError {
     TetError::Disk {
         path: path.to_owned(),
         action,
-        what: e.to_string(),
+        what: crate::disk::reason(e),
     }
 }
 
