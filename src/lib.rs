@@ -82,7 +82,8 @@ pub mod surface;
 pub mod tets;
 
 #[cfg(feature = "python")]
-mod python;
+#[doc(hidden)]
+pub mod python;
 
 /// A point or a vector in space, metres.
 pub type Vec3 = nalgebra::Vector3<f64>;

@@ -34,15 +34,18 @@ def lint() -> None:
     environments.setup(blenders=[])
     environments.begin(BLENDERS[:1])
     ruff = TOOLS.bin / "ruff"
-    # With feature `python` clippy and rustdoc see every line; they only check, so nothing is linked to Python.
-    rust = ["--release", "--locked", "--features", "python"]
-    interpreter = {"PYO3_PYTHON": str(TOOLS.python)}
-    strict = {**interpreter, "RUSTDOCFLAGS": "-D warnings"}
+    # With feature `python` clippy and rustdoc see every line. What runs while crates are compiled (macros, build scripts) is
+    # the tests' and the wheel's too.
+    options, compiling = products.compiling(archives.epoch())
+    rust = ["--release", "--locked", "--features", "python", *options]
+    strict = {**compiling, "RUSTDOCFLAGS": "-D warnings"}
     steps: list[tuple[str, Callable[[], None]]] = [
         ("cargo fmt", lambda: run(["cargo", "fmt", "--all", "--check"])),
         (
             "clippy",
-            lambda: run(["cargo", "clippy", *rust, "--all-targets", "--", "-D", "warnings"], env=interpreter),
+            lambda: run(
+                ["cargo", "clippy", "--workspace", *rust, "--all-targets", "--", "-D", "warnings"], env=compiling
+            ),
         ),
         (
             "rustdoc",

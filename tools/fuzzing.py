@@ -60,7 +60,7 @@ def fuzz(seconds: int, names: list[str], keep: bool) -> None:
 
 def _built(counting: bool) -> Path | None:
     """The program of the targets; None where it cannot be built."""
-    # A folder of its own: a library that is also a cdylib has one file name, with counters or without.
+    # A folder of its own, so that nothing with counters is taken for a plain build.
     folder = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / "fuzz"
     # Incremental builds do not see that a pass was added, and take units without counters.
     wrapper = {

@@ -20,6 +20,16 @@ LINUX_TAG = "manylinux_2_28"
 #: The licences of the crates that are linked into the wheel.
 THIRD_PARTY = "LICENSES-THIRD-PARTY.txt"
 
+#: The Python that the wheel is compiled for: the oldest that it serves, by the stable interface.
+PYO3_CONFIG = """\
+implementation=CPython
+version=3.11
+target_abi=CPython-abi3-3.11
+shared=true
+build_flags=
+suppress_build_script_link_lines=false
+"""
+
 # The platform names of Blender's extensions, by what a wheel's file name ends with.
 PLATFORMS = {
     r"manylinux\w*_x86_64": "linux-x64",
@@ -31,14 +41,14 @@ PLATFORMS = {
 
 def version() -> str:
     """The one version, kept in Cargo.toml."""
-    return tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["version"]
+    return tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 
 
 def wheel() -> Path:
     """Build the wheel for this machine's kind, unless nothing that it is made of has changed."""
     system.require_rust()
     TOOLS.ready()
-    sources = [ROOT / name for name in ("Cargo.toml", "Cargo.lock", "pyproject.toml", "src", "python")]
+    sources = [ROOT / name for name in ("Cargo.toml", "Cargo.lock", "pyproject.toml", "src", "python", "wheel")]
     inputs = digest(*sources)
     present = _built_wheel()
     if present and is_done("wheel", inputs):
@@ -80,39 +90,53 @@ def compiling(date: int) -> tuple[list[object], dict[str, str | None]]:
     TOOLS.ready()
     target = f"{os.uname().machine}-unknown-linux-gnu"
     linker = f"CARGO_TARGET_{target.upper().replace('-', '_')}_LINKER"
-    env = {**TOOLS.activated(), **reproducible(date), linker: str(_linker())}
+    # Extension modules are not linked to Python's library: its interpreter holds it already. What maturin would find out for
+    # itself is given to it as well, since other variables would be another configuration.
+    python = {
+        "PYO3_PYTHON": str(TOOLS.python),
+        "PYO3_CONFIG_FILE": str(_written("pyo3-config.txt", PYO3_CONFIG)),
+        "PYO3_BUILD_EXTENSION_MODULE": "1",
+    }
+    env = {**TOOLS.activated(), **reproducible(date), **python, linker: str(_linker())}
     return ["--target", target, "--target-dir", ROOT / "target" / "wheel"], env
 
 
 def linking_python() -> tuple[list[str], dict[str, str | None]]:
-    """Features and variables with which the tests hold the Python face too: all that the wheel needs is then compiled for
-    both. Nothing where Python came without a library to link to; most is then compiled twice."""
+    """Features and variables with which the tests hold the Python face too: the library is then compiled once, for them and
+    for the wheel. Nothing where Python came without a library to link programs to; it is then compiled twice."""
     wanted = "print(*(sysconfig.get_config_var(name) or '' for name in ('Py_ENABLE_SHARED', 'LIBDIR', 'LDLIBRARY')), sep='\\n')"
     status, output = capture([TOOLS.python, "-c", f"import sysconfig; {wanted}"])
     shared, folder, name = [*output.split("\n"), "", "", ""][:3]
     if status or shared != "1" or not (Path(folder) / name).is_file():
         return [], {}
     paths = [folder, os.environ.get("LD_LIBRARY_PATH", "")]
-    env = {"PYO3_PYTHON": str(TOOLS.python), "LD_LIBRARY_PATH": os.pathsep.join(filter(None, paths))}
+    env = {"THEW_LIBPYTHON": str(Path(folder) / name), "LD_LIBRARY_PATH": os.pathsep.join(filter(None, paths))}
     return ["--features", "python"], env
 
 
 def _linker() -> Path:
     """zig's C compiler, for the oldest glibc that we serve, as the linker that cargo calls."""
-    script = SCRATCH / "zig-linker"
     glibc = LINUX_TAG.removeprefix("manylinux_").replace("_", ".")
-    # Tests that hold the Python face are linked to a library of this machine, which may want a newer glibc.
+    # Programs (the tests) that hold the Python face are linked to a library of this machine, which may want a newer glibc.
     allow = "-Wl,--allow-shlib-undefined"
     text = (
         "#!/bin/sh\n"
+        'case " $* " in *" -shared "*) ;; *) set -- "$@" ${THEW_LIBPYTHON:+"$THEW_LIBPYTHON"} ;; esac\n'
         f"export CARGO_ZIGBUILD_ZIG_COMMAND='{TOOLS.python}' CARGO_ZIGBUILD_ZIG_COMMAND_ARGS='-m ziglang'\n"
         f"exec '{TOOLS.bin / 'maturin'}' zig cc -- -fno-sanitize=all -target {os.uname().machine}-linux-gnu.{glibc} {allow} \"$@\"\n"
     )
-    if not script.is_file() or script.read_text() != text:
-        script.parent.mkdir(parents=True, exist_ok=True)
-        script.write_text(text)
-        script.chmod(0o755)
+    script = _written("zig-linker", text)
+    script.chmod(0o755)
     return script
+
+
+def _written(name: str, text: str) -> Path:
+    """A file of ours with a text, touched only where it is another one."""
+    file = SCRATCH / name
+    if not file.is_file() or file.read_text() != text:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return file
 
 
 def reproducible(date: int) -> dict[str, str]:

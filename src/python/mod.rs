@@ -34,8 +34,11 @@ mod tets;
 
 use pyo3::prelude::*;
 
-#[pymodule]
-fn _thew(m: &Bound<'_, PyModule>) -> PyResult<()> {
+/// Puts all names into the module.
+///
+/// # Errors
+/// What Python says.
+pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     process::at_home();
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;
     m.add_class::<surface::PySurface>()?;
