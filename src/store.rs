@@ -148,12 +148,22 @@ pub fn save<T: Serialize>(path: &Path, kind: &str, value: &T) -> Result<(), Stor
 /// # Errors
 /// Not a Thew file, another version or kind, cut off or damaged, refused by the disk.
 pub fn load<T: DeserializeOwned>(path: &Path, kind: &str) -> Result<T, StoreError> {
-    let content = checked(path, kind)?;
-    let decoded = if content.get_ref().limit() <= AT_ONCE {
-        let content = at_once(content).map_err(|e| unread(path, e))?;
-        from_memory(&content)
+    let disk = |e| unread(path, e);
+    let (header, mut content) = content(path)?;
+    let decoded = if content.limit() <= AT_ONCE {
+        let bytes = at_once(content).map_err(disk)?;
+        header.check(path, kind, &mut &bytes[..])?;
+        from_memory(&bytes)
     } else {
-        streamed(content)
+        header.check(
+            path,
+            kind,
+            &mut BufReader::with_capacity(BUFFER, &mut content),
+        )?;
+        let length = header.length();
+        let mut file = content.into_inner();
+        file.seek(SeekFrom::Start(HEADER as u64)).map_err(disk)?;
+        streamed(BufReader::with_capacity(BUFFER, file.take(length)))
     };
     decoded.map_err(|what| StoreError::Damaged {
         path: path.to_owned(),
@@ -161,12 +171,10 @@ pub fn load<T: DeserializeOwned>(path: &Path, kind: &str) -> Result<T, StoreErro
     })
 }
 
-/// All that is left of a file.
-fn at_once(content: BufReader<Take<File>>) -> io::Result<Vec<u8>> {
-    let mut rest = content.into_inner();
+fn at_once(mut content: Take<File>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    bytes.try_reserve_exact(usize::try_from(rest.limit()).unwrap_or(usize::MAX))?;
-    rest.read_to_end(&mut bytes)?;
+    bytes.try_reserve_exact(usize::try_from(content.limit()).unwrap_or(usize::MAX))?;
+    content.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -249,8 +257,39 @@ fn unread(path: &Path, source: io::Error) -> StoreError {
     }
 }
 
-/// The content of a file of a kind whose checksum is right, from its beginning.
-fn checked(path: &Path, kind: &str) -> Result<BufReader<Take<File>>, StoreError> {
+/// What stands before the content.
+struct Header([u8; HEADER]);
+
+impl Header {
+    /// Of the content, bytes.
+    fn length(&self) -> u64 {
+        long(&self.0[28..36])
+    }
+
+    /// Sees that the checksum is that of the content, and then that this is what was asked for.
+    fn check(&self, path: &Path, kind: &str, content: &mut dyn BufRead) -> Result<(), StoreError> {
+        let sum = checksum(&self.0, content).map_err(|e| unread(path, e))?;
+        if sum.to_le_bytes() != self.0[36..40] {
+            return Err(StoreError::Damaged {
+                path: path.to_owned(),
+                what: "its checksum is wrong".into(),
+            });
+        }
+        let held = self.0[12..12 + KIND].split(|&b| b == 0).next();
+        let held = held.unwrap_or_default();
+        if held != kind.as_bytes() {
+            return Err(StoreError::Kind {
+                path: path.to_owned(),
+                found: String::from_utf8_lossy(held).into_owned(),
+                wanted: kind.to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The header of a file of this version, and the content from its beginning, of the length that the header says.
+fn content(path: &Path) -> Result<(Header, Take<File>), StoreError> {
     let disk = |source| unread(path, source);
     let not_thew = || StoreError::NotThew {
         path: path.to_owned(),
@@ -270,7 +309,8 @@ fn checked(path: &Path, kind: &str) -> Result<BufReader<Take<File>>, StoreError>
         let path = path.to_owned();
         return Err(StoreError::Version { path, found });
     }
-    let (expected, found) = (long(&h[28..36]), length.saturating_sub(HEADER as u64));
+    let header = Header(h);
+    let (expected, found) = (header.length(), length.saturating_sub(HEADER as u64));
     if expected != found || expected > LONGEST as u64 {
         return Err(StoreError::Length {
             path: path.to_owned(),
@@ -278,28 +318,7 @@ fn checked(path: &Path, kind: &str) -> Result<BufReader<Take<File>>, StoreError>
             found,
         });
     }
-    let held = h[12..12 + KIND]
-        .split(|&b| b == 0)
-        .next()
-        .unwrap_or_default();
-    let mut content = BufReader::with_capacity(BUFFER, file.take(found));
-    let sum = checksum(&h, &mut content).map_err(disk)?;
-    if sum.to_le_bytes() != h[36..40] {
-        return Err(StoreError::Damaged {
-            path: path.to_owned(),
-            what: "its checksum is wrong".into(),
-        });
-    }
-    if held != kind.as_bytes() {
-        return Err(StoreError::Kind {
-            path: path.to_owned(),
-            found: String::from_utf8_lossy(held).into_owned(),
-            wanted: kind.to_owned(),
-        });
-    }
-    let mut file = content.into_inner().into_inner();
-    file.seek(SeekFrom::Start(HEADER as u64)).map_err(disk)?;
-    Ok(BufReader::with_capacity(BUFFER, file.take(found)))
+    Ok((header, file.take(found)))
 }
 
 fn long(bytes: &[u8]) -> u64 {

@@ -9,6 +9,7 @@ use crate::Vec3;
 use crate::range::is_sound;
 use sprs::CsMatI;
 use sprs::errors::StructureError;
+use std::cmp::Ordering;
 
 /// Points as weighted means of lattice vertices.
 ///
@@ -41,6 +42,24 @@ impl Default for Embedding {
     }
 }
 
+/// For each entry of a short row how many come before it by vertex; none where the row is long or names a vertex twice.
+fn ranks(row: &[(u32, f64)]) -> Option<[u8; WIDTH]> {
+    if row.len() > WIDTH {
+        return None;
+    }
+    let mut ranks = [0; WIDTH];
+    for (k, &(vertex, _)) in row.iter().enumerate() {
+        for (j, &(earlier, _)) in row[..k].iter().enumerate() {
+            match earlier.cmp(&vertex) {
+                Ordering::Less => ranks[k] += 1,
+                Ordering::Greater => ranks[j] += 1,
+                Ordering::Equal => return None,
+            }
+        }
+    }
+    Some(ranks)
+}
+
 impl Embedding {
     /// Of rows in a lattice of so many vertices: the cell of each point, and its vertices with their weights. A vertex named
     /// twice has the sum.
@@ -66,6 +85,19 @@ impl Embedding {
         for (cell, row) in rows {
             given.clear();
             given.extend(row);
+            let start = columns.len();
+            if let Some(ranks) = ranks(&given) {
+                columns.resize(start + given.len(), 0);
+                weights.resize(start + given.len(), 0.0);
+                for (&(vertex, weight), rank) in given.iter().zip(ranks) {
+                    let place = start + usize::from(rank);
+                    (columns[place], weights[place]) = (vertex, weight);
+                    order.push(place as u32);
+                }
+                starts.push(columns.len() as u32);
+                cells.push(cell);
+                continue;
+            }
             // Vertex and position in the row in one number sort faster than a pair.
             sorted.clear();
             sorted.extend(

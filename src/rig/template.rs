@@ -211,7 +211,7 @@ impl Template {
     }
 
     /// The force and its derivatives at a point of the frame; none out of reach.
-    #[inline]
+    #[inline(always)]
     pub fn derivatives(&self, y: &Vec3) -> Option<Derivatives> {
         let [radius, strength, _] = self.values;
         let (zero, up) = (Vec3::zeros(), Vec3::z());

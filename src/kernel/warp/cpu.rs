@@ -9,7 +9,7 @@
 use super::super::cpu::{Row, Rows};
 use super::super::target::{Form as Writing, Put, with_form};
 use super::blocks::{Half, ROWS, Single, Values};
-use super::finish::shown;
+use super::finish::{shown, with_finish};
 use super::model::{Finish, Prepared, WarpInput, WarpModel};
 use super::turn::{LANES, Lanes, turn};
 use super::{KernelError, WarpEngine};
@@ -365,10 +365,12 @@ fn embed_chunk<const FMA: bool, const N: usize>(
     for ((frame, out), moved) in frames {
         let vertices = (first..).zip(&rows[first..]);
         let vertices = vertices.zip(out.chunks_exact_mut(3));
-        with_form!(frame.writing, put => for ((vertex, row), out) in vertices {
-            let [x, y, z, _] = row.mean(moved);
-            put.put(out, shown::<FMA>(&frame.finish, vertex, [x, y, z]));
-        });
+        with_form!(frame.writing, put => with_finish!(FMA, &frame.finish, show => {
+            for ((vertex, row), out) in vertices {
+                let [x, y, z, _] = row.mean(moved);
+                put.put(out, show(vertex, [x, y, z]));
+            }
+        }));
     }
 }
 

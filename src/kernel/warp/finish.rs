@@ -7,26 +7,50 @@ use super::super::LocalPositions;
 use super::super::limit::{Columns, Pair, SkinPairs, image, shrink};
 use super::model::{Bones, Finish};
 
+/// Runs a loop with the finish known to it, as a function of a vertex and its displacement.
+macro_rules! with_finish {
+    ($fma:ident, $finish:expr, $show:ident => $work:expr) => {{
+        use $crate::kernel::warp::finish::{plus, posed};
+        use $crate::kernel::warp::model::Finish;
+        match $finish {
+            Finish::Displacements => {
+                let $show = |_: usize, u: [f32; 3]| u;
+                $work
+            }
+            Finish::Rest(rest) => {
+                let $show = |vertex: usize, u| plus(rest.points[vertex], u);
+                $work
+            }
+            Finish::Posed(rest, skin, bones) => {
+                let $show = |vertex, u| {
+                    let (skin, away) = posed::<$fma>(rest, u, vertex, skin, bones);
+                    plus(skin, away)
+                };
+                $work
+            }
+            Finish::Offsets(rest, skin, bones) => {
+                let $show = |vertex, u| posed::<$fma>(rest, u, vertex, skin, bones).1;
+                $work
+            }
+        }
+    }};
+}
+pub(super) use with_finish;
+
 /// What is shown of a vertex with displacement `u`. `FMA`: the caller enables AVX2 and FMA.
 #[inline(always)]
 pub(super) fn shown<const FMA: bool>(finish: &Finish<'_>, vertex: usize, u: [f32; 3]) -> [f32; 3] {
-    match finish {
-        Finish::Displacements => u,
-        Finish::Rest(rest) => {
-            let x = rest.points[vertex];
-            std::array::from_fn(|k| x[k] + u[k])
-        }
-        Finish::Posed(rest, skin, bones) => {
-            let (skin, away) = posed::<FMA>(rest, u, vertex, skin, bones);
-            std::array::from_fn(|k| skin[k] + away[k])
-        }
-        Finish::Offsets(rest, skin, bones) => posed::<FMA>(rest, u, vertex, skin, bones).1,
-    }
+    with_finish!(FMA, finish, show => show(vertex, u))
+}
+
+#[inline(always)]
+pub(super) fn plus(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
+    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
 /// The skin, and what is added to it.
 #[inline(always)]
-fn posed<const FMA: bool>(
+pub(super) fn posed<const FMA: bool>(
     rest: &LocalPositions,
     u: [f32; 3],
     vertex: usize,
