@@ -4,6 +4,7 @@
 use crate::numbers::{Bytes, finite};
 use crate::targets::{FACES, brick, use_body, use_mesh};
 use std::sync::Arc;
+use thew::Vec3;
 use thew::body::{Body, BodyOptions};
 use thew::dynamics::{Method, Settings, Simulation};
 use thew::elasticity::Material;
@@ -114,7 +115,9 @@ pub fn skeleton(bytes: &[u8]) {
     let Ok(skin) = SkinWeights::from_rows(skeleton.len(), rows) else {
         return;
     };
-    for (i, &point) in points.iter().enumerate().filter(|(_, p)| p.amax() < 1e9) {
+    // The largest of some numbers says nothing of those that are none.
+    let near = |p: &Vec3| p.iter().all(|x| x.abs() < 1e9);
+    for (i, &point) in points.iter().enumerate().filter(|(_, p)| near(p)) {
         let place = ready.place(skin.row(i), point);
         finite("a place", [&place]);
     }

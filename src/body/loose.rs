@@ -21,6 +21,7 @@ pub struct LoosePart {
     /// The bone it follows, or that carries most of it.
     pub bone: u32,
     /// One sentence for the artist.
+    #[serde(deserialize_with = "crate::store::text")]
     pub sentence: String,
 }
 

@@ -9,6 +9,7 @@ use crate::lattice::{BoneChains, Cell, Embedding, Flesh, Lattice, StoredEmbeddin
 use crate::range::{all_sound, is_sound};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::matrix::StoredMatrix;
+use crate::store::texts;
 use crate::surface::Surface;
 use serde::ser::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -37,6 +38,7 @@ pub(crate) struct StoredBody {
     cells: Vec<Cell>,
     bones: BoneChains,
     flesh: Option<Flesh>,
+    #[serde(deserialize_with = "texts")]
     names: Vec<String>,
     parents: Vec<Option<u32>>,
     heads: Vec<Vec3>,

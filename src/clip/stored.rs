@@ -14,7 +14,7 @@ use crate::modal::{DeformOptions, Modes, StoredModes};
 use crate::present::{CarriedSurfaces, Presentation, Presenter};
 use crate::range::{FARTHEST, all_sound, is_sound};
 use crate::skeleton::Pose;
-use crate::store::{self, StoreError};
+use crate::store::{self, StoreError, named_texts};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 use std::path::Path;
@@ -32,6 +32,7 @@ struct Stored<'a, B> {
     frames: Vec<StoredFrame<'a>>,
     run: Option<StoredDrive<'a>>,
     loop_gap: Option<f64>,
+    #[serde(deserialize_with = "named_texts")]
     texts: Texts,
 }
 

@@ -3,6 +3,7 @@
 
 use super::{Method, Settings};
 use crate::Vec3;
+use crate::store::text;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -14,7 +15,7 @@ impl Serialize for Method {
 
 impl<'de> Deserialize<'de> for Method {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
+        let name = text(deserializer)?;
         name.parse().map_err(D::Error::custom)
     }
 }
@@ -26,6 +27,7 @@ struct Plain {
     mass_damping: f64,
     stiffness_damping: f64,
     max_offset: Option<f64>,
+    #[serde(deserialize_with = "text")]
     solver: String,
     elastic_joints: f64,
 }

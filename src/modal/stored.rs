@@ -7,6 +7,7 @@ use crate::Vec3;
 use crate::body::Body;
 use crate::kernel::EngineChoice;
 use crate::range::{all_sound, is_sound};
+use crate::store::Text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
 
@@ -90,7 +91,7 @@ impl Serialize for DeformOptions {
 
 impl<'de> Deserialize<'de> for DeformOptions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (form, precision, engine) = <(String, String, String)>::deserialize(deserializer)?;
+        let (Text(form), Text(precision), Text(engine)) = Deserialize::deserialize(deserializer)?;
         Self::named(&form, &precision, &engine, None).map_err(serde::de::Error::custom)
     }
 }

@@ -9,7 +9,7 @@ use crate::present::CarriedSurfaces;
 use crate::range::is_sound;
 use crate::rig::{parsed, written};
 use crate::skeleton::Pose;
-use crate::store::{self, StoreError};
+use crate::store::{self, StoreError, named_texts, text};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 use std::path::Path;
@@ -26,8 +26,10 @@ struct Stored<'a, B> {
     settings: ClipSettings,
     modes: StoredShotModes,
     show: DeformOptions,
+    #[serde(deserialize_with = "text")]
     rigs: String,
     controls: Option<Cow<'a, [f64]>>,
+    #[serde(deserialize_with = "named_texts")]
     texts: Texts,
 }
 
