@@ -42,7 +42,8 @@ def main() -> int:
     for command in (example, every):
         command.add_argument("--output", type=Path, metavar="DIR", help="default: docs/images")
         command.add_argument("--fast", action="store_true", help="render with Workbench (OpenGL) rather than Cycles")
-    commands.add_parser("bench", help="dist/bench-report.md")
+    bench = commands.add_parser("bench", help="dist/bench-report.md, docs/benches/history.jsonl")
+    bench.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(shows.benches())}; default: all")
     commands.add_parser("lint", help="formatting, lints, documentation, licences, manifest")
     lines = commands.add_parser("coverage", help="lines of the crate that its tests reach, per module")
     lines.add_argument("words", nargs="*", metavar="WORD", help="passed on to cargo test, after --")
@@ -85,24 +86,27 @@ def dispatch(arguments: argparse.Namespace) -> None:
         case "examples":
             shows.examples(list(shows.EXAMPLES), arguments.output, arguments.fast)
         case "bench":
-            shows.bench()
+            shows.bench(_known(arguments.names, shows.benches(), "bench"))
         case "coverage":
             coverage.coverage(arguments.words)
         case "fuzz":
-            unknown = [name for name in arguments.targets if name not in fuzzing.targets()]
-            if unknown:
-                raise BuildError(f"'{unknown[0]}' is no target; there are {', '.join(fuzzing.targets())}.")
-            fuzzing.fuzz(arguments.seconds, arguments.targets, arguments.keep)
+            fuzzing.fuzz(arguments.seconds, _known(arguments.targets, fuzzing.targets(), "target"), arguments.keep)
         case "lint":
             checks.lint()
         case "test":
-            unknown = [name for name in arguments.suites if name not in checks.SUITES]
-            if unknown:
-                raise BuildError(f"'{unknown[0]}' is no suite; there are {', '.join(checks.SUITES)}.")
+            suites = _known(arguments.suites, list(checks.SUITES), "suite")
             blenders = environments.BLENDERS[:1] if arguments.fast else environments.BLENDERS
             if arguments.blender:
                 blenders = [b for b in environments.BLENDERS if b.blender == arguments.blender]
-            checks.test(arguments.suites or list(checks.SUITES), blenders, arguments.fast)
+            checks.test(suites, blenders, arguments.fast)
+
+
+def _known(given: list[str], all_of_them: list[str], what: str) -> list[str]:
+    """Those that are given, or all of them."""
+    unknown = [name for name in given if name not in all_of_them]
+    if unknown:
+        raise BuildError(f"'{unknown[0]}' is no {what}; there are {', '.join(all_of_them)}.")
+    return given or all_of_them
 
 
 if __name__ == "__main__":

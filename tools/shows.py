@@ -58,41 +58,52 @@ def examples(names: list[str], output: Path | None, fast: bool) -> None:
         _in_blender(blender, words, profile="examples", env={"PYTHONPATH": str(unpacked)})
 
 
-def bench() -> None:
-    """Run every bench, write dist/bench-report.md and add to docs/benches/history.jsonl."""
-    report = [f"# Thew {products.version()}: benches\n", f"{date.today()}, {_machine()}\n"]
+def benches() -> list[str]:
+    """The names of all benches: those of the crate, then the scripts."""
     manifest = tomllib.loads((ROOT / "Cargo.toml").read_text())
-    for entry in manifest.get("bench", []):
-        command = ["cargo", "bench", "--locked", "--bench", entry["name"]]
-        report.append(_section(f"Rust: {entry['name']}", command, {}))
-    install_wheel()
-    blender, extension = BLENDERS[0].ready(), products.package()
-    for script in sorted((ROOT / "benches").glob("*.py")):
-        in_blender = script.name.startswith("blender_")
-        python = (blender if in_blender else TOOLS).python
-        env: dict[str, str | None] = {"THEW_DATA": data_folder(), "THEW_ZIP": str(extension), "PYTHONPATH": str(ROOT)}
-        env["BLENDER_USER_RESOURCES"] = str(_clean_profile("bench"))
-        title = script.stem.replace("_", " ")
-        report.append(_section(title[0].upper() + title[1:], [python, script], env))
-    report.append(_kept(report[2:]))
+    rust = [entry["name"] for entry in manifest.get("bench", [])]
+    return rust + [script.stem for script in sorted((ROOT / "benches").glob("*.py"))]
+
+
+def bench(names: list[str]) -> None:
+    """Run benches, write dist/bench-report.md and add to docs/benches/history.jsonl, each as it ends."""
+    report = [f"# Thew {products.version()}: benches\n", f"{date.today()}, {_machine()}\n"]
+    old, entries = history.read(), []
+    for name in names:
+        section = _section(*_bench(name))
+        report.append(section)
+        title, text = section.removeprefix("## ").split("\n", 1)
+        if measured := history.measures(text):
+            entries.append(history.entry(str(date.today()), _commit(), _machine(), title, measured))
+            history.append(entries[-1:])
+    table = history.comparison(entries, old)
+    say("beside the last run on this machine")
+    print(table, flush=True)
+    report.append(f"## Beside the last run on this machine\n\n{table}\n")
     DIST.mkdir(exist_ok=True)
     target = DIST / "bench-report.md"
     target.write_text("\n".join(report))
     say(f"report in {target}")
 
 
-def _kept(sections: list[str]) -> str:
-    """Adds what was measured to the history -> how it stands to the last run on this machine."""
-    old = history.read()
-    commit = capture(["git", "describe", "--always", "--dirty"])[1].strip()
-    titled = [section.removeprefix("## ").split("\n", 1) for section in sections]
-    found = [(title, history.measures(text)) for title, text in titled]
-    entries = [history.entry(str(date.today()), commit, _machine(), title, own) for title, own in found if own]
-    history.append(entries)
-    table = history.comparison(entries, old)
-    say("beside the last run on this machine")
-    print(table, flush=True)
-    return f"## Beside the last run on this machine\n\n{table}\n"
+def _bench(name: str) -> tuple[str, list[object], dict[str, str | None]]:
+    """Title, command and variables of a bench; what it needs is built."""
+    script = ROOT / "benches" / f"{name}.py"
+    if not script.is_file():
+        return f"Rust: {name}", ["cargo", "bench", "--locked", "--bench", name], {}
+    env: dict[str, str | None] = {"THEW_DATA": data_folder(), "PYTHONPATH": str(ROOT)}
+    env["BLENDER_USER_RESOURCES"] = str(_clean_profile("bench"))
+    python = TOOLS.python
+    if name.startswith("blender_"):
+        python = BLENDERS[0].ready().python
+        env["THEW_ZIP"] = str(products.package())
+    else:
+        install_wheel()
+    return name.replace("_", " ").capitalize(), [python, script], env
+
+
+def _commit() -> str:
+    return capture(["git", "describe", "--always", "--dirty"])[1].strip()
 
 
 def _section(title: str, command: list[object], env: dict[str, str | None]) -> str:
