@@ -28,11 +28,14 @@
 //! A file is written whole or not at all. What is read is checked before it is decoded; beyond 256 MiB both happen as it streams
 //! by, so that no file takes more memory than what it really holds. A cache of another version is to be made again.
 
+mod text;
+
+pub(crate) use text::{Text, named_texts, text, texts};
+
 use crate::disk;
 use bincode::error::DecodeError;
-use serde::de::{DeserializeOwned, Error};
-use serde::{Deserialize, Deserializer, Serialize};
-use std::collections::BTreeMap;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::{Path, PathBuf};
@@ -230,40 +233,6 @@ pub(crate) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     from_memory(content).ok()
 }
 
-/// A text in a file: the bytes of a [`String`], read one by one. A string that lies about its length takes that much memory
-/// before it is read (bincode 2); a sequence does not.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Text(pub String);
-
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let bytes = Vec::deserialize(deserializer)?;
-        String::from_utf8(bytes).map(Self).map_err(D::Error::custom)
-    }
-}
-
-/// Reads a field that is a [`Text`].
-pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    Text::deserialize(deserializer).map(|text| text.0)
-}
-
-/// Reads a field that is a list of them.
-pub(crate) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let texts = Vec::<Text>::deserialize(deserializer)?;
-    Ok(texts.into_iter().map(|text| text.0).collect())
-}
-
-/// Reads a field that is texts by name.
-pub(crate) fn named_texts<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<BTreeMap<String, String>, D::Error> {
-    let texts = BTreeMap::<Text, Text>::deserialize(deserializer)?;
-    Ok(texts
-        .into_iter()
-        .map(|(name, text)| (name.0, text.0))
-        .collect())
-}
-
 fn header(kind: &str, content: &[u8]) -> Option<[u8; HEADER]> {
     if kind.is_empty() || kind.len() > KIND || !kind.bytes().all(|b| b.is_ascii_graphic()) {
         return None;
@@ -409,18 +378,6 @@ mod tests {
             let (memory, stream) = both(damaged);
             assert!(memory.is_err() && stream.is_err());
         }
-    }
-
-    #[test]
-    fn texts_are_strings_that_may_lie_about_their_length() {
-        let config = bincode::config::standard();
-        let long = "ä bone".repeat(60);
-        let bytes = bincode::serde::encode_to_vec(&long, config).unwrap();
-        assert_eq!(from_memory::<Text>(&bytes).map(|text| text.0), Ok(long));
-        let nearly_four_gigabytes = [252, 0, 0, 0, 0xff, b'x'];
-        assert!(from_memory::<Text>(&nearly_four_gigabytes).is_err());
-        assert!(streamed::<Text>(&nearly_four_gigabytes[..]).is_err());
-        assert!(from_memory::<Text>(&[1, 0xff]).is_err(), "no UTF-8");
     }
 
     #[test]

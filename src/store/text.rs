@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Texts in files. A [`String`] that lies about its length takes that much memory before it is read (bincode 2), and ends the
+//! process where there is not as much; a sequence of bytes, which is written alike, takes what it finds.
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
+
+/// The bytes of a [`String`], read one by one.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Text(pub String);
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes = Vec::deserialize(deserializer)?;
+        String::from_utf8(bytes).map(Self).map_err(D::Error::custom)
+    }
+}
+
+/// Reads a field that is a [`Text`].
+pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Text::deserialize(deserializer).map(|text| text.0)
+}
+
+/// Reads a field that is a list of them.
+pub(crate) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let texts = Vec::<Text>::deserialize(deserializer)?;
+    Ok(texts.into_iter().map(|text| text.0).collect())
+}
+
+/// Reads a field that is texts by name.
+pub(crate) fn named_texts<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, String>, D::Error> {
+    let texts = BTreeMap::<Text, Text>::deserialize(deserializer)?;
+    Ok(texts
+        .into_iter()
+        .map(|(name, text)| (name.0, text.0))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{from_memory, streamed};
+    use super::*;
+
+    #[test]
+    fn texts_are_strings_that_may_lie_about_their_length() {
+        let config = bincode::config::standard();
+        let long = "ä bone".repeat(60);
+        let bytes = bincode::serde::encode_to_vec(&long, config).unwrap();
+        assert_eq!(from_memory::<Text>(&bytes).map(|text| text.0), Ok(long));
+        let nearly_four_gigabytes = [252, 0, 0, 0, 0xff, b'x'];
+        assert!(from_memory::<Text>(&nearly_four_gigabytes).is_err());
+        assert!(streamed::<Text>(&nearly_four_gigabytes[..]).is_err());
+        assert!(from_memory::<Text>(&[1, 0xff]).is_err(), "no UTF-8");
+    }
+}
