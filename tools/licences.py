@@ -69,8 +69,9 @@ def texts() -> str:
     metadata = _metadata("--features", "python")
     packages = {package["id"]: package for package in metadata["packages"]}
     by_text: dict[str, list[str]] = {}
-    for identity in sorted(_linked(metadata), key=lambda identity: packages[identity]["name"]):
-        package = packages[identity]
+    linked = [packages[identity] for identity in _linked(metadata)]
+    # Two versions of a crate are two, in an order of their own: the text is to be the same in every process.
+    for package in sorted(linked, key=lambda package: (package["name"], package["version"])):
         for text in _own_texts(package) or _standard_texts(package):
             by_text.setdefault(text, []).append(f"{package['name']} {package['version']} ({package['license']})")
     parts = ["Thew contains these libraries. Each is followed by its licence.\n"]

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """The parts of build.py that decide something."""
 
+import os
 import re
+import subprocess
+import sys
 import tomllib
 import zipfile
 from pathlib import Path
@@ -93,6 +96,17 @@ def test_every_crate_that_is_linked_has_its_licence_in_the_text():
         assert line in text
     assert "proptest" not in text  # of tests alone
     assert "Permission is hereby granted, free of charge" in text and "Apache License" in text
+
+
+def test_licences_are_the_same_text_in_every_process():
+    """Sets of names have another order in each; two versions of a crate were told in that one."""
+    show = "from tools import licences; print(licences.texts())"
+
+    def told(seed):
+        env = {**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONIOENCODING": "utf-8"}
+        return subprocess.run([sys.executable, "-c", show], cwd=ROOT, env=env, capture_output=True, check=True).stdout
+
+    assert len({told(seed) for seed in range(4)}) == 1
 
 
 def test_archives_are_the_same_bytes_whenever_they_are_made(tmp_path):
