@@ -40,21 +40,22 @@ def main() -> int:
     times["Thew, live from kept states"] = playback()
     flesh = flesh_of(body)
     frames = bpy.context.scene.frame_end - bpy.context.scene.frame_start + 1
-    print(f"{len(body.data.vertices)} vertices, {len(flesh.lattice.cells)} cells, {frames} frames: ", end="")
-    print(f"add {taken['add']:.2f} s, simulate {taken['simulate']:.2f} s, states {flesh.clip.nbytes / 1e6:.2f} MB\n")
-    for name, seconds in times.items():
-        print(f"frame_set, {name:30} {1e3 * seconds:7.3f} ms")
-    for name in ("Armature modifier", "no deformer"):
-        share = times["Thew, live from kept states"] - times[name]
-        print(f"{f'Thew less {name}':41} {1e3 * share:7.3f} ms")
+    print(f"{len(body.data.vertices)} vertices, {len(flesh.lattice.cells)} cells, {frames} frames, ", end="")
+    print(f"states of {flesh.clip.nbytes / 1e6:.2f} MB\n")
     with Clock(taken, "bake"):
         bpy.ops.thew.bake(target="SHAPE_KEYS")
-    print(f"{'frame_set, baked shape keys':41} {1e3 * playback():7.3f} ms (bake: {taken['bake']:.2f} s)")
+    times["baked shape keys"] = playback()
+    print("| deformer | frame_set, ms | its least, ms | less the Armature modifier's, ms |\n|---|---|---|---|")
+    for name, (usual, least) in times.items():
+        print(f"| {name} | {1e3 * usual:.3f} | {1e3 * least:.3f} | {1e3 * (usual - times['Armature modifier'][0]):.3f} |")
+    print("\n| once | s |\n|---|---|")
+    for name, seconds in taken.items():
+        print(f"| {name} | {seconds:.2f} |")
     return 0
 
 
-def playback() -> float:
-    """Median seconds of a frame_set over the clip, after a round to warm up."""
+def playback() -> tuple[float, float]:
+    """Median and least seconds of a frame_set over the clip, after a round to warm up."""
     scene = bpy.context.scene
     seconds = []
     for round_number in range(ROUNDS + 1):
@@ -63,7 +64,7 @@ def playback() -> float:
             scene.frame_set(frame)
             if round_number:
                 seconds.append(time.perf_counter() - start)
-    return float(np.median(seconds))
+    return float(np.median(seconds)), min(seconds)
 
 
 if __name__ == "__main__":

@@ -76,6 +76,8 @@ def bench(names: list[str]) -> None:
         if measured := history.measures(text):
             entries.append(history.entry(str(date.today()), _commit(), _machine(), title, measured))
             history.append(entries[-1:])
+        else:
+            say(f"nothing that {name} printed is a measure: the history gets no line")
     table = history.comparison(entries, old)
     say("beside the last run on this machine")
     print(table, flush=True)
