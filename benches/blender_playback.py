@@ -47,7 +47,9 @@ def main() -> int:
     times["baked shape keys"] = playback()
     print("| deformer | frame_set, ms | its least, ms | less the Armature modifier's, ms |\n|---|---|---|---|")
     for name, (usual, least) in times.items():
-        print(f"| {name} | {1e3 * usual:.3f} | {1e3 * least:.3f} | {1e3 * (usual - times['Armature modifier'][0]):.3f} |")
+        print(
+            f"| {name} | {1e3 * usual:.3f} | {1e3 * least:.3f} | {1e3 * (usual - times['Armature modifier'][0]):.3f} |"
+        )
     print("\n| once | s |\n|---|---|")
     for name, seconds in taken.items():
         print(f"| {name} | {seconds:.2f} |")
