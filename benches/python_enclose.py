@@ -23,7 +23,7 @@ def main() -> int:
         row(int(sys.argv[1]), sys.argv[2])
         return 0
     print(
-        "| across | cells | lattice vertices | enclose s | assemble s | step ms | embed ms | MB for 250 frames | peak MB |"
+        "| across | cells | lattice vertices | enclose s | assemble s | step ms | embed ms | 250 frames MB | peak MB |"
     )
     print("|---|---|---|---|---|---|---|---|---|", flush=True)
     figure = own.FIGURES["biped"]()

@@ -28,10 +28,12 @@
 //! A file is written whole or not at all. What is read is checked before it is decoded; beyond 256 MiB both happen as it streams
 //! by, so that no file takes more memory than what it really holds. A cache of another version is to be made again.
 
+mod header;
 mod text;
 
 pub(crate) use text::{Text, named_texts, text, texts};
 
+use self::header::{HEADER, Header, MAGIC, header};
 use crate::disk;
 use bincode::error::DecodeError;
 use serde::Serialize;
@@ -43,9 +45,6 @@ use std::path::{Path, PathBuf};
 /// Version of the format and of everything that is stored in it; raised with every change.
 pub const VERSION: u32 = 5;
 
-const MAGIC: &[u8; 8] = b"\x89THEW\r\n\x1a";
-const KIND: usize = 16;
-const HEADER: usize = 8 + 4 + KIND + 8 + 4;
 /// Longest content that is read, bytes; also bounds what decoding may allocate.
 const LONGEST: usize = 1 << 32;
 /// Content up to this length is decoded from memory, which is a quarter quicker.
@@ -233,72 +232,11 @@ pub(crate) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     from_memory(content).ok()
 }
 
-fn header(kind: &str, content: &[u8]) -> Option<[u8; HEADER]> {
-    if kind.is_empty() || kind.len() > KIND || !kind.bytes().all(|b| b.is_ascii_graphic()) {
-        return None;
-    }
-    let mut h = [0; HEADER];
-    h[..8].copy_from_slice(MAGIC);
-    h[8..12].copy_from_slice(&VERSION.to_le_bytes());
-    h[12..12 + kind.len()].copy_from_slice(kind.as_bytes());
-    h[28..36].copy_from_slice(&(content.len() as u64).to_le_bytes());
-    // Bytes at hand can always be read.
-    let sum = checksum(&h, &mut &*content).ok()?;
-    h[36..40].copy_from_slice(&sum.to_le_bytes());
-    Some(h)
-}
-
-/// Of the header without the checksum's own place, and the content.
-fn checksum(header: &[u8; HEADER], content: &mut dyn BufRead) -> io::Result<u32> {
-    let mut crc = crc32fast::Hasher::new();
-    crc.update(&header[..36]);
-    loop {
-        let bytes = content.fill_buf()?;
-        if bytes.is_empty() {
-            return Ok(crc.finalize());
-        }
-        crc.update(bytes);
-        let used = bytes.len();
-        content.consume(used);
-    }
-}
-
 fn unread(path: &Path, source: io::Error) -> StoreError {
     StoreError::Disk {
         path: path.to_owned(),
         action: "read",
         source,
-    }
-}
-
-/// What stands before the content.
-struct Header([u8; HEADER]);
-
-impl Header {
-    /// Of the content, bytes.
-    fn length(&self) -> u64 {
-        long(&self.0[28..36])
-    }
-
-    /// Sees that the checksum is that of the content, and then that this is what was asked for.
-    fn check(&self, path: &Path, kind: &str, content: &mut dyn BufRead) -> Result<(), StoreError> {
-        let sum = checksum(&self.0, content).map_err(|e| unread(path, e))?;
-        if sum.to_le_bytes() != self.0[36..40] {
-            return Err(StoreError::Damaged {
-                path: path.to_owned(),
-                what: "its checksum is wrong".into(),
-            });
-        }
-        let held = self.0[12..12 + KIND].split(|&b| b == 0).next();
-        let held = held.unwrap_or_default();
-        if held != kind.as_bytes() {
-            return Err(StoreError::Kind {
-                path: path.to_owned(),
-                found: String::from_utf8_lossy(held).into_owned(),
-                wanted: kind.to_owned(),
-            });
-        }
-        Ok(())
     }
 }
 
@@ -335,12 +273,9 @@ fn content(path: &Path) -> Result<(Header, Take<File>), StoreError> {
     Ok((header, file.take(found)))
 }
 
-fn long(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::header::checksum;
     use super::*;
     use crate::disk::tests::Folder;
     use std::fs;

@@ -25,10 +25,13 @@ def measures(text: str) -> dict[str, float]:
     """{"row, column": number} of all timed columns in what a bench printed."""
     found: dict[str, float] = {}
     columns: list[str] = []
-    for line in text.splitlines():
+    lines = text.splitlines()
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
         cells = _cells(line)
         numbers = sum(_NUMBER.match(cell) is not None for cell in cells)
-        if len(cells) > 1 and any(_TIMED.search(cell) for cell in cells) and not numbers:
+        # In Markdown a rule tells what a heading is; elsewhere it is the line without numbers.
+        heads = following.startswith("|-") if line.startswith("|") else not numbers
+        if len(cells) > 1 and any(_TIMED.search(cell) for cell in cells) and heads:
             columns = cells
         elif not line.strip():
             columns = []

@@ -2,7 +2,7 @@
 //! What can be wrong with what a kernel is given.
 
 /// Why a kernel could not be made or used.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KernelError {
     /// An embedding for another lattice.
     #[error(
@@ -90,16 +90,6 @@ pub enum KernelError {
     Rest {
         /// The surface vertex.
         vertex: usize,
-    },
-    /// A surface of another body, of another place or in another unit.
-    #[error(
-        "the surface is {distance:.3} m away from the flesh, more than the {size:.3} m that this is across: it belongs to another body, or is in another place or unit"
-    )]
-    Away {
-        /// Between the boxes of both, metres.
-        distance: f64,
-        /// Diagonal of the flesh's box, metres.
-        size: f64,
     },
     /// Skin weights that are no table of this surface.
     #[error(

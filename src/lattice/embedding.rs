@@ -9,7 +9,6 @@ use crate::Vec3;
 use crate::range::is_sound;
 use sprs::CsMatI;
 use sprs::errors::StructureError;
-use std::cmp::Ordering;
 
 /// Points as weighted means of lattice vertices.
 ///
@@ -42,24 +41,6 @@ impl Default for Embedding {
     }
 }
 
-/// For each entry of a short row how many come before it by vertex; none where the row is long or names a vertex twice.
-fn ranks(row: &[(u32, f64)]) -> Option<[u8; WIDTH]> {
-    if row.len() > WIDTH {
-        return None;
-    }
-    let mut ranks = [0; WIDTH];
-    for (k, &(vertex, _)) in row.iter().enumerate() {
-        for (j, &(earlier, _)) in row[..k].iter().enumerate() {
-            match earlier.cmp(&vertex) {
-                Ordering::Less => ranks[k] += 1,
-                Ordering::Greater => ranks[j] += 1,
-                Ordering::Equal => return None,
-            }
-        }
-    }
-    Some(ranks)
-}
-
 impl Embedding {
     /// Of rows in a lattice of so many vertices: the cell of each point, and its vertices with their weights. A vertex named
     /// twice has the sum.
@@ -70,7 +51,6 @@ impl Embedding {
         vertices: usize,
         rows: impl IntoIterator<Item = (u32, R)>,
     ) -> Result<Self, StructureError> {
-        const TWICE: u32 = u32::MAX;
         let rows = rows.into_iter();
         // Most rows are those of tetrahedra.
         let count = rows.size_hint().0;
@@ -81,48 +61,26 @@ impl Embedding {
             (Vec::with_capacity(4 * count), Vec::with_capacity(4 * count));
         let mut order = Vec::with_capacity(4 * count);
         let mut given: Vec<(u32, f64)> = Vec::new();
-        let (mut sorted, mut places): (Vec<u64>, Vec<u32>) = (Vec::new(), Vec::new());
         for (cell, row) in rows {
             given.clear();
             given.extend(row);
             let start = columns.len();
-            if let Some(ranks) = ranks(&given) {
-                columns.resize(start + given.len(), 0);
-                weights.resize(start + given.len(), 0.0);
-                for (&(vertex, weight), rank) in given.iter().zip(ranks) {
-                    let place = start + usize::from(rank);
-                    (columns[place], weights[place]) = (vertex, weight);
-                    order.push(place as u32);
+            for &(vertex, weight) in &given {
+                let at = start + columns[start..].partition_point(|&c| c < vertex);
+                if columns.get(at) == Some(&vertex) {
+                    weights[at] += weight;
+                } else {
+                    columns.insert(at, vertex);
+                    weights.insert(at, weight);
                 }
-                starts.push(columns.len() as u32);
-                cells.push(cell);
-                continue;
             }
-            // Vertex and position in the row in one number sort faster than a pair.
-            sorted.clear();
-            sorted.extend(
-                (0u64..)
-                    .zip(&given)
-                    .map(|(k, &(v, _))| u64::from(v) << 32 | k),
-            );
-            sorted.sort_unstable();
-            places.clear();
-            places.resize(given.len(), TWICE);
-            let mut last = None;
-            for &key in &sorted {
-                let k = key as u32;
-                let (vertex, weight) = given[k as usize];
-                match weights.last_mut() {
-                    Some(sum) if last == Some(vertex) => *sum += weight,
-                    _ => {
-                        places[k as usize] = columns.len() as u32;
-                        columns.push(vertex);
-                        weights.push(weight);
-                    }
+            let row = &columns[start..];
+            for (k, &(vertex, _)) in given.iter().enumerate() {
+                // Rows are short: to look for an earlier one is quicker than to remember them.
+                if given[..k].iter().all(|&(earlier, _)| earlier != vertex) {
+                    order.push((start + row.partition_point(|&c| c < vertex)) as u32);
                 }
-                last = Some(vertex);
             }
-            order.extend(places.iter().filter(|&&place| place != TWICE));
             starts.push(columns.len() as u32);
             cells.push(cell);
         }

@@ -93,14 +93,14 @@ impl Modes {
     /// Refuses points that all lie farther from the flesh than this is across: to embed them says nothing.
     ///
     /// # Errors
-    /// [`KernelError::Away`].
-    pub fn check_near(&self, points: &[Vec3]) -> Result<(), KernelError> {
+    /// [`ModalError::Away`].
+    pub fn check_near(&self, points: &[Vec3]) -> Result<(), ModalError> {
         let (lo, hi) = aabb::bounds(self.lattice().vertices());
         let (first, last) = aabb::bounds(points);
         let gap = (first - hi).sup(&(lo - last)).sup(&Vec3::zeros());
         let (distance, size) = (gap.norm(), (hi - lo).norm());
         if distance.is_finite() && distance > size {
-            return Err(KernelError::Away { distance, size });
+            return Err(ModalError::Away { distance, size });
         }
         Ok(())
     }

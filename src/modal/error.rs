@@ -108,6 +108,16 @@ pub enum ModalError {
         /// What there is.
         known: &'static str,
     },
+    /// A surface of another body, of another place or in another unit.
+    #[error(
+        "the surface is {distance:.3} m away from the flesh, more than the {size:.3} m that this is across: it belongs to another body, or is in another place or unit"
+    )]
+    Away {
+        /// Between the boxes of both, metres.
+        distance: f64,
+        /// Diagonal of the flesh's box, metres.
+        size: f64,
+    },
     /// A supported node cannot be dragged.
     #[error("node {node} is fixed and cannot be constrained: constrain one that can move")]
     Supported {

@@ -6,7 +6,7 @@ use crate::kernel::KernelError;
 use crate::progress::Cancelled;
 
 /// Why nothing can be shown.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PresentError {
     /// A surface that the body does not carry.
     #[error("the body carries no surface with id {id}: embed it first")]

@@ -211,6 +211,7 @@ impl Template {
     }
 
     /// The force and its derivatives at a point of the frame; none out of reach.
+    // Left to the compiler, some kinds are not inlined into the quadrature, which then takes twice as long for them.
     #[inline(always)]
     pub fn derivatives(&self, y: &Vec3) -> Option<Derivatives> {
         let [radius, strength, _] = self.values;

@@ -14,9 +14,9 @@ MARKDOWN = """
 |---|---|---|---|---|
 | 2000 | 0.25 | 1.0 | 0.25 | 1e-12 |
 
-| body | vertices | step ms | surface ms |
-|---|---|---|---|
-| Bar | 354 | 0.012 / 0.030 (2.5x) | 0.5 / 1.0 (2.0x) |
+| body | vertices | step ms | surface ms | 250 frames MB |
+|---|---|---|---|---|
+| Bar | 354 | 0.012 / 0.030 (2.5x) | 0.5 / 1.0 (2.0x) | 1.7 |
 Seconds include 3.5 things.
 """
 COLUMNS = """embedding          vertices  lattice   best ms  median ms   GB/s

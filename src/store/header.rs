@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What stands before the content of a file; the table is in [`crate::store`]'s docs.
+
+use super::{StoreError, VERSION, unread};
+use std::io::{self, BufRead};
+use std::path::Path;
+
+/// The first bytes.
+pub(super) const MAGIC: &[u8; 8] = b"\x89THEW\r\n\x1a";
+/// The longest name of a kind.
+const KIND: usize = 16;
+/// All of it, bytes.
+pub(super) const HEADER: usize = 8 + 4 + KIND + 8 + 4;
+
+/// What stands before the content.
+pub(super) struct Header(pub [u8; HEADER]);
+
+impl Header {
+    /// Of the content, bytes.
+    pub fn length(&self) -> u64 {
+        long(&self.0[28..36])
+    }
+
+    /// Sees that the checksum is that of the content, and then that this is what was asked for.
+    pub fn check(
+        &self,
+        path: &Path,
+        kind: &str,
+        content: &mut dyn BufRead,
+    ) -> Result<(), StoreError> {
+        let sum = checksum(&self.0, content).map_err(|e| unread(path, e))?;
+        if sum.to_le_bytes() != self.0[36..40] {
+            return Err(StoreError::Damaged {
+                path: path.to_owned(),
+                what: "its checksum is wrong".into(),
+            });
+        }
+        let held = self.0[12..12 + KIND].split(|&b| b == 0).next();
+        let held = held.unwrap_or_default();
+        if held != kind.as_bytes() {
+            return Err(StoreError::Kind {
+                path: path.to_owned(),
+                found: String::from_utf8_lossy(held).into_owned(),
+                wanted: kind.to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Of a kind and its content; none for what is no kind.
+pub(super) fn header(kind: &str, content: &[u8]) -> Option<[u8; HEADER]> {
+    if kind.is_empty() || kind.len() > KIND || !kind.bytes().all(|b| b.is_ascii_graphic()) {
+        return None;
+    }
+    let mut h = [0; HEADER];
+    h[..8].copy_from_slice(MAGIC);
+    h[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    h[12..12 + kind.len()].copy_from_slice(kind.as_bytes());
+    h[28..36].copy_from_slice(&(content.len() as u64).to_le_bytes());
+    // Bytes at hand can always be read.
+    let sum = checksum(&h, &mut &*content).ok()?;
+    h[36..40].copy_from_slice(&sum.to_le_bytes());
+    Some(h)
+}
+
+/// Of the header without the checksum's own place, and the content.
+pub(super) fn checksum(header: &[u8; HEADER], content: &mut dyn BufRead) -> io::Result<u32> {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&header[..36]);
+    loop {
+        let bytes = content.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(crc.finalize());
+        }
+        crc.update(bytes);
+        let used = bytes.len();
+        content.consume(used);
+    }
+}
+
+fn long(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))
+}
