@@ -221,25 +221,47 @@ pub fn zeros<'a, T: Entry>(
     nodes: usize,
     elements: impl IntoIterator<Item = &'a [u32]>,
 ) -> CsMatI<T, u32> {
-    // Row and column in one number sort faster than a pair.
-    let key = |row: u32, column: u32| u64::from(row) << 32 | u64::from(column);
-    let mut entries: Vec<u64> = (0..nodes as u32).map(|i| key(i, i)).collect();
-    for corners in elements {
-        for &a in corners {
-            entries.extend(corners.iter().map(|&b| key(a, b)));
+    // All columns that each row is given, the diagonal first; then many short sorts, which are quicker than a long one.
+    let elements: Vec<&[u32]> = elements.into_iter().collect();
+    let mut ends = vec![1; nodes];
+    for corners in &elements {
+        corners
+            .iter()
+            .for_each(|&a| ends[a as usize] += corners.len());
+    }
+    let mut begin = 0;
+    for end in &mut ends {
+        begin += std::mem::replace(end, begin);
+    }
+    let mut given = vec![0; begin];
+    for (row, end) in ends.iter_mut().enumerate() {
+        given[*end] = row as u32;
+        *end += 1;
+    }
+    for corners in &elements {
+        for &a in *corners {
+            let end = &mut ends[a as usize];
+            given[*end..*end + corners.len()].copy_from_slice(corners);
+            *end += corners.len();
         }
     }
-    entries.sort_unstable();
-    entries.dedup();
-    let mut starts = vec![0u32; nodes + 1];
-    for e in &entries {
-        starts[(e >> 32) as usize + 1] += 1;
+    let mut starts = Vec::with_capacity(nodes + 1);
+    starts.push(0u32);
+    let mut columns = Vec::with_capacity(given.len());
+    let mut begin = 0;
+    for end in ends {
+        let row = &mut given[begin..end];
+        row.sort_unstable();
+        let mut last = None;
+        columns.extend(
+            row.iter()
+                .filter(|&&column| last.replace(column) != Some(column)),
+        );
+        starts.push(columns.len() as u32);
+        begin = end;
     }
-    for i in 0..nodes {
-        starts[i + 1] += starts[i];
-    }
-    let columns = entries.iter().map(|&e| e as u32).collect();
-    let data = vec![T::default(); entries.len()];
+    columns.shrink_to_fit();
+    let data = vec![T::default(); columns.len()];
     CsMatI::new((nodes, nodes), starts, columns, data)
 }
 
