@@ -3,7 +3,8 @@
 //! axes.
 
 use super::sections::{Kind, MAGIC, Sections, Writer};
-use super::{PoseHistory, Simulation, SimulationError, legacy};
+use super::simulation::PoseHistory;
+use super::{Simulation, SimulationError, legacy};
 use crate::Mat3;
 use crate::skeleton::{Affine, Pose};
 

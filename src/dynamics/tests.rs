@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Properties of motion, checked on bars of flesh.
 
+use super::forces::Load;
+use super::simulation::PoseHistory;
 use super::*;
-use crate::body::BodyOptions;
 use crate::body::fixture::BarOptions;
+use crate::body::{Body, BodyOptions};
 use crate::elasticity::{Material, Model};
+use crate::skeleton::{FrameMotion, Pose};
 use crate::solve::NodeMatrix;
 use crate::{Mat3, Mat4};
 use nalgebra::{Isometry3, Translation3, UnitQuaternion};
+use std::sync::Arc;
 
 mod balance;
 mod forces;

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A body in motion: its state, and how poses advance it.
+
+use super::forces::{ExternalForces, Load, check_forces, check_terms};
+use super::shape::Shape;
+use super::skinned::SkinnedLattice;
+use super::stepper::{self, NodalState, Start, Step, Stepper};
+use super::{Method, Settings, SimulationError};
+use crate::Vec3;
+use crate::body::Body;
+use crate::modal::Modes;
+use crate::present::Snapshot;
+use crate::progress::{Paced, Progress, Silent, step};
+use crate::skeleton::{FrameMotion, Pose};
+use crate::solve::EnergyTerm;
+use std::sync::Arc;
+
+/// A frame is taken to start with the velocity of the one before while it is at most so much longer.
+const LONGER: f64 = 2.0;
+
+/// A body in motion.
+pub struct Simulation {
+    pub(super) body: Arc<Body>,
+    pub(super) method: Method,
+    pub(super) settings: Settings,
+    pub(super) nodes: NodalState,
+    pub(super) shape: Shape,
+    pub(super) history: Option<PoseHistory>,
+    pub(super) now: SkinnedLattice,
+    pub(super) next: SkinnedLattice,
+    pub(super) external: ExternalForces,
+    pub(super) terms: Vec<Arc<dyn EnergyTerm>>,
+    pub(super) stepper: Box<dyn Stepper>,
+    /// Scratch: the pose at the end of the present step.
+    pub(super) moving: Pose,
+}
+
+/// Where the bones are and how they came there.
+#[derive(Debug, Clone)]
+pub(super) struct PoseHistory {
+    /// At the start of the last frame.
+    pub before: Pose,
+    /// At present.
+    pub pose: Pose,
+    /// Seconds between the two.
+    pub duration: f64,
+}
+
+impl Simulation {
+    /// A simulation of a body, not yet in any pose.
+    ///
+    /// # Errors
+    /// Settings out of range, by name.
+    pub fn new(
+        body: Arc<Body>,
+        method: Method,
+        settings: Settings,
+    ) -> Result<Self, SimulationError> {
+        Self::build(body, method, None, settings)
+    }
+
+    /// A simulation of a body of flesh by its modes, not yet in any pose. How stiff it is the modes say: they may be
+    /// [scaled](Modes::scaled) ones.
+    ///
+    /// # Errors
+    /// Modes of another body, or of one without a skeleton; settings out of range, by name.
+    pub fn modal(
+        body: Arc<Body>,
+        modes: Arc<Modes>,
+        settings: Settings,
+    ) -> Result<Self, SimulationError> {
+        if !modes.are_of(&body) {
+            return Err(SimulationError::OtherModes {
+                nodes: modes.nodes(),
+                lattice: body.nodes(),
+            });
+        }
+        Self::build(body, Method::Modal, Some(modes), settings)
+    }
+
+    fn build(
+        body: Arc<Body>,
+        method: Method,
+        modes: Option<Arc<Modes>>,
+        settings: Settings,
+    ) -> Result<Self, SimulationError> {
+        settings.check()?;
+        let (vertices, nodes) = (body.lattice().vertices(), body.nodes());
+        Ok(Self {
+            shape: Shape::new(&body, method, settings.elastic_joints < 1.0)?,
+            nodes: NodalState {
+                positions: vertices.to_vec(),
+                velocities: vec![Vec3::zeros(); nodes],
+            },
+            history: None,
+            now: SkinnedLattice::new(&body)?,
+            next: SkinnedLattice::new(&body)?,
+            external: ExternalForces::none(nodes),
+            terms: Vec::new(),
+            stepper: stepper::stepper(&body, method, modes, &settings)?,
+            moving: Pose::rest(body.skeleton().len()),
+            body,
+            method,
+            settings,
+        })
+    }
+
+    /// The body.
+    pub fn body(&self) -> &Arc<Body> {
+        &self.body
+    }
+
+    /// The method of motion.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> Settings {
+        self.settings
+    }
+
+    /// The modes of the modal method.
+    pub fn modes(&self) -> Option<&Arc<Modes>> {
+        self.stepper.modal().map(|(modes, _)| modes)
+    }
+
+    /// Amplitudes of the modal method's modes.
+    pub fn amplitudes(&self) -> Option<&[f64]> {
+        self.stepper.modal().map(|(_, amplitudes)| amplitudes)
+    }
+
+    /// Lets further energies of the lattice vertices' positions (world axes) act from now on, besides those of the flesh: no
+    /// part of a [`state`](Self::state). Linearised methods take each linearised where a step begins, balances where the bones
+    /// carry the flesh; of the hyperelastic method positions are T(x) + u, without the joints' own elastic shape.
+    ///
+    /// # Errors
+    /// The modal method, whose flesh has amplitudes only; a term of nodes that are not there, or that couples some that share
+    /// no cell.
+    pub fn set_terms(&mut self, terms: Vec<Arc<dyn EnergyTerm>>) -> Result<(), SimulationError> {
+        if self.stepper.is_relative() && !terms.is_empty() {
+            return Err(SimulationError::ModalTerms);
+        }
+        check_terms(&self.body, &terms)?;
+        self.terms = terms;
+        Ok(())
+    }
+
+    /// Starts at rest at a pose: in static equilibrium when `settled`, else in the skinned shape. Generalised forces in rest
+    /// axes (N, `[nodes]`; none = none) act from there.
+    ///
+    /// # Errors
+    /// A pose that does not fit the skeleton; forces that do not fit the body; a singular system.
+    pub fn reset(
+        &mut self,
+        pose: &Pose,
+        settled: bool,
+        rest_forces: Option<&[Vec3]>,
+    ) -> Result<(), SimulationError> {
+        self.reset_watched(pose, settled, rest_forces, &Silent)
+    }
+
+    /// [`reset`](Self::reset); nonlinear balances ask before each of Newton's steps whether to go on.
+    ///
+    /// # Errors
+    /// As [`reset`](Self::reset); a stop by the progress, which keeps the state as it was.
+    pub fn reset_watched(
+        &mut self,
+        pose: &Pose,
+        settled: bool,
+        rest_forces: Option<&[Vec3]>,
+        progress: &dyn Progress,
+    ) -> Result<(), SimulationError> {
+        check_forces(&self.body, rest_forces)?;
+        self.next.set(&self.body, self.method, pose)?;
+        let turns = &self.next.turns;
+        let forces = self.external.turned(turns, None, rest_forces, 1.0);
+        let load = Load::new(&self.body, self.settings.gravity, forces, &self.terms);
+        let start = Start {
+            body: &self.body,
+            method: self.method,
+            pose,
+            skinned: &self.next,
+            load: &load,
+            settled,
+            progress,
+        };
+        self.stepper.reset(&start, &mut self.nodes)?;
+        self.external.set(rest_forces);
+        self.nodes.velocities.fill(Vec3::zeros());
+        self.history = Some(PoseHistory {
+            before: pose.clone(),
+            pose: pose.clone(),
+            duration: 0.0,
+        });
+        std::mem::swap(&mut self.now, &mut self.next);
+        self.show_modes();
+        self.take_shape()
+    }
+
+    /// The shape of the present state.
+    pub(super) fn take_shape(&mut self) -> Result<(), SimulationError> {
+        match &self.history {
+            Some(history) => {
+                let skinned = (&history.pose, &self.now);
+                let positions = &self.nodes.positions;
+                self.shape.take(&self.body, self.method, skinned, positions)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Positions and velocities from amplitudes.
+    pub(super) fn show_modes(&mut self) {
+        if let Some(history) = &self.history {
+            let (now, nodes) = (&self.now, &mut self.nodes);
+            self.stepper.show(&self.body, now, &history.pose, nodes);
+        }
+    }
+
+    /// Advances to a pose over `dt` seconds in `ceil(dt · rate)` equal steps, with generalised forces on the lattice's
+    /// vertices (N, `[nodes]`): `forces` in world axes, constant over the time; `rest_forces` in rest axes at its end, where
+    /// they go linearly from those of the call before, turned along with the flesh at every step.
+    ///
+    /// The first time after a reset the flesh sets out with the velocity of its bones. From then on the
+    /// bones start with the mean velocity of the frame before and end with their own: C¹, but half a frame
+    /// behind; where the frames that follow are known, [`advance_motion`](Self::advance_motion) does
+    /// better.
+    ///
+    /// # Errors
+    /// A time or forces that are not finite, a pose that does not fit; motion that is no longer finite:
+    /// then the state before the failing step is kept.
+    pub fn advance(
+        &mut self,
+        pose: &Pose,
+        dt: f64,
+        forces: Option<&[Vec3]>,
+        rest_forces: Option<&[Vec3]>,
+    ) -> Result<(), SimulationError> {
+        self.advance_watched(pose, dt, (forces, rest_forces), &Silent)
+    }
+
+    /// [`advance`](Self::advance) with `(forces, rest_forces)`, with progress.
+    ///
+    /// # Errors
+    /// As [`advance`](Self::advance); a stop by the progress, which keeps the state of the step before.
+    pub fn advance_watched(
+        &mut self,
+        pose: &Pose,
+        dt: f64,
+        forces: (Option<&[Vec3]>, Option<&[Vec3]>),
+        progress: &dyn Progress,
+    ) -> Result<(), SimulationError> {
+        let history = self.history.as_ref().ok_or(SimulationError::NotReset)?;
+        let skeleton = self.body.skeleton();
+        if history.duration == 0.0 {
+            let motion = FrameMotion::between(skeleton, &history.pose, pose)?;
+            self.move_with(&motion, dt)?;
+            return self.advance_motion(&motion, dt, forces, progress);
+        }
+        let former = FrameMotion::between(skeleton, &history.before, &history.pose)?;
+        // A velocity carried on over a much longer frame would be a wide swing.
+        let ratio = (dt / history.duration).min(LONGER);
+        let motion = FrameMotion::following(skeleton, &former, pose, ratio)?;
+        self.advance_motion(&motion, dt, forces, progress)
+    }
+
+    /// Advances along a frame's bone motion over `dt` seconds, with `(forces, rest_forces)` as in
+    /// [`advance`](Self::advance); it should start in the present pose.
+    ///
+    /// # Errors
+    /// As [`advance_watched`](Self::advance_watched).
+    pub fn advance_motion(
+        &mut self,
+        motion: &FrameMotion,
+        dt: f64,
+        forces: (Option<&[Vec3]>, Option<&[Vec3]>),
+        progress: &dyn Progress,
+    ) -> Result<(), SimulationError> {
+        let steps = self.steps(dt);
+        if self.history.is_none() {
+            return Err(SimulationError::NotReset);
+        }
+        check_forces(&self.body, forces.0)?;
+        check_forces(&self.body, forces.1)?;
+        if !(0.0..=1e4).contains(&dt) {
+            return Err(SimulationError::Setting {
+                what: "dt",
+                range: "between 0 and 10000 seconds",
+                value: dt,
+            });
+        }
+        if steps == 0 {
+            return Ok(());
+        }
+        let progress = Paced::new(progress);
+        let done = self.steps_along(motion, dt, steps, forces, &progress);
+        self.show_modes();
+        let shaped = self.take_shape();
+        done.and(shaped)
+    }
+
+    fn steps_along(
+        &mut self,
+        motion: &FrameMotion,
+        dt: f64,
+        steps: usize,
+        (forces, rest_forces): (Option<&[Vec3]>, Option<&[Vec3]>),
+        progress: &dyn Progress,
+    ) -> Result<(), SimulationError> {
+        let history = self.history.as_mut().ok_or(SimulationError::NotReset)?;
+        let part = 1.0 / steps as f64;
+        let duration = dt / steps as f64;
+        self.stepper.begin(&self.body, motion, part, duration)?;
+        for i in 1..=steps {
+            let s = i as f64 / steps as f64;
+            if let Err(stop) = step(progress, s - part, "advancing") {
+                self.external.go(rest_forces, s - part);
+                return Err(stop.into());
+            }
+            motion.write(s, &mut self.moving);
+            self.next.set(&self.body, self.method, &self.moving)?;
+            let (from, to) = (&self.now, &self.next);
+            let forces = self.external.turned(&to.turns, forces, rest_forces, s);
+            let step = Step {
+                body: &self.body,
+                duration,
+                mass_damping: self.settings.mass_damping,
+                stiffness_damping: self.settings.stiffness_damping,
+                motion,
+                end: s,
+                part,
+                from,
+                to,
+                load: &Load::new(&self.body, self.settings.gravity, forces, &self.terms),
+                progress,
+            };
+            let done = self.stepper.step(&step, &mut self.nodes);
+            if let Err(error) = done {
+                self.external.go(rest_forces, (i - 1) as f64 * part);
+                return Err(error);
+            }
+            std::mem::swap(&mut self.now, &mut self.next);
+            std::mem::swap(&mut history.pose, &mut self.moving);
+            if i == 1 {
+                motion.write(0.0, &mut history.before);
+                history.duration = dt;
+            }
+        }
+        self.external.set(rest_forces);
+        Ok(())
+    }
+
+    /// Gives the flesh the velocity that it has when it is frozen to its bones at the start of a motion
+    /// that takes `dt` seconds: a character that is carried along does not lag behind at the start.
+    ///
+    /// # Errors
+    /// Before the first reset; a motion of another skeleton.
+    pub fn move_with(&mut self, motion: &FrameMotion, dt: f64) -> Result<(), SimulationError> {
+        if self.history.is_none() {
+            return Err(SimulationError::NotReset);
+        }
+        let steps = self.steps(dt);
+        // Amplitudes are relative to the bones: frozen flesh has none.
+        if steps == 0 || !dt.is_finite() || self.stepper.is_relative() {
+            return Ok(());
+        }
+        motion.write(1.0 / steps as f64, &mut self.moving);
+        self.next.set(&self.body, self.method, &self.moving)?;
+        let step = dt / steps as f64;
+        let nodes = self.nodes.positions.iter().zip(&mut self.nodes.velocities);
+        for (v, (p, velocity)) in nodes.enumerate() {
+            *velocity = (self.now.carry(&self.next, v, *p) - p) / step;
+        }
+        Ok(())
+    }
+
+    /// A whole number of steps fills the time; a rounding error does not make one more.
+    fn steps(&self, dt: f64) -> usize {
+        (dt * self.settings.rate - 1e-6).ceil().max(0.0) as usize
+    }
+
+    /// Positions of the lattice's vertices `[nodes]`, metres.
+    pub fn lattice_positions(&self) -> &[Vec3] {
+        &self.shape.places
+    }
+
+    /// The sway of the lattice's vertices `[nodes]`, metres, world axes: what the flesh does beyond the balance without loads in
+    /// which the bones alone hold it. None where nobody wants it: with elastic joints shown whole other methods than the
+    /// hyperelastic one do not part it off, and the modal one never does.
+    pub fn sway(&self) -> Option<&[Vec3]> {
+        (!self.shape.sway.is_empty()).then_some(&self.shape.sway)
+    }
+
+    /// Velocities of the lattice's vertices `[nodes]`, m/s.
+    pub fn lattice_velocities(&self) -> &[Vec3] {
+        &self.nodes.velocities
+    }
+
+    /// What there is to show of it: the lattice, and how it is shown at the pose it stands in (amplitudes are shown instead where
+    /// there are any).
+    pub fn snapshot(&self) -> Snapshot {
+        let (positions, sway) = (self.lattice_positions(), self.sway());
+        Snapshot::new(
+            &self.body,
+            positions,
+            sway,
+            self.pose(),
+            self.settings.showing(),
+        )
+    }
+
+    /// The pose that the body stands in.
+    pub fn pose(&self) -> Option<&Pose> {
+        self.history.as_ref().map(|h| &h.pose)
+    }
+
+    /// Where the bones alone carry the lattice's vertices `[nodes]`, metres.
+    pub fn carried_positions(&self) -> &[Vec3] {
+        &self.now.places
+    }
+
+    /// Cells that are inverted at present.
+    pub fn inverted_cells(&self) -> usize {
+        self.body.inverted_cells(&self.shape.places)
+    }
+}
