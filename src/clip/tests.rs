@@ -6,7 +6,7 @@ use crate::Mat3;
 use crate::Vec3;
 use crate::body::fixture::BarOptions;
 use crate::dynamics::equilibrium;
-use crate::present::{PresentError, SurfaceId};
+use crate::present::{PresentError, SurfaceId, Target};
 use crate::progress::Cancelled;
 use crate::progress::Silent;
 use crate::skeleton::Affine;
