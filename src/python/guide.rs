@@ -3,7 +3,7 @@
 
 use super::arrays::{Whole, floats, real};
 use super::errors::IntoPy;
-use super::rig::{by_name, from_matrix, named, rigid};
+use super::template::{by_name, from_matrix, named, rigid};
 use crate::rig::{BoneRef, Guide, GuideFrame};
 use numpy::PyArray2;
 use pyo3::prelude::*;

@@ -30,6 +30,7 @@ mod scan;
 mod shot;
 mod skeleton;
 mod surface;
+mod template;
 mod tets;
 
 use pyo3::prelude::*;
@@ -67,7 +68,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<fit::PyRigFit>()?;
     m.add_function(wrap_pyfunction!(fit::fit_rig, m)?)?;
     m.add_function(wrap_pyfunction!(fit::fit_gradient, m)?)?;
-    m.add_class::<rig::PyTemplate>()?;
+    m.add_class::<template::PyTemplate>()?;
     m.add_class::<guide::PyBoneGuide>()?;
     m.add_class::<guide::PySkinGuide>()?;
     m.add_class::<guide::PyFreeGuide>()?;
