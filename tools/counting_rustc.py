@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""rustc with a counter on every branch of the crate, for `build.py fuzz` (cargo's RUSTC_WORKSPACE_WRAPPER)."""
+"""rustc with counters in this project's own code and in nothing else (cargo's RUSTC_WORKSPACE_WRAPPER).
+
+THEW_COUNT says which: "branches" of the crate, for `build.py fuzz`, or "lines", for `build.py coverage`.
+"""
 
 import os
 import sys
 
-COUNTERS = [
+BRANCHES = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=3",
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
@@ -16,8 +19,9 @@ COUNTERS = [
 
 words = sys.argv[1:]
 crate = words[words.index("--crate-name") + 1] if "--crate-name" in words else ""
-if crate == "thew":
-    words += COUNTERS
-if crate:
-    words += ["--cfg", "thew_coverage"]
+if os.environ["THEW_COUNT"] == "lines":
+    words += ["-Cinstrument-coverage"] if crate else []
+else:
+    words += BRANCHES if crate == "thew" else []
+    words += ["--cfg", "thew_coverage"] if crate else []
 os.execvp(words[0], words)

@@ -14,9 +14,10 @@ from collections import defaultdict
 from pathlib import Path
 
 from tools import system
+from tools.fuzzing import COUNTING
 from tools.shell import ROOT, BuildError, capture, run, say
 
-#: Builds of its own: every object differs from those of other builds.
+#: Builds of its own: objects differ from those of other builds.
 TARGET = ROOT / "target" / "coverage"
 
 
@@ -27,7 +28,8 @@ def coverage(words: list[str]) -> None:
     counts = TARGET / "counts"
     shutil.rmtree(counts, ignore_errors=True)
     env = {
-        "RUSTFLAGS": "-Cinstrument-coverage",
+        "RUSTC_WORKSPACE_WRAPPER": str(COUNTING),
+        "THEW_COUNT": "lines",
         "LLVM_PROFILE_FILE": str(counts / "%p-%m.profraw"),
         "CARGO_TARGET_DIR": str(TARGET),
         "CARGO_INCREMENTAL": "0",

@@ -13,7 +13,7 @@ from pathlib import Path
 from tools import system
 from tools.shell import ROOT, BuildError, environment, say
 
-#: What compiles the crate with a counter on every branch.
+#: What compiles the crate with counters.
 COUNTING = ROOT / "tools" / "counting_rustc.py"
 #: Seconds that a target may take beyond its time: its corpus, and one input at its limit.
 GRACE = 180
@@ -65,6 +65,7 @@ def _built(counting: bool) -> Path | None:
     # Incremental builds do not see that a pass was added, and take units without counters.
     wrapper = {
         "RUSTC_WORKSPACE_WRAPPER": str(COUNTING) if counting else None,
+        "THEW_COUNT": "branches",
         "CARGO_TARGET_DIR": str(folder),
         "CARGO_INCREMENTAL": "0",
     }
