@@ -34,7 +34,7 @@ def coverage(words: list[str]) -> None:
         "CARGO_TARGET_DIR": str(TARGET),
         "CARGO_INCREMENTAL": "0",
     }
-    test = ["cargo", "test", "--release", "--locked", "--no-default-features", "--lib", "--tests"]
+    test = ["cargo", "test", "--release", "--locked", "--no-default-features", "--lib", "--tests", "--examples"]
     run([*test, *words], env=env)
     status, listed = capture([*test, "--no-run", "--message-format=json"], env=env)
     if status:
