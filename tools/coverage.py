@@ -34,7 +34,10 @@ def coverage(words: list[str]) -> None:
         "CARGO_TARGET_DIR": str(TARGET),
         "CARGO_INCREMENTAL": "0",
     }
-    test = ["cargo", "test", "--release", "--locked", "--no-default-features", "--lib", "--tests", "--examples"]
+    plain = ["--release", "--locked", "--no-default-features"]
+    test = ["cargo", "test", *plain, "--lib", "--tests"]
+    # A test runs the examples as programs.
+    run(["cargo", "build", *plain, "--examples"], env=env)
     run([*test, *words], env=env)
     status, listed = capture([*test, "--no-run", "--message-format=json"], env=env)
     if status:
