@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Input that would end the process, take all memory or wait for ever, where it is believed."""
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+import shapes
+import thew
+
+
+class Endless:
+    """A sequence that lies about its length."""
+
+    def __init__(self, said=1 << 60):
+        self.said = said
+
+    def __len__(self):
+        return self.said
+
+    def __getitem__(self, index):
+        return 0.0
+
+
+def refused(call, *arguments, **options):
+    """The sentence of an error that a caller of Thew expects; anything else comes through."""
+    with pytest.raises((thew.InputError, thew.StorageError, TypeError, ValueError)) as error:
+        call(*arguments, **options)
+    assert str(error.value)
+    return str(error.value)
+
+
+def in_little_memory(code, *arguments):
+    """What a program prints that may have 3 GiB of addresses; one that dies fails the test."""
+    limited = f"import resource; resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))\n{code}"
+    command = [sys.executable, "-c", limited, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "thew.Surface(Endless(), [[0, 1, 2]])",
+        "thew.Surface([[0, 0, 0], [1, 0, 0], [0, 1, 0]], Endless())",
+        "thew.Skeleton(Endless(), [-1], [[0, 0, 0]], [[1, 0, 0]])",
+        "thew.save_rigs('rigs.toml', Endless())",
+        "thew.TetMesh(Endless(), Endless())",
+        "thew.TetMesh.grid((400, 400, 400), (1.0, 1.0, 1.0))",
+        "thew.TetMesh.grid((1 << 40, 1, 1), (1.0, 1.0, 1.0))",
+    ],
+)
+def test_what_says_that_it_is_huge_ends_no_process(call, tmp_path):
+    pytest.importorskip("resource")
+    code = f"""
+import sys, thew
+class Endless:
+    def __len__(self): return 1 << 60
+    def __getitem__(self, index): return 0.0
+try:
+    {call}
+except (thew.ThewError, TypeError, ValueError, OverflowError) as error:
+    print(error)
+"""
+    assert in_little_memory(f"import os; os.chdir({str(tmp_path)!r})\n{code}").strip()
+
+
+@pytest.mark.parametrize("load", ["Body.load", "Clip.load", "Shot.load", "TetMesh.read", "load_rigs"])
+def test_files_without_end_are_refused(load, tmp_path):
+    pytest.importorskip("resource")
+    # 4 GiB that take no room on the disk, and a device that never ends.
+    sparse, zero = tmp_path / "sparse.mesh", tmp_path / "zero.mesh"
+    sparse.touch()
+    os.truncate(sparse, 4 << 30)
+    zero.symlink_to("/dev/zero")
+    code = (
+        "import sys, thew\n"
+        "for path in sys.argv[1:]:\n"
+        f"    try:\n        thew.{load}(path)\n"
+        "    except thew.ThewError as error:\n        print(error)\n"
+    )
+    assert len(in_little_memory(code, sparse, zero).strip().splitlines()) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="a system without pipes in folders")
+def test_no_reader_waits_for_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe.mesh")
+    for load in (thew.Body.load, thew.load_rigs, thew.TetMesh.read):
+        with pytest.raises(thew.ThewError, match="plain file"):
+            load(tmp_path / "pipe.mesh")
+
+
+def test_numbers_in_states_are_looked_at(arm):
+    simulation = thew.Simulation(arm.body)
+    simulation.reset(shapes.bend(0.2))
+    simulation.advance(shapes.bend(0.3), 1 / 24)
+    state, before = simulation.state(), simulation.lattice_positions()
+    places, refusals = range(0, len(state) - 8, 8), 0
+    for at in np.random.default_rng(1).choice(places, 200):
+        for wrong in (np.nan, np.inf, 1e308, -1e200):
+            simulation.restore(state)
+            forged = state[:at] + struct.pack("<d", wrong) + state[at + 8 :]
+            try:
+                simulation.restore(forged)
+            except thew.InputError:
+                assert np.array_equal(simulation.lattice_positions(), before)
+                refusals += 1
+                continue
+            # No number was hit but a flag: a part that may be left out is.
+            assert np.isfinite(simulation.lattice_positions()).all()
+    assert refusals > 750
+
+
+def test_whole_numbers_out_of_range_are_sentences(arm):
+    for number in (1 << 40, 1 << 70, -(1 << 70)):
+        refused(thew.Lattice.enclose, arm.surface, arm.skeleton, arm.weights, cells_across=number)
+        refused(thew.TetMesh.fill, arm.surface, nodes=number)
+        refused(thew.modes, arm.body, number)
+        refused(thew.simulate, arm.body, [shapes.bend(0.0)], 24, preroll=number)
+        refused(thew.Surface, arm.vertices, [[0, 1, number]])
+
+
+@pytest.mark.parametrize("size", [1e200, 1e308, np.inf])
+def test_magnitudes_whose_squares_overflow_are_refused_at_the_border(arm, size):
+    far = np.where(arm.vertices > 0.0, size, arm.vertices)
+    refused(thew.Surface, far, arm.triangles)
+    refused(thew.Skeleton, ["a"], [-1], [[0.0, 0.0, 0.0]], [[size, 0.0, 0.0]])
+    refused(thew.TetMesh, far[:4], [[0, 1, 2, 3]])
+    simulation = thew.Simulation(arm.body)
+    simulation.reset(shapes.bend(0.0))
+    before = simulation.lattice_positions()
+    pose = shapes.bend(0.0)
+    pose[1, 0, 3] = size
+    refused(simulation.advance, pose, 1 / 24)
+    refused(simulation.advance, shapes.bend(0.0), 1 / 24, forces=np.full_like(before, size))
+    assert np.array_equal(simulation.lattice_positions(), before)
+
+
+@pytest.mark.parametrize("work", ["advance", "balance"])
+def test_one_long_call_is_interrupted(arm, work):
+    simulation = thew.Simulation(arm.body, method="neohookean" if work == "balance" else "hyperelastic")
+    simulation.reset(shapes.bend(0.0))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    # The signal comes while the call is at work: a day of motion is not over before it does.
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            timer.start()
+            if work == "advance":
+                simulation.advance(shapes.bend(0.5), 9_999.0)
+            else:
+                for _ in range(100_000):
+                    simulation.reset(shapes.bend(1.0))
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+    assert np.isfinite(simulation.lattice_positions()).all()
