@@ -155,14 +155,14 @@ def main() -> int:
         rows.append((case, mine, peer))
         print(f"{case.name} done", file=sys.stderr, flush=True)
     print("Pre-computation in seconds, Thew / numpy and scipy (ratio):\n")
-    print("| body | nodes | elements | modes | matrices | matrices and modes | the paper: matrices, modes |")
+    print("| body | nodes | elements | modes | matrices, s | matrices and modes, s | the paper: matrices, modes |")
     print("|---|---|---|---|---|---|---|")
     for case, mine, peer in rows:
         cells = [pair(a, b, 1.0, 4) for a, b in zip(mine[:2], peer[:2], strict=True)]
         print(f"| {case.name} | {len(case.tets.vertices)} | {len(case.tets.tets)} | {case.modes} | {' | '.join(cells)} "
               f"| {case.printed[0]}, {case.printed[1]} |")  # fmt: skip
     print("\nMilliseconds a frame, Thew / numpy and scipy (ratio):\n")
-    print("| body | vertices | λ, η | step (ODE) | step with constraints | surface | the paper: ODE, constraints |")
+    print("| body | vertices | λ, η | step (ODE), ms | step with constraints, ms | surface, ms | the paper: ODE, constraints |")
     print("|---|---|---|---|---|---|---|")
     for case, mine, peer in rows:
         cells = [pair(a, b, 1e3, 3) for a, b in zip(mine[2:], peer[2:], strict=True)]
