@@ -162,7 +162,9 @@ def main() -> int:
         print(f"| {case.name} | {len(case.tets.vertices)} | {len(case.tets.tets)} | {case.modes} | {' | '.join(cells)} "
               f"| {case.printed[0]}, {case.printed[1]} |")  # fmt: skip
     print("\nMilliseconds a frame, Thew / numpy and scipy (ratio):\n")
-    print("| body | vertices | λ, η | step (ODE), ms | step with constraints, ms | surface, ms | the paper: ODE, constraints |")
+    print(
+        "| body | vertices | λ, η | step (ODE), ms | step with constraints, ms | surface, ms | the paper: ODE, constraints |"
+    )
     print("|---|---|---|---|---|---|---|")
     for case, mine, peer in rows:
         cells = [pair(a, b, 1e3, 3) for a, b in zip(mine[2:], peer[2:], strict=True)]
