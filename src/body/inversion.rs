@@ -27,13 +27,18 @@ const HEXAHEDRON: [Frame; 8] = [
     [7, 5, 6, 3],
 ];
 
-/// Whether a cell with its vertices at `positions` is inverted, or flat, at one of its corners.
-pub(super) fn is_inverted(cell: &Cell, positions: &[Vec3]) -> bool {
-    let frames: &[Frame] = match cell {
+/// Corners of a cell with their three neighbours: numbers of its corners, right-handed while the cell is sound.
+pub(crate) fn corner_frames(cell: &Cell) -> &'static [Frame] {
+    match cell {
         Cell::Tetrahedron(_) => &TETRAHEDRON,
         Cell::Prism(_) => &PRISM,
         Cell::Hexahedron(_) => &HEXAHEDRON,
-    };
+    }
+}
+
+/// Whether a cell with its vertices at `positions` is inverted, or flat, at one of its corners.
+pub(super) fn is_inverted(cell: &Cell, positions: &[Vec3]) -> bool {
+    let frames = corner_frames(cell);
     let x = |i: usize| positions[cell.corners()[i] as usize];
     frames.iter().any(|&[o, a, b, c]| {
         let o = x(o);

@@ -42,6 +42,7 @@ mod transfer;
 
 pub use blocks::{Blocks, CellBlocks};
 pub use flesh::FleshMap;
+pub(crate) use inversion::corner_frames;
 pub use loose::LoosePart;
 pub use points::{Brick, FleshPoint, FleshPoints};
 pub(crate) use stored::{StoredBody, WIDE};

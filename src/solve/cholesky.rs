@@ -13,7 +13,8 @@ use faer::linalg::cholesky::ldlt::factor::{LdltError, LdltRegularization};
 use faer::linalg::cholesky::llt::factor::{LltError, LltRegularization};
 use faer::sparse::linalg::cholesky::supernodal;
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};
-use faer::{Conj, MatMut, Par};
+use faer::{Conj, Mat, MatMut, Par};
+use nalgebra::DMatrix;
 use std::sync::Arc;
 
 /// A factorisation whose pattern stays while its numbers change.
@@ -261,6 +262,20 @@ impl SparseCholesky {
         subtrees.solve(supernodal::SupernodalLltRef::new(factor, &self.factor), x);
     }
 
+    /// The part of the inverse between some nodes, by the last factorisation: `[3 t, 3 t]`, xyz interleaved.
+    pub fn inverse_between(&self, nodes: &[u32]) -> DMatrix<f64> {
+        let place = |node: &u32| 3 * self.symbolic.place_of(*node as usize);
+        let places: Vec<usize> = nodes.iter().map(place).collect();
+        let mut columns = Mat::zeros(3 * self.symbolic.nodes(), 3 * nodes.len());
+        for (i, &place) in places.iter().enumerate() {
+            (0..3).for_each(|k| columns[(place + k, 3 * i + k)] = 1.0);
+        }
+        self.solve_columns(columns.as_mut());
+        DMatrix::from_fn(3 * nodes.len(), 3 * nodes.len(), |i, j| {
+            columns[(places[i / 3] + i % 3, j)]
+        })
+    }
+
     /// Solves with the last factorisation, in place: right-hand side in, solution out, one per node.
     pub fn solve(&mut self, x: &mut [Vec3]) {
         let Some(factor) = &self.symbolic.factor else {
@@ -298,8 +313,7 @@ impl SparseCholesky {
 mod tests {
     use super::*;
     use crate::solve::ordering::{self, Graph, Ordering};
-    use faer::Mat;
-    use nalgebra::{DMatrix, DVector};
+    use nalgebra::DVector;
 
     /// A chain with two extra links, and a symmetric positive definite matrix on it.
     fn system(n: usize) -> (Graph, DMatrix<f64>) {
@@ -404,6 +418,27 @@ mod tests {
         }
         let mut none = Mat::zeros(3 * n, 0);
         solver.solve_columns(none.as_mut());
+    }
+
+    #[test]
+    fn the_inverse_between_nodes_is_a_part_of_the_inverse() {
+        let n = 30;
+        let (graph, a) = system(n);
+        let symbolic = Symbolic::new(&graph, &vec![Vec3::zeros(); n]).unwrap();
+        let mut solver = filled(&graph, &a, symbolic);
+        solver.factor().unwrap();
+        let whole = a.try_inverse().unwrap();
+        let nodes = [3, 4, 17, 29];
+        let part = solver.inverse_between(&nodes);
+        for i in 0..12 {
+            for j in 0..12 {
+                let (row, column) = (
+                    3 * nodes[i / 3] as usize + i % 3,
+                    3 * nodes[j / 3] as usize + j % 3,
+                );
+                assert!((part[(i, j)] - whole[(row, column)]).abs() < 1e-10 * whole.amax());
+            }
+        }
     }
 
     #[test]

@@ -104,6 +104,11 @@ impl Symbolic {
         self.factor.as_ref().map_or(0, |f| f.len_val())
     }
 
+    /// Where a node stands in the order of elimination.
+    pub(super) fn place_of(&self, node: usize) -> usize {
+        self.position[node] as usize
+    }
+
     /// The caller's node at a single row of the expanded matrix.
     pub(super) fn node_of(&self, row: usize) -> usize {
         self.ordering.order.get(row / 3).map_or(0, |&n| n as usize)

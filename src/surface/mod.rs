@@ -246,6 +246,18 @@ impl Surface {
         }
     }
 
+    /// Nearest point of the triangles that bound Ω; none where there are none, or for a point that is not finite.
+    pub fn closest_skin_point(&self, p: Vec3) -> Option<Closest> {
+        let skin = self.domain().skin.as_ref()?;
+        let found = skin.closest(&self.frame.to_local(&p), f64::INFINITY)?;
+        Some(Closest {
+            point: self.frame.to_given(&found.point),
+            distance: found.distance * self.frame.scale,
+            triangle: found.triangle,
+            barycentric: found.barycentric,
+        })
+    }
+
     /// First point, front or back, where a ray meets the welded surface; `direction` of any length.
     pub fn ray(&self, origin: Vec3, direction: Vec3) -> Option<RayHit> {
         let length = direction.norm();
