@@ -62,6 +62,7 @@
 mod aabb;
 pub mod body;
 pub mod clip;
+pub mod contact;
 mod disk;
 pub mod dynamics;
 pub mod elasticity;

@@ -37,6 +37,8 @@ __all__ = [
     "BoneGuide",
     "Cancelled",
     "Clip",
+    "Contact",
+    "Contacts",
     "Deformer",
     "Equilibrium",
     "FreeGuide",
@@ -544,6 +546,63 @@ class Body:
         """Reads a body that `save` wrote. Raises StorageError: no Thew file, another version, damaged, refused."""
 
 @final
+class Contact:
+    """How flesh touches: itself (self_contact), with thickness (m) kept between skins, Coulomb's friction, and compliance: how far
+    contacts give as a part of what the flesh itself gives there. regions[n]: one number per vertex of the mesh, of which 0
+    touches nothing (None: all may touch). Raises InputError."""
+
+    def __new__(
+        cls,
+        self_contact: bool = True,
+        thickness: float = 0.0,
+        friction: float = 0.3,
+        regions: ArrayLike | None = None,
+        compliance: float = 0.03,
+    ) -> Contact: ...
+    @property
+    def self_contact(self) -> bool:
+        """Whether a body touches itself."""
+    @property
+    def thickness(self) -> float:
+        """What is kept between skins, metres."""
+    @property
+    def friction(self) -> float:
+        """Coulomb's coefficient."""
+    @property
+    def compliance(self) -> float:
+        """How far contacts give."""
+
+@final
+class Contacts:
+    """What touches at one instant; as long as there are contacts."""
+
+    def __len__(self) -> int: ...
+    @property
+    def points(self) -> _Floats:
+        """Where, [c,3], metres, world axes."""
+    @property
+    def normals(self) -> _Floats:
+        """Outward normals of what is touched, [c,3]."""
+    @property
+    def gaps(self) -> _Floats:
+        """Metres, [c]; negative: overlap."""
+    @property
+    def forces(self) -> _Floats:
+        """N, on the vertices, [c,3]."""
+    @property
+    def bodies(self) -> _Indices:
+        """Bodies whose vertices touch, [c]."""
+    @property
+    def vertices(self) -> _Indices:
+        """Vertices that touch, [c]."""
+    @property
+    def others(self) -> _Indices:
+        """Bodies that are touched, [c]."""
+    @property
+    def partners(self) -> _Indices:
+        """Vertices near which they are touched, [c]."""
+
+@final
 class Simulation:
     """A body in motion.
 
@@ -556,7 +615,8 @@ class Simulation:
     act relative to the skinned motion; max_offset: the farthest that `positions` shows flesh from its skin,
     as a part of the body's size (None: no limit); solver: how warped steps are solved, by factoring ("direct"), by
     conjugate gradients ("cg") or by what is quicker for the size of the body; elastic_joints (0 to 1): which part of the
-    difference between the flesh that bones bend and the plain skin is shown (1: all, 0: the skin as it is, plus sway). Raises InputError, NotBuilt.
+    difference between the flesh that bones bend and the plain skin is shown (1: all, 0: the skin as it is, plus sway); contact: how the
+    flesh touches itself, with the methods hyperelastic, warped, warped_vertex and linear (None: it passes through itself). Raises InputError, NotBuilt.
     """
 
     def __new__(
@@ -577,6 +637,7 @@ class Simulation:
         precision: _Precision = "f32",
         solver: _Solver = "auto",
         elastic_joints: float = 1.0,
+        contact: Contact | None = None,
         *,
         reach: float | None = None,
     ) -> Simulation: ...
@@ -610,6 +671,8 @@ class Simulation:
         """Positions of the lattice vertices, [dofs,3]."""
     def lattice_velocities(self) -> _Floats:
         """Velocities of the lattice vertices, [dofs,3], m/s."""
+    def contacts(self) -> Contacts:
+        """What touches at present, and with which forces."""
     def inverted_cells(self) -> int:
         """Number of inverted cells at present."""
     def state(self) -> bytes:

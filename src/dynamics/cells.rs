@@ -145,6 +145,12 @@ impl CellMatrix {
         Ok(())
     }
 
+    /// The matrix with its factors.
+    pub fn factored(&mut self) -> Result<&mut SparseCholesky, SolveError> {
+        self.factor()?;
+        Ok(&mut self.now)
+    }
+
     /// Solves in place, one entry per free vertex.
     pub fn solve(&mut self, x: &mut [Vec3]) -> Result<(), SolveError> {
         if let Some(iterating) = &mut self.iterating {

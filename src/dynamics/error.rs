@@ -121,6 +121,18 @@ pub enum SimulationError {
         /// Where.
         vertex: usize,
     },
+    /// Contact with a method that knows none.
+    #[error("the method '{}' knows no contact: take hyperelastic, warped or linear", method.name())]
+    ContactMethod {
+        /// The method.
+        method: Method,
+    },
+    /// Contact of another body.
+    #[error("the skin that was prepared for contact is of another body: prepare this one")]
+    ContactBody,
+    /// What cannot touch.
+    #[error(transparent)]
+    Contact(#[from] crate::contact::ContactError),
     /// Advancing before a start.
     #[error("the simulation has no pose yet: reset it to one before advancing")]
     NotReset,

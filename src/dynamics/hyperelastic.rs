@@ -25,7 +25,7 @@
 
 use super::forces::Load;
 use super::nonlinear::{Balancer, Domain, FLOOR, Increment};
-use super::stepper::{NodalState, Step, Stepper};
+use super::stepper::{Factored, NodalState, Proposal, Step, StepInParts, Stepper};
 use super::{SimulationError, SkinnedLattice, lost};
 use crate::Vec3;
 use crate::body::Body;
@@ -232,8 +232,19 @@ impl HyperelasticStepper {
 
 impl Stepper for HyperelasticStepper {
     fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError> {
+        self.propose(step, nodes)?;
+        self.accept(step, nodes, None)
+    }
+
+    fn in_parts(&mut self) -> Option<&mut dyn StepInParts> {
+        Some(self)
+    }
+}
+
+impl StepInParts for HyperelasticStepper {
+    fn propose(&mut self, step: &Step, nodes: &NodalState) -> Result<(), SimulationError> {
         let (body, from, to, h) = (step.body, step.from, step.to, step.duration);
-        let (positions, velocities) = (&mut nodes.positions, &mut nodes.velocities);
+        let (positions, velocities) = (&nodes.positions, &nodes.velocities);
         let mass = 1.0 / (h * h) + step.mass_damping / h;
         let damping = step.stiffness_damping / h;
         for v in 0..body.nodes() {
@@ -266,11 +277,36 @@ impl Stepper for HyperelasticStepper {
         for (next, place) in self.sway.iter_mut().zip(&to.places) {
             *next += place;
         }
-        if let Some(error) = lost(&self.sway) {
-            return Err(error);
+        lost(&self.sway).map_or(Ok(()), Err)
+    }
+
+    fn proposal(&mut self, _: &Step) -> Result<Proposal<'_>, SimulationError> {
+        Ok(Proposal {
+            positions: &self.sway,
+            factored: Factored {
+                solver: &mut self.solver,
+                scale: 1.0,
+            },
+        })
+    }
+
+    fn accept(
+        &mut self,
+        step: &Step,
+        nodes: &mut NodalState,
+        displaced: Option<&[Vec3]>,
+    ) -> Result<(), SimulationError> {
+        if let Some(displaced) = displaced {
+            for (d, &v) in displaced.iter().zip(step.body.pattern().vertex_of_node()) {
+                self.sway[v as usize] += d;
+            }
+            if let Some(error) = lost(&self.sway) {
+                return Err(error);
+            }
         }
-        for ((p, velocity), next) in positions.iter_mut().zip(velocities).zip(&self.sway) {
-            *velocity = (next - *p) / h;
+        let all = nodes.positions.iter_mut().zip(&mut nodes.velocities);
+        for ((p, velocity), next) in all.zip(&self.sway) {
+            *velocity = (next - *p) / step.duration;
             *p = *next;
         }
         Ok(())

@@ -58,6 +58,7 @@ mod state;
 mod stepper;
 mod stored;
 mod system;
+mod touching;
 mod vertex;
 mod warped;
 

@@ -39,6 +39,11 @@ impl Shape {
         })
     }
 
+    /// Whether sway is parted off.
+    pub fn is_parted(&self) -> bool {
+        !self.sway.is_empty()
+    }
+
     /// Takes up the positions of a simulation that stands in `skinned`, those of `pose`.
     pub fn take(
         &mut self,

@@ -5,9 +5,11 @@ use super::forces::{ExternalForces, Load, check_forces, check_terms};
 use super::shape::Shape;
 use super::skinned::SkinnedLattice;
 use super::stepper::{self, NodalState, Start, Step, Stepper};
+use super::touching::{Shown, Touching};
 use super::{Method, Settings, SimulationError};
 use crate::Vec3;
 use crate::body::Body;
+use crate::contact::{ContactOptions, ContactPoint, ContactSkin};
 use crate::modal::Modes;
 use crate::present::Snapshot;
 use crate::progress::{Paced, Progress, Silent, step};
@@ -30,6 +32,7 @@ pub struct Simulation {
     pub(super) next: SkinnedLattice,
     pub(super) external: ExternalForces,
     pub(super) terms: Vec<Arc<dyn EnergyTerm>>,
+    pub(super) touching: Option<Box<Touching>>,
     pub(super) stepper: Box<dyn Stepper>,
     /// Scratch: the pose at the end of the present step.
     pub(super) moving: Pose,
@@ -97,6 +100,7 @@ impl Simulation {
             next: SkinnedLattice::new(&body)?,
             external: ExternalForces::none(nodes),
             terms: Vec::new(),
+            touching: None,
             stepper: stepper::stepper(&body, method, modes, &settings)?,
             moving: Pose::rest(body.skeleton().len()),
             body,
@@ -146,6 +150,41 @@ impl Simulation {
         Ok(())
     }
 
+    /// Lets the flesh touch itself from now on; none: it passes through itself.
+    ///
+    /// # Errors
+    /// A method that knows no contact, a skin of another body, options out of range.
+    pub fn set_contact(
+        &mut self,
+        contact: Option<(Arc<ContactSkin>, ContactOptions)>,
+    ) -> Result<(), SimulationError> {
+        let Some((skin, options)) = contact else {
+            self.touching = None;
+            return Ok(());
+        };
+        options.check()?;
+        if self.stepper.in_parts().is_none() {
+            return Err(SimulationError::ContactMethod {
+                method: self.method,
+            });
+        }
+        if !Arc::ptr_eq(skin.body(), &self.body) {
+            return Err(SimulationError::ContactBody);
+        }
+        self.touching = Some(Box::new(Touching::new(skin, options)?));
+        Ok(())
+    }
+
+    /// What touches at present, and with which forces.
+    pub fn contacts(&self) -> &[ContactPoint] {
+        self.touching.as_ref().map_or(&[], |t| t.points())
+    }
+
+    /// Cells near inversion whose vertices all hang on bones: contact cannot help these.
+    pub fn held_cells(&self) -> usize {
+        self.touching.as_ref().map_or(0, |t| t.held_cells())
+    }
+
     /// Starts at rest at a pose: in static equilibrium when `settled`, else in the skinned shape. Generalised forces in rest
     /// axes (N, `[nodes]`; none = none) act from there.
     ///
@@ -186,6 +225,9 @@ impl Simulation {
             progress,
         };
         self.stepper.reset(&start, &mut self.nodes)?;
+        if let Some(touching) = &mut self.touching {
+            touching.restore(Vec::new());
+        }
         self.external.set(rest_forces);
         self.nodes.velocities.fill(Vec3::zeros());
         self.history = Some(PoseHistory {
@@ -312,6 +354,19 @@ impl Simulation {
         let part = 1.0 / steps as f64;
         let duration = dt / steps as f64;
         self.stepper.begin(&self.body, motion, part, duration)?;
+        let shown = Shown {
+            method: self.method,
+            parted: self.shape.is_parted(),
+            joints: self.settings.elastic_joints,
+        };
+        if let Some(touching) = &mut self.touching {
+            let shape = &self.shape;
+            let bent = |v: usize| shape.places[v] - shape.sway[v];
+            let bent = shown.parted.then_some(&bent as &dyn Fn(usize) -> Vec3);
+            let at = (&history.pose, &self.now);
+            let positions = &self.nodes.positions;
+            touching.begin((&self.body, shown), at, motion, positions, bent)?;
+        }
         for i in 1..=steps {
             let s = i as f64 / steps as f64;
             if let Err(stop) = step(progress, s - part, "advancing") {
@@ -335,7 +390,13 @@ impl Simulation {
                 load: &Load::new(&self.body, self.settings.gravity, forces, &self.terms),
                 progress,
             };
-            let done = self.stepper.step(&step, &mut self.nodes);
+            let done = match (&mut self.touching, self.stepper.in_parts()) {
+                (Some(touching), Some(stepper)) => {
+                    let poses = (&history.pose, &self.moving);
+                    touching.step(stepper, &step, shown, poses, &mut self.nodes)
+                }
+                _ => self.stepper.step(&step, &mut self.nodes),
+            };
             if let Err(error) = done {
                 self.external.go(rest_forces, (i - 1) as f64 * part);
                 return Err(error);

@@ -6,11 +6,14 @@ use super::sections::{Kind, MAGIC, Sections, Writer};
 use super::simulation::PoseHistory;
 use super::{Simulation, SimulationError, legacy};
 use crate::Mat3;
+use crate::contact::Live;
 use crate::skeleton::{Affine, Pose};
 
 /// Duration, then the maps of the pose before and of the present one: 12 numbers a bone, matrix by columns and translation.
 pub(super) const POSES: Kind = Kind::required("pose history", 1);
 pub(super) const REST_FORCES: Kind = Kind::required("rest forces", 1);
+/// Of each contact: body, point, other body, triangle, weights of its corners, force, friction.
+pub(super) const CONTACTS: Kind = Kind::required("contacts", 1);
 
 impl Simulation {
     /// The state, exactly: `120 + 48 nodes + 192 bones` bytes, with the modal method `120 + 16 modes + 24 nodes + 192 bones`; 40
@@ -26,6 +29,11 @@ impl Simulation {
         self.stepper.save(&self.nodes, &mut state);
         if self.external.any() {
             state.vectors(REST_FORCES, self.external.rest());
+        }
+        if let Some(touching) = &self.touching
+            && !touching.live().is_empty()
+        {
+            state.numbers(CONTACTS, touching.live().iter().flat_map(Live::numbers));
         }
         state.finish()
     }
@@ -46,6 +54,14 @@ impl Simulation {
             None => None,
         };
         let rest_forces = state.vectors_if_any(REST_FORCES, nodes)?;
+        let live = match &self.touching {
+            Some(touching) => {
+                let numbers = state.numbers(CONTACTS)?.unwrap_or_default();
+                let live = touching.read(&numbers);
+                live.ok_or(SimulationError::State("its contacts are of another skin"))?
+            }
+            None => Vec::new(),
+        };
         if let Some(history) = &history {
             self.next.set(&self.body, self.method, &history.pose)?;
         }
@@ -55,6 +71,9 @@ impl Simulation {
         }
         self.history = history;
         self.external.set(rest_forces.as_deref());
+        if let Some(touching) = &mut self.touching {
+            touching.restore(live);
+        }
         self.show_modes();
         self.take_shape()
     }

@@ -14,10 +14,13 @@ use super::warped::LinearisedStepper;
 use super::{MODES, Method, Settings, SimulationError, SkinnedLattice, equilibrium};
 use crate::Vec3;
 use crate::body::Body;
+use crate::contact::Flexible;
 use crate::elasticity::Model;
 use crate::modal::Modes;
 use crate::progress::{Progress, Silent};
 use crate::skeleton::{FrameMotion, Pose};
+use crate::solve::SparseCholesky;
+use nalgebra::DMatrix;
 use std::sync::Arc;
 
 /// Positions (m) and velocities (m/s) of the lattice's vertices, `[nodes]` each, world axes.
@@ -94,6 +97,11 @@ pub(super) trait Stepper: Send + Sync {
     /// Takes one step. On an error the state before it stays.
     fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError>;
 
+    /// The same in two parts, between which contact displaces it; none where the method knows no contact.
+    fn in_parts(&mut self) -> Option<&mut dyn StepInParts> {
+        None
+    }
+
     /// Brings positions and velocities up to date in a pose, where the state is something else.
     fn show(&self, _body: &Body, _now: &SkinnedLattice, _pose: &Pose, _nodes: &mut NodalState) {}
 
@@ -126,6 +134,57 @@ pub(super) trait Stepper: Send + Sync {
         state.finish()?;
         (nodes.positions, nodes.velocities) = (positions, velocities);
         Ok(())
+    }
+}
+
+/// A step that can be displaced before it is taken.
+pub(super) trait StepInParts {
+    /// Finds where the step ends. Changes no state.
+    ///
+    /// # Errors
+    /// As [`Stepper::step`].
+    fn propose(&mut self, step: &Step, nodes: &NodalState) -> Result<(), SimulationError>;
+
+    /// Where it ends, `[nodes]`, and how the flesh gives way to forces during it.
+    ///
+    /// # Errors
+    /// A singular system.
+    fn proposal(&mut self, step: &Step) -> Result<Proposal<'_>, SimulationError>;
+
+    /// Takes the step that was proposed, its free nodes displaced.
+    ///
+    /// # Errors
+    /// Positions that are out of range: the state before the step stays.
+    fn accept(
+        &mut self,
+        step: &Step,
+        nodes: &mut NodalState,
+        displaced: Option<&[Vec3]>,
+    ) -> Result<(), SimulationError>;
+}
+
+/// What contact needs to know of a step.
+pub(super) struct Proposal<'a> {
+    /// `[nodes]`, metres, as the method counts them.
+    pub positions: &'a [Vec3],
+    /// The step's matrix, factored, and what its inverse is multiplied by to give displacements of forces.
+    pub factored: Factored<'a>,
+}
+
+/// A factored matrix.
+pub(super) struct Factored<'a> {
+    pub solver: &'a mut SparseCholesky,
+    pub scale: f64,
+}
+
+impl Flexible for Factored<'_> {
+    fn displace(&mut self, forces: &mut [Vec3]) {
+        self.solver.solve(forces);
+        forces.iter_mut().for_each(|d| *d *= self.scale);
+    }
+
+    fn compliance(&mut self, nodes: &[u32]) -> DMatrix<f64> {
+        self.solver.inverse_between(nodes) * self.scale
     }
 }
 

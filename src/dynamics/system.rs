@@ -18,7 +18,7 @@ use super::vertex::VertexMatrix;
 use super::{Method, SkinnedLattice, Solver};
 use crate::Vec3;
 use crate::body::Body;
-use crate::solve::{Configuration, EnergyTerm, NodeMatrix, SolveError};
+use crate::solve::{Configuration, EnergyTerm, NodeMatrix, SolveError, SparseCholesky};
 use std::sync::Arc;
 
 /// The sparse system `m M + s A` on the free vertices of one body; all buffers allocated once.
@@ -139,6 +139,17 @@ impl System {
         match &mut self.form {
             Form::Cells(cells) => cells.solve(&mut self.nodes),
             Form::Vertices(vertices) => vertices.solve(&mut self.nodes, false, body, further),
+        }
+    }
+
+    /// What was prepared, factored; of the vertex form, the symmetric matrix that it is preconditioned by.
+    ///
+    /// # Errors
+    /// A singular matrix.
+    pub fn factored(&mut self) -> Result<&mut SparseCholesky, SolveError> {
+        match &mut self.form {
+            Form::Cells(cells) => cells.factored(),
+            Form::Vertices(vertices) => vertices.factored(),
         }
     }
 

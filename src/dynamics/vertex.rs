@@ -23,7 +23,7 @@ use super::system::Linearised;
 use super::{SkinnedLattice, Solver};
 use crate::body::Body;
 use crate::solve::krylov::{Gmres, Preconditioned, Stop};
-use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError};
+use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
 
 /// When GMRES is done, or given up.
@@ -75,6 +75,11 @@ impl VertexMatrix {
             preconditioner: CellMatrix::new(body, solver)?,
             method: Gmres::new(free.len()),
         })
+    }
+
+    /// The symmetric matrix of the cell form, which it is preconditioned by, with its factors.
+    pub fn factored(&mut self) -> Result<&mut SparseCholesky, SolveError> {
+        self.preconditioner.factored()
     }
 
     /// Makes `mass · M + stiffness · A` ready for [`solve`](Self::solve), and further terms in its preconditioner; nothing

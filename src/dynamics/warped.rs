@@ -18,7 +18,7 @@
 //! Neglected: the turn of the mass matrix with the flesh is none in world axes, so inertia is exact for
 //! the interpolated motion; R' is the skeleton's, not the flesh's own.
 
-use super::stepper::{NodalState, Step, Stepper};
+use super::stepper::{Factored, NodalState, Proposal, Step, StepInParts, Stepper};
 use super::system::{Linearised, System};
 use super::{Method, SimulationError, Solver, lost};
 use crate::Vec3;
@@ -50,9 +50,20 @@ impl LinearisedStepper {
 
 impl Stepper for LinearisedStepper {
     fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError> {
+        self.propose(step, nodes)?;
+        self.accept(step, nodes, None)
+    }
+
+    fn in_parts(&mut self) -> Option<&mut dyn StepInParts> {
+        Some(self)
+    }
+}
+
+impl StepInParts for LinearisedStepper {
+    fn propose(&mut self, step: &Step, nodes: &NodalState) -> Result<(), SimulationError> {
         let (body, from, to) = (step.body, step.from, step.to);
         let (h, alpha, beta) = (step.duration, step.mass_damping, step.stiffness_damping);
-        let (positions, velocities) = (&mut nodes.positions, &mut nodes.velocities);
+        let (positions, velocities) = (&nodes.positions, &nodes.velocities);
         let stiffness = h * beta + h * h;
         for v in 0..body.nodes() {
             let p = positions[v];
@@ -88,11 +99,36 @@ impl Stepper for LinearisedStepper {
             self.velocities[v as usize] = *velocity;
             self.positions[v as usize] = positions[v as usize] + velocity * h;
         }
-        if let Some(error) = lost(&self.positions) {
-            return Err(error);
+        lost(&self.positions).map_or(Ok(()), Err)
+    }
+
+    fn proposal(&mut self, step: &Step) -> Result<Proposal<'_>, SimulationError> {
+        Ok(Proposal {
+            positions: &self.positions,
+            factored: Factored {
+                solver: self.system.factored()?,
+                scale: step.duration * step.duration,
+            },
+        })
+    }
+
+    fn accept(
+        &mut self,
+        step: &Step,
+        nodes: &mut NodalState,
+        displaced: Option<&[Vec3]>,
+    ) -> Result<(), SimulationError> {
+        if let Some(displaced) = displaced {
+            for (d, &v) in displaced.iter().zip(step.body.pattern().vertex_of_node()) {
+                self.positions[v as usize] += d;
+                self.velocities[v as usize] += d / step.duration;
+            }
+            if let Some(error) = lost(&self.positions) {
+                return Err(error);
+            }
         }
-        std::mem::swap(positions, &mut self.positions);
-        std::mem::swap(velocities, &mut self.velocities);
+        std::mem::swap(&mut nodes.positions, &mut self.positions);
+        std::mem::swap(&mut nodes.velocities, &mut self.velocities);
         Ok(())
     }
 }

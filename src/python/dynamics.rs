@@ -3,11 +3,13 @@
 
 use super::arrays::{Whole, finite_points, from_points, optional_real, pose, real, vector};
 use super::body::PyBody;
+use super::contact::{PyContact, PyContacts};
 use super::errors::{IntoPy, detached, input, locked, not_built};
 use super::modal::PyModes;
 use super::present::Asked;
 use super::progress::watched;
 use crate::Vec3;
+use crate::contact::ContactSkin;
 use crate::dynamics::{Method, Settings, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
 use crate::modal::{DeformOptions, Modes};
@@ -81,7 +83,7 @@ pub(super) fn modes_for(
 /// and the plain skin is shown. Methods: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small
 /// motion, and sound for any), "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form), "linear", "modal" [choi2003]
 /// with modes (a Modes of this body, which say how stiff it is, or how many, default 32), and by Newton's method "nonlinear" (St. Venant-Kirchhoff)
-/// and "neohookean". solver: how warped steps are solved: "direct", "cg", or by size "auto".
+/// and "neohookean". contact: how the flesh touches itself (None: it passes through itself). solver: how warped steps are solved: "direct", "cg", or by size "auto".
 #[pyclass(name = "Simulation", module = "thew", frozen)]
 pub(super) struct PySimulation {
     simulation: Exclusive<Simulation>,
@@ -142,7 +144,7 @@ impl PySimulation {
     #[pyo3(signature = (body, method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0,
         stiffness_damping=0.004, integrator=None, adapt=None, max_offset=None, modes=None,
         engine="auto", device=None, form="embedded", precision="f32", solver="auto", elastic_joints=1.0,
-        *, reach=None))]
+        contact=None, *, reach=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -162,6 +164,7 @@ impl PySimulation {
         precision: &str,
         solver: &str,
         #[pyo3(from_py_with = real)] elastic_joints: f64,
+        contact: Option<PyRef<'_, PyContact>>,
         #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
     ) -> PyResult<Self> {
         let max_offset = super::renamed::max_offset(max_offset, reach)?;
@@ -179,6 +182,7 @@ impl PySimulation {
         };
         let (body, surfaces) = (body.0.clone(), body.surfaces().clone());
         let modes = self::modes_for(modes, method)?;
+        let contact = contact.map(|contact| (contact.options, contact.regions.clone()));
         let simulation = detached(py, || {
             let made = match modes {
                 Some(ModeSelection::These(modes)) => Simulation::modal(body, modes, settings),
@@ -187,7 +191,14 @@ impl PySimulation {
                     .and_then(|modes| Simulation::modal(body, Arc::new(modes), settings)),
                 Some(ModeSelection::Usual) | None => Simulation::new(body, method, settings),
             };
-            made.map_err(IntoPy::into_py)
+            let mut made = made.map_err(IntoPy::into_py)?;
+            if let Some((options, regions)) = contact {
+                let skin = ContactSkin::new(made.body(), regions.as_deref(), &Silent);
+                let skin = Arc::new(skin.map_err(IntoPy::into_py)?);
+                made.set_contact(Some((skin, options)))
+                    .map_err(IntoPy::into_py)?;
+            }
+            Ok(made)
         })?;
         let show =
             DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
@@ -287,6 +298,11 @@ impl PySimulation {
     fn amplitudes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
         let q = self.look(py, |s| s.amplitudes().map(<[f64]>::to_vec))?;
         Ok(q.map(|q| q.into_pyarray(py)))
+    }
+
+    /// What touches at present.
+    fn contacts(&self, py: Python<'_>) -> PyResult<PyContacts> {
+        self.look(py, |s| PyContacts(s.contacts().to_vec()))
     }
 
     /// Number of inverted cells at present.

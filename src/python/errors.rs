@@ -4,6 +4,7 @@
 use super::process;
 use crate::body::BodyError;
 use crate::clip::ClipError;
+use crate::contact::ContactError;
 use crate::dynamics::SimulationError;
 use crate::elasticity::{MaterialError, ModelError};
 use crate::exclusive::{Exclusive, InUse};
@@ -125,9 +126,19 @@ impl IntoPy for BodyError {
     }
 }
 
+impl IntoPy for ContactError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Cancelled(_) => cancelled(),
+            _ => input(self.to_string()),
+        }
+    }
+}
+
 impl IntoPy for SimulationError {
     fn into_py(self) -> PyErr {
         match self {
+            Self::Contact(error) => error.into_py(),
             Self::Method { .. } => not_built(self.to_string()),
             Self::Modal(error) => error.into_py(),
             Self::Cancelled(_) | Self::Newton(NewtonError::Cancelled(_)) => cancelled(),

@@ -10,6 +10,7 @@
 mod arrays;
 mod body;
 mod clip;
+mod contact;
 mod csr;
 mod deformer;
 mod dynamics;
@@ -68,6 +69,8 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<fit::PyRigFit>()?;
     m.add_function(wrap_pyfunction!(fit::fit_rig, m)?)?;
     m.add_function(wrap_pyfunction!(fit::fit_gradient, m)?)?;
+    m.add_class::<contact::PyContact>()?;
+    m.add_class::<contact::PyContacts>()?;
     m.add_class::<template::PyTemplate>()?;
     m.add_class::<guide::PyBoneGuide>()?;
     m.add_class::<guide::PySkinGuide>()?;

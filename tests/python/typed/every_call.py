@@ -44,6 +44,8 @@ class Scene:
 
         self.Simulation = thew.Simulation(body)
         self.Simulation.reset(pose)
+        self.Contact = thew.Contact(friction=0.5)
+        self.Contacts = thew.Simulation(body, contact=self.Contact).contacts()
         self.modal = thew.Simulation(body, "modal", modes=2, engine="cpu")
         self.Clip = thew.simulate(body, np.stack([np.stack([np.eye(4)] * 2), pose]), 24.0)
         self.swinging = thew.simulate(body, pose[None], 24.0, cyclic=True, method="modal", modes=2, engine="cpu")
@@ -115,6 +117,7 @@ CALLS: dict[str, Call] = {
     "Simulation.offsets": lambda s: s.Simulation.offsets(),
     "Simulation.lattice_positions": lambda s: s.Simulation.lattice_positions(),
     "Simulation.lattice_velocities": lambda s: s.Simulation.lattice_velocities(),
+    "Simulation.contacts": lambda s: s.Simulation.contacts(),
     "Simulation.inverted_cells": lambda s: s.Simulation.inverted_cells(),
     "Simulation.state": lambda s: s.Simulation.state(),
     "Simulation.restore": lambda s: s.Simulation.restore(s.Simulation.state()),

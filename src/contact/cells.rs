@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Cells near inversion as unilateral rows. [contact.md]
+//!
+//! Where flesh folds, cells invert before skins meet, and then no place in them means anything. J is the determinant of the
+//! deformation at a corner of a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors.
+
+use super::complementarity::{Constraint, Entry};
+use super::live::PRESSURE;
+use super::posed::Posed;
+use crate::Vec3;
+use crate::body::corner_frames;
+
+/// What J is kept from.
+const LEAST: f64 = 0.1;
+/// J below which a cell gets a row.
+pub(super) const NEAR: f64 = 0.25;
+
+/// The determinant of each corner's frame of a cell against that at rest, least first wins.
+pub(super) fn determinants(body: &Posed, cell: u32, mut visit: impl FnMut([u32; 4], f64, f64)) {
+    let lattice = body.skin.body().lattice();
+    let shape = &lattice.cells()[cell as usize];
+    let (corners, rest) = (shape.corners(), lattice.vertices());
+    for frame in corner_frames(shape) {
+        let vertices = frame.map(|i| corners[i]);
+        let volume = |x: &dyn Fn(u32) -> Vec3| {
+            let [o, a, b, c] = vertices.map(x);
+            (a - o).cross(&(b - o)).dot(&(c - o))
+        };
+        let (now, whole) = (
+            volume(&|v| body.node(v as usize)),
+            volume(&|v| rest[v as usize]),
+        );
+        visit(vertices, now / whole, whole);
+    }
+}
+
+/// The least J of a cell.
+pub(crate) fn least(body: &Posed, cell: u32) -> f64 {
+    let mut least = f64::INFINITY;
+    determinants(body, cell, |_, j, _| least = least.min(j));
+    least
+}
+
+/// Rows of the cells of a body that are, or come, near inversion within a step; and how many there are that no free vertex
+/// can help.
+pub(crate) fn rows(
+    index: u32,
+    (before, after): (&Posed, &Posed),
+    node_of_vertex: &[u32],
+    recovery: f64,
+    constraints: &mut Vec<Constraint>,
+) -> usize {
+    let (mut held, body) = (0, after.skin.body());
+    for cell in 0..body.lattice().cells().len() as u32 {
+        determinants(after, cell, |vertices, j, whole| {
+            if j >= NEAR {
+                return;
+            }
+            let [o, a, b, c] = vertices.map(|v| after.node(v as usize));
+            let (a, b, c) = (a - o, b - o, c - o);
+            let slopes = [b.cross(&c), c.cross(&a), a.cross(&b)].map(|s| s / whole);
+            let all = [
+                -slopes[0] - slopes[1] - slopes[2],
+                slopes[0],
+                slopes[1],
+                slopes[2],
+            ];
+            let mut normal = Vec::with_capacity(4);
+            for (&v, slope) in vertices.iter().zip(all) {
+                let node = node_of_vertex[v as usize];
+                if node != u32::MAX {
+                    normal.push(Entry {
+                        body: index,
+                        node,
+                        direction: slope,
+                    });
+                }
+            }
+            let size = normal
+                .iter()
+                .map(|e| e.direction.norm_squared())
+                .sum::<f64>();
+            let size = size.sqrt();
+            if size.is_nan() || size * before.skin.cell() <= 1e-6 {
+                held += usize::from(j < LEAST);
+                return;
+            }
+            normal.iter_mut().for_each(|e| e.direction /= size);
+            let was = {
+                let [o, a, b, c] = vertices.map(|v| before.node(v as usize));
+                (a - o).cross(&(b - o)).dot(&(c - o)) / whole
+            };
+            let gap = (j - LEAST) / size;
+            constraints.push(Constraint {
+                normal,
+                // What was lost before is won back slowly.
+                gap: gap.max((j - was) / size - recovery),
+                friction: None,
+                give: 1.0,
+                limit: PRESSURE * body.material().young() * after.skin.cell().powi(2),
+                force: 0.0,
+            });
+        });
+    }
+    held
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What cannot touch.
+
+use crate::progress::Cancelled;
+
+/// Why contact cannot be computed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ContactError {
+    /// The caller stopped.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// A number out of its range.
+    #[error("contact: {what} must be {range}, not {value}")]
+    Setting {
+        /// Which one.
+        what: &'static str,
+        /// What would be right.
+        range: &'static str,
+        /// What it is.
+        value: f64,
+    },
+    /// Regions of another surface.
+    #[error(
+        "contact: regions need one number per vertex of the mesh, {expected}, but there are {given}"
+    )]
+    Regions {
+        /// Vertices of the surface.
+        expected: usize,
+        /// Numbers given.
+        given: usize,
+    },
+}

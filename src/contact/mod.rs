@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Contact: flesh against itself and against other flesh, and cells that cannot fold.
+//!
+//! A step of motion is taken without contact first. Where skin, as it is shown, has then come into other flesh
+//! ([`narrow`], among what [`broad`] found once for the frame), unilateral rows with friction are solved for on the factor that
+//! the step has already ([`complementarity`]), and the step is displaced. Cells near inversion are rows of the same problem
+//! ([`cells`]). What overlaps, however it came, is parted slowly.
+//!
+//! Sources: [capell2006, §3.4], corrected; [mcadams2011] for the search at rest; [otaduy2009], [allard2010] for contact on implicit
+//! steps.
+
+mod broad;
+mod cells;
+mod complementarity;
+mod error;
+mod live;
+mod narrow;
+mod posed;
+mod settings;
+mod skin;
+#[cfg(test)]
+mod tests;
+
+pub use error::ContactError;
+pub use live::ContactPoint;
+pub use settings::ContactOptions;
+pub use skin::ContactSkin;
+
+pub(crate) use broad::Swept;
+pub(crate) use complementarity::Flexible;
+pub(crate) use live::{Contacts, Live};
+pub(crate) use posed::{Posed, ShownVertices};

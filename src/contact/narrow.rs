@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which points lie in other flesh, and where its skin is: searched in the shape at rest. [contact.md; mcadams2011]
+//!
+//! A point that is in a posed cell has a place in that cell at rest. How deep it is, and which point of the skin is nearest to it,
+//! is known there, whatever the pose; flesh that is where it was modelled is nowhere but at its own place, so that a sculpt
+//! never touches itself. Cells are warped first by how far the skin on them is shown from where the lattice has it.
+
+use super::broad::{APART, Candidate};
+use super::posed::Posed;
+use super::skin::SkinPoint;
+use crate::Vec3;
+use parry3d_f64::math::Vector;
+use parry3d_f64::query::PointQueryWithLocation;
+use parry3d_f64::shape::Triangle;
+use std::collections::BTreeMap;
+
+/// Farthest outside of the skin that a point is taken up, in cells.
+const MARGIN: f64 = 0.1;
+/// Determinants of cells below this are those of flat ones, in which no place means anything.
+pub(crate) const FLAT: f64 = 0.02;
+/// Normals that agree more than this are of skin that lies upon skin.
+pub(crate) const ALIKE: f64 = 0.3;
+
+/// A point of one skin at a point of another.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Touch {
+    pub body: u32,
+    pub proxy: u32,
+    pub other: u32,
+    pub target: SkinPoint,
+    /// Outward at the target.
+    pub normal: Vec3,
+    /// How deep the point is at rest; negative inside.
+    pub depth: f64,
+}
+
+/// By how much each vertex of a lattice is moved so that the lattice carries the skin to where it is shown, where cells are asked
+/// for.
+pub(crate) fn warps(body: &Posed, cells: &[u32]) -> Vec<Vec3> {
+    let lattice = body.skin.body().lattice().cells();
+    let nodes = body.base.len();
+    let mut wanted = vec![false; nodes];
+    for &c in cells {
+        let corners = lattice[c as usize].corners();
+        corners.iter().for_each(|&a| wanted[a as usize] = true);
+    }
+    let (mut sums, mut shares) = (vec![Vec3::zeros(); nodes], vec![0.0; nodes]);
+    if body.joints >= 1.0 && !body.bounded {
+        return sums;
+    }
+    let embedding = body.skin.body().embedding();
+    for (c, cell) in (0u32..).zip(lattice) {
+        if cell.corners().iter().all(|&a| !wanted[a as usize]) {
+            continue;
+        }
+        for &proxy in body.skin.proxies_in(c) {
+            let proxy = &body.skin.proxies()[proxy as usize];
+            let offset = body.offset(&proxy.point);
+            for (a, share) in embedding.row(proxy.vertex as usize) {
+                let share = share.max(0.0);
+                sums[a] += offset * share;
+                shares[a] += share;
+            }
+        }
+    }
+    for (sum, share) in sums.iter_mut().zip(shares) {
+        if share > 0.0 {
+            *sum /= share;
+        }
+    }
+    sums
+}
+
+/// All touches among candidates, one for each point and body that it comes into.
+pub(crate) fn touches(bodies: &[Posed], candidates: &[Candidate]) -> Vec<Touch> {
+    let mut cells: Vec<Vec<u32>> = vec![Vec::new(); bodies.len()];
+    for c in candidates {
+        cells[c.other as usize].push(c.cell);
+    }
+    for cells in &mut cells {
+        cells.sort_unstable();
+        cells.dedup();
+    }
+    let warped: Vec<Vec<Vec3>> = bodies
+        .iter()
+        .zip(&cells)
+        .map(|(body, cells)| match cells.is_empty() {
+            true => Vec::new(),
+            false => warps(body, cells),
+        })
+        .collect();
+    let mut found: BTreeMap<(u32, u32, u32), Touch> = BTreeMap::new();
+    let mut last: Option<(u32, u32, Vec3)> = None;
+    for candidate in candidates {
+        let body = &bodies[candidate.body as usize];
+        let place = match last {
+            Some((b, proxy, place)) if (b, proxy) == (candidate.body, candidate.proxy) => place,
+            _ => body.point(&body.skin.proxies()[candidate.proxy as usize].point),
+        };
+        last = Some((candidate.body, candidate.proxy, place));
+        let other = &bodies[candidate.other as usize];
+        let warp = &warped[candidate.other as usize];
+        if let Some(touch) = touch(body, other, warp, candidate, place) {
+            let key = (touch.body, touch.proxy, touch.other);
+            let deeper = |known: &Touch| touch.depth < known.depth;
+            if found.get(&key).is_none_or(deeper) {
+                found.insert(key, touch);
+            }
+        }
+    }
+    let mut found: Vec<Touch> = found.into_values().collect();
+    found.retain_mut(|touch| {
+        let (body, other) = (&bodies[touch.body as usize], &bodies[touch.other as usize]);
+        touch.normal = other.normal(&touch.target);
+        let own = body.normal(&body.skin.proxies()[touch.proxy as usize].point);
+        touch.normal != Vec3::zeros() && own.dot(&touch.normal) < ALIKE
+    });
+    found
+}
+
+fn touch(
+    body: &Posed,
+    other: &Posed,
+    warp: &[Vec3],
+    candidate: &Candidate,
+    place: Vec3,
+) -> Option<Touch> {
+    let lattice = other.skin.body().lattice();
+    let cell = &lattice.cells()[candidate.cell as usize];
+    let corners = cell.corners();
+    let mut posed = [Vec3::zeros(); 8];
+    let (mut lo, mut hi) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
+    for (p, &a) in posed.iter_mut().zip(corners) {
+        *p = other.node(a as usize) + warp[a as usize];
+        (lo, hi) = (lo.inf(p), hi.sup(p));
+    }
+    if (0..3).any(|k| place[k] < lo[k] || place[k] > hi[k]) {
+        return None;
+    }
+    let posed = &posed[..corners.len()];
+    let rest = lattice.corners(candidate.cell);
+    let rest = &rest[..corners.len()];
+    if cell.volume(posed) < FLAT * cell.volume(rest) {
+        return None;
+    }
+    let local = cell.local(posed, place)?;
+    if cell.inside(local) < -1e-9 {
+        return None;
+    }
+    let found = cell.position(rest, local);
+    let own = candidate.body == candidate.other;
+    let proxy = &body.skin.proxies()[candidate.proxy as usize];
+    if own && (found - proxy.rest).norm() <= APART * other.skin.cell() {
+        return None;
+    }
+    let depth = other.skin.depth(found);
+    if depth > MARGIN * other.skin.cell() {
+        return None;
+    }
+    let target = other.skin.nearest(found)?;
+    // The nearest skin is that of this copy of the flesh.
+    let embedding = other.skin.body().embedding();
+    let near = other.skin.corners(target.triangle).into_iter().any(|v| {
+        let cell = embedding.cells()[v as usize] as usize;
+        let others = lattice.cells()[cell].corners();
+        others.iter().any(|a| corners.contains(a))
+    });
+    near.then_some(Touch {
+        body: candidate.body,
+        proxy: candidate.proxy,
+        other: candidate.other,
+        target,
+        normal: Vec3::zeros(),
+        depth,
+    })
+}
+
+/// The point of the skin around `from` that is nearest to a place, in its pose.
+pub(crate) fn slid(other: &Posed, from: &SkinPoint, place: Vec3) -> Option<SkinPoint> {
+    let mut best: Option<(f64, SkinPoint)> = None;
+    let corners = other.skin.corners(from.triangle);
+    let mut around: Vec<u32> = corners
+        .iter()
+        .flat_map(|&v| other.skin.around(v))
+        .copied()
+        .collect();
+    around.sort_unstable();
+    around.dedup();
+    for triangle in around {
+        let [a, b, c] = other.skin.corners(triangle).map(|v| glam(&other.vertex(v)));
+        let at = Triangle::new(a, b, c);
+        let (found, location) = at.project_local_point_and_get_location(glam(&place), false);
+        let Some(weights) = location.barycentric_coordinates() else {
+            continue;
+        };
+        let far = found.point.distance_squared(glam(&place));
+        if best.is_none_or(|(known, _)| far < known) {
+            best = Some((far, SkinPoint { triangle, weights }));
+        }
+    }
+    best.map(|(_, point)| point)
+}
+
+fn glam(v: &Vec3) -> Vector {
+    Vector::new(v.x, v.y, v.z)
+}

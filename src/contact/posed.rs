@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Flesh at one instant as it is shown: the artist's skin and what the flesh adds to it. [math.md 16]
+//!
+//! With q = base + u the lattice, u its sway, E the embedding and s the share of elastic joints, a vertex is shown at
+//! `(1 − s) skin + s E base + bound(w E u)` ([`crate::kernel::present`] says the same of frames, in f32). Contacts are told from
+//! where skin is shown, and push the sway: their rows are derivatives of this by u.
+
+use super::skin::{ContactSkin, SkinPoint};
+use crate::kernel::SwayBound;
+use crate::skeleton::Pose;
+use crate::{Mat3, Vec3};
+use std::cell::Cell;
+
+/// A body's flesh at one instant.
+#[derive(Clone, Copy)]
+pub(crate) struct Posed<'a> {
+    pub skin: &'a ContactSkin,
+    pub pose: &'a Pose,
+    /// Where the lattice's vertices are without sway, `[nodes]`, metres, world axes.
+    pub base: &'a [Vec3],
+    /// u, `[nodes]`.
+    pub sway: &'a [Vec3],
+    /// s.
+    pub joints: f64,
+    /// Whether sway is shown within the bounds of the flesh map; else whole.
+    pub bounded: bool,
+    /// Vertices that have been asked for.
+    pub shown: &'a ShownVertices,
+}
+
+/// Where vertices are shown at one instant, kept as they are asked for.
+#[derive(Debug, Default)]
+pub(crate) struct ShownVertices {
+    places: Vec<Cell<Vec3>>,
+    known: Vec<Cell<bool>>,
+}
+
+impl ShownVertices {
+    /// Forgets all, for another instant of a skin of so many vertices.
+    pub fn clear(&mut self, vertices: usize) {
+        self.places.resize(vertices, Cell::new(Vec3::zeros()));
+        self.known.clear();
+        self.known.resize(vertices, Cell::new(false));
+    }
+}
+
+impl Posed<'_> {
+    /// Where a lattice vertex is.
+    pub fn node(&self, a: usize) -> Vec3 {
+        self.base[a] + self.sway[a]
+    }
+
+    /// Where a vertex of the skin is shown.
+    pub fn vertex(&self, v: u32) -> Vec3 {
+        let known = &self.shown.known[v as usize];
+        let place = &self.shown.places[v as usize];
+        if !known.replace(true) {
+            place.set(self.compute(v));
+        }
+        place.get()
+    }
+
+    fn compute(&self, v: u32) -> Vec3 {
+        let body = self.skin.body();
+        let embedding = body.embedding();
+        let sway = embedding.place(v as usize, self.sway);
+        let shown = self.bound(v).apply(sway);
+        let flesh = || embedding.place(v as usize, self.base);
+        let mut row = body.skin().row(v as usize).peekable();
+        if self.joints >= 1.0 || row.peek().is_none() {
+            return flesh() + shown;
+        }
+        let x = self.skin.rest(v);
+        let mut skin = Vec3::zeros();
+        for (bone, weight) in row {
+            skin += self.pose.maps()[bone as usize].apply(x) * weight;
+        }
+        if self.joints > 0.0 {
+            skin += (flesh() - skin) * self.joints;
+        }
+        skin + shown
+    }
+
+    /// Where a point of the skin is shown.
+    pub fn point(&self, point: &SkinPoint) -> Vec3 {
+        let corners = self.skin.corners(point.triangle);
+        let mut p = Vec3::zeros();
+        for (v, weight) in corners.into_iter().zip(point.weights) {
+            if weight != 0.0 {
+                p += self.vertex(v) * weight;
+            }
+        }
+        p
+    }
+
+    /// The outward normal at a point of the skin, interpolated between its corners'; zero where it has none.
+    pub fn normal(&self, point: &SkinPoint) -> Vec3 {
+        let corners = self.skin.corners(point.triangle);
+        let mut n = Vec3::zeros();
+        for (v, weight) in corners.into_iter().zip(point.weights) {
+            if weight != 0.0 {
+                n += self.vertex_normal(v) * weight;
+            }
+        }
+        n.try_normalize(0.0).unwrap_or_else(Vec3::zeros)
+    }
+
+    fn vertex_normal(&self, v: u32) -> Vec3 {
+        let mut n = Vec3::zeros();
+        for &t in self.skin.around(v) {
+            n += self.area(t);
+        }
+        n.try_normalize(0.0).unwrap_or_else(Vec3::zeros)
+    }
+
+    /// Twice the area of a triangle, along its outward normal.
+    fn area(&self, triangle: u32) -> Vec3 {
+        let [a, b, c] = self.skin.corners(triangle).map(|v| self.vertex(v));
+        (b - a).cross(&(c - a))
+    }
+
+    /// How far a point of the skin is shown from where the lattice has it.
+    pub fn offset(&self, point: &SkinPoint) -> Vec3 {
+        let embedding = self.skin.body().embedding();
+        let corners = self.skin.corners(point.triangle);
+        let mut flesh = Vec3::zeros();
+        for (v, weight) in corners.into_iter().zip(point.weights) {
+            if weight != 0.0 {
+                let v = v as usize;
+                flesh += (embedding.place(v, self.base) + embedding.place(v, self.sway)) * weight;
+            }
+        }
+        self.point(point) - flesh
+    }
+
+    /// Adds the derivative of where a point is shown by the sway of lattice vertices, times a factor: a matrix for each vertex;
+    /// and gives the largest factor by which more would be shown of sway without its bounds.
+    pub fn add_slopes(&self, point: &SkinPoint, factor: f64, slopes: &mut Vec<(u32, Mat3)>) -> f64 {
+        let embedding = self.skin.body().embedding();
+        let corners = self.skin.corners(point.triangle);
+        let mut most = 1.0_f64;
+        for (v, weight) in corners.into_iter().zip(point.weights) {
+            if weight == 0.0 {
+                continue;
+            }
+            let bound = self.bound(v);
+            let sway = embedding.place(v as usize, self.sway);
+            most = most.max(bound.held_back(&sway));
+            let slope = bound.slope(&sway) * (weight * factor);
+            for (a, share) in embedding.row(v as usize) {
+                let a = a as u32;
+                match slopes.iter_mut().find(|(b, _)| *b == a) {
+                    Some((_, sum)) => *sum += slope * share,
+                    None => slopes.push((a, slope * share)),
+                }
+            }
+        }
+        most
+    }
+
+    fn bound(&self, v: u32) -> Bound {
+        Bound(match self.bounded {
+            true => self.skin.bound(v),
+            false => SwayBound::NONE,
+        })
+    }
+}
+
+/// [`SwayBound`] in f64, with its derivative.
+struct Bound(SwayBound);
+
+impl Bound {
+    fn apply(&self, sway: Vec3) -> Vec3 {
+        let sway = sway * f64::from(self.0.share);
+        sway * self.shrink(sway.norm()).0
+    }
+
+    /// The derivative of what is shown by the sway: symmetric.
+    fn slope(&self, sway: &Vec3) -> Mat3 {
+        let share = f64::from(self.0.share);
+        let sway = sway * share;
+        let d = sway.norm();
+        let (across, along) = self.shrink(d);
+        let mut slope = Mat3::identity() * across;
+        if d > 0.0 {
+            slope += sway * sway.transpose() * ((along - across) / (d * d));
+        }
+        slope * share
+    }
+
+    /// How much more would be shown of sway that grows, without the bound: 1 or more, at most 100.
+    fn held_back(&self, sway: &Vec3) -> f64 {
+        let (_, along) = self.shrink(f64::from(self.0.share) * sway.norm());
+        (along * along).max(1e-2).recip()
+    }
+
+    /// What a distance is shrunk by, and the derivative of the shrunk distance.
+    fn shrink(&self, d: f64) -> (f64, f64) {
+        let limit = f64::from(self.0.limit);
+        let free = limit * (2.0 / 3.0);
+        if d <= free {
+            return (1.0, 1.0);
+        }
+        let rest = limit - free;
+        let tanh = ((d - free) / rest).tanh();
+        ((free + rest * tanh) / d, 1.0 - tanh * tanh)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_the_kernels_and_slopes_their_derivatives() {
+        let bound = SwayBound {
+            share: 0.8,
+            limit: 0.3,
+        };
+        for d in [0.0, 0.1, 0.24, 0.26, 0.3, 0.5, 2.0] {
+            let sway = Vec3::new(0.6, -0.64, 0.48) * d;
+            let shown = Bound(bound).apply(sway);
+            let kernel = bound.apply(sway.cast::<f32>().into());
+            assert!((0..3).all(|k| (shown[k] - f64::from(kernel[k])).abs() < 1e-6));
+            let slope = Bound(bound).slope(&sway);
+            for k in 0..3 {
+                let step = Vec3::ith(k, 1e-6);
+                let change = Bound(bound).apply(sway + step) - Bound(bound).apply(sway - step);
+                assert!((change / 2e-6 - slope.column(k)).norm() < 1e-6);
+            }
+        }
+    }
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The skin of a body, prepared for contact: points that are tested, triangles that they are tested against, depths at rest.
+//!
+//! Only triangles that bound Ω touch: eyes, inner shells and the inner one of doubled sheets do not. **Proxies** are the points
+//! that are looked up in other flesh, one for each cube of a fifth of a cell: vertices, and where triangles are larger than that
+//! points inside of them.
+
+use super::ContactError;
+use crate::Vec3;
+use crate::body::Body;
+use crate::kernel::SwayBound;
+use crate::progress::{Cancelled, Progress};
+use crate::surface::{DistanceGrid, TriangleRole};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Edge of the cubes of which each has one proxy, in cells.
+const PROXY: f64 = 0.2;
+/// Spacing of the grid of depths, in cells.
+const GRID: f64 = 0.25;
+
+/// A point of a skin: a triangle, and the weights of its corners.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct SkinPoint {
+    /// Of the welded surface.
+    pub triangle: u32,
+    pub weights: [f64; 3],
+}
+
+/// A point that is looked up in other flesh.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Proxy {
+    pub point: SkinPoint,
+    /// Where it is at rest, metres.
+    pub rest: Vec3,
+    /// The vertex of the given surface that is nearest: what it is reported as.
+    pub vertex: u32,
+}
+
+/// What contact needs to know about a body that no motion changes.
+#[derive(Debug)]
+pub struct ContactSkin {
+    body: Arc<Body>,
+    /// Vertices of the given surface at rest, in its lattice, metres.
+    rest: Vec<Vec3>,
+    /// Welded triangles over vertices of the given surface.
+    triangles: Vec<[u32; 3]>,
+    skin: Vec<bool>,
+    /// Skin triangles around each vertex that `triangles` names.
+    around: Vec<Vec<u32>>,
+    bounds: Option<Vec<SwayBound>>,
+    proxies: Vec<Proxy>,
+    /// Proxies by the cell that they are embedded in, and where each cell's begin.
+    proxies_of_cell: Vec<u32>,
+    starts: Vec<u32>,
+    depths: DistanceGrid,
+    cell: f64,
+    /// Of the skin, m².
+    area: f64,
+}
+
+impl ContactSkin {
+    /// Of a body. `regions`: one number per vertex of its surface, of which 0 touches nothing; none: all may touch.
+    ///
+    /// # Errors
+    /// Regions for another number of vertices than the surface has; a stop by the progress.
+    pub fn new(
+        body: &Arc<Body>,
+        regions: Option<&[u32]>,
+        progress: &dyn Progress,
+    ) -> Result<Self, ContactError> {
+        let surface = body.surface();
+        let count = surface.vertices().len();
+        if let Some(given) = regions.map(<[_]>::len).filter(|&given| given != count) {
+            return Err(ContactError::Regions {
+                expected: count,
+                given,
+            });
+        }
+        let welded = surface.welded();
+        let mut given = vec![u32::MAX; welded.vertices.len()];
+        for (v, &w) in (0u32..).zip(&welded.of_vertex) {
+            if let Some(given) = given.get_mut(w as usize) {
+                *given = v.min(*given);
+            }
+        }
+        let of_given = |t: &[u32; 3]| t.map(|w| given[w as usize]);
+        let triangles: Vec<[u32; 3]> = welded.triangles.iter().map(of_given).collect();
+        surface.prepare(progress)?;
+        let touches = |t: &[u32; 3]| match regions {
+            Some(regions) => t.iter().all(|&v| regions[v as usize] != 0),
+            None => true,
+        };
+        let roles = surface.triangle_roles().iter().zip(&triangles);
+        let skin: Vec<bool> = roles
+            .map(|(role, t)| *role == TriangleRole::Skin && touches(t))
+            .collect();
+        let mut around = vec![Vec::new(); count];
+        for (t, corners) in triangles.iter().enumerate().filter(|(t, _)| skin[*t]) {
+            corners
+                .iter()
+                .for_each(|&v| around[v as usize].push(t as u32));
+        }
+        let nodes = body.lattice().vertices();
+        let rest = (0..count).map(|v| body.embedding().place(v, nodes));
+        let cell = cell_size(body);
+        let rest: Vec<Vec3> = rest.collect();
+        let area = |t: &[u32; 3]| {
+            let [a, b, c] = t.map(|v| rest[v as usize]);
+            0.5 * (b - a).cross(&(c - a)).norm()
+        };
+        let touching = triangles.iter().zip(&skin).filter(|(_, skin)| **skin);
+        let mut contact = Self {
+            area: touching.map(|(t, _)| area(t)).sum(),
+            rest,
+            triangles,
+            skin,
+            around,
+            bounds: body.flesh().map(|map| map.bounds(body.size())),
+            proxies: Vec::new(),
+            proxies_of_cell: Vec::new(),
+            starts: Vec::new(),
+            depths: DistanceGrid::new(surface, GRID * cell, cell, progress)?,
+            cell,
+            body: body.clone(),
+        };
+        contact.choose_proxies(progress)?;
+        Ok(contact)
+    }
+
+    fn choose_proxies(&mut self, progress: &dyn Progress) -> Result<(), Cancelled> {
+        crate::progress::step(progress, 0.9, "choosing points that may touch")?;
+        let cube = PROXY * self.cell;
+        let mut chosen: BTreeMap<[i64; 3], (f64, Proxy)> = BTreeMap::new();
+        for t in (0..self.triangles.len()).filter(|&t| self.skin[t]) {
+            let corners = self.triangles[t].map(|v| self.rest[v as usize]);
+            let edge = (0..3).map(|k| (corners[k] - corners[(k + 1) % 3]).norm());
+            let parts = (edge.fold(0.0, f64::max) / (2.0 * cube))
+                .ceil()
+                .clamp(1.0, 64.0) as usize;
+            for i in 0..=parts {
+                for j in 0..=parts - i {
+                    let weight = |n: usize| n as f64 / parts as f64;
+                    let weights = [weight(parts - i - j), weight(i), weight(j)];
+                    let proxy = self.proxy(t as u32, weights);
+                    let at = proxy.rest / cube;
+                    let key = [0, 1, 2].map(|k| at[k].floor() as i64);
+                    let centre = Vec3::from(key.map(|k| k as f64 + 0.5));
+                    // Of those in a cube the one nearest to its centre, whatever the numbering.
+                    let far = (at - centre).norm_squared();
+                    let nearer = |(other, _): &(f64, Proxy)| far < other - 1e-9;
+                    if chosen.get(&key).is_none_or(nearer) {
+                        chosen.insert(key, (far, proxy));
+                    }
+                }
+            }
+        }
+        let mut proxies: Vec<(u32, Proxy)> = chosen
+            .into_values()
+            .map(|(_, proxy)| (self.body.embedding().cells()[proxy.vertex as usize], proxy))
+            .collect();
+        proxies.sort_by_key(|(cell, _)| *cell);
+        let cells = self.body.lattice().cells().len();
+        self.starts = vec![0; cells + 1];
+        for (cell, _) in &proxies {
+            self.starts[*cell as usize + 1] += 1;
+        }
+        for c in 0..cells {
+            self.starts[c + 1] += self.starts[c];
+        }
+        self.proxies_of_cell = (0..proxies.len() as u32).collect();
+        self.proxies = proxies.into_iter().map(|(_, proxy)| proxy).collect();
+        Ok(())
+    }
+
+    fn proxy(&self, triangle: u32, weights: [f64; 3]) -> Proxy {
+        let corners = self.triangles[triangle as usize];
+        let places = corners.map(|v| self.rest[v as usize]);
+        let nearest = (0..3).fold(
+            0,
+            |best, k| {
+                if weights[k] > weights[best] { k } else { best }
+            },
+        );
+        Proxy {
+            point: SkinPoint { triangle, weights },
+            rest: (0..3).map(|k| places[k] * weights[k]).sum(),
+            vertex: corners[nearest],
+        }
+    }
+
+    /// The body.
+    pub fn body(&self) -> &Arc<Body> {
+        &self.body
+    }
+
+    /// How large its cells are: the edge of a cube as large as the middle one, metres.
+    pub fn cell(&self) -> f64 {
+        self.cell
+    }
+
+    /// The skin that one proxy stands for, m².
+    pub(crate) fn area_of_proxy(&self) -> f64 {
+        self.area / self.proxies.len().max(1) as f64
+    }
+
+    /// All proxies.
+    pub(crate) fn proxies(&self) -> &[Proxy] {
+        &self.proxies
+    }
+
+    /// Numbers of the proxies that are embedded in a cell.
+    pub(crate) fn proxies_in(&self, cell: u32) -> &[u32] {
+        let (a, b) = (self.starts[cell as usize], self.starts[cell as usize + 1]);
+        &self.proxies_of_cell[a as usize..b as usize]
+    }
+
+    /// Number of triangles, skin or not.
+    pub(crate) fn triangles(&self) -> usize {
+        self.triangles.len()
+    }
+
+    /// Corners of a triangle: vertices of the given surface.
+    pub(crate) fn corners(&self, triangle: u32) -> [u32; 3] {
+        self.triangles[triangle as usize]
+    }
+
+    /// Whether a triangle can be touched.
+    pub(crate) fn is_skin(&self, triangle: u32) -> bool {
+        self.skin[triangle as usize]
+    }
+
+    /// Skin triangles around a vertex.
+    pub(crate) fn around(&self, vertex: u32) -> &[u32] {
+        &self.around[vertex as usize]
+    }
+
+    /// A vertex at rest, metres.
+    pub(crate) fn rest(&self, vertex: u32) -> Vec3 {
+        self.rest[vertex as usize]
+    }
+
+    /// How much of its sway a vertex shows.
+    pub(crate) fn bound(&self, vertex: u32) -> SwayBound {
+        self.bounds
+            .as_ref()
+            .map_or(SwayBound::NONE, |bounds| bounds[vertex as usize])
+    }
+
+    /// About how far a point lies from the skin at rest, negative inside, metres.
+    pub(crate) fn depth(&self, rest: Vec3) -> f64 {
+        self.depths.at(rest)
+    }
+
+    /// The point of the skin nearest to one at rest.
+    pub(crate) fn nearest(&self, rest: Vec3) -> Option<SkinPoint> {
+        let found = self.body.surface().closest_skin_point(rest)?;
+        self.is_skin(found.triangle).then_some(SkinPoint {
+            triangle: found.triangle,
+            weights: found.barycentric,
+        })
+    }
+}
+
+/// The edge of a cube as large as the middle one of a body's cells, metres.
+fn cell_size(body: &Body) -> f64 {
+    let lattice = body.lattice();
+    let cells = (0u32..).zip(lattice.cells());
+    let volume = |(c, cell): (u32, &crate::lattice::Cell)| {
+        let corners = lattice.corners(c);
+        cell.volume(&corners[..cell.corners().len()]).abs()
+    };
+    let mut volumes: Vec<f64> = cells.map(volume).collect();
+    volumes.sort_by(f64::total_cmp);
+    // A tetrahedron of edge a has a volume of about a³/8.
+    let middle = volumes.get(volumes.len() / 2).copied().unwrap_or(1.0);
+    let tetrahedra = lattice.cells().iter().filter(|c| c.corners().len() == 4);
+    let part = if 2 * tetrahedra.count() > lattice.cells().len() {
+        8.0
+    } else {
+        1.0
+    };
+    (part * middle).cbrt().max(f64::MIN_POSITIVE)
+}

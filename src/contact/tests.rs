@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Contact by itself: the problem, its rows by finite differences, and the search.
+
+use super::broad::candidates;
+use super::complementarity::{Compliance, Constraint, Entry, Friction, solve};
+use super::narrow::touches;
+use super::*;
+use crate::body::fixture::BarOptions;
+use crate::progress::Silent;
+use crate::skeleton::Pose;
+use crate::{Mat3, Vec3};
+use nalgebra::DMatrix;
+use std::sync::Arc;
+
+/// Nodes on springs that are coupled, A dense; the compliance that it tells may be off.
+struct Springs {
+    inverse: DMatrix<f64>,
+    told: f64,
+}
+
+impl Springs {
+    fn new(nodes: usize, told: f64) -> Self {
+        let n = 3 * nodes;
+        let wave = DMatrix::from_fn(n, n, |i, j| ((7 * i + 3 * j) as f64).sin());
+        let matrix = &wave * wave.transpose() * 0.2 + DMatrix::identity(n, n) * 3.0;
+        let inverse = matrix.try_inverse().unwrap();
+        Self { inverse, told }
+    }
+}
+
+impl Flexible for Springs {
+    fn displace(&mut self, forces: &mut [Vec3]) {
+        let flat =
+            nalgebra::DVector::from_iterator(3 * forces.len(), forces.iter().flatten().copied());
+        let moved = &self.inverse * flat;
+        for (i, f) in forces.iter_mut().enumerate() {
+            *f = Vec3::new(moved[3 * i], moved[3 * i + 1], moved[3 * i + 2]);
+        }
+    }
+
+    fn compliance(&mut self, nodes: &[u32]) -> DMatrix<f64> {
+        let at = |i: usize| 3 * nodes[i / 3] as usize + i % 3;
+        let count = 3 * nodes.len();
+        DMatrix::from_fn(count, count, |i, j| {
+            self.inverse[(at(i), at(j))] * self.told
+        })
+    }
+}
+
+fn entry(node: u32, direction: Vec3) -> Entry {
+    Entry {
+        body: 0,
+        node,
+        direction,
+    }
+}
+
+fn constraint(entries: Vec<Entry>, gap: f64) -> Constraint {
+    Constraint {
+        normal: entries,
+        gap,
+        give: 1.0,
+        limit: f64::INFINITY,
+        ..Constraint::default()
+    }
+}
+
+fn solved(springs: &mut Springs, constraints: &mut [Constraint], compliance: f64) -> Vec<Vec3> {
+    let nodes = springs.inverse.nrows() / 3;
+    let all = [Compliance::new((0..nodes as u32).collect(), springs)];
+    solve(constraints, &all, &mut [springs], &[nodes], compliance).remove(0)
+}
+
+fn measured(entries: &[Entry], moved: &[Vec3]) -> f64 {
+    let part = |e: &Entry| e.direction.dot(&moved[e.node as usize]);
+    entries.iter().map(part).sum()
+}
+
+#[test]
+fn forces_push_only_where_nothing_is_left_to_spare() {
+    let mut springs = Springs::new(5, 1.0);
+    let mut all: Vec<Constraint> = (0..12)
+        .map(|i| {
+            let n = Vec3::new((i as f64).sin(), (2.0 * i as f64).cos(), 0.3).normalize();
+            let (a, b) = (i % 5, (i + 2) % 5);
+            constraint(vec![entry(a, n), entry(b, -n)], 0.4 - 0.1 * f64::from(i))
+        })
+        .collect();
+    let compliance = 0.03;
+    let moved = solved(&mut springs, &mut all, compliance);
+    let pushing = all.iter().filter(|c| c.force > 0.0).count();
+    assert!(pushing > 2 && pushing < all.len(), "{pushing}");
+    for c in &all {
+        let own = {
+            let mut forces = vec![Vec3::zeros(); 5];
+            c.normal
+                .iter()
+                .for_each(|e| forces[e.node as usize] += e.direction);
+            springs.displace(&mut forces);
+            measured(&c.normal, &forces)
+        };
+        let left = c.gap + measured(&c.normal, &moved) + compliance * own * c.force;
+        assert!(c.force >= 0.0 && left > -2e-4, "{left}");
+        assert!(
+            c.force * left < 2e-4 * (1.0 + c.force),
+            "{} {left}",
+            c.force
+        );
+    }
+}
+
+#[test]
+fn what_an_old_compliance_leaves_is_corrected() {
+    let make = || {
+        let down = |node| constraint(vec![entry(node, Vec3::z())], -0.1);
+        (0..4).map(down).collect::<Vec<_>>()
+    };
+    let mut exact = make();
+    let moved = solved(&mut Springs::new(4, 1.0), &mut exact, 1e-3);
+    let mut old = make();
+    let corrected = solved(&mut Springs::new(4, 1.05), &mut old, 1e-3);
+    for ((a, b), node) in moved.iter().zip(&corrected).zip(0..) {
+        // 5 % off would leave 5 mm of 100; what is left is the square.
+        assert!((a - b).norm() < 4e-4, "{node} {a} {b}");
+    }
+}
+
+#[test]
+fn friction_holds_up_to_its_cone_and_slides_beyond_against_the_motion() {
+    for (pull, slides) in [(0.02, false), (0.5, true)] {
+        let mut springs = Springs {
+            inverse: DMatrix::identity(3, 3),
+            told: 1.0,
+        };
+        let mut all = [Constraint {
+            friction: Some(Friction {
+                tangents: [vec![entry(0, Vec3::x())], vec![entry(0, Vec3::y())]],
+                slides: [0.6 * pull, 0.8 * pull],
+                coefficient: 0.3,
+                forces: [0.0; 2],
+            }),
+            ..constraint(vec![entry(0, Vec3::z())], -0.5)
+        }];
+        let moved = solved(&mut springs, &mut all, 1e-6);
+        let [x, y] = all[0].friction.as_ref().unwrap().forces;
+        assert!((moved[0].z - 0.5).abs() < 1e-4 && (all[0].force - 0.5).abs() < 1e-4);
+        if slides {
+            assert!((x.hypot(y) - 0.15).abs() < 1e-4, "{x} {y}");
+            assert!((x / y - 0.75).abs() < 1e-6 && x < 0.0);
+        } else {
+            let left = (0.6 * pull + moved[0].x).hypot(0.8 * pull + moved[0].y);
+            assert!(left < 1e-5, "{left}");
+        }
+    }
+}
+
+/// A bar of flesh in a shape of its own.
+struct Shaped {
+    skin: Arc<ContactSkin>,
+    pose: Pose,
+    base: Vec<Vec3>,
+    sway: Vec<Vec3>,
+    vertices: ShownVertices,
+    joints: f64,
+}
+
+impl Shaped {
+    /// A bar along z whose lattice is moved to `place`, with a sway of this size.
+    fn new(place: impl Fn(&Vec3) -> Vec3, sway: f64) -> Self {
+        let bar = BarOptions {
+            cells_along: 32,
+            cells_across: 2,
+            half: 0.05,
+            ..BarOptions::default()
+        };
+        let body = bar.build();
+        let skin = ContactSkin::new(&body, None, &Silent).unwrap();
+        let mut vertices = ShownVertices::default();
+        vertices.clear(body.surface().vertices().len());
+        let rest = body.lattice().vertices();
+        Self {
+            base: rest.iter().map(place).collect(),
+            sway: (0..rest.len())
+                .map(|v| Vec3::new((v as f64).sin(), (2.0 * v as f64).sin(), 0.5) * sway)
+                .collect(),
+            skin: Arc::new(skin),
+            pose: Pose::rest(2),
+            vertices,
+            joints: 1.0,
+        }
+    }
+
+    /// Rolled up by so many turns, each farther out by the bar's half thickness.
+    fn rolled(turns: f64) -> Self {
+        let place = |x: &Vec3| {
+            let angle = (x.z / 1.6 - 0.5) * turns * std::f64::consts::TAU;
+            if turns == 0.0 {
+                return *x;
+            }
+            let radius = 1.6 / (turns * std::f64::consts::TAU);
+            let out = radius + x.x + 0.05 * angle / std::f64::consts::TAU;
+            Vec3::new(out * angle.cos(), x.y, out * angle.sin())
+        };
+        Self::new(place, 0.0)
+    }
+
+    fn posed(&self) -> Posed<'_> {
+        Posed {
+            skin: &self.skin,
+            pose: &self.pose,
+            base: &self.base,
+            sway: &self.sway,
+            joints: self.joints,
+            bounded: self.joints < 1.0,
+            shown: &self.vertices,
+        }
+    }
+}
+
+#[test]
+fn rows_are_derivatives_of_where_skin_is_shown() {
+    let mut bent = Shaped::new(|x| x + Vec3::x() * (3.0 * x.z).sin() * 0.2, 0.05);
+    bent.joints = 0.4;
+    let posed = bent.posed();
+    for proxy in bent.skin.proxies().iter().step_by(17) {
+        let mut slopes: Vec<(u32, Mat3)> = Vec::new();
+        posed.add_slopes(&proxy.point, 1.0, &mut slopes);
+        for (node, slope) in slopes {
+            for k in 0..3 {
+                let place = |sign: f64| {
+                    let mut sway = bent.sway.clone();
+                    sway[node as usize] += Vec3::ith(k, sign * 1e-6);
+                    let mut shown = ShownVertices::default();
+                    shown.clear(bent.skin.body().surface().vertices().len());
+                    let moved = Posed {
+                        sway: &sway,
+                        shown: &shown,
+                        ..posed
+                    };
+                    moved.point(&proxy.point)
+                };
+                let change = (place(1.0) - place(-1.0)) / 2e-6;
+                assert!((change - slope.column(k)).norm() < 1e-6);
+            }
+        }
+    }
+}
+
+fn found(bent: &Shaped) -> Vec<narrow::Touch> {
+    let swept = || Swept {
+        from: bent.posed(),
+        to: bent.posed(),
+        itself: true,
+    };
+    let posed = [bent.posed()];
+    touches(&posed, &candidates(&[swept()]))
+}
+
+#[test]
+fn flesh_that_meets_no_other_touches_nothing() {
+    for turns in [0.0, 0.3, 0.9] {
+        assert!(found(&Shaped::rolled(turns)).is_empty(), "{turns}");
+    }
+}
+
+#[test]
+fn a_bar_that_is_rolled_up_touches_itself_where_its_ends_meet() {
+    let bent = Shaped::rolled(1.2);
+    let found = found(&bent);
+    assert!(found.len() > 10, "{}", found.len());
+    let posed = bent.posed();
+    for touch in &found {
+        let proxy = &bent.skin.proxies()[touch.proxy as usize];
+        let corners = bent
+            .skin
+            .corners(touch.target.triangle)
+            .map(|v| bent.skin.rest(v));
+        let target: Vec3 = (0..3).map(|k| corners[k] * touch.target.weights[k]).sum();
+        // A turn is four thirds long.
+        assert!(((proxy.rest.z - target.z).abs() - 4.0 / 3.0).abs() < 0.15);
+        assert!(posed.normal(&proxy.point).dot(&touch.normal) < 0.3);
+        let apart = posed.point(&proxy.point) - posed.point(&touch.target);
+        assert!(apart.dot(&touch.normal) < 0.02, "{apart}");
+    }
+}
+
+#[test]
+fn rows_of_cells_are_derivatives_of_their_determinants() {
+    let bent = Shaped::new(|x| Vec3::new(x.x, x.y, 0.15 * x.z), 2e-4);
+    let posed = bent.posed();
+    let body = bent.skin.body();
+    let nodes: Vec<u32> = (0..body.nodes())
+        .map(|v| body.pattern().node_of_vertex(v).unwrap_or(u32::MAX))
+        .collect();
+    let mut rows = Vec::new();
+    cells::rows(0, (&posed, &posed), &nodes, f64::INFINITY, &mut rows);
+    // The corners that rows are made for, in their order.
+    let mut near: Vec<(u32, [u32; 4])> = Vec::new();
+    for cell in 0..body.lattice().cells().len() as u32 {
+        cells::determinants(&posed, cell, |corners, j, _| {
+            let free = corners.iter().any(|&v| nodes[v as usize] != u32::MAX);
+            if j < cells::NEAR && free {
+                near.push((cell, corners));
+            }
+        });
+    }
+    assert!(rows.len() > 3 && rows.len() == near.len());
+    for (row, (cell, corners)) in rows.iter().zip(near) {
+        let determinant = |v: u32, k: usize, step: f64| {
+            let mut sway = bent.sway.clone();
+            sway[v as usize] += Vec3::ith(k, step);
+            let moved = Posed {
+                sway: &sway,
+                ..posed
+            };
+            let mut found = f64::NAN;
+            cells::determinants(&moved, cell, |of, j, _| {
+                if of == corners {
+                    found = j;
+                }
+            });
+            found
+        };
+        let slope = |e: &Entry| {
+            let v = body.pattern().vertex_of_node()[e.node as usize];
+            Vec3::from_fn(|k, _| (determinant(v, k, 1e-7) - determinant(v, k, -1e-7)) / 2e-7)
+        };
+        let slopes: Vec<Vec3> = row.normal.iter().map(slope).collect();
+        let size = slopes.iter().map(Vec3::norm_squared).sum::<f64>().sqrt();
+        for (entry, slope) in row.normal.iter().zip(slopes) {
+            assert!((slope / size - entry.direction).norm() < 1e-6);
+        }
+    }
+}
+
+#[test]
+fn proxies_do_not_depend_on_numbering() {
+    let plain = BarOptions::default().build();
+    let reversed = BarOptions {
+        reversed: true,
+        ..BarOptions::default()
+    };
+    let sorted = |body: &Arc<crate::body::Body>| {
+        let skin = ContactSkin::new(body, None, &Silent).unwrap();
+        let mut all: Vec<[i64; 3]> = skin
+            .proxies()
+            .iter()
+            .map(|p| [0, 1, 2].map(|k| (p.rest[k] * 1e6).round() as i64))
+            .collect();
+        all.sort_unstable();
+        all
+    };
+    assert_eq!(sorted(&plain), sorted(&reversed.build()));
+}
+
+#[test]
+fn regions_of_another_mesh_are_refused_and_ignored_skin_has_no_proxies() {
+    let body = BarOptions::default().build();
+    let count = body.surface().vertices().len();
+    let wrong = ContactSkin::new(&body, Some(&vec![1; count + 1]), &Silent);
+    assert!(
+        wrong
+            .unwrap_err()
+            .to_string()
+            .contains("one number per vertex")
+    );
+    let none = ContactSkin::new(&body, Some(&vec![0; count]), &Silent).unwrap();
+    assert!(none.proxies().is_empty());
+}
+
+#[test]
+fn options_out_of_range_are_named() {
+    let good = ContactOptions::default();
+    assert!(good.check().is_ok());
+    for (what, options) in [
+        (
+            "thickness",
+            ContactOptions {
+                thickness: -1.0,
+                ..good
+            },
+        ),
+        (
+            "friction",
+            ContactOptions {
+                friction: f64::NAN,
+                ..good
+            },
+        ),
+        (
+            "compliance",
+            ContactOptions {
+                compliance: 0.0,
+                ..good
+            },
+        ),
+    ] {
+        let error = options.check().unwrap_err().to_string();
+        assert!(error.contains(what), "{error}");
+    }
+}

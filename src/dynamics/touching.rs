@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Contact in the steps of one body: where its flesh is shown before and after each, and what contact displaces.
+//!
+//! The balance without loads, to which sway is added where flesh is shown, is solved for once a frame; during it what it adds to
+//! the skinned shape turns along with the bones.
+
+use super::stepper::{NodalState, Step, StepInParts};
+use super::{Method, SimulationError, SkinnedLattice};
+use crate::Vec3;
+use crate::body::Body;
+use crate::contact::{
+    ContactOptions, ContactPoint, ContactSkin, Contacts, Live, Posed, ShownVertices, Swept,
+};
+use crate::skeleton::{FrameMotion, Pose};
+use std::sync::Arc;
+
+/// Contact of one body.
+pub(super) struct Touching {
+    pub skin: Arc<ContactSkin>,
+    pub options: ContactOptions,
+    contacts: Contacts,
+    /// What the balance without loads adds to the skinned shape, in rest axes.
+    bend: Vec<Vec3>,
+    /// At the end of the frame.
+    end: SkinnedLattice,
+    before: Lattice,
+    after: Lattice,
+}
+
+/// A lattice as contact sees it.
+#[derive(Default)]
+struct Lattice {
+    base: Vec<Vec3>,
+    sway: Vec<Vec3>,
+    vertices: ShownVertices,
+}
+
+/// How the flesh of a simulation is shown.
+#[derive(Clone, Copy)]
+pub(super) struct Shown {
+    pub method: Method,
+    /// Whether sway is parted from what the bones do.
+    pub parted: bool,
+    pub joints: f64,
+}
+
+impl Lattice {
+    fn set(
+        &mut self,
+        (skin, shown): (&ContactSkin, Shown),
+        skinned: &SkinnedLattice,
+        bend: &[Vec3],
+        positions: &[Vec3],
+    ) {
+        self.vertices.clear(skin.body().surface().vertices().len());
+        self.base.clear();
+        self.sway.clear();
+        for (v, p) in positions.iter().enumerate() {
+            let place = skinned.places[v];
+            let base = match shown.parted {
+                true => place + skinned.turns[v] * bend[v],
+                false => place,
+            };
+            let sway = match shown.method {
+                Method::Hyperelastic => p - place,
+                _ => p - base,
+            };
+            self.base.push(base);
+            self.sway.push(sway);
+        }
+    }
+
+    fn posed<'a>(&'a self, skin: &'a ContactSkin, pose: &'a Pose, shown: Shown) -> Posed<'a> {
+        Posed {
+            skin,
+            pose,
+            base: &self.base,
+            sway: &self.sway,
+            joints: if shown.parted { shown.joints } else { 1.0 },
+            bounded: shown.parted,
+            shown: &self.vertices,
+        }
+    }
+}
+
+impl Touching {
+    pub fn new(skin: Arc<ContactSkin>, options: ContactOptions) -> Result<Self, SimulationError> {
+        let body = skin.body();
+        Ok(Self {
+            contacts: Contacts::new(options),
+            bend: vec![Vec3::zeros(); body.nodes()],
+            end: SkinnedLattice::new(body)?,
+            before: Lattice::default(),
+            after: Lattice::default(),
+            options,
+            skin,
+        })
+    }
+
+    pub fn points(&self) -> &[ContactPoint] {
+        self.contacts.points()
+    }
+
+    pub fn held_cells(&self) -> usize {
+        self.contacts.held_cells()
+    }
+
+    pub fn live(&self) -> &[Live] {
+        self.contacts.live()
+    }
+
+    /// Contacts from what [`Live::numbers`] gave; none where they are of another skin.
+    pub fn read(&self, numbers: &[f64]) -> Option<Vec<Live>> {
+        let parts = numbers.chunks_exact(Live::NUMBERS);
+        if !parts.remainder().is_empty() {
+            return None;
+        }
+        parts.map(|part| Live::read(part, &[&self.skin])).collect()
+    }
+
+    pub fn restore(&mut self, live: Vec<Live>) {
+        self.contacts.restore(live);
+    }
+
+    /// Before the first step of a frame: `bent` is the balance without loads at its beginning, if that is known.
+    pub fn begin(
+        &mut self,
+        (body, shown): (&Body, Shown),
+        (pose, now): (&Pose, &SkinnedLattice),
+        motion: &FrameMotion,
+        positions: &[Vec3],
+        bent: Option<&dyn Fn(usize) -> Vec3>,
+    ) -> Result<(), SimulationError> {
+        for (v, bend) in self.bend.iter_mut().enumerate() {
+            *bend = match bent {
+                Some(bent) => now.turns[v].tr_mul(&(bent(v) - now.places[v])),
+                None => Vec3::zeros(),
+            };
+        }
+        self.end.set(body, shown.method, motion.to())?;
+        self.before
+            .set((&self.skin, shown), now, &self.bend, positions);
+        let carried: Vec<Vec3> = positions
+            .iter()
+            .enumerate()
+            .map(|(v, p)| now.carry(&self.end, v, *p))
+            .collect();
+        self.after
+            .set((&self.skin, shown), &self.end, &self.bend, &carried);
+        self.contacts.begin(&[Swept {
+            from: self.before.posed(&self.skin, pose, shown),
+            to: self.after.posed(&self.skin, motion.to(), shown),
+            itself: self.options.self_contact,
+        }]);
+        Ok(())
+    }
+
+    /// Takes one step from one pose to another.
+    pub fn step(
+        &mut self,
+        stepper: &mut dyn StepInParts,
+        step: &Step,
+        shown: Shown,
+        (from, to): (&Pose, &Pose),
+        nodes: &mut NodalState,
+    ) -> Result<(), SimulationError> {
+        self.before
+            .set((&self.skin, shown), step.from, &self.bend, &nodes.positions);
+        stepper.propose(step, nodes)?;
+        let mut proposal = stepper.proposal(step)?;
+        self.after
+            .set((&self.skin, shown), step.to, &self.bend, proposal.positions);
+        let displaced = self.contacts.step(
+            &[self.before.posed(&self.skin, from, shown)],
+            &[self.after.posed(&self.skin, to, shown)],
+            &mut [&mut proposal.factored],
+            step.duration,
+        );
+        let displaced = displaced.as_ref().map(|all| &all[0][..]);
+        stepper.accept(step, nodes, displaced)
+    }
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.Contact`, and what is reported of contacts.
+
+use super::arrays::{from_points, integers, real};
+use super::errors::{IntoPy, input};
+use crate::Vec3;
+use crate::contact::{ContactOptions, ContactPoint};
+use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// How flesh touches: itself (self_contact), with thickness (m) kept between skins, Coulomb's friction, and compliance, how far
+/// contacts give as a part of what the flesh itself gives there. regions[n]: one number per vertex of the mesh, 0 touches
+/// nothing; None: all may touch. Raises InputError.
+#[pyclass(name = "Contact", module = "thew", frozen)]
+pub(super) struct PyContact {
+    pub options: ContactOptions,
+    /// Of the vertices of the body's surface.
+    pub regions: Option<Arc<[u32]>>,
+}
+
+#[pymethods]
+impl PyContact {
+    #[new]
+    #[pyo3(signature = (self_contact=true, thickness=0.0, friction=0.3, regions=None, compliance=0.03))]
+    fn new(
+        self_contact: bool,
+        #[pyo3(from_py_with = real)] thickness: f64,
+        #[pyo3(from_py_with = real)] friction: f64,
+        regions: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = real)] compliance: f64,
+    ) -> PyResult<Self> {
+        let read = |r| {
+            let (numbers, _) = integers(r, "regions")?;
+            let number = |n: i64| u32::try_from(n);
+            let all: Result<Vec<u32>, _> = numbers.into_iter().map(number).collect();
+            all.map_err(|_| input("regions must be whole numbers, zero or positive"))
+        };
+        let regions = regions.map(read).transpose()?;
+        let options = ContactOptions {
+            self_contact,
+            thickness,
+            friction,
+            compliance,
+        };
+        options.check().map_err(IntoPy::into_py)?;
+        let regions = regions.map(Arc::from);
+        Ok(Self { options, regions })
+    }
+
+    /// Whether a body touches itself.
+    #[getter]
+    fn self_contact(&self) -> bool {
+        self.options.self_contact
+    }
+
+    /// What is kept between skins, metres.
+    #[getter]
+    fn thickness(&self) -> f64 {
+        self.options.thickness
+    }
+
+    /// Coulomb's coefficient.
+    #[getter]
+    fn friction(&self) -> f64 {
+        self.options.friction
+    }
+
+    /// How far contacts give.
+    #[getter]
+    fn compliance(&self) -> f64 {
+        self.options.compliance
+    }
+
+    fn __repr__(&self) -> String {
+        let o = &self.options;
+        let itself = if o.self_contact { "True" } else { "False" };
+        format!(
+            "thew.Contact(self_contact={itself}, thickness={}, friction={}, compliance={})",
+            o.thickness, o.friction, o.compliance
+        )
+    }
+}
+
+/// What touches at one instant: points[c,3], normals[c,3] (outward of what is touched), gaps[c] (m, negative: overlap),
+/// forces[c,3] (N, on bodies[c] at vertices[c]), the bodies touched others[c] and their vertices partners[c].
+#[pyclass(name = "Contacts", module = "thew", frozen)]
+pub(super) struct PyContacts(pub Vec<ContactPoint>);
+
+impl PyContacts {
+    fn vectors<'py>(
+        &self,
+        py: Python<'py>,
+        of: impl Fn(&ContactPoint) -> Vec3,
+    ) -> Bound<'py, PyArray2<f64>> {
+        let all: Vec<Vec3> = self.0.iter().map(of).collect();
+        from_points(py, &all)
+    }
+
+    fn indices<'py>(
+        &self,
+        py: Python<'py>,
+        of: impl Fn(&ContactPoint) -> u32,
+    ) -> Bound<'py, PyArray1<i32>> {
+        let all: Vec<i32> = self.0.iter().map(|c| of(c) as i32).collect();
+        all.into_pyarray(py)
+    }
+}
+
+#[pymethods]
+impl PyContacts {
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Where, metres, world axes.
+    #[getter]
+    fn points<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        self.vectors(py, |c| c.point)
+    }
+
+    /// Outward normals of what is touched.
+    #[getter]
+    fn normals<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        self.vectors(py, |c| c.normal)
+    }
+
+    /// Metres; negative: overlap.
+    #[getter]
+    fn gaps<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let gaps: Vec<f64> = self.0.iter().map(|c| c.gap).collect();
+        gaps.into_pyarray(py)
+    }
+
+    /// N, on the vertices.
+    #[getter]
+    fn forces<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        self.vectors(py, |c| c.force)
+    }
+
+    /// Bodies whose vertices touch.
+    #[getter]
+    fn bodies<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        self.indices(py, |c| c.body)
+    }
+
+    /// Vertices that touch.
+    #[getter]
+    fn vertices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        self.indices(py, |c| c.vertex)
+    }
+
+    /// Bodies that are touched.
+    #[getter]
+    fn others<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        self.indices(py, |c| c.other)
+    }
+
+    /// Vertices near which they are touched.
+    #[getter]
+    fn partners<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        self.indices(py, |c| c.partner)
+    }
+
+    fn __repr__(&self) -> String {
+        let deepest = self.0.iter().map(|c| c.gap).fold(0.0, f64::min);
+        format!(
+            "<thew.Contacts: {} points, deepest {:.2} mm>",
+            self.0.len(),
+            -1e3 * deepest
+        )
+    }
+}
