@@ -2,8 +2,7 @@
 //! Which points may come into which cells before a frame has passed.
 //!
 //! Boxes are swept from where the flesh is to where its bones carry it until the frame's end, as seen from flesh that moves along
-//! with the whole, and a little wider. Cells that share a vertex, and cells whose points are too near at rest to touch, are no
-//! pairs.
+//! with the whole, and a little wider. Cells that share a vertex are no pairs.
 
 use super::posed::Posed;
 use crate::Vec3;
@@ -13,7 +12,7 @@ use parry3d_f64::math::Vector;
 use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
 
 /// How much wider boxes are, in cells of the body.
-pub(crate) const WIDER: f64 = 0.2;
+const WIDER: f64 = 0.1;
 /// Flesh nearer than this at rest does not touch itself, in cells.
 pub(crate) const APART: f64 = 0.5;
 
@@ -42,7 +41,7 @@ pub(crate) fn candidates(bodies: &[Swept]) -> Vec<Candidate> {
     let trees: Vec<Bvh> = boxes.iter().map(|boxes| tree(boxes)).collect();
     let mut found = Vec::new();
     for (i, body) in bodies.iter().enumerate() {
-        for (j, other) in bodies.iter().enumerate() {
+        for j in 0..bodies.len() {
             if i == j && !body.itself {
                 continue;
             }
@@ -61,9 +60,7 @@ pub(crate) fn candidates(bodies: &[Swept]) -> Vec<Candidate> {
                     let (lo, hi) = point_box(body, proxy, drift);
                     for &into in &near {
                         let (a, b) = boxes[j][into as usize];
-                        if (0..3).all(|k| a[k] <= hi[k] && b[k] >= lo[k])
-                            && may(body, other, i == j, proxy, into)
-                        {
+                        if (0..3).all(|k| a[k] <= hi[k] && b[k] >= lo[k]) {
                             found.push(Candidate {
                                 body: i as u32,
                                 proxy,
@@ -78,23 +75,6 @@ pub(crate) fn candidates(bodies: &[Swept]) -> Vec<Candidate> {
     }
     found.sort_unstable();
     found
-}
-
-/// Whether flesh at rest is far enough from a cell for the point to touch it.
-fn may(body: &Swept, other: &Swept, itself: bool, proxy: u32, cell: u32) -> bool {
-    if !itself {
-        return true;
-    }
-    let skin = body.from.skin;
-    let lattice = other.from.skin.body().lattice();
-    let corners = lattice.corners(cell);
-    let count = lattice.cells()[cell as usize].corners().len();
-    let (lo, hi) = aabb::bounds(&corners[..count]);
-    let rest = skin.proxies()[proxy as usize].rest;
-    let outside = (lo - rest).sup(&(rest - hi)).sup(&Vec3::zeros());
-    // Some place of the cell is far enough: its farthest corner decides.
-    let farthest = corners[..count].iter().map(|c| (c - rest).norm());
-    outside.norm() > 0.0 || farthest.fold(0.0, f64::max) > APART * skin.cell()
 }
 
 /// Whether two cells of a body share no vertex.

@@ -25,32 +25,53 @@ const SETTLED: f64 = 1e-4;
 pub(crate) trait Flexible {
     /// `A⁻¹ f` in place, on the free nodes.
     fn displace(&mut self, forces: &mut [Vec3]);
-    /// The part of A⁻¹ between some free nodes, `[3 t, 3 t]`.
-    fn compliance(&mut self, nodes: &[u32]) -> DMatrix<f64>;
+    /// Columns of A⁻¹ at some free nodes, `[3 nodes, 3 t]`.
+    fn columns(&mut self, nodes: &[u32]) -> DMatrix<f64>;
 }
 
-/// The part of A⁻¹ between some nodes of one body.
-#[derive(Debug, Clone)]
+/// The part of A⁻¹ between some nodes of one body, which grows.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Compliance {
-    /// Free nodes, ascending.
-    pub nodes: Vec<u32>,
+    /// Free nodes, in the order in which they came; and where each free node is among them.
+    nodes: Vec<u32>,
+    places: Vec<u32>,
+    /// Columns at them, whole.
+    columns: Vec<f64>,
+    /// W, `[3 t, 3 t]`.
     matrix: DMatrix<f64>,
 }
 
 impl Compliance {
-    /// Between `nodes`, which ascend.
-    pub fn new(nodes: Vec<u32>, flesh: &mut dyn Flexible) -> Self {
-        Self {
-            matrix: flesh.compliance(&nodes),
-            nodes,
+    const NONE: u32 = u32::MAX;
+
+    /// Takes up further nodes, at the present state of the flesh.
+    pub fn cover(&mut self, nodes: &[u32], free: usize, flesh: &mut dyn Flexible) {
+        self.places.resize(free, Self::NONE);
+        let known = self.nodes.len();
+        for &node in nodes {
+            let place = &mut self.places[node as usize];
+            if *place == Self::NONE {
+                *place = self.nodes.len() as u32;
+                self.nodes.push(node);
+            }
         }
+        if self.nodes.len() == known {
+            return;
+        }
+        let new = flesh.columns(&self.nodes[known..]);
+        self.columns.extend(new.as_slice());
+        let height = 3 * free;
+        let at = |i: usize| 3 * self.nodes[i / 3] as usize + i % 3;
+        let count = 3 * self.nodes.len();
+        // A column knows its own time's A: of two that differ a little the older one counts, for both.
+        self.matrix = DMatrix::from_fn(count, count, |i, j| {
+            let (row, column) = (i.max(j), i.min(j));
+            self.columns[column * height + at(row)]
+        });
     }
 
-    /// Whether it has all of these nodes.
-    pub fn covers(&self, nodes: &[u32]) -> bool {
-        nodes
-            .iter()
-            .all(|node| self.nodes.binary_search(node).is_ok())
+    fn place(&self, node: u32) -> usize {
+        self.places.get(node as usize).map_or(0, |&p| p as usize)
     }
 }
 
@@ -182,8 +203,7 @@ impl<'a> Rows<'a> {
     fn add(&mut self, entries: &'a [Entry], offset: f64, force: f64) {
         let place = |e: &Entry| {
             let body = e.body as usize;
-            let at = self.compliances[body].nodes.binary_search(&e.node);
-            self.starts[body] + 3 * at.unwrap_or_default()
+            self.starts[body] + 3 * self.compliances[body].place(e.node)
         };
         let places: Vec<usize> = entries.iter().map(place).collect();
         let mut own = 0.0;

@@ -98,6 +98,8 @@ pub(crate) struct Contacts {
     live: Vec<Live>,
     /// Of the present frame.
     candidates: Vec<Candidate>,
+    /// By how much lattices are moved to carry the skin as it is shown, at the beginning of the frame.
+    warps: Vec<Vec<Vec3>>,
     compliances: Vec<Compliance>,
     points: Vec<ContactPoint>,
     held_cells: usize,
@@ -109,6 +111,7 @@ impl Contacts {
             options,
             live: Vec::new(),
             candidates: Vec::new(),
+            warps: Vec::new(),
             compliances: Vec::new(),
             points: Vec::new(),
             held_cells: 0,
@@ -138,18 +141,31 @@ impl Contacts {
     /// Before the first step of a frame.
     pub fn begin(&mut self, bodies: &[Swept]) {
         self.candidates = broad::candidates(bodies);
+        let from: Vec<Posed> = bodies.iter().map(|b| b.from).collect();
+        self.warps = narrow::all_warps(&from, &self.candidates);
         self.compliances.clear();
     }
 
     /// By how much contact displaces the free nodes of each body at the end of a step of `h` seconds; none where nothing touches.
+    /// `turn` tells how a lattice vertex has turned since the frame began.
     pub fn step(
         &mut self,
         before: &[Posed],
         after: &[Posed],
+        turn: &dyn Fn(usize, usize) -> Mat3,
         flesh: &mut [&mut dyn Flexible],
         h: f64,
     ) -> Option<Vec<Vec<Vec3>>> {
-        let mut touches = self.found(after);
+        let warps: Vec<Vec<Vec3>> = self
+            .warps
+            .iter()
+            .enumerate()
+            .map(|(i, warps)| {
+                let turned = |(v, warp): (usize, &Vec3)| turn(i, v) * warp;
+                warps.iter().enumerate().map(turned).collect()
+            })
+            .collect();
+        let mut touches = self.found(after, &warps);
         touches.retain(|touch| self.matters(touch, after));
         let mut constraints = Vec::new();
         for touch in &touches {
@@ -173,11 +189,11 @@ impl Contacts {
         if constraints.is_empty() {
             return None;
         }
-        self.cover(&constraints, flesh);
         let nodes: Vec<usize> = after
             .iter()
             .map(|b| b.skin.body().pattern().vertex_of_node().len())
             .collect();
+        self.cover(&constraints, &nodes, flesh);
         let compliance = self.options.compliance;
         let mut moved = solve(
             &mut constraints,
@@ -192,8 +208,8 @@ impl Contacts {
     }
 
     /// What touches now: what is found among the candidates, and what did and still nearly does.
-    fn found(&self, after: &[Posed]) -> Vec<Touch> {
-        let mut touches = narrow::touches(after, &self.candidates);
+    fn found(&self, after: &[Posed], warps: &[Vec<Vec3>]) -> Vec<Touch> {
+        let mut touches = narrow::touches(after, &self.candidates, warps);
         let key = |t: &Touch| (t.body, t.proxy, t.other);
         let mut former = Vec::new();
         for live in &self.live {
@@ -307,8 +323,15 @@ impl Contacts {
         }
     }
 
-    /// Makes the compliances anew where constraints touch more than they have.
-    fn cover(&mut self, constraints: &[Constraint], flesh: &mut [&mut dyn Flexible]) {
+    /// Lets the compliances know all nodes that constraints push.
+    fn cover(
+        &mut self,
+        constraints: &[Constraint],
+        free: &[usize],
+        flesh: &mut [&mut dyn Flexible],
+    ) {
+        self.compliances
+            .resize_with(flesh.len(), Compliance::default);
         let mut nodes: Vec<Vec<u32>> = vec![Vec::new(); flesh.len()];
         for constraint in constraints {
             let tangents = constraint.friction.iter().flat_map(|f| &f.tangents);
@@ -319,19 +342,10 @@ impl Contacts {
                 nodes[entry.body as usize].push(entry.node);
             }
         }
-        if self.compliances.len() != flesh.len() {
-            let none = |flesh: &mut &mut dyn Flexible| Compliance::new(Vec::new(), *flesh);
-            self.compliances = flesh.iter_mut().map(none).collect();
-        }
         for (i, mut nodes) in nodes.into_iter().enumerate() {
             nodes.sort_unstable();
             nodes.dedup();
-            if !self.compliances[i].covers(&nodes) {
-                nodes.extend(&self.compliances[i].nodes);
-                nodes.sort_unstable();
-                nodes.dedup();
-                self.compliances[i] = Compliance::new(nodes, flesh[i]);
-            }
+            self.compliances[i].cover(&nodes, free[i], flesh[i]);
         }
     }
 

@@ -2,12 +2,32 @@
 //! Contact: flesh against itself and against other flesh, and cells that cannot fold.
 //!
 //! A step of motion is taken without contact first. Where skin, as it is shown, has then come into other flesh
-//! ([`narrow`], among what [`broad`] found once for the frame), unilateral rows with friction are solved for on the factor that
-//! the step has already ([`complementarity`]), and the step is displaced. Cells near inversion are rows of the same problem
-//! ([`cells`]). What overlaps, however it came, is parted slowly.
+//! (`narrow`, among what `broad` found once for the frame), unilateral rows with friction are solved for on the factor that
+//! the step has already (`complementarity`), and the step is displaced. Cells near inversion are rows of the same problem
+//! (`cells`). What overlaps, however it came, is parted slowly.
 //!
-//! Sources: [capell2006, §3.4], corrected; [mcadams2011] for the search at rest; [otaduy2009], [allard2010] for contact on implicit
-//! steps.
+//! Sources: `[capell2006, §3.4]`, corrected; `[mcadams2011]` for the search at rest; `[otaduy2009]`, `[allard2010]` for contact on
+//! implicit steps.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
+//! # fn main() -> Result<(), Any> {
+//! use thew::contact::{ContactOptions, ContactSkin};
+//! use thew::dynamics::{Method, Settings, Simulation};
+//!
+//! let body = body()?; // an arm of flesh: `examples/shapes/arm.rs`
+//! let skin = Arc::new(ContactSkin::new(&body, None, &Silent)?);
+//! let mut motion = Simulation::new(body, Method::Hyperelastic, Settings::default())?;
+//! motion.set_contact(Some((skin, ContactOptions::default())))?;
+//! motion.reset(&bent(0.0)?, true, None)?;
+//! for frame in 1..=20 {
+//!     motion.advance(&bent(0.125 * frame as f64)?, 1.0 / 24.0, None, None)?;
+//! }
+//! // Folded by 143 degrees, the arm touches itself, and is pushed apart.
+//! assert!(motion.contacts().iter().any(|c| c.force.dot(&c.normal) > 0.0));
+//! # Ok(())
+//! # }
+//! ```
 
 mod broad;
 mod cells;

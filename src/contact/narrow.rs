@@ -9,6 +9,7 @@ use super::broad::{APART, Candidate};
 use super::posed::Posed;
 use super::skin::SkinPoint;
 use crate::Vec3;
+use crate::aabb;
 use parry3d_f64::math::Vector;
 use parry3d_f64::query::PointQueryWithLocation;
 use parry3d_f64::shape::Triangle;
@@ -18,6 +19,11 @@ use std::collections::BTreeMap;
 const MARGIN: f64 = 0.1;
 /// Determinants of cells below this are those of flat ones, in which no place means anything.
 pub(crate) const FLAT: f64 = 0.02;
+/// How many times as far from its own place a point must be as from the skin that it came in through.
+const OWN: f64 = 2.0;
+/// Skin may be shown this many times as far from a point as it is at rest, and by these cells more.
+const STRETCH: f64 = 2.0;
+const MISLED: f64 = 0.25;
 /// Normals that agree more than this are of skin that lies upon skin.
 pub(crate) const ALIKE: f64 = 0.3;
 
@@ -71,8 +77,8 @@ pub(crate) fn warps(body: &Posed, cells: &[u32]) -> Vec<Vec3> {
     sums
 }
 
-/// All touches among candidates, one for each point and body that it comes into.
-pub(crate) fn touches(bodies: &[Posed], candidates: &[Candidate]) -> Vec<Touch> {
+/// [`warps`] of all bodies where candidates may come into.
+pub(crate) fn all_warps(bodies: &[Posed], candidates: &[Candidate]) -> Vec<Vec<Vec3>> {
     let mut cells: Vec<Vec<u32>> = vec![Vec::new(); bodies.len()];
     for c in candidates {
         cells[c.other as usize].push(c.cell);
@@ -81,16 +87,28 @@ pub(crate) fn touches(bodies: &[Posed], candidates: &[Candidate]) -> Vec<Touch> 
         cells.sort_unstable();
         cells.dedup();
     }
-    let warped: Vec<Vec<Vec3>> = bodies
+    bodies
         .iter()
         .zip(&cells)
         .map(|(body, cells)| match cells.is_empty() {
             true => Vec::new(),
             false => warps(body, cells),
         })
-        .collect();
+        .collect()
+}
+
+/// All touches among candidates, one for each point and body that it comes into; `warped` as [`all_warps`] gives them.
+pub(crate) fn touches(
+    bodies: &[Posed],
+    candidates: &[Candidate],
+    warped: &[Vec<Vec3>],
+) -> Vec<Touch> {
     let mut found: BTreeMap<(u32, u32, u32), Touch> = BTreeMap::new();
     let mut last: Option<(u32, u32, Vec3)> = None;
+    let mut boxes: Vec<Vec<Option<(Vec3, Vec3)>>> = bodies
+        .iter()
+        .map(|b| vec![None; b.skin.body().lattice().cells().len()])
+        .collect();
     for candidate in candidates {
         let body = &bodies[candidate.body as usize];
         let place = match last {
@@ -100,6 +118,15 @@ pub(crate) fn touches(bodies: &[Posed], candidates: &[Candidate]) -> Vec<Touch> 
         last = Some((candidate.body, candidate.proxy, place));
         let other = &bodies[candidate.other as usize];
         let warp = &warped[candidate.other as usize];
+        let bounds =
+            boxes[candidate.other as usize][candidate.cell as usize].get_or_insert_with(|| {
+                let cell = &other.skin.body().lattice().cells()[candidate.cell as usize];
+                let corners = cell.corners().iter().map(|&a| a as usize);
+                aabb::bounds(corners.map(|a| other.node(a) + warp[a]))
+            });
+        if (0..3).any(|k| place[k] < bounds.0[k] || place[k] > bounds.1[k]) {
+            continue;
+        }
         if let Some(touch) = touch(body, other, warp, candidate, place) {
             let key = (touch.body, touch.proxy, touch.other);
             let deeper = |known: &Touch| touch.depth < known.depth;
@@ -129,13 +156,8 @@ fn touch(
     let cell = &lattice.cells()[candidate.cell as usize];
     let corners = cell.corners();
     let mut posed = [Vec3::zeros(); 8];
-    let (mut lo, mut hi) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
     for (p, &a) in posed.iter_mut().zip(corners) {
         *p = other.node(a as usize) + warp[a as usize];
-        (lo, hi) = (lo.inf(p), hi.sup(p));
-    }
-    if (0..3).any(|k| place[k] < lo[k] || place[k] > hi[k]) {
-        return None;
     }
     let posed = &posed[..corners.len()];
     let rest = lattice.corners(candidate.cell);
@@ -148,16 +170,27 @@ fn touch(
         return None;
     }
     let found = cell.position(rest, local);
-    let own = candidate.body == candidate.other;
+    let depth = other.skin.depth(found);
     let proxy = &body.skin.proxies()[candidate.proxy as usize];
-    if own && (found - proxy.rest).norm() <= APART * other.skin.cell() {
+    // Flesh beside its own place touches nothing, and what came in through skin is nearer to that than to its own place.
+    let own = (found - proxy.rest).norm();
+    if candidate.body == candidate.other && own <= (APART * other.skin.cell()).max(-OWN * depth) {
         return None;
     }
-    let depth = other.skin.depth(found);
     if depth > MARGIN * other.skin.cell() {
         return None;
     }
     let target = other.skin.nearest(found)?;
+    // Where skin is shown far from where flesh was found to be the search was misled.
+    let corners_at_rest = other
+        .skin
+        .corners(target.triangle)
+        .map(|v| other.skin.rest(v));
+    let at_rest: Vec3 = (0..3).map(|k| corners_at_rest[k] * target.weights[k]).sum();
+    let apart = (place - other.point(&target)).norm();
+    if apart > STRETCH * (found - at_rest).norm() + MISLED * other.skin.cell() {
+        return None;
+    }
     // The nearest skin is that of this copy of the flesh.
     let embedding = other.skin.body().embedding();
     let near = other.skin.corners(target.triangle).into_iter().any(|v| {

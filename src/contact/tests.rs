@@ -38,11 +38,10 @@ impl Flexible for Springs {
         }
     }
 
-    fn compliance(&mut self, nodes: &[u32]) -> DMatrix<f64> {
-        let at = |i: usize| 3 * nodes[i / 3] as usize + i % 3;
-        let count = 3 * nodes.len();
-        DMatrix::from_fn(count, count, |i, j| {
-            self.inverse[(at(i), at(j))] * self.told
+    fn columns(&mut self, nodes: &[u32]) -> DMatrix<f64> {
+        let at = |j: usize| 3 * nodes[j / 3] as usize + j % 3;
+        DMatrix::from_fn(self.inverse.nrows(), 3 * nodes.len(), |i, j| {
+            self.inverse[(i, at(j))] * self.told
         })
     }
 }
@@ -67,7 +66,12 @@ fn constraint(entries: Vec<Entry>, gap: f64) -> Constraint {
 
 fn solved(springs: &mut Springs, constraints: &mut [Constraint], compliance: f64) -> Vec<Vec3> {
     let nodes = springs.inverse.nrows() / 3;
-    let all = [Compliance::new((0..nodes as u32).collect(), springs)];
+    let mut all = [Compliance::default()];
+    // In two parts, and in any order.
+    let (late, early): (Vec<u32>, Vec<u32>) =
+        (0..nodes as u32).rev().partition(|node| node % 2 == 0);
+    all[0].cover(&early, nodes, springs);
+    all[0].cover(&late, nodes, springs);
     solve(constraints, &all, &mut [springs], &[nodes], compliance).remove(0)
 }
 
@@ -253,7 +257,9 @@ fn found(bent: &Shaped) -> Vec<narrow::Touch> {
         itself: true,
     };
     let posed = [bent.posed()];
-    touches(&posed, &candidates(&[swept()]))
+    let candidates = candidates(&[swept()]);
+    let warps = narrow::all_warps(&posed, &candidates);
+    touches(&posed, &candidates, &warps)
 }
 
 #[test]

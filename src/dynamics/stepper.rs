@@ -183,8 +183,8 @@ impl Flexible for Factored<'_> {
         forces.iter_mut().for_each(|d| *d *= self.scale);
     }
 
-    fn compliance(&mut self, nodes: &[u32]) -> DMatrix<f64> {
-        self.solver.inverse_between(nodes) * self.scale
+    fn columns(&mut self, nodes: &[u32]) -> DMatrix<f64> {
+        self.solver.inverse_columns(nodes) * self.scale
     }
 }
 

@@ -6,12 +6,12 @@
 
 use super::stepper::{NodalState, Step, StepInParts};
 use super::{Method, SimulationError, SkinnedLattice};
-use crate::Vec3;
 use crate::body::Body;
 use crate::contact::{
     ContactOptions, ContactPoint, ContactSkin, Contacts, Live, Posed, ShownVertices, Swept,
 };
 use crate::skeleton::{FrameMotion, Pose};
+use crate::{Mat3, Vec3};
 use std::sync::Arc;
 
 /// Contact of one body.
@@ -21,6 +21,8 @@ pub(super) struct Touching {
     contacts: Contacts,
     /// What the balance without loads adds to the skinned shape, in rest axes.
     bend: Vec<Vec3>,
+    /// How its vertices were turned when the frame began.
+    begun: Vec<Mat3>,
     /// At the end of the frame.
     end: SkinnedLattice,
     before: Lattice,
@@ -89,6 +91,7 @@ impl Touching {
         Ok(Self {
             contacts: Contacts::new(options),
             bend: vec![Vec3::zeros(); body.nodes()],
+            begun: vec![Mat3::identity(); body.nodes()],
             end: SkinnedLattice::new(body)?,
             before: Lattice::default(),
             after: Lattice::default(),
@@ -137,6 +140,7 @@ impl Touching {
                 None => Vec3::zeros(),
             };
         }
+        self.begun.copy_from_slice(&now.turns);
         self.end.set(body, shown.method, motion.to())?;
         self.before
             .set((&self.skin, shown), now, &self.bend, positions);
@@ -173,6 +177,7 @@ impl Touching {
         let displaced = self.contacts.step(
             &[self.before.posed(&self.skin, from, shown)],
             &[self.after.posed(&self.skin, to, shown)],
+            &|_, v| step.to.turns[v] * self.begun[v].transpose(),
             &mut [&mut proposal.factored],
             step.duration,
         );
