@@ -172,6 +172,7 @@ impl Touching {
             .set((&self.skin, shown), step.from, &self.bend, &nodes.positions);
         stepper.propose(step, nodes)?;
         let mut proposal = stepper.proposal(step)?;
+        let former = self.contacts.live().to_vec();
         self.after
             .set((&self.skin, shown), step.to, &self.bend, proposal.positions);
         let displaced = self.contacts.step(
@@ -182,6 +183,10 @@ impl Touching {
             step.duration,
         );
         let displaced = displaced.as_ref().map(|all| &all[0][..]);
-        stepper.accept(step, nodes, displaced)
+        let accepted = stepper.accept(step, nodes, displaced);
+        if accepted.is_err() {
+            self.contacts.restore(former);
+        }
+        accepted
     }
 }
