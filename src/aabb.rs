@@ -2,7 +2,15 @@
 //! Boxes along the axes around points.
 
 use crate::Vec3;
+use parry3d_f64::bounding_volume::Aabb;
+use parry3d_f64::math::Vector;
 use std::borrow::Borrow;
+
+/// A box as parry has it.
+pub(crate) fn to_parry(lo: &Vec3, hi: &Vec3) -> Aabb {
+    let corner = |v: &Vec3| Vector::new(v.x, v.y, v.z);
+    Aabb::new(corner(lo), corner(hi))
+}
 
 /// Smallest and largest coordinates; (+∞, −∞) for no points.
 pub(crate) fn bounds<P: Borrow<Vec3>>(points: impl IntoIterator<Item = P>) -> (Vec3, Vec3) {

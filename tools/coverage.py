@@ -14,8 +14,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from tools import system
-from tools.fuzzing import COUNTING
-from tools.shell import ROOT, BuildError, capture, run, say
+from tools.shell import COUNTING, ROOT, BuildError, capture, run, say
 
 #: Builds of its own: objects differ from those of other builds.
 TARGET = ROOT / "target" / "coverage"

@@ -11,10 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tools import system
-from tools.shell import ROOT, BuildError, environment, say
+from tools.shell import COUNTING, ROOT, BuildError, environment, say
 
-#: What compiles the crate with counters.
-COUNTING = ROOT / "tools" / "counting_rustc.py"
 #: Seconds that a target may take beyond its time: its corpus, and one input at its limit.
 GRACE = 180
 

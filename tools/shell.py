@@ -13,6 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 SCRATCH = ROOT / ".build"
+#: What compiles the crate with counters, for fuzzing and for coverage.
+COUNTING = ROOT / "tools" / "counting_rustc.py"
 
 
 class BuildError(Exception):

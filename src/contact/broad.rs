@@ -7,14 +7,10 @@
 use super::posed::Posed;
 use crate::Vec3;
 use crate::aabb;
-use parry3d_f64::bounding_volume::Aabb;
-use parry3d_f64::math::Vector;
 use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
 
 /// How much wider boxes are, in cells of the body.
 const WIDER: f64 = 0.1;
-/// Flesh nearer than this at rest does not touch itself, in cells.
-pub(crate) const APART: f64 = 0.5;
 
 /// A point of one body that may come into a cell of another, or of the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,13 +46,13 @@ pub(crate) fn candidates(bodies: &[Swept]) -> Vec<Candidate> {
                 if proxies.is_empty() {
                     continue;
                 }
-                let query = Aabb::new(glam(lo), glam(hi));
+                let query = aabb::to_parry(lo, hi);
                 let mut near: Vec<u32> = trees[j].intersect_aabb(&query).collect();
                 near.retain(|&into| i != j || are_apart(body, cell as u32, into));
                 if near.is_empty() {
                     continue;
                 }
-                for &proxy in proxies {
+                for proxy in proxies {
                     let (lo, hi) = point_box(body, proxy, drift);
                     for &into in &near {
                         let (a, b) = boxes[j][into as usize];
@@ -115,10 +111,6 @@ fn point_box(body: &Swept, proxy: u32, drift: Vec3) -> (Vec3, Vec3) {
 }
 
 fn tree(boxes: &[(Vec3, Vec3)]) -> Bvh {
-    let boxes = boxes.iter().map(|(lo, hi)| Aabb::new(glam(lo), glam(hi)));
+    let boxes = boxes.iter().map(|(lo, hi)| aabb::to_parry(lo, hi));
     Bvh::from_iter(BvhBuildStrategy::Binned, boxes.enumerate())
-}
-
-fn glam(v: &Vec3) -> Vector {
-    Vector::new(v.x, v.y, v.z)
 }

@@ -15,7 +15,7 @@ const LEAST: f64 = 0.1;
 /// J below which a cell gets a row.
 pub(super) const NEAR: f64 = 0.25;
 
-/// The determinant of each corner's frame of a cell against that at rest, least first wins.
+/// Visits the corners of a cell: the vertices of each one's frame, J there, and the frame's determinant at rest, m³.
 pub(super) fn determinants(body: &Posed, cell: u32, mut visit: impl FnMut([u32; 4], f64, f64)) {
     let lattice = body.skin.body().lattice();
     let shape = &lattice.cells()[cell as usize];
@@ -46,11 +46,11 @@ pub(crate) fn least(body: &Posed, cell: u32) -> f64 {
 pub(crate) fn rows(
     index: u32,
     (before, after): (&Posed, &Posed),
-    node_of_vertex: &[u32],
     recovery: f64,
     constraints: &mut Vec<Constraint>,
 ) -> usize {
     let (mut held, body) = (0, after.skin.body());
+    let pattern = body.pattern();
     for cell in 0..body.lattice().cells().len() as u32 {
         determinants(after, cell, |vertices, j, whole| {
             if j >= NEAR {
@@ -67,8 +67,7 @@ pub(crate) fn rows(
             ];
             let mut normal = Vec::with_capacity(4);
             for (&v, slope) in vertices.iter().zip(all) {
-                let node = node_of_vertex[v as usize];
-                if node != u32::MAX {
+                if let Some(node) = pattern.node_of_vertex(v as usize) {
                     normal.push(Entry {
                         body: index,
                         node,

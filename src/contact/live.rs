@@ -82,7 +82,7 @@ pub struct ContactPoint {
     pub gap: f64,
     /// What pushes the vertex, N.
     pub force: Vec3,
-    /// The body whose vertex touches, and the vertex.
+    /// The body that is pushed.
     pub body: u32,
     /// A vertex of its surface.
     pub vertex: u32,
@@ -175,14 +175,7 @@ impl Contacts {
         self.held_cells = 0;
         for (i, (before, after)) in before.iter().zip(after).enumerate() {
             let recovery = RECOVERY * after.skin.body().size() * h;
-            let nodes = free_nodes(after);
-            self.held_cells += cells::rows(
-                i as u32,
-                (before, after),
-                &nodes,
-                recovery,
-                &mut constraints,
-            );
+            self.held_cells += cells::rows(i as u32, (before, after), recovery, &mut constraints);
         }
         self.live.clear();
         self.points.clear();
@@ -268,13 +261,11 @@ impl Contacts {
         let at = |bodies: &[Posed]| bodies[i].point(&proxy.point) - bodies[j].point(&touch.target);
         let (was, now) = (at(before), at(after));
         let (n, slid) = (touch.normal, now - was);
-        // What the sculpt has overlapping may go on to.
+        // What the sculpt has nearer than the thickness may stay so.
         let modelled = match i == j {
             true => {
-                let skin = after[i].skin;
-                let corners = skin.corners(touch.target.triangle).map(|v| skin.rest(v));
-                let rest: Vec3 = (0..3).map(|k| corners[k] * touch.target.weights[k]).sum();
-                (self.options.thickness - (proxy.rest - rest).norm()).max(0.0)
+                let apart = proxy.rest - after[i].skin.rest_point(&touch.target);
+                (self.options.thickness - apart.norm()).max(0.0)
             }
             false => 0.0,
         };
@@ -388,14 +379,6 @@ impl Contacts {
             let (body, other) = (&end[touch.body as usize], &end[touch.other as usize]);
             let proxy = &body.skin.proxies()[touch.proxy as usize];
             let (point, target) = (body.point(&proxy.point), other.point(&touch.target));
-            let corners = other.skin.corners(touch.target.triangle);
-            let nearest = (0..3).fold(0, |best, k| {
-                if touch.target.weights[k] > touch.target.weights[best] {
-                    k
-                } else {
-                    best
-                }
-            });
             self.points.push(ContactPoint {
                 point,
                 normal: touch.normal,
@@ -404,7 +387,7 @@ impl Contacts {
                 body: touch.body,
                 vertex: proxy.vertex,
                 other: touch.other,
-                partner: corners[nearest],
+                partner: other.skin.vertex_at(&touch.target),
             });
         }
     }
@@ -442,14 +425,6 @@ fn tangents(other: &Posed, touch: &Touch) -> [Vec3; 2] {
             .unwrap_or_else(Vec3::y)
     });
     [first, n.cross(&first)]
-}
-
-/// Free nodes of all vertices.
-fn free_nodes(body: &Posed) -> Vec<u32> {
-    let pattern = body.skin.body().pattern();
-    (0..body.base.len())
-        .map(|v| pattern.node_of_vertex(v).unwrap_or(u32::MAX))
-        .collect()
 }
 
 /// Halves displacements until they flatten no cell that was none.

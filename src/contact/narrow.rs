@@ -5,20 +5,20 @@
 //! is known there, whatever the pose; flesh that is where it was modelled is nowhere but at its own place, so that a sculpt
 //! never touches itself. Cells are warped first by how far the skin on them is shown from where the lattice has it.
 
-use super::broad::{APART, Candidate};
+use super::broad::Candidate;
 use super::posed::Posed;
 use super::skin::SkinPoint;
 use crate::Vec3;
 use crate::aabb;
-use parry3d_f64::math::Vector;
-use parry3d_f64::query::PointQueryWithLocation;
-use parry3d_f64::shape::Triangle;
+use crate::surface::closest_of_triangle;
 use std::collections::BTreeMap;
 
 /// Farthest outside of the skin that a point is taken up, in cells.
 const MARGIN: f64 = 0.1;
 /// Determinants of cells below this are those of flat ones, in which no place means anything.
 pub(crate) const FLAT: f64 = 0.02;
+/// Flesh nearer than this to its own place at rest does not touch itself, in cells.
+const APART: f64 = 0.5;
 /// How many times as far from its own place a point must be as from the skin that it came in through.
 const OWN: f64 = 2.0;
 /// Skin may be shown this many times as far from a point as it is at rest, and by these cells more.
@@ -42,24 +42,24 @@ pub(crate) struct Touch {
 
 /// By how much each vertex of a lattice is moved so that the lattice carries the skin to where it is shown, where cells are asked
 /// for.
-pub(crate) fn warps(body: &Posed, cells: &[u32]) -> Vec<Vec3> {
+fn warps(body: &Posed, cells: &[u32]) -> Vec<Vec3> {
     let lattice = body.skin.body().lattice().cells();
     let nodes = body.base.len();
+    let (mut sums, mut shares) = (vec![Vec3::zeros(); nodes], vec![0.0; nodes]);
+    if body.joints >= 1.0 && !body.bounded {
+        return sums;
+    }
     let mut wanted = vec![false; nodes];
     for &c in cells {
         let corners = lattice[c as usize].corners();
         corners.iter().for_each(|&a| wanted[a as usize] = true);
-    }
-    let (mut sums, mut shares) = (vec![Vec3::zeros(); nodes], vec![0.0; nodes]);
-    if body.joints >= 1.0 && !body.bounded {
-        return sums;
     }
     let embedding = body.skin.body().embedding();
     for (c, cell) in (0u32..).zip(lattice) {
         if cell.corners().iter().all(|&a| !wanted[a as usize]) {
             continue;
         }
-        for &proxy in body.skin.proxies_in(c) {
+        for proxy in body.skin.proxies_in(c) {
             let proxy = &body.skin.proxies()[proxy as usize];
             let offset = body.offset(&proxy.point);
             for (a, share) in embedding.row(proxy.vertex as usize) {
@@ -182,11 +182,7 @@ fn touch(
     }
     let target = other.skin.nearest(found)?;
     // Where skin is shown far from where flesh was found to be the search was misled.
-    let corners_at_rest = other
-        .skin
-        .corners(target.triangle)
-        .map(|v| other.skin.rest(v));
-    let at_rest: Vec3 = (0..3).map(|k| corners_at_rest[k] * target.weights[k]).sum();
+    let at_rest = other.skin.rest_point(&target);
     let apart = (place - other.point(&target)).norm();
     if apart > STRETCH * (found - at_rest).norm() + MISLED * other.skin.cell() {
         return None;
@@ -220,20 +216,13 @@ pub(crate) fn slid(other: &Posed, from: &SkinPoint, place: Vec3) -> Option<SkinP
     around.sort_unstable();
     around.dedup();
     for triangle in around {
-        let [a, b, c] = other.skin.corners(triangle).map(|v| glam(&other.vertex(v)));
-        let at = Triangle::new(a, b, c);
-        let (found, location) = at.project_local_point_and_get_location(glam(&place), false);
-        let Some(weights) = location.barycentric_coordinates() else {
+        let corners = other.skin.corners(triangle).map(|v| other.vertex(v));
+        let Some((far, weights)) = closest_of_triangle(corners, &place) else {
             continue;
         };
-        let far = found.point.distance_squared(glam(&place));
         if best.is_none_or(|(known, _)| far < known) {
             best = Some((far, SkinPoint { triangle, weights }));
         }
     }
     best.map(|(_, point)| point)
-}
-
-fn glam(v: &Vec3) -> Vector {
-    Vector::new(v.x, v.y, v.z)
 }

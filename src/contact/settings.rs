@@ -4,14 +4,14 @@
 use super::ContactError;
 use crate::range::is_sound;
 
-/// How flesh touches itself and other things.
+/// How flesh touches itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContactOptions {
     /// Whether a body touches itself.
     pub self_contact: bool,
     /// What is kept between skins, metres.
     pub thickness: f64,
-    /// Coulomb's coefficient; between two bodies the root of the product of theirs.
+    /// Coulomb's coefficient.
     pub friction: f64,
     /// How far contacts give, as a part of what the flesh itself gives there.
     pub compliance: f64,

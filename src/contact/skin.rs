@@ -12,6 +12,7 @@ use crate::kernel::SwayBound;
 use crate::progress::{Cancelled, Progress};
 use crate::surface::{DistanceGrid, TriangleRole};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Edge of the cubes of which each has one proxy, in cells.
@@ -25,6 +26,16 @@ pub(crate) struct SkinPoint {
     /// Of the welded surface.
     pub triangle: u32,
     pub weights: [f64; 3],
+}
+
+impl SkinPoint {
+    /// The corner that weighs most.
+    fn corner(&self) -> usize {
+        (1..3).fold(0, |best, k| match self.weights[k] > self.weights[best] {
+            true => k,
+            false => best,
+        })
+    }
 }
 
 /// A point that is looked up in other flesh.
@@ -49,9 +60,8 @@ pub struct ContactSkin {
     /// Skin triangles around each vertex that `triangles` names.
     around: Vec<Vec<u32>>,
     bounds: Option<Vec<SwayBound>>,
+    /// By the cell that they are embedded in; where each cell's begin.
     proxies: Vec<Proxy>,
-    /// Proxies by the cell that they are embedded in, and where each cell's begin.
-    proxies_of_cell: Vec<u32>,
     starts: Vec<u32>,
     depths: DistanceGrid,
     cell: f64,
@@ -102,9 +112,9 @@ impl ContactSkin {
                 .for_each(|&v| around[v as usize].push(t as u32));
         }
         let nodes = body.lattice().vertices();
-        let rest = (0..count).map(|v| body.embedding().place(v, nodes));
+        let place = |v| body.embedding().place(v, nodes);
+        let rest: Vec<Vec3> = (0..count).map(place).collect();
         let cell = cell_size(body);
-        let rest: Vec<Vec3> = rest.collect();
         let area = |t: &[u32; 3]| {
             let [a, b, c] = t.map(|v| rest[v as usize]);
             0.5 * (b - a).cross(&(c - a)).norm()
@@ -118,7 +128,6 @@ impl ContactSkin {
             around,
             bounds: body.flesh().map(|map| map.bounds(body.size())),
             proxies: Vec::new(),
-            proxies_of_cell: Vec::new(),
             starts: Vec::new(),
             depths: DistanceGrid::new(surface, GRID * cell, cell, progress)?,
             cell,
@@ -168,24 +177,16 @@ impl ContactSkin {
         for c in 0..cells {
             self.starts[c + 1] += self.starts[c];
         }
-        self.proxies_of_cell = (0..proxies.len() as u32).collect();
         self.proxies = proxies.into_iter().map(|(_, proxy)| proxy).collect();
         Ok(())
     }
 
     fn proxy(&self, triangle: u32, weights: [f64; 3]) -> Proxy {
-        let corners = self.triangles[triangle as usize];
-        let places = corners.map(|v| self.rest[v as usize]);
-        let nearest = (0..3).fold(
-            0,
-            |best, k| {
-                if weights[k] > weights[best] { k } else { best }
-            },
-        );
+        let point = SkinPoint { triangle, weights };
         Proxy {
-            point: SkinPoint { triangle, weights },
-            rest: (0..3).map(|k| places[k] * weights[k]).sum(),
-            vertex: corners[nearest],
+            rest: self.rest_point(&point),
+            vertex: self.vertex_at(&point),
+            point,
         }
     }
 
@@ -194,7 +195,7 @@ impl ContactSkin {
         &self.body
     }
 
-    /// How large its cells are: the edge of a cube as large as the middle one, metres.
+    /// How large its cells are: about the edge of the middle one, metres.
     pub fn cell(&self) -> f64 {
         self.cell
     }
@@ -210,9 +211,8 @@ impl ContactSkin {
     }
 
     /// Numbers of the proxies that are embedded in a cell.
-    pub(crate) fn proxies_in(&self, cell: u32) -> &[u32] {
-        let (a, b) = (self.starts[cell as usize], self.starts[cell as usize + 1]);
-        &self.proxies_of_cell[a as usize..b as usize]
+    pub(crate) fn proxies_in(&self, cell: u32) -> Range<u32> {
+        self.starts[cell as usize]..self.starts[cell as usize + 1]
     }
 
     /// Number of triangles, skin or not.
@@ -240,6 +240,17 @@ impl ContactSkin {
         self.rest[vertex as usize]
     }
 
+    /// A point at rest, metres.
+    pub(crate) fn rest_point(&self, point: &SkinPoint) -> Vec3 {
+        let corners = self.corners(point.triangle).map(|v| self.rest(v));
+        (0..3).map(|k| corners[k] * point.weights[k]).sum()
+    }
+
+    /// The vertex that is nearest to a point.
+    pub(crate) fn vertex_at(&self, point: &SkinPoint) -> u32 {
+        self.corners(point.triangle)[point.corner()]
+    }
+
     /// How much of its sway a vertex shows.
     pub(crate) fn bound(&self, vertex: u32) -> SwayBound {
         self.bounds
@@ -262,7 +273,7 @@ impl ContactSkin {
     }
 }
 
-/// The edge of a cube as large as the middle one of a body's cells, metres.
+/// About the edge of the middle one of a body's cells, metres.
 fn cell_size(body: &Body) -> f64 {
     let lattice = body.lattice();
     let cells = (0u32..).zip(lattice.cells());

@@ -295,16 +295,15 @@ fn rows_of_cells_are_derivatives_of_their_determinants() {
     let bent = Shaped::new(|x| Vec3::new(x.x, x.y, 0.15 * x.z), 2e-4);
     let posed = bent.posed();
     let body = bent.skin.body();
-    let nodes: Vec<u32> = (0..body.nodes())
-        .map(|v| body.pattern().node_of_vertex(v).unwrap_or(u32::MAX))
-        .collect();
     let mut rows = Vec::new();
-    cells::rows(0, (&posed, &posed), &nodes, f64::INFINITY, &mut rows);
+    cells::rows(0, (&posed, &posed), f64::INFINITY, &mut rows);
     // The corners that rows are made for, in their order.
     let mut near: Vec<(u32, [u32; 4])> = Vec::new();
     for cell in 0..body.lattice().cells().len() as u32 {
         cells::determinants(&posed, cell, |corners, j, _| {
-            let free = corners.iter().any(|&v| nodes[v as usize] != u32::MAX);
+            let free = corners
+                .iter()
+                .any(|&v| body.pattern().node_of_vertex(v as usize).is_some());
             if j < cells::NEAR && free {
                 near.push((cell, corners));
             }

@@ -17,7 +17,8 @@ pub(super) const CONTACTS: Kind = Kind::required("contacts", 1);
 
 impl Simulation {
     /// The state, exactly: `120 + 48 nodes + 192 bones` bytes, with the modal method `120 + 16 modes + 24 nodes + 192 bones`; 40
-    /// and all for bones less before the first reset, and `32 + 24 nodes` more while forces in rest axes act.
+    /// and all for bones less before the first reset, `32 + 24 nodes` more while forces in rest axes act, and `32 + 88 contacts` while
+    /// flesh touches.
     pub fn state(&self) -> Vec<u8> {
         let mut state = Writer::new();
         if let Some(history) = &self.history {

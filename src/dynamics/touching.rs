@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 /// Contact of one body.
 pub(super) struct Touching {
-    pub skin: Arc<ContactSkin>,
-    pub options: ContactOptions,
+    skin: Arc<ContactSkin>,
+    options: ContactOptions,
     contacts: Contacts,
     /// What the balance without loads adds to the skinned shape, in rest axes.
     bend: Vec<Vec3>,

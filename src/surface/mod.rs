@@ -43,6 +43,7 @@ mod winding;
 pub use domain::{LAYER, TriangleRole};
 pub use grid::DistanceGrid;
 pub use intake::SurfaceError;
+pub(crate) use nearest::closest_of_triangle;
 pub use report::Report;
 pub use scan::{cast_ray, closest_point};
 pub(crate) use unit::{OwnUnit, QUANTUM};
@@ -231,12 +232,7 @@ impl Surface {
             .nearest()
             .closest(&self.frame.to_local(&p), f64::INFINITY)
         {
-            Some(found) => Closest {
-                point: self.frame.to_given(&found.point),
-                distance: found.distance * self.frame.scale,
-                triangle: found.triangle,
-                barycentric: found.barycentric,
-            },
+            Some(found) => self.closest(&found),
             None => Closest {
                 point: self.welded.vertices[self.welded.triangles[0][0] as usize],
                 distance: f64::INFINITY,
@@ -250,12 +246,16 @@ impl Surface {
     pub fn closest_skin_point(&self, p: Vec3) -> Option<Closest> {
         let skin = self.domain().skin.as_ref()?;
         let found = skin.closest(&self.frame.to_local(&p), f64::INFINITY)?;
-        Some(Closest {
+        Some(self.closest(&found))
+    }
+
+    fn closest(&self, found: &Found) -> Closest {
+        Closest {
             point: self.frame.to_given(&found.point),
             distance: found.distance * self.frame.scale,
             triangle: found.triangle,
             barycentric: found.barycentric,
-        })
+        }
     }
 
     /// First point, front or back, where a ray meets the welded surface; `direction` of any length.

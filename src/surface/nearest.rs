@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Closest point, first hit of a ray, and triangles near a box, on parry's bounding volume hierarchy.
 use crate::Vec3;
-use parry3d_f64::bounding_volume::Aabb;
+use crate::aabb::to_parry;
 use parry3d_f64::math::Vector;
 use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy, BvhLeafCost, BvhNode};
 use parry3d_f64::query::details::local_ray_intersection_with_triangle;
@@ -31,6 +31,25 @@ struct Candidate {
     distance2: f64,
     point: Vector,
     barycentric: [f64; 3],
+}
+
+impl Candidate {
+    fn of(triangle: &Triangle, q: Vector) -> Option<Self> {
+        let (projection, place) = triangle.project_local_point_and_get_location(q, false);
+        Some(Self {
+            distance2: projection.point.distance_squared(q),
+            point: projection.point,
+            barycentric: place.barycentric_coordinates()?,
+        })
+    }
+}
+
+/// How far a point is from a triangle, squared, and the weights of the corners at the nearest point; none for a triangle or a
+/// point that is not finite.
+pub(crate) fn closest_of_triangle(corners: [Vec3; 3], p: &Vec3) -> Option<(f64, [f64; 3])> {
+    let [a, b, c] = corners.map(|x| glam(&x));
+    let found = Candidate::of(&Triangle::new(a, b, c), glam(p))?;
+    Some((found.distance2, found.barycentric))
 }
 
 impl BvhLeafCost for Candidate {
@@ -71,13 +90,7 @@ impl Nearest {
             outside.length_squared()
         };
         let (leaf, best) = self.bvh.find_best(within * within, node_cost, |leaf, _| {
-            let triangle = &self.triangles[leaf as usize];
-            let (projection, place) = triangle.project_local_point_and_get_location(q, false);
-            Some(Candidate {
-                distance2: projection.point.distance_squared(q),
-                point: projection.point,
-                barycentric: place.barycentric_coordinates()?,
-            })
+            Candidate::of(&self.triangles[leaf as usize], q)
         })?;
         Some(Found {
             point: ours(best.point),
@@ -109,7 +122,7 @@ impl Nearest {
 
     /// Appends the triangles whose boxes meet a box, in ascending order.
     pub fn in_box(&self, lo: &Vec3, hi: &Vec3, found: &mut Vec<u32>) {
-        let query = Aabb::new(glam(lo), glam(hi));
+        let query = to_parry(lo, hi);
         let start = found.len();
         found.extend(
             self.bvh

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Flesh that touches itself, measured on its posed surface by winding numbers alone."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -127,11 +129,9 @@ def test_the_number_of_threads_changes_no_bit():
         "assert len(sim.contacts())\n"
         "print(hashlib.sha256(sim.state()).hexdigest())\n"
     )
-    folder = shapes.__file__.rsplit("/", 1)[0]
+    folder = Path(shapes.__file__).parent
 
     def digest(threads):
-        import os
-
         env = {**os.environ, "RAYON_NUM_THREADS": str(threads)}
         done = subprocess.run([sys.executable, "-c", code, folder], env=env, capture_output=True, text=True, check=True)
         return done.stdout
