@@ -5,6 +5,7 @@ use crate::numbers::finite;
 use crate::targets::{brick, use_body, use_mesh};
 use std::path::{Path, PathBuf};
 use thew::clip::{Clip, ClipSettings};
+use thew::contact::Contact;
 use thew::dynamics::{Method, Settings, Simulation};
 use thew::present::{CarriedSurfaces, SurfaceId};
 use thew::progress::Silent;
@@ -93,6 +94,13 @@ fn shot(method: Method) -> Shot {
         Method::Modal => ShotModes::Lowest(2),
         _ => ShotModes::Usual,
     };
+    if method.touches() {
+        let vertices = brick().surface().vertices().len();
+        shot.contact = Some(Contact {
+            regions: Some(vec![1; vertices].into()),
+            ..Contact::default()
+        });
+    }
     shot
 }
 

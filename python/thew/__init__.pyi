@@ -725,6 +725,11 @@ class Clip:
     @property
     def notes(self) -> dict[str, str]:
         """Texts that travel with the clip, by name: those of its `Shot`."""
+    def contacts(self, frame: int) -> Contacts:
+        """What touches at a frame; nothing in clips without contact."""
+    @property
+    def held_cells(self) -> _Indices:
+        """Cells near inversion in each frame whose vertices all hang on bones, which contact cannot help, int32 [f]."""
     @property
     def inverted_cells(self) -> _Indices:
         """Number of inverted cells in each frame, [f]."""
@@ -788,6 +793,7 @@ def simulate(
     precision: _Precision = "f32",
     solver: _Solver = "auto",
     elastic_joints: float = 1.0,
+    contact: Contact | None = None,
     *,
     reach: float | None = None,
 ) -> Clip:
@@ -833,6 +839,7 @@ class Shot:
         precision: _Precision = "f32",
         solver: _Solver = "auto",
         elastic_joints: float = 1.0,
+        contact: Contact | None = None,
     ) -> Shot: ...
     def simulate(self, progress: _Progress | None = None) -> Clip:
         """The clip, as `simulate` makes it. Raises Cancelled, InputError (poses and rigs by name), MotionError."""
@@ -864,10 +871,11 @@ class Equilibrium:
     """The balances of a body at one pose after another, at first its rest pose; what a pose needs is factored once for
     all forces [capell2006, §3.3, eq. 10].
 
-    method: "warped", "warped_vertex", "linear", "nonlinear" or "neohookean". Raises InputError, NotBuilt.
+    method: "hyperelastic", "warped", "warped_vertex", "linear", "nonlinear" or "neohookean"; contact: how the flesh touches itself
+    (None: it passes through itself), without friction; `adjoint` and `forces` know nothing of it. Raises InputError, NotBuilt.
     """
 
-    def __new__(cls, body: Body, method: _Method = "warped") -> Equilibrium: ...
+    def __new__(cls, body: Body, method: _Method = "warped", contact: Contact | None = None) -> Equilibrium: ...
     def set_pose(self, pose: ArrayLike) -> None:
         """Takes pose[b,4,4]. Raises InputError; the pose before then stays."""
     def solve(
@@ -878,6 +886,8 @@ class Equilibrium:
     ) -> _Floats:
         """Displacements q[dofs,3] (m) at which the flesh is in balance under gravity[3] (m/s², None: earth's along -z),
         forces[dofs,3] (N, world axes) and rest_forces[dofs,3] (N, rest axes, turned by `turns`)."""
+    def contacts(self) -> Contacts:
+        """What touched in the last balance."""
     def adjoint(self, g: ArrayLike) -> _Floats:
         """A⁻ᵀ g[dofs,3], zero rows at held vertices: the derivative by `forces` of a function of the balance whose
         derivative by q is g; by `rest_forces` it is R_iᵀ times that. Raises InputError for nonlinear methods."""

@@ -64,7 +64,9 @@ pub(super) fn simulate(
             if i == 0 {
                 first_sway.clone_from(&sway);
             }
-            frames.push(ClipFrame::new(&simulation, shape, Some(&cycle.pose(i))));
+            let mut frame = ClipFrame::new(&simulation, shape, Some(&cycle.pose(i)));
+            frame.contacts = frame.contacts.moved(&home);
+            frames.push(frame);
             simulation
                 .advance_motion(
                     &cycle.interval(body, pass * n + i)?,
@@ -96,6 +98,9 @@ pub(super) fn simulate(
         let sway = first_sway.map(|sway: Vec<Vec3>| swung(&last, &sway));
         let shape = (shown.as_slice(), sway.as_deref());
         let mut again = ClipFrame::new(&simulation, shape, Some(&pose));
+        if let Some(begin) = frames.first() {
+            again.contacts = begin.contacts.moved(&last);
+        }
         let begin = frames.first().and_then(|f| f.modal.as_ref());
         if let (Some(again), Some(begin)) = (&mut again.modal, begin) {
             *again = Arc::new(begin.at(pose));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What can go wrong with clips.
 
+use crate::contact::ContactError;
 use crate::dynamics::SimulationError;
 use crate::exclusive::InUse;
 use crate::kernel::KernelError;
@@ -17,6 +18,9 @@ pub enum ClipError {
     /// The clip is being extended by the work that asks for more.
     #[error("the clip cannot be extended: {0}")]
     InUse(#[from] InUse),
+    /// What is asked of contact cannot be had.
+    #[error(transparent)]
+    Contact(ContactError),
     /// A setting or a pose is wrong.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
@@ -62,6 +66,15 @@ pub enum ClipError {
     /// The embedding does not fit.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+}
+
+impl From<ContactError> for ClipError {
+    fn from(error: ContactError) -> Self {
+        match error {
+            ContactError::Cancelled(stop) => stop.into(),
+            error => Self::Contact(error),
+        }
+    }
 }
 
 impl From<PresentError> for ClipError {

@@ -2,10 +2,12 @@
 //! One frame of a clip: the lattice, and what its surfaces are shown by.
 
 use crate::Vec3;
+use crate::contact::ContactPoint;
 use crate::dynamics::Simulation;
 use crate::kernel::LocalPositions;
 use crate::present::{Instant, Presentation, Snapshot};
 use crate::skeleton::Pose;
+use nalgebra::Isometry3;
 use std::sync::Arc;
 
 /// One frame of a clip.
@@ -17,6 +19,43 @@ pub(super) struct ClipFrame {
     pub inverted: u32,
     /// Of the modal method, instead of the presentation.
     pub modal: Option<Arc<ModalFrame>>,
+    pub contacts: FrameContacts,
+}
+
+/// What touches in a frame of a clip.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FrameContacts {
+    /// Where, and with which forces.
+    pub points: Arc<[ContactPoint]>,
+    /// Cells near inversion whose vertices all hang on bones: contact cannot help these.
+    pub held_cells: u32,
+}
+
+impl FrameContacts {
+    fn of(simulation: &Simulation) -> Self {
+        Self {
+            points: simulation.contacts().into(),
+            held_cells: simulation.held_cells() as u32,
+        }
+    }
+
+    /// The same moved along.
+    pub(super) fn moved(&self, by: &Isometry3<f64>) -> Self {
+        let moved = |c: &ContactPoint| ContactPoint {
+            point: by.rotation * c.point + by.translation.vector,
+            normal: by.rotation * c.normal,
+            force: by.rotation * c.force,
+            ..*c
+        };
+        Self {
+            points: self.points.iter().map(moved).collect(),
+            ..*self
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&*self.points)
+    }
 }
 
 /// What the modal method shows of a frame.
@@ -80,6 +119,7 @@ impl ClipFrame {
             presentation: shown.presentation.map(Arc::new),
             inverted: body.inverted_cells(positions) as u32,
             modal: modal.map(Arc::new),
+            contacts: FrameContacts::of(simulation),
         }
     }
 }

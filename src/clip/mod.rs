@@ -48,6 +48,7 @@ pub use error::ClipError;
 pub use forces::FrameForces;
 
 use crate::body::Body;
+use crate::contact::{Contact, PreparedContact};
 use crate::dynamics::{MODES, Method, Settings, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
 use crate::kernel::LocalPositions;
@@ -56,6 +57,7 @@ use crate::present::{CarriedSurfaces, Presenter};
 use crate::progress::{Part, Progress};
 use crate::skeleton::Pose;
 use forces::ForceSchedule;
+pub use frame::FrameContacts;
 use frame::{ClipFrame, ModalFrame};
 use resumable::ResumableRun;
 use std::collections::BTreeMap;
@@ -105,6 +107,7 @@ pub struct Clip {
     body: Arc<Body>,
     /// Of the modal method.
     modes: Option<Arc<Modes>>,
+    contact: Option<PreparedContact>,
     presenter: Presenter,
     settings: ClipSettings,
     frames: RwLock<Vec<ClipFrame>>,
@@ -139,7 +142,30 @@ impl Clip {
                 surfaces, count, show, poses, forces, settings, progress,
             );
         }
-        Self::make(surfaces, None, show, (poses, forces), settings, progress)
+        let how = (None, show, None);
+        Self::make(surfaces, how, (poses, forces), settings, progress)
+    }
+
+    /// Simulates a body that touches: as [`simulate`](Self::simulate), with contact.
+    ///
+    /// # Errors
+    /// As [`simulate`](Self::simulate); a method that knows no contact, regions of another surface, options out of range.
+    pub fn simulate_touching(
+        body: impl Into<CarriedSurfaces>,
+        contact: &Contact,
+        poses: &[Pose],
+        forces: Option<&dyn FrameForces>,
+        settings: ClipSettings,
+        progress: &dyn Progress,
+    ) -> Result<Self, ClipError> {
+        let surfaces = body.into();
+        if !settings.method.touches() {
+            let method = settings.method;
+            return Err(SimulationError::ContactMethod { method }.into());
+        }
+        let contact = contact.prepare(surfaces.body(), progress)?;
+        let how = (None, DeformOptions::default(), Some(contact));
+        Self::make(surfaces, how, (poses, forces), settings, progress)
     }
 
     /// Finds so many modes of a body and simulates them.
@@ -190,13 +216,13 @@ impl Clip {
         let method = Method::Modal;
         let settings = ClipSettings { method, ..settings };
         let of = (poses, forces);
-        Self::make(body.into(), Some(modes), show, of, settings, progress)
+        let how = (Some(modes), show, None);
+        Self::make(body.into(), how, of, settings, progress)
     }
 
     fn make(
         surfaces: CarriedSurfaces,
-        modes: Option<Arc<Modes>>,
-        show: DeformOptions,
+        (modes, show, contact): (Option<Arc<Modes>>, DeformOptions, Option<PreparedContact>),
         (poses, forces): (&[Pose], Option<&dyn FrameForces>),
         settings: ClipSettings,
         progress: &dyn Progress,
@@ -207,7 +233,7 @@ impl Clip {
         if poses.is_empty() {
             return Err(ClipError::NoPoses);
         }
-        let simulation = fresh(&body, modes.as_ref(), settings)?;
+        let simulation = fresh(&body, modes.as_ref(), contact.as_ref(), settings)?;
         let (frames, run, loop_gap) = if settings.cyclic {
             let (frames, gap) = cycle::simulate(simulation, poses, forces, settings, progress)?;
             (frames, None, Some(gap))
@@ -220,6 +246,7 @@ impl Clip {
             presenter: Presenter::with_modes(surfaces, modes.clone(), show),
             body,
             modes,
+            contact,
             settings,
             frames: RwLock::new(frames),
             run: Exclusive::new(run),
@@ -246,7 +273,8 @@ impl Clip {
             return Ok(());
         }
         let mut next = run.clone();
-        let simulation = fresh(&self.body, self.modes.as_ref(), self.settings)?;
+        let (modes, contact) = (self.modes.as_ref(), self.contact.as_ref());
+        let simulation = fresh(&self.body, modes, contact, self.settings)?;
         let new = next.go_on(simulation, (poses, forces), self.settings, progress)?;
         let mut frames = self.frames.write().unwrap_or_else(PoisonError::into_inner);
         let kept = frames.len() + poses.len() - new.len();
@@ -279,6 +307,11 @@ impl Clip {
     /// The modes of the modal method.
     pub fn modes(&self) -> Option<&Arc<Modes>> {
         self.modes.as_ref()
+    }
+
+    /// How it touches.
+    pub fn contact(&self) -> Option<&Contact> {
+        self.contact.as_ref().map(PreparedContact::contact)
     }
 
     /// The same with texts that travel with it.
@@ -328,6 +361,7 @@ impl Clip {
         points * size_of::<[f32; 3]>()
             + modal
             + reaches.map(|r| r.bytes()).sum::<usize>()
+            + frames.iter().map(|f| f.contacts.bytes()).sum::<usize>()
             + frames.len() * (size_of::<ClipFrame>() + size_of::<LocalPositions>())
     }
 
@@ -340,12 +374,15 @@ impl Clip {
 fn fresh(
     body: &Arc<Body>,
     modes: Option<&Arc<Modes>>,
+    contact: Option<&PreparedContact>,
     settings: ClipSettings,
 ) -> Result<Simulation, SimulationError> {
-    match modes {
+    let mut simulation = match modes {
         Some(modes) => Simulation::modal(body.clone(), modes.clone(), settings.simulation),
         None => Simulation::new(body.clone(), settings.method, settings.simulation),
-    }
+    }?;
+    simulation.set_contact(contact.cloned())?;
+    Ok(simulation)
 }
 
 fn clamped(frame: i64, frames: usize) -> usize {

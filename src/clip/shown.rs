@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a clip shows: frames of its body and of what that carries, looked up in any order.
 
-use super::frame::ClipFrame;
+use super::frame::{ClipFrame, FrameContacts};
 use super::{Clip, ClipError, clamped};
 use crate::kernel::LocalPositions;
 use crate::present::{Instant, Presenter, SurfaceId, Target, WarpPresenter};
@@ -141,6 +141,11 @@ impl Clip {
         (0..self.len() as i64)
             .map(&mut max_skin_deviation)
             .collect()
+    }
+
+    /// What touches at a frame; nothing in clips without contact. Frames beyond the ends show the ends.
+    pub fn contacts(&self, frame: i64) -> FrameContacts {
+        self.frame(frame).contacts
     }
 
     /// Amplitudes of the modal method at a frame.

@@ -3,15 +3,17 @@
 //! [`crate::store`]'s; what comes in is checked as if it had been given.
 
 use super::forces::AtFrame;
-use super::frame::{ClipFrame, ModalFrame};
+use super::frame::{ClipFrame, FrameContacts, ModalFrame};
 use super::resumable::{OPEN, ResumableRun, START};
 use super::{Clip, ClipSettings, Texts, fresh};
 use crate::Vec3;
 use crate::body::Body;
+use crate::contact::{ContactPoint, StoredContact};
 use crate::exclusive::{Exclusive, InUse};
 use crate::kernel::LocalPositions;
 use crate::modal::{DeformOptions, Modes, StoredModes};
 use crate::present::{CarriedSurfaces, Presentation, Presenter};
+use crate::progress::Silent;
 use crate::range::{FARTHEST, all_sound, is_sound};
 use crate::skeleton::Pose;
 use crate::store::{self, StoreError, named_texts};
@@ -29,6 +31,7 @@ struct Stored<'a, B> {
     body: B,
     modal: Option<(StoredModes, DeformOptions)>,
     settings: ClipSettings,
+    contact: Option<StoredContact<'a>>,
     frames: Vec<StoredFrame<'a>>,
     run: Option<StoredDrive<'a>>,
     loop_gap: Option<f64>,
@@ -42,6 +45,8 @@ struct StoredFrame<'a> {
     points: Cow<'a, [[f32; 3]]>,
     inverted: u32,
     shown: StoredShown<'a>,
+    contacts: Cow<'a, [ContactPoint]>,
+    held_cells: u32,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -92,6 +97,7 @@ impl Clip {
             body: self.presenter.surfaces(),
             modal: self.modes.as_ref().map(modal),
             settings: self.settings,
+            contact: self.contact().map(StoredContact::new),
             frames: frames.iter().filter_map(ClipFrame::stored).collect(),
             run: run.as_ref().map(ResumableRun::stored),
             loop_gap: self.loop_gap,
@@ -134,6 +140,17 @@ impl Stored<'_, CarriedSurfaces> {
             None => (None, DeformOptions::default()),
         };
         self.settings.check().map_err(|e| e.to_string())?;
+        let contact = match self.contact {
+            Some(contact) => {
+                fits(
+                    self.settings.method.touches(),
+                    "its method knows no contact",
+                )?;
+                let contact = contact.contact().prepare(&body, &Silent);
+                Some(contact.map_err(|e| e.to_string())?)
+            }
+            None => None,
+        };
         let modal = self.settings.method == crate::dynamics::Method::Modal;
         fits(modal == modes.is_some(), "its modes and its method differ")?;
         fits(!self.frames.is_empty(), "it has no frames")?;
@@ -158,14 +175,15 @@ impl Stored<'_, CarriedSurfaces> {
             None => None,
         };
         if let Some(state) = run.as_ref().and_then(ResumableRun::resumed) {
-            let restored =
-                fresh(&body, modes.as_ref(), self.settings).and_then(|mut s| s.restore(state));
+            let restored = fresh(&body, modes.as_ref(), contact.as_ref(), self.settings)
+                .and_then(|mut s| s.restore(state));
             restored.map_err(|e| e.to_string())?;
         }
         Ok(Clip {
             presenter: Presenter::with_modes(surfaces, modes.clone(), show),
             body,
             modes,
+            contact,
             settings: self.settings,
             frames: RwLock::new(frames),
             run: Exclusive::new(run),
@@ -192,6 +210,8 @@ impl ClipFrame {
             points: Cow::Borrowed(&self.lattice.points),
             inverted: self.inverted,
             shown,
+            contacts: Cow::Borrowed(&self.contacts.points),
+            held_cells: self.contacts.held_cells,
         })
     }
 }
@@ -203,7 +223,9 @@ impl StoredFrame<'_> {
         let mut numbers = self.points.iter().flatten().chain(&self.origin);
         let mut good = self.points.len() == nodes
             && numbers.all(|&x| f64::from(x).abs() <= FARTHEST)
-            && count(self.inverted);
+            && count(self.inverted)
+            && count(self.held_cells)
+            && self.contacts.iter().all(ContactPoint::is_sound);
         let bones = body.skeleton().len();
         let (presentation, modal) = match self.shown {
             StoredShown::Skin(presentation) => {
@@ -236,6 +258,10 @@ impl StoredFrame<'_> {
             presentation,
             inverted: self.inverted,
             modal,
+            contacts: FrameContacts {
+                points: self.contacts.into_owned().into(),
+                held_cells: self.held_cells,
+            },
         })
     }
 }

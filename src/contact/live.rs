@@ -72,7 +72,7 @@ impl Live {
 }
 
 /// One contact as it is reported.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ContactPoint {
     /// Where, metres.
     pub point: Vec3,
@@ -116,6 +116,11 @@ impl Contacts {
             points: Vec::new(),
             held_cells: 0,
         }
+    }
+
+    /// Another coefficient of friction from now on.
+    pub fn set_friction(&mut self, friction: f64) {
+        self.options.friction = friction;
     }
 
     /// What there was at the end of the last step.

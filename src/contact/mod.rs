@@ -12,13 +12,13 @@
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
 //! # fn main() -> Result<(), Any> {
-//! use thew::contact::{ContactOptions, ContactSkin};
+//! use thew::contact::Contact;
 //! use thew::dynamics::{Method, Settings, Simulation};
 //!
 //! let body = body()?; // an arm of flesh: `examples/shapes/arm.rs`
-//! let skin = Arc::new(ContactSkin::new(&body, None, &Silent)?);
+//! let contact = Contact::default().prepare(&body, &Silent)?;
 //! let mut motion = Simulation::new(body, Method::Hyperelastic, Settings::default())?;
-//! motion.set_contact(Some((skin, ContactOptions::default())))?;
+//! motion.set_contact(Some(contact))?;
 //! motion.reset(&bent(0.0)?, true, None)?;
 //! for frame in 1..=20 {
 //!     motion.advance(&bent(0.125 * frame as f64)?, 1.0 / 24.0, None, None)?;
@@ -38,15 +38,17 @@ mod narrow;
 mod posed;
 mod settings;
 mod skin;
+mod stored;
 #[cfg(test)]
 mod tests;
 
 pub use error::ContactError;
 pub use live::ContactPoint;
-pub use settings::ContactOptions;
+pub use settings::{Contact, ContactOptions, PreparedContact};
 pub use skin::ContactSkin;
 
 pub(crate) use broad::Swept;
 pub(crate) use complementarity::Flexible;
 pub(crate) use live::{Contacts, Live};
 pub(crate) use posed::{Posed, ShownVertices};
+pub(crate) use stored::StoredContact;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What touches, and how.
 
-use super::ContactError;
+use super::{ContactError, ContactSkin};
+use crate::body::Body;
+use crate::progress::Progress;
 use crate::range::is_sound;
+use crate::surface::Surface;
+use std::sync::Arc;
 
 /// How flesh touches itself.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ContactOptions {
     /// Whether a body touches itself.
     pub self_contact: bool,
@@ -50,5 +54,70 @@ impl ContactOptions {
             }
         }
         Ok(())
+    }
+}
+
+/// All that is asked of contact, for bodies with the same surface.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Contact {
+    /// How flesh touches.
+    pub options: ContactOptions,
+    /// One number per vertex of the surface, of which 0 touches nothing; none: all may touch.
+    pub regions: Option<Arc<[u32]>>,
+}
+
+impl Contact {
+    /// Refuses what does not fit a surface.
+    ///
+    /// # Errors
+    /// A number out of its range; regions for another number of vertices.
+    pub fn check(&self, surface: &Surface) -> Result<(), ContactError> {
+        self.options.check()?;
+        let expected = surface.vertices().len();
+        match self.regions.as_deref().map(<[_]>::len) {
+            Some(given) if given != expected => Err(ContactError::Regions { expected, given }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes ready to touch with a body.
+    ///
+    /// # Errors
+    /// A number out of its range; regions for another number of vertices than the surface has; a stop by the progress.
+    pub fn prepare(
+        &self,
+        body: &Arc<Body>,
+        progress: &dyn Progress,
+    ) -> Result<PreparedContact, ContactError> {
+        self.check(body.surface())?;
+        let skin = ContactSkin::new(body, self.regions.as_deref(), progress)?;
+        Ok(PreparedContact {
+            skin: Arc::new(skin),
+            contact: self.clone(),
+        })
+    }
+}
+
+/// Contact that is ready for a body.
+#[derive(Debug, Clone)]
+pub struct PreparedContact {
+    contact: Contact,
+    skin: Arc<ContactSkin>,
+}
+
+impl PreparedContact {
+    /// What was asked for.
+    pub fn contact(&self) -> &Contact {
+        &self.contact
+    }
+
+    /// How flesh touches.
+    pub fn options(&self) -> ContactOptions {
+        self.contact.options
+    }
+
+    /// The body's skin, prepared.
+    pub fn skin(&self) -> &Arc<ContactSkin> {
+        &self.skin
     }
 }

@@ -8,9 +8,11 @@
 use super::forces::{ExternalForces, Load, check_forces, check_terms};
 use super::system::{Linearised, System};
 use super::{
-    Method, SimulationError, SkinnedLattice, Solver, check_gravity, hyperelastic, lost, nonlinear,
+    Method, Settings, Simulation, SimulationError, SkinnedLattice, Solver, check_gravity,
+    hyperelastic, lost, nonlinear,
 };
 use crate::body::Body;
+use crate::contact::{ContactPoint, PreparedContact};
 use crate::progress::{Progress, Silent};
 use crate::skeleton::Pose;
 use crate::solve::EnergyTerm;
@@ -29,6 +31,8 @@ pub struct Equilibrium {
     terms: Vec<Arc<dyn EnergyTerm>>,
     /// Of the linearised methods.
     system: Option<System>,
+    /// What walks to where flesh that touches is.
+    touching: Option<Box<Simulation>>,
 }
 
 impl Equilibrium {
@@ -49,6 +53,7 @@ impl Equilibrium {
                 Some(method) => Some(System::new(body, method, Solver::Factor)?),
                 None => None,
             },
+            touching: None,
         })
     }
 
@@ -74,8 +79,33 @@ impl Equilibrium {
     /// A term of nodes that are not there, or that couples some that share no cell.
     pub fn set_terms(&mut self, terms: Vec<Arc<dyn EnergyTerm>>) -> Result<(), SimulationError> {
         check_terms(&self.body, &terms)?;
+        if let Some(simulation) = &mut self.touching {
+            simulation.set_terms(terms.clone())?;
+        }
         self.terms = terms;
         Ok(())
+    }
+
+    /// Lets the flesh touch itself, without friction, in balances from now on; none: it passes through itself.
+    /// [`adjoint`](Self::adjoint) and [`forces_at`](Self::forces_at) know nothing of it.
+    ///
+    /// # Errors
+    /// A method that knows no contact, a skin of another body.
+    pub fn set_contact(&mut self, contact: Option<PreparedContact>) -> Result<(), SimulationError> {
+        let Some(contact) = contact else {
+            self.touching = None;
+            return Ok(());
+        };
+        let mut simulation = Simulation::new(self.body.clone(), self.method, Settings::default())?;
+        simulation.set_contact(Some(contact))?;
+        simulation.set_terms(self.terms.clone())?;
+        self.touching = Some(Box::new(simulation));
+        Ok(())
+    }
+
+    /// What touched in the last balance.
+    pub fn contacts(&self) -> &[ContactPoint] {
+        self.touching.as_ref().map_or(&[], |s| s.contacts())
     }
 
     /// Displacements `q[nodes]` from rest (m, world axes) at which the flesh is in balance under gravity (m/s²), generalised
@@ -105,6 +135,13 @@ impl Equilibrium {
         check_gravity(gravity)?;
         check_forces(&self.body, forces)?;
         check_forces(&self.body, rest_forces)?;
+        let rest = self.body.lattice().vertices();
+        if let Some(simulation) = &mut self.touching {
+            simulation.set_gravity(gravity);
+            simulation.reset_under(&self.pose, true, (forces, rest_forces), progress)?;
+            let places = simulation.lattice_positions().iter().zip(rest);
+            return Ok(places.map(|(p, x)| p - x).collect());
+        }
         let (body, skinned) = (&self.body, &self.skinned);
         let forces = self
             .external

@@ -30,6 +30,14 @@ pub enum Method {
 }
 
 impl Method {
+    /// Whether it knows contact.
+    pub fn touches(self) -> bool {
+        matches!(
+            self,
+            Self::Hyperelastic | Self::Warped | Self::WarpedVertex | Self::Linear
+        )
+    }
+
     /// All methods that are built.
     pub const ALL: [Self; 7] = [
         Self::Hyperelastic,

@@ -50,6 +50,7 @@ mod modal;
 pub mod nonlinear;
 mod sections;
 mod settings;
+mod settling;
 mod shape;
 mod simulation;
 mod skinned;

@@ -5,11 +5,11 @@ use super::forces::{ExternalForces, Load, check_forces, check_terms};
 use super::shape::Shape;
 use super::skinned::SkinnedLattice;
 use super::stepper::{self, NodalState, Start, Step, Stepper};
-use super::touching::{Shown, Touching};
+use super::touching::Touching;
 use super::{Method, Settings, SimulationError};
 use crate::Vec3;
 use crate::body::Body;
-use crate::contact::{ContactOptions, ContactPoint, ContactSkin};
+use crate::contact::{ContactPoint, PreparedContact};
 use crate::modal::Modes;
 use crate::present::Snapshot;
 use crate::progress::{Paced, Progress, Silent, step};
@@ -150,28 +150,29 @@ impl Simulation {
         Ok(())
     }
 
+    /// Another gravity from now on, which has been checked.
+    pub(super) fn set_gravity(&mut self, gravity: Vec3) {
+        self.settings.gravity = gravity;
+    }
+
     /// Lets the flesh touch itself from now on; none: it passes through itself.
     ///
     /// # Errors
-    /// A method that knows no contact, a skin of another body, options out of range.
-    pub fn set_contact(
-        &mut self,
-        contact: Option<(Arc<ContactSkin>, ContactOptions)>,
-    ) -> Result<(), SimulationError> {
-        let Some((skin, options)) = contact else {
+    /// A method that knows no contact, a skin of another body.
+    pub fn set_contact(&mut self, contact: Option<PreparedContact>) -> Result<(), SimulationError> {
+        let Some(contact) = contact else {
             self.touching = None;
             return Ok(());
         };
-        options.check()?;
         if self.stepper.in_parts().is_none() {
             return Err(SimulationError::ContactMethod {
                 method: self.method,
             });
         }
-        if !Arc::ptr_eq(skin.body(), &self.body) {
+        if !Arc::ptr_eq(contact.skin().body(), &self.body) {
             return Err(SimulationError::ContactBody);
         }
-        self.touching = Some(Box::new(Touching::new(skin, options)?));
+        self.touching = Some(Box::new(Touching::new(&contact)?));
         Ok(())
     }
 
@@ -185,7 +186,8 @@ impl Simulation {
         self.touching.as_ref().map_or(0, |t| t.held_cells())
     }
 
-    /// Starts at rest at a pose: in static equilibrium when `settled`, else in the skinned shape. Generalised forces in rest
+    /// Starts at rest at a pose: in static equilibrium when `settled` (with contact one where nothing overlaps, without
+    /// friction), else in the skinned shape. Generalised forces in rest
     /// axes (N, `[nodes]`; none = none) act from there.
     ///
     /// # Errors
@@ -210,10 +212,24 @@ impl Simulation {
         rest_forces: Option<&[Vec3]>,
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
+        self.reset_under(pose, settled, (None, rest_forces), progress)
+    }
+
+    /// With `(forces, rest_forces)`, the former in world axes and forgotten when it is done.
+    pub(super) fn reset_under(
+        &mut self,
+        pose: &Pose,
+        settled: bool,
+        (world_forces, rest_forces): (Option<&[Vec3]>, Option<&[Vec3]>),
+        progress: &dyn Progress,
+    ) -> Result<(), SimulationError> {
+        check_forces(&self.body, world_forces)?;
         check_forces(&self.body, rest_forces)?;
+        let touches = settled && self.touching.is_some();
+        let former = touches.then(|| self.state());
         self.next.set(&self.body, self.method, pose)?;
         let turns = &self.next.turns;
-        let forces = self.external.turned(turns, None, rest_forces, 1.0);
+        let forces = self.external.turned(turns, world_forces, rest_forces, 1.0);
         let load = Load::new(&self.body, self.settings.gravity, forces, &self.terms);
         let start = Start {
             body: &self.body,
@@ -237,7 +253,15 @@ impl Simulation {
         });
         std::mem::swap(&mut self.now, &mut self.next);
         self.show_modes();
-        self.take_shape()
+        self.take_shape()?;
+        if let Some(former) = former {
+            let settled = self.settle_touching((world_forces, rest_forces), progress);
+            if settled.is_err() {
+                self.restore(&former)?;
+            }
+            return settled;
+        }
+        Ok(())
     }
 
     /// The shape of the present state.
@@ -350,15 +374,11 @@ impl Simulation {
         (forces, rest_forces): (Option<&[Vec3]>, Option<&[Vec3]>),
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
+        let shown = self.shown();
         let history = self.history.as_mut().ok_or(SimulationError::NotReset)?;
         let part = 1.0 / steps as f64;
         let duration = dt / steps as f64;
         self.stepper.begin(&self.body, motion, part, duration)?;
-        let shown = Shown {
-            method: self.method,
-            parted: self.shape.is_parted(),
-            joints: self.settings.elastic_joints,
-        };
         if let Some(touching) = &mut self.touching {
             let shape = &self.shape;
             let bent = |v: usize| shape.places[v] - shape.sway[v];

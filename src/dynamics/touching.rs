@@ -8,7 +8,8 @@ use super::stepper::{NodalState, Step, StepInParts};
 use super::{Method, SimulationError, SkinnedLattice};
 use crate::body::Body;
 use crate::contact::{
-    ContactOptions, ContactPoint, ContactSkin, Contacts, Live, Posed, ShownVertices, Swept,
+    ContactOptions, ContactPoint, ContactSkin, Contacts, Live, Posed, PreparedContact,
+    ShownVertices, Swept,
 };
 use crate::skeleton::{FrameMotion, Pose};
 use crate::{Mat3, Vec3};
@@ -23,6 +24,8 @@ pub(super) struct Touching {
     bend: Vec<Vec3>,
     /// How its vertices were turned when the frame began.
     begun: Vec<Mat3>,
+    /// Whether the last step was displaced.
+    touched: bool,
     /// At the end of the frame.
     end: SkinnedLattice,
     before: Lattice,
@@ -86,12 +89,14 @@ impl Lattice {
 }
 
 impl Touching {
-    pub fn new(skin: Arc<ContactSkin>, options: ContactOptions) -> Result<Self, SimulationError> {
+    pub fn new(contact: &PreparedContact) -> Result<Self, SimulationError> {
+        let (skin, options) = (contact.skin().clone(), contact.options());
         let body = skin.body();
         Ok(Self {
             contacts: Contacts::new(options),
             bend: vec![Vec3::zeros(); body.nodes()],
             begun: vec![Mat3::identity(); body.nodes()],
+            touched: false,
             end: SkinnedLattice::new(body)?,
             before: Lattice::default(),
             after: Lattice::default(),
@@ -106,6 +111,17 @@ impl Touching {
 
     pub fn held_cells(&self) -> usize {
         self.contacts.held_cells()
+    }
+
+    /// Whether the last step was displaced.
+    pub fn has_touched(&self) -> bool {
+        self.touched
+    }
+
+    /// Balances are frictionless.
+    pub fn set_friction(&mut self, on: bool) {
+        let friction = if on { self.options.friction } else { 0.0 };
+        self.contacts.set_friction(friction);
     }
 
     pub fn live(&self) -> &[Live] {
@@ -182,6 +198,7 @@ impl Touching {
             &mut [&mut proposal.factored],
             step.duration,
         );
+        self.touched = displaced.is_some();
         let displaced = displaced.as_ref().map(|all| &all[0][..]);
         let accepted = stepper.accept(step, nodes, displaced);
         if accepted.is_err() {

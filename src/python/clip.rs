@@ -5,6 +5,7 @@ use super::arrays::{
     List, Whole, floats, from_frames, from_points, integer, optional_real, poses, real,
 };
 use super::body::PyBody;
+use super::contact::{PyContact, PyContacts};
 use super::errors::{IntoPy, detached, input};
 use super::present::Asked;
 use super::progress::with_progress;
@@ -30,14 +31,14 @@ use std::sync::Arc;
 ///
 /// rigs: `Rig`s that push the flesh, controls[f,r]: where the control of each stands at every frame, linear between (None:
 /// every rig at its last sample throughout); preroll: frames of run-in before frame 0, in which the joints come from a standstill;
-/// cyclic: the poses are a cycle (which may travel), run until its state repeats. Further settings: those of `Simulation`;
+/// cyclic: the poses are a cycle (which may travel), run until its state repeats; contact: how the flesh touches itself. Further settings: those of `Simulation`;
 /// for the method 'modal' engine, device, form and precision of `Deformer`.
 /// Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
 #[pyfunction]
 #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, progress=None,
     method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
     integrator=None, adapt=None, max_offset=None, modes=None, engine="auto", device=None, form="embedded",
-    precision="f32", solver="auto", elastic_joints=1.0, *, reach=None))]
+    precision="f32", solver="auto", elastic_joints=1.0, contact=None, *, reach=None))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn simulate(
     py: Python<'_>,
@@ -64,6 +65,7 @@ pub(super) fn simulate(
     precision: &str,
     solver: &str,
     #[pyo3(from_py_with = real)] elastic_joints: f64,
+    contact: Option<PyRef<'_, PyContact>>,
     #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
 ) -> PyResult<PyClip> {
     let max_offset = renamed::max_offset(max_offset, reach)?;
@@ -91,6 +93,7 @@ pub(super) fn simulate(
         precision,
         solver,
         elastic_joints,
+        contact,
     )?;
     shot.simulate(py, progress)
 }
@@ -338,6 +341,21 @@ impl PyClip {
     #[getter]
     fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         notes(py, self.clip.texts())
+    }
+
+    /// What touches at a frame; nothing in clips without contact.
+    fn contacts(&self, #[pyo3(from_py_with = integer)] frame: i64) -> PyContacts {
+        PyContacts(self.clip.contacts(frame).points)
+    }
+
+    /// Cells near inversion in each frame whose vertices all hang on bones, which contact cannot help, int32 [f].
+    #[getter]
+    fn held_cells<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        let frames = 0..self.clip.len() as i64;
+        let counts: Vec<i32> = frames
+            .map(|f| self.clip.contacts(f).held_cells as i32)
+            .collect();
+        counts.into_pyarray(py)
     }
 
     /// Number of inverted cells in each frame, int32 [f].

@@ -4,7 +4,7 @@
 use super::arrays::{from_points, integers, real};
 use super::errors::{IntoPy, input};
 use crate::Vec3;
-use crate::contact::{ContactOptions, ContactPoint};
+use crate::contact::{Contact, ContactOptions, ContactPoint};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -13,11 +13,7 @@ use std::sync::Arc;
 /// contacts give as a part of what the flesh itself gives there. regions[n]: one number per vertex of the mesh, 0 touches
 /// nothing; None: all may touch. Raises InputError.
 #[pyclass(name = "Contact", module = "thew", frozen)]
-pub(super) struct PyContact {
-    pub options: ContactOptions,
-    /// Of the vertices of the body's surface.
-    pub regions: Option<Arc<[u32]>>,
-}
+pub(super) struct PyContact(pub Contact);
 
 #[pymethods]
 impl PyContact {
@@ -45,35 +41,35 @@ impl PyContact {
         };
         options.check().map_err(IntoPy::into_py)?;
         let regions = regions.map(Arc::from);
-        Ok(Self { options, regions })
+        Ok(Self(Contact { options, regions }))
     }
 
     /// Whether a body touches itself.
     #[getter]
     fn self_contact(&self) -> bool {
-        self.options.self_contact
+        self.0.options.self_contact
     }
 
     /// What is kept between skins, metres.
     #[getter]
     fn thickness(&self) -> f64 {
-        self.options.thickness
+        self.0.options.thickness
     }
 
     /// Coulomb's coefficient.
     #[getter]
     fn friction(&self) -> f64 {
-        self.options.friction
+        self.0.options.friction
     }
 
     /// How far contacts give.
     #[getter]
     fn compliance(&self) -> f64 {
-        self.options.compliance
+        self.0.options.compliance
     }
 
     fn __repr__(&self) -> String {
-        let o = &self.options;
+        let o = &self.0.options;
         let itself = if o.self_contact { "True" } else { "False" };
         format!(
             "thew.Contact(self_contact={itself}, thickness={}, friction={}, compliance={})",
@@ -85,7 +81,7 @@ impl PyContact {
 /// What touches at one instant: points[c,3], normals[c,3] (outward of what is touched), gaps[c] (m, negative: overlap),
 /// forces[c,3] (N, on bodies[c] at vertices[c]), the bodies touched others[c] and their vertices partners[c].
 #[pyclass(name = "Contacts", module = "thew", frozen)]
-pub(super) struct PyContacts(pub Vec<ContactPoint>);
+pub(super) struct PyContacts(pub Arc<[ContactPoint]>);
 
 impl PyContacts {
     fn vectors<'py>(

@@ -9,7 +9,6 @@ use super::modal::PyModes;
 use super::present::Asked;
 use super::progress::watched;
 use crate::Vec3;
-use crate::contact::ContactSkin;
 use crate::dynamics::{Method, Settings, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
 use crate::modal::{DeformOptions, Modes};
@@ -182,7 +181,7 @@ impl PySimulation {
         };
         let (body, surfaces) = (body.0.clone(), body.surfaces().clone());
         let modes = self::modes_for(modes, method)?;
-        let contact = contact.map(|contact| (contact.options, contact.regions.clone()));
+        let contact = contact.map(|contact| contact.0.clone());
         let simulation = detached(py, || {
             let made = match modes {
                 Some(ModeSelection::These(modes)) => Simulation::modal(body, modes, settings),
@@ -192,11 +191,10 @@ impl PySimulation {
                 Some(ModeSelection::Usual) | None => Simulation::new(body, method, settings),
             };
             let mut made = made.map_err(IntoPy::into_py)?;
-            if let Some((options, regions)) = contact {
-                let skin = ContactSkin::new(made.body(), regions.as_deref(), &Silent);
-                let skin = Arc::new(skin.map_err(IntoPy::into_py)?);
-                made.set_contact(Some((skin, options)))
-                    .map_err(IntoPy::into_py)?;
+            if let Some(contact) = contact {
+                let contact = contact.prepare(made.body(), &Silent);
+                let contact = contact.map_err(IntoPy::into_py)?;
+                made.set_contact(Some(contact)).map_err(IntoPy::into_py)?;
             }
             Ok(made)
         })?;
@@ -302,7 +300,7 @@ impl PySimulation {
 
     /// What touches at present.
     fn contacts(&self, py: Python<'_>) -> PyResult<PyContacts> {
-        self.look(py, |s| PyContacts(s.contacts().to_vec()))
+        self.look(py, |s| PyContacts(s.contacts().into()))
     }
 
     /// Number of inverted cells at present.

@@ -3,6 +3,7 @@
 
 use super::arrays::{Whole, finite_points, from_points, pose};
 use super::body::PyBody;
+use super::contact::{PyContact, PyContacts};
 use super::dynamics::{gravity, method};
 use super::errors::{IntoPy, detached, input, locked};
 use super::present::Asked;
@@ -10,6 +11,7 @@ use super::progress::{watched, with_progress};
 use crate::dynamics::{Equilibrium, SimulationError};
 use crate::exclusive::Exclusive;
 use crate::present::{Presenter, Snapshot};
+use crate::progress::Silent;
 use crate::{Mat3, Vec3};
 use numpy::ndarray::Array3;
 use numpy::{IntoPyArray, PyArray2, PyArray3};
@@ -18,7 +20,8 @@ use pyo3::prelude::*;
 /// The balances of a body at one pose after another, at first its rest pose; what a pose needs is factored once for all
 /// forces [capell2006, §3.3, eq. 10].
 ///
-/// method: "warped", "warped_vertex", "linear", "nonlinear" or "neohookean".
+/// method: "hyperelastic", "warped", "warped_vertex", "linear", "nonlinear" or "neohookean"; contact: how the flesh touches
+/// itself (None: it passes through itself), without friction; `adjoint` and `forces` know nothing of it.
 #[pyclass(name = "Equilibrium", module = "thew", frozen)]
 pub(super) struct PyEquilibrium(Exclusive<State>, Presenter);
 
@@ -41,12 +44,25 @@ impl PyEquilibrium {
 #[pymethods]
 impl PyEquilibrium {
     #[new]
-    #[pyo3(signature = (body, method="warped"))]
-    fn new(py: Python<'_>, body: &PyBody, method: &str) -> PyResult<Self> {
+    #[pyo3(signature = (body, method="warped", contact=None))]
+    fn new(
+        py: Python<'_>,
+        body: &PyBody,
+        method: &str,
+        contact: Option<PyRef<'_, PyContact>>,
+    ) -> PyResult<Self> {
         let presenter = Presenter::new(body.surfaces().clone());
         let (body, method) = (body.0.clone(), self::method(method)?);
+        let contact = contact.map(|contact| contact.0.clone());
         let balance = detached(py, || {
-            Equilibrium::new(&body, method).map_err(IntoPy::into_py)
+            let mut balance = Equilibrium::new(&body, method).map_err(IntoPy::into_py)?;
+            if let Some(contact) = contact {
+                let contact = contact.prepare(&body, &Silent).map_err(IntoPy::into_py)?;
+                balance
+                    .set_contact(Some(contact))
+                    .map_err(IntoPy::into_py)?;
+            }
+            Ok(balance)
         })?;
         let last = None;
         let state = Exclusive::new(State { balance, last });
@@ -82,6 +98,13 @@ impl PyEquilibrium {
             Ok::<_, SimulationError>(q)
         })?;
         Ok(from_points(py, &q))
+    }
+
+    /// What touched in the last balance.
+    fn contacts(&self, py: Python<'_>) -> PyResult<PyContacts> {
+        self.with(py, |s| {
+            Ok::<_, SimulationError>(PyContacts(s.balance.contacts().into()))
+        })
     }
 
     /// A⁻ᵀ g[dofs,3], zero rows at held vertices: the derivative by `forces` of a function of the balance whose derivative

@@ -39,6 +39,7 @@ mod stored;
 mod tests;
 
 use crate::clip::{Clip, ClipError, ClipSettings, FrameForces, Texts};
+use crate::contact::Contact;
 use crate::dynamics::{MODES, Method};
 use crate::modal::{DeformOptions, Modes};
 use crate::present::CarriedSurfaces;
@@ -77,6 +78,8 @@ pub struct Shot {
     pub modes: ShotModes,
     /// How the modal method is shown.
     pub show: DeformOptions,
+    /// How it touches; none: it passes through itself.
+    pub contact: Option<Contact>,
     /// The rigs whose forces act on the flesh.
     pub rigs: Vec<Arc<Rig>>,
     /// `[f * r]` where the rigs' controls stand, by frames; none: every rig at its last sample.
@@ -105,6 +108,7 @@ impl Shot {
             settings,
             modes: ShotModes::default(),
             show: DeformOptions::default(),
+            contact: None,
             rigs: Vec::new(),
             controls: None,
             texts: Texts::new(),
@@ -119,6 +123,11 @@ impl Shot {
         let led = self.led(&|_: f64, stage: &str| progress.report(0.0, stage))?;
         let forces = led.as_ref().map(|led| led as &dyn FrameForces);
         let (surfaces, poses, settings) = (self.surfaces.clone(), &self.poses, self.settings);
+        if let Some(contact) = &self.contact {
+            let clip =
+                Clip::simulate_touching(surfaces, contact, poses, forces, settings, progress)?;
+            return self.finished(clip, led.as_ref());
+        }
         let count = match (&self.modes, settings.method) {
             (ShotModes::These(modes), Method::Modal) => {
                 let (modes, show) = (modes.clone(), self.show.clone());

@@ -3,6 +3,7 @@
 
 use super::{Shot, ShotModes, plain};
 use crate::clip::{ClipSettings, Texts};
+use crate::contact::StoredContact;
 use crate::dynamics::Method;
 use crate::modal::{DeformOptions, StoredModes};
 use crate::present::CarriedSurfaces;
@@ -24,6 +25,7 @@ struct Stored<'a, B> {
     body: B,
     poses: Cow<'a, [Pose]>,
     settings: ClipSettings,
+    contact: Option<StoredContact<'a>>,
     modes: StoredShotModes,
     show: DeformOptions,
     #[serde(deserialize_with = "text")]
@@ -54,6 +56,7 @@ impl Shot {
             body: &self.surfaces,
             poses: Cow::Borrowed(&self.poses),
             settings: self.settings,
+            contact: self.contact.as_ref().map(StoredContact::new),
             modes: match &self.modes {
                 ShotModes::Usual => StoredShotModes::Usual,
                 ShotModes::Lowest(count) => {
@@ -116,6 +119,14 @@ impl Stored<'_, CarriedSurfaces> {
             modal || matches!(modes, ShotModes::Usual),
             "its modes and its method differ",
         )?;
+        let contact = self.contact.map(StoredContact::contact);
+        if let Some(contact) = &contact {
+            contact.check(body.surface()).map_err(|e| e.to_string())?;
+            fits(
+                self.settings.method.touches(),
+                "its method knows no contact",
+            )?;
+        }
         let rigs = parsed("its list of rigs", &self.rigs).map_err(|e| e.to_string())?;
         let room = self.poses.len().checked_mul(rigs.len());
         let controls = self.controls.as_ref();
@@ -129,6 +140,7 @@ impl Stored<'_, CarriedSurfaces> {
             settings: self.settings,
             modes,
             show: self.show,
+            contact,
             rigs: rigs.into_iter().map(Arc::new).collect(),
             controls: self.controls.map(Cow::into_owned),
             texts: self.texts,

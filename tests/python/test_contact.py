@@ -198,3 +198,126 @@ def test_what_does_not_fit_the_body_is_a_sentence(arm):
 def test_ignored_skin_touches_nothing(elbow):
     nothing = thew.Contact(regions=np.zeros(len(elbow.surface.vertices), int))
     assert len(bent(elbow, 136, nothing, hold=1).contacts()) == 0
+
+
+def fold(degrees, step=6.0, hold=2):
+    """Poses that bend the elbow so far, hold it, and half straighten it."""
+    angles = [*np.arange(0.0, degrees, step), *[degrees] * hold, *np.arange(degrees, degrees / 2, -step)]
+    return np.stack([shapes.bend(np.radians(a)) for a in angles])
+
+
+def test_a_clip_touches_as_its_simulation_does(elbow):
+    poses = fold(132)
+    clip = thew.simulate(elbow, poses, 24.0, gravity=(0, 0, 0), contact=thew.Contact())
+    free = thew.simulate(elbow, poses, 24.0, gravity=(0, 0, 0))
+    frame = int(np.argmax([len(clip.contacts(f)) for f in range(len(clip))]))
+    contacts = clip.contacts(frame)
+    assert len(contacts) > 20 and len(free.contacts(frame)) == 0 and len(clip.contacts(0)) == 0
+    triangles = elbow.surface.triangles
+    through = [len(penetrating(c.positions(frame), triangles)) for c in (free, clip)]
+    assert through[0] > 100 and through[1] <= 0.1 * through[0]
+    assert free.inverted_cells.max() > 0 == clip.inverted_cells.max()
+    assert clip.held_cells.shape == (len(poses),) and clip.nbytes > free.nbytes
+    # Points lie on the skin that is shown.
+    shown = clip.positions(frame).astype(float)
+    apart = np.linalg.norm(contacts.points - shown[contacts.vertices], axis=1)
+    assert apart.max() < 0.2 * elbow.surface.size / 14
+
+
+@pytest.mark.parametrize("cut", [3, 14, 22])
+def test_a_clip_that_is_cut_in_the_middle_of_a_touch_is_the_same_bits(elbow, cut, tmp_path):
+    poses = fold(126)
+    settings = {"gravity": (0, 0, 0), "contact": thew.Contact(thickness=0.001, friction=0.5)}
+    whole = thew.simulate(elbow, poses, 24.0, **settings)
+    parts = thew.simulate(elbow, poses[:cut], 24.0, **settings)
+    # Through a file as well.
+    parts.save(tmp_path / "part")
+    parts = thew.Clip.load(tmp_path / "part")
+    parts.extend(poses[cut : cut + 2])
+    parts.extend(poses[cut + 2 :])
+    assert np.array_equal(np.asarray(whole), np.asarray(parts))
+    assert sum(len(whole.contacts(f)) for f in range(len(whole))) > 20
+    for f in range(len(whole)):
+        a, b = whole.contacts(f), parts.contacts(f)
+        assert np.array_equal(a.forces, b.forces) and np.array_equal(a.partners, b.partners)
+
+
+def test_a_shot_carries_its_contact_through_a_file(elbow, tmp_path):
+    regions = np.ones(len(elbow.surface.vertices), int)
+    regions[0] = 0
+    contact = thew.Contact(thickness=0.002, friction=0.1, regions=regions)
+    shot = thew.Shot(elbow, fold(120), 24.0, gravity=(0, 0, 0), contact=contact)
+    shot.save(tmp_path / "shot")
+    made = thew.Shot.load(tmp_path / "shot").simulate()
+    assert np.array_equal(np.asarray(made), np.asarray(shot.simulate()))
+    assert sum(len(made.contacts(f)) for f in range(len(made))) > 0
+
+
+def test_cycles_touch_in_every_round(elbow):
+    up = np.arange(60.0, 126.0, 8.0)
+    poses = np.stack([shapes.bend(np.radians(a)) for a in [*up, *up[-2:0:-1]]])
+    clip = thew.simulate(elbow, poses, 24.0, gravity=(0, 0, 0), cyclic=True, contact=thew.Contact())
+    assert clip.loop_gap < 1e-2 * elbow.surface.size
+    counts = [len(clip.contacts(f)) for f in range(len(clip))]
+    assert max(counts) > 10 and min(counts) == 0
+    f = int(np.argmax(counts))
+    contacts, shown = clip.contacts(f), clip.positions(f).astype(float)
+    assert np.linalg.norm(contacts.points - shown[contacts.vertices], axis=1).max() < 0.2 * elbow.surface.size / 14
+
+
+@pytest.mark.parametrize("method", ["hyperelastic", "warped"])
+def test_flesh_settles_where_it_does_not_overlap(elbow, method):
+    triangles, pose = elbow.surface.triangles, shapes.bend(np.radians(126.0))
+    free, touching = (
+        thew.Simulation(elbow, method, gravity=(0, 0, 0), contact=contact) for contact in (None, thew.Contact())
+    )
+    for simulation in (free, touching):
+        simulation.reset(pose)
+    through = [len(penetrating(s.positions(), triangles)) for s in (free, touching)]
+    assert through[0] > 100 and through[1] <= 0.05 * through[0]
+    assert free.inverted_cells() > 0 == touching.inverted_cells()
+    # In balance: it stays there, whatever friction there is.
+    settled = touching.positions()
+    for _ in range(12):
+        touching.advance(pose, FRAME)
+    assert np.abs(touching.positions() - settled).max() < 1e-3 * elbow.surface.size
+    # What does not touch settles by the same bits.
+    for simulation in (free, touching):
+        simulation.reset(shapes.bend(np.radians(60.0)))
+    assert np.array_equal(free.lattice_positions(), touching.lattice_positions())
+    # And whatever was before.
+    touching.reset(pose)
+    assert np.array_equal(touching.positions(), settled)
+
+
+def test_balances_touch_and_are_where_a_simulation_settles(elbow):
+    pose = shapes.bend(np.radians(126.0))
+    balance = thew.Equilibrium(elbow, "hyperelastic", contact=thew.Contact(friction=0.9))
+    balance.set_pose(pose)
+    q = balance.solve(gravity=(0, 0, 0))
+    simulation = thew.Simulation(elbow, gravity=(0, 0, 0), contact=thew.Contact())
+    simulation.reset(pose)
+    places = elbow.lattice.vertices + q
+    assert np.abs(places - simulation.lattice_positions()).max() < 1e-9
+    assert len(balance.contacts()) == len(simulation.contacts()) > 10
+    # Frictionless: along the normals.
+    contacts = balance.contacts()
+    across = np.cross(contacts.forces, contacts.normals)
+    assert np.abs(across).max() <= 1e-9 * np.abs(contacts.forces).max()
+
+
+def test_a_settling_that_is_stopped_changes_nothing(elbow):
+    simulation = thew.Simulation(elbow, gravity=(0, 0, 0), contact=thew.Contact())
+    simulation.reset(shapes.bend(0.3))
+    before = simulation.state()
+    with pytest.raises(thew.InputError):
+        simulation.reset(np.full((2, 4, 4), np.nan))
+    assert simulation.state() == before
+
+
+@pytest.mark.parametrize("method", ["modal", "nonlinear"])
+def test_clips_of_methods_without_contact_say_so(elbow, method):
+    with pytest.raises(thew.InputError, match="knows no contact"):
+        thew.simulate(elbow, fold(30), 24.0, method=method, contact=thew.Contact())
+    with pytest.raises(thew.InputError, match="one number per vertex"):
+        thew.simulate(elbow, fold(30), 24.0, contact=thew.Contact(regions=[1, 2]))
