@@ -9,6 +9,7 @@ use super::{ClipError, ClipFrame, ClipSettings, ForceSchedule, FrameForces};
 use crate::Vec3;
 use crate::aabb;
 use crate::body::Body;
+use crate::contact::Span;
 use crate::dynamics::Simulation;
 use crate::progress::{Progress, step};
 use crate::skeleton::{Affine, FrameMotion, Pose};
@@ -67,6 +68,11 @@ pub(super) fn simulate(
             let mut frame = ClipFrame::new(&simulation, shape, Some(&cycle.pose(i)));
             frame.contacts = frame.contacts.moved(&home);
             frames.push(frame);
+            simulation.set_collider_span(Span {
+                from: i as usize,
+                to: cycle.entry(i + 1),
+                moved: cycle.moved(pass),
+            });
             simulation
                 .advance_motion(
                     &cycle.interval(body, pass * n + i)?,
@@ -129,6 +135,14 @@ impl<'a> Cycle<'a> {
             poses,
             period: poses.len() - usize::from(closing.is_some()),
             step: closing.unwrap_or_default(),
+        }
+    }
+
+    /// The entry of the motion of colliders at a frame of a pass: in a cycle whose end is its beginning moved on, the one there.
+    fn entry(&self, i: isize) -> usize {
+        match self.poses.len() > self.period {
+            true => i as usize,
+            false => i as usize % self.period,
         }
     }
 

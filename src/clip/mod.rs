@@ -149,7 +149,8 @@ impl Clip {
     /// Simulates a body that touches: as [`simulate`](Self::simulate), with contact.
     ///
     /// # Errors
-    /// As [`simulate`](Self::simulate); a method that knows no contact, regions of another surface, options out of range.
+    /// As [`simulate`](Self::simulate); a method that knows no contact, regions of another surface, options out of range, colliders
+    /// whose motion ends before the poses do.
     pub fn simulate_touching(
         body: impl Into<CarriedSurfaces>,
         contact: &Contact,
@@ -163,6 +164,7 @@ impl Clip {
             let method = settings.method;
             return Err(SimulationError::ContactMethod { method }.into());
         }
+        contact.check_entries(poses.len())?;
         let contact = contact.prepare(surfaces.body(), progress)?;
         let how = (None, DeformOptions::default(), Some(contact));
         Self::make(surfaces, how, (poses, forces), settings, progress)

@@ -5,6 +5,7 @@ use super::forces::AtFrame;
 use super::run_in::run_in;
 use super::{ClipError, ClipFrame, ClipSettings, ForceSchedule, FrameForces};
 use crate::body::Body;
+use crate::contact::Span;
 use crate::dynamics::Simulation;
 use crate::progress::{Progress, step};
 use crate::skeleton::{FrameMotion, Pose};
@@ -70,6 +71,7 @@ impl ResumableRun {
             }
             let motion = interval(body, &run, lead.len() + at)?;
             let rest_forces = schedule.at(at + 1)?;
+            simulation.set_collider_span(Span::between(first + at, first + at + 1));
             simulation
                 .advance_motion(
                     &motion,
@@ -121,6 +123,7 @@ fn start(
     for i in 0..before.len() {
         step(progress, 0.0, "starting the motion")?;
         let motion = interval(&body, &run, i)?;
+        simulation.set_collider_span(Span::between(0, 0));
         simulation
             .advance_motion(
                 &motion,

@@ -146,7 +146,7 @@ impl Stored<'_, CarriedSurfaces> {
                     self.settings.method.touches(),
                     "its method knows no contact",
                 )?;
-                let contact = contact.contact().prepare(&body, &Silent);
+                let contact = contact.contact().and_then(|c| c.prepare(&body, &Silent));
                 Some(contact.map_err(|e| e.to_string())?)
             }
             None => None,

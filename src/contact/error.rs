@@ -19,6 +19,47 @@ pub enum ContactError {
         /// What it is.
         value: f64,
     },
+    /// A plane without a direction.
+    #[error(
+        "a plane to collide with needs a point and a normal that are finite, and the normal a length"
+    )]
+    Plane,
+    /// A mesh that is none.
+    #[error("a collider's mesh is empty, or its triangles name vertices that are not there")]
+    ColliderMesh,
+    /// A motion without entries.
+    #[error("a collider's motion needs one entry per pose, and has none")]
+    NoEntries,
+    /// A motion that is too short.
+    #[error(
+        "collider {collider}: its motion needs one entry per pose, {expected}, but has {given}"
+    )]
+    Entries {
+        /// Which collider.
+        collider: usize,
+        /// Poses there are.
+        expected: usize,
+        /// Entries there are.
+        given: usize,
+    },
+    /// A place that is none.
+    #[error("entry {entry} of a collider's motion leads to places that are not finite")]
+    ColliderEntry {
+        /// Which entry.
+        entry: usize,
+    },
+    /// Vertices of another mesh.
+    #[error(
+        "entry {entry} of a collider's motion needs a place for each vertex, {expected}, but has {given}"
+    )]
+    ColliderVertices {
+        /// Which entry.
+        entry: usize,
+        /// Vertices of the mesh.
+        expected: usize,
+        /// Places given.
+        given: usize,
+    },
     /// Regions of another surface.
     #[error(
         "contact: regions need one number per vertex of the mesh, {expected}, but there are {given}"

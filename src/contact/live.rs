@@ -3,12 +3,18 @@
 
 use super::ContactOptions;
 use super::broad::{self, Candidate, Swept};
+use super::bumps::{self, Bump};
 use super::cells;
+use super::collider::Collider;
 use super::complementarity::{Compliance, Constraint, Entry, Flexible, Friction, solve};
+use super::instant::Instant;
 use super::narrow::{self, FLAT, Touch};
+use super::placed::{Moving, Span, tree_at_rest};
 use super::posed::{Posed, ShownVertices};
-use super::skin::{ContactSkin, SkinPoint};
+use super::record::{ContactPoint, Live};
 use crate::{Mat3, Vec3};
+use parry3d_f64::partitioning::Bvh;
+use std::sync::Arc;
 
 /// How fast what overlaps is parted, sizes of the body per second.
 const RECOVERY: f64 = 0.5;
@@ -22,80 +28,14 @@ pub(crate) const PRESSURE: f64 = 4.0;
 /// How often a correction that would flatten cells is halved at most.
 const HALVINGS: usize = 6;
 
-/// A contact that was there at the end of the last step.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Live {
-    pub body: u32,
-    pub proxy: u32,
-    pub other: u32,
-    pub target: SkinPoint,
-    /// N.
-    pub force: f64,
-    /// N, world axes.
-    pub friction: Vec3,
-}
-
-impl Live {
-    /// How many numbers one is kept as.
-    pub const NUMBERS: usize = 11;
-
-    /// To be kept.
-    pub fn numbers(&self) -> [f64; Self::NUMBERS] {
-        let [a, b, c] = self.target.weights;
-        let indices = [self.body, self.proxy, self.other, self.target.triangle].map(f64::from);
-        let [i, proxy, j, triangle] = indices;
-        let f = self.friction;
-        [i, proxy, j, triangle, a, b, c, self.force, f.x, f.y, f.z]
-    }
-
-    /// From kept numbers; none where they fit no such skins.
-    pub fn read(numbers: &[f64], skins: &[&ContactSkin]) -> Option<Self> {
-        let index = |x: f64, count: usize| {
-            let whole = x.fract() == 0.0 && (0.0..count as f64).contains(&x);
-            whole.then_some(x as u32)
-        };
-        let body = index(numbers[0], skins.len())?;
-        let other = index(numbers[2], skins.len())?;
-        let target = skins[other as usize];
-        let triangle = index(numbers[3], target.triangles())?;
-        let weights = [numbers[4], numbers[5], numbers[6]];
-        let sound = weights.iter().all(|w| (-0.01..=1.01).contains(w)) && numbers[7] >= 0.0;
-        (sound && target.is_skin(triangle)).then_some(Self {
-            body,
-            proxy: index(numbers[1], skins[body as usize].proxies().len())?,
-            other,
-            target: SkinPoint { triangle, weights },
-            force: numbers[7],
-            friction: Vec3::new(numbers[8], numbers[9], numbers[10]),
-        })
-    }
-}
-
-/// One contact as it is reported.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct ContactPoint {
-    /// Where, metres.
-    pub point: Vec3,
-    /// Outward of the skin that is touched.
-    pub normal: Vec3,
-    /// Metres; negative: overlap.
-    pub gap: f64,
-    /// What pushes the vertex, N.
-    pub force: Vec3,
-    /// The body that is pushed.
-    pub body: u32,
-    /// A vertex of its surface.
-    pub vertex: u32,
-    /// The body that is touched.
-    pub other: u32,
-    /// A vertex of its surface.
-    pub partner: u32,
-}
-
-/// Contacts among bodies; the order of bodies is the same throughout.
+/// Contacts among bodies, and of these with colliders; the order is the same throughout.
 pub(crate) struct Contacts {
     options: ContactOptions,
+    colliders: Vec<(Arc<Collider>, Option<Arc<Bvh>>)>,
     live: Vec<Live>,
+    /// Colliders over the present frame, and what may come to them.
+    moving: Vec<Moving>,
+    bumps: Vec<Bump>,
     /// Of the present frame.
     candidates: Vec<Candidate>,
     /// By how much lattices are moved to carry the skin as it is shown, at the beginning of the frame.
@@ -106,10 +46,14 @@ pub(crate) struct Contacts {
 }
 
 impl Contacts {
-    pub fn new(options: ContactOptions) -> Self {
+    pub fn new(options: ContactOptions, colliders: &[Arc<Collider>]) -> Self {
+        let ready = |c: &Arc<Collider>| (c.clone(), tree_at_rest(c));
         Self {
             options,
+            colliders: colliders.iter().map(ready).collect(),
             live: Vec::new(),
+            moving: Vec::new(),
+            bumps: Vec::new(),
             candidates: Vec::new(),
             warps: Vec::new(),
             compliances: Vec::new(),
@@ -143,20 +87,55 @@ impl Contacts {
         self.points.clear();
     }
 
-    /// Before the first step of a frame.
-    pub fn begin(&mut self, bodies: &[Swept]) {
+    /// Before the first step of a frame, in which colliders go through a span of their motion; none: there are none in it.
+    pub fn begin(&mut self, bodies: &[Swept], span: Option<&Span>) {
         self.candidates = broad::candidates(bodies);
         let from: Vec<Posed> = bodies.iter().map(|b| b.from).collect();
+        let to: Vec<Posed> = bodies.iter().map(|b| b.to).collect();
         self.warps = narrow::all_warps(&from, &self.candidates);
         self.compliances.clear();
+        self.moving.clear();
+        let moving = |span| {
+            let of = self.colliders.iter();
+            of.map(move |(c, tree)| Moving::new(c, tree.as_ref(), span))
+        };
+        self.moving = span.into_iter().flat_map(moving).collect();
+        let ends = [0.0, 1.0].map(|s| self.moving.iter().map(|m| m.at(s)).collect::<Vec<_>>());
+        let at = |bodies, colliders| Instant { bodies, colliders };
+        let (from, to) = (at(&from[..], &ends[0][..]), at(&to[..], &ends[1][..]));
+        self.bumps = bumps::chosen(&from, &to, self.options.thickness);
     }
 
     /// By how much contact displaces the free nodes of each body at the end of a step of `h` seconds; none where nothing touches.
-    /// `turn` tells how a lattice vertex has turned since the frame began.
+    /// `turn` tells how a lattice vertex has turned since the frame began, `part` from where to where in the frame the step goes.
     pub fn step(
         &mut self,
-        before: &[Posed],
-        after: &[Posed],
+        (before, after): (&[Posed], &[Posed]),
+        part: (f64, f64),
+        turn: &dyn Fn(usize, usize) -> Mat3,
+        flesh: &mut [&mut dyn Flexible],
+        h: f64,
+    ) -> Option<Vec<Vec<Vec3>>> {
+        let moving = std::mem::take(&mut self.moving);
+        let at = |s| moving.iter().map(|m| m.at(s)).collect::<Vec<_>>();
+        let colliders = (at(part.0), at(part.1));
+        let begin = Instant {
+            bodies: before,
+            colliders: &colliders.0,
+        };
+        let end = Instant {
+            bodies: after,
+            colliders: &colliders.1,
+        };
+        let moved = self.step_between(&begin, &end, turn, flesh, h);
+        self.moving = moving;
+        moved
+    }
+
+    fn step_between(
+        &mut self,
+        before: &Instant,
+        after: &Instant,
         turn: &dyn Fn(usize, usize) -> Mat3,
         flesh: &mut [&mut dyn Flexible],
         h: f64,
@@ -170,7 +149,7 @@ impl Contacts {
                 warps.iter().enumerate().map(turned).collect()
             })
             .collect();
-        let mut touches = self.found(after, &warps);
+        let mut touches = self.found(before, after, &warps);
         touches.retain(|touch| self.matters(touch, after));
         let mut constraints = Vec::new();
         for touch in &touches {
@@ -178,7 +157,7 @@ impl Contacts {
         }
         let contacts = constraints.len();
         self.held_cells = 0;
-        for (i, (before, after)) in before.iter().zip(after).enumerate() {
+        for (i, (before, after)) in before.bodies.iter().zip(after.bodies).enumerate() {
             let recovery = RECOVERY * after.skin.body().size() * h;
             self.held_cells += cells::rows(i as u32, (before, after), recovery, &mut constraints);
         }
@@ -188,6 +167,7 @@ impl Contacts {
             return None;
         }
         let nodes: Vec<usize> = after
+            .bodies
             .iter()
             .map(|b| b.skin.body().pattern().vertex_of_node().len())
             .collect();
@@ -200,14 +180,14 @@ impl Contacts {
             &nodes,
             compliance,
         );
-        shorten(after, &mut moved);
+        shorten(after.bodies, &mut moved);
         self.keep(&touches, &constraints[..contacts], after, &moved);
         Some(moved)
     }
 
     /// What touches now: what is found among the candidates, and what did and still nearly does.
-    fn found(&self, after: &[Posed], warps: &[Vec<Vec3>]) -> Vec<Touch> {
-        let mut touches = narrow::touches(after, &self.candidates, warps);
+    fn found(&self, before: &Instant, after: &Instant, warps: &[Vec<Vec3>]) -> Vec<Touch> {
+        let mut touches = narrow::touches(after.bodies, &self.candidates, warps);
         let key = |t: &Touch| (t.body, t.proxy, t.other);
         let mut former = Vec::new();
         for live in &self.live {
@@ -215,78 +195,86 @@ impl Contacts {
             if touches.binary_search_by_key(&of, key).is_ok() {
                 continue;
             }
-            let (body, other) = (&after[live.body as usize], &after[live.other as usize]);
-            let point = &body.skin.proxies()[live.proxy as usize].point;
-            let place = body.point(point);
-            let Some(target) = narrow::slid(other, &live.target, place) else {
+            let Some(touch) = after.again(live) else {
                 continue;
             };
-            let normal = other.normal(&target);
-            let gap = normal.dot(&(place - other.point(&target))) - self.options.thickness;
-            let near = KEPT * other.skin.body().size();
-            let deep = gap < -DEEPEST * other.skin.cell();
-            let opposed =
-                normal != Vec3::zeros() && body.normal(point).dot(&normal) < narrow::ALIKE;
-            if opposed && gap < near && !deep && (live.force > 0.0 || gap > -near) {
-                former.push(Touch {
-                    body: live.body,
-                    proxy: live.proxy,
-                    other: live.other,
-                    target,
-                    normal,
-                    depth: 0.0,
-                });
+            let other = &after.bodies[live.other as usize].skin;
+            let (gap, near) = (self.gap(&touch, after), KEPT * other.body().size());
+            let deep = gap < -DEEPEST * other.cell();
+            if gap < near && !deep && (live.force > 0.0 || gap > -near) {
+                former.push(touch);
             }
         }
         touches.extend(former);
+        touches.extend(bumps::touches(&self.bumps, before, after, |bump| {
+            self.former((bump.body, bump.proxy, bump.other))
+        }));
         touches.sort_by_key(key);
         touches
     }
 
+    /// What is kept between a body and what it touches, metres.
+    fn thickness(&self, touch: &Touch, at: &Instant) -> f64 {
+        let own = at.collider(touch.other).map(|c| c.collider().thickness());
+        self.options.thickness + own.unwrap_or(0.0)
+    }
+
+    fn gap(&self, touch: &Touch, at: &Instant) -> f64 {
+        let apart = at.proxy(touch.body, touch.proxy) - at.place(touch.other, &touch.target);
+        touch.normal.dot(&apart) - self.thickness(touch, at)
+    }
+
     /// Whether a touch can push within the step: what is still apart is for the next one.
-    fn matters(&self, touch: &Touch, after: &[Posed]) -> bool {
-        let (body, other) = (&after[touch.body as usize], &after[touch.other as usize]);
-        let proxy = &body.skin.proxies()[touch.proxy as usize];
-        let apart = body.point(&proxy.point) - other.point(&touch.target);
-        let gap = touch.normal.dot(&apart) - self.options.thickness;
-        gap < KEPT * other.skin.body().size() || self.former(touch).is_some()
+    fn matters(&self, touch: &Touch, after: &Instant) -> bool {
+        let size = after.bodies[touch.body as usize].skin.body().size();
+        let of = (touch.body, touch.proxy, touch.other);
+        let former = self.former(of);
+        let near = KEPT * size;
+        match after.collider(touch.other) {
+            Some(_) => self.gap(touch, after) < near,
+            None => self.gap(touch, after) < near || former.is_some(),
+        }
     }
 
     /// The same contact in the step before.
-    fn former(&self, touch: &Touch) -> Option<&Live> {
-        let of = (touch.body, touch.proxy, touch.other);
+    fn former(&self, of: (u32, u32, u32)) -> Option<&Live> {
         let key = |l: &Live| (l.body, l.proxy, l.other);
         let at = self.live.binary_search_by_key(&of, key).ok()?;
         Some(&self.live[at])
     }
 
-    fn constraint(&self, touch: &Touch, before: &[Posed], after: &[Posed], h: f64) -> Constraint {
-        let (i, j) = (touch.body as usize, touch.other as usize);
-        let proxy = &after[i].skin.proxies()[touch.proxy as usize];
-        let at = |bodies: &[Posed]| bodies[i].point(&proxy.point) - bodies[j].point(&touch.target);
-        let (was, now) = (at(before), at(after));
-        let (n, slid) = (touch.normal, now - was);
+    fn constraint(&self, touch: &Touch, before: &Instant, after: &Instant, h: f64) -> Constraint {
+        let body = &after.bodies[touch.body as usize];
+        let proxy = &body.skin.proxies()[touch.proxy as usize];
+        let at = |instant: &Instant| {
+            instant.proxy(touch.body, touch.proxy) - instant.place(touch.other, &touch.target)
+        };
+        let (n, slid) = (touch.normal, at(after) - at(before));
         // What the sculpt has nearer than the thickness may stay so.
-        let modelled = match i == j {
+        let modelled = match touch.body == touch.other {
             true => {
-                let apart = proxy.rest - after[i].skin.rest_point(&touch.target);
+                let apart = proxy.rest - body.skin.rest_point(&touch.target);
                 (self.options.thickness - apart.norm()).max(0.0)
             }
             false => 0.0,
         };
-        let gap = n.dot(&now) - self.options.thickness + modelled;
-        let recovery = RECOVERY * after[j].skin.body().size() * h;
-        let mut slopes = [Vec::new(), Vec::new()];
-        let give = after[i].add_slopes(&proxy.point, 1.0, &mut slopes[0]);
-        let give = give.max(after[j].add_slopes(&touch.target, -1.0, &mut slopes[1]));
+        let gap = self.gap(touch, after) + modelled;
+        let recovery = RECOVERY * body.skin.body().size() * h;
+        let mut sides = vec![(touch.body, &proxy.point, 1.0)];
+        if after.collider(touch.other).is_none() {
+            sides.push((touch.other, &touch.target, -1.0));
+        }
+        let mut give = 1.0_f64;
         let mut joint: Vec<(u32, u32, Mat3)> = Vec::new();
-        for (body, slopes) in [i, j].into_iter().zip(slopes) {
-            let pattern = after[body].skin.body().pattern();
+        for (index, point, sign) in sides {
+            let body = &after.bodies[index as usize];
+            let mut slopes = Vec::new();
+            give = give.max(body.add_slopes(point, sign, &mut slopes));
             for (vertex, slope) in slopes {
-                let Some(node) = pattern.node_of_vertex(vertex as usize) else {
+                let Some(node) = body.skin.body().pattern().node_of_vertex(vertex as usize) else {
                     continue;
                 };
-                let of = (body as u32, node);
+                let of = (index, node);
                 match joint.iter_mut().find(|(b, n, _)| (*b, *n) == of) {
                     Some((.., sum)) => *sum += slope,
                     None => joint.push((of.0, of.1, slope)),
@@ -301,21 +289,38 @@ impl Contacts {
             };
             joint.iter().map(entry).collect()
         };
-        let former = self.former(touch);
-        let tangents = tangents(&after[j], touch);
-        let friction = (self.options.friction > 0.0).then(|| Friction {
+        let former = self.former((touch.body, touch.proxy, touch.other));
+        let tangents = tangents(after, touch);
+        let coefficient = self.friction(touch, after);
+        let friction = (coefficient > 0.0).then(|| Friction {
             tangents: tangents.map(entries),
             slides: tangents.map(|t| t.dot(&slid)),
-            coefficient: self.options.friction,
+            coefficient,
             forces: tangents.map(|t| former.map_or(0.0, |l| l.friction.dot(&t))),
         });
+        let strongest = match after.collider(touch.other) {
+            Some(_) => strength(body),
+            None => strength(body).max(strength(&after.bodies[touch.other as usize])),
+        };
         Constraint {
             normal: entries(n),
             gap: gap.max(n.dot(&slid) - recovery),
             friction,
             give,
-            limit: PRESSURE * strength(&after[i]).max(strength(&after[j])),
+            limit: PRESSURE * strongest,
             force: former.map_or(0.0, |l| l.force),
+        }
+    }
+
+    /// Coulomb's coefficient: the geometric mean of both sides'.
+    fn friction(&self, touch: &Touch, at: &Instant) -> f64 {
+        let own = self.options.friction;
+        let other = at
+            .collider(touch.other)
+            .and_then(|c| c.collider().friction());
+        match other {
+            Some(other) => (own * other).sqrt(),
+            None => own,
         }
     }
 
@@ -350,26 +355,31 @@ impl Contacts {
         &mut self,
         touches: &[Touch],
         constraints: &[Constraint],
-        after: &[Posed],
+        after: &Instant,
         moved: &[Vec<Vec3>],
     ) {
         let sways: Vec<Vec<Vec3>> = after
+            .bodies
             .iter()
             .zip(moved)
             .map(|(b, m)| displaced(b, m))
             .collect();
         let mut shown = Vec::new();
-        for body in after {
+        for body in after.bodies {
             let mut none = ShownVertices::default();
             none.clear(body.skin.body().surface().vertices().len());
             shown.push(none);
         }
-        let bodies = after.iter().zip(&sways).zip(&shown);
+        let bodies = after.bodies.iter().zip(&sways).zip(&shown);
         let end: Vec<Posed> = bodies
             .map(|((b, sway), shown)| Posed { sway, shown, ..*b })
             .collect();
+        let end = Instant {
+            bodies: &end,
+            colliders: after.colliders,
+        };
         for (touch, constraint) in touches.iter().zip(constraints) {
-            let tangents = tangents(&after[touch.other as usize], touch);
+            let tangents = tangents(after, touch);
             let friction = constraint.friction.as_ref().map_or(Vec3::zeros(), |f| {
                 tangents[0] * f.forces[0] + tangents[1] * f.forces[1]
             });
@@ -380,19 +390,18 @@ impl Contacts {
                 target: touch.target,
                 force: constraint.force,
                 friction,
+                side: touch.side,
             });
-            let (body, other) = (&end[touch.body as usize], &end[touch.other as usize]);
-            let proxy = &body.skin.proxies()[touch.proxy as usize];
-            let (point, target) = (body.point(&proxy.point), other.point(&touch.target));
+            let skin = end.bodies[touch.body as usize].skin;
             self.points.push(ContactPoint {
-                point,
+                point: end.proxy(touch.body, touch.proxy),
                 normal: touch.normal,
-                gap: touch.normal.dot(&(point - target)) - self.options.thickness,
+                gap: self.gap(touch, &end),
                 force: touch.normal * constraint.force + friction,
                 body: touch.body,
-                vertex: proxy.vertex,
+                vertex: skin.proxies()[touch.proxy as usize].vertex,
                 other: touch.other,
-                partner: other.skin.vertex_at(&touch.target),
+                partner: end.vertex_at(touch.other, &touch.target),
             });
         }
     }
@@ -415,19 +424,20 @@ fn displaced(body: &Posed, moved: &[Vec3]) -> Vec<Vec3> {
     sway
 }
 
-/// Two directions across the normal, turned with the flesh.
-fn tangents(other: &Posed, touch: &Touch) -> [Vec3; 2] {
-    let [a, b, _] = other
-        .skin
-        .corners(touch.target.triangle)
-        .map(|v| other.vertex(v));
+/// Two directions across the normal, turned with what is touched; of colliders as the normal has them.
+fn tangents(at: &Instant, touch: &Touch) -> [Vec3; 2] {
     let n = touch.normal;
-    let along = b - a;
-    let along = (along - n * n.dot(&along)).try_normalize(0.0);
+    let along = at.bodies.get(touch.other as usize).and_then(|other| {
+        let corners = other.skin.corners(touch.target.triangle);
+        let [a, b, _] = corners.map(|v| other.vertex(v));
+        let along = b - a;
+        (along - n * n.dot(&along)).try_normalize(0.0)
+    });
     let first = along.unwrap_or_else(|| {
-        n.cross(&Vec3::x())
-            .try_normalize(0.5)
-            .unwrap_or_else(Vec3::y)
+        let across = |axis: Vec3| (axis - n * n.dot(&axis)).try_normalize(0.5);
+        across(Vec3::x())
+            .or_else(|| across(Vec3::y()))
+            .unwrap_or_else(Vec3::z)
     });
     [first, n.cross(&first)]
 }

@@ -30,25 +30,33 @@
 //! ```
 
 mod broad;
+mod bumps;
 mod cells;
+mod collider;
 mod complementarity;
 mod error;
+mod instant;
 mod live;
 mod narrow;
+mod placed;
 mod posed;
+mod record;
 mod settings;
 mod skin;
 mod stored;
 #[cfg(test)]
 mod tests;
 
+pub use collider::{Collider, ColliderMotion};
 pub use error::ContactError;
-pub use live::ContactPoint;
+pub use record::ContactPoint;
 pub use settings::{Contact, ContactOptions, PreparedContact};
 pub use skin::ContactSkin;
 
 pub(crate) use broad::Swept;
 pub(crate) use complementarity::Flexible;
-pub(crate) use live::{Contacts, Live};
+pub(crate) use live::Contacts;
+pub(crate) use placed::Span;
 pub(crate) use posed::{Posed, ShownVertices};
+pub(crate) use record::Live;
 pub(crate) use stored::StoredContact;

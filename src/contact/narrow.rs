@@ -36,8 +36,10 @@ pub(crate) struct Touch {
     pub target: SkinPoint,
     /// Outward at the target.
     pub normal: Vec3,
-    /// How deep the point is at rest; negative inside.
+    /// How deep the point is at rest, of colliders as it is; negative inside.
     pub depth: f64,
+    /// 1, or of a sheet −1 behind it.
+    pub side: f64,
 }
 
 /// By how much each vertex of a lattice is moved so that the lattice carries the skin to where it is shown, where cells are asked
@@ -201,6 +203,7 @@ fn touch(
         target,
         normal: Vec3::zeros(),
         depth,
+        side: 1.0,
     })
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What touches, and how.
 
-use super::{ContactError, ContactSkin};
+use super::{Collider, ContactError, ContactSkin};
 use crate::body::Body;
 use crate::progress::Progress;
 use crate::range::is_sound;
@@ -58,12 +58,14 @@ impl ContactOptions {
 }
 
 /// All that is asked of contact, for bodies with the same surface.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct Contact {
     /// How flesh touches.
     pub options: ContactOptions,
     /// One number per vertex of the surface, of which 0 touches nothing; none: all may touch.
     pub regions: Option<Arc<[u32]>>,
+    /// What is touched besides.
+    pub colliders: Vec<Arc<Collider>>,
 }
 
 impl Contact {
@@ -77,6 +79,23 @@ impl Contact {
         match self.regions.as_deref().map(<[_]>::len) {
             Some(given) if given != expected => Err(ContactError::Regions { expected, given }),
             _ => Ok(()),
+        }
+    }
+
+    /// Refuses colliders whose motion ends before so many poses do.
+    ///
+    /// # Errors
+    /// Which one, and how many entries it has.
+    pub fn check_entries(&self, poses: usize) -> Result<(), ContactError> {
+        let short = |c: &Arc<Collider>| c.entries().filter(|&n| n < poses);
+        let mut all = self.colliders.iter().enumerate();
+        match all.find_map(|(i, c)| Some((i, short(c)?))) {
+            None => Ok(()),
+            Some((collider, given)) => Err(ContactError::Entries {
+                collider,
+                expected: poses,
+                given,
+            }),
         }
     }
 

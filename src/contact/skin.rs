@@ -30,7 +30,7 @@ pub(crate) struct SkinPoint {
 
 impl SkinPoint {
     /// The corner that weighs most.
-    fn corner(&self) -> usize {
+    pub fn corner(&self) -> usize {
         (1..3).fold(0, |best, k| match self.weights[k] > self.weights[best] {
             true => k,
             false => best,
@@ -244,6 +244,13 @@ impl ContactSkin {
     pub(crate) fn rest_point(&self, point: &SkinPoint) -> Vec3 {
         let corners = self.corners(point.triangle).map(|v| self.rest(v));
         (0..3).map(|k| corners[k] * point.weights[k]).sum()
+    }
+
+    /// The outward normal of the triangle of a point at rest; zero where it has none.
+    pub(crate) fn rest_normal(&self, point: &SkinPoint) -> Vec3 {
+        let [a, b, c] = self.corners(point.triangle).map(|v| self.rest(v));
+        let n = (b - a).cross(&(c - a));
+        n.try_normalize(0.0).unwrap_or_else(Vec3::zeros)
     }
 
     /// The vertex that is nearest to a point.

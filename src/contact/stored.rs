@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is asked of contact as plain data, for files.
 
-use super::{Contact, ContactOptions, ContactPoint};
+use super::collider::StoredCollider;
+use super::{Contact, ContactError, ContactOptions, ContactPoint};
 use crate::range::{all_sound, is_sound};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 pub(crate) struct StoredContact<'a> {
     options: ContactOptions,
     regions: Option<Cow<'a, [u32]>>,
+    colliders: Vec<StoredCollider<'a>>,
 }
 
 impl<'a> StoredContact<'a> {
@@ -19,14 +21,21 @@ impl<'a> StoredContact<'a> {
         Self {
             options: contact.options,
             regions: contact.regions.as_deref().map(Cow::Borrowed),
+            colliders: contact.colliders.iter().map(|c| c.stored()).collect(),
         }
     }
 
-    pub fn contact(self) -> Contact {
-        Contact {
+    /// # Errors
+    /// Colliders that are none.
+    pub fn contact(self) -> Result<Contact, ContactError> {
+        let colliders = self.colliders.into_iter().map(StoredCollider::collider);
+        Ok(Contact {
+            colliders: colliders
+                .map(|c| c.map(Arc::new))
+                .collect::<Result<_, _>>()?,
             options: self.options,
             regions: self.regions.map(|r| Arc::from(r.into_owned())),
-        }
+        })
     }
 }
 

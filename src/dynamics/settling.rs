@@ -13,6 +13,7 @@ use super::stepper::Step;
 use super::touching::Shown;
 use super::{Simulation, SimulationError};
 use crate::Vec3;
+use crate::contact::Span;
 use crate::progress::{Progress, step};
 use crate::skeleton::{FrameMotion, Pose, Skeleton, polar};
 use crate::solve::NodeMatrix;
@@ -57,42 +58,29 @@ impl Simulation {
         let body = self.body.clone();
         let (skeleton, free) = (body.skeleton(), self.nodes.positions.clone());
         let stand = FrameMotion::between(skeleton, pose, pose)?;
-        self.relax(&stand, forces, progress)?;
-        if !self.touching.as_ref().is_some_and(|t| t.has_touched()) {
-            self.nodes.positions = free;
+        // Whether it would touch itself, and if not, colliders.
+        let mut touched = [false; 2];
+        for (touched, colliders) in touched.iter_mut().zip([false, true]) {
+            self.relax(&stand, colliders, forces, progress)?;
+            *touched = self.touching.as_ref().is_some_and(|t| t.has_touched());
+            self.nodes.positions.clone_from(&free);
+            if let Some(touching) = &mut self.touching {
+                touching.restore(Vec::new());
+            }
+        }
+        let mut steps = 0;
+        if touched[0] {
+            steps = self.bend(pose, forces, progress)?;
+        } else if !touched[1] {
             return self.take_shape();
         }
-        let rest = Pose::rest(skeleton.len());
-        let motion = FrameMotion::between(skeleton, &rest, pose)?;
-        self.now.set(&body, self.method, &rest)?;
-        self.nodes
-            .positions
-            .copy_from_slice(body.lattice().vertices());
-        self.history = Some(at_rest(&rest));
-        if let Some(touching) = &mut self.touching {
-            touching.restore(Vec::new());
-        }
-        let steps = (largest_turn(skeleton, pose) / TURN).ceil() as usize;
-        let steps = steps.clamp(1, ON_THE_WAY);
         let all = (steps + AT_LAST) as f64;
-        let mut from = rest;
-        for i in 1..=steps {
-            step(progress, i as f64 / all, "settling what touches")?;
-            let to = motion.at(i as f64 / steps as f64);
-            self.nodes.velocities.fill(Vec3::zeros());
-            self.relax(
-                &FrameMotion::between(skeleton, &from, &to)?,
-                forces,
-                progress,
-            )?;
-            from = to;
-        }
         self.nodes.velocities.fill(Vec3::zeros());
         let (still, mut energy) = (STILL * body.size(), 0.0);
         for i in steps..steps + AT_LAST {
             step(progress, i as f64 / all, "settling what touches")?;
             let before = self.nodes.positions.clone();
-            self.relax(&stand, forces, progress)?;
+            self.relax(&stand, true, forces, progress)?;
             let moved = before.iter().zip(&self.nodes.positions);
             if moved.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max) <= still {
                 break;
@@ -111,10 +99,42 @@ impl Simulation {
         self.take_shape()
     }
 
+    /// Bends the body from its rest pose, past no collider; gives the number of steps that this took.
+    fn bend(
+        &mut self,
+        pose: &Pose,
+        forces: (Option<&[Vec3]>, Option<&[Vec3]>),
+        progress: &dyn Progress,
+    ) -> Result<usize, SimulationError> {
+        let body = self.body.clone();
+        let skeleton = body.skeleton();
+        let rest = Pose::rest(skeleton.len());
+        let motion = FrameMotion::between(skeleton, &rest, pose)?;
+        self.now.set(&body, self.method, &rest)?;
+        self.nodes
+            .positions
+            .copy_from_slice(body.lattice().vertices());
+        self.history = Some(at_rest(&rest));
+        let steps = (largest_turn(skeleton, pose) / TURN).ceil() as usize;
+        let steps = steps.clamp(1, ON_THE_WAY);
+        let all = (steps + AT_LAST) as f64;
+        let mut from = rest;
+        for i in 1..=steps {
+            step(progress, i as f64 / all, "settling what touches")?;
+            let to = motion.at(i as f64 / steps as f64);
+            self.nodes.velocities.fill(Vec3::zeros());
+            let motion = FrameMotion::between(skeleton, &from, &to)?;
+            self.relax(&motion, false, forces, progress)?;
+            from = to;
+        }
+        Ok(steps)
+    }
+
     /// One step along a motion that starts in the present pose.
     fn relax(
         &mut self,
         motion: &FrameMotion,
+        colliders: bool,
         (forces, rest_forces): (Option<&[Vec3]>, Option<&[Vec3]>),
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
@@ -128,7 +148,10 @@ impl Simulation {
         let bent = |v: usize| shape.places[v] - shape.sway[v];
         let bent = shown.parted.then_some(&bent as &dyn Fn(usize) -> Vec3);
         let at = (&history.pose, &self.now);
-        touching.begin((&self.body, shown), at, motion, &self.nodes.positions, bent)?;
+        let span = Span::between(0, 0);
+        let span = colliders.then_some(&span);
+        let positions = &self.nodes.positions;
+        touching.begin((&self.body, shown), at, motion, positions, bent, span)?;
         self.next.set(&self.body, self.method, motion.to())?;
         let forces = self
             .external

@@ -9,7 +9,7 @@ use super::touching::Touching;
 use super::{Method, Settings, SimulationError};
 use crate::Vec3;
 use crate::body::Body;
-use crate::contact::{ContactPoint, PreparedContact};
+use crate::contact::{ContactPoint, PreparedContact, Span};
 use crate::modal::Modes;
 use crate::present::Snapshot;
 use crate::progress::{Paced, Progress, Silent, step};
@@ -176,6 +176,13 @@ impl Simulation {
         Ok(())
     }
 
+    /// Lets colliders go so in the next frame, in place of on by one entry.
+    pub(crate) fn set_collider_span(&mut self, span: Span) {
+        if let Some(touching) = &mut self.touching {
+            touching.set_span(span);
+        }
+    }
+
     /// What touches at present, and with which forces.
     pub fn contacts(&self) -> &[ContactPoint] {
         self.touching.as_ref().map_or(&[], |t| t.points())
@@ -243,6 +250,7 @@ impl Simulation {
         self.stepper.reset(&start, &mut self.nodes)?;
         if let Some(touching) = &mut self.touching {
             touching.restore(Vec::new());
+            touching.set_entry(0);
         }
         self.external.set(rest_forces);
         self.nodes.velocities.fill(Vec3::zeros());
@@ -385,7 +393,15 @@ impl Simulation {
             let bent = shown.parted.then_some(&bent as &dyn Fn(usize) -> Vec3);
             let at = (&history.pose, &self.now);
             let positions = &self.nodes.positions;
-            touching.begin((&self.body, shown), at, motion, positions, bent)?;
+            let span = touching.next_span();
+            touching.begin(
+                (&self.body, shown),
+                at,
+                motion,
+                positions,
+                bent,
+                Some(&span),
+            )?;
         }
         for i in 1..=steps {
             let s = i as f64 / steps as f64;

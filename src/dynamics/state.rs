@@ -12,13 +12,15 @@ use crate::skeleton::{Affine, Pose};
 /// Duration, then the maps of the pose before and of the present one: 12 numbers a bone, matrix by columns and translation.
 pub(super) const POSES: Kind = Kind::required("pose history", 1);
 pub(super) const REST_FORCES: Kind = Kind::required("rest forces", 1);
-/// Of each contact: body, point, other body, triangle, weights of its corners, force, friction.
-pub(super) const CONTACTS: Kind = Kind::required("contacts", 1);
+/// Of each contact: body, point, other body, triangle, weights of its corners, force, friction, side.
+pub(super) const CONTACTS: Kind = Kind::required("contacts", 2);
+/// The entry of the colliders' motions at which they are.
+pub(super) const COLLIDERS: Kind = Kind::required("colliders", 1);
 
 impl Simulation {
     /// The state, exactly: `120 + 48 nodes + 192 bones` bytes, with the modal method `120 + 16 modes + 24 nodes + 192 bones`; 40
-    /// and all for bones less before the first reset, `32 + 24 nodes` more while forces in rest axes act, and `32 + 88 contacts` while
-    /// flesh touches.
+    /// and all for bones less before the first reset, `32 + 24 nodes` more while forces in rest axes act, and `32 + 96 contacts` while
+    /// flesh touches, 40 more with colliders.
     pub fn state(&self) -> Vec<u8> {
         let mut state = Writer::new();
         if let Some(history) = &self.history {
@@ -35,6 +37,9 @@ impl Simulation {
             && !touching.live().is_empty()
         {
             state.numbers(CONTACTS, touching.live().iter().flat_map(Live::numbers));
+        }
+        if let Some(entry) = self.touching.as_ref().and_then(|t| t.entry()) {
+            state.numbers(COLLIDERS, std::iter::once(entry as f64));
         }
         state.finish()
     }
@@ -63,6 +68,16 @@ impl Simulation {
             }
             None => Vec::new(),
         };
+        let entry = match &self.touching {
+            Some(touching) if touching.entry().is_some() => {
+                match state.numbers(COLLIDERS)?.as_deref() {
+                    None => 0,
+                    Some(&[entry]) if entry >= 0.0 && entry.fract() == 0.0 => entry as usize,
+                    Some(_) => return Err(SimulationError::State("its colliders are nowhere")),
+                }
+            }
+            _ => 0,
+        };
         if let Some(history) = &history {
             self.next.set(&self.body, self.method, &history.pose)?;
         }
@@ -74,6 +89,7 @@ impl Simulation {
         self.external.set(rest_forces.as_deref());
         if let Some(touching) = &mut self.touching {
             touching.restore(live);
+            touching.set_entry(entry);
         }
         self.show_modes();
         self.take_shape()

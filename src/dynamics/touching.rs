@@ -8,8 +8,8 @@ use super::stepper::{NodalState, Step, StepInParts};
 use super::{Method, SimulationError, SkinnedLattice};
 use crate::body::Body;
 use crate::contact::{
-    ContactOptions, ContactPoint, ContactSkin, Contacts, Live, Posed, PreparedContact,
-    ShownVertices, Swept,
+    Collider, ContactOptions, ContactPoint, ContactSkin, Contacts, Live, Posed, PreparedContact,
+    ShownVertices, Span, Swept,
 };
 use crate::skeleton::{FrameMotion, Pose};
 use crate::{Mat3, Vec3};
@@ -19,6 +19,11 @@ use std::sync::Arc;
 pub(super) struct Touching {
     skin: Arc<ContactSkin>,
     options: ContactOptions,
+    colliders: Vec<Arc<Collider>>,
+    /// Where the motions of colliders go in the next frame; none: on by one entry.
+    span: Option<Span>,
+    /// The entry of their motions at which they are.
+    entry: usize,
     contacts: Contacts,
     /// What the balance without loads adds to the skinned shape, in rest axes.
     bend: Vec<Vec3>,
@@ -93,7 +98,10 @@ impl Touching {
         let (skin, options) = (contact.skin().clone(), contact.options());
         let body = skin.body();
         Ok(Self {
-            contacts: Contacts::new(options),
+            contacts: Contacts::new(options, &contact.contact().colliders),
+            colliders: contact.contact().colliders.clone(),
+            span: None,
+            entry: 0,
             bend: vec![Vec3::zeros(); body.nodes()],
             begun: vec![Mat3::identity(); body.nodes()],
             touched: false,
@@ -134,11 +142,36 @@ impl Touching {
         if !parts.remainder().is_empty() {
             return None;
         }
-        parts.map(|part| Live::read(part, &[&self.skin])).collect()
+        let read = |part| Live::read(part, &[&self.skin], &self.colliders);
+        parts.map(read).collect()
     }
 
     pub fn restore(&mut self, live: Vec<Live>) {
         self.contacts.restore(live);
+    }
+
+    /// The entry of the colliders' motions at which they are; none without colliders.
+    pub fn entry(&self) -> Option<usize> {
+        (!self.colliders.is_empty()).then_some(self.entry)
+    }
+
+    /// Puts the colliders at an entry of their motions.
+    pub fn set_entry(&mut self, entry: usize) {
+        self.entry = entry;
+        self.span = None;
+    }
+
+    /// Lets the colliders go so in the next frame.
+    pub fn set_span(&mut self, span: Span) {
+        self.span = Some(span);
+    }
+
+    /// The way of the colliders in the frame that begins, after which they are at its end.
+    pub fn next_span(&mut self) -> Span {
+        let next = Span::between(self.entry, self.entry + 1);
+        let span = self.span.take().unwrap_or(next);
+        self.entry = span.to;
+        span
     }
 
     /// Before the first step of a frame: `bent` is the balance without loads at its beginning, if that is known.
@@ -149,6 +182,7 @@ impl Touching {
         motion: &FrameMotion,
         positions: &[Vec3],
         bent: Option<&dyn Fn(usize) -> Vec3>,
+        span: Option<&Span>,
     ) -> Result<(), SimulationError> {
         for (v, bend) in self.bend.iter_mut().enumerate() {
             *bend = match bent {
@@ -167,11 +201,12 @@ impl Touching {
             .collect();
         self.after
             .set((&self.skin, shown), &self.end, &self.bend, &carried);
-        self.contacts.begin(&[Swept {
+        let swept = Swept {
             from: self.before.posed(&self.skin, pose, shown),
             to: self.after.posed(&self.skin, motion.to(), shown),
             itself: self.options.self_contact,
-        }]);
+        };
+        self.contacts.begin(&[swept], span);
         Ok(())
     }
 
@@ -192,8 +227,11 @@ impl Touching {
         self.after
             .set((&self.skin, shown), step.to, &self.bend, proposal.positions);
         let displaced = self.contacts.step(
-            &[self.before.posed(&self.skin, from, shown)],
-            &[self.after.posed(&self.skin, to, shown)],
+            (
+                &[self.before.posed(&self.skin, from, shown)],
+                &[self.after.posed(&self.skin, to, shown)],
+            ),
+            (step.end - step.part, step.end),
             &|_, v| step.to.turns[v] * self.begun[v].transpose(),
             &mut [&mut proposal.factored],
             step.duration,

@@ -31,14 +31,16 @@ use std::sync::Arc;
 ///
 /// rigs: `Rig`s that push the flesh, controls[f,r]: where the control of each stands at every frame, linear between (None:
 /// every rig at its last sample throughout); preroll: frames of run-in before frame 0, in which the joints come from a standstill;
-/// cyclic: the poses are a cycle (which may travel), run until its state repeats; contact: how the flesh touches itself. Further settings: those of `Simulation`;
+/// cyclic: the poses are a cycle (which may travel), run until its state repeats; contact: how the flesh touches itself; colliders: `Collider`s that it touches
+/// besides. Further settings: those of `Simulation`;
 /// for the method 'modal' engine, device, form and precision of `Deformer`.
 /// Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
 #[pyfunction]
 #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, progress=None,
     method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
     integrator=None, adapt=None, max_offset=None, modes=None, engine="auto", device=None, form="embedded",
-    precision="f32", solver="auto", elastic_joints=1.0, contact=None, *, reach=None))]
+    precision="f32", solver="auto", elastic_joints=1.0, contact=None,
+    colliders=None, *, reach=None))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn simulate(
     py: Python<'_>,
@@ -66,6 +68,7 @@ pub(super) fn simulate(
     solver: &str,
     #[pyo3(from_py_with = real)] elastic_joints: f64,
     contact: Option<PyRef<'_, PyContact>>,
+    colliders: Option<List<Bound<'_, PyAny>>>,
     #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
 ) -> PyResult<PyClip> {
     let max_offset = renamed::max_offset(max_offset, reach)?;
@@ -94,6 +97,7 @@ pub(super) fn simulate(
         solver,
         elastic_joints,
         contact,
+        colliders,
     )?;
     shot.simulate(py, progress)
 }

@@ -41,7 +41,11 @@ impl PyContact {
         };
         options.check().map_err(IntoPy::into_py)?;
         let regions = regions.map(Arc::from);
-        Ok(Self(Contact { options, regions }))
+        Ok(Self(Contact {
+            options,
+            regions,
+            colliders: Vec::new(),
+        }))
     }
 
     /// Whether a body touches itself.

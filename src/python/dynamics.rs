@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Simulation`.
 
-use super::arrays::{Whole, finite_points, from_points, optional_real, pose, real, vector};
+use super::arrays::{List, Whole, finite_points, from_points, optional_real, pose, real, vector};
 use super::body::PyBody;
+use super::collider;
 use super::contact::{PyContact, PyContacts};
 use super::errors::{IntoPy, detached, input, locked, not_built};
 use super::modal::PyModes;
@@ -143,7 +144,7 @@ impl PySimulation {
     #[pyo3(signature = (body, method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0,
         stiffness_damping=0.004, integrator=None, adapt=None, max_offset=None, modes=None,
         engine="auto", device=None, form="embedded", precision="f32", solver="auto", elastic_joints=1.0,
-        contact=None, *, reach=None))]
+        contact=None, colliders=None, *, reach=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -164,6 +165,7 @@ impl PySimulation {
         solver: &str,
         #[pyo3(from_py_with = real)] elastic_joints: f64,
         contact: Option<PyRef<'_, PyContact>>,
+        colliders: Option<List<Bound<'_, PyAny>>>,
         #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
     ) -> PyResult<Self> {
         let max_offset = super::renamed::max_offset(max_offset, reach)?;
@@ -181,7 +183,7 @@ impl PySimulation {
         };
         let (body, surfaces) = (body.0.clone(), body.surfaces().clone());
         let modes = self::modes_for(modes, method)?;
-        let contact = contact.map(|contact| contact.0.clone());
+        let contact = collider::asked(contact.as_deref(), colliders)?;
         let simulation = detached(py, || {
             let made = match modes {
                 Some(ModeSelection::These(modes)) => Simulation::modal(body, modes, settings),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Equilibrium`, and `thew.equilibrium` and its inverse for once.
 
-use super::arrays::{Whole, finite_points, from_points, pose};
+use super::arrays::{List, Whole, finite_points, from_points, pose};
 use super::body::PyBody;
+use super::collider;
 use super::contact::{PyContact, PyContacts};
 use super::dynamics::{gravity, method};
 use super::errors::{IntoPy, detached, input, locked};
@@ -44,16 +45,17 @@ impl PyEquilibrium {
 #[pymethods]
 impl PyEquilibrium {
     #[new]
-    #[pyo3(signature = (body, method="warped", contact=None))]
+    #[pyo3(signature = (body, method="warped", contact=None, colliders=None))]
     fn new(
         py: Python<'_>,
         body: &PyBody,
         method: &str,
         contact: Option<PyRef<'_, PyContact>>,
+        colliders: Option<List<Bound<'_, PyAny>>>,
     ) -> PyResult<Self> {
         let presenter = Presenter::new(body.surfaces().clone());
         let (body, method) = (body.0.clone(), self::method(method)?);
-        let contact = contact.map(|contact| contact.0.clone());
+        let contact = collider::asked(contact.as_deref(), colliders)?;
         let balance = detached(py, || {
             let mut balance = Equilibrium::new(&body, method).map_err(IntoPy::into_py)?;
             if let Some(contact) = contact {

@@ -10,6 +10,7 @@
 mod arrays;
 mod body;
 mod clip;
+mod collider;
 mod contact;
 mod csr;
 mod deformer;
@@ -69,6 +70,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<fit::PyRigFit>()?;
     m.add_function(wrap_pyfunction!(fit::fit_rig, m)?)?;
     m.add_function(wrap_pyfunction!(fit::fit_gradient, m)?)?;
+    m.add_class::<collider::PyCollider>()?;
     m.add_class::<contact::PyContact>()?;
     m.add_class::<contact::PyContacts>()?;
     m.add_class::<template::PyTemplate>()?;

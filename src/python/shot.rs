@@ -4,6 +4,7 @@
 use super::arrays::{List, integer, optional_real, poses, real, whole};
 use super::body::PyBody;
 use super::clip::{PyClip, controls, rigs};
+use super::collider;
 use super::contact::PyContact;
 use super::dynamics::{ModeSelection, adapt, gravity, integrator, method, modes_for};
 use super::errors::{IntoPy, detached, input};
@@ -28,7 +29,8 @@ impl PyShot {
     #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, notes=None,
         method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
         integrator=None, adapt=None, max_offset=None, modes=None, engine="auto", device=None, form="embedded",
-        precision="f32", solver="auto", elastic_joints=1.0, contact=None))]
+        precision="f32", solver="auto", elastic_joints=1.0, contact=None,
+        colliders=None))]
     #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
         body: &PyBody,
@@ -55,6 +57,7 @@ impl PyShot {
         solver: &str,
         #[pyo3(from_py_with = real)] elastic_joints: f64,
         contact: Option<PyRef<'_, PyContact>>,
+        colliders: Option<List<Bound<'_, PyAny>>>,
     ) -> PyResult<Self> {
         self::integrator(integrator)?;
         self::adapt(adapt)?;
@@ -81,9 +84,11 @@ impl PyShot {
             Some(ModeSelection::Lowest(count)) => ShotModes::Lowest(count),
             Some(ModeSelection::Usual) | None => ShotModes::Usual,
         };
-        let contact = contact.map(|contact| contact.0.clone());
+        let contact = collider::asked(contact.as_deref(), colliders)?;
         if let Some(contact) = &contact {
-            contact.check(body.0.surface()).map_err(IntoPy::into_py)?;
+            let fits = contact.check(body.0.surface());
+            let fits = fits.and_then(|()| contact.check_entries(poses.len()));
+            fits.map_err(IntoPy::into_py)?;
             if !settings.method.touches() {
                 let method = settings.method;
                 return Err(SimulationError::ContactMethod { method }.into_py());

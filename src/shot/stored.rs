@@ -119,7 +119,8 @@ impl Stored<'_, CarriedSurfaces> {
             modal || matches!(modes, ShotModes::Usual),
             "its modes and its method differ",
         )?;
-        let contact = self.contact.map(StoredContact::contact);
+        let contact = self.contact.map(StoredContact::contact).transpose();
+        let contact = contact.map_err(|e| e.to_string())?;
         if let Some(contact) = &contact {
             contact.check(body.surface()).map_err(|e| e.to_string())?;
             fits(

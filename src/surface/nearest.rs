@@ -52,6 +52,32 @@ pub(crate) fn closest_of_triangle(corners: [Vec3; 3], p: &Vec3) -> Option<(f64, 
     Some((found.distance2, found.barycentric))
 }
 
+/// The leaf of a hierarchy over triangles that is nearest to a point and closer than `within`, with the squared distance and the
+/// weights of the corners there. The boxes of the hierarchy may be larger than the triangles.
+pub(crate) fn closest_leaf(
+    bvh: &Bvh,
+    p: &Vec3,
+    within: f64,
+    corners: impl Fn(u32) -> [Vec3; 3],
+) -> Option<(u32, f64, [f64; 3])> {
+    let q = glam(p);
+    let (leaf, best) = bvh.find_best(
+        within * within,
+        |node: &BvhNode, _: f64| outside(node, q),
+        |leaf, _| {
+            let [a, b, c] = corners(leaf).map(|x| glam(&x));
+            Candidate::of(&Triangle::new(a, b, c), q)
+        },
+    )?;
+    Some((leaf, best.distance2, best.barycentric))
+}
+
+/// How far a point is from a box at least, squared.
+fn outside(node: &BvhNode, q: Vector) -> f64 {
+    let outside = (node.mins() - q).max(q - node.maxs()).max(Vector::ZERO);
+    outside.length_squared()
+}
+
 impl BvhLeafCost for Candidate {
     fn cost(&self) -> f64 {
         self.distance2
@@ -85,10 +111,7 @@ impl Nearest {
     /// The nearest point closer than `within`; `None` when there is none or `p` is not finite.
     pub fn closest(&self, p: &Vec3, within: f64) -> Option<Found> {
         let q = glam(p);
-        let node_cost = |node: &BvhNode, _: f64| {
-            let outside = (node.mins() - q).max(q - node.maxs()).max(Vector::ZERO);
-            outside.length_squared()
-        };
+        let node_cost = |node: &BvhNode, _: f64| outside(node, q);
         let (leaf, best) = self.bvh.find_best(within * within, node_cost, |leaf, _| {
             Candidate::of(&self.triangles[leaf as usize], q)
         })?;

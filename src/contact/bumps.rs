@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which points come to which colliders: chosen once a frame, looked up in each step.
+
+use super::instant::Instant;
+use super::narrow::Touch;
+use super::posed::Posed;
+use super::record::Live;
+use super::skin::SkinPoint;
+use crate::Vec3;
+use crate::aabb;
+
+/// Farther than points and colliders come together in a frame, by so much, points are chosen, in cells.
+const WIDER: f64 = 0.25;
+
+/// A point that may come to a collider within a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Bump {
+    pub body: u32,
+    pub proxy: u32,
+    /// Counted on after the bodies.
+    pub other: u32,
+}
+
+/// All points that may come to colliders between two instants, in order. `thickness` is kept from skin.
+pub(crate) fn chosen(from: &Instant, to: &Instant, thickness: f64) -> Vec<Bump> {
+    let mut found = Vec::new();
+    for (i, (body, end)) in from.bodies.iter().zip(to.bodies).enumerate() {
+        for (k, (collider, later)) in from.colliders.iter().zip(to.colliders).enumerate() {
+            let other = (from.bodies.len() + k) as u32;
+            let margin = WIDER * body.skin.cell() + thickness + collider.collider().thickness();
+            let bounds = collider.bounds().zip(later.bounds()).map(|(a, b)| {
+                let wider = Vec3::repeat(margin);
+                (a.0.inf(&b.0) - wider, a.1.sup(&b.1) + wider)
+            });
+            for (proxy, point) in (0u32..).zip(body.skin.proxies()) {
+                let (x, after) = (body.point(&point.point), end.point(&point.point));
+                if let Some((lo, hi)) = bounds {
+                    let (a, b) = aabb::bounds([x, after]);
+                    if (0..3).any(|k| a[k] > hi[k] || b[k] < lo[k]) {
+                        continue;
+                    }
+                }
+                let near = |at: &super::placed::Placed, x: &Vec3| {
+                    at.nearest(x, f64::MAX, &|_, _, height| height.signum())
+                        .map(|near| (near.normal.dot(&(x - near.point)), near))
+                };
+                // In at one end of the frame, or nearer than both ends are apart.
+                let Some((height, at)) = near(collider, &x) else {
+                    continue;
+                };
+                let gone = (after - x) - (later.point(&at.target) - at.point);
+                if height < margin + gone.norm() {
+                    found.push(Bump {
+                        body: i as u32,
+                        proxy,
+                        other,
+                    });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Where chosen points meet colliders at the end of a step. `former` tells the contact of the step before.
+pub(crate) fn touches<'a>(
+    bumps: &[Bump],
+    before: &Instant,
+    after: &Instant,
+    former: impl Fn(&Bump) -> Option<&'a Live>,
+) -> Vec<Touch> {
+    let mut touches = Vec::new();
+    for bump in bumps {
+        let Some((was, now)) = before.collider(bump.other).zip(after.collider(bump.other)) else {
+            continue;
+        };
+        let began = before.proxy(bump.body, bump.proxy);
+        let x = after.proxy(bump.body, bump.proxy);
+        let body = &after.bodies[bump.body as usize];
+        let side = |target: &SkinPoint, outward: &Vec3, height: f64| match former(bump) {
+            Some(live) => live.side,
+            None => {
+                let before = was.height(target, &began);
+                if before * height < 0.0 {
+                    // It came through within the step.
+                    before.signum()
+                } else {
+                    side_of_flesh(body, bump.proxy, outward, height)
+                }
+            }
+        };
+        let Some(near) = now.nearest(&x, f64::MAX, &side) else {
+            continue;
+        };
+        touches.push(Touch {
+            body: bump.body,
+            proxy: bump.proxy,
+            other: bump.other,
+            target: near.target,
+            normal: near.normal,
+            depth: near.normal.dot(&(x - near.point)),
+            side: near.side,
+        });
+    }
+    touches
+}
+
+/// On which side of a sheet a point of skin belongs that is there for the first time, by so much in front of it: where the flesh behind
+/// it is. What is behind the sheet as far as the skin is before it is in the flesh, where that came through the sheet.
+fn side_of_flesh(body: &Posed, proxy: u32, outward: &Vec3, height: f64) -> f64 {
+    let here = if height < 0.0 { -1.0 } else { 1.0 };
+    let proxy = &body.skin.proxies()[proxy as usize];
+    let faces = body.normal(&proxy.point).dot(outward) * here > 0.0;
+    let mirrored = proxy.rest - body.skin.rest_normal(&proxy.point) * (2.0 * height.abs());
+    if faces && body.skin.depth(mirrored) < 0.0 {
+        -here
+    } else {
+        here
+    }
+}

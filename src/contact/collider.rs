@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Things that flesh collides with: planes and meshes, still, carried along or deforming.
+//!
+//! Which way a mesh is turned does not matter: its triangles are oriented as those of any surface ([`crate::surface`]). What
+//! encloses something, holes or not, is solid; triangles that bound nothing are sheets, which flesh touches on the side where it is.
+
+use super::ContactError;
+use crate::range::{FARTHEST, is_place, is_sound};
+use crate::skeleton::Affine;
+use crate::surface::{Surface, TriangleRole};
+use crate::{Mat3, Vec3, aabb};
+use nalgebra::{Isometry3, Rotation3, Translation3, UnitQuaternion};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Something that flesh collides with.
+#[derive(Debug, Clone)]
+pub struct Collider {
+    pub(super) shape: Shape,
+    pub(super) motion: Motion,
+    friction: Option<f64>,
+    thickness: f64,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Shape {
+    /// All below it is solid.
+    Plane {
+        point: Vec3,
+        normal: Vec3,
+    },
+    Mesh(Arc<MeshShape>),
+}
+
+#[derive(Debug)]
+pub(super) struct MeshShape {
+    pub surface: Arc<Surface>,
+    /// Triangles that can be touched, over vertices as given: outward where solid.
+    pub triangles: Vec<[u32; 3]>,
+    /// Of each, whether it is a sheet's.
+    pub sheet: Vec<bool>,
+    /// Of them, around each vertex.
+    pub around: Vec<Vec<u32>>,
+    /// About which it turns.
+    pub centre: Vec3,
+    pub size: f64,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Motion {
+    Still,
+    Rigid(Arc<[Isometry3<f64>]>),
+    Deforming(Arc<[Vec<Vec3>]>),
+}
+
+/// How a mesh moves: one entry per pose of the body, the first at its first; after the last it stays.
+#[derive(Debug, Clone)]
+pub enum ColliderMotion {
+    /// Not at all.
+    Still,
+    /// Carried by affine maps of its vertices.
+    Carried(Vec<Affine>),
+    /// Where its vertices are, `[entries][n]`, metres.
+    Deforming(Vec<Vec<Vec3>>),
+}
+
+impl Collider {
+    /// A plane through a point (metres), solid on the side that its normal, of any length, points away from.
+    ///
+    /// # Errors
+    /// A point or a normal that is not finite, a normal of no length.
+    pub fn plane(point: Vec3, normal: Vec3) -> Result<Self, ContactError> {
+        let normal = normal.try_normalize(0.0).filter(|n| n.norm() > 0.5);
+        match normal {
+            Some(normal) if is_place(&point) => Ok(Self {
+                shape: Shape::Plane { point, normal },
+                motion: Motion::Still,
+                friction: None,
+                thickness: 0.0,
+            }),
+            _ => Err(ContactError::Plane),
+        }
+    }
+
+    /// A mesh, where it stands or in motion.
+    ///
+    /// # Errors
+    /// A motion without entries, one of another number of vertices, numbers that are not finite.
+    pub fn mesh(surface: Arc<Surface>, motion: ColliderMotion) -> Result<Self, ContactError> {
+        let shape = Arc::new(MeshShape::new(surface));
+        let vertices = shape.surface.vertices();
+        let motion = match motion {
+            ColliderMotion::Still => Motion::Still,
+            ColliderMotion::Carried(maps) => {
+                check_entries(maps.len())?;
+                let wrong = |map: &Affine| {
+                    let corners = [vertices[0], shape.centre];
+                    !map.is_finite() || corners.iter().any(|&x| !is_place(&map.apply(x)))
+                };
+                if let Some(entry) = maps.iter().position(wrong) {
+                    return Err(ContactError::ColliderEntry { entry });
+                }
+                let rigid: Option<Arc<[_]>> = maps.iter().map(isometry).collect();
+                match rigid {
+                    Some(rigid) => Motion::Rigid(rigid),
+                    None => {
+                        let posed = |map: &Affine| vertices.iter().map(|&x| map.apply(x)).collect();
+                        Motion::Deforming(maps.iter().map(posed).collect())
+                    }
+                }
+            }
+            ColliderMotion::Deforming(entries) => {
+                check_entries(entries.len())?;
+                for (entry, places) in entries.iter().enumerate() {
+                    if places.len() != vertices.len() {
+                        return Err(ContactError::ColliderVertices {
+                            entry,
+                            expected: vertices.len(),
+                            given: places.len(),
+                        });
+                    }
+                    if !places.iter().all(is_place) {
+                        return Err(ContactError::ColliderEntry { entry });
+                    }
+                }
+                Motion::Deforming(entries.into())
+            }
+        };
+        Ok(Self {
+            shape: Shape::Mesh(shape),
+            motion,
+            friction: None,
+            thickness: 0.0,
+        })
+    }
+
+    /// With Coulomb's coefficient of its own (none: that of the flesh) and a thickness (metres) that is kept besides that of the
+    /// flesh.
+    ///
+    /// # Errors
+    /// Negative numbers and such that are not finite.
+    pub fn with(self, friction: Option<f64>, thickness: f64) -> Result<Self, ContactError> {
+        let range = "zero or positive";
+        for (what, value) in [
+            ("a collider's friction", friction.unwrap_or(0.0)),
+            ("a collider's thickness", thickness),
+        ] {
+            let good = value >= 0.0 && is_sound(value) && value <= FARTHEST;
+            if !good {
+                return Err(ContactError::Setting { what, range, value });
+            }
+        }
+        Ok(Self {
+            friction,
+            thickness,
+            ..self
+        })
+    }
+
+    /// Coulomb's coefficient; none: that of the flesh.
+    pub fn friction(&self) -> Option<f64> {
+        self.friction
+    }
+
+    /// What is kept besides the thickness of the flesh, metres.
+    pub fn thickness(&self) -> f64 {
+        self.thickness
+    }
+
+    /// The mesh; none of a plane.
+    pub fn surface(&self) -> Option<&Arc<Surface>> {
+        match &self.shape {
+            Shape::Plane { .. } => None,
+            Shape::Mesh(mesh) => Some(&mesh.surface),
+        }
+    }
+
+    /// Entries of its motion; none: it is still.
+    pub fn entries(&self) -> Option<usize> {
+        match &self.motion {
+            Motion::Still => None,
+            Motion::Rigid(all) => Some(all.len()),
+            Motion::Deforming(all) => Some(all.len()),
+        }
+    }
+
+    /// Number of triangles; 1 of a plane.
+    pub(crate) fn triangles(&self) -> usize {
+        match &self.shape {
+            Shape::Plane { .. } => 1,
+            Shape::Mesh(mesh) => mesh.triangles.len(),
+        }
+    }
+}
+
+impl MeshShape {
+    fn new(surface: Arc<Surface>) -> Self {
+        let welded = surface.welded();
+        let mut given = vec![u32::MAX; welded.vertices.len()];
+        for (v, &w) in (0u32..).zip(&welded.of_vertex) {
+            if let Some(given) = given.get_mut(w as usize) {
+                *given = v.min(*given);
+            }
+        }
+        let roles = surface.triangle_roles();
+        let touched = welded.triangles.iter().zip(roles);
+        let touched = touched.filter(|(_, role)| **role != TriangleRole::Interior);
+        let (triangles, sheet): (Vec<[u32; 3]>, Vec<bool>) = touched
+            .map(|(t, role)| {
+                let t = t.map(|w| given[w as usize]);
+                (t, *role == TriangleRole::Thin)
+            })
+            .unzip();
+        let mut around = vec![Vec::new(); surface.vertices().len()];
+        for (t, corners) in (0u32..).zip(&triangles) {
+            corners.iter().for_each(|&v| around[v as usize].push(t));
+        }
+        let (lo, hi) = surface.bounds();
+        Self {
+            centre: (lo + hi) / 2.0,
+            size: aabb::diagonal([lo, hi]),
+            surface,
+            triangles,
+            sheet,
+            around,
+        }
+    }
+}
+
+fn check_entries(entries: usize) -> Result<(), ContactError> {
+    match entries {
+        0 => Err(ContactError::NoEntries),
+        _ => Ok(()),
+    }
+}
+
+/// A map as a rigid motion, if it is one.
+fn isometry(map: &Affine) -> Option<Isometry3<f64>> {
+    let turn = map.linear;
+    let rigid = (turn.transpose() * turn - Mat3::identity()).norm() < 1e-6;
+    (rigid && turn.determinant() > 0.0).then(|| {
+        let turn = Rotation3::from_matrix(&turn);
+        let rotation = UnitQuaternion::from_rotation_matrix(&turn);
+        Isometry3::from_parts(Translation3::from(map.translation), rotation)
+    })
+}
+
+/// A collider in a file.
+#[derive(serde::Serialize, serde::Deserialize)]
+pub(super) struct StoredCollider<'a> {
+    shape: StoredShape<'a>,
+    friction: Option<f64>,
+    thickness: f64,
+}
+
+#[derive(serde::Serialize, serde::Deserialize)]
+enum StoredShape<'a> {
+    Plane([Vec3; 2]),
+    Mesh {
+        vertices: Cow<'a, [Vec3]>,
+        triangles: Cow<'a, [[u32; 3]]>,
+        motion: StoredMotion<'a>,
+    },
+}
+
+#[derive(serde::Serialize, serde::Deserialize)]
+enum StoredMotion<'a> {
+    Still,
+    Rigid(Cow<'a, [Isometry3<f64>]>),
+    Deforming(Cow<'a, [Vec<Vec3>]>),
+}
+
+impl Collider {
+    pub(super) fn stored(&self) -> StoredCollider<'_> {
+        StoredCollider {
+            shape: match &self.shape {
+                Shape::Plane { point, normal } => StoredShape::Plane([*point, *normal]),
+                Shape::Mesh(mesh) => StoredShape::Mesh {
+                    vertices: Cow::Borrowed(mesh.surface.vertices()),
+                    triangles: Cow::Borrowed(mesh.surface.triangles()),
+                    motion: match &self.motion {
+                        Motion::Still => StoredMotion::Still,
+                        Motion::Rigid(all) => StoredMotion::Rigid(Cow::Borrowed(all)),
+                        Motion::Deforming(all) => StoredMotion::Deforming(Cow::Borrowed(all)),
+                    },
+                },
+            },
+            friction: self.friction,
+            thickness: self.thickness,
+        }
+    }
+}
+
+impl StoredCollider<'_> {
+    pub(super) fn collider(self) -> Result<Collider, ContactError> {
+        let made = match self.shape {
+            StoredShape::Plane([point, normal]) => Collider::plane(point, normal)?,
+            StoredShape::Mesh {
+                vertices,
+                triangles,
+                motion,
+            } => {
+                let surface = Surface::new(vertices.into_owned(), triangles.into_owned());
+                let surface = Arc::new(surface.map_err(|_| ContactError::ColliderMesh)?);
+                let motion = match motion {
+                    StoredMotion::Still => ColliderMotion::Still,
+                    StoredMotion::Rigid(all) => {
+                        // As maps they are checked again.
+                        let map = |at: &Isometry3<f64>| Affine {
+                            linear: at.rotation.to_rotation_matrix().into_inner(),
+                            translation: at.translation.vector,
+                        };
+                        let maps: Vec<Affine> = all.iter().map(map).collect();
+                        let made = Collider::mesh(surface, ColliderMotion::Carried(maps))?;
+                        let motion = match made.motion {
+                            Motion::Rigid(_) => Motion::Rigid(all.into_owned().into()),
+                            other => other,
+                        };
+                        return Collider { motion, ..made }.with(self.friction, self.thickness);
+                    }
+                    StoredMotion::Deforming(all) => ColliderMotion::Deforming(all.into_owned()),
+                };
+                Collider::mesh(surface, motion)?
+            }
+        };
+        made.with(self.friction, self.thickness)
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! All that can touch at one instant: bodies, and after them colliders, counted through.
+
+use super::narrow::{self, Touch};
+use super::placed::Placed;
+use super::posed::Posed;
+use super::record::Live;
+use super::skin::SkinPoint;
+use crate::Vec3;
+
+/// Bodies and colliders at one instant.
+#[derive(Clone, Copy)]
+pub(crate) struct Instant<'a> {
+    pub bodies: &'a [Posed<'a>],
+    pub colliders: &'a [Placed<'a>],
+}
+
+impl<'a> Instant<'a> {
+    /// A collider, unless it is a body.
+    pub fn collider(&self, other: u32) -> Option<&'a Placed<'a>> {
+        (other as usize)
+            .checked_sub(self.bodies.len())
+            .map(|k| &self.colliders[k])
+    }
+
+    /// Where a point of something that is touched is.
+    pub fn place(&self, other: u32, target: &SkinPoint) -> Vec3 {
+        match self.collider(other) {
+            Some(collider) => collider.point(target),
+            None => self.bodies[other as usize].point(target),
+        }
+    }
+
+    /// Where the point is that touches.
+    pub fn proxy(&self, body: u32, proxy: u32) -> Vec3 {
+        let body = &self.bodies[body as usize];
+        body.point(&body.skin.proxies()[proxy as usize].point)
+    }
+
+    /// A vertex of the surface at a point of something that is touched.
+    pub fn vertex_at(&self, other: u32, target: &SkinPoint) -> u32 {
+        match self.collider(other) {
+            Some(collider) => collider.vertex_at(target),
+            None => self.bodies[other as usize].skin.vertex_at(target),
+        }
+    }
+
+    /// The contact of a step before as it is now; none where its point has slid off, or is turned away.
+    pub fn again(&self, live: &Live) -> Option<Touch> {
+        let body = &self.bodies[live.body as usize];
+        let place = self.proxy(live.body, live.proxy);
+        let other = self.bodies.get(live.other as usize)?;
+        let target = narrow::slid(other, &live.target, place)?;
+        let normal = other.normal(&target);
+        let own = body.normal(&body.skin.proxies()[live.proxy as usize].point);
+        let opposed = normal != Vec3::zeros() && own.dot(&normal) < narrow::ALIKE;
+        opposed.then_some(Touch {
+            body: live.body,
+            proxy: live.proxy,
+            other: live.other,
+            target,
+            normal,
+            depth: 0.0,
+            side: 1.0,
+        })
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.Collider`.
+
+use super::arrays::{List, finite, floats, optional_real, real, vector};
+use super::contact::PyContact;
+use super::errors::{IntoPy, detached, input};
+use super::surface::PySurface;
+use crate::Vec3;
+use crate::contact::{Collider, ColliderMotion, Contact, ContactOptions};
+use crate::skeleton::Affine;
+use nalgebra::Matrix4;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// Something that flesh collides with: a mesh, still, carried by motion[f,4,4] (maps of its vertices) or deforming,
+/// motion[f,n,3] (m), one entry per pose, the last for good. Which way its triangles face does not matter: what encloses something is
+/// solid, other triangles are sheets, which flesh touches on the side where it is. friction: Coulomb's coefficient, of which and
+/// the flesh's the geometric mean counts (None: the flesh's); thickness (m): kept besides the flesh's own. Raises InputError.
+#[pyclass(name = "Collider", module = "thew", frozen)]
+pub(super) struct PyCollider(pub Arc<Collider>);
+
+#[pymethods]
+impl PyCollider {
+    #[new]
+    #[pyo3(signature = (surface, motion=None, friction=None, thickness=0.0))]
+    fn new(
+        py: Python<'_>,
+        surface: &PySurface,
+        motion: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = optional_real)] friction: Option<f64>,
+        #[pyo3(from_py_with = real)] thickness: f64,
+    ) -> PyResult<Self> {
+        let motion = motion.map_or(Ok(ColliderMotion::Still), self::motion)?;
+        let surface = surface.0.clone();
+        detached(py, || {
+            let made = Collider::mesh(surface, motion).and_then(|c| c.with(friction, thickness));
+            made.map(|c| Self(Arc::new(c))).map_err(IntoPy::into_py)
+        })
+    }
+
+    /// A plane through point[3] (m), solid on the side that normal[3], of any length, points away from.
+    #[staticmethod]
+    #[pyo3(signature = (point, normal, friction=None, thickness=0.0))]
+    fn plane(
+        point: &Bound<'_, PyAny>,
+        normal: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = optional_real)] friction: Option<f64>,
+        #[pyo3(from_py_with = real)] thickness: f64,
+    ) -> PyResult<Self> {
+        let (point, normal) = (vector(point, "point")?, vector(normal, "normal")?);
+        let made = Collider::plane(point, normal).and_then(|c| c.with(friction, thickness));
+        made.map(|c| Self(Arc::new(c))).map_err(IntoPy::into_py)
+    }
+
+    /// The mesh; None of a plane.
+    #[getter]
+    fn surface(&self) -> Option<PySurface> {
+        self.0.surface().map(|s| PySurface(s.clone()))
+    }
+
+    /// Coulomb's coefficient; None: that of the flesh.
+    #[getter]
+    fn friction(&self) -> Option<f64> {
+        self.0.friction()
+    }
+
+    /// What is kept besides the thickness of the flesh, metres.
+    #[getter]
+    fn thickness(&self) -> f64 {
+        self.0.thickness()
+    }
+
+    /// Entries of its motion; None: it is still.
+    #[getter]
+    fn entries(&self) -> Option<usize> {
+        self.0.entries()
+    }
+
+    fn __repr__(&self) -> String {
+        let entries = self.0.entries();
+        let moving = entries.map_or("still".to_owned(), |n| format!("{n} entries of motion"));
+        match self.0.surface() {
+            Some(s) => format!("<thew.Collider: {} vertices, {moving}>", s.vertices().len()),
+            None => "<thew.Collider: a plane>".to_owned(),
+        }
+    }
+}
+
+fn motion(object: &Bound<'_, PyAny>) -> PyResult<ColliderMotion> {
+    let numbers = floats(object, "motion", &[None, None, None])?;
+    finite(&numbers, "motion")?;
+    let (rows, columns) = (numbers.shape[1], numbers.shape[2]);
+    match (rows, columns) {
+        (4, 4) => {
+            let map = |(entry, m): (usize, &[f64])| {
+                let map = Affine::from_matrix(&Matrix4::from_row_slice(m));
+                let wrong = "is not an affine map: its last row must be 0, 0, 0, 1";
+                map.ok_or_else(|| input(format!("motion[{entry}] {wrong}")))
+            };
+            let maps = numbers.data.chunks_exact(16).enumerate().map(map);
+            Ok(ColliderMotion::Carried(maps.collect::<PyResult<_>>()?))
+        }
+        (vertices, 3) => {
+            let place = |p: &[f64]| Vec3::new(p[0], p[1], p[2]);
+            let entry = |e: &[f64]| e.chunks_exact(3).map(place).collect();
+            let entries = numbers.data.chunks_exact((3 * vertices).max(1)).map(entry);
+            Ok(ColliderMotion::Deforming(entries.collect()))
+        }
+        _ => Err(input(format!(
+            "motion: expected an array of shape (entries, 4, 4) or (entries, vertices, 3), got ({}, {rows}, {columns})",
+            numbers.shape[0]
+        ))),
+    }
+}
+
+/// What is asked of contact: with colliders alone the flesh touches these and passes through itself.
+pub(super) fn asked(
+    contact: Option<&PyContact>,
+    colliders: Option<List<Bound<'_, PyAny>>>,
+) -> PyResult<Option<Contact>> {
+    let list = colliders.map_or_else(Vec::new, |list| list.0);
+    let collider = |(i, c): (usize, Bound<'_, PyAny>)| match c.cast::<PyCollider>() {
+        Ok(c) => Ok(c.get().0.clone()),
+        Err(_) => Err(input(format!("colliders[{i}] is not a thew.Collider"))),
+    };
+    let colliders: Vec<_> = list
+        .into_iter()
+        .enumerate()
+        .map(collider)
+        .collect::<PyResult<_>>()?;
+    let alone = || Contact {
+        options: ContactOptions {
+            self_contact: false,
+            ..ContactOptions::default()
+        },
+        ..Contact::default()
+    };
+    let contact = match contact {
+        Some(contact) => contact.0.clone(),
+        None if colliders.is_empty() => return Ok(None),
+        None => alone(),
+    };
+    Ok(Some(Contact {
+        colliders,
+        ..contact
+    }))
+}
