@@ -11,6 +11,8 @@ use crate::aabb;
 
 /// Farther than points and colliders come together in a frame, by so much, points are chosen, in cells.
 const WIDER: f64 = 0.25;
+/// Flesh behind skin is looked for at least so far in, in cells.
+const INWARD: f64 = 0.1;
 
 /// A point that may come to a collider within a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,16 +107,16 @@ pub(crate) fn touches<'a>(
     touches
 }
 
-/// On which side of a sheet a point of skin belongs that is there for the first time, by so much in front of it: where the flesh behind
-/// it is. What is behind the sheet as far as the skin is before it is in the flesh, where that came through the sheet.
+/// On which side of a sheet a point of skin belongs that is there for the first time, so much in front of it: where the flesh behind
+/// it is. As far behind the sheet as the skin is before it there is flesh, if that came through the sheet.
 fn side_of_flesh(body: &Posed, proxy: u32, outward: &Vec3, height: f64) -> f64 {
     let here = if height < 0.0 { -1.0 } else { 1.0 };
     let proxy = &body.skin.proxies()[proxy as usize];
-    let faces = body.normal(&proxy.point).dot(outward) * here > 0.0;
-    let mirrored = proxy.rest - body.skin.rest_normal(&proxy.point) * (2.0 * height.abs());
-    if faces && body.skin.depth(mirrored) < 0.0 {
-        -here
-    } else {
-        here
+    if body.normal(&proxy.point).dot(outward) * here <= 0.0 {
+        return here;
     }
+    let inward = (2.0 * height.abs()).max(INWARD * body.skin.cell());
+    let behind = proxy.rest - body.skin.rest_normal(&proxy.point) * inward;
+    let deeper = body.skin.depth(proxy.rest) - body.skin.depth(behind);
+    if deeper > 0.5 * inward { -here } else { here }
 }
