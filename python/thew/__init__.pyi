@@ -92,6 +92,7 @@ _Sparse: TypeAlias = tuple[_Floats, _Indices, _Indices]
 _Progress: TypeAlias = Callable[[float, str], object]
 _Method: TypeAlias = Literal["hyperelastic", "warped", "warped_vertex", "modal", "linear", "nonlinear", "neohookean"]
 _Solver: TypeAlias = Literal["auto", "direct", "cg"]
+_Response: TypeAlias = Literal["complementarity", "creases", "released_creases"]
 _Model: TypeAlias = Literal["stvk", "neohookean", "yeoh", "linear"]
 _Mass: TypeAlias = Literal["consistent", "lumped"]
 _Template: TypeAlias = Literal["bump", "radial", "bulge", "torus"]
@@ -549,7 +550,9 @@ class Body:
 class Contact:
     """How flesh touches: itself (self_contact), with thickness (m) kept between skins, Coulomb's friction, and compliance: how far
     contacts give as a part of what the flesh itself gives there. regions[n]: one number per vertex of the mesh, of which 0
-    touches nothing (None: all may touch). Raises InputError."""
+    touches nothing (None: all may touch). response: "complementarity" (contacts push and never pull), or for comparison "creases"
+    [capell2006, §3.4] as printed and "released_creases" without what pulls; these begin at `Simulation.find_crease_seeds` and know
+    neither thickness, friction nor compliance. Raises InputError."""
 
     def __new__(
         cls,
@@ -558,6 +561,7 @@ class Contact:
         friction: float = 0.3,
         regions: ArrayLike | None = None,
         compliance: float = 0.03,
+        response: _Response = "complementarity",
     ) -> Contact: ...
     @property
     def self_contact(self) -> bool:
@@ -571,6 +575,9 @@ class Contact:
     @property
     def compliance(self) -> float:
         """How far contacts give."""
+    @property
+    def response(self) -> _Response:
+        """What keeps flesh from passing through itself."""
 
 @final
 class Contacts:
@@ -673,6 +680,15 @@ class Simulation:
         """Velocities of the lattice vertices, [dofs,3], m/s."""
     def contacts(self) -> Contacts:
         """What touches at present, and with which forces."""
+    def find_crease_seeds(self, poses: ArrayLike, seconds: float = 4.0) -> _Indices:
+        """Finds where creases begin, in slow motion from rest to each of poses[p,b,4,4], seconds each, and looks there from
+        now on, in place of where it did: pairs of vertices [s,2]. The present state stays. For contacts of a crease response
+        [capell2006, §3.4.1]. Raises InputError, MotionError."""
+    def set_crease_seeds(self, pairs: ArrayLike) -> None:
+        """Looks for creases at pairs[s,2] of vertices from now on, in place of where it did. Raises InputError."""
+    @property
+    def crease_seeds(self) -> _Indices:
+        """Pairs of vertices at which creases are looked for, [s,2]: no part of a state."""
     def inverted_cells(self) -> int:
         """Number of inverted cells at present."""
     def state(self) -> bytes:

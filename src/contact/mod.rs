@@ -6,6 +6,9 @@
 //! the step has already (`complementarity`), and the step is displaced. Cells near inversion are rows of the same problem
 //! (`cells`). What overlaps, however it came, is parted slowly.
 //!
+//! For comparison there is the crease method as the paper prints it ([`ContactResponse`]): collisions found by fronts that grow from
+//! seeds (`fronts`), in order of entry (`creases`), held by equalities (`equalities`).
+//!
 //! Sources: `[capell2006, §3.4]`, corrected; `[mcadams2011]` for the search at rest; `[otaduy2009]`, `[allard2010]` for contact on
 //! implicit steps.
 //!
@@ -32,7 +35,10 @@
 mod broad;
 mod cells;
 mod complementarity;
+mod creases;
+mod equalities;
 mod error;
+mod fronts;
 mod live;
 mod narrow;
 mod posed;
@@ -43,10 +49,11 @@ mod tests;
 
 pub use error::ContactError;
 pub use live::ContactPoint;
-pub use settings::ContactOptions;
+pub use settings::{ContactOptions, ContactResponse};
 pub use skin::ContactSkin;
 
 pub(crate) use broad::Swept;
 pub(crate) use complementarity::Flexible;
+pub(crate) use creases::{Crease, Creases};
 pub(crate) use live::{Contacts, Live};
 pub(crate) use posed::{Posed, ShownVertices};

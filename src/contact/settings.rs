@@ -4,6 +4,56 @@
 use super::ContactError;
 use crate::range::is_sound;
 
+/// What keeps flesh from passing through itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ContactResponse {
+    /// Contacts push and never pull, with friction; cells are kept from inversion.
+    #[default]
+    Complementarity,
+    /// The crease method as printed: seeds, fronts, and equalities that also pull `[capell2006, §3.4]`. For comparison.
+    Creases,
+    /// The same with every constraint released that would pull.
+    ReleasedCreases,
+}
+
+impl ContactResponse {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Complementarity, Self::Creases, Self::ReleasedCreases];
+
+    /// The name in the interface.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complementarity => "complementarity",
+            Self::Creases => "creases",
+            Self::ReleasedCreases => "released_creases",
+        }
+    }
+
+    /// The names of all, for sentences.
+    pub(super) fn names() -> String {
+        Self::ALL.map(|r| format!("'{}'", r.name())).join(", ")
+    }
+}
+
+impl std::fmt::Display for ContactResponse {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl std::str::FromStr for ContactResponse {
+    type Err = ContactError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|r| r.name() == name)
+            .ok_or_else(|| ContactError::Response {
+                name: name.to_owned(),
+            })
+    }
+}
+
 /// How flesh touches itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ContactOptions {
@@ -15,6 +65,8 @@ pub struct ContactOptions {
     pub friction: f64,
     /// How far contacts give, as a part of what the flesh itself gives there.
     pub compliance: f64,
+    /// What keeps flesh from passing through itself. The crease methods know neither thickness, friction nor compliance.
+    pub response: ContactResponse,
 }
 
 impl Default for ContactOptions {
@@ -24,6 +76,7 @@ impl Default for ContactOptions {
             thickness: 0.0,
             friction: 0.3,
             compliance: 0.03,
+            response: ContactResponse::Complementarity,
         }
     }
 }

@@ -6,7 +6,7 @@ use super::sections::{Kind, MAGIC, Sections, Writer};
 use super::simulation::PoseHistory;
 use super::{Simulation, SimulationError, legacy};
 use crate::Mat3;
-use crate::contact::Live;
+use crate::contact::{Crease, Live};
 use crate::skeleton::{Affine, Pose};
 
 /// Duration, then the maps of the pose before and of the present one: 12 numbers a bone, matrix by columns and translation.
@@ -14,11 +14,13 @@ pub(super) const POSES: Kind = Kind::required("pose history", 1);
 pub(super) const REST_FORCES: Kind = Kind::required("rest forces", 1);
 /// Of each contact: body, point, other body, triangle, weights of its corners, force, friction.
 pub(super) const CONTACTS: Kind = Kind::required("contacts", 1);
+/// Of each element of the collision list, in order of entry: vertex, triangle, weights of its corners.
+pub(super) const CREASES: Kind = Kind::required("creases", 1);
 
 impl Simulation {
     /// The state, exactly: `120 + 48 nodes + 192 bones` bytes, with the modal method `120 + 16 modes + 24 nodes + 192 bones`; 40
-    /// and all for bones less before the first reset, `32 + 24 nodes` more while forces in rest axes act, and `32 + 88 contacts` while
-    /// flesh touches.
+    /// and all for bones less before the first reset, `32 + 24 nodes` more while forces in rest axes act, `32 + 88 contacts` while
+    /// flesh touches, `32 + 40 creases` with the crease methods. Crease seeds are no part of it.
     pub fn state(&self) -> Vec<u8> {
         let mut state = Writer::new();
         if let Some(history) = &self.history {
@@ -35,6 +37,11 @@ impl Simulation {
             && !touching.live().is_empty()
         {
             state.numbers(CONTACTS, touching.live().iter().flat_map(Live::numbers));
+        }
+        if let Some(creases) = self.touching.as_ref().and_then(|t| t.creases())
+            && !creases.list().is_empty()
+        {
+            state.numbers(CREASES, creases.list().iter().flat_map(Crease::numbers));
         }
         state.finish()
     }
@@ -55,14 +62,20 @@ impl Simulation {
             None => None,
         };
         let rest_forces = state.vectors_if_any(REST_FORCES, nodes)?;
-        let live = match &self.touching {
+        let (mut live, mut creases) = (Vec::new(), Vec::new());
+        match &self.touching {
+            Some(touching) if touching.creases().is_some() => {
+                let numbers = state.numbers(CREASES)?.unwrap_or_default();
+                let read = touching.read_creases(&numbers);
+                creases = read.ok_or(SimulationError::State("its creases are of another skin"))?;
+            }
             Some(touching) => {
                 let numbers = state.numbers(CONTACTS)?.unwrap_or_default();
-                let live = touching.read(&numbers);
-                live.ok_or(SimulationError::State("its contacts are of another skin"))?
+                let read = touching.read(&numbers);
+                live = read.ok_or(SimulationError::State("its contacts are of another skin"))?;
             }
-            None => Vec::new(),
-        };
+            None => {}
+        }
         if let Some(history) = &history {
             self.next.set(&self.body, self.method, &history.pose)?;
         }
@@ -74,6 +87,7 @@ impl Simulation {
         self.external.set(rest_forces.as_deref());
         if let Some(touching) = &mut self.touching {
             touching.restore(live);
+            touching.restore_creases(creases);
         }
         self.show_modes();
         self.take_shape()

@@ -4,14 +4,15 @@
 use super::arrays::{from_points, integers, real};
 use super::errors::{IntoPy, input};
 use crate::Vec3;
-use crate::contact::{ContactOptions, ContactPoint};
+use crate::contact::{ContactError, ContactOptions, ContactPoint};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
 /// How flesh touches: itself (self_contact), with thickness (m) kept between skins, Coulomb's friction, and compliance, how far
 /// contacts give as a part of what the flesh itself gives there. regions[n]: one number per vertex of the mesh, 0 touches
-/// nothing; None: all may touch. Raises InputError.
+/// nothing; None: all may touch. response: "complementarity", or for comparison "creases" [capell2006, §3.4] as printed and
+/// "released_creases", which begin at `Simulation.find_crease_seeds`. Raises InputError.
 #[pyclass(name = "Contact", module = "thew", frozen)]
 pub(super) struct PyContact {
     pub options: ContactOptions,
@@ -22,13 +23,15 @@ pub(super) struct PyContact {
 #[pymethods]
 impl PyContact {
     #[new]
-    #[pyo3(signature = (self_contact=true, thickness=0.0, friction=0.3, regions=None, compliance=0.03))]
+    #[pyo3(signature = (self_contact=true, thickness=0.0, friction=0.3, regions=None, compliance=0.03,
+        response="complementarity"))]
     fn new(
         self_contact: bool,
         #[pyo3(from_py_with = real)] thickness: f64,
         #[pyo3(from_py_with = real)] friction: f64,
         regions: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = real)] compliance: f64,
+        response: &str,
     ) -> PyResult<Self> {
         let read = |r| {
             let (numbers, _) = integers(r, "regions")?;
@@ -42,6 +45,7 @@ impl PyContact {
             thickness,
             friction,
             compliance,
+            response: response.parse().map_err(ContactError::into_py)?,
         };
         options.check().map_err(IntoPy::into_py)?;
         let regions = regions.map(Arc::from);
@@ -72,12 +76,19 @@ impl PyContact {
         self.options.compliance
     }
 
+    /// What keeps flesh from passing through itself.
+    #[getter]
+    fn response(&self) -> &'static str {
+        self.options.response.name()
+    }
+
     fn __repr__(&self) -> String {
         let o = &self.options;
         let itself = if o.self_contact { "True" } else { "False" };
         format!(
-            "thew.Contact(self_contact={itself}, thickness={}, friction={}, compliance={})",
-            o.thickness, o.friction, o.compliance
+            "thew.Contact(self_contact={itself}, thickness={}, friction={}, compliance={}, \
+             response='{}')",
+            o.thickness, o.friction, o.compliance, o.response
         )
     }
 }
