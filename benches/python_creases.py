@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import thew
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "python")]
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "python"))
 
 import shapes
 
@@ -146,10 +146,15 @@ def main() -> int:
     parser.add_argument("--picture", type=Path, help="where to write the cross-sections")
     picture = parser.parse_args().picture
     body = arm()
-    triangles, whole = np.asarray(body.surface.triangles), covered(np.asarray(body.surface.vertices), body.surface.triangles)
+    triangles, whole = (
+        np.asarray(body.surface.triangles),
+        covered(np.asarray(body.surface.vertices), body.surface.triangles),
+    )
     finder = simulation(body, "creases", np.zeros((0, 2), int))
     seeds = finder.find_crease_seeds(shapes.bend(np.radians(max(ANGLES)))[None])
-    print(f"{len(body.surface.vertices)} vertices, {len(seeds)} seeds, bent by {SPEED:.0f} degrees a frame, held {HOLD} frames\n")
+    print(
+        f"{len(body.surface.vertices)} vertices, {len(seeds)} seeds, bent by {SPEED:.0f} degrees a frame, held {HOLD} frames\n"
+    )
     print(
         "| elbow | contact | pairs held, of these pulling | vertices in other flesh | inverted cells | volume covered "
         "| straightened to 100°: pairs held | distance left, % of the size |"

@@ -21,7 +21,7 @@ use nalgebra::linalg::{Cholesky, ColPivQR};
 use nalgebra::{DMatrix, DVector, RowDVector};
 
 /// A row is a combination of others where, beside the largest, less than this is left of it. Neighbouring points of one cell differ by
-/// so little; were these differences held as well, forces would be as many times as large.
+/// so little; were these differences held as well, forces would grow without bound.
 const RANK: f64 = 1e-2;
 /// What is added to the diagonal of `C A⁻¹ Cᵀ`, as a part of its largest number, so that dependent rows can be told of.
 const FORETOLD: f64 = 1e-10;

@@ -140,7 +140,7 @@ def test_the_default_is_complementarity(elbow):
 
 
 def test_what_is_no_crease_is_a_sentence(elbow):
-    with pytest.raises(thew.InputError, match="no contact response 'glue'.*'released_creases'"):
+    with pytest.raises(thew.InputError, match=r"no contact response 'glue'.*'released_creases'"):
         thew.Contact(response="glue")
     simulation = creased(elbow, "creases")
     count = len(elbow.surface.vertices)
