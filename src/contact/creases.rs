@@ -10,8 +10,8 @@
 //!
 //! Then the step without contact is displaced so that the first n_a of the list move no more along the normal, n_a the smallest
 //! number with which all later ones become exterior; or, released, those that push (`equalities`). What has come in before it was
-//! found stays in, and comes no deeper. Rows are derivatives of where skin is shown, by the normal of the triangle at the predicted
-//! end of the step.
+//! found stays in, and moves no deeper along that normal. Rows are derivatives of where skin is shown, by the normal of the triangle
+//! at the predicted end of the step.
 
 use super::equalities::{Equalities, Held, Row};
 use super::fronts::{self, corner, normal, value};
