@@ -92,6 +92,7 @@ _Sparse: TypeAlias = tuple[_Floats, _Indices, _Indices]
 _Progress: TypeAlias = Callable[[float, str], object]
 _Method: TypeAlias = Literal["hyperelastic", "warped", "warped_vertex", "modal", "linear", "nonlinear", "neohookean"]
 _Solver: TypeAlias = Literal["auto", "direct", "cg"]
+_Response: TypeAlias = Literal["complementarity", "creases", "released_creases"]
 _Model: TypeAlias = Literal["stvk", "neohookean", "yeoh", "linear"]
 _Mass: TypeAlias = Literal["consistent", "lumped"]
 _Template: TypeAlias = Literal["bump", "radial", "bulge", "torus"]
@@ -549,7 +550,9 @@ class Body:
 class Contact:
     """How flesh touches: itself (self_contact), with thickness (m) kept between skins, Coulomb's friction, and compliance: how far
     contacts give as a part of what the flesh itself gives there. regions[n]: one number per vertex of the mesh, of which 0
-    touches nothing (None: all may touch). Raises InputError."""
+    touches nothing (None: all may touch). response: "complementarity" (contacts push and never pull), or for comparison "creases"
+    [capell2006, §3.4] as printed and "released_creases" without what pulls; these begin at `Simulation.find_crease_seeds` and know
+    neither thickness, friction nor compliance. Raises InputError."""
 
     def __new__(
         cls,
@@ -558,6 +561,7 @@ class Contact:
         friction: float = 0.3,
         regions: ArrayLike | None = None,
         compliance: float = 0.03,
+        response: _Response = "complementarity",
     ) -> Contact: ...
     @property
     def self_contact(self) -> bool:
@@ -571,6 +575,35 @@ class Contact:
     @property
     def compliance(self) -> float:
         """How far contacts give."""
+    @property
+    def response(self) -> _Response:
+        """What keeps flesh from passing through itself."""
+
+@final
+class Collider:
+    """Something that flesh collides with: a mesh, still, carried by motion[f,4,4] (maps of its vertices) or deforming, motion[f,n,3]
+    (m), one entry per pose, the last for good. Which way its triangles face does not matter: what encloses something is solid,
+    other triangles are sheets, which flesh touches on the side where it is. friction: Coulomb's coefficient, of which and
+    the flesh's the geometric mean counts (None: the flesh's); thickness (m): kept besides the flesh's own. Raises InputError."""
+
+    def __new__(
+        cls, surface: Surface, motion: ArrayLike | None = None, friction: float | None = None, thickness: float = 0.0
+    ) -> Collider: ...
+    @staticmethod
+    def plane(point: ArrayLike, normal: ArrayLike, friction: float | None = None, thickness: float = 0.0) -> Collider:
+        """A plane through point[3] (m), solid on the side that normal[3], of any length, points away from."""
+    @property
+    def surface(self) -> Surface | None:
+        """The mesh; None of a plane."""
+    @property
+    def friction(self) -> float | None:
+        """Coulomb's coefficient; None: that of the flesh."""
+    @property
+    def thickness(self) -> float:
+        """What is kept besides the thickness of the flesh, metres."""
+    @property
+    def entries(self) -> int | None:
+        """Entries of its motion; None: it is still."""
 
 @final
 class Contacts:
@@ -638,6 +671,7 @@ class Simulation:
         solver: _Solver = "auto",
         elastic_joints: float = 1.0,
         contact: Contact | None = None,
+        colliders: Sequence[Collider] | None = None,
         *,
         reach: float | None = None,
     ) -> Simulation: ...
@@ -673,6 +707,15 @@ class Simulation:
         """Velocities of the lattice vertices, [dofs,3], m/s."""
     def contacts(self) -> Contacts:
         """What touches at present, and with which forces."""
+    def find_crease_seeds(self, poses: ArrayLike, seconds: float = 4.0) -> _Indices:
+        """Finds where creases begin, in slow motion from rest to each of poses[p,b,4,4], seconds each, and looks there from
+        now on, in place of where it did: pairs of vertices [s,2]. The present state stays. For contacts of a crease response
+        [capell2006, §3.4.1]. Raises InputError, MotionError."""
+    def set_crease_seeds(self, pairs: ArrayLike) -> None:
+        """Looks for creases at pairs[s,2] of vertices from now on, in place of where it did. Raises InputError."""
+    @property
+    def crease_seeds(self) -> _Indices:
+        """Pairs of vertices at which creases are looked for, [s,2]: no part of a state."""
     def inverted_cells(self) -> int:
         """Number of inverted cells at present."""
     def state(self) -> bytes:
@@ -794,6 +837,7 @@ def simulate(
     solver: _Solver = "auto",
     elastic_joints: float = 1.0,
     contact: Contact | None = None,
+    colliders: Sequence[Collider] | None = None,
     *,
     reach: float | None = None,
 ) -> Clip:
@@ -840,6 +884,7 @@ class Shot:
         solver: _Solver = "auto",
         elastic_joints: float = 1.0,
         contact: Contact | None = None,
+        colliders: Sequence[Collider] | None = None,
     ) -> Shot: ...
     def simulate(self, progress: _Progress | None = None) -> Clip:
         """The clip, as `simulate` makes it. Raises Cancelled, InputError (poses and rigs by name), MotionError."""
@@ -875,7 +920,13 @@ class Equilibrium:
     (None: it passes through itself), without friction; `adjoint` and `forces` know nothing of it. Raises InputError, NotBuilt.
     """
 
-    def __new__(cls, body: Body, method: _Method = "warped", contact: Contact | None = None) -> Equilibrium: ...
+    def __new__(
+        cls,
+        body: Body,
+        method: _Method = "warped",
+        contact: Contact | None = None,
+        colliders: Sequence[Collider] | None = None,
+    ) -> Equilibrium: ...
     def set_pose(self, pose: ArrayLike) -> None:
         """Takes pose[b,4,4]. Raises InputError; the pose before then stays."""
     def solve(

@@ -48,7 +48,7 @@ pub use error::ClipError;
 pub use forces::FrameForces;
 
 use crate::body::Body;
-use crate::contact::{Contact, PreparedContact};
+use crate::contact::{Contact, ContactError, ContactResponse, PreparedContact};
 use crate::dynamics::{MODES, Method, Settings, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
 use crate::kernel::LocalPositions;
@@ -163,6 +163,9 @@ impl Clip {
         if !settings.method.touches() {
             let method = settings.method;
             return Err(SimulationError::ContactMethod { method }.into());
+        }
+        if contact.options.response != ContactResponse::Complementarity {
+            return Err(ContactError::CreasesInClip.into());
         }
         contact.check_entries(poses.len())?;
         let contact = contact.prepare(surfaces.body(), progress)?;

@@ -70,6 +70,11 @@ impl Compliance {
         });
     }
 
+    /// W between the nodes in the order in which they came.
+    pub fn matrix(&self) -> &DMatrix<f64> {
+        &self.matrix
+    }
+
     fn place(&self, node: u32) -> usize {
         self.places.get(node as usize).map_or(0, |&p| p as usize)
     }

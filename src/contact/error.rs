@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What cannot touch.
 
+use super::ContactResponse;
 use crate::progress::Cancelled;
 
 /// Why contact cannot be computed.
@@ -19,6 +20,11 @@ pub enum ContactError {
         /// What it is.
         value: f64,
     },
+    /// The crease methods anywhere else than step by step.
+    #[error(
+        "contact: the crease methods are for comparison, in Simulation alone: take response 'complementarity'"
+    )]
+    CreasesInClip,
     /// A plane without a direction.
     #[error(
         "a plane to collide with needs a point and a normal that are finite, and the normal a length"
@@ -69,5 +75,26 @@ pub enum ContactError {
         expected: usize,
         /// Numbers given.
         given: usize,
+    },
+    /// A response that does not exist.
+    #[error(
+        "there is no contact response '{name}'; there are: {}",
+        ContactResponse::names()
+    )]
+    Response {
+        /// What was asked for.
+        name: String,
+    },
+    /// Seeds where nothing grows from them.
+    #[error(
+        "crease seeds belong to the contact responses 'creases' and 'released_creases': give the simulation a contact \
+         with one of these"
+    )]
+    NoCreases,
+    /// A seed of another surface.
+    #[error("crease seed {index} must be two different vertices of skin that may touch")]
+    Seed {
+        /// Which of the list.
+        index: usize,
     },
 }

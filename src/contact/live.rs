@@ -413,7 +413,7 @@ fn strength(body: &Posed) -> f64 {
 }
 
 /// The sway with displacements of its free nodes.
-fn displaced(body: &Posed, moved: &[Vec3]) -> Vec<Vec3> {
+pub(super) fn displaced(body: &Posed, moved: &[Vec3]) -> Vec<Vec3> {
     let mut sway = body.sway.to_vec();
     for (d, &v) in moved
         .iter()

@@ -6,6 +6,9 @@
 //! the step has already (`complementarity`), and the step is displaced. Cells near inversion are rows of the same problem
 //! (`cells`). What overlaps, however it came, is parted slowly.
 //!
+//! For comparison there is the crease method as the paper prints it ([`ContactResponse`]): collisions found by fronts that grow from
+//! seeds (`fronts`), in order of entry (`creases`), held by equalities (`equalities`).
+//!
 //! Sources: `[capell2006, §3.4]`, corrected; `[mcadams2011]` for the search at rest; `[otaduy2009]`, `[allard2010]` for contact on
 //! implicit steps.
 //!
@@ -34,7 +37,10 @@ mod bumps;
 mod cells;
 mod collider;
 mod complementarity;
+mod creases;
+mod equalities;
 mod error;
+mod fronts;
 mod instant;
 mod live;
 mod narrow;
@@ -50,11 +56,12 @@ mod tests;
 pub use collider::{Collider, ColliderMotion};
 pub use error::ContactError;
 pub use record::ContactPoint;
-pub use settings::{Contact, ContactOptions, PreparedContact};
+pub use settings::{Contact, ContactOptions, ContactResponse, PreparedContact};
 pub use skin::ContactSkin;
 
 pub(crate) use broad::Swept;
 pub(crate) use complementarity::Flexible;
+pub(crate) use creases::{Crease, Creases};
 pub(crate) use live::Contacts;
 pub(crate) use placed::Span;
 pub(crate) use posed::{Posed, ShownVertices};

@@ -8,6 +8,56 @@ use crate::range::is_sound;
 use crate::surface::Surface;
 use std::sync::Arc;
 
+/// What keeps flesh from passing through itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub enum ContactResponse {
+    /// Contacts push and never pull, with friction; cells are kept from inversion.
+    #[default]
+    Complementarity,
+    /// The crease method as printed: seeds, fronts, and equalities that also pull `[capell2006, §3.4]`. For comparison.
+    Creases,
+    /// The same with every constraint released that would pull.
+    ReleasedCreases,
+}
+
+impl ContactResponse {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Complementarity, Self::Creases, Self::ReleasedCreases];
+
+    /// The name in the interface.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Complementarity => "complementarity",
+            Self::Creases => "creases",
+            Self::ReleasedCreases => "released_creases",
+        }
+    }
+
+    /// The names of all, for sentences.
+    pub(super) fn names() -> String {
+        Self::ALL.map(|r| format!("'{}'", r.name())).join(", ")
+    }
+}
+
+impl std::fmt::Display for ContactResponse {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl std::str::FromStr for ContactResponse {
+    type Err = ContactError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|r| r.name() == name)
+            .ok_or_else(|| ContactError::Response {
+                name: name.to_owned(),
+            })
+    }
+}
+
 /// How flesh touches itself.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ContactOptions {
@@ -19,6 +69,8 @@ pub struct ContactOptions {
     pub friction: f64,
     /// How far contacts give, as a part of what the flesh itself gives there.
     pub compliance: f64,
+    /// What keeps flesh from passing through itself. The crease methods know neither thickness, friction nor compliance.
+    pub response: ContactResponse,
 }
 
 impl Default for ContactOptions {
@@ -28,6 +80,7 @@ impl Default for ContactOptions {
             thickness: 0.0,
             friction: 0.3,
             compliance: 0.03,
+            response: ContactResponse::Complementarity,
         }
     }
 }
@@ -125,6 +178,15 @@ pub struct PreparedContact {
 }
 
 impl PreparedContact {
+    /// Of a skin that is prepared.
+    pub(crate) fn of(skin: Arc<ContactSkin>, options: ContactOptions) -> Self {
+        let contact = Contact {
+            options,
+            ..Contact::default()
+        };
+        Self { contact, skin }
+    }
+
     /// What was asked for.
     pub fn contact(&self) -> &Contact {
         &self.contact

@@ -13,13 +13,13 @@ use nalgebra::DMatrix;
 use std::sync::Arc;
 
 /// Nodes on springs that are coupled, A dense; the compliance that it tells may be off.
-struct Springs {
+pub(super) struct Springs {
     inverse: DMatrix<f64>,
     told: f64,
 }
 
 impl Springs {
-    fn new(nodes: usize, told: f64) -> Self {
+    pub(super) fn new(nodes: usize, told: f64) -> Self {
         let n = 3 * nodes;
         let wave = DMatrix::from_fn(n, n, |i, j| ((7 * i + 3 * j) as f64).sin());
         let matrix = &wave * wave.transpose() * 0.2 + DMatrix::identity(n, n) * 3.0;
@@ -159,8 +159,8 @@ fn friction_holds_up_to_its_cone_and_slides_beyond_against_the_motion() {
 }
 
 /// A bar of flesh in a shape of its own.
-struct Shaped {
-    skin: Arc<ContactSkin>,
+pub(super) struct Shaped {
+    pub(super) skin: Arc<ContactSkin>,
     pose: Pose,
     base: Vec<Vec3>,
     sway: Vec<Vec3>,
@@ -170,7 +170,7 @@ struct Shaped {
 
 impl Shaped {
     /// A bar along z whose lattice is moved to `place`, with a sway of this size.
-    fn new(place: impl Fn(&Vec3) -> Vec3, sway: f64) -> Self {
+    pub(super) fn new(place: impl Fn(&Vec3) -> Vec3, sway: f64) -> Self {
         let bar = BarOptions {
             cells_along: 32,
             cells_across: 2,
@@ -208,7 +208,7 @@ impl Shaped {
         Self::new(place, 0.0)
     }
 
-    fn posed(&self) -> Posed<'_> {
+    pub(super) fn posed(&self) -> Posed<'_> {
         Posed {
             skin: &self.skin,
             pose: &self.pose,

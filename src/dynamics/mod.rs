@@ -49,6 +49,7 @@ mod method;
 mod modal;
 pub mod nonlinear;
 mod sections;
+mod seeds;
 mod settings;
 mod settling;
 mod shape;

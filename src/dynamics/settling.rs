@@ -38,6 +38,10 @@ impl Simulation {
         let (Some(touching), Some(history)) = (&mut self.touching, &self.history) else {
             return Ok(());
         };
+        // Creases are held in steps alone.
+        if touching.creases().is_some() {
+            return Ok(());
+        }
         touching.restore(Vec::new());
         touching.set_friction(false);
         let pose = history.pose.clone();

@@ -6,7 +6,7 @@ use super::sections::{Kind, MAGIC, Sections, Writer};
 use super::simulation::PoseHistory;
 use super::{Simulation, SimulationError, legacy};
 use crate::Mat3;
-use crate::contact::Live;
+use crate::contact::{Crease, Live};
 use crate::skeleton::{Affine, Pose};
 
 /// Duration, then the maps of the pose before and of the present one: 12 numbers a bone, matrix by columns and translation.
@@ -16,11 +16,13 @@ pub(super) const REST_FORCES: Kind = Kind::required("rest forces", 1);
 pub(super) const CONTACTS: Kind = Kind::required("contacts", 2);
 /// The entry of the colliders' motions at which they are.
 pub(super) const COLLIDERS: Kind = Kind::required("colliders", 1);
+/// Of each element of the collision list, in order of entry: vertex, triangle, weights of its corners.
+pub(super) const CREASES: Kind = Kind::required("creases", 1);
 
 impl Simulation {
     /// The state, exactly: `120 + 48 nodes + 192 bones` bytes, with the modal method `120 + 16 modes + 24 nodes + 192 bones`; 40
-    /// and all for bones less before the first reset, `32 + 24 nodes` more while forces in rest axes act, and `32 + 96 contacts` while
-    /// flesh touches, 40 more with colliders.
+    /// and all for bones less before the first reset, `32 + 24 nodes` more while forces in rest axes act, `32 + 96 contacts` while
+    /// flesh touches, `32 + 40 creases` with the crease methods, 40 more with colliders. Crease seeds are no part of it.
     pub fn state(&self) -> Vec<u8> {
         let mut state = Writer::new();
         if let Some(history) = &self.history {
@@ -41,6 +43,11 @@ impl Simulation {
         if let Some(entry) = self.touching.as_ref().and_then(|t| t.entry()) {
             state.numbers(COLLIDERS, std::iter::once(entry as f64));
         }
+        if let Some(creases) = self.touching.as_ref().and_then(|t| t.creases())
+            && !creases.list().is_empty()
+        {
+            state.numbers(CREASES, creases.list().iter().flat_map(Crease::numbers));
+        }
         state.finish()
     }
 
@@ -60,14 +67,20 @@ impl Simulation {
             None => None,
         };
         let rest_forces = state.vectors_if_any(REST_FORCES, nodes)?;
-        let live = match &self.touching {
+        let (mut live, mut creases) = (Vec::new(), Vec::new());
+        match &self.touching {
+            Some(touching) if touching.creases().is_some() => {
+                let numbers = state.numbers(CREASES)?.unwrap_or_default();
+                let read = touching.read_creases(&numbers);
+                creases = read.ok_or(SimulationError::State("its creases are of another skin"))?;
+            }
             Some(touching) => {
                 let numbers = state.numbers(CONTACTS)?.unwrap_or_default();
-                let live = touching.read(&numbers);
-                live.ok_or(SimulationError::State("its contacts are of another skin"))?
+                let read = touching.read(&numbers);
+                live = read.ok_or(SimulationError::State("its contacts are of another skin"))?;
             }
-            None => Vec::new(),
-        };
+            None => {}
+        }
         let entry = match &self.touching {
             Some(touching) if touching.entry().is_some() => {
                 match state.numbers(COLLIDERS)?.as_deref() {
@@ -90,6 +103,7 @@ impl Simulation {
         if let Some(touching) = &mut self.touching {
             touching.restore(live);
             touching.set_entry(entry);
+            touching.restore_creases(creases);
         }
         self.show_modes();
         self.take_shape()

@@ -8,8 +8,8 @@ use super::stepper::{NodalState, Step, StepInParts};
 use super::{Method, SimulationError, SkinnedLattice};
 use crate::body::Body;
 use crate::contact::{
-    Collider, ContactOptions, ContactPoint, ContactSkin, Contacts, Live, Posed, PreparedContact,
-    ShownVertices, Span, Swept,
+    Collider, ContactError, ContactOptions, ContactPoint, ContactSkin, Contacts, Crease, Creases,
+    Live, Posed, PreparedContact, ShownVertices, Span, Swept,
 };
 use crate::skeleton::{FrameMotion, Pose};
 use crate::{Mat3, Vec3};
@@ -25,6 +25,8 @@ pub(super) struct Touching {
     /// The entry of their motions at which they are.
     entry: usize,
     contacts: Contacts,
+    /// In place of the contacts, where that is asked for.
+    creases: Option<Creases>,
     /// What the balance without loads adds to the skinned shape, in rest axes.
     bend: Vec<Vec3>,
     /// How its vertices were turned when the frame began.
@@ -102,6 +104,7 @@ impl Touching {
             colliders: contact.contact().colliders.clone(),
             span: None,
             entry: 0,
+            creases: Creases::new(options.response),
             bend: vec![Vec3::zeros(); body.nodes()],
             begun: vec![Mat3::identity(); body.nodes()],
             touched: false,
@@ -114,7 +117,10 @@ impl Touching {
     }
 
     pub fn points(&self) -> &[ContactPoint] {
-        self.contacts.points()
+        match &self.creases {
+            Some(creases) => creases.points(),
+            None => self.contacts.points(),
+        }
     }
 
     pub fn held_cells(&self) -> usize {
@@ -148,6 +154,38 @@ impl Touching {
 
     pub fn restore(&mut self, live: Vec<Live>) {
         self.contacts.restore(live);
+        self.restore_creases(Vec::new());
+    }
+
+    /// The crease method, where it takes the place of contacts.
+    pub fn creases(&self) -> Option<&Creases> {
+        self.creases.as_ref()
+    }
+
+    /// Looks for creases at these pairs of vertices from now on.
+    pub fn set_seeds(&mut self, seeds: &[[u32; 2]]) -> Result<(), ContactError> {
+        let creases = self.creases.as_mut().ok_or(ContactError::NoCreases)?;
+        creases.set_seeds(seeds, &self.skin)
+    }
+
+    /// A collision list from what [`Crease::numbers`] gave; none where it is of another skin.
+    pub fn read_creases(&self, numbers: &[f64]) -> Option<Vec<Crease>> {
+        let parts = numbers.chunks_exact(Crease::NUMBERS);
+        if !parts.remainder().is_empty() {
+            return None;
+        }
+        parts.map(|part| Crease::read(part, &self.skin)).collect()
+    }
+
+    pub fn restore_creases(&mut self, list: Vec<Crease>) {
+        if let Some(creases) = &mut self.creases {
+            creases.restore(list);
+        }
+    }
+
+    /// How flesh touches, and the skin that was prepared for it.
+    pub fn setting(&self) -> (&Arc<ContactSkin>, ContactOptions) {
+        (&self.skin, self.options)
     }
 
     /// The entry of the colliders' motions at which they are; none without colliders.
@@ -201,6 +239,9 @@ impl Touching {
             .collect();
         self.after
             .set((&self.skin, shown), &self.end, &self.bend, &carried);
+        if self.creases.is_some() {
+            return Ok(());
+        }
         let swept = Swept {
             from: self.before.posed(&self.skin, pose, shown),
             to: self.after.posed(&self.skin, motion.to(), shown),
@@ -226,6 +267,19 @@ impl Touching {
         let former = self.contacts.live().to_vec();
         self.after
             .set((&self.skin, shown), step.to, &self.bend, proposal.positions);
+        if let Some(creases) = &mut self.creases {
+            let former = creases.list().to_vec();
+            let displaced = creases.step(
+                &self.before.posed(&self.skin, from, shown),
+                &self.after.posed(&self.skin, to, shown),
+                &mut proposal.factored,
+            );
+            let accepted = stepper.accept(step, nodes, displaced.as_deref());
+            if accepted.is_err() {
+                creases.restore(former);
+            }
+            return accepted;
+        }
         let displaced = self.contacts.step(
             (
                 &[self.before.posed(&self.skin, from, shown)],

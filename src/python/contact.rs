@@ -4,27 +4,30 @@
 use super::arrays::{from_points, integers, real};
 use super::errors::{IntoPy, input};
 use crate::Vec3;
-use crate::contact::{Contact, ContactOptions, ContactPoint};
+use crate::contact::{Contact, ContactError, ContactOptions, ContactPoint};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
 /// How flesh touches: itself (self_contact), with thickness (m) kept between skins, Coulomb's friction, and compliance, how far
 /// contacts give as a part of what the flesh itself gives there. regions[n]: one number per vertex of the mesh, 0 touches
-/// nothing; None: all may touch. Raises InputError.
+/// nothing; None: all may touch. response: "complementarity", or for comparison "creases" [capell2006, §3.4] as printed and
+/// "released_creases", which begin at `Simulation.find_crease_seeds`. Raises InputError.
 #[pyclass(name = "Contact", module = "thew", frozen)]
 pub(super) struct PyContact(pub Contact);
 
 #[pymethods]
 impl PyContact {
     #[new]
-    #[pyo3(signature = (self_contact=true, thickness=0.0, friction=0.3, regions=None, compliance=0.03))]
+    #[pyo3(signature = (self_contact=true, thickness=0.0, friction=0.3, regions=None, compliance=0.03,
+        response="complementarity"))]
     fn new(
         self_contact: bool,
         #[pyo3(from_py_with = real)] thickness: f64,
         #[pyo3(from_py_with = real)] friction: f64,
         regions: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = real)] compliance: f64,
+        response: &str,
     ) -> PyResult<Self> {
         let read = |r| {
             let (numbers, _) = integers(r, "regions")?;
@@ -38,6 +41,7 @@ impl PyContact {
             thickness,
             friction,
             compliance,
+            response: response.parse().map_err(ContactError::into_py)?,
         };
         options.check().map_err(IntoPy::into_py)?;
         let regions = regions.map(Arc::from);
@@ -72,18 +76,26 @@ impl PyContact {
         self.0.options.compliance
     }
 
+    /// What keeps flesh from passing through itself.
+    #[getter]
+    fn response(&self) -> &'static str {
+        self.0.options.response.name()
+    }
+
     fn __repr__(&self) -> String {
         let o = &self.0.options;
         let itself = if o.self_contact { "True" } else { "False" };
         format!(
-            "thew.Contact(self_contact={itself}, thickness={}, friction={}, compliance={})",
-            o.thickness, o.friction, o.compliance
+            "thew.Contact(self_contact={itself}, thickness={}, friction={}, compliance={}, \
+             response='{}')",
+            o.thickness, o.friction, o.compliance, o.response
         )
     }
 }
 
 /// What touches at one instant: points[c,3], normals[c,3] (outward of what is touched), gaps[c] (m, negative: overlap),
-/// forces[c,3] (N, on bodies[c] at vertices[c]), the bodies touched others[c] and their vertices partners[c].
+/// forces[c,3] (N, on bodies[c] at vertices[c]), what is touched others[c] (bodies, after them
+/// colliders) and its vertices partners[c].
 #[pyclass(name = "Contacts", module = "thew", frozen)]
 pub(super) struct PyContacts(pub Arc<[ContactPoint]>);
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Simulation`.
 
-use super::arrays::{List, Whole, finite_points, from_points, optional_real, pose, real, vector};
+use super::arrays::{
+    List, Whole, finite_points, from_indices, from_points, integers, optional_real, pose, poses,
+    real, vector,
+};
 use super::body::PyBody;
 use super::collider;
 use super::contact::{PyContact, PyContacts};
@@ -15,7 +18,7 @@ use crate::exclusive::Exclusive;
 use crate::modal::{DeformOptions, Modes};
 use crate::present::{Instant, PresentError, Presenter, SurfaceId, Target};
 use crate::progress::Silent;
-use numpy::{IntoPyArray, PyArray1, PyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
@@ -83,7 +86,8 @@ pub(super) fn modes_for(
 /// and the plain skin is shown. Methods: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small
 /// motion, and sound for any), "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form), "linear", "modal" [choi2003]
 /// with modes (a Modes of this body, which say how stiff it is, or how many, default 32), and by Newton's method "nonlinear" (St. Venant-Kirchhoff)
-/// and "neohookean". contact: how the flesh touches itself (None: it passes through itself). solver: how warped steps are solved: "direct", "cg", or by size "auto".
+/// and "neohookean". contact: how the flesh touches itself (None: it passes through itself); colliders:
+/// `Collider`s that it touches besides, at their first entry after a reset and on by one with every advance. solver: how warped steps are solved: "direct", "cg", or by size "auto".
 #[pyclass(name = "Simulation", module = "thew", frozen)]
 pub(super) struct PySimulation {
     simulation: Exclusive<Simulation>,
@@ -303,6 +307,45 @@ impl PySimulation {
     /// What touches at present.
     fn contacts(&self, py: Python<'_>) -> PyResult<PyContacts> {
         self.look(py, |s| PyContacts(s.contacts().into()))
+    }
+
+    /// Finds where creases begin, in slow motion from rest to each of poses[p,b,4,4], seconds each, and looks there from now on,
+    /// in place of where it did: pairs of vertices int32[s,2]. For contacts of a crease response [capell2006, §3.4.1].
+    #[pyo3(signature = (poses, seconds=4.0))]
+    fn find_crease_seeds<'py>(
+        &self,
+        py: Python<'py>,
+        poses: &Bound<'py, PyAny>,
+        #[pyo3(from_py_with = real)] seconds: f64,
+    ) -> PyResult<Bound<'py, PyArray2<i32>>> {
+        let bones = self.look(py, |s| s.body().skeleton().len())?;
+        let poses = self::poses(poses, bones)?;
+        watched(py, &self.simulation, |s, progress| {
+            s.find_crease_seeds(&poses, seconds, progress)
+        })?;
+        self.crease_seeds(py)
+    }
+
+    /// Looks for creases at pairs[s,2] of vertices from now on, in place of where it did.
+    fn set_crease_seeds(&self, py: Python<'_>, pairs: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (numbers, shape) = integers(pairs, "pairs")?;
+        if !numbers.is_empty() && (shape.len() != 2 || shape[1] != 2) {
+            return Err(input("pairs must have the shape [s, 2]"));
+        }
+        let vertex = |&n: &i64| u32::try_from(n).unwrap_or(u32::MAX);
+        let pairs: Vec<[u32; 2]> = numbers
+            .chunks_exact(2)
+            .map(|pair| [vertex(&pair[0]), vertex(&pair[1])])
+            .collect();
+        self.with(py, |s| s.set_crease_seeds(&pairs))
+    }
+
+    /// Pairs of vertices at which creases are looked for, int32[s,2].
+    #[getter]
+    fn crease_seeds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i32>>> {
+        let seeds = self.look(py, |s| s.crease_seeds().concat())?;
+        let count = seeds.len() / 2;
+        from_indices(py, &seeds).reshape([count, 2])
     }
 
     /// Number of inverted cells at present.

@@ -45,7 +45,9 @@ class Scene:
         self.Simulation = thew.Simulation(body)
         self.Simulation.reset(pose)
         self.Contact = thew.Contact(friction=0.5)
+        self.Collider = thew.Collider(surface, motion=np.eye(4)[None], friction=0.1)
         self.Contacts = thew.Simulation(body, contact=self.Contact).contacts()
+        self.Creased = thew.Simulation(body, contact=thew.Contact(response="creases"))
         self.modal = thew.Simulation(body, "modal", modes=2, engine="cpu")
         self.Clip = thew.simulate(body, np.stack([np.stack([np.eye(4)] * 2), pose]), 24.0)
         self.swinging = thew.simulate(body, pose[None], 24.0, cyclic=True, method="modal", modes=2, engine="cpu")
@@ -117,10 +119,13 @@ CALLS: dict[str, Call] = {
     "Simulation.offsets": lambda s: s.Simulation.offsets(),
     "Simulation.lattice_positions": lambda s: s.Simulation.lattice_positions(),
     "Simulation.lattice_velocities": lambda s: s.Simulation.lattice_velocities(),
+    "Collider.plane": lambda s: thew.Collider.plane((0, 0, 0), (0, 0, 1)),
     "Simulation.contacts": lambda s: s.Simulation.contacts(),
     "Simulation.inverted_cells": lambda s: s.Simulation.inverted_cells(),
     "Simulation.state": lambda s: s.Simulation.state(),
     "Simulation.restore": lambda s: s.Simulation.restore(s.Simulation.state()),
+    "Simulation.find_crease_seeds": lambda s: s.Creased.find_crease_seeds([s.pose], 1 / 24),
+    "Simulation.set_crease_seeds": lambda s: s.Creased.set_crease_seeds([[0, 40]]),
     "Clip.positions": lambda s: s.Clip.positions(0),
     "Clip.offsets": lambda s: s.Clip.offsets(0, to=np.eye(4), onto=s.Clip.offsets(0)),
     "Clip.velocities": lambda s: s.Clip.velocities(0),

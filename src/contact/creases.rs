@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The crease method, for comparison: collisions in order of entry, held by equalities. `[capell2006, §3.4]`
+//!
+//! At the beginning of a step, where the one before has left the skin:
+//!
+//! 1. vertices of the pairs P (`fronts`) that have come through triangles join the collision list, behind those that came
+//!    before, each with the barycentric coordinates of where it came through: these stay;
+//! 2. those that are exterior (χ > 0) leave it;
+//! 3. P becomes the seeds and the neighbourhoods of the list.
+//!
+//! Then the step without contact is displaced so that the first n_a of the list move no more along the normal, n_a the smallest
+//! number with which all later ones become exterior; or, released, those that push (`equalities`). What has come in before it was
+//! found stays in, and moves no deeper along that normal. Rows are derivatives of where skin is shown, by the normal of the triangle
+//! at the predicted end of the step.
+
+use super::equalities::{Equalities, Held, Row};
+use super::fronts::{self, corner, normal, value};
+use super::live::displaced;
+use super::posed::{Posed, ShownVertices};
+use super::skin::{ContactSkin, SkinPoint};
+use super::{ContactError, ContactPoint, ContactResponse, Flexible};
+use crate::{Mat3, Vec3};
+use std::collections::BTreeSet;
+
+/// An element of the collision list.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Crease {
+    pub vertex: u32,
+    /// Where it came through, for as long as it is listed.
+    pub target: SkinPoint,
+}
+
+impl Crease {
+    /// How many numbers one is kept as.
+    pub const NUMBERS: usize = 5;
+
+    /// To be kept.
+    pub fn numbers(&self) -> [f64; Self::NUMBERS] {
+        let [a, b, c] = self.target.weights;
+        let [vertex, triangle] = [self.vertex, self.target.triangle].map(f64::from);
+        [vertex, triangle, a, b, c]
+    }
+
+    /// From kept numbers; none where they do not fit the skin.
+    pub fn read(numbers: &[f64], skin: &ContactSkin) -> Option<Self> {
+        let index = |x: f64, count: usize| {
+            let whole = x.fract() == 0.0 && (0.0..count as f64).contains(&x);
+            whole.then_some(x as u32)
+        };
+        let &[vertex, triangle, a, b, c] = numbers else {
+            return None;
+        };
+        let vertex = index(vertex, skin.body().surface().vertices().len())?;
+        let triangle = index(triangle, skin.triangles())?;
+        let weights = [a, b, c];
+        let sound = weights.iter().all(|w| (-0.01..=1.01).contains(w));
+        corner(skin, vertex)?;
+        (sound && skin.is_skin(triangle)).then_some(Self {
+            vertex,
+            target: SkinPoint { triangle, weights },
+        })
+    }
+}
+
+/// The collision list and the seeds of one body.
+pub(crate) struct Creases {
+    released: bool,
+    /// C, in order of entry.
+    list: Vec<Crease>,
+    /// D.
+    seeds: Vec<[u32; 2]>,
+    points: Vec<ContactPoint>,
+}
+
+impl Creases {
+    /// None for a response that is no crease method.
+    pub fn new(response: ContactResponse) -> Option<Self> {
+        let released = match response {
+            ContactResponse::Complementarity => return None,
+            ContactResponse::Creases => false,
+            ContactResponse::ReleasedCreases => true,
+        };
+        Some(Self {
+            released,
+            list: Vec::new(),
+            seeds: Vec::new(),
+            points: Vec::new(),
+        })
+    }
+
+    /// The active elements at the end of the last step.
+    pub fn points(&self) -> &[ContactPoint] {
+        &self.points
+    }
+
+    pub fn list(&self) -> &[Crease] {
+        &self.list
+    }
+
+    /// Takes up a kept list.
+    pub fn restore(&mut self, list: Vec<Crease>) {
+        self.list = list;
+        self.points.clear();
+    }
+
+    pub fn seeds(&self) -> &[[u32; 2]] {
+        &self.seeds
+    }
+
+    /// Looks at these pairs of vertices in every step from now on.
+    pub fn set_seeds(
+        &mut self,
+        seeds: &[[u32; 2]],
+        skin: &ContactSkin,
+    ) -> Result<(), ContactError> {
+        let count = skin.body().surface().vertices().len();
+        let skinned = |v: u32| (v as usize) < count && corner(skin, v).is_some();
+        let wrong = |&[i, j]: &[u32; 2]| i == j || !skinned(i) || !skinned(j);
+        if let Some(index) = seeds.iter().position(wrong) {
+            return Err(ContactError::Seed { index });
+        }
+        self.seeds = seeds.to_vec();
+        Ok(())
+    }
+
+    /// By how much creases displace the free nodes at the end of a step; none where nothing touches.
+    pub fn step(
+        &mut self,
+        before: &Posed,
+        after: &Posed,
+        flesh: &mut dyn Flexible,
+    ) -> Option<Vec<Vec3>> {
+        self.points.clear();
+        self.look(before);
+        if self.list.is_empty() {
+            return None;
+        }
+        let row = |crease: &Crease| row(crease, before, after);
+        let rows: Vec<Row> = self.list.iter().map(row).collect();
+        let free = after.skin.body().pattern().vertex_of_node().len();
+        let equalities = Equalities::new(&rows, free, flesh);
+        let held = match self.released {
+            true => equalities.hold_pushing(),
+            false => equalities.hold_first(),
+        }?;
+        if held.rows.is_empty() {
+            return None;
+        }
+        let moved = equalities.displaced(&held, flesh);
+        self.report(&held, after, &moved);
+        Some(moved)
+    }
+
+    /// Brings the list up to date where the step before has left the skin.
+    fn look(&mut self, now: &Posed) {
+        let live = self.list.iter().map(|c| (c.vertex, c.target));
+        let pairs = fronts::pairs(now.skin, &self.seeds, live);
+        let mut found = fronts::penetrations(now, &pairs);
+        let exterior = |c: &Crease| value(now, c.vertex, &c.target) > 0.0;
+        self.list.retain(|c| !exterior(c));
+        let listed: BTreeSet<u32> = self.list.iter().map(|c| c.vertex).collect();
+        found.retain(|p| !listed.contains(&p.vertex));
+        // Of those that came in the same step the deepest came first.
+        found.sort_by(|a, b| a.value.total_cmp(&b.value));
+        self.list.extend(found.iter().map(|p| Crease {
+            vertex: p.vertex,
+            target: p.target,
+        }));
+    }
+
+    fn report(&mut self, held: &Held, after: &Posed, moved: &[Vec3]) {
+        let sway = displaced(after, moved);
+        let mut shown = ShownVertices::default();
+        shown.clear(after.skin.body().surface().vertices().len());
+        let end = Posed {
+            sway: &sway,
+            shown: &shown,
+            ..*after
+        };
+        for (&j, &force) in held.rows.iter().zip(&held.multipliers) {
+            let crease = &self.list[j];
+            let n = normal(after, crease.target.triangle);
+            self.points.push(ContactPoint {
+                point: end.vertex(crease.vertex),
+                normal: n,
+                gap: value(&end, crease.vertex, &crease.target),
+                force: n * force,
+                body: 0,
+                vertex: crease.vertex,
+                other: 0,
+                partner: end.skin.vertex_at(&crease.target),
+            });
+        }
+    }
+}
+
+/// χ of an element at the predicted end of a step, how far the step opens it, and its derivative by the free nodes.
+fn row(crease: &Crease, before: &Posed, after: &Posed) -> Row {
+    let n = normal(after, crease.target.triangle);
+    let apart = |body: &Posed| n.dot(&(body.vertex(crease.vertex) - body.point(&crease.target)));
+    let mut slopes: Vec<(u32, Mat3)> = Vec::new();
+    if let Some(vertex) = corner(after.skin, crease.vertex) {
+        after.add_slopes(&vertex, 1.0, &mut slopes);
+        after.add_slopes(&crease.target, -1.0, &mut slopes);
+    }
+    let pattern = after.skin.body().pattern();
+    let entry = |(v, slope): &(u32, Mat3)| {
+        let node = pattern.node_of_vertex(*v as usize)?;
+        Some((node, slope.tr_mul(&n)))
+    };
+    Row {
+        entries: slopes.iter().filter_map(entry).collect(),
+        gap: apart(after),
+        motion: apart(after) - apart(before),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::tests::Shaped;
+    use std::f64::consts::TAU;
+
+    /// A bar rolled up by 1.2 turns of which each lies so far outside of the one before; it is 0.1 thick.
+    fn rolled(apart: f64) -> Shaped {
+        let place = |x: &Vec3| {
+            let angle = (x.z / 1.6 - 0.5) * 1.2 * TAU;
+            let out = 1.6 / (1.2 * TAU) + x.x + apart * angle / TAU;
+            Vec3::new(out * angle.cos(), x.y, out * angle.sin())
+        };
+        Shaped::new(place, 0.0)
+    }
+
+    /// All pairs of vertices a turn apart at rest.
+    fn all_pairs(skin: &ContactSkin) -> Vec<[u32; 2]> {
+        let count = skin.body().surface().vertices().len() as u32;
+        let skinned: Vec<u32> = (0..count).filter(|&v| corner(skin, v).is_some()).collect();
+        let mut pairs = Vec::new();
+        for &i in &skinned {
+            for &j in skinned.iter().filter(|&&j| j > i) {
+                if (skin.rest(i).z - skin.rest(j).z).abs() > 1.2 {
+                    pairs.push([i, j]);
+                }
+            }
+        }
+        pairs
+    }
+
+    fn creases() -> Creases {
+        Creases::new(ContactResponse::Creases).unwrap()
+    }
+
+    fn vertices(creases: &Creases) -> Vec<u32> {
+        creases.list.iter().map(|c| c.vertex).collect()
+    }
+
+    #[test]
+    fn those_that_came_first_stay_first_where_they_came_through_and_the_exterior_leave() {
+        let (close, apart) = (rolled(0.095), rolled(0.12));
+        let mut every = creases();
+        every
+            .set_seeds(&all_pairs(&close.skin), &close.skin)
+            .unwrap();
+        every.look(&close.posed());
+        assert!(every.list.len() > 10, "{}", every.list.len());
+        let mut some = creases();
+        some.set_seeds(every.seeds(), &close.skin).unwrap();
+        some.list = every.list.iter().rev().take(5).copied().collect();
+        // Not where it would be found now.
+        some.list[2].target.weights = [0.2, 0.3, 0.5];
+        let first = some.list.clone();
+        some.look(&close.posed());
+        assert_eq!(some.list[..5], first[..]);
+        assert_eq!(some.list.len(), every.list.len());
+        let values: Vec<f64> = some.list[5..]
+            .iter()
+            .map(|c| value(&close.posed(), c.vertex, &c.target))
+            .collect();
+        assert!(values.windows(2).all(|w| w[0] < w[1] + 1e-12) && values.iter().all(|&x| x < 0.0));
+        let before = some.list.clone();
+        some.look(&close.posed());
+        assert_eq!(some.list, before);
+        some.look(&apart.posed());
+        assert!(some.list.is_empty());
+    }
+
+    #[test]
+    fn fronts_reach_from_one_seed_what_all_pairs_find() {
+        let close = rolled(0.095);
+        let mut every = creases();
+        every
+            .set_seeds(&all_pairs(&close.skin), &close.skin)
+            .unwrap();
+        every.look(&close.posed());
+        let first = &every.list[0];
+        let seed = [first.vertex, close.skin.vertex_at(&first.target)];
+        let mut grown = creases();
+        grown.set_seeds(&[seed], &close.skin).unwrap();
+        grown.look(&close.posed());
+        let begun = grown.list.len();
+        for _ in 0..60 {
+            grown.look(&close.posed());
+        }
+        let (mut all, mut reached) = (vertices(&every), vertices(&grown));
+        all.sort_unstable();
+        reached.sort_unstable();
+        assert!(begun < all.len());
+        assert_eq!(reached, all);
+        let mut nowhere = creases();
+        nowhere.look(&close.posed());
+        assert!(nowhere.list.is_empty());
+    }
+
+    #[test]
+    fn elements_are_kept_whole_and_those_of_other_skin_refused() {
+        let close = rolled(0.095);
+        let mut creases = creases();
+        creases
+            .set_seeds(&all_pairs(&close.skin), &close.skin)
+            .unwrap();
+        creases.look(&close.posed());
+        for crease in &creases.list {
+            let numbers = crease.numbers();
+            assert_eq!(Crease::read(&numbers, &close.skin), Some(*crease));
+            for (at, wrong) in [(0, 1e9), (0, 0.5), (1, -1.0), (2, 3.0), (4, f64::NAN)] {
+                let mut other = numbers;
+                other[at] = wrong;
+                assert_eq!(Crease::read(&other, &close.skin), None);
+            }
+        }
+        let count = close.skin.body().surface().vertices().len() as u32;
+        for wrong in [[0, count], [3, 3], [u32::MAX, 0]] {
+            let seeds = [creases.seeds()[0], wrong];
+            let refused = creases.set_seeds(&seeds, &close.skin).unwrap_err();
+            assert_eq!(refused, ContactError::Seed { index: 1 });
+        }
+        assert!(Creases::new(ContactResponse::Complementarity).is_none());
+    }
+}

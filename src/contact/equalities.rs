@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Equalities held by an orthonormal basis of their rows, and which rows are held. `[capell2006, §3.4.2, eq. 12]`
+//!
+//! A row c measures how one point moves along the normal of another, beyond the step without contact: held, that and what the
+//! step without contact moves it (s) cancel. With A the matrix of the step, rows C and what they give way by δ,
+//!
+//! ```text
+//! δ = A⁻¹ Q z,   Cᵀ P = Q R,   Qᵀ A⁻¹ Q z = y,   Rᵀ y = −Pᵀ s
+//! ```
+//!
+//! Q has orthonormal columns, as many as the rows have rank: they come from a QR decomposition with pivots. The paper projects these
+//! directions out of the velocities in conjugate gradients, as `[baraff1998]` does; the Schur form is the same projection, on the
+//! factor that the step has. Rows that are combinations of others are held as far as what moves them agrees with the others.
+//!
+//! What holding the first k rows does to all the others is told for all k at once by one Cholesky factor of `C A⁻¹ Cᵀ`; what it
+//! foretells is verified on the basis.
+
+use super::complementarity::{Compliance, Flexible};
+use crate::Vec3;
+use nalgebra::linalg::{Cholesky, ColPivQR};
+use nalgebra::{DMatrix, DVector, RowDVector};
+
+/// A row is a combination of others where, beside the largest, less than this is left of it. Neighbouring points of one cell differ by
+/// so little; were these differences held as well, forces would grow without bound.
+const RANK: f64 = 1e-2;
+/// What is added to the diagonal of `C A⁻¹ Cᵀ`, as a part of its largest number, so that dependent rows can be told of.
+const FORETOLD: f64 = 1e-10;
+/// Rounds in which rows that close are taken up; after them pulls are only released.
+const ROUNDS: usize = 40;
+
+/// χ at the end of a step as a linear function of how free nodes are displaced.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Row {
+    pub entries: Vec<(u32, Vec3)>,
+    /// χ where nothing is displaced, metres.
+    pub gap: f64,
+    /// s, how far the step opens it where nothing is displaced, metres.
+    pub motion: f64,
+}
+
+/// Rows and how the nodes that they push give way.
+pub(super) struct Equalities {
+    nodes: Vec<u32>,
+    free: usize,
+    /// Cᵀ, `[3 nodes, rows]`.
+    columns: DMatrix<f64>,
+    /// W, A⁻¹ between the nodes.
+    compliance: DMatrix<f64>,
+    gaps: DVector<f64>,
+    motions: DVector<f64>,
+}
+
+/// Some rows that are held.
+#[derive(Debug, Clone)]
+pub(super) struct Held {
+    /// Which.
+    pub rows: Vec<usize>,
+    /// Of each of them, N: positive pushes apart, negative pulls together; zero for combinations of others.
+    pub multipliers: Vec<f64>,
+    /// How many of them are independent.
+    #[cfg(test)]
+    pub rank: usize,
+    /// By how much all rows, held or not, are opened by displacing the nodes, metres.
+    opened: DVector<f64>,
+    /// Q z, N at the nodes.
+    forces: DVector<f64>,
+}
+
+impl Equalities {
+    pub fn new(rows: &[Row], free: usize, flesh: &mut dyn Flexible) -> Self {
+        let mut nodes: Vec<u32> = rows
+            .iter()
+            .flat_map(|row| row.entries.iter().map(|(node, _)| *node))
+            .collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let mut compliance = Compliance::default();
+        compliance.cover(&nodes, free, flesh);
+        let mut columns = DMatrix::zeros(3 * nodes.len(), rows.len());
+        for (j, row) in rows.iter().enumerate() {
+            for (node, direction) in &row.entries {
+                if let Ok(place) = nodes.binary_search(node) {
+                    let mut part = columns.fixed_view_mut::<3, 1>(3 * place, j);
+                    part += direction;
+                }
+            }
+        }
+        Self {
+            gaps: DVector::from_iterator(rows.len(), rows.iter().map(|row| row.gap)),
+            motions: DVector::from_iterator(rows.len(), rows.iter().map(|row| row.motion)),
+            compliance: compliance.matrix().clone(),
+            columns,
+            nodes,
+            free,
+        }
+    }
+
+    fn nothing(&self) -> Held {
+        Held {
+            rows: Vec::new(),
+            multipliers: Vec::new(),
+            #[cfg(test)]
+            rank: 0,
+            opened: DVector::zeros(self.gaps.len()),
+            forces: DVector::zeros(self.columns.nrows()),
+        }
+    }
+
+    /// Holds some rows; none where the numbers do not allow it.
+    pub fn hold(&self, rows: Vec<usize>) -> Option<Held> {
+        if rows.is_empty() || self.nodes.is_empty() {
+            return Some(self.nothing());
+        }
+        let qr = ColPivQR::new(self.columns.select_columns(&rows));
+        let upper = qr.r();
+        let largest = upper[(0, 0)].abs();
+        let count = upper.nrows().min(upper.ncols());
+        let independent = (0..count).take_while(|&j| upper[(j, j)].abs() > RANK * largest);
+        let rank = independent.count();
+        if rank == 0 {
+            return Some(Held {
+                multipliers: vec![0.0; rows.len()],
+                rows,
+                ..self.nothing()
+            });
+        }
+        // Numbers of the rows, and what has to be made up for, in the order of the pivots.
+        let mut order = RowDVector::from_fn(rows.len(), |_, j| j);
+        qr.p().permute_columns(&mut order);
+        let basis = qr.q().columns(0, rank).into_owned();
+        let upper = upper.view((0, 0), (rank, rank)).into_owned();
+        let wanted = DVector::from_fn(rank, |j, _| -self.motions[rows[order[j]]]);
+        let along = upper.tr_solve_upper_triangular(&wanted)?;
+        let given = &self.compliance * &basis;
+        let schur = basis.tr_mul(&given);
+        let schur = (&schur + schur.transpose()) * 0.5;
+        let z = Cholesky::new(schur)?.solve(&along);
+        let pushes = upper.solve_upper_triangular(&z)?;
+        let mut multipliers = vec![0.0; rows.len()];
+        for j in 0..rank {
+            multipliers[order[j]] = pushes[j];
+        }
+        let held = Held {
+            rows,
+            multipliers,
+            #[cfg(test)]
+            rank,
+            opened: self.columns.tr_mul(&(&given * &z)),
+            forces: basis * z,
+        };
+        held.opened.iter().all(|x| x.is_finite()).then_some(held)
+    }
+
+    /// χ of all rows, held or not, at the end of the step, metres.
+    pub fn values(&self, held: &Held) -> DVector<f64> {
+        &self.gaps + &held.opened
+    }
+
+    /// How far all rows open in the step, metres.
+    pub fn openings(&self, held: &Held) -> DVector<f64> {
+        &self.motions + &held.opened
+    }
+
+    /// Holds the first n rows, n the smallest number with which all later ones are exterior. `[capell2006, eq. 12]`
+    pub fn hold_first(&self) -> Option<Held> {
+        for n in self.foretold() {
+            let held = self.hold((0..n).collect())?;
+            if self.values(&held).iter().skip(n).all(|&x| x > 0.0) {
+                return Some(held);
+            }
+        }
+        self.hold((0..self.gaps.len()).collect())
+    }
+
+    /// Numbers of rows with which all later ones should be exterior, ascending.
+    fn foretold(&self) -> Vec<usize> {
+        let n = self.gaps.len();
+        let mut square = self.columns.tr_mul(&(&self.compliance * &self.columns));
+        let largest = square.diagonal().amax();
+        for j in 0..n {
+            square[(j, j)] += largest * FORETOLD;
+        }
+        let Some(lower) = Cholesky::new(square).map(Cholesky::unpack) else {
+            return (0..=n).collect();
+        };
+        let Some(steps) = lower.solve_lower_triangular(&-&self.motions) else {
+            return (0..=n).collect();
+        };
+        let mut values = self.gaps.clone();
+        let mut found = Vec::new();
+        for k in 0..=n {
+            if values.iter().skip(k).all(|&x| x > 0.0) {
+                found.push(k);
+            }
+            if k < n {
+                values.axpy(steps[k], &lower.column(k), 1.0);
+            }
+        }
+        found
+    }
+
+    /// Holds rows that push, released by the sign of their multipliers: in the end none pulls, and as far as rounds suffice no
+    /// other row overlaps and closes.
+    pub fn hold_pushing(&self) -> Option<Held> {
+        let closing = |gap: f64, motion: f64| gap < 0.0 && motion < 0.0;
+        let pairs = self.gaps.iter().zip(&self.motions).enumerate();
+        let mut rows: Vec<usize> = pairs
+            .filter(|(_, (gap, motion))| closing(**gap, **motion))
+            .map(|(j, _)| j)
+            .collect();
+        for round in 0.. {
+            let held = self.hold(rows)?;
+            let pairs = held.rows.iter().zip(&held.multipliers);
+            let mut kept: Vec<usize> = pairs
+                .filter(|(_, push)| **push >= 0.0)
+                .map(|(j, _)| *j)
+                .collect();
+            if kept.len() == held.rows.len() && round < ROUNDS {
+                let (values, openings) = (self.values(&held), self.openings(&held));
+                let pairs = values.iter().zip(&openings).enumerate();
+                let missing = pairs
+                    .filter(|(j, (gap, motion))| closing(**gap, **motion) && !held.rows.contains(j))
+                    .map(|(j, _)| j);
+                kept.extend(missing);
+                kept.sort_unstable();
+            }
+            if kept == held.rows {
+                return Some(held);
+            }
+            rows = kept;
+        }
+        None
+    }
+
+    /// How all free nodes are displaced, by A itself.
+    pub fn displaced(&self, held: &Held, flesh: &mut dyn Flexible) -> Vec<Vec3> {
+        let mut moved = vec![Vec3::zeros(); self.free];
+        for (&node, force) in self
+            .nodes
+            .iter()
+            .zip(held.forces.as_slice().chunks_exact(3))
+        {
+            moved[node as usize] = Vec3::new(force[0], force[1], force[2]);
+        }
+        flesh.displace(&mut moved);
+        moved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::tests::Springs;
+
+    const NODES: usize = 12;
+
+    /// A row between two nodes; the same number gives the same row.
+    fn row(seed: u32, gap: f64, motion: f64) -> Row {
+        let wave = |k: u32| f64::from(17 * seed + 5 * k + 1).sin();
+        let n = Vec3::new(wave(0), wave(1), wave(2)).normalize();
+        let (a, b) = (seed % 12, (seed * 5 + 3) % 12);
+        Row {
+            entries: vec![(a, n), (b, -n * 0.8)],
+            gap,
+            motion,
+        }
+    }
+
+    fn opened(row: &Row, moved: &[Vec3]) -> f64 {
+        let part = |(node, n): &(u32, Vec3)| n.dot(&moved[*node as usize]);
+        row.entries.iter().map(part).sum()
+    }
+
+    fn made(rows: &[Row]) -> (Equalities, Springs) {
+        let mut springs = Springs::new(NODES, 1.0);
+        (Equalities::new(rows, NODES, &mut springs), springs)
+    }
+
+    /// Rows of which some overlap and close, some open, and some are apart.
+    fn mixed() -> Vec<Row> {
+        (0..14)
+            .map(|i| {
+                let wave = (1.7 * f64::from(i)).sin();
+                row(i, 0.02 - 0.004 * f64::from(13 - i), -0.01 + 0.012 * wave)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn rows_that_are_held_do_not_move() {
+        let rows = mixed();
+        let (equalities, mut springs) = made(&rows);
+        let held = equalities.hold((0..9).collect()).unwrap();
+        assert_eq!(held.rank, 9);
+        let moved = equalities.displaced(&held, &mut springs);
+        for (j, row) in rows.iter().enumerate() {
+            let opened = opened(row, &moved);
+            assert!((equalities.openings(&held)[j] - row.motion - opened).abs() < 1e-9);
+            if j < 9 {
+                assert!((row.motion + opened).abs() < 1e-9, "{j}");
+            }
+        }
+        assert!(moved.iter().any(|d| d.norm() > 1e-3));
+    }
+
+    #[test]
+    fn rows_that_come_twice_count_once_and_change_nothing() {
+        let single = [row(0, -1.0, -0.02), row(1, -1.0, 0.01), row(2, -1.0, -0.03)];
+        let mut double = single.to_vec();
+        double.extend(single.iter().cloned());
+        // The sum of two rows, which moves as they do.
+        double.push(Row {
+            entries: [&single[0].entries[..], &single[1].entries[..]].concat(),
+            gap: -2.0,
+            motion: single[0].motion + single[1].motion,
+        });
+        let (once, mut springs) = made(&single);
+        let held = once.hold((0..3).collect()).unwrap();
+        let moved = once.displaced(&held, &mut springs);
+        let (twice, mut springs) = made(&double);
+        let all = twice.hold((0..double.len()).collect()).unwrap();
+        assert_eq!((held.rank, all.rank), (3, 3));
+        let again = twice.displaced(&all, &mut springs);
+        for (a, b) in moved.iter().zip(&again) {
+            assert!((a - b).norm() < 1e-12);
+        }
+        for row in &double {
+            assert!((row.motion + opened(row, &again)).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn the_first_that_suffice_are_the_fewest() {
+        let mut numbers = Vec::new();
+        for open in [0.0, 0.01, 0.02, 0.03, 0.08] {
+            let mut rows = mixed();
+            rows.iter_mut().for_each(|row| row.gap += open);
+            let (equalities, _) = made(&rows);
+            let suffices = |n: &usize| {
+                let held = equalities.hold((0..*n).collect()).unwrap();
+                equalities.values(&held).iter().skip(*n).all(|&x| x > 0.0)
+            };
+            let fewest = (0..=rows.len()).find(suffices).unwrap();
+            let held = equalities.hold_first().unwrap();
+            assert_eq!(held.rows, (0..fewest).collect::<Vec<_>>());
+            numbers.push(fewest);
+        }
+        // All, some and none.
+        assert!(numbers.iter().any(|&n| n > 0 && n < 14), "{numbers:?}");
+        assert_eq!(numbers[4], 0);
+    }
+
+    #[test]
+    fn released_rows_push_and_leave_none_that_overlaps_and_closes() {
+        let rows = mixed();
+        let (equalities, _) = made(&rows);
+        let all = equalities.hold((0..rows.len()).collect()).unwrap();
+        assert!(all.multipliers.iter().any(|&push| push < 0.0));
+        let held = equalities.hold_pushing().unwrap();
+        assert!(!held.rows.is_empty() && held.multipliers.iter().all(|&push| push >= 0.0));
+        let (values, openings) = (equalities.values(&held), equalities.openings(&held));
+        for j in 0..rows.len() {
+            assert!(
+                held.rows.contains(&j) || values[j] >= 0.0 || openings[j] >= 0.0,
+                "{j}"
+            );
+        }
+    }
+
+    #[test]
+    fn rows_that_nothing_can_move_are_left() {
+        let mut still = row(0, -1.0, -0.1);
+        still.entries.clear();
+        let (equalities, mut springs) = made(&[still.clone(), row(1, -1.0, -0.1)]);
+        let held = equalities.hold(vec![0, 1]).unwrap();
+        assert_eq!((held.rank, held.multipliers[0]), (1, 0.0));
+        let (alone, _) = made(&[still]);
+        let held = alone.hold_first().unwrap();
+        assert_eq!(held.rank, 0);
+        assert!(
+            equalities
+                .displaced(&equalities.nothing(), &mut springs)
+                .iter()
+                .all(|d| d.norm() == 0.0)
+        );
+    }
+}

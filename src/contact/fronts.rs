@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where collisions are looked for: seeds, and fronts over the neighbours of live pairs. `[capell2006, §3.4.2]`
+//!
+//! P is the union of the seeds D and of the neighbourhoods N(i, b) of the collision list: pairs of a vertex that shares a triangle
+//! with i and a corner of the triangle of b. Of a pair (i, j), i is tested against the triangles around j and j against those
+//! around i.
+
+use super::narrow::ALIKE;
+use super::posed::Posed;
+use super::skin::{ContactSkin, SkinPoint};
+use crate::Vec3;
+
+/// Deeper below a triangle than this, in cells, a vertex is taken to be on the other side of the flesh.
+const DEEPEST: f64 = 0.25;
+/// How far outside of a triangle's edges a foot still counts as on it.
+const EDGE: f64 = 1e-9;
+
+/// A vertex as a point of its skin; none where no skin is around it.
+pub(super) fn corner(skin: &ContactSkin, vertex: u32) -> Option<SkinPoint> {
+    let triangle = *skin.around(vertex).first()?;
+    let weights = skin
+        .corners(triangle)
+        .map(|v| f64::from(u8::from(v == vertex)));
+    Some(SkinPoint { triangle, weights })
+}
+
+/// The outward normal of a triangle; zero where it has none.
+pub(super) fn normal(body: &Posed, triangle: u32) -> Vec3 {
+    let [a, b, c] = body.skin.corners(triangle).map(|v| body.vertex(v));
+    let n = (b - a).cross(&(c - a));
+    n.try_normalize(0.0).unwrap_or_else(Vec3::zeros)
+}
+
+/// χ of a vertex at a frozen point: how far it is outside, metres. `[capell2006, eq. 11]`
+pub(super) fn value(body: &Posed, vertex: u32, target: &SkinPoint) -> f64 {
+    normal(body, target.triangle).dot(&(body.vertex(vertex) - body.point(target)))
+}
+
+/// A vertex and those that share a triangle with it.
+fn neighbours(skin: &ContactSkin, vertex: u32) -> Vec<u32> {
+    let around = skin.around(vertex).iter();
+    let mut all: Vec<u32> = around.flat_map(|&t| skin.corners(t)).collect();
+    all.push(vertex);
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// P: the seeds and what is around live pairs, a vertex and a target each.
+pub(super) fn pairs(
+    skin: &ContactSkin,
+    seeds: &[[u32; 2]],
+    live: impl Iterator<Item = (u32, SkinPoint)>,
+) -> Vec<[u32; 2]> {
+    let mut all = seeds.to_vec();
+    for (vertex, target) in live {
+        let partners = skin.corners(target.triangle);
+        for i in neighbours(skin, vertex) {
+            all.extend(partners.map(|j| [i, j]));
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// A vertex that has come through a triangle.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Penetration {
+    pub vertex: u32,
+    pub target: SkinPoint,
+    /// χ, negative, metres.
+    pub value: f64,
+}
+
+/// Of each vertex of some pairs where it has come through, the nearest one; in the order of the vertices.
+pub(super) fn penetrations(body: &Posed, pairs: &[[u32; 2]]) -> Vec<Penetration> {
+    let skin = body.skin;
+    let mut tests: Vec<[u32; 2]> = Vec::new();
+    for &[i, j] in pairs {
+        tests.extend(skin.around(j).iter().map(|&t| [i, t]));
+        tests.extend(skin.around(i).iter().map(|&t| [j, t]));
+    }
+    tests.sort_unstable();
+    tests.dedup();
+    let mut found: Vec<Penetration> = Vec::new();
+    for [vertex, triangle] in tests {
+        let Some(new) = penetration(body, vertex, triangle) else {
+            continue;
+        };
+        match found.last_mut() {
+            Some(known) if known.vertex == vertex => {
+                if new.value > known.value {
+                    *known = new;
+                }
+            }
+            _ => found.push(new),
+        }
+    }
+    found
+}
+
+/// A vertex that is below a triangle of other skin.
+fn penetration(body: &Posed, vertex: u32, triangle: u32) -> Option<Penetration> {
+    let skin = body.skin;
+    let corners = skin.corners(triangle);
+    let [a, b, c] = corners.map(|v| body.vertex(v));
+    let (ab, ac) = (b - a, c - a);
+    let across = ab.cross(&ac);
+    let area = across.norm_squared();
+    let x = body.vertex(vertex) - a;
+    let value = across.dot(&x) / area.sqrt();
+    if !(-DEEPEST * skin.cell()..0.0).contains(&value) {
+        return None;
+    }
+    let beta = x.cross(&ac).dot(&across) / area;
+    let gamma = ab.cross(&x).dot(&across) / area;
+    let weights = [1.0 - beta - gamma, beta, gamma];
+    if weights.iter().any(|w| *w < -EDGE) {
+        return None;
+    }
+    // Skin beside the vertex's own, or that lies upon it, is none that it could come through.
+    let touching = |t: &u32| skin.corners(*t).iter().any(|v| corners.contains(v));
+    if skin.around(vertex).iter().any(touching) {
+        return None;
+    }
+    let own = body.normal(&corner(skin, vertex)?);
+    (own.dot(&across) < ALIKE * area.sqrt()).then_some(Penetration {
+        vertex,
+        target: SkinPoint { triangle, weights },
+        value,
+    })
+}

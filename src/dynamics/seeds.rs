@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Seeds of creases: where flesh will touch itself first, found in slow motion. `[capell2006, §3.4.1]`
+//!
+//! The bones go slowly from rest to each target pose. Every contact on the way pairs a vertex with one of the triangle that it
+//! meets: the seeds, in order of appearance. On the way contacts are found by the general search and held by the default
+//! response, which does not rest on seeds.
+
+use super::{Simulation, SimulationError};
+use crate::contact::{ContactError, ContactOptions, ContactResponse, PreparedContact};
+use crate::progress::{Progress, Silent, step};
+use crate::skeleton::{FrameMotion, Pose};
+use std::collections::BTreeSet;
+
+/// Seconds between looks at what touches.
+const FRAME: f64 = 1.0 / 24.0;
+
+impl Simulation {
+    /// Pairs of vertices `[s, 2]` at which creases are looked for.
+    pub fn crease_seeds(&self) -> &[[u32; 2]] {
+        let creases = self.touching.as_ref().and_then(|t| t.creases());
+        creases.map_or(&[], |c| c.seeds())
+    }
+
+    /// Looks for creases at these pairs of vertices from now on, and around what it finds there; without any nothing touches.
+    /// They are no part of a [`state`](Self::state).
+    ///
+    /// # Errors
+    /// A simulation whose contact is no crease method; a pair that is not of two vertices of the skin.
+    pub fn set_crease_seeds(&mut self, seeds: &[[u32; 2]]) -> Result<(), SimulationError> {
+        let touching = self.touching.as_mut().ok_or(ContactError::NoCreases)?;
+        Ok(touching.set_seeds(seeds)?)
+    }
+
+    /// Finds the seeds of creases on the way from rest to each of some poses, `seconds` each, and takes them in place of
+    /// those that there were. The present state stays as it is. `[capell2006, §3.4.1]`
+    ///
+    /// # Errors
+    /// As [`set_crease_seeds`](Self::set_crease_seeds) and [`advance`](Self::advance); a time that is not positive; a stop by the
+    /// progress.
+    pub fn find_crease_seeds(
+        &mut self,
+        poses: &[Pose],
+        seconds: f64,
+        progress: &dyn Progress,
+    ) -> Result<(), SimulationError> {
+        let touching = self.touching.as_ref();
+        let touching = touching.filter(|t| t.creases().is_some());
+        let (skin, options) = touching.ok_or(ContactError::NoCreases)?.setting();
+        if !(FRAME..=1e4).contains(&seconds) {
+            return Err(SimulationError::Setting {
+                what: "seconds",
+                range: "between a 24th and 10000",
+                value: seconds,
+            });
+        }
+        let general = ContactOptions {
+            response: ContactResponse::Complementarity,
+            ..options
+        };
+        let mut slow = Self::new(self.body.clone(), self.method, self.settings)?;
+        slow.set_contact(Some(PreparedContact::of(skin.clone(), general)))?;
+        let skeleton = self.body.skeleton();
+        let rest = Pose::rest(skeleton.len());
+        let frames = (seconds / FRAME).ceil() as usize;
+        let (mut seeds, mut known) = (Vec::new(), BTreeSet::new());
+        for (i, pose) in poses.iter().enumerate() {
+            let motion = FrameMotion::between(skeleton, &rest, pose)?;
+            slow.reset(&rest, true, None)?;
+            for frame in 1..=frames {
+                let part = frame as f64 / frames as f64;
+                step(progress, (i as f64 + part) / poses.len() as f64, "seeds")?;
+                slow.advance_watched(&motion.at(part), FRAME, (None, None), &Silent)?;
+                for contact in slow.contacts() {
+                    let pair = [contact.vertex, contact.partner];
+                    if pair[0] != pair[1] && known.insert(pair) {
+                        seeds.push(pair);
+                    }
+                }
+            }
+        }
+        self.set_crease_seeds(&seeds)
+    }
+}
