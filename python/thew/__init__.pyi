@@ -37,6 +37,7 @@ __all__ = [
     "BoneGuide",
     "Cancelled",
     "Clip",
+    "Collider",
     "Contact",
     "Contacts",
     "Deformer",
