@@ -4,13 +4,16 @@
 //! Boxes are swept from where the flesh is to where its bones carry it until the frame's end, as seen from flesh that moves along
 //! with the whole, and a little wider. Cells that share a vertex are no pairs.
 
+use super::narrow::warps;
 use super::posed::Posed;
-use crate::Vec3;
 use crate::aabb;
+use crate::{Mat3, Vec3};
 use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
 
 /// How much wider boxes are, in cells of the body.
 const WIDER: f64 = 0.1;
+/// What lies farther beyond a side of a cell than this, in cells, does not come into it within a frame.
+const BEYOND: f64 = 0.6;
 
 /// A point of one body that may come into a cell of another, or of the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,41 +33,57 @@ pub(crate) struct Swept<'a> {
     pub itself: bool,
 }
 
+/// Cells of one body whose boxes meet that of a cell of another, or of the same.
+struct Pairs {
+    body: usize,
+    cell: u32,
+    other: usize,
+    near: Vec<u32>,
+}
+
 /// All candidates, in order.
 pub(crate) fn candidates(bodies: &[Swept]) -> Vec<Candidate> {
     let drift = drift(bodies);
     let boxes: Vec<Vec<(Vec3, Vec3)>> = bodies.iter().map(|b| cell_boxes(b, drift)).collect();
-    let trees: Vec<Bvh> = boxes.iter().map(|boxes| tree(boxes)).collect();
+    let pairs = pairs(bodies, &boxes);
+    let mut cells: Vec<Vec<u32>> = vec![Vec::new(); bodies.len()];
+    for pair in &pairs {
+        cells[pair.body].push(pair.cell);
+        cells[pair.other].extend(&pair.near);
+    }
+    let ends = |(body, cells): (&Swept, &Vec<u32>)| Ends::new(body, cells, drift);
+    let ends: Vec<Ends> = bodies.iter().zip(&cells).map(ends).collect();
+    let mut frames: Vec<Vec<Option<[LocalFrame; 2]>>> =
+        boxes.iter().map(|b| vec![None; b.len()]).collect();
     let mut found = Vec::new();
-    for (i, body) in bodies.iter().enumerate() {
-        for j in 0..bodies.len() {
-            if i == j && !body.itself {
-                continue;
-            }
-            for (cell, (lo, hi)) in boxes[i].iter().enumerate() {
-                let proxies = body.from.skin.proxies_in(cell as u32);
-                if proxies.is_empty() {
-                    continue;
-                }
-                let query = aabb::to_parry(lo, hi);
-                let mut near: Vec<u32> = trees[j].intersect_aabb(&query).collect();
-                near.retain(|&into| i != j || are_apart(body, cell as u32, into));
-                if near.is_empty() {
-                    continue;
-                }
-                for proxy in proxies {
-                    let (lo, hi) = point_box(body, proxy, drift);
-                    for &into in &near {
-                        let (a, b) = boxes[j][into as usize];
-                        if (0..3).all(|k| a[k] <= hi[k] && b[k] >= lo[k]) {
-                            found.push(Candidate {
-                                body: i as u32,
-                                proxy,
-                                other: j as u32,
-                                cell: into,
-                            });
-                        }
-                    }
+    for mut pair in pairs {
+        let (i, j) = (pair.body, pair.other);
+        let lattice = bodies[i].from.skin.body().lattice().cells();
+        let corners = lattice[pair.cell as usize].corners();
+        let of = &ends[i];
+        pair.near.retain(|&into| {
+            let frames = frames[j][into as usize]
+                .get_or_insert_with(|| LocalFrame::ends(&bodies[j], &ends[j], into));
+            !are_parted(frames, corners.iter().map(|&a| of.0[a as usize]))
+        });
+        if pair.near.is_empty() {
+            continue;
+        }
+        for proxy in bodies[i].from.skin.proxies_in(pair.cell) {
+            let ends = ends_of_point(&bodies[i], proxy, drift);
+            let (lo, hi) = aabb::bounds(ends);
+            for &into in &pair.near {
+                let (a, b) = boxes[j][into as usize];
+                let apart = (0..3).any(|k| a[k] > hi[k] || b[k] < lo[k]);
+                let frames = frames[j][into as usize].as_ref();
+                let parted = || frames.is_some_and(|f| are_parted(f, [ends].into_iter()));
+                if !apart && !parted() {
+                    found.push(Candidate {
+                        body: i as u32,
+                        proxy,
+                        other: j as u32,
+                        cell: into,
+                    });
                 }
             }
         }
@@ -73,11 +92,136 @@ pub(crate) fn candidates(bodies: &[Swept]) -> Vec<Candidate> {
     found
 }
 
-/// Whether two cells of a body share no vertex.
-fn are_apart(body: &Swept, a: u32, b: u32) -> bool {
-    let cells = body.from.skin.body().lattice().cells();
-    let (a, b) = (cells[a as usize].corners(), cells[b as usize].corners());
-    a.iter().all(|v| !b.contains(v))
+/// Cells with points, and those that their boxes meet and that are no neighbours of theirs.
+fn pairs(bodies: &[Swept], boxes: &[Vec<(Vec3, Vec3)>]) -> Vec<Pairs> {
+    let trees: Vec<Bvh> = boxes.iter().map(|boxes| tree(boxes)).collect();
+    let mut pairs = Vec::new();
+    for (i, body) in bodies.iter().enumerate() {
+        for (j, tree) in trees.iter().enumerate() {
+            if i == j && !body.itself {
+                continue;
+            }
+            for (cell, (lo, hi)) in (0u32..).zip(&boxes[i]) {
+                if body.from.skin.proxies_in(cell).is_empty() {
+                    continue;
+                }
+                let neighbours = body.from.skin.neighbours(cell);
+                let query = aabb::to_parry(lo, hi);
+                let near = tree.intersect_aabb(&query);
+                let near = near.filter(|into| i != j || neighbours.binary_search(into).is_err());
+                let near: Vec<u32> = near.collect();
+                if !near.is_empty() {
+                    pairs.push(Pairs {
+                        body: i,
+                        cell,
+                        other: j,
+                        near,
+                    });
+                }
+            }
+        }
+    }
+    pairs
+}
+
+/// Where the vertices of a lattice, warped to carry the skin as it is shown, are at both ends of a frame, as seen from flesh that
+/// moves along.
+struct Ends(Vec<[Vec3; 2]>);
+
+impl Ends {
+    fn new(body: &Swept, cells: &[u32], drift: Vec3) -> Self {
+        let (from, to) = (warps(&body.from, cells), warps(&body.to, cells));
+        let nodes = from.iter().zip(&to).enumerate();
+        let ends = |(a, (from, to)): (usize, (&Vec3, &Vec3))| {
+            [body.from.node(a) + from, body.to.node(a) + to - drift]
+        };
+        Self(nodes.map(ends).collect())
+    }
+}
+
+/// Coordinates in which a cell that is not bent is the tetrahedron of the axes' ends, or a cube around the origin.
+#[derive(Clone, Copy)]
+struct LocalFrame {
+    origin: Vec3,
+    inverse: Mat3,
+    /// Of which shape the cell is; none: of another, or it is flat.
+    shape: Option<LocalShape>,
+}
+
+#[derive(Clone, Copy)]
+enum LocalShape {
+    Tetrahedron,
+    Cube,
+}
+
+impl LocalFrame {
+    /// Those of a cell at both ends of a frame.
+    fn ends(body: &Swept, ends: &Ends, cell: u32) -> [Self; 2] {
+        let corners = body.from.skin.body().lattice().cells()[cell as usize].corners();
+        [0, 1].map(|end| {
+            let at = |k: usize| ends.0[corners[k] as usize][end];
+            match corners.len() {
+                4 => {
+                    let o = at(0);
+                    let edges = Mat3::from_columns(&[at(1) - o, at(2) - o, at(3) - o]);
+                    Self::new(o, edges, LocalShape::Tetrahedron)
+                }
+                8 => {
+                    // Corners differ in the first coordinate by one, in the second by two, in the third by four.
+                    let along = |bit: usize| {
+                        let sign = |k: usize| if k & bit == 0 { -0.25 } else { 0.25 };
+                        (0..8).map(|k| at(k) * sign(k)).sum::<Vec3>()
+                    };
+                    let edges = Mat3::from_columns(&[along(1), along(2), along(4)]);
+                    let middle = (0..8).map(at).sum::<Vec3>() / 8.0;
+                    Self::new(middle, edges, LocalShape::Cube)
+                }
+                _ => Self::new(at(0), Mat3::zeros(), LocalShape::Cube),
+            }
+        })
+    }
+
+    fn new(origin: Vec3, edges: Mat3, shape: LocalShape) -> Self {
+        let inverse = edges
+            .try_inverse()
+            .filter(|m| m.iter().all(|x| x.is_finite()));
+        Self {
+            origin,
+            shape: inverse.map(|_| shape),
+            inverse: inverse.unwrap_or_else(Mat3::zeros),
+        }
+    }
+}
+
+/// Whether points lie beyond one side of a cell, the same at both ends of a frame, by more than [`BEYOND`] of it.
+fn are_parted(frames: &[LocalFrame; 2], points: impl Iterator<Item = [Vec3; 2]> + Clone) -> bool {
+    // How far all of them lie outside of each side.
+    let outside = |end: usize| {
+        let frame = &frames[end];
+        let shape = frame.shape?;
+        let mut least = [f64::INFINITY; 6];
+        for ends in points.clone() {
+            let x = frame.inverse * (ends[end] - frame.origin);
+            let sides = match shape {
+                LocalShape::Tetrahedron => {
+                    let last = x.x + x.y + x.z - 1.0;
+                    [-x.x, -x.y, -x.z, last, last, last]
+                }
+                LocalShape::Cube => {
+                    let [a, b, c] = [x.x, x.y, x.z];
+                    [-a, -b, -c, a, b, c].map(|x| x - 0.5)
+                }
+            };
+            for (least, side) in least.iter_mut().zip(sides) {
+                *least = least.min(side);
+            }
+        }
+        Some(least)
+    };
+    let (Some(from), Some(to)) = (outside(0), outside(1)) else {
+        return false;
+    };
+    from.iter().zip(to).any(|(a, b)| *a > BEYOND && b > BEYOND)
 }
 
 /// By how much all bodies move together.
@@ -97,17 +241,17 @@ fn cell_boxes(body: &Swept, drift: Vec3) -> Vec<(Vec3, Vec3)> {
     let cells = body.from.skin.body().lattice().cells();
     let of = |cell: &crate::lattice::Cell| {
         let corners = cell.corners().iter().map(|&a| a as usize);
-        let ends = corners.flat_map(|a| [body.from.node(a), body.to.node(a) - drift]);
-        let (lo, hi) = aabb::bounds(ends);
+        let (lo, hi) =
+            aabb::bounds(corners.flat_map(|a| [body.from.node(a), body.to.node(a) - drift]));
         (lo - wider, hi + wider)
     };
     cells.iter().map(of).collect()
 }
 
-fn point_box(body: &Swept, proxy: u32, drift: Vec3) -> (Vec3, Vec3) {
+/// Where a point is shown at both ends of a frame.
+fn ends_of_point(body: &Swept, proxy: u32, drift: Vec3) -> [Vec3; 2] {
     let point = &body.from.skin.proxies()[proxy as usize].point;
-    let ends = [body.from.point(point), body.to.point(point) - drift];
-    aabb::bounds(ends)
+    [body.from.point(point), body.to.point(point) - drift]
 }
 
 fn tree(boxes: &[(Vec3, Vec3)]) -> Bvh {

@@ -44,7 +44,7 @@ pub(crate) struct Touch {
 
 /// By how much each vertex of a lattice is moved so that the lattice carries the skin to where it is shown, where cells are asked
 /// for.
-fn warps(body: &Posed, cells: &[u32]) -> Vec<Vec3> {
+pub(crate) fn warps(body: &Posed, cells: &[u32]) -> Vec<Vec3> {
     let lattice = body.skin.body().lattice().cells();
     let nodes = body.base.len();
     let (mut sums, mut shares) = (vec![Vec3::zeros(); nodes], vec![0.0; nodes]);

@@ -63,6 +63,8 @@ pub struct ContactSkin {
     /// By the cell that they are embedded in; where each cell's begin.
     proxies: Vec<Proxy>,
     starts: Vec<u32>,
+    /// Of each cell, ascending: those that share a vertex with it, itself included.
+    neighbours: Vec<Vec<u32>>,
     depths: DistanceGrid,
     cell: f64,
     /// Of the skin, m².
@@ -129,6 +131,7 @@ impl ContactSkin {
             bounds: body.flesh().map(|map| map.bounds(body.size())),
             proxies: Vec::new(),
             starts: Vec::new(),
+            neighbours: neighbours(body),
             depths: DistanceGrid::new(surface, GRID * cell, cell, progress)?,
             cell,
             body: body.clone(),
@@ -215,6 +218,11 @@ impl ContactSkin {
         self.starts[cell as usize]..self.starts[cell as usize + 1]
     }
 
+    /// Cells that share a vertex with a cell, ascending, itself among them.
+    pub(crate) fn neighbours(&self, cell: u32) -> &[u32] {
+        &self.neighbours[cell as usize]
+    }
+
     /// Number of triangles, skin or not.
     pub(crate) fn triangles(&self) -> usize {
         self.triangles.len()
@@ -278,6 +286,28 @@ impl ContactSkin {
             weights: found.barycentric,
         })
     }
+}
+
+/// Of each cell of a body, ascending: those that share a vertex with it, itself included.
+fn neighbours(body: &Body) -> Vec<Vec<u32>> {
+    let cells = body.lattice().cells();
+    let mut around = vec![Vec::new(); body.nodes()];
+    for (c, cell) in (0u32..).zip(cells) {
+        cell.corners()
+            .iter()
+            .for_each(|&a| around[a as usize].push(c));
+    }
+    let of = |cell: &crate::lattice::Cell| {
+        let corners = cell.corners().iter();
+        let mut all: Vec<u32> = corners
+            .flat_map(|&a| &around[a as usize])
+            .copied()
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    cells.iter().map(of).collect()
 }
 
 /// About the edge of the middle one of a body's cells, metres.
