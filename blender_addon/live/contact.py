@@ -52,13 +52,17 @@ def found(built: Any, clip: Any) -> Touching | None:
 
 
 def notes(built: Any) -> list[str]:
-    """What the artist reads about contact, sentences."""
+    """What the artist reads about contact, sentences: what is missing, and what touched."""
     if built.build_settings is None or built.build_settings.touches is None:
         return []
     problem = built.character.ignored.problem
-    return [*([problem] if problem else []), *contact_notes(built.touching, lambda metres: shown(built, metres))]
+    return [*([problem] if problem else []), *touched(built)]
 
 
-def shown(built: Any, metres: float) -> str:
-    """A length of the body as the scene shows lengths, in two digits."""
-    return length(float(f"{metres / built.place.metres_per_unit:.2g}"))
+def touched(built: Any) -> list[str]:
+    """What touched in the clip, sentences with lengths as the scene shows them, in two digits."""
+
+    def shown(metres: float) -> str:
+        return length(float(f"{metres / built.place.metres_per_unit:.2g}"))
+
+    return contact_notes(built.touching, shown)

@@ -69,17 +69,17 @@ class Touching:
         when: dict[tuple[int, int], list[int]] = {}
         for index, frame in enumerate(frames):
             contacts = clip.contacts(index)
-            if not len(contacts):
+            force, overlaps = np.linalg.norm(contacts.forces, axis=1), -(np.asarray(contacts.gaps) + thickness)
+            meet = (force > 0.0) | (overlaps > 0.0)  # others have parted just now
+            if not meet.any():
                 continue
             touched.append(frame)
-            force = np.linalg.norm(contacts.forces, axis=1)
             strongest = max(strongest, float(force.max()))
-            overlaps = -(np.asarray(contacts.gaps) + thickness)
             if overlaps.max() > deepest:
                 deepest, worst = float(overlaps.max()), frame
                 left = int((overlaps > VISIBLE * size).sum())
             both = np.stack([weighs_most[contacts.vertices], weighs_most[contacts.partners]], axis=1)
-            known = (both < len(bones)).all(axis=1)
+            known = meet & (both < len(bones)).all(axis=1)
             pairs, which = np.unique(np.sort(both[known], axis=1), axis=0, return_inverse=True)
             pressed = np.bincount(which.ravel(), force[known], len(pairs))
             for (a, b), much in zip(pairs.tolist(), pressed.tolist(), strict=True):
@@ -117,11 +117,19 @@ def spans(frames: tuple[int, ...]) -> str:
     return f"frame{'' if len(frames) == 1 else 's'} {listed(words)}"
 
 
-def said_of(pair: Pair, known: str = "") -> str:
-    """Which parts touch, and when, unless these are the frames that are known already."""
-    one, other = pair.parts
-    when = spans(pair.frames)
-    return f"“{one}” touches {'itself' if one == other else f'“{other}”'}{f' in {when}' if when != known else ''}"
+def said_of(pairs: tuple[Pair, ...], known: str) -> list[str]:
+    """Which parts touch which others, and when, unless these are the frames that are `known` already."""
+    partners: dict[tuple[str, str], list[str]] = {}  # by the part that touches and the words for the frames
+    for pair in pairs:
+        one, other = pair.parts
+        when = spans(pair.frames)
+        if (other, when) in partners and (one, when) not in partners:
+            one, other = other, one
+        partners.setdefault((one, when), []).append("itself" if one == other else f"“{other}”")
+    return [
+        f"“{one}” touches {listed(others)}{f' in {when}' if when != known else ''}"
+        for (one, when), others in partners.items()
+    ]
 
 
 def contact_notes(touching: Touching | None, length: Callable[[float], str]) -> list[str]:
@@ -133,12 +141,12 @@ def contact_notes(touching: Touching | None, length: Callable[[float], str]) -> 
         notes.append("Nothing touches.")
     if touching.frames:
         when = spans(touching.frames)
-        parts = [said_of(pair, when) for pair in touching.pairs[:NAMED]]
+        parts = said_of(touching.pairs[:NAMED], when)
         more = len(touching.pairs) - NAMED
         if more > 0:
             parts.append(plural(more, "other pair touches", "other pairs touch"))
         text = f"The skin touches itself in {when}"
-        text += f": {listed(parts)}" if parts else ""
+        text += f": {', '.join(parts)}" if parts else ""
         if touching.overlaps:
             points = plural(touching.left, "point still overlaps", "points still overlap")
             text += f"; {points}, by up to {length(touching.deepest)} in frame {touching.worst}"

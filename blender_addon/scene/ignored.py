@@ -50,8 +50,8 @@ def read(obj: bpy.types.Object, groups: Groups, count: int) -> Ignored:
         return Ignored(
             (name, there),
             problem=sentence(
-                f"the vertex group “{name}” that contact was to ignore is gone from {describe(obj)}, so that all of the skin "
-                "may touch: choose another one under Contact > Ignore, or clear it"
+                f"{describe(obj)} has no vertex group “{name}”, which contact was to ignore: choose another one under "
+                "Contact, or clear it"
             ),
         )
     group, vertex, weight = groups

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ..live import contact as live_contact
 from ..live.session import register as fleshes
 from ..logic import contact
+from ..scene import ignored
 from .layouts import draw_text
 
 
@@ -32,9 +33,11 @@ def draw_contact(layout, _context, obj, width: int) -> None:
     column.prop(settings, "contact_friction")
     row = body.row()
     row.active = settings.self_contact
+    name, there = ignored.asked(obj)
+    row.alert = bool(name) and not there
     row.prop_search(settings, "contact_ignore", obj, "vertex_groups")
     body.prop(settings, "show_contacts")
     flesh = fleshes.known(obj)
     column = layout.column(align=True)
-    for note in live_contact.notes(flesh) if flesh is not None and can and settings.use_contact else ():
+    for note in live_contact.touched(flesh) if flesh is not None and can and settings.use_contact else ():
         draw_text(column, note, width)

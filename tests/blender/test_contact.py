@@ -199,24 +199,24 @@ def test_what_is_ignored_touches_nothing(folding):
 def test_a_group_that_is_gone_is_named(folding):
     ignoring(folding, "Teeth", [0, 1, 2])
     simulated(folding, use_contact=True, contact_ignore="Teeth")
-    assert "gone" not in folding.thew.made.notes
+    assert "has no vertex group" not in folding.thew.made.notes
     folding.vertex_groups["Teeth"].name = "Zähne"
     play(folding, (3, 4))
     text = folding.thew.made.notes
-    assert "“Teeth”" in text and "gone from “Body”" in text
+    assert "“Body” has no vertex group “Teeth”" in text
     flesh = flesh_of(folding)
     health = part("logic.health").health(folding.thew, folding.thew.made, flesh, 3)
     assert health.level == "WARNING" and "“Teeth”" in health.text
     assert flesh.character.ignored.regions() is None
     folding.thew.contact_ignore = "Zähne"
     play(folding, (3, 4))
-    assert "gone" not in folding.thew.made.notes and (flesh.character.ignored.regions() == 0).sum() == 3
+    assert "has no vertex group" not in folding.thew.made.notes and (flesh.character.ignored.regions() == 0).sum() == 3
     folding.vertex_groups.remove(folding.vertex_groups["Zähne"])
     assert bpy.ops.thew.simulate() == {"FINISHED"}
     assert "“Zähne”" in folding.thew.made.notes
     folding.thew.contact_ignore = ""
     play(folding, (3, 4))
-    assert "gone" not in folding.thew.made.notes
+    assert "has no vertex group" not in folding.thew.made.notes
 
 
 def test_what_cannot_be_entered(folding):
