@@ -13,8 +13,8 @@ class ContactProperties:
 
     use_contact: BoolProperty(
         name="Contact",
-        description="Keep the skin from passing through itself: a belly rests on the thighs, folds lie on each other. Costs time "
-        "where something touches",
+        description="Keep the skin from passing through itself: a belly rests on the thighs, folds lie on each other. A "
+        "simulation takes a few times as long",
         default=False,
         options=set(),
         update=changed,
