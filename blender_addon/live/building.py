@@ -250,7 +250,8 @@ def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
     def simulated(progress):
         def made(poses, controls, **options):
             given = arguments(new, plan, poses, controls, **options)
-            return thew.simulate(**given, progress=lambda fraction, _stage: progress(fraction, ""))
+            # What is made ready for contact before the first frame counts from 0 to 1 by itself.
+            return thew.simulate(**given, progress=lambda at, stage: progress(at if "frame" in stage else 0.0, ""))
 
         maps, begun = new.place.maps(motion.maps), plan.begun
         clip = made(*plan.turn(maps), **begun.options())

@@ -83,6 +83,15 @@ def test_folded_flesh_overlaps_less(folding):
     assert touching < free
 
 
+def test_the_bar_goes_by_frames_with_contact_too(folding):
+    """What is made ready before the first frame does not fill it."""
+    told = []
+    task = part("live.jobs").simulate(folding, bpy.context.scene, bpy.context.view_layer)
+    folding.thew.use_contact = True
+    part("logic.tasks").finish(task, lambda fraction, text: told.append(fraction) or True)
+    assert len(told) > 20 and np.median(told) < 0.97 and max(told) > 0.98
+
+
 def test_each_setting_reaches_the_core(folding, monkeypatch):
     made = counted(monkeypatch, "Contact")
     calls = counted(monkeypatch)
