@@ -243,7 +243,7 @@ class Flesh(Built):
         """What the flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3], not to be changed.
 
         `mesh` [4, 4]: the mesh's world matrix; `push` [dofs, 3]: the rigs' generalised forces, see `pushed`; `with_contact`:
-        whether contact is heeded, which takes the better part of a second where something touches.
+        whether contact is heeded, which takes up to seconds where something touches.
         """
         return self._rest(maps, mesh, push, with_contact).offsets
 

@@ -148,8 +148,8 @@ def contact_notes(touching: Touching | None, length: Callable[[float], str]) -> 
         text = f"The skin touches itself in {when}"
         text += f": {', '.join(parts)}" if parts else ""
         if touching.overlaps:
-            points = plural(touching.left, "point still overlaps", "points still overlap")
-            text += f"; {points}, by up to {length(touching.deepest)} in frame {touching.worst}"
+            points = plural(touching.left, "point still overlaps, by", "points still overlap, by up to")
+            text += f"; {points} {length(touching.deepest)} in frame {touching.worst}"
         notes.append(f"{text}.")
     if touching.held:
         notes.append(

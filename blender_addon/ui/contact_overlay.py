@@ -37,8 +37,8 @@ def drawings(obj: bpy.types.Object, frame: float) -> list[Drawing]:
     if flesh is None or flesh.build_settings is None or flesh.build_settings.touches is None:
         return []
     resting = flesh.rests(obj.thew.settled)
-    if resting and not obj.thew.settled:
-        return []  # a pose under the hand, which contact has not seen
+    if not (obj.thew.settled if resting else flesh.condition.showable):
+        return []  # a pose under the hand, which contact has not seen; or a clip of another mesh
     contacts = flesh.contacts(frame, resting)
     found = []
     if contacts is not None and len(contacts):
