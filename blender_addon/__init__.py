@@ -22,10 +22,10 @@ from . import cli, operators
 from .bake.gltf import glTF2_pre_export_callback, glTF2ExportUserExtension  # noqa: F401  (its exporter looks here)
 from .live import handlers
 from .saved import properties
-from .ui import export_panel, map_overlay, overlay, panels, rig_overlay, rig_panel
+from .ui import contact_overlay, export_panel, map_overlay, overlay, panels, rig_overlay, rig_panel
 
 PARTS = (
-    properties, operators, panels, rig_panel, export_panel, handlers, overlay, map_overlay, rig_overlay, cli,
+    properties, operators, panels, rig_panel, export_panel, handlers, overlay, map_overlay, rig_overlay, contact_overlay, cli,
 )  # fmt: skip
 
 

@@ -8,14 +8,34 @@ from dataclasses import astuple, dataclass, replace
 
 import bpy
 
+from ..logic.contact import METHODS
 from ..logic.modal import METHOD
 from ..rigs import fingerprints
 from ..saved import rig_layouts
 from ..saved.units import frames_per_second
+from ..scene import ignored
 from ..scene.bind_pose import BindPose
 
 #: The stiffness that flesh is assembled for, pascals; stiffer and softer flesh is made from that by a factor.
 REFERENCE = 20e3
+
+
+@dataclass(frozen=True)
+class ContactSettings:
+    """How flesh touches itself."""
+
+    self_contact: bool
+    thickness: float  # what is kept between skins, scene units
+    friction: float
+    ignored: tuple[str, bool]  # the vertex group that touches nothing, see `scene.ignored.asked`
+
+    @staticmethod
+    def of(obj: bpy.types.Object) -> ContactSettings | None:
+        """Those of `obj`; None where contact is switched off."""
+        s = obj.thew
+        if not s.use_contact:
+            return None
+        return ContactSettings(s.self_contact, s.contact_thickness, s.contact_friction, ignored.asked(obj))
 
 
 @dataclass(frozen=True)
@@ -43,11 +63,17 @@ class BuildSettings:
     engine: str
     device: str
     rigs: tuple = ()  # see `fingerprints.fingerprint`
+    contact: ContactSettings | None = None  # as it is asked for; see `touches`
 
     @property
     def static_method(self) -> str:
         """What finds the flesh at rest under loads that rigs and pulls are fitted to: linear in them."""
         return self.method if self.method in {"warped", "linear"} else "warped"
+
+    @property
+    def touches(self) -> ContactSettings | None:
+        """How flesh touches itself with the method in force; None where it passes through itself."""
+        return self.contact if self.method in METHODS else None
 
     def baked(self) -> BuildSettings:
         """The same for a bake, which is on every machine, every time, what the processor makes: engines that are chosen by
@@ -71,6 +97,7 @@ class BuildSettings:
             s.rest_includes_gravity, s.method, s.rate, gravity, s.mass_damping, s.stiffness_damping, s.reach or None,
             s.elastic_joints, s.motion_start, s.frames(scene), frames_per_second(scene),
             s.modes, s.engine, s.device.strip(), fingerprints.fingerprint(obj),
+            ContactSettings.of(obj),
         )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from ..saved import believed
 from ..scene import poses, reading, rig_controls
 from ..scene.bind_pose import BindPose
 from ..scene.character import read_character
+from . import contact
 from .build_settings import REFERENCE, BuildSettings, hashed
 from .events import happened
 from .flesh import Built, Flesh
@@ -127,7 +128,7 @@ def make(obj, flesh: Flesh, character, bind_pose, build_settings, motion, rigs=(
         made = yield from simulate(flesh, new, still)
         new.spaces, new.clip_start = place.to_object(motion.matrices), motion.start
     if made is Event.BODY_MADE:
-        new.clip, new.clip_key = None, b""
+        new.clip, new.touching, new.clip_key = None, None, b""
     if motion is None:
         new.spaces = None
     flesh.take(new)
@@ -226,7 +227,16 @@ def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
     )
     forces = hashed(new.rigs_key, tuple(plan.acting), plan.controls.tobytes()) if plan.acting else b""
     began = plan.begun.key, plan.live if plan.begun.period else 0
-    clip_key = hashed(new.body_key, motion.digest, build_settings.dynamics(), build_settings.fps, own, forces, began)
+    clip_key = hashed(
+        new.body_key,
+        motion.digest,
+        build_settings.dynamics(),
+        build_settings.fps,
+        own,
+        forces,
+        began,
+        contact.key(new),
+    )
     if clip_key == flesh.clip_key:
         new.begun = plan.begun
         return Event.CLIP_MADE
@@ -234,9 +244,14 @@ def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
         return Event.CLIP_KEPT
 
     def run(progress):
+        clip = simulated(progress)
+        return clip, contact.found(new, clip)
+
+    def simulated(progress):
         def made(poses, controls, **options):
             given = arguments(new, plan, poses, controls, **options)
-            return thew.simulate(**given, progress=lambda fraction, _stage: progress(fraction, ""))
+            # What is made ready for contact before the first frame counts from 0 to 1 by itself.
+            return thew.simulate(**given, progress=lambda at, stage: progress(at if "frame" in stage else 0.0, ""))
 
         maps, begun = new.place.maps(motion.maps), plan.begun
         clip = made(*plan.turn(maps), **begun.options())
@@ -248,7 +263,7 @@ def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
             return Played(clip, begun, after, plan.live, len(lead))
         return played(clip, plan)
 
-    new.clip = yield Work("Closing the loop" if plan.begun.period else "Simulating", run, 0.8, 1.0)
+    new.clip, new.touching = yield Work("Closing the loop" if plan.begun.period else "Simulating", run, 0.8, 1.0)
     new.clip_key, new.begun = clip_key, plan.begun
     return Event.CLIP_MADE
 
@@ -295,6 +310,7 @@ def arguments(new: Built, plan: Plan, poses: np.ndarray, controls: np.ndarray, *
         "fps": build_settings.fps,
         **build_settings.dynamics(),
         **extra,
+        **contact.given(new),
         **pushed,
         **options,
     }

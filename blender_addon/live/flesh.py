@@ -20,12 +20,14 @@ import bpy
 import numpy as np
 
 from ..logic import modal
+from ..logic.contact import Touching
 from ..logic.cycles import Beginning
 from ..logic.native import core
 from ..logic.sentences import slowed
 from ..logic.settled import Rest, Settled
 from ..logic.spaces import Place, share_of, skinned, transform
 from ..logic.states import Condition, Event
+from ..logic.states import Pose as Shown
 from ..rigs import pushers, rigging
 from ..rigs.fingerprints import essences, fingerprint
 from ..scene import rig_controls
@@ -33,6 +35,7 @@ from ..scene.bind_pose import BindPose
 from ..scene.character import Character
 from ..scene.poses import Motion, Pose, PoseReader
 from ..scene.reading import Subject
+from . import contact
 from .build_settings import BuildSettings, hashed
 from .events import happened
 
@@ -70,6 +73,7 @@ class Built:
     # the motion
     clip: Any = None  # thew.Clip, or `logic.played.Played`
     clip_start: int = 0  # its first frame
+    touching: Touching | None = None  # what touched in it; None: nothing was to
     begun: Beginning = field(default_factory=Beginning)  # how it begins
     spaces: np.ndarray | None = None  # [f, 4, 4] per frame: metres to object space
 
@@ -93,7 +97,7 @@ class Flesh(Built):
     touches: int = 0  # how often somebody edited the mesh
 
     # what was computed last, by the hash of what it was made from
-    _resting: tuple[bytes, Any] = (b"", None)  # a `Settled`
+    _resting: dict[bool, tuple[bytes, Settled]] = field(default_factory=dict)  # touching, and passing through itself
     _balance: tuple[bytes, Any] = (b"", None)  # a thew.Equilibrium
     _bare: tuple[bytes, Any] = (b"", None)  # float64[n, 3] its balance without loads in a pose, metres
     _preview: tuple[bytes, Any] = (b"", None)  # a `modal.Preview`
@@ -171,8 +175,24 @@ class Flesh(Built):
 
     def lattice_positions(self, frame: float) -> np.ndarray:
         """The lattice vertices at `frame` in Blender's world, [k, 3]."""
-        index = round(min(max(frame, self.clip_start), self.clip_end) - self.clip_start)
-        return self.place.world(self.clip.lattice_positions(index))
+        return self.place.world(self.clip.lattice_positions(self.index_at(frame)))
+
+    def index_at(self, frame: float) -> int:
+        """The pose of the clip that is nearest to `frame`."""
+        return round(min(max(frame, self.clip_start), self.clip_end) - self.clip_start)
+
+    # contact
+
+    def rests(self, settled: bool) -> bool:
+        """Whether flesh at rest is what is seen: it is looked at `settled`, or in a pose that was not simulated."""
+        return settled or self.condition.pose is Shown.OTHER
+
+    def contacts(self, frame: float, resting: bool) -> Any:
+        """What touches at `frame`, a thew.Contacts, in the clip or where flesh was last seen at rest; None where neither is."""
+        if resting:
+            latest = self._resting[True][1].latest if True in self._resting else None
+            return None if latest is None else latest.contacts
+        return None if self.clip is None else self.clip.contacts(self.index_at(frame))
 
     # the method Modal
 
@@ -217,30 +237,35 @@ class Flesh(Built):
         """The character's pose as `depsgraph` has evaluated it; `frame` is for sentences."""
         return PoseReader(found, self.character.bones, self.bind_pose.mesh_matrix).read(depsgraph, frame)
 
-    def settled_at(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None) -> np.ndarray:
+    def settled_at(
+        self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None, with_contact: bool = True
+    ) -> np.ndarray:
         """What the flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3], not to be changed.
 
-        `mesh` [4, 4]: the mesh's world matrix; `push` [dofs, 3]: the rigs' generalised forces, see `pushed`.
+        `mesh` [4, 4]: the mesh's world matrix; `push` [dofs, 3]: the rigs' generalised forces, see `pushed`; `with_contact`:
+        whether contact is heeded, which takes up to seconds where something touches.
         """
-        return self._rest(maps, mesh, push).offsets
+        return self._rest(maps, mesh, push, with_contact).offsets
 
     def balance_at(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None) -> tuple:
         """The same, and with it the amplitudes of the modes at rest in that pose, [m]."""
         rest = self._rest(maps, mesh, push)
         return rest.offsets, np.array(rest.amplitudes, dtype=np.float64)
 
-    def _rest(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None) -> Rest:
+    def _rest(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None, with_contact: bool = True) -> Rest:
         build_settings = self.build_settings
         modes = (
             (self.modes_key, build_settings.engine, build_settings.device)
             if build_settings.method == modal.METHOD
             else ()
         )
-        key = hashed(self.body_key, build_settings.dynamics(), modes)
-        if self._resting[0] != key:
+        key = hashed(self.body_key, build_settings.dynamics(), modes, contact.key(self) if with_contact else b"")
+        if with_contact not in self._resting or self._resting[with_contact][0] != key:
             extra = modal.options(build_settings, self.modes, self.stiffness)
-            self._resting = (key, Settled(core().Simulation(self.body, **build_settings.dynamics(), **extra)))
-        return self._resting[1].at(self.place.maps(maps), push, self.place.to_object(mesh))
+            extra |= contact.given(self) if with_contact else {}
+            simulation = core().Simulation(self.body, **build_settings.dynamics(), **extra)
+            self._resting[with_contact] = key, Settled(simulation)
+        return self._resting[with_contact][1].at(self.place.maps(maps), push, self.place.to_object(mesh))
 
     def settled(self, obj: bpy.types.Object, frame: float) -> np.ndarray:
         """The same in the pose of `frame`, pushed by the rigs as the artist sees them."""

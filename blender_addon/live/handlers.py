@@ -14,7 +14,7 @@ from bpy.app.handlers import persistent
 from ..logic.errors import Refusal
 from ..logic.states import Clip, Event
 from ..rigs import anchors, rigging
-from ..saved import properties, rig_layouts
+from ..saved import edited, properties, rig_layouts
 from ..saved import rigs as saved_rigs
 from ..scene import poses, reading, windows
 from . import jobs, rendering, resting, riding, saving, session, updates
@@ -319,7 +319,7 @@ def register() -> None:
     for name, call in HANDLERS.items():
         getattr(bpy.app.handlers, name).append(call)
     rendering.register()
-    properties.on_change.append(setting_changed)
+    edited.on_change.append(setting_changed)
     properties.on_toggle.append(switched)
     properties.on_preview.append(preview_changed)
     properties.on_mount.append(mounted)
@@ -336,7 +336,7 @@ def unregister() -> None:
         calls = getattr(bpy.app.handlers, name)
         if call in calls:
             calls.remove(call)
-    properties.on_change.clear()
+    edited.on_change.clear()
     properties.on_toggle.clear()
     properties.on_preview.clear()
     properties.on_mount.clear()

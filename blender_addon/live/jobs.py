@@ -15,9 +15,9 @@ from ..logic.states import Clip, Effect, Event, Mesh, Motion, Switch
 from ..logic.tasks import Task, finish
 from ..rigs import anchors, rigging
 from ..saved.made import reset
-from ..scene import bakes, flesh_map, modifier, poses, reading, rig_controls
+from ..scene import bakes, flesh_map, ignored, modifier, poses, reading, rig_controls
 from ..scene.bind_pose import BindPose
-from . import building, riding, session
+from . import building, contact, riding, session
 from .build_settings import BuildSettings
 from .events import DOES, happened
 from .flesh import Flesh
@@ -138,7 +138,10 @@ def moved(obj, flesh: Flesh) -> bool:
 
 
 def renamed(obj, flesh: Flesh) -> bool:
-    """Whether the bones that were read are not those of the armature now, or not those on which rigs hang."""
+    """Whether the bones that were read are not those of the armature now, or not those on which rigs hang; or the vertex
+    group that touches nothing is another one."""
+    if flesh.character.ignored.asked != ignored.asked(obj):
+        return True
     armature = reading.armature_of(obj)
     if armature is None:
         return False
@@ -221,7 +224,7 @@ def settle(obj, flesh, scene) -> None:
 
 def note(obj, flesh) -> None:
     """Keep what there is to say about the flesh with the object."""
-    obj.thew.made.notes = "\n".join(notes_of(flesh, obj.thew.preview_mode))
+    obj.thew.made.notes = "\n".join([*notes_of(flesh, obj.thew.preview_mode), *contact.notes(flesh)])
     rigging.tell_problems(obj, flesh.rig_problems, flesh.pushing.notes)
 
 

@@ -185,7 +185,10 @@ def present_pose(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, po
     if flesh.previews(settings.preview_mode):
         offsets = flesh.preview(settings.preview_mode, settings.preview_size, frame, (pose.maps, pose.mesh))
     else:
-        offsets = flesh.settled_at(pose.maps, pose.mesh, flesh.pushed(obj, pose.controls))
+        # A pose under the hand, or beside the clip, is shown at once: without contact, but where flesh at rest was asked for.
+        offsets = flesh.settled_at(
+            pose.maps, pose.mesh, flesh.pushed(obj, pose.controls), with_contact=settings.settled
+        )
         presence = 0.0 if settings.settled or flesh.clip is None else flesh.presence(frame)
         if 0.0 < presence < 1.0:
             offsets = flesh.offsets(frame) + np.float32(1.0 - presence) * offsets

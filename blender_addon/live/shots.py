@@ -25,7 +25,7 @@ from ..saved import believed
 from ..scene import poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import read_character
-from . import building, jobs
+from . import building, contact, jobs
 from .build_settings import BuildSettings
 from .events import happened
 from .flesh import Built
@@ -174,6 +174,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
     new.begun = begun
     new.clip = building.played(clip, building.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1))
     new.spaces, new.clip_start = new.place.to_object(new.motion.matrices), new.motion.start
+    new.touching = contact.found(new, new.clip)
     forgotten(new)
     flesh.take(new)
     for event in (Event.CLIP_MADE, Event.MESH_READ, Event.MOTION_READ):

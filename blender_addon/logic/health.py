@@ -61,6 +61,8 @@ def warnings(flesh: Any) -> list[str]:
     found = [sentence(text) for text in flesh.rig_problems.values()]
     if flesh.character is not None and flesh.character.apart:
         found.append(sentence(flesh.character.apart))
+    if flesh.build_settings.touches is not None and flesh.character.ignored.problem:
+        found.append(flesh.character.ignored.problem)
     lost = inverted(flesh.clip) if flesh.clip is not None else 0
     if lost > FEW * len(flesh.lattice.cells):
         found.append(

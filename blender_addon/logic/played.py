@@ -16,7 +16,7 @@ class Played:
         self.turn, self.begun = turn, begun
         self.after, self.live, self.lead = after, live, lead
 
-    def _clip(self, index: int) -> tuple:
+    def simulated(self, index: int) -> tuple:
         """The clip of the core that shows frame `index` of the range, and its frame there."""
         if self.after is not None and index >= self.live:
             return self.after, self.lead + index
@@ -24,18 +24,23 @@ class Played:
 
     def positions(self, index: int) -> np.ndarray:
         """The skin at frame `index` of the range, metres, float32[n, 3]."""
-        clip, at = self._clip(index)
+        clip, at = self.simulated(index)
         return clip.positions(at)
 
     def offsets(self, index: int, **where) -> np.ndarray:
         """What the flesh adds to the skin there, float32[n, 3]; `where`: in which space, as of `thew.Clip.offsets`."""
-        clip, at = self._clip(index)
+        clip, at = self.simulated(index)
         return clip.offsets(at, **where)
 
     def lattice_positions(self, index: int) -> np.ndarray:
         """The lattice there, metres, [k, 3]."""
-        clip, at = self._clip(index)
+        clip, at = self.simulated(index)
         return clip.lattice_positions(at)
+
+    def contacts(self, index: int):
+        """What touches there."""
+        clip, at = self.simulated(index)
+        return clip.contacts(at)
 
     @property
     def inverted_cells(self) -> np.ndarray:

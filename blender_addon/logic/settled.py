@@ -20,6 +20,7 @@ class Rest(NamedTuple):
 
     offsets: np.ndarray  # float32[n, 3] what it adds to the skin, in the space that was asked for
     amplitudes: np.ndarray | None  # [m] of the modes; None with other methods
+    contacts: Any  # thew.Contacts
 
 
 class Settled:
@@ -43,6 +44,11 @@ class Settled:
             del self._found[next(iter(self._found))]
         return found
 
+    @property
+    def latest(self) -> Rest | None:
+        """What was asked for last."""
+        return self._found[next(reversed(self._found))] if self._found else None
+
     def _settle(self, pose: np.ndarray, push: np.ndarray | None, to: np.ndarray | None) -> Rest:
         self._simulation.reset(pose, settled=True, rest_forces=push)
-        return Rest(self._simulation.offsets(to=to), self._simulation.amplitudes)
+        return Rest(self._simulation.offsets(to=to), self._simulation.amplitudes, self._simulation.contacts())

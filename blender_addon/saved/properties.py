@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is saved in the .blend: the artist's settings at `Object.thew`, and a note of what Thew made.
 
-Every setting exists once, here, with its unit, range, default and description; panels, operators and the command line
+Every setting exists once, here or in `contact`, with its unit, range, default and description; panels, operators and the command line
 read and write these properties and nothing else. `Object.thew.made` is how removal knows what to put back: modifiers are
 remembered by their persistent id, never by name.
 """
@@ -24,22 +24,17 @@ from bpy.props import (
 from ..logic import cycles
 from . import rigs as saved_rigs
 from .choices import BAKE_SPACES, ENGINES, FRAMES, METHODS, MOST_CELLS, STARTS
+from .contact import ContactProperties
+from .edited import changed
 from .made import ThewMade
 from .units import metres_per_unit
 
-#: Called with the object after a setting that changes the result was edited; set by `handlers`.
-on_change: list[Callable[[bpy.types.Object], None]] = []
 #: Called with the object after `enabled` was switched; set by `handlers`.
 on_toggle: list[Callable[[bpy.types.Object], None]] = []
 #: Called with the object after another thing was chosen to look at than the motion; set by `handlers`.
 on_preview: list[Callable[[bpy.types.Object], None]] = []
 #: Called with the object after another body was chosen to ride on; set by `handlers`.
 on_mount: list[Callable[[bpy.types.Object], None]] = []
-
-
-def _changed(self, _context):
-    for call in on_change:
-        call(self.id_data)
 
 
 def _previewed(self, _context):
@@ -73,7 +68,7 @@ def _toggled(self, _context):
         call(self.id_data)
 
 
-class ThewSettings(bpy.types.PropertyGroup):
+class ThewSettings(ContactProperties, bpy.types.PropertyGroup):
     """The artist's settings for one mesh."""
 
     enabled: BoolProperty(
@@ -93,7 +88,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         soft_min=6,
         soft_max=64,
         options=set(),
-        update=_changed,
+        update=changed,
     )
     method: EnumProperty(
         name="Method",
@@ -101,7 +96,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         items=METHODS,
         default="hyperelastic",
         options=set(),
-        update=_changed,
+        update=changed,
     )
     modes: IntProperty(
         name="Modes",
@@ -111,7 +106,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         max=128,
         soft_max=64,
         options=set(),
-        update=_changed,
+        update=changed,
     )
     engine: EnumProperty(
         name="Engine",
@@ -119,14 +114,14 @@ class ThewSettings(bpy.types.PropertyGroup):
         items=ENGINES,
         default="AUTO",
         options=set(),
-        update=_changed,
+        update=changed,
     )
     device: StringProperty(
         name="Device",
         description="Method Modal: name of the graphics adapter, or a part of it; empty takes the best one",
         default="",
         options=set(),
-        update=_changed,
+        update=changed,
     )
     preview_mode: IntProperty(
         name="Preview Mode",
@@ -158,7 +153,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         soft_max=30.0,
         precision=3,
         options=set(),
-        update=_changed,
+        update=changed,
     )
     softness: FloatProperty(
         name="Softness",
@@ -169,14 +164,14 @@ class ThewSettings(bpy.types.PropertyGroup):
         max=1.0,
         subtype="FACTOR",
         options=set(),
-        update=_changed,
+        update=changed,
     )
     use_young: BoolProperty(
         name="Stiffness in Pascals",
         description="Give the stiffness of the flesh in pascals instead of by the dial Softness",
         default=False,
         options=set(),
-        update=_changed,
+        update=changed,
     )
     height_shown: FloatProperty(
         name="Real Height",
@@ -201,7 +196,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         step=10000,
         precision=0,
         options=set(),
-        update=_changed,
+        update=changed,
     )
     poisson: FloatProperty(
         name="Keeps Volume",
@@ -210,7 +205,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         min=0.0,
         max=0.49,
         options=set(),
-        update=_changed,
+        update=changed,
     )
     density: FloatProperty(
         name="Density",
@@ -223,7 +218,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         step=1000,
         precision=0,
         options=set(),
-        update=_changed,
+        update=changed,
     )
     mass_damping: FloatProperty(
         name="Slow Damping",
@@ -233,7 +228,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         max=200.0,
         soft_max=20.0,
         options=set(),
-        update=_changed,
+        update=changed,
     )
     stiffness_damping: FloatProperty(
         name="Fast Damping",
@@ -246,7 +241,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         precision=4,
         subtype="TIME_ABSOLUTE",
         options=set(),
-        update=_changed,
+        update=changed,
     )
     reach: FloatProperty(
         name="Swing Limit",
@@ -257,7 +252,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         soft_max=0.5,
         subtype="FACTOR",
         options=set(),
-        update=_changed,
+        update=changed,
     )
     elastic_joints: FloatProperty(
         name="Elastic Joints",
@@ -268,7 +263,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         max=1.0,
         subtype="FACTOR",
         options=set(),
-        update=_changed,
+        update=changed,
     )
     rate: FloatProperty(
         name="Steps per Second",
@@ -281,28 +276,28 @@ class ThewSettings(bpy.types.PropertyGroup):
         precision=0,
         step=1000,
         options=set(),
-        update=_changed,
+        update=changed,
     )
     use_gravity: BoolProperty(
         name="Gravity",
         description="Let the scene's gravity act on the flesh",
         default=True,
         options=set(),
-        update=_changed,
+        update=changed,
     )
     rest_includes_gravity: BoolProperty(
         name="Sags as Modelled",
         description="The modelled shape already sags: at rest in its rest pose the character does not move",
         default=True,
         options=set(),
-        update=_changed,
+        update=changed,
     )
     use_scene_range: BoolProperty(
         name="Scene Range",
         description="Simulate the scene's frame range; off gives this character a range of its own",
         default=True,
         options=set(),
-        update=_changed,
+        update=changed,
     )
     frame_start: IntProperty(
         name="Start",
@@ -311,7 +306,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         min=FRAMES[0],
         max=FRAMES[1],
         options=set(),
-        update=_changed,
+        update=changed,
     )
     frame_end: IntProperty(
         name="End",
@@ -320,7 +315,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         min=FRAMES[0],
         max=FRAMES[1],
         options=set(),
-        update=_changed,
+        update=changed,
     )
     bake_space: EnumProperty(
         name="Bake Space",
@@ -335,7 +330,7 @@ class ThewSettings(bpy.types.PropertyGroup):
         items=STARTS,
         default=cycles.AUTOMATIC,
         options=set(),
-        update=_changed,
+        update=changed,
     )
     show_lattice: BoolProperty(
         name="Show Lattice", description="Draw the control lattice, its bone edges in colour", default=False

@@ -13,7 +13,7 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.spaces import is_singular, transform
 from ..saved.units import length
-from . import flesh_map
+from . import flesh_map, ignored
 from .mesh import FARTHEST, Groups, basis_positions, mesh_positions, modifiers_on, read_groups, triangles_of
 from .reading import Subject, animated
 
@@ -32,6 +32,7 @@ class Character:
     digest: bytes  # of all of it but the names
     notes: list[str]  # what of the artist's set-up has no effect
     painted: flesh_map.Painted  # the artist's maps
+    ignored: ignored.Ignored  # what touches nothing
     apart: str  # what to say where the mesh stands beside its bones, or ""
 
     def alike(self, other: Character) -> bool:
@@ -110,7 +111,7 @@ def read_character(found: Subject, depsgraph_of) -> Character:
     for array in (rest, triangles, *weighs, parents, heads, tails):
         digest.update(np.ascontiguousarray(array).data)
     painted = flesh_map.painted(obj, armature, (group, vertex, weight), len(rest))
-    notes = [*ignored(found, [bones[b] for b in names]), *painted.notes]
+    notes = [*unheeded(found, [bones[b] for b in names]), *painted.notes]
     bare = int((weights.sum(axis=1) <= 0.0).sum())
     if bare:
         notes.append(
@@ -121,7 +122,7 @@ def read_character(found: Subject, depsgraph_of) -> Character:
     apart = standing_apart(found, rest[weights.any(axis=1)], heads, tails)
     return Character(
         rest, triangles, names, parents, heads, tails, weights, digest.digest(), [*notes, apart] if apart else notes,
-        painted, apart,
+        painted, ignored.read(obj, (group, vertex, weight), len(rest)), apart,
     )  # fmt: skip
 
 
@@ -145,7 +146,7 @@ def standing_apart(found: Subject, carried: np.ndarray, heads: np.ndarray, tails
     )
 
 
-def ignored(found: Subject, bones: list[bpy.types.Bone]) -> list[str]:
+def unheeded(found: Subject, bones: list[bpy.types.Bone]) -> list[str]:
     """What the Armature modifier would do and the flesh does not, a sentence each."""
     modifier, notes = found.modifier, []
     if modifier.vertex_group:

@@ -17,6 +17,7 @@ from ..logic.sentences import modal_lines, modal_notes, plural
 from ..scene import flesh_map, writing
 from ..scene.reading import armature_modifier
 from .bake_panel import draw_bake
+from .contact_panel import draw_contact, draw_switch
 from .layouts import HEALTH_ICONS, draw_text, letters, wrapped
 from .riding_panel import draw_offer, draw_rider, draw_riders
 
@@ -284,18 +285,19 @@ class THEW_PT_physics(Main, Physics, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
 
-#: Label, contents, place among the foldouts, whether it is open at first. Rigs (`rig_panel`) come fourth.
+#: Label, contents, place among the foldouts, whether it is open at first, what its header has. Rigs (`rig_panel`) come fifth.
 FOLDOUTS = (
-    ("Look", draw_look, 1, True),
-    ("Regions", draw_regions, 2, False),
-    ("Bake", draw_bake, 3, False),
-    ("Riders", draw_riders, 5, False),
-    ("Advanced", draw_advanced, 6, False),
-    ("Details", draw_details, 7, False),
+    ("Look", draw_look, 1, True, None),
+    ("Regions", draw_regions, 2, False, None),
+    ("Contact", draw_contact, 3, False, draw_switch),
+    ("Bake", draw_bake, 4, False, None),
+    ("Riders", draw_riders, 6, False, None),
+    ("Advanced", draw_advanced, 7, False, None),
+    ("Details", draw_details, 8, False, None),
 )
 
 
-def foldout(label: str, contents, order: int, opened: bool, place: type) -> type:
+def foldout(label: str, contents, order: int, opened: bool, header, place: type) -> type:
     """The panel class of one foldout in one place."""
     where = place.__name__.lower()
     members = {
@@ -305,6 +307,8 @@ def foldout(label: str, contents, order: int, opened: bool, place: type) -> type
         "bl_options": set() if opened else {"DEFAULT_CLOSED"},
         "contents": staticmethod(contents),
     }
+    if header is not None:
+        members["draw_header"] = lambda self, context: header(self.layout, target.of(context))
     return type(f"THEW_PT_{label.lower()}_{where}", (Foldout, place, bpy.types.Panel), members)
 
 

@@ -242,7 +242,7 @@ class THEW_PT_rigs_sidebar(Panel, bpy.types.Panel):
     bl_region_type = "UI"
     bl_category = "Thew"
     bl_parent_id = "THEW_PT_sidebar"
-    bl_order = 4
+    bl_order = 5
     bl_options = {"DEFAULT_CLOSED"}
 
 
@@ -251,7 +251,7 @@ class THEW_PT_rigs_physics(Panel, bpy.types.Panel):
     bl_region_type = "WINDOW"
     bl_context = "physics"
     bl_parent_id = "THEW_PT_physics"
-    bl_order = 4
+    bl_order = 5
     bl_options = {"DEFAULT_CLOSED"}
 
 

@@ -37,7 +37,14 @@ def body(scene):
     play(body, (1, 2))
     bpy.ops.thew.add(cells_across=6)
     bpy.ops.thew.simulate()
-    for name in ("real_height", "frame_start", "softness", "rate"):  # so that the file holds them
+    for name in (
+        "real_height",
+        "frame_start",
+        "softness",
+        "rate",
+        "contact_friction",
+        "contact_thickness",
+    ):  # so that the file holds them
         setattr(body.thew, name, getattr(body.thew, name) + 1)
         setattr(body.thew, name, getattr(body.thew, name) - 1)
     return body
@@ -51,6 +58,8 @@ def body(scene):
         ("softness", NAN, "“Softness”"),
         ("softness", -7.0, "“Softness”"),
         ("rate", 1e30, "“Steps per Second”"),
+        ("contact_friction", NAN, "“Friction”"),
+        ("contact_thickness", -1.0, "“Thickness”"),
         ("frame_start", -(2**31), "“Start”"),
         ("frame_start", 2**31 - 1, "“Start”"),
     ],

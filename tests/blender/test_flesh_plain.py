@@ -194,11 +194,11 @@ def state(**changes):
     settings = SimpleNamespace(enabled=True, settled=False)
     made = SimpleNamespace(shows_bake=False, baked_start=1, baked_end=20)
     flesh = SimpleNamespace(
-        problem="", rig_problems={}, character=SimpleNamespace(apart=""), defects=[], clip=SimpleNamespace(inverted=[0]),
-        clip_start=1, clip_end=20, lattice=SimpleNamespace(cells=range(200)),
+        problem="", rig_problems={}, character=SimpleNamespace(apart="", ignored=SimpleNamespace(problem="The group is gone.")), defects=[], clip=SimpleNamespace(inverted=[0]),
+        clip_start=1, clip_end=20, lattice=SimpleNamespace(cells=range(200)), build_settings=SimpleNamespace(touches=None),
     )  # fmt: skip
     for name, value in changes.items():
-        owner = next(o for o in (settings, made, flesh, flesh.character) if hasattr(o, name))
+        owner = next(o for o in (settings, made, flesh, flesh.character, flesh.build_settings) if hasattr(o, name))
         setattr(owner, name, value)
     return settings, made, flesh
 
@@ -218,6 +218,7 @@ def state(**changes):
         ({"clip": SimpleNamespace(inverted=[2])}, "GOOD", "frames 1 to 20"),
         ({"clip": SimpleNamespace(inverted=[30])}, "WARNING", "Use more Cells Across, or firmer flesh: in 30 cells"),
         ({"defects": ["one", "two"]}, "WARNING", "One (and 1 other)"),
+        ({"touches": object()}, "WARNING", "The group is gone"),
         ({"rig_problems": {0: "no bone"}, "defects": ["x"]}, "WARNING", "No bone (and 1 other)"),
     ],
 )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from helpers import Layout, activate, add_rig, evaluated, make_body, make_character, part, play, refused
 
-FOLDOUTS = ("look", "regions", "bake", "rigs", "riders", "advanced", "details")
+FOLDOUTS = ("look", "regions", "contact", "bake", "rigs", "riders", "advanced", "details")
 
 
 def region(width=300):
@@ -35,6 +35,8 @@ def draw(place="sidebar", width=300) -> dict[str, list]:
         if not cls.poll(context):
             continue
         layout = Layout()
+        if hasattr(cls, "draw_header"):
+            cls.draw_header(SimpleNamespace(layout=layout), context)
         cls.draw(SimpleNamespace(layout=layout, contents=getattr(cls, "contents", None)), context)
         drawn[name] = layout.seen
     return drawn
@@ -60,7 +62,7 @@ def test_panels_draw_in_every_state(scene, place):
     for active in (body, armature):
         activate(active)
         assert set(draw(place)) == {"", *FOLDOUTS}
-        for name in ("use_scene_range", "enabled", "use_gravity", "use_young", "settled", "show_map"):
+        for name in ("use_scene_range", "enabled", "use_gravity", "use_young", "settled", "show_map", "use_contact"):
             setattr(body.thew, name, not getattr(body.thew, name))
             draw(place)
             setattr(body.thew, name, not getattr(body.thew, name))

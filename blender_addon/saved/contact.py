@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The settings of contact: whether and how the flesh of one mesh touches itself."""
+
+from __future__ import annotations
+
+from bpy.props import BoolProperty, FloatProperty, StringProperty
+
+from .edited import changed
+
+
+class ContactProperties:
+    """What `ThewSettings` has for contact."""
+
+    use_contact: BoolProperty(
+        name="Contact",
+        description="Keep the skin from passing through itself: a belly rests on the thighs, folds lie on each other. A "
+        "simulation takes a few times as long",
+        default=False,
+        options=set(),
+        update=changed,
+    )
+    self_contact: BoolProperty(
+        name="Self",
+        description="Parts of this character push each other away. Off, flesh is only kept from turning inside out",
+        default=True,
+        options=set(),
+        update=changed,
+    )
+    contact_thickness: FloatProperty(
+        name="Thickness",
+        description="How far touching skins stay apart. 0 lets them lie on each other; more than a tenth of a cell of the lattice "
+        "makes no difference",
+        default=0.0,
+        min=0.0,
+        max=1000.0,
+        soft_max=0.1,
+        step=0.1,
+        precision=4,
+        subtype="DISTANCE",
+        options=set(),
+        update=changed,
+    )
+    contact_friction: FloatProperty(
+        name="Friction",
+        description="How much touching skins cling to each other: 0 slides like wet skin, 0.3 is dry skin, 1 hardly slides",
+        default=0.3,
+        min=0.0,
+        max=10.0,
+        soft_max=1.0,
+        options=set(),
+        update=changed,
+    )
+    contact_ignore: StringProperty(
+        name="Ignore",
+        description="Vertex group of what touches nothing, where its weight is above a half: teeth, eyelids, fingers that are "
+        "meant to pass through",
+        default="",
+        options=set(),
+        update=changed,
+    )
+    show_contacts: BoolProperty(
+        name="Show Contacts",
+        description="Draw where the skin touches in this frame, light where it hardly presses, red where it presses hardest, and "
+        "in purple what bones fold so that contact cannot help",
+        default=False,
+    )

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the flesh that is shown touches, in the 3D view: points by force, and the cells that bones alone hold folded."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..live.flesh import Flesh
+from ..live.session import is_live
+from ..live.session import register as fleshes
+from ..logic.cells import flattest
+from ..logic.contact import held_at, levels
+from ..logic.wires import lattice_wires
+from . import viewing
+
+#: From a contact that hardly presses to the one that presses hardest, and how large each is drawn.
+COLOURS = (
+    (1.0, 0.97, 0.75, 0.9),
+    (1.0, 0.85, 0.4, 0.95),
+    (1.0, 0.6, 0.15, 1.0),
+    (0.95, 0.3, 0.1, 1.0),
+    (0.8, 0.05, 0.1, 1.0),
+)
+SMALLEST, GROWTH = 5.0, 1.0
+HELD = (0.75, 0.35, 1.0, 0.9)
+
+_drawn: viewing.Drawn | None = None
+
+#: Points [m, 3] or lines [m, 2, 3] in Blender's world, their colour and width.
+Drawing = tuple[np.ndarray, tuple[float, float, float, float], float]
+
+
+def drawings(obj: bpy.types.Object, frame: float) -> list[Drawing]:
+    """What to draw for `obj` at the scene's `frame`."""
+    flesh = fleshes.known(obj)
+    if flesh is None or flesh.build_settings is None or flesh.build_settings.touches is None:
+        return []
+    resting = flesh.rests(obj.thew.settled)
+    if not (obj.thew.settled if resting else flesh.condition.showable):
+        return []  # a pose under the hand, which contact has not seen; or a clip of another mesh
+    contacts = flesh.contacts(frame, resting)
+    found = []
+    if contacts is not None and len(contacts):
+        force = np.linalg.norm(contacts.forces, axis=1)
+        strongest = float(force.max()) if resting or flesh.touching is None else flesh.touching.strongest
+        points, level = flesh.place.world(contacts.points), levels(force, strongest, len(COLOURS))
+        for i, colour in enumerate(COLOURS):
+            found.append((points[level == i], colour, SMALLEST + GROWTH * i))
+    if not resting:
+        found.append((held_cells(flesh, frame), HELD, 2.0))
+    return [each for each in found if len(each[0])]
+
+
+def held_cells(flesh: Flesh, frame: float) -> np.ndarray:
+    """The edges of the cells that bones alone hold folded, as many as the core counts, Blender's world [m, 2, 3]."""
+    if flesh.clip is None:
+        return np.empty((0, 2, 3))
+    index = flesh.index_at(frame)
+    count = held_at(flesh.clip, index)
+    if not count:
+        return np.empty((0, 2, 3))
+    lattice = flesh.lattice
+    posed = np.asarray(flesh.clip.lattice_positions(index))[: len(lattice.vertices)]
+    chosen = flattest(lattice.cells, np.asarray(lattice.vertices), posed, set(flesh.body.held_vertices), count)
+    edges, _ = lattice_wires([lattice.cells[i] for i in chosen], [])
+    return flesh.place.world(posed[edges])
+
+
+def drawings_now() -> list[Drawing]:
+    """Of all objects of the scene whose contacts are to be seen, in a view that shows overlays."""
+    context = bpy.context
+    space = context.space_data
+    if space is not None and not space.overlay.show_overlays:
+        return []
+    found = []
+    for obj in fleshes.objects(context.scene):
+        if obj.thew.show_contacts and is_live(obj) and obj.visible_get():
+            found += drawings(obj, context.scene.frame_float)
+    return found
+
+
+def register() -> None:
+    global _drawn
+    if not bpy.app.background:  # there is nothing to draw on
+        _drawn = viewing.Drawn(drawings_now)
+
+
+def unregister() -> None:
+    global _drawn
+    if _drawn is not None:
+        _drawn.end()
+        _drawn = None

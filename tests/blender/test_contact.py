@@ -1,0 +1,452 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contact in Blender: from the panel into the simulation, and back as a note and as points in the view."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import bpy
+import numpy as np
+import pytest
+from helpers import Layout, activate, evaluated, flesh_of, make_folding, part, play, size_of, world
+
+FRAMES = range(1, 21)
+
+
+@pytest.fixture
+def folding(scene):
+    """A small character with flesh that folds onto itself."""
+    body, _ = make_folding()
+    assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
+    return body
+
+
+def simulated(body, **settings) -> np.ndarray:
+    """The shapes of all frames with these settings."""
+    for name, value in settings.items():
+        setattr(body.thew, name, value)
+    activate(body)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    return play(body, FRAMES)
+
+
+def ignoring(body, name, vertices) -> None:
+    """A vertex group with those vertices, and a light weight on all others."""
+    group = body.vertex_groups.new(name=name)
+    group.add(list(range(len(body.data.vertices))), 0.4, "REPLACE")
+    if len(vertices):
+        group.add([int(v) for v in vertices], 0.9, "REPLACE")
+
+
+def counted(monkeypatch, name="simulate") -> list[dict]:
+    """The calls of the core's function from now on."""
+    core, calls = part("logic.native").core(), []
+    real = getattr(core, name)
+    monkeypatch.setattr(core, name, lambda *given, **named: calls.append(named) or real(*given, **named))
+    return calls
+
+
+# the simulation --------------------------------------------------------------------------------------------------------
+
+
+def test_it_is_off_and_then_changes_no_bit(folding, monkeypatch):
+    calls = counted(monkeypatch)
+    free = simulated(folding)
+    assert not folding.thew.use_contact and "touch" not in folding.thew.made.notes
+    touching = simulated(folding, use_contact=True)
+    assert calls[-1]["contact"].self_contact
+    again = simulated(folding, use_contact=False)
+    assert "contact" not in calls[-1]
+    np.testing.assert_array_equal(again, free)
+    first = flesh_of(folding).motion.start
+    touched = [
+        index + first for index in range(20) if np.abs(touching[index] - free[index]).max() > 1e-3 * size_of(free[0])
+    ]
+    assert touched and min(touched) > 3, "standing straight nothing touches"
+    np.testing.assert_array_equal(touching[:3], free[:3])
+
+
+def test_folded_flesh_overlaps_less(folding):
+    """Just below skin that lies in other flesh the winding number of the whole skin is two."""
+    thew = part("logic.native").core()
+    folding.data.calc_loop_triangles()
+    triangles = np.array([t.vertices for t in folding.data.loop_triangles], dtype=np.int32)
+
+    def buried(shape) -> int:
+        corners = shape.astype(np.float64)[triangles]
+        normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+        below = corners.mean(axis=1) - 1e-3 * normals / np.maximum(lengths, 1e-12)
+        return int((np.asarray(thew.Surface(shape.astype(np.float64), triangles).winding_number(below)) > 1.5).sum())
+
+    free, touching = (buried(simulated(folding, use_contact=use)[-1]) for use in (False, True))
+    assert touching < free
+
+
+def test_the_bar_goes_by_frames_with_contact_too(folding):
+    """What is made ready before the first frame does not fill it."""
+    told = []
+    task = part("live.jobs").simulate(folding, bpy.context.scene, bpy.context.view_layer)
+    folding.thew.use_contact = True
+    part("logic.tasks").finish(task, lambda fraction, text: told.append(fraction) or True)
+    assert len(told) > 20 and np.median(told) < 0.97 and max(told) > 0.98
+
+
+def test_each_setting_reaches_the_core(folding, monkeypatch):
+    made = counted(monkeypatch, "Contact")
+    calls = counted(monkeypatch)
+    top = [v.index for v in folding.data.vertices if v.co.z > 1.3]
+    ignoring(folding, "Teeth", top)
+    simulated(
+        folding,
+        use_contact=True,
+        self_contact=False,
+        contact_thickness=0.02,
+        contact_friction=0.7,
+        contact_ignore="Teeth",
+    )
+    given = made[-1]
+    assert given["self_contact"] is False and given["friction"] == pytest.approx(0.7)
+    assert given["thickness"] == pytest.approx(0.02 * flesh_of(folding).place.metres_per_unit)
+    regions = np.asarray(given["regions"])
+    assert set(np.flatnonzero(regions == 0)) == set(top) and len(regions) == len(folding.data.vertices)
+    assert calls[-1]["contact"] is not None
+
+
+def test_thickness_is_a_length_of_the_scene(folding, monkeypatch):
+    """A character that stands for something four times as tall is given skins four times as far apart."""
+    made = counted(monkeypatch, "Contact")
+    simulated(folding, use_contact=True, contact_thickness=0.01)
+    folding.thew.real_height = 4.0 * folding.thew.height()
+    simulated(folding)
+    assert made[-1]["thickness"] == pytest.approx(4.0 * made[0]["thickness"])
+    assert folding.thew.bl_rna.properties["contact_thickness"].unit == "LENGTH"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("self_contact", False), ("contact_thickness", 0.03), ("contact_friction", 0.9), ("contact_ignore", "All")],
+)
+def test_a_setting_puts_the_clip_out_of_date_and_nothing_else_does(folding, monkeypatch, name, value):
+    ignoring(folding, "All", range(len(folding.data.vertices)))
+    before = simulated(folding, use_contact=True)
+    calls = counted(monkeypatch)
+    np.testing.assert_array_equal(simulated(folding), before)
+    folding.thew.show_contacts = True
+    play(folding, FRAMES)
+    assert not calls, "nothing has changed"
+    setattr(folding.thew, name, value)
+    after = play(folding, FRAMES)
+    assert len(calls) == 1 and np.abs(after - before).max() > 0.0
+    setattr(folding.thew, name, folding.thew.bl_rna.properties[name].default)
+    np.testing.assert_array_equal(play(folding, FRAMES), before)
+
+
+def test_without_contact_its_settings_change_nothing(folding, monkeypatch):
+    play(folding, FRAMES)
+    calls = counted(monkeypatch)
+    simulated(folding, contact_friction=0.9, contact_thickness=0.1, contact_ignore="Nobody")
+    assert not calls and "Nobody" not in folding.thew.made.notes
+
+
+@pytest.mark.parametrize("method", ["warped", "linear"])
+def test_other_methods_touch_too(folding, method):
+    simulated(folding, method=method, use_contact=True)
+    flesh = flesh_of(folding)
+    assert flesh.touching is not None and any(len(flesh.clip.contacts(index)) for index in range(20))
+
+
+def test_modal_flesh_never_touches(folding, monkeypatch):
+    calls = counted(monkeypatch)
+    folding.thew.modes = 8
+    free = simulated(folding, method="modal")
+    touching = simulated(folding, use_contact=True)
+    np.testing.assert_array_equal(touching, free)
+    assert len(calls) == 1 and "contact" not in calls[0]
+    assert "touch" not in folding.thew.made.notes
+    assert bpy.ops.thew.settle() == {"FINISHED"}
+    activate(folding)
+    folding.thew.settled = False
+    folding.thew.method = "hyperelastic"
+    assert bpy.ops.thew.add(cells_across=8, method="modal") == {"FINISHED"}
+    assert "contact" not in calls[-1]
+
+
+def test_flesh_at_rest_touches_where_it_was_asked_for(folding):
+    simulated(folding, use_contact=True)
+    bpy.context.scene.frame_set(20)
+    flesh, rests = flesh_of(folding), []
+    for use in (True, False):
+        folding.thew.use_contact = use
+        activate(folding)
+        assert bpy.ops.thew.settle() == {"FINISHED"}
+        rests.append(evaluated(folding))
+        drawn = part("ui.contact_overlay").drawings(folding, 20.0)
+        assert bool(drawn) is use
+        if use:
+            assert len(flesh.contacts(20, True)) and sum(len(points) for points, *_ in drawn) == len(
+                flesh.contacts(20, True)
+            )
+    assert np.abs(rests[0] - rests[1]).max() > 1e-3 * size_of(rests[0])
+
+
+# what is ignored -------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_ignored_touches_nothing(folding):
+    free = simulated(folding)
+    ignoring(folding, "Pass", range(len(folding.data.vertices)))
+    np.testing.assert_array_equal(simulated(folding, use_contact=True, contact_ignore="Pass")[:, :, 2], free[:, :, 2])
+    assert "Nothing touches." in folding.thew.made.notes
+    folding.vertex_groups["Pass"].add([v.index for v in folding.data.vertices if v.co.z < 0.9], 0.1, "REPLACE")
+    simulated(folding)  # painting it is noticed
+    flesh = flesh_of(folding)
+    touched = {int(v) for index in range(20) for v in flesh.clip.contacts(index).vertices}
+    assert all(folding.data.vertices[v].co.z < 0.9 for v in touched)
+
+
+def test_a_group_that_is_gone_is_named(folding):
+    ignoring(folding, "Teeth", [0, 1, 2])
+    simulated(folding, use_contact=True, contact_ignore="Teeth")
+    assert "has no vertex group" not in folding.thew.made.notes
+    folding.vertex_groups["Teeth"].name = "Zähne"
+    play(folding, (3, 4))
+    text = folding.thew.made.notes
+    assert "“Body” has no vertex group “Teeth”" in text
+    flesh = flesh_of(folding)
+    health = part("logic.health").health(folding.thew, folding.thew.made, flesh, 3)
+    assert health.level == "WARNING" and "“Teeth”" in health.text
+    assert flesh.character.ignored.regions() is None
+    folding.thew.contact_ignore = "Zähne"
+    play(folding, (3, 4))
+    assert "has no vertex group" not in folding.thew.made.notes and (flesh.character.ignored.regions() == 0).sum() == 3
+    folding.vertex_groups.remove(folding.vertex_groups["Zähne"])
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert "“Zähne”" in folding.thew.made.notes
+    folding.thew.contact_ignore = ""
+    play(folding, (3, 4))
+    assert "has no vertex group" not in folding.thew.made.notes
+
+
+def test_what_cannot_be_entered(folding):
+    settings = folding.thew
+    for name in ("contact_thickness", "contact_friction"):
+        prop = settings.bl_rna.properties[name]
+        for value in (-1.0, float("inf")):
+            setattr(settings, name, value)
+            assert 0.0 <= getattr(settings, name) <= prop.hard_max
+
+
+# the note --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_note_names_parts_frames_and_lengths_as_the_scene_shows_them(folding):
+    simulated(folding, use_contact=True)
+    flesh = flesh_of(folding)
+    touched = [index + 1 for index in range(20) if len(flesh.clip.contacts(index))]
+    text = next(line for line in folding.thew.made.notes.splitlines() if "touches itself in" in line)
+    assert f"in frames {touched[0]} to {touched[-1]}" in text
+    pairs = {
+        tuple(sorted((flesh.character.weights[a].argmax(), flesh.character.weights[b].argmax())))
+        for index in range(20)
+        for a, b in zip(flesh.clip.contacts(index).vertices, flesh.clip.contacts(index).partners, strict=True)
+    }
+    bones = flesh.character.bones
+    named = [name for pair in pairs for name in (bones[pair[0]], bones[pair[1]]) if f"“{name}”" in text]
+    assert named and not any(
+        f"“{bone}”" in text for i, bone in enumerate(bones) if not any(i in pair for pair in pairs)
+    )
+    deepest = max(-flesh.clip.contacts(frame - 1).gaps.min() for frame in touched)
+    assert flesh.touching.deepest == pytest.approx(deepest) and "overlap" in text
+    units, said = bpy.context.scene.unit_settings, []
+    for system in ("METRIC", "IMPERIAL", "NONE"):
+        units.system = system
+        said.append(next(line for line in part("live.contact").notes(flesh) if "overlap" in line))
+    assert len(set(said)) == 3 and "cm" in said[0] + "mm" and "cm" not in said[1] + said[2]
+
+
+def test_straight_flesh_touches_nothing(character):
+    body, _ = character
+    body.thew.use_contact = True
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    play(body, (3,))
+    assert "Nothing touches." in body.thew.made.notes.splitlines()
+
+
+# the panel and the view ------------------------------------------------------------------------------------------------
+
+
+def drawn(body) -> Layout:
+    """The foldout with its header."""
+    layout, panel = Layout(), part("ui.contact_panel")
+    panel.draw_switch(layout, body)
+    panel.draw_contact(layout, bpy.context, body, 60)
+    return layout
+
+
+class Grey(Layout):
+    """Notes what was made grey, too."""
+
+    def __setattr__(self, name, value):
+        self.seen.append((name, value))
+
+
+def test_every_setting_is_in_the_panel(folding):
+    asked = {call[1] for call in drawn(folding).seen if call[0] in {"prop", "prop_search"}}
+    contact = part("saved.contact").ContactProperties.__annotations__
+    assert asked == set(contact)
+    tips = [folding.thew.bl_rna.properties[name].description for name in contact]
+    assert all(len(tip) > 20 and not tip.endswith(".") for tip in tips)
+
+
+def test_the_panel_tells_what_touched(folding):
+    simulated(folding, use_contact=True)
+    assert "touches itself in" in " ".join(drawn(folding).read())
+    simulated(folding, use_contact=False)
+    assert "touches itself in" not in " ".join(drawn(folding).read())
+
+
+def test_the_panel_is_grey_with_modes(folding):
+    panel = part("ui.contact_panel")
+    for method, grey in (("hyperelastic", False), ("modal", True), ("linear", False)):
+        folding.thew.method, layout = method, Grey()
+        layout.__class__.__getattr__ = Layout.__getattr__
+        layout.__dict__["column"] = lambda layout=layout, **_: layout
+        layout.__dict__["row"] = lambda layout=layout, **_: layout
+        panel.draw_contact(layout, bpy.context, folding, 200)
+        assert (("enabled", False) in layout.seen) is grey
+        assert ("This method knows no contact" in " ".join(layout.read())) is grey
+
+
+def test_the_view_draws_the_contacts_of_the_frame(folding):
+    simulated(folding, use_contact=True, show_contacts=True)
+    flesh, overlay = flesh_of(folding), part("ui.contact_overlay")
+    colours = set()
+    for frame in FRAMES:
+        bpy.context.scene.frame_set(frame)
+        points = [each for each in overlay.drawings_now() if each[0].ndim == 2]
+        contacts = flesh.clip.contacts(frame - 1)
+        assert sum(len(each[0]) for each in points) == len(contacts)
+        colours |= {each[1] for each in points}
+        if len(contacts):
+            skin, together = world(folding), np.concatenate([each[0] for each in points])
+            away = np.linalg.norm(together[:, None] - skin, axis=2).min(axis=1)
+            assert away.max() < 0.1 * size_of(skin)
+    assert len(colours) > 1
+    folding.thew.show_contacts = False
+    assert overlay.drawings_now() == []
+    folding.thew.show_contacts, folding.thew.enabled = True, False
+    assert overlay.drawings_now() == []
+
+
+def test_held_cells_are_drawn_as_lines(folding, monkeypatch):
+    simulated(folding, use_contact=True)
+    overlay, flesh = part("ui.contact_overlay"), flesh_of(folding)
+    asked = []
+    monkeypatch.setattr(overlay, "held_at", lambda clip, index: 2 if index == 4 else 0)
+    monkeypatch.setattr(overlay, "flattest", lambda *given: asked.append(given) or [0, 7])
+    assert not len(overlay.held_cells(flesh, 4)) and not asked
+    lines = overlay.held_cells(flesh, 5)
+    assert asked[0][3] == set(flesh.body.held_vertices) and asked[0][4] == 2
+    lattice, ends = flesh.lattice_positions(5), lines.reshape(-1, 3)
+    at = np.linalg.norm(lattice[:, None] - ends, axis=2)
+    assert at.min(axis=0).max() < 1e-9
+    assert set(at.argmin(axis=0)) == {int(v) for cell in (0, 7) for v in flesh.lattice.cells[cell]}
+
+
+def test_without_a_window_nothing_is_registered(addon):
+    assert bpy.app.background and part("ui.contact_overlay")._drawn is None
+
+
+# files, undo, bakes ------------------------------------------------------------------------------------------------------
+
+
+def test_it_is_saved_and_comes_back(folding, tmp_path):
+    ignoring(folding, "Teeth", [0, 1, 2])
+    settings = {"use_contact": True, "contact_friction": 0.75, "contact_thickness": 0.015, "contact_ignore": "Teeth"}
+    settings |= {"show_contacts": True, "self_contact": True}
+    live = simulated(folding, **settings)
+    file = str(tmp_path / "contact.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=file)
+    bpy.ops.wm.open_mainfile(filepath=file)
+    body = bpy.data.objects["Body"]
+    assert {name: getattr(body.thew, name) for name in settings} == pytest.approx(settings)
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+    assert "touches itself in" in body.thew.made.notes
+    assert part("ui.contact_overlay").drawings(body, 20.0)
+
+
+def test_undo_gives_the_former_clip_back(folding):
+    bpy.context.preferences.edit.use_global_undo = True
+    free = simulated(folding)
+    bpy.ops.ed.undo_push(message="before")
+    folding.thew.use_contact = True
+    touching = play(folding, FRAMES)
+    bpy.ops.ed.undo_push(message="Contact")
+    assert np.abs(touching - free).max() > 0.0
+    assert bpy.ops.ed.undo() == {"FINISHED"}
+    body = bpy.data.objects["Body"]
+    assert not body.thew.use_contact
+    np.testing.assert_array_equal(play(body, FRAMES), free)
+    assert bpy.ops.ed.redo() == {"FINISHED"}
+    body = bpy.data.objects["Body"]
+    assert body.thew.use_contact
+    np.testing.assert_array_equal(play(body, FRAMES), touching)
+
+
+def test_a_copy_has_settings_of_its_own(folding):
+    simulated(folding, use_contact=True, contact_friction=0.8)
+    copy = folding.copy()
+    copy.data = folding.data.copy()
+    bpy.context.scene.collection.objects.link(copy)
+    assert copy.thew.use_contact and copy.thew.contact_friction == folding.thew.contact_friction
+    copy.thew.use_contact = False
+    shapes = play(folding, FRAMES)
+    assert np.abs(shapes - play(copy, FRAMES)).max() > 1e-3 * size_of(shapes[0])
+    assert flesh_of(folding).touching is not None and flesh_of(copy).touching is None
+
+
+@pytest.mark.parametrize("space", ["REST", "POSED"])
+def test_a_bake_holds_it(folding, space):
+    live = simulated(folding, use_contact=True)
+    assert bpy.ops.thew.bake(space=space) == {"FINISHED"}
+    assert np.abs(play(folding, FRAMES) - live).max() < 1e-4 * size_of(live[0])
+    assert "touches itself in" in folding.thew.made.notes
+    assert part("ui.contact_overlay").drawings_now() == []
+
+
+def test_the_command_bakes_and_exports_it(folding, tmp_path, monkeypatch):
+    live = simulated(folding, use_contact=True)
+    clip = flesh_of(folding).clip
+    expected = [clip.offsets(index) for index in range(20)]
+    file = tmp_path / "hero.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(file))
+    run, core = part("cli").main, part("logic.native").core()
+    assert run(["export", str(file)]) == 0
+    simulated_elsewhere = core.Shot.load(tmp_path / "hero.Body.shot.thew").simulate()
+    for index in range(20):
+        np.testing.assert_array_equal(simulated_elsewhere.offsets(index), expected[index])
+    assert any(len(simulated_elsewhere.contacts(index)) for index in range(20))
+    simulated_elsewhere.save(tmp_path / "hero.clip.thew")
+    calls = counted(monkeypatch)
+    baked = []
+    for words in ((), ("--clip", str(tmp_path / "hero.clip.thew"))):
+        out = str(tmp_path / f"out{len(words)}.blend")
+        assert run(["bake", str(file), "--out", out, *words]) == 0
+        bpy.ops.wm.open_mainfile(filepath=out)
+        body = bpy.data.objects["Body"]
+        assert "touches itself in" in body.thew.made.notes
+        baked.append(play(body, FRAMES))
+    assert len(calls) == 1
+    np.testing.assert_array_equal(baked[0], baked[1])
+    assert np.abs(baked[0] - live).max() < 1e-4 * size_of(live[0])
+    assert run(["bake", str(file), "--method", "modal", "--modes", "6", "--out", str(tmp_path / "modal.blend")]) == 0
+    assert "contact" not in calls[-1]
+
+
+def test_removing_puts_the_settings_back(folding):
+    simulated(folding, use_contact=True, contact_friction=0.8, contact_ignore="Nobody", show_contacts=True)
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    for name in part("saved.contact").ContactProperties.__annotations__:
+        assert getattr(folding.thew, name) == folding.thew.bl_rna.properties[name].default, name
+    assert SimpleNamespace(flesh=folding.thew.made.flesh).flesh is False

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What touched in a clip and what is said of it, in numbers: needs no scene."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from helpers import part
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded(addon):
+    """The extension's modules."""
+
+
+BONES = ["Belly", "Thigh", "Arm"]
+#: Vertices 0 and 1 are the belly's, 2 the thigh's, 3 the arm's, 4 nobody's.
+WEIGHTS = np.array([[1.0, 0, 0], [0.6, 0.4, 0], [0, 1.0, 0], [0, 0, 1.0], [0, 0, 0]])
+
+
+class Touches:
+    """Contacts of one frame: (vertex, partner, gap, force) each."""
+
+    def __init__(self, *each):
+        self.vertices, self.partners = (np.array([one[i] for one in each], dtype=np.int32) for i in (0, 1))
+        self.gaps = np.array([one[2] for one in each], dtype=np.float64)
+        self.forces = np.array([[0.0, 0.0, one[3]] for one in each]).reshape(-1, 3)
+
+    def __len__(self):
+        return len(self.gaps)
+
+
+class Clip:
+    """Frames of contacts, and how many cells are held in each."""
+
+    def __init__(self, frames, held=None):
+        self.frames, self.held_cells = frames, np.array(held or [0] * len(frames), dtype=np.int32)
+
+    def contacts(self, index):
+        return self.frames[index]
+
+
+def found(clip, first=10, thickness=0.0, itself=True):
+    frames = range(first, first + len(clip.frames))
+    return part("logic.contact").Touching.of(clip, frames, BONES, WEIGHTS, 2.0, thickness, itself)
+
+
+def said(touching) -> str:
+    return " ".join(part("logic.contact").contact_notes(touching, lambda metres: f"{1e3 * metres:.0f} mm"))
+
+
+def test_parts_frames_and_what_still_overlaps():
+    nothing, light = Touches(), Touches((2, 0, 0.0, 1.0))
+    deep = Touches((2, 0, -0.004, 1.0), (2, 1, -0.009, 2.0), (3, 0, -0.0001, 9.0))
+    text = said(found(Clip([nothing, light, deep, light, nothing])))
+    assert text == (
+        "The skin touches itself in frames 11 to 13: “Belly” touches “Arm” in frame 12, “Belly” touches “Thigh”; "
+        "2 points still overlap, by up to 9 mm in frame 12."
+    )
+
+
+def test_a_gap_within_the_thickness_is_no_overlap():
+    clip = Clip([Touches((2, 0, -0.01, 1.0))])
+    assert "overlap" in said(found(clip)) and "overlap" not in said(found(clip, thickness=0.01))
+    assert "1 point still overlaps, by 5 mm" in said(found(clip, thickness=0.005))
+
+
+def test_what_no_bone_carries_is_not_named():
+    text = said(found(Clip([Touches((4, 0, 0.0, 1.0))])))
+    assert text == "The skin touches itself in frame 10."
+
+
+def test_a_part_touches_itself():
+    assert "“Belly” touches itself." in said(found(Clip([Touches((0, 1, 0.0, 1.0))])))
+
+
+def test_partners_of_one_part_are_told_together():
+    text = said(found(Clip([Touches((0, 2, 0.0, 5.0), (0, 3, 0.0, 4.0), (1, 0, 0.0, 3.0))])))
+    assert text.endswith(": “Belly” touches “Thigh”, “Arm” and itself.")
+    text = said(found(Clip([Touches((2, 3, 0.0, 5.0), (0, 3, 0.0, 4.0))])))
+    assert text.endswith("“Thigh” touches “Arm”, “Belly” touches “Arm”.")
+
+
+def test_many_pairs_are_counted():
+    corners = [(0, 2), (0, 3), (2, 3), (0, 1), (2, 2)]
+    text = said(found(Clip([Touches(*((a, b, 0.0, 9.0 - i) for i, (a, b) in enumerate(corners)))])))
+    assert text.endswith(": “Belly” touches “Thigh” and “Arm”, “Thigh” touches “Arm”, 2 other pairs touch.")
+
+
+def test_what_is_only_near_does_not_touch():
+    """The core keeps contacts for a while after skins have parted: without a force, and with air between."""
+    near, overlapping = (2, 0, 0.003, 0.0), (3, 0, -0.0001, 0.0)
+    assert said(found(Clip([Touches(near), Touches(near)]))) == "Nothing touches."
+    text = said(found(Clip([Touches(near), Touches(near, overlapping)])))
+    assert text == "The skin touches itself in frame 11: “Belly” touches “Arm”."
+
+
+def test_nothing_touches():
+    assert said(found(Clip([Touches()] * 3))) == "Nothing touches."
+    assert said(found(Clip([Touches()] * 3), itself=False)) == ""
+    assert said(None) == ""
+
+
+def test_bones_through_bones():
+    text = said(found(Clip([Touches()] * 6, held=[0, 2, 1, 0, 0, 0]), first=19))
+    assert text.startswith("Nothing touches. In frames 20 to 21 bones pass through each other")
+
+
+@pytest.mark.parametrize(
+    ("frames", "text"),
+    [
+        ((5,), "frame 5"),
+        ((5, 6, 7), "frames 5 to 7"),
+        ((5, 7, 8), "frames 5 to 8"),  # a frame between is about to touch again
+        ((-3, -2, 9), "frames -3 to -2 and 9"),
+        ((1, 2, 9, 20, 21), "frames 1 to 2, 9 and 20 to 21"),
+        ((1, 9, 20, 30), "4 of the frames 1 to 30"),
+    ],
+)
+def test_spans_of_frames(frames, text):
+    assert part("logic.contact").spans(frames) == text
+
+
+def test_a_cycle_that_repeats_tells_each_turn():
+    turn = Clip([Touches(), Touches((2, 0, 0.0, 1.0)), Touches()], held=[0, 0, 1])
+    begun = SimpleNamespace(at=lambda index: index % 3)
+    played = part("logic.played").Played(turn, begun)
+    touching = part("logic.contact").Touching.of(played, range(1, 8), BONES, WEIGHTS, 2.0, 0.0)
+    assert touching.frames == (2, 5) and touching.held == (3, 6)
+
+
+def test_levels_rise_with_force():
+    levels = part("logic.contact").levels
+    found = levels(np.array([0.0, 0.1, 1.0, 4.0, 10.0, 20.0]), 10.0, 5)
+    assert found[0] == 0 and found[-2] == found[-1] == 4 and (np.diff(found) >= 0).all()
+    assert not levels(np.zeros(3), 0.0, 5).any()
+
+
+CUBE = np.array([[i & 1, i >> 1 & 1, i >> 2] for i in range(8)], dtype=np.float64)
+
+
+@pytest.mark.parametrize("corners", [(0, 1, 2, 4), (0, 1, 2, 4, 5, 6), tuple(range(8))])
+def test_the_flattest_held_cells(corners):
+    """Cells of every kind; turning changes nothing, and only cells with a corner that is held count."""
+    cells_of = part("logic.cells")
+    turn, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))
+    turn *= np.sign(np.linalg.det(turn))
+    rest = np.concatenate([CUBE, CUBE + 5.0, CUBE + 9.0])
+    posed = rest @ turn.T
+    posed[8 + corners[-1]] = posed[8 + corners[1]]  # the second cell is flat
+    cells = [[8 * k + corner for corner in corners] for k in range(3)]
+    held = set(range(16))
+    for cell in cells[:1]:
+        frames = np.array(cell)[np.array(cells_of.CORNER_FRAMES[len(cell)])]
+        assert len(np.unique(frames)) == len(cell)
+        np.testing.assert_allclose(cells_of.volumes(posed, frames) / cells_of.volumes(rest, frames), 1.0)
+    assert cells_of.flattest(cells, rest, posed, held, 1) == [1]
+    assert cells_of.flattest(cells, rest, posed, held, 9) == [1, 0]
+    assert cells_of.flattest(cells, rest, posed, held - set(cells[0]), 9) == [1]
