@@ -115,6 +115,25 @@ pub(crate) struct Friction {
     pub forces: [f64; 2],
 }
 
+impl Constraint {
+    /// Counts from where flesh would be without displacements, per body of its free nodes, that it has.
+    pub fn without(&mut self, displaced: &[Vec<Vec3>]) {
+        let along = |entries: &[Entry]| {
+            let part = |e: &Entry| {
+                e.direction
+                    .dot(&displaced[e.body as usize][e.node as usize])
+            };
+            entries.iter().map(part).sum::<f64>()
+        };
+        self.gap -= along(&self.normal);
+        if let Some(friction) = &mut self.friction {
+            for (slide, tangent) in friction.slides.iter_mut().zip(&friction.tangents) {
+                *slide -= along(tangent);
+            }
+        }
+    }
+}
+
 /// All rows of the constraints side by side, with what they need while they are swept.
 struct Rows<'a> {
     rows: Vec<Row<'a>>,
@@ -300,14 +319,20 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// `A⁻¹ Cᵀ λ` of each body, by A itself.
-    fn displaced(&self, flesh: &mut [&mut dyn Flexible], nodes: &[usize]) -> Vec<Vec<Vec3>> {
-        let mut moved: Vec<Vec<Vec3>> = nodes.iter().map(|&n| vec![Vec3::zeros(); n]).collect();
+    /// `Cᵀ λ` of each body.
+    fn pushes(&self, nodes: &[usize]) -> Vec<Vec<Vec3>> {
+        let mut pushes: Vec<Vec<Vec3>> = nodes.iter().map(|&n| vec![Vec3::zeros(); n]).collect();
         for row in self.rows.iter().filter(|row| row.force != 0.0) {
             for e in row.entries {
-                moved[e.body as usize][e.node as usize] += e.direction * row.force;
+                pushes[e.body as usize][e.node as usize] += e.direction * row.force;
             }
         }
+        pushes
+    }
+
+    /// `A⁻¹ Cᵀ λ` of each body, by A itself.
+    fn displaced(&self, flesh: &mut [&mut dyn Flexible], nodes: &[usize]) -> Vec<Vec<Vec3>> {
+        let mut moved = self.pushes(nodes);
         for (flesh, moved) in flesh.iter_mut().zip(&mut moved) {
             flesh.displace(moved);
         }
@@ -343,14 +368,14 @@ fn responses(
     all
 }
 
-/// Solves for the forces of the constraints and gives, per body, how they displace its free nodes.
+/// Solves for the forces of the constraints and gives, per body, how they displace its free nodes, and how they push these, N.
 pub(crate) fn solve(
     constraints: &mut [Constraint],
     compliances: &[Compliance],
     flesh: &mut [&mut dyn Flexible],
     nodes: &[usize],
     compliance: f64,
-) -> Vec<Vec<Vec3>> {
+) -> (Vec<Vec<Vec3>>, Vec<Vec<Vec3>>) {
     let mut rows = Rows::of(constraints, compliances, compliance);
     rows.sweep();
     let first = rows.displaced(flesh, nodes);
@@ -367,6 +392,7 @@ pub(crate) fn solve(
     }
     rows.sweep();
     let moved = rows.displaced(flesh, nodes);
+    let pushes = rows.pushes(nodes);
     let forces: Vec<f64> = rows.rows.iter().map(|row| row.force).collect();
     let mut j = 0;
     for constraint in constraints.iter_mut() {
@@ -377,5 +403,5 @@ pub(crate) fn solve(
             j += 2;
         }
     }
-    moved
+    (moved, pushes)
 }

@@ -20,6 +20,10 @@ use std::sync::Arc;
 const RECOVERY: f64 = 0.5;
 /// Contacts without force are kept while they are nearer than this, in sizes.
 const KEPT: f64 = 0.002;
+/// Skin bulges between the points that are looked up: by so much they are kept apart, in cells.
+const BETWEEN: f64 = 0.005;
+/// Contacts that pushed are kept while they are nearer than this, in cells.
+const HELD: f64 = 0.1;
 /// Contacts that the search does not find again are given up when they are deeper than this, in cells.
 const DEEPEST: f64 = 0.25;
 /// The largest pressure of a contact, in Young's moduli: where skin is folded through itself more than flesh can make up for, no
@@ -43,6 +47,8 @@ pub(crate) struct Contacts {
     compliances: Vec<Compliance>,
     points: Vec<ContactPoint>,
     held_cells: usize,
+    /// What rows pushed the free nodes of each body with in the last step, N, world axes; none where there were none.
+    pushes: Vec<Vec<Vec3>>,
 }
 
 impl Contacts {
@@ -59,6 +65,7 @@ impl Contacts {
             compliances: Vec::new(),
             points: Vec::new(),
             held_cells: 0,
+            pushes: Vec::new(),
         }
     }
 
@@ -81,9 +88,15 @@ impl Contacts {
         &self.live
     }
 
-    /// Takes up the contacts of a kept state.
-    pub fn restore(&mut self, live: Vec<Live>) {
+    /// What contacts and cells pushed the free nodes of each body with in the last step, N, world axes; nothing where nothing did.
+    pub fn pushes(&self) -> &[Vec<Vec3>] {
+        &self.pushes
+    }
+
+    /// Takes up the contacts of a kept state, and what pushed.
+    pub fn restore(&mut self, live: Vec<Live>, pushes: Vec<Vec<Vec3>>) {
         self.live = live;
+        self.pushes = pushes;
         self.points.clear();
     }
 
@@ -107,6 +120,7 @@ impl Contacts {
     }
 
     /// By how much contact displaces the free nodes of each body at the end of a step of `h` seconds; none where nothing touches.
+    /// `pushed`: forces on the free nodes under which the step was proposed in place of those of contacts and cells.
     /// `turn` tells how a lattice vertex has turned since the frame began, `part` from where to where in the frame the step goes.
     pub fn step(
         &mut self,
@@ -114,6 +128,7 @@ impl Contacts {
         part: (f64, f64),
         turn: &dyn Fn(usize, usize) -> Mat3,
         flesh: &mut [&mut dyn Flexible],
+        pushed: Option<Vec<Vec<Vec3>>>,
         h: f64,
     ) -> Option<Vec<Vec<Vec3>>> {
         let moving = std::mem::take(&mut self.moving);
@@ -127,7 +142,7 @@ impl Contacts {
             bodies: after,
             colliders: &colliders.1,
         };
-        let moved = self.step_between(&begin, &end, turn, flesh, h);
+        let moved = self.step_between(&begin, &end, turn, flesh, pushed, h);
         self.moving = moving;
         moved
     }
@@ -138,6 +153,7 @@ impl Contacts {
         after: &Instant,
         turn: &dyn Fn(usize, usize) -> Mat3,
         flesh: &mut [&mut dyn Flexible],
+        pushed: Option<Vec<Vec<Vec3>>>,
         h: f64,
     ) -> Option<Vec<Vec<Vec3>>> {
         let warps: Vec<Vec<Vec3>> = self
@@ -163,8 +179,18 @@ impl Contacts {
         }
         self.live.clear();
         self.points.clear();
+        self.pushes.clear();
+        let pushed = pushed.map(|mut pushed| {
+            let pairs = flesh.iter_mut().zip(&mut pushed);
+            pairs.for_each(|(flesh, pushed)| flesh.displace(pushed));
+            pushed
+        });
         if constraints.is_empty() {
-            return None;
+            let back = |pushed: Vec<Vec3>| pushed.into_iter().map(|d| -d).collect();
+            return pushed.map(|all| all.into_iter().map(back).collect());
+        }
+        if let Some(pushed) = &pushed {
+            constraints.iter_mut().for_each(|c| c.without(pushed));
         }
         let nodes: Vec<usize> = after
             .bodies
@@ -173,13 +199,19 @@ impl Contacts {
             .collect();
         self.cover(&constraints, &nodes, flesh);
         let compliance = self.options.compliance;
-        let mut moved = solve(
+        let (mut moved, pushes) = solve(
             &mut constraints,
             &self.compliances,
             flesh,
             &nodes,
             compliance,
         );
+        self.pushes = pushes;
+        if let Some(pushed) = pushed {
+            for (moved, pushed) in moved.iter_mut().flatten().zip(pushed.iter().flatten()) {
+                *moved -= pushed;
+            }
+        }
         shorten(after.bodies, &mut moved);
         self.keep(&touches, &constraints[..contacts], after, &moved);
         Some(moved)
@@ -201,6 +233,11 @@ impl Contacts {
             let other = &after.bodies[live.other as usize].skin;
             let (gap, near) = (self.gap(&touch, after), KEPT * other.body().size());
             let deep = gap < -DEEPEST * other.cell();
+            let near = if live.force > 0.0 {
+                HELD * other.cell()
+            } else {
+                near
+            };
             if gap < near && !deep && (live.force > 0.0 || gap > -near) {
                 former.push(touch);
             }
@@ -215,8 +252,11 @@ impl Contacts {
 
     /// What is kept between a body and what it touches, metres.
     fn thickness(&self, touch: &Touch, at: &Instant) -> f64 {
-        let own = at.collider(touch.other).map(|c| c.collider().thickness());
-        self.options.thickness + own.unwrap_or(0.0)
+        let own = match at.collider(touch.other) {
+            Some(collider) => collider.collider().thickness(),
+            None => BETWEEN * at.bodies[touch.other as usize].skin.cell(),
+        };
+        self.options.thickness + own
     }
 
     fn gap(&self, touch: &Touch, at: &Instant) -> f64 {
@@ -254,7 +294,7 @@ impl Contacts {
         let modelled = match touch.body == touch.other {
             true => {
                 let apart = proxy.rest - body.skin.rest_point(&touch.target);
-                (self.options.thickness - apart.norm()).max(0.0)
+                (self.thickness(touch, after) - apart.norm()).max(0.0)
             }
             false => 0.0,
         };

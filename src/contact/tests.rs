@@ -72,7 +72,8 @@ fn solved(springs: &mut Springs, constraints: &mut [Constraint], compliance: f64
         (0..nodes as u32).rev().partition(|node| node % 2 == 0);
     all[0].cover(&early, nodes, springs);
     all[0].cover(&late, nodes, springs);
-    solve(constraints, &all, &mut [springs], &[nodes], compliance).remove(0)
+    let (mut moved, _) = solve(constraints, &all, &mut [springs], &[nodes], compliance);
+    moved.remove(0)
 }
 
 fn measured(entries: &[Entry], moved: &[Vec3]) -> f64 {

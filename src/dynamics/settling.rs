@@ -42,7 +42,7 @@ impl Simulation {
         if touching.creases().is_some() {
             return Ok(());
         }
-        touching.restore(Vec::new());
+        touching.restore(Vec::new(), Vec::new());
         touching.set_friction(false);
         let pose = history.pose.clone();
         let settled = self.walk(&pose, forces, progress);
@@ -69,7 +69,7 @@ impl Simulation {
             *touched = self.touching.as_ref().is_some_and(|t| t.has_touched());
             self.nodes.positions.clone_from(&free);
             if let Some(touching) = &mut self.touching {
-                touching.restore(Vec::new());
+                touching.restore(Vec::new(), Vec::new());
             }
         }
         let mut steps = 0;

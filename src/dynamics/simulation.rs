@@ -249,7 +249,7 @@ impl Simulation {
         };
         self.stepper.reset(&start, &mut self.nodes)?;
         if let Some(touching) = &mut self.touching {
-            touching.restore(Vec::new());
+            touching.restore(Vec::new(), Vec::new());
             touching.set_entry(0);
         }
         self.external.set(rest_forces);

@@ -14,6 +14,8 @@ pub(super) const POSES: Kind = Kind::required("pose history", 1);
 pub(super) const REST_FORCES: Kind = Kind::required("rest forces", 1);
 /// Of each contact: body, point, other body, triangle, weights of its corners, force, friction, side.
 pub(super) const CONTACTS: Kind = Kind::required("contacts", 2);
+/// What contacts and cells pushed the free nodes with, N.
+pub(super) const PUSHES: Kind = Kind::required("contact pushes", 1);
 /// The entry of the colliders' motions at which they are.
 pub(super) const COLLIDERS: Kind = Kind::required("colliders", 1);
 /// Of each element of the collision list, in order of entry: vertex, triangle, weights of its corners.
@@ -39,6 +41,11 @@ impl Simulation {
             && !touching.live().is_empty()
         {
             state.numbers(CONTACTS, touching.live().iter().flat_map(Live::numbers));
+        }
+        if let Some(touching) = &self.touching
+            && !touching.pushes().is_empty()
+        {
+            state.vectors(PUSHES, touching.pushes());
         }
         if let Some(entry) = self.touching.as_ref().and_then(|t| t.entry()) {
             state.numbers(COLLIDERS, std::iter::once(entry as f64));
@@ -81,6 +88,11 @@ impl Simulation {
             }
             None => {}
         }
+        let free = self.body.pattern().vertex_of_node().len();
+        let pushes = match &self.touching {
+            Some(touching) if touching.creases().is_none() => state.vectors_if_any(PUSHES, free)?,
+            _ => None,
+        };
         let entry = match &self.touching {
             Some(touching) if touching.entry().is_some() => {
                 match state.numbers(COLLIDERS)?.as_deref() {
@@ -101,7 +113,7 @@ impl Simulation {
         self.history = history;
         self.external.set(rest_forces.as_deref());
         if let Some(touching) = &mut self.touching {
-            touching.restore(live);
+            touching.restore(live, pushes.into_iter().collect());
             touching.set_entry(entry);
             touching.restore_creases(creases);
         }

@@ -4,6 +4,7 @@
 //! The balance without loads, to which sway is added where flesh is shown, is solved for once a frame; during it what it adds to
 //! the skinned shape turns along with the bones.
 
+use super::forces::Load;
 use super::stepper::{NodalState, Step, StepInParts};
 use super::{Method, SimulationError, SkinnedLattice};
 use crate::body::Body;
@@ -142,6 +143,11 @@ impl Touching {
         self.contacts.live()
     }
 
+    /// What pushed the free nodes in the last step, N; nothing where nothing did.
+    pub fn pushes(&self) -> &[Vec3] {
+        self.contacts.pushes().first().map_or(&[], |p| p)
+    }
+
     /// Contacts from what [`Live::numbers`] gave; none where they are of another skin.
     pub fn read(&self, numbers: &[f64]) -> Option<Vec<Live>> {
         let parts = numbers.chunks_exact(Live::NUMBERS);
@@ -152,8 +158,8 @@ impl Touching {
         parts.map(read).collect()
     }
 
-    pub fn restore(&mut self, live: Vec<Live>) {
-        self.contacts.restore(live);
+    pub fn restore(&mut self, live: Vec<Live>, pushes: Vec<Vec<Vec3>>) {
+        self.contacts.restore(live, pushes);
         self.restore_creases(Vec::new());
     }
 
@@ -251,6 +257,18 @@ impl Touching {
         Ok(())
     }
 
+    /// What pushed the vertices in the last step, `[nodes]`, N, turned along to the step's end; none where nothing did.
+    fn pushed(&self, step: &Step) -> Option<Vec<Vec3>> {
+        let pushes = self.contacts.pushes().first()?;
+        let mut pushed = vec![Vec3::zeros(); step.body.nodes()];
+        let free = step.body.pattern().vertex_of_node();
+        for (push, &v) in pushes.iter().zip(free) {
+            let v = v as usize;
+            pushed[v] = step.to.turns[v] * step.from.turns[v].tr_mul(push);
+        }
+        Some(pushed)
+    }
+
     /// Takes one step from one pose to another.
     pub fn step(
         &mut self,
@@ -262,9 +280,28 @@ impl Touching {
     ) -> Result<(), SimulationError> {
         self.before
             .set((&self.skin, shown), step.from, &self.bend, &nodes.positions);
+        // Under the forces of the step before contacts are found where they are, and flesh is not strained to be pushed back.
+        let pushed = self.pushed(step);
+        let all: Option<Vec<Vec3>> = pushed.as_ref().map(|pushed| match step.load.forces {
+            Some(forces) => forces.iter().zip(pushed).map(|(f, p)| f + p).collect(),
+            None => pushed.clone(),
+        });
+        let load = Load {
+            forces: all.as_deref().or(step.load.forces),
+            ..*step.load
+        };
+        let step = &Step {
+            load: &load,
+            ..*step
+        };
         stepper.propose(step, nodes)?;
         let mut proposal = stepper.proposal(step)?;
-        let former = self.contacts.live().to_vec();
+        let free = step.body.pattern().vertex_of_node();
+        let pushed = pushed.map(|f| vec![free.iter().map(|&v| f[v as usize]).collect()]);
+        let former = (
+            self.contacts.live().to_vec(),
+            self.contacts.pushes().to_vec(),
+        );
         self.after
             .set((&self.skin, shown), step.to, &self.bend, proposal.positions);
         if let Some(creases) = &mut self.creases {
@@ -288,13 +325,14 @@ impl Touching {
             (step.end - step.part, step.end),
             &|_, v| step.to.turns[v] * self.begun[v].transpose(),
             &mut [&mut proposal.factored],
+            pushed,
             step.duration,
         );
         self.touched = displaced.is_some();
         let displaced = displaced.as_ref().map(|all| &all[0][..]);
         let accepted = stepper.accept(step, nodes, displaced);
         if accepted.is_err() {
-            self.contacts.restore(former);
+            self.contacts.restore(former.0, former.1);
         }
         accepted
     }
