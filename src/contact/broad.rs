@@ -92,31 +92,57 @@ pub(crate) fn candidates(bodies: &[Swept]) -> Vec<Candidate> {
     found
 }
 
-/// Cells with points, and those that their boxes meet and that are no neighbours of theirs.
+/// Cells with points, and those that their boxes meet and that are no neighbours of theirs. Boxes of clusters of cells are
+/// compared first.
 fn pairs(bodies: &[Swept], boxes: &[Vec<(Vec3, Vec3)>]) -> Vec<Pairs> {
-    let trees: Vec<Bvh> = boxes.iter().map(|boxes| tree(boxes)).collect();
+    let around = |(body, boxes): (&Swept, &Vec<(Vec3, Vec3)>)| -> Vec<(Vec3, Vec3)> {
+        let all = |cells: &Vec<u32>| {
+            let ends = cells.iter().map(|&c| boxes[c as usize]);
+            aabb::bounds(ends.flat_map(|(lo, hi)| [lo, hi]))
+        };
+        body.from.skin.clusters().iter().map(all).collect()
+    };
+    let clusters: Vec<_> = bodies.iter().zip(boxes).map(around).collect();
+    let trees: Vec<Bvh> = clusters.iter().map(|boxes| tree(boxes)).collect();
     let mut pairs = Vec::new();
     for (i, body) in bodies.iter().enumerate() {
-        for (j, tree) in trees.iter().enumerate() {
+        let mut neighbour_of = vec![u32::MAX; boxes[i].len()];
+        for (j, other) in bodies.iter().enumerate() {
             if i == j && !body.itself {
                 continue;
             }
-            for (cell, (lo, hi)) in (0u32..).zip(&boxes[i]) {
-                if body.from.skin.proxies_in(cell).is_empty() {
-                    continue;
-                }
-                let neighbours = body.from.skin.neighbours(cell);
-                let query = aabb::to_parry(lo, hi);
-                let near = tree.intersect_aabb(&query);
-                let near = near.filter(|into| i != j || neighbours.binary_search(into).is_err());
-                let near: Vec<u32> = near.collect();
-                if !near.is_empty() {
-                    pairs.push(Pairs {
-                        body: i,
-                        cell,
-                        other: j,
-                        near,
-                    });
+            for (cluster, (lo, hi)) in body.from.skin.clusters().iter().zip(&clusters[i]) {
+                let near: Vec<u32> = trees[j].intersect_aabb(&aabb::to_parry(lo, hi)).collect();
+                for &cell in cluster {
+                    if body.from.skin.proxies_in(cell).is_empty() {
+                        continue;
+                    }
+                    if i == j {
+                        for &c in body.from.skin.neighbours(cell) {
+                            neighbour_of[c as usize] = cell;
+                        }
+                    }
+                    let (lo, hi) = boxes[i][cell as usize];
+                    let meets = |into: &u32| {
+                        let (a, b) = &boxes[j][*into as usize];
+                        (i != j || neighbour_of[*into as usize] != cell)
+                            && (0..3).all(|k| a[k] <= hi[k] && b[k] >= lo[k])
+                    };
+                    let within = |&c: &u32| &other.from.skin.clusters()[c as usize];
+                    let near: Vec<u32> = near
+                        .iter()
+                        .flat_map(within)
+                        .copied()
+                        .filter(meets)
+                        .collect();
+                    if !near.is_empty() {
+                        pairs.push(Pairs {
+                            body: i,
+                            cell,
+                            other: j,
+                            near,
+                        });
+                    }
                 }
             }
         }

@@ -65,6 +65,8 @@ pub struct ContactSkin {
     starts: Vec<u32>,
     /// Of each cell, ascending: those that share a vertex with it, itself included.
     neighbours: Vec<Vec<u32>>,
+    /// Cells that lie together at rest.
+    clusters: Vec<Vec<u32>>,
     depths: DistanceGrid,
     cell: f64,
     /// Of the skin, m².
@@ -132,6 +134,7 @@ impl ContactSkin {
             proxies: Vec::new(),
             starts: Vec::new(),
             neighbours: neighbours(body),
+            clusters: clusters(body, cell),
             depths: DistanceGrid::new(surface, GRID * cell, cell, progress)?,
             cell,
             body: body.clone(),
@@ -223,6 +226,11 @@ impl ContactSkin {
         &self.neighbours[cell as usize]
     }
 
+    /// All cells, in groups that lie together at rest.
+    pub(crate) fn clusters(&self) -> &[Vec<u32>] {
+        &self.clusters
+    }
+
     /// Number of triangles, skin or not.
     pub(crate) fn triangles(&self) -> usize {
         self.triangles.len()
@@ -308,6 +316,19 @@ fn neighbours(body: &Body) -> Vec<Vec<u32>> {
         all
     };
     cells.iter().map(of).collect()
+}
+
+/// Cells of a body by the cube of one cell's size that their middle is in.
+fn clusters(body: &Body, size: f64) -> Vec<Vec<u32>> {
+    let lattice = body.lattice();
+    let mut cubes: BTreeMap<[i64; 3], Vec<u32>> = BTreeMap::new();
+    for (c, cell) in (0u32..).zip(lattice.cells()) {
+        let corners = &lattice.corners(c)[..cell.corners().len()];
+        let middle = corners.iter().sum::<Vec3>() / corners.len() as f64;
+        let cube = [0, 1, 2].map(|k| (middle[k] / size).floor() as i64);
+        cubes.entry(cube).or_default().push(c);
+    }
+    cubes.into_values().collect()
 }
 
 /// About the edge of the middle one of a body's cells, metres.
