@@ -12,6 +12,9 @@ use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
 
 /// How much wider boxes are, in cells of the body.
 const WIDER: f64 = 0.1;
+/// Cells whose corners another one carries so near to where they are at rest have not come to it, in cells: half of what a point must
+/// be from its own place to touch.
+const STILL: f64 = 0.25;
 /// What lies farther beyond a side of a cell than this, in cells, does not come into it within a frame.
 const BEYOND: f64 = 0.6;
 
@@ -45,7 +48,12 @@ struct Pairs {
 pub(crate) fn candidates(bodies: &[Swept]) -> Vec<Candidate> {
     let drift = drift(bodies);
     let boxes: Vec<Vec<(Vec3, Vec3)>> = bodies.iter().map(|b| cell_boxes(b, drift)).collect();
-    let pairs = pairs(bodies, &boxes);
+    let mut pairs = pairs(bodies, &boxes);
+    for (i, body) in bodies.iter().enumerate() {
+        let own = pairs.iter_mut();
+        keep_moved(own.filter(|p| p.body == i && p.other == i), body, drift);
+    }
+    pairs.retain(|pair| !pair.near.is_empty());
     let mut cells: Vec<Vec<u32>> = vec![Vec::new(); bodies.len()];
     for pair in &pairs {
         cells[pair.body].push(pair.cell);
@@ -150,6 +158,60 @@ fn pairs(bodies: &[Swept], boxes: &[Vec<(Vec3, Vec3)>]) -> Vec<Pairs> {
     pairs
 }
 
+/// How a cell carries what lies around it back to rest: from where, how, to where; none of a flat one.
+type Back = Option<(Vec3, Mat3, Vec3)>;
+
+/// Leaves out cells of the same body beside which a cell lies as it does at rest, at both ends of a frame: flesh near its own place
+/// touches nothing.
+fn keep_moved<'a>(pairs: impl Iterator<Item = &'a mut Pairs>, body: &Swept, drift: Vec3) {
+    let lattice = body.from.skin.body().lattice();
+    let rest = lattice.vertices();
+    let still = (STILL * body.from.skin.cell()).powi(2);
+    let ends: Vec<[Vec3; 2]> = (0..rest.len())
+        .map(|a| [body.from.node(a), body.to.node(a) - drift])
+        .collect();
+    let back = |into: u32| -> [Back; 2] {
+        let corners = lattice.cells()[into as usize].corners();
+        let (at, shape) = edges(corners, |a| rest[a]);
+        [0, 1].map(|end| {
+            let (origin, now) = edges(corners, |a| ends[a][end]);
+            Some((origin, shape * now.try_inverse()?, at))
+        })
+    };
+    let mut known: Vec<Option<[Back; 2]>> = vec![None; lattice.cells().len()];
+    for pair in pairs {
+        let corners = lattice.cells()[pair.cell as usize].corners();
+        pair.near.retain(|&into| {
+            let backs = known[into as usize].get_or_insert_with(|| back(into));
+            (0..2).any(|end| {
+                let Some((origin, map, at)) = &backs[end] else {
+                    return true;
+                };
+                let moved = |a: usize| at + map * (ends[a][end] - origin) - rest[a];
+                corners
+                    .iter()
+                    .any(|&a| moved(a as usize).norm_squared() > still)
+            })
+        });
+    }
+}
+
+/// A corner of a cell and three edges from it, or of a hexahedron its middle and mean edges.
+fn edges(corners: &[u32], at: impl Fn(usize) -> Vec3) -> (Vec3, Mat3) {
+    let at = |k: usize| at(corners[k] as usize);
+    if corners.len() < 8 {
+        let o = at(0);
+        return (o, Mat3::from_columns(&[at(1) - o, at(2) - o, at(3) - o]));
+    }
+    // Corners differ in the first coordinate by one, in the second by two, in the third by four.
+    let along = |bit: usize| {
+        let sign = |k: usize| if k & bit == 0 { -0.25 } else { 0.25 };
+        (0..8).map(|k| at(k) * sign(k)).sum::<Vec3>()
+    };
+    let middle = (0..8).map(at).sum::<Vec3>() / 8.0;
+    (middle, Mat3::from_columns(&[along(1), along(2), along(4)]))
+}
+
 /// Where the vertices of a lattice, warped to carry the skin as it is shown, are at both ends of a frame, as seen from flesh that
 /// moves along.
 struct Ends(Vec<[Vec3; 2]>);
@@ -185,24 +247,11 @@ impl LocalFrame {
     fn ends(body: &Swept, ends: &Ends, cell: u32) -> [Self; 2] {
         let corners = body.from.skin.body().lattice().cells()[cell as usize].corners();
         [0, 1].map(|end| {
-            let at = |k: usize| ends.0[corners[k] as usize][end];
+            let (origin, edges) = edges(corners, |a| ends.0[a][end]);
             match corners.len() {
-                4 => {
-                    let o = at(0);
-                    let edges = Mat3::from_columns(&[at(1) - o, at(2) - o, at(3) - o]);
-                    Self::new(o, edges, LocalShape::Tetrahedron)
-                }
-                8 => {
-                    // Corners differ in the first coordinate by one, in the second by two, in the third by four.
-                    let along = |bit: usize| {
-                        let sign = |k: usize| if k & bit == 0 { -0.25 } else { 0.25 };
-                        (0..8).map(|k| at(k) * sign(k)).sum::<Vec3>()
-                    };
-                    let edges = Mat3::from_columns(&[along(1), along(2), along(4)]);
-                    let middle = (0..8).map(at).sum::<Vec3>() / 8.0;
-                    Self::new(middle, edges, LocalShape::Cube)
-                }
-                _ => Self::new(at(0), Mat3::zeros(), LocalShape::Cube),
+                4 => Self::new(origin, edges, LocalShape::Tetrahedron),
+                8 => Self::new(origin, edges, LocalShape::Cube),
+                _ => Self::new(origin, Mat3::zeros(), LocalShape::Cube),
             }
         })
     }
