@@ -53,6 +53,8 @@ class Way:
     """Of these not the skin's own."""
     depths: list[float] = field(default_factory=list)
     """Of the deepest of the new ones, per cent."""
+    deepest: list[int] = field(default_factory=list)
+    """Which vertex that is; -1: none."""
     own_depths: list[float] = field(default_factory=list)
     """Of the deepest of the skin's own."""
     inverted: int = 0
@@ -65,10 +67,11 @@ class Way:
     """Of each frame."""
 
     def add(self, found: overlap.Overlap, own: np.ndarray, size: float) -> None:
-        new, depth = found.deepest(own)
+        new, depth, vertex = found.deepest(own)
         self.through.append(len(found.vertices))
         self.new.append(new)
         self.depths.append(100.0 * depth / size)
+        self.deepest.append(vertex)
         self.own_depths.append(100.0 * found.of(own)[1] / size)
 
     @property
@@ -240,7 +243,7 @@ def characters(options: argparse.Namespace) -> None:
             continue
         recording = Recording.load(file)
         character, frames = Character(recording), []
-        shape = overlap.Shape(recording.rest, overlap.outward(recording.rest, recording.triangles))
+        shape = overlap.Shape(recording.rest, recording.triangles)
         for clip in recording.clips[: options.clips]:
             clip = Clip(clip.name, clip.maps[: options.frames + 1], clip.skin[: options.frames + 1])
             made, seen = measured(character, shape, clip)
@@ -249,6 +252,35 @@ def characters(options: argparse.Namespace) -> None:
             print(made.line(), flush=True)
         if options.sheets:
             beside.draw(frames, shape.triangles, recording.size, options.sheets / f"{file.stem}.png", options.side)
+    summary(rows)
+
+
+SUMMARY = (
+    "| character | mesh | clips | vertices in other flesh: skin, free, contact | not the skin's own: free, contact | deepest of these %: free, contact "
+    "| jump % | shake % | inverted cells | contacts, mean | free ms | contact ms | ratio | misses |"
+)
+
+
+def summary(rows: list[Row]) -> None:
+    """The largest numbers over each mesh's clips, free and with contact; what is missed how often."""
+    print(f"\n{SUMMARY}\n{'|---' * (SUMMARY.count('|') - 1)}|")
+    for of in dict.fromkeys((row.character, row.mesh) for row in rows):
+        some = [row for row in rows if (row.character, row.mesh) == of]
+
+        def worst(value, form: str, some: list[Row] = some) -> str:
+            return ", ".join(
+                f"{max(value(way) for way in ways):{form}}"
+                for ways in zip(*[(r.free, r.touching) for r in some], strict=True)
+            )
+
+        misses = dict.fromkeys(miss for row in some for miss in row.misses())
+        print(
+            f"| {of[0]} | {of[1]} | {len(some)} | {max(max(r.skin.through) for r in some)}, {worst(lambda w: max(w.through), '')} "
+            f"| {worst(lambda w: max(w.new), '')} | {worst(lambda w: max(w.depths), '.2f')} | {worst(lambda w: w.jump, '.2f')} "
+            f"| {worst(lambda w: w.shake, '.2f')} | {worst(lambda w: w.inverted, '')} | {max(np.mean(r.contacts) for r in some):.1f} "
+            f"| {max(r.free.mean for r in some):.1f} | {max(r.touching.mean for r in some):.1f} | {max(r.ratio for r in some):.2f} "
+            f"| {', '.join(misses) or '–'} |"
+        )
     missed = [miss for row in rows for miss in row.misses()]
     often = ", ".join(f"{name} {missed.count(name)}" for name in sorted(set(missed)))
     print(
@@ -289,7 +321,7 @@ def worth_looking(row: Row, clip: Clip, shown: list[np.ndarray]) -> list[beside.
     chosen = {"whole": (int(np.argmax(row.contacts)), None), "most": np.unravel_index(apart.argmax(), apart.shape)}
     deepest = int(np.argmax(row.touching.depths))
     if row.touching.depths[deepest] > 0.0:
-        chosen["deep"] = (deepest, int(apart[deepest].argmax()))
+        chosen["deep"] = (deepest, row.touching.deepest[deepest])
     if len(shakes):
         frame, vertex = np.unravel_index(shakes.argmax(), shakes.shape)
         chosen["shake"] = (int(frame) + 1, int(vertex))

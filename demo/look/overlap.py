@@ -9,6 +9,8 @@ import numpy as np
 
 STEP = 1e-4
 """A vertex is looked at so far outside of itself, as a share of the size: there it is in the open, or in other flesh."""
+WELD = 1e-6
+"""Vertices nearer than about this share of the size at rest are one."""
 ELSEWHERE = 1.5
 """Skin that is this many times as far from a vertex at rest as it is now is other skin, not the far side of the same finger."""
 SHALLOW = 0.25
@@ -30,14 +32,17 @@ class Overlap:
     depths: np.ndarray
     """How far the skin that each came in through is, [p], in the vertices' unit; 0 where none is found."""
 
-    def deepest(self, but: np.ndarray | None = None) -> tuple[int, float]:
-        """How many vertices, and the depth of the deepest, without those of an int array."""
-        chosen = ~np.isin(self.vertices, but) if but is not None else np.ones(len(self.vertices), bool)
-        return int(chosen.sum()), float(self.depths[chosen].max(initial=0.0))
+    def deepest(self, but: np.ndarray | None = None) -> tuple[int, float, int]:
+        """How many vertices there are without those of an int array; the depth of the deepest, and which it is (-1: none)."""
+        return self._deepest(~np.isin(self.vertices, but if but is not None else []))
 
-    def of(self, chosen: np.ndarray) -> tuple[int, float]:
+    def of(self, chosen: np.ndarray) -> tuple[int, float, int]:
         """The same of those in an int array alone."""
-        return Overlap(*(a[np.isin(self.vertices, chosen)] for a in (self.vertices, self.depths))).deepest()
+        return self._deepest(np.isin(self.vertices, chosen))
+
+    def _deepest(self, chosen: np.ndarray) -> tuple[int, float, int]:
+        vertices, depths = self.vertices[chosen], self.depths[chosen]
+        return len(vertices), float(depths.max(initial=0.0)), int(vertices[depths.argmax()]) if len(vertices) else -1
 
 
 def normals(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
@@ -50,28 +55,35 @@ def normals(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-300)
 
 
-def outward(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """The triangles, turned round where most of them face inward."""
-    return triangles[:, ::-1] if len(inside(vertices, triangles)) > 0.5 * len(vertices) else triangles
-
-
 def inside(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """The vertices of a surface that lie in other flesh, without depths."""
+    """The vertices of a welded surface that lie in other flesh, without depths."""
     return _inside(vertices, triangles)[0]
+
+
+def welded(rest: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """Triangles [t, 3] over the first of all vertices that are at one place at rest [n, 3], outward as most of them face."""
+    grid = np.rint((rest - rest.min(axis=0)) / (WELD * np.linalg.norm(np.ptp(rest, axis=0)))).astype(np.int64)
+    _, first, of = np.unique(grid, axis=0, return_index=True, return_inverse=True)
+    joined = first[of.reshape(-1)][triangles]
+    joined = joined[(joined != np.roll(joined, 1, axis=1)).all(axis=1)]
+    return joined[:, ::-1] if len(inside(rest, joined)) > 0.5 * len(np.unique(joined)) else joined
 
 
 class Shape:
     """A surface at rest, whose poses are measured."""
 
     def __init__(self, rest: np.ndarray, triangles: np.ndarray) -> None:
-        """Of vertices rest [n, 3] and outward triangles [t, 3] (`outward`)."""
+        """Of vertices rest [n, 3] and triangles [t, 3] as they come."""
         import thew
 
         self.rest = np.ascontiguousarray(rest, np.float64)
-        self.triangles = np.ascontiguousarray(triangles)
+        self.triangles = np.ascontiguousarray(welded(self.rest, np.asarray(triangles)))
+        """Welded, outward."""
         self.surface = thew.Surface(self.rest, self.triangles)
         edges = np.concatenate([self.triangles[:, [i, (i + 1) % 3]] for i in range(3)])
         self.edges = np.unique(np.sort(edges, axis=1), axis=0)
+        self.corners = np.argsort(self.triangles, axis=None, kind="stable")
+        self.starts = np.searchsorted(self.triangles.ravel()[self.corners], np.arange(len(self.rest) + 1))
         self.own = inside(self.rest, self.triangles)
         """Vertices in other flesh as modelled: no pose has these."""
 
@@ -112,16 +124,19 @@ class Shape:
 
         far, apart = square(vertices), square(self.rest)
         behind = vertices[found] @ out.T < np.einsum("ij,ij->i", vertices, out)[None]
+        far[:, np.setdiff1d(np.arange(len(vertices)), self.triangles)] = np.inf
         far[~(behind & (out[found] @ out.T < 0.0))] = np.inf
         other = apart > ELSEWHERE**2 * far
         depths = np.full(len(found), np.inf)
-        near = [np.argsort(np.where(chosen, far, np.inf), axis=1)[:, :NEAREST] for chosen in (other, ~other)]
+        some = min(NEAREST, len(vertices) - 1)
+        near = [np.argpartition(np.where(c, far, np.inf), some, axis=1)[:, :some] for c in (other, ~other)]
         beside_crease = self._shallow(found, near[1])
         for row, vertex in enumerate(found):
             around = np.concatenate([near[0][row][other[row, near[0][row]]], near[1][row][beside_crease[row]]])
             around = around[np.isfinite(far[row, around])]
             if len(around):
-                beside = self.triangles[np.isin(self.triangles, around).any(axis=1)]
+                beside = np.concatenate([self.corners[self.starts[v] : self.starts[v + 1]] for v in around]) // 3
+                beside = self.triangles[np.unique(beside)]
                 depths[row] = thew.closest_points(vertices, beside, vertices[[vertex]])[1][0]
         return depths
 
@@ -141,4 +156,5 @@ def _inside(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np
     out = normals(vertices, triangles)
     step = STEP * float(np.linalg.norm(np.ptp(vertices, axis=0)))
     surface = thew.Surface(np.ascontiguousarray(vertices), np.ascontiguousarray(triangles))
-    return np.flatnonzero(surface.winding_number(vertices + step * out) > 0.5), out
+    used = np.unique(triangles)
+    return used[surface.winding_number((vertices + step * out)[used]) > 0.5], out
