@@ -13,7 +13,7 @@ WELD = 1e-6
 """Vertices nearer than about this share of the size at rest are one."""
 ELSEWHERE = 1.5
 """Skin that is this many times as far from a vertex at rest as it is now is other skin, not the far side of the same finger."""
-SHALLOW = 0.25
+SHALLOW = 0.15
 """So is skin, and beside a crease, where the middle between the two at rest is no deeper in flesh than this part of their distance."""
 NEAREST = 8
 """Around so many vertices the nearest point of other skin is looked for."""
