@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "pytho
 
 import shapes
 
-from demo.look import raster
+from demo.look import overlap, raster
 
 FRAME, SPEED, HOLD, BACK = 1.0 / 24.0, 2.0, 12, 100.0
 """Seconds a frame, degrees a frame, frames held, and where the elbow is straightened to."""
@@ -105,18 +105,6 @@ def fold(body: thew.Body, name: str, seeds: np.ndarray, degrees: float) -> Elbow
     return found
 
 
-def penetrating(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Vertices that lie in other flesh: a little outside of themselves they are still inside."""
-    a, b, c = (vertices[triangles[:, i]] for i in range(3))
-    normals = np.zeros_like(vertices)
-    for i in range(3):
-        np.add.at(normals, triangles[:, i], np.cross(b - a, c - a))
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
-    step = 1e-4 * np.linalg.norm(np.ptp(vertices, axis=0))
-    surface = thew.Surface(vertices, triangles)
-    return np.flatnonzero(surface.winding_number(vertices + step * normals) > 0.5)
-
-
 def covered(vertices: np.ndarray, triangles: np.ndarray) -> float:
     """The volume that is covered at least once, m³, counted on a grid."""
     low, high = vertices.min(axis=0), vertices.max(axis=0)
@@ -172,7 +160,7 @@ def main() -> int:
             if elbow.bent is None:
                 print(f"| {degrees:.0f}° | {words} | the motion is lost | – | – | – | – | – |", flush=True)
             else:
-                through, volume = len(penetrating(elbow.bent, triangles)), covered(elbow.bent, triangles) / whole
+                through, volume = len(overlap.inside(elbow.bent, triangles)), covered(elbow.bent, triangles) / whole
                 print(f"| {degrees:.0f}° | {words} | {elbow.active}, {elbow.pulling} | {through} | {elbow.inverted} "
                       f"| {volume:.3f} | {after} |", flush=True)  # fmt: skip
             if picture:

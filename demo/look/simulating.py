@@ -63,13 +63,17 @@ class Character:
 
     def shown(self, clip: Clip) -> np.ndarray:
         """What is shown of one clip, metres, [f - 1, n, 3]: the skin and what the flesh adds to it."""
+        return self.simulated(clip)[1]
+
+    def simulated(self, clip: Clip, **options):
+        """One clip with further settings: the thew.Clip, what is shown, and which frame of the thew.Clip each frame shows."""
         import thew
 
         fps, size = self.recording.fps, self.surface.size
         begun = cycles.beginning(self.start, clip.maps, self.skeleton.heads, size, fps, 0)
-        made = thew.simulate(self.body, begun.turn(clip.maps), fps, **self.motion, **begun.options())
+        made = thew.simulate(self.body, begun.turn(clip.maps), fps, **self.motion, **begun.options(), **options)
         shown = clip.shown
-        for frame in range(len(shown)):
-            at = begun.at(frame)
-            shown[frame] += made.offsets(at) if self.offsets else made.positions(at) - clip.skin[frame]
-        return shown
+        at = [begun.at(frame) for frame in range(len(shown))]
+        for frame, of in enumerate(at):
+            shown[frame] += made.offsets(of) if self.offsets else made.positions(of) - clip.skin[frame]
+        return made, shown, at

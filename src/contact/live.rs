@@ -338,16 +338,16 @@ impl Contacts {
             coefficient,
             forces: tangents.map(|t| former.map_or(0.0, |l| l.friction.dot(&t))),
         });
-        let strongest = match after.collider(touch.other) {
-            Some(_) => strength(body),
-            None => strength(body).max(strength(&after.bodies[touch.other as usize])),
+        let stiffest = match after.collider(touch.other) {
+            Some(_) => young(body),
+            None => young(body).max(young(&after.bodies[touch.other as usize])),
         };
         Constraint {
             normal: entries(n),
             gap: gap.max(n.dot(&slid) - recovery),
             friction,
             give,
-            limit: PRESSURE * strongest,
+            limit: PRESSURE * stiffest * proxy.area,
             force: former.map_or(0.0, |l| l.force),
         }
     }
@@ -447,9 +447,8 @@ impl Contacts {
     }
 }
 
-/// Young's modulus times the skin that one proxy stands for, N.
-fn strength(body: &Posed) -> f64 {
-    body.skin.body().material().young() * body.skin.area_of_proxy()
+fn young(body: &Posed) -> f64 {
+    body.skin.body().material().young()
 }
 
 /// The sway with displacements of its free nodes.

@@ -24,6 +24,8 @@ const OWN: f64 = 2.0;
 /// Skin may be shown this many times as far from a point as it is at rest, and by these cells more.
 const STRETCH: f64 = 2.0;
 const MISLED: f64 = 0.25;
+/// Flesh of the same body is not taken up from deeper than this, in cells.
+const DEEPEST: f64 = 0.5;
 /// Normals that agree more than this are of skin that lies upon skin.
 pub(crate) const ALIKE: f64 = 0.3;
 
@@ -180,6 +182,10 @@ fn touch(
         return None;
     }
     if depth > MARGIN * other.skin.cell() {
+        return None;
+    }
+    // What is so deep from the start did not come in through the skin that is nearest.
+    if candidate.body == candidate.other && depth < -DEEPEST * other.skin.cell() {
         return None;
     }
     let target = other.skin.nearest(found)?;

@@ -46,6 +46,8 @@ pub(crate) struct Proxy {
     pub rest: Vec3,
     /// The vertex of the given surface that is nearest: what it is reported as.
     pub vertex: u32,
+    /// The skin that it stands for, m².
+    pub area: f64,
 }
 
 /// What contact needs to know about a body that no motion changes.
@@ -69,8 +71,6 @@ pub struct ContactSkin {
     clusters: Vec<Vec<u32>>,
     depths: DistanceGrid,
     cell: f64,
-    /// Of the skin, m².
-    area: f64,
 }
 
 impl ContactSkin {
@@ -119,13 +119,7 @@ impl ContactSkin {
         let place = |v| body.embedding().place(v, nodes);
         let rest: Vec<Vec3> = (0..count).map(place).collect();
         let cell = cell_size(body);
-        let area = |t: &[u32; 3]| {
-            let [a, b, c] = t.map(|v| rest[v as usize]);
-            0.5 * (b - a).cross(&(c - a)).norm()
-        };
-        let touching = triangles.iter().zip(&skin).filter(|(_, skin)| **skin);
         let mut contact = Self {
-            area: touching.map(|(t, _)| area(t)).sum(),
             rest,
             triangles,
             skin,
@@ -147,12 +141,17 @@ impl ContactSkin {
         crate::progress::step(progress, 0.9, "choosing points that may touch")?;
         let cube = PROXY * self.cell;
         let mut chosen: BTreeMap<[i64; 3], (f64, Proxy)> = BTreeMap::new();
+        let mut areas: BTreeMap<[i64; 3], f64> = BTreeMap::new();
         for t in (0..self.triangles.len()).filter(|&t| self.skin[t]) {
             let corners = self.triangles[t].map(|v| self.rest[v as usize]);
+            let [a, b, c] = corners;
+            let area = 0.5 * (b - a).cross(&(c - a)).norm();
             let edge = (0..3).map(|k| (corners[k] - corners[(k + 1) % 3]).norm());
             let parts = (edge.fold(0.0, f64::max) / (2.0 * cube))
                 .ceil()
                 .clamp(1.0, 64.0) as usize;
+            // Its points stand for as much of it each.
+            let share = 2.0 / ((parts + 1) * (parts + 2)) as f64;
             for i in 0..=parts {
                 for j in 0..=parts - i {
                     let weight = |n: usize| n as f64 / parts as f64;
@@ -160,6 +159,7 @@ impl ContactSkin {
                     let proxy = self.proxy(t as u32, weights);
                     let at = proxy.rest / cube;
                     let key = [0, 1, 2].map(|k| at[k].floor() as i64);
+                    *areas.entry(key).or_default() += area * share;
                     let centre = Vec3::from(key.map(|k| k as f64 + 0.5));
                     // Of those in a cube the one nearest to its centre, whatever the numbering.
                     let far = (at - centre).norm_squared();
@@ -170,9 +170,13 @@ impl ContactSkin {
                 }
             }
         }
+        let cells = self.body.embedding().cells();
         let mut proxies: Vec<(u32, Proxy)> = chosen
-            .into_values()
-            .map(|(_, proxy)| (self.body.embedding().cells()[proxy.vertex as usize], proxy))
+            .into_iter()
+            .map(|(key, (_, proxy))| {
+                let area = areas.get(&key).copied().unwrap_or_default();
+                (cells[proxy.vertex as usize], Proxy { area, ..proxy })
+            })
             .collect();
         proxies.sort_by_key(|(cell, _)| *cell);
         let cells = self.body.lattice().cells().len();
@@ -192,6 +196,7 @@ impl ContactSkin {
         Proxy {
             rest: self.rest_point(&point),
             vertex: self.vertex_at(&point),
+            area: 0.0,
             point,
         }
     }
@@ -204,11 +209,6 @@ impl ContactSkin {
     /// How large its cells are: about the edge of the middle one, metres.
     pub fn cell(&self) -> f64 {
         self.cell
-    }
-
-    /// The skin that one proxy stands for, m².
-    pub(crate) fn area_of_proxy(&self) -> f64 {
-        self.area / self.proxies.len().max(1) as f64
     }
 
     /// All proxies.

@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Flesh that touches itself and the scene, beside the same flesh without contact, measured on the posed surface alone.
+
+Without arguments an elbow and a limb on a floor, shapes of our own. With recordings of characters, which
+`blender_look.py --record FOLDER` writes, their liveliest clips too, at the extension's defaults:
+
+    python benches/python_contact.py [--recordings FOLDER] [--only NAME ...] [--clips N] [--frames N] [--sheets FOLDER]
+
+The tables of `docs/methods/contact.md`. Lengths are per cent of the size, the diagonal of the box around the skin at rest. What the
+sculpt at rest has in other flesh is left out, what the plain skin of the same frame has is told apart ("skin's own"). Times: every frame is simulated in
+turns without and with contact, and the least of its times counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import thew
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+
+import shapes  # noqa: E402
+
+from demo.look import beside, overlap  # noqa: E402
+from demo.look.recording import Clip, Recording  # noqa: E402
+from demo.look.simulating import Character  # noqa: E402
+
+FRAME = 1.0 / 24.0
+TURNS = 2
+"""How often each frame is timed without and with contact."""
+DEEP, SLOWER_IDLE, SLOWER, SLOW = 0.2, 1.2, 4.0, 60.0
+"""What is asked: per cent of the size, times the time of a clip where nothing touches and of any other, ms a frame."""
+ELBOWS, JOINTS = (120.0, 136.0, 148.0), (1.0, 0.0)
+FLOORS = (0.02, 0.05)
+"""How far the floor stands in the limb, metres."""
+
+
+@dataclass
+class Way:
+    """One clip, without contact or with it."""
+
+    through: list[int] = field(default_factory=list)
+    """Vertices in other flesh, of each frame."""
+    new: list[int] = field(default_factory=list)
+    """Of these not the skin's own."""
+    depths: list[float] = field(default_factory=list)
+    """Of the deepest of the new ones, per cent."""
+    deepest: list[int] = field(default_factory=list)
+    """Which vertex that is; -1: none."""
+    own_depths: list[float] = field(default_factory=list)
+    """Of the deepest of the skin's own."""
+    inverted: int = 0
+    jump: float = 0.0
+    """Per cent a frame of 1/24 s, as `demo.look.measures` has it."""
+    shake: float = 0.0
+    """The largest change of that change from one frame to the next, per cent."""
+    faults: list[str] = field(default_factory=list)
+    ms: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Of each frame."""
+
+    def add(self, found: overlap.Overlap, own: np.ndarray, size: float) -> None:
+        new, depth, vertex = found.deepest(own)
+        self.through.append(len(found.vertices))
+        self.new.append(new)
+        self.depths.append(100.0 * depth / size)
+        self.deepest.append(vertex)
+        self.own_depths.append(100.0 * found.of(own)[1] / size)
+
+    @property
+    def slowest(self) -> float:
+        return float(self.ms.max())
+
+    @property
+    def mean(self) -> float:
+        return float(self.ms.mean())
+
+
+def timed(body: thew.Body, poses: np.ndarray, contacts: list, fps: float, **settings) -> list[np.ndarray]:
+    """Least milliseconds of every frame, for each of the ways of touching in turns: the settling before them is left out."""
+    least = [np.full(len(poses) - 1, np.inf) for _ in contacts]
+    for _ in range(TURNS):
+        simulations = [thew.Simulation(body, contact=contact, **settings) for contact in contacts]
+        for simulation in simulations:
+            simulation.reset(poses[0])
+        for frame, pose in enumerate(poses[1:]):
+            for simulation, ms in zip(simulations, least, strict=True):
+                start = time.perf_counter()
+                simulation.advance(pose, 1.0 / fps)
+                ms[frame] = min(ms[frame], 1e3 * (time.perf_counter() - start))
+    return least
+
+
+def shake(offsets: np.ndarray, size: float, fps: float) -> float:
+    """Largest second difference of offsets [f, n, 3] from the skin, per cent of the size."""
+    second = np.linalg.norm(np.diff(offsets, n=2, axis=0), axis=2)
+    return 100.0 * float(second.max(initial=0.0)) / size * (fps / 24.0) ** 2
+
+
+# shapes of our own ---------------------------------------------------------------------------------------------------
+
+
+def arm() -> thew.Body:
+    """A capsule 1.24 m long and 0.24 m thick around two bones."""
+    vertices, triangles = shapes.arm(segments=32, rings=100, radius=0.12)
+    weights = shapes.arm_weights(vertices)
+    surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*shapes.arm_bones())
+    lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=14)
+    return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
+
+
+def elbows(body: thew.Body) -> None:
+    """The elbow bent by 4 degrees a frame and held; with elastic joints whole, and with the skin's own bend."""
+    size, shape = body.surface.size, overlap.Shape(body.surface.vertices, body.surface.triangles)
+    print("| elbow, elastic joints | vertices in other flesh: skin, free, contact | deepest %: free, contact | jump %: free, contact "
+          "| inverted cells: free, contact | contacts | free ms | contact ms | ratio |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|---|---|")
+    for joints in JOINTS:
+        for degrees in ELBOWS:
+            angles = np.radians([*np.arange(0.0, degrees, 4.0), *[degrees] * 8])
+            poses, settings = (
+                np.stack([shapes.bend(a) for a in angles]),
+                {"gravity": (0, 0, 0), "elastic_joints": joints},
+            )
+            clips = [thew.simulate(body, poses, 24.0, contact=c, **settings) for c in (None, thew.Contact())]
+            skin = skinned(body, poses)
+            found = [shape.overlap(p) for p in (skin[-1], *(c.positions(len(c)) for c in clips))]
+            jumps = [jump(np.asarray(c, float) - skin, size) for c in clips]
+            ms = [float(t.mean()) for t in timed(body, poses, [None, thew.Contact()], 24.0, **settings)]
+            deep = [100.0 * f.deepest()[1] / size for f in found]
+            print(f"| {degrees:.0f}°, {joints:.0f} | {', '.join(str(len(f.vertices)) for f in found)} | {deep[1]:.2f}, {deep[2]:.2f} "
+                  f"| {jumps[0]:.2f}, {jumps[1]:.2f} | {clips[0].inverted_cells[-1]}, {clips[1].inverted_cells[-1]} "
+                  f"| {len(clips[1].contacts(len(poses) - 1))} | {ms[0]:.1f} | {ms[1]:.1f} | {ms[1] / ms[0]:.2f} |", flush=True)  # fmt: skip
+    print()
+
+
+def floors(body: thew.Body) -> None:
+    """The limb is lowered flat onto a floor, laid there, and pushed along."""
+    size = body.surface.size
+    print("| limb on a floor | vertices below it: free, contact | deepest %: free, contact | jump %: free, contact "
+          "| inverted cells: free, contact | contacts | free ms | contact ms | ratio |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|---|---|")
+    for sunk in FLOORS:
+        floor = thew.Collider.plane((0.0, 0.0, sunk - 0.12), (0.0, 0.0, 1.0))
+        down, along = np.linspace(0.1, 0.0, 13), np.linspace(0.0, 0.2, 13)
+        places = [(0.0, z) for z in [*down, *[0.0] * 8]] + [(y, 0.0) for y in along]
+        poses = np.stack([[shapes.about([0, 0, 0], shift=(0.0, y, z))] * 2 for y, z in places])
+        settings = {"gravity": (0, 0, 0)}
+        ways = ({}, {"contact": thew.Contact(), "colliders": [floor]})
+        clips = [thew.simulate(body, poses, 24.0, **way, **settings) for way in ways]
+        skin = skinned(body, poses)
+        below, deep = [], []
+        for clip in clips:
+            depths = sunk - 0.12 - np.asarray(clip, float)[..., 2]
+            below.append(int((depths > overlap.STEP * size).sum(axis=1).max()))
+            deep.append(100.0 * max(float(depths.max()), 0.0) / size)
+        jumps = [jump(np.asarray(c, float) - skin, size) for c in clips]
+        ms = [float(timed(body, poses, [way.get("contact")], 24.0, **{k: v for k, v in way.items() if k != "contact"}, **settings)[0].mean())
+              for way in ways]  # fmt: skip
+        most = max(len(clips[1].contacts(f)) for f in range(len(poses)))
+        print(f"| {100.0 * sunk:.0f} cm deep | {below[0]}, {below[1]} | {deep[0]:.2f}, {deep[1]:.2f} | {jumps[0]:.2f}, {jumps[1]:.2f} "
+              f"| {clips[0].inverted_cells.max()}, {clips[1].inverted_cells.max()} | {most} | {ms[0]:.1f} | {ms[1]:.1f} "
+              f"| {ms[1] / ms[0]:.2f} |", flush=True)  # fmt: skip
+    print()
+
+
+def skinned(body: thew.Body, poses: np.ndarray) -> np.ndarray:
+    """The plain skin, [f, n, 3]."""
+    rest = np.asarray(body.surface.vertices)
+    weights = shapes.arm_weights(rest)
+    each = np.einsum("fbij,nj->fbni", poses[:, :, :3, :3], rest) + poses[:, :, None, :3, 3]
+    return np.einsum("fbni,nb->fni", each, weights)
+
+
+def jump(offsets: np.ndarray, size: float) -> float:
+    """Largest step of offsets [f, n, 3] from the skin, per cent of the size."""
+    return 100.0 * float(np.linalg.norm(np.diff(offsets, axis=0), axis=2).max()) / size
+
+
+# recordings ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Row:
+    """One clip in both ways."""
+
+    character: str
+    mesh: str
+    clip: str
+    skin: Way
+    """Of the plain skin what lies in other flesh."""
+    free: Way
+    touching: Way
+    contacts: list[int]
+
+    @property
+    def ratio(self) -> float:
+        return self.touching.mean / self.free.mean
+
+    def misses(self) -> list[str]:
+        """What is asked and not held, by name."""
+        idle = not any(self.contacts)
+        held = {
+            "deep": max(self.touching.depths) <= DEEP,
+            "jump": round(self.touching.jump, 2) <= round(self.free.jump, 2),
+            "slow": self.ratio <= (SLOWER_IDLE if idle else SLOWER) and (idle or self.touching.mean <= SLOW),
+        }
+        new = [f"{fault} (new)" for fault in self.touching.faults if fault not in self.free.faults]
+        return [name for name, holds in held.items() if not holds] + new
+
+    def line(self) -> str:
+        a, b = self.free, self.touching
+        return (
+            f"| {self.character} | {self.mesh} | {self.clip.replace('|', '/')} "
+            f"| {max(self.skin.through)}, {max(a.through)}, {max(b.through)} | {max(a.new)}, {max(b.new)} "
+            f"| {max(a.depths):.2f}, {max(b.depths):.2f} | {max(self.skin.own_depths):.1f}, {max(a.own_depths):.1f}, {max(b.own_depths):.1f} "
+            f"| {a.jump:.2f}, {b.jump:.2f} | {a.shake:.2f}, {b.shake:.2f} | {a.inverted}, {b.inverted} "
+            f"| {np.mean(self.contacts):.1f} | {a.mean:.1f} | {b.mean:.1f} | {self.ratio:.2f} | {b.slowest:.0f} "
+            f"| {', '.join(self.misses()) or '–'} |"
+        )
+
+
+HEAD = (
+    "| character | mesh | clip | in other flesh: skin, free, contact | not the skin's own: free, contact | deepest of these %: free, contact "
+    "| deepest of the skin's own %: skin, free, contact | jump %: free, contact | shake %: free, contact | inverted cells: free, contact "
+    "| contacts, mean | free ms | contact ms | ratio | slowest ms | misses |"
+)
+
+
+def characters(options: argparse.Namespace) -> None:
+    """Every recording's clips."""
+    print(f"{HEAD}\n{'|---' * (HEAD.count('|') - 1)}|", flush=True)
+    rows = []
+    for file in sorted(options.recordings.glob("*.npz")):
+        if options.only and not any(part.lower() in file.stem.lower() for part in options.only):
+            continue
+        recording = Recording.load(file)
+        character, frames = Character(recording), []
+        shape = overlap.Shape(recording.rest, recording.triangles)
+        for clip in recording.clips[: options.clips]:
+            clip = Clip(clip.name, clip.maps[: options.frames + 1], clip.skin[: options.frames + 1])
+            made, seen = measured(character, shape, clip)
+            rows.append(made)
+            frames += seen
+            print(made.line(), flush=True)
+        if options.sheets:
+            beside.draw(frames, shape.triangles, recording.size, options.sheets / f"{file.stem}.png", options.side)
+    summary(rows)
+
+
+SUMMARY = (
+    "| character | mesh | clips | vertices in other flesh: skin, free, contact | not the skin's own: free, contact | deepest of these %: free, contact "
+    "| jump % | shake % | inverted cells | contacts, mean | free ms | contact ms | ratio | misses |"
+)
+
+
+def summary(rows: list[Row]) -> None:
+    """The largest numbers over each mesh's clips, free and with contact; what is missed how often."""
+    print(f"\n{SUMMARY}\n{'|---' * (SUMMARY.count('|') - 1)}|")
+    for of in dict.fromkeys((row.character, row.mesh) for row in rows):
+        some = [row for row in rows if (row.character, row.mesh) == of]
+
+        def worst(value, form: str, some: list[Row] = some) -> str:
+            return ", ".join(
+                f"{max(value(way) for way in ways):{form}}"
+                for ways in zip(*[(r.free, r.touching) for r in some], strict=True)
+            )
+
+        misses = dict.fromkeys(miss for row in some for miss in row.misses())
+        print(
+            f"| {of[0]} | {of[1]} | {len(some)} | {max(max(r.skin.through) for r in some)}, {worst(lambda w: max(w.through), '')} "
+            f"| {worst(lambda w: max(w.new), '')} | {worst(lambda w: max(w.depths), '.2f')} | {worst(lambda w: w.jump, '.2f')} "
+            f"| {worst(lambda w: w.shake, '.2f')} | {worst(lambda w: w.inverted, '')} | {max(np.mean(r.contacts) for r in some):.1f} "
+            f"| {max(r.free.mean for r in some):.1f} | {max(r.touching.mean for r in some):.1f} | {max(r.ratio for r in some):.2f} "
+            f"| {', '.join(misses) or '–'} |"
+        )
+    missed = [miss for row in rows for miss in row.misses()]
+    often = ", ".join(f"{name} {missed.count(name)}" for name in sorted(set(missed)))
+    print(
+        f"\n{sum(not row.misses() for row in rows)} of {len(rows)} clips hold all that is asked. Misses: {often or 'none'}."
+    )
+
+
+def measured(character: Character, shape: overlap.Shape, clip: Clip) -> tuple[Row, list[beside.Frame]]:
+    """One clip in both ways, and the frames of it that are worth looking at."""
+    recording, size, fps = character.recording, character.recording.size, character.recording.fps
+    ways, shown, contacts = (Way(), Way()), [], []
+    for way, contact in zip(ways, (None, thew.Contact()), strict=True):
+        made, points, at = character.simulated(clip, contact=contact)
+        shown.append(points)
+        contacts = [len(made.contacts(f)) for f in at]
+        look = recording.look(clip, points)
+        way.inverted, way.jump, way.faults = int(made.inverted_cells.max()), 100.0 * look.jump, look.faults()
+        way.shake = shake(points - clip.shown, size, fps)
+    for way, ms in zip(
+        ways, timed(character.body, clip.maps[:-1], [None, thew.Contact()], fps, **character.motion), strict=True
+    ):
+        way.ms = ms
+    plain = Way()
+    for frame, skin in enumerate(clip.shown):
+        found = shape.overlap(skin)
+        plain.add(found, found.vertices, size)
+        for way, points in zip(ways, shown, strict=True):
+            way.add(shape.overlap(points[frame]), found.vertices, size)
+    row = Row(recording.character, recording.mesh, clip.name, plain, *ways, contacts)
+    return row, worth_looking(row, clip, shown)
+
+
+def worth_looking(row: Row, clip: Clip, shown: list[np.ndarray]) -> list[beside.Frame]:
+    """Where most touches, where contact does most, where what is left is deepest, and where contact shakes most."""
+    free, touching = shown
+    apart = np.linalg.norm(touching - free, axis=2)
+    shakes = np.linalg.norm(np.diff(touching - free, n=2, axis=0), axis=2)
+    chosen = {"whole": (int(np.argmax(row.contacts)), None), "most": np.unravel_index(apart.argmax(), apart.shape)}
+    deepest = int(np.argmax(row.touching.depths))
+    if row.touching.depths[deepest] > 0.0:
+        chosen["deep"] = (deepest, row.touching.deepest[deepest])
+    if len(shakes):
+        frame, vertex = np.unravel_index(shakes.argmax(), shakes.shape)
+        chosen["shake"] = (int(frame) + 1, int(vertex))
+    frames = []
+    for name, (frame, vertex) in chosen.items():
+        near = np.zeros(0, int)
+        if vertex is not None:
+            away = np.linalg.norm(clip.shown[frame] - clip.shown[frame][vertex], axis=1)
+            near = np.flatnonzero(away < 0.05 * np.linalg.norm(np.ptp(clip.shown[0], axis=0)))
+        ways = (clip.shown[frame], free[frame], touching[frame])
+        frames.append(beside.Frame(f"{re.sub('.*[|]', '', row.clip)} {frame} {name}", ways, near))
+    return frames
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--recordings", type=Path, help="what blender_look.py --record wrote")
+    parser.add_argument("--only", nargs="*", default=[], help="parts of the names of recordings")
+    parser.add_argument("--clips", type=int, default=3, help="the liveliest ones of each character")
+    parser.add_argument("--frames", type=int, default=60, help="the first ones of each clip")
+    parser.add_argument("--sheets", type=Path, help="write pictures of skin, free and contact into this folder")
+    parser.add_argument("--side", type=int, default=240, help="pixels of one picture on a sheet")
+    options = parser.parse_args()
+    if options.sheets:
+        options.sheets.mkdir(parents=True, exist_ok=True)
+    if not options.only:
+        body = arm()
+        elbows(body)
+        floors(body)
+    if options.recordings:
+        characters(options)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Pictures of one pose beside another of the same mesh: plain skin, flesh without contact, flesh with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from demo.look import overlap, raster
+from demo.look.sheet import FLESH, GREY
+
+THROUGH = np.array([214.0, 44.0, 40.0])
+"""What lies in other flesh."""
+TURNS, LIFTS = np.arange(12) * np.pi / 6.0, (-0.5, 0.2, 0.9)
+"""Where the viewer may stand."""
+NAMES = ("skin", "free", "contact")
+
+
+@dataclass
+class Frame:
+    """One frame of a clip in three ways, and what to look at."""
+
+    title: str
+    ways: tuple[np.ndarray, np.ndarray, np.ndarray]
+    """Plain skin, free, with contact, [n, 3] each."""
+    at: np.ndarray
+    """Vertices to look at closely; none: the whole."""
+
+
+def draw(frames: list[Frame], triangles: np.ndarray, size: float, file: Path, side: int = 240) -> None:
+    """Write a PNG, a row for each frame; close views show a tenth of the size and more around what they are about."""
+    raster.save(np.concatenate([row(frame, triangles, size, side) for frame in frames], axis=0), file)
+
+
+def row(frame: Frame, triangles: np.ndarray, size: float, side: int = 240) -> np.ndarray:
+    """The three ways of one frame from one place, what lies in other flesh red."""
+    skin = frame.ways[0]
+    if len(frame.at):
+        near = frame.ways[2][frame.at]
+        middle = 0.5 * (near.min(axis=0) + near.max(axis=0))
+        half = max(0.6 * float(np.linalg.norm(np.ptp(near, axis=0))), 0.07 * size)
+        view = _facing(frame, triangles)
+    else:
+        middle, view = 0.5 * (skin.min(axis=0) + skin.max(axis=0)), raster.View(0.55, 0.2)
+        half = 0.53 * float(np.ptp(skin @ view.axes()[:2].T, axis=0).max())
+    pictures = []
+    for name, points, tint in zip(NAMES, frame.ways, (GREY, FLESH, FLESH), strict=True):
+        tints = np.tile(tint, (len(points), 1))
+        tints[overlap.inside(points, triangles)] = THROUGH
+        picture = raster.draw(points, triangles, tints, view, middle, half, side)
+        picture[:, -1] = picture[-1, :] = (208, 212, 218)
+        raster.write(picture, name, side - 14, 4)
+        pictures.append(picture)
+    raster.write(pictures[0], frame.title, 4, 4)
+    return np.concatenate(pictures, axis=1)
+
+
+def _facing(frame: Frame, triangles: np.ndarray) -> raster.View:
+    """From where most of what is looked at shows its outside on the skin and with contact."""
+    out = np.concatenate([overlap.normals(points, triangles)[frame.at] for points in (frame.ways[0], frame.ways[2])])
+    views = [raster.View(turn, lift) for lift in LIFTS for turn in TURNS]
+    return max(views, key=lambda view: float(np.clip(out @ view.axes()[2], 0.0, None).sum()))

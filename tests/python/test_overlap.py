@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The measure of skin in other flesh, on shapes whose overlap is known."""
+
+import numpy as np
+import pytest
+import shapes
+
+from demo.look import overlap
+
+RADIUS, DEEP = 0.1, 0.03
+
+
+@pytest.fixture(scope="module")
+def pair():
+    """Two capsules beside each other, and the second moved into the first."""
+    one, triangles = shapes.arm(segments=32, rings=60, radius=RADIUS)
+    rest = np.concatenate([one, one + [0.0, 0.0, 1.0]])
+    posed = np.concatenate([one, one + [0.0, 0.0, 2.0 * RADIUS - DEEP]])
+    return rest, posed, np.concatenate([triangles, triangles + len(one)])
+
+
+def test_depths_are_those_of_the_overlap(pair):
+    rest, posed, triangles = pair
+    found = overlap.Shape(rest, triangles).overlap(posed)
+    half = len(rest) // 2
+    assert (found.vertices < half).any() and (found.vertices >= half).any()
+    # The line where both are deepest; edges are a fifth of a radius long.
+    assert found.depths.max() == pytest.approx(DEEP, rel=0.1)
+    count, depth, vertex = found.deepest()
+    assert count == len(found.vertices) and depth == found.depths.max() and vertex in found.vertices
+    assert found.deepest(but=found.vertices) == (0, 0.0, -1)
+    assert found.of(found.vertices) == found.deepest()
+
+
+def test_nothing_overlaps_at_rest(pair):
+    rest, _, triangles = pair
+    shape = overlap.Shape(rest, triangles)
+    assert len(shape.own) == 0 and len(shape.overlap(rest).vertices) == 0
+
+
+def test_what_overlaps_as_modelled_is_left_out(pair):
+    _, posed, triangles = pair
+    shape = overlap.Shape(posed, triangles)
+    assert len(shape.own) > 0 and len(shape.overlap(posed).vertices) == 0
+
+
+def test_a_finger_that_went_through_is_not_measured_by_its_own_thickness(pair):
+    rest, _, triangles = pair
+    thin = rest.copy()
+    half = len(rest) // 2
+    thin[half:, 1:] = (thin[half:, 1:] - [0.0, 1.0]) * 0.1 + [0.0, 1.0]
+    posed = thin.copy()
+    posed[half:] -= [0.0, 0.0, 1.0 - RADIUS + 0.4 * RADIUS]
+    found = overlap.Shape(thin, triangles).overlap(posed)
+    inner = found.depths[found.vertices >= half]
+    assert inner.max() > 3.0 * 0.1 * RADIUS
+
+
+@pytest.mark.parametrize("way", ["inside out", "unwelded"])
+def test_meshes_as_they_come_are_measured_alike(pair, way):
+    rest, posed, triangles = pair
+    straight = overlap.Shape(rest, triangles).overlap(posed)
+    if way == "inside out":
+        found = overlap.Shape(rest, triangles[:, ::-1]).overlap(posed)
+    else:
+        corners = triangles.ravel()
+        found = overlap.Shape(rest[corners], np.arange(len(corners)).reshape(-1, 3)).overlap(posed[corners])
+    assert len(found.vertices) == len(straight.vertices)
+    assert found.depths.max() == pytest.approx(straight.depths.max(), rel=1e-6)
