@@ -5,7 +5,7 @@
 //! deformation at a corner of a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors.
 
 use super::complementarity::{Constraint, Entry};
-use super::live::PRESSURE;
+use super::live::largest_pressure;
 use super::posed::Posed;
 use crate::Vec3;
 use crate::body::corner_frames;
@@ -96,7 +96,7 @@ pub(crate) fn rows(
                 gap: gap.max((j - was) / size - recovery),
                 friction: None,
                 give: 1.0,
-                limit: PRESSURE * body.material().young() * after.skin.cell().powi(2),
+                limit: largest_pressure(after) * after.skin.cell().powi(2),
                 force: 0.0,
             });
         });

@@ -26,9 +26,10 @@ const BETWEEN: f64 = 0.005;
 const HELD: f64 = 0.1;
 /// Contacts that the search does not find again are given up when they are deeper than this, in cells.
 const DEEPEST: f64 = 0.25;
-/// The largest pressure of a contact, in Young's moduli: where skin is folded through itself more than flesh can make up for, no
-/// force would part it, and ever larger ones would do harm.
-pub(crate) const PRESSURE: f64 = 4.0;
+/// The largest pressure of a contact, in Young's moduli: where plain skinning folds skin through itself, flesh cannot make up for
+/// it, and ever larger forces would do harm; and what more there may be where joints are elastic, whose folds are of flesh.
+const PRESSURE: f64 = 1.0;
+const ELASTIC: f64 = 3.0;
 /// How often a correction that would flatten cells is halved at most.
 const HALVINGS: usize = 6;
 
@@ -338,16 +339,18 @@ impl Contacts {
             coefficient,
             forces: tangents.map(|t| former.map_or(0.0, |l| l.friction.dot(&t))),
         });
-        let stiffest = match after.collider(touch.other) {
-            Some(_) => young(body),
-            None => young(body).max(young(&after.bodies[touch.other as usize])),
+        let pressure = match after.collider(touch.other) {
+            Some(_) => largest_pressure(body),
+            None => {
+                largest_pressure(body).max(largest_pressure(&after.bodies[touch.other as usize]))
+            }
         };
         Constraint {
             normal: entries(n),
             gap: gap.max(n.dot(&slid) - recovery),
             friction,
             give,
-            limit: PRESSURE * stiffest * proxy.area,
+            limit: pressure * proxy.area,
             force: former.map_or(0.0, |l| l.force),
         }
     }
@@ -447,8 +450,9 @@ impl Contacts {
     }
 }
 
-fn young(body: &Posed) -> f64 {
-    body.skin.body().material().young()
+/// The largest pressure with which flesh is pushed, Pa.
+pub(super) fn largest_pressure(body: &Posed) -> f64 {
+    (PRESSURE + ELASTIC * body.joints) * body.skin.body().material().young()
 }
 
 /// The sway with displacements of its free nodes.
