@@ -5,8 +5,8 @@
 //! deformation at a corner of a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors.
 
 use super::complementarity::{Constraint, Entry};
-use super::live::largest_pressure;
 use super::posed::Posed;
+use super::rows::largest_pressure;
 use crate::Vec3;
 use crate::body::corner_frames;
 

@@ -6,30 +6,23 @@ use super::broad::{self, Candidate, Swept};
 use super::bumps::{self, Bump};
 use super::cells;
 use super::collider::Collider;
-use super::complementarity::{Compliance, Constraint, Entry, Flexible, Friction, solve};
+use super::complementarity::{Compliance, Constraint, Flexible, solve};
 use super::instant::Instant;
 use super::narrow::{self, FLAT, Touch};
 use super::placed::{Moving, Span, tree_at_rest};
 use super::posed::{Posed, ShownVertices};
 use super::record::{ContactPoint, Live};
+use super::rows::{RECOVERY, tangents};
 use crate::{Mat3, Vec3};
 use parry3d_f64::partitioning::Bvh;
 use std::sync::Arc;
 
-/// How fast what overlaps is parted, sizes of the body per second.
-const RECOVERY: f64 = 0.5;
 /// Contacts without force are kept while they are nearer than this, in sizes.
 const KEPT: f64 = 0.002;
-/// Skin bulges between the points that are looked up: by so much they are kept apart, in cells.
-const BETWEEN: f64 = 0.005;
 /// Contacts that pushed are kept while they are nearer than this, in cells.
 const HELD: f64 = 0.1;
 /// Contacts that the search does not find again are given up when they are deeper than this, in cells.
 const DEEPEST: f64 = 0.25;
-/// The largest pressure of a contact, in Young's moduli: where plain skinning folds skin through itself, flesh cannot make up for
-/// it, and ever larger forces would do harm; and what more there may be where joints are elastic, whose folds are of flesh.
-const PRESSURE: f64 = 1.0;
-const ELASTIC: f64 = 3.0;
 /// How often a correction that would flatten cells is halved at most.
 const HALVINGS: usize = 6;
 
@@ -170,7 +163,9 @@ impl Contacts {
         touches.retain(|touch| self.matters(touch, after));
         let mut constraints = Vec::new();
         for touch in &touches {
-            constraints.push(self.constraint(touch, before, after, h));
+            let former = self.former((touch.body, touch.proxy, touch.other));
+            let row = self.options.row(touch, (before, after), former, h);
+            constraints.push(row);
         }
         let contacts = constraints.len();
         self.held_cells = 0;
@@ -232,7 +227,7 @@ impl Contacts {
                 continue;
             };
             let other = &after.bodies[live.other as usize].skin;
-            let (gap, near) = (self.gap(&touch, after), KEPT * other.body().size());
+            let (gap, near) = (self.options.gap(&touch, after), KEPT * other.body().size());
             let deep = gap < -DEEPEST * other.cell();
             let near = if live.force > 0.0 {
                 HELD * other.cell()
@@ -251,20 +246,6 @@ impl Contacts {
         touches
     }
 
-    /// What is kept between a body and what it touches, metres.
-    fn thickness(&self, touch: &Touch, at: &Instant) -> f64 {
-        let own = match at.collider(touch.other) {
-            Some(collider) => collider.collider().thickness(),
-            None => BETWEEN * at.bodies[touch.other as usize].skin.cell(),
-        };
-        self.options.thickness + own
-    }
-
-    fn gap(&self, touch: &Touch, at: &Instant) -> f64 {
-        let apart = at.proxy(touch.body, touch.proxy) - at.place(touch.other, &touch.target);
-        touch.normal.dot(&apart) - self.thickness(touch, at)
-    }
-
     /// Whether a touch can push within the step: what is still apart is for the next one.
     fn matters(&self, touch: &Touch, after: &Instant) -> bool {
         let size = after.bodies[touch.body as usize].skin.body().size();
@@ -272,8 +253,8 @@ impl Contacts {
         let former = self.former(of);
         let near = KEPT * size;
         match after.collider(touch.other) {
-            Some(_) => self.gap(touch, after) < near,
-            None => self.gap(touch, after) < near || former.is_some(),
+            Some(_) => self.options.gap(touch, after) < near,
+            None => self.options.gap(touch, after) < near || former.is_some(),
         }
     }
 
@@ -282,89 +263,6 @@ impl Contacts {
         let key = |l: &Live| (l.body, l.proxy, l.other);
         let at = self.live.binary_search_by_key(&of, key).ok()?;
         Some(&self.live[at])
-    }
-
-    fn constraint(&self, touch: &Touch, before: &Instant, after: &Instant, h: f64) -> Constraint {
-        let body = &after.bodies[touch.body as usize];
-        let proxy = &body.skin.proxies()[touch.proxy as usize];
-        let at = |instant: &Instant| {
-            instant.proxy(touch.body, touch.proxy) - instant.place(touch.other, &touch.target)
-        };
-        let (n, slid) = (touch.normal, at(after) - at(before));
-        // What the sculpt has nearer than the thickness may stay so.
-        let modelled = match touch.body == touch.other {
-            true => {
-                let apart = proxy.rest - body.skin.rest_point(&touch.target);
-                (self.thickness(touch, after) - apart.norm()).max(0.0)
-            }
-            false => 0.0,
-        };
-        let gap = self.gap(touch, after) + modelled;
-        let recovery = RECOVERY * body.skin.body().size() * h;
-        let mut sides = vec![(touch.body, &proxy.point, 1.0)];
-        if after.collider(touch.other).is_none() {
-            sides.push((touch.other, &touch.target, -1.0));
-        }
-        let mut give = 1.0_f64;
-        let mut joint: Vec<(u32, u32, Mat3)> = Vec::new();
-        for (index, point, sign) in sides {
-            let body = &after.bodies[index as usize];
-            let mut slopes = Vec::new();
-            give = give.max(body.add_slopes(point, sign, &mut slopes));
-            for (vertex, slope) in slopes {
-                let Some(node) = body.skin.body().pattern().node_of_vertex(vertex as usize) else {
-                    continue;
-                };
-                let of = (index, node);
-                match joint.iter_mut().find(|(b, n, _)| (*b, *n) == of) {
-                    Some((.., sum)) => *sum += slope,
-                    None => joint.push((of.0, of.1, slope)),
-                }
-            }
-        }
-        let entries = |direction: Vec3| {
-            let entry = |&(body, node, slope): &(u32, u32, Mat3)| Entry {
-                body,
-                node,
-                direction: slope.tr_mul(&direction),
-            };
-            joint.iter().map(entry).collect()
-        };
-        let former = self.former((touch.body, touch.proxy, touch.other));
-        let tangents = tangents(after, touch);
-        let coefficient = self.friction(touch, after);
-        let friction = (coefficient > 0.0).then(|| Friction {
-            tangents: tangents.map(entries),
-            slides: tangents.map(|t| t.dot(&slid)),
-            coefficient,
-            forces: tangents.map(|t| former.map_or(0.0, |l| l.friction.dot(&t))),
-        });
-        let pressure = match after.collider(touch.other) {
-            Some(_) => largest_pressure(body),
-            None => {
-                largest_pressure(body).max(largest_pressure(&after.bodies[touch.other as usize]))
-            }
-        };
-        Constraint {
-            normal: entries(n),
-            gap: gap.max(n.dot(&slid) - recovery),
-            friction,
-            give,
-            limit: pressure * proxy.area,
-            force: former.map_or(0.0, |l| l.force),
-        }
-    }
-
-    /// Coulomb's coefficient: the geometric mean of both sides'.
-    fn friction(&self, touch: &Touch, at: &Instant) -> f64 {
-        let own = self.options.friction;
-        let other = at
-            .collider(touch.other)
-            .and_then(|c| c.collider().friction());
-        match other {
-            Some(other) => (own * other).sqrt(),
-            None => own,
-        }
     }
 
     /// Lets the compliances know all nodes that constraints push.
@@ -439,7 +337,7 @@ impl Contacts {
             self.points.push(ContactPoint {
                 point: end.proxy(touch.body, touch.proxy),
                 normal: touch.normal,
-                gap: self.gap(touch, &end),
+                gap: self.options.gap(touch, &end),
                 force: touch.normal * constraint.force + friction,
                 body: touch.body,
                 vertex: skin.proxies()[touch.proxy as usize].vertex,
@@ -448,11 +346,6 @@ impl Contacts {
             });
         }
     }
-}
-
-/// The largest pressure with which flesh is pushed, Pa.
-pub(super) fn largest_pressure(body: &Posed) -> f64 {
-    (PRESSURE + ELASTIC * body.joints) * body.skin.body().material().young()
 }
 
 /// The sway with displacements of its free nodes.
@@ -465,24 +358,6 @@ pub(super) fn displaced(body: &Posed, moved: &[Vec3]) -> Vec<Vec3> {
         sway[v as usize] += d;
     }
     sway
-}
-
-/// Two directions across the normal, turned with what is touched; of colliders as the normal has them.
-fn tangents(at: &Instant, touch: &Touch) -> [Vec3; 2] {
-    let n = touch.normal;
-    let along = at.bodies.get(touch.other as usize).and_then(|other| {
-        let corners = other.skin.corners(touch.target.triangle);
-        let [a, b, _] = corners.map(|v| other.vertex(v));
-        let along = b - a;
-        (along - n * n.dot(&along)).try_normalize(0.0)
-    });
-    let first = along.unwrap_or_else(|| {
-        let across = |axis: Vec3| (axis - n * n.dot(&axis)).try_normalize(0.5);
-        across(Vec3::x())
-            .or_else(|| across(Vec3::y()))
-            .unwrap_or_else(Vec3::z)
-    });
-    [first, n.cross(&first)]
 }
 
 /// Halves displacements until they flatten no cell that was none.

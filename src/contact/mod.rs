@@ -47,6 +47,7 @@ mod narrow;
 mod placed;
 mod posed;
 mod record;
+mod rows;
 mod settings;
 mod skin;
 mod stored;

@@ -304,3 +304,129 @@ impl Placed<'_> {
 fn into_world(frame: &Isometry3<f64>, x: &Vec3) -> Vec3 {
     frame.rotation * x + frame.translation.vector
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::ColliderMotion;
+    use crate::skeleton::Affine;
+    use crate::surface::Surface;
+    use crate::surface::shapes::{cuboid, random_points};
+    use nalgebra::UnitQuaternion;
+
+    const HALF: Vec3 = Vec3::new(1.0, 0.5, 0.25);
+
+    fn block(motion: ColliderMotion) -> Arc<Collider> {
+        let shape = cuboid(HALF);
+        let surface = Arc::new(Surface::new(shape.vertices, shape.triangles).unwrap());
+        Arc::new(Collider::mesh(surface, motion).unwrap())
+    }
+
+    fn over(collider: &Arc<Collider>, span: &Span) -> Moving {
+        Moving::new(collider, tree_at_rest(collider).as_ref(), span)
+    }
+
+    fn front(_: &SkinPoint, _: &Vec3, _: f64) -> f64 {
+        1.0
+    }
+
+    fn turn(angle: f64) -> Affine {
+        let turn = UnitQuaternion::from_scaled_axis(Vec3::new(0.3, -0.2, 0.9) * angle);
+        Affine {
+            linear: turn.to_rotation_matrix().into_inner(),
+            translation: Vec3::new(0.4, 0.1, -0.3) * angle,
+        }
+    }
+
+    #[test]
+    fn out_of_a_block_is_the_way_to_its_nearest_point() {
+        let moving = over(&block(ColliderMotion::Still), &Span::between(0, 0));
+        let placed = moving.at(0.5);
+        for p in random_points(400, 1.5, 11) {
+            let near = placed.nearest(&p, f64::MAX, &front).unwrap();
+            let inside = (0..3).all(|k| p[k].abs() < HALF[k]);
+            let clamped = p.sup(&-HALF).inf(&HALF);
+            let expected = match inside {
+                true => -(HALF - p.abs()).min(),
+                false => (p - clamped).norm(),
+            };
+            assert!((near.normal.dot(&(p - near.point)) - expected).abs() < 1e-9);
+            assert!((placed.point(&near.target) - near.point).norm() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn rigid_maps_and_the_vertices_that_they_lead_to_are_the_same_motion() {
+        let maps = vec![turn(0.0), turn(0.05)];
+        let rigid = block(ColliderMotion::Carried(maps.clone()));
+        assert!(matches!(rigid.motion, Motion::Rigid(_)));
+        let rest = cuboid(HALF).vertices;
+        let posed = |map: &Affine| rest.iter().map(|&x| map.apply(x)).collect();
+        let deforming = block(ColliderMotion::Deforming(maps.iter().map(posed).collect()));
+        let span = Span::between(0, 1);
+        let (rigid, deforming) = (over(&rigid, &span), over(&deforming, &span));
+        for s in [0.0, 0.4, 1.0] {
+            let (a, b) = (rigid.at(s), deforming.at(s));
+            for p in random_points(60, 1.4, 5) {
+                let near = [&a, &b].map(|placed| placed.nearest(&p, f64::MAX, &front).unwrap());
+                let gaps = near.map(|near| near.normal.dot(&(p - near.point)));
+                // Between entries vertices go straight, and rigid things turn.
+                let apart = if s == 0.4 { 5e-4 } else { 1e-9 };
+                assert!((gaps[0] - gaps[1]).abs() < apart, "{s} {gaps:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn after_the_last_entry_it_stays_and_all_of_it_can_be_moved() {
+        let maps = vec![turn(0.0), turn(0.3)];
+        let moving = block(ColliderMotion::Carried(maps));
+        let (last, beyond) = (
+            over(&moving, &Span::between(1, 1)),
+            over(&moving, &Span::between(7, 8)),
+        );
+        let by = Isometry3::new(Vec3::new(1.0, 2.0, 3.0), Vec3::new(0.1, 0.7, -0.4));
+        let span = Span {
+            moved: by,
+            ..Span::between(1, 1)
+        };
+        let moved = over(&moving, &span);
+        for p in random_points(40, 1.4, 3) {
+            let at = last.at(0.0).nearest(&p, f64::MAX, &front).unwrap();
+            let later = beyond.at(0.7).nearest(&p, f64::MAX, &front).unwrap();
+            assert!((at.point - later.point).norm() < 1e-12);
+            let there = into_world(&by, &p);
+            let there = moved.at(0.0).nearest(&there, f64::MAX, &front).unwrap();
+            assert!((into_world(&by, &at.point) - there.point).norm() < 1e-9);
+            assert!((by.rotation * at.normal - there.normal).norm() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_plane_is_solid_below_and_a_sheet_is_asked_for_its_side() {
+        let plane = Arc::new(Collider::plane(Vec3::z() * 0.5, Vec3::z() * 7.0).unwrap());
+        let moving = over(&plane, &Span::between(0, 1));
+        for height in [-2.0, 0.3] {
+            let p = Vec3::new(0.2, -0.7, 0.5 + height);
+            let near = moving.at(0.2).nearest(&p, 1.0, &front).unwrap();
+            assert_eq!(near.normal, Vec3::z());
+            assert!((near.point - Vec3::new(0.2, -0.7, 0.5)).norm() < 1e-12);
+        }
+        let corners = [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]];
+        let corners = corners.map(|[x, y]| Vec3::new(x, y, 0.0)).to_vec();
+        let surface = Surface::new(corners, vec![[0, 1, 2], [0, 2, 3]]).unwrap();
+        let sheet = Collider::mesh(Arc::new(surface), ColliderMotion::Still).unwrap();
+        let moving = over(&Arc::new(sheet), &Span::between(0, 0));
+        for side in [1.0, -1.0] {
+            for height in [0.1, -0.1] {
+                let p = Vec3::new(0.1, 0.2, height);
+                let asked = |_: &SkinPoint, outward: &Vec3, told: f64| {
+                    assert!((outward.z * told - height).abs() < 1e-12);
+                    side * outward.z
+                };
+                let near = moving.at(0.0).nearest(&p, f64::MAX, &asked).unwrap();
+                assert!((near.normal - Vec3::z() * side).norm() < 1e-12);
+            }
+        }
+    }
+}

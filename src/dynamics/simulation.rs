@@ -9,7 +9,6 @@ use super::touching::Touching;
 use super::{Method, Settings, SimulationError};
 use crate::Vec3;
 use crate::body::Body;
-use crate::contact::{ContactPoint, PreparedContact, Span};
 use crate::modal::Modes;
 use crate::present::Snapshot;
 use crate::progress::{Paced, Progress, Silent, step};
@@ -153,44 +152,6 @@ impl Simulation {
     /// Another gravity from now on, which has been checked.
     pub(super) fn set_gravity(&mut self, gravity: Vec3) {
         self.settings.gravity = gravity;
-    }
-
-    /// Lets the flesh touch itself from now on; none: it passes through itself.
-    ///
-    /// # Errors
-    /// A method that knows no contact, a skin of another body.
-    pub fn set_contact(&mut self, contact: Option<PreparedContact>) -> Result<(), SimulationError> {
-        let Some(contact) = contact else {
-            self.touching = None;
-            return Ok(());
-        };
-        if self.stepper.in_parts().is_none() {
-            return Err(SimulationError::ContactMethod {
-                method: self.method,
-            });
-        }
-        if !Arc::ptr_eq(contact.skin().body(), &self.body) {
-            return Err(SimulationError::ContactBody);
-        }
-        self.touching = Some(Box::new(Touching::new(&contact)?));
-        Ok(())
-    }
-
-    /// Lets colliders go so in the next frame, in place of on by one entry.
-    pub(crate) fn set_collider_span(&mut self, span: Span) {
-        if let Some(touching) = &mut self.touching {
-            touching.set_span(span);
-        }
-    }
-
-    /// What touches at present, and with which forces.
-    pub fn contacts(&self) -> &[ContactPoint] {
-        self.touching.as_ref().map_or(&[], |t| t.points())
-    }
-
-    /// Cells near inversion whose vertices all hang on bones: contact cannot help these.
-    pub fn held_cells(&self) -> usize {
-        self.touching.as_ref().map_or(0, |t| t.held_cells())
     }
 
     /// Starts at rest at a pose: in static equilibrium when `settled` (with contact one where nothing overlaps, without

@@ -6,7 +6,7 @@
 
 use super::forces::Load;
 use super::stepper::{NodalState, Step, StepInParts};
-use super::{Method, SimulationError, SkinnedLattice};
+use super::{Method, Simulation, SimulationError, SkinnedLattice};
 use crate::body::Body;
 use crate::contact::{
     Collider, ContactError, ContactOptions, ContactPoint, ContactSkin, Contacts, Crease, Creases,
@@ -335,5 +335,45 @@ impl Touching {
             self.contacts.restore(former.0, former.1);
         }
         accepted
+    }
+}
+
+impl Simulation {
+    /// Lets the flesh touch itself from now on; none: it passes through itself.
+    ///
+    /// # Errors
+    /// A method that knows no contact, a skin of another body.
+    pub fn set_contact(&mut self, contact: Option<PreparedContact>) -> Result<(), SimulationError> {
+        let Some(contact) = contact else {
+            self.touching = None;
+            return Ok(());
+        };
+        if self.stepper.in_parts().is_none() {
+            return Err(SimulationError::ContactMethod {
+                method: self.method,
+            });
+        }
+        if !Arc::ptr_eq(contact.skin().body(), &self.body) {
+            return Err(SimulationError::ContactBody);
+        }
+        self.touching = Some(Box::new(Touching::new(&contact)?));
+        Ok(())
+    }
+
+    /// Lets colliders go so in the next frame, in place of on by one entry.
+    pub(crate) fn set_collider_span(&mut self, span: Span) {
+        if let Some(touching) = &mut self.touching {
+            touching.set_span(span);
+        }
+    }
+
+    /// What touches at present, and with which forces.
+    pub fn contacts(&self) -> &[ContactPoint] {
+        self.touching.as_ref().map_or(&[], |t| t.points())
+    }
+
+    /// Cells near inversion whose vertices all hang on bones: contact cannot help these.
+    pub fn held_cells(&self) -> usize {
+        self.touching.as_ref().map_or(0, |t| t.held_cells())
     }
 }

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One contact as a row of the complementarity problem, with its tangents. [contact.md]
+
+use super::ContactOptions;
+use super::complementarity::{Constraint, Entry, Friction};
+use super::instant::Instant;
+use super::narrow::Touch;
+use super::posed::Posed;
+use super::record::Live;
+use crate::{Mat3, Vec3};
+
+/// How fast what overlaps is parted, sizes of the body per second.
+pub(super) const RECOVERY: f64 = 0.5;
+/// Skin bulges between the points that are looked up: by so much they are kept apart, in cells.
+const BETWEEN: f64 = 0.005;
+/// The largest pressure of a contact, in Young's moduli: where plain skinning folds skin through itself, flesh cannot make up for
+/// it, and ever larger forces would do harm; and what more there may be where joints are elastic, whose folds are of flesh.
+const PRESSURE: f64 = 1.0;
+const ELASTIC: f64 = 3.0;
+impl ContactOptions {
+    /// What is kept between a body and what it touches, metres.
+    fn kept_apart(&self, touch: &Touch, at: &Instant) -> f64 {
+        let own = match at.collider(touch.other) {
+            Some(collider) => collider.collider().thickness(),
+            None => BETWEEN * at.bodies[touch.other as usize].skin.cell(),
+        };
+        self.thickness + own
+    }
+
+    /// How far the point of a touch is from being as near as it may, metres.
+    pub(super) fn gap(&self, touch: &Touch, at: &Instant) -> f64 {
+        let apart = at.proxy(touch.body, touch.proxy) - at.place(touch.other, &touch.target);
+        touch.normal.dot(&apart) - self.kept_apart(touch, at)
+    }
+
+    /// The row of a touch at the end of a step of `h` seconds, and the tangents; `former`: the same contact in the step before.
+    pub(super) fn row(
+        &self,
+        touch: &Touch,
+        (before, after): (&Instant, &Instant),
+        former: Option<&Live>,
+        h: f64,
+    ) -> Constraint {
+        let body = &after.bodies[touch.body as usize];
+        let proxy = &body.skin.proxies()[touch.proxy as usize];
+        let at = |instant: &Instant| {
+            instant.proxy(touch.body, touch.proxy) - instant.place(touch.other, &touch.target)
+        };
+        let (n, slid) = (touch.normal, at(after) - at(before));
+        // What the sculpt has nearer than the thickness may stay so.
+        let modelled = match touch.body == touch.other {
+            true => {
+                let apart = proxy.rest - body.skin.rest_point(&touch.target);
+                (self.kept_apart(touch, after) - apart.norm()).max(0.0)
+            }
+            false => 0.0,
+        };
+        let gap = self.gap(touch, after) + modelled;
+        let recovery = RECOVERY * body.skin.body().size() * h;
+        let mut sides = vec![(touch.body, &proxy.point, 1.0)];
+        if after.collider(touch.other).is_none() {
+            sides.push((touch.other, &touch.target, -1.0));
+        }
+        let mut give = 1.0_f64;
+        let mut joint: Vec<(u32, u32, Mat3)> = Vec::new();
+        for (index, point, sign) in sides {
+            let body = &after.bodies[index as usize];
+            let mut slopes = Vec::new();
+            give = give.max(body.add_slopes(point, sign, &mut slopes));
+            for (vertex, slope) in slopes {
+                let Some(node) = body.skin.body().pattern().node_of_vertex(vertex as usize) else {
+                    continue;
+                };
+                let of = (index, node);
+                match joint.iter_mut().find(|(b, n, _)| (*b, *n) == of) {
+                    Some((.., sum)) => *sum += slope,
+                    None => joint.push((of.0, of.1, slope)),
+                }
+            }
+        }
+        let entries = |direction: Vec3| {
+            let entry = |&(body, node, slope): &(u32, u32, Mat3)| Entry {
+                body,
+                node,
+                direction: slope.tr_mul(&direction),
+            };
+            joint.iter().map(entry).collect()
+        };
+        let tangents = tangents(after, touch);
+        let coefficient = self.coefficient(touch, after);
+        let friction = (coefficient > 0.0).then(|| Friction {
+            tangents: tangents.map(entries),
+            slides: tangents.map(|t| t.dot(&slid)),
+            coefficient,
+            forces: tangents.map(|t| former.map_or(0.0, |l| l.friction.dot(&t))),
+        });
+        let pressure = match after.collider(touch.other) {
+            Some(_) => largest_pressure(body),
+            None => {
+                largest_pressure(body).max(largest_pressure(&after.bodies[touch.other as usize]))
+            }
+        };
+        Constraint {
+            normal: entries(n),
+            gap: gap.max(n.dot(&slid) - recovery),
+            friction,
+            give,
+            limit: pressure * proxy.area,
+            force: former.map_or(0.0, |l| l.force),
+        }
+    }
+
+    /// Coulomb's coefficient: the geometric mean of both sides'.
+    fn coefficient(&self, touch: &Touch, at: &Instant) -> f64 {
+        let own = self.friction;
+        let other = at
+            .collider(touch.other)
+            .and_then(|c| c.collider().friction());
+        match other {
+            Some(other) => (own * other).sqrt(),
+            None => own,
+        }
+    }
+}
+
+/// The largest pressure with which flesh is pushed, Pa.
+pub(super) fn largest_pressure(body: &Posed) -> f64 {
+    (PRESSURE + ELASTIC * body.joints) * body.skin.body().material().young()
+}
+
+/// Two directions across the normal, turned with what is touched; of colliders as the normal has them.
+pub(super) fn tangents(at: &Instant, touch: &Touch) -> [Vec3; 2] {
+    let n = touch.normal;
+    let along = at.bodies.get(touch.other as usize).and_then(|other| {
+        let corners = other.skin.corners(touch.target.triangle);
+        let [a, b, _] = corners.map(|v| other.vertex(v));
+        let along = b - a;
+        (along - n * n.dot(&along)).try_normalize(0.0)
+    });
+    let first = along.unwrap_or_else(|| {
+        let across = |axis: Vec3| (axis - n * n.dot(&axis)).try_normalize(0.5);
+        across(Vec3::x())
+            .or_else(|| across(Vec3::y()))
+            .unwrap_or_else(Vec3::z)
+    });
+    [first, n.cross(&first)]
+}
