@@ -28,6 +28,7 @@ sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 
 import shapes  # noqa: E402
+from python_creases import arm  # noqa: E402
 
 from demo.look import beside, overlap  # noqa: E402
 from demo.look.recording import Clip, Recording  # noqa: E402
@@ -105,15 +106,6 @@ def shake(offsets: np.ndarray, size: float, fps: float) -> float:
 
 
 # shapes of our own ---------------------------------------------------------------------------------------------------
-
-
-def arm() -> thew.Body:
-    """A capsule 1.24 m long and 0.24 m thick around two bones."""
-    vertices, triangles = shapes.arm(segments=32, rings=100, radius=0.12)
-    weights = shapes.arm_weights(vertices)
-    surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*shapes.arm_bones())
-    lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=14)
-    return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
 
 
 def elbows(body: thew.Body) -> None:

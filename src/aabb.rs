@@ -4,12 +4,19 @@
 use crate::Vec3;
 use parry3d_f64::bounding_volume::Aabb;
 use parry3d_f64::math::Vector;
+use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
 use std::borrow::Borrow;
 
 /// A box as parry has it.
 pub(crate) fn to_parry(lo: &Vec3, hi: &Vec3) -> Aabb {
     let corner = |v: &Vec3| Vector::new(v.x, v.y, v.z);
     Aabb::new(corner(lo), corner(hi))
+}
+
+/// A hierarchy of boxes.
+pub(crate) fn hierarchy(boxes: impl ExactSizeIterator<Item = (Vec3, Vec3)>) -> Bvh {
+    let boxes = boxes.map(|(lo, hi)| to_parry(&lo, &hi));
+    Bvh::from_iter(BvhBuildStrategy::Binned, boxes.enumerate())
 }
 
 /// Smallest and largest coordinates; (+∞, −∞) for no points.

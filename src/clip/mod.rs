@@ -48,7 +48,7 @@ pub use error::ClipError;
 pub use forces::FrameForces;
 
 use crate::body::Body;
-use crate::contact::{Contact, ContactError, ContactResponse, PreparedContact};
+use crate::contact::{Contact, PreparedContact};
 use crate::dynamics::{MODES, Method, Settings, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
 use crate::kernel::LocalPositions;
@@ -164,10 +164,7 @@ impl Clip {
             let method = settings.method;
             return Err(SimulationError::ContactMethod { method }.into());
         }
-        if contact.options.response != ContactResponse::Complementarity {
-            return Err(ContactError::CreasesInClip.into());
-        }
-        contact.check_entries(poses.len())?;
+        contact.check_clip(poses.len())?;
         let contact = contact.prepare(surfaces.body(), progress)?;
         let how = (None, DeformOptions::default(), Some(contact));
         Self::make(surfaces, how, (poses, forces), settings, progress)

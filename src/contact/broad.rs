@@ -2,13 +2,14 @@
 //! Which points may come into which cells before a frame has passed.
 //!
 //! Boxes are swept from where the flesh is to where its bones carry it until the frame's end, as seen from flesh that moves along
-//! with the whole, and a little wider. Cells that share a vertex are no pairs.
+//! with the whole, and a little wider. Cells that share a vertex are no pairs, nor those beside which a cell lies as it does at rest;
+//! and what lies beyond one side of a cell at both ends of the frame does not come into it.
 
 use super::narrow::warps;
 use super::posed::Posed;
 use crate::aabb;
 use crate::{Mat3, Vec3};
-use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
+use parry3d_f64::partitioning::Bvh;
 
 /// How much wider boxes are, in cells of the body.
 const WIDER: f64 = 0.1;
@@ -111,7 +112,10 @@ fn pairs(bodies: &[Swept], boxes: &[Vec<(Vec3, Vec3)>]) -> Vec<Pairs> {
         body.from.skin.clusters().iter().map(all).collect()
     };
     let clusters: Vec<_> = bodies.iter().zip(boxes).map(around).collect();
-    let trees: Vec<Bvh> = clusters.iter().map(|boxes| tree(boxes)).collect();
+    let trees: Vec<Bvh> = clusters
+        .iter()
+        .map(|b| aabb::hierarchy(b.iter().copied()))
+        .collect();
     let mut pairs = Vec::new();
     for (i, body) in bodies.iter().enumerate() {
         let mut neighbour_of = vec![u32::MAX; boxes[i].len()];
@@ -327,9 +331,4 @@ fn cell_boxes(body: &Swept, drift: Vec3) -> Vec<(Vec3, Vec3)> {
 fn ends_of_point(body: &Swept, proxy: u32, drift: Vec3) -> [Vec3; 2] {
     let point = &body.from.skin.proxies()[proxy as usize].point;
     [body.from.point(point), body.to.point(point) - drift]
-}
-
-fn tree(boxes: &[(Vec3, Vec3)]) -> Bvh {
-    let boxes = boxes.iter().map(|(lo, hi)| aabb::to_parry(lo, hi));
-    Bvh::from_iter(BvhBuildStrategy::Binned, boxes.enumerate())
 }

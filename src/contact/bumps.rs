@@ -3,6 +3,7 @@
 
 use super::instant::Instant;
 use super::narrow::Touch;
+use super::placed::Placed;
 use super::posed::Posed;
 use super::record::Live;
 use super::skin::SkinPoint;
@@ -42,11 +43,11 @@ pub(crate) fn chosen(from: &Instant, to: &Instant, thickness: f64) -> Vec<Bump> 
                         continue;
                     }
                 }
-                let near = |at: &super::placed::Placed, x: &Vec3| {
-                    at.nearest(x, f64::MAX, &|_, _, height| height.signum())
+                let near = |at: &Placed, x: &Vec3| {
+                    at.nearest(x, &|_, _, height| height.signum())
                         .map(|near| (near.normal.dot(&(x - near.point)), near))
                 };
-                // In at one end of the frame, or nearer than both ends are apart.
+                // In when the frame begins, or nearer than the two come together in it.
                 let Some((height, at)) = near(collider, &x) else {
                     continue;
                 };
@@ -91,7 +92,7 @@ pub(crate) fn touches<'a>(
                 }
             }
         };
-        let Some(near) = now.nearest(&x, f64::MAX, &side) else {
+        let Some(near) = now.nearest(&x, &side) else {
             continue;
         };
         touches.push(Touch {

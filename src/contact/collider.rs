@@ -196,12 +196,7 @@ impl Collider {
 impl MeshShape {
     fn new(surface: Arc<Surface>) -> Self {
         let welded = surface.welded();
-        let mut given = vec![u32::MAX; welded.vertices.len()];
-        for (v, &w) in (0u32..).zip(&welded.of_vertex) {
-            if let Some(given) = given.get_mut(w as usize) {
-                *given = v.min(*given);
-            }
-        }
+        let given = welded.given();
         let roles = surface.triangle_roles();
         let touched = welded.triangles.iter().zip(roles);
         let touched = touched.filter(|(_, role)| **role != TriangleRole::Interior);

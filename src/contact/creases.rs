@@ -17,6 +17,7 @@ use super::equalities::{Equalities, Held, Row};
 use super::fronts::{self, corner, normal, value};
 use super::live::displaced;
 use super::posed::{Posed, ShownVertices};
+use super::record::{are_weights, index};
 use super::skin::{ContactSkin, SkinPoint};
 use super::{ContactError, ContactPoint, ContactResponse, Flexible};
 use crate::{Mat3, Vec3};
@@ -43,19 +44,14 @@ impl Crease {
 
     /// From kept numbers; none where they do not fit the skin.
     pub fn read(numbers: &[f64], skin: &ContactSkin) -> Option<Self> {
-        let index = |x: f64, count: usize| {
-            let whole = x.fract() == 0.0 && (0.0..count as f64).contains(&x);
-            whole.then_some(x as u32)
-        };
         let &[vertex, triangle, a, b, c] = numbers else {
             return None;
         };
         let vertex = index(vertex, skin.body().surface().vertices().len())?;
         let triangle = index(triangle, skin.triangles())?;
         let weights = [a, b, c];
-        let sound = weights.iter().all(|w| (-0.01..=1.01).contains(w));
         corner(skin, vertex)?;
-        (sound && skin.is_skin(triangle)).then_some(Self {
+        (are_weights(&weights) && skin.is_skin(triangle)).then_some(Self {
             vertex,
             target: SkinPoint { triangle, weights },
         })

@@ -337,7 +337,7 @@ impl Contacts {
             self.points.push(ContactPoint {
                 point: end.proxy(touch.body, touch.proxy),
                 normal: touch.normal,
-                gap: self.options.gap(touch, &end),
+                gap: self.options.told_gap(touch, &end),
                 force: touch.normal * constraint.force + friction,
                 body: touch.body,
                 vertex: skin.proxies()[touch.proxy as usize].vertex,

@@ -7,7 +7,7 @@ use crate::Vec3;
 use crate::aabb;
 use crate::surface::closest_leaf;
 use nalgebra::{Isometry3, Translation3};
-use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
+use parry3d_f64::partitioning::Bvh;
 use std::sync::Arc;
 
 /// Points nearer than this part of a mesh's size lie on it: their direction says nothing.
@@ -69,11 +69,11 @@ pub(crate) fn tree_at_rest(collider: &Collider) -> Option<Arc<Bvh>> {
 }
 
 fn tree(mesh: &MeshShape, ends: impl Fn(usize) -> [Vec3; 2]) -> Bvh {
-    let boxes = mesh.triangles.iter().map(|t| {
-        let (lo, hi) = aabb::bounds(t.iter().flat_map(|&v| ends(v as usize)));
-        aabb::to_parry(&lo, &hi)
-    });
-    Bvh::from_iter(BvhBuildStrategy::Binned, boxes.enumerate())
+    let boxes = mesh
+        .triangles
+        .iter()
+        .map(|t| aabb::bounds(t.iter().flat_map(|&v| ends(v as usize))));
+    aabb::hierarchy(boxes)
 }
 
 impl Moving {
@@ -144,7 +144,7 @@ impl Placed<'_> {
         &self.of.collider
     }
 
-    /// From the world to where [`local`](Self::local) vertices are.
+    /// From where [`local`](Self::local) vertices are into the world.
     fn frame(&self) -> &Isometry3<f64> {
         match &self.place {
             Place::Rigid(at) => at,
@@ -176,21 +176,16 @@ impl Placed<'_> {
         into_world(self.frame(), &local)
     }
 
-    /// The nearest of its points closer than `within`. On which side of a sheet the point belongs `side` tells, from the
+    /// The nearest of its points. On which side of a sheet the point belongs `side` tells, from the
     /// sheet's point, its direction there and how far the point is in front of it.
-    pub fn nearest(
-        &self,
-        x: &Vec3,
-        within: f64,
-        side: &dyn Fn(&SkinPoint, &Vec3, f64) -> f64,
-    ) -> Option<Near> {
+    pub fn nearest(&self, x: &Vec3, side: &dyn Fn(&SkinPoint, &Vec3, f64) -> f64) -> Option<Near> {
         let frame = self.frame();
         let local = frame.rotation.inverse() * (x - frame.translation.vector);
         let mesh = match &self.of.collider.shape {
             Shape::Plane { point, normal } => {
                 let height = normal.dot(&(local - point));
                 let on = local - normal * height;
-                return (height < within).then(|| Near {
+                return Some(Near {
                     target: SkinPoint {
                         triangle: 0,
                         weights: on.into(),
@@ -203,7 +198,7 @@ impl Placed<'_> {
             Shape::Mesh(mesh) => mesh,
         };
         let tree = self.of.tree.as_ref()?;
-        let found = closest_leaf(tree, &local, within, |t| self.corners(mesh, t));
+        let found = closest_leaf(tree, &local, f64::MAX, |t| self.corners(mesh, t));
         let (triangle, apart, weights) = found?;
         let corners = self.corners(mesh, triangle);
         let on: Vec3 = (0..3).map(|k| corners[k] * weights[k]).sum();
@@ -343,7 +338,7 @@ mod tests {
         let moving = over(&block(ColliderMotion::Still), &Span::between(0, 0));
         let placed = moving.at(0.5);
         for p in random_points(400, 1.5, 11) {
-            let near = placed.nearest(&p, f64::MAX, &front).unwrap();
+            let near = placed.nearest(&p, &front).unwrap();
             let inside = (0..3).all(|k| p[k].abs() < HALF[k]);
             let clamped = p.sup(&-HALF).inf(&HALF);
             let expected = match inside {
@@ -368,7 +363,7 @@ mod tests {
         for s in [0.0, 0.4, 1.0] {
             let (a, b) = (rigid.at(s), deforming.at(s));
             for p in random_points(60, 1.4, 5) {
-                let near = [&a, &b].map(|placed| placed.nearest(&p, f64::MAX, &front).unwrap());
+                let near = [&a, &b].map(|placed| placed.nearest(&p, &front).unwrap());
                 let gaps = near.map(|near| near.normal.dot(&(p - near.point)));
                 // Between entries vertices go straight, and rigid things turn.
                 let apart = if s == 0.4 { 5e-4 } else { 1e-9 };
@@ -392,11 +387,11 @@ mod tests {
         };
         let moved = over(&moving, &span);
         for p in random_points(40, 1.4, 3) {
-            let at = last.at(0.0).nearest(&p, f64::MAX, &front).unwrap();
-            let later = beyond.at(0.7).nearest(&p, f64::MAX, &front).unwrap();
+            let at = last.at(0.0).nearest(&p, &front).unwrap();
+            let later = beyond.at(0.7).nearest(&p, &front).unwrap();
             assert!((at.point - later.point).norm() < 1e-12);
             let there = into_world(&by, &p);
-            let there = moved.at(0.0).nearest(&there, f64::MAX, &front).unwrap();
+            let there = moved.at(0.0).nearest(&there, &front).unwrap();
             assert!((into_world(&by, &at.point) - there.point).norm() < 1e-9);
             assert!((by.rotation * at.normal - there.normal).norm() < 1e-9);
         }
@@ -408,7 +403,7 @@ mod tests {
         let moving = over(&plane, &Span::between(0, 1));
         for height in [-2.0, 0.3] {
             let p = Vec3::new(0.2, -0.7, 0.5 + height);
-            let near = moving.at(0.2).nearest(&p, 1.0, &front).unwrap();
+            let near = moving.at(0.2).nearest(&p, &front).unwrap();
             assert_eq!(near.normal, Vec3::z());
             assert!((near.point - Vec3::new(0.2, -0.7, 0.5)).norm() < 1e-12);
         }
@@ -424,7 +419,7 @@ mod tests {
                     assert!((outward.z * told - height).abs() < 1e-12);
                     side * outward.z
                 };
-                let near = moving.at(0.0).nearest(&p, f64::MAX, &asked).unwrap();
+                let near = moving.at(0.0).nearest(&p, &asked).unwrap();
                 assert!((near.normal - Vec3::z() * side).norm() < 1e-12);
             }
         }

@@ -4,8 +4,19 @@
 use super::collider::Collider;
 use super::skin::{ContactSkin, SkinPoint};
 use crate::Vec3;
-use crate::range::FARTHEST;
+use crate::range::is_place;
 use std::sync::Arc;
+
+/// A kept number as an index of so many; none where it is none.
+pub(super) fn index(x: f64, count: usize) -> Option<u32> {
+    let whole = x.fract() == 0.0 && (0.0..count as f64).contains(&x);
+    whole.then_some(x as u32)
+}
+
+/// Whether kept weights are those of a triangle's corners.
+pub(super) fn are_weights(weights: &[f64; 3]) -> bool {
+    weights.iter().all(|w| (-0.01..=1.01).contains(w))
+}
 
 /// A contact that was there at the end of the last step.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,22 +54,26 @@ impl Live {
         skins: &[&ContactSkin],
         colliders: &[Arc<Collider>],
     ) -> Option<Self> {
-        let index = |x: f64, count: usize| {
-            let whole = x.fract() == 0.0 && (0.0..count as f64).contains(&x);
-            whole.then_some(x as u32)
-        };
         let body = index(numbers[0], skins.len())?;
         let other = index(numbers[2], skins.len() + colliders.len())?;
         let weights = [numbers[4], numbers[5], numbers[6]];
-        let triangle = match skins.get(other as usize) {
-            Some(skin) => index(numbers[3], skin.triangles()).filter(|&t| skin.is_skin(t))?,
-            None => index(
-                numbers[3],
-                colliders[other as usize - skins.len()].triangles(),
-            )?,
+        let (triangle, placed) = match skins.get(other as usize) {
+            Some(skin) => {
+                let triangle = index(numbers[3], skin.triangles())?;
+                (triangle, skin.is_skin(triangle) && are_weights(&weights))
+            }
+            None => {
+                let collider = &colliders[other as usize - skins.len()];
+                // Of a plane they are where the point is.
+                let placed = match collider.surface() {
+                    Some(_) => are_weights(&weights),
+                    None => is_place(&Vec3::from(weights)),
+                };
+                (index(numbers[3], collider.triangles())?, placed)
+            }
         };
-        let sound = weights.iter().all(|w| w.abs() <= FARTHEST) && numbers[7] >= 0.0;
-        (sound && numbers[11].abs() == 1.0).then_some(Self {
+        let sound = placed && numbers[7] >= 0.0 && numbers[11].abs() == 1.0;
+        sound.then_some(Self {
             body,
             proxy: index(numbers[1], skins[body as usize].proxies().len())?,
             other,
@@ -89,4 +104,61 @@ pub struct ContactPoint {
     pub other: u32,
     /// A vertex of its surface; 0 of a plane.
     pub partner: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::ColliderMotion;
+    use crate::contact::tests::Shaped;
+    use crate::surface::Surface;
+    use crate::surface::shapes::cuboid;
+
+    #[test]
+    fn contacts_are_kept_whole_and_those_that_fit_nothing_refused() {
+        let flesh = Shaped::new(|x| *x, 0.0);
+        let cube = cuboid(Vec3::repeat(1.0));
+        let cube = Arc::new(Surface::new(cube.vertices, cube.triangles).unwrap());
+        let colliders = [
+            Arc::new(Collider::plane(Vec3::zeros(), Vec3::z()).unwrap()),
+            Arc::new(Collider::mesh(cube, ColliderMotion::Still).unwrap()),
+        ];
+        let read = |numbers: &[f64]| Live::read(numbers, &[&flesh.skin], &colliders);
+        let skin = (0..flesh.skin.triangles() as u32).find(|&t| flesh.skin.is_skin(t));
+        for (other, triangle, weights) in [
+            (0, skin.unwrap(), [0.2, 0.3, 0.5]),
+            (1, 0, [40.0, -7.0, 0.0]),
+            (2, 11, [1.0, 0.0, 0.0]),
+        ] {
+            let live = Live {
+                body: 0,
+                proxy: 3,
+                other,
+                target: SkinPoint { triangle, weights },
+                force: 2.5,
+                friction: Vec3::new(0.1, -0.2, 0.3),
+                side: -1.0,
+            };
+            let numbers = live.numbers();
+            assert_eq!(read(&numbers), Some(live));
+            // Only of a plane weights are a place.
+            let mut far = numbers;
+            far[4] = 3.0;
+            assert_eq!(read(&far).is_some(), other == 1);
+            for (at, wrong) in [
+                (0, 1.0),
+                (1, 1e9),
+                (1, 0.5),
+                (2, 3.0),
+                (3, 1e6),
+                (5, f64::NAN),
+                (7, -1.0),
+                (11, 0.0),
+            ] {
+                let mut forged = numbers;
+                forged[at] = wrong;
+                assert_eq!(read(&forged), None, "{at}");
+            }
+        }
+    }
 }

@@ -18,19 +18,27 @@ const BETWEEN: f64 = 0.005;
 const PRESSURE: f64 = 1.0;
 const ELASTIC: f64 = 3.0;
 impl ContactOptions {
-    /// What is kept between a body and what it touches, metres.
-    fn kept_apart(&self, touch: &Touch, at: &Instant) -> f64 {
-        let own = match at.collider(touch.other) {
-            Some(collider) => collider.collider().thickness(),
-            None => BETWEEN * at.bodies[touch.other as usize].skin.cell(),
-        };
-        self.thickness + own
+    /// What was asked to be kept between a body and what it touches, metres.
+    fn asked(&self, touch: &Touch, at: &Instant) -> f64 {
+        let own = at.collider(touch.other).map(|c| c.collider().thickness());
+        self.thickness + own.unwrap_or(0.0)
+    }
+
+    /// What is kept besides, for skin between points, metres.
+    fn besides(touch: &Touch, at: &Instant) -> f64 {
+        let other = at.bodies.get(touch.other as usize);
+        other.map_or(0.0, |other| BETWEEN * other.skin.cell())
+    }
+
+    /// The gap as it is told: less what was asked to be kept, metres.
+    pub(super) fn told_gap(&self, touch: &Touch, at: &Instant) -> f64 {
+        let apart = at.proxy(touch.body, touch.proxy) - at.place(touch.other, &touch.target);
+        touch.normal.dot(&apart) - self.asked(touch, at)
     }
 
     /// How far the point of a touch is from being as near as it may, metres.
     pub(super) fn gap(&self, touch: &Touch, at: &Instant) -> f64 {
-        let apart = at.proxy(touch.body, touch.proxy) - at.place(touch.other, &touch.target);
-        touch.normal.dot(&apart) - self.kept_apart(touch, at)
+        self.told_gap(touch, at) - Self::besides(touch, at)
     }
 
     /// The row of a touch at the end of a step of `h` seconds, and the tangents; `former`: the same contact in the step before.
@@ -51,7 +59,7 @@ impl ContactOptions {
         let modelled = match touch.body == touch.other {
             true => {
                 let apart = proxy.rest - body.skin.rest_point(&touch.target);
-                (self.kept_apart(touch, after) - apart.norm()).max(0.0)
+                (self.asked(touch, after) + Self::besides(touch, after) - apart.norm()).max(0.0)
             }
             false => 0.0,
         };

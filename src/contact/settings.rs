@@ -135,11 +135,23 @@ impl Contact {
         }
     }
 
-    /// Refuses colliders whose motion ends before so many poses do.
+    /// Refuses the crease methods, which are held step by step alone.
+    ///
+    /// # Errors
+    /// One of them.
+    pub fn refuse_creases(&self) -> Result<(), ContactError> {
+        match self.options.response {
+            ContactResponse::Complementarity => Ok(()),
+            _ => Err(ContactError::CreasesInClip),
+        }
+    }
+
+    /// Refuses what no clip of so many poses can have: the crease methods, and colliders whose motion ends before the poses do.
     ///
     /// # Errors
     /// Which one, and how many entries it has.
-    pub fn check_entries(&self, poses: usize) -> Result<(), ContactError> {
+    pub fn check_clip(&self, poses: usize) -> Result<(), ContactError> {
+        self.refuse_creases()?;
         let short = |c: &Arc<Collider>| c.entries().filter(|&n| n < poses);
         let mut all = self.colliders.iter().enumerate();
         match all.find_map(|(i, c)| Some((i, short(c)?))) {

@@ -92,12 +92,7 @@ impl ContactSkin {
             });
         }
         let welded = surface.welded();
-        let mut given = vec![u32::MAX; welded.vertices.len()];
-        for (v, &w) in (0u32..).zip(&welded.of_vertex) {
-            if let Some(given) = given.get_mut(w as usize) {
-                *given = v.min(*given);
-            }
-        }
+        let given = welded.given();
         let of_given = |t: &[u32; 3]| t.map(|w| given[w as usize]);
         let triangles: Vec<[u32; 3]> = welded.triangles.iter().map(of_given).collect();
         surface.prepare(progress)?;

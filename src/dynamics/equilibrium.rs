@@ -12,7 +12,7 @@ use super::{
     hyperelastic, lost, nonlinear,
 };
 use crate::body::Body;
-use crate::contact::{ContactError, ContactPoint, ContactResponse, PreparedContact};
+use crate::contact::{ContactPoint, PreparedContact};
 use crate::progress::{Progress, Silent};
 use crate::skeleton::Pose;
 use crate::solve::EnergyTerm;
@@ -96,9 +96,7 @@ impl Equilibrium {
             self.touching = None;
             return Ok(());
         };
-        if contact.options().response != ContactResponse::Complementarity {
-            return Err(ContactError::CreasesInClip.into());
-        }
+        contact.contact().refuse_creases()?;
         let mut simulation = Simulation::new(self.body.clone(), self.method, Settings::default())?;
         simulation.set_contact(Some(contact))?;
         simulation.set_terms(self.terms.clone())?;

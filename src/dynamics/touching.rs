@@ -150,12 +150,9 @@ impl Touching {
 
     /// Contacts from what [`Live::numbers`] gave; none where they are of another skin.
     pub fn read(&self, numbers: &[f64]) -> Option<Vec<Live>> {
-        let parts = numbers.chunks_exact(Live::NUMBERS);
-        if !parts.remainder().is_empty() {
-            return None;
-        }
-        let read = |part| Live::read(part, &[&self.skin], &self.colliders);
-        parts.map(read).collect()
+        records(numbers, Live::NUMBERS, |part| {
+            Live::read(part, &[&self.skin], &self.colliders)
+        })
     }
 
     pub fn restore(&mut self, live: Vec<Live>, pushes: Vec<Vec<Vec3>>) {
@@ -176,11 +173,9 @@ impl Touching {
 
     /// A collision list from what [`Crease::numbers`] gave; none where it is of another skin.
     pub fn read_creases(&self, numbers: &[f64]) -> Option<Vec<Crease>> {
-        let parts = numbers.chunks_exact(Crease::NUMBERS);
-        if !parts.remainder().is_empty() {
-            return None;
-        }
-        parts.map(|part| Crease::read(part, &self.skin)).collect()
+        records(numbers, Crease::NUMBERS, |part| {
+            Crease::read(part, &self.skin)
+        })
     }
 
     pub fn restore_creases(&mut self, list: Vec<Crease>) {
@@ -338,8 +333,21 @@ impl Touching {
     }
 }
 
+/// Records of so many numbers each; none where one of them is none, or a part of one is left.
+fn records<T>(
+    numbers: &[f64],
+    length: usize,
+    read: impl Fn(&[f64]) -> Option<T>,
+) -> Option<Vec<T>> {
+    let parts = numbers.chunks_exact(length);
+    match parts.remainder() {
+        [] => parts.map(read).collect(),
+        _ => None,
+    }
+}
+
 impl Simulation {
-    /// Lets the flesh touch itself from now on; none: it passes through itself.
+    /// Lets the flesh touch itself and colliders from now on; none: it passes through all.
     ///
     /// # Errors
     /// A method that knows no contact, a skin of another body.

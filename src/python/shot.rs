@@ -87,7 +87,7 @@ impl PyShot {
         let contact = collider::asked(contact.as_deref(), colliders)?;
         if let Some(contact) = &contact {
             let fits = contact.check(body.0.surface());
-            let fits = fits.and_then(|()| contact.check_entries(poses.len()));
+            let fits = fits.and_then(|()| contact.check_clip(poses.len()));
             fits.map_err(IntoPy::into_py)?;
             if !settings.method.touches() {
                 let method = settings.method;

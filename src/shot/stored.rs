@@ -122,7 +122,9 @@ impl Stored<'_, CarriedSurfaces> {
         let contact = self.contact.map(StoredContact::contact).transpose();
         let contact = contact.map_err(|e| e.to_string())?;
         if let Some(contact) = &contact {
-            contact.check(body.surface()).map_err(|e| e.to_string())?;
+            let checked = contact.check(body.surface());
+            let checked = checked.and_then(|()| contact.check_clip(self.poses.len()));
+            checked.map_err(|e| e.to_string())?;
             fits(
                 self.settings.method.touches(),
                 "its method knows no contact",

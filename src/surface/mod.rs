@@ -94,6 +94,19 @@ pub struct Welded {
     pub source: Vec<u32>,
 }
 
+impl Welded {
+    /// For each welded vertex the first of the vertices as given that it stands for.
+    pub(crate) fn given(&self) -> Vec<u32> {
+        let mut given = vec![u32::MAX; self.vertices.len()];
+        for (v, &w) in (0u32..).zip(&self.of_vertex) {
+            if let Some(given) = given.get_mut(w as usize) {
+                *given = v.min(*given);
+            }
+        }
+        given
+    }
+}
+
 /// Nearest point of a surface.
 #[derive(Debug, Clone, Copy)]
 pub struct Closest {

@@ -157,3 +157,16 @@ def test_what_is_no_crease_is_a_sentence(elbow):
             other.set_crease_seeds([[0, 1]])
         with pytest.raises(thew.InputError, match="crease seeds belong to"):
             other.find_crease_seeds(shapes.bend(0.1)[None])
+
+
+@pytest.mark.parametrize("response", ["creases", "released_creases"])
+def test_clips_and_balances_refuse_the_crease_methods_when_they_are_made(elbow, response):
+    contact = thew.Contact(response=response)
+    poses = np.stack([shapes.bend(0.0)] * 2)
+    for make in (
+        lambda: thew.Shot(elbow, poses, 24.0, contact=contact),
+        lambda: thew.simulate(elbow, poses, 24.0, contact=contact),
+        lambda: thew.Equilibrium(elbow, contact=contact),
+    ):
+        with pytest.raises(thew.InputError, match="complementarity"):
+            make()
