@@ -60,6 +60,41 @@ pub enum ClipError {
     /// A cycle that is to go on.
     #[error("a cyclic clip repeats and cannot be extended: simulate all its poses together")]
     CyclicExtension,
+    /// A clip of a scene that is to go on by itself.
+    #[error(
+        "a clip that was simulated together with others cannot be extended alone: simulate the scene again"
+    )]
+    SceneExtension,
+    /// Bodies of a scene whose frames do not go together.
+    #[error(
+        "body {body} of the scene has {given} {what}, the first {expected}: all bodies of a scene share them"
+    )]
+    SceneFrames {
+        /// Which.
+        body: usize,
+        /// Of what.
+        what: &'static str,
+        /// What it has.
+        given: f64,
+        /// What the first body has.
+        expected: f64,
+    },
+    /// A scene that is to repeat.
+    #[error(
+        "body {body} of the scene is a cycle, but scenes are not run until they repeat: give them a run-in instead"
+    )]
+    SceneCycle {
+        /// Which.
+        body: usize,
+    },
+    /// What is wrong with one body of a scene.
+    #[error("body {body} of the scene: {source}")]
+    InScene {
+        /// Which.
+        body: usize,
+        /// What.
+        source: Box<ClipError>,
+    },
     /// A surface that the body does not carry.
     #[error(transparent)]
     Present(PresentError),

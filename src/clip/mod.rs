@@ -41,6 +41,7 @@ mod forces;
 mod frame;
 mod resumable;
 mod run_in;
+mod scene;
 mod shown;
 mod stored;
 
@@ -60,6 +61,7 @@ use forces::ForceSchedule;
 pub use frame::FrameContacts;
 use frame::{ClipFrame, ModalFrame};
 use resumable::ResumableRun;
+pub use scene::SceneMember;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -261,7 +263,7 @@ impl Clip {
     /// is known where the bones go from there, fewer than six as a whole: the clip is then the same as if simulated at once.
     ///
     /// # Errors
-    /// As [`simulate`](Self::simulate); the clip then stays as it was. Cycles cannot be extended.
+    /// As [`simulate`](Self::simulate); the clip then stays as it was. Cycles and clips of a scene cannot be extended.
     pub fn extend(
         &self,
         poses: &[Pose],
@@ -269,7 +271,10 @@ impl Clip {
         progress: &dyn Progress,
     ) -> Result<(), ClipError> {
         let mut held = self.run.lock()?;
-        let run = held.as_ref().ok_or(ClipError::CyclicExtension)?;
+        let run = held.as_ref().ok_or(match self.settings.cyclic {
+            true => ClipError::CyclicExtension,
+            false => ClipError::SceneExtension,
+        })?;
         check(&self.body, poses, self.len())?;
         if poses.is_empty() {
             return Ok(());

@@ -137,7 +137,7 @@ fn start(
 }
 
 /// The bones' motion from pose `i` to the next.
-fn interval(body: &Body, poses: &[Pose], i: usize) -> Result<FrameMotion, ClipError> {
+pub(super) fn interval(body: &Body, poses: &[Pose], i: usize) -> Result<FrameMotion, ClipError> {
     if i + 1 >= poses.len() {
         return Err(ClipError::NoPoses);
     }

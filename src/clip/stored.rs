@@ -162,7 +162,7 @@ impl Stored<'_, CarriedSurfaces> {
         let frames = frames.ok_or("one of its frames does not fit its body")?;
         let cyclic = self.settings.cyclic;
         fits(
-            self.run.is_none() == cyclic
+            !(self.run.is_some() && cyclic)
                 && self.loop_gap.is_some() == cyclic
                 && self.loop_gap.is_none_or(|gap| gap >= 0.0 && is_sound(gap)),
             "it is a cycle and is not",

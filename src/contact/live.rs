@@ -12,7 +12,7 @@ use super::narrow::{self, FLAT, Touch};
 use super::placed::{Moving, Span, tree_at_rest};
 use super::posed::{Posed, ShownVertices};
 use super::record::{ContactPoint, Live};
-use super::rows::{RECOVERY, tangents};
+use super::rows::{Pairing, RECOVERY, tangents};
 use crate::{Mat3, Vec3};
 use parry3d_f64::partitioning::Bvh;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ const HALVINGS: usize = 6;
 
 /// Contacts among bodies, and of these with colliders; the order is the same throughout.
 pub(crate) struct Contacts {
-    options: ContactOptions,
+    pairing: Pairing,
     colliders: Vec<(Arc<Collider>, Option<Arc<Bvh>>)>,
     live: Vec<Live>,
     /// Colliders over the present frame, and what may come to them.
@@ -40,16 +40,17 @@ pub(crate) struct Contacts {
     warps: Vec<Vec<Vec3>>,
     compliances: Vec<Compliance>,
     points: Vec<ContactPoint>,
-    held_cells: usize,
+    held_cells: Vec<usize>,
     /// What rows pushed the free nodes of each body with in the last step, N, world axes; none where there were none.
     pushes: Vec<Vec<Vec3>>,
 }
 
 impl Contacts {
-    pub fn new(options: ContactOptions, colliders: &[Arc<Collider>]) -> Self {
+    /// Of bodies that touch each in its own way.
+    pub fn new(options: &[ContactOptions], colliders: &[Arc<Collider>]) -> Self {
         let ready = |c: &Arc<Collider>| (c.clone(), tree_at_rest(c));
         Self {
-            options,
+            pairing: Pairing::new(options),
             colliders: colliders.iter().map(ready).collect(),
             live: Vec::new(),
             moving: Vec::new(),
@@ -58,14 +59,14 @@ impl Contacts {
             warps: Vec::new(),
             compliances: Vec::new(),
             points: Vec::new(),
-            held_cells: 0,
+            held_cells: Vec::new(),
             pushes: Vec::new(),
         }
     }
 
-    /// Another coefficient of friction from now on.
-    pub fn set_friction(&mut self, friction: f64) {
-        self.options.friction = friction;
+    /// Lets bodies touch in other ways from now on.
+    pub fn set_options(&mut self, options: &[ContactOptions]) {
+        self.pairing = Pairing::new(options);
     }
 
     /// What there was at the end of the last step.
@@ -73,9 +74,9 @@ impl Contacts {
         &self.points
     }
 
-    /// Cells near inversion at the last step that hang on bones alone: no contact helps these.
-    pub fn held_cells(&self) -> usize {
-        self.held_cells
+    /// Cells near inversion of a body at the last step that hang on bones alone: no contact helps these.
+    pub fn held_cells(&self, body: usize) -> usize {
+        self.held_cells.get(body).copied().unwrap_or(0)
     }
 
     pub fn live(&self) -> &[Live] {
@@ -110,7 +111,7 @@ impl Contacts {
         let ends = [0.0, 1.0].map(|s| self.moving.iter().map(|m| m.at(s)).collect::<Vec<_>>());
         let at = |bodies, colliders| Instant { bodies, colliders };
         let (from, to) = (at(&from[..], &ends[0][..]), at(&to[..], &ends[1][..]));
-        self.bumps = bumps::chosen(&from, &to, self.options.thickness);
+        self.bumps = bumps::chosen(&from, &to, self.pairing.largest_thickness());
     }
 
     /// By how much contact displaces the free nodes of each body at the end of a step of `h` seconds; none where nothing touches.
@@ -164,14 +165,15 @@ impl Contacts {
         let mut constraints = Vec::new();
         for touch in &touches {
             let former = self.former((touch.body, touch.proxy, touch.other));
-            let row = self.options.row(touch, (before, after), former, h);
+            let row = self.pairing.row(touch, (before, after), former, h);
             constraints.push(row);
         }
         let contacts = constraints.len();
-        self.held_cells = 0;
+        self.held_cells.clear();
         for (i, (before, after)) in before.bodies.iter().zip(after.bodies).enumerate() {
             let recovery = RECOVERY * after.skin.body().size() * h;
-            self.held_cells += cells::rows(i as u32, (before, after), recovery, &mut constraints);
+            let held = cells::rows(i as u32, (before, after), recovery, &mut constraints);
+            self.held_cells.push(held);
         }
         self.live.clear();
         self.points.clear();
@@ -194,7 +196,7 @@ impl Contacts {
             .map(|b| b.skin.body().pattern().vertex_of_node().len())
             .collect();
         self.cover(&constraints, &nodes, flesh);
-        let compliance = self.options.compliance;
+        let compliance = self.pairing.compliance();
         let (mut moved, pushes) = solve(
             &mut constraints,
             &self.compliances,
@@ -227,7 +229,7 @@ impl Contacts {
                 continue;
             };
             let other = &after.bodies[live.other as usize].skin;
-            let (gap, near) = (self.options.gap(&touch, after), KEPT * other.body().size());
+            let (gap, near) = (self.pairing.gap(&touch, after), KEPT * other.body().size());
             let deep = gap < -DEEPEST * other.cell();
             let near = if live.force > 0.0 {
                 HELD * other.cell()
@@ -253,8 +255,8 @@ impl Contacts {
         let former = self.former(of);
         let near = KEPT * size;
         match after.collider(touch.other) {
-            Some(_) => self.options.gap(touch, after) < near,
-            None => self.options.gap(touch, after) < near || former.is_some(),
+            Some(_) => self.pairing.gap(touch, after) < near,
+            None => self.pairing.gap(touch, after) < near || former.is_some(),
         }
     }
 
@@ -337,7 +339,7 @@ impl Contacts {
             self.points.push(ContactPoint {
                 point: end.proxy(touch.body, touch.proxy),
                 normal: touch.normal,
-                gap: self.options.told_gap(touch, &end),
+                gap: self.pairing.told_gap(touch, &end),
                 force: touch.normal * constraint.force + friction,
                 body: touch.body,
                 vertex: skin.proxies()[touch.proxy as usize].vertex,

@@ -106,6 +106,22 @@ pub struct ContactPoint {
     pub partner: u32,
 }
 
+impl ContactPoint {
+    /// The same as the body has it that is touched.
+    pub(crate) fn seen_by_other(&self) -> Self {
+        Self {
+            point: self.point - self.normal * self.gap,
+            normal: -self.normal,
+            force: -self.force,
+            body: self.other,
+            vertex: self.partner,
+            other: self.body,
+            partner: self.vertex,
+            ..*self
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,11 +17,34 @@ const BETWEEN: f64 = 0.005;
 /// it, and ever larger forces would do harm; and what more there may be where joints are elastic, whose folds are of flesh.
 const PRESSURE: f64 = 1.0;
 const ELASTIC: f64 = 3.0;
-impl ContactOptions {
-    /// What was asked to be kept between a body and what it touches, metres.
+
+/// How bodies touch each other and colliders, each in its own way.
+pub(super) struct Pairing(Vec<ContactOptions>);
+
+impl Pairing {
+    pub fn new(options: &[ContactOptions]) -> Self {
+        Self(options.to_vec())
+    }
+
+    /// The largest thickness of all.
+    pub fn largest_thickness(&self) -> f64 {
+        let thickness = self.0.iter().map(|o| o.thickness);
+        thickness.fold(0.0, f64::max)
+    }
+
+    /// The largest compliance of all.
+    pub fn compliance(&self) -> f64 {
+        let compliance = self.0.iter().map(|o| o.compliance);
+        compliance.fold(0.0, f64::max)
+    }
+
+    /// What was asked to be kept between a body and what it touches, metres: of bodies the mean of both.
     fn asked(&self, touch: &Touch, at: &Instant) -> f64 {
-        let own = at.collider(touch.other).map(|c| c.collider().thickness());
-        self.thickness + own.unwrap_or(0.0)
+        let own = self.0[touch.body as usize].thickness;
+        match at.collider(touch.other) {
+            Some(collider) => own + collider.collider().thickness(),
+            None => 0.5 * (own + self.0[touch.other as usize].thickness),
+        }
     }
 
     /// What is kept besides, for skin between points, metres.
@@ -120,10 +143,12 @@ impl ContactOptions {
 
     /// Coulomb's coefficient: the geometric mean of both sides'.
     fn coefficient(&self, touch: &Touch, at: &Instant) -> f64 {
-        let own = self.friction;
-        let other = at
-            .collider(touch.other)
-            .and_then(|c| c.collider().friction());
+        let own = self.0[touch.body as usize].friction;
+        let other = match at.collider(touch.other) {
+            Some(collider) => collider.collider().friction(),
+            None if touch.other == touch.body => None,
+            None => Some(self.0[touch.other as usize].friction),
+        };
         match other {
             Some(other) => (own * other).sqrt(),
             None => own,

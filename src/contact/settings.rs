@@ -122,6 +122,18 @@ pub struct Contact {
 }
 
 impl Contact {
+    /// With other bodies and colliders, not with itself.
+    pub fn with_others() -> Self {
+        let options = ContactOptions {
+            self_contact: false,
+            ..ContactOptions::default()
+        };
+        Self {
+            options,
+            ..Self::default()
+        }
+    }
+
     /// Refuses what does not fit a surface.
     ///
     /// # Errors
@@ -197,6 +209,18 @@ impl PreparedContact {
             ..Contact::default()
         };
         Self { contact, skin }
+    }
+
+    /// The same with other colliders.
+    pub(crate) fn with_colliders(&self, colliders: &[Arc<Collider>]) -> Self {
+        let contact = Contact {
+            colliders: colliders.to_vec(),
+            ..self.contact.clone()
+        };
+        Self {
+            contact,
+            skin: self.skin.clone(),
+        }
     }
 
     /// What was asked for.

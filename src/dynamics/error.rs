@@ -133,6 +133,35 @@ pub enum SimulationError {
     /// What cannot touch.
     #[error(transparent)]
     Contact(#[from] crate::contact::ContactError),
+    /// A scene of nothing.
+    #[error("a scene needs at least one body")]
+    EmptyScene,
+    /// Poses, forces or motions for another number of bodies.
+    #[error("there must be one for each body of the scene: {expected}, not {given}")]
+    SceneLength {
+        /// Bodies.
+        expected: usize,
+        /// What was given.
+        given: usize,
+    },
+    /// Steps that cannot be taken side by side.
+    #[error(
+        "its rate is {other}, the first body's is {first}: all bodies of a scene take the same steps"
+    )]
+    SceneRate {
+        /// Of the first body, steps per second.
+        first: f64,
+        /// Of this one.
+        other: f64,
+    },
+    /// What is wrong with one body of a scene.
+    #[error("body {body} of the scene: {source}")]
+    InScene {
+        /// Which.
+        body: usize,
+        /// What.
+        source: Box<SimulationError>,
+    },
     /// Advancing before a start.
     #[error("the simulation has no pose yet: reset it to one before advancing")]
     NotReset,

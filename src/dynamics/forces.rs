@@ -15,6 +15,9 @@ use crate::solve::EnergyTerm;
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
 
+/// Generalised forces on the lattice vertices of one body, `[nodes]`, N: in world axes, and in rest axes; none = none.
+pub type NodalForces<'a> = (Option<&'a [Vec3]>, Option<&'a [Vec3]>);
+
 /// Forces other than elastic ones, at one instant.
 #[derive(Clone, Copy)]
 pub(super) struct Load<'a> {

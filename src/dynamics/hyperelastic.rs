@@ -260,8 +260,8 @@ impl StepInParts for HyperelasticStepper {
                 self.inertia[v] /= 1.0 + h * DRAG * speed.powi(4);
             }
         }
-        loads(body, to, step.load, &self.sway, &mut self.forces);
-        self.solve(body, to, step.load, mass, damping)?;
+        loads(body, to, &step.load, &self.sway, &mut self.forces);
+        self.solve(body, to, &step.load, mass, damping)?;
         self.change.fill(Vec3::zeros());
         for (d, &v) in self.nodes.iter().zip(body.pattern().vertex_of_node()) {
             self.change[v as usize] = *d;
@@ -272,7 +272,7 @@ impl StepInParts for HyperelasticStepper {
                 *sway += d;
             }
         } else {
-            self.minimise(body, to, step.load, (mass, damping), step.progress)?;
+            self.minimise(body, to, &step.load, (mass, damping), step.progress)?;
         }
         for (next, place) in self.sway.iter_mut().zip(&to.places) {
             *next += place;

@@ -148,7 +148,7 @@ impl Stepper for ModalStepper {
     }
 
     fn step(&mut self, step: &Step, _nodes: &mut NodalState) -> Result<(), SimulationError> {
-        let (body, h, load) = (step.body, step.duration, step.load);
+        let (body, h, load) = (step.body, step.duration, &step.load);
         let after = self.velocity(body, step.motion, step.end, step.part, h)?;
         let ends = self.velocities.iter().zip(&after);
         let accelerations: Vec<Vec3> = ends.map(|(a, b)| (b - a) / h).collect();

@@ -45,7 +45,7 @@ impl Simulation {
     ) -> Result<(), SimulationError> {
         let touching = self.touching.as_ref();
         let touching = touching.filter(|t| t.creases().is_some());
-        let (skin, options) = touching.ok_or(ContactError::NoCreases)?.setting();
+        let (skin, options) = touching.ok_or(ContactError::NoCreases)?.setting(0);
         if !(FRAME..=1e4).contains(&seconds) {
             return Err(SimulationError::Setting {
                 what: "seconds",

@@ -7,10 +7,10 @@
 //! until nothing moves. Where the flesh is then depends on the pose and on the forces alone. Flesh that would not touch is
 //! left in its plain balance, bit for bit.
 
-use super::forces::Load;
+use super::forces::NodalForces;
+use super::lockstep::{self, Drive, Part};
 use super::simulation::PoseHistory;
-use super::stepper::Step;
-use super::touching::Shown;
+use super::touching::{Failure, Touching};
 use super::{Simulation, SimulationError};
 use crate::Vec3;
 use crate::contact::Span;
@@ -27,167 +27,242 @@ const ON_THE_WAY: usize = 64;
 const STILL: f64 = 2e-7;
 const AT_LAST: usize = 300;
 
+/// Bodies that come to rest together, often one alone.
+struct Relaxation<'a, 'b> {
+    bodies: &'a mut [&'b mut Simulation],
+    touching: &'a mut Touching,
+    forces: &'a [NodalForces<'a>],
+    progress: &'a dyn Progress,
+}
+
 impl Simulation {
     /// Flesh that is in balance at the present pose as if it passed through itself comes to rest where it does not. On an error
     /// positions are lost.
     pub(super) fn settle_touching(
         &mut self,
-        forces: (Option<&[Vec3]>, Option<&[Vec3]>),
+        forces: NodalForces,
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
-        let (Some(touching), Some(history)) = (&mut self.touching, &self.history) else {
+        let Some(mut touching) = self.touching.take() else {
             return Ok(());
         };
         // Creases are held in steps alone.
-        if touching.creases().is_some() {
-            return Ok(());
+        let settled = match touching.creases() {
+            Some(_) => Ok(()),
+            None => frictionless(&mut touching, |touching| {
+                let mut relaxation = Relaxation {
+                    bodies: &mut [self],
+                    touching,
+                    forces: &[forces],
+                    progress,
+                };
+                relaxation.alone()
+            }),
+        };
+        self.touching = Some(touching);
+        settled.map_err(|(_, error)| error)
+    }
+}
+
+/// Lets bodies of which each is at rest come to rest together; on an error says of which body, and positions are lost.
+pub(super) fn settle_together(
+    bodies: &mut [&mut Simulation],
+    touching: &mut Touching,
+    forces: &[NodalForces],
+    progress: &dyn Progress,
+) -> Result<(), Failure> {
+    frictionless(touching, |touching| {
+        let mut relaxation = Relaxation {
+            bodies,
+            touching,
+            forces,
+            progress,
+        };
+        let poses = relaxation.poses()?;
+        let stand = relaxation.motions(&poses, &poses)?;
+        match relaxation.would_touch(&stand, true)? {
+            true => relaxation.come_to_rest(&poses, &stand, 0),
+            false => relaxation.take_shape(),
         }
-        touching.restore(Vec::new(), Vec::new());
-        touching.set_friction(false);
-        let pose = history.pose.clone();
-        let settled = self.walk(&pose, forces, progress);
-        if let Some(touching) = &mut self.touching {
-            touching.set_friction(true);
-        }
-        self.nodes.velocities.fill(Vec3::zeros());
-        settled
+    })
+}
+
+/// Without friction, hence without history.
+fn frictionless<T>(touching: &mut Touching, work: impl FnOnce(&mut Touching) -> T) -> T {
+    touching.clear();
+    touching.set_friction(false);
+    let done = work(touching);
+    touching.set_friction(true);
+    done
+}
+
+impl Relaxation<'_, '_> {
+    fn poses(&self) -> Result<Vec<Pose>, Failure> {
+        let histories = self.bodies.iter().map(|b| b.history.as_ref());
+        let poses = histories.map(|h| h.map(|h| h.pose.clone()));
+        let poses: Option<_> = poses.collect();
+        poses.ok_or((0, SimulationError::NotReset))
     }
 
-    fn walk(
+    fn motions(&self, from: &[Pose], to: &[Pose]) -> Result<Vec<FrameMotion>, Failure> {
+        let all = self.bodies.iter().zip(from.iter().zip(to)).enumerate();
+        let motion = |(k, (body, (from, to))): (usize, (&&mut Simulation, (&Pose, &Pose)))| {
+            let motion = FrameMotion::between(body.body.skeleton(), from, to);
+            motion.map_err(|error| (k, error.into()))
+        };
+        all.map(motion).collect()
+    }
+
+    fn stop(&mut self) {
+        for body in &mut *self.bodies {
+            body.nodes.velocities.fill(Vec3::zeros());
+        }
+    }
+
+    fn take_shape(&mut self) -> Result<(), Failure> {
+        for (k, body) in self.bodies.iter_mut().enumerate() {
+            body.take_shape().map_err(|error| (k, error))?;
+        }
+        Ok(())
+    }
+
+    fn places(&self) -> Vec<Vec<Vec3>> {
+        let places = self.bodies.iter().map(|b| b.nodes.positions.clone());
+        places.collect()
+    }
+
+    /// One body, from its rest pose where it has to be.
+    fn alone(&mut self) -> Result<(), Failure> {
+        let poses = self.poses()?;
+        let stand = self.motions(&poses, &poses)?;
+        let itself = self.would_touch(&stand, false)?;
+        let colliders = self.would_touch(&stand, true)?;
+        let steps = match (itself, colliders) {
+            (true, _) => self.bend(&poses)?,
+            (false, true) => 0,
+            (false, false) => return self.take_shape(),
+        };
+        self.come_to_rest(&poses, &stand, steps)
+    }
+
+    /// Whether anything would touch where the bodies stand.
+    fn would_touch(&mut self, stand: &[FrameMotion], colliders: bool) -> Result<bool, Failure> {
+        let free = self.places();
+        self.relax(stand, colliders)?;
+        let touched = self.touching.has_touched();
+        for (body, free) in self.bodies.iter_mut().zip(&free) {
+            body.nodes.positions.clone_from(free);
+            body.nodes.velocities.fill(Vec3::zeros());
+        }
+        self.touching.clear();
+        Ok(touched)
+    }
+
+    /// Lets motion run until nothing moves; `begun`: steps that it took to come here.
+    fn come_to_rest(
         &mut self,
-        pose: &Pose,
-        forces: (Option<&[Vec3]>, Option<&[Vec3]>),
-        progress: &dyn Progress,
-    ) -> Result<(), SimulationError> {
-        let body = self.body.clone();
-        let (skeleton, free) = (body.skeleton(), self.nodes.positions.clone());
-        let stand = FrameMotion::between(skeleton, pose, pose)?;
-        // Whether it would touch itself, and if not, colliders.
-        let mut touched = [false; 2];
-        for (touched, colliders) in touched.iter_mut().zip([false, true]) {
-            self.relax(&stand, colliders, forces, progress)?;
-            *touched = self.touching.as_ref().is_some_and(|t| t.has_touched());
-            self.nodes.positions.clone_from(&free);
-            if let Some(touching) = &mut self.touching {
-                touching.restore(Vec::new(), Vec::new());
-            }
-        }
-        let mut steps = 0;
-        if touched[0] {
-            steps = self.bend(pose, forces, progress)?;
-        } else if !touched[1] {
-            return self.take_shape();
-        }
-        let all = (steps + AT_LAST) as f64;
-        self.nodes.velocities.fill(Vec3::zeros());
-        let (still, mut energy) = (STILL * body.size(), 0.0);
-        for i in steps..steps + AT_LAST {
-            step(progress, i as f64 / all, "settling what touches")?;
-            let before = self.nodes.positions.clone();
-            self.relax(&stand, true, forces, progress)?;
-            let moved = before.iter().zip(&self.nodes.positions);
-            if moved.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max) <= still {
+        poses: &[Pose],
+        stand: &[FrameMotion],
+        begun: usize,
+    ) -> Result<(), Failure> {
+        let all = (begun + AT_LAST) as f64;
+        self.stop();
+        let mut energy = 0.0;
+        for i in begun..begun + AT_LAST {
+            self.tell(i as f64 / all)?;
+            let before = self.places();
+            self.relax(stand, true)?;
+            if self.bodies.iter().zip(&before).all(|(b, p)| b.is_still(p)) {
                 break;
             }
-            let now = self.nodes.velocities.iter().enumerate();
-            let now = now.map(|(v, u)| body.mass_matrix().row_sum(v) * u.norm_squared());
-            let now: f64 = now.sum();
+            let now: f64 = self.bodies.iter().map(|b| b.motion_energy()).sum();
             energy = if now < energy {
-                self.nodes.velocities.fill(Vec3::zeros());
+                self.stop();
                 0.0
             } else {
                 now
             };
         }
-        self.history = Some(at_rest(pose));
+        self.stop();
+        for (body, pose) in self.bodies.iter_mut().zip(poses) {
+            body.history = Some(at_rest(pose));
+        }
         self.take_shape()
     }
 
-    /// Bends the body from its rest pose, past no collider; gives the number of steps that this took.
-    fn bend(
-        &mut self,
-        pose: &Pose,
-        forces: (Option<&[Vec3]>, Option<&[Vec3]>),
-        progress: &dyn Progress,
-    ) -> Result<usize, SimulationError> {
-        let body = self.body.clone();
-        let skeleton = body.skeleton();
+    /// Bends one body from its rest pose, past no collider; gives the number of steps that this took.
+    fn bend(&mut self, poses: &[Pose]) -> Result<usize, Failure> {
+        let (pose, body) = (&poses[0], &mut *self.bodies[0]);
+        let of = body.body.clone();
+        let skeleton = of.skeleton();
         let rest = Pose::rest(skeleton.len());
-        let motion = FrameMotion::between(skeleton, &rest, pose)?;
-        self.now.set(&body, self.method, &rest)?;
-        self.nodes
-            .positions
-            .copy_from_slice(body.lattice().vertices());
-        self.history = Some(at_rest(&rest));
+        let whole = FrameMotion::between(skeleton, &rest, pose).map_err(alone)?;
+        body.now.set(&of, body.method, &rest).map_err(alone)?;
+        let places = of.lattice().vertices();
+        body.nodes.positions.copy_from_slice(places);
+        body.history = Some(at_rest(&rest));
         let steps = (largest_turn(skeleton, pose) / TURN).ceil() as usize;
         let steps = steps.clamp(1, ON_THE_WAY);
         let all = (steps + AT_LAST) as f64;
         let mut from = rest;
         for i in 1..=steps {
-            step(progress, i as f64 / all, "settling what touches")?;
-            let to = motion.at(i as f64 / steps as f64);
-            self.nodes.velocities.fill(Vec3::zeros());
-            let motion = FrameMotion::between(skeleton, &from, &to)?;
-            self.relax(&motion, false, forces, progress)?;
+            self.tell(i as f64 / all)?;
+            let to = whole.at(i as f64 / steps as f64);
+            self.stop();
+            let motion = FrameMotion::between(skeleton, &from, &to).map_err(alone)?;
+            self.relax(&[motion], false)?;
             from = to;
         }
         Ok(steps)
     }
 
-    /// One step along a motion that starts in the present pose.
-    fn relax(
-        &mut self,
-        motion: &FrameMotion,
-        colliders: bool,
-        (forces, rest_forces): (Option<&[Vec3]>, Option<&[Vec3]>),
-        progress: &dyn Progress,
-    ) -> Result<(), SimulationError> {
-        self.take_shape()?;
-        let shown = self.shown();
-        let history = self.history.as_mut().ok_or(SimulationError::NotReset)?;
-        let (Some(touching), Some(stepper)) = (&mut self.touching, self.stepper.in_parts()) else {
-            return Ok(());
-        };
-        let shape = &self.shape;
-        let bent = |v: usize| shape.places[v] - shape.sway[v];
-        let bent = shown.parted.then_some(&bent as &dyn Fn(usize) -> Vec3);
-        let at = (&history.pose, &self.now);
-        let span = Span::between(0, 0);
-        let span = colliders.then_some(&span);
-        let positions = &self.nodes.positions;
-        touching.begin((&self.body, shown), at, motion, positions, bent, span)?;
-        self.next.set(&self.body, self.method, motion.to())?;
-        let forces = self
-            .external
-            .turned(&self.next.turns, forces, rest_forces, 1.0);
-        let step = Step {
-            body: &self.body,
-            duration: LASTING,
-            mass_damping: 0.0,
-            stiffness_damping: 0.0,
-            motion,
-            end: 1.0,
-            part: 1.0,
-            from: &self.now,
-            to: &self.next,
-            load: &Load::new(&self.body, self.settings.gravity, forces, &self.terms),
-            progress,
-        };
-        let poses = (&history.pose, motion.to());
-        touching.step(stepper, &step, shown, poses, &mut self.nodes)?;
-        std::mem::swap(&mut self.now, &mut self.next);
-        history.pose.clone_from(motion.to());
-        Ok(())
+    fn tell(&self, done: f64) -> Result<(), Failure> {
+        step(self.progress, done, "settling what touches").map_err(alone)
     }
 
-    /// How its flesh is shown.
-    pub(super) fn shown(&self) -> Shown {
-        Shown {
-            method: self.method,
-            parted: self.shape.is_parted(),
-            joints: self.settings.elastic_joints,
-        }
+    /// One step along motions that start in the present poses.
+    fn relax(&mut self, motions: &[FrameMotion], colliders: bool) -> Result<(), Failure> {
+        self.take_shape()?;
+        let all = motions.iter().zip(self.forces);
+        let drives = all.map(|(motion, forces)| Drive {
+            motion,
+            forces: forces.0,
+            rest_forces: forces.1,
+        });
+        let drives: Vec<Drive> = drives.collect();
+        let span = Span::between(0, 0);
+        let span = colliders.then_some(&span);
+        lockstep::begin(self.bodies, self.touching, &drives, span).map_err(alone)?;
+        let part = Part {
+            end: 1.0,
+            part: 1.0,
+            duration: LASTING,
+            damped: false,
+        };
+        let touching = Some(&mut *self.touching);
+        lockstep::step_once(self.bodies, touching, &drives, &part, self.progress)
     }
+}
+
+impl Simulation {
+    /// Whether nothing has moved, to speak of, from these places.
+    fn is_still(&self, before: &[Vec3]) -> bool {
+        let moved = before.iter().zip(&self.nodes.positions);
+        let most = moved.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+        most <= STILL * self.body.size()
+    }
+
+    /// Twice the energy of its motion, J.
+    fn motion_energy(&self) -> f64 {
+        let mass = self.body.mass_matrix();
+        let now = self.nodes.velocities.iter().enumerate();
+        now.map(|(v, u)| mass.row_sum(v) * u.norm_squared()).sum()
+    }
+}
+
+/// An error of the first body.
+fn alone(error: impl Into<SimulationError>) -> Failure {
+    (0, error.into())
 }
 
 fn at_rest(pose: &Pose) -> PoseHistory {

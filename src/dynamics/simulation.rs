@@ -2,16 +2,17 @@
 //! A body in motion: its state, and how poses advance it.
 
 use super::forces::{ExternalForces, Load, check_forces, check_terms};
+use super::lockstep::{self, Drive};
 use super::shape::Shape;
 use super::skinned::SkinnedLattice;
-use super::stepper::{self, NodalState, Start, Step, Stepper};
+use super::stepper::{self, NodalState, Start, Stepper};
 use super::touching::Touching;
 use super::{Method, Settings, SimulationError};
 use crate::Vec3;
 use crate::body::Body;
 use crate::modal::Modes;
 use crate::present::Snapshot;
-use crate::progress::{Paced, Progress, Silent, step};
+use crate::progress::{Paced, Progress, Silent};
 use crate::skeleton::{FrameMotion, Pose};
 use crate::solve::EnergyTerm;
 use std::sync::Arc;
@@ -210,7 +211,7 @@ impl Simulation {
         };
         self.stepper.reset(&start, &mut self.nodes)?;
         if let Some(touching) = &mut self.touching {
-            touching.restore(Vec::new(), Vec::new());
+            touching.clear();
             touching.set_entry(0);
         }
         self.external.set(rest_forces);
@@ -286,18 +287,28 @@ impl Simulation {
         forces: (Option<&[Vec3]>, Option<&[Vec3]>),
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
+        let motion = self.motion_to(pose, dt)?;
+        self.advance_motion(&motion, dt, forces, progress)
+    }
+
+    /// The bones' motion from the present pose to another one in `dt` seconds, with whose velocity the flesh sets out after a
+    /// reset.
+    pub(super) fn motion_to(
+        &mut self,
+        pose: &Pose,
+        dt: f64,
+    ) -> Result<FrameMotion, SimulationError> {
         let history = self.history.as_ref().ok_or(SimulationError::NotReset)?;
         let skeleton = self.body.skeleton();
         if history.duration == 0.0 {
             let motion = FrameMotion::between(skeleton, &history.pose, pose)?;
             self.move_with(&motion, dt)?;
-            return self.advance_motion(&motion, dt, forces, progress);
+            return Ok(motion);
         }
         let former = FrameMotion::between(skeleton, &history.before, &history.pose)?;
         // A velocity carried on over a much longer frame would be a wide swing.
         let ratio = (dt / history.duration).min(LONGER);
-        let motion = FrameMotion::following(skeleton, &former, pose, ratio)?;
-        self.advance_motion(&motion, dt, forces, progress)
+        Ok(FrameMotion::following(skeleton, &former, pose, ratio)?)
     }
 
     /// Advances along a frame's bone motion over `dt` seconds, with `(forces, rest_forces)` as in
@@ -312,101 +323,28 @@ impl Simulation {
         forces: (Option<&[Vec3]>, Option<&[Vec3]>),
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
-        let steps = self.steps(dt);
-        if self.history.is_none() {
-            return Err(SimulationError::NotReset);
-        }
-        check_forces(&self.body, forces.0)?;
-        check_forces(&self.body, forces.1)?;
-        if !(0.0..=1e4).contains(&dt) {
-            return Err(SimulationError::Setting {
-                what: "dt",
-                range: "between 0 and 10000 seconds",
-                value: dt,
-            });
-        }
+        let steps = self.steps_to_take(dt, forces)?;
         if steps == 0 {
             return Ok(());
         }
         let progress = Paced::new(progress);
-        let done = self.steps_along(motion, dt, steps, forces, &progress);
+        let drive = Drive {
+            motion,
+            forces: forces.0,
+            rest_forces: forces.1,
+        };
+        let mut touching = self.touching.take();
+        let done = lockstep::advance(
+            &mut [self],
+            touching.as_deref_mut(),
+            &[drive],
+            (dt, steps),
+            &progress,
+        );
+        self.touching = touching;
         self.show_modes();
         let shaped = self.take_shape();
-        done.and(shaped)
-    }
-
-    fn steps_along(
-        &mut self,
-        motion: &FrameMotion,
-        dt: f64,
-        steps: usize,
-        (forces, rest_forces): (Option<&[Vec3]>, Option<&[Vec3]>),
-        progress: &dyn Progress,
-    ) -> Result<(), SimulationError> {
-        let shown = self.shown();
-        let history = self.history.as_mut().ok_or(SimulationError::NotReset)?;
-        let part = 1.0 / steps as f64;
-        let duration = dt / steps as f64;
-        self.stepper.begin(&self.body, motion, part, duration)?;
-        if let Some(touching) = &mut self.touching {
-            let shape = &self.shape;
-            let bent = |v: usize| shape.places[v] - shape.sway[v];
-            let bent = shown.parted.then_some(&bent as &dyn Fn(usize) -> Vec3);
-            let at = (&history.pose, &self.now);
-            let positions = &self.nodes.positions;
-            let span = touching.next_span();
-            touching.begin(
-                (&self.body, shown),
-                at,
-                motion,
-                positions,
-                bent,
-                Some(&span),
-            )?;
-        }
-        for i in 1..=steps {
-            let s = i as f64 / steps as f64;
-            if let Err(stop) = step(progress, s - part, "advancing") {
-                self.external.go(rest_forces, s - part);
-                return Err(stop.into());
-            }
-            motion.write(s, &mut self.moving);
-            self.next.set(&self.body, self.method, &self.moving)?;
-            let (from, to) = (&self.now, &self.next);
-            let forces = self.external.turned(&to.turns, forces, rest_forces, s);
-            let step = Step {
-                body: &self.body,
-                duration,
-                mass_damping: self.settings.mass_damping,
-                stiffness_damping: self.settings.stiffness_damping,
-                motion,
-                end: s,
-                part,
-                from,
-                to,
-                load: &Load::new(&self.body, self.settings.gravity, forces, &self.terms),
-                progress,
-            };
-            let done = match (&mut self.touching, self.stepper.in_parts()) {
-                (Some(touching), Some(stepper)) => {
-                    let poses = (&history.pose, &self.moving);
-                    touching.step(stepper, &step, shown, poses, &mut self.nodes)
-                }
-                _ => self.stepper.step(&step, &mut self.nodes),
-            };
-            if let Err(error) = done {
-                self.external.go(rest_forces, (i - 1) as f64 * part);
-                return Err(error);
-            }
-            std::mem::swap(&mut self.now, &mut self.next);
-            std::mem::swap(&mut history.pose, &mut self.moving);
-            if i == 1 {
-                motion.write(0.0, &mut history.before);
-                history.duration = dt;
-            }
-        }
-        self.external.set(rest_forces);
-        Ok(())
+        done.map_err(|(_, error)| error).and(shaped)
     }
 
     /// Gives the flesh the velocity that it has when it is frozen to its bones at the start of a motion
@@ -431,6 +369,27 @@ impl Simulation {
             *velocity = (self.now.carry(&self.next, v, *p) - p) / step;
         }
         Ok(())
+    }
+
+    /// In how many steps it could advance over a time.
+    pub(super) fn steps_to_take(
+        &self,
+        dt: f64,
+        forces: (Option<&[Vec3]>, Option<&[Vec3]>),
+    ) -> Result<usize, SimulationError> {
+        if self.history.is_none() {
+            return Err(SimulationError::NotReset);
+        }
+        check_forces(&self.body, forces.0)?;
+        check_forces(&self.body, forces.1)?;
+        match (0.0..=1e4).contains(&dt) {
+            true => Ok(self.steps(dt)),
+            false => Err(SimulationError::Setting {
+                what: "dt",
+                range: "between 0 and 10000 seconds",
+                value: dt,
+            }),
+        }
     }
 
     /// A whole number of steps fills the time; a rounding error does not make one more.

@@ -6,21 +6,11 @@ use super::sections::{Kind, MAGIC, Sections, Writer};
 use super::simulation::PoseHistory;
 use super::{Simulation, SimulationError, legacy};
 use crate::Mat3;
-use crate::contact::{Crease, Live};
 use crate::skeleton::{Affine, Pose};
 
 /// Duration, then the maps of the pose before and of the present one: 12 numbers a bone, matrix by columns and translation.
 pub(super) const POSES: Kind = Kind::required("pose history", 1);
 pub(super) const REST_FORCES: Kind = Kind::required("rest forces", 1);
-/// Of each contact: body, point, other body, triangle, weights of its corners, force, friction, side.
-pub(super) const CONTACTS: Kind = Kind::required("contacts", 2);
-/// What contacts and cells pushed the free nodes with, N.
-pub(super) const PUSHES: Kind = Kind::required("contact pushes", 1);
-/// The entry of the colliders' motions at which they are.
-pub(super) const COLLIDERS: Kind = Kind::required("colliders", 1);
-/// Of each element of the collision list, in order of entry: vertex, triangle, weights of its corners.
-pub(super) const CREASES: Kind = Kind::required("creases", 1);
-
 impl Simulation {
     /// The state, exactly: `120 + 48 nodes + 192 bones` bytes, with the modal method `120 + 16 modes + 24 nodes + 192 bones`; 40
     /// and all for bones less before the first reset, `32 + 24 nodes` more while forces in rest axes act, `32 + 96 contacts` while
@@ -37,23 +27,8 @@ impl Simulation {
         if self.external.any() {
             state.vectors(REST_FORCES, self.external.rest());
         }
-        if let Some(touching) = &self.touching
-            && !touching.live().is_empty()
-        {
-            state.numbers(CONTACTS, touching.live().iter().flat_map(Live::numbers));
-        }
-        if let Some(touching) = &self.touching
-            && !touching.pushes().is_empty()
-        {
-            state.vectors(PUSHES, touching.pushes());
-        }
-        if let Some(entry) = self.touching.as_ref().and_then(|t| t.entry()) {
-            state.numbers(COLLIDERS, std::iter::once(entry as f64));
-        }
-        if let Some(creases) = self.touching.as_ref().and_then(|t| t.creases())
-            && !creases.list().is_empty()
-        {
-            state.numbers(CREASES, creases.list().iter().flat_map(Crease::numbers));
+        if let Some(touching) = &self.touching {
+            touching.save(&mut state);
         }
         state.finish()
     }
@@ -74,35 +49,8 @@ impl Simulation {
             None => None,
         };
         let rest_forces = state.vectors_if_any(REST_FORCES, nodes)?;
-        let (mut live, mut creases) = (Vec::new(), Vec::new());
-        match &self.touching {
-            Some(touching) if touching.creases().is_some() => {
-                let numbers = state.numbers(CREASES)?.unwrap_or_default();
-                let read = touching.read_creases(&numbers);
-                creases = read.ok_or(SimulationError::State("its creases are of another skin"))?;
-            }
-            Some(touching) => {
-                let numbers = state.numbers(CONTACTS)?.unwrap_or_default();
-                let read = touching.read(&numbers);
-                live = read.ok_or(SimulationError::State("its contacts are of another skin"))?;
-            }
-            None => {}
-        }
-        let free = self.body.pattern().vertex_of_node().len();
-        let pushes = match &self.touching {
-            Some(touching) if touching.creases().is_none() => state.vectors_if_any(PUSHES, free)?,
-            _ => None,
-        };
-        let entry = match &self.touching {
-            Some(touching) if touching.entry().is_some() => {
-                match state.numbers(COLLIDERS)?.as_deref() {
-                    None => 0,
-                    Some(&[entry]) if entry >= 0.0 && entry.fract() == 0.0 => entry as usize,
-                    Some(_) => return Err(SimulationError::State("its colliders are nowhere")),
-                }
-            }
-            _ => 0,
-        };
+        let touching = self.touching.as_ref();
+        let kept = touching.map(|t| t.read(&mut state)).transpose()?;
         if let Some(history) = &history {
             self.next.set(&self.body, self.method, &history.pose)?;
         }
@@ -112,10 +60,8 @@ impl Simulation {
         }
         self.history = history;
         self.external.set(rest_forces.as_deref());
-        if let Some(touching) = &mut self.touching {
-            touching.restore(live, pushes.into_iter().collect());
-            touching.set_entry(entry);
-            touching.restore_creases(creases);
+        if let Some((touching, kept)) = self.touching.as_mut().zip(kept) {
+            touching.take_up(kept);
         }
         self.show_modes();
         self.take_shape()

@@ -44,6 +44,7 @@ pub(super) struct Start<'a> {
 }
 
 /// One step along a frame's bone motion.
+#[derive(Clone, Copy)]
 pub(super) struct Step<'a> {
     pub body: &'a Body,
     /// h, s.
@@ -59,9 +60,23 @@ pub(super) struct Step<'a> {
     pub from: &'a SkinnedLattice,
     pub to: &'a SkinnedLattice,
     /// What acts at the step's end.
-    pub load: &'a Load<'a>,
+    pub load: Load<'a>,
     /// Asked whether to go on.
     pub progress: &'a dyn Progress,
+}
+
+impl<'a> Step<'a> {
+    /// The same under other forces in world axes; none: under those that it has.
+    pub fn under<'b>(&self, forces: Option<&'b [Vec3]>) -> Step<'b>
+    where
+        'a: 'b,
+    {
+        let load = Load {
+            forces: forces.or(self.load.forces),
+            ..self.load
+        };
+        Step { load, ..*self }
+    }
 }
 
 /// Takes the steps of a method.

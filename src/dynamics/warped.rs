@@ -88,7 +88,7 @@ impl StepInParts for LinearisedStepper {
         };
         let (system, mass) = (&mut self.system, 1.0 + h * alpha);
         system.prepare(body, to, mass, stiffness, &further)?;
-        system.set_forces(body, to, step.load, h, &self.elastic);
+        system.set_forces(body, to, &step.load, h, &self.elastic);
         system.add_further_forces(body, &further, h);
         let free = body.pattern().vertex_of_node();
         for (node, &v) in system.nodes.iter_mut().zip(free) {

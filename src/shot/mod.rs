@@ -38,7 +38,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-use crate::clip::{Clip, ClipError, ClipSettings, FrameForces, Texts};
+use crate::clip::{Clip, ClipError, ClipSettings, FrameForces, SceneMember, Texts};
 use crate::contact::Contact;
 use crate::dynamics::{MODES, Method};
 use crate::modal::{DeformOptions, Modes};
@@ -147,6 +147,32 @@ impl Shot {
             None => Clip::simulate(surfaces, poses, forces, settings, progress)?,
         };
         self.finished(clip, led.as_ref())
+    }
+
+    /// Simulates shots together: their bodies touch each other, and the colliders of all of them. Gives the clip of each, with what a
+    /// person should know about its rigs. A shot without contact touches others, but not itself.
+    ///
+    /// # Errors
+    /// As [`simulate`](Self::simulate) and [`Clip::simulate_scene`].
+    pub fn simulate_together(
+        shots: &[&Self],
+        progress: &dyn Progress,
+    ) -> Result<Vec<(Clip, Vec<String>)>, ShotError> {
+        let quietly = |_: f64, stage: &str| progress.report(0.0, stage);
+        let led = shots.iter().map(|shot| shot.led(&quietly));
+        let led: Vec<Option<RigForces>> = led.collect::<Result<_, _>>()?;
+        let members = shots.iter().zip(&led).map(|(shot, led)| SceneMember {
+            surfaces: shot.surfaces.clone(),
+            contact: shot.contact.clone().unwrap_or_else(Contact::with_others),
+            poses: &shot.poses,
+            forces: led.as_ref().map(|led| led as &dyn FrameForces),
+            settings: shot.settings,
+        });
+        let members: Vec<SceneMember> = members.collect();
+        let clips = Clip::simulate_scene(&members, progress)?;
+        let all = shots.iter().zip(clips).zip(&led);
+        all.map(|((shot, clip), led)| shot.finished(clip, led.as_ref()))
+            .collect()
     }
 
     /// The rigs' forces; none without rigs.

@@ -235,7 +235,7 @@ impl Stepper for NonlinearStepper {
                     self.lag[v] = (guess - skin) * (step.stiffness_damping / h);
                 }
             }
-            loads(body, to, step.load, &self.displacements, &mut self.forces);
+            loads(body, to, &step.load, &self.displacements, &mut self.forces);
             let increment = Increment {
                 mass: 1.0 / (h * h) + step.mass_damping / h,
                 inertia: &self.inertia,

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Bodies that are taken through a frame side by side, step by step; often one alone.
+
+use super::forces::Load;
+use super::stepper::{NodalState, Step, Stepper};
+use super::touching::{Begun, Failure, Shown, Touching};
+use super::{Simulation, SimulationError};
+use crate::Vec3;
+use crate::contact::Span;
+use crate::progress::{Progress, step};
+use crate::skeleton::{FrameMotion, Pose};
+
+/// What drives one body through a frame.
+#[derive(Clone, Copy)]
+pub(super) struct Drive<'a> {
+    pub motion: &'a FrameMotion,
+    /// Generalised forces on lattice vertices, N, in world axes, constant over the frame.
+    pub forces: Option<&'a [Vec3]>,
+    /// The same in rest axes at the frame's end.
+    pub rest_forces: Option<&'a [Vec3]>,
+}
+
+/// One body in one step.
+pub(super) struct InStep<'a> {
+    pub stepper: &'a mut dyn Stepper,
+    pub nodes: &'a mut NodalState,
+    pub step: Step<'a>,
+    /// Where it begins and where it ends.
+    pub poses: (&'a Pose, &'a Pose),
+    pub shown: Shown,
+}
+
+/// Where steps lie in a frame, and how long they are.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    /// The parts of the frame at which one ends, and that it takes.
+    pub end: f64,
+    pub part: f64,
+    /// Seconds.
+    pub duration: f64,
+    /// Whether motion is damped as the settings say; else not at all.
+    pub damped: bool,
+}
+
+impl Simulation {
+    /// It where a frame of its motion begins.
+    fn begun<'a>(&'a self, motion: &'a FrameMotion) -> Result<Begun<'a>, SimulationError> {
+        let history = self.history.as_ref().ok_or(SimulationError::NotReset)?;
+        Ok(Begun {
+            shown: self.shown(),
+            pose: &history.pose,
+            skinned: &self.now,
+            positions: &self.nodes.positions,
+            shape: &self.shape,
+            motion,
+        })
+    }
+
+    /// How its flesh is shown.
+    fn shown(&self) -> Shown {
+        Shown {
+            method: self.method,
+            parted: self.shape.is_parted(),
+            joints: self.settings.elastic_joints,
+        }
+    }
+
+    /// It in a step, at whose end [`next`](Self::next) is.
+    fn in_step<'a>(
+        &'a mut self,
+        drive: &Drive<'a>,
+        part: &Part,
+        progress: &'a dyn Progress,
+    ) -> Result<InStep<'a>, SimulationError> {
+        let shown = self.shown();
+        let history = self.history.as_ref().ok_or(SimulationError::NotReset)?;
+        let turns = &self.next.turns;
+        let (world, rest) = (drive.forces, drive.rest_forces);
+        let forces = self.external.turned(turns, world, rest, part.end);
+        Ok(InStep {
+            stepper: &mut *self.stepper,
+            nodes: &mut self.nodes,
+            poses: (&history.pose, &self.moving),
+            shown,
+            step: Step {
+                body: &self.body,
+                duration: part.duration,
+                mass_damping: if part.damped {
+                    self.settings.mass_damping
+                } else {
+                    0.0
+                },
+                stiffness_damping: if part.damped {
+                    self.settings.stiffness_damping
+                } else {
+                    0.0
+                },
+                motion: drive.motion,
+                end: part.end,
+                part: part.part,
+                from: &self.now,
+                to: &self.next,
+                load: Load::new(&self.body, self.settings.gravity, forces, &self.terms),
+                progress,
+            },
+        })
+    }
+}
+
+/// Contact at the beginning of a frame in which colliders go through a span of their motion; none: there are none in it.
+pub(super) fn begin(
+    bodies: &[&mut Simulation],
+    touching: &mut Touching,
+    drives: &[Drive],
+    span: Option<&Span>,
+) -> Result<(), SimulationError> {
+    let begun = bodies.iter().zip(drives).map(|(b, d)| b.begun(d.motion));
+    let begun: Vec<Begun> = begun.collect::<Result<_, _>>()?;
+    touching.begin(&begun, span)
+}
+
+/// One step of all bodies, after which they stand at its end; on an error says of which body.
+pub(super) fn step_once(
+    bodies: &mut [&mut Simulation],
+    touching: Option<&mut Touching>,
+    drives: &[Drive],
+    part: &Part,
+    progress: &dyn Progress,
+) -> Result<(), Failure> {
+    for (k, (body, drive)) in bodies.iter_mut().zip(drives).enumerate() {
+        drive.motion.write(part.end, &mut body.moving);
+        let next = body.next.set(&body.body, body.method, &body.moving);
+        next.map_err(|error| (k, error))?;
+    }
+    match (touching, &mut *bodies) {
+        (Some(touching), [body]) => {
+            let body = body.in_step(&drives[0], part, progress);
+            let mut body = body.map_err(|error| (0, error))?;
+            touching.step(std::slice::from_mut(&mut body))?;
+        }
+        (Some(touching), bodies) => {
+            let mut all = Vec::with_capacity(bodies.len());
+            for (k, (body, drive)) in bodies.iter_mut().zip(drives).enumerate() {
+                all.push(
+                    body.in_step(drive, part, progress)
+                        .map_err(|error| (k, error))?,
+                );
+            }
+            touching.step(&mut all)?;
+        }
+        (None, bodies) => {
+            for (k, (body, drive)) in bodies.iter_mut().zip(drives).enumerate() {
+                let stepped = body.in_step(drive, part, progress);
+                let stepped = stepped.and_then(|b| b.stepper.step(&b.step, b.nodes));
+                stepped.map_err(|error| (k, error))?;
+            }
+        }
+    }
+    for body in bodies {
+        std::mem::swap(&mut body.now, &mut body.next);
+        if let Some(history) = &mut body.history {
+            std::mem::swap(&mut history.pose, &mut body.moving);
+        }
+    }
+    Ok(())
+}
+
+/// Takes bodies through a frame of `dt` seconds in so many equal steps; on an error says of which body. Those that stop by the
+/// progress stand at the end of a step; with an error of one of several bodies the others may be a step ahead of it.
+pub(super) fn advance(
+    bodies: &mut [&mut Simulation],
+    mut touching: Option<&mut Touching>,
+    drives: &[Drive],
+    (dt, steps): (f64, usize),
+    progress: &dyn Progress,
+) -> Result<(), Failure> {
+    let part = 1.0 / steps as f64;
+    let duration = dt / steps as f64;
+    for (k, (body, drive)) in bodies.iter_mut().zip(drives).enumerate() {
+        let begun = body.stepper.begin(&body.body, drive.motion, part, duration);
+        begun.map_err(|error| (k, error))?;
+    }
+    if let Some(touching) = &mut touching {
+        let span = touching.next_span();
+        begin(bodies, touching, drives, Some(&span)).map_err(|error| (0, error))?;
+    }
+    for i in 1..=steps {
+        let end = i as f64 / steps as f64;
+        let at = Part {
+            end,
+            part,
+            duration,
+            damped: true,
+        };
+        let done = match step(progress, end - part, "advancing") {
+            Ok(()) => step_once(bodies, touching.as_deref_mut(), drives, &at, progress),
+            Err(stop) => Err((0, stop.into())),
+        };
+        if let Err(failure) = done {
+            for (body, drive) in bodies.iter_mut().zip(drives) {
+                body.external.go(drive.rest_forces, (i - 1) as f64 * part);
+            }
+            return Err(failure);
+        }
+        if i > 1 {
+            continue;
+        }
+        for (body, drive) in bodies.iter_mut().zip(drives) {
+            if let Some(history) = &mut body.history {
+                drive.motion.write(0.0, &mut history.before);
+                history.duration = dt;
+            }
+        }
+    }
+    for (body, drive) in bodies.iter_mut().zip(drives) {
+        body.external.set(drive.rest_forces);
+    }
+    Ok(())
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One body as contact sees it: where its flesh is shown before and after each step.
+//!
+//! The balance without loads, to which sway is added where flesh is shown, is solved for once a frame; during it what it adds to
+//! the skinned shape turns along with the bones.
+
+use crate::contact::{ContactSkin, Posed, ShownVertices};
+use crate::dynamics::shape::Shape;
+use crate::dynamics::stepper::Step;
+use crate::dynamics::{Method, SimulationError, SkinnedLattice};
+use crate::skeleton::{FrameMotion, Pose};
+use crate::{Mat3, Vec3};
+use std::sync::Arc;
+
+/// How the flesh of a simulation is shown.
+#[derive(Clone, Copy)]
+pub(in crate::dynamics) struct Shown {
+    pub method: Method,
+    /// Whether sway is parted from what the bones do.
+    pub parted: bool,
+    pub joints: f64,
+}
+
+/// A body where a frame begins.
+#[derive(Clone, Copy)]
+pub(in crate::dynamics) struct Begun<'a> {
+    pub shown: Shown,
+    pub pose: &'a Pose,
+    /// Those of the pose.
+    pub skinned: &'a SkinnedLattice,
+    pub positions: &'a [Vec3],
+    pub shape: &'a Shape,
+    pub motion: &'a FrameMotion,
+}
+
+/// What contact keeps of one body.
+pub(super) struct TouchingBody {
+    pub skin: Arc<ContactSkin>,
+    /// What the balance without loads adds to the skinned shape, in rest axes.
+    bend: Vec<Vec3>,
+    /// How its vertices were turned when the frame began.
+    begun: Vec<Mat3>,
+    /// At the end of the frame.
+    end: SkinnedLattice,
+    pub before: Lattice,
+    pub after: Lattice,
+}
+
+/// A lattice as contact sees it.
+#[derive(Default)]
+pub(super) struct Lattice {
+    base: Vec<Vec3>,
+    sway: Vec<Vec3>,
+    vertices: ShownVertices,
+}
+
+impl Lattice {
+    fn set(
+        &mut self,
+        (skin, shown): (&ContactSkin, Shown),
+        skinned: &SkinnedLattice,
+        bend: &[Vec3],
+        positions: &[Vec3],
+    ) {
+        self.vertices.clear(skin.body().surface().vertices().len());
+        self.base.clear();
+        self.sway.clear();
+        for (v, p) in positions.iter().enumerate() {
+            let place = skinned.places[v];
+            let base = match shown.parted {
+                true => place + skinned.turns[v] * bend[v],
+                false => place,
+            };
+            let sway = match shown.method {
+                Method::Hyperelastic => p - place,
+                _ => p - base,
+            };
+            self.base.push(base);
+            self.sway.push(sway);
+        }
+    }
+
+    pub fn posed<'a>(&'a self, skin: &'a ContactSkin, pose: &'a Pose, shown: Shown) -> Posed<'a> {
+        Posed {
+            skin,
+            pose,
+            base: &self.base,
+            sway: &self.sway,
+            joints: if shown.parted { shown.joints } else { 1.0 },
+            bounded: shown.parted,
+            shown: &self.vertices,
+        }
+    }
+}
+
+impl TouchingBody {
+    pub fn new(skin: &Arc<ContactSkin>) -> Result<Self, SimulationError> {
+        let body = skin.body();
+        Ok(Self {
+            bend: vec![Vec3::zeros(); body.nodes()],
+            begun: vec![Mat3::identity(); body.nodes()],
+            end: SkinnedLattice::new(body)?,
+            before: Lattice::default(),
+            after: Lattice::default(),
+            skin: skin.clone(),
+        })
+    }
+
+    /// Before the first step of a frame: `before` is where the flesh is, `after` where the bones would carry it in the frame.
+    pub fn begin(&mut self, begun: &Begun) -> Result<(), SimulationError> {
+        let (now, shape, shown) = (begun.skinned, begun.shape, begun.shown);
+        for (v, bend) in self.bend.iter_mut().enumerate() {
+            *bend = match shown.parted {
+                true => {
+                    let bent = shape.places[v] - shape.sway[v];
+                    now.turns[v].tr_mul(&(bent - now.places[v]))
+                }
+                false => Vec3::zeros(),
+            };
+        }
+        self.begun.copy_from_slice(&now.turns);
+        self.end
+            .set(self.skin.body(), shown.method, begun.motion.to())?;
+        let of = (&*self.skin, shown);
+        self.before.set(of, now, &self.bend, begun.positions);
+        let carried: Vec<Vec3> = begun
+            .positions
+            .iter()
+            .enumerate()
+            .map(|(v, p)| now.carry(&self.end, v, *p))
+            .collect();
+        self.after.set(of, &self.end, &self.bend, &carried);
+        Ok(())
+    }
+
+    /// Takes up where the flesh is as a step begins.
+    pub fn set_before(&mut self, shown: Shown, step: &Step, positions: &[Vec3]) {
+        let of = (&*self.skin, shown);
+        self.before.set(of, step.from, &self.bend, positions);
+    }
+
+    /// Takes up where a step would end.
+    pub fn set_after(&mut self, shown: Shown, step: &Step, positions: &[Vec3]) {
+        let of = (&*self.skin, shown);
+        self.after.set(of, step.to, &self.bend, positions);
+    }
+
+    /// How a lattice vertex has turned from where the frame began to where a step ends.
+    pub fn turn(&self, step: &Step, v: usize) -> Mat3 {
+        step.to.turns[v] * self.begun[v].transpose()
+    }
+
+    /// What pushed the free nodes in the last step, N, turned along to the step's end, of all `[nodes]`.
+    pub fn turned_along(&self, step: &Step, pushes: &[Vec3]) -> Vec<Vec3> {
+        let mut turned = vec![Vec3::zeros(); step.body.nodes()];
+        let free = step.body.pattern().vertex_of_node();
+        for (push, &v) in pushes.iter().zip(free) {
+            let v = v as usize;
+            turned[v] = step.to.turns[v] * step.from.turns[v].tr_mul(push);
+        }
+        turned
+    }
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Contact in the steps of bodies that are taken side by side, often of one alone: what touches, and what it displaces.
+
+mod body;
+mod state;
+
+pub(super) use body::{Begun, Shown};
+
+use super::lockstep::InStep;
+use super::stepper::{NodalState, Step, StepInParts};
+use super::{Simulation, SimulationError};
+use crate::Vec3;
+use crate::contact::{
+    Collider, ContactError, ContactOptions, ContactPoint, ContactSkin, Contacts, Crease, Creases,
+    Flexible, Posed, PreparedContact, Span, Swept,
+};
+use body::TouchingBody;
+use std::sync::Arc;
+
+/// Which body could not take a step, and why.
+pub(super) type Failure = (usize, SimulationError);
+
+/// Contact of some bodies with themselves, with each other and with colliders.
+pub(super) struct Touching {
+    bodies: Vec<TouchingBody>,
+    /// How each of them touches.
+    options: Vec<ContactOptions>,
+    colliders: Vec<Arc<Collider>>,
+    /// Where the motions of colliders go in the next frame; none: on by one entry.
+    span: Option<Span>,
+    /// The entry of their motions at which they are.
+    entry: usize,
+    contacts: Contacts,
+    /// In place of the contacts of a body alone, where that is asked for.
+    creases: Option<Creases>,
+    /// Whether the last step was displaced.
+    touched: bool,
+}
+
+impl Touching {
+    /// Of one body.
+    pub fn new(contact: &PreparedContact) -> Result<Self, SimulationError> {
+        let mut touching = Self::of(
+            std::slice::from_ref(contact),
+            contact.contact().colliders.clone(),
+        )?;
+        touching.creases = Creases::new(contact.options().response);
+        Ok(touching)
+    }
+
+    /// Of bodies among each other, with colliders for all of them.
+    pub fn of(
+        contacts: &[PreparedContact],
+        colliders: Vec<Arc<Collider>>,
+    ) -> Result<Self, SimulationError> {
+        let options: Vec<ContactOptions> = contacts.iter().map(PreparedContact::options).collect();
+        let bodies = contacts.iter().map(|c| TouchingBody::new(c.skin()));
+        Ok(Self {
+            bodies: bodies.collect::<Result<_, _>>()?,
+            contacts: Contacts::new(&options, &colliders),
+            colliders,
+            span: None,
+            entry: 0,
+            creases: None,
+            touched: false,
+            options,
+        })
+    }
+
+    pub fn points(&self) -> &[ContactPoint] {
+        match &self.creases {
+            Some(creases) => creases.points(),
+            None => self.contacts.points(),
+        }
+    }
+
+    pub fn held_cells(&self, body: usize) -> usize {
+        self.contacts.held_cells(body)
+    }
+
+    /// Whether the last step was displaced.
+    pub fn has_touched(&self) -> bool {
+        self.touched
+    }
+
+    /// Balances are frictionless.
+    pub fn set_friction(&mut self, on: bool) {
+        let frictionless = |o: &ContactOptions| ContactOptions {
+            friction: if on { o.friction } else { 0.0 },
+            ..*o
+        };
+        let options: Vec<ContactOptions> = self.options.iter().map(frictionless).collect();
+        self.contacts.set_options(&options);
+    }
+
+    /// What pushed the free nodes of a body in the last step, N; nothing where nothing did.
+    pub fn pushes(&self, body: usize) -> &[Vec3] {
+        self.contacts.pushes().get(body).map_or(&[], |p| p)
+    }
+
+    /// Lets nothing touch, as after a reset.
+    pub fn clear(&mut self) {
+        self.contacts.restore(Vec::new(), Vec::new());
+        self.restore_creases(Vec::new());
+    }
+
+    /// Takes up what touches of another that has the same bodies.
+    pub fn follow(&mut self, other: &Self) {
+        let (live, pushes) = (other.contacts.live(), other.contacts.pushes());
+        self.contacts.restore(live.to_vec(), pushes.to_vec());
+    }
+
+    /// The crease method, where it takes the place of contacts.
+    pub fn creases(&self) -> Option<&Creases> {
+        self.creases.as_ref()
+    }
+
+    /// Looks for creases at these pairs of vertices from now on.
+    pub fn set_seeds(&mut self, seeds: &[[u32; 2]]) -> Result<(), ContactError> {
+        let creases = self.creases.as_mut().ok_or(ContactError::NoCreases)?;
+        creases.set_seeds(seeds, &self.bodies[0].skin)
+    }
+
+    fn restore_creases(&mut self, list: Vec<Crease>) {
+        if let Some(creases) = &mut self.creases {
+            creases.restore(list);
+        }
+    }
+
+    /// How the flesh of a body touches, and its skin, prepared.
+    pub fn setting(&self, body: usize) -> (&Arc<ContactSkin>, ContactOptions) {
+        (&self.bodies[body].skin, self.options[body])
+    }
+
+    /// Puts the colliders at an entry of their motions.
+    pub fn set_entry(&mut self, entry: usize) {
+        self.entry = entry;
+        self.span = None;
+    }
+
+    /// Lets the colliders go so in the next frame.
+    pub fn set_span(&mut self, span: Span) {
+        self.span = Some(span);
+    }
+
+    /// The way of the colliders in the frame that begins, after which they are at its end.
+    pub fn next_span(&mut self) -> Span {
+        let next = Span::between(self.entry, self.entry + 1);
+        let span = self.span.take().unwrap_or(next);
+        self.entry = span.to;
+        span
+    }
+
+    /// Before the first step of a frame, in which colliders go through a span of their motion; none: there are none in it.
+    pub fn begin(&mut self, begun: &[Begun], span: Option<&Span>) -> Result<(), SimulationError> {
+        for (body, begun) in self.bodies.iter_mut().zip(begun) {
+            body.begin(begun)?;
+        }
+        if self.creases.is_some() {
+            return Ok(());
+        }
+        let all = self.bodies.iter().zip(begun).zip(&self.options);
+        let swept = all.map(|((body, begun), options)| Swept {
+            from: body.before.posed(&body.skin, begun.pose, begun.shown),
+            to: body.after.posed(&body.skin, begun.motion.to(), begun.shown),
+            itself: options.self_contact,
+        });
+        let swept: Vec<Swept> = swept.collect();
+        self.contacts.begin(&swept, span);
+        Ok(())
+    }
+
+    /// Takes one step of all bodies; on an error says of which. Bodies before that one have taken the step.
+    pub fn step(&mut self, bodies: &mut [InStep]) -> Result<(), Failure> {
+        for (seen, body) in self.bodies.iter_mut().zip(&*bodies) {
+            seen.set_before(body.shown, &body.step, &body.nodes.positions);
+        }
+        // Under the forces of the step before contacts are found where they are, and flesh is not strained to be pushed back.
+        let pushed = self.pushed(bodies);
+        let loaded = self.loaded(bodies, pushed.as_deref());
+        let mut steps = Vec::with_capacity(bodies.len());
+        for (body, forces) in bodies.iter().zip(&loaded) {
+            steps.push(body.step.under(forces.as_deref()));
+        }
+        let former = (
+            self.contacts.live().to_vec(),
+            self.contacts.pushes().to_vec(),
+            self.creases.as_ref().map(|c| c.list().to_vec()),
+        );
+        let displaced = self.displaced(bodies, &steps, pushed)?;
+        for (k, (body, step)) in bodies.iter_mut().zip(&steps).enumerate() {
+            let moved = displaced.as_ref().map(|all| &all[k][..]);
+            let stepper = in_parts(body);
+            let accepted = stepper.and_then(|(s, nodes)| s.accept(step, nodes, moved));
+            if let Err(error) = accepted {
+                self.contacts.restore(former.0, former.1);
+                self.restore_creases(former.2.unwrap_or_default());
+                return Err((k, error));
+            }
+        }
+        self.touched = displaced.is_some();
+        Ok(())
+    }
+
+    /// What pushed all lattice vertices of each body in the last step, N, turned along to the step's end; none where nothing did.
+    fn pushed(&self, bodies: &[InStep]) -> Option<Vec<Vec<Vec3>>> {
+        let pushes = self.contacts.pushes();
+        let all = self.bodies.iter().zip(bodies).zip(pushes);
+        let turned = all.map(|((seen, body), pushes)| seen.turned_along(&body.step, pushes));
+        (!pushes.is_empty()).then(|| turned.collect())
+    }
+
+    /// The forces on each body in a step, with what pushed; none as it has them.
+    fn loaded(&self, bodies: &[InStep], pushed: Option<&[Vec<Vec3>]>) -> Vec<Option<Vec<Vec3>>> {
+        let with = |(k, body): (usize, &InStep)| {
+            let pushed = &pushed?[k];
+            Some(match body.step.load.forces {
+                Some(forces) => forces.iter().zip(pushed).map(|(f, p)| f + p).collect(),
+                None => pushed.clone(),
+            })
+        };
+        bodies.iter().enumerate().map(with).collect()
+    }
+
+    /// Proposes the steps, and gives by how much the free nodes of each body are displaced where they end.
+    fn displaced(
+        &mut self,
+        bodies: &mut [InStep],
+        steps: &[Step],
+        pushed: Option<Vec<Vec<Vec3>>>,
+    ) -> Result<Option<Vec<Vec<Vec3>>>, Failure> {
+        let mut proposals = Vec::with_capacity(bodies.len());
+        let mut seen = Vec::with_capacity(bodies.len());
+        for (k, (body, step)) in bodies.iter_mut().zip(steps).enumerate() {
+            let (shown, poses) = (body.shown, body.poses);
+            let (stepper, nodes) = in_parts(body).map_err(|error| (k, error))?;
+            stepper.propose(step, nodes).map_err(|error| (k, error))?;
+            let proposal = stepper.proposal(step).map_err(|error| (k, error))?;
+            self.bodies[k].set_after(shown, step, proposal.positions);
+            proposals.push(proposal);
+            seen.push((shown, poses));
+        }
+        let all = || self.bodies.iter().zip(&seen);
+        let before = all().map(|(b, (shown, (from, _)))| b.before.posed(&b.skin, from, *shown));
+        let before: Vec<Posed> = before.collect();
+        let after = all().map(|(b, (shown, (_, to)))| b.after.posed(&b.skin, to, *shown));
+        let after: Vec<Posed> = after.collect();
+        if let Some(creases) = &mut self.creases {
+            let flesh = &mut proposals[0].factored;
+            let moved = creases.step(&before[0], &after[0], flesh);
+            return Ok(moved.map(|moved| vec![moved]));
+        }
+        let pushed = pushed.map(|all| {
+            let free = |(k, pushed): (usize, Vec<Vec3>)| -> Vec<Vec3> {
+                let free = steps[k].body.pattern().vertex_of_node();
+                free.iter().map(|&v| pushed[v as usize]).collect()
+            };
+            all.into_iter().enumerate().map(free).collect()
+        });
+        let flesh = proposals.iter_mut().map(|p| &mut p.factored as _);
+        let mut flesh: Vec<&mut dyn Flexible> = flesh.collect();
+        let (bodies, step) = (&self.bodies, &steps[0]);
+        Ok(self.contacts.step(
+            (&before, &after),
+            (step.end - step.part, step.end),
+            &|body, v| bodies[body].turn(&steps[body], v),
+            &mut flesh,
+            pushed,
+            step.duration,
+        ))
+    }
+}
+
+/// What takes the steps of a body in parts.
+fn in_parts<'a>(
+    body: &'a mut InStep,
+) -> Result<(&'a mut dyn StepInParts, &'a mut NodalState), SimulationError> {
+    let method = body.shown.method;
+    let stepper = body.stepper.in_parts();
+    let stepper = stepper.ok_or(SimulationError::ContactMethod { method })?;
+    Ok((stepper, body.nodes))
+}
+
+impl Simulation {
+    /// Lets the flesh touch itself and colliders from now on; none: it passes through all.
+    ///
+    /// # Errors
+    /// A method that knows no contact, a skin of another body.
+    pub fn set_contact(&mut self, contact: Option<PreparedContact>) -> Result<(), SimulationError> {
+        let Some(contact) = contact else {
+            self.touching = None;
+            return Ok(());
+        };
+        if self.stepper.in_parts().is_none() {
+            return Err(SimulationError::ContactMethod {
+                method: self.method,
+            });
+        }
+        if !Arc::ptr_eq(contact.skin().body(), &self.body) {
+            return Err(SimulationError::ContactBody);
+        }
+        self.touching = Some(Box::new(Touching::new(&contact)?));
+        Ok(())
+    }
+
+    /// Lets colliders go so in the next frame, in place of on by one entry.
+    pub(crate) fn set_collider_span(&mut self, span: Span) {
+        if let Some(touching) = &mut self.touching {
+            touching.set_span(span);
+        }
+    }
+
+    /// What touches at present, and with which forces.
+    pub fn contacts(&self) -> &[ContactPoint] {
+        self.touching.as_ref().map_or(&[], |t| t.points())
+    }
+
+    /// Cells near inversion whose vertices all hang on bones: contact cannot help these.
+    pub fn held_cells(&self) -> usize {
+        self.touching.as_ref().map_or(0, |t| t.held_cells(0))
+    }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a saved state keeps of contact.
+
+use super::Touching;
+use crate::Vec3;
+use crate::contact::{ContactSkin, Crease, Live};
+use crate::dynamics::SimulationError;
+use crate::dynamics::sections::{Kind, Sections, Writer};
+
+/// Of each contact: body, point, other body, triangle, weights of its corners, force, friction, side.
+const CONTACTS: Kind = Kind::required("contacts", 2);
+/// What contacts and cells pushed the free nodes with, one body after the other, N.
+const PUSHES: Kind = Kind::required("contact pushes", 1);
+/// The entry of the colliders' motions at which they are.
+const COLLIDERS: Kind = Kind::required("colliders", 1);
+/// Of each element of the collision list, in order of entry: vertex, triangle, weights of its corners.
+const CREASES: Kind = Kind::required("creases", 1);
+
+/// What was read of a state.
+#[derive(Default)]
+pub(in crate::dynamics) struct Kept {
+    live: Vec<Live>,
+    pushes: Vec<Vec<Vec3>>,
+    creases: Vec<Crease>,
+    entry: usize,
+}
+
+impl Touching {
+    /// Writes all that the next steps depend on.
+    pub fn save(&self, state: &mut Writer) {
+        let live = self.contacts.live();
+        if !live.is_empty() {
+            state.numbers(CONTACTS, live.iter().flat_map(Live::numbers));
+        }
+        let pushes = self.contacts.pushes();
+        if !pushes.is_empty() {
+            state.vectors(PUSHES, &pushes.concat());
+        }
+        if !self.colliders.is_empty() {
+            state.numbers(COLLIDERS, std::iter::once(self.entry as f64));
+        }
+        if let Some(creases) = &self.creases
+            && !creases.list().is_empty()
+        {
+            state.numbers(CREASES, creases.list().iter().flat_map(Crease::numbers));
+        }
+    }
+
+    /// Reads what [`save`](Self::save) wrote; changes nothing.
+    pub fn read(&self, state: &mut Sections) -> Result<Kept, SimulationError> {
+        let mut kept = Kept::default();
+        if self.creases.is_some() {
+            let numbers = state.numbers(CREASES)?.unwrap_or_default();
+            let skin = &self.bodies[0].skin;
+            let read = records(&numbers, Crease::NUMBERS, |part| Crease::read(part, skin));
+            kept.creases = read.ok_or(SimulationError::State("its creases are of another skin"))?;
+        } else {
+            let numbers = state.numbers(CONTACTS)?.unwrap_or_default();
+            let skins: Vec<&ContactSkin> = self.bodies.iter().map(|b| &*b.skin).collect();
+            let read = records(&numbers, Live::NUMBERS, |part| {
+                Live::read(part, &skins, &self.colliders)
+            });
+            kept.live = read.ok_or(SimulationError::State("its contacts are of another skin"))?;
+            let free = |skin: &&ContactSkin| skin.body().pattern().vertex_of_node().len();
+            let counts: Vec<usize> = skins.iter().map(free).collect();
+            let pushes = state.vectors_if_any(PUSHES, counts.iter().sum())?;
+            if let Some(mut left) = pushes.as_deref() {
+                for &count in &counts {
+                    let (own, others) = left.split_at(count);
+                    kept.pushes.push(own.to_vec());
+                    left = others;
+                }
+            }
+        }
+        if !self.colliders.is_empty() {
+            kept.entry = match state.numbers(COLLIDERS)?.as_deref() {
+                None => 0,
+                Some(&[entry]) if entry >= 0.0 && entry.fract() == 0.0 => entry as usize,
+                Some(_) => return Err(SimulationError::State("its colliders are nowhere")),
+            };
+        }
+        Ok(kept)
+    }
+
+    /// Takes up what was read.
+    pub fn take_up(&mut self, kept: Kept) {
+        self.contacts.restore(kept.live, kept.pushes);
+        self.set_entry(kept.entry);
+        self.restore_creases(kept.creases);
+    }
+}
+
+/// Records of so many numbers each; none where one of them is none, or a part of one is left.
+fn records<T>(
+    numbers: &[f64],
+    length: usize,
+    read: impl Fn(&[f64]) -> Option<T>,
+) -> Option<Vec<T>> {
+    let parts = numbers.chunks_exact(length);
+    match parts.remainder() {
+        [] => parts.map(read).collect(),
+        _ => None,
+    }
+}
