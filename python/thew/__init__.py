@@ -46,6 +46,7 @@ from ._thew import (
     NonlinearSimulation,
     Rig,
     RigFit,
+    Scene,
     Shot,
     Simulation,
     Skeleton,
@@ -67,6 +68,8 @@ from ._thew import (
     nonlinear_equilibrium,
     save_rigs,
     simulate,
+    simulate_scene,
+    simulate_shots,
 )
 
 __all__ = [
@@ -95,6 +98,7 @@ __all__ = [
     "RigError",
     "RigFileError",
     "RigFit",
+    "Scene",
     "Shot",
     "Simulation",
     "Skeleton",
@@ -120,4 +124,6 @@ __all__ = [
     "nonlinear_equilibrium",
     "save_rigs",
     "simulate",
+    "simulate_scene",
+    "simulate_shots",
 ]

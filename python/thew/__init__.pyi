@@ -58,6 +58,7 @@ __all__ = [
     "RigError",
     "RigFileError",
     "RigFit",
+    "Scene",
     "Shot",
     "Simulation",
     "Skeleton",
@@ -83,6 +84,8 @@ __all__ = [
     "nonlinear_equilibrium",
     "save_rigs",
     "simulate",
+    "simulate_scene",
+    "simulate_shots",
 ]
 
 _Floats: TypeAlias = NDArray[np.float64]
@@ -92,6 +95,8 @@ _Sparse: TypeAlias = tuple[_Floats, _Indices, _Indices]
 """(data, indices, indptr), as for `scipy.sparse.csr_array`; indices sorted."""
 _Progress: TypeAlias = Callable[[float, str], object]
 _Method: TypeAlias = Literal["hyperelastic", "warped", "warped_vertex", "modal", "linear", "nonlinear", "neohookean"]
+_Each: TypeAlias = Sequence[ArrayLike] | NDArray[np.float64]
+"""One array for each body, or all of them in one."""
 _Solver: TypeAlias = Literal["auto", "direct", "cg"]
 _Response: TypeAlias = Literal["complementarity", "creases", "released_creases"]
 _Model: TypeAlias = Literal["stvk", "neohookean", "yeoh", "linear"]
@@ -911,6 +916,101 @@ class Shot:
     def notes(self) -> dict[str, str]:
         """Texts that travel with it, by name."""
     def __len__(self) -> int: ...
+
+@final
+class Scene:
+    """Bodies in motion that touch each other.
+
+    contact: how each touches, itself included, one `Contact` for all or a list of one (or None) for each (None: the others, not
+    itself); colliders: `Collider`s that all of them touch, at their first entry after a reset and on by one with every advance.
+    Between two bodies friction is the geometric mean, thickness the mean of both sides', compliance the largest of all. Settings:
+    those of `Simulation`. A body alone moves by the same bits as its `Simulation`. Raises InputError, naming the body.
+    """
+
+    def __new__(
+        cls,
+        bodies: Sequence[Body],
+        contact: Contact | Sequence[Contact | None] | None = None,
+        colliders: Sequence[Collider] | None = None,
+        method: _Method = "hyperelastic",
+        rate: float = 240.0,
+        gravity: ArrayLike | None = None,
+        mass_damping: float = 2.0,
+        stiffness_damping: float = 0.004,
+        max_offset: float | None = None,
+        solver: _Solver = "auto",
+        elastic_joints: float = 1.0,
+    ) -> Scene: ...
+    def reset(self, poses: _Each, settled: bool = True, rest_forces: Sequence[ArrayLike | None] | None = None) -> None:
+        """Starts at poses, pose[b,4,4] of each body: each in balance by itself, then with the others, without friction, or
+        (settled=False) in the skinned shape. rest_forces: of each body (or None), [dofs,3], N, as of `Simulation.reset`."""
+    def advance(
+        self,
+        poses: _Each,
+        dt: float,
+        forces: Sequence[ArrayLike | None] | None = None,
+        rest_forces: Sequence[ArrayLike | None] | None = None,
+    ) -> None:
+        """Advances to poses, pose[b,4,4] of each body, over dt seconds in ceil(dt·rate) equal steps; forces and rest_forces: of
+        each body (or None), [dofs,3], N, as of `Simulation.advance`. Raises InputError, MotionError, naming the body; the state
+        before the call is kept."""
+    def positions(
+        self, body: int, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
+    ) -> _Places:
+        """Positions of the vertices of a body's surface (None: its own), [n,3], metres, world axes; to, onto: as of
+        `Clip.offsets`."""
+    def offsets(
+        self, body: int, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
+    ) -> _Places:
+        """What the flesh of a body adds to the artist's own skin, [n,3], metres, world axes. to, onto: as of `Clip.offsets`."""
+    def lattice_positions(self, body: int) -> _Floats:
+        """Positions of a body's lattice vertices, [dofs,3]."""
+    def lattice_velocities(self, body: int) -> _Floats:
+        """Velocities of a body's lattice vertices, [dofs,3], m/s."""
+    def contacts(self) -> Contacts:
+        """What touches at present: what two bodies do to each other for both of them, equal and opposite."""
+    def contact_forces(self, body: int) -> _Floats:
+        """What pushed a body's lattice vertices in the last step, contacts and cells near inversion, [dofs,3], N, world axes; 0 at
+        those that hang on bones."""
+    def inverted_cells(self, body: int) -> int:
+        """Number of a body's cells that are inverted at present."""
+    def state(self) -> bytes:
+        """The state of all bodies, exactly: to be given back to `restore`."""
+    def restore(self, state: bytes) -> None:
+        """Takes back a state of the same bodies. Raises InputError for bytes that are none; the present state then stays."""
+    def __len__(self) -> int: ...
+
+def simulate_scene(
+    bodies: Sequence[Body],
+    poses: _Each,
+    fps: float,
+    contact: Contact | Sequence[Contact | None] | None = None,
+    colliders: Sequence[Collider] | None = None,
+    rigs: Sequence[Sequence[Rig] | None] | None = None,
+    controls: Sequence[ArrayLike | None] | None = None,
+    preroll: int = 0,
+    progress: _Progress | None = None,
+    method: _Method = "hyperelastic",
+    rate: float = 240.0,
+    gravity: ArrayLike | None = None,
+    mass_damping: float = 2.0,
+    stiffness_damping: float = 0.004,
+    max_offset: float | None = None,
+    solver: _Solver = "auto",
+    elastic_joints: float = 1.0,
+) -> list[Clip]:
+    """Simulates bodies that touch each other, poses[k] = poses[f,b,4,4] of each at fps frames per second -> a Clip of each.
+    Contacts of a clip count the bodies of the scene, and after them colliders.
+
+    contact: how each touches, itself included, one `Contact` for all or a list of one (or None) for each (None: the others, not
+    itself); colliders: `Collider`s that all of them touch. rigs, controls: of each body a list of `Rig`s and controls[f,r], or None;
+    preroll and further settings: those of `simulate`. Clips of a scene do not go on alone. Raises Cancelled, InputError (naming
+    the body), MotionError (naming frame and body)."""
+
+def simulate_shots(shots: Sequence[Shot], progress: _Progress | None = None) -> list[Clip]:
+    """Simulates shots together: their bodies touch each other, and the colliders of all of them -> a Clip of each. A shot without
+    contact touches the others, but not itself. All have the same number of poses, frames and steps per second; the longest run-in
+    is that of all. Raises as `simulate_scene`."""
 
 @final
 class Equilibrium:

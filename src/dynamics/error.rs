@@ -8,6 +8,28 @@ use crate::range::LARGEST;
 use crate::skeleton::SkeletonError;
 use crate::solve::{NewtonError, SolveError};
 
+impl SimulationError {
+    /// What is wrong with one body of a scene.
+    pub(crate) fn in_scene(body: usize, error: Self) -> Self {
+        match error {
+            Self::Cancelled(_) | Self::InScene { .. } => error,
+            error => Self::InScene {
+                body,
+                source: Box::new(error),
+            },
+        }
+    }
+
+    /// Whether motion itself failed, and nothing that was given to it is wrong by itself.
+    pub(crate) fn is_of_motion(&self) -> bool {
+        match self {
+            Self::Solve(_) | Self::Newton(_) | Self::NonFinite { .. } => true,
+            Self::InScene { source, .. } => source.is_of_motion(),
+            _ => false,
+        }
+    }
+}
+
 /// Why a simulation could not be made or go on.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SimulationError {

@@ -326,12 +326,5 @@ fn parts(bytes: &[u8], bodies: usize) -> Option<Vec<&[u8]>> {
 
 /// Says of which body an error is.
 fn in_scene((body, error): Failure) -> SimulationError {
-    match error {
-        SimulationError::Cancelled(stop) => stop.into(),
-        SimulationError::InScene { .. } => error,
-        error => SimulationError::InScene {
-            body,
-            source: Box::new(error),
-        },
-    }
+    SimulationError::in_scene(body, error)
 }

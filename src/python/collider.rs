@@ -6,7 +6,7 @@ use super::contact::PyContact;
 use super::errors::{IntoPy, detached, input};
 use super::surface::PySurface;
 use crate::Vec3;
-use crate::contact::{Collider, ColliderMotion, Contact, ContactOptions};
+use crate::contact::{Collider, ColliderMotion, Contact};
 use crate::skeleton::Affine;
 use nalgebra::Matrix4;
 use pyo3::prelude::*;
@@ -113,32 +113,26 @@ fn motion(object: &Bound<'_, PyAny>) -> PyResult<ColliderMotion> {
     }
 }
 
-/// What is asked of contact: with colliders alone the flesh touches these and passes through itself.
-pub(super) fn asked(
-    contact: Option<&PyContact>,
-    colliders: Option<List<Bound<'_, PyAny>>>,
-) -> PyResult<Option<Contact>> {
+/// The colliders of a list; what is none is refused by index.
+pub(super) fn list(colliders: Option<List<Bound<'_, PyAny>>>) -> PyResult<Vec<Arc<Collider>>> {
     let list = colliders.map_or_else(Vec::new, |list| list.0);
     let collider = |(i, c): (usize, Bound<'_, PyAny>)| match c.cast::<PyCollider>() {
         Ok(c) => Ok(c.get().0.clone()),
         Err(_) => Err(input(format!("colliders[{i}] is not a thew.Collider"))),
     };
-    let colliders: Vec<_> = list
-        .into_iter()
-        .enumerate()
-        .map(collider)
-        .collect::<PyResult<_>>()?;
-    let alone = || Contact {
-        options: ContactOptions {
-            self_contact: false,
-            ..ContactOptions::default()
-        },
-        ..Contact::default()
-    };
+    list.into_iter().enumerate().map(collider).collect()
+}
+
+/// What is asked of contact: with colliders alone the flesh touches these and passes through itself.
+pub(super) fn asked(
+    contact: Option<&PyContact>,
+    colliders: Option<List<Bound<'_, PyAny>>>,
+) -> PyResult<Option<Contact>> {
+    let colliders = list(colliders)?;
     let contact = match contact {
         Some(contact) => contact.0.clone(),
         None if colliders.is_empty() => return Ok(None),
-        None => alone(),
+        None => Contact::with_others(),
     };
     Ok(Some(Contact {
         colliders,

@@ -142,9 +142,7 @@ impl IntoPy for SimulationError {
             Self::Method { .. } => not_built(self.to_string()),
             Self::Modal(error) => error.into_py(),
             Self::Cancelled(_) | Self::Newton(NewtonError::Cancelled(_)) => cancelled(),
-            Self::Solve(_) | Self::Newton(_) | Self::NonFinite { .. } => {
-                raise("MotionError", self.to_string())
-            }
+            _ if self.is_of_motion() => raise("MotionError", self.to_string()),
             _ => input(self.to_string()),
         }
     }

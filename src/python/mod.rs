@@ -29,6 +29,7 @@ mod progress;
 mod renamed;
 mod rig;
 mod scan;
+mod scene;
 mod shot;
 mod skeleton;
 mod surface;
@@ -56,6 +57,9 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<equilibrium::PyEquilibrium>()?;
     m.add_class::<clip::PyClip>()?;
     m.add_class::<shot::PyShot>()?;
+    m.add_class::<scene::PyScene>()?;
+    m.add_function(wrap_pyfunction!(scene::simulate_scene, m)?)?;
+    m.add_function(wrap_pyfunction!(scene::simulate_shots, m)?)?;
     m.add_class::<tets::PyTetMesh>()?;
     m.add_class::<modal::PyModes>()?;
     m.add_class::<modal::PyModalSimulation>()?;

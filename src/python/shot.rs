@@ -21,7 +21,7 @@ use std::path::PathBuf;
 ///
 /// notes: texts by name, for whoever made the shot; its clip has them too ("rigs" and "warnings" are taken).
 #[pyclass(name = "Shot", module = "thew", frozen)]
-pub(super) struct PyShot(Shot);
+pub(super) struct PyShot(pub Shot);
 
 #[pymethods]
 impl PyShot {

@@ -79,3 +79,25 @@ def enclosed_volume(vertices, triangles):
     """Of a closed, outward surface."""
     a, b, c = (vertices[triangles[:, i]] for i in range(3))
     return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
+
+
+def ball(radius=0.2, divisions=16):
+    """A sphere around the origin: a cube's faces in squares, each pushed out to it; faces outward."""
+    g = np.tan(np.linspace(-np.pi / 4, np.pi / 4, divisions + 1))
+    a, b = (x.ravel() for x in np.meshgrid(g, g, indexing="ij"))
+    n = divisions + 1
+    i, j = (x.ravel() for x in np.indices((divisions, divisions)))
+    quads = np.stack([i * n + j, (i + 1) * n + j, (i + 1) * n + j + 1, i * n + j + 1], axis=1)
+    vertices, triangles = [], []
+    for axis in range(3):
+        for sign in (-1.0, 1.0):
+            side = np.stack([np.full_like(a, sign), a, b], axis=1)[
+                :, np.argsort([axis, (axis + 1) % 3, (axis + 2) % 3])
+            ]
+            turned = quads if sign > 0 else quads[:, ::-1]
+            triangles.append(np.concatenate([turned[:, [0, 1, 2]], turned[:, [0, 2, 3]]]) + len(vertices) * len(a))
+            vertices.append(side)
+    vertices = np.concatenate(vertices)
+    _, first, of = np.unique(np.round(vertices, 9), axis=0, return_index=True, return_inverse=True)
+    vertices = vertices[first] / np.linalg.norm(vertices[first], axis=1, keepdims=True)
+    return radius * vertices, of.ravel()[np.concatenate(triangles)]

@@ -47,6 +47,8 @@ class Scene:
         self.Contact = thew.Contact(friction=0.5)
         self.Collider = thew.Collider(surface, motion=np.eye(4)[None], friction=0.1)
         self.Contacts = thew.Simulation(body, contact=self.Contact).contacts()
+        self.Scene = thew.Scene([body, body])
+        self.Scene.reset([pose, pose])
         self.Creased = thew.Simulation(body, contact=thew.Contact(response="creases"))
         self.modal = thew.Simulation(body, "modal", modes=2, engine="cpu")
         self.Clip = thew.simulate(body, np.stack([np.stack([np.eye(4)] * 2), pose]), 24.0)
@@ -182,6 +184,19 @@ CALLS: dict[str, Call] = {
     "Rig.with_yields": lambda s: s.Rig.with_yields(s.Body, [None]),
     "Rig.unfolding": lambda s: s.Rig.unfolding(s.Body),
     "Rig.check": lambda s: s.Rig.check(s.Body),
+    "Scene.reset": lambda s: s.Scene.reset([s.pose, s.pose]),
+    "Scene.advance": lambda s: s.Scene.advance([s.pose, s.pose], 1 / 240),
+    "Scene.positions": lambda s: s.Scene.positions(1),
+    "Scene.offsets": lambda s: s.Scene.offsets(1),
+    "Scene.lattice_positions": lambda s: s.Scene.lattice_positions(1),
+    "Scene.lattice_velocities": lambda s: s.Scene.lattice_velocities(1),
+    "Scene.contacts": lambda s: s.Scene.contacts(),
+    "Scene.contact_forces": lambda s: s.Scene.contact_forces(1),
+    "Scene.inverted_cells": lambda s: s.Scene.inverted_cells(1),
+    "Scene.state": lambda s: s.Scene.state(),
+    "Scene.restore": lambda s: s.Scene.restore(s.Scene.state()),
+    "simulate_scene": lambda s: thew.simulate_scene([s.Body, s.Body], [s.pose[None], s.pose[None]], 24.0),
+    "simulate_shots": lambda s: thew.simulate_shots([s.Shot]),
     "save_rigs": lambda s: thew.save_rigs(s.folder / "written.toml", [s.Rig]),
     "load_rigs": lambda s: thew.load_rigs(s.folder / "arm.toml"),
 }

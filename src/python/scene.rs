@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.Scene`, `thew.simulate_scene` and `thew.simulate_shots`: bodies that touch each other.
+
+use super::arrays::{List, Whole, finite_points, from_points, integer, optional_real, pose, real};
+use super::body::PyBody;
+use super::clip::PyClip;
+use super::collider;
+use super::contact::{PyContact, PyContacts};
+use super::dynamics::{gravity, method};
+use super::errors::{IntoPy, detached, input, locked};
+use super::present::Asked;
+use super::progress::{watched, with_progress};
+use super::shot::PyShot;
+use crate::Vec3;
+use crate::contact::{Collider, Contact};
+use crate::dynamics::{NodalForces, Scene, Settings, Simulation, SimulationError};
+use crate::exclusive::Exclusive;
+use crate::present::{Instant, PresentError, Presenter, SurfaceId, Target};
+use crate::progress::Silent;
+use crate::shot::Shot;
+use numpy::PyArray2;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::Arc;
+
+/// The bodies of a list; what is none is refused by index.
+fn bodies<'py>(list: List<Bound<'py, PyAny>>) -> PyResult<Vec<PyRef<'py, PyBody>>> {
+    let body = |(i, body): (usize, Bound<'py, PyAny>)| match body.cast::<PyBody>() {
+        Ok(body) => Ok(body.borrow()),
+        Err(_) => Err(input(format!("bodies[{i}] is not a thew.Body"))),
+    };
+    let bodies: Vec<_> = list
+        .0
+        .into_iter()
+        .enumerate()
+        .map(body)
+        .collect::<PyResult<_>>()?;
+    match bodies.is_empty() {
+        true => Err(SimulationError::EmptyScene.into_py()),
+        false => Ok(bodies),
+    }
+}
+
+/// How each of so many bodies touches: one way for all, one each, or (none) only the others.
+fn contacts(given: Option<&Bound<'_, PyAny>>, count: usize) -> PyResult<Vec<Contact>> {
+    let with_others = Contact::with_others;
+    let Some(given) = given else {
+        return Ok(vec![with_others(); count]);
+    };
+    if let Ok(one) = given.cast::<PyContact>() {
+        return Ok(vec![one.get().0.clone(); count]);
+    }
+    let list: List<Option<Bound<'_, PyAny>>> = given.extract().map_err(|_| {
+        input("contact: expected a thew.Contact, or a list of one (or None) for each body")
+    })?;
+    let one = |(i, contact): (usize, Option<Bound<'_, PyAny>>)| match contact {
+        None => Ok(with_others()),
+        Some(contact) => match contact.cast::<PyContact>() {
+            Ok(contact) => Ok(contact.get().0.clone()),
+            Err(_) => Err(input(format!("contact[{i}] is not a thew.Contact"))),
+        },
+    };
+    let list: Vec<Contact> = list
+        .0
+        .into_iter()
+        .enumerate()
+        .map(one)
+        .collect::<PyResult<_>>()?;
+    counted("contact", &list, count)?;
+    Ok(list)
+}
+
+/// Refuses a list for another number of bodies.
+fn counted<T>(name: &str, list: &[T], count: usize) -> PyResult<()> {
+    match list.len() {
+        given if given == count => Ok(()),
+        given => Err(input(format!(
+            "{name}: there must be one for each body of the scene: {count}, not {given}"
+        ))),
+    }
+}
+
+/// Something for each body, read by `read`; none: nothing for any.
+fn each<'py, T>(
+    name: &str,
+    given: Option<List<Option<Bound<'py, PyAny>>>>,
+    count: usize,
+    read: impl Fn(&Bound<'py, PyAny>, &str) -> PyResult<T>,
+) -> PyResult<Vec<Option<T>>> {
+    let Some(list) = given else {
+        return Ok((0..count).map(|_| None).collect());
+    };
+    counted(name, &list.0, count)?;
+    let of = |(i, one): (usize, Option<Bound<'py, PyAny>>)| {
+        one.map(|one| read(&one, &format!("{name}[{i}]")))
+            .transpose()
+    };
+    list.0.into_iter().enumerate().map(of).collect()
+}
+
+/// Bodies in motion that touch each other.
+///
+/// contact: how each touches, itself included, one `Contact` for all or a list of one for each (None: the others, not
+/// itself); colliders: `Collider`s that all of them touch, at their first entry after a reset and on by one with every advance.
+/// Between two bodies friction is the geometric mean, thickness the mean of both sides', compliance the largest of all. Settings: those of
+/// `Simulation`. A body alone moves by the same bits as its `Simulation`. Raises InputError, naming the body.
+#[pyclass(name = "Scene", module = "thew", frozen)]
+pub(super) struct PyScene {
+    scene: Exclusive<Scene>,
+    presenters: Vec<Presenter>,
+}
+
+impl PyScene {
+    fn look<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&Scene) -> T + Send) -> PyResult<T> {
+        locked(py, &self.scene, |s| Ok::<T, SimulationError>(work(s)))
+    }
+
+    /// The index of a body.
+    fn index(&self, body: Whole) -> PyResult<usize> {
+        match self.presenters.len() {
+            count if body.0 < count => Ok(body.0),
+            count => Err(input(format!(
+                "there is no body {}: the scene has {count}",
+                body.0
+            ))),
+        }
+    }
+
+    /// What is read of one body.
+    fn of<T: Send>(
+        &self,
+        py: Python<'_>,
+        body: Whole,
+        work: impl FnOnce(&Simulation) -> T + Send,
+    ) -> PyResult<T> {
+        let body = self.index(body)?;
+        self.look(py, |s| work(&s.bodies()[body]))
+    }
+
+    /// An array of what the presenter of a body makes of the present state.
+    fn shown<'py>(
+        &self,
+        py: Python<'py>,
+        body: Whole,
+        asked: Asked<'py>,
+        show: impl FnOnce(
+            &Presenter,
+            SurfaceId,
+            Instant<'_>,
+            &Target,
+            &mut [f32],
+        ) -> Result<(), PresentError>
+        + Send,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let body = self.index(body)?;
+        let presenter = &self.presenters[body];
+        asked.array(
+            py,
+            |id| presenter.vertices(id),
+            |id, target, out| {
+                locked(py, &self.scene, |s| {
+                    let snapshot = s.bodies()[body].snapshot();
+                    show(presenter, id, snapshot.instant(), target, out)
+                })
+            },
+        )
+    }
+}
+
+#[pymethods]
+impl PyScene {
+    #[new]
+    #[pyo3(signature = (bodies, contact=None, colliders=None, method="hyperelastic", rate=240.0, gravity=None,
+        mass_damping=2.0, stiffness_damping=0.004, max_offset=None, solver="auto", elastic_joints=1.0))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        bodies: List<Bound<'_, PyAny>>,
+        contact: Option<&Bound<'_, PyAny>>,
+        colliders: Option<List<Bound<'_, PyAny>>>,
+        method: &str,
+        #[pyo3(from_py_with = real)] rate: f64,
+        gravity: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = real)] mass_damping: f64,
+        #[pyo3(from_py_with = real)] stiffness_damping: f64,
+        #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
+        solver: &str,
+        #[pyo3(from_py_with = real)] elastic_joints: f64,
+    ) -> PyResult<Self> {
+        let method = self::method(method)?;
+        let settings = Settings {
+            rate,
+            gravity: self::gravity(gravity)?,
+            mass_damping,
+            stiffness_damping,
+            max_offset,
+            solver: solver.parse().map_err(SimulationError::into_py)?,
+            elastic_joints,
+        };
+        let bodies = self::bodies(bodies)?;
+        let contacts = contacts(contact, bodies.len())?;
+        let colliders: Vec<Arc<Collider>> = collider::list(colliders)?;
+        let surfaces: Vec<_> = bodies.iter().map(|b| b.surfaces().clone()).collect();
+        let of: Vec<_> = bodies.iter().map(|b| b.0.clone()).collect();
+        let scene = detached(py, || {
+            let member = |(k, (body, contact)): (usize, (_, Contact))| {
+                let told = |error| SimulationError::in_scene(k, error).into_py();
+                let simulation = Simulation::new(Arc::clone(body), method, settings);
+                let simulation = simulation.map_err(told)?;
+                let contact = Contact {
+                    colliders: colliders.clone(),
+                    ..contact
+                };
+                let contact = contact.prepare(body, &Silent);
+                Ok((simulation, contact.map_err(|error| told(error.into()))?))
+            };
+            let members = of.iter().zip(contacts).enumerate().map(member);
+            let members: PyResult<Vec<_>> = members.collect();
+            Scene::new(members?).map_err(IntoPy::into_py)
+        })?;
+        let presenter = |surfaces| Presenter::with_modes(surfaces, None, Default::default());
+        Ok(Self {
+            scene: Exclusive::new(scene),
+            presenters: surfaces.into_iter().map(presenter).collect(),
+        })
+    }
+
+    /// Starts at poses, pose[b,4,4] of each body: each in balance by itself, then with the others, without friction, or
+    /// (settled=False) in the skinned shape. rest_forces: of each body (or None), [dofs,3], N, as of `Simulation.reset`.
+    #[pyo3(signature = (poses, settled=true, rest_forces=None))]
+    fn reset(
+        &self,
+        py: Python<'_>,
+        poses: List<Bound<'_, PyAny>>,
+        settled: bool,
+        rest_forces: Option<List<Option<Bound<'_, PyAny>>>>,
+    ) -> PyResult<()> {
+        let count = self.presenters.len();
+        let poses: Vec<_> = poses.0.iter().map(pose).collect::<PyResult<_>>()?;
+        let rest = each("rest_forces", rest_forces, count, finite_points)?;
+        watched(py, &self.scene, |s, progress| {
+            let rest: Vec<Option<&[Vec3]>> = rest.iter().map(Option::as_deref).collect();
+            s.reset(&poses, settled, &rest, progress)
+        })
+    }
+
+    /// Advances to poses, pose[b,4,4] of each body, over dt seconds in ceil(dt·rate) equal steps; forces and rest_forces: of each
+    /// body (or None), [dofs,3], N, as of `Simulation.advance`. When a step fails the state before the call is kept.
+    #[pyo3(signature = (poses, dt, forces=None, rest_forces=None))]
+    fn advance(
+        &self,
+        py: Python<'_>,
+        poses: List<Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = real)] dt: f64,
+        forces: Option<List<Option<Bound<'_, PyAny>>>>,
+        rest_forces: Option<List<Option<Bound<'_, PyAny>>>>,
+    ) -> PyResult<()> {
+        let count = self.presenters.len();
+        let poses: Vec<_> = poses.0.iter().map(pose).collect::<PyResult<_>>()?;
+        let forces = each("forces", forces, count, finite_points)?;
+        let rest = each("rest_forces", rest_forces, count, finite_points)?;
+        watched(py, &self.scene, |s, progress| {
+            let all = forces.iter().zip(&rest);
+            let all: Vec<NodalForces> = all.map(|(f, r)| (f.as_deref(), r.as_deref())).collect();
+            s.advance(&poses, dt, &all, progress)
+        })
+    }
+
+    /// Positions of the vertices of a body's surface (None: its own), float32 [n,3], metres, world axes; to, onto: as of
+    /// `Clip.offsets`.
+    #[pyo3(signature = (body, surface=None, to=None, onto=None))]
+    fn positions<'py>(
+        &self,
+        py: Python<'py>,
+        body: Whole,
+        surface: Option<Whole>,
+        to: Option<&Bound<'py, PyAny>>,
+        onto: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let asked = Asked::new(surface, to, onto)?;
+        self.shown(py, body, asked, |presenter, id, at, target, out| {
+            presenter.positions(id, at, target, out)
+        })
+    }
+
+    /// What the flesh of a body adds to the artist's own skin, float32 [n,3], world axes, metres. to, onto: as of `Clip.offsets`.
+    #[pyo3(signature = (body, surface=None, to=None, onto=None))]
+    fn offsets<'py>(
+        &self,
+        py: Python<'py>,
+        body: Whole,
+        surface: Option<Whole>,
+        to: Option<&Bound<'py, PyAny>>,
+        onto: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let asked = Asked::new(surface, to, onto)?;
+        self.shown(py, body, asked, |presenter, id, at, target, out| {
+            presenter.offsets(id, at, target, out)
+        })
+    }
+
+    /// Positions of a body's lattice vertices, float64 [dofs,3].
+    fn lattice_positions<'py>(
+        &self,
+        py: Python<'py>,
+        body: Whole,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let positions = self.of(py, body, |s| s.lattice_positions().to_vec())?;
+        Ok(from_points(py, &positions))
+    }
+
+    /// Velocities of a body's lattice vertices, float64 [dofs,3], m/s.
+    fn lattice_velocities<'py>(
+        &self,
+        py: Python<'py>,
+        body: Whole,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let velocities = self.of(py, body, |s| s.lattice_velocities().to_vec())?;
+        Ok(from_points(py, &velocities))
+    }
+
+    /// What touches at present: what two bodies do to each other for both of them, equal and opposite.
+    fn contacts(&self, py: Python<'_>) -> PyResult<PyContacts> {
+        self.look(py, |s| PyContacts(s.contacts().into()))
+    }
+
+    /// What pushed a body's lattice vertices in the last step, contacts and cells near inversion, float64 [dofs,3], N, world
+    /// axes; 0 at those that hang on bones.
+    fn contact_forces<'py>(
+        &self,
+        py: Python<'py>,
+        body: Whole,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let body = self.index(body)?;
+        let forces = self.look(py, |s| s.contact_forces(body).unwrap_or_default())?;
+        Ok(from_points(py, &forces))
+    }
+
+    /// Number of a body's cells that are inverted at present.
+    fn inverted_cells(&self, py: Python<'_>, body: Whole) -> PyResult<usize> {
+        self.of(py, body, Simulation::inverted_cells)
+    }
+
+    /// The state of all bodies, exactly: to be given back to `restore`.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.look(py, Scene::state)?))
+    }
+
+    /// Takes back a state of the same bodies. Raises InputError for bytes that are none; the present state then stays.
+    fn restore(&self, py: Python<'_>, state: &[u8]) -> PyResult<()> {
+        locked(py, &self.scene, |s| s.restore(state))
+    }
+
+    fn __len__(&self) -> usize {
+        self.presenters.len()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<thew.Scene: {} bodies>", self.presenters.len())
+    }
+}
+
+/// Simulates bodies that touch each other, poses[k] = poses[f,b,4,4] of each at fps frames per second -> a Clip of each. Contacts
+/// of a clip count the bodies of the scene, and after them colliders. contact: how each touches, itself included, one `Contact` for all
+/// or a list of one for each (None: the others, not itself); colliders: `Collider`s that all of them touch. rigs, controls: of
+/// each body a list of `Rig`s and controls[f,r], or None; preroll and further settings: those of `simulate`. Clips of a scene do not
+/// go on alone. Raises Cancelled, InputError (naming the body), MotionError (naming frame and body).
+#[pyfunction]
+#[pyo3(signature = (bodies, poses, fps, contact=None, colliders=None, rigs=None, controls=None, preroll=0, progress=None,
+    method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004, max_offset=None,
+    solver="auto", elastic_joints=1.0))]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn simulate_scene(
+    py: Python<'_>,
+    bodies: List<Bound<'_, PyAny>>,
+    poses: List<Bound<'_, PyAny>>,
+    #[pyo3(from_py_with = real)] fps: f64,
+    contact: Option<&Bound<'_, PyAny>>,
+    colliders: Option<List<Bound<'_, PyAny>>>,
+    rigs: Option<List<Option<Bound<'_, PyAny>>>>,
+    controls: Option<List<Option<Bound<'_, PyAny>>>>,
+    #[pyo3(from_py_with = integer)] preroll: i64,
+    progress: Option<Py<PyAny>>,
+    method: &str,
+    #[pyo3(from_py_with = real)] rate: f64,
+    gravity: Option<&Bound<'_, PyAny>>,
+    #[pyo3(from_py_with = real)] mass_damping: f64,
+    #[pyo3(from_py_with = real)] stiffness_damping: f64,
+    #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
+    solver: &str,
+    #[pyo3(from_py_with = real)] elastic_joints: f64,
+) -> PyResult<Vec<PyClip>> {
+    let bodies = self::bodies(bodies)?;
+    let count = bodies.len();
+    counted("poses", &poses.0, count)?;
+    let contacts = contacts(contact, count)?;
+    let colliders = collider::list(colliders)?;
+    let rigs = each("rigs", rigs, count, |list, _| list.extract::<List<_>>())?;
+    let controls = each("controls", controls, count, |c, _| Ok(c.clone()))?;
+    let given = poses
+        .0
+        .into_iter()
+        .zip(contacts)
+        .zip(rigs.into_iter().zip(controls));
+    let mut shots = Vec::with_capacity(count);
+    for (k, (body, ((poses, contact), (rigs, controls)))) in bodies.iter().zip(given).enumerate() {
+        let shot = PyShot::new(
+            body,
+            &poses,
+            fps,
+            rigs,
+            controls.as_ref(),
+            preroll,
+            false,
+            None,
+            method,
+            rate,
+            gravity,
+            mass_damping,
+            stiffness_damping,
+            None,
+            None,
+            max_offset,
+            None,
+            "auto",
+            None,
+            "embedded",
+            "f32",
+            solver,
+            elastic_joints,
+            None,
+            None,
+        );
+        let shot = shot.map_err(|error| named(py, k, error))?;
+        let contact = Contact {
+            colliders: colliders.clone(),
+            ..contact
+        };
+        shots.push(Shot {
+            contact: Some(contact),
+            ..shot.0
+        });
+    }
+    together(py, &shots.iter().collect::<Vec<_>>(), progress)
+}
+
+/// Simulates shots together: their bodies touch each other, and the colliders of all of them -> a Clip of each. A shot without
+/// contact touches the others, but not itself. All have the same number of poses, frames and steps per second; the longest run-in
+/// is that of all. Raises as `simulate_scene`.
+#[pyfunction]
+#[pyo3(signature = (shots, progress=None))]
+pub(super) fn simulate_shots(
+    py: Python<'_>,
+    shots: List<Bound<'_, PyAny>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Vec<PyClip>> {
+    let shot = |(i, shot): (usize, &Bound<'_, PyAny>)| match shot.cast::<PyShot>() {
+        Ok(shot) => Ok(shot.get().0.clone()),
+        Err(_) => Err(input(format!("shots[{i}] is not a thew.Shot"))),
+    };
+    let shots: Vec<Shot> = shots
+        .0
+        .iter()
+        .enumerate()
+        .map(shot)
+        .collect::<PyResult<_>>()?;
+    together(py, &shots.iter().collect::<Vec<_>>(), progress)
+}
+
+fn together(py: Python<'_>, shots: &[&Shot], progress: Option<Py<PyAny>>) -> PyResult<Vec<PyClip>> {
+    let clips = with_progress(py, progress, |progress| {
+        Shot::simulate_together(shots, progress).map_err(IntoPy::into_py)
+    })?;
+    let all = clips.into_iter().zip(shots);
+    let clip =
+        |((clip, warnings), shot): ((_, _), &&Shot)| PyClip::new(clip, shot.rigs.clone(), warnings);
+    Ok(all.map(clip).collect())
+}
+
+/// The same error of one body of a scene.
+fn named(py: Python<'_>, body: usize, error: PyErr) -> PyErr {
+    let text = format!("body {body} of the scene: {}", error.value(py));
+    match error.get_type(py).call1((text,)) {
+        Ok(value) => PyErr::from_value(value),
+        Err(_) => error,
+    }
+}

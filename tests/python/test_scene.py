@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Bodies that touch each other, measured on their posed surfaces alone."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapes
+import thew
+
+FRAME = 1 / 24
+STILL = (0.0, 0.0, 0.0)
+
+
+@pytest.fixture(scope="module")
+def ball():
+    """Flesh around a short bone in the middle of a ball of 0.2 m."""
+    surface = thew.Surface(*shapes.ball())
+    skeleton = thew.Skeleton(["core"], [-1], [[0.0, -0.02, 0.0]], [[0.0, 0.02, 0.0]])
+    weights = np.ones((len(surface.vertices), 1))
+    lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=8)
+    return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
+
+
+def at(*place):
+    return shapes.about(np.zeros(3), shift=place)[None]
+
+
+def pushed(t):
+    """Where the second ball is, t from 0 to 1: it comes from 0.05 m away, is pressed 0.08 m in, and goes."""
+    return 0.45 - 0.13 * np.sin(np.pi * t)
+
+
+def posed(scene, body, of):
+    return thew.Surface(scene.positions(of).astype(float), body.surface.triangles)
+
+
+def deepest(scene, body):
+    """How deep either of two bodies lies in the other, metres."""
+    surfaces = [posed(scene, body, of) for of in (0, 1)]
+    deep = [0.0]
+    for one, other in (surfaces, surfaces[::-1]):
+        inside = one.vertices[other.winding_number(one.vertices) > 0.5]
+        if len(inside):
+            deep.append(np.linalg.norm(other.closest_point(inside)[0] - inside, axis=1).max())
+    return max(deep)
+
+
+@pytest.mark.parametrize("method", ["hyperelastic", "warped"])
+def test_two_pressed_balls_push_each_other_alike_and_lie_on_each_other(ball, method):
+    size = ball.surface.size
+    for gap in (0.38, 0.34, 0.30):
+        scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL, method=method)
+        scene.reset([at(0, 0, 0), at(gap, 0, 0)])
+        contacts = scene.contacts()
+        forces = [contacts.forces[contacts.bodies == of].sum(0) for of in (0, 1)]
+        assert np.linalg.norm(forces[0] + forces[1]) <= 1e-9 * np.linalg.norm(forces[0])
+        # Pressed apart along the line between their middles.
+        assert forces[1][0] > 10.0 and np.linalg.norm(forces[1][1:]) < 0.05 * forces[1][0]
+        assert deepest(scene, ball) <= 1e-3 * size
+        for of, place in enumerate((at(0, 0, 0), at(gap, 0, 0))):
+            assert scene.inverted_cells(of) == 0
+            # Of free lattice vertices contact carries what their shape needs to be held.
+            q = scene.lattice_positions(of) - ball.lattice.vertices
+            needed = thew.equilibrium_forces(ball, place, q, gravity=STILL, method=method)
+            pushes = scene.contact_forces(of)
+            free = np.linalg.norm(pushes, axis=1) > 0.0
+            assert np.linalg.norm((needed - pushes)[free].sum(0)) < 0.005 * np.linalg.norm(pushes.sum(0))
+
+
+def test_every_contact_between_bodies_is_told_by_both(ball):
+    scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL)
+    scene.reset([at(0, 0, 0), at(0.36, 0, 0)])
+    contacts = scene.contacts()
+    told = {
+        (b, v, o, p): f
+        for b, v, o, p, f in zip(
+            contacts.bodies, contacts.vertices, contacts.others, contacts.partners, contacts.forces, strict=True
+        )
+    }
+    assert len(told) > 20 and {b for b, *_ in told} == {0, 1}
+    for (b, v, o, p), force in told.items():
+        # Some vertices of both meet as a contact of each: one tells of itself, the other of the first.
+        assert (o, p, b, v) in told
+        assert o != b and np.isfinite(force).all()
+    for of in (0, 1):
+        mine = contacts.bodies == of
+        assert (np.einsum("ij,ij->i", contacts.forces, contacts.normals)[mine] >= 0.0).all()
+
+
+def test_balls_that_meet_and_part_lie_on_each_other_and_let_go(ball):
+    scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL)
+    scene.reset([at(0, 0, 0), at(pushed(0.0), 0, 0)])
+    touched = 0
+    for t in np.linspace(0.0, 1.0, 24):
+        scene.advance([at(0, 0, 0), at(pushed(t), 0, 0)], FRAME)
+        contacts = scene.contacts()
+        touched += len(contacts) > 0
+        forces = [contacts.forces[contacts.bodies == of].sum(0) for of in (0, 1)]
+        assert np.linalg.norm(forces[0] + forces[1]) <= 1e-9 * max(np.linalg.norm(forces[0]), 1.0)
+        assert deepest(scene, ball) <= 1e-3 * ball.surface.size
+    assert 8 < touched < 24 and len(scene.contacts()) == 0
+
+
+def test_friction_between_bodies_is_the_mean_of_both_and_bounds_what_slides(ball):
+    def ratios(first, second):
+        scene = thew.Scene([ball, ball], contact=[thew.Contact(friction=f) for f in (first, second)], gravity=STILL)
+        scene.reset([at(0, 0, 0), at(0.34, 0, 0)])
+        for i in range(1, 13):
+            scene.advance([at(0, 0, 0), at(0.34, 0.006 * i, 0)], FRAME)
+        contacts = scene.contacts()
+        along = np.einsum("ij,ij->i", contacts.forces, contacts.normals)
+        across = np.linalg.norm(contacts.forces - along[:, None] * contacts.normals, axis=1)
+        return across[along > 1e-3 * along.max()] / along[along > 1e-3 * along.max()]
+
+    for first, second in ((0.1, 0.4), (0.4, 0.1)):
+        assert ratios(first, second).max() == pytest.approx(0.2, abs=1e-6)
+    assert ratios(0.0, 0.5).max() < 1e-9
+
+
+def test_a_body_alone_is_its_simulation_bit_for_bit(arm):
+    scene = thew.Scene([arm.body], contact=thew.Contact(), elastic_joints=0.3)
+    simulation = thew.Simulation(arm.body, contact=thew.Contact(), elastic_joints=0.3)
+    for start in (0.0, 2.3):
+        scene.reset([shapes.bend(start)])
+        simulation.reset(shapes.bend(start))
+        for i in range(8):
+            pose = shapes.bend(2.2 + 0.04 * i)
+            scene.advance([pose], FRAME)
+            simulation.advance(pose, FRAME)
+            assert np.array_equal(scene.lattice_positions(0), simulation.lattice_positions())
+            assert np.array_equal(scene.contacts().forces, simulation.contacts().forces)
+    assert len(simulation.contacts()) > 0
+
+
+def test_bodies_that_never_meet_move_as_if_alone(arm, ball):
+    scene = thew.Scene([arm.body, ball], contact=thew.Contact())
+    alone = [thew.Simulation(body, contact=thew.Contact()) for body in (arm.body, ball)]
+    starts = [shapes.bend(0.0), at(0, 9, 0)]
+    scene.reset(starts)
+    for simulation, start in zip(alone, starts, strict=True):
+        simulation.reset(start)
+    for i in range(6):
+        poses = [shapes.bend(0.1 * i), at(0.02 * i, 9, 0)]
+        scene.advance(poses, FRAME)
+        for of, simulation in enumerate(alone):
+            simulation.advance(poses[of], FRAME)
+            assert np.array_equal(scene.positions(of), simulation.positions())
+            assert np.array_equal(scene.lattice_velocities(of), simulation.lattice_velocities())
+    assert len(scene.contacts()) == 0
+
+
+def test_the_order_of_the_bodies_hardly_matters(ball):
+    places = []
+    for order in ((0, 1), (1, 0)):
+        scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL)
+        for t in [None, *np.linspace(0.0, 0.6, 14)]:
+            poses = [at(0, 0, 0), at(pushed(t or 0.0), 0, 0)]
+            poses = [poses[of] for of in order]
+            scene.reset(poses) if t is None else scene.advance(poses, FRAME)
+        places.append([scene.positions(order.index(of)) for of in (0, 1)])
+    assert np.abs(np.array(places[0]) - places[1]).max() < 2e-3 * ball.surface.size
+
+
+def test_turning_the_whole_scene_turns_its_motion(ball):
+    whole = shapes.about([0.7, -1.1, 0.4], shift=(0.3, -2.0, 1.0))
+    ends = []
+    for frame in (np.eye(4), whole):
+        scene = thew.Scene([ball, ball], contact=thew.Contact(), gravity=STILL)
+        for t in [None, *np.linspace(0.0, 0.6, 10)]:
+            poses = [frame @ at(0, 0, 0), frame @ at(pushed(t or 0.0), 0, 0.01)]
+            scene.reset(poses) if t is None else scene.advance(poses, FRAME)
+        assert len(scene.contacts()) > 0
+        ends.append([scene.positions(of).astype(float) for of in (0, 1)])
+    turned = shapes.apply(whole, np.concatenate(ends[0]))
+    assert np.abs(turned - np.concatenate(ends[1])).max() < 1e-4 * ball.surface.size
+
+
+def test_states_in_the_middle_of_a_touch_go_on_with_the_same_bits(ball):
+    first, second = (thew.Scene([ball, ball], contact=thew.Contact()) for _ in range(2))
+    first.reset([at(0, 0, 0), at(pushed(0.0), 0, 0)])
+    for t in np.linspace(0.0, 0.5, 12):
+        first.advance([at(0, 0, 0), at(pushed(t), 0, 0)], FRAME)
+    assert len(first.contacts()) > 0
+    state = first.state()
+    second.restore(state)
+    assert second.state() == state
+    for t in np.linspace(0.5, 0.9, 6):
+        for scene in (first, second):
+            scene.advance([at(0, 0, 0), at(pushed(t), 0, 0)], FRAME)
+    assert first.state() == second.state()
+    kept = second.state()
+    alone = thew.Scene([ball], contact=thew.Contact())
+    for wrong in (b"", state[:-1], state[: len(state) // 2], b"x" + state[1:], alone.state(), state + b"\0"):
+        with pytest.raises(thew.InputError, match="state"):
+            second.restore(wrong)
+        assert second.state() == kept
+
+
+def test_the_number_of_threads_changes_no_bit():
+    code = (
+        "import hashlib, sys\n"
+        "import numpy as np\n"
+        "sys.path.insert(0, sys.argv[1])\n"
+        "import shapes, test_scene, thew\n"
+        "ball = test_scene.ball.__wrapped__()\n"
+        "scene = thew.Scene([ball, ball], contact=thew.Contact())\n"
+        "scene.reset([test_scene.at(0, 0, 0), test_scene.at(0.45, 0, 0)])\n"
+        "for t in np.linspace(0.0, 0.6, 10): scene.advance([test_scene.at(0, 0, 0), test_scene.at(0.45 - 0.15 * t, 0, 0)], 1 / 24)\n"
+        "assert len(scene.contacts())\n"
+        "print(hashlib.sha256(scene.state()).hexdigest())\n"
+    )
+    folder = Path(shapes.__file__).parent
+
+    def digest(threads):
+        env = {**os.environ, "RAYON_NUM_THREADS": str(threads)}
+        done = subprocess.run([sys.executable, "-c", code, folder], env=env, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    assert digest(1) == digest(2) == digest(5)
+
+
+def test_bodies_touch_colliders_and_each_other(ball):
+    # Two balls lie side by side on a floor that carries both.
+    floor = thew.Collider.plane((0, 0, -0.18), (0, 0, 1), friction=0.0)
+    scene = thew.Scene([ball, ball], contact=thew.Contact(), colliders=[floor])
+    scene.reset([at(0, 0, 0), at(0.36, 0, 0)])
+    contacts = scene.contacts()
+    assert {*contacts.others} == {0, 1, 2}
+    for of in (0, 1):
+        up = contacts.forces[(contacts.bodies == of) & (contacts.others == 2)].sum(0)
+        assert up[2] > 1.0
+        assert scene.positions(of)[:, 2].min() > -0.18 - 1e-3 * ball.surface.size
+
+
+@pytest.fixture(scope="module")
+def meeting(ball):
+    """Poses of two balls that meet, and how long they are."""
+    poses = [np.array([at(0, 0, 0)] * 16), np.array([at(pushed(t), 0, 0) for t in np.linspace(0.0, 1.0, 16)])]
+    return [ball, ball], poses
+
+
+def test_clips_of_a_scene_touch_and_travel_through_files(meeting, tmp_path):
+    bodies, poses = meeting
+    clips = thew.simulate_scene(bodies, poses, 24, contact=thew.Contact())
+    assert [len(clip) for clip in clips] == [16, 16]
+    touching = [f for f in range(16) if len(clips[0].contacts(f))]
+    assert 4 < len(touching) < 16
+    for frame in touching:
+        mine, other = (clip.contacts(frame) for clip in clips)
+        assert {*mine.bodies} == {0} and {*other.bodies} == {1}
+        forces = [c.forces.sum(0) for c in (mine, other)]
+        assert np.linalg.norm(forces[0] + forces[1]) <= 1e-9 * np.linalg.norm(forces[0])
+    free = thew.simulate(bodies[0], poses[0], 24)
+    assert np.abs(np.asarray(free) - np.asarray(clips[0])).max() > 0.02
+    clips[1].save(tmp_path / "second.thew")
+    again = thew.Clip.load(tmp_path / "second.thew")
+    assert np.array_equal(np.asarray(again), np.asarray(clips[1]))
+    assert np.array_equal(again.contacts(touching[2]).forces, clips[1].contacts(touching[2]).forces)
+    for clip in (clips[1], again):
+        with pytest.raises(thew.InputError, match="together with others"):
+            clip.extend(poses[1])
+
+
+def test_shots_are_simulated_together_as_their_scene(meeting, tmp_path):
+    bodies, poses = meeting
+    shots = []
+    for k, (body, run) in enumerate(zip(bodies, poses, strict=True)):
+        shot = thew.Shot(body, run, 24, contact=thew.Contact(), notes={"name": str(k)})
+        shot.save(tmp_path / f"{k}.thew")
+        shots.append(thew.Shot.load(tmp_path / f"{k}.thew"))
+    together = thew.simulate_shots(shots)
+    scene = thew.simulate_scene(bodies, poses, 24, contact=thew.Contact())
+    assert [clip.notes["name"] for clip in together] == ["0", "1"]
+    for one, other in zip(together, scene, strict=True):
+        assert np.array_equal(np.asarray(one), np.asarray(other))
+
+
+def test_a_run_in_of_a_scene_ends_where_its_motion_begins(meeting):
+    bodies, poses = meeting
+    clips = thew.simulate_scene(bodies, [run[4:] for run in poses], 24, contact=thew.Contact(), preroll=6)
+    assert [len(clip) for clip in clips] == [12, 12]
+    assert all(np.isfinite(np.asarray(clip)).all() for clip in clips)
+
+
+def test_a_scene_that_is_stopped_changes_nothing(ball):
+    scene = thew.Scene([ball, ball], contact=thew.Contact(), method="linear")
+    scene.reset([at(0, 0, 0), at(0.36, 0, 0)])
+    state = scene.state()
+    with pytest.raises(thew.MotionError, match="body 1 of the scene"):
+        scene.advance([at(0.1, 0, 0), at(0.3, 0, 0)], FRAME, forces=[None, np.full((ball.dofs, 3), 1e60)])
+    assert scene.state() == state
+    asked = []
+    with pytest.raises(thew.Cancelled):
+        poses = [np.array([at(0, 0, 0)] * 4), np.array([at(0.4, 0, 0)] * 4)]
+        thew.simulate_scene([ball, ball], poses, 24, progress=lambda *told: asked.append(told) or len(asked) < 3)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda b: thew.Scene([]), "at least one body"),
+        (lambda b: thew.Scene([b, 3]), r"bodies\[1\] is not a thew.Body"),
+        (lambda b: thew.Scene([b, b], contact=[thew.Contact()]), "one for each body of the scene: 2, not 1"),
+        (lambda b: thew.Scene([b], contact=[3]), r"contact\[0\] is not a thew.Contact"),
+        (
+            lambda b: thew.Scene([b, b], method="nonlinear"),
+            "body 0 of the scene: the method 'nonlinear' knows no contact",
+        ),
+        (lambda b: thew.Scene([b], contact=thew.Contact(regions=[1, 2])), "body 0 of the scene"),
+        (lambda b: thew.Scene([b], contact=thew.Contact(response="creases")), "body 0 of the scene"),
+        (lambda b: thew.Scene([b, b]).reset([at(0, 0, 0)]), "one for each body of the scene: 2, not 1"),
+        (
+            lambda b: thew.Scene([b]).advance([at(0, 0, 0)], FRAME),
+            "body 0 of the scene: the simulation has no pose yet",
+        ),
+        (lambda b: thew.Scene([b]).positions(1), "there is no body 1: the scene has 1"),
+        (lambda b: thew.Scene([b], colliders=[b]), r"colliders\[0\] is not a thew.Collider"),
+        (
+            lambda b: thew.simulate_scene([b, b], [[at(0, 0, 0)] * 3, [at(1, 0, 0)] * 2], 24),
+            "body 1 of the scene has 2 poses",
+        ),
+        (lambda b: thew.simulate_scene([b], [[np.eye(4)] * 2], 24), r"body 0 of the scene: .*poses"),
+        (lambda b: thew.simulate_shots([3]), r"shots\[0\] is not a thew.Shot"),
+        (
+            lambda b: thew.simulate_shots([thew.Shot(b, [at(0, 0, 0)] * 4, fps) for fps in (24, 30)]),
+            "body 1 of the scene has 30 frames per second, the first 24",
+        ),
+        (
+            lambda b: thew.simulate_shots([thew.Shot(b, [at(0, 0, 0)] * 4, 24, cyclic=True)]),
+            "body 0 of the scene is a cycle",
+        ),
+        (
+            lambda b: thew.simulate_shots([thew.Shot(b, [at(0, 0, 0)] * 4, 24, rate=r) for r in (240.0, 120.0)]),
+            "its rate is 120, the first body's is 240",
+        ),
+    ],
+)
+def test_what_cannot_be_a_scene_is_a_sentence(ball, make, sentence):
+    with pytest.raises(thew.InputError, match=sentence):
+        make(ball)
