@@ -150,13 +150,14 @@ impl Scene {
             let motion = body.motion_to(pose, dt);
             motion.map_err(|error| in_scene((k, error)))
         });
-        match motions.collect::<Result<Vec<_>, _>>() {
-            Ok(motions) => self.advance_motions(&motions, dt, forces, progress),
-            Err(error) => {
-                self.restore(&former)?;
-                Err(error)
-            }
+        let motions: Result<Vec<_>, _> = motions.collect();
+        let done = motions.and_then(|m| self.advance_motions(&m, dt, forces, progress));
+        if let Err(error) = &done
+            && !matches!(error, SimulationError::Cancelled(_))
+        {
+            self.restore(&former)?;
         }
+        done
     }
 
     /// Advances each body along a frame's bone motion over `dt` seconds, as [`Simulation::advance_motion`] does.
