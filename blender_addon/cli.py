@@ -215,7 +215,7 @@ def bake_one(
             finish(jobs.add(obj, scene, view_layer, simulate=False))
         baked = finish(baking.bake(obj, scene, view_layer, *(frames or (None, None)), into=into, made=made))
         flesh = fleshes.flesh(obj.thew.body if obj.thew.made.rides else obj)
-        notes = contact.notes(flesh)
+        notes = [] if obj.thew.made.rides else contact.notes(flesh)
         if finished:
             finishing.finish_bake(obj)
     except EXPECTED as error:

@@ -77,14 +77,20 @@ class Collider:
     def trace(self, place: Place, size: float) -> np.ndarray:
         """Where it goes as points [f, k, 4, 3], metres, no farther than `size`: to be looked at like bones."""
         some = np.unique(np.linspace(0, len(self.shapes[0]) - 1, TRACED).astype(int))
-        points = np.stack([place.points(self.world(index)[some]) for index in range(len(self.shapes))])
+        corners = [shape[some].astype(np.float64) for shape in self.shapes]
+        points = place.points(np.stack([transform(m, x) for m, x in zip(self.matrices, corners, strict=True)]))
         points -= points[0]
         points *= min(1.0, size / max(float(np.ptp(points, axis=0).max()), 1e-12))
         return np.repeat(points[:, :, None], 4, axis=2)
 
     def path(self, place: Place) -> np.ndarray:
         """Where its middle goes, metres, [f, 3]."""
-        return np.stack([place.points(self.world(index)).mean(axis=0) for index in range(len(self.shapes))])
+        middles: dict[int, np.ndarray] = {}  # by array: one as long as nothing changes
+        for shape in self.shapes:
+            if id(shape) not in middles:
+                middles[id(shape)] = shape.mean(axis=0, dtype=np.float64)[None]
+        placed = zip(self.matrices, self.shapes, strict=True)
+        return place.points(np.concatenate([transform(matrix, middles[id(shape)]) for matrix, shape in placed]))
 
 
 def turned(matrix: np.ndarray) -> np.ndarray:

@@ -150,7 +150,10 @@ class Look:
         if obj is None:
             return f"“{self.asked.key[0]}” is gone, so nothing collides with it: press Simulate"
         if self.asked.live:
-            return f"{describe(obj)} has live flesh, which does not collide with other flesh yet: bake it, then its bake does"
+            return (
+                f"{describe(obj)} has live flesh, or rides on some, which does not collide with other flesh yet: bake it, then "
+                "its bake does"
+            )
         if obj.mode == "EDIT":
             return f"{describe(obj)} is in edit mode, so nothing collides with it: press Tab to leave it, then Simulate"
         return ""
@@ -215,11 +218,14 @@ def differs(read: Colliders, index: int, depsgraph: bpy.types.Depsgraph) -> str:
         if obj is None or obj.mode == "EDIT":
             continue
         evaluated = obj.evaluated_get(depsgraph)
-        then, matrix = collider.shapes[index], np.array(evaluated.matrix_world, dtype=np.float64)
-        shape = mesh_positions(evaluated.data)
-        if shape.shape != then.shape or not near(matrix, collider.matrices[index]):
+        if not evaluated.is_evaluated:  # hidden from this render
+            continue
+        if not near(np.array(evaluated.matrix_world, dtype=np.float64), collider.matrices[index]):
             return describe(obj)
-        if not (np.array_equal(shape, then) or near(shape, then)):
+        if depsgraph.mode == "RENDER":  # which may have finer meshes than the view
+            continue
+        then, shape = collider.shapes[index], mesh_positions(evaluated.data)
+        if shape.shape != then.shape or not (np.array_equal(shape, then) or near(shape, then)):
             return describe(obj)
     return ""
 

@@ -552,3 +552,23 @@ def test_the_panel_names_what_is_collided_with(straight):
     straight.thew.use_colliders = False
     assert "Collision physics" not in read()
     assert np.isfinite(world(straight)).all()
+
+
+def test_a_render_shows_what_was_played_whatever_it_shows_of_things(straight, monkeypatch, tmp_path):
+    """Hidden from renders, or finer in them, an object is what was collided with all the same."""
+    hidden, finer = add_box("Hidden"), add_box("Finer")
+    hidden.hide_render = True
+    more = finer.modifiers.new("Subdivision", "SUBSURF")
+    more.subdivision_type, more.levels, more.render_levels = "SIMPLE", 0, 2
+    pressed = simulated(straight)
+    scene = bpy.context.scene
+    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.collection.objects.link(camera)
+    scene.camera, scene.render.engine = camera, "CYCLES"
+    scene.cycles.samples = 1
+    scene.render.resolution_x = scene.render.resolution_y = 8
+    scene.render.filepath = str(tmp_path / "frame-")
+    calls = counted(monkeypatch)
+    bpy.ops.render.render(animation=True)
+    assert not calls
+    np.testing.assert_array_equal(play(straight, FRAMES), pressed)
