@@ -5,7 +5,8 @@
                                      [--target T] [--clip CLIP ...] [--finish] [--scripts] [--out FILE]
     blender --command thew export FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--scripts] [--out FOLDER]
 
-`bake`: every mesh that can have flesh gets it, is simulated and baked; one line is printed for each, and the file is saved. With
+`bake`: every mesh that can have flesh gets it, is simulated and baked; one line is printed for each, and further ones where there is
+something to say of its contact; the file is saved. With
 clips the meshes they were made for are baked from them, and nothing is simulated. `export`: every such mesh is written as a shot,
 which `python -m thew simulate` turns into a clip; the file stays as it is.
 """
@@ -17,7 +18,7 @@ import re
 import shutil
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -25,7 +26,7 @@ import bpy
 import numpy as np
 
 from .bake import baking, finishing, targets
-from .live import jobs, shots
+from .live import contact, jobs, shots
 from .live.session import register as fleshes
 from .logic.errors import Refusal, sentence
 from .logic.native import EXPECTED, core
@@ -42,9 +43,10 @@ class Line:
     name: str
     text: str
     done: bool
+    notes: list[str] = field(default_factory=list)  # what else there is to say, sentences
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.text}"
+        return "\n".join(f"{self.name}: {text}" for text in (self.text, *self.notes))
 
 
 def bake_file(
@@ -189,12 +191,12 @@ def export_one(obj, scene, view_layer, frames: tuple[int, int] | None, path: Pat
             raise Refusal(f"“{obj.name}” rides on a body: export that one, and this is baked along with it")
         if not obj.thew.made.flesh:
             finish(jobs.add(obj, scene, view_layer, simulate=False))
-        shot = finish(shots.export(obj, scene, view_layer, *(frames or (None, None))))
+        shot, left_out = finish(shots.export(obj, scene, view_layer, *(frames or (None, None))))
         shot.save(path)
     except EXPECTED as error:
         return Line(obj.name, sentence(str(error)), False)
     seconds, size = time.perf_counter() - began, path.stat().st_size
-    return Line(obj.name, f"{path}: {len(shot)} poses, {size / 1e6:.1f} MB, {seconds:.1f} s", True)
+    return Line(obj.name, f"{path}: {len(shot)} poses, {size / 1e6:.1f} MB, {seconds:.1f} s", True, left_out)
 
 
 def bake_one(
@@ -213,6 +215,7 @@ def bake_one(
             finish(jobs.add(obj, scene, view_layer, simulate=False))
         baked = finish(baking.bake(obj, scene, view_layer, *(frames or (None, None)), into=into, made=made))
         flesh = fleshes.flesh(obj.thew.body if obj.thew.made.rides else obj)
+        notes = [] if obj.thew.made.rides else contact.notes(flesh)
         if finished:
             finishing.finish_bake(obj)
     except EXPECTED as error:
@@ -227,7 +230,7 @@ def bake_one(
         text += f"; with {listed(baked.riders)}"
     if missed := baking.missed(baked.miss):
         text += f"; {missed}"
-    return Line(obj.name, text, True)
+    return Line(obj.name, text, True, notes)
 
 
 def own_motion(flesh) -> tuple[float, float]:

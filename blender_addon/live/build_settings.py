@@ -13,7 +13,7 @@ from ..logic.modal import METHOD
 from ..rigs import fingerprints
 from ..saved import rig_layouts
 from ..saved.units import frames_per_second
-from ..scene import ignored
+from ..scene import colliders, ignored
 from ..scene.bind_pose import BindPose
 
 #: The stiffness that flesh is assembled for, pascals; stiffer and softer flesh is made from that by a factor.
@@ -22,20 +22,23 @@ REFERENCE = 20e3
 
 @dataclass(frozen=True)
 class ContactSettings:
-    """How flesh touches itself."""
+    """How flesh touches itself and other things."""
 
     self_contact: bool
     thickness: float  # what is kept between skins, scene units
     friction: float
     ignored: tuple[str, bool]  # the vertex group that touches nothing, see `scene.ignored.asked`
+    colliders: tuple[colliders.Asked, ...]  # what is collided with
 
     @staticmethod
-    def of(obj: bpy.types.Object) -> ContactSettings | None:
-        """Those of `obj`; None where contact is switched off."""
+    def of(obj: bpy.types.Object, scene: bpy.types.Scene) -> ContactSettings | None:
+        """Those of `obj` in `scene`; None where contact is switched off."""
         s = obj.thew
         if not s.use_contact:
             return None
-        return ContactSettings(s.self_contact, s.contact_thickness, s.contact_friction, ignored.asked(obj))
+        return ContactSettings(
+            s.self_contact, s.contact_thickness, s.contact_friction, ignored.asked(obj), colliders.asked(obj, scene)
+        )
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,13 @@ class BuildSettings:
 
     @property
     def touches(self) -> ContactSettings | None:
-        """How flesh touches itself with the method in force; None where it passes through itself."""
+        """How flesh touches with the method in force; None where it passes through itself and all else."""
         return self.contact if self.method in METHODS else None
+
+    @property
+    def collides_with(self) -> tuple[colliders.Asked, ...]:
+        """What the flesh collides with."""
+        return () if self.touches is None else self.touches.colliders
 
     def baked(self) -> BuildSettings:
         """The same for a bake, which is on every machine, every time, what the processor makes: engines that are chosen by
@@ -97,7 +105,7 @@ class BuildSettings:
             s.rest_includes_gravity, s.method, s.rate, gravity, s.mass_damping, s.stiffness_damping, s.reach or None,
             s.elastic_joints, s.motion_start, s.frames(scene), frames_per_second(scene),
             s.modes, s.engine, s.device.strip(), fingerprints.fingerprint(obj),
-            ContactSettings.of(obj),
+            ContactSettings.of(obj, scene),
         )  # fmt: skip
 
 

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import bpy
 import numpy as np
 
 from ..logic import modal
+from ..logic.colliders import Colliders
 from ..logic.cycles import Beginning, beginning
 from ..logic.native import core
 from ..logic.played import Played
@@ -59,7 +60,9 @@ def build(
     if frames is None:
         motion = motion if same and motion is not None and motion.moving == rig_controls.moving(found.obj) else None
     elif not (trust_motion and motion is not None and flesh.character.bones == character.bones):
-        reader = poses.read_motion(found, character.bones, bind_pose.mesh_matrix, scene, view_layer, *frames)
+        reader = poses.read_motion(
+            found, character.bones, bind_pose.mesh_matrix, scene, view_layer, *frames, build_settings.collides_with
+        )
         motion = yield from span(reader, 0.0, 0.15)
         native = 0.15
     rigs = rigging.resolve(found.obj, character, bind_pose, placed(character, bind_pose, build_settings))
@@ -217,7 +220,7 @@ def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
     thew, build_settings, motion = core(), new.build_settings, new.motion
     ranged = flesh.clip is not None and (flesh.clip_start, len(flesh.spaces)) == (motion.start, len(motion.maps))
     stays = ranged and new.lattice_key == flesh.lattice_key
-    if not rigging.were_read(new.rigs, motion):  # other rigs were keyed or driven since
+    if not (rigging.were_read(new.rigs, motion) and contact.were_read(new)):  # other rigs were keyed or driven since
         return Event.CLIP_KEPT if stays else Event.BODY_MADE
     plan = planned(new)
     own = (
@@ -235,7 +238,7 @@ def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
         own,
         forces,
         began,
-        contact.key(new),
+        contact.key(new, motion.colliders),
     )
     if clip_key == flesh.clip_key:
         new.begun = plan.begun
@@ -248,8 +251,8 @@ def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
         return clip, contact.found(new, clip)
 
     def simulated(progress):
-        def made(poses, controls, **options):
-            given = arguments(new, plan, poses, controls, **options)
+        def made(poses, controls, collided, **options):
+            given = arguments(new, plan, poses, controls, collided, **options)
             # What is made ready for contact before the first frame counts from 0 to 1 by itself.
             return thew.simulate(**given, progress=lambda at, stage: progress(at if "frame" in stage else 0.0, ""))
 
@@ -258,8 +261,11 @@ def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
         clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
         if plan.goes_on:
             lead = begun.before(maps, SETTLING * build_settings.fps)
-            rows = np.resize(plan.controls[: begun.period], (len(lead), plan.controls.shape[1]))
-            after = made(np.concatenate([lead, maps]), np.concatenate([rows, plan.controls]))
+            rows = np.concatenate([np.resize(np.arange(begun.period), len(lead)), np.arange(len(maps))])
+            moves = np.repeat(begun.moves_before(motion.maps, SETTLING * build_settings.fps), begun.period, axis=0)
+            moves = np.concatenate([moves, np.broadcast_to(np.eye(4), (len(maps), 4, 4))])
+            collided = motion.colliders.picked(rows).led(moves)
+            after = made(np.concatenate([lead, maps]), plan.controls[rows], collided)
             return Played(clip, begun, after, plan.live, len(lead))
         return played(clip, plan)
 
@@ -277,15 +283,17 @@ class Plan:
     begun: Beginning
     live: int  # frames that the artist plays
     frames: int  # all
+    colliders: Colliders = field(default_factory=Colliders)
 
     @property
     def goes_on(self) -> bool:
         """Whether something else follows a cycle."""
         return self.begun.period > 0 and self.live < self.frames
 
-    def turn(self, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of poses `maps` [f + 1, b, 4, 4] and the controls what is simulated first."""
-        return self.begun.turn(maps), self.begun.turn(self.controls)
+    def turn(self, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray, Colliders]:
+        """Of poses `maps` [f + 1, b, 4, 4], the controls and what is collided with what is simulated first."""
+        collided = self.colliders.picked(self.begun.turn(np.arange(len(maps))))
+        return self.begun.turn(maps), self.begun.turn(self.controls), collided
 
 
 def planned(new: Built) -> Plan:
@@ -296,11 +304,13 @@ def planned(new: Built) -> Plan:
     acting = {index: native for index, native in new.pushing.natives.items() if index not in lost}
     controls = rigging.controls_of(new.rigs, tuple(acting), motion.controls)
     begun, live = begins(new, controls)
-    return Plan(acting, controls, begun, live, len(motion.maps) - 1)
+    return Plan(acting, controls, begun, live, len(motion.maps) - 1, motion.colliders)
 
 
-def arguments(new: Built, plan: Plan, poses: np.ndarray, controls: np.ndarray, **options) -> dict[str, Any]:
-    """What `thew.simulate` and `thew.Shot` are given for poses [f, b, 4, 4] in metres and controls [f, r]."""
+def arguments(
+    new: Built, plan: Plan, poses: np.ndarray, controls: np.ndarray, collided: Colliders, **options
+) -> dict[str, Any]:
+    """What `thew.simulate` and `thew.Shot` are given for poses [f, b, 4, 4] in metres, controls [f, r] and what is collided with."""
     build_settings = new.build_settings
     pushed = {"rigs": list(plan.acting.values()), "controls": controls} if plan.acting else {}
     extra = modal.options(build_settings, new.modes, new.stiffness)
@@ -310,7 +320,7 @@ def arguments(new: Built, plan: Plan, poses: np.ndarray, controls: np.ndarray, *
         "fps": build_settings.fps,
         **build_settings.dynamics(),
         **extra,
-        **contact.given(new),
+        **contact.given(new, collided),
         **pushed,
         **options,
     }
@@ -335,5 +345,7 @@ def begins(new: Built, controls: np.ndarray) -> tuple[Beginning, int]:
     # The last frame of a marked action is its first again: it may be played or not.
     here, marked = (motion.start, motion.start + live - 1), motion.marked
     marked = marked is not None and here in (marked, (marked[0], marked[1] - 1))
-    options = build_settings.fps, motion.start, controls[: live + 1], marked
+    others = motion.colliders.trace(new.place, new.surface.size)
+    others = None if others is None else others[: live + 1]
+    options = build_settings.fps, motion.start, controls[: live + 1], marked, others
     return beginning(build_settings.motion_start, maps, heads, new.surface.size, *options), live

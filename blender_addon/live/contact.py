@@ -5,18 +5,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..logic.contact import Touching, contact_notes
+import numpy as np
+
+from ..logic.colliders import Collider, Colliders
+from ..logic.contact import Thing, Touching, contact_notes
+from ..logic.errors import Refusal
 from ..logic.native import core
 from ..saved.units import length
+from ..scene import colliders
 from .build_settings import hashed
 
 
-def given(built: Any) -> dict[str, Any]:
-    """What a simulation is given so that the flesh of `built` touches; nothing where it is not to, or cannot."""
+def given(built: Any, collided: Colliders) -> dict[str, Any]:
+    """What a simulation is given so that the flesh of `built` touches; nothing where it is not to, or cannot.
+
+    `collided`: what it collides with, at the poses that are simulated; a single one is for flesh at rest.
+    """
     contact = built.build_settings.touches
     if contact is None:
         return {}
-    return {
+    told = {
         "contact": core().Contact(
             self_contact=contact.self_contact,
             thickness=thickness(built),
@@ -24,6 +32,28 @@ def given(built: Any) -> dict[str, Any]:
             regions=built.character.ignored.regions(),
         )
     }
+    if known := asked_for(built, collided):
+        told["colliders"] = [collider(built, *each) for each in known]
+    return told
+
+
+def collider(built: Any, asked: colliders.Asked, read: Collider) -> Any:
+    """An object as the core's collider; a `Refusal` names it where the core cannot collide with it."""
+    vertices, motion = read.given(built.place)
+    try:
+        surface = core().Surface(vertices, read.triangles)
+        gap = asked.thickness * built.place.metres_per_unit
+        return core().Collider(surface, motion, friction=asked.friction, thickness=gap)
+    except core().ThewError as error:
+        raise Refusal(
+            f"Nothing can collide with {read.name} ({error}): repair it, or switch its Collision off"
+        ) from error
+
+
+def asked_for(built: Any, collided: Colliders) -> list[tuple[colliders.Asked, Collider]]:
+    """How the flesh collides with what was read, as far as it still is to."""
+    asked = {each.key: each for each in built.build_settings.collides_with}
+    return [(asked[each.key], each) for each in collided.each if each.key in asked]
 
 
 def thickness(built: Any) -> float:
@@ -31,32 +61,65 @@ def thickness(built: Any) -> float:
     return built.build_settings.touches.thickness * built.place.metres_per_unit
 
 
-def key(built: Any) -> bytes:
+def were_read(built: Any) -> bool:
+    """Whether what the flesh is to collide with is what was read along with its motion."""
+    return built.motion.colliders.asked == colliders.which(built.build_settings.collides_with)
+
+
+def key(built: Any, collided: Colliders) -> bytes:
     """A hash of all that contact depends on, besides the body; b"" without contact."""
     contact = built.build_settings.touches
     if contact is None:
         return b""
-    return hashed(contact.self_contact, contact.thickness, contact.friction, built.character.ignored.digest)
+    how = [asked for asked, _ in asked_for(built, collided)]
+    return hashed(
+        contact.self_contact, contact.thickness, contact.friction, built.character.ignored.digest, how, collided.digest
+    )
 
 
-def found(built: Any, clip: Any) -> Touching | None:
-    """What touched in a clip of the motion that was read; None where nothing was to."""
+def things(built: Any) -> list[tuple[Thing, np.ndarray]]:
+    """What the flesh collides with, in the order in which the core counts it, and where the middle of each goes, metres [f, 3]."""
+    place = built.place
+    return [
+        (Thing(each.name, asked.thickness * place.metres_per_unit), each.path(place))
+        for asked, each in asked_for(built, built.motion.colliders)
+    ]
+
+
+def found(built: Any, clip: Any, collided: list[Thing] | None = None) -> Touching | None:
+    """What touched in a clip of the motion that was read; None where nothing was to. `collided`: with what (None: as it was read)."""
     contact = built.build_settings.touches
     if contact is None:
         return None
     motion, character = built.motion, built.character
     frames = range(motion.start, motion.start + len(motion.maps) - 1)
+    if collided is None:
+        collided = [thing for thing, _ in things(built)]
     return Touching.of(
-        clip, frames, character.bones, character.weights, built.surface.size, thickness(built), contact.self_contact
+        clip,
+        frames,
+        character.bones,
+        character.weights,
+        built.surface.size,
+        thickness(built),
+        contact.self_contact,
+        collided,
     )
 
 
-def notes(built: Any) -> list[str]:
-    """What the artist reads about contact, sentences: what is missing, and what touched."""
+def problems(built: Any) -> list[str]:
+    """What is amiss with what the artist chose for contact, sentences."""
     if built.build_settings is None or built.build_settings.touches is None:
         return []
-    problem = built.character.ignored.problem
-    return [*([problem] if problem else []), *touched(built)]
+    missing = [built.character.ignored.problem] if built.character.ignored.problem else []
+    return [*missing, *(built.motion.colliders.problems if built.motion is not None else ())]
+
+
+def notes(built: Any) -> list[str]:
+    """What the artist reads about contact, sentences: what is amiss, and what touched."""
+    if built.build_settings is None or built.build_settings.touches is None:
+        return []
+    return [*problems(built), *touched(built)]
 
 
 def touched(built: Any) -> list[str]:

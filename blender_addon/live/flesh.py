@@ -20,17 +20,18 @@ import bpy
 import numpy as np
 
 from ..logic import modal
+from ..logic.colliders import Colliders
 from ..logic.contact import Touching
 from ..logic.cycles import Beginning
 from ..logic.native import core
 from ..logic.sentences import slowed
-from ..logic.settled import Rest, Settled
+from ..logic.settled import KEPT, Rest, Settled
 from ..logic.spaces import Place, share_of, skinned, transform
 from ..logic.states import Condition, Event
 from ..logic.states import Pose as Shown
 from ..rigs import pushers, rigging
 from ..rigs.fingerprints import essences, fingerprint
-from ..scene import rig_controls
+from ..scene import colliders, rig_controls
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character
 from ..scene.poses import Motion, Pose, PoseReader
@@ -41,6 +42,9 @@ from .events import happened
 
 #: How long the clip's ends are seen beyond its range, seconds.
 FADE = 0.5
+
+#: Nothing to collide with.
+NOTHING = Colliders()
 
 
 @dataclass
@@ -97,7 +101,7 @@ class Flesh(Built):
     touches: int = 0  # how often somebody edited the mesh
 
     # what was computed last, by the hash of what it was made from
-    _resting: dict[bool, tuple[bytes, Settled]] = field(default_factory=dict)  # touching, and passing through itself
+    _resting: dict[bool, dict[bytes, Settled]] = field(default_factory=dict)  # touching, and passing through all
     _balance: tuple[bytes, Any] = (b"", None)  # a thew.Equilibrium
     _bare: tuple[bytes, Any] = (b"", None)  # float64[n, 3] its balance without loads in a pose, metres
     _preview: tuple[bytes, Any] = (b"", None)  # a `modal.Preview`
@@ -190,7 +194,8 @@ class Flesh(Built):
     def contacts(self, frame: float, resting: bool) -> Any:
         """What touches at `frame`, a thew.Contacts, in the clip or where flesh was last seen at rest; None where neither is."""
         if resting:
-            latest = self._resting[True][1].latest if True in self._resting else None
+            known = self._resting.get(True)
+            latest = known[next(reversed(known))].latest if known else None
             return None if latest is None else latest.contacts
         return None if self.clip is None else self.clip.contacts(self.index_at(frame))
 
@@ -233,39 +238,59 @@ class Flesh(Built):
 
     # poses that were not simulated
 
-    def pose(self, found: Subject, depsgraph: bpy.types.Depsgraph, frame: int) -> Pose:
-        """The character's pose as `depsgraph` has evaluated it; `frame` is for sentences."""
-        return PoseReader(found, self.character.bones, self.bind_pose.mesh_matrix).read(depsgraph, frame)
+    def pose(self, found: Subject, depsgraph: bpy.types.Depsgraph, frame: int, with_contact: bool = False) -> Pose:
+        """The character's pose as `depsgraph` has evaluated it; `frame` is for sentences, `with_contact`: and what it collides with."""
+        pose = PoseReader(found, self.character.bones, self.bind_pose.mesh_matrix).read(depsgraph, frame)
+        asked = self.build_settings.collides_with if with_contact else ()
+        return replace(pose, colliders=colliders.now(asked, depsgraph, frame)) if asked else pose
 
     def settled_at(
-        self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None, with_contact: bool = True
+        self,
+        maps: np.ndarray,
+        mesh: np.ndarray,
+        push: np.ndarray | None = None,
+        with_contact: bool = True,
+        collided: Colliders = NOTHING,
     ) -> np.ndarray:
         """What the flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3], not to be changed.
 
         `mesh` [4, 4]: the mesh's world matrix; `push` [dofs, 3]: the rigs' generalised forces, see `pushed`; `with_contact`:
-        whether contact is heeded, which takes up to seconds where something touches.
+        whether contact is heeded, which takes up to seconds where something touches; `collided`: what else is touched, at one pose.
         """
-        return self._rest(maps, mesh, push, with_contact).offsets
+        return self._rest(maps, mesh, push, with_contact, collided).offsets
 
     def balance_at(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None) -> tuple:
         """The same, and with it the amplitudes of the modes at rest in that pose, [m]."""
         rest = self._rest(maps, mesh, push)
         return rest.offsets, np.array(rest.amplitudes, dtype=np.float64)
 
-    def _rest(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None, with_contact: bool = True) -> Rest:
+    def _rest(
+        self,
+        maps: np.ndarray,
+        mesh: np.ndarray,
+        push: np.ndarray | None,
+        with_contact: bool = True,
+        collided: Colliders = NOTHING,
+    ) -> Rest:
         build_settings = self.build_settings
         modes = (
             (self.modes_key, build_settings.engine, build_settings.device)
             if build_settings.method == modal.METHOD
             else ()
         )
-        key = hashed(self.body_key, build_settings.dynamics(), modes, contact.key(self) if with_contact else b"")
-        if with_contact not in self._resting or self._resting[with_contact][0] != key:
+        touching = contact.key(self, collided) if with_contact else b""
+        key = hashed(self.body_key, build_settings.dynamics(), modes, touching)
+        known = self._resting.setdefault(with_contact, {})
+        settled = known.pop(key, None)
+        if settled is None:
             extra = modal.options(build_settings, self.modes, self.stiffness)
-            extra |= contact.given(self) if with_contact else {}
-            simulation = core().Simulation(self.body, **build_settings.dynamics(), **extra)
-            self._resting[with_contact] = key, Settled(simulation)
-        return self._resting[with_contact][1].at(self.place.maps(maps), push, self.place.to_object(mesh))
+            extra |= contact.given(self, collided) if with_contact else {}
+            settled = Settled(core().Simulation(self.body, **build_settings.dynamics(), **extra))
+        known[key] = settled
+        # Among things that move those of two poses are kept, for part frames between them; else the last one.
+        while len(known) > (KEPT if collided.each else 1):
+            del known[next(iter(known))]
+        return settled.at(self.place.maps(maps), push, self.place.to_object(mesh))
 
     def settled(self, obj: bpy.types.Object, frame: float) -> np.ndarray:
         """The same in the pose of `frame`, pushed by the rigs as the artist sees them."""
@@ -275,7 +300,8 @@ class Flesh(Built):
 
         def shape(index: int) -> np.ndarray:
             push = self.pushed(obj, motion.controls[index] if read else None)
-            return self.settled_at(motion.maps[index], motion.matrices[index], push)
+            collided = motion.colliders.picked(np.array([index]))
+            return self.settled_at(motion.maps[index], motion.matrices[index], push, collided=collided)
 
         index, part = self._pose_at(frame)
         if part == 0.0:

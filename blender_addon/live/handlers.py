@@ -18,6 +18,7 @@ from ..saved import edited, properties, rig_layouts
 from ..saved import rigs as saved_rigs
 from ..scene import poses, reading, windows
 from . import jobs, rendering, resting, riding, saving, session, updates
+from .build_settings import ContactSettings
 from .events import happened
 from .session import register as fleshes
 
@@ -75,11 +76,14 @@ def compare(scene, depsgraph) -> None:
         if flesh.motion.moving and not updates.state.rendering and not windows.playing():
             rigging.follow_controls(obj)
         what = resting.unforeseen(obj, scene, depsgraph, updates.state.rendering)
-        read_now = what == "changed" and updates.may_read(obj, flesh)
-        if what == "changed":
+        differs = what in {"changed", "displaced"}
+        read_now = differs and updates.may_read(obj, flesh)
+        if differs:
             happened(obj, flesh, Event.POSE_DIFFERS)
         if read_now:
             again.append(obj)
+        elif what == "displaced":
+            resting.tell_displaced(flesh, scene, depsgraph)
         elif what:
             found = reading.armature_modifier(obj)
             if resting.show_pose(obj, found, flesh, scene, depsgraph) and what == "changed":
@@ -190,6 +194,7 @@ def after_update(scene, depsgraph):
             session.hide(obj, flesh)
         if not windows.headless() and session.is_live(obj):
             follow_rigs(obj, flesh)
+            follow_things(obj, flesh, scene, depsgraph)
             found = reading.armature_modifier(obj)
             if found is not None and found.object is not None and found.object.session_uid in moved:
                 resting.follow_pose(obj, found, flesh, scene, depsgraph)
@@ -203,6 +208,16 @@ def follow_rigs(obj, flesh) -> None:
         updates.wait(obj)
     if not windows.playing():
         rigging.follow_controls(obj)
+
+
+def follow_things(obj, flesh, scene, depsgraph) -> None:
+    """Other objects may have been given Collision physics, or what the flesh collides with was moved."""
+    if windows.playing() or not obj.thew.use_contact or flesh.motion is None:
+        return  # a frame that is played looks itself
+    if flesh.build_settings.contact != ContactSettings.of(obj, scene):
+        updates.wait(obj)
+    elif flesh.motion.colliders.each:
+        resting.follow_colliders(obj, flesh, scene, depsgraph)
 
 
 @persistent

@@ -15,7 +15,7 @@ from ..logic.states import Clip, Effect, Event, Mesh, Motion, Switch
 from ..logic.tasks import Task, finish
 from ..rigs import anchors, rigging
 from ..saved.made import reset
-from ..scene import bakes, flesh_map, ignored, modifier, poses, reading, rig_controls
+from ..scene import bakes, colliders, flesh_map, ignored, modifier, poses, reading, rig_controls
 from ..scene.bind_pose import BindPose
 from . import building, contact, riding, session
 from .build_settings import BuildSettings
@@ -108,6 +108,7 @@ def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None) -> T
     condition = flesh.condition
     known = condition.showable and flesh.covers(*frames) and condition.motion is not Motion.DIFFERS
     known = known and not moved(obj, flesh)
+    known = known and flesh.motion.colliders.asked == colliders.which(build_settings.collides_with)
     if known and condition.mesh is Mesh.READ and not renamed(obj, flesh):
         place = building.placed(flesh.character, flesh.bind_pose, build_settings)
         rigs = rigging.resolve(obj, flesh.character, flesh.bind_pose, place)
@@ -191,8 +192,8 @@ def rest(obj, scene, view_layer) -> Task:
         yield from building.make(obj, flesh, *parts, rigs, still=True)
     with poses.shown([found.armature, found.obj]):
         view_layer.update()
-        pose = flesh.pose(found, view_layer.depsgraph, scene.frame_current)
-    offsets = flesh.settled_at(pose.maps, pose.mesh, flesh.pushed(obj, pose.controls))
+        pose = flesh.pose(found, view_layer.depsgraph, scene.frame_current, with_contact=True)
+    offsets = flesh.settled_at(pose.maps, pose.mesh, flesh.pushed(obj, pose.controls), collided=pose.colliders)
     settings = obj.thew
     settings.made.shows_bake = False
     settings.enabled = settings.settled = True

@@ -17,9 +17,13 @@ from .events import happened
 #: What the panel says about poses that were not simulated.
 CHANGED = "The animation has changed since it was simulated: press Simulate."
 
+#: What it says where something was moved that flesh collides with.
+DISPLACED = "{} has moved or changed since the flesh was simulated: press Simulate."
+
 
 def unforeseen(obj, scene, depsgraph, render: bool) -> str:
-    """Why the evaluated pose is not one that was simulated: the animation has "changed", or the frame is "beside" the clip.
+    """Why the evaluated pose is not one that was simulated: the animation has "changed", or the frame is "beside" the clip; or
+    something that the flesh collides with is "displaced".
 
     "" where it is, or where no flesh is seen (`render`: in a render). Changes nothing.
     """
@@ -28,9 +32,26 @@ def unforeseen(obj, scene, depsgraph, render: bool) -> str:
         return ""
     if not flesh.clip_start <= scene.frame_float <= flesh.clip_end:
         return "beside"
-    if scene.frame_subframe or not flesh.motion.differs(obj, scene.frame_current, depsgraph):
+    if scene.frame_subframe:
         return ""
-    return "changed"
+    if flesh.motion.differs(obj, scene.frame_current, depsgraph):
+        return "changed"
+    return "displaced" if flesh.motion.displaced(scene.frame_current, depsgraph) else ""
+
+
+def tell_displaced(flesh, scene, depsgraph) -> None:
+    """Say what has moved that the flesh collides with; what was simulated stays to be seen."""
+    flesh.problem = DISPLACED.format(flesh.motion.displaced(scene.frame_current, depsgraph))
+
+
+def follow_colliders(obj, flesh, scene, depsgraph) -> None:
+    """Something was moved or edited with which the flesh may collide: tell, or no longer."""
+    what = unforeseen(obj, scene, depsgraph, False)
+    if what == "displaced":
+        happened(obj, flesh, Event.POSE_DIFFERS)
+        tell_displaced(flesh, scene, depsgraph)
+    elif not what and flesh.problem.endswith(DISPLACED.format("")):
+        flesh.problem = ""
 
 
 def show_settled(obj: bpy.types.Object, flesh) -> None:
@@ -65,7 +86,7 @@ def show_pose(obj, armature_modifier, flesh, scene, depsgraph) -> bool:
     """Show the flesh at rest in the pose that `depsgraph` has evaluated; whether that worked."""
     try:
         found = reading.Subject(obj, armature_modifier.object, armature_modifier)
-        pose = flesh.pose(found, depsgraph, scene.frame_current)
+        pose = flesh.pose(found, depsgraph, scene.frame_current, with_contact=obj.thew.settled)
         session.present_pose(obj, flesh, scene, pose)
         happened(obj, flesh, Event.POSE_SHOWN)
     except EXPECTED as error:

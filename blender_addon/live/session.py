@@ -187,7 +187,7 @@ def present_pose(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, po
     else:
         # A pose under the hand, or beside the clip, is shown at once: without contact, but where flesh at rest was asked for.
         offsets = flesh.settled_at(
-            pose.maps, pose.mesh, flesh.pushed(obj, pose.controls), with_contact=settings.settled
+            pose.maps, pose.mesh, flesh.pushed(obj, pose.controls), settings.settled, pose.colliders
         )
         presence = 0.0 if settings.settled or flesh.clip is None else flesh.presence(frame)
         if 0.0 < presence < 1.0:

@@ -15,6 +15,7 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ..logic.contact import Thing
 from ..logic.cycles import Beginning
 from ..logic.errors import Refusal
 from ..logic.names import describe
@@ -32,7 +33,7 @@ from .flesh import Built
 from .session import register
 
 #: The name of the note, and its version.
-NOTE, FORMAT = "blender", 1
+NOTE, FORMAT = "blender", 2
 #: Paths nearer than this part of the size are the same, whatever Blender's version.
 SAME = 1e-4
 
@@ -49,6 +50,7 @@ class Note:
     scale: float  # metres per unit
     begun: list[int]  # run-in, period, whether it travels: of `cycles.Beginning`
     path: list[list[float]]  # see `path_of`
+    colliders: list[list]  # of each: its name, what is kept from it in metres, and where its middle goes
 
     def text(self) -> str:
         """As it travels."""
@@ -71,12 +73,23 @@ class Note:
             numbers = (note.start, note.end, note.vertices, *note.begun)
             good = all(type(each) is int for each in numbers) and len(note.begun) == 3 and note.begun[1] >= 0
             good = good and path.shape == (note.end - note.start + 2, 3) and np.isfinite(path).all()
-            good = good and 0.0 < note.scale < np.inf
+            good = good and 0.0 < note.scale < np.inf and all(note.is_collider(*each) for each in note.colliders)
         except (TypeError, ValueError) as error:
             raise Refusal(refusal) from error
         if not good or not isinstance(note.object, str) or not isinstance(note.mesh, str):
             raise Refusal(refusal)
         return note
+
+    def is_collider(self, name: str, gap: float, path: list[list[float]]) -> bool:
+        """Whether that can be one of its colliders."""
+        places = np.array(path, dtype=np.float64)
+        good = places.shape == (self.end - self.start + 2, 3) and np.isfinite(places).all()
+        return isinstance(name, str) and 0.0 <= gap < np.inf and bool(good)
+
+    @property
+    def things(self) -> list[Thing]:
+        """Its colliders, in the order in which the clip counts them."""
+        return [Thing(name, gap) for name, gap, _ in self.colliders]
 
 
 def path_of(maps: np.ndarray) -> np.ndarray:
@@ -88,7 +101,8 @@ def path_of(maps: np.ndarray) -> np.ndarray:
 
 
 def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, end: int | None = None) -> Task:
-    """A task that gives the `thew.Shot` of `obj` over `start`..`end` (None: the range in force); nothing is simulated."""
+    """A task that gives the `thew.Shot` of `obj` over `start`..`end` (None: the range in force), and what is amiss with its contact,
+    sentences; nothing is simulated."""
     jobs.check_flesh(obj)
     found = reading.subject(obj, view_layer)
     live = obj.thew.frames(scene)
@@ -102,10 +116,13 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     new = flesh.draft()
     new.rig_problems = dict(new.rig_problems)
     new.motion = yield from span(
-        poses.read_motion(found, new.character.bones, flesh.bind_pose.mesh_matrix, scene, view_layer, first, last),
+        poses.read_motion(
+            found, new.character.bones, flesh.bind_pose.mesh_matrix, scene, view_layer, first, last,
+            build_settings.collides_with,
+        ),
         0.8,
         1.0,
-    )
+    )  # fmt: skip
     plan = building.planned(new)
     if plan.goes_on:
         raise Refusal(
@@ -117,9 +134,10 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     note = Note(
         obj.name, first, last, len(character.rest), character.digest.hex(), new.place.metres_per_unit,
         [plan.begun.preroll, plan.begun.period, int(plan.begun.travels)], path_of(maps).tolist(),
+        [[thing.name, thing.gap, path.tolist()] for thing, path in contact.things(new)],
     )  # fmt: skip
     given = building.arguments(new, plan, *plan.turn(maps), **plan.begun.options())
-    return core().Shot(**given, notes={NOTE: note.text()})
+    return core().Shot(**given, notes={NOTE: note.text()}), contact.problems(new)
 
 
 def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip: Any, name: str) -> Task:
@@ -153,7 +171,10 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
         raise Refusal(
             f"{describe(obj)} has another real height than {name} was exported with: export it and simulate it again"
         )
-    reader = poses.read_motion(found, character.bones, bind_pose.mesh_matrix, scene, view_layer, note.start, note.end)
+    reader = poses.read_motion(
+        found, character.bones, bind_pose.mesh_matrix, scene, view_layer, note.start, note.end,
+        build_settings.collides_with,
+    )  # fmt: skip
     new.motion = yield from reader
     maps = new.place.maps(new.motion.maps)
     new.body, new.surface, new.skeleton, new.lattice = (
@@ -168,13 +189,19 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
             f"The bones of {describe(obj)} move otherwise than those that {name} was exported with, from frame "
             f"{note.start + int(np.argmax(away > SAME))} on: export it and simulate it again"
         )
+    for thing, path in contact.things(new):
+        then = next((np.array(path) for name, _, path in note.colliders if name == thing.name), path)
+        if not np.linalg.norm(path - then, axis=1).max() <= SAME * max(new.surface.size, 1e-30):
+            raise Refusal(
+                f"{thing.name} is elsewhere than when {name} was exported: export {describe(obj)} and simulate it again"
+            )
     begun = Beginning(note.begun[0], note.begun[1], bool(note.begun[2]))
     if begun.period >= len(maps) or len(begun.turn(maps)) != len(clip):
         raise Refusal(f"{name} does not hold the frames that it says: export {describe(obj)} and simulate it again")
     new.begun = begun
     new.clip = building.played(clip, building.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1))
     new.spaces, new.clip_start = new.place.to_object(new.motion.matrices), new.motion.start
-    new.touching = contact.found(new, new.clip)
+    new.touching = contact.found(new, new.clip, note.things)
     forgotten(new)
     flesh.take(new)
     for event in (Event.CLIP_MADE, Event.MESH_READ, Event.MOTION_READ):

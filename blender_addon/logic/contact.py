@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .errors import sentence
 from .played import Played
 from .sentences import listed, plural
 
@@ -29,12 +30,66 @@ APART = 2
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two parts that touch: the bones that weigh most there; the same one twice where a part touches itself."""
+class Thing:
+    """Something besides the body that flesh collides with."""
 
-    parts: tuple[str, str]
+    name: str  # as sentences show it
+    gap: float = 0.0  # what is kept from it besides the thickness of the flesh, metres
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two parts that touch, by number: the bones that weigh most there, or a bone and a thing."""
+
+    parts: tuple[int, int]
     frames: tuple[int, ...]
     force: float  # N, all frames added up
+
+
+@dataclass(frozen=True)
+class Met:
+    """What touched of one kind, the body itself or other things, in the frames of a clip."""
+
+    frames: tuple[int, ...] = ()  # in which anything touched
+    pairs: tuple[Pair, ...] = ()  # those that press most first
+    deepest: float = 0.0  # metres: how far skins overlap at most
+    worst: int = 0  # the frame in which they do
+    left: int = 0  # points that visibly overlap in that frame
+
+
+class Meeting:
+    """Gathers a `Met` frame by frame."""
+
+    def __init__(self, size: float, ordered: bool) -> None:
+        """`ordered`: the two parts of a pair are of different kinds."""
+        self.size, self.ordered = size, ordered
+        self.frames: list[int] = []
+        self.deepest, self.worst, self.left = 0.0, 0, 0
+        self.forces: dict[tuple[int, int], float] = {}
+        self.when: dict[tuple[int, int], list[int]] = {}
+
+    def add(self, frame: int, both: np.ndarray, force: np.ndarray, overlaps: np.ndarray, known: np.ndarray) -> None:
+        """Contacts of one frame: parts [c, 2], forces [c] (N), overlaps [c] (m), and of which both parts are known, bool[c]."""
+        meet = (force > 0.0) | (overlaps > 0.0)  # others have parted just now
+        if not meet.any():
+            return
+        self.frames.append(frame)
+        if overlaps.max() > self.deepest:
+            self.deepest, self.worst = float(overlaps.max()), frame
+            self.left = int((overlaps > VISIBLE * self.size).sum())
+        known = meet & known
+        told = both[known] if self.ordered else np.sort(both[known], axis=1)
+        pairs, which = np.unique(told, axis=0, return_inverse=True)
+        pressed = np.bincount(which.ravel(), force[known], len(pairs))
+        for (a, b), much in zip(pairs.tolist(), pressed.tolist(), strict=True):
+            self.forces[a, b] = self.forces.get((a, b), 0.0) + much
+            self.when.setdefault((a, b), []).append(frame)
+
+    def met(self) -> Met:
+        """All of it."""
+        ranked = sorted(self.forces, key=lambda pair: (-self.forces[pair], pair))
+        pairs = tuple(Pair(pair, tuple(self.when[pair]), self.forces[pair]) for pair in ranked)
+        return Met(tuple(self.frames), pairs, self.deepest, self.worst, self.left)
 
 
 @dataclass(frozen=True)
@@ -42,13 +97,11 @@ class Touching:
     """What touched in the frames of a clip."""
 
     size: float  # of the body, metres
-    itself: bool = True  # whether the body was to touch itself
-    frames: tuple[int, ...] = ()  # in which anything touched
-    pairs: tuple[Pair, ...] = ()  # those that press most first
+    bones: tuple[str, ...]
+    things: tuple[Thing, ...]  # what it collided with
+    itself: Met | None = None  # None: the body was not to touch itself
+    others: Met = Met()  # pairs are of a bone, or one more than there are where none weighs, and a thing
     strongest: float = 0.0  # the largest force of a contact, N
-    deepest: float = 0.0  # metres: how far skins overlap at most
-    worst: int = 0  # the frame in which they do
-    left: int = 0  # points that visibly overlap in that frame
     held: tuple[int, ...] = ()  # frames with cells that bones alone hold folded
 
     @staticmethod
@@ -60,40 +113,29 @@ class Touching:
         size: float,
         thickness: float,
         itself: bool = True,
+        things: Sequence[Thing] = (),
     ) -> Touching:
         """Of a clip that shows `frames`; weights [n, b] say of which bone a vertex is, `thickness` is kept between skins, metres."""
         weighs_most = np.where(weights.any(axis=1), weights.argmax(axis=1), len(bones))
-        touched: list[int] = []
-        strongest, deepest, worst, left = 0.0, 0.0, frames.start, 0
-        forces: dict[tuple[int, int], float] = {}
-        when: dict[tuple[int, int], list[int]] = {}
+        kept = thickness + np.array([0.0, *(thing.gap for thing in things)])
+        own, others, strongest = Meeting(size, False), Meeting(size, True), 0.0
         for index, frame in enumerate(frames):
             contacts = clip.contacts(index)
-            force, overlaps = np.linalg.norm(contacts.forces, axis=1), -(np.asarray(contacts.gaps) + thickness)
-            meet = (force > 0.0) | (overlaps > 0.0)  # others have parted just now
-            if not meet.any():
+            if not len(contacts):
                 continue
-            touched.append(frame)
+            other = np.asarray(contacts.others)
+            force, overlaps = np.linalg.norm(contacts.forces, axis=1), -(np.asarray(contacts.gaps) + kept[other])
             strongest = max(strongest, float(force.max()))
-            if overlaps.max() > deepest:
-                deepest, worst = float(overlaps.max()), frame
-                left = int((overlaps > VISIBLE * size).sum())
-            both = np.stack([weighs_most[contacts.vertices], weighs_most[contacts.partners]], axis=1)
-            known = meet & (both < len(bones)).all(axis=1)
-            pairs, which = np.unique(np.sort(both[known], axis=1), axis=0, return_inverse=True)
-            pressed = np.bincount(which.ravel(), force[known], len(pairs))
-            for (a, b), much in zip(pairs.tolist(), pressed.tolist(), strict=True):
-                forces[a, b] = forces.get((a, b), 0.0) + much
-                when.setdefault((a, b), []).append(frame)
-        ranked = sorted(forces, key=lambda pair: (-forces[pair], pair))
-        named = tuple(Pair((bones[a], bones[b]), tuple(when[a, b]), forces[a, b]) for a, b in ranked)
+            part, mine = weighs_most[contacts.vertices], other == 0
+            partner = other - 1
+            partner[mine] = weighs_most[np.asarray(contacts.partners)[mine]]
+            both = np.stack([part, partner], axis=1)
+            known = (both < len(bones)).all(axis=1)
+            own.add(frame, both[mine], force[mine], overlaps[mine], known[mine])
+            others.add(frame, both[~mine], force[~mine], overlaps[~mine], np.ones((~mine).sum(), dtype=bool))
         held = tuple(frame for index, frame in enumerate(frames) if held_at(clip, index))
-        return Touching(size, itself, tuple(touched), named, strongest, deepest, worst, left, held)
-
-    @property
-    def overlaps(self) -> bool:
-        """Whether skins are seen to overlap still."""
-        return self.deepest > VISIBLE * self.size and self.left > 0
+        met = own.met() if itself else None
+        return Touching(size, tuple(bones), tuple(things), met, others.met(), strongest, held)
 
 
 def held_at(clip: Any, index: int) -> int:
@@ -117,46 +159,71 @@ def spans(frames: tuple[int, ...]) -> str:
     return f"frame{'' if len(frames) == 1 else 's'} {listed(words)}"
 
 
-def said_of(pairs: tuple[Pair, ...], known: str) -> list[str]:
+def said_of(touching: Touching, known: str) -> list[str]:
     """Which parts touch which others, and when, unless these are the frames that are `known` already."""
-    partners: dict[tuple[str, str], list[str]] = {}  # by the part that touches and the words for the frames
-    for pair in pairs:
+    partners: dict[tuple[int, str], list[int]] = {}  # by the part that touches and the words for the frames
+    for pair in touching.itself.pairs[:NAMED]:
         one, other = pair.parts
         when = spans(pair.frames)
         if (other, when) in partners and (one, when) not in partners:
             one, other = other, one
-        partners.setdefault((one, when), []).append("itself" if one == other else f"“{other}”")
+        partners.setdefault((one, when), []).append(other)
+    names = touching.bones
     return [
-        f"“{one}” touches {listed(others)}{f' in {when}' if when != known else ''}"
+        f"“{names[one]}” touches {listed(['itself' if other == one else f'“{names[other]}”' for other in others])}"
+        f"{f' in {when}' if when != known else ''}"
         for (one, when), others in partners.items()
     ]
+
+
+def said_of_things(touching: Touching) -> list[str]:
+    """Which parts touch which things, and when."""
+    parts: dict[tuple[int, str], list[str]] = {}  # by the thing and the words for the frames
+    for pair in touching.others.pairs[:NAMED]:
+        bone, thing = pair.parts
+        name = f"“{touching.bones[bone]}”" if bone < len(touching.bones) else "skin that no bone carries"
+        parts.setdefault((thing, spans(pair.frames)), []).append(name)
+    return [
+        f"{listed(names)} {'touches' if len(names) == 1 else 'touch'} {touching.things[thing].name} in {when}"
+        for (thing, when), names in parts.items()
+    ]
+
+
+def left_over(met: Met, size: float, length: Callable[[float], str]) -> str:
+    """What is seen to overlap still, to go on a sentence with; "" where nothing does."""
+    if met.deepest <= VISIBLE * size or not met.left:
+        return ""
+    points = plural(met.left, "point still overlaps, by", "points still overlap, by up to")
+    return f"; {points} {length(met.deepest)} in frame {met.worst}"
 
 
 def contact_notes(touching: Touching | None, length: Callable[[float], str]) -> list[str]:
     """What the artist reads about contact in a clip, sentences; `length`: metres in the words that the scene shows them in."""
     if touching is None:
         return []
-    notes = []
-    if not touching.frames and touching.itself:
+    notes, itself, others = [], touching.itself, touching.others
+    if (itself is not None or touching.things) and not others.frames and not (itself and itself.frames):
         notes.append("Nothing touches.")
-    if touching.frames:
-        when = spans(touching.frames)
-        parts = said_of(touching.pairs[:NAMED], when)
-        more = len(touching.pairs) - NAMED
-        if more > 0:
-            parts.append(plural(more, "other pair touches", "other pairs touch"))
-        text = f"The skin touches itself in {when}"
-        text += f": {', '.join(parts)}" if parts else ""
-        if touching.overlaps:
-            points = plural(touching.left, "point still overlaps, by", "points still overlap, by up to")
-            text += f"; {points} {length(touching.deepest)} in frame {touching.worst}"
-        notes.append(f"{text}.")
+    if itself is not None and itself.frames:
+        when = spans(itself.frames)
+        text = joined(said_of(touching, when), itself)
+        text = f"The skin touches itself in {when}{': ' if text else ''}{text}"
+        notes.append(f"{text}{left_over(itself, touching.size, length)}.")
+    if others.frames:
+        text = joined(said_of_things(touching), others)
+        notes.append(sentence(f"{text}{left_over(others, touching.size, length)}"))
     if touching.held:
         notes.append(
             f"In {spans(touching.held)} bones pass through each other, or fold what they alone hold: contact cannot help there, "
             "keep those bones further apart."
         )
     return notes
+
+
+def joined(parts: list[str], met: Met) -> str:
+    """What touches, and how many pairs more."""
+    more = len(met.pairs) - NAMED
+    return ", ".join([*parts, *([plural(more, "other pair touches", "other pairs touch")] if more > 0 else [])])
 
 
 def levels(forces: np.ndarray, strongest: float, count: int) -> np.ndarray:

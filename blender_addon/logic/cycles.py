@@ -58,9 +58,13 @@ class Beginning:
 
     def before(self, maps: np.ndarray, frames: float) -> np.ndarray:
         """The turns of the cycle that lead to poses `maps` [f + 1, b, 4, 4], so many frames of them or a little more."""
+        return np.concatenate([move @ maps[: self.period] for move in self.moves_before(maps, frames)])
+
+    def moves_before(self, maps: np.ndarray, frames: float) -> np.ndarray:
+        """How each of those turns is moved from the one that `maps` begin with, [turns, 4, 4]."""
         step = maps[self.period, 0] @ np.linalg.inv(maps[0, 0]) if self.travels else np.eye(4)
         back, turns = np.linalg.inv(step), int(np.ceil(frames / self.period))
-        return np.concatenate([np.linalg.matrix_power(back, k) @ maps[: self.period] for k in range(turns, 0, -1)])
+        return np.stack([np.linalg.matrix_power(back, k) for k in range(turns, 0, -1)])
 
     def at(self, index: int) -> int:
         """Which of the simulated frames shows frame `index` of the range."""
@@ -88,11 +92,12 @@ def beginning(
     first: int,
     controls: np.ndarray | None = None,
     marked: bool = False,
+    others: np.ndarray | None = None,
 ) -> Beginning:
     """How to begin a motion of poses `maps` [f + 1, b, 4, 4], metres, the last of them only there to look ahead.
 
     heads [b, 3] at rest; `first`: the number of the first frame; controls [f + 1, r] of the rigs; `marked`: somebody said
-    that this range is a cycle.
+    that this range is a cycle; others [f + 1, k, 4, 3]: where else something moves that must repeat too.
     """
     frames = len(maps) - 1
     if frames < 3:
@@ -100,9 +105,10 @@ def beginning(
     path = trace(maps, heads, size)
     steps = np.linalg.norm(np.diff(path[:-1], axis=0), axis=-1).max(axis=(1, 2)) / size
     if choice in (AUTOMATIC, CYCLE):
-        with_rigs = np.concatenate([path, as_points(controls, size)], axis=1) if controls is not None else path
-        found = cycle(with_rigs, maps, size, marked or choice == CYCLE)
-        if found and (choice == CYCLE or np.ptp(with_rigs[:-1], axis=0).max() > STILL * size):
+        more = [as_points(controls, size)] if controls is not None else []
+        every = np.concatenate([path, *more, *([others] if others is not None else [])], axis=1)
+        found = cycle(every, maps, size, marked or choice == CYCLE)
+        if found and (choice == CYCLE or np.ptp(every[:-1], axis=0).max() > STILL * size):
             return Beginning(0, found.period, found.travel > 0.0, _told(found, first, first + frames - 1))
     run_in = round(RUN_IN * fps)
     if choice in (AUTOMATIC, PREROLL) and run_in and steps[0] > STILL:

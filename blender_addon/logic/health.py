@@ -61,8 +61,9 @@ def warnings(flesh: Any) -> list[str]:
     found = [sentence(text) for text in flesh.rig_problems.values()]
     if flesh.character is not None and flesh.character.apart:
         found.append(sentence(flesh.character.apart))
-    if flesh.build_settings.touches is not None and flesh.character.ignored.problem:
-        found.append(flesh.character.ignored.problem)
+    if flesh.build_settings.touches is not None:
+        found += [flesh.character.ignored.problem] if flesh.character.ignored.problem else []
+        found += flesh.motion.colliders.problems if flesh.motion is not None else ()
     lost = inverted(flesh.clip) if flesh.clip is not None else 0
     if lost > FEW * len(flesh.lattice.cells):
         found.append(

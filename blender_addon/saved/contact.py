@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The settings of contact: whether and how the flesh of one mesh touches itself."""
+"""The settings of contact: whether and how the flesh of one mesh touches itself and other things."""
 
 from __future__ import annotations
 
-from bpy.props import BoolProperty, FloatProperty, StringProperty
+import bpy
+from bpy.props import BoolProperty, FloatProperty, PointerProperty, StringProperty
 
 from .edited import changed
 
@@ -13,8 +14,8 @@ class ContactProperties:
 
     use_contact: BoolProperty(
         name="Contact",
-        description="Keep the skin from passing through itself: a belly rests on the thighs, folds lie on each other. A "
-        "simulation takes a few times as long",
+        description="Keep the skin from passing through itself and through things: a belly rests on the thighs, thighs are "
+        "flat on a bench. A simulation takes a few times as long",
         default=False,
         options=set(),
         update=changed,
@@ -23,6 +24,21 @@ class ContactProperties:
         name="Self",
         description="Parts of this character push each other away. Off, flesh is only kept from turning inside out",
         default=True,
+        options=set(),
+        update=changed,
+    )
+    use_colliders: BoolProperty(
+        name="Colliders",
+        description="Objects with Collision physics push the flesh, and it rubs on them. Their Thickness Outer is kept as a gap; "
+        "Friction 0 to 80 there is 0 to 0.8 here",
+        default=True,
+        options=set(),
+        update=changed,
+    )
+    collider_collection: PointerProperty(
+        name="Collection",
+        description="Collide only with the objects of this collection that have Collision physics; empty means all of the scene",
+        type=bpy.types.Collection,
         options=set(),
         update=changed,
     )

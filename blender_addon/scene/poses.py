@@ -9,17 +9,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import bpy
 import numpy as np
 
+from ..logic.colliders import Colliders
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.spaces import bone_maps, is_singular
 from ..logic.tasks import Progress, Task
-from . import rig_controls
+from . import colliders, rig_controls
 from .reading import Subject, armature_modifier
 
 
@@ -31,6 +32,7 @@ class Pose:
     mesh: np.ndarray  # [4, 4] the mesh object's world matrix
     controls: np.ndarray  # [r] of every rig
     raw: np.ndarray  # float32[16 B + 32] see `read_raw`
+    colliders: Colliders = field(default_factory=Colliders)  # what it collides with, where that was read
 
 
 @dataclass
@@ -45,6 +47,7 @@ class Motion:
     controls: np.ndarray  # [f, r] of every rig
     moving: tuple  # what keyed and drove them: see `rig_controls.moving`
     marked: tuple[int, int] | None = None  # the frames over which the artist marked the armature's action as a cycle
+    colliders: Colliders = field(default_factory=Colliders)  # what the flesh collides with
 
     def differs(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
         """Whether the evaluated character is not where it was at `frame` when it was read."""
@@ -57,6 +60,10 @@ class Motion:
             return True
         near = np.abs(raw - then) <= 1e-6 + 1e-5 * np.abs(then)  # a tenth of what np.allclose takes
         return not near.all() or self.controlled(obj, frame, depsgraph)
+
+    def displaced(self, frame: int, depsgraph: bpy.types.Depsgraph) -> str:
+        """What the flesh collides with and is not where it was at `frame` when it was read, a name in quotes; "" if nothing."""
+        return colliders.differs(self.colliders, frame - self.start, depsgraph) if self.colliders.each else ""
 
     def controlled(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
         """Whether a control that is keyed or driven is not where it was at `frame` when it was read."""
@@ -185,17 +192,19 @@ def played(scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int, i
 
 
 def read_motion(
-    found: Subject, bones: list[str], mesh_rest: np.ndarray, scene, view_layer, start: int, end: int
-) -> Task:
+    found: Subject, bones: list[str], mesh_rest: np.ndarray, scene, view_layer, start: int, end: int,
+    asked: tuple[colliders.Asked, ...] = (),
+) -> Task:  # fmt: skip
     """A task that plays `start`..`end` and one frame more, and gives the `Motion`; the scene's frame is put back.
 
-    The frame after the last one lets the motion inside the last frame know where it is heading, so that a longer range
+    `asked`: what the flesh collides with. The frame after the last one lets the motion inside the last frame know where it is heading, so that a longer range
     gives the same frames.
     """
     reader = PoseReader(found, bones, mesh_rest)
-    moving = rig_controls.moving(found.obj)
+    moving, things = rig_controls.moving(found.obj), colliders.Reader(asked)
 
     def look(_i: int, frame: int) -> Pose:
+        things.look(view_layer.depsgraph, frame)
         return reader.read(view_layer.depsgraph, frame)
 
     with shown([found.armature, found.obj]):
@@ -205,7 +214,7 @@ def read_motion(
     digest.update(maps.data)
     digest.update(matrices.data)
     raw, controls = np.stack([pose.raw for pose in poses]), np.stack([pose.controls for pose in poses])
-    return Motion(start, maps, matrices, raw, digest.digest(), controls, moving, marked_cycle(found))
+    return Motion(start, maps, matrices, raw, digest.digest(), controls, moving, marked_cycle(found), things.done())
 
 
 def marked_cycle(found: Subject) -> tuple[int, int] | None:

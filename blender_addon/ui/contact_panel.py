@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The foldout Contact: whether the flesh touches itself, how, what is left out of it, and what touched."""
+"""The foldout Contact: whether the flesh touches itself and other things, how, what is left out of it, and what touched."""
 
 from __future__ import annotations
 
 from ..live import contact as live_contact
 from ..live.session import register as fleshes
 from ..logic import contact
-from ..scene import ignored
+from ..logic.contact import NAMED
+from ..logic.sentences import listed, plural
+from ..scene import colliders, ignored
 from .layouts import draw_text
 
 
@@ -17,7 +19,7 @@ def draw_switch(layout, obj) -> None:
     row.prop(obj.thew, "use_contact", text="")
 
 
-def draw_contact(layout, _context, obj, width: int) -> None:
+def draw_contact(layout, context, obj, width: int) -> None:
     """How flesh touches; grey where it does not, or cannot."""
     settings = obj.thew
     can = settings.method in contact.METHODS
@@ -27,12 +29,14 @@ def draw_contact(layout, _context, obj, width: int) -> None:
     body.enabled = can
     body.active = can and settings.use_contact
     body.prop(settings, "self_contact")
+    draw_colliders(body.column(align=True), context, obj, width)
+    touches = settings.self_contact or settings.use_colliders
     column = body.column(align=True)
-    column.active = settings.self_contact
+    column.active = touches
     column.prop(settings, "contact_thickness")
     column.prop(settings, "contact_friction")
     row = body.row()
-    row.active = settings.self_contact
+    row.active = touches
     name, there = ignored.asked(obj)
     row.alert = bool(name) and not there
     row.prop_search(settings, "contact_ignore", obj, "vertex_groups")
@@ -41,3 +45,21 @@ def draw_contact(layout, _context, obj, width: int) -> None:
     column = layout.column(align=True)
     for note in live_contact.touched(flesh) if flesh is not None and can and settings.use_contact else ():
         draw_text(column, note, width)
+
+
+def draw_colliders(column, context, obj, width: int) -> None:
+    """With which objects the flesh collides."""
+    settings = obj.thew
+    column.prop(settings, "use_colliders")
+    row = column.row()
+    row.active = settings.use_colliders
+    row.prop(settings, "collider_collection", text="In")
+    if not (settings.use_colliders and settings.use_contact):
+        return
+    names = [f"“{each.key[0]}”" for each in colliders.asked(obj, context.scene)]
+    more = [plural(len(names) - NAMED, "other")] if len(names) > NAMED else []
+    where = "Nothing in the scene" if settings.collider_collection is None else "Nothing in this collection"
+    text = (
+        listed([*names[:NAMED], *more]) if names else f"{where} has Collision physics (Physics Properties > Collision)"
+    )
+    draw_text(column, text, width)

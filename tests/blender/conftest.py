@@ -96,3 +96,17 @@ def fleshed(character):
     """(mesh, armature) of a small character with flesh, animated over frames 1 to 20."""
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     return character
+
+
+@pytest.fixture
+def straight(scene):
+    """A small character with flesh that stands still, and heeds contact."""
+    from helpers import make_folding
+
+    scene.frame_end = 12
+    body, _ = make_folding(angle=0.0)
+    body.thew.use_contact = True
+    body.thew.self_contact = False
+    body.thew.elastic_joints = 1.0  # nothing bends: it only lets things press four times as hard
+    assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
+    return body

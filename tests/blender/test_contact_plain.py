@@ -21,10 +21,11 @@ WEIGHTS = np.array([[1.0, 0, 0], [0.6, 0.4, 0], [0, 1.0, 0], [0, 0, 1.0], [0, 0,
 
 
 class Touches:
-    """Contacts of one frame: (vertex, partner, gap, force) each."""
+    """Contacts of one frame: (vertex, partner, gap, force) each; a fifth number is that of the thing that is touched."""
 
     def __init__(self, *each):
         self.vertices, self.partners = (np.array([one[i] for one in each], dtype=np.int32) for i in (0, 1))
+        self.others = np.array([one[4] if len(one) > 4 else 0 for one in each], dtype=np.int32)
         self.gaps = np.array([one[2] for one in each], dtype=np.float64)
         self.forces = np.array([[0.0, 0.0, one[3]] for one in each]).reshape(-1, 3)
 
@@ -42,9 +43,10 @@ class Clip:
         return self.frames[index]
 
 
-def found(clip, first=10, thickness=0.0, itself=True):
+def found(clip, first=10, thickness=0.0, itself=True, things=()):
     frames = range(first, first + len(clip.frames))
-    return part("logic.contact").Touching.of(clip, frames, BONES, WEIGHTS, 2.0, thickness, itself)
+    things = [part("logic.contact").Thing(*each) for each in things]
+    return part("logic.contact").Touching.of(clip, frames, BONES, WEIGHTS, 2.0, thickness, itself, things)
 
 
 def said(touching) -> str:
@@ -128,7 +130,41 @@ def test_a_cycle_that_repeats_tells_each_turn():
     begun = SimpleNamespace(at=lambda index: index % 3)
     played = part("logic.played").Played(turn, begun)
     touching = part("logic.contact").Touching.of(played, range(1, 8), BONES, WEIGHTS, 2.0, 0.0)
-    assert touching.frames == (2, 5) and touching.held == (3, 6)
+    assert touching.itself.frames == (2, 5) and touching.held == (3, 6)
+
+
+# things ----------------------------------------------------------------------------------------------------------------
+
+THINGS = [("“Bench”", 0.01), ("“Ball”",)]
+
+
+def test_things_are_named_with_frames_and_what_still_overlaps():
+    clip = Clip([Touches((0, 7, 0.0, 5.0, 1)), Touches((0, 90, -0.018, 5.0, 1), (3, 4, 0.0, 1.0, 2))])
+    text = said(found(clip, things=THINGS))
+    assert text == (
+        "“Belly” touches “Bench” in frames 10 to 11, “Arm” touches “Ball” in frame 11; 1 point still overlaps, by 8 mm in "
+        "frame 11."
+    )
+
+
+def test_parts_on_one_thing_are_told_together():
+    touch = Touches((0, 7, 0.0, 5.0, 1), (2, 8, 0.0, 4.0, 1), (4, 8, 0.0, 3.0, 1))
+    text = said(found(Clip([touch]), things=THINGS))
+    assert text == "“Belly”, “Thigh” and skin that no bone carries touch “Bench” in frame 10."
+
+
+def test_things_and_the_body_itself_are_told_apart():
+    clip = Clip([Touches((2, 0, 0.0, 1.0)), Touches((2, 0, 0.0, 1.0, 2))])
+    assert said(found(clip, things=THINGS)) == (
+        "The skin touches itself in frame 10: “Belly” touches “Thigh”. “Thigh” touches “Ball” in frame 11."
+    )
+    assert said(found(clip, itself=False, things=THINGS)) == "“Thigh” touches “Ball” in frame 11."
+
+
+def test_nothing_touches_things():
+    nothing = Clip([Touches(), Touches((2, 0, 0.02, 0.0, 1))])
+    assert said(found(nothing, itself=False, things=THINGS)) == "Nothing touches."
+    assert said(found(Clip([Touches()]), itself=False)) == ""
 
 
 def test_levels_rise_with_force():

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The objects that flesh collides with: those with Blender's own Collision physics, read pose by pose while frames are played."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+
+from ..logic.colliders import Collider, Colliders
+from ..logic.errors import sentence
+from ..logic.names import describe
+from . import reading
+from .mesh import FARTHEST, mesh_positions, triangles_of
+
+#: Blender's solver takes Friction, 0 to 80, for hundredths of Coulomb's coefficient.
+FRICTION = 0.01
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An object that flesh is to collide with, and how."""
+
+    key: tuple[str, str]  # its name, and the file that it is linked from or ""
+    live: bool  # it has flesh, or rides on some, which moves while frames are played
+    thickness: float  # scene units
+    friction: float  # Coulomb's coefficient
+
+    @property
+    def which(self) -> tuple:
+        """What must be read again when it changes."""
+        return self.key, self.live
+
+    @property
+    def object(self) -> bpy.types.Object | None:
+        """The object, unless it is gone."""
+        name, library = self.key
+        return bpy.data.objects.get((name, library or None))
+
+
+def asked(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple[Asked, ...]:
+    """What the flesh of `obj` is to collide with in `scene`, by name; cheap enough to ask every frame."""
+    settings = obj.thew
+    if not settings.use_colliders:
+        return ()
+    chosen = settings.collider_collection
+    candidates = scene.objects if chosen is None else chosen.all_objects
+    found = [other for other in candidates if other != obj and collides(other)]
+    if not found:
+        return ()
+    layer, armature = reading.view_layer(scene), reading.armature_of(obj)
+    shown = shown_collections(layer.layer_collection)
+    found = [other for other in found if is_enabled(other, layer, shown) and not belongs(other, obj, armature)]
+    each = [
+        Asked(
+            (other.name, other.library.filepath if other.library else ""),
+            (other.thew.made.flesh or other.thew.made.rides) and not other.thew.made.shows_bake,
+            float(other.collision.thickness_outer),
+            FRICTION * float(other.collision.cloth_friction),
+        )
+        for other in found
+    ]
+    return tuple(sorted(each, key=lambda one: one.key))
+
+
+def collides(other: bpy.types.Object) -> bool:
+    """Whether Collision physics are switched on for an object."""
+    physics = other.collision
+    if physics is None or not physics.use or other.type != "MESH":
+        return False
+    return any(modifier.type == "COLLISION" and modifier.show_viewport for modifier in other.modifiers)
+
+
+def shown_collections(top: bpy.types.LayerCollection) -> list[bpy.types.Collection]:
+    """The collections of a view layer whose objects are evaluated: an eye that is closed hides from the view alone."""
+    found, left = [], [top]
+    while left:
+        layer = left.pop()
+        if layer.collection.hide_viewport:
+            continue
+        if not layer.exclude:
+            found.append(layer.collection)
+        left.extend(layer.children)
+    return found
+
+
+def is_enabled(other, layer: bpy.types.ViewLayer, shown: list[bpy.types.Collection]) -> bool:
+    """Whether an object takes part in the simulations of a view layer, as Blender's own have it."""
+    if other.hide_viewport or layer.objects.get(other.name) != other:
+        return False
+    return any(collection.objects.get(other.name) == other for collection in shown)
+
+
+def belongs(other: bpy.types.Object, obj: bpy.types.Object, armature: bpy.types.Object | None) -> bool:
+    """Whether an object is a part of the character of `obj`: it rides on it, or is a skin on the same armature."""
+    if other.thew.made.rides and other.thew.body == obj:
+        return True
+    return armature is not None and reading.armature_of(other) == armature
+
+
+# reading --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Look:
+    """One object, pose after pose."""
+
+    asked: Asked
+    corners: np.ndarray | None = None  # int32[c] the vertices of every corner of every face, as at the first pose
+    triangles: np.ndarray | None = None
+    matrices: list[np.ndarray] = field(default_factory=list)
+    shapes: list[np.ndarray] = field(default_factory=list)
+    problem: str = ""
+
+    def at(self, depsgraph: bpy.types.Depsgraph, frame: int) -> None:
+        """See it at the pose that `depsgraph` has evaluated; `frame` is for sentences."""
+        if self.problem:
+            return
+        obj = self.asked.object
+        self.problem = self.wrong(obj)
+        if self.problem:
+            return
+        evaluated = obj.evaluated_get(depsgraph)
+        mesh, matrix = evaluated.data, np.array(evaluated.matrix_world, dtype=np.float64)
+        shape, corners, name = mesh_positions(mesh), corners_of(mesh), describe(obj)
+        if self.corners is None:
+            self.corners, self.triangles = corners, triangles_of(mesh)
+            if not len(self.triangles):
+                self.problem = f"{name} has no faces, so nothing collides with it: give it some"
+                return
+        elif not np.array_equal(corners, self.corners) or len(shape) != len(self.shapes[0]):
+            self.problem = (
+                f"{name} changes its vertices at frame {frame}, so nothing collides with it: apply or switch off the "
+                "modifier that makes them, or collide with a simpler object in its place"
+            )
+            return
+        if not all(np.isfinite(each).all() and np.abs(each).max() < FARTHEST for each in (matrix, shape)):
+            self.problem = (
+                f"{name} has a place or a scale that is not a number, or far too large, at frame {frame}, so nothing collides "
+                "with it: repair its mesh or its animation"
+            )
+            return
+        same = len(self.shapes) and np.array_equal(shape, self.shapes[-1])
+        self.shapes.append(self.shapes[-1] if same else shape)
+        self.matrices.append(matrix)
+
+    def wrong(self, obj: bpy.types.Object | None) -> str:
+        """Why an object cannot be read at all, or ""."""
+        if obj is None:
+            return f"“{self.asked.key[0]}” is gone, so nothing collides with it: press Simulate"
+        if self.asked.live:
+            return (
+                f"{describe(obj)} has live flesh, or rides on some, which does not collide with other flesh yet: bake it, then "
+                "its bake does"
+            )
+        if obj.mode == "EDIT":
+            return f"{describe(obj)} is in edit mode, so nothing collides with it: press Tab to leave it, then Simulate"
+        return ""
+
+    def done(self) -> Collider | None:
+        """What was seen; None where something is wrong with it."""
+        if self.problem:
+            return None
+        found = Collider(self.asked.key, self.triangles, np.stack(self.matrices), tuple(self.shapes))
+        if found.rest < 0:
+            self.problem = f"{found.name} is flat to a line or a point, so nothing collides with it: give it a size"
+            return None
+        return found
+
+
+class Reader:
+    """Reads what flesh collides with at each pose that is shown to it."""
+
+    def __init__(self, asked: tuple[Asked, ...]):
+        self.looks = [Look(each) for each in asked]
+
+    def look(self, depsgraph: bpy.types.Depsgraph, frame: int) -> None:
+        """See all of it at the pose that `depsgraph` has evaluated; `frame` is for sentences."""
+        for each in self.looks:
+            each.at(depsgraph, frame)
+
+    def done(self) -> Colliders:
+        """What was seen."""
+        found = [each.done() for each in self.looks]
+        problems = [sentence(each.problem) for each in self.looks if each.problem]
+        return Colliders(
+            which(each.asked for each in self.looks), tuple(each for each in found if each), tuple(problems)
+        )
+
+
+def which(each) -> tuple:
+    """What of those that are asked for must be read again when it changes."""
+    return tuple(one.which for one in each)
+
+
+def now(asked: tuple[Asked, ...], depsgraph: bpy.types.Depsgraph, frame: int) -> Colliders:
+    """What flesh collides with as `depsgraph` has evaluated it; `frame` is for sentences."""
+    reader = Reader(asked)
+    reader.look(depsgraph, frame)
+    return reader.done()
+
+
+def corners_of(mesh: bpy.types.Mesh) -> np.ndarray:
+    """The vertex of every corner of every face, and where faces end, int32[c + p]."""
+    corners = np.empty(len(mesh.loops), dtype=np.int32)
+    starts = np.empty(len(mesh.polygons), dtype=np.int32)
+    mesh.loops.foreach_get("vertex_index", corners)
+    mesh.polygons.foreach_get("loop_start", starts)
+    return np.concatenate([corners, starts])
+
+
+def differs(read: Colliders, index: int, depsgraph: bpy.types.Depsgraph) -> str:
+    """The name of something that is not where it was at pose `index` when it was read, in quotes; "" where all of it is."""
+    for collider in read.each:
+        name, library = collider.key
+        obj = bpy.data.objects.get((name, library or None))
+        if obj is None or obj.mode == "EDIT":
+            continue
+        evaluated = obj.evaluated_get(depsgraph)
+        if not evaluated.is_evaluated:  # hidden from this render
+            continue
+        if not near(np.array(evaluated.matrix_world, dtype=np.float64), collider.matrices[index]):
+            return describe(obj)
+        if depsgraph.mode == "RENDER":  # which may have finer meshes than the view
+            continue
+        then, shape = collider.shapes[index], mesh_positions(evaluated.data)
+        if shape.shape != then.shape or not (np.array_equal(shape, then) or near(shape, then)):
+            return describe(obj)
+    return ""
+
+
+def near(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether numbers are the same but for rounding."""
+    return bool((np.abs(a - b) <= 1e-6 + 1e-5 * np.abs(b)).all())

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Flesh among objects with Collision physics: when its motion is made again, at rest, in bakes, files, shots and renders."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from colliding import FRAMES, NEAR, add_box, counted, emptied, farthest, notes, readings, simulated
+from helpers import activate, evaluated, flesh_of, make_folding, part, play, size_of
+
+# when it is made again -----------------------------------------------------------------------------------------------------
+
+
+def test_what_moves_is_noticed_by_the_next_frame(straight, monkeypatch):
+    box = add_box(moves=False, face=NEAR)
+    pressed = simulated(straight)
+    calls = counted(monkeypatch)
+    np.testing.assert_array_equal(play(straight, FRAMES), pressed)
+    assert not calls
+    box.location.x += 0.05
+    moved = play(straight, [5, *FRAMES])[1:]
+    assert len(calls) == 1 and farthest(moved)[-1] > farthest(pressed)[-1] + 0.03
+    for vertex in box.data.vertices:
+        vertex.co.x -= 0.05
+    edited = play(straight, [5, *FRAMES])[1:]
+    assert len(calls) == 2 and np.abs(edited - pressed).max() < 1e-3
+
+
+def test_keys_of_what_moves_are_noticed(straight):
+    box = add_box()
+    pressed = simulated(straight)
+    box.location.x = NEAR + 0.4 + 0.1
+    box.keyframe_insert("location", frame=8)
+    assert farthest(play(straight, FRAMES))[-1] > farthest(pressed)[-1] + 0.05
+
+
+@pytest.mark.parametrize(("name", "value"), [("thickness_outer", 0.04), ("cloth_friction", 1.0)])
+def test_collision_settings_put_the_clip_out_of_date_without_playing_frames(straight, monkeypatch, name, value):
+    box = add_box()
+    before = simulated(straight)
+    calls, read = counted(monkeypatch), readings(monkeypatch)
+    setattr(box.collision, name, value)
+    after = play(straight, FRAMES)
+    assert len(calls) == 1 and not read and np.abs(after - before).max() > 0.0
+
+
+def test_a_new_name_is_told(straight):
+    box = add_box()
+    simulated(straight)
+    box.name = "Sofa"
+    play(straight, FRAMES)
+    assert "“Sofa”" in notes(straight) and "Bench" not in notes(straight)
+
+
+def test_in_a_window_what_was_moved_is_told_and_the_clip_stays(straight, monkeypatch):
+    box = add_box(moves=False)
+    pressed = simulated(straight)
+    flesh, windows, scene = flesh_of(straight), part("scene.windows"), bpy.context.scene
+    calls = counted(monkeypatch)
+    monkeypatch.setattr(windows, "headless", lambda: False)
+    waits = []
+    monkeypatch.setattr(part("live.updates"), "wait", waits.append)
+    box.location.x += 0.1
+    bpy.context.view_layer.update()
+    assert flesh.problem == "“Bench” has moved or changed since the flesh was simulated: press Simulate."
+    health = part("logic.health").health(straight.thew, straight.thew.made, flesh, scene.frame_current)
+    assert health.level == "ERROR" and "“Bench”" in health.text
+    np.testing.assert_array_equal(play(straight, [4]), pressed[3:4])
+    box.location.x -= 0.1
+    bpy.context.view_layer.update()
+    assert flesh.problem == "" and not waits
+    box.collision.cloth_friction = 2.0
+    bpy.context.view_layer.update()
+    assert waits == [straight]
+    waits.clear()
+    add_box("Second", moves=False)
+    assert straight in waits and not calls
+
+
+def test_a_turn_repeats_only_where_what_moves_does(scene, monkeypatch):
+    """A character that stands breathing in a loop, and a ball that passes once, or comes back in time."""
+    scene.frame_end = 20
+    body, armature = make_folding(angle=0.0)
+    bone = armature.pose.bones["Spine"]
+    for frame in range(1, 42):
+        bone.rotation_euler = (0.1 * np.sin(2.0 * np.pi * (frame - 1) / 10.0), 0.0, 0.0)
+        bone.keyframe_insert("rotation_euler", frame=frame)
+    body.thew.use_contact = True
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    simulated(body)
+    assert flesh_of(body).begun.period == 10
+    box = add_box(moves=False, face=2.0)
+    simulated(body)
+    assert flesh_of(body).begun.period == 10
+    box.animation_data_clear()
+    for frame in range(1, 42):
+        box.location.x = 2.0 + 0.05 * frame
+        box.keyframe_insert("location", frame=frame)
+    simulated(body)
+    assert flesh_of(body).begun.period == 0
+    for frame in range(1, 42):
+        box.location.x = 2.0 + 0.05 * np.cos(2.0 * np.pi * (frame - 1) / 10.0)
+        box.keyframe_insert("location", frame=frame)
+    calls = counted(monkeypatch)
+    simulated(body)
+    assert flesh_of(body).begun.period == 10 and calls[-1]["colliders"][0].entries == 11
+    # What follows the loop in a longer bake is simulated after some turns of it, in which the box goes its way too.
+    part("logic.tasks").finish(part("bake.baking").bake(body, scene, bpy.context.view_layer, 1, 33))
+    after = calls[-1]
+    assert after["colliders"][0].entries == len(after["poses"]) > 34
+
+
+# at rest, bakes, files -----------------------------------------------------------------------------------------------------
+
+
+def test_flesh_at_rest_heeds_where_things_are_now(straight):
+    add_box()
+    simulated(straight)
+    found = {}
+    for frame in (1, 8, 6):
+        bpy.context.scene.frame_set(frame)
+        activate(straight)
+        assert bpy.ops.thew.settle() == {"FINISHED"}
+        found[frame] = float(evaluated(straight)[:, 0].max())
+    assert abs(found[8] - NEAR) < 0.01 and found[1] > 0.3 and found[8] + 0.01 < found[6] < found[1]
+    assert part("ui.contact_overlay").drawings(straight, 6.0)
+    shapes = play(straight, (1, 8))
+    assert farthest(shapes) == pytest.approx([found[1], found[8]], abs=1e-3)
+
+
+def test_settling_before_what_is_new_was_read(straight):
+    """The frames are not played to settle; the motion is made again when it is looked at."""
+    free = simulated(straight)
+    box = add_box(moves=False)
+    bpy.context.scene.frame_set(3)
+    activate(straight)
+    assert bpy.ops.thew.settle() == {"FINISHED"}
+    assert abs(evaluated(straight)[:, 0].max() - NEAR) < 0.01
+    straight.thew.settled = False
+    pressed = play(straight, FRAMES)
+    assert abs(farthest(pressed)[-1] - NEAR) < 0.01
+    box.collision.use = False
+    activate(straight)
+    assert bpy.ops.thew.settle() == {"FINISHED"}
+    play(straight, (2, 3))
+    straight.thew.settled = False
+    np.testing.assert_array_equal(play(straight, FRAMES), free)
+
+
+def test_bakes_shots_and_the_command_line_hold_it(straight, tmp_path, monkeypatch, capsys):
+    add_box()
+    emptied(add_box("Ghost"))
+    live = simulated(straight)
+    expected = [flesh_of(straight).clip.offsets(index) for index in range(12)]
+    told = [line for line in notes(straight).splitlines() if "“Bench”" in line or "“Ghost”" in line]
+    file = tmp_path / "hero.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(file))
+    run, core = part("cli").main, part("logic.native").core()
+    assert run(["export", str(file), "--object", "Body"]) == 0
+    assert "Body: “Ghost” has no faces" in capsys.readouterr().out
+    elsewhere = core.Shot.load(tmp_path / "hero.Body.shot.thew").simulate()
+    for index in range(12):
+        np.testing.assert_array_equal(elsewhere.offsets(index), expected[index])
+    elsewhere.save(tmp_path / "hero.clip.thew")
+    calls, baked = counted(monkeypatch), []
+    for words in ((), ("--clip", str(tmp_path / "hero.clip.thew"))):
+        out = str(tmp_path / f"out{len(words)}.blend")
+        capsys.readouterr()
+        assert run(["bake", str(file), "--object", "Body", "--out", out, *words]) == 0
+        printed = capsys.readouterr().out
+        assert len(told) == 2 and all(f"Body: {line}" in printed for line in told)
+        bpy.ops.wm.open_mainfile(filepath=out)
+        baked.append(play(bpy.data.objects["Body"], FRAMES))
+    assert len(calls) == 1
+    np.testing.assert_array_equal(baked[0], baked[1])
+    assert np.abs(baked[0] - live).max() < 1e-4 * size_of(live[0])
+    bpy.ops.wm.open_mainfile(filepath=str(file))
+    bpy.data.objects["Bench"].animation_data_clear()
+    bpy.ops.wm.save_mainfile()
+    capsys.readouterr()
+    assert run(["bake", str(file), "--object", "Body", "--clip", str(tmp_path / "hero.clip.thew")]) == 1
+    assert "“Bench” is elsewhere than when “hero.clip.thew” was exported" in capsys.readouterr().out
+
+
+def test_it_is_saved_with_the_file(straight, tmp_path):
+    box = add_box()
+    props = bpy.data.collections.new("Props")
+    bpy.context.scene.collection.children.link(props)
+    props.objects.link(box)
+    straight.thew.collider_collection = props
+    pressed = simulated(straight)
+    file = str(tmp_path / "bench.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=file)
+    bpy.ops.wm.open_mainfile(filepath=file)
+    body = bpy.data.objects["Body"]
+    assert body.thew.collider_collection == bpy.data.collections["Props"]
+    np.testing.assert_array_equal(play(body, FRAMES), pressed)
+
+
+def test_a_render_shows_what_was_played_whatever_it_shows_of_things(straight, monkeypatch, tmp_path):
+    """Hidden from renders, or finer in them, an object is what was collided with all the same."""
+    hidden, finer = add_box("Hidden"), add_box("Finer")
+    hidden.hide_render = True
+    more = finer.modifiers.new("Subdivision", "SUBSURF")
+    more.subdivision_type, more.levels, more.render_levels = "SIMPLE", 0, 2
+    pressed = simulated(straight)
+    scene = bpy.context.scene
+    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.collection.objects.link(camera)
+    scene.camera, scene.render.engine = camera, "CYCLES"
+    scene.cycles.samples = 1
+    scene.render.resolution_x = scene.render.resolution_y = 8
+    scene.render.filepath = str(tmp_path / "frame-")
+    read = readings(monkeypatch)
+    bpy.ops.render.render(animation=True)
+    assert not read
+    np.testing.assert_array_equal(play(straight, FRAMES), pressed)
