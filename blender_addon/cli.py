@@ -34,6 +34,7 @@ from .logic.sentences import listed
 from .logic.tasks import finish
 from .saved.choices import BAKE_SPACES, METHODS
 from .saved.properties import ThewSettings
+from .scene import groups
 
 
 @dataclass
@@ -68,21 +69,51 @@ def bake_file(
     makings = making_of([Path(clip) for clip in clips or ()], name)
     opened(file, scripts, say)
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
-    lines = []
-    for obj in made_for(scene, makings, name) if makings else chosen(scene, name):
-        body = obj.thew.body if obj.thew.made.rides else None
-        if name is None and body is not None and body.thew.made.flesh and body.name in scene.objects:
-            continue  # baked along with its body
+    meshes, lines = made_for(scene, makings, name) if makings else chosen(scene, name), []
+    meshes = [obj for obj in meshes if name is not None or not goes_along(obj, scene)]
+    for obj in meshes:
         configure(obj, method, modes)
         if space is not None:
             obj.thew.bake_space = space
-        line = bake_one(obj, scene, view_layer, frames, finished, makings.get(obj.name), into)
+    failed = {} if makings else add_others(meshes, scene, view_layer)
+    for obj in meshes:
+        line = failed.get(obj.name) or bake_one(obj, scene, view_layer, frames, makings.get(obj.name), into)
         say(line)
         lines.append(line)
+    for obj, line in zip(meshes, lines, strict=True) if finished else ():
+        if line.done:  # after all were baked: what is simulated together needs the flesh of the others
+            finish_one(obj, line, say)
     if not any(line.done for line in lines):
         raise Refusal(f"Nothing in {file} could be baked, so nothing was saved")
     save(Path(out) if out else file)
     return lines
+
+
+def goes_along(obj, scene) -> bool:
+    """Whether an object is baked along with the body that it rides on."""
+    body = obj.thew.body if obj.thew.made.rides else None
+    return body is not None and body.thew.made.flesh and body.name in scene.objects
+
+
+def add_others(meshes: list[bpy.types.Object], scene, view_layer) -> dict[str, Line]:
+    """Flesh for those that are simulated together, before any of them is; gives, by name, what is said of those that cannot have it."""
+    failed = {}
+    for obj in meshes:
+        if groups.joins(obj) and not (obj.thew.made.flesh or obj.thew.made.rides):
+            try:
+                finish(jobs.add(obj, scene, view_layer, simulate=False))
+            except EXPECTED as error:
+                failed[obj.name] = Line(obj.name, sentence(str(error)), False)
+    return failed
+
+
+def finish_one(obj, line: Line, say) -> None:
+    """Finish a bake; what goes wrong is said, and noted in its `line`."""
+    try:
+        finishing.finish_bake(obj)
+    except EXPECTED as error:
+        line.done = False
+        say(Line(obj.name, sentence(str(error)), False))
 
 
 def export_file(
@@ -204,11 +235,10 @@ def bake_one(
     scene,
     view_layer,
     frames: tuple[int, int] | None,
-    finished: bool,
     made: baking.Making | None = None,
     into: str = targets.TARGETS[0].key,
 ) -> Line:
-    """Add flesh where there is none yet, bake (from the clip that `made` shows), finish the bake if so wanted, and tell."""
+    """Add flesh where there is none yet, bake (from the clip that `made` shows), and tell."""
     began = time.perf_counter()
     try:
         if not (obj.thew.made.flesh or obj.thew.made.rides):
@@ -216,8 +246,6 @@ def bake_one(
         baked = finish(baking.bake(obj, scene, view_layer, *(frames or (None, None)), into=into, made=made))
         flesh = fleshes.flesh(obj.thew.body if obj.thew.made.rides else obj)
         notes = [] if obj.thew.made.rides else contact.notes(flesh)
-        if finished:
-            finishing.finish_bake(obj)
     except EXPECTED as error:
         return Line(obj.name, sentence(str(error)), False)
     seconds = time.perf_counter() - began

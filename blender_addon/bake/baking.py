@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from ..live import building, jobs
+from ..live import jobs
 from ..live.build_settings import BuildSettings
 from ..live.flesh import Flesh
 from ..live.session import register
@@ -21,7 +21,7 @@ from ..logic.names import describe
 from ..logic.sentences import listed, percent, plural
 from ..logic.spaces import diagonal
 from ..logic.tasks import Progress, Task, span
-from ..scene import poses, reading
+from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from . import export_check, measuring, riders, targets
 from .target import Source, put
@@ -138,7 +138,7 @@ def of_body(found: reading.Subject, flesh: Flesh, scene, view_layer, frames: lis
 def simulated(found: reading.Subject, scene, view_layer, start: int, end: int) -> Task:
     """A clip that holds `start`..`end` and begins where the preview begins, so that they show the same."""
     obj = found.obj
-    live = obj.thew.frames(scene)
+    live = groups.frames(obj, scene)
     first = min(start, live[0]) if live[0] <= end else start
     flesh = register.flesh(obj)
     build_settings, bind_pose = BuildSettings.of(obj, scene).baked(), BindPose.saved(obj)
@@ -146,4 +146,4 @@ def simulated(found: reading.Subject, scene, view_layer, start: int, end: int) -
     # are the same, and nothing needs to be simulated again.
     last = max(end, live[1]) if first == live[0] else end
     last = max(last, flesh.clip_end) if flesh.covers(first, last) else last
-    yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, (first, last))
+    yield from jobs.build(flesh, found, bind_pose, build_settings, scene, view_layer, (first, last))

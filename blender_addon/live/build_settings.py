@@ -13,7 +13,7 @@ from ..logic.modal import METHOD
 from ..rigs import fingerprints
 from ..saved import rig_layouts
 from ..saved.units import frames_per_second
-from ..scene import colliders, ignored
+from ..scene import colliders, groups, ignored
 from ..scene.bind_pose import BindPose
 
 #: The stiffness that flesh is assembled for, pascals; stiffer and softer flesh is made from that by a factor.
@@ -22,13 +22,14 @@ REFERENCE = 20e3
 
 @dataclass(frozen=True)
 class ContactSettings:
-    """How flesh touches itself and other things."""
+    """How flesh touches itself, other flesh and other things."""
 
     self_contact: bool
     thickness: float  # what is kept between skins, scene units
     friction: float
     ignored: tuple[str, bool]  # the vertex group that touches nothing, see `scene.ignored.asked`
     colliders: tuple[colliders.Asked, ...]  # what is collided with
+    others: tuple[str, ...] = ()  # the objects that it is simulated together with, by name: see `scene.groups`
 
     @staticmethod
     def of(obj: bpy.types.Object, scene: bpy.types.Scene) -> ContactSettings | None:
@@ -37,8 +38,9 @@ class ContactSettings:
         if not s.use_contact:
             return None
         return ContactSettings(
-            s.self_contact, s.contact_thickness, s.contact_friction, ignored.asked(obj), colliders.asked(obj, scene)
-        )
+            s.self_contact, s.contact_thickness, s.contact_friction, ignored.asked(obj), colliders.asked(obj, scene),
+            tuple(other.name for other in groups.others(obj, scene)),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class BuildSettings:
     max_offset: float | None
     elastic_joints: float
     motion_start: str
-    live: tuple[int, int]  # the frames that the artist plays
+    live: tuple[int, int]  # the frames that the artist plays, of all that are simulated together
     fps: float
     modes: int
     engine: str
@@ -83,6 +85,11 @@ class BuildSettings:
         """What the flesh collides with."""
         return () if self.touches is None else self.touches.colliders
 
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The objects that it is simulated together with, by name."""
+        return () if self.touches is None else self.touches.others
+
     def baked(self) -> BuildSettings:
         """The same for a bake, which is on every machine, every time, what the processor makes: engines that are chosen by
         what they cost differ in the last digits. (Its own, one thread or all, agree bit by bit.)"""
@@ -103,7 +110,7 @@ class BuildSettings:
         return BuildSettings(
             s.cells_across, height, None if s.use_young else s.softness, s.young if s.use_young else 0.0, s.poisson, s.density,
             s.rest_includes_gravity, s.method, s.rate, gravity, s.mass_damping, s.stiffness_damping, s.reach or None,
-            s.elastic_joints, s.motion_start, s.frames(scene), frames_per_second(scene),
+            s.elastic_joints, s.motion_start, groups.frames(obj, scene), frames_per_second(scene),
             s.modes, s.engine, s.device.strip(), fingerprints.fingerprint(obj),
             ContactSettings.of(obj, scene),
         )  # fmt: skip

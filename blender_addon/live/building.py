@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import bpy
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..logic import modal
 from ..logic.colliders import Colliders
-from ..logic.cycles import Beginning, beginning
+from ..logic.cycles import PREROLL, Beginning, beginning
 from ..logic.native import core
 from ..logic.played import Played
 from ..logic.spaces import Place, mirrors, transform
@@ -21,7 +21,7 @@ from ..rigs import pushers, rigging
 from ..saved import believed
 from ..scene import poses, reading, rig_controls
 from ..scene.bind_pose import BindPose
-from ..scene.character import read_character
+from ..scene.character import Character, read_character
 from . import contact
 from .build_settings import REFERENCE, BuildSettings, hashed
 from .events import happened
@@ -48,16 +48,11 @@ def build(
     still hold, if they are of the same bones. `still`: see `make`.
     """
     core()
-    believed.check(found.obj)
-    character = read_character(found, bpy.context.evaluated_depsgraph_get)
+    character, bind_pose = read(flesh, found, bind_pose, scene)
     motion = flesh.motion
     native = 0.0
-    same = flesh.character is not None and flesh.character.digest == character.digest
-    if flesh.character is not None and not same:
-        bind_pose = applied(found, bind_pose, flesh.character, character, scene)
-        if not flesh.character.alike(character):
-            happened(found.obj, flesh, Event.MISFITS)
     if frames is None:
+        same = flesh.character is not None and flesh.character.digest == character.digest
         motion = motion if same and motion is not None and motion.moving == rig_controls.moving(found.obj) else None
     elif not (trust_motion and motion is not None and flesh.character.bones == character.bones):
         reader = poses.read_motion(
@@ -70,6 +65,19 @@ def build(
     happened(found.obj, flesh, Event.MESH_READ)
     if frames is not None:
         happened(found.obj, flesh, Event.MOTION_READ)
+
+
+def read(
+    flesh: Flesh, found: reading.Subject, bind_pose: BindPose, scene: bpy.types.Scene
+) -> tuple[Character, BindPose]:
+    """The mesh and its skeleton as they are now, and where both stood."""
+    believed.check(found.obj)
+    character = read_character(found, bpy.context.evaluated_depsgraph_get)
+    if flesh.character is not None and flesh.character.digest != character.digest:
+        bind_pose = applied(found, bind_pose, flesh.character, character, scene)
+        if not flesh.character.alike(character):
+            happened(found.obj, flesh, Event.MISFITS)
+    return character, bind_pose
 
 
 def applied(found: reading.Subject, bind_pose: BindPose, old, new, scene: bpy.types.Scene) -> BindPose:
@@ -96,6 +104,15 @@ def make(obj, flesh: Flesh, character, bind_pose, build_settings, motion, rigs=(
 
     `still`: flesh is shown settled, so that a clip of the same range may stay behind changes of rigs.
     """
+    new = yield from prepared(flesh, character, bind_pose, build_settings, motion, rigs)
+    made = Event.BODY_MADE
+    if motion is not None:
+        made = yield from simulate(flesh, new, still)
+    take(obj, flesh, new, made)
+
+
+def prepared(flesh: Flesh, character, bind_pose, build_settings, motion, rigs=()) -> Task:
+    """All of it that comes before a motion is simulated; gives the draft of what is built."""
     thew = core()
     new = flesh.draft()
     new.character, new.bind_pose, new.build_settings, new.motion, new.rigs = (
@@ -105,8 +122,8 @@ def make(obj, flesh: Flesh, character, bind_pose, build_settings, motion, rigs=(
         motion,
         rigs,
     )
-    new.place = place = placed(character, bind_pose, build_settings)
-    new.lattice_key = hashed(character.digest, bind_pose, place.metres_per_unit, build_settings.cells_across)
+    new.place = placed(character, bind_pose, build_settings)
+    new.lattice_key = hashed(character.digest, bind_pose, new.place.metres_per_unit, build_settings.cells_across)
     new.automatic_key = hashed(
         new.lattice_key, build_settings.poisson, build_settings.density, build_settings.rest_includes_gravity
     )
@@ -126,14 +143,16 @@ def make(obj, flesh: Flesh, character, bind_pose, build_settings, motion, rigs=(
             new.modes_key = modes_key
 
     yield from place_rigs(flesh, new)
-    made = Event.BODY_MADE
-    if motion is not None:
-        made = yield from simulate(flesh, new, still)
-        new.spaces, new.clip_start = place.to_object(motion.matrices), motion.start
+    return new
+
+
+def take(obj, flesh: Flesh, new: Built, made: Event) -> None:
+    """All is made: the flesh of `obj` is what was built."""
     if made is Event.BODY_MADE:
-        new.clip, new.touching, new.clip_key = None, None, b""
-    if motion is None:
-        new.spaces = None
+        new.clip, new.touching, new.clip_place, new.clip_key, new.group_key = None, None, None, b"", b""
+    motion, new.spaces = new.motion, None
+    if motion is not None:
+        new.spaces, new.clip_start = (new.clip_place or new.place).to_object(motion.matrices), motion.start
     flesh.take(new)
     happened(obj, flesh, made)
 
@@ -218,33 +237,20 @@ def place_rigs(flesh: Flesh, new: Built) -> Task:
 def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
     """The clip, pushed by the rigs at their controls; gives what came of it."""
     thew, build_settings, motion = core(), new.build_settings, new.motion
-    ranged = flesh.clip is not None and (flesh.clip_start, len(flesh.spaces)) == (motion.start, len(motion.maps))
-    stays = ranged and new.lattice_key == flesh.lattice_key
+    kept = Event.CLIP_KEPT if stays(flesh, new) else Event.BODY_MADE
     if not (rigging.were_read(new.rigs, motion) and contact.were_read(new)):  # other rigs were keyed or driven since
-        return Event.CLIP_KEPT if stays else Event.BODY_MADE
+        return kept
     plan = planned(new)
-    own = (
-        (build_settings.modes, build_settings.engine, build_settings.device)
-        if build_settings.method == modal.METHOD
-        else ()
-    )
-    forces = hashed(new.rigs_key, tuple(plan.acting), plan.controls.tobytes()) if plan.acting else b""
-    began = plan.begun.key, plan.live if plan.begun.period else 0
-    clip_key = hashed(
-        new.body_key,
-        motion.digest,
-        build_settings.dynamics(),
-        build_settings.fps,
-        own,
-        forces,
-        began,
-        contact.key(new, motion.colliders),
-    )
-    if clip_key == flesh.clip_key:
+    clip_key = key_of(new, plan)
+    if build_settings.others:  # its clip is made with theirs: see `together`
+        if clip_key == flesh.clip_key and flesh.group_key and flesh.build_settings.others == build_settings.others:
+            return Event.CLIP_MADE
+        return kept
+    if clip_key == flesh.clip_key and not flesh.group_key:
         new.begun = plan.begun
         return Event.CLIP_MADE
-    if plan.acting and still and stays:
-        return Event.CLIP_KEPT
+    if plan.acting and still and kept is Event.CLIP_KEPT:
+        return kept
 
     def run(progress):
         clip = simulated(progress)
@@ -270,8 +276,29 @@ def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
         return played(clip, plan)
 
     new.clip, new.touching = yield Work("Closing the loop" if plan.begun.period else "Simulating", run, 0.8, 1.0)
-    new.clip_key, new.begun = clip_key, plan.begun
+    new.clip_place, new.clip_key, new.group_key, new.begun = new.place, clip_key, b"", plan.begun
     return Event.CLIP_MADE
+
+
+def stays(flesh: Flesh, new: Built) -> bool:
+    """Whether the clip that there is can go on to be seen: it is of the same range and lattice."""
+    motion = new.motion
+    ranged = flesh.clip is not None and (flesh.clip_start, len(flesh.spaces)) == (motion.start, len(motion.maps))
+    return ranged and new.lattice_key == flesh.lattice_key
+
+
+def key_of(new: Built, plan: Plan) -> bytes:
+    """A hash of all that the clip of a plan depends on."""
+    build_settings, motion = new.build_settings, new.motion
+    own = (
+        (build_settings.modes, build_settings.engine, build_settings.device)
+        if build_settings.method == modal.METHOD
+        else ()
+    )
+    forces = hashed(new.rigs_key, tuple(plan.acting), plan.controls.tobytes()) if plan.acting else b""
+    began = plan.begun.key, plan.live if plan.begun.period else 0
+    dynamics, touching = build_settings.dynamics(), contact.key(new, motion.colliders)
+    return hashed(new.body_key, motion.digest, dynamics, build_settings.fps, own, forces, began, touching)
 
 
 @dataclass(frozen=True)
@@ -308,9 +335,11 @@ def planned(new: Built) -> Plan:
 
 
 def arguments(
-    new: Built, plan: Plan, poses: np.ndarray, controls: np.ndarray, collided: Colliders, **options
-) -> dict[str, Any]:
-    """What `thew.simulate` and `thew.Shot` are given for poses [f, b, 4, 4] in metres, controls [f, r] and what is collided with."""
+    new: Built, plan: Plan, poses: np.ndarray, controls: np.ndarray, collided: Colliders,
+    common: contact.Common | None = None, **options,
+) -> dict[str, Any]:  # fmt: skip
+    """What `thew.simulate` and `thew.Shot` are given for poses [f, b, 4, 4] in metres, controls [f, r] and what is collided with;
+    `common`: with those that it is simulated together with."""
     build_settings = new.build_settings
     pushed = {"rigs": list(plan.acting.values()), "controls": controls} if plan.acting else {}
     extra = modal.options(build_settings, new.modes, new.stiffness)
@@ -320,7 +349,7 @@ def arguments(
         "fps": build_settings.fps,
         **build_settings.dynamics(),
         **extra,
-        **contact.given(new, collided),
+        **contact.given(new, collided, common),
         **pushed,
         **options,
     }
@@ -348,4 +377,8 @@ def begins(new: Built, controls: np.ndarray) -> tuple[Beginning, int]:
     others = motion.colliders.trace(new.place, new.surface.size)
     others = None if others is None else others[: live + 1]
     options = build_settings.fps, motion.start, controls[: live + 1], marked, others
-    return beginning(build_settings.motion_start, maps, heads, new.surface.size, *options), live
+    begun = beginning(build_settings.motion_start, maps, heads, new.surface.size, *options)
+    if begun.period and build_settings.others:
+        begun = beginning(PREROLL, maps, heads, new.surface.size, *options)
+        begun = replace(begun, note=f"A loop is not closed with Other Flesh. {begun.note}".rstrip())
+    return begun, live

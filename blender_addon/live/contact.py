@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,27 @@ from ..logic.colliders import Collider, Colliders
 from ..logic.contact import Thing, Touching, contact_notes
 from ..logic.errors import Refusal
 from ..logic.native import core
+from ..logic.spaces import Place
 from ..saved.units import length
 from ..scene import colliders
 from .build_settings import hashed
 
 
-def given(built: Any, collided: Colliders) -> dict[str, Any]:
+@dataclass
+class Common:
+    """What is the same for all that are simulated together."""
+
+    place: Place  # where their metres lie
+    made: dict[colliders.Asked, Any] = field(
+        default_factory=dict
+    )  # a thew.Collider of each thing: the core counts it once
+
+
+def given(built: Any, collided: Colliders, common: Common | None = None) -> dict[str, Any]:
     """What a simulation is given so that the flesh of `built` touches; nothing where it is not to, or cannot.
 
-    `collided`: what it collides with, at the poses that are simulated; a single one is for flesh at rest.
+    `collided`: what it collides with, at the poses that are simulated; a single one is for flesh at rest. `common`: with those that it
+    is simulated together with (None: it is alone).
     """
     contact = built.build_settings.touches
     if contact is None:
@@ -32,17 +45,21 @@ def given(built: Any, collided: Colliders) -> dict[str, Any]:
             regions=built.character.ignored.regions(),
         )
     }
+    common = common or Common(built.place)
     if known := asked_for(built, collided):
-        told["colliders"] = [collider(built, *each) for each in known]
+        for asked, read in known:
+            if asked not in common.made:
+                common.made[asked] = collider(common.place, asked, read)
+        told["colliders"] = [common.made[asked] for asked, _ in known]
     return told
 
 
-def collider(built: Any, asked: colliders.Asked, read: Collider) -> Any:
+def collider(place: Place, asked: colliders.Asked, read: Collider) -> Any:
     """An object as the core's collider; a `Refusal` names it where the core cannot collide with it."""
-    vertices, motion = read.given(built.place)
+    vertices, motion = read.given(place)
     try:
         surface = core().Surface(vertices, read.triangles)
-        gap = asked.thickness * built.place.metres_per_unit
+        gap = asked.thickness * place.metres_per_unit
         return core().Collider(surface, motion, friction=asked.friction, thickness=gap)
     except core().ThewError as error:
         raise Refusal(
@@ -86,8 +103,25 @@ def things(built: Any) -> list[tuple[Thing, np.ndarray]]:
     ]
 
 
-def found(built: Any, clip: Any, collided: list[Thing] | None = None) -> Touching | None:
-    """What touched in a clip of the motion that was read; None where nothing was to. `collided`: with what (None: as it was read)."""
+def things_together(members: list[Any], names: list[str], own: int) -> list[Thing]:
+    """What the flesh of one of several that are simulated together touches besides itself, in the order in which the core counts it:
+    the others, by their names, then all that any of them collides with."""
+    mine, made = thickness(members[own]), {}
+    for member in members:
+        for asked, each in asked_for(member, member.motion.colliders):
+            made.setdefault(asked, Thing(each.name, asked.thickness * member.place.metres_per_unit))
+    # Between two bodies the mean of both sides' thickness is kept.
+    bodies = [
+        Thing(name, 0.5 * (thickness(member) - mine))
+        for k, (name, member) in enumerate(zip(names, members, strict=True))
+        if k != own
+    ]
+    return [*bodies, *made.values()]
+
+
+def found(built: Any, clip: Any, collided: list[Thing] | None = None, own: int = 0) -> Touching | None:
+    """What touched in a clip of the motion that was read; None where nothing was to. `collided`: with what (None: as it was read);
+    `own`: which body of the clip's scene it is."""
     contact = built.build_settings.touches
     if contact is None:
         return None
@@ -104,6 +138,7 @@ def found(built: Any, clip: Any, collided: list[Thing] | None = None) -> Touchin
         thickness(built),
         contact.self_contact,
         collided,
+        own,
     )
 
 

@@ -77,6 +77,7 @@ class Built:
     # the motion
     clip: Any = None  # thew.Clip, or `logic.played.Played`
     clip_start: int = 0  # its first frame
+    clip_place: Place | None = None  # where its metres lie: not those of the body where others were simulated along
     touching: Touching | None = None  # what touched in it; None: nothing was to
     begun: Beginning = field(default_factory=Beginning)  # how it begins
     spaces: np.ndarray | None = None  # [f, 4, 4] per frame: metres to object space
@@ -89,6 +90,7 @@ class Built:
     modes_key: bytes = b""
     rigs_key: bytes = b""
     clip_key: bytes = b""
+    group_key: bytes = b""  # of all that was simulated together; b"": it was alone
 
 
 @dataclass
@@ -179,7 +181,7 @@ class Flesh(Built):
 
     def lattice_positions(self, frame: float) -> np.ndarray:
         """The lattice vertices at `frame` in Blender's world, [k, 3]."""
-        return self.place.world(self.clip.lattice_positions(self.index_at(frame)))
+        return self.clip_place.world(self.clip.lattice_positions(self.index_at(frame)))
 
     def index_at(self, frame: float) -> int:
         """The pose of the clip that is nearest to `frame`."""

@@ -17,7 +17,7 @@ from ..rigs import anchors, rigging
 from ..saved import edited, properties, rig_layouts
 from ..saved import rigs as saved_rigs
 from ..scene import poses, reading, windows
-from . import jobs, rendering, resting, riding, saving, session, updates
+from . import jobs, rendering, resting, riding, saving, session, updates, validity
 from .build_settings import ContactSettings
 from .events import happened
 from .session import register as fleshes
@@ -204,7 +204,7 @@ def follow_rigs(obj, flesh) -> None:
     """Curves or drivers of rigs may have been edited, or have moved their controls."""
     if not len(obj.thew.rigs) or flesh.motion is None:
         return
-    if jobs.moved(obj, flesh):
+    if validity.moved(obj, flesh):
         updates.wait(obj)
     if not windows.playing():
         rigging.follow_controls(obj)

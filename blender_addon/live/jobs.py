@@ -11,13 +11,13 @@ from dataclasses import replace
 from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.names import describe
 from ..logic.sentences import listed, notes_of, plural
-from ..logic.states import Clip, Effect, Event, Mesh, Motion, Switch
+from ..logic.states import Effect, Event, Mesh, Switch
 from ..logic.tasks import Task, finish
-from ..rigs import anchors, rigging
+from ..rigs import rigging
 from ..saved.made import reset
-from ..scene import bakes, colliders, flesh_map, ignored, modifier, poses, reading, rig_controls
+from ..scene import bakes, flesh_map, groups, modifier, poses, reading
 from ..scene.bind_pose import BindPose
-from . import building, contact, riding, session
+from . import building, contact, riding, session, together, validity
 from .build_settings import BuildSettings
 from .events import DOES, happened
 from .flesh import Flesh
@@ -49,7 +49,7 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
     if not placed:
         modifier.check_place(obj, found.modifier)
     flesh = register.flesh(obj) if had else Flesh()
-    yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, frames)
+    yield from build(flesh, found, bind_pose, build_settings, scene, view_layer, frames)
 
     settings, made = obj.thew, obj.thew.made
     settings.cells_across, settings.method = build_settings.cells_across, build_settings.method
@@ -74,20 +74,20 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     """Read the poses again and simulate them; a range that is given becomes the object's own."""
     check_flesh(obj)
     found = reading.subject(obj, view_layer)
-    frames = _live_frames(obj, scene)
-    own = start is not None or end is not None
-    if own:
-        frames = (frames[0] if start is None else start, frames[1] if end is None else end)
-        check_range(obj, *frames)
+    live = obj.thew.frames(scene)
+    own = (live[0] if start is None else start, live[1] if end is None else end)
+    check_range(obj, *own)
+    frames = groups.frames(obj, scene, own)
     flesh = register.flesh(obj)
     build_settings = replace(BuildSettings.of(obj, scene), live=frames)
     bind_pose = BindPose.saved(obj)
-    yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, frames)
+    yield from build(flesh, found, bind_pose, build_settings, scene, view_layer, frames)
     settings = obj.thew
     settings.settled = False
-    if own and frames != (scene.frame_start, scene.frame_end):
+    given = start is not None or end is not None
+    if given and own != (scene.frame_start, scene.frame_end):
         settings.use_scene_range = False
-        settings.frame_start, settings.frame_end = frames
+        settings.frame_start, settings.frame_end = own
     settings.made.shows_bake = False
     settings.enabled = True
     if settings.made.flesh_map:
@@ -105,56 +105,36 @@ def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None) -> T
     still = obj.thew.settled if still is None else still
     build_settings = BuildSettings.of(obj, scene)
     frames = _live_frames(obj, scene)
-    condition = flesh.condition
-    known = condition.showable and flesh.covers(*frames) and condition.motion is not Motion.DIFFERS
-    known = known and not moved(obj, flesh)
-    known = known and flesh.motion.colliders.asked == colliders.which(build_settings.collides_with)
-    if known and condition.mesh is Mesh.READ and not renamed(obj, flesh):
+    known = validity.motion_holds(obj, flesh, build_settings, frames)
+    if known and validity.mesh_holds(obj, flesh) and not build_settings.others:
         place = building.placed(flesh.character, flesh.bind_pose, build_settings)
         rigs = rigging.resolve(obj, flesh.character, flesh.bind_pose, place)
         parts = flesh.character, flesh.bind_pose, build_settings, flesh.motion
         yield from building.make(obj, flesh, *parts, rigs, still)
     else:
         found, bind_pose = reading.subject(obj, view_layer), BindPose.saved(obj)
-        yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, frames, known, still)
+        trust = known or bool(build_settings.others)
+        yield from build(flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust, still)
     settle(obj, flesh, scene)
     return flesh
 
 
-def outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
-    """Whether `update` has something to do; cheap enough to ask every frame."""
-    condition = flesh.condition
-    if not condition.showable or not condition.trusted:
-        return True
-    if condition.clip is Clip.BEHIND and not (obj.thew.settled if still is None else still):
-        return True
-    if flesh.build_settings != BuildSettings.of(obj, scene) or not flesh.covers(*_live_frames(obj, scene)):
-        return True
-    return moved(obj, flesh)
-
-
-def moved(obj, flesh: Flesh) -> bool:
-    """Whether other curves or drivers move the rigs' controls than when they were read."""
-    return flesh.motion.moving != rig_controls.moving(obj)
-
-
-def renamed(obj, flesh: Flesh) -> bool:
-    """Whether the bones that were read are not those of the armature now, or not those on which rigs hang; or the vertex
-    group that touches nothing is another one."""
-    if flesh.character.ignored.asked != ignored.asked(obj):
-        return True
-    armature = reading.armature_of(obj)
-    if armature is None:
-        return False
-    known = set(flesh.character.bones)
-    wanted = {anchors.found_bone(armature, rig) for rig in obj.thew.rigs if rig.guide == "BONE"} - {""}
-    return not (wanted <= known and all(name in armature.data.bones for name in known))
+def build(flesh: Flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust=False, still=False) -> Task:
+    """As `together.build`; whatever was simulated along shows it."""
+    given = found, bind_pose, build_settings, scene, view_layer, frames, trust, still
+    others = yield from together.build(flesh, *given)
+    for other, its in others:
+        if not session.alive(other):
+            continue  # deleted meanwhile
+        if session.is_shown(other):
+            settle(other, its, scene)
+        else:
+            note(other, its)
 
 
 def _live_frames(obj, scene) -> tuple[int, int]:
-    start, end = obj.thew.frames(scene)
-    check_range(obj, start, end)
-    return start, end
+    check_range(obj, *obj.thew.frames(scene))
+    return groups.frames(obj, scene)
 
 
 def check_range(obj, start: int, end: int) -> None:
@@ -182,7 +162,7 @@ def rest(obj, scene, view_layer) -> Task:
     flesh = register.flesh(obj)
     view_layer.update()
     build_settings, bind_pose = BuildSettings.of(obj, scene), BindPose.saved(obj)
-    if flesh.body is None or flesh.condition.mesh is Mesh.TOUCHED or renamed(obj, flesh):
+    if flesh.body is None or flesh.condition.mesh is Mesh.TOUCHED or validity.renamed(obj, flesh):
         yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None, still=True)
     elif flesh.build_settings != build_settings:
         rigs = rigging.resolve(
@@ -208,7 +188,7 @@ def with_body(obj, scene, view_layer) -> Flesh:
     """The flesh of `obj` with its body, built here and now where it is not: a file was just opened, a bone renamed."""
     check_flesh(obj)
     flesh = register.flesh(obj)
-    if flesh.body is None or renamed(obj, flesh):
+    if flesh.body is None or validity.renamed(obj, flesh):
         found, bind_pose = reading.subject(obj, view_layer), BindPose.saved(obj)
         build_settings = BuildSettings.of(obj, scene)
         finish(building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None))

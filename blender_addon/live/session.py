@@ -57,11 +57,11 @@ class Register:
     def objects(self, scene: bpy.types.Scene) -> list[bpy.types.Object]:
         """The objects of `scene` that have flesh, and whose mesh can be changed from this file."""
         kept = (self._scenes or {}).get(scene.session_uid)
-        if kept is None or self._count != len(bpy.data.objects) or not all(map(_alive, kept)):
+        if kept is None or self._count != len(bpy.data.objects) or not all(map(alive, kept)):
             self._count = len(bpy.data.objects)
             self._scenes = {
                 each.session_uid: [
-                    obj for obj in each.objects if obj.type == "MESH" and obj.thew.made.flesh and is_own(obj)
+                    obj for obj in each.objects if obj.type == "MESH" and obj.thew.made.flesh and reading.is_own(obj)
                 ]
                 for each in bpy.data.scenes
             }
@@ -95,18 +95,12 @@ class Register:
         return list(found.values())
 
 
-def _alive(obj: bpy.types.Object) -> bool:
+def alive(obj: bpy.types.Object) -> bool:
     """Whether a reference that was kept still leads to an object."""
     try:
         return obj.session_uid != 0
     except ReferenceError:
         return False
-
-
-def is_own(obj: bpy.types.Object) -> bool:
-    """Whether the object and its mesh belong to this file; a linked character shows the shape or bake it was saved with."""
-    ids = (obj, obj.data)
-    return all(each.library is None and each.override_library is None for each in ids)
 
 
 register = Register()

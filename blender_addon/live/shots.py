@@ -200,6 +200,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
         raise Refusal(f"{name} does not hold the frames that it says: export {describe(obj)} and simulate it again")
     new.begun = begun
     new.clip = building.played(clip, building.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1))
+    new.clip_place, new.group_key = new.place, b""
     new.spaces, new.clip_start = new.place.to_object(new.motion.matrices), new.motion.start
     new.touching = contact.found(new, new.clip, note.things)
     forgotten(new)

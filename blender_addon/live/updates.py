@@ -17,8 +17,7 @@ from ..logic.native import EXPECTED
 from ..logic.states import Build, Effect, Event, Motion, Switch
 from ..logic.tasks import Stepper, finish
 from ..scene import poses, reading, windows
-from . import jobs, rendering, session
-from .build_settings import BuildSettings
+from . import jobs, rendering, session, validity
 from .events import DOES, happened
 from .flesh import Flesh
 from .session import register as fleshes
@@ -58,7 +57,7 @@ def may_read(obj, flesh) -> bool:
 def ready(obj, scene, flesh) -> bool:
     """Whether the clip can be shown now; brings it up to date here (without a window, in a render) or later."""
     try:
-        if not jobs.outdated(obj, scene, flesh, still(obj)):
+        if not validity.outdated(obj, scene, flesh, still(obj)):
             if flesh.condition.switch is Switch.OFF:
                 jobs.settle(obj, flesh, scene)
             return True
@@ -69,9 +68,9 @@ def ready(obj, scene, flesh) -> bool:
         jobs.refuse(obj, flesh, error)
         return False
     condition = flesh.condition
-    hopeless = condition.build is Build.FAILED and condition.trusted and flesh.tried == attempt(obj, scene)
+    hopeless = condition.build is Build.FAILED and condition.trusted and flesh.tried == validity.attempt(obj, scene)
     if not windows.headless() and not state.rendering:
-        if not hopeless and condition.motion is not Motion.DIFFERS:
+        if not hopeless and not validity.differs(obj, scene, flesh):
             wait(obj)
         return flesh.clip is not None and not hopeless
     if hopeless:
@@ -90,14 +89,9 @@ def still(obj) -> bool:
     return obj.thew.settled and not state.rendering
 
 
-def attempt(obj, scene) -> tuple:
-    """What an update starts from, as far as it can be told cheaply."""
-    return BuildSettings.of(obj, scene), obj.thew.frames(scene)
-
-
 def give_up(obj, scene, flesh, error: BaseException) -> None:
     """An update failed: do not try the same again before something changes."""
-    flesh.tried = attempt(obj, scene)
+    flesh.tried = validity.attempt(obj, scene)
     happened(obj, flesh, Event.FAILED)
     if isinstance(error, Refusal):
         jobs.refuse(obj, flesh, error)
@@ -167,7 +161,7 @@ def start_next() -> bool:
             continue
         flesh = fleshes.flesh(obj)
         try:
-            if not jobs.outdated(obj, scene, flesh):
+            if not validity.outdated(obj, scene, flesh):
                 continue
             state.stepper = Stepper(jobs.update(obj, scene, bpy.context.view_layer, flesh))
             state.worked = obj

@@ -31,7 +31,7 @@ APART = 2
 
 @dataclass(frozen=True)
 class Thing:
-    """Something besides the body that flesh collides with."""
+    """Something besides the body that its flesh touches: other flesh, or what it collides with."""
 
     name: str  # as sentences show it
     gap: float = 0.0  # what is kept from it besides the thickness of the flesh, metres
@@ -98,7 +98,7 @@ class Touching:
 
     size: float  # of the body, metres
     bones: tuple[str, ...]
-    things: tuple[Thing, ...]  # what it collided with
+    things: tuple[Thing, ...]  # what else it was to touch
     itself: Met | None = None  # None: the body was not to touch itself
     others: Met = Met()  # pairs are of a bone, or one more than there are where none weighs, and a thing
     strongest: float = 0.0  # the largest force of a contact, N
@@ -114,10 +114,15 @@ class Touching:
         thickness: float,
         itself: bool = True,
         things: Sequence[Thing] = (),
+        body: int = 0,
     ) -> Touching:
-        """Of a clip that shows `frames`; weights [n, b] say of which bone a vertex is, `thickness` is kept between skins, metres."""
+        """Of a clip that shows `frames`; weights [n, b] say of which bone a vertex is, `thickness` is kept between skins, metres.
+
+        `body`: which of the bodies of the clip's scene it is; all that it counts besides are the `things`, in that order.
+        """
         weighs_most = np.where(weights.any(axis=1), weights.argmax(axis=1), len(bones))
-        kept = thickness + np.array([0.0, *(thing.gap for thing in things)])
+        gaps = [thing.gap for thing in things]
+        kept = thickness + np.array([*gaps[:body], 0.0, *gaps[body:]])
         own, others, strongest = Meeting(size, False), Meeting(size, True), 0.0
         for index, frame in enumerate(frames):
             contacts = clip.contacts(index)
@@ -126,8 +131,8 @@ class Touching:
             other = np.asarray(contacts.others)
             force, overlaps = np.linalg.norm(contacts.forces, axis=1), -(np.asarray(contacts.gaps) + kept[other])
             strongest = max(strongest, float(force.max()))
-            part, mine = weighs_most[contacts.vertices], other == 0
-            partner = other - 1
+            part, mine = weighs_most[contacts.vertices], other == body
+            partner = other - (other > body)
             partner[mine] = weighs_most[np.asarray(contacts.partners)[mine]]
             both = np.stack([part, partner], axis=1)
             known = (both < len(bones)).all(axis=1)

@@ -46,12 +46,14 @@ class Place:
         """Points in metres [..., 3] in Blender's world."""
         return np.asarray(metres) / self.metres_per_unit + self.origin
 
-    def maps(self, world: np.ndarray) -> np.ndarray:
-        """Affine maps [..., 4, 4] of the world as maps of the metres."""
-        world = np.asarray(world, dtype=np.float64)
+    def maps(self, world: np.ndarray, rest: Place | None = None) -> np.ndarray:
+        """Affine maps [..., 4, 4] of the world as maps of the metres; `rest`: from the metres there into those here."""
+        world, rest = np.asarray(world, dtype=np.float64), rest or self
         maps = world.copy()
-        moved = world[..., :3, :3] @ self.origin + world[..., :3, 3] - self.origin
+        moved = world[..., :3, :3] @ rest.origin + world[..., :3, 3] - self.origin
         maps[..., :3, 3] = moved * self.metres_per_unit
+        if rest.metres_per_unit != self.metres_per_unit:
+            maps[..., :3, :3] *= self.metres_per_unit / rest.metres_per_unit
         return maps
 
     def to_object(self, matrices: np.ndarray) -> np.ndarray:

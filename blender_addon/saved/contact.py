@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The settings of contact: whether and how the flesh of one mesh touches itself and other things."""
+"""The settings of contact: whether and how the flesh of one mesh touches itself, other flesh and other things."""
 
 from __future__ import annotations
 
@@ -39,6 +39,14 @@ class ContactProperties:
         name="Collection",
         description="Collide only with the objects of this collection that have Collision physics; empty means all of the scene",
         type=bpy.types.Collection,
+        options=set(),
+        update=changed,
+    )
+    use_other_flesh: BoolProperty(
+        name="Other Flesh",
+        description="All objects of the scene that have this on are simulated together and push each other, a clip each: a couple "
+        "that dances, a rider and a horse, clothes with flesh of their own. Settled poses heed it not",
+        default=False,
         options=set(),
         update=changed,
     )

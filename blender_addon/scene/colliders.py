@@ -11,7 +11,7 @@ import numpy as np
 from ..logic.colliders import Collider, Colliders
 from ..logic.errors import sentence
 from ..logic.names import describe
-from . import reading
+from . import groups, reading
 from .mesh import FARTHEST, mesh_positions, triangles_of
 
 #: Blender's solver takes Friction, 0 to 80, for hundredths of Coulomb's coefficient.
@@ -49,9 +49,11 @@ def asked(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple[Asked, ...]:
     found = [other for other in candidates if other != obj and collides(other)]
     if not found:
         return ()
-    layer, armature = reading.view_layer(scene), reading.armature_of(obj)
-    shown = shown_collections(layer.layer_collection)
-    found = [other for other in found if is_enabled(other, layer, shown) and not belongs(other, obj, armature)]
+    layer, together = reading.view_layer(scene), [obj, *groups.others(obj, scene)]
+    shown = reading.shown_collections(layer.layer_collection)
+    found = [other for other in found if reading.is_enabled(other, layer, shown) and other not in together]
+    armatures = [(member, reading.armature_of(member)) for member in together]
+    found = [other for other in found if not any(belongs(other, *each) for each in armatures)]
     each = [
         Asked(
             (other.name, other.library.filepath if other.library else ""),
@@ -70,26 +72,6 @@ def collides(other: bpy.types.Object) -> bool:
     if physics is None or not physics.use or other.type != "MESH":
         return False
     return any(modifier.type == "COLLISION" and modifier.show_viewport for modifier in other.modifiers)
-
-
-def shown_collections(top: bpy.types.LayerCollection) -> list[bpy.types.Collection]:
-    """The collections of a view layer whose objects are evaluated: an eye that is closed hides from the view alone."""
-    found, left = [], [top]
-    while left:
-        layer = left.pop()
-        if layer.collection.hide_viewport:
-            continue
-        if not layer.exclude:
-            found.append(layer.collection)
-        left.extend(layer.children)
-    return found
-
-
-def is_enabled(other, layer: bpy.types.ViewLayer, shown: list[bpy.types.Collection]) -> bool:
-    """Whether an object takes part in the simulations of a view layer, as Blender's own have it."""
-    if other.hide_viewport or layer.objects.get(other.name) != other:
-        return False
-    return any(collection.objects.get(other.name) == other for collection in shown)
 
 
 def belongs(other: bpy.types.Object, obj: bpy.types.Object, armature: bpy.types.Object | None) -> bool:
@@ -151,8 +133,8 @@ class Look:
             return f"“{self.asked.key[0]}” is gone, so nothing collides with it: press Simulate"
         if self.asked.live:
             return (
-                f"{describe(obj)} has live flesh, or rides on some, which does not collide with other flesh yet: bake it, then "
-                "its bake does"
+                f"{describe(obj)} has live flesh, or rides on some, and does not collide as things do: switch Other Flesh on in the "
+                "Contact of both, or bake it"
             )
         if obj.mode == "EDIT":
             return f"{describe(obj)} is in edit mode, so nothing collides with it: press Tab to leave it, then Simulate"
@@ -173,20 +155,19 @@ class Reader:
     """Reads what flesh collides with at each pose that is shown to it."""
 
     def __init__(self, asked: tuple[Asked, ...]):
-        self.looks = [Look(each) for each in asked]
+        self.looks = {each: Look(each) for each in asked}
 
     def look(self, depsgraph: bpy.types.Depsgraph, frame: int) -> None:
         """See all of it at the pose that `depsgraph` has evaluated; `frame` is for sentences."""
-        for each in self.looks:
+        for each in self.looks.values():
             each.at(depsgraph, frame)
 
-    def done(self) -> Colliders:
-        """What was seen."""
-        found = [each.done() for each in self.looks]
-        problems = [sentence(each.problem) for each in self.looks if each.problem]
-        return Colliders(
-            which(each.asked for each in self.looks), tuple(each for each in found if each), tuple(problems)
-        )
+    def done(self, asked: tuple[Asked, ...]) -> Colliders:
+        """What was seen of those."""
+        looks = [self.looks[each] for each in asked]
+        found = [each.done() for each in looks]
+        problems = [sentence(each.problem) for each in looks if each.problem]
+        return Colliders(which(asked), tuple(each for each in found if each), tuple(problems))
 
 
 def which(each) -> tuple:
@@ -198,7 +179,7 @@ def now(asked: tuple[Asked, ...], depsgraph: bpy.types.Depsgraph, frame: int) ->
     """What flesh collides with as `depsgraph` has evaluated it; `frame` is for sentences."""
     reader = Reader(asked)
     reader.look(depsgraph, frame)
-    return reader.done()
+    return reader.done(asked)
 
 
 def corners_of(mesh: bpy.types.Mesh) -> np.ndarray:

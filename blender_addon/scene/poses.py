@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
@@ -191,30 +191,53 @@ def played(scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int, i
     return found
 
 
+class Wanted(NamedTuple):
+    """A character whose motion is to be read."""
+
+    found: Subject
+    bones: list[str]
+    mesh_rest: np.ndarray  # [4, 4] the mesh's world matrix where it stood
+    asked: tuple[colliders.Asked, ...] = ()  # what its flesh collides with
+
+
+def read_motions(wanted: list[Wanted], scene, view_layer, start: int, end: int) -> Task:
+    """A task that plays `start`..`end` and one frame more, once, and gives the `Motion` of each; the scene's frame is put back.
+
+    The frame after the last one lets the motion inside the last frame know where it is heading, so that a longer range gives the
+    same frames.
+    """
+    readers = [PoseReader(each.found, each.bones, each.mesh_rest) for each in wanted]
+    moving = [rig_controls.moving(each.found.obj) for each in wanted]
+    things = colliders.Reader(tuple(asked for each in wanted for asked in each.asked))
+
+    def look(_i: int, frame: int) -> list[Pose]:
+        things.look(view_layer.depsgraph, frame)
+        return [reader.read(view_layer.depsgraph, frame) for reader in readers]
+
+    with shown([obj for each in wanted for obj in (each.found.armature, each.found.obj)]):
+        poses = yield from played(scene, range(start, end + 2), look, "Reading frame")
+    kept = zip(wanted, moving, zip(*poses, strict=True), strict=True)
+    return [motion_of(each, start, list(run), how, things.done(each.asked)) for each, how, run in kept]
+
+
 def read_motion(
     found: Subject, bones: list[str], mesh_rest: np.ndarray, scene, view_layer, start: int, end: int,
     asked: tuple[colliders.Asked, ...] = (),
 ) -> Task:  # fmt: skip
-    """A task that plays `start`..`end` and one frame more, and gives the `Motion`; the scene's frame is put back.
+    """The same of one character: gives its `Motion`. `asked`: what the flesh collides with."""
+    wanted = Wanted(found, bones, mesh_rest, asked)
+    (motion,) = yield from read_motions([wanted], scene, view_layer, start, end)
+    return motion
 
-    `asked`: what the flesh collides with. The frame after the last one lets the motion inside the last frame know where it is heading, so that a longer range
-    gives the same frames.
-    """
-    reader = PoseReader(found, bones, mesh_rest)
-    moving, things = rig_controls.moving(found.obj), colliders.Reader(asked)
 
-    def look(_i: int, frame: int) -> Pose:
-        things.look(view_layer.depsgraph, frame)
-        return reader.read(view_layer.depsgraph, frame)
-
-    with shown([found.armature, found.obj]):
-        poses = yield from played(scene, range(start, end + 2), look, "Reading frame")
+def motion_of(wanted: Wanted, start: int, poses: list[Pose], moving: tuple, collided: Colliders) -> Motion:
+    """The motion that goes through `poses`."""
     maps, matrices = np.stack([pose.maps for pose in poses]), np.stack([pose.mesh for pose in poses])
     digest = hashlib.blake2b(digest_size=16)
     digest.update(maps.data)
     digest.update(matrices.data)
     raw, controls = np.stack([pose.raw for pose in poses]), np.stack([pose.controls for pose in poses])
-    return Motion(start, maps, matrices, raw, digest.digest(), controls, moving, marked_cycle(found), things.done())
+    return Motion(start, maps, matrices, raw, digest.digest(), controls, moving, marked_cycle(wanted.found), collided)
 
 
 def marked_cycle(found: Subject) -> tuple[int, int] | None:

@@ -127,6 +127,26 @@ def view_layer(scene: bpy.types.Scene) -> bpy.types.ViewLayer:
     return bpy.context.view_layer if bpy.context.scene == scene else scene.view_layers[0]
 
 
+def shown_collections(top: bpy.types.LayerCollection) -> list[bpy.types.Collection]:
+    """The collections of a view layer whose objects are evaluated: an eye that is closed hides from the view alone."""
+    found, left = [], [top]
+    while left:
+        layer = left.pop()
+        if layer.collection.hide_viewport:
+            continue
+        if not layer.exclude:
+            found.append(layer.collection)
+        left.extend(layer.children)
+    return found
+
+
+def is_enabled(other, layer: bpy.types.ViewLayer, shown: list[bpy.types.Collection]) -> bool:
+    """Whether an object takes part in the simulations of a view layer, as Blender's own have it."""
+    if other.hide_viewport or layer.objects.get(other.name) != other:
+        return False
+    return any(collection.objects.get(other.name) == other for collection in shown)
+
+
 def curves_in(animation: bpy.types.AnimData | None):
     """The collection of F-curves of an animated thing, in the layered actions of 4.4 on as in those before; () if none."""
     if animation is None or animation.action is None:
@@ -172,6 +192,12 @@ def check_editable(obj: bpy.types.Object | None) -> None:
         )
     if obj.mode == "EDIT" or obj.data.is_editmode:
         raise Refusal(f"{name} is in edit mode: press Tab to leave it first")
+
+
+def is_own(obj: bpy.types.Object) -> bool:
+    """Whether the object and its mesh belong to this file; a linked character shows the shape or bake it was saved with."""
+    ids = (obj, obj.data)
+    return all(each.library is None and each.override_library is None for each in ids)
 
 
 def armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:

@@ -44,7 +44,8 @@ def drawings(obj: bpy.types.Object, frame: float) -> list[Drawing]:
     if contacts is not None and len(contacts):
         force = np.linalg.norm(contacts.forces, axis=1)
         strongest = float(force.max()) if resting or flesh.touching is None else flesh.touching.strongest
-        points, level = flesh.place.world(contacts.points), levels(force, strongest, len(COLOURS))
+        place = flesh.place if resting else flesh.clip_place
+        points, level = place.world(contacts.points), levels(force, strongest, len(COLOURS))
         for i, colour in enumerate(COLOURS):
             found.append((points[level == i], colour, SMALLEST + GROWTH * i))
     if not resting:
@@ -64,7 +65,7 @@ def held_cells(flesh: Flesh, frame: float) -> np.ndarray:
     posed = np.asarray(flesh.clip.lattice_positions(index))[: len(lattice.vertices)]
     chosen = flattest(lattice.cells, np.asarray(lattice.vertices), posed, set(flesh.body.held_vertices), count)
     edges, _ = lattice_wires([lattice.cells[i] for i in chosen], [])
-    return flesh.place.world(posed[edges])
+    return flesh.clip_place.world(posed[edges])
 
 
 def drawings_now() -> list[Drawing]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The foldout Contact: whether the flesh touches itself and other things, how, what is left out of it, and what touched."""
+"""The foldout Contact: whether the flesh touches itself, other flesh and other things, how, what is left out of it, and what touched."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..live.session import register as fleshes
 from ..logic import contact
 from ..logic.contact import NAMED
 from ..logic.sentences import listed, plural
-from ..scene import colliders, ignored
+from ..scene import colliders, groups, ignored
 from .layouts import draw_text
 
 
@@ -30,7 +30,8 @@ def draw_contact(layout, context, obj, width: int) -> None:
     body.active = can and settings.use_contact
     body.prop(settings, "self_contact")
     draw_colliders(body.column(align=True), context, obj, width)
-    touches = settings.self_contact or settings.use_colliders
+    draw_others(body.column(align=True), context, obj, width)
+    touches = settings.self_contact or settings.use_colliders or settings.use_other_flesh
     column = body.column(align=True)
     column.active = touches
     column.prop(settings, "contact_thickness")
@@ -56,10 +57,24 @@ def draw_colliders(column, context, obj, width: int) -> None:
     row.prop(settings, "collider_collection", text="In")
     if not (settings.use_colliders and settings.use_contact):
         return
-    names = [f"“{each.key[0]}”" for each in colliders.asked(obj, context.scene)]
-    more = [plural(len(names) - NAMED, "other")] if len(names) > NAMED else []
     where = "Nothing in the scene" if settings.collider_collection is None else "Nothing in this collection"
-    text = (
-        listed([*names[:NAMED], *more]) if names else f"{where} has Collision physics (Physics Properties > Collision)"
-    )
+    names = [each.key[0] for each in colliders.asked(obj, context.scene)]
+    text = named(names) if names else f"{where} has Collision physics (Physics Properties > Collision)"
     draw_text(column, text, width)
+
+
+def draw_others(column, context, obj, width: int) -> None:
+    """With which objects the flesh is simulated."""
+    settings = obj.thew
+    column.prop(settings, "use_other_flesh")
+    if not (settings.use_other_flesh and settings.use_contact):
+        return
+    names = [other.name for other in groups.others(obj, context.scene)]
+    text = f"With {named(names)}" if names else "Nothing else in the scene has it on, with live flesh and Contact"
+    draw_text(column, text, width)
+
+
+def named(names: list[str]) -> str:
+    """The first of them by name, and how many more there are."""
+    more = [plural(len(names) - NAMED, "other")] if len(names) > NAMED else []
+    return listed([*(f"“{name}”" for name in names[:NAMED]), *more])

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects whose flesh touches each other: brought up to date in one go, each with a clip of its own.
+
+Each is built as it is alone (`building`), in metres about its own middle. What is common is made here: their poses are read in one
+pass, and they are simulated in the metres of the first of them. The key of a clip holds the keys of all.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+import bpy
+
+from ..logic.errors import Refusal
+from ..logic.names import describe
+from ..logic.native import core
+from ..logic.states import Event
+from ..logic.tasks import Task, Work, span
+from ..rigs import rigging
+from ..scene import groups, poses, reading
+from ..scene.bind_pose import BindPose
+from ..scene.character import Character
+from . import building, contact, validity
+from .build_settings import BuildSettings, hashed
+from .events import happened
+from .flesh import Built, Flesh
+from .session import register
+
+#: Scales that differ by less are the same; a typed height has three or four digits.
+SAME_SCALE = 2e-3
+
+
+@dataclass
+class Member:
+    """One of those that are simulated together, on the way to its clip."""
+
+    found: reading.Subject
+    flesh: Flesh
+    bind_pose: BindPose
+    build_settings: BuildSettings
+    character: Character | None = None
+    rigs: tuple[rigging.Resolved, ...] = ()
+    motion: poses.Motion | None = None  # None: it is to be read
+    new: Built | None = None
+
+    @property
+    def obj(self) -> bpy.types.Object:
+        return self.found.obj
+
+    @property
+    def name(self) -> str:
+        """As sentences show it."""
+        return describe(self.obj)
+
+
+def build(
+    flesh: Flesh,
+    found: reading.Subject,
+    bind_pose: BindPose,
+    build_settings: BuildSettings,
+    scene: bpy.types.Scene,
+    view_layer: bpy.types.ViewLayer,
+    frames: tuple[int, int] | None,
+    trust: bool = False,
+    still: bool = False,
+) -> Task:
+    """As `building.build`, and with it all that it is simulated together with; gives those as (object, flesh).
+
+    `trust`: meshes and poses are read again only where they are in doubt.
+    """
+    if frames is None or not build_settings.others:
+        yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust, still)
+        return []
+    core()
+    mine = Member(found, flesh, bind_pose, build_settings)
+    members = [mine, *(other_member(other, mine, scene, view_layer) for other in groups.others(found.obj, scene))]
+    members.sort(key=lambda member: member.obj.name)
+    for member in members:
+        read_mesh(member, scene, frames, trust)
+    check_scales(mine, members)
+    anew = yield from span(read_poses(members, scene, view_layer, frames), 0.0, 0.15)
+    for k, member in enumerate(members):
+        parts = member.character, member.bind_pose, member.build_settings, member.motion, member.rigs
+        share = [0.15 + 0.55 * (k + end) / len(members) for end in (0, 1)]
+        member.new = yield from span(building.prepared(member.flesh, *parts), *share)
+    taken = yield from span(simulate(members, mine, still), 0.7, 1.0)
+    for member in taken:
+        happened(member.obj, member.flesh, Event.MESH_READ)
+        if member in anew:
+            happened(member.obj, member.flesh, Event.MOTION_READ)
+    return [(member.obj, member.flesh) for member in taken if member is not mine]
+
+
+def other_member(other: bpy.types.Object, mine: Member, scene, view_layer) -> Member:
+    """Another object as it is simulated together with `mine`, whose settings are about to be in force."""
+    names = {mine.obj.name, *mine.build_settings.others}
+    build_settings = BuildSettings.of(other, scene)
+    asked = build_settings.contact
+    things = tuple(each for each in asked.colliders if each.key not in {(name, "") for name in names})
+    asked = replace(asked, colliders=things, others=tuple(sorted(names - {other.name})))
+    build_settings = replace(build_settings, live=mine.build_settings.live, contact=asked)
+    return Member(
+        reading.subject(other, view_layer), register.flesh(other), BindPose.saved(other), build_settings
+    )  # fmt: skip
+
+
+def read_mesh(member: Member, scene, frames: tuple[int, int], trust: bool) -> None:
+    """The mesh and skeleton of one, and its rigs; its motion, if that of those frames is known."""
+    flesh, obj, build_settings = member.flesh, member.obj, member.build_settings
+    if trust and validity.mesh_holds(obj, flesh):
+        member.character, member.bind_pose = flesh.character, flesh.bind_pose
+    else:
+        member.character, member.bind_pose = building.read(flesh, member.found, member.bind_pose, scene)
+    place = building.placed(member.character, member.bind_pose, build_settings)
+    member.rigs = rigging.resolve(obj, member.character, member.bind_pose, place)
+    if not trust or flesh.motion is None or flesh.character.bones != member.character.bones:
+        return
+    if validity.motion_holds(obj, flesh, build_settings, frames) and rigging.were_read(member.rigs, flesh.motion):
+        member.motion = flesh.motion
+
+
+def check_scales(mine: Member, members: list[Member]) -> None:
+    """Refuse objects for which a length of the scene stands for different ones in metres."""
+    scales = {id(each): each.build_settings.height / each.bind_pose.longest_side for each in members}
+    own = scales[id(mine)]
+    for other in members:
+        if abs(scales[id(other)] / own - 1.0) > SAME_SCALE:
+            height = own * other.bind_pose.longest_side
+            raise Refusal(
+                f"{mine.name} and {other.name} stand for different sizes: {own:.3g} and {scales[id(other)]:.3g} metres for a unit of "
+                f"the scene. Set Real Height (Advanced) of {other.name} to {height:.4g} metres, or switch Other Flesh off"
+            )
+
+
+def read_poses(members: list[Member], scene, view_layer, frames: tuple[int, int]) -> Task:
+    """The poses of all over the same frames, read in one pass where they are not known; gives whose were read."""
+    start, end = frames
+    end = max([end, *(last_frame(member.motion) for member in members if member.motion is not None)])
+    anew = [member for member in members if member.motion is None or last_frame(member.motion) != end]
+    if anew:
+        wanted = [
+            poses.Wanted(
+                each.found, each.character.bones, each.bind_pose.mesh_matrix, each.build_settings.collides_with
+            )
+            for each in anew
+        ]
+        motions = yield from poses.read_motions(wanted, scene, view_layer, start, end)
+        for member, motion in zip(anew, motions, strict=True):
+            member.motion = motion
+    return anew
+
+
+def last_frame(motion: poses.Motion) -> int:
+    """The last frame that a motion holds (one more pose was read, to look ahead)."""
+    return motion.start + len(motion.maps) - 2
+
+
+def simulate(members: list[Member], mine: Member, still: bool) -> Task:
+    """A clip of each, if those that there are were made of anything else; gives whose flesh was changed.
+
+    `still`: that of `mine` is shown settled, so that its clip may stay behind changes of its rigs.
+    """
+    drafts = [member.new for member in members]
+    plans = [building.planned(new) for new in drafts]
+    keys = [building.key_of(new, plan) for new, plan in zip(drafts, plans, strict=True)]
+    group_key = hashed(*keys)
+    known = all(member.flesh.clip is not None and member.flesh.group_key == group_key for member in members)
+    at = members.index(mine)
+    alike = all(key == each.flesh.clip_key for key, each in zip(keys, members, strict=True) if each is not mine)
+    if not known and still and plans[at].acting and alike and building.stays(mine.flesh, mine.new):
+        building.take(mine.obj, mine.flesh, mine.new, Event.CLIP_KEPT)
+        return [mine]
+    names = [member.name for member in members]
+    if not known:
+        place, found = yield Work("Simulating", lambda progress: simulated(drafts, plans, names, progress))
+        for new, (clip, touching) in zip(drafts, found, strict=True):
+            new.clip, new.touching, new.clip_place = clip, touching, place
+    for k, (new, plan) in enumerate(zip(drafts, plans, strict=True)):
+        new.clip_key, new.group_key, new.begun = keys[k], group_key, plan.begun
+        new.touching = replace(new.touching, things=tuple(contact.things_together(drafts, names, k)))  # one was renamed
+    for member in members:
+        building.take(member.obj, member.flesh, member.new, Event.CLIP_MADE)
+    return members
+
+
+def simulated(drafts: list[Built], plans: list[building.Plan], names: list[str], progress) -> tuple[Any, list]:
+    """Where the metres of the clips lie, and of each its clip and what touched in it."""
+    thew, common = core(), contact.Common(drafts[0].place)
+    rate = max(new.build_settings.rate for new in drafts)  # the shortest steps are those of all
+    try:
+        shots = [
+            thew.Shot(**shot(new, plan, common, rate=rate)) for new, plan in zip(drafts, plans, strict=True)
+        ]  # fmt: skip
+        # What is made ready for contact before the first frame counts from 0 to 1 by itself.
+        clips = thew.simulate_shots(shots, lambda at, stage: progress(at if "frame" in stage else 0.0, ""))
+    except thew.ThewError as error:
+        text = re.sub(r"body (\d+) of the scene", lambda match: names[int(match[1])], str(error))
+        raise type(error)(text) from error
+    found = []
+    for k, (new, clip) in enumerate(zip(drafts, clips, strict=True)):
+        clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
+        found.append((clip, contact.found(new, clip, contact.things_together(drafts, names, k), k)))
+    return common.place, found
+
+
+def shot(new: Built, plan: building.Plan, common: contact.Common, **options) -> dict[str, Any]:
+    """What `thew.Shot` is given so that it can be simulated together with others."""
+    maps = common.place.maps(new.motion.maps, new.place)
+    given = building.arguments(new, plan, *plan.turn(maps), common, **plan.begun.options())
+    return {**given, **options}

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which objects are simulated together: those whose flesh is to touch other flesh."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..logic.contact import METHODS
+from . import reading
+
+
+def joins(obj: bpy.types.Object) -> bool:
+    """Whether the settings of an object ask for it, and its method can."""
+    settings = obj.thew
+    return settings.use_other_flesh and settings.use_contact and settings.method in METHODS
+
+
+def has_flesh(other: bpy.types.Object) -> bool:
+    """Whether an object has flesh that can be simulated here, and is not switched off; one that shows its bake counts as ever,
+    for its bake holds what the others were simulated with."""
+    if other.type != "MESH" or not (other.thew.made.flesh and other.thew.enabled):
+        return False
+    return reading.is_own(other) and reading.armature_of(other) is not None
+
+
+def others(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """The other objects of `scene` that `obj` is simulated together with, by name; cheap enough to ask every frame."""
+    if not joins(obj):
+        return []
+    found = [other for other in scene.objects if joins(other) and other != obj and has_flesh(other)]
+    if not found:
+        return []
+    layer = reading.view_layer(scene)
+    shown = reading.shown_collections(layer.layer_collection)
+    if not reading.is_enabled(obj, layer, shown):
+        return []  # it takes no part for the others either
+    return sorted((other for other in found if reading.is_enabled(other, layer, shown)), key=lambda other: other.name)
+
+
+def frames(obj: bpy.types.Object, scene: bpy.types.Scene, own: tuple[int, int] | None = None) -> tuple[int, int]:
+    """First and last frame of the live motion: those of `obj` (or its `own`, which it is about to have), and of all that it is
+    simulated together with, from the first to the last."""
+    start, end = own or obj.thew.frames(scene)
+    if end < start:
+        return start, end
+    ranges = [other.thew.frames(scene) for other in others(obj, scene)]
+    ranges = [(start, end), *(each for each in ranges if each[0] <= each[1])]
+    return min(first for first, _ in ranges), max(last for _, last in ranges)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Small characters side by side whose flesh presses into each other, and what tests ask of them."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+from helpers import activate, flesh_of, make_armature, make_body, world
+
+#: How far apart the middles of the two stand: their skins overlap by 0.08 at the belly.
+APART = 0.56
+
+
+def make_neighbour(name, x, flesh=True, **settings) -> bpy.types.Object:
+    """A small character that stands still at `x` and is to touch other flesh; the active object."""
+    armature = make_armature(f"{name}'s rig")
+    body = make_body(armature, name=name, rings=25, sides=16)
+    armature.location.x = body.location.x = x
+    bpy.context.view_layer.update()
+    chosen = {"use_contact": True, "self_contact": False, "use_other_flesh": True, "elastic_joints": 1.0, **settings}
+    for key, value in chosen.items():
+        setattr(body.thew, key, value)
+    activate(body)
+    if flesh:
+        assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
+    return body
+
+
+def make_pair() -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Anna, and Bert at her right, over frames 1 to 12."""
+    bpy.context.scene.frame_end = 12
+    return make_neighbour("Anna", 0.0), make_neighbour("Bert", APART)
+
+
+def moves(body) -> None:
+    """Let a neighbour come from where it touches nothing to where it stands, within frames 1 to 8."""
+    armature = body.modifiers["Armature"].object
+    x = armature.location.x
+    for obj in (armature, body):
+        for frame, far in ((1, 0.2), (8, 0.0)):
+            obj.location.x = x + far
+            obj.keyframe_insert("location", frame=frame)
+
+
+def room(left, right, frame=12) -> float:
+    """The room between two skins along x at a frame; negative: overlap."""
+    bpy.context.scene.frame_set(frame)
+    return float(world(right)[:, 0].min() - world(left)[:, 0].max())
+
+
+def pushed(body, frame=12) -> np.ndarray:
+    """The force of other flesh on a body in a frame of its clip, N."""
+    flesh = flesh_of(body)
+    contacts = flesh.clip.contacts(frame - flesh.clip_start)
+    return contacts.forces[contacts.others != contacts.bodies].sum(axis=0)

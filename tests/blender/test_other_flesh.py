@@ -1,0 +1,451 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Other Flesh: objects whose flesh touches each other are simulated together, a clip each."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from colliding import FRAMES, add_box, add_collision, counted, notes, simulated
+from helpers import Layout, activate, animate, flesh_of, part, play, refused, size_of, world
+from pairs import APART, make_neighbour, make_pair, moves, pushed, room
+
+
+@pytest.fixture
+def pair(scene):
+    """Two small characters side by side whose bellies press into each other, (left, right)."""
+    return make_pair()
+
+
+def passes(monkeypatch) -> list[int]:
+    """Of how many characters frames are played to read them from now on, each time that they are."""
+    poses, found = part("scene.poses"), []
+    real = poses.read_motions
+    monkeypatch.setattr(poses, "read_motions", lambda all, *given: found.append(len(all)) or real(all, *given))
+    return found
+
+
+def separate(bodies) -> None:
+    for body in bodies:
+        body.thew.use_other_flesh = False
+
+
+# the simulation ----------------------------------------------------------------------------------------------------------
+
+
+def test_together_they_part_and_alone_they_overlap(pair):
+    assert room(*pair) > -0.005
+    separate(pair)
+    assert room(*pair) < -0.06
+
+
+def test_what_pushes_one_pushes_the_other_back(pair):
+    play(pair[0], FRAMES)
+    one, other = (pushed(body) for body in pair)
+    assert one[0] < -1.0 and np.abs(one + other).max() < 1e-6 * np.abs(one).max()
+    assert "“Spine” touches “Bert” in frames 1 to 12" in notes(pair[0])
+    assert "“Spine” touches “Anna” in frames 1 to 12" in notes(pair[1])
+
+
+def test_the_clips_lie_where_their_bodies_do(pair):
+    """They are simulated in the metres of one of them, which are not those of the other."""
+    play(pair[0], FRAMES)
+    for body in pair:
+        flesh = flesh_of(body)
+        bpy.context.scene.frame_set(12)
+        skin, lattice = world(body), flesh.lattice_positions(12)
+        assert np.abs(lattice.mean(axis=0) - skin.mean(axis=0)).max() < 0.1
+        shown = flesh.clip_place.world(flesh.clip.positions(11))
+        assert np.abs(shown - skin).max() < 1e-4
+
+
+def test_one_that_comes_near_pushes_from_then_on(pair):
+    moves(pair[1])
+    together = simulated(pair[0])
+    touched = [f for f in FRAMES if len(flesh_of(pair[0]).clip.contacts(f - 1))]
+    assert 1 < touched[0] < 9 and touched[-1] == 12
+    assert f"in frames {touched[0]} to 12" in notes(pair[0])
+    separate(pair)
+    alone = play(pair[0], FRAMES)
+    assert np.abs(together - alone)[11].max() > 0.02
+    assert np.abs(together - alone)[0].max() < 1e-5
+
+
+def test_all_are_read_in_one_pass_and_simulated_once(pair, monkeypatch):
+    read, calls = passes(monkeypatch), counted(monkeypatch, "simulate_shots")
+    alone = counted(monkeypatch)
+    first = simulated(pair[0])
+    play(pair[1], FRAMES)
+    assert read == [2] and len(calls) == 1 and not alone
+    pair[0].thew.softness = 0.7
+    changed = play(pair[0], FRAMES)
+    other = play(pair[1], FRAMES)
+    assert read == [2] and len(calls) == 2 and not alone
+    assert np.abs(changed - first).max() > 0.0
+    activate(pair[1])
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    np.testing.assert_array_equal(play(pair[1], FRAMES), other)
+    np.testing.assert_array_equal(play(pair[0], FRAMES), changed)
+    assert read == [2, 2] and len(calls) == 2, "it was read again and nothing had changed"
+
+
+@pytest.mark.parametrize("name", ["softness", "contact_friction", "rate", "mass_damping"])
+def test_an_edit_of_one_makes_both_anew(pair, monkeypatch, name):
+    moves(pair[1])
+    before = play(pair[0], FRAMES)
+    calls = counted(monkeypatch, "simulate_shots")
+    value = {"softness": 0.8, "contact_friction": 0.9, "rate": 480.0, "mass_damping": 9.0}[name]
+    former = getattr(pair[1].thew, name)
+    setattr(pair[1].thew, name, value)
+    after = play(pair[0], FRAMES)
+    assert len(calls) == 1 and np.abs(after - before).max() > 0.0
+    setattr(pair[1].thew, name, former)
+    np.testing.assert_array_equal(play(pair[0], FRAMES), before)
+
+
+def test_another_pose_of_one_makes_both_anew(pair, monkeypatch):
+    before = play(pair[0], FRAMES)
+    calls = counted(monkeypatch, "simulate_shots")
+    animate(pair[1].modifiers["Armature"].object, last=12)
+    after = play(pair[0], FRAMES)
+    assert len(calls) == 1 and np.abs(after - before).max() > 1e-3
+    assert flesh_of(pair[1]).begun.preroll > 0
+
+
+def test_another_mesh_of_one_makes_both_anew(pair):
+    before = play(pair[0], FRAMES)
+    for vertex in pair[1].data.vertices:
+        vertex.co.x -= 0.05 if vertex.co.x < -0.2 else 0.0
+    pair[1].data.update()
+    after = play(pair[0], FRAMES)
+    assert np.abs(after - before).max() > 0.01
+
+
+def test_switched_off_it_is_as_it_never_was(scene):
+    scene.frame_end = 12
+    left = make_neighbour("Anna", 0.0, use_other_flesh=False)
+    alone = play(left, FRAMES)
+    right = make_neighbour("Bert", APART)
+    np.testing.assert_array_equal(play(left, FRAMES), alone)
+    left.thew.use_other_flesh = True
+    together = play(left, FRAMES)
+    assert np.abs(together - alone).max() > 0.02
+    for body, name, value in (
+        (right, "use_other_flesh", False),
+        (right, "use_contact", False),
+        (right, "enabled", False),
+        (right, "method", "modal"),
+        (left, "use_contact", False),
+    ):
+        former = getattr(body.thew, name)
+        setattr(body.thew, name, value)
+        found = play(left, FRAMES)
+        assert np.abs(found - alone).max() < (1e-9 if body is right else 0.02), name
+        assert "Bert" not in notes(left)
+        setattr(body.thew, name, former)
+        np.testing.assert_array_equal(play(left, FRAMES), together)
+
+
+def test_three_are_told_apart(scene):
+    scene.frame_end = 12
+    bodies = [make_neighbour(name, x) for name, x in (("Bert", 0.0), ("Anna", -APART), ("Cleo", APART))]
+    play(bodies[0], FRAMES)
+    assert "touches “Anna” and “Cleo”" in notes(bodies[0]) or (
+        "touches “Anna”" in notes(bodies[0]) and "touches “Cleo”" in notes(bodies[0])
+    )
+    for body, other in ((bodies[1], "Cleo"), (bodies[2], "Anna")):
+        assert "touches “Bert” in frames 1 to 12" in notes(body) and other not in notes(body)
+    total = sum(pushed(body) for body in bodies)
+    assert np.abs(total).max() < 1e-6 * np.abs(pushed(bodies[1])).max()
+
+
+def test_the_order_of_adding_makes_no_difference(scene):
+    scene.frame_end = 12
+    found = []
+    for names in (("Anna", "Bert"), ("Bert", "Anna")):
+        bodies = {name: make_neighbour(name, {"Anna": 0.0, "Bert": APART}[name]) for name in names}
+        found.append([play(bodies[name], FRAMES) for name in ("Anna", "Bert")])
+        for obj in list(bpy.data.objects):
+            bpy.data.objects.remove(obj)
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+# what comes and goes -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["deleted", "removed", "hidden", "unlinked"])
+def test_one_that_is_gone_leaves_the_other_alone(pair, how):
+    left, right = pair
+    play(left, FRAMES)
+    if how == "deleted":
+        bpy.data.objects.remove(right)
+    elif how == "removed":
+        activate(right)
+        assert bpy.ops.thew.remove() == {"FINISHED"}
+    elif how == "hidden":
+        right.hide_viewport = True
+    else:
+        bpy.context.scene.collection.objects.unlink(right)
+    gone = play(left, FRAMES)
+    assert "Bert" not in notes(left)
+    left.thew.use_other_flesh = False
+    np.testing.assert_array_equal(play(left, FRAMES), gone)
+
+
+def test_the_eye_hides_from_view_alone(pair, monkeypatch):
+    together = play(pair[0], FRAMES)
+    calls = counted(monkeypatch, "simulate_shots")
+    pair[1].hide_set(True)
+    np.testing.assert_array_equal(simulated(pair[0]), together)
+    assert not calls
+
+
+def test_a_new_name_is_told_and_nothing_is_simulated_for_it(pair, monkeypatch):
+    together = play(pair[0], FRAMES)
+    calls = counted(monkeypatch, "simulate_shots")
+    pair[1].name = "Carl"
+    np.testing.assert_array_equal(play(pair[0], FRAMES), together)
+    assert "touches “Carl”" in notes(pair[0]) and "Bert" not in notes(pair[0]) and not calls
+
+
+def test_one_that_is_edited_leaves_the_other_as_it_is(pair, monkeypatch):
+    together = play(pair[0], FRAMES)
+    calls = counted(monkeypatch, "simulate_shots")
+    activate(pair[1])
+    bpy.ops.object.mode_set(mode="EDIT")
+    np.testing.assert_array_equal(play(pair[0], FRAMES), together)
+    activate_text = refused_simulation(pair[0])
+    assert "“Bert” is in edit mode" in activate_text
+    bpy.context.view_layer.objects.active = pair[1]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    np.testing.assert_array_equal(play(pair[0], FRAMES), together)
+    assert not calls
+
+
+def refused_simulation(body) -> str:
+    """What Simulate says of a body while another one is being edited."""
+    jobs, finish = part("live.jobs"), part("logic.tasks").finish
+    with pytest.raises(part("logic.errors").Refusal) as told:
+        finish(jobs.simulate(body, bpy.context.scene, bpy.context.view_layer))
+    return str(told.value)
+
+
+def test_undo_gives_the_former_clips_back(pair):
+    bpy.context.preferences.edit.use_global_undo = True
+    together = play(pair[0], FRAMES)
+    bpy.ops.ed.undo_push(message="before")
+    pair[1].thew.use_other_flesh = False
+    alone = play(pair[0], FRAMES)
+    bpy.ops.ed.undo_push(message="Other Flesh")
+    assert np.abs(together - alone).max() > 0.01
+    assert bpy.ops.ed.undo() == {"FINISHED"}
+    np.testing.assert_array_equal(play(bpy.data.objects["Anna"], FRAMES), together)
+    assert bpy.ops.ed.redo() == {"FINISHED"}
+    np.testing.assert_array_equal(play(bpy.data.objects["Anna"], FRAMES), alone)
+
+
+def test_it_is_saved_and_comes_back(pair, tmp_path, monkeypatch):
+    together = [play(body, FRAMES) for body in pair]
+    file = str(tmp_path / "pair.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=file)
+    bpy.ops.wm.open_mainfile(filepath=file)
+    calls = counted(monkeypatch, "simulate_shots")
+    for name, shapes in zip(("Anna", "Bert"), together, strict=True):
+        np.testing.assert_array_equal(play(bpy.data.objects[name], FRAMES), shapes)
+    assert len(calls) == 1
+
+
+def test_stopped_nothing_is_changed(pair):
+    jobs, tasks, errors = part("live.jobs"), part("logic.tasks"), part("logic.errors")
+    together = [play(body, FRAMES) for body in pair]
+    clips = [flesh_of(body).clip for body in pair]
+    pair[1].thew.softness = 0.9
+    with pytest.raises(errors.Cancelled):
+        tasks.finish(
+            jobs.simulate(pair[0], bpy.context.scene, bpy.context.view_layer), lambda fraction, _text: fraction < 0.9
+        )
+    assert [flesh_of(body).clip for body in pair] == clips
+    pair[1].thew.softness = pair[1].thew.bl_rna.properties["softness"].default
+    for body, shapes in zip(pair, together, strict=True):
+        np.testing.assert_array_equal(play(body, FRAMES), shapes)
+
+
+# frames, loops, sizes ------------------------------------------------------------------------------------------------------
+
+
+def test_the_frames_are_those_of_all(pair, monkeypatch):
+    pair[1].thew.use_scene_range = False
+    pair[1].thew.frame_start, pair[1].thew.frame_end = 5, 16
+    calls = counted(monkeypatch, "simulate_shots")
+    simulated(pair[1])
+    play(pair[0], FRAMES)
+    assert len(calls) == 1
+    assert [(flesh_of(body).clip_start, flesh_of(body).clip_end) for body in pair] == [(1, 16)] * 2
+    activate(pair[0])
+    assert bpy.ops.thew.simulate(frame_start=3, frame_end=7) == {"FINISHED"}
+    assert (pair[0].thew.frame_start, pair[0].thew.frame_end) == (3, 7)
+    assert [(flesh_of(body).clip_start, flesh_of(body).clip_end) for body in pair] == [(3, 16)] * 2
+    calls.clear()
+    play(pair[0], range(3, 17))
+    play(pair[1], range(3, 17))
+    assert not calls
+    text = refused(bpy.ops.thew.simulate, frame_start=9, frame_end=4)
+    assert "9 to 4" in text and "empty" in text
+
+
+def test_a_loop_becomes_a_run_in_and_says_so(pair):
+    scene = bpy.context.scene
+    scene.frame_end = 20
+    animate(pair[0].modifiers["Armature"].object, last=21)
+    separate(pair)
+    simulated(pair[0])
+    assert flesh_of(pair[0]).begun.period == 20 and "Loops" in notes(pair[0])
+    for body in pair:
+        body.thew.use_other_flesh = True
+    simulated(pair[0])
+    begun = flesh_of(pair[0]).begun
+    assert not begun.period and begun.preroll > 0
+    assert "A loop is not closed with Other Flesh." in notes(pair[0]) and "Loops" not in notes(pair[0])
+    assert "loop" not in notes(pair[1])
+
+
+def test_other_scales_are_refused_with_the_height_to_set(pair):
+    left, right = pair
+    right.thew.real_height = 3.0 * right.thew.height()
+    activate(left)
+    text = refused(bpy.ops.thew.simulate)
+    assert "“Anna” and “Bert” stand for different sizes" in text and "Set Real Height" in text
+    height = float(text.split("“Bert” to ")[1].split()[0])
+    play(right, (3,))
+    assert "different sizes" in notes(right)
+    right.thew.real_height = height
+    assert room(left, right) > -0.005
+
+
+def test_scales_that_differ_by_a_rounded_height_are_the_same(pair):
+    together = play(pair[0], FRAMES)
+    pair[1].thew.real_height = 1.001 * pair[1].thew.height()
+    again = play(pair[0], FRAMES)
+    assert 0.0 < np.abs(again - together).max() < 2e-3 and room(*pair) > -0.005
+    assert (
+        np.abs(flesh_of(pair[1]).clip_place.world(flesh_of(pair[1]).clip.positions(11)) - world(pair[1])).max() < 1e-3
+    )
+
+
+def test_one_in_another_scene_is_of_no_concern(pair):
+    play(pair[0], FRAMES)
+    other = bpy.data.scenes.new("Elsewhere")
+    scene = bpy.context.scene
+    scene.collection.objects.unlink(pair[1])
+    other.collection.objects.link(pair[1])
+    other.collection.objects.link(pair[1].modifiers["Armature"].object)
+    alone = simulated(pair[0])
+    assert "Bert" not in notes(pair[0])
+    pair[0].thew.use_other_flesh = False
+    np.testing.assert_array_equal(play(pair[0], FRAMES), alone)
+
+
+def test_what_the_core_refuses_is_told_by_name(pair, monkeypatch):
+    core = part("logic.native").core()
+
+    def fail(*_):
+        raise core.MotionError("frame 3: body 1 of the scene: the motion does not converge")
+
+    monkeypatch.setattr(core, "simulate_shots", fail)
+    pair[0].thew.softness = 0.9
+    activate(pair[0])
+    text = refused(bpy.ops.thew.simulate)
+    assert "“Bert”: the motion does not converge" in text and "body 1" not in text
+
+
+# things ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_things_are_counted_after_bodies_and_once(pair, monkeypatch):
+    calls, made = counted(monkeypatch, "Shot"), counted(monkeypatch, "Collider")
+    add_box("Bench", moves=False, face=0.75)
+    simulated(pair[1])
+    assert len(made) == 1 and [len(call["colliders"]) for call in calls] == [1, 1]
+    assert calls[0]["colliders"][0] is calls[1]["colliders"][0]
+    assert "“Bench”" in notes(pair[1]) and "“Anna”" in notes(pair[1])
+    assert "“Bench”" not in notes(pair[0]) and "“Bert”" in notes(pair[0])
+    assert world(pair[1])[:, 0].max() < 0.77
+
+
+def test_collision_physics_of_one_count_for_others_alone(pair):
+    together = play(pair[0], FRAMES)
+    add_collision(pair[1])
+    np.testing.assert_array_equal(simulated(pair[0]), together)
+    assert "live flesh" not in notes(pair[0])
+    pair[0].thew.use_other_flesh = False
+    simulated(pair[0])
+    assert "“Bert” has live flesh" in notes(pair[0]) and "switch Other Flesh on" in notes(pair[0])
+    pair[0].thew.use_other_flesh = True
+    np.testing.assert_array_equal(play(pair[0], FRAMES), together)
+    assert "live flesh" not in notes(pair[0])
+
+
+# bakes and rest --------------------------------------------------------------------------------------------------------------
+
+
+def test_bakes_hold_what_was_live_one_after_the_other(pair, monkeypatch):
+    moves(pair[1])
+    simulated(pair[0])
+    live = [play(body, FRAMES) for body in pair]
+    calls, alone = counted(monkeypatch, "simulate_shots"), counted(monkeypatch)
+    for body in pair:
+        activate(body)
+        assert bpy.ops.thew.bake() == {"FINISHED"}
+    for body, shapes in zip(pair, live, strict=True):
+        assert np.abs(play(body, FRAMES) - shapes).max() < 1e-4 * size_of(shapes[0])
+    assert not calls and not alone
+    assert "touches “Bert”" in notes(pair[0]) and "touches “Anna”" in notes(pair[1])
+
+
+def test_a_bake_simulates_all_where_one_is_out_of_date(pair, monkeypatch):
+    play(pair[0], FRAMES)
+    calls = counted(monkeypatch, "simulate_shots")
+    pair[1].thew.softness = 0.8
+    activate(pair[0])
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    assert len(calls) == 1
+    live = play(pair[1], FRAMES)
+    assert len(calls) == 1 and room(*pair) > -0.005 and np.isfinite(live).all()
+
+
+def test_settled_flesh_heeds_no_other_and_its_clip_stays(pair, monkeypatch):
+    together = play(pair[0], FRAMES)
+    calls = counted(monkeypatch, "simulate_shots")
+    activate(pair[0])
+    assert bpy.ops.thew.settle() == {"FINISHED"}
+    assert room(*pair) < -0.02
+    pair[0].thew.settled = False
+    np.testing.assert_array_equal(play(pair[0], FRAMES), together)
+    assert not calls
+
+
+# the panel and the view ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_panel_names_who_is_simulated_along(pair):
+
+    def read() -> str:
+        layout = Layout()
+        part("ui.contact_panel").draw_contact(layout, bpy.context, pair[0], 200)
+        return " ".join(layout.read())
+
+    assert "[use_other_flesh]" in read() and "With “Bert”" in read()
+    pair[1].thew.use_other_flesh = False
+    assert "Nothing else in the scene has it on" in read()
+    pair[0].thew.use_other_flesh = False
+    assert "Nothing else" not in read()
+
+
+def test_contacts_of_both_are_drawn_where_they_touch(pair):
+    overlay = part("ui.contact_overlay")
+    bpy.context.scene.frame_set(12)
+    for body in pair:
+        body.thew.show_contacts = True
+        points = np.concatenate([each[0] for each in overlay.drawings(body, 12.0) if each[0].ndim == 2])
+        assert len(points) == len(flesh_of(body).clip.contacts(11)) > 0
+        assert np.abs(points[:, 0] - 0.5 * APART).max() < 0.1
