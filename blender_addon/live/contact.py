@@ -94,9 +94,10 @@ def key(built: Any, collided: Colliders) -> bytes:
     )
 
 
-def things(built: Any) -> list[tuple[Thing, np.ndarray]]:
-    """What the flesh collides with, in the order in which the core counts it, and where the middle of each goes, metres [f, 3]."""
-    place = built.place
+def things(built: Any, place: Place | None = None) -> list[tuple[Thing, np.ndarray]]:
+    """What the flesh collides with, in the order in which the core counts it, and where the middle of each goes, metres [f, 3]:
+    those at `place` (None: its body's)."""
+    place = place or built.place
     return [
         (Thing(each.name, asked.thickness * place.metres_per_unit), each.path(place))
         for asked, each in asked_for(built, built.motion.colliders)

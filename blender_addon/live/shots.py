@@ -20,20 +20,21 @@ from ..logic.cycles import Beginning
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.native import core
+from ..logic.spaces import Place
 from ..logic.states import Event
 from ..logic.tasks import Task, span
 from ..saved import believed
-from ..scene import poses, reading
+from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import read_character
-from . import building, contact, jobs
+from . import building, contact, jobs, together
 from .build_settings import BuildSettings
 from .events import happened
 from .flesh import Built
 from .session import register
 
 #: The name of the note, and its version.
-NOTE, FORMAT = "blender", 2
+NOTE, FORMAT = "blender", 3
 #: Paths nearer than this part of the size are the same, whatever Blender's version.
 SAME = 1e-4
 
@@ -48,6 +49,8 @@ class Note:
     vertices: int
     mesh: str  # hash of the mesh at rest, its weights and its skeleton
     scale: float  # metres per unit
+    place: list[float]  # where the metres of its clip lie: their origin, and metres per unit
+    others: list[str]  # what it can be simulated together with, by name
     begun: list[int]  # run-in, period, whether it travels: of `cycles.Beginning`
     path: list[list[float]]  # see `path_of`
     colliders: list[list]  # of each: its name, what is kept from it in metres, and where its middle goes
@@ -73,6 +76,9 @@ class Note:
             numbers = (note.start, note.end, note.vertices, *note.begun)
             good = all(type(each) is int for each in numbers) and len(note.begun) == 3 and note.begun[1] >= 0
             good = good and path.shape == (note.end - note.start + 2, 3) and np.isfinite(path).all()
+            place = np.array(note.place, dtype=np.float64)
+            good = good and place.shape == (4,) and np.isfinite(place).all() and place[3] > 0.0
+            good = good and all(isinstance(other, str) for other in note.others)
             good = good and 0.0 < note.scale < np.inf and all(note.is_collider(*each) for each in note.colliders)
         except (TypeError, ValueError) as error:
             raise Refusal(refusal) from error
@@ -86,10 +92,17 @@ class Note:
         good = places.shape == (self.end - self.start + 2, 3) and np.isfinite(places).all()
         return isinstance(name, str) and 0.0 <= gap < np.inf and bool(good)
 
-    @property
-    def things(self) -> list[Thing]:
-        """Its colliders, in the order in which the clip counts them."""
+    def things(self, clip: Any) -> list[Thing]:
+        """Its colliders, in the order in which the clip counts them; with others it is not known which were simulated along."""
+        most = max((int(clip.contacts(index).others.max(initial=0)) for index in range(len(clip))), default=0)
+        if self.others or most > len(self.colliders):
+            return [Thing("other flesh or things")] * most
         return [Thing(name, gap) for name, gap, _ in self.colliders]
+
+    @property
+    def clip_place(self) -> Place:
+        """Where the metres of its clip lie."""
+        return Place(np.array(self.place[:3]), self.place[3])
 
 
 def path_of(maps: np.ndarray) -> np.ndarray:
@@ -105,7 +118,7 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     sentences; nothing is simulated."""
     jobs.check_flesh(obj)
     found = reading.subject(obj, view_layer)
-    live = obj.thew.frames(scene)
+    live = groups.frames(obj, scene)
     start, end = live[0] if start is None else start, live[1] if end is None else end
     jobs.check_range(obj, start, end)
     # As a bake does: from where the preview begins.
@@ -129,15 +142,18 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
             f"The motion of {describe(obj)} is a cycle up to frame {live[1]} and something else after it, which one shot does "
             f"not hold: export frames {live[0]} to {live[1]}, or let its motion not start as a cycle"
         )
-    maps = new.place.maps(new.motion.maps)
+    shared = together.apart(found, flesh, scene, view_layer)
+    place, steps = (new.place, {}) if shared is None else (shared[0], {"rate": shared[1]})
+    maps = place.maps(new.motion.maps, new.place)
     character = new.character
     note = Note(
         obj.name, first, last, len(character.rest), character.digest.hex(), new.place.metres_per_unit,
+        [*place.origin.tolist(), place.metres_per_unit], list(build_settings.others),
         [plan.begun.preroll, plan.begun.period, int(plan.begun.travels)], path_of(maps).tolist(),
-        [[thing.name, thing.gap, path.tolist()] for thing, path in contact.things(new)],
+        [[thing.name, thing.gap, path.tolist()] for thing, path in contact.things(new, place)],
     )  # fmt: skip
-    given = building.arguments(new, plan, *plan.turn(maps), **plan.begun.options())
-    return core().Shot(**given, notes={NOTE: note.text()}), contact.problems(new)
+    given = building.arguments(new, plan, *plan.turn(maps), contact.Common(place), **plan.begun.options())
+    return core().Shot(**{**given, **steps}, notes={NOTE: note.text()}), contact.problems(new)
 
 
 def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip: Any, name: str) -> Task:
@@ -176,7 +192,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
         build_settings.collides_with,
     )  # fmt: skip
     new.motion = yield from reader
-    maps = new.place.maps(new.motion.maps)
+    maps = note.clip_place.maps(new.motion.maps, new.place)
     new.body, new.surface, new.skeleton, new.lattice = (
         clip.body,
         clip.body.surface,
@@ -189,7 +205,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
             f"The bones of {describe(obj)} move otherwise than those that {name} was exported with, from frame "
             f"{note.start + int(np.argmax(away > SAME))} on: export it and simulate it again"
         )
-    for thing, path in contact.things(new):
+    for thing, path in contact.things(new, note.clip_place):
         then = next((np.array(path) for name, _, path in note.colliders if name == thing.name), path)
         if not np.linalg.norm(path - then, axis=1).max() <= SAME * max(new.surface.size, 1e-30):
             raise Refusal(
@@ -200,13 +216,19 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
         raise Refusal(f"{name} does not hold the frames that it says: export {describe(obj)} and simulate it again")
     new.begun = begun
     new.clip = building.played(clip, building.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1))
-    new.clip_place, new.group_key = new.place, b""
-    new.spaces, new.clip_start = new.place.to_object(new.motion.matrices), new.motion.start
-    new.touching = contact.found(new, new.clip, note.things)
+    new.clip_place, new.group_key = note.clip_place, b""
+    new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start
+    new.touching = contact.found(new, new.clip, note.things(clip), body_of(clip))
     forgotten(new)
     flesh.take(new)
     for event in (Event.CLIP_MADE, Event.MESH_READ, Event.MOTION_READ):
         happened(obj, flesh, event)
+
+
+def body_of(clip: Any) -> int:
+    """Which of the bodies that were simulated together a clip is of."""
+    touched = (clip.contacts(index) for index in range(len(clip)))
+    return next((int(contacts.bodies[0]) for contacts in touched if len(contacts)), 0)
 
 
 def forgotten(new: Built) -> None:

@@ -2,7 +2,7 @@
 """Objects whose flesh touches each other: brought up to date in one go, each with a clip of its own.
 
 Each is built as it is alone (`building`), in metres about its own middle. What is common is made here: their poses are read in one
-pass, and they are simulated in the metres of the first of them. The key of a clip holds the keys of all.
+pass, and they are simulated in metres about where the first of them stood. The key of a clip holds the keys of all.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import bpy
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.native import core
+from ..logic.spaces import Place
 from ..logic.states import Event
 from ..logic.tasks import Task, Work, span
 from ..rigs import rigging
@@ -54,6 +55,10 @@ class Member:
         """As sentences show it."""
         return describe(self.obj)
 
+    @property
+    def metres_per_unit(self) -> float:
+        return self.build_settings.height / self.bind_pose.longest_side
+
 
 def build(
     flesh: Flesh,
@@ -76,7 +81,7 @@ def build(
     core()
     mine = Member(found, flesh, bind_pose, build_settings)
     members = [mine, *(other_member(other, mine, scene, view_layer) for other in groups.others(found.obj, scene))]
-    members.sort(key=lambda member: member.obj.name)
+    members = in_order(members)
     for member in members:
         read_mesh(member, scene, frames, trust)
     check_scales(mine, members)
@@ -123,15 +128,36 @@ def read_mesh(member: Member, scene, frames: tuple[int, int], trust: bool) -> No
 
 def check_scales(mine: Member, members: list[Member]) -> None:
     """Refuse objects for which a length of the scene stands for different ones in metres."""
-    scales = {id(each): each.build_settings.height / each.bind_pose.longest_side for each in members}
-    own = scales[id(mine)]
+    own = mine.metres_per_unit
     for other in members:
-        if abs(scales[id(other)] / own - 1.0) > SAME_SCALE:
+        if abs(other.metres_per_unit / own - 1.0) > SAME_SCALE:
             height = own * other.bind_pose.longest_side
             raise Refusal(
-                f"{mine.name} and {other.name} stand for different sizes: {own:.3g} and {scales[id(other)]:.3g} metres for a unit of "
-                f"the scene. Set Real Height (Advanced) of {other.name} to {height:.4g} metres, or switch Other Flesh off"
+                f"{mine.name} and {other.name} stand for different sizes: {own:.3g} and {other.metres_per_unit:.3g} metres for a unit "
+                f"of the scene. Set Real Height (Advanced) of {other.name} to {height:.4g} metres, or switch Other Flesh off"
             )
+
+
+def in_order(members: list[Member]) -> list[Member]:
+    """The same, as the core counts them: by name."""
+    return sorted(members, key=lambda member: member.obj.name)
+
+
+def common_place(members: list[Member]) -> Place:
+    """Where the metres lie in which they are simulated."""
+    first = in_order(members)[0]
+    return Place(first.bind_pose.mesh_matrix[:3, 3], first.metres_per_unit)
+
+
+def apart(found: reading.Subject, flesh: Flesh, scene, view_layer) -> tuple[Place, float] | None:
+    """Where the metres lie in which an object that is exported can be simulated together with others, and the steps a second; None
+    where it goes alone."""
+    mine = Member(found, flesh, BindPose.saved(found.obj), BuildSettings.of(found.obj, scene))
+    if not mine.build_settings.others:
+        return None
+    members = [mine, *(other_member(other, mine, scene, view_layer) for other in groups.others(found.obj, scene))]
+    check_scales(mine, members)
+    return common_place(members), max(member.build_settings.rate for member in members)
 
 
 def read_poses(members: list[Member], scene, view_layer, frames: tuple[int, int]) -> Task:
@@ -174,7 +200,8 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
         return [mine]
     names = [member.name for member in members]
     if not known:
-        place, found = yield Work("Simulating", lambda progress: simulated(drafts, plans, names, progress))
+        place = common_place(members)
+        found = yield Work("Simulating", lambda progress: simulated(drafts, plans, names, place, progress))
         for new, (clip, touching) in zip(drafts, found, strict=True):
             new.clip, new.touching, new.clip_place = clip, touching, place
     for k, (new, plan) in enumerate(zip(drafts, plans, strict=True)):
@@ -185,9 +212,9 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
     return members
 
 
-def simulated(drafts: list[Built], plans: list[building.Plan], names: list[str], progress) -> tuple[Any, list]:
-    """Where the metres of the clips lie, and of each its clip and what touched in it."""
-    thew, common = core(), contact.Common(drafts[0].place)
+def simulated(drafts: list[Built], plans: list[building.Plan], names: list[str], place: Place, progress) -> list[tuple]:
+    """Of each its clip, whose metres lie at `place`, and what touched in it."""
+    thew, common = core(), contact.Common(place)
     rate = max(new.build_settings.rate for new in drafts)  # the shortest steps are those of all
     try:
         shots = [
@@ -202,7 +229,7 @@ def simulated(drafts: list[Built], plans: list[building.Plan], names: list[str],
     for k, (new, clip) in enumerate(zip(drafts, clips, strict=True)):
         clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
         found.append((clip, contact.found(new, clip, contact.things_together(drafts, names, k), k)))
-    return common.place, found
+    return found
 
 
 def shot(new: Built, plan: building.Plan, common: contact.Common, **options) -> dict[str, Any]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import bpy
 
+from ..logic.names import describe
 from ..logic.states import Clip, Mesh, Motion
 from ..rigs import anchors
 from ..scene import colliders, groups, ignored, reading, rig_controls
 from .build_settings import BuildSettings
 from .flesh import Flesh
+from .resting import CHANGED
 from .session import register
 
 
@@ -46,6 +48,15 @@ def differs(obj, scene, flesh: Flesh) -> bool:
     """Whether its motion, or that of one it is simulated together with, is known to be another one than was read."""
     known = [flesh, *(known for _, known in others_at_rest(obj, scene) if known is not None)]
     return any(each.condition.motion is Motion.DIFFERS for each in known)
+
+
+def changed_other(obj, scene) -> str:
+    """One that it is simulated together with and that was moved otherwise since, its name in quotes; "" where there is none."""
+    others = ((other, known) for other, known in others_at_rest(obj, scene) if known is not None)
+    changed = (
+        describe(o) for o, known in others if known.condition.motion is Motion.DIFFERS or known.problem == CHANGED
+    )
+    return next(changed, "")
 
 
 def attempt(obj, scene) -> tuple:

@@ -183,13 +183,14 @@ def said_of(touching: Touching, known: str) -> list[str]:
 
 def said_of_things(touching: Touching) -> list[str]:
     """Which parts touch which things, and when."""
-    parts: dict[tuple[int, str], list[str]] = {}  # by the thing and the words for the frames
+    parts: dict[tuple[str, str], list[str]] = {}  # by the thing and the words for the frames
     for pair in touching.others.pairs[:NAMED]:
         bone, thing = pair.parts
         name = f"“{touching.bones[bone]}”" if bone < len(touching.bones) else "skin that no bone carries"
-        parts.setdefault((thing, spans(pair.frames)), []).append(name)
+        names = parts.setdefault((touching.things[thing].name, spans(pair.frames)), [])
+        names += [] if name in names else [name]
     return [
-        f"{listed(names)} {'touches' if len(names) == 1 else 'touch'} {touching.things[thing].name} in {when}"
+        f"{listed(names)} {'touches' if len(names) == 1 else 'touch'} {thing} in {when}"
         for (thing, when), names in parts.items()
     ]
 

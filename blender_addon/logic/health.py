@@ -47,6 +47,11 @@ def health(settings: Any, made: Any, flesh: Any, frame: float) -> Health:
     return Health("GOOD", f"Moves, frames {flesh.clip_start} to {flesh.clip_end}")
 
 
+def health_beside(other: str) -> Health:
+    """The line while all is well with the flesh but what it is simulated together with was moved since; `other`: its name, in quotes."""
+    return Health("TOLD", f"{other} has changed since both were simulated: press Simulate")
+
+
 def of_bake(made: Any, frame: float) -> Health:
     """The line while a bake plays at the scene's `frame`: beside its range the end keys stay on."""
     first, last = made.baked_start, made.baked_end

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import bpy
 
-from ..live import target, updates, work
+from ..live import target, updates, validity, work
 from ..live.session import register as fleshes
 from ..logic import modal, native
-from ..logic.health import cost, health, shortened
+from ..logic.health import cost, health, health_beside, shortened
 from ..logic.sentences import modal_lines, modal_notes, plural
 from ..scene import flesh_map, writing
 from ..scene.reading import armature_modifier
@@ -79,6 +79,8 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
 def draw_health(layout, obj, frame: int, width: int) -> None:
     """How the flesh is, in one line, or in as many as a warning needs; the first is the bar while something is computed."""
     found = health(obj.thew, obj.thew.made, fleshes.known(obj), frame)
+    changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
+    found = health_beside(changed) if changed else found
     lines = wrapped(found.text, width) if found.to_read else [shortened(found.text, width)]
     column = layout.column(align=True)
     busy = draw_progress(column)

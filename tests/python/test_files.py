@@ -206,3 +206,60 @@ def test_the_command_stops_when_it_is_interrupted(arm, tmp_path, monkeypatch, ca
     assert main(["simulate", str(shot), "-o", str(tmp_path / "clip.thew")]) == 130
     assert "nothing was written" in capsys.readouterr().err
     assert os.listdir(tmp_path) == ["shot.thew"]
+
+
+def test_the_command_simulates_several_shots_by_themselves_or_together(tmp_path, capsys):
+    """Two balls that are pressed into each other, and what each is alone."""
+    body, names = ball(), ("anna.shot.thew", "bert.thew")
+    poses = [np.stack([shapes.about(np.zeros(3), shift=(x, 0, 0))[None]] * 4) for x in (0.0, 0.34)]
+    shots = [thew.Shot(body, run, 24, contact=thew.Contact()) for run in poses]
+    paths = [tmp_path / name for name in names]
+    for shot, path in zip(shots, paths, strict=True):
+        shot.save(path)
+    made = []
+    for folder, words in (("apart", []), ("together", ["--together"])):
+        out = tmp_path / folder
+        out.mkdir()
+        assert main(["simulate", *map(str, paths), "-o", str(out), *words]) == 0
+        assert sorted(os.listdir(out)) == ["anna.clip.thew", "bert.clip.thew"]
+        told = capsys.readouterr()
+        assert told.out.count("4 frames") == 2 and "100 %" in told.err
+        made.append([contents(thew.Clip.load(out / name)) for name in sorted(os.listdir(out))])
+    assert made[0] == [contents(shot.simulate()) for shot in shots]
+    assert made[1] == [contents(clip) for clip in thew.simulate_shots(shots)] != made[0]
+
+
+def ball():
+    """Flesh around a short bone in the middle of a ball of 0.2 m."""
+    surface = thew.Surface(*shapes.ball())
+    skeleton = thew.Skeleton(["core"], [-1], [[0.0, -0.02, 0.0]], [[0.0, 0.02, 0.0]])
+    weights = np.ones((len(surface.vertices), 1))
+    lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=6)
+    return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
+
+
+def test_the_command_says_what_is_wrong_with_several_shots_and_writes_nothing(arm, tmp_path, capsys):
+    kept, clips, other = tmp_path / "kept", tmp_path / "clips", tmp_path / "other"
+    for folder in (kept, clips, other):
+        folder.mkdir()
+    for name, poses, more in (("a", 3, {}), ("b", 4, {}), ("c", 3, {"cyclic": True}), ("d", 3, {"method": "modal"})):
+        thew.Shot(arm.body, swings(poses), 24, **more).save(kept / f"{name}.shot.thew")
+    thew.Shot(arm.body, swings(3), 24).save(other / "a.thew")
+    a, b, c, d = (kept / f"{name}.shot.thew" for name in "abcd")
+    for words, sentence in (
+        ((a, b, "-o", tmp_path / "nowhere"), "is no folder"),
+        ((a, "--together", "-o", clips / "clip.thew"), "is no folder"),
+        ((a, other / "a.thew", "-o", clips), "would both be written to"),
+        ((a, tmp_path / "missing.thew", "-o", clips), "cannot be read"),
+        ((a, b, "--together", "-o", clips), f"{b} has 4 poses"),
+        ((a, c, "--together", "-o", clips), f"{c} is a cycle"),
+        ((a, d, "--together", "-o", clips), f"{d}: the method 'modal' knows no contact"),
+    ):
+        assert main(["simulate", *map(str, words)]) == 1
+        out, err = capsys.readouterr()
+        assert sentence in err and out == "" and "Traceback" not in err, err
+        assert os.listdir(clips) == []
+    plain = tmp_path / "x.clip.thew"
+    a.rename(plain)
+    assert main(["simulate", str(plain), str(b), "-o", str(tmp_path)]) == 0
+    assert (tmp_path / "x.clip.clip.thew").is_file()
