@@ -92,11 +92,12 @@ class Note:
         good = places.shape == (self.end - self.start + 2, 3) and np.isfinite(places).all()
         return isinstance(name, str) and 0.0 <= gap < np.inf and bool(good)
 
-    def things(self, clip: Any) -> list[Thing]:
-        """Its colliders, in the order in which the clip counts them; with others it is not known which were simulated along."""
+    def things(self, clip: Any, body: int) -> list[Thing]:
+        """Its colliders, in the order in which the clip counts them; with others it is not known which were simulated
+        along, as which `body` of theirs."""
         most = max((int(clip.contacts(index).others.max(initial=0)) for index in range(len(clip))), default=0)
         if self.others or most > len(self.colliders):
-            return [Thing("other flesh or things")] * most
+            return [Thing("other flesh or things")] * max(most, body)
         return [Thing(name, gap) for name, gap, _ in self.colliders]
 
     @property
@@ -218,7 +219,8 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
     new.clip = building.played(clip, building.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1))
     new.clip_place, new.group_key = note.clip_place, b""
     new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start
-    new.touching = contact.found(new, new.clip, note.things(clip), body_of(clip))
+    body = body_of(clip)
+    new.touching = contact.found(new, new.clip, note.things(clip, body), body)
     forgotten(new)
     flesh.take(new)
     for event in (Event.CLIP_MADE, Event.MESH_READ, Event.MOTION_READ):

@@ -33,7 +33,7 @@ from .session import register
 SAME_SCALE = 2e-3
 
 
-@dataclass
+@dataclass(eq=False)
 class Member:
     """One of those that are simulated together, on the way to its clip."""
 
@@ -90,12 +90,12 @@ def build(
         parts = member.character, member.bind_pose, member.build_settings, member.motion, member.rigs
         share = [0.15 + 0.55 * (k + end) / len(members) for end in (0, 1)]
         member.new = yield from span(building.prepared(member.flesh, *parts), *share)
-    taken = yield from span(simulate(members, mine, still), 0.7, 1.0)
-    for member in taken:
+    yield from span(simulate(members, mine, still), 0.7, 1.0)
+    for member in members:
         happened(member.obj, member.flesh, Event.MESH_READ)
         if member in anew:
             happened(member.obj, member.flesh, Event.MOTION_READ)
-    return [(member.obj, member.flesh) for member in taken if member is not mine]
+    return [(member.obj, member.flesh) for member in members if member is not mine]
 
 
 def other_member(other: bpy.types.Object, mine: Member, scene, view_layer) -> Member:
@@ -184,20 +184,28 @@ def last_frame(motion: poses.Motion) -> int:
 
 
 def simulate(members: list[Member], mine: Member, still: bool) -> Task:
-    """A clip of each, if those that there are were made of anything else; gives whose flesh was changed.
-
-    `still`: that of `mine` is shown settled, so that its clip may stay behind changes of its rigs.
+    """A clip of each, if those that there are were made of anything else. They may stay behind the rigs of flesh that is shown settled;
+    `still`: that of `mine` is.
     """
     drafts = [member.new for member in members]
     plans = [building.planned(new) for new in drafts]
     keys = [building.key_of(new, plan) for new, plan in zip(drafts, plans, strict=True)]
-    group_key = hashed(*keys)
-    known = all(member.flesh.clip is not None and member.flesh.group_key == group_key for member in members)
-    at = members.index(mine)
-    alike = all(key == each.flesh.clip_key for key, each in zip(keys, members, strict=True) if each is not mine)
-    if not known and still and plans[at].acting and alike and building.stays(mine.flesh, mine.new):
-        building.take(mine.obj, mine.flesh, mine.new, Event.CLIP_KEPT)
-        return [mine]
+    group_key, former = hashed(*keys), hashed(*(member.flesh.clip_key for member in members))
+    made_of = {member.flesh.group_key if member.flesh.clip is not None else b"" for member in members}
+    known = made_of == {group_key}
+    lagging = [member for member, key in zip(members, keys, strict=True) if key != member.flesh.clip_key]
+    may_lag = [
+        (still if member is mine else member.obj.thew.settled)
+        and plan.acting
+        and building.stays(member.flesh, member.new)
+        for member, plan in zip(members, plans, strict=True)
+    ]
+    if made_of == {former} and lagging and all(may_lag[members.index(each)] for each in lagging):
+        for member in members:
+            building.take(
+                member.obj, member.flesh, member.new, Event.CLIP_KEPT if member in lagging else Event.CLIP_MADE
+            )
+        return
     names = [member.name for member in members]
     if not known:
         place = common_place(members)
@@ -209,7 +217,6 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
         new.touching = replace(new.touching, things=tuple(contact.things_together(drafts, names, k)))  # one was renamed
     for member in members:
         building.take(member.obj, member.flesh, member.new, Event.CLIP_MADE)
-    return members
 
 
 def simulated(drafts: list[Built], plans: list[building.Plan], names: list[str], place: Place, progress) -> list[tuple]:

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Objects that are simulated together: on the command line, as shots, in a window, in renders."""
+
+from __future__ import annotations
+
+import re
+
+import bpy
+import numpy as np
+import pytest
+from colliding import FRAMES, add_box, counted, notes, simulated
+from helpers import activate, add_rig, curve_keys, flesh_of, part, play, size_of, world
+from pairs import APART, make_neighbour, make_pair, moves, pushed, room
+
+
+@pytest.fixture
+def pair(scene):
+    """Two small characters side by side whose bellies press into each other, (left, right)."""
+    return make_pair()
+
+
+def run(*words) -> int:
+    return part("cli").main([str(word) for word in words])
+
+
+def saved(folder) -> str:
+    path = str(folder / "pair.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    return path
+
+
+def opened(path) -> tuple[bpy.types.Object, bpy.types.Object]:
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    return bpy.data.objects["Anna"], bpy.data.objects["Bert"]
+
+
+# the command line ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [(), ("--finish",)])
+def test_the_command_bakes_them_together_whether_they_have_flesh_or_not(scene, tmp_path, monkeypatch, capsys, words):
+    scene.frame_end = 12
+    left, right = make_neighbour("Anna", 0.0), make_neighbour("Bert", APART, flesh=False)
+    right.thew.cells_across = 8
+    path = saved(tmp_path)
+    activate(right)
+    assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
+    live = [play(body, FRAMES) for body in (left, right)]
+    calls, alone = counted(monkeypatch, "simulate_shots"), counted(monkeypatch)
+    assert run("bake", path, "--out", tmp_path / "out.blend", *words) == 0
+    printed = capsys.readouterr().out
+    assert len(calls) == 1 and not alone
+    assert "Anna: “Spine” touches “Bert”" in printed and "Bert: “Spine” touches “Anna”" in printed
+    bodies = opened(tmp_path / "out.blend")
+    for body, shapes in zip(bodies, live, strict=True):
+        assert np.abs(play(body, FRAMES) - shapes).max() < 1e-4 * size_of(shapes[0])
+        assert body.thew.made.flesh is not bool(words)
+
+
+def test_one_by_name_is_baked_with_the_other(pair, tmp_path, monkeypatch):
+    live = simulated(pair[1])
+    path = saved(tmp_path)
+    calls = counted(monkeypatch, "simulate_shots")
+    assert run("bake", path, "--object", "Bert") == 0
+    assert len(calls) == 1
+    left, right = opened(path)
+    assert right.thew.made.shows_bake and not left.thew.made.shows_bake
+    assert np.abs(play(right, FRAMES) - live).max() < 1e-4 * size_of(live[0])
+
+
+def test_one_that_cannot_have_flesh_is_told_and_the_others_are_baked(scene, tmp_path, capsys):
+    scene.frame_end = 4
+    for x, name in ((0.0, "Anna"), (APART, "Bert"), (2.0 * APART, "Cleo")):
+        make_neighbour(name, x, flesh=False).thew.cells_across = 6
+    bpy.data.objects["Cleo"].vertex_groups.clear()
+    path = saved(tmp_path)
+    assert run("bake", path) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"Cleo: “Cleo” .*weights", printed) and "Anna: “Spine” touches “Bert”" in printed
+    assert not re.search("“[A-Z][a-z]+”: ", printed)
+
+
+# shots -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_shots_are_simulated_together_elsewhere_with_the_same_bits(pair, tmp_path, monkeypatch):
+    moves(pair[1])
+    pair[1].thew.rate = 300.0
+    simulated(pair[0])
+    expected = [np.array([flesh_of(body).clip.offsets(i) for i in range(12)]) for body in pair]
+    path = saved(tmp_path)
+    assert run("export", path) == 0
+    core = part("logic.native").core()
+    shots = [tmp_path / f"pair.{name}.shot.thew" for name in ("Anna", "Bert")]
+    clips = core.simulate_shots([core.Shot.load(shot) for shot in shots])
+    for clip, offsets in zip(clips, expected, strict=True):
+        np.testing.assert_array_equal([clip.offsets(i) for i in range(12)], offsets)
+    files = []
+    for name, clip in zip(("Anna", "Bert"), clips, strict=True):
+        files.append(tmp_path / f"{name}.clip.thew")
+        clip.save(files[-1])
+    calls, alone = counted(monkeypatch, "simulate_shots"), counted(monkeypatch)
+    assert run("bake", path, "--clip", *files, "--out", tmp_path / "back.blend") == 0
+    assert not calls and not alone
+    for body, name in zip(opened(tmp_path / "back.blend"), ("Anna", "Bert"), strict=True):
+        assert "touches other flesh or things in frames" in notes(body)
+        keys = part("scene.writing").baked_keys(body)
+        assert len(keys) == 12 and body.thew.made.shows_bake and body.name == name
+    assert run("bake", path, "--out", tmp_path / "within.blend") == 0
+    within = [play(body, FRAMES) for body in opened(tmp_path / "within.blend")]
+    back = [play(body, FRAMES) for body in opened(tmp_path / "back.blend")]
+    np.testing.assert_array_equal(back, within)
+
+
+# rigs, sides, boxes -------------------------------------------------------------------------------------------------------------
+
+
+def test_rigs_of_one_push_the_other(pair, monkeypatch):
+    before = simulated(pair[0])
+    rig = add_rig(pair[1], bone="Spine")
+    curve_keys(rig, (1, 0.0), (8, 1.0))
+    calls = counted(monkeypatch, "simulate_shots")
+    after = play(pair[0], FRAMES)
+    assert len(calls) == 1 and np.abs(after - before).max() > 1e-4
+    rig.enabled = False
+    np.testing.assert_array_equal(play(pair[0], FRAMES), before)
+
+
+def test_rigs_under_a_settled_eye_leave_the_others_alone(pair, monkeypatch):
+    add_rig(pair[0], bone="Spine")
+    together = simulated(pair[1])
+    activate(pair[0])
+    assert bpy.ops.thew.settle() == {"FINISHED"}
+    calls = counted(monkeypatch, "simulate_shots")
+    pair[0].thew.rigs[0].strength *= 0.5
+    np.testing.assert_array_equal(play(pair[1], FRAMES), together)
+    assert not calls
+    pair[0].thew.settled = False
+    assert np.abs(play(pair[1], FRAMES) - together).max() > 0.0 and len(calls) == 1
+
+
+# in a window --------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def window(monkeypatch):
+    """As if there were a window: what waits for an update."""
+    waits = []
+    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("live.updates"), "wait", waits.append)
+    return waits
+
+
+def health(body):
+    """The panel's first line."""
+    said, panels = [], part("ui.panels")
+    real = panels.shortened, panels.wrapped
+    panels.shortened = panels.wrapped = lambda text, _width: said.append(text) or [text]
+    try:
+        panels.draw_health(Seen(), body, 1, 400)
+    finally:
+        panels.shortened, panels.wrapped = real
+    return said[0]
+
+
+class Seen:
+    """A layout that takes everything."""
+
+    def __getattr__(self, _name):
+        return lambda *_given, **_named: self
+
+
+def test_a_setting_of_one_is_soon_seen_on_both(pair, window):
+    together = simulated(pair[0])
+    updates = part("live.updates")
+    pair[1].thew.softness = 0.8
+    assert window == [pair[1]]
+    play(pair[0], (3,))
+    assert pair[0] in window, "what is seen of one is out of date, too"
+    flesh, finish = flesh_of(pair[1]), part("logic.tasks").finish
+    finish(part("live.jobs").update(pair[1], bpy.context.scene, bpy.context.view_layer, flesh))
+    window.clear()
+    assert np.abs(play(pair[0], FRAMES) - together).max() > 0.0 and not window
+    assert updates.state.stepper is None
+
+
+def test_a_pose_of_one_that_was_changed_by_hand_is_told_of_both(pair, window):
+    together = simulated(pair[0])
+    assert health(pair[0]).startswith("Moves")
+    window.clear()
+    pair[1].modifiers["Armature"].object.location.x += 0.1
+    bpy.context.view_layer.update()
+    play(pair[1], (3,))
+    assert health(pair[0]) == "“Bert” has changed since both were simulated: press Simulate"
+    np.testing.assert_array_equal(play(pair[0], (4,)), together[3:4])
+    assert not window, "nothing is read again under the hand"
+    simulated(pair[0])
+    assert health(pair[0]).startswith("Moves") and health(pair[1]).startswith("Moves")
+
+
+def test_a_neighbour_that_comes_by_is_noticed(pair, window):
+    pair[1].thew.use_other_flesh = False
+    simulated(pair[0])
+    window.clear()
+    pair[1].thew.use_other_flesh = True
+    pair[1].location.z += 1e-6
+    bpy.context.view_layer.update()
+    assert pair[0] in window
+
+
+# renders ------------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_render_shows_what_was_played(pair, tmp_path, monkeypatch):
+    together = [simulated(body) for body in pair]
+    scene = bpy.context.scene
+    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.collection.objects.link(camera)
+    scene.camera, scene.render.engine, scene.cycles.samples = camera, "CYCLES", 1
+    scene.render.resolution_x = scene.render.resolution_y = 8
+    scene.render.filepath = str(tmp_path / "frame-")
+    calls = counted(monkeypatch, "simulate_shots")
+    bpy.ops.render.render(animation=True)
+    assert not calls
+    for body, shapes in zip(pair, together, strict=True):
+        np.testing.assert_array_equal(play(body, FRAMES), shapes)
+
+
+# odd lives ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_group_that_is_far_away_is_the_same(scene):
+    """Where they stand in the world leaves no trace but rounding."""
+    scene.frame_end = 12
+    rooms = []
+    for far in (0.0, 3000.0):
+        left, right = make_neighbour("Anna", far), make_neighbour("Bert", far + APART)
+        rooms.append((room(left, right), pushed(left)[0]))
+        for obj in list(bpy.data.objects):
+            bpy.data.objects.remove(obj)
+    assert rooms[1] == pytest.approx(rooms[0], rel=1e-2, abs=2e-3)
+
+
+def test_one_that_breaks_is_told_of_the_other_and_both_come_back(pair):
+    together = play(pair[0], FRAMES)
+    group = pair[1].vertex_groups["Spine"]
+    pair[1].modifiers["Armature"].use_vertex_groups = False
+    pair[1].thew.softness += 0.1
+    shown = play(pair[0], (3, 4))
+    assert "“Bert”" in notes(pair[0]) and "vertex groups" in notes(pair[0]) and np.isfinite(shown).all()
+    pair[1].modifiers["Armature"].use_vertex_groups = True
+    pair[1].thew.softness -= 0.1
+    assert group.name == "Spine"
+    again = play(pair[0], FRAMES)
+    assert "ignores vertex groups" not in notes(pair[0])
+    assert np.abs(again - together).max() < 1e-4
+
+
+def test_things_that_belong_to_one_are_left_out_for_all(pair):
+    """A shoe that rides on one collides with neither: the flesh below it does."""
+    together = simulated(pair[0])
+    shoe = add_box("Shoe", moves=False, face=0.2, half=0.05)
+    shoe.parent, shoe.parent_type, shoe.parent_bone = pair[1].modifiers["Armature"].object, "BONE", "Spine"
+    bpy.context.view_layer.update()
+    part("live.riding").mount(shoe, pair[1], bpy.context.view_layer)
+    assert all(not part("scene.colliders").asked(body, bpy.context.scene) for body in pair)
+    np.testing.assert_array_equal(simulated(pair[0]), together)
+    assert np.isfinite(world(pair[1])).all()
