@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass, replace
 
 import bpy
 
-from ..logic.contact import METHODS
+from ..logic.contact import METHODS, TOGETHER
 from ..logic.modal import METHOD
 from ..rigs import fingerprints
 from ..saved import rig_layouts
@@ -29,7 +29,7 @@ class ContactSettings:
     friction: float
     ignored: tuple[str, bool]  # the vertex group that touches nothing, see `scene.ignored.asked`
     colliders: tuple[colliders.Asked, ...]  # what is collided with
-    others: tuple[str, ...] = ()  # the objects that it is simulated together with, by name: see `scene.groups`
+    others: tuple[str, ...] = ()  # the objects that it is to be simulated together with, by name: see `scene.groups`
 
     @staticmethod
     def of(obj: bpy.types.Object, scene: bpy.types.Scene) -> ContactSettings | None:
@@ -88,7 +88,7 @@ class BuildSettings:
     @property
     def others(self) -> tuple[str, ...]:
         """The objects that it is simulated together with, by name."""
-        return () if self.touches is None else self.touches.others
+        return self.contact.others if self.contact is not None and self.method in TOGETHER else ()
 
     def baked(self) -> BuildSettings:
         """The same for a bake, which is on every machine, every time, what the processor makes: engines that are chosen by

@@ -16,6 +16,10 @@ from .sentences import listed, plural
 #: The methods whose flesh can touch.
 METHODS = frozenset({"hyperelastic", "warped", "warped_vertex", "linear"})
 
+#: The methods whose flesh can be simulated together with other flesh, and what the panel says with any other.
+TOGETHER = frozenset({"hyperelastic", "warped", "warped_vertex", "linear"})
+ALONE = "With this method it touches no other flesh: choose Hyperelastic under Advanced"
+
 #: What the panel says with any other method.
 UNTOUCHABLE = "This method knows no contact: choose Hyperelastic under Advanced."
 

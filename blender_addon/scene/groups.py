@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import bpy
 
-from ..logic.contact import METHODS
+from ..logic.contact import TOGETHER
 from . import reading
 
 
 def joins(obj: bpy.types.Object) -> bool:
     """Whether the settings of an object ask for it, and its method can."""
     settings = obj.thew
-    return settings.use_other_flesh and settings.use_contact and settings.method in METHODS
+    return settings.use_other_flesh and settings.use_contact and settings.method in TOGETHER
 
 
 def has_flesh(other: bpy.types.Object) -> bool:

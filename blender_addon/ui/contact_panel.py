@@ -70,8 +70,8 @@ def draw_others(column, context, obj, width: int) -> None:
     if not (settings.use_other_flesh and settings.use_contact):
         return
     names = [other.name for other in groups.others(obj, context.scene)]
-    text = f"With {named(names)}" if names else "Nothing else in the scene has it on, with live flesh and Contact"
-    draw_text(column, text, width)
+    text = f"With {named(names)}" if names else "Nothing else in the scene has it on, with flesh and Contact"
+    draw_text(column, text if settings.method in contact.TOGETHER else contact.ALONE, width)
 
 
 def named(names: list[str]) -> str:

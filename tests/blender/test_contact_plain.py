@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -41,6 +42,9 @@ class Clip:
 
     def contacts(self, index):
         return self.frames[index]
+
+    def __len__(self):
+        return len(self.frames)
 
 
 def found(clip, first=10, thickness=0.0, itself=True, things=()):
@@ -165,6 +169,47 @@ def test_nothing_touches_things():
     nothing = Clip([Touches(), Touches((2, 0, 0.02, 0.0, 1))])
     assert said(found(nothing, itself=False, things=THINGS)) == "Nothing touches."
     assert said(found(Clip([Touches()]), itself=False)) == ""
+
+
+@pytest.mark.parametrize("body", [0, 1, 2])
+def test_one_of_several_bodies_knows_itself_from_the_others(body):
+    """Its clip counts the bodies of its scene, itself among them, and then what they collide with."""
+    names = [name for k, name in enumerate(("“Anna”", "“Bert”", "“Cleo”")) if k != body]
+    things = [
+        part("logic.contact").Thing(name, gap) for name, gap in zip((*names, "“Bench”"), (0.01, 0.0, 0.02), strict=True)
+    ]
+    others = [k for k in range(4) if k != body]
+    frames = [Touches((2, 0, -0.05, 1.0, body))] + [Touches((0, 7, -0.05, 1.0, other)) for other in others]
+    touching = part("logic.contact").Touching.of(
+        Clip(frames), range(10, 14), BONES, WEIGHTS, 2.0, 0.0, True, things, body=body
+    )
+    text = said(touching)
+    assert "The skin touches itself in frame 10: “Belly” touches “Thigh”" in text
+    for frame, name in zip((11, 12, 13), (*names, "“Bench”"), strict=True):
+        assert f"“Belly” touches {name} in frame {frame}" in text
+    # Of the gap to each that is kept only what is less is an overlap.
+    assert touching.others.deepest == pytest.approx(0.05 - 0.0) and touching.others.worst == 12
+
+
+def test_things_of_one_name_are_told_once():
+    things = [("other flesh or things",)] * 3
+    touch = Touches((0, 7, 0.0, 5.0, 1), (1, 8, 0.0, 4.0, 2), (2, 8, 0.0, 3.0, 3))
+    assert said(found(Clip([touch]), things=things)) == "“Belly” and “Thigh” touch other flesh or things in frame 10."
+
+
+@pytest.mark.parametrize(("body", "touched"), [(0, 3), (2, 1), (1, 0), (2, 3)])
+def test_what_a_clip_touched_that_was_simulated_with_others_has_no_name(body, touched):
+    alone = part("live.shots").Note(
+        "Anna", 1, 2, 8, "", 1.0, [0.0, 0.0, 0.0, 1.0], [], [0, 0, 0], [], [["“Bench”", 0.01, []]]
+    )
+    assert [each.name for each in alone.things(Clip([Touches((2, 0, 0.0, 1.0, 1))]), 0)] == ["“Bench”"]
+    clip = Clip([Touches((2, 0, 0.0, 1.0, body)), Touches((2, 0, 0.0, 1.0, touched))])
+    for note in (replace(alone, others=["Bert"]), replace(alone, colliders=[])):
+        things = note.things(clip, body)
+        touching = part("logic.contact").Touching.of(
+            clip, range(1, 3), BONES, WEIGHTS, 2.0, 0.0, True, things, body=body
+        )
+        assert "touches other flesh or things in frame 2" in said(touching)
 
 
 def test_levels_rise_with_force():

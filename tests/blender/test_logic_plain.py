@@ -74,6 +74,16 @@ def test_metres_and_world_agree():
         np.testing.assert_allclose(place.to_object(matrix), space, atol=1e-12)
 
 
+def test_maps_lead_from_the_metres_of_one_place_into_those_of_another():
+    rng = np.random.default_rng(2)
+    own, common = spaces.Place(np.array([10.0, -3.0, 2.0]), 0.012), spaces.Place(np.array([-7.0, 1.0, 0.0]), 0.3)
+    points, matrices = 50.0 * rng.normal(size=(20, 3)), np.array([random_map(rng) for _ in range(4)])
+    for matrix, led in zip(matrices, common.maps(matrices, own), strict=True):
+        expected = common.points(spaces.transform(matrix, points))
+        np.testing.assert_allclose(spaces.transform(led, own.points(points)), expected, atol=1e-10)
+    np.testing.assert_array_equal(own.maps(matrices, own), own.maps(matrices))
+
+
 def test_bone_maps_are_what_the_armature_modifier_does():
     rng = np.random.default_rng(2)
     armature, mesh, mesh_rest = (random_map(rng, 3.0) for _ in range(3))
