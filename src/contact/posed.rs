@@ -9,7 +9,7 @@ use super::skin::{ContactSkin, SkinPoint};
 use crate::kernel::SwayBound;
 use crate::skeleton::Pose;
 use crate::{Mat3, Vec3};
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A body's flesh at one instant.
 #[derive(Clone, Copy)]
@@ -28,19 +28,41 @@ pub(crate) struct Posed<'a> {
     pub shown: &'a ShownVertices,
 }
 
-/// Where vertices are shown at one instant, kept as they are asked for.
+/// Where vertices are shown at one instant, kept as they are asked for, by any thread: all of them find the same.
 #[derive(Debug, Default)]
 pub(crate) struct ShownVertices {
-    places: Vec<Cell<Vec3>>,
-    known: Vec<Cell<bool>>,
+    /// Bits of the coordinates.
+    places: Vec<[AtomicU64; 3]>,
+    /// Of which instant each place is.
+    known: Vec<AtomicU32>,
+    instant: u32,
 }
 
 impl ShownVertices {
     /// Forgets all, for another instant of a skin of so many vertices.
     pub fn clear(&mut self, vertices: usize) {
-        self.places.resize(vertices, Cell::new(Vec3::zeros()));
-        self.known.clear();
-        self.known.resize(vertices, Cell::new(false));
+        self.instant = self.instant.wrapping_add(1);
+        if self.instant == 0 || self.known.len() != vertices {
+            self.instant = 1;
+            self.known.clear();
+            self.known.resize_with(vertices, AtomicU32::default);
+            self.places.resize_with(vertices, Default::default);
+        }
+    }
+
+    fn get(&self, v: u32) -> Option<Vec3> {
+        // What was written before the instant was is seen with it.
+        let known = self.known[v as usize].load(Ordering::Acquire);
+        let place = &self.places[v as usize];
+        (known == self.instant)
+            .then(|| Vec3::from_fn(|k, _| f64::from_bits(place[k].load(Ordering::Relaxed))))
+    }
+
+    fn set(&self, v: u32, place: &Vec3) {
+        for (to, x) in self.places[v as usize].iter().zip(place.iter()) {
+            to.store(x.to_bits(), Ordering::Relaxed);
+        }
+        self.known[v as usize].store(self.instant, Ordering::Release);
     }
 }
 
@@ -52,12 +74,11 @@ impl Posed<'_> {
 
     /// Where a vertex of the skin is shown.
     pub fn vertex(&self, v: u32) -> Vec3 {
-        let known = &self.shown.known[v as usize];
-        let place = &self.shown.places[v as usize];
-        if !known.replace(true) {
-            place.set(self.compute(v));
-        }
-        place.get()
+        self.shown.get(v).unwrap_or_else(|| {
+            let place = self.compute(v);
+            self.shown.set(v, &place);
+            place
+        })
     }
 
     fn compute(&self, v: u32) -> Vec3 {

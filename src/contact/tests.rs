@@ -3,7 +3,6 @@
 
 use super::broad::candidates;
 use super::complementarity::{Compliance, Constraint, Entry, Friction, solve};
-use super::narrow::touches;
 use super::*;
 use crate::body::fixture::BarOptions;
 use crate::progress::Silent;
@@ -258,9 +257,10 @@ fn found(bent: &Shaped) -> Vec<narrow::Touch> {
         itself: true,
     };
     let posed = [bent.posed()];
-    let candidates = candidates(&[swept()]);
-    let warps = narrow::all_warps(&posed, &candidates);
-    touches(&posed, &candidates, &warps)
+    let (mut narrow, mut touches) = (narrow::Narrow::default(), Vec::new());
+    narrow.begin(&posed, candidates(&[swept()]));
+    narrow.touches(&posed, &|_, _| Mat3::identity(), &mut touches);
+    touches
 }
 
 #[test]
