@@ -36,6 +36,14 @@ pub(crate) struct ShownVertices {
 }
 
 impl ShownVertices {
+    /// Of all vertices, where they are known from elsewhere.
+    pub fn given(places: &[Vec3]) -> Self {
+        Self {
+            places: places.iter().copied().map(Cell::new).collect(),
+            known: vec![Cell::new(true); places.len()],
+        }
+    }
+
     /// Forgets all, for another instant of a skin of so many vertices.
     pub fn clear(&mut self, vertices: usize) {
         self.places.resize(vertices, Cell::new(Vec3::zeros()));

@@ -122,7 +122,7 @@ pub enum SimulationError {
         vertex: usize,
     },
     /// Contact with a method that knows none.
-    #[error("the method '{}' knows no contact: take hyperelastic, warped, warped_vertex or linear", method.name())]
+    #[error("the method '{}' knows no contact: take hyperelastic, warped, warped_vertex, linear or modal", method.name())]
     ContactMethod {
         /// The method.
         method: Method,

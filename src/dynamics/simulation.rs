@@ -9,6 +9,7 @@ use super::touching::Touching;
 use super::{Method, Settings, SimulationError};
 use crate::Vec3;
 use crate::body::Body;
+use crate::contact::Parting;
 use crate::modal::Modes;
 use crate::present::Snapshot;
 use crate::progress::{Paced, Progress, Silent, step};
@@ -32,6 +33,8 @@ pub struct Simulation {
     pub(super) external: ExternalForces,
     pub(super) terms: Vec<Arc<dyn EnergyTerm>>,
     pub(super) touching: Option<Box<Touching>>,
+    /// Of the modal method, in place of contacts.
+    pub(super) parting: Option<Box<Parting>>,
     pub(super) stepper: Box<dyn Stepper>,
     /// Scratch: the pose at the end of the present step.
     pub(super) moving: Pose,
@@ -100,6 +103,7 @@ impl Simulation {
             external: ExternalForces::none(nodes),
             terms: Vec::new(),
             touching: None,
+            parting: None,
             stepper: stepper::stepper(&body, method, modes, &settings)?,
             moving: Pose::rest(body.skeleton().len()),
             body,
@@ -193,7 +197,7 @@ impl Simulation {
     ) -> Result<(), SimulationError> {
         check_forces(&self.body, world_forces)?;
         check_forces(&self.body, rest_forces)?;
-        let touches = settled && self.touching.is_some();
+        let touches = settled && self.touching.is_some() && self.parting.is_none();
         let former = touches.then(|| self.state());
         self.next.set(&self.body, self.method, pose)?;
         let turns = &self.next.turns;
@@ -355,14 +359,16 @@ impl Simulation {
             let at = (&history.pose, &self.now);
             let positions = &self.nodes.positions;
             let span = touching.next_span();
-            touching.begin(
-                (&self.body, shown),
-                at,
-                motion,
-                positions,
-                bent,
-                Some(&span),
-            )?;
+            if self.parting.is_none() {
+                touching.begin(
+                    (&self.body, shown),
+                    at,
+                    motion,
+                    positions,
+                    bent,
+                    Some(&span),
+                )?;
+            }
         }
         for i in 1..=steps {
             let s = i as f64 / steps as f64;
