@@ -44,6 +44,7 @@ mod fronts;
 mod instant;
 mod live;
 mod narrow;
+mod overlaps;
 mod parting;
 mod placed;
 mod posed;

@@ -1,29 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What overlaps at one instant, parted on the surface alone: for flesh whose motion no contact can act on.
 //!
-//! Vertices in other flesh are found as contacts are (`narrow`), in the shape at rest; both sides then give way by half,
-//! and the skin around follows (`spread`). It is a function of one instant: no history, no forces. What the search would leave out
-//! a little later counts less and less before, so that nothing jumps when a pair comes or goes.
+//! Where flesh may have come into other flesh is known from the lattice (`broad`), what has from the surface as it is shown
+//! (`overlaps`). Both sides then give way by half, and the skin around follows (`spread`); out of colliders skin goes all the way.
+//! It is a function of one instant: no history, no forces.
 
 use super::bumps;
 use super::instant::Instant;
-use super::narrow::{self, ALIKE, Touch};
+use super::narrow::Touch;
+use super::overlaps::{Bounding, Overlap};
 use super::placed::{Moving, Placed, Span, tree_at_rest};
 use super::posed::{Posed, ShownVertices};
-use super::spread::{Membrane, Overlap};
+use super::spread::Membrane;
 use super::{Collider, ContactOptions, ContactPoint, ContactSkin, PreparedContact, Swept, broad};
 use crate::Vec3;
 use crate::skeleton::Pose;
 use parry3d_f64::partitioning::Bvh;
 use std::sync::Arc;
-
-/// Where skins are at rest how many cells, and how many times their depth, apart they begin to count and count whole.
-const APART: [f64; 2] = [0.75, 1.0];
-const DEPTHS: [f64; 2] = [3.0, 4.0];
-/// From which depth on, in cells, flesh of the same body counts less, and from which not at all.
-const DEEP: [f64; 2] = [0.35, 0.5];
-/// By which part of what the search allows skin is shown elsewhere it begins to count less, and no more.
-const MISLED: [f64; 2] = [0.6, 0.9];
 
 /// What parts the surface of a body.
 #[derive(Debug)]
@@ -31,6 +24,7 @@ pub struct Parting {
     skin: ContactSkin,
     options: ContactOptions,
     colliders: Vec<(Arc<Collider>, Option<Arc<Bvh>>)>,
+    bounding: Bounding,
     membrane: Membrane,
 }
 
@@ -56,6 +50,7 @@ impl Parting {
         let ready = |c: &Arc<Collider>| (c.clone(), tree_at_rest(c));
         let skin = contact.skin().with_all_vertices();
         Self {
+            bounding: Bounding::new(&skin),
             membrane: Membrane::new(&skin),
             skin,
             options: contact.options(),
@@ -85,18 +80,12 @@ impl Parting {
             bodies: &[posed],
             colliders: &colliders,
         };
-        let mut touches = self.touches(&at);
-        touches.retain(|touch| self.depth(touch, &at) > 0.0);
-        if touches.is_empty() {
+        let mut pairs = self.overlaps(vertices, &at);
+        pairs.extend(self.bumps(&at));
+        if pairs.is_empty() {
             return Parted::default();
         }
-        let overlap = |touch: &Touch| Overlap {
-            point: self.skin.proxies()[touch.proxy as usize].point,
-            partner: at.collider(touch.other).is_none().then_some(touch.target),
-            normal: touch.normal,
-            depth: self.depth(touch, &at),
-        };
-        let overlaps: Vec<Overlap> = touches.iter().map(overlap).collect();
+        let overlaps: Vec<Overlap> = pairs.iter().map(|(overlap, _)| *overlap).collect();
         let moves = self.membrane.parted(&self.skin, &overlaps);
         let mut places = vertices.to_vec();
         for (v, d) in &moves {
@@ -108,7 +97,7 @@ impl Parting {
             colliders: &colliders,
         };
         Parted {
-            points: touches.iter().map(|t| self.point(t, &after)).collect(),
+            points: pairs.iter().map(|t| self.point(t, &after)).collect(),
             moves,
         }
     }
@@ -131,54 +120,64 @@ impl Parting {
         }
     }
 
-    /// What touches, of the body itself and then of colliders.
-    fn touches(&self, at: &Instant) -> Vec<Touch> {
-        let mut touches = Vec::new();
-        if self.options.self_contact {
-            let swept = at.bodies.iter().map(|&posed| Swept {
-                from: posed,
-                to: posed,
-                itself: true,
-            });
-            let candidates = broad::candidates(&swept.collect::<Vec<_>>());
-            if !candidates.is_empty() {
-                let warps = narrow::all_warps(at.bodies, &candidates);
-                touches = narrow::touches(at.bodies, &candidates, &warps);
-            }
+    /// Where the body is in itself.
+    fn overlaps(&self, vertices: &[Vec3], at: &Instant) -> Vec<(Overlap, Touch)> {
+        if !self.options.self_contact {
+            return Vec::new();
         }
+        let swept = at.bodies.iter().map(|&posed| Swept {
+            from: posed,
+            to: posed,
+            itself: true,
+        });
+        let candidates = broad::candidates(&swept.collect::<Vec<_>>());
+        let mut proxies: Vec<u32> = candidates.iter().map(|c| c.proxy).collect();
+        proxies.dedup();
+        if proxies.is_empty() {
+            return Vec::new();
+        }
+        let thickness = self.options.thickness;
+        let found = self
+            .bounding
+            .overlaps(&self.skin, vertices, &proxies, thickness);
+        let touch = |overlap: Overlap| {
+            let target = overlap.partner?;
+            let touch = Touch {
+                body: 0,
+                proxy: overlap.proxy,
+                other: 0,
+                target,
+                normal: overlap.normal,
+                depth: -overlap.depth,
+                side: 1.0,
+            };
+            Some((overlap, touch))
+        };
+        found.into_iter().filter_map(touch).collect()
+    }
+
+    /// Where it is in colliders.
+    fn bumps(&self, at: &Instant) -> Vec<(Overlap, Touch)> {
         let near = bumps::chosen(at, at, self.options.thickness);
-        touches.extend(bumps::touches(&near, at, at, |_| None));
-        touches
+        let found = bumps::touches(&near, at, at, |_| None);
+        let overlap = |touch: Touch| {
+            let depth = -self.options.told_gap(&touch, at);
+            let overlap = Overlap {
+                proxy: touch.proxy,
+                point: self.skin.proxies()[touch.proxy as usize].point,
+                partner: None,
+                normal: touch.normal,
+                depth,
+            };
+            (depth > 0.0).then_some((overlap, touch))
+        };
+        found.into_iter().filter_map(overlap).collect()
     }
 
-    /// By how much a touch is to be parted, metres.
-    fn depth(&self, touch: &Touch, at: &Instant) -> f64 {
-        let gap = self.options.told_gap(touch, at);
-        if at.collider(touch.other).is_some() {
-            return -gap;
-        }
-        let (body, other) = (&at.bodies[0], &at.bodies[0]);
-        let (cell, deep) = (self.skin.cell(), touch.depth.abs());
-        let proxy = &self.skin.proxies()[touch.proxy as usize];
-        let apart = (proxy.rest - self.skin.rest_point(&touch.target)).norm();
-        // What the sculpt has nearer than the thickness may stay so.
-        let modelled = (self.options.thickness - apart).max(0.0);
-        let begin = APART.map(|a| a * cell);
-        let own = ramp(apart, [0, 1].map(|i| begin[i].max(DEPTHS[i] * deep)));
-        let shallow = 1.0 - ramp(-touch.depth / cell, DEEP);
-        let shown = (body.point(&proxy.point) - other.point(&touch.target)).norm();
-        let told = 1.0 - ramp(shown / narrow::farthest(deep, cell), MISLED);
-        let facing = ramp(
-            ALIKE - body.normal(&proxy.point).dot(&touch.normal),
-            [0.0, ALIKE],
-        );
-        -(gap + modelled) * own * shallow * told * facing
-    }
-
-    fn point(&self, touch: &Touch, after: &Instant) -> ContactPoint {
+    fn point(&self, (overlap, touch): &(Overlap, Touch), after: &Instant) -> ContactPoint {
         ContactPoint {
             point: after.proxy(touch.body, touch.proxy),
-            normal: touch.normal,
+            normal: overlap.normal,
             gap: self.options.told_gap(touch, after),
             force: Vec3::zeros(),
             body: touch.body,
@@ -187,9 +186,4 @@ impl Parting {
             partner: after.vertex_at(touch.other, &touch.target),
         }
     }
-}
-
-/// From 0 below the first bound to 1 above the second.
-fn ramp(x: f64, [from, to]: [f64; 2]) -> f64 {
-    ((x - from) / (to - from)).clamp(0.0, 1.0)
 }

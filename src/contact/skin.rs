@@ -262,6 +262,11 @@ impl ContactSkin {
         self.skin[triangle as usize]
     }
 
+    /// All vertices of the given surface at rest.
+    pub(crate) fn rest_vertices(&self) -> &[Vec3] {
+        &self.rest
+    }
+
     /// Skin triangles around a vertex.
     pub(crate) fn around(&self, vertex: u32) -> &[u32] {
         &self.around[vertex as usize]

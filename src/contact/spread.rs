@@ -6,6 +6,7 @@
 //! the result is a continuous function of depths, normals and places, and nothing is displaced that lies farther than so many
 //! edges from all pairs.
 
+use super::overlaps::Overlap;
 use super::skin::{ContactSkin, SkinPoint};
 use crate::Vec3;
 
@@ -17,18 +18,6 @@ const SWEEPS: usize = 24;
 const LAST: usize = 6;
 /// By how much of the way to its balance a vertex goes in a sweep.
 const RELAXED: f64 = 0.7;
-
-/// A pair of points of which at least the first is one of the skin.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Overlap {
-    pub point: SkinPoint,
-    /// The skin that it lies behind; none: something that does not give way.
-    pub partner: Option<SkinPoint>,
-    /// Along which the point leaves.
-    pub normal: Vec3,
-    /// By how much the two are to be parted, metres.
-    pub depth: f64,
-}
 
 /// A skin as a membrane.
 #[derive(Debug)]
