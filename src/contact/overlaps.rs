@@ -8,13 +8,13 @@
 use super::skin::{ContactSkin, SkinPoint};
 use crate::Vec3;
 use crate::aabb;
-use crate::surface::{TriangleRole, WindingTree, closest_leaf_among};
+use crate::surface::{WindingTree, closest_leaf_among};
 use rayon::prelude::*;
 
 /// How far outside of itself a point is looked at, in sizes of the body.
 const OUTSIDE: f64 = 1e-6;
 /// Skin that is less than so many times as far from a point at rest as now is its own; from the second on it counts whole.
-const OTHER: [f64; 2] = [1.5, 2.5];
+const OTHER: [f64; 2] = [1.15, 1.5];
 /// Cosines between the point's inward normal and the skin's outward one: from where on it counts, and whole.
 const FACING: [f64; 2] = [0.0, 0.3];
 /// How deep a point counts less, and no more, in cells.
@@ -36,7 +36,7 @@ pub(super) struct Overlap {
     pub depth: f64,
 }
 
-/// What of a skin bounds flesh, and which of its proxies lie in other flesh as it was modelled.
+/// What of a skin may touch, as it encloses flesh, and which of its proxies lie in other flesh as it was modelled.
 #[derive(Debug)]
 pub(super) struct Bounding {
     triangles: Vec<[u32; 3]>,
@@ -45,10 +45,9 @@ pub(super) struct Bounding {
 
 impl Bounding {
     pub fn new(skin: &ContactSkin) -> Self {
-        let roles = skin.body().surface().triangle_roles().iter();
-        let bounds = (0u32..).zip(roles);
-        let bounds = bounds.filter(|(_, role)| **role == TriangleRole::Skin);
-        let triangles: Vec<[u32; 3]> = bounds.map(|(t, _)| skin.corners(t)).collect();
+        let all = 0..skin.triangles() as u32;
+        let triangles = all.filter(|&t| skin.is_skin(t));
+        let triangles: Vec<[u32; 3]> = triangles.map(|t| skin.corners(t)).collect();
         let mut made = Self {
             triangles,
             modelled: Vec::new(),

@@ -18,6 +18,9 @@ use crate::skeleton::Pose;
 use parry3d_f64::partitioning::Bvh;
 use std::sync::Arc;
 
+/// How often it is looked again, with what has been parted so far; all of it stays to be parted.
+const ROUNDS: usize = 3;
+
 /// What parts the surface of a body.
 #[derive(Debug)]
 pub struct Parting {
@@ -67,6 +70,10 @@ impl Parting {
         vertices: &[Vec3],
         entry: usize,
     ) -> Parted {
+        let all = nodes.iter().chain(vertices);
+        if !all.flatten().all(|x| x.is_finite()) {
+            return Parted::default();
+        }
         let still = vec![Vec3::zeros(); nodes.len()];
         let span = Span::between(entry, entry);
         let moving = self.colliders.iter();
@@ -74,32 +81,39 @@ impl Parting {
             .map(|(c, tree)| Moving::new(c, tree.as_ref(), &span))
             .collect();
         let colliders: Vec<Placed> = moving.iter().map(|m| m.at(0.0)).collect();
-        let shown = ShownVertices::given(vertices);
-        let posed = self.posed(pose, (nodes, &still), &shown);
-        let at = Instant {
-            bodies: &[posed],
-            colliders: &colliders,
-        };
-        let mut pairs = self.overlaps(vertices, &at);
-        pairs.extend(self.bumps(&at));
-        if pairs.is_empty() {
-            return Parted::default();
+        let mut near = None;
+        let mut pairs: Vec<Pair> = Vec::new();
+        let (mut moves, mut places) = (Vec::new(), vertices.to_vec());
+        for round in 0..=ROUNDS {
+            let shown = ShownVertices::given(&places);
+            let posed = self.posed(pose, (nodes, &still), &shown);
+            let at = Instant {
+                bodies: &[posed],
+                colliders: &colliders,
+            };
+            if round == ROUNDS {
+                return Parted {
+                    points: self.points(pairs, &at),
+                    moves,
+                };
+            }
+            let near = near.get_or_insert_with(|| self.near(&at));
+            let found = self.overlaps(&places, near).into_iter();
+            for mut pair in found.chain(self.bumps(&at)) {
+                pair.overlap.depth += self.membrane.apart(&self.skin, &pair.overlap, &moves);
+                pairs.push(pair);
+            }
+            if pairs.is_empty() {
+                break;
+            }
+            let overlaps: Vec<Overlap> = pairs.iter().map(|pair| pair.overlap).collect();
+            moves = self.membrane.parted(&self.skin, &overlaps);
+            places.copy_from_slice(vertices);
+            for (v, d) in &moves {
+                places[*v as usize] += d;
+            }
         }
-        let overlaps: Vec<Overlap> = pairs.iter().map(|(overlap, _)| *overlap).collect();
-        let moves = self.membrane.parted(&self.skin, &overlaps);
-        let mut places = vertices.to_vec();
-        for (v, d) in &moves {
-            places[*v as usize] += d;
-        }
-        let shown = ShownVertices::given(&places);
-        let after = Instant {
-            bodies: &[self.posed(pose, (nodes, &still), &shown)],
-            colliders: &colliders,
-        };
-        Parted {
-            points: pairs.iter().map(|t| self.point(t, &after)).collect(),
-            moves,
-        }
+        Parted::default()
     }
 
     fn posed<'a>(
@@ -120,8 +134,8 @@ impl Parting {
         }
     }
 
-    /// Where the body is in itself.
-    fn overlaps(&self, vertices: &[Vec3], at: &Instant) -> Vec<(Overlap, Touch)> {
+    /// Proxies that may have come into other flesh of the body, ascending.
+    fn near(&self, at: &Instant) -> Vec<u32> {
         if !self.options.self_contact {
             return Vec::new();
         }
@@ -133,57 +147,75 @@ impl Parting {
         let candidates = broad::candidates(&swept.collect::<Vec<_>>());
         let mut proxies: Vec<u32> = candidates.iter().map(|c| c.proxy).collect();
         proxies.dedup();
-        if proxies.is_empty() {
+        proxies
+    }
+
+    /// Where the body is in itself.
+    fn overlaps(&self, vertices: &[Vec3], near: &[u32]) -> Vec<Pair> {
+        if near.is_empty() {
             return Vec::new();
         }
         let thickness = self.options.thickness;
         let found = self
             .bounding
-            .overlaps(&self.skin, vertices, &proxies, thickness);
-        let touch = |overlap: Overlap| {
-            let target = overlap.partner?;
+            .overlaps(&self.skin, vertices, near, thickness);
+        let pair = |overlap: Overlap| {
             let touch = Touch {
                 body: 0,
                 proxy: overlap.proxy,
                 other: 0,
-                target,
+                target: overlap.partner?,
                 normal: overlap.normal,
                 depth: -overlap.depth,
                 side: 1.0,
             };
-            Some((overlap, touch))
+            Some(Pair { overlap, touch })
         };
-        found.into_iter().filter_map(touch).collect()
+        found.into_iter().filter_map(pair).collect()
     }
 
     /// Where it is in colliders.
-    fn bumps(&self, at: &Instant) -> Vec<(Overlap, Touch)> {
+    fn bumps(&self, at: &Instant) -> Vec<Pair> {
         let near = bumps::chosen(at, at, self.options.thickness);
         let found = bumps::touches(&near, at, at, |_| None);
-        let overlap = |touch: Touch| {
-            let depth = -self.options.told_gap(&touch, at);
+        let pair = |touch: Touch| {
             let overlap = Overlap {
                 proxy: touch.proxy,
                 point: self.skin.proxies()[touch.proxy as usize].point,
                 partner: None,
                 normal: touch.normal,
-                depth,
+                depth: -self.options.told_gap(&touch, at),
             };
-            (depth > 0.0).then_some((overlap, touch))
+            (overlap.depth > 0.0).then_some(Pair { overlap, touch })
         };
-        found.into_iter().filter_map(overlap).collect()
+        found.into_iter().filter_map(pair).collect()
     }
 
-    fn point(&self, (overlap, touch): &(Overlap, Touch), after: &Instant) -> ContactPoint {
-        ContactPoint {
-            point: after.proxy(touch.body, touch.proxy),
-            normal: overlap.normal,
-            gap: self.options.told_gap(touch, after),
+    /// Pairs as they are reported, each point with what it was parted from last.
+    fn points(&self, mut pairs: Vec<Pair>, at: &Instant) -> Arc<[ContactPoint]> {
+        let key = |pair: &Pair| (pair.touch.proxy, pair.touch.other);
+        pairs.reverse();
+        pairs.sort_by_key(key);
+        pairs.dedup_by_key(|pair| key(pair));
+        let point = |Pair { touch, .. }: &Pair| ContactPoint {
+            point: at.proxy(touch.body, touch.proxy),
+            normal: touch.normal,
+            gap: self.options.told_gap(touch, at),
             force: Vec3::zeros(),
             body: touch.body,
             vertex: self.skin.proxies()[touch.proxy as usize].vertex,
             other: touch.other,
-            partner: after.vertex_at(touch.other, &touch.target),
-        }
+            partner: at.vertex_at(touch.other, &touch.target),
+        };
+        pairs.iter().map(point).collect()
     }
 }
+
+/// What is parted, and as contact counts it.
+struct Pair {
+    overlap: Overlap,
+    touch: Touch,
+}
+
+#[cfg(test)]
+mod tests;

@@ -11,8 +11,8 @@ use super::skin::{ContactSkin, SkinPoint};
 use crate::Vec3;
 
 /// How far displacements fade by e, in cells.
-const FADE: f64 = 0.5;
-/// Sweeps over the membrane, after each of which the rows are projected.
+const FADE: f64 = 1.0;
+/// Sweeps over the membrane, before each of which the rows are projected.
 const SWEEPS: usize = 24;
 /// Projections of the rows alone that end it.
 const LAST: usize = 6;
@@ -73,6 +73,20 @@ impl Membrane {
     fn around(&self, v: u32) -> &[u32] {
         let v = v as usize;
         &self.neighbours[self.starts[v] as usize..self.starts[v + 1] as usize]
+    }
+
+    /// By how much displacements part a pair.
+    pub fn apart(&self, skin: &ContactSkin, overlap: &Overlap, moves: &[(u32, Vec3)]) -> f64 {
+        let at = |v: u32| match moves.binary_search_by_key(&v, |(v, _)| *v) {
+            Ok(i) => moves[i].1,
+            Err(_) => Vec3::zeros(),
+        };
+        let of = |point: SkinPoint| -> Vec3 {
+            let corners = skin.corners(point.triangle);
+            (0..3).map(|k| at(corners[k]) * point.weights[k]).sum()
+        };
+        let partner = overlap.partner.map_or_else(Vec3::zeros, of);
+        overlap.normal.dot(&(of(overlap.point) - partner))
     }
 
     /// Displacements that part overlaps, of the vertices that have any, ascending.
