@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..logic.contact import Touching, contact_notes
+from ..logic.contact import PARTED, Touching, contact_notes
 from ..logic.native import core
 from ..saved.units import length
 from .build_settings import hashed
@@ -46,8 +46,9 @@ def found(built: Any, clip: Any) -> Touching | None:
         return None
     motion, character = built.motion, built.character
     frames = range(motion.start, motion.start + len(motion.maps) - 1)
+    parted = built.build_settings.method == PARTED
     return Touching.of(
-        clip, frames, character.bones, character.weights, built.surface.size, thickness(built), contact.self_contact
+        clip, frames, character.bones, character.weights, built.surface.size, thickness(built), contact.self_contact, parted
     )
 
 

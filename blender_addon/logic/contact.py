@@ -13,7 +13,11 @@ from .played import Played
 from .sentences import listed, plural
 
 #: The methods whose flesh can touch.
-METHODS = frozenset({"hyperelastic", "warped", "warped_vertex", "linear"})
+METHODS = frozenset({"hyperelastic", "warped", "warped_vertex", "linear", "modal"})
+
+#: Of these the one of which the surface alone is parted, frame by frame, and what the panel says with it.
+PARTED = "modal"
+ON_THE_SURFACE = "With Modal the surface alone is parted in each frame: nothing is pushed, and nothing rubs."
 
 #: What the panel says with any other method.
 UNTOUCHABLE = "This method knows no contact: choose Hyperelastic under Advanced."
@@ -60,8 +64,10 @@ class Touching:
         size: float,
         thickness: float,
         itself: bool = True,
+        parted: bool = False,
     ) -> Touching:
-        """Of a clip that shows `frames`; weights [n, b] say of which bone a vertex is, `thickness` is kept between skins, metres."""
+        """Of a clip that shows `frames`; weights [n, b] say of which bone a vertex is, `thickness` is kept between skins, metres;
+        `parted`: on the surface alone, without forces."""
         weighs_most = np.where(weights.any(axis=1), weights.argmax(axis=1), len(bones))
         touched: list[int] = []
         strongest, deepest, worst, left = 0.0, 0.0, frames.start, 0
@@ -70,7 +76,7 @@ class Touching:
         for index, frame in enumerate(frames):
             contacts = clip.contacts(index)
             force, overlaps = np.linalg.norm(contacts.forces, axis=1), -(np.asarray(contacts.gaps) + thickness)
-            meet = (force > 0.0) | (overlaps > 0.0)  # others have parted just now
+            meet = (force > 0.0) | (overlaps > 0.0) | parted  # others have parted just now
             if not meet.any():
                 continue
             touched.append(frame)

@@ -23,6 +23,9 @@ def draw_contact(layout, _context, obj, width: int) -> None:
     can = settings.method in contact.METHODS
     if not can:
         draw_text(layout.column(align=True), contact.UNTOUCHABLE, width, icon="INFO")
+    parted = settings.method == contact.PARTED
+    if parted:
+        draw_text(layout.column(align=True), contact.ON_THE_SURFACE, width, icon="INFO")
     body = layout.column()
     body.enabled = can
     body.active = can and settings.use_contact
@@ -30,7 +33,9 @@ def draw_contact(layout, _context, obj, width: int) -> None:
     column = body.column(align=True)
     column.active = settings.self_contact
     column.prop(settings, "contact_thickness")
-    column.prop(settings, "contact_friction")
+    rubs = column.row()
+    rubs.active = not parted
+    rubs.prop(settings, "contact_friction")
     row = body.row()
     row.active = settings.self_contact
     name, there = ignored.asked(obj)
