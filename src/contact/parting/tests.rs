@@ -42,21 +42,18 @@ fn moved(bar: &Shaped, parted: &Parted) -> Vec<Vec3> {
     places
 }
 
-/// Vertices that lie in other flesh: where the winding number a little outside of them is that of flesh.
+/// Middles of triangles that lie in other flesh: where the winding number a little outside of them is that of flesh. Those on the
+/// sides, along which the ends slide, lie in none of it nor outside.
 fn in_other_flesh(bar: &Shaped, places: &[Vec3]) -> usize {
     let triangles = bar.skin.body().surface().triangles();
     let surface = Surface::new(places.to_vec(), triangles.to_vec()).unwrap();
     let welded = surface.welded();
-    let mut normals = vec![Vec3::zeros(); welded.vertices.len()];
-    for t in &welded.triangles {
+    let outside = |t: &&[u32; 3]| {
         let [a, b, c] = t.map(|v| welded.vertices[v as usize]);
-        t.iter()
-            .for_each(|&v| normals[v as usize] += (b - a).cross(&(c - a)));
-    }
-    let outside = welded.vertices.iter().zip(&normals);
-    outside
-        .filter(|(x, n)| surface.winding_number(*x + n.normalize() * 1e-4) > 0.5)
-        .count()
+        let n = (b - a).cross(&(c - a)).normalize();
+        n.y.abs() < 0.9 && surface.winding_number((a + b + c) / 3.0 + n * 1e-4) > 0.5
+    };
+    welded.triangles.iter().filter(outside).count()
 }
 
 fn largest(moves: &[(u32, Vec3)]) -> f64 {
