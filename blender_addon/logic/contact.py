@@ -14,7 +14,11 @@ from .played import Played
 from .sentences import listed, plural
 
 #: The methods whose flesh can touch.
-METHODS = frozenset({"hyperelastic", "warped", "warped_vertex", "linear"})
+METHODS = frozenset({"hyperelastic", "warped", "warped_vertex", "linear", "modal"})
+
+#: Of these the one of which the surface alone is parted, frame by frame, and what the panel says with it.
+PARTED = "modal"
+ON_THE_SURFACE = "With Modal the surface alone is parted in each frame: nothing is pushed, and nothing rubs."
 
 #: What the panel says with any other method.
 UNTOUCHABLE = "This method knows no contact: choose Hyperelastic under Advanced."
@@ -60,9 +64,9 @@ class Met:
 class Meeting:
     """Gathers a `Met` frame by frame."""
 
-    def __init__(self, size: float, ordered: bool) -> None:
-        """`ordered`: the two parts of a pair are of different kinds."""
-        self.size, self.ordered = size, ordered
+    def __init__(self, size: float, ordered: bool, parted: bool) -> None:
+        """`ordered`: the two parts of a pair are of different kinds; `parted`: on the surface alone, without forces."""
+        self.size, self.ordered, self.parted = size, ordered, parted
         self.frames: list[int] = []
         self.deepest, self.worst, self.left = 0.0, 0, 0
         self.forces: dict[tuple[int, int], float] = {}
@@ -70,7 +74,7 @@ class Meeting:
 
     def add(self, frame: int, both: np.ndarray, force: np.ndarray, overlaps: np.ndarray, known: np.ndarray) -> None:
         """Contacts of one frame: parts [c, 2], forces [c] (N), overlaps [c] (m), and of which both parts are known, bool[c]."""
-        meet = (force > 0.0) | (overlaps > 0.0)  # others have parted just now
+        meet = (force > 0.0) | (overlaps > 0.0) | self.parted  # others have parted just now
         if not meet.any():
             return
         self.frames.append(frame)
@@ -114,11 +118,13 @@ class Touching:
         thickness: float,
         itself: bool = True,
         things: Sequence[Thing] = (),
+        parted: bool = False,
     ) -> Touching:
-        """Of a clip that shows `frames`; weights [n, b] say of which bone a vertex is, `thickness` is kept between skins, metres."""
+        """Of a clip that shows `frames`; weights [n, b] say of which bone a vertex is, `thickness` is kept between skins, metres;
+        `parted`: on the surface alone, without forces."""
         weighs_most = np.where(weights.any(axis=1), weights.argmax(axis=1), len(bones))
         kept = thickness + np.array([0.0, *(thing.gap for thing in things)])
-        own, others, strongest = Meeting(size, False), Meeting(size, True), 0.0
+        own, others, strongest = Meeting(size, False, parted), Meeting(size, True, parted), 0.0
         for index, frame in enumerate(frames):
             contacts = clip.contacts(index)
             if not len(contacts):

@@ -44,18 +44,22 @@ mod fronts;
 mod instant;
 mod live;
 mod narrow;
+mod overlaps;
+mod parting;
 mod placed;
 mod posed;
 mod record;
 mod rows;
 mod settings;
 mod skin;
+mod spread;
 mod stored;
 #[cfg(test)]
 mod tests;
 
 pub use collider::{Collider, ColliderMotion};
 pub use error::ContactError;
+pub use parting::{Parted, Parting};
 pub use record::ContactPoint;
 pub use settings::{Contact, ContactOptions, ContactResponse, PreparedContact};
 pub use skin::ContactSkin;

@@ -329,7 +329,7 @@ fn touch(
     // Where skin is shown far from where flesh was found to be the search was misled.
     let at_rest = other.skin.rest_point(&target);
     let apart = (place - other.point(&target)).norm();
-    if apart > STRETCH * (found - at_rest).norm() + MISLED * other.skin.cell() {
+    if apart > farthest((found - at_rest).norm(), other.skin.cell()) {
         return None;
     }
     // The nearest skin is that of this copy of the flesh.
@@ -348,6 +348,11 @@ fn touch(
         depth,
         side: 1.0,
     })
+}
+
+/// How far from a point skin may be shown that is so far from it at rest.
+pub(crate) fn farthest(at_rest: f64, cell: f64) -> f64 {
+    STRETCH * at_rest + MISLED * cell
 }
 
 /// The point of the skin around `from` that is nearest to a place, in its pose.

@@ -39,6 +39,16 @@ pub(crate) struct ShownVertices {
 }
 
 impl ShownVertices {
+    /// Of all vertices, where they are known from elsewhere.
+    pub fn given(places: &[Vec3]) -> Self {
+        let mut shown = Self::default();
+        shown.clear(places.len());
+        for (v, place) in (0u32..).zip(places) {
+            shown.set(v, place);
+        }
+        shown
+    }
+
     /// Forgets all, for another instant of a skin of so many vertices.
     pub fn clear(&mut self, vertices: usize) {
         self.instant = self.instant.wrapping_add(1);

@@ -19,6 +19,7 @@ const PRESSURE: f64 = 1.0;
 const ELASTIC: f64 = 3.0;
 
 /// How bodies touch each other and colliders, each in its own way.
+#[derive(Debug)]
 pub(super) struct Pairing(Vec<ContactOptions>);
 
 impl Pairing {

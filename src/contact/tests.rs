@@ -161,8 +161,8 @@ fn friction_holds_up_to_its_cone_and_slides_beyond_against_the_motion() {
 /// A bar of flesh in a shape of its own.
 pub(super) struct Shaped {
     pub(super) skin: Arc<ContactSkin>,
-    pose: Pose,
-    base: Vec<Vec3>,
+    pub(super) pose: Pose,
+    pub(super) base: Vec<Vec3>,
     sway: Vec<Vec3>,
     vertices: ShownVertices,
     joints: f64,

@@ -43,6 +43,9 @@ impl Scene {
             let creases = contact.contact().refuse_creases();
             creases.map_err(|error| told(error.into()))?;
             body.set_contact(Some(contact.clone())).map_err(told)?;
+            if body.parting.is_some() {
+                return Err(told(SimulationError::ModalScene));
+            }
             body.set_contact(None).map_err(told)?;
             if body.settings().rate != rate {
                 let (first, other) = (rate, body.settings().rate);

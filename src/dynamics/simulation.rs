@@ -10,6 +10,7 @@ use super::touching::Touching;
 use super::{Method, Settings, SimulationError};
 use crate::Vec3;
 use crate::body::Body;
+use crate::contact::Parting;
 use crate::modal::Modes;
 use crate::present::Snapshot;
 use crate::progress::{Paced, Progress, Silent};
@@ -33,6 +34,8 @@ pub struct Simulation {
     pub(super) external: ExternalForces,
     pub(super) terms: Vec<Arc<dyn EnergyTerm>>,
     pub(super) touching: Option<Box<Touching>>,
+    /// Of the modal method, in place of contacts.
+    pub(super) parting: Option<Box<Parting>>,
     pub(super) stepper: Box<dyn Stepper>,
     /// Scratch: the pose at the end of the present step.
     pub(super) moving: Pose,
@@ -101,6 +104,7 @@ impl Simulation {
             external: ExternalForces::none(nodes),
             terms: Vec::new(),
             touching: None,
+            parting: None,
             stepper: stepper::stepper(&body, method, modes, &settings)?,
             moving: Pose::rest(body.skeleton().len()),
             body,
@@ -194,7 +198,7 @@ impl Simulation {
     ) -> Result<(), SimulationError> {
         check_forces(&self.body, world_forces)?;
         check_forces(&self.body, rest_forces)?;
-        let touches = settled && self.touching.is_some();
+        let touches = settled && self.touching.is_some() && self.parting.is_none();
         let former = touches.then(|| self.state());
         self.next.set(&self.body, self.method, pose)?;
         let turns = &self.next.turns;
@@ -334,9 +338,13 @@ impl Simulation {
             rest_forces: forces.1,
         };
         let mut touching = self.touching.take();
+        if let Some(touching) = touching.as_mut().filter(|_| self.parting.is_some()) {
+            touching.next_span();
+        }
+        let in_steps = self.parting.is_none();
         let done = lockstep::advance(
             &mut [self],
-            touching.as_deref_mut(),
+            touching.as_deref_mut().filter(|_| in_steps),
             &[drive],
             (dt, steps),
             &progress,

@@ -145,4 +145,16 @@ pub enum Instant<'a> {
     Lattice(&'a LocalPositions, Option<&'a Presentation>),
     /// Amplitudes and a pose, and how far flesh is shown from its skin, a part of the body's size.
     Modal(Posed<'a>, Option<f64>),
+    /// The same, with what is added to vertices of the body's own surface, metres, world axes, so that it [parts](super::Presenter::parted).
+    Parted(Posed<'a>, Option<f64>, &'a [(u32, Vec3)]),
+}
+
+impl<'a> Instant<'a> {
+    /// Without what parts it, and that.
+    pub(super) fn unparted(self) -> (Self, &'a [(u32, Vec3)]) {
+        match self {
+            Self::Parted(posed, max_offset, moves) => (Self::Modal(posed, max_offset), moves),
+            other => (other, &[]),
+        }
+    }
 }
