@@ -120,6 +120,7 @@ impl ClipFrame {
         let showing = simulation.settings().showing();
         let pose = pose.filter(|_| modal.is_none());
         let shown = Snapshot::new(body, positions, sway, pose, showing);
+        let shown = shown.with_folds(simulation.folds());
         Self {
             lattice: Arc::new(shown.lattice),
             presentation: shown.presentation.map(Arc::new),

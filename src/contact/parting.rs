@@ -132,6 +132,7 @@ impl Parting {
             sway,
             // Vertices are shown elsewhere than the lattice has them.
             joints: 0.0,
+            folds: &[],
             bounded: false,
             shown,
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Flesh at one instant as it is shown: the artist's skin and what the flesh adds to it. [math.md 16]
 //!
-//! With q = base + u the lattice, u its sway, E the embedding and s the share of elastic joints, a vertex is shown at
+//! With q = base + u the lattice, u its sway, E the embedding and s the share of elastic joints, with folds f `s₀ + (1 − s₀) E f`, a vertex is shown at
 //! `(1 − s) skin + s E base + bound(w E u)` ([`crate::kernel::present`] says the same of frames, in f32). Contacts are told from
 //! where skin is shown, and push the sway: their rows are derivatives of this by u.
 
@@ -20,8 +20,10 @@ pub(crate) struct Posed<'a> {
     pub base: &'a [Vec3],
     /// u, `[nodes]`.
     pub sway: &'a [Vec3],
-    /// s.
+    /// s₀.
     pub joints: f64,
+    /// f, `[nodes]`, 0 to 1; none: 0.
+    pub folds: &'a [f64],
     /// Whether sway is shown within the bounds of the flesh map; else whole.
     pub bounded: bool,
     /// Vertices that have been asked for.
@@ -106,10 +108,34 @@ impl Posed<'_> {
         for (bone, weight) in row {
             skin += self.pose.maps()[bone as usize].apply(x) * weight;
         }
-        if self.joints > 0.0 {
-            skin += (flesh() - skin) * self.joints;
+        let joints = self.elastic_joints(v);
+        if joints > 0.0 {
+            skin += (flesh() - skin) * joints;
         }
         skin + shown
+    }
+
+    /// Which share of the joints' elastic shape a vertex shows, s.
+    fn elastic_joints(&self, v: u32) -> f64 {
+        if self.folds.is_empty() {
+            return self.joints;
+        }
+        let row = self.skin.body().embedding().row(v as usize);
+        let fold: f64 = row.map(|(a, share)| self.folds[a] * share).sum();
+        self.joints + (1.0 - self.joints) * fold.clamp(0.0, 1.0)
+    }
+
+    /// The same of a lattice vertex.
+    pub fn elastic_joints_of_node(&self, a: usize) -> f64 {
+        let fold = self.folds.get(a).copied().unwrap_or(0.0);
+        self.joints + (1.0 - self.joints) * fold
+    }
+
+    /// The same of a point of the skin.
+    pub fn elastic_joints_at(&self, point: &SkinPoint) -> f64 {
+        let corners = self.skin.corners(point.triangle);
+        let parts = corners.into_iter().zip(point.weights);
+        parts.map(|(v, w)| self.elastic_joints(v) * w).sum()
     }
 
     /// Where a point of the skin is shown.

@@ -215,6 +215,7 @@ impl Shaped {
             base: &self.base,
             sway: &self.sway,
             joints: self.joints,
+            folds: &[],
             bounded: self.joints < 1.0,
             shown: &self.vertices,
         }

@@ -417,6 +417,12 @@ impl Simulation {
         (!self.shape.sway.is_empty()).then_some(&self.shape.sway)
     }
 
+    /// Where the skin, as the bones alone carry it, lies in itself, so that what is shown has more of the joints' elastic shape, `[nodes]`, 0
+    /// to 1; none without contact, or where all of that shape is shown.
+    pub fn folds(&self) -> &[f64] {
+        &self.shape.folds
+    }
+
     /// Velocities of the lattice's vertices `[nodes]`, m/s.
     pub fn lattice_velocities(&self) -> &[Vec3] {
         &self.nodes.velocities
@@ -426,13 +432,8 @@ impl Simulation {
     /// there are any).
     pub fn snapshot(&self) -> Snapshot {
         let (positions, sway) = (self.lattice_positions(), self.sway());
-        Snapshot::new(
-            &self.body,
-            positions,
-            sway,
-            self.pose(),
-            self.settings.showing(),
-        )
+        let showing = self.settings.showing();
+        Snapshot::new(&self.body, positions, sway, self.pose(), showing).with_folds(self.folds())
     }
 
     /// The pose that the body stands in.

@@ -11,8 +11,8 @@ use super::stepper::{NodalState, Step, StepInParts};
 use super::{Method, Simulation, SimulationError};
 use crate::Vec3;
 use crate::contact::{
-    Collider, ContactError, ContactOptions, ContactPoint, ContactSkin, Contacts, Crease, Creases,
-    Flexible, Parted, Parting, Posed, PreparedContact, Span, Swept,
+    Collider, ContactError, ContactOptions, ContactPoint, ContactResponse, ContactSkin, Contacts,
+    Crease, Creases, Flexible, Parted, Parting, Posed, PreparedContact, Span, Swept,
 };
 use crate::kernel::LocalPositions;
 use crate::present::{PresentError, Presenter};
@@ -291,7 +291,7 @@ impl Simulation {
     pub fn set_contact(&mut self, contact: Option<PreparedContact>) -> Result<(), SimulationError> {
         let Some(contact) = contact else {
             (self.touching, self.parting) = (None, None);
-            return Ok(());
+            return self.shape.fold(None);
         };
         if !self.method.touches() {
             return Err(SimulationError::ContactMethod {
@@ -307,7 +307,15 @@ impl Simulation {
         }
         self.touching = Some(Box::new(Touching::new(&contact)?));
         self.parting = parted.then(|| Box::new(Parting::new(&contact)));
-        Ok(())
+        self.fold_as(&contact)
+    }
+
+    /// Shows more of the joints' elastic shape where the skin lies in itself, if contact is to part it there.
+    pub(super) fn fold_as(&mut self, contact: &PreparedContact) -> Result<(), SimulationError> {
+        let options = contact.options();
+        let folds = options.self_contact && self.settings.elastic_joints < 1.0;
+        let folds = folds && options.response == ContactResponse::Complementarity;
+        self.shape.fold(folds.then_some(contact.skin()))
     }
 
     /// Lets colliders go so in the next frame, in place of on by one entry.
