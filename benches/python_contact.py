@@ -4,7 +4,7 @@
 Without arguments an elbow and a limb on a floor, shapes of our own. With recordings of characters, which
 `blender_look.py --record FOLDER` writes, their liveliest clips too, at the extension's defaults:
 
-    python benches/python_contact.py [--recordings FOLDER] [--only NAME ...] [--clips N] [--frames N] [--sheets FOLDER]
+    python benches/python_contact.py [--recordings FOLDER] [--only NAME ...] [--clips N] [--frames N] [--sheets FOLDER] [--method modal]
 
 The tables of `docs/methods/contact.md`. Lengths are per cent of the size, the diagonal of the box around the skin at rest. What the
 sculpt at rest has in other flesh is left out, what the plain skin of the same frame has is told apart ("skin's own"). Times: every frame is simulated in
@@ -85,7 +85,8 @@ class Way:
 
 
 def timed(body: thew.Body, poses: np.ndarray, contacts: list, fps: float, **settings) -> list[np.ndarray]:
-    """Least milliseconds of every frame, for each of the ways of touching in turns: the settling before them is left out."""
+    """Least milliseconds of every frame, for each of the ways of touching in turns: the settling before them is left out. With the
+    method modal as it is shown, where it parts."""
     least = [np.full(len(poses) - 1, np.inf) for _ in contacts]
     for _ in range(TURNS):
         simulations = [thew.Simulation(body, contact=contact, **settings) for contact in contacts]
@@ -95,6 +96,8 @@ def timed(body: thew.Body, poses: np.ndarray, contacts: list, fps: float, **sett
             for simulation, ms in zip(simulations, least, strict=True):
                 start = time.perf_counter()
                 simulation.advance(pose, 1.0 / fps)
+                if settings.get("method") == "modal":
+                    simulation.positions()
                 ms[frame] = min(ms[frame], 1e3 * (time.perf_counter() - start))
     return least
 
@@ -108,18 +111,18 @@ def shake(offsets: np.ndarray, size: float, fps: float) -> float:
 # shapes of our own ---------------------------------------------------------------------------------------------------
 
 
-def elbows(body: thew.Body) -> None:
+def elbows(body: thew.Body, method: str) -> None:
     """The elbow bent by 4 degrees a frame and held; with elastic joints whole, and with the skin's own bend."""
     size, shape = body.surface.size, overlap.Shape(body.surface.vertices, body.surface.triangles)
     print("| elbow, elastic joints | vertices in other flesh: skin, free, contact | deepest %: free, contact | jump %: free, contact "
           "| inverted cells: free, contact | contacts | free ms | contact ms | ratio |")  # fmt: skip
     print("|---|---|---|---|---|---|---|---|---|")
-    for joints in JOINTS:
+    for joints in JOINTS if method != "modal" else (0.0,):
         for degrees in ELBOWS:
             angles = np.radians([*np.arange(0.0, degrees, 4.0), *[degrees] * 8])
             poses, settings = (
                 np.stack([shapes.bend(a) for a in angles]),
-                {"gravity": (0, 0, 0), "elastic_joints": joints},
+                {"gravity": (0, 0, 0), "elastic_joints": joints, "method": method},
             )
             clips = [thew.simulate(body, poses, 24.0, contact=c, **settings) for c in (None, thew.Contact())]
             skin = skinned(body, poses)
@@ -133,7 +136,7 @@ def elbows(body: thew.Body) -> None:
     print()
 
 
-def floors(body: thew.Body) -> None:
+def floors(body: thew.Body, method: str) -> None:
     """The limb is lowered flat onto a floor, laid there, and pushed along."""
     size = body.surface.size
     print("| limb on a floor | vertices below it: free, contact | deepest %: free, contact | jump %: free, contact "
@@ -144,7 +147,7 @@ def floors(body: thew.Body) -> None:
         down, along = np.linspace(0.1, 0.0, 13), np.linspace(0.0, 0.2, 13)
         places = [(0.0, z) for z in [*down, *[0.0] * 8]] + [(y, 0.0) for y in along]
         poses = np.stack([[shapes.about([0, 0, 0], shift=(0.0, y, z))] * 2 for y, z in places])
-        settings = {"gravity": (0, 0, 0)}
+        settings = {"gravity": (0, 0, 0), "method": method}
         ways = ({}, {"contact": thew.Contact(), "colliders": [floor]})
         clips = [thew.simulate(body, poses, 24.0, **way, **settings) for way in ways]
         skin = skinned(body, poses)
@@ -234,7 +237,7 @@ def characters(options: argparse.Namespace) -> None:
         if options.only and not any(part.lower() in file.stem.lower() for part in options.only):
             continue
         recording = Recording.load(file)
-        character, frames = Character(recording), []
+        character, frames = Character(recording, {"method": options.method}), []
         shape = overlap.Shape(recording.rest, recording.triangles)
         for clip in recording.clips[: options.clips]:
             clip = Clip(clip.name, clip.maps[: options.frames + 1], clip.skin[: options.frames + 1])
@@ -336,13 +339,14 @@ def main() -> int:
     parser.add_argument("--frames", type=int, default=60, help="the first ones of each clip")
     parser.add_argument("--sheets", type=Path, help="write pictures of skin, free and contact into this folder")
     parser.add_argument("--side", type=int, default=240, help="pixels of one picture on a sheet")
+    parser.add_argument("--method", default="hyperelastic", help="of motion")
     options = parser.parse_args()
     if options.sheets:
         options.sheets.mkdir(parents=True, exist_ok=True)
     if not options.only:
         body = arm()
-        elbows(body)
-        floors(body)
+        elbows(body, options.method)
+        floors(body, options.method)
     if options.recordings:
         characters(options)
     return 0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..logic.colliders import Collider, Colliders
-from ..logic.contact import Thing, Touching, contact_notes
+from ..logic.contact import PARTED, Thing, Touching, contact_notes
 from ..logic.errors import Refusal
 from ..logic.native import core
 from ..logic.spaces import Place
@@ -139,6 +139,7 @@ def found(built: Any, clip: Any, collided: list[Thing] | None = None, own: int =
         thickness(built),
         contact.self_contact,
         collided,
+        built.build_settings.method == PARTED,
         own,
     )
 

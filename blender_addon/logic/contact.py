@@ -14,10 +14,14 @@ from .played import Played
 from .sentences import listed, plural
 
 #: The methods whose flesh can touch.
-METHODS = frozenset({"hyperelastic", "warped", "warped_vertex", "linear"})
+METHODS = frozenset({"hyperelastic", "warped", "warped_vertex", "linear", "modal"})
+
+#: Of these the one of which the surface alone is parted, frame by frame, and what the panel says with it.
+PARTED = "modal"
+ON_THE_SURFACE = "With Modal the surface alone is parted in each frame: nothing is pushed, and nothing rubs."
 
 #: The methods whose flesh can be simulated together with other flesh, and what the panel says with any other.
-TOGETHER = frozenset({"hyperelastic", "warped", "warped_vertex", "linear"})
+TOGETHER = METHODS - {PARTED}
 ALONE = "With this method it touches no other flesh: choose Hyperelastic under Advanced"
 
 #: What the panel says with any other method.
@@ -64,9 +68,9 @@ class Met:
 class Meeting:
     """Gathers a `Met` frame by frame."""
 
-    def __init__(self, size: float, ordered: bool) -> None:
-        """`ordered`: the two parts of a pair are of different kinds."""
-        self.size, self.ordered = size, ordered
+    def __init__(self, size: float, ordered: bool, parted: bool) -> None:
+        """`ordered`: the two parts of a pair are of different kinds; `parted`: on the surface alone, without forces."""
+        self.size, self.ordered, self.parted = size, ordered, parted
         self.frames: list[int] = []
         self.deepest, self.worst, self.left = 0.0, 0, 0
         self.forces: dict[tuple[int, int], float] = {}
@@ -74,7 +78,7 @@ class Meeting:
 
     def add(self, frame: int, both: np.ndarray, force: np.ndarray, overlaps: np.ndarray, known: np.ndarray) -> None:
         """Contacts of one frame: parts [c, 2], forces [c] (N), overlaps [c] (m), and of which both parts are known, bool[c]."""
-        meet = (force > 0.0) | (overlaps > 0.0)  # others have parted just now
+        meet = (force > 0.0) | (overlaps > 0.0) | self.parted  # others have parted just now
         if not meet.any():
             return
         self.frames.append(frame)
@@ -118,16 +122,18 @@ class Touching:
         thickness: float,
         itself: bool = True,
         things: Sequence[Thing] = (),
+        parted: bool = False,
         body: int = 0,
     ) -> Touching:
-        """Of a clip that shows `frames`; weights [n, b] say of which bone a vertex is, `thickness` is kept between skins, metres.
+        """Of a clip that shows `frames`; weights [n, b] say of which bone a vertex is, `thickness` is kept between skins, metres;
+        `parted`: on the surface alone, without forces.
 
         `body`: which of the bodies of the clip's scene it is; all that it counts besides are the `things`, in that order.
         """
         weighs_most = np.where(weights.any(axis=1), weights.argmax(axis=1), len(bones))
         gaps = [thing.gap for thing in things]
         kept = thickness + np.array([*gaps[:body], 0.0, *gaps[body:]])
-        own, others, strongest = Meeting(size, False), Meeting(size, True), 0.0
+        own, others, strongest = Meeting(size, False, parted), Meeting(size, True, parted), 0.0
         for index, frame in enumerate(frames):
             contacts = clip.contacts(index)
             if not len(contacts):

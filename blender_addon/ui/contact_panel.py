@@ -25,6 +25,9 @@ def draw_contact(layout, context, obj, width: int) -> None:
     can = settings.method in contact.METHODS
     if not can:
         draw_text(layout.column(align=True), contact.UNTOUCHABLE, width, icon="INFO")
+    parted = settings.method == contact.PARTED
+    if parted:
+        draw_text(layout.column(align=True), contact.ON_THE_SURFACE, width, icon="INFO")
     body = layout.column()
     body.enabled = can
     body.active = can and settings.use_contact
@@ -35,7 +38,9 @@ def draw_contact(layout, context, obj, width: int) -> None:
     column = body.column(align=True)
     column.active = touches
     column.prop(settings, "contact_thickness")
-    column.prop(settings, "contact_friction")
+    rubs = column.row()
+    rubs.active = not parted
+    rubs.prop(settings, "contact_friction")
     row = body.row()
     row.active = touches
     name, there = ignored.asked(obj)

@@ -558,7 +558,8 @@ class Contact:
     contacts give as a part of what the flesh itself gives there. regions[n]: one number per vertex of the mesh, of which 0
     touches nothing (None: all may touch). response: "complementarity" (contacts push and never pull), or for comparison "creases"
     [capell2006, §3.4] as printed and "released_creases" without what pulls; these begin at `Simulation.find_crease_seeds` and know
-    neither thickness, friction nor compliance. Raises InputError."""
+    neither thickness, friction nor compliance. With the method 'modal' what overlaps is parted on the surface that is shown, frame by
+    frame, without forces: friction and compliance mean nothing then. Raises InputError."""
 
     def __new__(
         cls,
@@ -712,7 +713,7 @@ class Simulation:
     def lattice_velocities(self) -> _Floats:
         """Velocities of the lattice vertices, [dofs,3], m/s."""
     def contacts(self) -> Contacts:
-        """What touches at present, and with which forces."""
+        """What touches at present, and with which forces; of the method 'modal' what was parted on the surface, without forces."""
     def find_crease_seeds(self, poses: ArrayLike, seconds: float = 4.0) -> _Indices:
         """Finds where creases begin, in slow motion from rest to each of poses[p,b,4,4], seconds each, and looks there from
         now on, in place of where it did: pairs of vertices [s,2]. The present state stays. For contacts of a crease response
@@ -775,7 +776,8 @@ class Clip:
     def notes(self) -> dict[str, str]:
         """Texts that travel with the clip, by name: those of its `Shot`."""
     def contacts(self, frame: int) -> Contacts:
-        """What touches at a frame; nothing in clips without contact."""
+        """What touches at a frame; nothing in clips without contact. Of the method 'modal' what was parted on the surface, without
+        forces."""
     @property
     def held_cells(self) -> _Indices:
         """Cells near inversion in each frame whose vertices all hang on bones, which contact cannot help, int32 [f]."""

@@ -2,13 +2,13 @@
 //! One frame of a clip: the lattice, and what its surfaces are shown by.
 
 use crate::Vec3;
-use crate::contact::ContactPoint;
+use crate::contact::{ContactPoint, Parted};
 use crate::dynamics::Simulation;
 use crate::kernel::LocalPositions;
 use crate::present::{Instant, Presentation, Snapshot};
 use crate::skeleton::Pose;
 use nalgebra::Isometry3;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// One frame of a clip.
 #[derive(Debug, Clone)]
@@ -20,6 +20,8 @@ pub(super) struct ClipFrame {
     /// Of the modal method, instead of the presentation.
     pub modal: Option<Arc<ModalFrame>>,
     pub contacts: FrameContacts,
+    /// What parts the surface of the modal method, once somebody has looked.
+    pub parted: Arc<OnceLock<Parted>>,
 }
 
 /// What touches in a frame of a clip.
@@ -81,9 +83,13 @@ impl ModalFrame {
 impl ClipFrame {
     /// What there is to show of it, by modes no farther from the skin than `max_offset`, a part of the body's size.
     pub fn instant(&self, max_offset: Option<f64>) -> Instant<'_> {
-        match &self.modal {
-            Some(modal) => Instant::Modal((&modal.amplitudes, &modal.pose), max_offset),
-            None => Instant::Lattice(&self.lattice, self.presentation.as_deref()),
+        let Some(modal) = &self.modal else {
+            return Instant::Lattice(&self.lattice, self.presentation.as_deref());
+        };
+        let posed = (modal.amplitudes.as_slice(), &modal.pose);
+        match self.parted.get() {
+            Some(parted) => Instant::Parted(posed, max_offset, &parted.moves),
+            None => Instant::Modal(posed, max_offset),
         }
     }
 
@@ -114,12 +120,14 @@ impl ClipFrame {
         let showing = simulation.settings().showing();
         let pose = pose.filter(|_| modal.is_none());
         let shown = Snapshot::new(body, positions, sway, pose, showing);
+        let shown = shown.with_folds(simulation.folds());
         Self {
             lattice: Arc::new(shown.lattice),
             presentation: shown.presentation.map(Arc::new),
             inverted: body.inverted_cells(positions) as u32,
             modal: modal.map(Arc::new),
             contacts: FrameContacts::of(simulation),
+            parted: Arc::default(),
         }
     }
 }

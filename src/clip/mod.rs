@@ -39,6 +39,7 @@ mod cycle;
 mod error;
 mod forces;
 mod frame;
+mod making;
 mod resumable;
 mod run_in;
 mod scene;
@@ -49,17 +50,19 @@ pub use error::ClipError;
 pub use forces::FrameForces;
 
 use crate::body::Body;
-use crate::contact::{Contact, PreparedContact};
-use crate::dynamics::{MODES, Method, Settings, Simulation, SimulationError};
+use crate::contact::{Contact, Parted, Parting, PreparedContact};
+use crate::dynamics::{Method, Settings};
 use crate::exclusive::Exclusive;
 use crate::kernel::LocalPositions;
-use crate::modal::{DeformOptions, Modes};
+use crate::modal::Modes;
 use crate::present::{CarriedSurfaces, Presenter};
-use crate::progress::{Part, Progress};
+use crate::progress::Progress;
 use crate::skeleton::Pose;
 use forces::ForceSchedule;
 pub use frame::FrameContacts;
 use frame::{ClipFrame, ModalFrame};
+use making::fresh;
+pub(crate) use making::{ModesOf, Ways};
 use resumable::ResumableRun;
 pub use scene::SceneMember;
 use std::collections::BTreeMap;
@@ -110,6 +113,8 @@ pub struct Clip {
     /// Of the modal method.
     modes: Option<Arc<Modes>>,
     contact: Option<PreparedContact>,
+    /// Of the modal method, in place of contacts.
+    parting: Option<Parting>,
     presenter: Presenter,
     settings: ClipSettings,
     frames: RwLock<Vec<ClipFrame>>,
@@ -120,145 +125,6 @@ pub struct Clip {
 }
 
 impl Clip {
-    /// Simulates a body over poses at equal distances in time, with forces at each of them (none = none) that are linear in
-    /// between.
-    ///
-    /// Frame 0 is the static equilibrium at the first pose under its forces (after the run-in, if any; in a cycle the state
-    /// that repeats), moving along with its bones. In the run-in a frame has the forces of the one that it reflects; the
-    /// forces of a cycle repeat with its poses.
-    ///
-    /// # Errors
-    /// Poses of another skeleton and forces that cannot be had, by frame; settings out of range; a stop by the progress.
-    pub fn simulate(
-        body: impl Into<CarriedSurfaces>,
-        poses: &[Pose],
-        forces: Option<&dyn FrameForces>,
-        settings: ClipSettings,
-        progress: &dyn Progress,
-    ) -> Result<Self, ClipError> {
-        let surfaces = body.into();
-        let show = DeformOptions::default();
-        if settings.method == Method::Modal {
-            let count = MODES.min(surfaces.body().free_dofs());
-            return Self::simulate_counted(
-                surfaces, count, show, poses, forces, settings, progress,
-            );
-        }
-        let how = (None, show, None);
-        Self::make(surfaces, how, (poses, forces), settings, progress)
-    }
-
-    /// Simulates a body that touches: as [`simulate`](Self::simulate), with contact.
-    ///
-    /// # Errors
-    /// As [`simulate`](Self::simulate); a method that knows no contact, regions of another surface, options out of range, colliders
-    /// whose motion ends before the poses do.
-    pub fn simulate_touching(
-        body: impl Into<CarriedSurfaces>,
-        contact: &Contact,
-        poses: &[Pose],
-        forces: Option<&dyn FrameForces>,
-        settings: ClipSettings,
-        progress: &dyn Progress,
-    ) -> Result<Self, ClipError> {
-        let surfaces = body.into();
-        if !settings.method.touches() {
-            let method = settings.method;
-            return Err(SimulationError::ContactMethod { method }.into());
-        }
-        contact.check_clip(poses.len())?;
-        let contact = contact.prepare(surfaces.body(), progress)?;
-        let how = (None, DeformOptions::default(), Some(contact));
-        Self::make(surfaces, how, (poses, forces), settings, progress)
-    }
-
-    /// Finds so many modes of a body and simulates them.
-    ///
-    /// # Errors
-    /// As [`simulate`](Self::simulate); a body without free flesh.
-    pub fn simulate_counted(
-        body: impl Into<CarriedSurfaces>,
-        count: usize,
-        show: DeformOptions,
-        poses: &[Pose],
-        forces: Option<&dyn FrameForces>,
-        settings: ClipSettings,
-        progress: &dyn Progress,
-    ) -> Result<Self, ClipError> {
-        let part = |from, to| Part {
-            whole: progress,
-            from,
-            to,
-        };
-        let surfaces = body.into();
-        let modes = Modes::of_body(surfaces.body(), count, &part(0.0, 0.5))
-            .map_err(SimulationError::from)?;
-        Self::simulate_modes(
-            surfaces,
-            Arc::new(modes),
-            show,
-            poses,
-            forces,
-            settings,
-            &part(0.5, 1.0),
-        )
-    }
-
-    /// Simulates the modes of a body of flesh: as [`simulate`](Self::simulate), with the modal method.
-    ///
-    /// # Errors
-    /// As [`simulate`](Self::simulate); modes of another body.
-    pub fn simulate_modes(
-        body: impl Into<CarriedSurfaces>,
-        modes: Arc<Modes>,
-        show: DeformOptions,
-        poses: &[Pose],
-        forces: Option<&dyn FrameForces>,
-        settings: ClipSettings,
-        progress: &dyn Progress,
-    ) -> Result<Self, ClipError> {
-        let method = Method::Modal;
-        let settings = ClipSettings { method, ..settings };
-        let of = (poses, forces);
-        let how = (Some(modes), show, None);
-        Self::make(body.into(), how, of, settings, progress)
-    }
-
-    fn make(
-        surfaces: CarriedSurfaces,
-        (modes, show, contact): (Option<Arc<Modes>>, DeformOptions, Option<PreparedContact>),
-        (poses, forces): (&[Pose], Option<&dyn FrameForces>),
-        settings: ClipSettings,
-        progress: &dyn Progress,
-    ) -> Result<Self, ClipError> {
-        settings.check()?;
-        let body = surfaces.body().clone();
-        check(&body, poses, 0)?;
-        if poses.is_empty() {
-            return Err(ClipError::NoPoses);
-        }
-        let simulation = fresh(&body, modes.as_ref(), contact.as_ref(), settings)?;
-        let (frames, run, loop_gap) = if settings.cyclic {
-            let (frames, gap) = cycle::simulate(simulation, poses, forces, settings, progress)?;
-            (frames, None, Some(gap))
-        } else {
-            let mut run = ResumableRun::default();
-            let frames = run.go_on(simulation, (poses, forces), settings, progress)?;
-            (frames, Some(run), None)
-        };
-        Ok(Self {
-            presenter: Presenter::with_modes(surfaces, modes.clone(), show),
-            body,
-            modes,
-            contact,
-            settings,
-            frames: RwLock::new(frames),
-            run: Exclusive::new(run),
-            loop_gap,
-            texts: Texts::new(),
-        })
-    }
-
     /// Appends frames for the poses that follow, with forces at each of them. The last two frames so far are made again, now that it
     /// is known where the bones go from there, fewer than six as a whole: the clip is then the same as if simulated at once.
     ///
@@ -369,27 +235,17 @@ impl Clip {
             + modal
             + reaches.map(|r| r.bytes()).sum::<usize>()
             + frames.iter().map(|f| f.contacts.bytes()).sum::<usize>()
+            + frames
+                .iter()
+                .filter_map(|f| f.parted.get())
+                .map(Parted::bytes)
+                .sum::<usize>()
             + frames.len() * (size_of::<ClipFrame>() + size_of::<LocalPositions>())
     }
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Vec<ClipFrame>> {
         self.frames.read().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// A simulation that has not begun.
-fn fresh(
-    body: &Arc<Body>,
-    modes: Option<&Arc<Modes>>,
-    contact: Option<&PreparedContact>,
-    settings: ClipSettings,
-) -> Result<Simulation, SimulationError> {
-    let mut simulation = match modes {
-        Some(modes) => Simulation::modal(body.clone(), modes.clone(), settings.simulation),
-        None => Simulation::new(body.clone(), settings.method, settings.simulation),
-    }?;
-    simulation.set_contact(contact.cloned())?;
-    Ok(simulation)
 }
 
 fn clamped(frame: i64, frames: usize) -> usize {

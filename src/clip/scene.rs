@@ -7,7 +7,7 @@ use super::resumable::interval;
 use super::run_in::run_in;
 use super::{Clip, ClipError, ClipFrame, ClipSettings, FrameForces, Presenter, check, fresh};
 use crate::contact::{Contact, ContactPoint, PreparedContact, Span};
-use crate::dynamics::{NodalForces, Scene, Simulation, SimulationError};
+use crate::dynamics::{Method, NodalForces, Scene, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
 use crate::present::CarriedSurfaces;
 use crate::progress::{Progress, step};
@@ -58,6 +58,7 @@ impl Clip {
             body: member.surfaces.body().clone(),
             modes: None,
             contact: Some(contact),
+            parting: None,
             settings: member.settings,
             frames: RwLock::new(frames),
             run: Exclusive::new(None),
@@ -93,6 +94,9 @@ impl SceneMember<'_> {
             }
         }
         let (method, body) = (self.settings.method, self.surfaces.body());
+        if method == Method::Modal {
+            return Err(SimulationError::ModalScene.into());
+        }
         if !method.touches() {
             return Err(SimulationError::ContactMethod { method }.into());
         }

@@ -5,7 +5,7 @@ use super::frame::{ClipFrame, FrameContacts};
 use super::{Clip, ClipError, clamped};
 use crate::kernel::LocalPositions;
 use crate::present::{Instant, Presenter, SurfaceId, Target, WarpPresenter};
-use crate::progress::Progress;
+use crate::progress::{Progress, step};
 use std::sync::Arc;
 
 impl Clip {
@@ -35,7 +35,7 @@ impl Clip {
         target: &Target,
         out: &mut [f32],
     ) -> Result<(), ClipError> {
-        let frame = self.frame(frame);
+        let frame = self.shown(frame)?;
         Ok(self
             .presenter
             .positions(surface, self.instant(&frame), target, out)?)
@@ -63,7 +63,7 @@ impl Clip {
         target: &Target,
         out: &mut [f32],
     ) -> Result<(), ClipError> {
-        let frame = self.frame(frame);
+        let frame = self.shown(frame)?;
         Ok(self
             .presenter
             .offsets(surface, self.instant(&frame), target, out)?)
@@ -85,7 +85,7 @@ impl Clip {
         let at = frame.clamp(0, last);
         let (before, after) = ((at - 1).max(0), (at + 1).min(last));
         let seconds = (after - before).max(1) as f64 / self.settings.fps;
-        let (before, after) = (self.frame(before), self.frame(after));
+        let (before, after) = (self.shown(before)?, self.shown(after)?);
         let instants = (self.instant(&before), self.instant(&after));
         Ok(self
             .presenter
@@ -102,7 +102,7 @@ impl Clip {
         surface: SurfaceId,
         progress: &dyn Progress,
     ) -> Result<Vec<f32>, ClipError> {
-        let frames = self.read().clone();
+        let frames = self.all_shown(progress)?;
         let mut out = vec![0.0; 3 * self.vertices(surface)? * frames.len()];
         let instants: Vec<Instant<'_>> = frames.iter().map(|f| self.instant(f)).collect();
         let world = &Target::WORLD;
@@ -143,9 +143,25 @@ impl Clip {
             .collect()
     }
 
-    /// What touches at a frame; nothing in clips without contact. Frames beyond the ends show the ends.
-    pub fn contacts(&self, frame: i64) -> FrameContacts {
-        self.frame(frame).contacts
+    /// What touches at a frame; nothing in clips without contact. Of the modal method what was parted on the surface, without
+    /// forces. Frames beyond the ends show the ends.
+    ///
+    /// # Errors
+    /// As [`positions`](Self::positions).
+    pub fn contacts(&self, frame: i64) -> Result<FrameContacts, ClipError> {
+        let frame = self.shown(frame)?;
+        Ok(match frame.parted.get() {
+            Some(parted) => FrameContacts {
+                points: parted.points.clone(),
+                ..frame.contacts
+            },
+            None => frame.contacts,
+        })
+    }
+
+    /// Cells near inversion at a frame whose vertices all hang on bones. Frames beyond the ends show the ends.
+    pub fn held_cells(&self, frame: i64) -> u32 {
+        self.frame(frame).contacts.held_cells
     }
 
     /// Amplitudes of the modal method at a frame.
@@ -164,8 +180,51 @@ impl Clip {
     }
 
     fn frame(&self, frame: i64) -> ClipFrame {
+        self.numbered(frame).1
+    }
+
+    /// A frame, and which of all it is.
+    fn numbered(&self, frame: i64) -> (usize, ClipFrame) {
         let frames = self.read();
-        frames[clamped(frame, frames.len())].clone()
+        let at = clamped(frame, frames.len());
+        (at, frames[at].clone())
+    }
+
+    /// A frame as its surface is shown: parted, where that is asked for.
+    fn shown(&self, frame: i64) -> Result<ClipFrame, ClipError> {
+        let (at, frame) = self.numbered(frame);
+        self.part(at, &frame)?;
+        Ok(frame)
+    }
+
+    fn all_shown(&self, progress: &dyn Progress) -> Result<Vec<ClipFrame>, ClipError> {
+        let frames = self.read().clone();
+        for (at, frame) in frames.iter().enumerate() {
+            if self.parting.is_some() {
+                step(
+                    progress,
+                    at as f64 / frames.len() as f64,
+                    "Parting the surface",
+                )?;
+            }
+            self.part(at, frame)?;
+        }
+        Ok(frames)
+    }
+
+    /// Finds what parts a frame, unless it is known. Whoever does finds the same.
+    fn part(&self, at: usize, frame: &ClipFrame) -> Result<(), ClipError> {
+        let (Some(parting), Some(modal)) = (&self.parting, &frame.modal) else {
+            return Ok(());
+        };
+        if frame.parted.get().is_none() {
+            let posed = (modal.amplitudes.as_slice(), &modal.pose);
+            let posed = (posed, self.settings.simulation.max_offset);
+            let presenter = &self.presenter;
+            let found = presenter.parted(parting, posed, &frame.lattice, at)?;
+            frame.parted.get_or_init(|| found);
+        }
+        Ok(())
     }
 
     /// Number of vertices of a surface.

@@ -4,8 +4,9 @@
 
 use super::forces::AtFrame;
 use super::frame::{ClipFrame, FrameContacts, ModalFrame};
+use super::making::{fresh, parting};
 use super::resumable::{OPEN, ResumableRun, START};
-use super::{Clip, ClipSettings, Texts, fresh};
+use super::{Clip, ClipSettings, Texts};
 use crate::Vec3;
 use crate::body::Body;
 use crate::contact::{ContactPoint, StoredContact};
@@ -180,6 +181,7 @@ impl Stored<'_, CarriedSurfaces> {
             restored.map_err(|e| e.to_string())?;
         }
         Ok(Clip {
+            parting: parting(contact.as_ref(), modes.is_some()),
             presenter: Presenter::with_modes(surfaces, modes.clone(), show),
             body,
             modes,
@@ -262,6 +264,7 @@ impl StoredFrame<'_> {
                 points: self.contacts.into_owned().into(),
                 held_cells: self.held_cells,
             },
+            parted: Arc::default(),
         })
     }
 }

@@ -7,9 +7,12 @@
 
 use super::narrow::warps;
 use super::posed::Posed;
+use super::skin::ContactSkin;
 use crate::aabb;
 use crate::{Mat3, Vec3};
 use parry3d_f64::partitioning::Bvh;
+use rayon::prelude::*;
+use std::sync::OnceLock;
 
 /// How much wider boxes are, in cells of the body.
 const WIDER: f64 = 0.1;
@@ -37,7 +40,17 @@ pub(crate) struct Swept<'a> {
     pub itself: bool,
 }
 
-/// Cells of one body whose boxes meet that of a cell of another, or of the same.
+/// What may touch within a frame.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// In order.
+    pub candidates: Vec<Candidate>,
+    /// By how much the lattice of each body is moved to carry the skin as it is shown when the frame begins, `[nodes]`: sound
+    /// where candidates may come into its cells.
+    pub warps: Vec<Vec<Vec3>>,
+}
+
+/// A cell of one body, and those of another, or of the same, whose boxes meet its box.
 struct Pairs {
     body: usize,
     cell: u32,
@@ -45,48 +58,49 @@ struct Pairs {
     near: Vec<u32>,
 }
 
-/// All candidates, in order.
-pub(crate) fn candidates(bodies: &[Swept]) -> Vec<Candidate> {
+/// Clusters, and cells, that one task takes: fixed, so that results do not depend on how many threads there are.
+const CLUSTERS: usize = 12;
+const CELLS: usize = 32;
+
+/// All candidates.
+pub(crate) fn candidates(bodies: &[Swept]) -> Found {
     let drift = drift(bodies);
-    let boxes: Vec<Vec<(Vec3, Vec3)>> = bodies.iter().map(|b| cell_boxes(b, drift)).collect();
-    let mut pairs = pairs(bodies, &boxes);
-    for (i, body) in bodies.iter().enumerate() {
-        let own = pairs.iter_mut();
-        keep_moved(own.filter(|p| p.body == i && p.other == i), body, drift);
-    }
-    pairs.retain(|pair| !pair.near.is_empty());
+    let boxes: Vec<Vec<Bounds>> = bodies.iter().map(|b| cell_boxes(b, drift)).collect();
+    let pairs = pairs(bodies, &boxes, drift);
     let mut cells: Vec<Vec<u32>> = vec![Vec::new(); bodies.len()];
     for pair in &pairs {
         cells[pair.body].push(pair.cell);
         cells[pair.other].extend(&pair.near);
     }
-    let ends = |(body, cells): (&Swept, &Vec<u32>)| Ends::new(body, cells, drift);
-    let ends: Vec<Ends> = bodies.iter().zip(&cells).map(ends).collect();
-    let mut frames: Vec<Vec<Option<[LocalFrame; 2]>>> =
-        boxes.iter().map(|b| vec![None; b.len()]).collect();
-    let mut found = Vec::new();
-    for mut pair in pairs {
+    let ends = bodies.iter().zip(&cells);
+    let ends: Vec<Ends> = ends.map(|(b, cells)| Ends::new(b, cells, drift)).collect();
+    let frames = |i: usize| vec![OnceLock::new(); boxes[i].len()];
+    let frames: Vec<Vec<OnceLock<[LocalFrame; 2]>>> = (0..bodies.len()).map(frames).collect();
+    let found = |pair: &Pairs| {
         let (i, j) = (pair.body, pair.other);
         let lattice = bodies[i].from.skin.body().lattice().cells();
         let corners = lattice[pair.cell as usize].corners();
-        let of = &ends[i];
-        pair.near.retain(|&into| {
-            let frames = frames[j][into as usize]
-                .get_or_insert_with(|| LocalFrame::ends(&bodies[j], &ends[j], into));
-            !are_parted(frames, corners.iter().map(|&a| of.0[a as usize]))
-        });
-        if pair.near.is_empty() {
-            continue;
+        let of = |into: u32| {
+            let frames = &frames[j][into as usize];
+            frames.get_or_init(|| LocalFrame::ends(&bodies[j], &ends[j], into))
+        };
+        let mut near = Vec::new();
+        for &into in &pair.near {
+            let posed = corners.iter().map(|&a| ends[i].0[a as usize]);
+            if !are_parted(of(into), posed) {
+                near.push(into);
+            }
+        }
+        let mut found = Vec::new();
+        if near.is_empty() {
+            return found;
         }
         for proxy in bodies[i].from.skin.proxies_in(pair.cell) {
-            let ends = ends_of_point(&bodies[i], proxy, drift);
-            let (lo, hi) = aabb::bounds(ends);
-            for &into in &pair.near {
-                let (a, b) = boxes[j][into as usize];
-                let apart = (0..3).any(|k| a[k] > hi[k] || b[k] < lo[k]);
-                let frames = frames[j][into as usize].as_ref();
-                let parted = || frames.is_some_and(|f| are_parted(f, [ends].into_iter()));
-                if !apart && !parted() {
+            let point = ends_of_point(&bodies[i], proxy, drift);
+            let bounds = aabb::bounds(point);
+            for &into in &near {
+                let meets = meet(&boxes[j][into as usize], &bounds);
+                if meets && !are_parted(of(into), [point].into_iter()) {
                     found.push(Candidate {
                         body: i as u32,
                         proxy,
@@ -96,15 +110,22 @@ pub(crate) fn candidates(bodies: &[Swept]) -> Vec<Candidate> {
                 }
             }
         }
+        found
+    };
+    let tasks = pairs.par_chunks(CELLS);
+    let all: Vec<Vec<Candidate>> = tasks.map(|p| p.iter().flat_map(found).collect()).collect();
+    let mut candidates = all.concat();
+    candidates.sort_unstable();
+    Found {
+        candidates,
+        warps: ends.into_iter().map(|e| e.1).collect(),
     }
-    found.sort_unstable();
-    found
 }
 
-/// Cells with points, and those that their boxes meet and that are no neighbours of theirs. Boxes of clusters of cells are
-/// compared first.
-fn pairs(bodies: &[Swept], boxes: &[Vec<(Vec3, Vec3)>]) -> Vec<Pairs> {
-    let around = |(body, boxes): (&Swept, &Vec<(Vec3, Vec3)>)| -> Vec<(Vec3, Vec3)> {
+/// Cells with points, and those that their boxes meet, that are no neighbours of theirs and beside which they do not lie as at rest.
+/// Boxes of clusters of cells are compared first.
+fn pairs(bodies: &[Swept], boxes: &[Vec<Bounds>], drift: Vec3) -> Vec<Pairs> {
+    let around = |(body, boxes): (&Swept, &Vec<Bounds>)| -> Vec<Bounds> {
         let all = |cells: &Vec<u32>| {
             let ends = cells.iter().map(|&c| boxes[c as usize]);
             aabb::bounds(ends.flat_map(|(lo, hi)| [lo, hi]))
@@ -112,91 +133,127 @@ fn pairs(bodies: &[Swept], boxes: &[Vec<(Vec3, Vec3)>]) -> Vec<Pairs> {
         body.from.skin.clusters().iter().map(all).collect()
     };
     let clusters: Vec<_> = bodies.iter().zip(boxes).map(around).collect();
-    let trees: Vec<Bvh> = clusters
-        .iter()
-        .map(|b| aabb::hierarchy(b.iter().copied()))
-        .collect();
+    let trees = clusters.iter().map(|b| aabb::hierarchy(b.iter().copied()));
+    let trees: Vec<Bvh> = trees.collect();
     let mut pairs = Vec::new();
     for (i, body) in bodies.iter().enumerate() {
-        let mut neighbour_of = vec![u32::MAX; boxes[i].len()];
+        let moved = body.itself.then(|| Moved::new(body, drift));
         for (j, other) in bodies.iter().enumerate() {
             if i == j && !body.itself {
                 continue;
             }
-            for (cluster, (lo, hi)) in body.from.skin.clusters().iter().zip(&clusters[i]) {
-                let near: Vec<u32> = trees[j].intersect_aabb(&aabb::to_parry(lo, hi)).collect();
-                for &cell in cluster {
-                    if body.from.skin.proxies_in(cell).is_empty() {
+            let skin = body.from.skin;
+            let task = |clusters: &[(&Vec<u32>, &Bounds)]| {
+                let mut found = Vec::new();
+                let mut neighbour_of = vec![u32::MAX; boxes[i].len()];
+                let mut close: Vec<(Bounds, u32)> = Vec::new();
+                for (cluster, around) in clusters {
+                    if cluster.iter().all(|&c| skin.proxies_in(c).is_empty()) {
                         continue;
                     }
-                    if i == j {
-                        for &c in body.from.skin.neighbours(cell) {
-                            neighbour_of[c as usize] = cell;
+                    let bounds = aabb::to_parry(&around.0, &around.1);
+                    let near = trees[j].intersect_aabb(&bounds);
+                    let near = near.flat_map(|c| &other.from.skin.clusters()[c as usize]);
+                    let near = near.map(|&c| (boxes[j][c as usize], c));
+                    close.clear();
+                    close.extend(near.filter(|(b, _)| meet(b, around)));
+                    for &cell in *cluster {
+                        if skin.proxies_in(cell).is_empty() {
+                            continue;
+                        }
+                        if i == j {
+                            for &c in skin.neighbours(cell) {
+                                neighbour_of[c as usize] = cell;
+                            }
+                        }
+                        let own = &boxes[i][cell as usize];
+                        let near = close.iter().filter(|(b, _)| meet(b, own));
+                        let near = near.map(|(_, into)| *into).filter(|&into| {
+                            i != j
+                                || neighbour_of[into as usize] != cell
+                                    && moved.as_ref().is_none_or(|m| m.has(cell, into))
+                        });
+                        let near: Vec<u32> = near.collect();
+                        if !near.is_empty() {
+                            found.push(Pairs {
+                                body: i,
+                                cell,
+                                other: j,
+                                near,
+                            });
                         }
                     }
-                    let (lo, hi) = boxes[i][cell as usize];
-                    let meets = |into: &u32| {
-                        let (a, b) = &boxes[j][*into as usize];
-                        (i != j || neighbour_of[*into as usize] != cell)
-                            && (0..3).all(|k| a[k] <= hi[k] && b[k] >= lo[k])
-                    };
-                    let within = |&c: &u32| &other.from.skin.clusters()[c as usize];
-                    let near: Vec<u32> = near
-                        .iter()
-                        .flat_map(within)
-                        .copied()
-                        .filter(meets)
-                        .collect();
-                    if !near.is_empty() {
-                        pairs.push(Pairs {
-                            body: i,
-                            cell,
-                            other: j,
-                            near,
-                        });
-                    }
                 }
-            }
+                found
+            };
+            let all: Vec<_> = skin.clusters().iter().zip(&clusters[i]).collect();
+            let tasks = all.par_chunks(CLUSTERS);
+            let found: Vec<Vec<Pairs>> = tasks.map(task).collect();
+            pairs.extend(found.into_iter().flatten());
         }
     }
     pairs
 }
 
+type Bounds = (Vec3, Vec3);
+
+/// Whether boxes meet.
+fn meet(a: &Bounds, b: &Bounds) -> bool {
+    let on = |k: usize| (a.0[k] <= b.1[k]) & (a.1[k] >= b.0[k]);
+    on(0) & on(1) & on(2)
+}
+
 /// How a cell carries what lies around it back to rest: from where, how, to where; none of a flat one.
 type Back = Option<(Vec3, Mat3, Vec3)>;
 
-/// Leaves out cells of the same body beside which a cell lies as it does at rest, at both ends of a frame: flesh near its own place
-/// touches nothing.
-fn keep_moved<'a>(pairs: impl Iterator<Item = &'a mut Pairs>, body: &Swept, drift: Vec3) {
-    let lattice = body.from.skin.body().lattice();
-    let rest = lattice.vertices();
-    let still = (STILL * body.from.skin.cell()).powi(2);
-    let ends: Vec<[Vec3; 2]> = (0..rest.len())
-        .map(|a| [body.from.node(a), body.to.node(a) - drift])
-        .collect();
-    let back = |into: u32| -> [Back; 2] {
+/// Where flesh near its own place is at both ends of a frame: cells of the same body beside which a cell lies as it does at rest
+/// are none that it may come into.
+struct Moved<'a> {
+    body: &'a ContactSkin,
+    still: f64,
+    ends: Vec<[Vec3; 2]>,
+    backs: Vec<OnceLock<[Back; 2]>>,
+}
+
+impl<'a> Moved<'a> {
+    fn new(body: &Swept<'a>, drift: Vec3) -> Self {
+        let skin = body.from.skin;
+        let nodes = 0..body.from.base.len();
+        Self {
+            still: (STILL * skin.cell()).powi(2),
+            ends: nodes
+                .map(|a| [body.from.node(a), body.to.node(a) - drift])
+                .collect(),
+            backs: vec![OnceLock::new(); skin.body().lattice().cells().len()],
+            body: skin,
+        }
+    }
+
+    fn back(&self, into: u32) -> [Back; 2] {
+        let lattice = self.body.body().lattice();
         let corners = lattice.cells()[into as usize].corners();
-        let (at, shape) = edges(corners, |a| rest[a]);
+        let (at, shape) = edges(corners, |a| lattice.vertices()[a]);
         [0, 1].map(|end| {
-            let (origin, now) = edges(corners, |a| ends[a][end]);
+            let (origin, now) = edges(corners, |a| self.ends[a][end]);
             Some((origin, shape * now.try_inverse()?, at))
         })
-    };
-    let mut known: Vec<Option<[Back; 2]>> = vec![None; lattice.cells().len()];
-    for pair in pairs {
-        let corners = lattice.cells()[pair.cell as usize].corners();
-        pair.near.retain(|&into| {
-            let backs = known[into as usize].get_or_insert_with(|| back(into));
-            (0..2).any(|end| {
-                let Some((origin, map, at)) = &backs[end] else {
-                    return true;
-                };
-                let moved = |a: usize| at + map * (ends[a][end] - origin) - rest[a];
-                corners
-                    .iter()
-                    .any(|&a| moved(a as usize).norm_squared() > still)
+    }
+
+    /// Whether a cell lies otherwise beside another than at rest, at an end of the frame.
+    fn has(&self, cell: u32, into: u32) -> bool {
+        let lattice = self.body.body().lattice();
+        let corners = lattice.cells()[cell as usize].corners();
+        let backs = self.backs[into as usize].get_or_init(|| self.back(into));
+        (0..2).any(|end| {
+            let Some((origin, map, at)) = &backs[end] else {
+                return true;
+            };
+            corners.iter().any(|&a| {
+                let a = a as usize;
+                let moved = at + map * (self.ends[a][end] - origin) - lattice.vertices()[a];
+                moved.norm_squared() > self.still
             })
-        });
+        })
     }
 }
 
@@ -217,17 +274,17 @@ fn edges(corners: &[u32], at: impl Fn(usize) -> Vec3) -> (Vec3, Mat3) {
 }
 
 /// Where the vertices of a lattice, warped to carry the skin as it is shown, are at both ends of a frame, as seen from flesh that
-/// moves along.
-struct Ends(Vec<[Vec3; 2]>);
+/// moves along; and the warps when it begins.
+struct Ends(Vec<[Vec3; 2]>, Vec<Vec3>);
 
 impl Ends {
     fn new(body: &Swept, cells: &[u32], drift: Vec3) -> Self {
-        let (from, to) = (warps(&body.from, cells), warps(&body.to, cells));
+        let (from, to) = rayon::join(|| warps(&body.from, cells), || warps(&body.to, cells));
         let nodes = from.iter().zip(&to).enumerate();
         let ends = |(a, (from, to)): (usize, (&Vec3, &Vec3))| {
             [body.from.node(a) + from, body.to.node(a) + to - drift]
         };
-        Self(nodes.map(ends).collect())
+        Self(nodes.map(ends).collect(), from)
     }
 }
 
@@ -274,7 +331,7 @@ impl LocalFrame {
 
 /// Whether points lie beyond one side of a cell, the same at both ends of a frame, by more than [`BEYOND`] of it.
 fn are_parted(frames: &[LocalFrame; 2], points: impl Iterator<Item = [Vec3; 2]> + Clone) -> bool {
-    // How far all of them lie outside of each side.
+    // How far all of them lie outside of each side; none once they are outside of no side.
     let outside = |end: usize| {
         let frame = &frames[end];
         let shape = frame.shape?;
@@ -294,10 +351,13 @@ fn are_parted(frames: &[LocalFrame; 2], points: impl Iterator<Item = [Vec3; 2]> 
             for (least, side) in least.iter_mut().zip(sides) {
                 *least = least.min(side);
             }
+            if least.iter().all(|side| *side <= BEYOND) {
+                return None;
+            }
         }
         Some(least)
     };
-    let (Some(from), Some(to)) = (outside(0), outside(1)) else {
+    let Some((from, to)) = outside(0).and_then(|from| Some((from, outside(1)?))) else {
         return false;
     };
     from.iter().zip(to).any(|(a, b)| *a > BEYOND && b > BEYOND)
@@ -315,7 +375,7 @@ fn drift(bodies: &[Swept]) -> Vec3 {
     sum / f64::from(count.max(1))
 }
 
-fn cell_boxes(body: &Swept, drift: Vec3) -> Vec<(Vec3, Vec3)> {
+fn cell_boxes(body: &Swept, drift: Vec3) -> Vec<Bounds> {
     let wider = Vec3::repeat(WIDER * body.from.skin.cell());
     let cells = body.from.skin.body().lattice().cells();
     let of = |cell: &crate::lattice::Cell| {

@@ -65,14 +65,14 @@ pub(crate) fn chosen(from: &Instant, to: &Instant, thickness: f64) -> Vec<Bump> 
     found
 }
 
-/// Where chosen points meet colliders at the end of a step. `former` tells the contact of the step before.
+/// Adds where chosen points meet colliders at the end of a step. `former` tells the contact of the step before.
 pub(crate) fn touches<'a>(
     bumps: &[Bump],
     before: &Instant,
     after: &Instant,
     former: impl Fn(&Bump) -> Option<&'a Live>,
-) -> Vec<Touch> {
-    let mut touches = Vec::new();
+    touches: &mut Vec<Touch>,
+) {
     for bump in bumps {
         let Some((was, now)) = before.collider(bump.other).zip(after.collider(bump.other)) else {
             continue;
@@ -105,7 +105,6 @@ pub(crate) fn touches<'a>(
             side: near.side,
         });
     }
-    touches
 }
 
 /// On which side of a sheet a point of skin belongs that is there for the first time, so much in front of it: where the flesh behind

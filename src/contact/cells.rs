@@ -90,13 +90,15 @@ pub(crate) fn rows(
                 (a - o).cross(&(b - o)).dot(&(c - o)) / whole
             };
             let gap = (j - LEAST) / size;
+            let joints = vertices.map(|v| after.elastic_joints_of_node(v as usize));
+            let joints = joints.iter().sum::<f64>() / 4.0;
             constraints.push(Constraint {
                 normal,
                 // What was lost before is won back slowly.
                 gap: gap.max((j - was) / size - recovery),
                 friction: None,
                 give: 1.0,
-                limit: largest_pressure(after) * after.skin.cell().powi(2),
+                limit: largest_pressure(after, joints) * after.skin.cell().powi(2),
                 force: 0.0,
             });
         });

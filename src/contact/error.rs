@@ -25,6 +25,12 @@ pub enum ContactError {
         "contact: the crease methods are for comparison, in Simulation alone: take response 'complementarity'"
     )]
     CreasesInClip,
+    /// The crease methods with the modal one.
+    #[error(
+        "contact: with the method 'modal' what overlaps is parted on the surface alone, without creases: take response \
+         'complementarity'"
+    )]
+    ModalCreases,
     /// A plane without a direction.
     #[error(
         "a plane to collide with needs a point and a normal that are finite, and the normal a length"

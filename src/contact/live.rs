@@ -2,13 +2,13 @@
 //! The contacts of some bodies from step to step.
 
 use super::ContactOptions;
-use super::broad::{self, Candidate, Swept};
+use super::broad::{self, Swept};
 use super::bumps::{self, Bump};
 use super::cells;
 use super::collider::Collider;
 use super::complementarity::{Compliance, Constraint, Flexible, solve};
 use super::instant::Instant;
-use super::narrow::{self, FLAT, Touch};
+use super::narrow::{FLAT, Narrow, Touch};
 use super::placed::{Moving, Span, tree_at_rest};
 use super::posed::{Posed, ShownVertices};
 use super::record::{ContactPoint, Live};
@@ -34,10 +34,9 @@ pub(crate) struct Contacts {
     /// Colliders over the present frame, and what may come to them.
     moving: Vec<Moving>,
     bumps: Vec<Bump>,
-    /// Of the present frame.
-    candidates: Vec<Candidate>,
-    /// By how much lattices are moved to carry the skin as it is shown, at the beginning of the frame.
-    warps: Vec<Vec<Vec3>>,
+    /// The search in the present frame, and what it found in the present step.
+    narrow: Narrow,
+    touches: Vec<Touch>,
     compliances: Vec<Compliance>,
     points: Vec<ContactPoint>,
     held_cells: Vec<usize>,
@@ -55,8 +54,8 @@ impl Contacts {
             live: Vec::new(),
             moving: Vec::new(),
             bumps: Vec::new(),
-            candidates: Vec::new(),
-            warps: Vec::new(),
+            narrow: Narrow::default(),
+            touches: Vec::new(),
             compliances: Vec::new(),
             points: Vec::new(),
             held_cells: Vec::new(),
@@ -97,10 +96,9 @@ impl Contacts {
 
     /// Before the first step of a frame, in which colliders go through a span of their motion; none: there are none in it.
     pub fn begin(&mut self, bodies: &[Swept], span: Option<&Span>) {
-        self.candidates = broad::candidates(bodies);
         let from: Vec<Posed> = bodies.iter().map(|b| b.from).collect();
         let to: Vec<Posed> = bodies.iter().map(|b| b.to).collect();
-        self.warps = narrow::all_warps(&from, &self.candidates);
+        self.narrow.begin(&from, broad::candidates(bodies));
         self.compliances.clear();
         self.moving.clear();
         let moving = |span| {
@@ -151,16 +149,9 @@ impl Contacts {
         pushed: Option<Vec<Vec<Vec3>>>,
         h: f64,
     ) -> Option<Vec<Vec<Vec3>>> {
-        let warps: Vec<Vec<Vec3>> = self
-            .warps
-            .iter()
-            .enumerate()
-            .map(|(i, warps)| {
-                let turned = |(v, warp): (usize, &Vec3)| turn(i, v) * warp;
-                warps.iter().enumerate().map(turned).collect()
-            })
-            .collect();
-        let mut touches = self.found(before, after, &warps);
+        let mut touches = std::mem::take(&mut self.touches);
+        self.narrow.touches(after.bodies, turn, &mut touches);
+        self.add_former(before, after, &mut touches);
         touches.retain(|touch| self.matters(touch, after));
         let mut constraints = Vec::new();
         for touch in &touches {
@@ -184,6 +175,7 @@ impl Contacts {
             pushed
         });
         if constraints.is_empty() {
+            self.touches = touches;
             let back = |pushed: Vec<Vec3>| pushed.into_iter().map(|d| -d).collect();
             return pushed.map(|all| all.into_iter().map(back).collect());
         }
@@ -212,17 +204,17 @@ impl Contacts {
         }
         shorten(after.bodies, &mut moved);
         self.keep(&touches, &constraints[..contacts], after, &moved);
+        self.touches = touches;
         Some(moved)
     }
 
-    /// What touches now: what is found among the candidates, and what did and still nearly does.
-    fn found(&self, before: &Instant, after: &Instant, warps: &[Vec<Vec3>]) -> Vec<Touch> {
-        let mut touches = narrow::touches(after.bodies, &self.candidates, warps);
+    /// Adds what touched and still nearly does, and what meets colliders, to what the search found.
+    fn add_former(&self, before: &Instant, after: &Instant, touches: &mut Vec<Touch>) {
         let key = |t: &Touch| (t.body, t.proxy, t.other);
-        let mut former = Vec::new();
+        let found = touches.len();
         for live in &self.live {
             let of = (live.body, live.proxy, live.other);
-            if touches.binary_search_by_key(&of, key).is_ok() {
+            if touches[..found].binary_search_by_key(&of, key).is_ok() {
                 continue;
             }
             let Some(touch) = after.again(live) else {
@@ -237,15 +229,12 @@ impl Contacts {
                 near
             };
             if gap < near && !deep && (live.force > 0.0 || gap > -near) {
-                former.push(touch);
+                touches.push(touch);
             }
         }
-        touches.extend(former);
-        touches.extend(bumps::touches(&self.bumps, before, after, |bump| {
-            self.former((bump.body, bump.proxy, bump.other))
-        }));
-        touches.sort_by_key(key);
-        touches
+        let former = |bump: &Bump| self.former((bump.body, bump.proxy, bump.other));
+        bumps::touches(&self.bumps, before, after, former, touches);
+        touches.sort_unstable_by_key(key);
     }
 
     /// Whether a touch can push within the step: what is still apart is for the next one.

@@ -5,13 +5,16 @@
 //! is known there, whatever the pose; flesh that is where it was modelled is nowhere but at its own place, so that a sculpt
 //! never touches itself. Cells are warped first by how far the skin on them is shown from where the lattice has it.
 
-use super::broad::Candidate;
+use super::broad::{Candidate, Found};
 use super::posed::Posed;
 use super::skin::SkinPoint;
-use crate::Vec3;
 use crate::aabb;
+use crate::lattice::Cell;
 use crate::surface::closest_of_triangle;
-use std::collections::BTreeMap;
+use crate::{Mat3, Vec3};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Farthest outside of the skin that a point is taken up, in cells.
 const MARGIN: f64 = 0.1;
@@ -81,94 +84,228 @@ pub(crate) fn warps(body: &Posed, cells: &[u32]) -> Vec<Vec3> {
     sums
 }
 
-/// [`warps`] of all bodies where candidates may come into.
-pub(crate) fn all_warps(bodies: &[Posed], candidates: &[Candidate]) -> Vec<Vec<Vec3>> {
-    let mut cells: Vec<Vec<u32>> = vec![Vec::new(); bodies.len()];
-    for c in candidates {
-        cells[c.other as usize].push(c.cell);
-    }
-    for cells in &mut cells {
-        cells.sort_unstable();
-        cells.dedup();
-    }
-    bodies
-        .iter()
-        .zip(&cells)
-        .map(|(body, cells)| match cells.is_empty() {
-            true => Vec::new(),
-            false => warps(body, cells),
-        })
-        .collect()
+/// The search in the steps of a frame, and what it keeps from one to the next.
+#[derive(Default)]
+pub(crate) struct Narrow {
+    candidates: Vec<Candidate>,
+    /// Which of `rooms` each candidate may come into; of each cell of each body.
+    of: Vec<u32>,
+    numbers: Vec<Vec<u32>>,
+    rooms: Vec<Room>,
+    /// Lattice vertices of these, by body.
+    nodes: Vec<Vec<u32>>,
+    /// By how much each is moved so that the lattice carries the skin as it is shown: when the frame began, and turned along
+    /// since.
+    warps: Vec<Vec<Vec3>>,
+    turned: Vec<Vec<Vec3>>,
+    /// Candidates that one task takes, those of one point in the same, and what it finds: fixed, so that results do not depend on
+    /// how many threads there are.
+    parts: Vec<(Range<usize>, Vec<Touch>)>,
 }
 
-/// All touches among candidates, one for each point and body that it comes into; `warped` as [`all_warps`] gives them.
-pub(crate) fn touches(
+/// A cell that candidates may come into, warped, at one instant.
+struct Room {
+    body: u32,
+    cell: u32,
+    bounds: (Vec3, Vec3),
+    /// Made when something is in the box: none of a flat cell.
+    inside: OnceLock<Option<Inside>>,
+}
+
+/// By what most of what is in its box but not in a tetrahedron is told: a corner, and the inverse of the edges from it.
+struct Inside(Option<(Vec3, Mat3)>);
+
+impl Narrow {
+    const NONE: u32 = u32::MAX;
+    /// Candidates of one task, about.
+    const TASK: usize = 256;
+
+    /// Takes up what may touch within a frame.
+    pub fn begin(&mut self, bodies: &[Posed], found: Found) {
+        (self.candidates, self.warps) = (found.candidates, found.warps);
+        self.rooms.clear();
+        self.of.clear();
+        self.numbers.resize_with(bodies.len(), Vec::new);
+        self.nodes.resize_with(bodies.len(), Vec::new);
+        self.nodes.iter_mut().for_each(Vec::clear);
+        for (numbers, body) in self.numbers.iter_mut().zip(bodies) {
+            numbers.clear();
+            numbers.resize(body.skin.body().lattice().cells().len(), Self::NONE);
+        }
+        for candidate in &self.candidates {
+            let (i, cell) = (candidate.other as usize, candidate.cell as usize);
+            let number = &mut self.numbers[i][cell];
+            if *number == Self::NONE {
+                *number = self.rooms.len() as u32;
+                self.rooms.push(Room {
+                    body: candidate.other,
+                    cell: candidate.cell,
+                    bounds: (Vec3::zeros(), Vec3::zeros()),
+                    inside: OnceLock::new(),
+                });
+                let lattice = bodies[i].skin.body().lattice().cells();
+                self.nodes[i].extend(lattice[cell].corners());
+            }
+            self.of.push(*number);
+        }
+        for nodes in &mut self.nodes {
+            nodes.sort_unstable();
+            nodes.dedup();
+        }
+        self.turned.clone_from(&self.warps);
+        self.part();
+    }
+
+    fn part(&mut self) {
+        let (mut count, mut start) = (0, 0);
+        let key = |c: &Candidate| (c.body, c.proxy);
+        while start < self.candidates.len() {
+            let mut end = (start + Self::TASK).min(self.candidates.len());
+            let last = key(&self.candidates[end - 1]);
+            while self.candidates.get(end).is_some_and(|c| key(c) == last) {
+                end += 1;
+            }
+            if count == self.parts.len() {
+                self.parts.push(Default::default());
+            }
+            self.parts[count].0 = start..end;
+            count += 1;
+            start = end;
+        }
+        self.parts.truncate(count);
+    }
+
+    /// All touches among the candidates, one for each point and body that it comes into, in order. `turn` tells how a lattice vertex
+    /// has turned since the frame began.
+    pub fn touches(
+        &mut self,
+        bodies: &[Posed],
+        turn: &dyn Fn(usize, usize) -> Mat3,
+        touches: &mut Vec<Touch>,
+    ) {
+        for (i, nodes) in self.nodes.iter().enumerate() {
+            for &v in nodes {
+                let v = v as usize;
+                self.turned[i][v] = turn(i, v) * self.warps[i][v];
+            }
+        }
+        let warped = &self.turned;
+        for room in &mut self.rooms {
+            let body = &bodies[room.body as usize];
+            let warp = &warped[room.body as usize];
+            let cell = &body.skin.body().lattice().cells()[room.cell as usize];
+            let corners = cell.corners().iter().map(|&a| a as usize);
+            room.bounds = aabb::bounds(corners.map(|a| body.node(a) + warp[a]));
+            room.inside.take();
+        }
+        let (rooms, of, candidates) = (&self.rooms, &self.of, &self.candidates);
+        let task = |(range, found): &mut (Range<usize>, Vec<Touch>)| {
+            let of = candidates[range.clone()].iter().zip(&of[range.clone()]);
+            found.clear();
+            among(of, rooms, bodies, warped, found);
+        };
+        match &mut self.parts[..] {
+            [part] => task(part),
+            parts => parts.par_iter_mut().for_each(task),
+        }
+        touches.clear();
+        let found = self.parts.iter().flat_map(|(_, found)| found);
+        touches.extend(found.copied());
+    }
+}
+
+/// Touches among candidates of which each point has all of its own.
+fn among<'a>(
+    candidates: impl Iterator<Item = (&'a Candidate, &'a u32)>,
+    rooms: &[Room],
     bodies: &[Posed],
-    candidates: &[Candidate],
     warped: &[Vec<Vec3>],
-) -> Vec<Touch> {
-    let mut found: BTreeMap<(u32, u32, u32), Touch> = BTreeMap::new();
+    found: &mut Vec<Touch>,
+) {
     let mut last: Option<(u32, u32, Vec3)> = None;
-    let mut boxes: Vec<Vec<Option<(Vec3, Vec3)>>> = bodies
-        .iter()
-        .map(|b| vec![None; b.skin.body().lattice().cells().len()])
-        .collect();
-    for candidate in candidates {
+    for (candidate, &room) in candidates {
         let body = &bodies[candidate.body as usize];
         let place = match last {
             Some((b, proxy, place)) if (b, proxy) == (candidate.body, candidate.proxy) => place,
             _ => body.point(&body.skin.proxies()[candidate.proxy as usize].point),
         };
         last = Some((candidate.body, candidate.proxy, place));
-        let other = &bodies[candidate.other as usize];
-        let warp = &warped[candidate.other as usize];
-        let bounds =
-            boxes[candidate.other as usize][candidate.cell as usize].get_or_insert_with(|| {
-                let cell = &other.skin.body().lattice().cells()[candidate.cell as usize];
-                let corners = cell.corners().iter().map(|&a| a as usize);
-                aabb::bounds(corners.map(|a| other.node(a) + warp[a]))
-            });
+        let (room, bounds) = (&rooms[room as usize], &rooms[room as usize].bounds);
         if (0..3).any(|k| place[k] < bounds.0[k] || place[k] > bounds.1[k]) {
             continue;
         }
-        if let Some(touch) = touch(body, other, warp, candidate, place) {
-            let key = (touch.body, touch.proxy, touch.other);
-            let deeper = |known: &Touch| touch.depth < known.depth;
-            if found.get(&key).is_none_or(deeper) {
-                found.insert(key, touch);
+        let other = &bodies[candidate.other as usize];
+        let warp = &warped[candidate.other as usize];
+        let Some(touch) = touch(body, (other, warp), room, candidate, place) else {
+            continue;
+        };
+        let key = |t: &Touch| (t.body, t.proxy, t.other);
+        match found.last_mut() {
+            Some(known) if key(known) == key(&touch) => {
+                if touch.depth < known.depth {
+                    *known = touch;
+                }
             }
+            _ => found.push(touch),
         }
     }
-    let mut found: Vec<Touch> = found.into_values().collect();
     found.retain_mut(|touch| {
         let (body, other) = (&bodies[touch.body as usize], &bodies[touch.other as usize]);
         touch.normal = other.normal(&touch.target);
         let own = body.normal(&body.skin.proxies()[touch.proxy as usize].point);
         touch.normal != Vec3::zeros() && own.dot(&touch.normal) < ALIKE
     });
-    found
+}
+
+impl Inside {
+    /// None of a flat cell.
+    fn new(cell: &Cell, posed: &[Vec3], rest: &[Vec3]) -> Option<Self> {
+        if cell.volume(posed) < FLAT * cell.volume(rest) {
+            return None;
+        }
+        let edges = |p: &[Vec3]| Mat3::from_columns(&[p[1] - p[0], p[2] - p[0], p[3] - p[0]]);
+        Some(Self(match cell {
+            Cell::Tetrahedron(_) => edges(posed).try_inverse().map(|m| (posed[0], m)),
+            _ => None,
+        }))
+    }
+
+    /// Whether a place is outside beyond doubt.
+    fn excludes(&self, place: &Vec3) -> bool {
+        self.0.is_some_and(|(origin, inverse)| {
+            let x = inverse * (place - origin);
+            x.min().min(1.0 - x.sum()) < -1e-6
+        })
+    }
 }
 
 fn touch(
     body: &Posed,
-    other: &Posed,
-    warp: &[Vec3],
+    (other, warp): (&Posed, &[Vec3]),
+    room: &Room,
     candidate: &Candidate,
     place: Vec3,
 ) -> Option<Touch> {
     let lattice = other.skin.body().lattice();
     let cell = &lattice.cells()[candidate.cell as usize];
     let corners = cell.corners();
-    let mut posed = [Vec3::zeros(); 8];
-    for (p, &a) in posed.iter_mut().zip(corners) {
-        *p = other.node(a as usize) + warp[a as usize];
-    }
-    let posed = &posed[..corners.len()];
+    let posed = || {
+        let mut posed = [Vec3::zeros(); 8];
+        for (p, &a) in posed.iter_mut().zip(corners) {
+            *p = other.node(a as usize) + warp[a as usize];
+        }
+        posed
+    };
     let rest = lattice.corners(candidate.cell);
     let rest = &rest[..corners.len()];
-    if cell.volume(posed) < FLAT * cell.volume(rest) {
+    let inside = room
+        .inside
+        .get_or_init(|| Inside::new(cell, &posed()[..corners.len()], rest));
+    if inside.as_ref()?.excludes(&place) {
         return None;
     }
+    let posed = posed();
+    let posed = &posed[..corners.len()];
     let local = cell.local(posed, place)?;
     if cell.inside(local) < -1e-9 {
         return None;
@@ -192,7 +329,7 @@ fn touch(
     // Where skin is shown far from where flesh was found to be the search was misled.
     let at_rest = other.skin.rest_point(&target);
     let apart = (place - other.point(&target)).norm();
-    if apart > STRETCH * (found - at_rest).norm() + MISLED * other.skin.cell() {
+    if apart > farthest((found - at_rest).norm(), other.skin.cell()) {
         return None;
     }
     // The nearest skin is that of this copy of the flesh.
@@ -211,6 +348,11 @@ fn touch(
         depth,
         side: 1.0,
     })
+}
+
+/// How far from a point skin may be shown that is so far from it at rest.
+pub(crate) fn farthest(at_rest: f64, cell: f64) -> f64 {
+    STRETCH * at_rest + MISLED * cell
 }
 
 /// The point of the skin around `from` that is nearest to a place, in its pose.

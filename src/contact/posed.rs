@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Flesh at one instant as it is shown: the artist's skin and what the flesh adds to it. [math.md 16]
 //!
-//! With q = base + u the lattice, u its sway, E the embedding and s the share of elastic joints, a vertex is shown at
+//! With q = base + u the lattice, u its sway, E the embedding and s the share of elastic joints, with folds f `s₀ + (1 − s₀) E f`, a vertex is shown at
 //! `(1 − s) skin + s E base + bound(w E u)` ([`crate::kernel::present`] says the same of frames, in f32). Contacts are told from
 //! where skin is shown, and push the sway: their rows are derivatives of this by u.
 
@@ -9,7 +9,7 @@ use super::skin::{ContactSkin, SkinPoint};
 use crate::kernel::SwayBound;
 use crate::skeleton::Pose;
 use crate::{Mat3, Vec3};
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A body's flesh at one instant.
 #[derive(Clone, Copy)]
@@ -20,27 +20,61 @@ pub(crate) struct Posed<'a> {
     pub base: &'a [Vec3],
     /// u, `[nodes]`.
     pub sway: &'a [Vec3],
-    /// s.
+    /// s₀.
     pub joints: f64,
+    /// f, `[nodes]`, 0 to 1; none: 0.
+    pub folds: &'a [f64],
     /// Whether sway is shown within the bounds of the flesh map; else whole.
     pub bounded: bool,
     /// Vertices that have been asked for.
     pub shown: &'a ShownVertices,
 }
 
-/// Where vertices are shown at one instant, kept as they are asked for.
+/// Where vertices are shown at one instant, kept as they are asked for, by any thread: all of them find the same.
 #[derive(Debug, Default)]
 pub(crate) struct ShownVertices {
-    places: Vec<Cell<Vec3>>,
-    known: Vec<Cell<bool>>,
+    /// Bits of the coordinates.
+    places: Vec<[AtomicU64; 3]>,
+    /// Of which instant each place is.
+    known: Vec<AtomicU32>,
+    instant: u32,
 }
 
 impl ShownVertices {
+    /// Of all vertices, where they are known from elsewhere.
+    pub fn given(places: &[Vec3]) -> Self {
+        let mut shown = Self::default();
+        shown.clear(places.len());
+        for (v, place) in (0u32..).zip(places) {
+            shown.set(v, place);
+        }
+        shown
+    }
+
     /// Forgets all, for another instant of a skin of so many vertices.
     pub fn clear(&mut self, vertices: usize) {
-        self.places.resize(vertices, Cell::new(Vec3::zeros()));
-        self.known.clear();
-        self.known.resize(vertices, Cell::new(false));
+        self.instant = self.instant.wrapping_add(1);
+        if self.instant == 0 || self.known.len() != vertices {
+            self.instant = 1;
+            self.known.clear();
+            self.known.resize_with(vertices, AtomicU32::default);
+            self.places.resize_with(vertices, Default::default);
+        }
+    }
+
+    fn get(&self, v: u32) -> Option<Vec3> {
+        // What was written before the instant was is seen with it.
+        let known = self.known[v as usize].load(Ordering::Acquire);
+        let place = &self.places[v as usize];
+        (known == self.instant)
+            .then(|| Vec3::from_fn(|k, _| f64::from_bits(place[k].load(Ordering::Relaxed))))
+    }
+
+    fn set(&self, v: u32, place: &Vec3) {
+        for (to, x) in self.places[v as usize].iter().zip(place.iter()) {
+            to.store(x.to_bits(), Ordering::Relaxed);
+        }
+        self.known[v as usize].store(self.instant, Ordering::Release);
     }
 }
 
@@ -52,12 +86,11 @@ impl Posed<'_> {
 
     /// Where a vertex of the skin is shown.
     pub fn vertex(&self, v: u32) -> Vec3 {
-        let known = &self.shown.known[v as usize];
-        let place = &self.shown.places[v as usize];
-        if !known.replace(true) {
-            place.set(self.compute(v));
-        }
-        place.get()
+        self.shown.get(v).unwrap_or_else(|| {
+            let place = self.compute(v);
+            self.shown.set(v, &place);
+            place
+        })
     }
 
     fn compute(&self, v: u32) -> Vec3 {
@@ -75,10 +108,34 @@ impl Posed<'_> {
         for (bone, weight) in row {
             skin += self.pose.maps()[bone as usize].apply(x) * weight;
         }
-        if self.joints > 0.0 {
-            skin += (flesh() - skin) * self.joints;
+        let joints = self.elastic_joints(v);
+        if joints > 0.0 {
+            skin += (flesh() - skin) * joints;
         }
         skin + shown
+    }
+
+    /// Which share of the joints' elastic shape a vertex shows, s.
+    fn elastic_joints(&self, v: u32) -> f64 {
+        if self.folds.is_empty() {
+            return self.joints;
+        }
+        let row = self.skin.body().embedding().row(v as usize);
+        let fold: f64 = row.map(|(a, share)| self.folds[a] * share).sum();
+        self.joints + (1.0 - self.joints) * fold.clamp(0.0, 1.0)
+    }
+
+    /// The same of a lattice vertex.
+    pub fn elastic_joints_of_node(&self, a: usize) -> f64 {
+        let fold = self.folds.get(a).copied().unwrap_or(0.0);
+        self.joints + (1.0 - self.joints) * fold
+    }
+
+    /// The same of a point of the skin.
+    pub fn elastic_joints_at(&self, point: &SkinPoint) -> f64 {
+        let corners = self.skin.corners(point.triangle);
+        let parts = corners.into_iter().zip(point.weights);
+        parts.map(|(v, w)| self.elastic_joints(v) * w).sum()
     }
 
     /// Where a point of the skin is shown.

@@ -7,6 +7,7 @@ use super::instant::Instant;
 use super::narrow::Touch;
 use super::posed::Posed;
 use super::record::Live;
+use super::skin::SkinPoint;
 use crate::{Mat3, Vec3};
 
 /// How fast what overlaps is parted, sizes of the body per second.
@@ -19,6 +20,7 @@ const PRESSURE: f64 = 1.0;
 const ELASTIC: f64 = 3.0;
 
 /// How bodies touch each other and colliders, each in its own way.
+#[derive(Debug)]
 pub(super) struct Pairing(Vec<ContactOptions>);
 
 impl Pairing {
@@ -125,12 +127,16 @@ impl Pairing {
             coefficient,
             forces: tangents.map(|t| former.map_or(0.0, |l| l.friction.dot(&t))),
         });
-        let pressure = match after.collider(touch.other) {
-            Some(_) => largest_pressure(body),
-            None => {
-                largest_pressure(body).max(largest_pressure(&after.bodies[touch.other as usize]))
-            }
+        // What comes from elsewhere is no fold of the skin.
+        let fold = touch.body == touch.other;
+        let of = |body: &Posed, point: &SkinPoint| match fold {
+            true => largest_pressure(body, body.elastic_joints_at(point)),
+            false => largest_pressure(body, 1.0),
         };
+        let mut pressure = of(body, &proxy.point);
+        if let Some(other) = after.bodies.get(touch.other as usize) {
+            pressure = pressure.max(of(other, &touch.target));
+        }
         Constraint {
             normal: entries(n),
             gap: gap.max(n.dot(&slid) - recovery),
@@ -156,9 +162,9 @@ impl Pairing {
     }
 }
 
-/// The largest pressure with which flesh is pushed, Pa.
-pub(super) fn largest_pressure(body: &Posed) -> f64 {
-    (PRESSURE + ELASTIC * body.joints) * body.skin.body().material().young()
+/// The largest pressure with which flesh is pushed that shows so much of the joints' elastic shape, Pa.
+pub(super) fn largest_pressure(body: &Posed, joints: f64) -> f64 {
+    (PRESSURE + ELASTIC * joints) * body.skin.body().material().young()
 }
 
 /// Two directions across the normal, turned with what is touched; of colliders as the normal has them.

@@ -51,7 +51,7 @@ pub(crate) struct Proxy {
 }
 
 /// What contact needs to know about a body that no motion changes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ContactSkin {
     body: Arc<Body>,
     /// Vertices of the given surface at rest, in its lattice, metres.
@@ -165,25 +165,46 @@ impl ContactSkin {
                 }
             }
         }
+        let with_area = |(key, (_, proxy))| {
+            let area = areas.get(&key).copied().unwrap_or_default();
+            Proxy { area, ..proxy }
+        };
+        self.set_proxies(chosen.into_iter().map(with_area).collect());
+        Ok(())
+    }
+
+    /// Keeps proxies by the cell that they are embedded in.
+    fn set_proxies(&mut self, mut proxies: Vec<Proxy>) {
         let cells = self.body.embedding().cells();
-        let mut proxies: Vec<(u32, Proxy)> = chosen
-            .into_iter()
-            .map(|(key, (_, proxy))| {
-                let area = areas.get(&key).copied().unwrap_or_default();
-                (cells[proxy.vertex as usize], Proxy { area, ..proxy })
-            })
-            .collect();
-        proxies.sort_by_key(|(cell, _)| *cell);
-        let cells = self.body.lattice().cells().len();
-        self.starts = vec![0; cells + 1];
-        for (cell, _) in &proxies {
-            self.starts[*cell as usize + 1] += 1;
+        let cell = |proxy: &Proxy| cells[proxy.vertex as usize];
+        proxies.sort_by_key(cell);
+        let count = self.body.lattice().cells().len();
+        self.starts = vec![0; count + 1];
+        for proxy in &proxies {
+            self.starts[cell(proxy) as usize + 1] += 1;
         }
-        for c in 0..cells {
+        for c in 0..count {
             self.starts[c + 1] += self.starts[c];
         }
-        self.proxies = proxies.into_iter().map(|(_, proxy)| proxy).collect();
-        Ok(())
+        self.proxies = proxies;
+    }
+
+    /// The same with a proxy at every vertex of skin that may touch, and those inside of large triangles.
+    pub(crate) fn with_all_vertices(&self) -> Self {
+        let mut all = self.clone();
+        let inside = |p: &&Proxy| p.point.weights.iter().all(|&w| w < 1.0);
+        let mut proxies: Vec<Proxy> = self.proxies.iter().filter(inside).copied().collect();
+        for (v, around) in (0u32..).zip(&self.around) {
+            let Some(&triangle) = around.first() else {
+                continue;
+            };
+            let weights = self
+                .corners(triangle)
+                .map(|c| if c == v { 1.0 } else { 0.0 });
+            proxies.push(self.proxy(triangle, weights));
+        }
+        all.set_proxies(proxies);
+        all
     }
 
     fn proxy(&self, triangle: u32, weights: [f64; 3]) -> Proxy {
@@ -239,6 +260,11 @@ impl ContactSkin {
     /// Whether a triangle can be touched.
     pub(crate) fn is_skin(&self, triangle: u32) -> bool {
         self.skin[triangle as usize]
+    }
+
+    /// All vertices of the given surface at rest.
+    pub(crate) fn rest_vertices(&self) -> &[Vec3] {
+        &self.rest
     }
 
     /// Skin triangles around a vertex.

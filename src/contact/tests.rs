@@ -3,7 +3,6 @@
 
 use super::broad::candidates;
 use super::complementarity::{Compliance, Constraint, Entry, Friction, solve};
-use super::narrow::touches;
 use super::*;
 use crate::body::fixture::BarOptions;
 use crate::progress::Silent;
@@ -162,8 +161,8 @@ fn friction_holds_up_to_its_cone_and_slides_beyond_against_the_motion() {
 /// A bar of flesh in a shape of its own.
 pub(super) struct Shaped {
     pub(super) skin: Arc<ContactSkin>,
-    pose: Pose,
-    base: Vec<Vec3>,
+    pub(super) pose: Pose,
+    pub(super) base: Vec<Vec3>,
     sway: Vec<Vec3>,
     vertices: ShownVertices,
     joints: f64,
@@ -216,6 +215,7 @@ impl Shaped {
             base: &self.base,
             sway: &self.sway,
             joints: self.joints,
+            folds: &[],
             bounded: self.joints < 1.0,
             shown: &self.vertices,
         }
@@ -258,9 +258,10 @@ fn found(bent: &Shaped) -> Vec<narrow::Touch> {
         itself: true,
     };
     let posed = [bent.posed()];
-    let candidates = candidates(&[swept()]);
-    let warps = narrow::all_warps(&posed, &candidates);
-    touches(&posed, &candidates, &warps)
+    let (mut narrow, mut touches) = (narrow::Narrow::default(), Vec::new());
+    narrow.begin(&posed, candidates(&[swept()]));
+    narrow.touches(&posed, &|_, _| Mat3::identity(), &mut touches);
+    touches
 }
 
 #[test]

@@ -97,6 +97,9 @@ impl Equilibrium {
             return Ok(());
         };
         contact.contact().refuse_creases()?;
+        if self.method == Method::Modal {
+            return Err(SimulationError::ModalBalance);
+        }
         let mut simulation = Simulation::new(self.body.clone(), self.method, Settings::default())?;
         simulation.set_contact(Some(contact))?;
         simulation.set_terms(self.terms.clone())?;

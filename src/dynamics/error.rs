@@ -144,7 +144,7 @@ pub enum SimulationError {
         vertex: usize,
     },
     /// Contact with a method that knows none.
-    #[error("the method '{}' knows no contact: take hyperelastic, warped, warped_vertex or linear", method.name())]
+    #[error("the method '{}' knows no contact: take hyperelastic, warped, warped_vertex, linear or modal", method.name())]
     ContactMethod {
         /// The method.
         method: Method,
@@ -158,6 +158,11 @@ pub enum SimulationError {
     /// A scene of nothing.
     #[error("a scene needs at least one body")]
     EmptyScene,
+    /// The modal method in a scene.
+    #[error(
+        "the method 'modal' parts only its own surface: take another method for a body that others touch"
+    )]
+    ModalScene,
     /// Poses, forces or motions for another number of bodies.
     #[error("there must be one for each body of the scene: {expected}, not {given}")]
     SceneLength {

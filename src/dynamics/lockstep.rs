@@ -44,7 +44,9 @@ pub(super) struct Part {
 
 impl Simulation {
     /// It where a frame of its motion begins.
-    fn begun<'a>(&'a self, motion: &'a FrameMotion) -> Result<Begun<'a>, SimulationError> {
+    fn begun<'a>(&'a mut self, motion: &'a FrameMotion) -> Result<Begun<'a>, SimulationError> {
+        let folds = self.shape.folds_at(&self.body, self.method, motion.to())?;
+        let folds = folds.to_vec();
         let history = self.history.as_ref().ok_or(SimulationError::NotReset)?;
         Ok(Begun {
             shown: self.shown(),
@@ -53,6 +55,7 @@ impl Simulation {
             positions: &self.nodes.positions,
             shape: &self.shape,
             motion,
+            folds,
         })
     }
 
@@ -109,12 +112,13 @@ impl Simulation {
 
 /// Contact at the beginning of a frame in which colliders go through a span of their motion; none: there are none in it.
 pub(super) fn begin(
-    bodies: &[&mut Simulation],
+    bodies: &mut [&mut Simulation],
     touching: &mut Touching,
     drives: &[Drive],
     span: Option<&Span>,
 ) -> Result<(), SimulationError> {
-    let begun = bodies.iter().zip(drives).map(|(b, d)| b.begun(d.motion));
+    let begun = bodies.iter_mut().zip(drives);
+    let begun = begun.map(|(b, d)| b.begun(d.motion));
     let begun: Vec<Begun> = begun.collect::<Result<_, _>>()?;
     touching.begin(&begun, span)
 }

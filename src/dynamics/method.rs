@@ -30,12 +30,9 @@ pub enum Method {
 }
 
 impl Method {
-    /// Whether it knows contact.
+    /// Whether it knows contact; of the modal one the surface alone is parted.
     pub fn touches(self) -> bool {
-        matches!(
-            self,
-            Self::Hyperelastic | Self::Warped | Self::WarpedVertex | Self::Linear
-        )
+        self.model().is_none()
     }
 
     /// All methods that are built.

@@ -43,7 +43,11 @@ impl Scene {
             let creases = contact.contact().refuse_creases();
             creases.map_err(|error| told(error.into()))?;
             body.set_contact(Some(contact.clone())).map_err(told)?;
+            if body.parting.is_some() {
+                return Err(told(SimulationError::ModalScene));
+            }
             body.set_contact(None).map_err(told)?;
+            body.fold_as(contact).map_err(told)?;
             if body.settings().rate != rate {
                 let (first, other) = (rate, body.settings().rate);
                 return Err(told(SimulationError::SceneRate { first, other }));
@@ -106,7 +110,9 @@ impl Scene {
         for (k, (((body, contact), pose), forces)) in parts.zip(rest_forces).enumerate() {
             let alone = contact.with_colliders(&self.colliders);
             let reset = || {
-                body.set_contact(settled.then_some(alone))?;
+                if settled {
+                    body.set_contact(Some(alone))?;
+                }
                 body.reset_watched(pose, settled, *forces, progress)
             };
             reset().map_err(|error| (k, error))?;

@@ -10,8 +10,10 @@ use super::system::System;
 use super::{Method, SimulationError, SkinnedLattice, Solver, equilibrium};
 use crate::Vec3;
 use crate::body::Body;
+use crate::contact::{ContactSkin, Folds};
 use crate::progress::Silent;
 use crate::skeleton::Pose;
+use std::sync::Arc;
 
 /// Positions of the lattice's vertices and their sway, metres, world axes.
 pub(super) struct Shape {
@@ -19,7 +21,34 @@ pub(super) struct Shape {
     pub places: Vec<Vec3>,
     /// u, `[nodes]`; empty where nobody wants it.
     pub sway: Vec<Vec3>,
+    /// Where the skin lies in itself and more of the joints' elastic shape is shown, `[nodes]`, 0 to 1; empty: nowhere.
+    pub folds: Vec<f64>,
     system: Option<System>,
+    folding: Option<Folding>,
+}
+
+/// What finds folds: they depend on the pose alone.
+struct Folding {
+    folds: Folds,
+    /// Where the bones carry the lattice.
+    skinned: SkinnedLattice,
+    /// The poses for which they were found last: at the beginning and the end of a frame, as a rule.
+    known: [Option<(Pose, Vec<f64>)>; 2],
+}
+
+impl Folding {
+    fn at(&mut self, body: &Body, method: Method, pose: &Pose) -> Result<&[f64], SimulationError> {
+        let is_of = |known: &Option<(Pose, Vec<f64>)>| known.as_ref().is_some_and(|k| k.0 == *pose);
+        if is_of(&self.known[1]) {
+            self.known.swap(0, 1);
+        } else if !is_of(&self.known[0]) {
+            self.skinned.set(body, method, pose)?;
+            let found = self.folds.find(pose, &self.skinned.places);
+            self.known.swap(0, 1);
+            self.known[0] = Some((pose.clone(), found));
+        }
+        Ok(self.known[0].as_ref().map_or(&[], |(_, found)| found))
+    }
 }
 
 impl Shape {
@@ -35,8 +64,37 @@ impl Shape {
         Ok(Self {
             places: body.lattice().vertices().to_vec(),
             sway: vec![Vec3::zeros(); if wanted.is_some() { body.nodes() } else { 0 }],
+            folds: Vec::new(),
+            folding: None,
             system: system.transpose()?,
         })
+    }
+
+    /// Looks from now on where this skin lies in itself; none: nowhere.
+    pub fn fold(&mut self, skin: Option<&Arc<ContactSkin>>) -> Result<(), SimulationError> {
+        let folding = skin.filter(|_| self.is_parted()).map(|skin| {
+            Ok::<_, SimulationError>(Folding {
+                folds: Folds::new(skin),
+                skinned: SkinnedLattice::new(skin.body())?,
+                known: [None, None],
+            })
+        });
+        self.folds.clear();
+        self.folding = folding.transpose()?;
+        Ok(())
+    }
+
+    /// The folds at a pose.
+    pub fn folds_at(
+        &mut self,
+        body: &Body,
+        method: Method,
+        pose: &Pose,
+    ) -> Result<&[f64], SimulationError> {
+        match &mut self.folding {
+            Some(folding) => folding.at(body, method, pose),
+            None => Ok(&[]),
+        }
     }
 
     /// Whether sway is parted off.
@@ -53,6 +111,11 @@ impl Shape {
         positions: &[Vec3],
     ) -> Result<(), SimulationError> {
         self.places.copy_from_slice(positions);
+        if let Some(folding) = &mut self.folding {
+            let folds = folding.at(body, method, pose)?;
+            self.folds.clear();
+            self.folds.extend_from_slice(folds);
+        }
         if self.sway.is_empty() {
             return Ok(());
         }

@@ -10,6 +10,7 @@ use super::touching::Touching;
 use super::{Method, Settings, SimulationError};
 use crate::Vec3;
 use crate::body::Body;
+use crate::contact::Parting;
 use crate::modal::Modes;
 use crate::present::Snapshot;
 use crate::progress::{Paced, Progress, Silent};
@@ -33,6 +34,8 @@ pub struct Simulation {
     pub(super) external: ExternalForces,
     pub(super) terms: Vec<Arc<dyn EnergyTerm>>,
     pub(super) touching: Option<Box<Touching>>,
+    /// Of the modal method, in place of contacts.
+    pub(super) parting: Option<Box<Parting>>,
     pub(super) stepper: Box<dyn Stepper>,
     /// Scratch: the pose at the end of the present step.
     pub(super) moving: Pose,
@@ -101,6 +104,7 @@ impl Simulation {
             external: ExternalForces::none(nodes),
             terms: Vec::new(),
             touching: None,
+            parting: None,
             stepper: stepper::stepper(&body, method, modes, &settings)?,
             moving: Pose::rest(body.skeleton().len()),
             body,
@@ -194,7 +198,7 @@ impl Simulation {
     ) -> Result<(), SimulationError> {
         check_forces(&self.body, world_forces)?;
         check_forces(&self.body, rest_forces)?;
-        let touches = settled && self.touching.is_some();
+        let touches = settled && self.touching.is_some() && self.parting.is_none();
         let former = touches.then(|| self.state());
         self.next.set(&self.body, self.method, pose)?;
         let turns = &self.next.turns;
@@ -334,9 +338,13 @@ impl Simulation {
             rest_forces: forces.1,
         };
         let mut touching = self.touching.take();
+        if let Some(touching) = touching.as_mut().filter(|_| self.parting.is_some()) {
+            touching.next_span();
+        }
+        let in_steps = self.parting.is_none();
         let done = lockstep::advance(
             &mut [self],
-            touching.as_deref_mut(),
+            touching.as_deref_mut().filter(|_| in_steps),
             &[drive],
             (dt, steps),
             &progress,
@@ -409,6 +417,12 @@ impl Simulation {
         (!self.shape.sway.is_empty()).then_some(&self.shape.sway)
     }
 
+    /// Where the skin, as the bones alone carry it, lies in itself, so that what is shown has more of the joints' elastic shape, `[nodes]`, 0
+    /// to 1; none without contact, or where all of that shape is shown.
+    pub fn folds(&self) -> &[f64] {
+        &self.shape.folds
+    }
+
     /// Velocities of the lattice's vertices `[nodes]`, m/s.
     pub fn lattice_velocities(&self) -> &[Vec3] {
         &self.nodes.velocities
@@ -418,13 +432,8 @@ impl Simulation {
     /// there are any).
     pub fn snapshot(&self) -> Snapshot {
         let (positions, sway) = (self.lattice_positions(), self.sway());
-        Snapshot::new(
-            &self.body,
-            positions,
-            sway,
-            self.pose(),
-            self.settings.showing(),
-        )
+        let showing = self.settings.showing();
+        Snapshot::new(&self.body, positions, sway, self.pose(), showing).with_folds(self.folds())
     }
 
     /// The pose that the body stands in.

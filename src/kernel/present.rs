@@ -4,10 +4,11 @@
 //! With q the lattice, u its sway and E the embedding, a vertex whose skin is at `skin` is shown at
 //!
 //! ```text
-//! skin + limit( s (E (q − u) − skin) + bound( w E u ) )
+//! skin + limit( s (E (q − u) − skin) + bound( w E u ) ),   s = s₀ + (1 − s₀) E f
 //! ```
 //!
-//! s is the share of elastic joints; w the vertex's share of sway, 0 where the skin is to stay as it is; `bound` keeps sway
+//! s is the share of elastic joints: what was asked for, s₀, and where the skin folds into itself, which lattice vertices tell by
+//! f, more of it; w the vertex's share of sway, 0 where the skin is to stay as it is; `bound` keeps sway
 //! within the flesh that there is at the vertex, `limit` everything within `max_offset` of the skin, both softly (as
 //! [`super::limit`]).
 
@@ -59,8 +60,10 @@ pub struct Present<'a> {
     pub sway: Option<&'a [[f32; 3]]>,
     /// The pose, from rest relative to the skinned surface's origin to the lattice's.
     pub maps: &'a LocalMaps,
-    /// s.
+    /// s₀.
     pub elastic_joints: f32,
+    /// f, one per lattice vertex, 0 to 1; none: 0.
+    pub folds: Option<&'a [f32]>,
     /// Metres; may be infinite.
     pub max_offset: f32,
 }
@@ -113,7 +116,8 @@ impl SkinnedSurface {
     ) -> Result<f32, KernelError> {
         let expected = embedding.lattice_vertices();
         let sway = present.sway.map_or(expected, <[_]>::len);
-        for given in [present.lattice.points.len(), sway] {
+        let folds = present.folds.map_or(expected, <[_]>::len);
+        for given in [present.lattice.points.len(), sway, folds] {
             if given != expected {
                 return Err(KernelError::Lattice { expected, given });
             }
@@ -127,8 +131,12 @@ impl SkinnedSurface {
             }
         }
         let wide = |&[x, y, z]: &[f32; 3]| [x, y, z, 0.0];
+        let mut flesh: Vec<[f32; 4]> = present.lattice.points.iter().map(wide).collect();
+        for (flesh, &fold) in flesh.iter_mut().zip(present.folds.unwrap_or(&[])) {
+            flesh[3] = fold;
+        }
         let shown = Shown {
-            flesh: present.lattice.points.iter().map(wide).collect(),
+            flesh,
             sway: present.sway.unwrap_or(&[]).iter().map(wide).collect(),
             present,
         };
@@ -175,7 +183,8 @@ impl SkinnedSurface {
     ) -> f32 {
         let present = shown.present;
         let joints = present.elastic_joints;
-        let skin_needed = joints > 0.0 || PLACES;
+        let bends = joints > 0.0 || present.folds.is_some();
+        let skin_needed = bends || PLACES;
         let origin = present.maps.origin();
         // From the lattice's origin to the skin's; none where both were made for one frame.
         let shift: [f32; 3] = std::array::from_fn(|k| present.lattice.origin[k] - origin[k]);
@@ -192,8 +201,10 @@ impl SkinnedSurface {
                 false => None,
             };
             let mut base = blend.map(|blend| image(&blend, self.rest[v]));
-            if skin_needed && (joints > 0.0 || base.is_none()) {
-                let flesh = first_three(row.mean(&shown.flesh));
+            if skin_needed && (bends || base.is_none()) {
+                let [x, y, z, fold] = row.mean(&shown.flesh);
+                let flesh = [x, y, z];
+                let joints = joints + (1.0 - joints) * fold.clamp(0.0, 1.0);
                 let bend: [f32; 3] = std::array::from_fn(|k| flesh[k] + shift[k] - sway[k]);
                 match &base {
                     Some(skin) => {
@@ -221,6 +232,7 @@ impl SkinnedSurface {
 
 /// An instant with its arrays as wide as registers.
 struct Shown<'a> {
+    /// q, and f.
     flesh: Vec<[f32; 4]>,
     sway: Vec<[f32; 4]>,
     present: &'a Present<'a>,

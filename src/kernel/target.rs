@@ -91,6 +91,11 @@ impl Target {
         self.from_world.map_or(place, |map| map.apply(place))
     }
 
+    /// The image of a vector.
+    pub(crate) fn vector(&self, vector: Vec3) -> Vec3 {
+        self.from_world.map_or(vector, |map| map.linear * vector)
+    }
+
     /// How positions about an origin in the world are written.
     pub(super) fn places(&self, origin: [f32; 3]) -> Form {
         let about = |map: &Affine| columns(map, Vec3::from(origin.map(f64::from)));

@@ -263,13 +263,18 @@ impl Cell {
 
     /// Signed volume, by the tetrahedra of [`Cell::subtetrahedra`] at level 0.
     pub fn volume(&self, corners: &[Vec3]) -> f64 {
-        self.subtetrahedra(0)
-            .iter()
-            .map(|t| {
-                let x = t.map(|s| place(corners, &s));
-                (x[1] - x[0]).cross(&(x[2] - x[0])).dot(&(x[3] - x[0])) / 6.0
-            })
-            .sum()
+        let of = |t: &SubTetrahedron| {
+            let x = t.map(|s| place(corners, &s));
+            (x[1] - x[0]).cross(&(x[2] - x[0])).dot(&(x[3] - x[0])) / 6.0
+        };
+        match self {
+            Cell::Tetrahedron(_) => of(&std::array::from_fn(corner)),
+            Cell::Prism(_) => prism_tetrahedra().iter().map(of).sum(),
+            Cell::Hexahedron(_) => cut_hexahedron(&std::array::from_fn(corner))
+                .iter()
+                .map(of)
+                .sum(),
+        }
     }
 
     /// The tetrahedra of the cell after `level` hexahedral subdivisions [capell2002, §3.3, steps 1 and 3].
@@ -278,17 +283,10 @@ impl Cell {
     /// From level 1 on all is hexahedra (four in a tetrahedron, six in a prism, eight in a hexahedron),
     /// each cut in six along its diagonal.
     pub fn subtetrahedra(&self, level: usize) -> Vec<SubTetrahedron> {
-        let corner = |i: usize| {
-            let mut s = [0.0; 8];
-            s[i] = 1.0;
-            s
-        };
         if level == 0 {
             return match self {
                 Cell::Tetrahedron(_) => vec![std::array::from_fn(corner)],
-                Cell::Prism(_) => [[0, 1, 2, 3], [1, 4, 2, 3], [2, 4, 5, 3]]
-                    .map(|t| t.map(corner))
-                    .to_vec(),
+                Cell::Prism(_) => prism_tetrahedra().to_vec(),
                 Cell::Hexahedron(_) => cut_hexahedron(&std::array::from_fn(corner)).to_vec(),
             };
         }
@@ -378,6 +376,18 @@ fn split_hexahedron(h: &[Shape; 8]) -> Vec<[Shape; 8]> {
     (0..8)
         .map(|o| std::array::from_fn(|i| mix(h, (corner(o) + corner(i)) * 0.5)))
         .collect()
+}
+
+/// The shape that is one at a corner.
+fn corner(i: usize) -> Shape {
+    let mut s = [0.0; 8];
+    s[i] = 1.0;
+    s
+}
+
+/// Three tetrahedra in a prism.
+fn prism_tetrahedra() -> [SubTetrahedron; 3] {
+    [[0, 1, 2, 3], [1, 4, 2, 3], [2, 4, 5, 3]].map(|t| t.map(corner))
 }
 
 /// Six tetrahedra around the diagonal from corner 0 to corner 7.

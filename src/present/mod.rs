@@ -9,6 +9,7 @@
 //! | `snapshot` | a state as it is kept to be shown: the lattice and the pose in f32, and what an artist chose about it |
 //! | `stored` | a body and what it carries as a file |
 //! | `warped` | surfaces under modes and a pose |
+//! | `parted` | modal flesh whose surface parts where it overlaps |
 //! | `presenter` | all of it: positions, offsets, velocities of any surface, in any [`Target`] |
 //!
 //! ```
@@ -41,6 +42,7 @@
 
 mod bounds;
 mod error;
+mod parted;
 mod presenter;
 mod snapshot;
 mod stored;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The one place where states become vertices: any surface of a body, by lattice or by modes, in any space.
 
+use super::parted::add;
 use super::{CarriedSurfaces, Instant, PresentError, SurfaceId, WarpPresenter};
 use crate::kernel::{Engine, KernelError, Target, Wanted};
 use crate::modal::{DeformOptions, Modes};
@@ -68,6 +69,12 @@ impl Presenter {
                 let warp = self.warped()?;
                 return warp.positions(id, &[posed], max_offset, target, &Silent, out);
             }
+            Instant::Parted(..) => {
+                let (at, moves) = at.unparted();
+                self.positions(id, at, target, out)?;
+                add(id, moves, target, out);
+                return Ok(());
+            }
             Instant::Lattice(lattice, how) => (lattice, how),
         };
         match how.filter(|how| !how.is_plain()) {
@@ -96,7 +103,9 @@ impl Presenter {
         out: &mut [f32],
     ) -> Result<(), PresentError> {
         let modal = at.iter().map(|at| match at {
-            Instant::Modal(posed, max_offset) => Some((*posed, *max_offset)),
+            Instant::Modal(posed, max_offset) | Instant::Parted(posed, max_offset, _) => {
+                Some((*posed, *max_offset))
+            }
             Instant::Lattice(..) => None,
         });
         if let Some(all) = modal.collect::<Option<Vec<_>>>()
@@ -104,9 +113,13 @@ impl Presenter {
             && all.iter().all(|(_, other)| *other == max_offset)
         {
             let posed: Vec<_> = all.into_iter().map(|(posed, _)| posed).collect();
-            return self
-                .warped()?
-                .positions(id, &posed, max_offset, target, progress, out);
+            self.warped()?
+                .positions(id, &posed, max_offset, target, progress, out)?;
+            let n = 3 * self.vertices(id)?;
+            for (at, out) in at.iter().zip(out.chunks_exact_mut(n.max(1))) {
+                add(id, at.unparted().1, target, out);
+            }
+            return Ok(());
         }
         let n = 3 * self.vertices(id)?;
         let (expected, given) = (n * at.len(), out.len());
@@ -137,6 +150,12 @@ impl Presenter {
         match at {
             Instant::Modal(posed, max_offset) => {
                 self.warped()?.offsets(id, posed, max_offset, target, out)
+            }
+            Instant::Parted(..) => {
+                let (at, moves) = at.unparted();
+                self.offsets(id, at, target, out)?;
+                add(id, moves, target, out);
+                Ok(())
             }
             Instant::Lattice(_, Some(_)) => {
                 self.draw(id, at, Wanted::Offsets, target, out).map(|_| ())
@@ -174,10 +193,10 @@ impl Presenter {
     }
 
     /// A point near a surface.
-    fn near(&self, id: SurfaceId, at: Instant<'_>) -> Result<[f32; 3], PresentError> {
+    pub(super) fn near(&self, id: SurfaceId, at: Instant<'_>) -> Result<[f32; 3], PresentError> {
         Ok(match at {
             Instant::Lattice(lattice, _) => lattice.origin,
-            Instant::Modal((_, pose), _) => {
+            Instant::Modal((_, pose), _) | Instant::Parted((_, pose), ..) => {
                 let deformer = self.warped()?.surface(id)?;
                 deformer.model().pose(pose, None)?.origin()
             }
@@ -195,7 +214,9 @@ impl Presenter {
         scratch: &mut [f32],
     ) -> Result<f32, PresentError> {
         match at {
-            Instant::Modal(posed, _) => self.warped()?.max_deviation(id, posed),
+            Instant::Modal(posed, _) | Instant::Parted(posed, ..) => {
+                self.warped()?.max_deviation(id, posed)
+            }
             Instant::Lattice(_, None) => Ok(0.0),
             Instant::Lattice(..) => self.draw(id, at, Wanted::Offsets, &Target::WORLD, scratch),
         }

@@ -41,6 +41,8 @@ pub struct Presentation {
     maps: LocalMaps,
     sway: Option<Vec<[f32; 3]>>,
     elastic_joints: f32,
+    /// Where the skin folds into itself and more of the joints' elastic shape is shown, `[nodes]`, 0 to 1.
+    folds: Option<Vec<f32>>,
     /// Metres.
     max_offset: f32,
 }
@@ -60,6 +62,7 @@ impl Presentation {
             maps: LocalMaps::new(pose, body.rest_origin(), lattice.origin),
             sway: sway.map(|sway| sway.iter().map(|u| u.cast::<f32>().into()).collect()),
             elastic_joints: showing.elastic_joints as f32,
+            folds: None,
             max_offset: max_offset.unwrap_or(f32::INFINITY),
         }
     }
@@ -67,7 +70,8 @@ impl Presentation {
     /// Memory, bytes.
     pub fn bytes(&self) -> usize {
         let sway = self.sway.as_ref().map_or(0, |s| size_of_val(s.as_slice()));
-        size_of::<Self>() + self.maps.bytes() + sway
+        let folds = self.folds.as_ref().map_or(0, |f| size_of_val(f.as_slice()));
+        size_of::<Self>() + self.maps.bytes() + sway + folds
     }
 
     /// Whether it is of so many bones and lattice vertices, and sound.
@@ -76,7 +80,12 @@ impl Presentation {
             let mut all = sway.iter().flatten();
             sway.len() == nodes && all.all(|&x| f64::from(x).abs() <= FARTHEST)
         };
+        let part = |folds: &Vec<f32>| {
+            let mut all = folds.iter();
+            folds.len() == nodes && all.all(|f| (0.0..=1.0).contains(f))
+        };
         self.maps.fits(bones)
+            && self.folds.as_ref().is_none_or(part)
             && self.sway.as_ref().is_none_or(sound)
             && (0.0..=1.0).contains(&self.elastic_joints)
             && self.max_offset > 0.0
@@ -89,6 +98,7 @@ impl Presentation {
             sway: self.sway.as_deref(),
             maps: &self.maps,
             elastic_joints: self.elastic_joints,
+            folds: self.folds.as_deref(),
             max_offset: self.max_offset,
         }
     }
@@ -125,6 +135,17 @@ impl Snapshot {
         }
     }
 
+    /// The same with folds `[nodes]`, 0 to 1: where the skin lies in itself, so that more of the joints' elastic shape is shown. None
+    /// of them: as it is.
+    pub fn with_folds(mut self, folds: &[f64]) -> Self {
+        if let Some(presentation) = &mut self.presentation
+            && folds.iter().any(|&f| f > 0.0)
+        {
+            presentation.folds = Some(folds.iter().map(|&f| f as f32).collect());
+        }
+        self
+    }
+
     /// Displacements `[nodes]` (m) as the lattice has them.
     pub fn displaced(body: &Body, displacements: &[Vec3]) -> Self {
         let rest = body.lattice().vertices();
@@ -145,4 +166,16 @@ pub enum Instant<'a> {
     Lattice(&'a LocalPositions, Option<&'a Presentation>),
     /// Amplitudes and a pose, and how far flesh is shown from its skin, a part of the body's size.
     Modal(Posed<'a>, Option<f64>),
+    /// The same, with what is added to vertices of the body's own surface, metres, world axes, so that it [parts](super::Presenter::parted).
+    Parted(Posed<'a>, Option<f64>, &'a [(u32, Vec3)]),
+}
+
+impl<'a> Instant<'a> {
+    /// Without what parts it, and that.
+    pub(super) fn unparted(self) -> (Self, &'a [(u32, Vec3)]) {
+        match self {
+            Self::Parted(posed, max_offset, moves) => (Self::Modal(posed, max_offset), moves),
+            other => (other, &[]),
+        }
+    }
 }

@@ -347,18 +347,24 @@ impl PyClip {
         notes(py, self.clip.texts())
     }
 
-    /// What touches at a frame; nothing in clips without contact.
-    fn contacts(&self, #[pyo3(from_py_with = integer)] frame: i64) -> PyContacts {
-        PyContacts(self.clip.contacts(frame).points)
+    /// What touches at a frame; nothing in clips without contact. Of the method 'modal' what was parted on the surface, without
+    /// forces.
+    fn contacts(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = integer)] frame: i64,
+    ) -> PyResult<PyContacts> {
+        detached(py, || {
+            let contacts = self.clip.contacts(frame).map_err(IntoPy::into_py)?;
+            Ok(PyContacts(contacts.points))
+        })
     }
 
     /// Cells near inversion in each frame whose vertices all hang on bones, which contact cannot help, int32 [f].
     #[getter]
     fn held_cells<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         let frames = 0..self.clip.len() as i64;
-        let counts: Vec<i32> = frames
-            .map(|f| self.clip.contacts(f).held_cells as i32)
-            .collect();
+        let counts: Vec<i32> = frames.map(|f| self.clip.held_cells(f) as i32).collect();
         counts.into_pyarray(py)
     }
 

@@ -12,7 +12,8 @@ use std::sync::Arc;
 /// How flesh touches: itself (self_contact), with thickness (m) kept between skins, Coulomb's friction, and compliance, how far
 /// contacts give as a part of what the flesh itself gives there. regions[n]: one number per vertex of the mesh, 0 touches
 /// nothing; None: all may touch. response: "complementarity", or for comparison "creases" [capell2006, §3.4] as printed and
-/// "released_creases", which begin at `Simulation.find_crease_seeds`. Raises InputError.
+/// "released_creases", which begin at `Simulation.find_crease_seeds`. With the method 'modal' what overlaps is parted on the surface
+/// that is shown, without forces: friction and compliance mean nothing then. Raises InputError.
 #[pyclass(name = "Contact", module = "thew", frozen)]
 pub(super) struct PyContact(pub Contact);
 

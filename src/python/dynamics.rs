@@ -124,7 +124,12 @@ impl PySimulation {
             |id, target, out| {
                 self.with(py, |s| {
                     if let Some(posed) = s.amplitudes().zip(s.pose()) {
-                        let at = Instant::Modal(posed, s.settings().max_offset);
+                        let max_offset = s.settings().max_offset;
+                        let parted = s.parted(presenter)?;
+                        let at = match &parted {
+                            Some(parted) => Instant::Parted(posed, max_offset, &parted.moves),
+                            None => Instant::Modal(posed, max_offset),
+                        };
                         return show(presenter, id, at, target, out);
                     }
                     show(presenter, id, s.snapshot().instant(), target, out)
@@ -304,9 +309,13 @@ impl PySimulation {
         Ok(q.map(|q| q.into_pyarray(py)))
     }
 
-    /// What touches at present.
+    /// What touches at present; of the method 'modal' what was parted on the surface, without forces.
     fn contacts(&self, py: Python<'_>) -> PyResult<PyContacts> {
-        self.look(py, |s| PyContacts(s.contacts().into()))
+        self.with(py, |s| {
+            let parted = s.parted(&self.presenter)?;
+            let points = parted.map_or_else(|| s.contacts().into(), |parted| parted.points);
+            Ok::<_, PresentError>(PyContacts(points))
+        })
     }
 
     /// Finds where creases begin, in slow motion from rest to each of poses[p,b,4,4], seconds each, and looks there from now on,

@@ -38,9 +38,9 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-use crate::clip::{Clip, ClipError, ClipSettings, FrameForces, SceneMember, Texts};
+use crate::clip::{Clip, ClipError, ClipSettings, FrameForces, ModesOf, SceneMember, Texts, Ways};
 use crate::contact::Contact;
-use crate::dynamics::{MODES, Method};
+use crate::dynamics::Method;
 use crate::modal::{DeformOptions, Modes};
 use crate::present::CarriedSurfaces;
 use crate::progress::Progress;
@@ -123,29 +123,17 @@ impl Shot {
         let led = self.led(&|_: f64, stage: &str| progress.report(0.0, stage))?;
         let forces = led.as_ref().map(|led| led as &dyn FrameForces);
         let (surfaces, poses, settings) = (self.surfaces.clone(), &self.poses, self.settings);
-        if let Some(contact) = &self.contact {
-            let clip =
-                Clip::simulate_touching(surfaces, contact, poses, forces, settings, progress)?;
-            return self.finished(clip, led.as_ref());
-        }
-        let count = match (&self.modes, settings.method) {
-            (ShotModes::These(modes), Method::Modal) => {
-                let (modes, show) = (modes.clone(), self.show.clone());
-                let clip =
-                    Clip::simulate_modes(surfaces, modes, show, poses, forces, settings, progress)?;
-                return self.finished(clip, led.as_ref());
-            }
-            (_, method) if method != Method::Modal => None,
-            (ShotModes::Lowest(count), _) => Some(*count),
-            _ => Some(MODES.min(surfaces.body().free_dofs())),
+        let modes = match &self.modes {
+            ShotModes::These(modes) => ModesOf::These(modes.clone()),
+            ShotModes::Lowest(count) => ModesOf::Lowest(Some(*count)),
+            ShotModes::Usual => ModesOf::Lowest(None),
         };
-        let clip = match count {
-            Some(count) => {
-                let show = self.show.clone();
-                Clip::simulate_counted(surfaces, count, show, poses, forces, settings, progress)?
-            }
-            None => Clip::simulate(surfaces, poses, forces, settings, progress)?,
+        let ways = Ways {
+            modes: (settings.method == Method::Modal).then_some(modes),
+            show: self.show.clone(),
+            contact: self.contact.as_ref(),
         };
+        let clip = Clip::made(surfaces, ways, (poses, forces), settings, progress)?;
         self.finished(clip, led.as_ref())
     }
 

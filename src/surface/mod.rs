@@ -43,7 +43,7 @@ mod winding;
 pub use domain::{LAYER, TriangleRole};
 pub use grid::DistanceGrid;
 pub use intake::SurfaceError;
-pub(crate) use nearest::{closest_leaf, closest_of_triangle};
+pub(crate) use nearest::{closest_leaf, closest_leaf_among, closest_of_triangle};
 pub use report::Report;
 pub use scan::{cast_ray, closest_point};
 pub(crate) use unit::{OwnUnit, QUANTUM};
@@ -56,7 +56,7 @@ use nearest::{Found, Nearest};
 use orient::Patch;
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
-use winding::WindingTree;
+pub(crate) use winding::WindingTree;
 
 /// A triangle surface, kept as given; the physics uses its welded, oriented copy.
 #[derive(Debug, Clone)]

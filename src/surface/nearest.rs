@@ -60,13 +60,25 @@ pub(crate) fn closest_leaf(
     within: f64,
     corners: impl Fn(u32) -> [Vec3; 3],
 ) -> Option<(u32, f64, [f64; 3])> {
+    closest_leaf_among(bvh, p, within, corners, |_, _, _| true)
+}
+
+/// The same of those leaves alone whose nearest point, by its squared distance and its weights, will do.
+pub(crate) fn closest_leaf_among(
+    bvh: &Bvh,
+    p: &Vec3,
+    within: f64,
+    corners: impl Fn(u32) -> [Vec3; 3],
+    will_do: impl Fn(u32, f64, &[f64; 3]) -> bool,
+) -> Option<(u32, f64, [f64; 3])> {
     let q = glam(p);
     let (leaf, best) = bvh.find_best(
         within * within,
         |node: &BvhNode, _: f64| outside(node, q),
         |leaf, _| {
             let [a, b, c] = corners(leaf).map(|x| glam(&x));
-            Candidate::of(&Triangle::new(a, b, c), q)
+            let found = Candidate::of(&Triangle::new(a, b, c), q)?;
+            will_do(leaf, found.distance2, &found.barycentric).then_some(found)
         },
     )?;
     Some((leaf, best.distance2, best.barycentric))

@@ -23,7 +23,7 @@ const LEAF: usize = 6;
 
 /// Triangles in a binary tree whose nodes carry the moments of what is below them.
 #[derive(Debug, Clone)]
-pub(super) struct WindingTree {
+pub(crate) struct WindingTree {
     nodes: Vec<Node>,
     /// Corners in leaf order, of triangles or of pieces of needles.
     corners: Vec<[Vec3; 3]>,

@@ -306,7 +306,7 @@ def test_the_panel_tells_what_touched(folding):
     assert "touches itself in" not in " ".join(drawn(folding).read())
 
 
-def test_the_panel_is_grey_with_modes(folding):
+def test_friction_is_grey_with_modes_and_the_panel_says_why(folding):
     panel = part("ui.contact_panel")
     for method, grey in (("hyperelastic", False), ("modal", True), ("linear", False)):
         folding.thew.method, layout = method, Grey()
@@ -314,8 +314,19 @@ def test_the_panel_is_grey_with_modes(folding):
         layout.__dict__["column"] = lambda layout=layout, **_: layout
         layout.__dict__["row"] = lambda layout=layout, **_: layout
         panel.draw_contact(layout, bpy.context, folding, 200)
-        assert (("enabled", False) in layout.seen) is grey
-        assert ("This method knows no contact" in " ".join(layout.read())) is grey
+        assert ("enabled", False) not in layout.seen
+        assert ("the surface alone is parted" in " ".join(layout.read())) is grey
+
+
+def test_modal_flesh_is_parted_on_its_surface_played_and_baked(folding):
+    folding.thew.method = "modal"
+    free, touching = (simulated(folding, use_contact=use) for use in (False, True))
+    np.testing.assert_array_equal(touching[:3], free[:3])
+    assert np.abs(touching - free).max() > 1e-3 * size_of(free[0])
+    assert "touches itself in" in " ".join(drawn(folding).read())
+    activate(folding)
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    np.testing.assert_allclose(play(folding, FRAMES), touching, atol=1e-4 * size_of(free[0]))
 
 
 def test_the_view_draws_the_contacts_of_the_frame(folding):

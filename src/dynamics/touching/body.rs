@@ -22,7 +22,6 @@ pub(in crate::dynamics) struct Shown {
 }
 
 /// A body where a frame begins.
-#[derive(Clone, Copy)]
 pub(in crate::dynamics) struct Begun<'a> {
     pub shown: Shown,
     pub pose: &'a Pose,
@@ -31,6 +30,8 @@ pub(in crate::dynamics) struct Begun<'a> {
     pub positions: &'a [Vec3],
     pub shape: &'a Shape,
     pub motion: &'a FrameMotion,
+    /// [`Shape::folds`] at its end.
+    pub folds: Vec<f64>,
 }
 
 /// What contact keeps of one body.
@@ -42,6 +43,8 @@ pub(super) struct TouchingBody {
     begun: Vec<Mat3>,
     /// At the end of the frame.
     end: SkinnedLattice,
+    /// Folds where the frame begins and ends; empty: there are none.
+    folds: [Vec<f64>; 2],
     pub before: Lattice,
     pub after: Lattice,
 }
@@ -51,6 +54,7 @@ pub(super) struct TouchingBody {
 pub(super) struct Lattice {
     base: Vec<Vec3>,
     sway: Vec<Vec3>,
+    folds: Vec<f64>,
     vertices: ShownVertices,
 }
 
@@ -87,6 +91,7 @@ impl Lattice {
             base: &self.base,
             sway: &self.sway,
             joints: if shown.parted { shown.joints } else { 1.0 },
+            folds: &self.folds,
             bounded: shown.parted,
             shown: &self.vertices,
         }
@@ -100,6 +105,7 @@ impl TouchingBody {
             bend: vec![Vec3::zeros(); body.nodes()],
             begun: vec![Mat3::identity(); body.nodes()],
             end: SkinnedLattice::new(body)?,
+            folds: [Vec::new(), Vec::new()],
             before: Lattice::default(),
             after: Lattice::default(),
             skin: skin.clone(),
@@ -119,10 +125,13 @@ impl TouchingBody {
             };
         }
         self.begun.copy_from_slice(&now.turns);
+        self.folds[0].clone_from(&shape.folds);
+        self.folds[1].clone_from(&begun.folds);
         self.end
             .set(self.skin.body(), shown.method, begun.motion.to())?;
         let of = (&*self.skin, shown);
         self.before.set(of, now, &self.bend, begun.positions);
+        fold(&self.folds, 0.0, &mut self.before.folds);
         let carried: Vec<Vec3> = begun
             .positions
             .iter()
@@ -130,6 +139,7 @@ impl TouchingBody {
             .map(|(v, p)| now.carry(&self.end, v, *p))
             .collect();
         self.after.set(of, &self.end, &self.bend, &carried);
+        fold(&self.folds, 1.0, &mut self.after.folds);
         Ok(())
     }
 
@@ -137,12 +147,14 @@ impl TouchingBody {
     pub fn set_before(&mut self, shown: Shown, step: &Step, positions: &[Vec3]) {
         let of = (&*self.skin, shown);
         self.before.set(of, step.from, &self.bend, positions);
+        fold(&self.folds, step.end - step.part, &mut self.before.folds);
     }
 
     /// Takes up where a step would end.
     pub fn set_after(&mut self, shown: Shown, step: &Step, positions: &[Vec3]) {
         let of = (&*self.skin, shown);
         self.after.set(of, step.to, &self.bend, positions);
+        fold(&self.folds, step.end, &mut self.after.folds);
     }
 
     /// How a lattice vertex has turned from where the frame began to where a step ends.
@@ -160,4 +172,12 @@ impl TouchingBody {
         }
         turned
     }
+}
+
+/// Folds a part of the way from where a frame begins to where it ends; empty: there are none at both.
+fn fold([from, to]: &[Vec<f64>; 2], s: f64, folds: &mut Vec<f64>) {
+    folds.clear();
+    let count = from.len().max(to.len());
+    let at = |folds: &[f64], v: usize| folds.get(v).copied().unwrap_or(0.0);
+    folds.extend((0..count).map(|v| at(from, v) * (1.0 - s) + at(to, v) * s));
 }

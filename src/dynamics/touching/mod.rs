@@ -8,12 +8,14 @@ pub(super) use body::{Begun, Shown};
 
 use super::lockstep::InStep;
 use super::stepper::{NodalState, Step, StepInParts};
-use super::{Simulation, SimulationError};
+use super::{Method, Simulation, SimulationError};
 use crate::Vec3;
 use crate::contact::{
-    Collider, ContactError, ContactOptions, ContactPoint, ContactSkin, Contacts, Crease, Creases,
-    Flexible, Posed, PreparedContact, Span, Swept,
+    Collider, ContactError, ContactOptions, ContactPoint, ContactResponse, ContactSkin, Contacts,
+    Crease, Creases, Flexible, Parted, Parting, Posed, PreparedContact, Span, Swept,
 };
+use crate::kernel::LocalPositions;
+use crate::present::{PresentError, Presenter};
 use body::TouchingBody;
 use std::sync::Arc;
 
@@ -288,19 +290,32 @@ impl Simulation {
     /// A method that knows no contact, a skin of another body.
     pub fn set_contact(&mut self, contact: Option<PreparedContact>) -> Result<(), SimulationError> {
         let Some(contact) = contact else {
-            self.touching = None;
-            return Ok(());
+            (self.touching, self.parting) = (None, None);
+            return self.shape.fold(None);
         };
-        if self.stepper.in_parts().is_none() {
+        if !self.method.touches() {
             return Err(SimulationError::ContactMethod {
                 method: self.method,
             });
+        }
+        let parted = self.method == Method::Modal;
+        if parted && contact.contact().refuse_creases().is_err() {
+            return Err(ContactError::ModalCreases.into());
         }
         if !Arc::ptr_eq(contact.skin().body(), &self.body) {
             return Err(SimulationError::ContactBody);
         }
         self.touching = Some(Box::new(Touching::new(&contact)?));
-        Ok(())
+        self.parting = parted.then(|| Box::new(Parting::new(&contact)));
+        self.fold_as(&contact)
+    }
+
+    /// Shows more of the joints' elastic shape where the skin lies in itself, if contact is to part it there.
+    pub(super) fn fold_as(&mut self, contact: &PreparedContact) -> Result<(), SimulationError> {
+        let options = contact.options();
+        let folds = options.self_contact && self.settings.elastic_joints < 1.0;
+        let folds = folds && options.response == ContactResponse::Complementarity;
+        self.shape.fold(folds.then_some(contact.skin()))
     }
 
     /// Lets colliders go so in the next frame, in place of on by one entry.
@@ -310,7 +325,23 @@ impl Simulation {
         }
     }
 
-    /// What touches at present, and with which forces.
+    /// What parts the surface as a presenter shows it at present; none of another method than the modal one, and without contact.
+    ///
+    /// # Errors
+    /// As [`Presenter::positions`].
+    pub fn parted(&self, presenter: &Presenter) -> Result<Option<Parted>, PresentError> {
+        let posed = self.amplitudes().zip(self.pose());
+        let Some((parting, posed)) = self.parting.as_deref().zip(posed) else {
+            return Ok(None);
+        };
+        let entry = self.touching.as_ref().map_or(0, |t| t.entry);
+        let lattice = LocalPositions::new(self.lattice_positions());
+        let posed = (posed, self.settings.max_offset);
+        presenter.parted(parting, posed, &lattice, entry).map(Some)
+    }
+
+    /// What touches at present, and with which forces; nothing with the modal method, whose surface alone is
+    /// [parted](Self::parted).
     pub fn contacts(&self) -> &[ContactPoint] {
         self.touching.as_ref().map_or(&[], |t| t.points())
     }

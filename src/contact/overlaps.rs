@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Points of a posed skin that lie in other flesh of their body, and the skin there: told by the surface as it is shown alone.
+//!
+//! A point lies in other flesh where the winding number of the posed skin just outside of it is that of flesh. It came in
+//! through the nearest skin that faces it and that it is behind of, other than its own: skin that is not about as near at rest.
+//! What hardly counts as that counts less, so that nothing jumps when a pair comes or goes.
+
+use super::skin::{ContactSkin, SkinPoint};
+use crate::Vec3;
+use crate::aabb;
+use crate::surface::{WindingTree, closest_leaf_among};
+use rayon::prelude::*;
+
+/// How far outside of itself a point is looked at, in sizes of the body.
+const OUTSIDE: f64 = 1e-6;
+/// Skin that is less than so many times as far from a point at rest as now is its own; from the second on it counts whole.
+const OTHER: [f64; 2] = [1.15, 1.5];
+/// Cosines between the point's inward normal and the skin's outward one: from where on it counts, and whole.
+const FACING: [f64; 2] = [0.0, 0.3];
+/// How deep a point counts less, and no more, in cells.
+const DEEP: [f64; 2] = [3.0, 4.0];
+/// Skins that are parted are so much farther from each other than they have to, in sizes: they would be seen through each other.
+const HAIR: f64 = 3e-4;
+
+/// A pair of points of which at least the first is one of the skin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Overlap {
+    /// Which of the skin's proxies it is.
+    pub proxy: u32,
+    pub point: SkinPoint,
+    /// The skin that it lies behind; none: something that does not give way.
+    pub partner: Option<SkinPoint>,
+    /// Along which the point leaves.
+    pub normal: Vec3,
+    /// By how much the two are to be parted, metres.
+    pub depth: f64,
+}
+
+/// What of a skin may touch, as it encloses flesh, and which of its proxies lie in other flesh as it was modelled.
+#[derive(Debug)]
+pub(super) struct Bounding {
+    triangles: Vec<[u32; 3]>,
+    modelled: Vec<bool>,
+}
+
+impl Bounding {
+    pub fn new(skin: &ContactSkin) -> Self {
+        let all = 0..skin.triangles() as u32;
+        let triangles = all.filter(|&t| skin.is_skin(t));
+        let triangles: Vec<[u32; 3]> = triangles.map(|t| skin.corners(t)).collect();
+        let mut made = Self {
+            triangles,
+            modelled: Vec::new(),
+        };
+        let rest = Shown::new(skin, skin.rest_vertices());
+        let tree = made.tree(rest.vertices);
+        let proxies = 0..skin.proxies().len() as u32;
+        let inside = |proxy: u32| rest.is_inside(&tree, &skin.proxies()[proxy as usize].point);
+        made.modelled = proxies.into_par_iter().map(inside).collect();
+        made
+    }
+
+    fn tree(&self, vertices: &[Vec3]) -> WindingTree {
+        let all = (0..self.triangles.len() as u32).collect();
+        WindingTree::new(vertices, &self.triangles, all)
+    }
+
+    /// Which of these proxies overlap, in their order, where the vertices are shown; of `thickness` around the skin too.
+    pub fn overlaps(
+        &self,
+        skin: &ContactSkin,
+        vertices: &[Vec3],
+        proxies: &[u32],
+        thickness: f64,
+    ) -> Vec<Overlap> {
+        let shown = Shown::new(skin, vertices);
+        let tree = self.tree(vertices);
+        let touched: Vec<u32> = (0..skin.triangles() as u32)
+            .filter(|&t| skin.is_skin(t))
+            .collect();
+        let boxes = touched.iter().map(|&t| aabb::bounds(shown.corners(t)));
+        let bvh = aabb::hierarchy(boxes);
+        let found = proxies.par_iter().map(|&proxy| {
+            let point = skin.proxies()[proxy as usize].point;
+            let inside = shown.is_inside(&tree, &point);
+            if inside && self.modelled[proxy as usize] || !inside && thickness == 0.0 {
+                return None;
+            }
+            shown.met(&bvh, &touched, proxy, inside, thickness)
+        });
+        let found: Vec<Option<Overlap>> = found.collect();
+        found.into_iter().flatten().collect()
+    }
+}
+
+/// A skin as it is shown.
+struct Shown<'a> {
+    skin: &'a ContactSkin,
+    vertices: &'a [Vec3],
+    normals: Vec<Vec3>,
+    size: f64,
+}
+
+impl<'a> Shown<'a> {
+    fn new(skin: &'a ContactSkin, vertices: &'a [Vec3]) -> Self {
+        let mut normals = vec![Vec3::zeros(); vertices.len()];
+        for t in (0..skin.triangles() as u32).filter(|&t| skin.is_skin(t)) {
+            let corners = skin.corners(t);
+            let [a, b, c] = corners.map(|v| vertices[v as usize]);
+            let area = (b - a).cross(&(c - a));
+            corners.iter().for_each(|&v| normals[v as usize] += area);
+        }
+        let unit = |n: &Vec3| n.try_normalize(0.0).unwrap_or_else(Vec3::zeros);
+        Self {
+            skin,
+            vertices,
+            normals: normals.iter().map(unit).collect(),
+            size: skin.body().size(),
+        }
+    }
+
+    fn corners(&self, triangle: u32) -> [Vec3; 3] {
+        let corners = self.skin.corners(triangle);
+        corners.map(|v| self.vertices[v as usize])
+    }
+
+    fn blend(&self, point: &SkinPoint, of: &[Vec3]) -> Vec3 {
+        let corners = self.skin.corners(point.triangle);
+        (0..3)
+            .map(|k| of[corners[k] as usize] * point.weights[k])
+            .sum()
+    }
+
+    fn place(&self, point: &SkinPoint) -> Vec3 {
+        self.blend(point, self.vertices)
+    }
+
+    fn normal(&self, point: &SkinPoint) -> Vec3 {
+        let n = self.blend(point, &self.normals);
+        n.try_normalize(0.0).unwrap_or_else(Vec3::zeros)
+    }
+
+    fn is_inside(&self, tree: &WindingTree, point: &SkinPoint) -> bool {
+        let out = self.place(point) + self.normal(point) * (OUTSIDE * self.size);
+        tree.at(&out) > 0.5
+    }
+
+    /// The skin that a point inside other flesh came in through, or outside is nearer to than the thickness.
+    fn met(
+        &self,
+        bvh: &parry3d_f64::partitioning::Bvh,
+        touched: &[u32],
+        proxy: u32,
+        inside: bool,
+        thickness: f64,
+    ) -> Option<Overlap> {
+        let of = &self.skin.proxies()[proxy as usize];
+        let (x, out) = (self.place(&of.point), self.normal(&of.point));
+        let cell = self.skin.cell();
+        let within = if inside { DEEP[1] * cell } else { thickness };
+        let at = |leaf: u32, weights: &[f64; 3]| SkinPoint {
+            triangle: touched[leaf as usize],
+            weights: *weights,
+        };
+        let apart = |point: &SkinPoint| (of.rest - self.skin.rest_point(point)).norm();
+        let other = |leaf: u32, distance2: f64, weights: &[f64; 3]| {
+            let point = at(leaf, weights);
+            let n = self.normal(&point);
+            let behind = n.dot(&(x - self.place(&point))) <= 0.0;
+            out.dot(&n) < -FACING[0]
+                && behind == inside
+                && apart(&point).powi(2) > OTHER[0].powi(2) * distance2
+        };
+        let corners = |leaf: u32| self.corners(touched[leaf as usize]);
+        let found = closest_leaf_among(bvh, &x, within, corners, other);
+        let (leaf, distance2, weights) = found?;
+        let partner = at(leaf, &weights);
+        let (distance, rest) = (distance2.sqrt(), apart(&partner));
+        let n = self.normal(&partner);
+        // Both sides leave along the same line.
+        let normal = (n - out).try_normalize(0.0)?;
+        let deep = normal.dot(&(self.place(&partner) - x));
+        // What the sculpt has nearer than the thickness may stay so.
+        let kept = thickness.min(rest);
+        let short = match inside {
+            true => deep + (HAIR * self.size).min(deep.max(0.0)) + kept,
+            false => deep + kept,
+        };
+        let whole = ramp(-out.dot(&n), FACING)
+            * ramp(rest, OTHER.map(|o| o * distance))
+            * (1.0 - ramp(distance / cell, DEEP));
+        let depth = short * whole;
+        (depth > 0.0).then_some(Overlap {
+            proxy,
+            point: of.point,
+            partner: Some(partner),
+            normal,
+            depth,
+        })
+    }
+}
+
+/// From 0 up to the first bound to 1 from the second on.
+fn ramp(x: f64, [from, to]: [f64; 2]) -> f64 {
+    if x >= to {
+        return 1.0;
+    }
+    ((x - from) / (to - from)).max(0.0)
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What overlaps at one instant, parted on the surface alone: for flesh whose motion no contact can act on.
+//!
+//! Where flesh may have come into other flesh is known from the lattice (`broad`), what has from the surface as it is shown
+//! (`overlaps`). Both sides then give way by half, and the skin around follows (`spread`); out of colliders skin goes all the way.
+//! It is a function of one instant: no history, no forces.
+
+use super::bumps;
+use super::instant::Instant;
+use super::narrow::Touch;
+use super::overlaps::{Bounding, Overlap};
+use super::placed::{Moving, Placed, Span, tree_at_rest};
+use super::posed::{Posed, ShownVertices};
+use super::rows::Pairing;
+use super::spread::Membrane;
+use super::{Collider, ContactOptions, ContactPoint, ContactSkin, PreparedContact, Swept, broad};
+use crate::Vec3;
+use crate::skeleton::Pose;
+use parry3d_f64::partitioning::Bvh;
+use std::sync::Arc;
+
+/// How often it is looked again, with what has been parted so far; all of it stays to be parted.
+const ROUNDS: usize = 3;
+
+/// What parts the surface of a body.
+#[derive(Debug)]
+pub struct Parting {
+    skin: ContactSkin,
+    options: ContactOptions,
+    pairing: Pairing,
+    colliders: Vec<(Arc<Collider>, Option<Arc<Bvh>>)>,
+    bounding: Bounding,
+    membrane: Membrane,
+}
+
+/// What is added to a surface so that it parts.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Parted {
+    /// Displacements of vertices, ascending, metres, world axes; of all others there are none.
+    pub moves: Vec<(u32, Vec3)>,
+    /// What was parted, as it is after. Nothing presses: forces are zero.
+    pub points: Arc<[ContactPoint]>,
+}
+
+impl Parted {
+    /// Memory, bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(self.moves.as_slice()) + size_of_val(&*self.points)
+    }
+}
+
+impl Parting {
+    /// By contact that is ready for a body: whether it touches itself, thickness, regions and colliders count.
+    pub fn new(contact: &PreparedContact) -> Self {
+        let ready = |c: &Arc<Collider>| (c.clone(), tree_at_rest(c));
+        let skin = contact.skin().with_all_vertices();
+        Self {
+            bounding: Bounding::new(&skin),
+            membrane: Membrane::new(&skin),
+            skin,
+            options: contact.options(),
+            pairing: Pairing::new(&[contact.options()]),
+            colliders: contact.contact().colliders.iter().map(ready).collect(),
+        }
+    }
+
+    /// Parts a surface that is shown at `vertices`, `[n]`, on a lattice at `nodes`, `[nodes]`, metres, world axes, with colliders
+    /// at an entry of their motions.
+    pub(crate) fn part(
+        &self,
+        pose: &Pose,
+        nodes: &[Vec3],
+        vertices: &[Vec3],
+        entry: usize,
+    ) -> Parted {
+        let all = nodes.iter().chain(vertices);
+        if !all.flatten().all(|x| x.is_finite()) {
+            return Parted::default();
+        }
+        let still = vec![Vec3::zeros(); nodes.len()];
+        let span = Span::between(entry, entry);
+        let moving = self.colliders.iter();
+        let moving: Vec<Moving> = moving
+            .map(|(c, tree)| Moving::new(c, tree.as_ref(), &span))
+            .collect();
+        let colliders: Vec<Placed> = moving.iter().map(|m| m.at(0.0)).collect();
+        let mut near = None;
+        let mut pairs: Vec<Pair> = Vec::new();
+        let (mut moves, mut places) = (Vec::new(), vertices.to_vec());
+        for round in 0..=ROUNDS {
+            let shown = ShownVertices::given(&places);
+            let posed = self.posed(pose, (nodes, &still), &shown);
+            let at = Instant {
+                bodies: &[posed],
+                colliders: &colliders,
+            };
+            if round == ROUNDS {
+                return Parted {
+                    points: self.points(pairs, &at),
+                    moves,
+                };
+            }
+            let near = near.get_or_insert_with(|| self.near(&at));
+            let found = self.overlaps(&places, near).into_iter();
+            for mut pair in found.chain(self.bumps(&at)) {
+                pair.overlap.depth += self.membrane.apart(&self.skin, &pair.overlap, &moves);
+                pairs.push(pair);
+            }
+            if pairs.is_empty() {
+                break;
+            }
+            let overlaps: Vec<Overlap> = pairs.iter().map(|pair| pair.overlap).collect();
+            moves = self.membrane.parted(&self.skin, &overlaps);
+            places.copy_from_slice(vertices);
+            for (v, d) in &moves {
+                places[*v as usize] += d;
+            }
+        }
+        Parted::default()
+    }
+
+    fn posed<'a>(
+        &'a self,
+        pose: &'a Pose,
+        (base, sway): (&'a [Vec3], &'a [Vec3]),
+        shown: &'a ShownVertices,
+    ) -> Posed<'a> {
+        Posed {
+            skin: &self.skin,
+            pose,
+            base,
+            sway,
+            // Vertices are shown elsewhere than the lattice has them.
+            joints: 0.0,
+            folds: &[],
+            bounded: false,
+            shown,
+        }
+    }
+
+    /// Proxies that may have come into other flesh of the body, ascending.
+    fn near(&self, at: &Instant) -> Vec<u32> {
+        if !self.options.self_contact {
+            return Vec::new();
+        }
+        let swept = at.bodies.iter().map(|&posed| Swept {
+            from: posed,
+            to: posed,
+            itself: true,
+        });
+        let found = broad::candidates(&swept.collect::<Vec<_>>());
+        let mut proxies: Vec<u32> = found.candidates.iter().map(|c| c.proxy).collect();
+        proxies.dedup();
+        proxies
+    }
+
+    /// Where the body is in itself.
+    fn overlaps(&self, vertices: &[Vec3], near: &[u32]) -> Vec<Pair> {
+        if near.is_empty() {
+            return Vec::new();
+        }
+        let thickness = self.options.thickness;
+        let found = self
+            .bounding
+            .overlaps(&self.skin, vertices, near, thickness);
+        let pair = |overlap: Overlap| {
+            let touch = Touch {
+                body: 0,
+                proxy: overlap.proxy,
+                other: 0,
+                target: overlap.partner?,
+                normal: overlap.normal,
+                depth: -overlap.depth,
+                side: 1.0,
+            };
+            Some(Pair { overlap, touch })
+        };
+        found.into_iter().filter_map(pair).collect()
+    }
+
+    /// Where it is in colliders.
+    fn bumps(&self, at: &Instant) -> Vec<Pair> {
+        let near = bumps::chosen(at, at, self.options.thickness);
+        let mut found = Vec::new();
+        bumps::touches(&near, at, at, |_| None, &mut found);
+        let pair = |touch: Touch| {
+            let overlap = Overlap {
+                proxy: touch.proxy,
+                point: self.skin.proxies()[touch.proxy as usize].point,
+                partner: None,
+                normal: touch.normal,
+                depth: -self.pairing.told_gap(&touch, at),
+            };
+            (overlap.depth > 0.0).then_some(Pair { overlap, touch })
+        };
+        found.into_iter().filter_map(pair).collect()
+    }
+
+    /// Pairs as they are reported, each point with what it was parted from last.
+    fn points(&self, mut pairs: Vec<Pair>, at: &Instant) -> Arc<[ContactPoint]> {
+        let key = |pair: &Pair| (pair.touch.proxy, pair.touch.other);
+        pairs.reverse();
+        pairs.sort_by_key(key);
+        pairs.dedup_by_key(|pair| key(pair));
+        let point = |Pair { touch, .. }: &Pair| ContactPoint {
+            point: at.proxy(touch.body, touch.proxy),
+            normal: touch.normal,
+            gap: self.pairing.told_gap(touch, at),
+            force: Vec3::zeros(),
+            body: touch.body,
+            vertex: self.skin.proxies()[touch.proxy as usize].vertex,
+            other: touch.other,
+            partner: at.vertex_at(touch.other, &touch.target),
+        };
+        pairs.iter().map(point).collect()
+    }
+}
+
+/// What is parted, and as contact counts it.
+struct Pair {
+    overlap: Overlap,
+    touch: Touch,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A rolled up bar whose ends overlap, parted on its surface.
+
+use super::*;
+use crate::contact::Contact;
+use crate::contact::tests::Shaped;
+use crate::progress::Silent;
+use crate::surface::Surface;
+use nalgebra::{Isometry3, Point3};
+use std::f64::consts::TAU;
+
+/// The bar rolled up by so many turns, each so much farther out than the one before: it is a tenth thick.
+fn rolled(turns: f64, pitch: f64) -> Shaped {
+    let place = move |x: &Vec3| {
+        if turns == 0.0 {
+            return *x;
+        }
+        let angle = (x.z / 1.6 - 0.5) * turns * TAU;
+        let out = 1.6 / (turns * TAU) + x.x + pitch * angle / TAU;
+        Vec3::new(out * angle.cos(), x.y, out * angle.sin())
+    };
+    Shaped::new(place, 0.0)
+}
+
+fn shown(bar: &Shaped) -> Vec<Vec3> {
+    let body = bar.skin.body();
+    let place = |v| body.embedding().place(v, &bar.base);
+    (0..body.surface().vertices().len()).map(place).collect()
+}
+
+fn part(bar: &Shaped, contact: &Contact) -> Parted {
+    let contact = contact.prepare(bar.skin.body(), &Silent).unwrap();
+    Parting::new(&contact).part(&bar.pose, &bar.base, &shown(bar), 0)
+}
+
+fn moved(bar: &Shaped, parted: &Parted) -> Vec<Vec3> {
+    let mut places = shown(bar);
+    parted
+        .moves
+        .iter()
+        .for_each(|(v, d)| places[*v as usize] += d);
+    places
+}
+
+/// Middles of triangles that lie in other flesh: where the winding number a little outside of them is that of flesh. Those on the
+/// sides, along which the ends slide, lie in none of it nor outside.
+fn in_other_flesh(bar: &Shaped, places: &[Vec3]) -> usize {
+    let triangles = bar.skin.body().surface().triangles();
+    let surface = Surface::new(places.to_vec(), triangles.to_vec()).unwrap();
+    let welded = surface.welded();
+    let outside = |t: &&[u32; 3]| {
+        let [a, b, c] = t.map(|v| welded.vertices[v as usize]);
+        let n = (b - a).cross(&(c - a)).normalize();
+        n.y.abs() < 0.9 && surface.winding_number((a + b + c) / 3.0 + n * 1e-4) > 0.5
+    };
+    welded.triangles.iter().filter(outside).count()
+}
+
+fn largest(moves: &[(u32, Vec3)]) -> f64 {
+    moves.iter().map(|(_, d)| d.norm()).fold(0.0, f64::max)
+}
+
+#[test]
+fn what_overlaps_nowhere_is_not_moved_at_all() {
+    for turns in [0.0, 0.3, 0.9] {
+        let parted = part(&rolled(turns, 0.05), &Contact::default());
+        assert_eq!(parted, Parted::default(), "{turns}");
+    }
+    // Nor is what is to pass through itself.
+    let mut contact = Contact::default();
+    contact.options.self_contact = false;
+    assert_eq!(part(&rolled(1.2, 0.05), &contact), Parted::default());
+}
+
+#[test]
+fn what_overlaps_is_parted_by_half_on_either_side_and_nothing_far_away() {
+    let bar = rolled(1.2, 0.08);
+    let parted = part(&bar, &Contact::default());
+    let before = in_other_flesh(&bar, &shown(&bar));
+    let after = in_other_flesh(&bar, &moved(&bar, &parted));
+    assert!(before > 8 && 10 * after <= before, "{before} {after}");
+    // Half of two centimetres, and a hair; both ends give way.
+    let most = largest(&parted.moves);
+    assert!((0.005..0.02).contains(&most), "{most}");
+    let far: Vec<f64> = parted
+        .moves
+        .iter()
+        .filter(|(_, d)| d.norm() > 0.005)
+        .map(|(v, _)| bar.skin.rest(*v).z)
+        .collect();
+    assert!(far.iter().any(|z| *z < 0.3) && far.iter().any(|z| *z > 1.3));
+    assert!(far.iter().all(|z| (z - 0.8).abs() > 0.3));
+    assert!(!parted.points.is_empty());
+    assert!(parted.points.iter().all(|p| p.force == Vec3::zeros()));
+}
+
+#[test]
+fn displacements_go_to_zero_with_the_depth_and_change_as_little_as_it() {
+    let deepest = |pitch: f64| largest(&part(&rolled(1.2, pitch), &Contact::default()).moves);
+    // Where the ends begin to touch.
+    let (mut in_touch, mut apart) = (0.095, 0.12);
+    assert!(deepest(in_touch) > 0.0 && deepest(apart) == 0.0);
+    while apart - in_touch > 1e-6 {
+        let middle = 0.5 * (in_touch + apart);
+        *(if deepest(middle) > 0.0 {
+            &mut in_touch
+        } else {
+            &mut apart
+        }) = middle;
+    }
+    for depth in [2e-3, 5e-4, 1e-4, 2e-5] {
+        let moved = deepest(in_touch - depth);
+        assert!(moved < 2.5 * depth + 1e-5, "{depth} {moved}");
+    }
+    // The largest change of a vertex halves with the steps in which the ends go through each other.
+    let change = |steps: usize| {
+        let at = |i: usize| {
+            let bar = rolled(1.2, 0.11 - 0.03 * i as f64 / steps as f64);
+            let mut all = vec![Vec3::zeros(); bar.skin.rest_vertices().len()];
+            for (v, d) in part(&bar, &Contact::default()).moves {
+                all[v as usize] = d;
+            }
+            all
+        };
+        let frames: Vec<Vec<Vec3>> = (0..=steps).map(at).collect();
+        let step = |pair: &[Vec<Vec3>]| {
+            let ends = pair[0].iter().zip(&pair[1]);
+            ends.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
+        };
+        frames.windows(2).map(step).fold(0.0, f64::max)
+    };
+    let (coarse, fine) = (change(10), change(20));
+    assert!(fine < 0.7 * coarse, "{coarse} {fine}");
+}
+
+#[test]
+fn it_turns_and_goes_along_with_the_whole() {
+    let bar = rolled(1.2, 0.085);
+    let by = Isometry3::new(Vec3::new(30.0, -4.0, 7.0), Vec3::new(0.4, -1.1, 0.7));
+    let mut gone = rolled(1.2, 0.085);
+    for x in &mut gone.base {
+        *x = by.transform_point(&Point3::from(*x)).coords;
+    }
+    let (here, there) = (
+        part(&bar, &Contact::default()),
+        part(&gone, &Contact::default()),
+    );
+    let (here, there) = (moved(&bar, &here), moved(&gone, &there));
+    for (a, b) in here.iter().zip(&there) {
+        assert!((by.transform_point(&Point3::from(*a)).coords - b).norm() < 1e-6);
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let with = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let pool = pool.build().unwrap();
+        pool.install(|| part(&rolled(1.2, 0.06), &Contact::default()))
+    };
+    assert_eq!(with(1), with(3));
+}
+
+#[test]
+fn skin_of_region_zero_parts_from_nothing() {
+    let bar = rolled(1.2, 0.05);
+    let rest = bar.skin.rest_vertices().iter();
+    let contact = Contact {
+        regions: Some(rest.map(|x| u32::from(x.z < 0.8)).collect()),
+        ..Contact::default()
+    };
+    assert!(part(&bar, &contact).moves.is_empty());
+}
+
+#[test]
+fn skin_is_brought_out_of_a_plane_where_its_entry_has_it() {
+    let bar = rolled(0.0, 0.0);
+    let plane = Collider::plane(Vec3::new(0.0, 0.0, 0.02), Vec3::z()).unwrap();
+    let contact = Contact {
+        colliders: vec![Arc::new(plane)],
+        ..Contact::default()
+    };
+    let parted = part(&bar, &contact);
+    let places = moved(&bar, &parted);
+    let lowest = places.iter().map(|p| p.z).fold(f64::INFINITY, f64::min);
+    assert!(lowest > 0.02 - 1e-6, "{lowest}");
+    assert!(largest(&parted.moves) < 0.021);
+    let far = |v: &u32| bar.skin.rest(*v).z > 1.5;
+    assert!(!parted.moves.iter().any(|(v, _)| far(v)));
+    assert!(parted.points.iter().all(|p| p.other == 1 && p.gap > -1e-6));
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A skin displaced so that pairs of its points part: smooth around them, nothing far away.
+//!
+//! The skin is a membrane on springs: a displacement d that is left alone fades by ∇²d = d/ℓ². Pairs are unilateral rows
+//! on it, `n·(d_x − d_y) ≥ depth`, projected one after the other between the membrane's sweeps. The numbers of both are fixed, so that
+//! the result is a continuous function of depths, normals and places, and nothing is displaced that lies farther than so many
+//! edges from all pairs.
+
+use super::overlaps::Overlap;
+use super::skin::{ContactSkin, SkinPoint};
+use crate::Vec3;
+
+/// How far displacements fade by e, in cells.
+const FADE: f64 = 1.0;
+/// Sweeps over the membrane, before each of which the rows are projected.
+const SWEEPS: usize = 24;
+/// Projections of the rows alone that end it.
+const LAST: usize = 6;
+/// By how much of the way to its balance a vertex goes in a sweep.
+const RELAXED: f64 = 0.7;
+
+/// A skin as a membrane.
+#[derive(Debug)]
+pub(super) struct Membrane {
+    /// Where each vertex's neighbours begin.
+    starts: Vec<u32>,
+    neighbours: Vec<u32>,
+    /// What the mean of its neighbours' displacements is multiplied by to give a vertex's own.
+    shares: Vec<f64>,
+    /// Vertices that coincide with one that triangles are named by.
+    copies: Vec<(u32, u32)>,
+}
+
+impl Membrane {
+    /// Of all triangles of a skin, those that nothing touches too: they go along.
+    pub fn new(skin: &ContactSkin) -> Self {
+        let surface = skin.body().surface();
+        let count = surface.vertices().len();
+        let mut edges: Vec<(u32, u32)> = Vec::new();
+        for t in 0..skin.triangles() as u32 {
+            let [a, b, c] = skin.corners(t);
+            edges.extend([(a, b), (b, a), (b, c), (c, b), (c, a), (a, c)]);
+        }
+        edges.sort_unstable();
+        edges.dedup();
+        let mut starts = vec![0; count + 1];
+        let mut squares = vec![0.0; count];
+        for &(a, b) in &edges {
+            starts[a as usize + 1] += 1;
+            squares[a as usize] += (skin.rest(a) - skin.rest(b)).norm_squared();
+        }
+        for v in 0..count {
+            starts[v + 1] += starts[v];
+        }
+        // The mean of neighbours at a distance h exceeds a value by h²/4 ∇².
+        let fade = (2.0 * FADE * skin.cell()).powi(2);
+        let share = |v: usize| {
+            let around = f64::from(starts[v + 1] - starts[v]).max(1.0);
+            1.0 / (1.0 + squares[v] / around / fade)
+        };
+        let welded = surface.welded();
+        let given = welded.given();
+        let of = (0u32..).zip(&welded.of_vertex);
+        let copy = |(v, &w): (u32, &u32)| Some((v, *given.get(w as usize)?));
+        Self {
+            shares: (0..count).map(share).collect(),
+            copies: of.filter_map(copy).filter(|(v, of)| v != of).collect(),
+            neighbours: edges.into_iter().map(|(_, b)| b).collect(),
+            starts,
+        }
+    }
+
+    fn around(&self, v: u32) -> &[u32] {
+        let v = v as usize;
+        &self.neighbours[self.starts[v] as usize..self.starts[v + 1] as usize]
+    }
+
+    /// By how much displacements part a pair.
+    pub fn apart(&self, skin: &ContactSkin, overlap: &Overlap, moves: &[(u32, Vec3)]) -> f64 {
+        let at = |v: u32| match moves.binary_search_by_key(&v, |(v, _)| *v) {
+            Ok(i) => moves[i].1,
+            Err(_) => Vec3::zeros(),
+        };
+        let of = |point: SkinPoint| -> Vec3 {
+            let corners = skin.corners(point.triangle);
+            (0..3).map(|k| at(corners[k]) * point.weights[k]).sum()
+        };
+        let partner = overlap.partner.map_or_else(Vec3::zeros, of);
+        overlap.normal.dot(&(of(overlap.point) - partner))
+    }
+
+    /// Displacements that part overlaps, of the vertices that have any, ascending.
+    pub fn parted(&self, skin: &ContactSkin, overlaps: &[Overlap]) -> Vec<(u32, Vec3)> {
+        let mut region = Region::new(self, skin, overlaps);
+        for sweep in 1..=SWEEPS {
+            region.project();
+            region.relax(self, sweep);
+        }
+        for _ in 0..LAST {
+            region.project();
+        }
+        let deepest = overlaps.iter().map(|o| o.depth).fold(0.0, f64::max);
+        let mut moves: Vec<(u32, Vec3)> = region
+            .vertices
+            .iter()
+            .zip(&region.moves)
+            .filter(|(_, d)| **d != Vec3::zeros())
+            .map(|(&v, d)| (v, d * (deepest / d.norm()).min(1.0)))
+            .collect();
+        moves.sort_unstable_by_key(|(v, _)| *v);
+        let at = |v: u32| moves.binary_search_by_key(&v, |(v, _)| *v).ok();
+        let copies = self.copies.iter();
+        let copies = copies.filter_map(|&(v, of)| Some((v, moves[at(of)?].1)));
+        let copies: Vec<(u32, Vec3)> = copies.collect();
+        if !copies.is_empty() {
+            moves.extend(copies);
+            moves.sort_unstable_by_key(|(v, _)| *v);
+        }
+        moves
+    }
+}
+
+/// One side of a row: up to three vertices of the region, and how far each goes for the point to go by one.
+type Side = [(u32, f64); 3];
+
+struct Row {
+    /// The shares by which the point is where its corners are, and its way.
+    sides: [(Side, Side); 2],
+    normal: Vec3,
+    depth: f64,
+    /// By how much of what is missing each side goes.
+    each: f64,
+}
+
+/// What displacements can reach: vertices in the order of their distance, counted in edges, from all rows.
+struct Region {
+    vertices: Vec<u32>,
+    /// How many vertices lie within so many edges.
+    within: Vec<usize>,
+    /// Neighbours within the region, by position.
+    around: Vec<u32>,
+    starts: Vec<u32>,
+    moves: Vec<Vec3>,
+    relaxed: Vec<Vec3>,
+    rows: Vec<Row>,
+}
+
+impl Region {
+    fn new(membrane: &Membrane, skin: &ContactSkin, overlaps: &[Overlap]) -> Self {
+        let mut at = vec![u32::MAX; membrane.shares.len()];
+        let mut vertices: Vec<u32> = Vec::new();
+        let mut reach = |v: u32, vertices: &mut Vec<u32>| {
+            if at[v as usize] == u32::MAX {
+                at[v as usize] = vertices.len() as u32;
+                vertices.push(v);
+            }
+        };
+        for overlap in overlaps {
+            for point in [Some(overlap.point), overlap.partner].into_iter().flatten() {
+                let corners = skin.corners(point.triangle);
+                corners.into_iter().for_each(|v| reach(v, &mut vertices));
+            }
+        }
+        let mut within = vec![vertices.len()];
+        for _ in 0..SWEEPS {
+            let begin = within.len().checked_sub(2).map_or(0, |i| within[i]);
+            for i in begin..vertices.len() {
+                for &v in membrane.around(vertices[i]) {
+                    reach(v, &mut vertices);
+                }
+            }
+            within.push(vertices.len());
+        }
+        let (mut around, mut starts) = (Vec::new(), vec![0]);
+        for &v in &vertices {
+            let known = membrane.around(v).iter().map(|&w| at[w as usize]);
+            around.extend(known.filter(|&w| w != u32::MAX));
+            starts.push(around.len() as u32);
+        }
+        let none = [(0, 0.0); 3];
+        let side = |point: SkinPoint| {
+            let (corners, weights) = (skin.corners(point.triangle), point.weights);
+            let squares: f64 = weights.iter().map(|w| w * w).sum();
+            let part = |k: usize| (at[corners[k] as usize], weights[k]);
+            let way = |k: usize| (at[corners[k] as usize], weights[k] / squares);
+            ([0, 1, 2].map(part), [0, 1, 2].map(way))
+        };
+        let row = |overlap: &Overlap| Row {
+            sides: [
+                side(overlap.point),
+                overlap.partner.map_or((none, none), side),
+            ],
+            normal: overlap.normal,
+            depth: overlap.depth,
+            each: if overlap.partner.is_some() { 0.5 } else { 1.0 },
+        };
+        let count = vertices.len();
+        Self {
+            rows: overlaps.iter().map(row).collect(),
+            moves: vec![Vec3::zeros(); count],
+            relaxed: vec![Vec3::zeros(); count],
+            vertices,
+            within,
+            around,
+            starts,
+        }
+    }
+
+    /// Parts each pair by what it is short of.
+    fn project(&mut self) {
+        for row in &self.rows {
+            let moves = &self.moves;
+            let of =
+                |side: &Side| -> Vec3 { side.iter().map(|&(v, w)| moves[v as usize] * w).sum() };
+            let parted = row.normal.dot(&(of(&row.sides[0].0) - of(&row.sides[1].0)));
+            let short = row.depth - parted;
+            if short <= 0.0 {
+                continue;
+            }
+            let step = row.normal * (short * row.each);
+            for (side, sign) in row.sides.iter().zip([1.0, -1.0]) {
+                for &(v, way) in &side.1 {
+                    self.moves[v as usize] += step * (sign * way);
+                }
+            }
+        }
+    }
+
+    /// One sweep over the membrane: what is displaced by then lies within so many edges.
+    fn relax(&mut self, membrane: &Membrane, edges: usize) {
+        let reached = self.within[edges];
+        for i in 0..reached {
+            let around = &self.around[self.starts[i] as usize..self.starts[i + 1] as usize];
+            let share = membrane.shares[self.vertices[i] as usize];
+            let sum: Vec3 = around.iter().map(|&w| self.moves[w as usize]).sum();
+            let whole = membrane.around(self.vertices[i]).len().max(1);
+            let balance = sum * (share / whole as f64);
+            self.relaxed[i] = self.moves[i] + (balance - self.moves[i]) * RELAXED;
+        }
+        self.moves[..reached].copy_from_slice(&self.relaxed[..reached]);
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Modal flesh whose surface parts where it overlaps: what is shown is looked at, and what parts it is added to it.
+
+use super::{Instant, Posed, PresentError, Presenter, SurfaceId, Target};
+use crate::Vec3;
+use crate::contact::{Parted, Parting};
+use crate::kernel::LocalPositions;
+
+impl Presenter {
+    /// What parts the body's own surface as modes show it, on a lattice that is where they have it, with colliders at an entry of
+    /// their motions. A function of what it is given alone.
+    ///
+    /// # Errors
+    /// As [`positions`](Self::positions).
+    pub fn parted(
+        &self,
+        parting: &Parting,
+        (posed, max_offset): (Posed<'_>, Option<f64>),
+        lattice: &LocalPositions,
+        entry: usize,
+    ) -> Result<Parted, PresentError> {
+        let (own, at) = (SurfaceId::OWN, Instant::Modal(posed, max_offset));
+        let origin = self.near(own, at)?;
+        let mut shown = vec![0.0; 3 * self.vertices(own)?];
+        // About an origin near the body, so that places far from the world's keep their digits.
+        self.positions(own, at, &Target::WORLD.about(origin), &mut shown)?;
+        let origin = Vec3::from(origin.map(f64::from));
+        let place = |p: &[f32]| Vec3::new(p[0].into(), p[1].into(), p[2].into()) + origin;
+        let vertices: Vec<Vec3> = shown.chunks_exact(3).map(place).collect();
+        let nodes: Vec<Vec3> = (0..lattice.points.len())
+            .map(|v| lattice.world(v))
+            .collect();
+        Ok(parting.part(posed.1, &nodes, &vertices, entry))
+    }
+}
+
+/// Adds displacements of vertices to what is shown of the body's own surface.
+pub(super) fn add(id: SurfaceId, moves: &[(u32, Vec3)], target: &Target, out: &mut [f32]) {
+    if id != SurfaceId::OWN {
+        return;
+    }
+    for (v, d) in moves {
+        let at = 3 * *v as usize;
+        let d = target.vector(*d);
+        if let Some(out) = out.get_mut(at..at + 3) {
+            (0..3).for_each(|k| out[k] += d[k] as f32);
+        }
+    }
+}
