@@ -37,9 +37,10 @@ class ContactSettings:
         s = obj.thew
         if not s.use_contact:
             return None
+        others = groups.others(obj, scene)
         return ContactSettings(
-            s.self_contact, s.contact_thickness, s.contact_friction, ignored.asked(obj), colliders.asked(obj, scene),
-            tuple(other.name for other in groups.others(obj, scene)),
+            s.self_contact, s.contact_thickness, s.contact_friction, ignored.asked(obj), colliders.asked(obj, scene, others),
+            tuple(other.name for other in others),
         )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ def outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
     """
     return alone_outdated(obj, scene, flesh, still) or any(
         known is None or known.group_key != flesh.group_key or alone_outdated(other, scene, known)
-        for other, known in others_at_rest(obj, scene)
+        for other, known in unedited_others(obj, scene)
     )
 
 
@@ -33,12 +33,12 @@ def alone_outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
         return True
     if condition.clip is Clip.BEHIND and not (obj.thew.settled if still is None else still):
         return True
-    if flesh.build_settings != BuildSettings.of(obj, scene) or not flesh.covers(*groups.frames(obj, scene)):
+    if flesh.build_settings != BuildSettings.of(obj, scene) or not flesh.covers(*flesh.build_settings.live):
         return True
     return moved(obj, flesh)
 
 
-def others_at_rest(obj, scene) -> list[tuple[bpy.types.Object, Flesh | None]]:
+def unedited_others(obj, scene) -> list[tuple[bpy.types.Object, Flesh | None]]:
     """What `obj` is simulated together with, but for skins under the hand, which are looked at when they are left."""
     others = groups.others(obj, scene)
     return [(other, register.known(other)) for other in others if other.mode not in {"EDIT", "SCULPT"}]
@@ -46,13 +46,13 @@ def others_at_rest(obj, scene) -> list[tuple[bpy.types.Object, Flesh | None]]:
 
 def differs(obj, scene, flesh: Flesh) -> bool:
     """Whether its motion, or that of one it is simulated together with, is known to be another one than was read."""
-    known = [flesh, *(known for _, known in others_at_rest(obj, scene) if known is not None)]
+    known = [flesh, *(known for _, known in unedited_others(obj, scene) if known is not None)]
     return any(each.condition.motion is Motion.DIFFERS for each in known)
 
 
 def changed_other(obj, scene) -> str:
     """One that it is simulated together with and that was moved otherwise since, its name in quotes; "" where there is none."""
-    others = ((other, known) for other, known in others_at_rest(obj, scene) if known is not None)
+    others = ((other, known) for other, known in unedited_others(obj, scene) if known is not None)
     changed = (
         describe(o) for o, known in others if known.condition.motion is Motion.DIFFERS or known.problem == CHANGED
     )
@@ -63,7 +63,7 @@ def attempt(obj, scene) -> tuple:
     """What an update starts from, as far as it can be told cheaply."""
     others = (
         (other.name, BuildSettings.of(other, scene), known and (known.touches, known.condition.trusted))
-        for other, known in others_at_rest(obj, scene)
+        for other, known in unedited_others(obj, scene)
     )
     return BuildSettings.of(obj, scene), obj.thew.frames(scene), *others
 

@@ -44,8 +44,8 @@ class ContactProperties:
     )
     use_other_flesh: BoolProperty(
         name="Other Flesh",
-        description="All objects of the scene that have this on are simulated together and push each other, a clip each: a couple "
-        "that dances, a rider and a horse, clothes with flesh of their own. Settled poses heed it not",
+        description="All objects of the scene that have this on are simulated together and push each other, a clip each: two who "
+        "dance, a rider and a horse. Settled poses show each by itself",
         default=False,
         options=set(),
         update=changed,

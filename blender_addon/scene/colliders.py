@@ -39,8 +39,11 @@ class Asked:
         return bpy.data.objects.get((name, library or None))
 
 
-def asked(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple[Asked, ...]:
-    """What the flesh of `obj` is to collide with in `scene`, by name; cheap enough to ask every frame."""
+def asked(
+    obj: bpy.types.Object, scene: bpy.types.Scene, others: list[bpy.types.Object] | None = None
+) -> tuple[Asked, ...]:
+    """What the flesh of `obj` is to collide with in `scene`, by name; cheap enough to ask every frame. `others`: what it is
+    simulated together with (None: they are looked up)."""
     settings = obj.thew
     if not settings.use_colliders:
         return ()
@@ -49,7 +52,7 @@ def asked(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple[Asked, ...]:
     found = [other for other in candidates if other != obj and collides(other)]
     if not found:
         return ()
-    layer, together = reading.view_layer(scene), [obj, *groups.others(obj, scene)]
+    layer, together = reading.view_layer(scene), [obj, *(groups.others(obj, scene) if others is None else others)]
     shown = reading.shown_collections(layer.layer_collection)
     found = [other for other in found if reading.is_enabled(other, layer, shown) and other not in together]
     armatures = [(member, reading.armature_of(member)) for member in together]

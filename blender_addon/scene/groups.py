@@ -37,12 +37,15 @@ def others(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Obje
     return sorted((other for other in found if reading.is_enabled(other, layer, shown)), key=lambda other: other.name)
 
 
-def frames(obj: bpy.types.Object, scene: bpy.types.Scene, own: tuple[int, int] | None = None) -> tuple[int, int]:
+def frames(
+    obj: bpy.types.Object, scene: bpy.types.Scene, own: tuple[int, int] | None = None,
+    together: list[bpy.types.Object] | None = None,
+) -> tuple[int, int]:  # fmt: skip
     """First and last frame of the live motion: those of `obj` (or its `own`, which it is about to have), and of all that it is
-    simulated together with, from the first to the last."""
+    simulated `together` with (None: they are looked up), from the first to the last."""
     start, end = own or obj.thew.frames(scene)
     if end < start:
         return start, end
-    ranges = [other.thew.frames(scene) for other in others(obj, scene)]
+    ranges = [other.thew.frames(scene) for other in (others(obj, scene) if together is None else together)]
     ranges = [(start, end), *(each for each in ranges if each[0] <= each[1])]
     return min(first for first, _ in ranges), max(last for _, last in ranges)
