@@ -131,12 +131,15 @@ def export_file(
     opened(file, scripts, say)
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     lines, taken = [], set()
-    for obj in chosen(scene, name):
-        if obj.thew.made.rides and name is None:
-            continue  # its body carries it
+    meshes = [
+        obj for obj in chosen(scene, name) if name is not None or not obj.thew.made.rides
+    ]  # its body carries what rides
+    for obj in meshes:
         configure(obj, method, modes)
+    failed = add_others(meshes, scene, view_layer)
+    for obj in meshes:
         path = folder / shot_name(file, obj.name, taken)
-        line = export_one(obj, scene, view_layer, frames, path)
+        line = failed.get(obj.name) or export_one(obj, scene, view_layer, frames, path)
         say(line)
         lines.append(line)
     if not any(line.done for line in lines):

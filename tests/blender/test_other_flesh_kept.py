@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 from colliding import FRAMES, add_box, counted, notes, simulated
-from helpers import activate, add_rig, curve_keys, flesh_of, part, play, size_of, world
+from helpers import activate, add_rig, curve_keys, flesh_of, part, play, refused, size_of, world
 from pairs import APART, make_neighbour, make_pair, moves, pushed, room
 
 
@@ -112,7 +112,19 @@ def test_shots_are_simulated_together_elsewhere_with_the_same_bits(pair, tmp_pat
     np.testing.assert_array_equal(back, within)
 
 
-# rigs, sides, boxes -------------------------------------------------------------------------------------------------------------
+def test_shots_of_those_that_have_no_flesh_yet_belong_together_too(scene, tmp_path):
+    scene.frame_end = 4
+    bodies = [make_neighbour(name, x, flesh=False) for name, x in (("Anna", 0.0), ("Bert", APART))]
+    for body in bodies:
+        body.thew.cells_across = 8
+    assert run("export", saved(tmp_path)) == 0
+    core = part("logic.native").core()
+    clips = core.simulate_shots([core.Shot.load(tmp_path / f"pair.{name}.shot.thew") for name in ("Anna", "Bert")])
+    one, other = (clip.contacts(3).forces.sum(axis=0) for clip in clips)
+    assert one[0] < -1.0 and np.abs(one + other).max() < 1e-6 * np.abs(one).max()
+
+
+# rigs --------------------------------------------------------------------------------------------------------------
 
 
 def test_rigs_of_one_push_the_other(pair, monkeypatch):
@@ -266,3 +278,31 @@ def test_things_that_belong_to_one_are_left_out_for_all(pair):
     assert all(not part("scene.colliders").asked(body, bpy.context.scene) for body in pair)
     np.testing.assert_array_equal(simulated(pair[0]), together)
     assert np.isfinite(world(pair[1])).all()
+
+
+def test_one_whose_modifier_was_deleted_goes_on_pushing(pair):
+    """Its flesh is not seen, and its own panel says what to do."""
+    together = simulated(pair[0])
+    for modifier in list(pair[1].modifiers):
+        if modifier.type == "NODES":
+            pair[1].modifiers.remove(modifier)
+    pair[1].thew.softness += 0.05
+    again = simulated(pair[0])
+    assert np.abs(again - together).max() > 0.0 and room(*pair) > -0.07
+    assert "touches “Bert”" in notes(pair[0])
+    activate(pair[1])
+    assert "press Add Flesh again" in refused(bpy.ops.thew.simulate)
+
+
+def test_a_copy_that_shares_the_mesh_is_named(pair):
+    simulated(pair[0])
+    copy = pair[1].copy()
+    copy.name = "Copy"
+    bpy.context.scene.collection.objects.link(copy)
+    activate(pair[0])
+    text = refused(bpy.ops.thew.simulate)
+    assert "shares its mesh" in text and "single user" in text
+    copy.data = pair[1].data.copy()
+    copy.location.x += 5.0
+    simulated(pair[0])
+    assert "“Bert”" in notes(pair[0]) and "Copy" not in notes(pair[0])

@@ -242,7 +242,12 @@ def test_the_command_says_what_is_wrong_with_several_shots_and_writes_nothing(ar
     kept, clips, other = tmp_path / "kept", tmp_path / "clips", tmp_path / "other"
     for folder in (kept, clips, other):
         folder.mkdir()
-    for name, poses, more in (("a", 3, {}), ("b", 4, {}), ("c", 3, {"cyclic": True}), ("d", 3, {"method": "modal"})):
+    for name, poses, more in (
+        ("a", 3, {}),
+        ("b", 4, {}),
+        ("c", 3, {"cyclic": True}),
+        ("d", 3, {"method": "neohookean"}),
+    ):
         thew.Shot(arm.body, swings(poses), 24, **more).save(kept / f"{name}.shot.thew")
     thew.Shot(arm.body, swings(3), 24).save(other / "a.thew")
     a, b, c, d = (kept / f"{name}.shot.thew" for name in "abcd")
@@ -253,7 +258,7 @@ def test_the_command_says_what_is_wrong_with_several_shots_and_writes_nothing(ar
         ((a, tmp_path / "missing.thew", "-o", clips), "cannot be read"),
         ((a, b, "--together", "-o", clips), f"{b} has 4 poses"),
         ((a, c, "--together", "-o", clips), f"{c} is a cycle"),
-        ((a, d, "--together", "-o", clips), f"{d}: the method 'modal' knows no contact"),
+        ((a, d, "--together", "-o", clips), f"{d}: the method 'neohookean' knows no contact"),
     ):
         assert main(["simulate", *map(str, words)]) == 1
         out, err = capsys.readouterr()
