@@ -106,9 +106,7 @@ def other_member(other: bpy.types.Object, mine: Member, scene, view_layer) -> Me
     things = tuple(each for each in asked.colliders if each.key not in {(name, "") for name in names})
     asked = replace(asked, colliders=things, others=tuple(sorted(names - {other.name})))
     build_settings = replace(build_settings, live=mine.build_settings.live, contact=asked)
-    return Member(
-        reading.subject(other, view_layer), register.flesh(other), BindPose.saved(other), build_settings
-    )  # fmt: skip
+    return Member(reading.subject(other, view_layer), register.flesh(other), BindPose.saved(other), build_settings)
 
 
 def read_mesh(member: Member, scene, frames: tuple[int, int], trust: bool) -> None:
@@ -184,9 +182,8 @@ def last_frame(motion: poses.Motion) -> int:
 
 
 def simulate(members: list[Member], mine: Member, still: bool) -> Task:
-    """A clip of each, if those that there are were made of anything else. They may stay behind the rigs of flesh that is shown settled;
-    `still`: that of `mine` is.
-    """
+    """A clip of each, if those that there are were made of anything else. They may stay behind the rigs of flesh that is shown
+    settled; `still`: that of `mine` is."""
     drafts = [member.new for member in members]
     plans = [building.planned(new) for new in drafts]
     keys = [building.key_of(new, plan) for new, plan in zip(drafts, plans, strict=True)]
@@ -224,9 +221,7 @@ def simulated(drafts: list[Built], plans: list[building.Plan], names: list[str],
     thew, common = core(), contact.Common(place)
     rate = max(new.build_settings.rate for new in drafts)  # the shortest steps are those of all
     try:
-        shots = [
-            thew.Shot(**shot(new, plan, common, rate=rate)) for new, plan in zip(drafts, plans, strict=True)
-        ]  # fmt: skip
+        shots = [thew.Shot(**shot(new, plan, common, rate=rate)) for new, plan in zip(drafts, plans, strict=True)]
         # What is made ready for contact before the first frame counts from 0 to 1 by itself.
         clips = thew.simulate_shots(shots, lambda at, stage: progress(at if "frame" in stage else 0.0, ""))
     except thew.ThewError as error:
