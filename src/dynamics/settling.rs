@@ -151,7 +151,7 @@ impl Simulation {
         let shape = &self.shape;
         let bent = |v: usize| shape.places[v] - shape.sway[v];
         let bent = shown.parted.then_some(&bent as &dyn Fn(usize) -> Vec3);
-        let at = (&history.pose, &self.now);
+        let at = &self.now;
         let span = Span::between(0, 0);
         let span = colliders.then_some(&span);
         let positions = &self.nodes.positions;

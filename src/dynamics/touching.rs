@@ -32,6 +32,9 @@ pub(super) struct Touching {
     bend: Vec<Vec3>,
     /// How its vertices were turned when the frame began.
     begun: Vec<Mat3>,
+    /// Whether the frame's first step is still to come, before which what may touch is searched for, and how colliders go in it.
+    fresh: bool,
+    way: Option<Span>,
     /// Whether the last step was displaced.
     touched: bool,
     /// At the end of the frame.
@@ -108,6 +111,8 @@ impl Touching {
             creases: Creases::new(options.response),
             bend: vec![Vec3::zeros(); body.nodes()],
             begun: vec![Mat3::identity(); body.nodes()],
+            fresh: false,
+            way: None,
             touched: false,
             end: SkinnedLattice::new(body)?,
             before: Lattice::default(),
@@ -217,7 +222,7 @@ impl Touching {
     pub fn begin(
         &mut self,
         (body, shown): (&Body, Shown),
-        (pose, now): (&Pose, &SkinnedLattice),
+        now: &SkinnedLattice,
         motion: &FrameMotion,
         positions: &[Vec3],
         bent: Option<&dyn Fn(usize) -> Vec3>,
@@ -240,16 +245,36 @@ impl Touching {
             .collect();
         self.after
             .set((&self.skin, shown), &self.end, &self.bend, &carried);
-        if self.creases.is_some() {
-            return Ok(());
+        self.fresh = self.creases.is_none();
+        self.way = span.copied();
+        Ok(())
+    }
+
+    /// Proposes a step; beside the first one of a frame what may touch in that is searched for.
+    fn propose(
+        &mut self,
+        stepper: &mut dyn StepInParts,
+        step: &Step,
+        shown: Shown,
+        from: &Pose,
+        nodes: &NodalState,
+    ) -> Result<(), SimulationError> {
+        if !std::mem::take(&mut self.fresh) {
+            self.before
+                .set((&self.skin, shown), step.from, &self.bend, &nodes.positions);
+            return stepper.propose(step, nodes);
         }
         let swept = Swept {
-            from: self.before.posed(&self.skin, pose, shown),
-            to: self.after.posed(&self.skin, motion.to(), shown),
+            from: self.before.posed(&self.skin, from, shown),
+            to: self.after.posed(&self.skin, step.motion.to(), shown),
             itself: self.options.self_contact,
         };
-        self.contacts.begin(&[swept], span);
-        Ok(())
+        let (contacts, span) = (&mut self.contacts, self.way.as_ref());
+        // This thread asks the progress.
+        rayon::in_place_scope(|scope| {
+            scope.spawn(|_| contacts.begin(&[swept], span));
+            stepper.propose(step, nodes)
+        })
     }
 
     /// What pushed the vertices in the last step, `[nodes]`, N, turned along to the step's end; none where nothing did.
@@ -273,8 +298,6 @@ impl Touching {
         (from, to): (&Pose, &Pose),
         nodes: &mut NodalState,
     ) -> Result<(), SimulationError> {
-        self.before
-            .set((&self.skin, shown), step.from, &self.bend, &nodes.positions);
         // Under the forces of the step before contacts are found where they are, and flesh is not strained to be pushed back.
         let pushed = self.pushed(step);
         let all: Option<Vec<Vec3>> = pushed.as_ref().map(|pushed| match step.load.forces {
@@ -289,7 +312,7 @@ impl Touching {
             load: &load,
             ..*step
         };
-        stepper.propose(step, nodes)?;
+        self.propose(stepper, step, shown, from, nodes)?;
         let mut proposal = stepper.proposal(step)?;
         let free = step.body.pattern().vertex_of_node();
         let pushed = pushed.map(|f| vec![free.iter().map(|&v| f[v as usize]).collect()]);
