@@ -32,11 +32,13 @@
 //! # }
 //! ```
 
+mod boxes;
 mod broad;
 mod bumps;
 mod cells;
 mod collider;
 mod complementarity;
+mod compliance;
 mod creases;
 mod equalities;
 mod error;
@@ -66,7 +68,7 @@ pub use settings::{Contact, ContactOptions, ContactResponse, PreparedContact};
 pub use skin::ContactSkin;
 
 pub(crate) use broad::Swept;
-pub(crate) use complementarity::Flexible;
+pub(crate) use compliance::Flexible;
 pub(crate) use creases::{Crease, Creases};
 pub(crate) use folds::Folds;
 pub(crate) use live::Contacts;
