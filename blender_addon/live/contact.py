@@ -48,7 +48,14 @@ def found(built: Any, clip: Any) -> Touching | None:
     frames = range(motion.start, motion.start + len(motion.maps) - 1)
     parted = built.build_settings.method == PARTED
     return Touching.of(
-        clip, frames, character.bones, character.weights, built.surface.size, thickness(built), contact.self_contact, parted
+        clip,
+        frames,
+        character.bones,
+        character.weights,
+        built.surface.size,
+        thickness(built),
+        contact.self_contact,
+        parted,
     )
 
 
