@@ -6,6 +6,9 @@
 //! the step has already (`complementarity`), and the step is displaced. Cells near inversion are rows of the same problem
 //! (`cells`). What overlaps, however it came, is parted slowly.
 //!
+//! Of modal flesh, which has no step in which contact could act, the surface alone is parted in each instant (`parting`): what overlaps
+//! is told from the surface as it is shown (`overlaps`), and the skin displaced smoothly so that it parts (`spread`).
+//!
 //! For comparison there is the crease method as the paper prints it ([`ContactResponse`]): collisions found by fronts that grow from
 //! seeds (`fronts`), in order of entry (`creases`), held by equalities (`equalities`).
 //!

@@ -310,7 +310,8 @@ fn in_parts<'a>(
 }
 
 impl Simulation {
-    /// Lets the flesh touch itself and colliders from now on; none: it passes through all.
+    /// Lets the flesh touch itself and colliders from now on; none: it passes through all. Modal flesh moves as without; its
+    /// surface is [parted](Self::parted).
     ///
     /// # Errors
     /// A method that knows no contact, a skin of another body.
