@@ -42,6 +42,10 @@ DEEP, SLOWER_IDLE, SLOWER, SLOW = 0.2, 1.2, 4.0, 60.0
 ELBOWS, JOINTS = (120.0, 136.0, 148.0), (1.0, 0.0)
 FLOORS = (0.02, 0.05)
 """How far the floor stands in the limb, metres."""
+PARTS = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
+"""Of the limb, where more and more is touched."""
+WALK = 250
+"""Frames of a long clip."""
 
 
 @dataclass
@@ -164,6 +168,39 @@ def floors(body: thew.Body, method: str) -> None:
               f"| {clips[0].inverted_cells.max()}, {clips[1].inverted_cells.max()} | {most} | {ms[0]:.1f} | {ms[1]:.1f} "
               f"| {ms[1] / ms[0]:.2f} |", flush=True)  # fmt: skip
     print()
+
+
+def growth(body: thew.Body) -> None:
+    """What more contacts take: ever more of the limb touches a floor on which it is pushed along."""
+    poses = np.stack([[shapes.about([0, 0, 0], shift=(0.0, 0.02 * i, 0.0))] * 2 for i in range(9)])
+    way = {"gravity": (0, 0, 0), "colliders": [thew.Collider.plane((0.0, 0.0, 0.01 - 0.12), (0.0, 0.0, 1.0))]}
+    free = float(timed(body, poses, [None], 24.0, gravity=(0, 0, 0))[0].mean())
+    rest = np.asarray(body.surface.vertices)
+    along = rest[:, np.ptp(rest, axis=0).argmax()]
+    print(
+        "| part of the limb that may touch | contacts, mean | ms a frame | of these by contact | the same for each contact |"
+    )
+    print("|---|---|---|---|---|")
+    for part in PARTS:
+        contact = thew.Contact(regions=(along <= along.min() + part * np.ptp(along)).astype(np.int32))
+        clip = thew.simulate(body, poses, 24.0, contact=contact, **way)
+        count = float(np.mean([len(clip.contacts(f)) for f in range(1, len(poses))]))
+        ms = float(timed(body, poses, [contact], 24.0, **way)[0].mean())
+        more = ms - free
+        print(f"| {part:.2f} | {count:.0f} | {ms:.1f} | {more:.1f} | {more / max(count, 1.0):.3f} |", flush=True)
+    print()
+
+
+def walk(body: thew.Body) -> None:
+    """A long clip as a whole: the elbow swings as in a walk, and touches itself where it is bent most."""
+    angles = np.radians(70.0 - 60.0 * np.cos(2.0 * np.pi * np.arange(WALK + 1) / 24.0))
+    poses = np.stack([shapes.bend(a) for a in angles])
+    settings = {"gravity": (0, 0, 0)}
+    contact = thew.Contact()
+    clip = thew.simulate(body, poses, 24.0, contact=contact, **settings)
+    free, touching = (float(ms.sum()) for ms in timed(body, poses, [None, contact], 24.0, **settings))
+    count = np.mean([len(clip.contacts(f)) for f in range(len(poses))])
+    print(f"{WALK} frames: {free:.0f} ms free, {touching:.0f} ms with contact ({touching / free:.2f} times), {count:.1f} contacts a frame\n", flush=True)  # fmt: skip
 
 
 def skinned(body: thew.Body, poses: np.ndarray) -> np.ndarray:
@@ -347,6 +384,8 @@ def main() -> int:
         body = arm()
         elbows(body, options.method)
         floors(body, options.method)
+        growth(body)
+        walk(body)
     if options.recordings:
         characters(options)
     return 0

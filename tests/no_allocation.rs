@@ -6,6 +6,7 @@ mod bar;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use thew::contact::Contact;
 use thew::dynamics::{Method, Settings, Simulation};
 use thew::progress::Silent;
 use thew::skeleton::FrameMotion;
@@ -58,4 +59,38 @@ fn a_step_allocates_nothing() {
     // The counter counts.
     drop(std::hint::black_box(vec![0u8; 64]));
     assert_eq!(COUNT.with(Cell::get) - before, 1);
+}
+
+#[test]
+fn a_step_that_may_touch_but_does_not_allocates_nothing() {
+    let body = bar::bar(4, 13);
+    let frames: Vec<FrameMotion> = (0..4)
+        .map(|i: u32| {
+            let at = |i: u32| bar::pose(0.1 * f64::from(i));
+            FrameMotion::between(body.skeleton(), &at(i), &at(i + 1)).unwrap()
+        })
+        .collect();
+    // A frame's search may allocate: with four times the steps it does not more often.
+    let allocations = [240.0, 960.0].map(|rate| {
+        let settings = Settings {
+            rate,
+            ..Settings::default()
+        };
+        let mut simulation = Simulation::new(body.clone(), Method::Warped, settings).unwrap();
+        let contact = Contact::default().prepare(&body, &Silent).unwrap();
+        simulation.set_contact(Some(contact)).unwrap();
+        simulation.reset(&bar::pose(0.0), false, None).unwrap();
+        let mut counts = frames.iter().map(|frame| {
+            let before = COUNT.with(Cell::get);
+            simulation
+                .advance_motion(frame, 1.0 / 24.0, (None, None), &Silent)
+                .unwrap();
+            assert!(simulation.contacts().is_empty());
+            COUNT.with(Cell::get) - before
+        });
+        // Scratch is made at first use.
+        counts.next();
+        counts.collect::<Vec<_>>()
+    });
+    assert_eq!(allocations[0], allocations[1]);
 }

@@ -59,7 +59,8 @@ impl Clip {
         Self::made(body.into(), ways, (poses, forces), settings, progress)
     }
 
-    /// Simulates a body that touches: as [`simulate`](Self::simulate), with contact.
+    /// Simulates a body that touches: as [`simulate`](Self::simulate), with contact. Modal flesh moves as without; its surface is
+    /// parted in each frame that is shown.
     ///
     /// # Errors
     /// As [`simulate`](Self::simulate); a method that knows no contact, regions of another surface, options out of range, colliders

@@ -5,6 +5,7 @@
 //! with the whole, and a little wider. Cells that share a vertex are no pairs, nor those beside which a cell lies as it does at rest;
 //! and what lies beyond one side of a cell at both ends of the frame does not come into it.
 
+use super::boxes::{Bounds, Boxes, meet};
 use super::narrow::warps;
 use super::posed::Posed;
 use super::skin::ContactSkin;
@@ -146,7 +147,7 @@ fn pairs(bodies: &[Swept], boxes: &[Vec<Bounds>], drift: Vec3) -> Vec<Pairs> {
             let task = |clusters: &[(&Vec<u32>, &Bounds)]| {
                 let mut found = Vec::new();
                 let mut neighbour_of = vec![u32::MAX; boxes[i].len()];
-                let mut close: Vec<(Bounds, u32)> = Vec::new();
+                let mut close = Boxes::default();
                 for (cluster, around) in clusters {
                     if cluster.iter().all(|&c| skin.proxies_in(c).is_empty()) {
                         continue;
@@ -154,9 +155,13 @@ fn pairs(bodies: &[Swept], boxes: &[Vec<Bounds>], drift: Vec3) -> Vec<Pairs> {
                     let bounds = aabb::to_parry(&around.0, &around.1);
                     let near = trees[j].intersect_aabb(&bounds);
                     let near = near.flat_map(|c| &other.from.skin.clusters()[c as usize]);
-                    let near = near.map(|&c| (boxes[j][c as usize], c));
                     close.clear();
-                    close.extend(near.filter(|(b, _)| meet(b, around)));
+                    for &c in near {
+                        let bounds = &boxes[j][c as usize];
+                        if meet(bounds, around) {
+                            close.push(bounds, c);
+                        }
+                    }
                     for &cell in *cluster {
                         if skin.proxies_in(cell).is_empty() {
                             continue;
@@ -166,9 +171,7 @@ fn pairs(bodies: &[Swept], boxes: &[Vec<Bounds>], drift: Vec3) -> Vec<Pairs> {
                                 neighbour_of[c as usize] = cell;
                             }
                         }
-                        let own = &boxes[i][cell as usize];
-                        let near = close.iter().filter(|(b, _)| meet(b, own));
-                        let near = near.map(|(_, into)| *into).filter(|&into| {
+                        let near = close.meeting(&boxes[i][cell as usize]).filter(|&into| {
                             i != j
                                 || neighbour_of[into as usize] != cell
                                     && moved.as_ref().is_none_or(|m| m.has(cell, into))
@@ -193,14 +196,6 @@ fn pairs(bodies: &[Swept], boxes: &[Vec<Bounds>], drift: Vec3) -> Vec<Pairs> {
         }
     }
     pairs
-}
-
-type Bounds = (Vec3, Vec3);
-
-/// Whether boxes meet.
-fn meet(a: &Bounds, b: &Bounds) -> bool {
-    let on = |k: usize| (a.0[k] <= b.1[k]) & (a.1[k] >= b.0[k]);
-    on(0) & on(1) & on(2)
 }
 
 /// How a cell carries what lies around it back to rest: from where, how, to where; none of a flat one.

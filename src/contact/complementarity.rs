@@ -10,75 +10,18 @@
 //! and of the two tangents of a contact `|τ| ≤ μ λ`, against motion along them, within a disc. Contacts outnumber degrees of freedom:
 //! that they give a little (ε) is what makes the forces of each of them unique, and what keeps friction from chattering.
 //!
-//! D is never made: what a row's force does to the lattice vertices that contacts touch is a product with W, the part of A⁻¹
-//! between these, and is computed for rows that come to push. W may be a little old: what it leaves is found by one solve with A
+//! D is never made: what a row's force does to the lattice vertices that rows push is a product with W, the part of A⁻¹
+//! between these ([`super::compliance`]), and is computed for rows that come to push. W may be a little old: what it leaves is found by one solve with A
 //! itself, and corrected.
 
+use super::compliance::{Compliance, Flexible};
 use crate::Vec3;
-use nalgebra::DMatrix;
+use nalgebra::DMatrixView;
+use std::ops::Range;
 
 /// Sweeps at most, and the change (of the largest force) at which they end.
 const SWEEPS: usize = 60;
 const SETTLED: f64 = 1e-4;
-
-/// Flesh that gives way: one body.
-pub(crate) trait Flexible {
-    /// `A⁻¹ f` in place, on the free nodes.
-    fn displace(&mut self, forces: &mut [Vec3]);
-    /// Columns of A⁻¹ at some free nodes, `[3 nodes, 3 t]`.
-    fn columns(&mut self, nodes: &[u32]) -> DMatrix<f64>;
-}
-
-/// The part of A⁻¹ between some nodes of one body, which grows.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Compliance {
-    /// Free nodes, in the order in which they came; and where each free node is among them.
-    nodes: Vec<u32>,
-    places: Vec<u32>,
-    /// Columns at them, whole.
-    columns: Vec<f64>,
-    /// W, `[3 t, 3 t]`.
-    matrix: DMatrix<f64>,
-}
-
-impl Compliance {
-    const NONE: u32 = u32::MAX;
-
-    /// Takes up further nodes, at the present state of the flesh.
-    pub fn cover(&mut self, nodes: &[u32], free: usize, flesh: &mut dyn Flexible) {
-        self.places.resize(free, Self::NONE);
-        let known = self.nodes.len();
-        for &node in nodes {
-            let place = &mut self.places[node as usize];
-            if *place == Self::NONE {
-                *place = self.nodes.len() as u32;
-                self.nodes.push(node);
-            }
-        }
-        if self.nodes.len() == known {
-            return;
-        }
-        let new = flesh.columns(&self.nodes[known..]);
-        self.columns.extend(new.as_slice());
-        let height = 3 * free;
-        let at = |i: usize| 3 * self.nodes[i / 3] as usize + i % 3;
-        let count = 3 * self.nodes.len();
-        // A column knows its own time's A: of two that differ a little the older one counts, for both.
-        self.matrix = DMatrix::from_fn(count, count, |i, j| {
-            let (row, column) = (i.max(j), i.min(j));
-            self.columns[column * height + at(row)]
-        });
-    }
-
-    /// W between the nodes in the order in which they came.
-    pub fn matrix(&self) -> &DMatrix<f64> {
-        &self.matrix
-    }
-
-    fn place(&self, node: u32) -> usize {
-        self.places.get(node as usize).map_or(0, |&p| p as usize)
-    }
-}
 
 /// A force on one node of one body.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -116,6 +59,12 @@ pub(crate) struct Friction {
 }
 
 impl Constraint {
+    /// Those of all its rows.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        let tangents = self.friction.iter().flat_map(|f| &f.tangents);
+        std::iter::once(&self.normal).chain(tangents).flatten()
+    }
+
     /// Counts from where flesh would be without displacements, per body of its free nodes, that it has.
     pub fn without(&mut self, displaced: &[Vec<Vec3>]) {
         let along = |entries: &[Entry]| {
@@ -134,15 +83,31 @@ impl Constraint {
     }
 }
 
-/// All rows of the constraints side by side, with what they need while they are swept.
-struct Rows<'a> {
-    rows: Vec<Row<'a>>,
+/// All rows of the constraints side by side, with what they need while they are swept; kept from step to step for its memory.
+#[derive(Default)]
+pub(crate) struct Rows {
+    rows: Vec<Row>,
     blocks: Vec<Block>,
-    compliances: &'a [Compliance],
-    /// Where each body's part of `moved` begins.
-    starts: Vec<usize>,
-    /// W Cᵀ λ of all bodies.
+    /// Of all rows, and where the node of each lies in `moved`.
+    entries: Vec<(Entry, usize)>,
+    parts: Vec<Part>,
+    /// W Cᵀ λ of the nodes that rows push.
     moved: Vec<f64>,
+    /// W c of rows that have pushed, one after the other; and which parts of `moved` they are of.
+    responses: Vec<f64>,
+    spans: Vec<Span>,
+}
+
+/// The nodes of one body that rows push.
+#[derive(Default)]
+struct Part {
+    /// Where it begins in `moved`.
+    start: usize,
+    /// Places among the nodes of the compliance, ascending, and of each of these which one it is here.
+    places: Vec<u32>,
+    here: Vec<u32>,
+    /// W, `[3 t, 3 t]`.
+    matrix: Vec<f64>,
 }
 
 /// One constraint among the rows.
@@ -154,122 +119,195 @@ struct Block {
     limit: f64,
 }
 
-struct Row<'a> {
-    entries: &'a [Entry],
-    /// Where the node of each entry lies in `moved`.
-    places: Vec<usize>,
+struct Row {
+    entries: Range<usize>,
     /// b.
     offset: f64,
     force: f64,
     /// D_jj and ε.
     own: f64,
     give: f64,
-    /// W c, per body that it pushes, made when it first pushes.
-    response: Vec<(usize, Vec<f64>)>,
+    /// Made when it first pushes.
+    spans: Option<Range<usize>>,
 }
 
-impl Row<'_> {
-    fn value(&self, moved: &[f64]) -> f64 {
-        let part = |(e, &at): (&Entry, &usize)| {
-            let d = e.direction;
-            d.x * moved[at] + d.y * moved[at + 1] + d.z * moved[at + 2]
-        };
-        let pairs = self.entries.iter().zip(&self.places);
-        self.offset + self.give * self.force + pairs.map(part).sum::<f64>()
+/// What a row does to the nodes of one body.
+#[derive(Clone, Copy)]
+struct Span {
+    moved: usize,
+    response: usize,
+    len: usize,
+}
+
+impl Part {
+    fn view(&self) -> DMatrixView<'_, f64> {
+        DMatrixView::from_slice(&self.matrix, 3 * self.places.len(), 3 * self.places.len())
     }
 }
 
-impl<'a> Rows<'a> {
-    fn of(constraints: &'a [Constraint], compliances: &'a [Compliance], compliance: f64) -> Self {
-        let mut starts = vec![0];
-        for c in compliances {
-            starts.push(starts[starts.len() - 1] + c.matrix.nrows());
-        }
-        let mut all = Self {
-            rows: Vec::new(),
-            blocks: Vec::new(),
-            compliances,
-            moved: vec![0.0; starts[starts.len() - 1]],
-            starts,
-        };
+impl Rows {
+    fn set_up(&mut self, constraints: &[Constraint], compliances: &[Compliance], compliance: f64) {
+        self.rows.clear();
+        self.blocks.clear();
+        self.entries.clear();
+        self.responses.clear();
+        self.spans.clear();
+        self.gather(constraints, compliances);
         for constraint in constraints {
             let friction = constraint.friction.as_ref();
-            let first = all.rows.len();
-            all.blocks.push(Block {
+            let first = self.rows.len();
+            self.blocks.push(Block {
                 first,
                 friction: friction.map(|f| f.coefficient),
                 limit: constraint.limit,
             });
             let force = constraint.force.clamp(0.0, constraint.limit);
-            all.add(&constraint.normal, constraint.gap, force);
+            self.add(&constraint.normal, constraint.gap, force, compliances);
             for k in 0..2 {
                 if let Some(f) = friction {
-                    all.add(&f.tangents[k], f.slides[k], f.forces[k]);
+                    self.add(&f.tangents[k], f.slides[k], f.forces[k], compliances);
                 }
             }
             // Tangents give alike in all directions.
-            let stiffest = all.rows[first..].iter().skip(1).map(|r| r.own);
+            let stiffest = self.rows[first..].iter().skip(1).map(|r| r.own);
             let stiffest = stiffest.fold(0.0, f64::max);
-            for (k, row) in all.rows[first..].iter_mut().enumerate() {
+            for (k, row) in self.rows[first..].iter_mut().enumerate() {
                 if k > 0 {
                     row.own = stiffest;
                 }
                 row.give = compliance * row.own * constraint.give.max(1.0);
             }
         }
-        for j in 0..all.rows.len() {
-            let force = std::mem::take(&mut all.rows[j].force);
-            all.set(j, force);
+        for j in 0..self.rows.len() {
+            let force = std::mem::take(&mut self.rows[j].force);
+            self.set(j, force);
         }
-        all
     }
 
-    fn add(&mut self, entries: &'a [Entry], offset: f64, force: f64) {
-        let place = |e: &Entry| {
-            let body = e.body as usize;
-            self.starts[body] + 3 * self.compliances[body].place(e.node)
-        };
-        let places: Vec<usize> = entries.iter().map(place).collect();
+    /// W between the nodes that are pushed now.
+    fn gather(&mut self, constraints: &[Constraint], compliances: &[Compliance]) {
+        self.parts.resize_with(compliances.len(), Part::default);
+        for (part, compliance) in self.parts.iter_mut().zip(compliances) {
+            part.here.clear();
+            part.here.resize(compliance.len(), Compliance::NONE);
+        }
+        for entry in constraints.iter().flat_map(Constraint::entries) {
+            let body = entry.body as usize;
+            self.parts[body].here[compliances[body].place(entry.node)] = 0;
+        }
+        let mut start = 0;
+        for (part, compliance) in self.parts.iter_mut().zip(compliances) {
+            part.places.clear();
+            for (place, here) in (0u32..).zip(&mut part.here) {
+                if *here != Compliance::NONE {
+                    *here = part.places.len() as u32;
+                    part.places.push(place);
+                }
+            }
+            compliance.gather(&part.places, &mut part.matrix);
+            part.start = start;
+            start += 3 * part.places.len();
+        }
+        self.moved.clear();
+        self.moved.resize(start, 0.0);
+    }
+
+    fn add(&mut self, entries: &[Entry], offset: f64, force: f64, compliances: &[Compliance]) {
+        let first = self.entries.len();
+        for &entry in entries {
+            let body = entry.body as usize;
+            let part = &self.parts[body];
+            let here = part.here[compliances[body].place(entry.node)] as usize;
+            self.entries.push((entry, part.start + 3 * here));
+        }
         let mut own = 0.0;
-        for (a, &i) in entries.iter().zip(&places) {
-            for (b, &j) in entries.iter().zip(&places) {
+        for (a, i) in &self.entries[first..] {
+            for (b, j) in &self.entries[first..] {
                 if a.body == b.body {
-                    let body = a.body as usize;
-                    let (i, j) = (i - self.starts[body], j - self.starts[body]);
-                    let w = self.compliances[body].matrix.fixed_view::<3, 3>(i, j);
+                    let part = &self.parts[a.body as usize];
+                    let view = part.view();
+                    let w = view.fixed_view::<3, 3>(i - part.start, j - part.start);
                     own += a.direction.dot(&(w * b.direction));
                 }
             }
         }
         self.rows.push(Row {
-            entries,
-            places,
+            entries: first..self.entries.len(),
             offset,
             force,
             own,
             give: 0.0,
-            response: Vec::new(),
+            spans: None,
         });
+    }
+
+    /// b + D λ + ε λ of a row.
+    fn value(&self, j: usize) -> f64 {
+        let row = &self.rows[j];
+        let part = |(e, at): &(Entry, usize)| {
+            let (d, m) = (e.direction, &self.moved[*at..*at + 3]);
+            d.x * m[0] + d.y * m[1] + d.z * m[2]
+        };
+        let entries = &self.entries[row.entries.clone()];
+        row.offset + row.give * row.force + entries.iter().map(part).sum::<f64>()
+    }
+
+    /// The force that would make up for a row's value.
+    fn wanted(&self, j: usize) -> f64 {
+        let row = &self.rows[j];
+        row.force - self.value(j) / (row.own + row.give)
     }
 
     /// Sets the force of a row; gives the size of the change.
     fn set(&mut self, j: usize, force: f64) -> f64 {
-        let row = &mut self.rows[j];
-        let change = force - row.force;
+        let change = force - self.rows[j].force;
         if change == 0.0 {
             return 0.0;
         }
-        if row.response.is_empty() {
-            row.response = responses(row.entries, &row.places, self.compliances, &self.starts);
-        }
-        row.force = force;
-        for (start, response) in &row.response {
-            let moved = &mut self.moved[*start..*start + response.len()];
+        let spans = self.spans(j);
+        self.rows[j].force = force;
+        for span in &self.spans[spans] {
+            let moved = &mut self.moved[span.moved..span.moved + span.len];
+            let response = &self.responses[span.response..span.response + span.len];
             for (m, r) in moved.iter_mut().zip(response) {
                 *m += r * change;
             }
         }
         change.abs()
+    }
+
+    /// What a row does to each body that it pushes: `W c`.
+    fn spans(&mut self, j: usize) -> Range<usize> {
+        if let Some(spans) = &self.rows[j].spans {
+            return spans.clone();
+        }
+        let first = self.spans.len();
+        for (entry, place) in &self.entries[self.rows[j].entries.clone()] {
+            let part = &self.parts[entry.body as usize];
+            let len = 3 * part.places.len();
+            let known = self.spans[first..].iter().find(|s| s.moved == part.start);
+            let span = known.copied().unwrap_or_else(|| {
+                let span = Span {
+                    moved: part.start,
+                    response: self.responses.len(),
+                    len,
+                };
+                self.responses.resize(span.response + len, 0.0);
+                self.spans.push(span);
+                span
+            });
+            let response = &mut self.responses[span.response..span.response + len];
+            let columns = &part.matrix[(place - part.start) * len..][..3 * len];
+            let (x, rest) = columns.split_at(len);
+            let (y, z) = rest.split_at(len);
+            let d = entry.direction;
+            for (m, ((x, y), z)) in response.iter_mut().zip(x.iter().zip(y).zip(z)) {
+                *m = *m + x * d.x + y * d.y + z * d.z;
+            }
+        }
+        let spans = first..self.spans.len();
+        self.rows[j].spans = Some(spans.clone());
+        spans
     }
 
     /// Projected Gauss-Seidel from the forces at hand, in the order of the constraints.
@@ -287,8 +325,7 @@ impl<'a> Rows<'a> {
                 if !(row.own > 0.0 && row.own.is_finite()) {
                     continue;
                 }
-                let force = row.force - row.value(&self.moved) / (row.own + row.give);
-                let force = force.clamp(0.0, limit);
+                let force = self.wanted(j).clamp(0.0, limit);
                 change = change.max(self.set(j, force));
                 largest = largest.max(force);
                 let Some(coefficient) = friction else {
@@ -300,10 +337,7 @@ impl<'a> Rows<'a> {
                 let bound = coefficient * force;
                 let mut across = [0.0; 2];
                 if self.rows[j + 1].own > 0.0 {
-                    across = [1, 2].map(|k| {
-                        let row = &self.rows[j + k];
-                        row.force - row.value(&self.moved) / (row.own + row.give)
-                    });
+                    across = [1, 2].map(|k| self.wanted(j + k));
                 }
                 let size = across[0].hypot(across[1]);
                 if size > bound {
@@ -320,88 +354,61 @@ impl<'a> Rows<'a> {
     }
 
     /// `Cᵀ λ` of each body.
-    fn pushes(&self, nodes: &[usize]) -> Vec<Vec<Vec3>> {
-        let mut pushes: Vec<Vec<Vec3>> = nodes.iter().map(|&n| vec![Vec3::zeros(); n]).collect();
+    fn push(&self, nodes: &[usize], pushes: &mut Vec<Vec<Vec3>>) {
+        pushes.resize_with(nodes.len(), Vec::new);
+        for (pushes, &count) in pushes.iter_mut().zip(nodes) {
+            pushes.clear();
+            pushes.resize(count, Vec3::zeros());
+        }
         for row in self.rows.iter().filter(|row| row.force != 0.0) {
-            for e in row.entries {
+            for (e, _) in &self.entries[row.entries.clone()] {
                 pushes[e.body as usize][e.node as usize] += e.direction * row.force;
             }
         }
-        pushes
     }
 
-    /// `A⁻¹ Cᵀ λ` of each body, by A itself.
-    fn displaced(&self, flesh: &mut [&mut dyn Flexible], nodes: &[usize]) -> Vec<Vec<Vec3>> {
-        let mut moved = self.pushes(nodes);
-        for (flesh, moved) in flesh.iter_mut().zip(&mut moved) {
-            flesh.displace(moved);
+    /// Solves for the forces of the constraints and gives, per body, how they displace its free nodes, and how they push these, N.
+    pub fn solve(
+        &mut self,
+        constraints: &mut [Constraint],
+        compliances: &[Compliance],
+        flesh: &mut [&mut dyn Flexible],
+        (nodes, compliance): (&[usize], f64),
+        (moved, pushes): (&mut Vec<Vec<Vec3>>, &mut Vec<Vec<Vec3>>),
+    ) {
+        self.set_up(constraints, compliances, compliance);
+        self.sweep();
+        self.push(nodes, moved);
+        displace(flesh, moved);
+        // What A gives in place of W, for the second round.
+        for row in &mut self.rows {
+            let mut apart = 0.0;
+            for (e, at) in &self.entries[row.entries.clone()] {
+                let told = Vec3::from_column_slice(&self.moved[*at..*at + 3]);
+                apart += e
+                    .direction
+                    .dot(&(moved[e.body as usize][e.node as usize] - told));
+            }
+            row.offset += apart;
         }
-        moved
-    }
-}
-
-/// `W c` for each body that a row pushes.
-fn responses(
-    entries: &[Entry],
-    places: &[usize],
-    compliances: &[Compliance],
-    starts: &[usize],
-) -> Vec<(usize, Vec<f64>)> {
-    let mut all: Vec<(usize, Vec<f64>)> = Vec::new();
-    for (entry, &place) in entries.iter().zip(places) {
-        let body = entry.body as usize;
-        let matrix = &compliances[body].matrix;
-        let start = starts[body];
-        let at = all.iter().position(|(s, _)| *s == start);
-        let at = at.unwrap_or_else(|| {
-            all.push((start, vec![0.0; matrix.nrows()]));
-            all.len() - 1
-        });
-        for k in 0..3 {
-            let column = matrix.column(place - start + k);
-            let by = entry.direction[k];
-            for (m, w) in all[at].1.iter_mut().zip(column.iter()) {
-                *m += w * by;
+        self.sweep();
+        self.push(nodes, pushes);
+        self.push(nodes, moved);
+        displace(flesh, moved);
+        let mut forces = self.rows.iter().map(|row| row.force);
+        let mut next = || forces.next().unwrap_or_default();
+        for constraint in constraints.iter_mut() {
+            constraint.force = next();
+            if let Some(friction) = &mut constraint.friction {
+                friction.forces = [next(), next()];
             }
         }
     }
-    all
 }
 
-/// Solves for the forces of the constraints and gives, per body, how they displace its free nodes, and how they push these, N.
-pub(crate) fn solve(
-    constraints: &mut [Constraint],
-    compliances: &[Compliance],
-    flesh: &mut [&mut dyn Flexible],
-    nodes: &[usize],
-    compliance: f64,
-) -> (Vec<Vec<Vec3>>, Vec<Vec<Vec3>>) {
-    let mut rows = Rows::of(constraints, compliances, compliance);
-    rows.sweep();
-    let first = rows.displaced(flesh, nodes);
-    // What A gives in place of W, for the second round.
-    for row in &mut rows.rows {
-        let mut apart = 0.0;
-        for (e, &at) in row.entries.iter().zip(&row.places) {
-            let told = Vec3::new(rows.moved[at], rows.moved[at + 1], rows.moved[at + 2]);
-            apart += e
-                .direction
-                .dot(&(first[e.body as usize][e.node as usize] - told));
-        }
-        row.offset += apart;
+/// `A⁻¹` times forces on each body, in place, by A itself.
+fn displace(flesh: &mut [&mut dyn Flexible], forces: &mut [Vec<Vec3>]) {
+    for (flesh, forces) in flesh.iter_mut().zip(forces) {
+        flesh.displace(forces);
     }
-    rows.sweep();
-    let moved = rows.displaced(flesh, nodes);
-    let pushes = rows.pushes(nodes);
-    let forces: Vec<f64> = rows.rows.iter().map(|row| row.force).collect();
-    let mut j = 0;
-    for constraint in constraints.iter_mut() {
-        constraint.force = forces[j];
-        j += 1;
-        if let Some(friction) = &mut constraint.friction {
-            friction.forces = [forces[j], forces[j + 1]];
-            j += 2;
-        }
-    }
-    (moved, pushes)
 }

@@ -15,7 +15,7 @@
 //! What holding the first k rows does to all the others is told for all k at once by one Cholesky factor of `C A⁻¹ Cᵀ`; what it
 //! foretells is verified on the basis.
 
-use super::complementarity::{Compliance, Flexible};
+use super::compliance::{Compliance, Flexible};
 use crate::Vec3;
 use nalgebra::linalg::{Cholesky, ColPivQR};
 use nalgebra::{DMatrix, DVector, RowDVector};
@@ -88,7 +88,7 @@ impl Equalities {
         Self {
             gaps: DVector::from_iterator(rows.len(), rows.iter().map(|row| row.gap)),
             motions: DVector::from_iterator(rows.len(), rows.iter().map(|row| row.motion)),
-            compliance: compliance.matrix().clone(),
+            compliance: compliance.matrix(),
             columns,
             nodes,
             free,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where the artist's own skin lies in itself at a pose.
 //!
-//! There the bend that skinning gives is none that flesh could have, and no contact can make up for it: what is shown has the joints'
-//! elastic shape instead, the more of it the deeper skin lies in skin. It depends on the pose alone, and goes to nothing as skin
-//! and skin come apart.
+//! There the bend that skinning gives is none that flesh could have, and no contact can make up for it: what is shown has more of the
+//! joints' elastic shape, as much as parts the skins. It depends on the pose alone, and goes to nothing as skin and skin come apart.
 
 use super::overlaps::Bounding;
 use super::posed::{Posed, ShownVertices};
@@ -12,8 +11,10 @@ use crate::Vec3;
 use crate::skeleton::Pose;
 use std::sync::Arc;
 
-/// From this depth on the joints' shape is shown whole, in cells.
-const WHOLE: f64 = 0.5;
+/// Which part of a depth each side goes: more than half, as lattice vertices are moved by the mean of what is around them.
+const EACH: f64 = 0.75;
+/// What is shown moves by so many times the depth at most.
+const FARTHEST: f64 = 1.5;
 /// How often folds are spread to the cells around.
 const ROUNDS: usize = 2;
 
@@ -31,8 +32,9 @@ impl Folds {
         }
     }
 
-    /// Folds `[nodes]`, 0 to 1, at a pose whose bones carry the lattice to `places`; empty where there are none.
-    pub fn find(&self, pose: &Pose, places: &[Vec3]) -> Vec<f64> {
+    /// Folds `[nodes]`, 0 to 1, at a pose whose bones carry the lattice to `places`, where it is in balance without loads at `bent`;
+    /// empty where there are none.
+    pub fn find(&self, pose: &Pose, places: &[Vec3], bent: &[Vec3]) -> Vec<f64> {
         let body = self.skin.body();
         let still = vec![Vec3::zeros(); places.len()];
         let mut shown = ShownVertices::default();
@@ -64,18 +66,29 @@ impl Folds {
         let vertices = body.surface().vertices().len() as u32;
         let vertices: Vec<Vec3> = (0..vertices).map(|v| posed.vertex(v)).collect();
         let found = self.bounding.overlaps(&self.skin, &vertices, &near, 0.0);
-        let mut folds = vec![0.0_f64; places.len()];
+        let (mut folds, mut shares) = (vec![0.0; places.len()], vec![0.0; places.len()]);
         let embedding = body.embedding();
+        // How far the joints' shape is from the skin.
+        let away = |v: u32| embedding.place(v as usize, bent) - vertices[v as usize];
         for overlap in &found {
-            let fold = (overlap.depth / (WHOLE * self.skin.cell())).clamp(0.0, 1.0);
-            let points = std::iter::once(&overlap.point).chain(&overlap.partner);
-            for v in points.flat_map(|p| self.skin.corners(p.triangle)) {
-                for (a, share) in embedding.row(v as usize) {
-                    if share > 1e-6 {
-                        folds[a] = folds[a].max(fold);
-                    }
+            let points = std::iter::once((overlap.point, overlap.normal));
+            let partner = overlap.partner.map(|point| (point, -overlap.normal));
+            for (point, out) in points.chain(partner) {
+                let corners = self.skin.corners(point.triangle);
+                let weighed = corners.into_iter().zip(point.weights);
+                let away = weighed.map(|(v, w)| away(v) * w).sum::<Vec3>();
+                let fold = parting(overlap.depth, &away, &out);
+                let rows = corners.into_iter().flat_map(|v| embedding.row(v as usize));
+                for (a, share) in rows {
+                    // What needs more counts more.
+                    let share = share.max(0.0) * fold;
+                    folds[a] += share * fold;
+                    shares[a] += share;
                 }
             }
+        }
+        for (fold, share) in folds.iter_mut().zip(&shares) {
+            *fold /= f64::max(*share, f64::MIN_POSITIVE);
         }
         match folds.iter().all(|&f| f == 0.0) {
             true => Vec::new(),
@@ -104,4 +117,14 @@ impl Folds {
         }
         folds
     }
+}
+
+/// The part of a way `away` that takes a point its part of a depth along `out`; nothing where it leads in.
+fn parting(depth: f64, away: &Vec3, out: &Vec3) -> f64 {
+    let along = away.dot(out);
+    if along <= 0.0 {
+        return 0.0;
+    }
+    let far = FARTHEST * depth / away.norm();
+    (EACH * depth / along).min(far).min(1.0)
 }

@@ -6,7 +6,8 @@ use super::broad::{self, Swept};
 use super::bumps::{self, Bump};
 use super::cells;
 use super::collider::Collider;
-use super::complementarity::{Compliance, Constraint, Flexible, solve};
+use super::complementarity::{Constraint, Rows};
+use super::compliance::{Compliance, Flexible};
 use super::instant::Instant;
 use super::narrow::{FLAT, Narrow, Touch};
 use super::placed::{Moving, Span, tree_at_rest};
@@ -38,6 +39,7 @@ pub(crate) struct Contacts {
     narrow: Narrow,
     touches: Vec<Touch>,
     compliances: Vec<Compliance>,
+    rows: Rows,
     points: Vec<ContactPoint>,
     held_cells: Vec<usize>,
     /// What rows pushed the free nodes of each body with in the last step, N, world axes; none where there were none.
@@ -57,6 +59,7 @@ impl Contacts {
             narrow: Narrow::default(),
             touches: Vec::new(),
             compliances: Vec::new(),
+            rows: Rows::default(),
             points: Vec::new(),
             held_cells: Vec::new(),
             pushes: Vec::new(),
@@ -99,7 +102,7 @@ impl Contacts {
         let from: Vec<Posed> = bodies.iter().map(|b| b.from).collect();
         let to: Vec<Posed> = bodies.iter().map(|b| b.to).collect();
         self.narrow.begin(&from, broad::candidates(bodies));
-        self.compliances.clear();
+        self.compliances.iter_mut().for_each(Compliance::clear);
         self.moving.clear();
         let moving = |span| {
             let of = self.colliders.iter();
@@ -189,14 +192,14 @@ impl Contacts {
             .collect();
         self.cover(&constraints, &nodes, flesh);
         let compliance = self.pairing.compliance();
-        let (mut moved, pushes) = solve(
+        let mut moved = Vec::new();
+        self.rows.solve(
             &mut constraints,
             &self.compliances,
             flesh,
-            &nodes,
-            compliance,
+            (&nodes, compliance),
+            (&mut moved, &mut self.pushes),
         );
-        self.pushes = pushes;
         if let Some(pushed) = pushed {
             for (moved, pushed) in moved.iter_mut().flatten().zip(pushed.iter().flatten()) {
                 *moved -= pushed;
@@ -267,11 +270,7 @@ impl Contacts {
             .resize_with(flesh.len(), Compliance::default);
         let mut nodes: Vec<Vec<u32>> = vec![Vec::new(); flesh.len()];
         for constraint in constraints {
-            let tangents = constraint.friction.iter().flat_map(|f| &f.tangents);
-            for entry in std::iter::once(&constraint.normal)
-                .chain(tangents)
-                .flatten()
-            {
+            for entry in constraint.entries() {
                 nodes[entry.body as usize].push(entry.node);
             }
         }

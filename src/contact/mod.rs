@@ -6,6 +6,9 @@
 //! the step has already (`complementarity`), and the step is displaced. Cells near inversion are rows of the same problem
 //! (`cells`). What overlaps, however it came, is parted slowly.
 //!
+//! Of modal flesh, which has no step in which contact could act, the surface alone is parted in each instant (`parting`): what overlaps
+//! is told from the surface as it is shown (`overlaps`), and the skin displaced smoothly so that it parts (`spread`).
+//!
 //! For comparison there is the crease method as the paper prints it ([`ContactResponse`]): collisions found by fronts that grow from
 //! seeds (`fronts`), in order of entry (`creases`), held by equalities (`equalities`).
 //!
@@ -32,11 +35,13 @@
 //! # }
 //! ```
 
+mod boxes;
 mod broad;
 mod bumps;
 mod cells;
 mod collider;
 mod complementarity;
+mod compliance;
 mod creases;
 mod equalities;
 mod error;
@@ -66,7 +71,7 @@ pub use settings::{Contact, ContactOptions, ContactResponse, PreparedContact};
 pub use skin::ContactSkin;
 
 pub(crate) use broad::Swept;
-pub(crate) use complementarity::Flexible;
+pub(crate) use compliance::Flexible;
 pub(crate) use creases::{Crease, Creases};
 pub(crate) use folds::Folds;
 pub(crate) use live::Contacts;

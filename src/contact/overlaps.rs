@@ -14,11 +14,11 @@ use rayon::prelude::*;
 /// How far outside of itself a point is looked at, in sizes of the body.
 const OUTSIDE: f64 = 1e-6;
 /// Skin that is less than so many times as far from a point at rest as now is its own; from the second on it counts whole.
-const OTHER: [f64; 2] = [1.15, 1.5];
+const OTHER: [f64; 2] = [1.0, 1.5];
 /// Cosines between the point's inward normal and the skin's outward one: from where on it counts, and whole.
 const FACING: [f64; 2] = [0.0, 0.3];
-/// How deep a point counts less, and no more, in cells.
-const DEEP: [f64; 2] = [3.0, 4.0];
+/// From how deep on a point counts less, and from where no more, in cells.
+const DEEP: [f64; 2] = [1.0, 3.0];
 /// Skins that are parted are so much farther from each other than they have to, in sizes: they would be seen through each other.
 const HAIR: f64 = 3e-4;
 

@@ -2,7 +2,8 @@
 //! Contact by itself: the problem, its rows by finite differences, and the search.
 
 use super::broad::candidates;
-use super::complementarity::{Compliance, Constraint, Entry, Friction, solve};
+use super::complementarity::{Constraint, Entry, Friction, Rows};
+use super::compliance::Compliance;
 use super::*;
 use crate::body::fixture::BarOptions;
 use crate::progress::Silent;
@@ -71,7 +72,14 @@ fn solved(springs: &mut Springs, constraints: &mut [Constraint], compliance: f64
         (0..nodes as u32).rev().partition(|node| node % 2 == 0);
     all[0].cover(&early, nodes, springs);
     all[0].cover(&late, nodes, springs);
-    let (mut moved, _) = solve(constraints, &all, &mut [springs], &[nodes], compliance);
+    let (mut moved, mut pushes) = (Vec::new(), Vec::new());
+    Rows::default().solve(
+        constraints,
+        &all,
+        &mut [springs],
+        (&[nodes], compliance),
+        (&mut moved, &mut pushes),
+    );
     moved.remove(0)
 }
 

@@ -47,10 +47,8 @@ impl Simulation {
     fn begun<'a>(&'a mut self, motion: &'a FrameMotion) -> Result<Begun<'a>, SimulationError> {
         let folds = self.shape.folds_at(&self.body, self.method, motion.to())?;
         let folds = folds.to_vec();
-        let history = self.history.as_ref().ok_or(SimulationError::NotReset)?;
         Ok(Begun {
             shown: self.shown(),
-            pose: &history.pose,
             skinned: &self.now,
             positions: &self.nodes.positions,
             shape: &self.shape,

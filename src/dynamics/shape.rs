@@ -32,23 +32,15 @@ struct Folding {
     folds: Folds,
     /// Where the bones carry the lattice.
     skinned: SkinnedLattice,
-    /// The poses for which they were found last: at the beginning and the end of a frame, as a rule.
-    known: [Option<(Pose, Vec<f64>)>; 2],
+    /// What was found last: at the beginning and the end of a frame, as a rule.
+    known: [Option<Bent>; 2],
 }
 
-impl Folding {
-    fn at(&mut self, body: &Body, method: Method, pose: &Pose) -> Result<&[f64], SimulationError> {
-        let is_of = |known: &Option<(Pose, Vec<f64>)>| known.as_ref().is_some_and(|k| k.0 == *pose);
-        if is_of(&self.known[1]) {
-            self.known.swap(0, 1);
-        } else if !is_of(&self.known[0]) {
-            self.skinned.set(body, method, pose)?;
-            let found = self.folds.find(pose, &self.skinned.places);
-            self.known.swap(0, 1);
-            self.known[0] = Some((pose.clone(), found));
-        }
-        Ok(self.known[0].as_ref().map_or(&[], |(_, found)| found))
-    }
+/// The balance without loads at a pose.
+struct Bent {
+    pose: Pose,
+    places: Vec<Vec3>,
+    folds: Vec<f64>,
 }
 
 impl Shape {
@@ -91,9 +83,51 @@ impl Shape {
         method: Method,
         pose: &Pose,
     ) -> Result<&[f64], SimulationError> {
-        match &mut self.folding {
-            Some(folding) => folding.at(body, method, pose),
-            None => Ok(&[]),
+        let Some(mut folding) = self.folding.take() else {
+            return Ok(&[]);
+        };
+        let found = self.bent(&mut folding, body, method, pose);
+        let folding = self.folding.insert(folding);
+        found?;
+        Ok(folding.known[0].as_ref().map_or(&[], |bent| &bent.folds))
+    }
+
+    /// Sees to it that the first that is known is the balance at a pose.
+    fn bent(
+        &mut self,
+        folding: &mut Folding,
+        body: &Body,
+        method: Method,
+        pose: &Pose,
+    ) -> Result<(), SimulationError> {
+        let is_of = |known: &Option<Bent>| known.as_ref().is_some_and(|k| k.pose == *pose);
+        if is_of(&folding.known[1]) {
+            folding.known.swap(0, 1);
+        } else if !is_of(&folding.known[0]) {
+            folding.skinned.set(body, method, pose)?;
+            let places = self.balance(body, method, (pose, &folding.skinned))?;
+            let skinned = &folding.skinned.places;
+            let folds = folding.folds.find(pose, skinned, &places);
+            folding.known.swap(0, 1);
+            folding.known[0] = Some(Bent {
+                pose: pose.clone(),
+                places,
+                folds,
+            });
+        }
+        Ok(())
+    }
+
+    /// The balance without loads, `[nodes]`.
+    fn balance(
+        &mut self,
+        body: &Body,
+        method: Method,
+        (pose, skinned): (&Pose, &SkinnedLattice),
+    ) -> Result<Vec<Vec3>, SimulationError> {
+        match &mut self.system {
+            Some(system) => equilibrium::balanced(system, body, skinned, &Load::NONE),
+            None => equilibrium::settled(body, method, pose, skinned, &Load::NONE, &Silent),
         }
     }
 
@@ -111,17 +145,14 @@ impl Shape {
         positions: &[Vec3],
     ) -> Result<(), SimulationError> {
         self.places.copy_from_slice(positions);
-        if let Some(folding) = &mut self.folding {
-            let folds = folding.at(body, method, pose)?;
-            self.folds.clear();
-            self.folds.extend_from_slice(folds);
-        }
         if self.sway.is_empty() {
             return Ok(());
         }
-        let bend = match &mut self.system {
-            Some(system) => equilibrium::balanced(system, body, skinned, &Load::NONE)?,
-            None => equilibrium::settled(body, method, pose, skinned, &Load::NONE, &Silent)?,
+        self.folds = self.folds_at(body, method, pose)?.to_vec();
+        let known = self.folding.as_ref().and_then(|f| f.known[0].as_ref());
+        let bend = match known {
+            Some(bent) => bent.places.clone(),
+            None => self.balance(body, method, (pose, skinned))?,
         };
         if method == Method::Hyperelastic {
             for (v, place) in self.places.iter_mut().enumerate() {

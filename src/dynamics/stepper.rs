@@ -153,7 +153,7 @@ pub(super) trait Stepper: Send + Sync {
 }
 
 /// A step that can be displaced before it is taken.
-pub(super) trait StepInParts {
+pub(super) trait StepInParts: Send {
     /// Finds where the step ends. Changes no state.
     ///
     /// # Errors
@@ -199,7 +199,7 @@ impl Flexible for Factored<'_> {
     }
 
     fn columns(&mut self, nodes: &[u32]) -> DMatrix<f64> {
-        self.solver.inverse_columns(nodes) * self.scale
+        self.solver.inverse_columns(nodes, self.scale)
     }
 }
 

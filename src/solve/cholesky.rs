@@ -262,8 +262,8 @@ impl SparseCholesky {
         subtrees.solve(supernodal::SupernodalLltRef::new(factor, &self.factor), x);
     }
 
-    /// Columns of the inverse at some nodes, by the last factorisation: `[3 nodes, 3 t]`, xyz interleaved.
-    pub fn inverse_columns(&self, nodes: &[u32]) -> DMatrix<f64> {
+    /// Columns of the inverse at some nodes, by the last factorisation, times a factor: `[3 nodes, 3 t]`, xyz interleaved.
+    pub fn inverse_columns(&self, nodes: &[u32], scale: f64) -> DMatrix<f64> {
         let place = |node: usize| 3 * self.symbolic.place_of(node);
         let mut columns = Mat::zeros(3 * self.symbolic.nodes(), 3 * nodes.len());
         for (i, &node) in nodes.iter().enumerate() {
@@ -271,9 +271,15 @@ impl SparseCholesky {
             (0..3).for_each(|k| columns[(place + k, 3 * i + k)] = 1.0);
         }
         self.solve_columns(columns.as_mut());
-        DMatrix::from_fn(3 * self.symbolic.nodes(), 3 * nodes.len(), |i, j| {
-            columns[(place(i / 3) + i % 3, j)]
-        })
+        let mut all = DMatrix::zeros(3 * self.symbolic.nodes(), 3 * nodes.len());
+        for (j, mut column) in all.column_iter_mut().enumerate() {
+            let solved = columns.col(j);
+            for (node, to) in column.as_mut_slice().chunks_exact_mut(3).enumerate() {
+                let place = place(node);
+                (0..3).for_each(|k| to[k] = solved[place + k] * scale);
+            }
+        }
+        all
     }
 
     /// Solves with the last factorisation, in place: right-hand side in, solution out, one per node.
@@ -429,7 +435,7 @@ mod tests {
         solver.factor().unwrap();
         let whole = a.try_inverse().unwrap();
         let nodes = [17, 3, 4, 29];
-        let columns = solver.inverse_columns(&nodes);
+        let columns = solver.inverse_columns(&nodes, 1.0);
         for i in 0..3 * n {
             for j in 0..12 {
                 let expected = whole[(i, 3 * nodes[j / 3] as usize + j % 3)];

@@ -105,7 +105,7 @@ def test_ignored_skin_and_crease_methods(elbow):  # noqa: F811
     nothing = thew.Contact(regions=np.zeros(len(elbow.surface.vertices), int))
     free = simulated(elbow, poses, None)
     np.testing.assert_array_equal(simulated(elbow, poses, nothing).positions(5), free.positions(5))
-    with pytest.raises(thew.InputError, match="without creases|crease methods"):
+    with pytest.raises(thew.InputError, match="without creases"):
         thew.Simulation(elbow, "modal", contact=thew.Contact(response="creases"))
 
 

@@ -24,8 +24,7 @@ pub(in crate::dynamics) struct Shown {
 /// A body where a frame begins.
 pub(in crate::dynamics) struct Begun<'a> {
     pub shown: Shown,
-    pub pose: &'a Pose,
-    /// Those of the pose.
+    /// How the bones carry it.
     pub skinned: &'a SkinnedLattice,
     pub positions: &'a [Vec3],
     pub shape: &'a Shape,

@@ -35,6 +35,9 @@ pub(super) struct Touching {
     contacts: Contacts,
     /// In place of the contacts of a body alone, where that is asked for.
     creases: Option<Creases>,
+    /// Whether the frame's first step is still to come, beside which what may touch is searched for, and how colliders go in it.
+    fresh: bool,
+    way: Option<Span>,
     /// Whether the last step was displaced.
     touched: bool,
 }
@@ -64,6 +67,8 @@ impl Touching {
             span: None,
             entry: 0,
             creases: None,
+            fresh: false,
+            way: None,
             touched: false,
             options,
         })
@@ -158,24 +163,17 @@ impl Touching {
         for (body, begun) in self.bodies.iter_mut().zip(begun) {
             body.begin(begun)?;
         }
-        if self.creases.is_some() {
-            return Ok(());
-        }
-        let all = self.bodies.iter().zip(begun).zip(&self.options);
-        let swept = all.map(|((body, begun), options)| Swept {
-            from: body.before.posed(&body.skin, begun.pose, begun.shown),
-            to: body.after.posed(&body.skin, begun.motion.to(), begun.shown),
-            itself: options.self_contact,
-        });
-        let swept: Vec<Swept> = swept.collect();
-        self.contacts.begin(&swept, span);
+        self.fresh = self.creases.is_none();
+        self.way = span.copied();
         Ok(())
     }
 
     /// Takes one step of all bodies; on an error says of which. Bodies before that one have taken the step.
     pub fn step(&mut self, bodies: &mut [InStep]) -> Result<(), Failure> {
-        for (seen, body) in self.bodies.iter_mut().zip(&*bodies) {
-            seen.set_before(body.shown, &body.step, &body.nodes.positions);
+        if !self.fresh {
+            for (seen, body) in self.bodies.iter_mut().zip(&*bodies) {
+                seen.set_before(body.shown, &body.step, &body.nodes.positions);
+            }
         }
         // Under the forces of the step before contacts are found where they are, and flesh is not strained to be pushed back.
         let pushed = self.pushed(bodies);
@@ -224,6 +222,34 @@ impl Touching {
         bodies.iter().enumerate().map(with).collect()
     }
 
+    /// Proposes the steps; beside the first ones of a frame what may touch in that is searched for.
+    fn propose(&mut self, bodies: &mut [InStep], steps: &[Step]) -> Result<(), Failure> {
+        let fresh = std::mem::take(&mut self.fresh);
+        let all = self.bodies.iter().zip(&self.options).zip(&*bodies);
+        let swept = all.filter(|_| fresh).map(|((seen, options), body)| {
+            let (from, to) = (body.poses.0, body.step.motion.to());
+            Swept {
+                from: seen.before.posed(&seen.skin, from, body.shown),
+                to: seen.after.posed(&seen.skin, to, body.shown),
+                itself: options.self_contact,
+            }
+        });
+        let swept: Vec<Swept> = swept.collect();
+        let (contacts, span) = (&mut self.contacts, self.way.as_ref());
+        // This thread asks the progress.
+        rayon::in_place_scope(|scope| {
+            if fresh {
+                scope.spawn(|_| contacts.begin(&swept, span));
+            }
+            for (k, (body, step)) in bodies.iter_mut().zip(steps).enumerate() {
+                let parts = in_parts(body);
+                let proposed = parts.and_then(|(stepper, nodes)| stepper.propose(step, nodes));
+                proposed.map_err(|error| (k, error))?;
+            }
+            Ok(())
+        })
+    }
+
     /// Proposes the steps, and gives by how much the free nodes of each body are displaced where they end.
     fn displaced(
         &mut self,
@@ -231,12 +257,12 @@ impl Touching {
         steps: &[Step],
         pushed: Option<Vec<Vec<Vec3>>>,
     ) -> Result<Option<Vec<Vec<Vec3>>>, Failure> {
+        self.propose(bodies, steps)?;
         let mut proposals = Vec::with_capacity(bodies.len());
         let mut seen = Vec::with_capacity(bodies.len());
         for (k, (body, step)) in bodies.iter_mut().zip(steps).enumerate() {
             let (shown, poses) = (body.shown, body.poses);
-            let (stepper, nodes) = in_parts(body).map_err(|error| (k, error))?;
-            stepper.propose(step, nodes).map_err(|error| (k, error))?;
+            let (stepper, _) = in_parts(body).map_err(|error| (k, error))?;
             let proposal = stepper.proposal(step).map_err(|error| (k, error))?;
             self.bodies[k].set_after(shown, step, proposal.positions);
             proposals.push(proposal);
@@ -284,7 +310,8 @@ fn in_parts<'a>(
 }
 
 impl Simulation {
-    /// Lets the flesh touch itself and colliders from now on; none: it passes through all.
+    /// Lets the flesh touch itself and colliders from now on; none: it passes through all. Modal flesh moves as without; its
+    /// surface is [parted](Self::parted).
     ///
     /// # Errors
     /// A method that knows no contact, a skin of another body.

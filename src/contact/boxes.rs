@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Boxes side by side, so that one is compared with many at once.
+
+use crate::Vec3;
+
+/// The two corners of a box along the axes.
+pub(super) type Bounds = (Vec3, Vec3);
+
+/// Whether boxes meet.
+pub(super) fn meet(a: &Bounds, b: &Bounds) -> bool {
+    let on = |k: usize| (a.0[k] <= b.1[k]) & (a.1[k] >= b.0[k]);
+    on(0) & on(1) & on(2)
+}
+
+/// Boxes with numbers.
+#[derive(Default)]
+pub(super) struct Boxes {
+    all: Vec<(Bounds, u32)>,
+    /// Coordinates of the lower and of the upper corners, rounded outwards to single precision.
+    lower: [Vec<f32>; 3],
+    upper: [Vec<f32>; 3],
+    hits: Vec<bool>,
+}
+
+impl Boxes {
+    pub fn clear(&mut self) {
+        self.all.clear();
+        self.lower.iter_mut().for_each(Vec::clear);
+        self.upper.iter_mut().for_each(Vec::clear);
+    }
+
+    pub fn push(&mut self, bounds: &Bounds, number: u32) {
+        self.all.push((*bounds, number));
+        for k in 0..3 {
+            self.lower[k].push((bounds.0[k] as f32).next_down());
+            self.upper[k].push((bounds.1[k] as f32).next_up());
+        }
+    }
+
+    /// Numbers of those that meet a box, in order.
+    pub fn meeting(&mut self, with: &Bounds) -> impl Iterator<Item = u32> {
+        let (lo, hi) = with;
+        let (lo, hi) = (
+            lo.map(|x| (x as f32).next_down()),
+            hi.map(|x| (x as f32).next_up()),
+        );
+        let count = self.all.len();
+        self.hits.clear();
+        self.hits.resize(count, false);
+        let [a, b, c] = self.lower.each_ref().map(|all| &all[..count]);
+        let [d, e, f] = self.upper.each_ref().map(|all| &all[..count]);
+        for (i, hit) in self.hits[..count].iter_mut().enumerate() {
+            *hit = (a[i] <= hi.x)
+                & (b[i] <= hi.y)
+                & (c[i] <= hi.z)
+                & (d[i] >= lo.x)
+                & (e[i] >= lo.y)
+                & (f[i] >= lo.z);
+        }
+        let near = self.hits.iter().zip(&self.all).filter(|(hit, _)| **hit);
+        near.filter_map(|(_, (bounds, number))| meet(bounds, with).then_some(*number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::surface::shapes::random_points;
+
+    #[test]
+    fn boxes_that_share_a_face_meet_and_no_rounding_makes_others_meet() {
+        let unit = (Vec3::zeros(), Vec3::repeat(1.0));
+        let mut boxes = Boxes::default();
+        // Beside one another, and a little less than single precision tells apart.
+        for (number, x) in [(0, 1.0), (1, 1.0 + 1e-12), (2, -1.0), (3, 3.0)] {
+            boxes.push(
+                &(Vec3::new(x, 0.5, 0.5), Vec3::new(x + 1.0, 0.6, 0.6)),
+                number,
+            );
+        }
+        let meeting: Vec<u32> = boxes.meeting(&unit).collect();
+        assert_eq!(meeting, [0, 2]);
+    }
+
+    #[test]
+    fn the_ones_found_are_those_that_meet() {
+        let (at, size) = (random_points(300, 2.0, 3), random_points(300, 0.4, 4));
+        let all: Vec<Bounds> = at
+            .iter()
+            .zip(&size)
+            .map(|(x, s)| (x - s.abs(), x + s.abs()))
+            .collect();
+        let mut boxes = Boxes::default();
+        all.iter().zip(0..).for_each(|(b, i)| boxes.push(b, i));
+        let apart = |a: &Bounds, b: &Bounds| (0..3).any(|k| a.0[k] > b.1[k] || b.0[k] > a.1[k]);
+        for with in &all {
+            let expected: Vec<u32> = (0..300)
+                .filter(|&i| !apart(&all[i as usize], with))
+                .collect();
+            assert_eq!(boxes.meeting(with).collect::<Vec<_>>(), expected);
+        }
+    }
+}
