@@ -4,11 +4,14 @@
 //! There the bend that skinning gives is none that flesh could have, and no contact can make up for it: what is shown has more of the
 //! joints' elastic shape, as much as parts the skins. It depends on the pose alone, and goes to nothing as skin and skin come apart.
 
+use super::broad::{self, Found};
 use super::overlaps::Bounding;
 use super::posed::{Posed, ShownVertices};
-use super::{ContactSkin, Swept, broad};
+use super::{ContactSkin, Swept};
 use crate::Vec3;
+use crate::aabb;
 use crate::skeleton::Pose;
+use crate::surface::WindingTree;
 use std::sync::Arc;
 
 /// Which part of a depth each side goes: more than half, as lattice vertices are moved by the mean of what is around them.
@@ -17,24 +20,33 @@ const EACH: f64 = 0.75;
 const FARTHEST: f64 = 1.5;
 /// How often folds are spread to the cells around.
 const ROUNDS: usize = 2;
+/// Points so far outside of a cell are in it still, in its own coordinates.
+const BESIDE: f64 = 0.1;
 
 /// Finds folds of one skin.
 pub(crate) struct Folds {
     skin: Arc<ContactSkin>,
     bounding: Bounding,
+    /// Of the skin, moved to where it was looked for last.
+    tree: WindingTree,
+    /// Triangles of the skin that have a vertex in each cell, or in one beside it.
+    triangles: Vec<Vec<u32>>,
 }
 
 impl Folds {
     pub fn new(skin: &Arc<ContactSkin>) -> Self {
+        let bounding = Bounding::new(skin);
         Self {
-            bounding: Bounding::new(skin),
+            tree: bounding.movable(skin),
+            bounding,
+            triangles: triangles_around(skin),
             skin: skin.clone(),
         }
     }
 
     /// Folds `[nodes]`, 0 to 1, at a pose whose bones carry the lattice to `places`, where it is in balance without loads at `bent`;
     /// empty where there are none.
-    pub fn find(&self, pose: &Pose, places: &[Vec3], bent: &[Vec3]) -> Vec<f64> {
+    pub fn find(&mut self, pose: &Pose, places: &[Vec3], bent: &[Vec3]) -> Vec<f64> {
         let body = self.skin.body();
         let still = vec![Vec3::zeros(); places.len()];
         let mut shown = ShownVertices::default();
@@ -54,18 +66,20 @@ impl Folds {
             to: posed,
             itself: true,
         };
-        let mut near: Vec<u32> = broad::candidates(&[swept])
-            .candidates
-            .iter()
-            .map(|c| c.proxy)
-            .collect();
-        near.dedup();
+        let (near, cells) = entered(&posed, &broad::candidates(&[swept]));
         if near.is_empty() {
             return Vec::new();
         }
         let vertices = body.surface().vertices().len() as u32;
         let vertices: Vec<Vec3> = (0..vertices).map(|v| posed.vertex(v)).collect();
-        let found = self.bounding.overlaps(&self.skin, &vertices, &near, 0.0);
+        self.bounding.set(&mut self.tree, &vertices);
+        let around = cells.iter().flat_map(|&c| &self.triangles[c as usize]);
+        let mut around: Vec<u32> = around.copied().collect();
+        around.sort_unstable();
+        around.dedup();
+        let skin = (&*self.skin, &vertices[..]);
+        let of = (&self.tree, &around[..]);
+        let found = self.bounding.overlaps_among(skin, of, &near, 0.0);
         let (mut folds, mut shares) = (vec![0.0; places.len()], vec![0.0; places.len()]);
         let embedding = body.embedding();
         // How far the joints' shape is from the skin.
@@ -117,6 +131,57 @@ impl Folds {
         }
         folds
     }
+}
+
+/// Which points are in cells of other flesh, ascending, and which cells these are.
+fn entered(posed: &Posed, found: &Found) -> (Vec<u32>, Vec<u32>) {
+    let lattice = posed.skin.body().lattice();
+    let (mut near, mut cells) = (Vec::new(), Vec::new());
+    for candidate in &found.candidates {
+        let cell = &lattice.cells()[candidate.cell as usize];
+        let corners = cell.corners();
+        let mut at = [Vec3::zeros(); 8];
+        for (p, &a) in at.iter_mut().zip(corners) {
+            *p = posed.node(a as usize) + found.warps[0][a as usize];
+        }
+        let at = &at[..corners.len()];
+        let place = posed.point(&posed.skin.proxies()[candidate.proxy as usize].point);
+        let (lo, hi) = aabb::bounds(at);
+        if (0..3).any(|k| place[k] < lo[k] || place[k] > hi[k]) {
+            continue;
+        }
+        if cell
+            .local(at, place)
+            .is_some_and(|l| cell.inside(l) > -BESIDE)
+        {
+            near.push(candidate.proxy);
+            cells.push(candidate.cell);
+        }
+    }
+    near.dedup();
+    cells.sort_unstable();
+    cells.dedup();
+    (near, cells)
+}
+
+/// Triangles with a vertex in each cell, or in one that shares a vertex with it.
+fn triangles_around(skin: &ContactSkin) -> Vec<Vec<u32>> {
+    let body = skin.body();
+    let cells = body.embedding().cells();
+    let mut own: Vec<Vec<u32>> = vec![Vec::new(); body.lattice().cells().len()];
+    for t in (0..skin.triangles() as u32).filter(|&t| skin.is_skin(t)) {
+        for v in skin.corners(t) {
+            own[cells[v as usize] as usize].push(t);
+        }
+    }
+    let around = |c: u32| {
+        let beside = skin.neighbours(c).iter().chain(std::iter::once(&c));
+        let mut all: Vec<u32> = beside.flat_map(|&c| &own[c as usize]).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    };
+    (0..own.len() as u32).map(around).collect()
 }
 
 /// The part of a way `away` that takes a point its part of a depth along `out`; nothing where it leads in.

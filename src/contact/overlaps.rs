@@ -73,23 +73,51 @@ impl Bounding {
         proxies: &[u32],
         thickness: f64,
     ) -> Vec<Overlap> {
-        let shown = Shown::new(skin, vertices);
-        let tree = self.tree(vertices);
         let touched: Vec<u32> = (0..skin.triangles() as u32)
             .filter(|&t| skin.is_skin(t))
             .collect();
+        let tree = self.tree(vertices);
+        self.overlaps_among((skin, vertices), (&tree, &touched), proxies, thickness)
+    }
+
+    /// The same with a tree of the skin that is at hand, where what is touched is one of some triangles.
+    pub fn overlaps_among(
+        &self,
+        (skin, vertices): (&ContactSkin, &[Vec3]),
+        (tree, touched): (&WindingTree, &[u32]),
+        proxies: &[u32],
+        thickness: f64,
+    ) -> Vec<Overlap> {
+        let shown = Shown::new(skin, vertices);
+        let looked = proxies.par_iter().map(|&proxy| {
+            let point = skin.proxies()[proxy as usize].point;
+            let inside = shown.is_inside(tree, &point);
+            let modelled = inside && self.modelled[proxy as usize];
+            (!modelled && (inside || thickness > 0.0)).then_some((proxy, inside))
+        });
+        let looked: Vec<Option<(u32, bool)>> = looked.collect();
+        let looked: Vec<(u32, bool)> = looked.into_iter().flatten().collect();
+        if looked.is_empty() {
+            return Vec::new();
+        }
         let boxes = touched.iter().map(|&t| aabb::bounds(shown.corners(t)));
         let bvh = aabb::hierarchy(boxes);
-        let found = proxies.par_iter().map(|&proxy| {
-            let point = skin.proxies()[proxy as usize].point;
-            let inside = shown.is_inside(&tree, &point);
-            if inside && self.modelled[proxy as usize] || !inside && thickness == 0.0 {
-                return None;
-            }
-            shown.met(&bvh, &touched, proxy, inside, thickness)
-        });
-        let found: Vec<Option<Overlap>> = found.collect();
+        let met = looked
+            .par_iter()
+            .map(|&(proxy, inside)| shown.met(&bvh, touched, proxy, inside, thickness));
+        let found: Vec<Option<Overlap>> = met.collect();
         found.into_iter().flatten().collect()
+    }
+
+    /// A winding tree of the skin, to be [set](Self::set) to where it is shown.
+    pub fn movable(&self, skin: &ContactSkin) -> WindingTree {
+        let all = (0..self.triangles.len() as u32).collect();
+        WindingTree::movable(skin.rest_vertices(), &self.triangles, all)
+    }
+
+    /// Moves a [`movable`](Self::movable) tree to where the vertices are shown.
+    pub fn set(&self, tree: &mut WindingTree, vertices: &[Vec3]) {
+        tree.set(vertices, &self.triangles);
     }
 }
 

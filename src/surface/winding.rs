@@ -54,6 +54,30 @@ impl WindingTree {
         let corner = |&t: &u32| triangles[t as usize].map(|v| vertices[v as usize]);
         let corners = chosen.iter().map(corner).collect();
         let (corners, ids) = needles::cut(corners, chosen);
+        let mut tree = Self::over(corners, ids);
+        tree.gather();
+        tree
+    }
+
+    /// A tree over the `chosen` triangles, needles whole, that can be [moved](Self::set).
+    pub fn movable(vertices: &[Vec3], triangles: &[[u32; 3]], chosen: Vec<u32>) -> Self {
+        let corner = |&t: &u32| triangles[t as usize].map(|v| vertices[v as usize]);
+        let corners = chosen.iter().map(corner).collect();
+        let mut tree = Self::over(corners, chosen);
+        tree.gather();
+        tree
+    }
+
+    /// Moves the vertices of a [`movable`](Self::movable) tree; it stays as it was parted.
+    pub fn set(&mut self, vertices: &[Vec3], triangles: &[[u32; 3]]) {
+        for (corners, &id) in self.corners.iter_mut().zip(&self.ids) {
+            *corners = triangles[id as usize].map(|v| vertices[v as usize]);
+        }
+        self.gather();
+    }
+
+    /// A tree without moments.
+    fn over(corners: Vec<[Vec3; 3]>, ids: Vec<u32>) -> Self {
         let centroids: Vec<Vec3> = corners
             .iter()
             .map(|c| c.iter().sum::<Vec3>() / 3.0)
@@ -65,13 +89,11 @@ impl WindingTree {
         }
         let ids = order.iter().map(|&i| ids[i as usize]).collect();
         let corners = order.iter().map(|&i| corners[i as usize]).collect();
-        let mut tree = Self {
+        Self {
             nodes,
             corners,
             ids,
-        };
-        tree.gather();
-        tree
+        }
     }
 
     /// Winding number at a point; 0 at a point that is not finite.

@@ -175,8 +175,11 @@ fn forged_clips_are_refused() {
         }
     };
     refuses(&shown, frame);
-    refuses(&|s| s.run = None, "it is a cycle and is not");
     refuses(&|s| s.loop_gap = Some(0.0), "it is a cycle and is not");
+    refuses(
+        &|s| (s.settings.cyclic, s.loop_gap) = (true, Some(0.0)),
+        "it is a cycle and is not",
+    );
     refuses(&|s| s.settings.fps = f64::NAN, "frames per second");
     refuses(
         &|s| s.settings.simulation.max_offset = Some(-1.0),

@@ -17,7 +17,11 @@ use crate::contact::{
 use crate::kernel::LocalPositions;
 use crate::present::{PresentError, Presenter};
 use body::TouchingBody;
+use smallvec::SmallVec;
 use std::sync::Arc;
+
+/// One for each body; that of a body alone is not allocated.
+type Each<T> = SmallVec<[T; 1]>;
 
 /// Which body could not take a step, and why.
 pub(super) type Failure = (usize, SimulationError);
@@ -178,7 +182,7 @@ impl Touching {
         // Under the forces of the step before contacts are found where they are, and flesh is not strained to be pushed back.
         let pushed = self.pushed(bodies);
         let loaded = self.loaded(bodies, pushed.as_deref());
-        let mut steps = Vec::with_capacity(bodies.len());
+        let mut steps = Each::with_capacity(bodies.len());
         for (body, forces) in bodies.iter().zip(&loaded) {
             steps.push(body.step.under(forces.as_deref()));
         }
@@ -211,7 +215,7 @@ impl Touching {
     }
 
     /// The forces on each body in a step, with what pushed; none as it has them.
-    fn loaded(&self, bodies: &[InStep], pushed: Option<&[Vec<Vec3>]>) -> Vec<Option<Vec<Vec3>>> {
+    fn loaded(&self, bodies: &[InStep], pushed: Option<&[Vec<Vec3>]>) -> Each<Option<Vec<Vec3>>> {
         let with = |(k, body): (usize, &InStep)| {
             let pushed = &pushed?[k];
             Some(match body.step.load.forces {
@@ -234,7 +238,7 @@ impl Touching {
                 itself: options.self_contact,
             }
         });
-        let swept: Vec<Swept> = swept.collect();
+        let swept: Each<Swept> = swept.collect();
         let (contacts, span) = (&mut self.contacts, self.way.as_ref());
         // This thread asks the progress.
         rayon::in_place_scope(|scope| {
@@ -258,8 +262,7 @@ impl Touching {
         pushed: Option<Vec<Vec<Vec3>>>,
     ) -> Result<Option<Vec<Vec<Vec3>>>, Failure> {
         self.propose(bodies, steps)?;
-        let mut proposals = Vec::with_capacity(bodies.len());
-        let mut seen = Vec::with_capacity(bodies.len());
+        let (mut proposals, mut seen) = (Each::new(), Each::new());
         for (k, (body, step)) in bodies.iter_mut().zip(steps).enumerate() {
             let (shown, poses) = (body.shown, body.poses);
             let (stepper, _) = in_parts(body).map_err(|error| (k, error))?;
@@ -270,9 +273,9 @@ impl Touching {
         }
         let all = || self.bodies.iter().zip(&seen);
         let before = all().map(|(b, (shown, (from, _)))| b.before.posed(&b.skin, from, *shown));
-        let before: Vec<Posed> = before.collect();
+        let before: Each<Posed> = before.collect();
         let after = all().map(|(b, (shown, (_, to)))| b.after.posed(&b.skin, to, *shown));
-        let after: Vec<Posed> = after.collect();
+        let after: Each<Posed> = after.collect();
         if let Some(creases) = &mut self.creases {
             let flesh = &mut proposals[0].factored;
             let moved = creases.step(&before[0], &after[0], flesh);
@@ -286,7 +289,7 @@ impl Touching {
             all.into_iter().enumerate().map(free).collect()
         });
         let flesh = proposals.iter_mut().map(|p| &mut p.factored as _);
-        let mut flesh: Vec<&mut dyn Flexible> = flesh.collect();
+        let mut flesh: Each<&mut dyn Flexible> = flesh.collect();
         let (bodies, step) = (&self.bodies, &steps[0]);
         Ok(self.contacts.step(
             (&before, &after),
