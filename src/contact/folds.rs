@@ -14,8 +14,8 @@ use crate::skeleton::Pose;
 use crate::surface::WindingTree;
 use std::sync::Arc;
 
-/// Which part of a depth each side goes: more than half, as lattice vertices are moved by the mean of what is around them.
-const EACH: f64 = 0.75;
+/// Which part of a depth each side goes: then skin lies on skin, and contact does the rest.
+const EACH: f64 = 0.5;
 /// What is shown moves by so many times the depth at most.
 const FARTHEST: f64 = 1.5;
 /// How often folds are spread to the cells around.
@@ -192,4 +192,85 @@ fn parting(depth: f64, away: &Vec3, out: &Vec3) -> f64 {
     }
     let far = FARTHEST * depth / away.norm();
     (EACH * depth / along).min(far).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::tests::Shaped;
+    use crate::skeleton::Affine;
+    use nalgebra::{Rotation3, Vector3};
+
+    /// The bar whose two bones turn about the middle, by so much each, so that its halves come to lie on each other: plain skinning
+    /// folds it through itself there; and where its lattice would be in balance, pushed out of the bend.
+    fn bent(angle: f64) -> (Shaped, Pose, Vec<Vec3>, Vec<Vec3>) {
+        let flesh = Shaped::new(|x| *x, 0.0);
+        let middle = Vec3::new(0.0, 0.0, 0.8);
+        let map = |sign: f64| {
+            let turn = Rotation3::from_scaled_axis(Vector3::y() * (sign * angle)).into_inner();
+            Affine {
+                linear: turn,
+                translation: middle - turn * middle,
+            }
+        };
+        let pose = Pose::new(vec![map(-0.5), map(0.5)]).unwrap();
+        let body = flesh.skin.body();
+        let weights = body.region_weights();
+        let rest = body.lattice().vertices();
+        let place = |(v, x): (usize, &Vec3)| {
+            let row = weights.row(v);
+            row.map(|(b, w)| pose.maps()[b as usize].apply(*x) * w)
+                .sum()
+        };
+        let places: Vec<Vec3> = rest.iter().enumerate().map(place).collect();
+        // Away from the plane between the halves.
+        let out = |(p, x): (&Vec3, &Vec3)| p + Vec3::z() * (0.2 * (x.z - 0.8).signum());
+        let balance = places.iter().zip(rest).map(out).collect();
+        (flesh, pose, places, balance)
+    }
+
+    fn folds(angle: f64) -> Vec<f64> {
+        let (flesh, pose, places, balance) = bent(angle);
+        Folds::new(&flesh.skin).find(&pose, &places, &balance)
+    }
+
+    #[test]
+    fn skin_that_lies_on_no_skin_folds_nowhere() {
+        for angle in [0.0, 0.5, 1.2] {
+            assert!(folds(angle).is_empty(), "{angle}");
+        }
+    }
+
+    #[test]
+    fn folds_come_from_nothing_on_both_sides_of_the_bend() {
+        let most = |angle: f64| folds(angle).into_iter().fold(0.0, f64::max);
+        let (mut apart, mut lies) = (1.2, 3.0);
+        while lies - apart > 1e-4 {
+            let middle = 0.5 * (apart + lies);
+            match most(middle) > 0.0 {
+                true => lies = middle,
+                false => apart = middle,
+            }
+        }
+        assert!(most(lies) < 0.1 && most(3.0) > 0.3, "{}", most(lies));
+        let (found, (flesh, ..)) = (folds(3.0), bent(3.0));
+        assert!(found.iter().all(|f| (0.0..=1.0).contains(f)));
+        let rest = flesh.skin.body().lattice().vertices();
+        for sign in [-1.0, 1.0] {
+            let mut half = rest.iter().zip(&found);
+            assert!(half.any(|(x, f)| sign * (x.z - 0.8) > 0.0 && *f > 0.0));
+        }
+    }
+
+    #[test]
+    fn a_way_that_leads_in_parts_nothing_and_none_is_longer_than_asked() {
+        let out = Vec3::z();
+        assert_eq!(parting(0.1, &-Vec3::z(), &out), 0.0);
+        assert_eq!(parting(0.1, &Vec3::x(), &out), 0.0);
+        let along = parting(0.1, &Vec3::z(), &out);
+        assert!((along - EACH * 0.1).abs() < 1e-12);
+        let aslant = Vec3::new(5.0, 0.0, 1.0);
+        assert!(parting(0.1, &aslant, &out) * aslant.norm() <= FARTHEST * 0.1 + 1e-12);
+        assert_eq!(parting(9.0, &Vec3::z(), &out), 1.0);
+    }
 }

@@ -287,4 +287,54 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn with_folds_skin_is_shown_where_the_kernel_has_it() {
+        use crate::contact::tests::Shaped;
+        use crate::kernel::Target;
+        use crate::present::{Presenter, Showing, Snapshot, SurfaceId};
+
+        let flesh = Shaped::new(|x| x + Vec3::x() * (3.0 * x.z).sin() * 0.2, 0.01);
+        let body = flesh.skin.body();
+        let folds: Vec<f64> = (0..body.nodes())
+            .map(|v| (0.7 * v as f64).sin().max(0.0))
+            .collect();
+        for joints in [0.0, 0.4] {
+            let posed = Posed {
+                joints,
+                folds: &folds,
+                bounded: true,
+                ..flesh.posed()
+            };
+            let nodes: Vec<Vec3> = (0..body.nodes()).map(|a| posed.node(a)).collect();
+            let showing = Showing {
+                elastic_joints: joints,
+                max_offset: None,
+            };
+            let pose = Some(&flesh.pose);
+            let snapshot = Snapshot::new(body, &nodes, Some(posed.sway), pose, showing);
+            let snapshot = snapshot.with_folds(&folds);
+            let count = body.surface().vertices().len();
+            let mut shown = vec![0.0; 3 * count];
+            Presenter::new(body.clone())
+                .positions(
+                    SurfaceId::OWN,
+                    snapshot.instant(),
+                    &Target::WORLD,
+                    &mut shown,
+                )
+                .unwrap();
+            let mut moved = 0.0_f64;
+            for (v, p) in (0u32..).zip(shown.chunks_exact(3)) {
+                let p = Vec3::new(f64::from(p[0]), f64::from(p[1]), f64::from(p[2]));
+                assert!((posed.compute(v) - p).norm() < 1e-5);
+                let without = Posed {
+                    folds: &[],
+                    ..posed
+                };
+                moved = moved.max((posed.compute(v) - without.compute(v)).norm());
+            }
+            assert!(moved > 0.05, "{moved}");
+        }
+    }
 }

@@ -196,6 +196,7 @@ def state(**changes):
     flesh = SimpleNamespace(
         problem="", rig_problems={}, character=SimpleNamespace(apart="", ignored=SimpleNamespace(problem="The group is gone.")), defects=[], clip=SimpleNamespace(inverted=[0]),
         clip_start=1, clip_end=20, lattice=SimpleNamespace(cells=range(200)), build_settings=SimpleNamespace(touches=None),
+        motion=None,
     )  # fmt: skip
     for name, value in changes.items():
         owner = next(o for o in (settings, made, flesh, flesh.character, flesh.build_settings) if hasattr(o, name))
