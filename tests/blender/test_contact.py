@@ -157,7 +157,7 @@ def test_other_methods_touch_too(folding, method):
 
 
 def test_flesh_at_rest_touches_where_it_was_asked_for(folding):
-    simulated(folding, use_contact=True)
+    simulated(folding, use_contact=True, elastic_joints=1.0)
     bpy.context.scene.frame_set(20)
     flesh, rests = flesh_of(folding), []
     for use in (True, False):
@@ -225,7 +225,7 @@ def test_what_cannot_be_entered(folding):
 
 
 def test_the_note_names_parts_frames_and_lengths_as_the_scene_shows_them(folding):
-    simulated(folding, use_contact=True)
+    simulated(folding, use_contact=True, elastic_joints=1.0)
     flesh = flesh_of(folding)
     touched = [index + 1 for index in range(20) if len(flesh.clip.contacts(index))]
     text = next(line for line in folding.thew.made.notes.splitlines() if "touches itself in" in line)
