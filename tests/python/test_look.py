@@ -6,8 +6,9 @@ import zlib
 
 import numpy as np
 import pytest
+import shapes
 
-from demo.look import measures, raster, recording, sheet, table
+from demo.look import contact_pictures, measures, raster, recording, sheet, table
 
 FPS, FRAMES, SIDE = 24.0, 25, 11
 STEP = 0.1
@@ -364,3 +365,24 @@ def test_a_sheet_shows_the_worst_frame(grid, tmp_path):
     sheet.draw_sheet([strip, strip], triangles, (["root"], np.array([-1])), weights, tmp_path / "sheet.png", 32)
     header = (tmp_path / "sheet.png").read_bytes()[16:24]
     assert struct.unpack(">II", header) == (32 * (sheet.FRAMES + len(sheet.CLOSE)), 4 * 32)
+
+
+def test_a_section_is_red_where_two_bodies_are():
+    ball, triangles = shapes.ball(radius=0.2)
+    tints = [contact_pictures.FLESH, contact_pictures.SECOND]
+    seen = contact_pictures.Seen([(ball, triangles), (ball + [1.0, 0.0, 0.0], triangles)], tints)
+    posed = [ball + [x, 0.0, 0.0] for x in (-0.1, 0.1)]
+    picture = seen.section(posed, contact_pictures.ALONG_X, contact_pictures.ALONG_Z, np.zeros(3), 0.4, 200).astype(int)
+    pixel = (0.8 / 200) ** 2
+    lens = 2.0 * 0.2**2 * np.arccos(0.5) - 0.1 * np.sqrt(
+        4.0 * 0.2**2 - 0.2**2
+    )  # two circles, their middles one radius apart
+    red = (picture[..., 0] > 2 * picture[..., 1]).sum() * pixel
+    assert red == pytest.approx(lens, rel=0.08)  # its outline is a pixel wide
+    covered = (picture != raster.PAPER).any(axis=2).sum() * pixel
+    assert covered == pytest.approx(2.0 * np.pi * 0.2**2 - lens, rel=0.02)
+    assert picture[100, 40, 0] > picture[100, 40, 2] and picture[100, 160, 2] > picture[100, 160, 0]
+    inside = [np.flatnonzero(np.linalg.norm(posed[k] - [0.1 - 0.2 * k, 0, 0], axis=1) < 0.198) for k in (0, 1)]
+    through = seen.through(posed)
+    assert np.isin(np.concatenate([inside[0], inside[1] + len(ball)]), through).all()
+    assert len(seen.through([ball, ball + [1.0, 0.0, 0.0]])) == 0

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Flesh without and with contact, as pictures: shapes and characters of our own, the pictures of `docs/methods/contact.md`.
+
+    python -m demo.look.contact_pictures [--only squat|elbow|balls|hug ...] [--output FOLDER]
+
+With each picture the vertices in other flesh are printed, as `demo.look.overlap` finds them; red lies in other flesh, in a section
+what is covered twice. The characters move at the extension's defaults.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from assets import characters
+from assets.characters.choreography import FPS, Pose, smooth, turn
+from assets.characters.figure import eyeball
+from demo.look import overlap, raster
+from demo.look.beside import THROUGH
+from demo.look.recording import Recording
+from demo.look.sheet import FLESH, GREY
+from demo.look.simulating import Character
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+
+import shapes  # noqa: E402
+
+SECOND = np.array([160.0, 184.0, 206.0])
+"""The colour of a second body."""
+ALONG_X, ALONG_Y, ALONG_Z = np.eye(3)
+STILL = (0.0, 0.0, 0.0)
+
+
+class Seen:
+    """Some bodies of which pictures are made, without what they have in other flesh at rest."""
+
+    def __init__(self, rest: list, tints: list[np.ndarray], cut: int | None = None) -> None:
+        """Of each vertices [n, 3] and triangles [t, 3]; cut: how many vertices come before eyes, which are in no section."""
+        triangles = [overlap.welded(vertices, faces) for vertices, faces in rest]
+        starts = np.cumsum([0, *(len(vertices) for vertices, _ in rest)])
+        self.cut = [faces[(faces < (cut or len(v))).all(axis=1)] for faces, (v, _) in zip(triangles, rest, strict=True)]
+        self.triangles = np.concatenate([faces + start for faces, start in zip(triangles, starts, strict=False)])
+        self.tints = tints
+        own = [overlap.inside(v, faces) + start for (v, _), faces, start in zip(rest, triangles, starts, strict=False)]
+        self.own = np.concatenate(own)
+
+    def through(self, posed: list[np.ndarray]) -> np.ndarray:
+        """The vertices in other flesh, counted over all bodies."""
+        return np.setdiff1d(overlap.inside(np.concatenate(posed), self.triangles), self.own)
+
+    def view(self, posed: list[np.ndarray], view: raster.View, middle, half: float, side: int) -> np.ndarray:
+        """From outside."""
+        tints = np.concatenate([np.tile(tint, (len(p), 1)) for p, tint in zip(posed, self.tints, strict=True)])
+        tints[self.through(posed)] = THROUGH
+        points = np.concatenate(posed)
+        return raster.draw(points, self.triangles, tints, view, np.asarray(middle), half, side)
+
+    def section(self, posed: list[np.ndarray], right, up, middle, half: float, side: int) -> np.ndarray:
+        """Cut along the plane of two directions through `middle`; outlines dark."""
+        import thew
+
+        fine = side * raster.FINER
+        place = half * ((np.arange(fine) + 0.5) / fine * 2.0 - 1.0)
+        x, y = np.meshgrid(place, -place, indexing="xy")
+        # A hair beside the plane: a mesh that is the same on both sides has vertices in it.
+        points = np.asarray(middle) + np.outer(x.ravel(), right) + np.outer(y.ravel(), up) + 1e-4 * np.cross(right, up)
+        times = [
+            np.rint(thew.Surface(np.ascontiguousarray(p, np.float64), faces).winding_number(points)).astype(int)
+            for p, faces in zip(posed, self.cut, strict=True)
+        ]
+        colours = np.tile(np.array(raster.PAPER, float), (len(points), 1))
+        for often, tint in zip(times, self.tints, strict=True):
+            colours[often > 0] = tint
+        colours[np.sum(np.maximum(times, 0), axis=0) > 1] = THROUGH
+        for grid in np.reshape(times, (-1, fine, fine)):
+            line = (grid != np.roll(grid, 1, axis=0)) | (grid != np.roll(grid, 1, axis=1))
+            line[0] = line[:, 0] = False
+            colours[line.ravel()] *= 0.35
+        picture = colours.reshape(side, raster.FINER, side, raster.FINER, 3).mean(axis=(1, 3))
+        return np.clip(picture, 0, 255).astype(np.uint8)
+
+
+def save(rows: list[list[np.ndarray]], file: Path) -> None:
+    """Pictures in rows, as a PNG of few colours."""
+    for picture in (picture for row in rows for picture in row):
+        picture[:, -1] = picture[-1, :] = (208, 212, 218)
+    picture = np.concatenate([np.concatenate(row, axis=1) for row in rows])
+    raster.save(picture & 0xF8, file)
+    print(f"{file.name}: {file.stat().st_size / 1000:.0f} kB, {picture.shape[1]} x {picture.shape[0]}", flush=True)
+
+
+def skinned(poses: np.ndarray, rest: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The plain skin in one pose [b, 4, 4], [n, 3]."""
+    each = np.einsum("nb,bij->nij", weights, poses)
+    return np.einsum("nij,nj->ni", each[:, :3, :3], rest) + each[:, :3, 3]
+
+
+# our own biped -------------------------------------------------------------------------------------------------------
+
+
+def bodo() -> tuple[characters.Figure, characters.Skin, int, Character]:
+    """The fattest of our characters, how many of its vertices come before the eyes, and its flesh as the extension makes it."""
+    figure = characters.FIGURES["biped"]()
+    skin = characters.skin(figure)
+    names = [bone.name for bone in figure.bones]
+    parents = np.array([names.index(bone.parent) if bone.parent else -1 for bone in figure.bones])
+    heads, tails = (np.array([getattr(bone, end) for bone in figure.bones]) for end in ("head", "tail"))
+    mesh = skin.vertices, skin.triangles(), np.zeros((0, 2), int)
+    recording = Recording("biped", "Bodo", *mesh, names, parents, heads, tails, skin.weights, FPS)
+    eyes = sum(len(eyeball(eye)[0]) for eye in figure.eyes)
+    return figure, skin, len(skin.vertices) - eyes, Character(recording)
+
+
+def maps(pose: Pose) -> np.ndarray:
+    """As the core takes them, [b, 4, 4]."""
+    return np.array([pose.map(bone.name) for bone in pose.figure.bones])
+
+
+def aim(pose: Pose, bone: str, direction, part: float) -> None:
+    """Turn a bone the shortest way towards a direction, the figure facing -Y; a part of 0 leaves it as it hangs on its parent."""
+    rest = pose.figure.bone(bone)
+    now = pose.rotation(rest.parent) @ (np.array(rest.tail) - rest.head)
+    now /= np.linalg.norm(now)
+    goal = (1.0 - part) * now + part * np.asarray(direction) / np.linalg.norm(direction)
+    goal /= np.linalg.norm(goal)
+    across = np.cross(now, goal)
+    cross = np.array([[0, -across[2], across[1]], [across[2], 0, -across[0]], [-across[1], across[0], 0]])
+    pose.rotations[bone] = (np.eye(3) + cross + cross @ cross / (1.0 + now @ goal)) @ pose.rotation(rest.parent)
+
+
+def squatting(figure: characters.Figure, part: float) -> np.ndarray:
+    """From standing (0) to hips and knees bent by 110 degrees (1), the ankles where they stand."""
+
+    def posed(offset) -> Pose:
+        pose = Pose(figure, offset, turn(30.0 * part))
+        pose.turn("head", -20.0 * part)
+        for side, sign in (("L", 1.0), ("R", -1.0)):
+            pose.turn(f"thigh.{side}", -110.0 * part)
+            pose.turn(f"shin.{side}", 110.0 * part)
+            pose.turn(f"foot.{side}", -30.0 * part)
+            aim(pose, f"upperarm.{side}", (sign * 0.5, -0.85, 0.1), part)
+        return pose
+
+    ankle = np.array(figure.bone("foot.L").head)
+    return maps(posed((ankle - posed(np.zeros(3)).head("foot.L")) * [0.0, 1.0, 1.0]))
+
+
+def squat(output: Path, side: int = 280) -> None:
+    import thew
+
+    figure, skin, cut, character = bodo()
+    poses = np.array([squatting(figure, smooth(frame / 30)) for frame in range(43)])
+    plain = skinned(poses[-1], skin.vertices, skin.weights)
+    ways = [("skin", plain, 0)]
+    for name, contact in (("free", None), ("contact", thew.Contact())):
+        clip = thew.simulate(character.body, poses, FPS, contact=contact, **character.motion)
+        ways.append((name, plain + clip.offsets(len(poses) - 1), clip.inverted_cells[-1]))
+    # Belly, thighs and knees; the cut is through the middle of the left thigh.
+    middle = np.array([0.135, 0.02, 0.34])
+    rows: list[list[np.ndarray]] = [[], []]
+    for name, points, inverted in ways:
+        seen = Seen([(skin.vertices, skin.triangles())], [GREY if name == "skin" else FLESH], cut)
+        print(f"squat, {name}: {len(seen.through([points]))} vertices in other flesh, {inverted} cells inverted")
+        rows[0].append(seen.view([points], raster.View(1.2, 0.0), middle, 0.46, side))
+        rows[1].append(seen.section([points], ALONG_Y, ALONG_Z, middle, 0.46, side))
+        raster.write(rows[0][-1], name, 6, 6)
+    raster.write(rows[1][0], "cut through a thigh", 6, 6)
+    save(rows, output / "contact-squat.png")
+
+
+def embracing(figure: characters.Figure, part: float, near: float) -> np.ndarray:
+    """Arms spread (0), then around another who stands `near` metres ahead (1): the left arm high, the right one low."""
+    pose = Pose(figure, np.array([0.0, 0.5 * (near + 0.5 * (1.0 - smooth(part))), 0.0]), np.eye(3))
+    pose.turn("spine", 4.0 * part)
+    pose.turn("head", 0.0, 0.0, -25.0 * part)
+    open_, close = min(2.0 * part, 1.0), max(2.0 * part - 1.0, 0.0)
+    arms = {
+        "L": [("upperarm", (0.75, -0.65, 0.25), (0.28, -0.94, 0.0)), ("forearm", (0.4, -0.9, 0.1), (-0.12, -0.98, -0.12)),
+              ("hand", (0.2, -0.97, 0.0), (-0.5, -0.8, -0.3))],
+        "R": [("upperarm", (-0.8, -0.5, -0.45), (-0.4, -0.75, -0.5)), ("forearm", (-0.5, -0.85, -0.1), (0.1, -0.98, -0.15)),
+              ("hand", (-0.3, -0.95, 0.0), (0.5, -0.85, -0.1))],
+    }  # fmt: skip
+    for side, bones in arms.items():
+        for bone, spread, around in bones:
+            goal = (1.0 - close) * np.array(spread) + close * np.array(around)
+            aim(pose, f"{bone}.{side}", goal, open_)
+    return maps(pose)
+
+
+def hug(output: Path, near: float = 0.64, side: int = 300) -> None:
+    import thew
+
+    figure, skin, cut, character = bodo()
+    one = np.array([embracing(figure, min(frame / 30, 1.0), near) for frame in range(43)])
+    poses = [one, shapes.about([0.0, 0.0, np.pi]) @ one]
+    plain = [skinned(run[-1], skin.vertices, skin.weights) for run in poses]
+    seen = Seen([(skin.vertices + [0.0, y, 0.0], skin.triangles()) for y in (0.0, 9.0)], [FLESH, SECOND], cut)
+    alone = [thew.simulate(character.body, run, FPS, **character.motion) for run in poses]
+    together = thew.simulate_scene([character.body] * 2, poses, FPS, contact=thew.Contact(), **character.motion)
+    last = len(one) - 1
+    rows: list[list[np.ndarray]] = [[], []]
+    for name, clips in (("alone", alone), ("together", together)):
+        posed = [skin_ + clip.offsets(last) for skin_, clip in zip(plain, clips, strict=True)]
+        inverted = [int(clip.inverted_cells[last]) for clip in clips]
+        print(f"hug, {name}: {len(seen.through(posed))} vertices in other flesh, {inverted} cells inverted")
+        rows[0].append(seen.view(posed, raster.View(1.15, 0.3), (0.0, 0.0, 1.0), 0.56, side))
+        rows[1].append(seen.section(posed, ALONG_Y, ALONG_Z, (0.0, 0.0, 1.0), 0.56, side))
+        raster.write(rows[0][-1], name, 6, 6)
+    raster.write(rows[1][0], "cut in the middle", 6, 6)
+    save(rows, output / "contact-hug.png")
+
+
+# shapes --------------------------------------------------------------------------------------------------------------
+
+
+def flesh(vertices: np.ndarray, triangles: np.ndarray, bones: tuple, weights: np.ndarray, cells: int):
+    """A thew.Body around bones: names, parents, heads, tails."""
+    import thew
+
+    surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*bones)
+    lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=cells)
+    return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
+
+
+def elbow(output: Path, side: int = 210) -> None:
+    """The capsule of `benches/python_creases.py`, by 4 degrees a frame and held."""
+    import thew
+
+    vertices, triangles = shapes.arm(segments=32, rings=100, radius=0.12)
+    weights = shapes.arm_weights(vertices)
+    body = flesh(vertices, triangles, shapes.arm_bones(), weights, 14)
+    seen, rows = Seen([(vertices, triangles)], [FLESH]), []
+    for degrees in (120.0, 136.0, 148.0):
+        poses = np.stack([shapes.bend(np.radians(a)) for a in [*np.arange(0.0, degrees, 4.0), *[degrees] * 8]])
+        rows.append([])
+        for joints in (1.0, 0.0):
+            for name, contact in (("free", None), ("contact", thew.Contact())):
+                clip = thew.simulate(body, poses, FPS, contact=contact, gravity=STILL, elastic_joints=joints)
+                posed = [skinned(poses[-1], vertices, weights) + clip.offsets(len(poses) - 1)]
+                count = len(seen.through(posed))
+                print(f"elbow {degrees:.0f}, joints {joints:.0f}, {name}: {count} vertices in other flesh, "
+                      f"{clip.inverted_cells[-1]} cells inverted")  # fmt: skip
+                rows[-1].append(seen.section(posed, ALONG_X, ALONG_Z, (0.42, 0.0, -0.1), 0.27, side))
+                raster.write(rows[-1][-1], f"{name}, joints {joints:.0f}", 6, 6)
+        raster.write(rows[-1][0], f"{degrees:.0f}", side - 16, 6)
+    save(rows, output / "contact-elbow.png")
+
+
+def balls(output: Path, side: int = 230) -> None:
+    """Two balls whose middles come nearer and are held: cut open, and from the side."""
+    import thew
+
+    vertices, triangles = shapes.ball()
+    core = ["core"], [-1], [[0.0, -0.02, 0.0]], [[0.0, 0.02, 0.0]]
+    body = flesh(vertices, triangles, core, np.ones((len(vertices), 1)), 8)
+    seen = Seen([(vertices, triangles), (vertices + [1.0, 0.0, 0.0], triangles)], [FLESH, SECOND])
+    scene = thew.Scene([body, body], contact=thew.Contact(), gravity=STILL)
+    apart = 0.42
+    place = lambda x: shapes.about(np.zeros(3), shift=(x, 0.0, 0.0))[None]  # noqa: E731
+    scene.reset([place(-apart / 2), place(apart / 2)])
+    rows: list[list[np.ndarray]] = [[], [], []]
+    for goal in (0.37, 0.32, 0.27):
+        for x in [*np.linspace(apart, goal, 13)[1:], *[goal] * 12]:
+            scene.advance([place(-x / 2), place(x / 2)], 1.0 / FPS)
+        apart = goal
+        # Nothing acts on a ball alone: it goes with its bone.
+        free = [vertices + [x, 0.0, 0.0] for x in (-apart / 2, apart / 2)]
+        touching = [scene.positions(of).astype(np.float64) for of in (0, 1)]
+        for row, (name, posed) in enumerate((("alone", free), ("together", touching))):
+            print(f"balls {goal:.2f} m apart, {name}: {len(seen.through(posed))} vertices in other flesh")
+            rows[row].append(seen.section(posed, ALONG_X, ALONG_Z, STILL, 0.42, side))
+            raster.write(rows[row][-1], f"{name}, {100 * goal:.0f} cm", 6, 6)
+        rows[2].append(seen.view(touching, raster.View(0.0, 0.5), STILL, 0.42, side))
+    save(rows, output / "contact-balls.png")
+
+
+PICTURES = {"squat": squat, "elbow": elbow, "balls": balls, "hug": hug}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=PICTURES, default=list(PICTURES))
+    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "images")
+    options = parser.parse_args()
+    for name in options.only:
+        PICTURES[name](options.output)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
