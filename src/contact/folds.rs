@@ -80,7 +80,8 @@ impl Folds {
         let skin = (&*self.skin, &vertices[..]);
         let of = (&self.tree, &around[..]);
         let found = self.bounding.overlaps_among(skin, of, &near, 0.0);
-        let (mut folds, mut shares) = (vec![0.0; places.len()], vec![0.0; places.len()]);
+        let none = || vec![0.0; places.len()];
+        let (mut folds, mut depths, mut shares) = (none(), none(), none());
         let embedding = body.embedding();
         // How far the joints' shape is from the skin.
         let away = |v: u32| embedding.place(v as usize, bent) - vertices[v as usize];
@@ -97,20 +98,35 @@ impl Folds {
                     // What needs more counts more.
                     let share = share.max(0.0) * fold;
                     folds[a] += share * fold;
+                    depths[a] += share * overlap.depth;
                     shares[a] += share;
                 }
             }
         }
-        for (fold, share) in folds.iter_mut().zip(&shares) {
-            *fold /= f64::max(*share, f64::MIN_POSITIVE);
+        for (v, share) in shares.iter().enumerate() {
+            folds[v] /= f64::max(*share, f64::MIN_POSITIVE);
+            depths[v] /= f64::max(*share, f64::MIN_POSITIVE);
         }
-        match folds.iter().all(|&f| f == 0.0) {
-            true => Vec::new(),
-            false => self.spread(folds),
+        if folds.iter().all(|&f| f == 0.0) {
+            return Vec::new();
         }
+        let (mut folds, depths) = (self.spread(folds), self.spread(depths));
+        // Nothing around moves farther than what is parted, wherever the joints' shape may be.
+        let mut ways = none();
+        for v in 0..vertices.len() as u32 {
+            let row = || embedding.row(v as usize).filter(|(_, share)| *share > 0.0);
+            if row().any(|(a, _)| folds[a] > 0.0) {
+                let way = away(v).norm();
+                row().for_each(|(a, _)| ways[a] = f64::max(ways[a], way));
+            }
+        }
+        for (fold, (depth, way)) in folds.iter_mut().zip(depths.iter().zip(&ways)) {
+            *fold = fold.min(FARTHEST * depth / f64::max(*way, f64::MIN_POSITIVE));
+        }
+        folds
     }
 
-    /// Folds that fall off over the cells around.
+    /// Numbers that fall off over the cells around.
     fn spread(&self, mut folds: Vec<f64>) -> Vec<f64> {
         let cells = self.skin.body().lattice().cells();
         let (mut sums, mut counts) = (vec![0.0; folds.len()], vec![0.0; folds.len()]);
