@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Contact: flesh against itself, and cells that cannot fold. What is here counts bodies, of which there is one so far.
+//! Contact: flesh against itself, and cells that cannot fold. What is here counts bodies: often one, in scenes several.
 //!
 //! A step of motion is taken without contact first. Where skin, as it is shown, has then come into other flesh
 //! (`narrow`, among what `broad` found once for the frame), unilateral rows with friction are solved for on the factor that
