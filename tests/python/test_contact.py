@@ -340,3 +340,24 @@ def test_clips_of_methods_without_contact_say_so(elbow, method):
         thew.simulate(elbow, fold(30), 24.0, method=method, contact=thew.Contact())
     with pytest.raises(thew.InputError, match="one number per vertex"):
         thew.simulate(elbow, fold(30), 24.0, contact=thew.Contact(regions=[1, 2]))
+
+
+def test_folds_are_the_same_bits_however_a_clip_is_cut_and_when_restored(elbow, tmp_path):
+    options = {"contact": thew.Contact(), "elastic_joints": 0.0}
+    poses = np.array([shapes.bend(np.radians(a)) for a in [*range(96, 141, 9), 140, 120]])
+    whole, part = (thew.simulate(elbow, some, 24, **options) for some in (poses, poses[:5]))
+    part.save(tmp_path / "part.thew")
+    part = thew.Clip.load(tmp_path / "part.thew")
+    part.extend(poses[5:])
+    assert np.array_equal(np.asarray(part), np.asarray(whole))
+    first, second = (thew.Simulation(elbow, **options) for _ in range(2))
+    first.reset(poses[0])
+    for pose in poses[1:5]:
+        first.advance(pose, FRAME)
+    second.restore(first.state())
+    for pose in poses[5:]:
+        assert np.array_equal(first.positions(), second.positions())
+        first.advance(pose, FRAME)
+        second.advance(pose, FRAME)
+    free = thew.simulate(elbow, poses, 24, elastic_joints=0.0)
+    assert np.abs(np.asarray(free)[4] - np.asarray(whole)[4]).max() > 0.005 * elbow.surface.size
