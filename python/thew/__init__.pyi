@@ -656,7 +656,7 @@ class Simulation:
     as a part of the body's size (None: no limit); solver: how warped steps are solved, by factoring ("direct"), by
     conjugate gradients ("cg") or by what is quicker for the size of the body; elastic_joints (0 to 1): which part of the
     difference between the flesh that bones bend and the plain skin is shown (1: all, 0: the skin as it is, plus sway); contact: how the
-    flesh touches itself, with the methods hyperelastic, warped, warped_vertex and linear (None: it passes through itself). Raises InputError, NotBuilt.
+    flesh touches itself, with the methods hyperelastic, warped, warped_vertex and linear; with modal its surface alone is parted (None: it passes through itself). Raises InputError, NotBuilt.
     """
 
     def __new__(
@@ -761,7 +761,7 @@ class Clip:
     def extend(self, poses: ArrayLike, controls: ArrayLike | None = None, progress: _Progress | None = None) -> None:
         """Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
         go from there: a clip made in parts is the clip made at once. controls[f,r]: of the clip's rigs at those poses
-        (None: each at its last sample). Cyclic clips cannot be extended."""
+        (None: each at its last sample). Cyclic clips and those of a scene cannot be extended."""
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the clip with its body and its rigs to a file: versioned, checksummed, whole or not at all. About 24 bytes per
         lattice vertex and 64 per bone of every frame, besides the body. Raises StorageError."""

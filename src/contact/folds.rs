@@ -191,7 +191,7 @@ fn triangles_around(skin: &ContactSkin) -> Vec<Vec<u32>> {
         }
     }
     let around = |c: u32| {
-        let beside = skin.neighbours(c).iter().chain(std::iter::once(&c));
+        let beside = skin.neighbours(c).iter();
         let mut all: Vec<u32> = beside.flat_map(|&c| &own[c as usize]).copied().collect();
         all.sort_unstable();
         all.dedup();

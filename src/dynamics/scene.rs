@@ -6,7 +6,7 @@ use super::lockstep::{self, Drive};
 use super::sections::{Sections, Writer};
 use super::settling::settle_together;
 use super::touching::{Failure, Touching};
-use super::{Simulation, SimulationError};
+use super::{Method, Simulation, SimulationError};
 use crate::Vec3;
 use crate::contact::{Collider, ContactPoint, PreparedContact, Span};
 use crate::progress::{Paced, Progress};
@@ -42,10 +42,11 @@ impl Scene {
             let told = |error| in_scene((k, error));
             let creases = contact.contact().refuse_creases();
             creases.map_err(|error| told(error.into()))?;
-            body.set_contact(Some(contact.clone())).map_err(told)?;
-            if body.parting.is_some() {
+            if body.method() == Method::Modal {
                 return Err(told(SimulationError::ModalScene));
             }
+            body.check_contact(contact).map_err(told)?;
+            // What touches the scene keeps.
             body.set_contact(None).map_err(told)?;
             body.fold_as(contact).map_err(told)?;
             if body.settings().rate != rate {
@@ -94,6 +95,8 @@ impl Scene {
         let former = self.state();
         let done = self.reset_all(poses, settled, rest_forces, progress);
         if done.is_err() {
+            // What each was settled with may be there still.
+            self.bodies.iter_mut().for_each(|body| body.touching = None);
             self.restore(&former)?;
         }
         done.map_err(in_scene)
@@ -109,9 +112,9 @@ impl Scene {
         let parts = self.bodies.iter_mut().zip(&self.contacts).zip(poses);
         for (k, (((body, contact), pose), forces)) in parts.zip(rest_forces).enumerate() {
             let alone = contact.with_colliders(&self.colliders);
-            let reset = || {
+            let mut reset = || {
                 if settled {
-                    body.set_contact(Some(alone))?;
+                    body.touching = Some(Box::new(Touching::new(&alone)?));
                 }
                 body.reset_watched(pose, settled, *forces, progress)
             };
@@ -145,19 +148,38 @@ impl Scene {
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
         self.check(poses.len())?;
-        self.check(forces.len())?;
-        for (k, (body, forces)) in self.bodies.iter().zip(forces).enumerate() {
-            let steps = body.steps_to_take(dt, *forces);
-            steps.map_err(|error| in_scene((k, error)))?;
-        }
+        self.or_as_before(|scene| {
+            let all = scene.bodies.iter_mut().zip(poses).enumerate();
+            let motion = |(k, (body, pose)): (usize, (&mut Simulation, &Pose))| {
+                let motion = body.motion_to(pose, dt);
+                motion.map_err(|error| in_scene((k, error)))
+            };
+            let motions: Vec<FrameMotion> = all.map(motion).collect::<Result<_, _>>()?;
+            scene.go(&motions, dt, forces, progress)
+        })
+    }
+
+    /// Advances each body along a frame's bone motion over `dt` seconds, as [`Simulation::advance_motion`] does.
+    ///
+    /// # Errors
+    /// As of [`advance`](Self::advance).
+    pub fn advance_motions(
+        &mut self,
+        motions: &[FrameMotion],
+        dt: f64,
+        forces: &[NodalForces],
+        progress: &dyn Progress,
+    ) -> Result<(), SimulationError> {
+        self.or_as_before(|scene| scene.go(motions, dt, forces, progress))
+    }
+
+    /// Does something after which, if it fails, all is as it was; a stop by the progress keeps the state of the step before.
+    fn or_as_before(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<(), SimulationError>,
+    ) -> Result<(), SimulationError> {
         let former = self.state();
-        let motions = self.bodies.iter_mut().zip(poses).enumerate();
-        let motions = motions.map(|(k, (body, pose))| {
-            let motion = body.motion_to(pose, dt);
-            motion.map_err(|error| in_scene((k, error)))
-        });
-        let motions: Result<Vec<_>, _> = motions.collect();
-        let done = motions.and_then(|m| self.advance_motions(&m, dt, forces, progress));
+        let done = work(self);
         if let Err(error) = &done
             && !matches!(error, SimulationError::Cancelled(_))
         {
@@ -166,11 +188,7 @@ impl Scene {
         done
     }
 
-    /// Advances each body along a frame's bone motion over `dt` seconds, as [`Simulation::advance_motion`] does.
-    ///
-    /// # Errors
-    /// As of [`advance`](Self::advance).
-    pub fn advance_motions(
+    fn go(
         &mut self,
         motions: &[FrameMotion],
         dt: f64,
@@ -193,24 +211,12 @@ impl Scene {
             rest_forces: forces.1,
         });
         let drives: Vec<Drive> = drives.collect();
-        let former = self.state();
         let mut bodies: Vec<&mut Simulation> = self.bodies.iter_mut().collect();
         let progress = Paced::new(progress);
-        let done = lockstep::advance(
-            &mut bodies,
-            Some(&mut self.touching),
-            &drives,
-            (dt, steps),
-            &progress,
-        );
-        if let Err(failure) = done {
-            if !matches!(failure.1, SimulationError::Cancelled(_)) {
-                self.restore(&former)?;
-            }
-            self.take_shapes()?;
-            return Err(in_scene(failure));
-        }
-        self.take_shapes()
+        let touching = Some(&mut self.touching);
+        let done = lockstep::advance(&mut bodies, touching, &drives, (dt, steps), &progress);
+        let shaped = self.take_shapes();
+        done.map_err(in_scene).and(shaped)
     }
 
     fn take_shapes(&mut self) -> Result<(), SimulationError> {

@@ -296,7 +296,7 @@ impl PyClip {
 
     /// Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
     /// go from there: a clip made in parts is the clip made at once. controls[f,r]: of the clip's rigs at those poses (None:
-    /// each at its last sample). Cyclic clips cannot be extended.
+    /// each at its last sample). Cyclic clips and those of a scene cannot be extended.
     #[pyo3(signature = (poses, controls=None, progress=None))]
     fn extend(
         &self,

@@ -342,3 +342,16 @@ def test_a_scene_that_is_stopped_changes_nothing(ball):
 def test_what_cannot_be_a_scene_is_a_sentence(ball, make, sentence):
     with pytest.raises(thew.InputError, match=sentence):
         make(ball)
+
+
+def test_a_reset_that_fails_changes_nothing_and_the_scene_goes_on(ball):
+    scene = thew.Scene([ball, ball], contact=thew.Contact())
+    scene.reset([at(0, 0, 0), at(0.36, 0, 0)])
+    state = scene.state()
+    too_many = np.zeros((ball.dofs + 1, 3))
+    with pytest.raises(thew.InputError, match="body 1 of the scene"):
+        scene.reset([at(0, 0, 0), at(0.3, 0, 0)], rest_forces=[None, too_many])
+    assert scene.state() == state
+    scene.advance([at(0, 0, 0), at(0.36, 0, 0)], FRAME)
+    contacts = scene.contacts()
+    assert {*contacts.others} == {0, 1}

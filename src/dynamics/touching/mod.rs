@@ -323,21 +323,26 @@ impl Simulation {
             (self.touching, self.parting) = (None, None);
             return self.shape.fold(None);
         };
-        if !self.method.touches() {
-            return Err(SimulationError::ContactMethod {
-                method: self.method,
-            });
-        }
+        self.check_contact(&contact)?;
         let parted = self.method == Method::Modal;
-        if parted && contact.contact().refuse_creases().is_err() {
-            return Err(ContactError::ModalCreases.into());
-        }
-        if !Arc::ptr_eq(contact.skin().body(), &self.body) {
-            return Err(SimulationError::ContactBody);
-        }
         self.touching = Some(Box::new(Touching::new(&contact)?));
         self.parting = parted.then(|| Box::new(Parting::new(&contact)));
         self.fold_as(&contact)
+    }
+
+    /// Refuses what [`set_contact`](Self::set_contact) does.
+    pub(super) fn check_contact(&self, contact: &PreparedContact) -> Result<(), SimulationError> {
+        let method = self.method;
+        if !method.touches() {
+            return Err(SimulationError::ContactMethod { method });
+        }
+        if method == Method::Modal && contact.contact().refuse_creases().is_err() {
+            return Err(ContactError::ModalCreases.into());
+        }
+        match Arc::ptr_eq(contact.skin().body(), &self.body) {
+            true => Ok(()),
+            false => Err(SimulationError::ContactBody),
+        }
     }
 
     /// Shows more of the joints' elastic shape where the skin lies in itself, if contact is to part it there.
