@@ -25,6 +25,7 @@ mod domain;
 mod grid;
 mod intake;
 mod local_units;
+mod moments;
 mod nearest;
 mod needles;
 mod node_distances;

@@ -12,6 +12,7 @@
 //!
 //! Deviations: the paper evaluates the far field beyond β = 2 node radii and keeps full moments; the
 //! traceless form needs 19 numbers for a node in place of 39. Many long needles are cut across.
+use super::moments::Moments;
 use super::needles;
 use crate::Vec3;
 use std::f64::consts::PI;
@@ -20,6 +21,11 @@ use std::f64::consts::PI;
 const BETA: f64 = 2.0;
 /// Triangles in a leaf, at most.
 const LEAF: usize = 6;
+
+/// Of nodes with no more than these below them all triangles are looked at to tell how far they reach.
+const FEW: usize = 64;
+/// Subtrees of more nodes are gathered side by side.
+const APART: usize = 1024;
 
 /// Triangles in a binary tree whose nodes carry the moments of what is below them.
 #[derive(Debug, Clone)]
@@ -151,34 +157,68 @@ impl WindingTree {
         f64::atan2(im, re) + 2.0 * PI * turns
     }
 
-    /// Fills the nodes with centres, radii and moments, children before parents.
+    /// Fills the nodes with centres, radii and moments.
     fn gather(&mut self) {
-        let mut moments: Vec<Moments> = vec![Moments::default(); self.nodes.len()];
-        for i in (0..self.nodes.len()).rev() {
-            let (first, count) = (self.nodes[i].first as usize, self.nodes[i].count as usize);
-            let m = if count > 0 {
-                Moments::of(&self.corners[first..first + count])
-            } else {
-                let second = self.nodes[i + 1].skip as usize;
-                Moments::sum(&moments[i + 1], &moments[second])
-            };
-            // All triangles below a node are contiguous: from its first leaf to its last.
-            let last = self.nodes[i].skip as usize - 1;
-            let end = (self.nodes[last].first + self.nodes[last].count) as usize;
-            let radius2 = self.corners[first..end]
-                .iter()
-                .flatten()
-                .map(|x| (x - m.centre).norm_squared())
-                .fold(0.0, f64::max);
-            let node = &mut self.nodes[i];
-            node.centre = m.centre;
-            node.far2 = radius2 * BETA * BETA;
-            node.n = m.n;
-            node.s = m.quadratic();
-            node.t = m.cubic();
-            moments[i] = m;
-        }
+        gather(&mut self.nodes, 0, &self.corners);
     }
+}
+
+/// Fills the nodes of a subtree, of which the first is number `at`, children before parents; gives its moments.
+fn gather(nodes: &mut [Node], at: usize, corners: &[[Vec3; 3]]) -> Moments {
+    let large = nodes.len() > APART;
+    let [node, below @ ..] = nodes else {
+        return Moments::default();
+    };
+    let moments = if node.count > 0 {
+        let first = node.first as usize;
+        Moments::of(&corners[first..first + node.count as usize])
+    } else {
+        let second = below[0].skip as usize;
+        let (left, right) = below.split_at_mut(second - at - 1);
+        let mut first = || gather(left, at + 1, corners);
+        let mut other = || gather(right, second, corners);
+        let (a, b) = match large {
+            true => rayon::join(first, other),
+            false => (first(), other()),
+        };
+        Moments::sum(&a, &b)
+    };
+    let radius2 = radius2(&moments.centre, node, below, corners);
+    node.centre = moments.centre;
+    node.far2 = radius2 * BETA * BETA;
+    node.n = moments.n;
+    node.s = moments.quadratic();
+    node.t = moments.cubic();
+    moments
+}
+
+/// The square of how far the triangles of a node reach from its centre.
+fn radius2(centre: &Vec3, node: &Node, below: &[Node], corners: &[[Vec3; 3]]) -> f64 {
+    let farthest = |first: &Node, last: &Node, known: f64| {
+        let all = &corners[first.first as usize..(last.first + last.count) as usize];
+        let far = all.iter().flatten().map(|x| (x - centre).norm_squared());
+        far.fold(known, f64::max)
+    };
+    // All triangles below a node are contiguous: from its first leaf to its last.
+    if below.len() <= FEW {
+        return farthest(node, below.last().unwrap_or(node), 0.0);
+    }
+    // What lies in a ball that reaches less far is not looked at.
+    let start = node.skip as usize - below.len();
+    let (mut radius2, mut i) = (0.0, 0);
+    while let Some(ball) = below.get(i) {
+        let own = ball.far2.sqrt() / BETA;
+        let reach = (ball.centre - centre).norm() + own;
+        if reach * reach * (1.0 + 1e-9) < radius2 {
+            i = ball.skip as usize - start;
+            continue;
+        }
+        if ball.count > 0 {
+            radius2 = farthest(ball, ball, radius2);
+        }
+        i += 1;
+    }
+    radius2
 }
 
 impl Node {
@@ -227,134 +267,6 @@ fn split(order: &mut [u32], first: usize, centroids: &[Vec3], nodes: &mut Vec<No
         split(right, first + middle, centroids, nodes);
     }
     nodes[at].skip = nodes.len() as u32;
-}
-
-/// Raw moments about a centre: N_i = ∫n_i, M_ij = ∫n_i y_j, R_ijk = ∫n_i y_j y_k.
-#[derive(Clone)]
-struct Moments {
-    centre: Vec3,
-    area: f64,
-    n: Vec3,
-    m: crate::Mat3,
-    r: [crate::Mat3; 3],
-}
-
-impl Default for Moments {
-    fn default() -> Self {
-        let zero = crate::Mat3::zeros();
-        Self {
-            centre: Vec3::zeros(),
-            area: 0.0,
-            n: Vec3::zeros(),
-            m: zero,
-            r: [zero; 3],
-        }
-    }
-}
-
-impl Moments {
-    /// Of some triangles, about their area centroid.
-    fn of(triangles: &[[Vec3; 3]]) -> Self {
-        let each = triangles.iter().map(|[a, b, c]| {
-            let n = (b - a).cross(&(c - a)) * 0.5;
-            (n, n.norm(), (a + b + c) / 3.0)
-        });
-        let area: f64 = each.clone().map(|(_, area, _)| area).sum();
-        let mut out = Self {
-            area,
-            centre: weighted(each.clone().map(|(_, area, centroid)| (area, centroid))),
-            ..Self::default()
-        };
-        for ((n, _, centroid), corners) in each.zip(triangles) {
-            let mean = centroid - out.centre;
-            // ∫ y yᵀ over a triangle of unit area is (Σ y_i y_iᵀ + 9 m mᵀ) / 12.
-            let mut yy = mean * mean.transpose() * 9.0;
-            for x in corners {
-                let y = x - out.centre;
-                yy += y * y.transpose();
-            }
-            out.n += n;
-            out.m += n * mean.transpose();
-            for i in 0..3 {
-                out.r[i] += yy * (n[i] / 12.0);
-            }
-        }
-        out
-    }
-
-    /// Of two nodes together, about their common centroid.
-    fn sum(a: &Self, b: &Self) -> Self {
-        let mut out = Self {
-            area: a.area + b.area,
-            centre: weighted([(a.area, a.centre), (b.area, b.centre)].into_iter()),
-            ..Self::default()
-        };
-        for part in [a, b] {
-            let s = part.centre - out.centre;
-            out.n += part.n;
-            out.m += part.m + part.n * s.transpose();
-            for i in 0..3 {
-                let row = part.m.row(i).transpose();
-                out.r[i] += part.r[i]
-                    + row * s.transpose()
-                    + s * row.transpose()
-                    + s * s.transpose() * part.n[i];
-            }
-        }
-        out
-    }
-
-    /// −3 times the symmetric traceless part of M.
-    fn quadratic(&self) -> [f64; 6] {
-        let third = self.m.trace() / 3.0;
-        let diagonal = |i: usize| -3.0 * (self.m[(i, i)] - third);
-        let off = |i: usize, j: usize| -3.0 * (self.m[(i, j)] + self.m[(j, i)]);
-        [
-            diagonal(0),
-            diagonal(1),
-            diagonal(2),
-            off(0, 1),
-            off(0, 2),
-            off(1, 2),
-        ]
-    }
-
-    /// 15/2 times the symmetric traceless part of R.
-    fn cubic(&self) -> [f64; 10] {
-        let symmetric = |i: usize, j: usize, k: usize| {
-            (self.r[i][(j, k)] + self.r[j][(i, k)] + self.r[k][(i, j)]) / 3.0
-        };
-        let trace = [0, 1, 2].map(|k| symmetric(0, 0, k) + symmetric(1, 1, k) + symmetric(2, 2, k));
-        let part = |i: usize, j: usize, k: usize| {
-            let delta = |a: usize, b: usize, c: usize| if a == b { trace[c] } else { 0.0 };
-            symmetric(i, j, k) - (delta(i, j, k) + delta(i, k, j) + delta(j, k, i)) / 5.0
-        };
-        // The factor counts the permutations of the indices.
-        let term = |f: f64, i: usize, j: usize, k: usize| 7.5 * f * part(i, j, k);
-        [
-            term(1.0, 0, 0, 0),
-            term(1.0, 1, 1, 1),
-            term(1.0, 2, 2, 2),
-            term(3.0, 0, 0, 1),
-            term(3.0, 0, 0, 2),
-            term(3.0, 0, 1, 1),
-            term(3.0, 1, 1, 2),
-            term(3.0, 0, 2, 2),
-            term(3.0, 1, 2, 2),
-            term(6.0, 0, 1, 2),
-        ]
-    }
-}
-
-/// Weighted mean; the plain mean where the weights vanish.
-fn weighted(points: impl Iterator<Item = (f64, Vec3)> + Clone) -> Vec3 {
-    let total: f64 = points.clone().map(|(w, _)| w).sum();
-    if total > 0.0 {
-        points.map(|(w, x)| x * (w / total)).sum()
-    } else {
-        let count = points.clone().count().max(1) as f64;
-        points.map(|(_, x)| x / count).sum()
-    }
 }
 
 #[cfg(test)]
