@@ -12,6 +12,12 @@ pub(super) fn meet(a: &Bounds, b: &Bounds) -> bool {
     on(0) & on(1) & on(2)
 }
 
+/// The box around boxes; of none, or of none but empty ones, one that meets nothing.
+pub(super) fn union<'a>(all: impl Iterator<Item = &'a Bounds>) -> Bounds {
+    let far = Vec3::repeat(f64::INFINITY);
+    all.fold((far, -far), |(lo, hi), b| (lo.inf(&b.0), hi.sup(&b.1)))
+}
+
 /// Boxes with numbers.
 #[derive(Default)]
 pub(super) struct Boxes {

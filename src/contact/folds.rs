@@ -63,7 +63,7 @@ impl Folds {
         };
         let swept = Swept {
             from: posed,
-            to: posed,
+            to: None,
             itself: true,
         };
         let (near, cells) = entered(&posed, &broad::candidates(&[swept]));

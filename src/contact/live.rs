@@ -100,7 +100,7 @@ impl Contacts {
     /// Before the first step of a frame, in which colliders go through a span of their motion; none: there are none in it.
     pub fn begin(&mut self, bodies: &[Swept], span: Option<&Span>) {
         let from: Vec<Posed> = bodies.iter().map(|b| b.from).collect();
-        let to: Vec<Posed> = bodies.iter().map(|b| b.to).collect();
+        let to: Vec<Posed> = bodies.iter().map(|b| *b.end()).collect();
         self.narrow.begin(&from, broad::candidates(bodies));
         self.compliances.iter_mut().for_each(Compliance::clear);
         self.moving.clear();

@@ -52,6 +52,7 @@ mod live;
 mod narrow;
 mod overlaps;
 mod parting;
+mod path;
 mod placed;
 mod posed;
 mod record;
@@ -62,6 +63,7 @@ mod spread;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod warped;
 
 pub use collider::{Collider, ColliderMotion};
 pub use error::ContactError;

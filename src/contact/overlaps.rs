@@ -91,9 +91,13 @@ impl Bounding {
         let shown = Shown::new(skin, vertices);
         let looked = proxies.par_iter().map(|&proxy| {
             let point = skin.proxies()[proxy as usize].point;
+            let modelled = self.modelled[proxy as usize];
+            if modelled && thickness <= 0.0 {
+                return None;
+            }
             let inside = shown.is_inside(tree, &point);
-            let modelled = inside && self.modelled[proxy as usize];
-            (!modelled && (inside || thickness > 0.0)).then_some((proxy, inside))
+            let is_new = !(inside && modelled);
+            (is_new && (inside || thickness > 0.0)).then_some((proxy, inside))
         });
         let looked: Vec<Option<(u32, bool)>> = looked.collect();
         let looked: Vec<(u32, bool)> = looked.into_iter().flatten().collect();

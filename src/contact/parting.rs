@@ -145,7 +145,7 @@ impl Parting {
         }
         let swept = at.bodies.iter().map(|&posed| Swept {
             from: posed,
-            to: posed,
+            to: None,
             itself: true,
         });
         let found = broad::candidates(&swept.collect::<Vec<_>>());

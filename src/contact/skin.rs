@@ -237,6 +237,11 @@ impl ContactSkin {
         self.starts[cell as usize]..self.starts[cell as usize + 1]
     }
 
+    /// The cell that a proxy is embedded in.
+    pub(crate) fn cell_of(&self, proxy: u32) -> u32 {
+        self.body.embedding().cells()[self.proxies[proxy as usize].vertex as usize]
+    }
+
     /// Cells that share a vertex with a cell, ascending, itself among them.
     pub(crate) fn neighbours(&self, cell: u32) -> &[u32] {
         &self.neighbours[cell as usize]

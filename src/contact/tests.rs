@@ -262,7 +262,7 @@ fn rows_are_derivatives_of_where_skin_is_shown() {
 fn found(bent: &Shaped) -> Vec<narrow::Touch> {
     let swept = || Swept {
         from: bent.posed(),
-        to: bent.posed(),
+        to: None,
         itself: true,
     };
     let posed = [bent.posed()];
@@ -270,6 +270,23 @@ fn found(bent: &Shaped) -> Vec<narrow::Touch> {
     narrow.begin(&posed, candidates(&[swept()]));
     narrow.touches(&posed, &|_, _| Mat3::identity(), &mut touches);
     touches
+}
+
+#[test]
+fn what_stands_still_is_as_near_as_what_goes_to_where_it_is() {
+    let bent = Shaped::rolled(1.2);
+    let [still, swept] = [None, Some(bent.posed())].map(|to| {
+        let from = bent.posed();
+        let body = Swept {
+            from,
+            to,
+            itself: true,
+        };
+        candidates(&[body])
+    });
+    assert!(!still.candidates.is_empty());
+    assert_eq!(still.candidates, swept.candidates);
+    assert_eq!(still.warps, swept.warps);
 }
 
 #[test]

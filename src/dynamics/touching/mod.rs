@@ -234,7 +234,7 @@ impl Touching {
             let (from, to) = (body.poses.0, body.step.motion.to());
             Swept {
                 from: seen.before.posed(&seen.skin, from, body.shown),
-                to: seen.after.posed(&seen.skin, to, body.shown),
+                to: Some(seen.after.posed(&seen.skin, to, body.shown)),
                 itself: options.self_contact,
             }
         });

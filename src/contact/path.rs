@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where a body goes within a frame: its lattice, the points that are looked up in other flesh, and boxes around them.
+
+use super::boxes::Bounds;
+use super::broad::Swept;
+use super::skin::Proxy;
+use crate::Vec3;
+use crate::aabb;
+use crate::lattice::Cell;
+use rayon::prelude::*;
+
+/// How much wider boxes are, in cells of the body.
+const WIDER: f64 = 0.1;
+/// Points that one task takes at least.
+const SOME: usize = 256;
+
+/// A body over the frame, as seen from flesh that moves along.
+pub(super) struct Path {
+    /// How many ends the frame has: one where all stands still.
+    pub ends: usize,
+    pub nodes: Vec<[Vec3; 2]>,
+    /// Where each proxy is shown.
+    pub points: Vec<[Vec3; 2]>,
+    /// Around each cell, a little wider, and around its proxies.
+    pub cells: Vec<Bounds>,
+    pub skins: Vec<Bounds>,
+}
+
+impl Path {
+    pub fn new(body: &Swept, drift: Vec3, ends: usize) -> Self {
+        let (from, to, skin) = (&body.from, body.end(), body.from.skin);
+        let nodes = (0..from.base.len()).map(|a| [from.node(a), to.node(a) - drift]);
+        let nodes: Vec<[Vec3; 2]> = nodes.collect();
+        let shown = |proxy: &Proxy| match ends {
+            1 => [from.point(&proxy.point); 2],
+            _ => [from.point(&proxy.point), to.point(&proxy.point) - drift],
+        };
+        let points = skin.proxies().par_iter().with_min_len(SOME).map(shown);
+        let points: Vec<[Vec3; 2]> = points.collect();
+        let lattice = skin.body().lattice().cells();
+        let wider = Vec3::repeat(WIDER * skin.cell());
+        let around = |cell: &Cell| {
+            let corners = cell.corners().iter();
+            let (lo, hi) = aabb::bounds(corners.flat_map(|&a| &nodes[a as usize]));
+            (lo - wider, hi + wider)
+        };
+        let cells = lattice.iter().map(around).collect();
+        let skins = (0..lattice.len() as u32).map(|c| {
+            let own = skin.proxies_in(c);
+            aabb::bounds(
+                points[own.start as usize..own.end as usize]
+                    .iter()
+                    .flatten(),
+            )
+        });
+        Self {
+            ends,
+            skins: skins.collect(),
+            cells,
+            points,
+            nodes,
+        }
+    }
+}

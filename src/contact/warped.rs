@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! On which sides of the cells of a body points lie while a frame passes, where these carry the skin as it is shown.
+
+use super::broad::Swept;
+use super::narrow::warps;
+use super::path::Path;
+use crate::lattice::Cell;
+use crate::{Mat3, Vec3};
+use std::sync::OnceLock;
+
+/// What lies farther beyond a side of a cell than this, in cells, does not come into it within a frame.
+const BEYOND: f64 = 0.6;
+
+/// A lattice that is warped to carry the skin as it is shown, where candidates may come into its cells.
+pub(super) struct Warped<'a> {
+    lattice: &'a [Cell],
+    ends: usize,
+    pub nodes: Vec<[Vec3; 2]>,
+    /// When the frame begins.
+    pub warps: Vec<Vec3>,
+    /// Of each cell, at the ends of the frame.
+    frames: Vec<OnceLock<[LocalFrame; 2]>>,
+}
+
+impl<'a> Warped<'a> {
+    pub fn new(body: &Swept<'a>, path: &Path, cells: &[u32]) -> Self {
+        let mut nodes = path.nodes.clone();
+        let (from, to) = rayon::join(
+            || warps(&body.from, cells),
+            || (path.ends > 1).then(|| warps(body.end(), cells)),
+        );
+        for (k, warps) in std::iter::once(&from).chain(&to).enumerate() {
+            for (node, warp) in nodes.iter_mut().zip(warps) {
+                node[k] += warp;
+            }
+        }
+        Self {
+            lattice: body.from.skin.body().lattice().cells(),
+            ends: path.ends,
+            frames: vec![OnceLock::new(); path.cells.len()],
+            warps: from,
+            nodes,
+        }
+    }
+
+    /// Whether points lie beyond one side of a cell, the same at all ends of a frame, by more than [`BEYOND`] of it.
+    pub fn are_beside<'b>(
+        &self,
+        cell: u32,
+        mut points: impl Iterator<Item = &'b [Vec3; 2]>,
+    ) -> bool {
+        let frames = self.frames(cell);
+        let mut beyond = [true; 6];
+        points.all(|point| {
+            for (frame, x) in frames.iter().zip(point) {
+                let Some(outside) = frame.outside(x) else {
+                    beyond = [false; 6];
+                    break;
+                };
+                for (beyond, outside) in beyond.iter_mut().zip(outside) {
+                    *beyond &= outside > BEYOND;
+                }
+            }
+            beyond.contains(&true)
+        })
+    }
+
+    /// Those of a cell, one for each end.
+    fn frames(&self, cell: u32) -> &[LocalFrame] {
+        let made = self.frames[cell as usize].get_or_init(|| {
+            let corners = self.lattice[cell as usize].corners();
+            [0, self.ends - 1].map(|end| {
+                let (origin, edges) = edges(corners, |a| self.nodes[a][end]);
+                match corners.len() {
+                    4 => LocalFrame::new(origin, edges, LocalShape::Tetrahedron),
+                    8 => LocalFrame::new(origin, edges, LocalShape::Cube),
+                    _ => LocalFrame::new(origin, Mat3::zeros(), LocalShape::Cube),
+                }
+            })
+        });
+        &made[..self.ends]
+    }
+}
+
+/// Coordinates in which a cell that is not bent is the tetrahedron of the axes' ends, or a cube around the origin.
+#[derive(Clone, Copy)]
+struct LocalFrame {
+    origin: Vec3,
+    inverse: Mat3,
+    /// Of which shape the cell is; none: of another, or it is flat.
+    shape: Option<LocalShape>,
+}
+
+#[derive(Clone, Copy)]
+enum LocalShape {
+    Tetrahedron,
+    Cube,
+}
+
+impl LocalFrame {
+    fn new(origin: Vec3, edges: Mat3, shape: LocalShape) -> Self {
+        let inverse = edges
+            .try_inverse()
+            .filter(|m| m.iter().all(|x| x.is_finite()));
+        Self {
+            origin,
+            shape: inverse.map(|_| shape),
+            inverse: inverse.unwrap_or_else(Mat3::zeros),
+        }
+    }
+
+    /// How far a point lies outside of each side.
+    fn outside(&self, point: &Vec3) -> Option<[f64; 6]> {
+        let x = self.inverse * (point - self.origin);
+        let [a, b, c] = [x.x, x.y, x.z];
+        Some(match self.shape? {
+            LocalShape::Tetrahedron => {
+                let last = a + b + c - 1.0;
+                [-a, -b, -c, last, last, last]
+            }
+            LocalShape::Cube => [-a, -b, -c, a, b, c].map(|x| x - 0.5),
+        })
+    }
+}
+
+/// A corner of a cell and three edges from it, or of a hexahedron its middle and mean edges.
+pub(super) fn edges(corners: &[u32], at: impl Fn(usize) -> Vec3) -> (Vec3, Mat3) {
+    let at = |k: usize| at(corners[k] as usize);
+    if corners.len() < 8 {
+        let o = at(0);
+        return (o, Mat3::from_columns(&[at(1) - o, at(2) - o, at(3) - o]));
+    }
+    // Corners differ in the first coordinate by one, in the second by two, in the third by four.
+    let along = |bit: usize| {
+        let sign = |k: usize| if k & bit == 0 { -0.25 } else { 0.25 };
+        (0..8).map(|k| at(k) * sign(k)).sum::<Vec3>()
+    };
+    let middle = (0..8).map(at).sum::<Vec3>() / 8.0;
+    (middle, Mat3::from_columns(&[along(1), along(2), along(4)]))
+}
