@@ -4,11 +4,12 @@
 //! Where flesh folds, cells invert before skins meet, and then no place in them means anything. J is the determinant of the
 //! deformation at a corner of a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors.
 
-use super::complementarity::{Constraint, Entry};
+use super::complementarity::{Constraint, Constraints, Entry};
 use super::posed::Posed;
 use super::rows::largest_pressure;
 use crate::Vec3;
 use crate::body::corner_frames;
+use smallvec::SmallVec;
 
 /// What J is kept from.
 const LEAST: f64 = 0.1;
@@ -47,7 +48,7 @@ pub(crate) fn rows(
     index: u32,
     (before, after): (&Posed, &Posed),
     recovery: f64,
-    constraints: &mut Vec<Constraint>,
+    constraints: &mut Constraints,
 ) -> usize {
     let (mut held, body) = (0, after.skin.body());
     let pattern = body.pattern();
@@ -65,7 +66,7 @@ pub(crate) fn rows(
                 slopes[1],
                 slopes[2],
             ];
-            let mut normal = Vec::with_capacity(4);
+            let mut normal = SmallVec::<[Entry; 4]>::new();
             for (&v, slope) in vertices.iter().zip(all) {
                 if let Some(node) = pattern.node_of_vertex(v as usize) {
                     normal.push(Entry {
@@ -92,7 +93,8 @@ pub(crate) fn rows(
             let gap = (j - LEAST) / size;
             let joints = vertices.map(|v| after.elastic_joints_of_node(v as usize));
             let joints = joints.iter().sum::<f64>() / 4.0;
-            constraints.push(Constraint {
+            let normal = constraints.add_entries(normal);
+            constraints.rows.push(Constraint {
                 normal,
                 // What was lost before is won back slowly.
                 gap: gap.max((j - was) / size - recovery),

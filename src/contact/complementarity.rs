@@ -35,7 +35,8 @@ pub(crate) struct Entry {
 /// One unilateral row, with or without friction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Constraint {
-    pub normal: Vec<Entry>,
+    /// Of the [entries](Constraints::entries).
+    pub normal: Range<usize>,
     /// What there is to spare, metres; negative: what has to be made up for.
     pub gap: f64,
     /// Rows of both tangents and how far they slide in the step, m; with the coefficient.
@@ -51,33 +52,60 @@ pub(crate) struct Constraint {
 /// The tangents of a contact.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Friction {
-    pub tangents: [Vec<Entry>; 2],
+    pub tangents: [Range<usize>; 2],
     pub slides: [f64; 2],
     pub coefficient: f64,
     /// N; taken as the first guess.
     pub forces: [f64; 2],
 }
 
-impl Constraint {
-    /// Those of all its rows.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
-        let tangents = self.friction.iter().flat_map(|f| &f.tangents);
-        std::iter::once(&self.normal).chain(tangents).flatten()
+/// All of a step; kept from one to the next for their memory.
+#[derive(Debug, Default)]
+pub(crate) struct Constraints {
+    pub rows: Vec<Constraint>,
+    /// Those of all rows, side by side.
+    entries: Vec<Entry>,
+}
+
+impl Constraints {
+    pub fn clear(&mut self) {
+        self.rows.clear();
+        self.entries.clear();
+    }
+
+    /// Adds entries of one row, tangents apart.
+    pub fn add_entries(&mut self, entries: impl IntoIterator<Item = Entry>) -> Range<usize> {
+        let first = self.entries.len();
+        self.entries.extend(entries);
+        first..self.entries.len()
+    }
+
+    /// Some of them.
+    pub fn entries(&self, of: &Range<usize>) -> &[Entry] {
+        &self.entries[of.clone()]
+    }
+
+    /// Those of all rows.
+    pub fn all_entries(&self) -> &[Entry] {
+        &self.entries
     }
 
     /// Counts from where flesh would be without displacements, per body of its free nodes, that it has.
     pub fn without(&mut self, displaced: &[Vec<Vec3>]) {
-        let along = |entries: &[Entry]| {
+        let entries = &self.entries;
+        let along = |of: &Range<usize>| {
             let part = |e: &Entry| {
                 e.direction
                     .dot(&displaced[e.body as usize][e.node as usize])
             };
-            entries.iter().map(part).sum::<f64>()
+            entries[of.clone()].iter().map(part).sum::<f64>()
         };
-        self.gap -= along(&self.normal);
-        if let Some(friction) = &mut self.friction {
-            for (slide, tangent) in friction.slides.iter_mut().zip(&friction.tangents) {
-                *slide -= along(tangent);
+        for row in &mut self.rows {
+            row.gap -= along(&row.normal);
+            if let Some(friction) = &mut row.friction {
+                for (slide, tangent) in friction.slides.iter_mut().zip(&friction.tangents) {
+                    *slide -= along(tangent);
+                }
             }
         }
     }
@@ -146,14 +174,14 @@ impl Part {
 }
 
 impl Rows {
-    fn set_up(&mut self, constraints: &[Constraint], compliances: &[Compliance], compliance: f64) {
+    fn set_up(&mut self, all: &Constraints, compliances: &[Compliance], compliance: f64) {
         self.rows.clear();
         self.blocks.clear();
         self.entries.clear();
         self.responses.clear();
         self.spans.clear();
-        self.gather(constraints, compliances);
-        for constraint in constraints {
+        self.gather(all.all_entries(), compliances);
+        for constraint in &all.rows {
             let friction = constraint.friction.as_ref();
             let first = self.rows.len();
             self.blocks.push(Block {
@@ -162,10 +190,12 @@ impl Rows {
                 limit: constraint.limit,
             });
             let force = constraint.force.clamp(0.0, constraint.limit);
-            self.add(&constraint.normal, constraint.gap, force, compliances);
+            let normal = all.entries(&constraint.normal);
+            self.add(normal, constraint.gap, force, compliances);
             for k in 0..2 {
                 if let Some(f) = friction {
-                    self.add(&f.tangents[k], f.slides[k], f.forces[k], compliances);
+                    let tangent = all.entries(&f.tangents[k]);
+                    self.add(tangent, f.slides[k], f.forces[k], compliances);
                 }
             }
             // Tangents give alike in all directions.
@@ -185,13 +215,13 @@ impl Rows {
     }
 
     /// W between the nodes that are pushed now.
-    fn gather(&mut self, constraints: &[Constraint], compliances: &[Compliance]) {
+    fn gather(&mut self, entries: &[Entry], compliances: &[Compliance]) {
         self.parts.resize_with(compliances.len(), Part::default);
         for (part, compliance) in self.parts.iter_mut().zip(compliances) {
             part.here.clear();
             part.here.resize(compliance.len(), Compliance::NONE);
         }
-        for entry in constraints.iter().flat_map(Constraint::entries) {
+        for entry in entries {
             let body = entry.body as usize;
             self.parts[body].here[compliances[body].place(entry.node)] = 0;
         }
@@ -370,7 +400,7 @@ impl Rows {
     /// Solves for the forces of the constraints and gives, per body, how they displace its free nodes, and how they push these, N.
     pub fn solve(
         &mut self,
-        constraints: &mut [Constraint],
+        constraints: &mut Constraints,
         compliances: &[Compliance],
         flesh: &mut [&mut dyn Flexible],
         (nodes, compliance): (&[usize], f64),
@@ -397,7 +427,7 @@ impl Rows {
         displace(flesh, moved);
         let mut forces = self.rows.iter().map(|row| row.force);
         let mut next = || forces.next().unwrap_or_default();
-        for constraint in constraints.iter_mut() {
+        for constraint in &mut constraints.rows {
             constraint.force = next();
             if let Some(friction) = &mut constraint.friction {
                 friction.forces = [next(), next()];

@@ -15,8 +15,8 @@
 
 use super::equalities::{Equalities, Held, Row};
 use super::fronts::{self, corner, normal, value};
-use super::live::displaced;
-use super::posed::{Posed, ShownVertices};
+use super::live::displace;
+use super::posed::{Posed, ShownVertices, Slopes};
 use super::record::{are_weights, index};
 use super::skin::{ContactSkin, SkinPoint};
 use super::{ContactError, ContactPoint, ContactResponse, Flexible};
@@ -165,7 +165,8 @@ impl Creases {
     }
 
     fn report(&mut self, held: &Held, after: &Posed, moved: &[Vec3]) {
-        let sway = displaced(after, moved);
+        let mut sway = Vec::new();
+        displace(after, moved, &mut sway);
         let mut shown = ShownVertices::default();
         shown.clear(after.skin.body().surface().vertices().len());
         let end = Posed {
@@ -194,7 +195,7 @@ impl Creases {
 fn row(crease: &Crease, before: &Posed, after: &Posed) -> Row {
     let n = normal(after, crease.target.triangle);
     let apart = |body: &Posed| n.dot(&(body.vertex(crease.vertex) - body.point(&crease.target)));
-    let mut slopes: Vec<(u32, Mat3)> = Vec::new();
+    let mut slopes = Slopes::new();
     if let Some(vertex) = corner(after.skin, crease.vertex) {
         after.add_slopes(&vertex, 1.0, &mut slopes);
         after.add_slopes(&crease.target, -1.0, &mut slopes);

@@ -73,10 +73,12 @@ impl Folds {
         let vertices = body.surface().vertices().len() as u32;
         let vertices: Vec<Vec3> = (0..vertices).map(|v| posed.vertex(v)).collect();
         self.bounding.set(&mut self.tree, &vertices);
-        let around = cells.iter().flat_map(|&c| &self.triangles[c as usize]);
-        let mut around: Vec<u32> = around.copied().collect();
-        around.sort_unstable();
-        around.dedup();
+        let mut is_around = vec![false; self.skin.triangles()];
+        for &t in cells.iter().flat_map(|&c| &self.triangles[c as usize]) {
+            is_around[t as usize] = true;
+        }
+        let around = (0..self.skin.triangles() as u32).filter(|&t| is_around[t as usize]);
+        let around: Vec<u32> = around.collect();
         let skin = (&*self.skin, &vertices[..]);
         let of = (&self.tree, &around[..]);
         let found = self.bounding.overlaps_among(skin, of, &near, 0.0);

@@ -6,16 +6,17 @@ use super::broad::{self, Swept};
 use super::bumps::{self, Bump};
 use super::cells;
 use super::collider::Collider;
-use super::complementarity::{Constraint, Rows};
+use super::complementarity::{Constraints, Rows};
 use super::compliance::{Compliance, Flexible};
 use super::instant::Instant;
 use super::narrow::{FLAT, Narrow, Touch};
-use super::placed::{Moving, Span, tree_at_rest};
+use super::placed::{Moving, Placed, Span, tree_at_rest};
 use super::posed::{Posed, ShownVertices};
 use super::record::{ContactPoint, Live};
 use super::rows::{Pairing, RECOVERY, tangents};
 use crate::{Mat3, Vec3};
 use parry3d_f64::partitioning::Bvh;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Contacts without force are kept while they are nearer than this, in sizes.
@@ -38,12 +39,31 @@ pub(crate) struct Contacts {
     /// The search in the present frame, and what it found in the present step.
     narrow: Narrow,
     touches: Vec<Touch>,
+    constraints: Constraints,
     compliances: Vec<Compliance>,
     rows: Rows,
     points: Vec<ContactPoint>,
     held_cells: Vec<usize>,
-    /// What rows pushed the free nodes of each body with in the last step, N, world axes; none where there were none.
+    /// What rows pushed the free nodes of each body with in the last step, N, world axes, if there were any.
     pushes: Vec<Vec<Vec3>>,
+    pushed: bool,
+    /// `live`, `pushes` and `pushed` of the step before.
+    former: (Vec<Live>, Vec<Vec<Vec3>>, bool),
+    scratch: Scratch,
+}
+
+/// What a step needs, kept for its memory.
+#[derive(Default)]
+struct Scratch {
+    /// What the forces under which the step was proposed displace, of each body.
+    proposed: Vec<Vec<Vec3>>,
+    /// How many free nodes each body has, and those that constraints push.
+    free: Vec<usize>,
+    nodes: Vec<Vec<u32>>,
+    /// Which cells of a body were flat before.
+    flat: Vec<bool>,
+    /// The sway of each body at the step's end, and where skin is shown then.
+    ends: Vec<(Vec<Vec3>, ShownVertices)>,
 }
 
 impl Contacts {
@@ -58,11 +78,15 @@ impl Contacts {
             bumps: Vec::new(),
             narrow: Narrow::default(),
             touches: Vec::new(),
+            constraints: Constraints::default(),
             compliances: Vec::new(),
             rows: Rows::default(),
             points: Vec::new(),
             held_cells: Vec::new(),
             pushes: Vec::new(),
+            pushed: false,
+            former: Default::default(),
+            scratch: Scratch::default(),
         }
     }
 
@@ -87,12 +111,25 @@ impl Contacts {
 
     /// What contacts and cells pushed the free nodes of each body with in the last step, N, world axes; nothing where nothing did.
     pub fn pushes(&self) -> &[Vec<Vec3>] {
-        &self.pushes
+        if self.pushed { &self.pushes } else { &[] }
+    }
+
+    /// Takes back the last step.
+    pub fn undo(&mut self) {
+        self.swap_former();
+        self.points.clear();
+    }
+
+    fn swap_former(&mut self) {
+        std::mem::swap(&mut self.live, &mut self.former.0);
+        std::mem::swap(&mut self.pushes, &mut self.former.1);
+        std::mem::swap(&mut self.pushed, &mut self.former.2);
     }
 
     /// Takes up the contacts of a kept state, and what pushed.
     pub fn restore(&mut self, live: Vec<Live>, pushes: Vec<Vec<Vec3>>) {
         self.live = live;
+        self.pushed = !pushes.is_empty();
         self.pushes = pushes;
         self.points.clear();
     }
@@ -115,100 +152,117 @@ impl Contacts {
         self.bumps = bumps::chosen(&from, &to, self.pairing.largest_thickness());
     }
 
-    /// By how much contact displaces the free nodes of each body at the end of a step of `h` seconds; none where nothing touches.
-    /// `pushed`: forces on the free nodes under which the step was proposed in place of those of contacts and cells.
-    /// `turn` tells how a lattice vertex has turned since the frame began, `part` from where to where in the frame the step goes.
+    /// By how much contact displaces the free nodes of each body at the end of a step of `h` seconds: `moved`; false where nothing
+    /// touches. `pushed`: forces on the lattice vertices of each body under which the step was proposed in place of those of contacts
+    /// and cells. `turn` tells how a lattice vertex has turned since the frame began, `part` from where to where in the frame the step
+    /// goes.
     pub fn step(
         &mut self,
         (before, after): (&[Posed], &[Posed]),
-        part: (f64, f64),
+        (part, h): ((f64, f64), f64),
         turn: &dyn Fn(usize, usize) -> Mat3,
         flesh: &mut [&mut dyn Flexible],
-        pushed: Option<Vec<Vec<Vec3>>>,
-        h: f64,
-    ) -> Option<Vec<Vec<Vec3>>> {
+        pushed: Option<&[Vec<Vec3>]>,
+        moved: &mut Vec<Vec<Vec3>>,
+    ) -> bool {
         let moving = std::mem::take(&mut self.moving);
-        let at = |s| moving.iter().map(|m| m.at(s)).collect::<Vec<_>>();
-        let colliders = (at(part.0), at(part.1));
+        let mut touches = std::mem::take(&mut self.touches);
+        let mut constraints = std::mem::take(&mut self.constraints);
+        let placed = [part.0, part.1].map(|s| -> SmallVec<[Placed; 2]> {
+            let placed = moving.iter().map(|m| m.at(s));
+            placed.collect()
+        });
         let begin = Instant {
             bodies: before,
-            colliders: &colliders.0,
+            colliders: &placed[0],
         };
         let end = Instant {
             bodies: after,
-            colliders: &colliders.1,
+            colliders: &placed[1],
         };
-        let moved = self.step_between(&begin, &end, turn, flesh, pushed, h);
+        self.narrow.touches(after, turn, &mut touches);
+        self.add_former(&begin, &end, &mut touches);
+        touches.retain(|touch| self.matters(touch, &end));
+        self.constrain(&touches, (&begin, &end), h, &mut constraints);
+        let touched = self.displace(&touches, &mut constraints, &end, flesh, pushed, moved);
+        drop(placed);
         self.moving = moving;
-        moved
+        self.touches = touches;
+        self.constraints = constraints;
+        touched
     }
 
-    fn step_between(
+    /// The rows of touches and of cells in a step.
+    fn constrain(
         &mut self,
-        before: &Instant,
-        after: &Instant,
-        turn: &dyn Fn(usize, usize) -> Mat3,
-        flesh: &mut [&mut dyn Flexible],
-        pushed: Option<Vec<Vec<Vec3>>>,
+        touches: &[Touch],
+        (before, after): (&Instant, &Instant),
         h: f64,
-    ) -> Option<Vec<Vec<Vec3>>> {
-        let mut touches = std::mem::take(&mut self.touches);
-        self.narrow.touches(after.bodies, turn, &mut touches);
-        self.add_former(before, after, &mut touches);
-        touches.retain(|touch| self.matters(touch, after));
-        let mut constraints = Vec::new();
-        for touch in &touches {
+        constraints: &mut Constraints,
+    ) {
+        constraints.clear();
+        for touch in touches {
             let former = self.former((touch.body, touch.proxy, touch.other));
-            let row = self.pairing.row(touch, (before, after), former, h);
-            constraints.push(row);
+            let at = (before, after);
+            self.pairing.add_row(touch, at, former, h, constraints);
         }
-        let contacts = constraints.len();
         self.held_cells.clear();
         for (i, (before, after)) in before.bodies.iter().zip(after.bodies).enumerate() {
             let recovery = RECOVERY * after.skin.body().size() * h;
-            let held = cells::rows(i as u32, (before, after), recovery, &mut constraints);
+            let held = cells::rows(i as u32, (before, after), recovery, constraints);
             self.held_cells.push(held);
         }
+    }
+
+    /// Solves for what constraints displace, and keeps what touches: of the constraints those of the touches come first.
+    fn displace(
+        &mut self,
+        touches: &[Touch],
+        constraints: &mut Constraints,
+        after: &Instant,
+        flesh: &mut [&mut dyn Flexible],
+        pushed: Option<&[Vec<Vec3>]>,
+        moved: &mut Vec<Vec<Vec3>>,
+    ) -> bool {
+        self.swap_former();
         self.live.clear();
         self.points.clear();
-        self.pushes.clear();
-        let pushed = pushed.map(|mut pushed| {
-            let pairs = flesh.iter_mut().zip(&mut pushed);
-            pairs.for_each(|(flesh, pushed)| flesh.displace(pushed));
-            pushed
-        });
-        if constraints.is_empty() {
-            self.touches = touches;
-            let back = |pushed: Vec<Vec3>| pushed.into_iter().map(|d| -d).collect();
-            return pushed.map(|all| all.into_iter().map(back).collect());
+        self.pushed = !constraints.rows.is_empty();
+        let proposed = &mut self.scratch.proposed;
+        proposed.resize_with(after.bodies.len(), Vec::new);
+        for (k, pushed) in pushed.into_iter().flatten().enumerate() {
+            let free = after.bodies[k].skin.body().pattern().vertex_of_node();
+            proposed[k].clear();
+            proposed[k].extend(free.iter().map(|&v| pushed[v as usize]));
+            flesh[k].displace(&mut proposed[k]);
         }
-        if let Some(pushed) = &pushed {
-            constraints.iter_mut().for_each(|c| c.without(pushed));
+        if !self.pushed {
+            if pushed.is_some() {
+                moved.clone_from(proposed);
+                moved.iter_mut().flatten().for_each(|d| *d = -*d);
+            }
+            return pushed.is_some();
         }
-        let nodes: Vec<usize> = after
-            .bodies
-            .iter()
-            .map(|b| b.skin.body().pattern().vertex_of_node().len())
-            .collect();
-        self.cover(&constraints, &nodes, flesh);
-        let compliance = self.pairing.compliance();
-        let mut moved = Vec::new();
+        if pushed.is_some() {
+            constraints.without(&self.scratch.proposed);
+        }
+        self.cover(constraints, after.bodies, flesh);
         self.rows.solve(
-            &mut constraints,
+            constraints,
             &self.compliances,
             flesh,
-            (&nodes, compliance),
-            (&mut moved, &mut self.pushes),
+            (&self.scratch.free, self.pairing.compliance()),
+            (moved, &mut self.pushes),
         );
-        if let Some(pushed) = pushed {
-            for (moved, pushed) in moved.iter_mut().flatten().zip(pushed.iter().flatten()) {
-                *moved -= pushed;
+        if pushed.is_some() {
+            let proposed = self.scratch.proposed.iter().flatten();
+            for (moved, proposed) in moved.iter_mut().flatten().zip(proposed) {
+                *moved -= proposed;
             }
         }
-        shorten(after.bodies, &mut moved);
-        self.keep(&touches, &constraints[..contacts], after, &moved);
-        self.touches = touches;
-        Some(moved)
+        self.scratch.shorten(after.bodies, moved);
+        self.keep(touches, constraints, after);
+        true
     }
 
     /// Adds what touched and still nearly does, and what meets colliders, to what the search found.
@@ -262,54 +316,40 @@ impl Contacts {
     /// Lets the compliances know all nodes that constraints push.
     fn cover(
         &mut self,
-        constraints: &[Constraint],
-        free: &[usize],
+        constraints: &Constraints,
+        bodies: &[Posed],
         flesh: &mut [&mut dyn Flexible],
     ) {
-        self.compliances
-            .resize_with(flesh.len(), Compliance::default);
-        let mut nodes: Vec<Vec<u32>> = vec![Vec::new(); flesh.len()];
-        for constraint in constraints {
-            for entry in constraint.entries() {
-                nodes[entry.body as usize].push(entry.node);
-            }
+        let count = bodies.len();
+        self.compliances.resize_with(count, Compliance::default);
+        let Scratch { nodes, free, .. } = &mut self.scratch;
+        nodes.resize_with(count, Vec::new);
+        nodes.iter_mut().for_each(Vec::clear);
+        for entry in constraints.all_entries() {
+            nodes[entry.body as usize].push(entry.node);
         }
-        for (i, mut nodes) in nodes.into_iter().enumerate() {
+        free.clear();
+        for (i, nodes) in nodes.iter_mut().enumerate() {
             nodes.sort_unstable();
             nodes.dedup();
-            self.compliances[i].cover(&nodes, free[i], flesh[i]);
+            free.push(bodies[i].skin.body().pattern().vertex_of_node().len());
+            self.compliances[i].cover(nodes, free[i], flesh[i]);
         }
     }
 
     /// Keeps what touches after the step.
-    fn keep(
-        &mut self,
-        touches: &[Touch],
-        constraints: &[Constraint],
-        after: &Instant,
-        moved: &[Vec<Vec3>],
-    ) {
-        let sways: Vec<Vec<Vec3>> = after
-            .bodies
-            .iter()
-            .zip(moved)
-            .map(|(b, m)| displaced(b, m))
-            .collect();
-        let mut shown = Vec::new();
-        for body in after.bodies {
-            let mut none = ShownVertices::default();
-            none.clear(body.skin.body().surface().vertices().len());
-            shown.push(none);
-        }
-        let bodies = after.bodies.iter().zip(&sways).zip(&shown);
-        let end: Vec<Posed> = bodies
-            .map(|((b, sway), shown)| Posed { sway, shown, ..*b })
-            .collect();
+    fn keep(&mut self, touches: &[Touch], constraints: &Constraints, after: &Instant) {
+        let bodies = after.bodies.iter().zip(&mut self.scratch.ends);
+        let end = bodies.map(|(b, (sway, shown))| {
+            shown.clear(b.skin.body().surface().vertices().len());
+            Posed { sway, shown, ..*b }
+        });
+        let end: SmallVec<[Posed; 1]> = end.collect();
         let end = Instant {
             bodies: &end,
             colliders: after.colliders,
         };
-        for (touch, constraint) in touches.iter().zip(constraints) {
+        for (touch, constraint) in touches.iter().zip(&constraints.rows) {
             let tangents = tangents(after, touch);
             let friction = constraint.friction.as_ref().map_or(Vec3::zeros(), |f| {
                 tangents[0] * f.forces[0] + tangents[1] * f.forces[1]
@@ -338,34 +378,37 @@ impl Contacts {
     }
 }
 
+impl Scratch {
+    /// Halves displacements until they flatten no cell that was none.
+    fn shorten(&mut self, after: &[Posed], moved: &mut [Vec<Vec3>]) {
+        self.ends.resize_with(after.len(), Default::default);
+        for ((body, moved), (sway, _)) in after.iter().zip(moved).zip(&mut self.ends) {
+            let cells = body.skin.body().lattice().cells().len() as u32;
+            let flat = (0..cells).map(|c| cells::least(body, c) < FLAT);
+            self.flat.clear();
+            self.flat.extend(flat);
+            displace(body, moved, sway);
+            for _ in 0..HALVINGS {
+                let end = Posed { sway, ..*body };
+                let mut cells = (0..cells).zip(&self.flat);
+                if cells.all(|(c, flat)| *flat || cells::least(&end, c) >= FLAT) {
+                    break;
+                }
+                moved.iter_mut().for_each(|d| *d *= 0.5);
+                displace(body, moved, sway);
+            }
+        }
+    }
+}
+
 /// The sway with displacements of its free nodes.
-pub(super) fn displaced(body: &Posed, moved: &[Vec3]) -> Vec<Vec3> {
-    let mut sway = body.sway.to_vec();
+pub(super) fn displace(body: &Posed, moved: &[Vec3], sway: &mut Vec<Vec3>) {
+    sway.clear();
+    sway.extend_from_slice(body.sway);
     for (d, &v) in moved
         .iter()
         .zip(body.skin.body().pattern().vertex_of_node())
     {
         sway[v as usize] += d;
-    }
-    sway
-}
-
-/// Halves displacements until they flatten no cell that was none.
-fn shorten(after: &[Posed], moved: &mut [Vec<Vec3>]) {
-    for (body, moved) in after.iter().zip(moved) {
-        let cells = body.skin.body().lattice().cells().len() as u32;
-        let flat: Vec<bool> = (0..cells).map(|c| cells::least(body, c) < FLAT).collect();
-        for _ in 0..HALVINGS {
-            let sway = displaced(body, moved);
-            let end = Posed {
-                sway: &sway,
-                ..*body
-            };
-            let sound = (0..cells).all(|c| flat[c as usize] || cells::least(&end, c) >= FLAT);
-            if sound {
-                break;
-            }
-            moved.iter_mut().for_each(|d| *d *= 0.5);
-        }
     }
 }

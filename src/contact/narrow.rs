@@ -13,6 +13,7 @@ use crate::lattice::Cell;
 use crate::surface::closest_of_triangle;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
+use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -359,7 +360,7 @@ pub(crate) fn farthest(at_rest: f64, cell: f64) -> f64 {
 pub(crate) fn slid(other: &Posed, from: &SkinPoint, place: Vec3) -> Option<SkinPoint> {
     let mut best: Option<(f64, SkinPoint)> = None;
     let corners = other.skin.corners(from.triangle);
-    let mut around: Vec<u32> = corners
+    let mut around: SmallVec<[u32; 32]> = corners
         .iter()
         .flat_map(|&v| other.skin.around(v))
         .copied()

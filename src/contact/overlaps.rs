@@ -174,7 +174,7 @@ impl<'a> Shown<'a> {
 
     fn is_inside(&self, tree: &WindingTree, point: &SkinPoint) -> bool {
         let out = self.place(point) + self.normal(point) * (OUTSIDE * self.size);
-        tree.at(&out) > 0.5
+        tree.is_wound(&out)
     }
 
     /// The skin that a point inside other flesh came in through, or outside is nearer to than the thickness.

@@ -8,6 +8,7 @@ use crate::aabb;
 use crate::surface::closest_leaf;
 use nalgebra::{Isometry3, Translation3};
 use parry3d_f64::partitioning::Bvh;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Points nearer than this part of a mesh's size lie on it: their direction says nothing.
@@ -118,10 +119,7 @@ impl Moving {
                 Place::Rigid(self.moved * Isometry3::from_parts(Translation3::from(shift), turn))
             }
             (Way::Rigid(..), Shape::Plane { .. }) => Place::Rigid(self.moved),
-            (Way::Deforming(from, to), _) => {
-                let pairs = from.iter().zip(to);
-                Place::Deformed(pairs.map(|(a, b)| a + (b - a) * s).collect())
-            }
+            (Way::Deforming(from, to), _) => Place::Deformed(Between { from, to, s }),
         };
         Placed { of: self, place }
     }
@@ -130,13 +128,27 @@ impl Moving {
 /// A collider at one instant.
 pub(crate) struct Placed<'a> {
     of: &'a Moving,
-    place: Place,
+    place: Place<'a>,
 }
 
-enum Place {
+enum Place<'a> {
     Rigid(Isometry3<f64>),
     /// Before `moved`.
-    Deformed(Vec<Vec3>),
+    Deformed(Between<'a>),
+}
+
+/// A part of the way from where vertices are to where they go.
+struct Between<'a> {
+    from: &'a [Vec3],
+    to: &'a [Vec3],
+    s: f64,
+}
+
+impl Between<'_> {
+    fn at(&self, v: usize) -> Vec3 {
+        let (a, b) = (self.from[v], self.to[v]);
+        a + (b - a) * self.s
+    }
 }
 
 impl Placed<'_> {
@@ -155,7 +167,7 @@ impl Placed<'_> {
     fn local(&self, mesh: &MeshShape, v: u32) -> Vec3 {
         match &self.place {
             Place::Rigid(_) => mesh.surface.vertices()[v as usize],
-            Place::Deformed(places) => places[v as usize],
+            Place::Deformed(between) => between.at(v as usize),
         }
     }
 
@@ -245,7 +257,7 @@ impl Placed<'_> {
             let [a, b, c] = self.corners(mesh, t);
             (b - a).cross(&(c - a)).try_normalize(0.0)
         };
-        let held: Vec<u32> = (0..3).filter(|&k| on(k)).map(|k| corners[k]).collect();
+        let held: SmallVec<[u32; 3]> = (0..3).filter(|&k| on(k)).map(|k| corners[k]).collect();
         let first = mesh.around.get(*held.first()? as usize)?;
         let shared = first.iter().copied().filter(|&t| {
             let of = mesh.triangles[t as usize];
@@ -288,9 +300,10 @@ impl Placed<'_> {
                 let places = mesh.surface.vertices().iter();
                 Some(aabb::bounds(places.map(|x| into_world(frame, x))))
             }
-            (_, Place::Deformed(places)) => {
-                let frame = &self.of.moved;
-                Some(aabb::bounds(places.iter().map(|x| into_world(frame, x))))
+            (_, Place::Deformed(between)) => {
+                let all = 0..between.from.len();
+                let places = all.map(|v| into_world(&self.of.moved, &between.at(v)));
+                Some(aabb::bounds(places))
             }
         }
     }

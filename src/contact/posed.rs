@@ -9,7 +9,11 @@ use super::skin::{ContactSkin, SkinPoint};
 use crate::kernel::SwayBound;
 use crate::skeleton::Pose;
 use crate::{Mat3, Vec3};
+use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Derivatives of where a point is shown by lattice vertices: as many as three corners in hexahedra have.
+pub(crate) type Slopes = SmallVec<[(u32, Mat3); 24]>;
 
 /// A body's flesh at one instant.
 #[derive(Clone, Copy)]
@@ -192,7 +196,7 @@ impl Posed<'_> {
 
     /// Adds the derivative of where a point is shown by the sway of lattice vertices, times a factor: a matrix for each vertex;
     /// and gives the largest factor by which more would be shown of sway without its bounds.
-    pub fn add_slopes(&self, point: &SkinPoint, factor: f64, slopes: &mut Vec<(u32, Mat3)>) -> f64 {
+    pub fn add_slopes(&self, point: &SkinPoint, factor: f64, slopes: &mut Slopes) -> f64 {
         let embedding = self.skin.body().embedding();
         let corners = self.skin.corners(point.triangle);
         let mut most = 1.0_f64;

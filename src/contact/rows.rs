@@ -2,13 +2,14 @@
 //! One contact as a row of the complementarity problem, with its tangents. [contact.md]
 
 use super::ContactOptions;
-use super::complementarity::{Constraint, Entry, Friction};
+use super::complementarity::{Constraint, Constraints, Entry, Friction};
 use super::instant::Instant;
 use super::narrow::Touch;
-use super::posed::Posed;
+use super::posed::{Posed, Slopes};
 use super::record::Live;
 use super::skin::SkinPoint;
 use crate::{Mat3, Vec3};
+use smallvec::SmallVec;
 
 /// How fast what overlaps is parted, sizes of the body per second.
 pub(super) const RECOVERY: f64 = 0.5;
@@ -66,14 +67,15 @@ impl Pairing {
         self.told_gap(touch, at) - Self::besides(touch, at)
     }
 
-    /// The row of a touch at the end of a step of `h` seconds, and the tangents; `former`: the same contact in the step before.
-    pub(super) fn row(
+    /// Adds the row of a touch at the end of a step of `h` seconds, and the tangents; `former`: the same contact in the step before.
+    pub(super) fn add_row(
         &self,
         touch: &Touch,
         (before, after): (&Instant, &Instant),
         former: Option<&Live>,
         h: f64,
-    ) -> Constraint {
+        constraints: &mut Constraints,
+    ) {
         let body = &after.bodies[touch.body as usize];
         let proxy = &body.skin.proxies()[touch.proxy as usize];
         let at = |instant: &Instant| {
@@ -90,15 +92,13 @@ impl Pairing {
         };
         let gap = self.gap(touch, after) + modelled;
         let recovery = RECOVERY * body.skin.body().size() * h;
-        let mut sides = vec![(touch.body, &proxy.point, 1.0)];
-        if after.collider(touch.other).is_none() {
-            sides.push((touch.other, &touch.target, -1.0));
-        }
+        let other = after.collider(touch.other).is_none();
+        let other = other.then_some((touch.other, &touch.target, -1.0));
         let mut give = 1.0_f64;
-        let mut joint: Vec<(u32, u32, Mat3)> = Vec::new();
-        for (index, point, sign) in sides {
+        let mut joint: SmallVec<[(u32, u32, Mat3); 64]> = SmallVec::new();
+        for (index, point, sign) in [(touch.body, &proxy.point, 1.0)].into_iter().chain(other) {
             let body = &after.bodies[index as usize];
-            let mut slopes = Vec::new();
+            let mut slopes = Slopes::new();
             give = give.max(body.add_slopes(point, sign, &mut slopes));
             for (vertex, slope) in slopes {
                 let Some(node) = body.skin.body().pattern().node_of_vertex(vertex as usize) else {
@@ -111,18 +111,19 @@ impl Pairing {
                 }
             }
         }
-        let entries = |direction: Vec3| {
+        let mut entries = |direction: Vec3| {
             let entry = |&(body, node, slope): &(u32, u32, Mat3)| Entry {
                 body,
                 node,
                 direction: slope.tr_mul(&direction),
             };
-            joint.iter().map(entry).collect()
+            constraints.add_entries(joint.iter().map(entry))
         };
+        let normal = entries(n);
         let tangents = tangents(after, touch);
         let coefficient = self.coefficient(touch, after);
         let friction = (coefficient > 0.0).then(|| Friction {
-            tangents: tangents.map(entries),
+            tangents: tangents.map(&mut entries),
             slides: tangents.map(|t| t.dot(&slid)),
             coefficient,
             forces: tangents.map(|t| former.map_or(0.0, |l| l.friction.dot(&t))),
@@ -137,14 +138,14 @@ impl Pairing {
         if let Some(other) = after.bodies.get(touch.other as usize) {
             pressure = pressure.max(of(other, &touch.target));
         }
-        Constraint {
-            normal: entries(n),
+        constraints.rows.push(Constraint {
+            normal,
             gap: gap.max(n.dot(&slid) - recovery),
             friction,
             give,
             limit: pressure * proxy.area,
             force: former.map_or(0.0, |l| l.force),
-        }
+        });
     }
 
     /// Coulomb's coefficient: the geometric mean of both sides'.

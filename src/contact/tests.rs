@@ -2,7 +2,7 @@
 //! Contact by itself: the problem, its rows by finite differences, and the search.
 
 use super::broad::candidates;
-use super::complementarity::{Constraint, Entry, Friction, Rows};
+use super::complementarity::{Constraint, Constraints, Entry, Friction, Rows};
 use super::compliance::Compliance;
 use super::*;
 use crate::body::fixture::BarOptions;
@@ -54,9 +54,9 @@ fn entry(node: u32, direction: Vec3) -> Entry {
     }
 }
 
-fn constraint(entries: Vec<Entry>, gap: f64) -> Constraint {
+fn constraint(all: &mut Constraints, entries: &[Entry], gap: f64) -> Constraint {
     Constraint {
-        normal: entries,
+        normal: all.add_entries(entries.iter().copied()),
         gap,
         give: 1.0,
         limit: f64::INFINITY,
@@ -64,7 +64,7 @@ fn constraint(entries: Vec<Entry>, gap: f64) -> Constraint {
     }
 }
 
-fn solved(springs: &mut Springs, constraints: &mut [Constraint], compliance: f64) -> Vec<Vec3> {
+fn solved(springs: &mut Springs, constraints: &mut Constraints, compliance: f64) -> Vec<Vec3> {
     let nodes = springs.inverse.nrows() / 3;
     let mut all = [Compliance::default()];
     // In two parts, and in any order.
@@ -91,27 +91,29 @@ fn measured(entries: &[Entry], moved: &[Vec3]) -> f64 {
 #[test]
 fn forces_push_only_where_nothing_is_left_to_spare() {
     let mut springs = Springs::new(5, 1.0);
-    let mut all: Vec<Constraint> = (0..12)
-        .map(|i| {
-            let n = Vec3::new((i as f64).sin(), (2.0 * i as f64).cos(), 0.3).normalize();
-            let (a, b) = (i % 5, (i + 2) % 5);
-            constraint(vec![entry(a, n), entry(b, -n)], 0.4 - 0.1 * f64::from(i))
-        })
-        .collect();
+    let mut all = Constraints::default();
+    for i in 0..12 {
+        let n = Vec3::new((i as f64).sin(), (2.0 * i as f64).cos(), 0.3).normalize();
+        let (a, b) = (i % 5, (i + 2) % 5);
+        let gap = 0.4 - 0.1 * f64::from(i);
+        let made = constraint(&mut all, &[entry(a, n), entry(b, -n)], gap);
+        all.rows.push(made);
+    }
     let compliance = 0.03;
     let moved = solved(&mut springs, &mut all, compliance);
-    let pushing = all.iter().filter(|c| c.force > 0.0).count();
-    assert!(pushing > 2 && pushing < all.len(), "{pushing}");
-    for c in &all {
+    let pushing = all.rows.iter().filter(|c| c.force > 0.0).count();
+    assert!(pushing > 2 && pushing < all.rows.len(), "{pushing}");
+    for c in &all.rows {
+        let normal = all.entries(&c.normal);
         let own = {
             let mut forces = vec![Vec3::zeros(); 5];
-            c.normal
+            normal
                 .iter()
                 .for_each(|e| forces[e.node as usize] += e.direction);
             springs.displace(&mut forces);
-            measured(&c.normal, &forces)
+            measured(normal, &forces)
         };
-        let left = c.gap + measured(&c.normal, &moved) + compliance * own * c.force;
+        let left = c.gap + measured(normal, &moved) + compliance * own * c.force;
         assert!(c.force >= 0.0 && left > -2e-4, "{left}");
         assert!(
             c.force * left < 2e-4 * (1.0 + c.force),
@@ -124,8 +126,12 @@ fn forces_push_only_where_nothing_is_left_to_spare() {
 #[test]
 fn what_an_old_compliance_leaves_is_corrected() {
     let make = || {
-        let down = |node| constraint(vec![entry(node, Vec3::z())], -0.1);
-        (0..4).map(down).collect::<Vec<_>>()
+        let mut all = Constraints::default();
+        for node in 0..4 {
+            let made = constraint(&mut all, &[entry(node, Vec3::z())], -0.1);
+            all.rows.push(made);
+        }
+        all
     };
     let mut exact = make();
     let moved = solved(&mut Springs::new(4, 1.0), &mut exact, 1e-3);
@@ -144,18 +150,21 @@ fn friction_holds_up_to_its_cone_and_slides_beyond_against_the_motion() {
             inverse: DMatrix::identity(3, 3),
             told: 1.0,
         };
-        let mut all = [Constraint {
+        let mut all = Constraints::default();
+        let tangents = [Vec3::x(), Vec3::y()].map(|t| all.add_entries([entry(0, t)]));
+        let made = Constraint {
             friction: Some(Friction {
-                tangents: [vec![entry(0, Vec3::x())], vec![entry(0, Vec3::y())]],
+                tangents,
                 slides: [0.6 * pull, 0.8 * pull],
                 coefficient: 0.3,
                 forces: [0.0; 2],
             }),
-            ..constraint(vec![entry(0, Vec3::z())], -0.5)
-        }];
+            ..constraint(&mut all, &[entry(0, Vec3::z())], -0.5)
+        };
+        all.rows.push(made);
         let moved = solved(&mut springs, &mut all, 1e-6);
-        let [x, y] = all[0].friction.as_ref().unwrap().forces;
-        assert!((moved[0].z - 0.5).abs() < 1e-4 && (all[0].force - 0.5).abs() < 1e-4);
+        let [x, y] = all.rows[0].friction.as_ref().unwrap().forces;
+        assert!((moved[0].z - 0.5).abs() < 1e-4 && (all.rows[0].force - 0.5).abs() < 1e-4);
         if slides {
             assert!((x.hypot(y) - 0.15).abs() < 1e-4, "{x} {y}");
             assert!((x / y - 0.75).abs() < 1e-6 && x < 0.0);
@@ -236,7 +245,7 @@ fn rows_are_derivatives_of_where_skin_is_shown() {
     bent.joints = 0.4;
     let posed = bent.posed();
     for proxy in bent.skin.proxies().iter().step_by(17) {
-        let mut slopes: Vec<(u32, Mat3)> = Vec::new();
+        let mut slopes = posed::Slopes::new();
         posed.add_slopes(&proxy.point, 1.0, &mut slopes);
         for (node, slope) in slopes {
             for k in 0..3 {

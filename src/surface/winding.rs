@@ -19,6 +19,9 @@ use std::f64::consts::PI;
 
 /// A node is far when the query is farther than this many node radii from its centre.
 const BETA: f64 = 2.0;
+/// The same where no more is asked than whether the winding number is above one half, and how far it must then be from that.
+const ROUGHLY: f64 = 1.25;
+const SURE: f64 = 0.3;
 /// Triangles in a leaf, at most.
 const LEAF: usize = 6;
 
@@ -110,13 +113,25 @@ impl WindingTree {
     /// Winding number of all triangles but one. At a point of that triangle this is the mean of the values
     /// on its two sides, which are half a turn up and down from it.
     pub fn without(&self, q: &Vec3, left_out: u32) -> f64 {
+        self.summed(q, left_out, 1.0)
+    }
+
+    /// Whether the winding number at a point is above one half.
+    pub fn is_wound(&self, q: &Vec3) -> bool {
+        let roughly = self.summed(q, u32::MAX, (ROUGHLY / BETA).powi(2));
+        let is_sure = (roughly - 0.5).abs() > SURE;
+        (if is_sure { roughly } else { self.at(q) }) > 0.5
+    }
+
+    /// With nodes far from where their `far2` times a factor says.
+    fn summed(&self, q: &Vec3, left_out: u32, factor: f64) -> f64 {
         let mut far = 0.0;
         let mut near = 0.0;
         let mut i = 0;
         while let Some(node) = self.nodes.get(i) {
             let r = node.centre - q;
             let r2 = r.norm_squared();
-            if r2 > node.far2 {
+            if r2 > node.far2 * factor {
                 far += node.far_field(&r, r2);
                 i = node.skip as usize;
             } else if node.count > 0 {
@@ -310,6 +325,21 @@ mod tests {
                 worst = worst.max((tree.at(&q) - exact(&shape, &q)).abs());
             }
             assert!(worst < 0.01, "worst error {worst}");
+        }
+    }
+
+    #[test]
+    fn a_rough_look_tells_inside_as_a_close_one_does() {
+        let mut cut = sphere(1.0, 40);
+        cut.triangles.truncate(cut.triangles.len() * 3 / 4);
+        for shape in [sphere(1.0, 40), torus(1.0, 0.4, 60), cut, spindle(200)] {
+            let tree = tree(&shape);
+            for q in random_points(3000, 1.3, 9) {
+                let exact = exact(&shape, &q);
+                if (exact - 0.5).abs() > 0.01 {
+                    assert_eq!(tree.is_wound(&q), exact > 0.5, "{q} {exact}");
+                }
+            }
         }
     }
 

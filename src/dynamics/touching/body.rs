@@ -162,14 +162,14 @@ impl TouchingBody {
     }
 
     /// What pushed the free nodes in the last step, N, turned along to the step's end, of all `[nodes]`.
-    pub fn turned_along(&self, step: &Step, pushes: &[Vec3]) -> Vec<Vec3> {
-        let mut turned = vec![Vec3::zeros(); step.body.nodes()];
+    pub fn turn_along(&self, step: &Step, pushes: &[Vec3], turned: &mut Vec<Vec3>) {
+        turned.clear();
+        turned.resize(step.body.nodes(), Vec3::zeros());
         let free = step.body.pattern().vertex_of_node();
         for (push, &v) in pushes.iter().zip(free) {
             let v = v as usize;
             turned[v] = step.to.turns[v] * step.from.turns[v].tr_mul(push);
         }
-        turned
     }
 }
 

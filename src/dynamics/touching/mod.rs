@@ -42,8 +42,18 @@ pub(super) struct Touching {
     /// Whether the frame's first step is still to come, beside which what may touch is searched for, and how colliders go in it.
     fresh: bool,
     way: Option<Span>,
-    /// Whether the last step was displaced.
+    /// Whether the last step was displaced, and by how much the free nodes of each body.
     touched: bool,
+    moved: Vec<Vec<Vec3>>,
+    pushed: Pushed,
+}
+
+/// What pushed in the last step, N, of each body at all lattice vertices, turned along to the end of the present one; and the forces
+/// there with those that act besides.
+#[derive(Default)]
+struct Pushed {
+    pushes: Vec<Vec<Vec3>>,
+    loads: Vec<Vec<Vec3>>,
 }
 
 impl Touching {
@@ -74,6 +84,8 @@ impl Touching {
             fresh: false,
             way: None,
             touched: false,
+            moved: Vec::new(),
+            pushed: Pushed::default(),
             options,
         })
     }
@@ -180,50 +192,62 @@ impl Touching {
             }
         }
         // Under the forces of the step before contacts are found where they are, and flesh is not strained to be pushed back.
-        let pushed = self.pushed(bodies);
-        let loaded = self.loaded(bodies, pushed.as_deref());
+        let mut pushed = std::mem::take(&mut self.pushed);
+        let any = self.load(bodies, &mut pushed);
         let mut steps = Each::with_capacity(bodies.len());
-        for (body, forces) in bodies.iter().zip(&loaded) {
-            steps.push(body.step.under(forces.as_deref()));
+        for (k, body) in bodies.iter().enumerate() {
+            let forces = any.then(|| &pushed.loads[k][..]);
+            steps.push(body.step.under(forces));
         }
-        let former = (
-            self.contacts.live().to_vec(),
-            self.contacts.pushes().to_vec(),
-            self.creases.as_ref().map(|c| c.list().to_vec()),
-        );
-        let displaced = self.displaced(bodies, &steps, pushed)?;
-        for (k, (body, step)) in bodies.iter_mut().zip(&steps).enumerate() {
-            let moved = displaced.as_ref().map(|all| &all[k][..]);
+        let done = self.take(bodies, &steps, any.then_some(&pushed.pushes[..]));
+        drop(steps);
+        self.pushed = pushed;
+        done
+    }
+
+    /// What pushed in the last step; false: nothing did.
+    fn load(&self, bodies: &[InStep], pushed: &mut Pushed) -> bool {
+        let pushes = self.contacts.pushes();
+        let Pushed { pushes: all, loads } = pushed;
+        all.resize_with(pushes.len(), Vec::new);
+        loads.resize_with(pushes.len(), Vec::new);
+        for (k, pushes) in pushes.iter().enumerate() {
+            let step = &bodies[k].step;
+            self.bodies[k].turn_along(step, pushes, &mut all[k]);
+            loads[k].clone_from(&all[k]);
+            for (load, force) in loads[k]
+                .iter_mut()
+                .zip(step.load.forces.into_iter().flatten())
+            {
+                *load += force;
+            }
+        }
+        !pushes.is_empty()
+    }
+
+    /// Takes one step of all bodies under what pushed.
+    fn take(
+        &mut self,
+        bodies: &mut [InStep],
+        steps: &[Step],
+        pushed: Option<&[Vec<Vec3>]>,
+    ) -> Result<(), Failure> {
+        let former = self.creases.as_ref().map(|c| c.list().to_vec());
+        let displaced = self.displaced(bodies, steps, pushed)?;
+        for (k, (body, step)) in bodies.iter_mut().zip(steps).enumerate() {
+            let moved = displaced.then(|| &self.moved[k][..]);
             let stepper = in_parts(body);
             let accepted = stepper.and_then(|(s, nodes)| s.accept(step, nodes, moved));
             if let Err(error) = accepted {
-                self.contacts.restore(former.0, former.1);
-                self.restore_creases(former.2.unwrap_or_default());
+                match former {
+                    Some(former) => self.restore_creases(former),
+                    None => self.contacts.undo(),
+                }
                 return Err((k, error));
             }
         }
-        self.touched = displaced.is_some();
+        self.touched = displaced;
         Ok(())
-    }
-
-    /// What pushed all lattice vertices of each body in the last step, N, turned along to the step's end; none where nothing did.
-    fn pushed(&self, bodies: &[InStep]) -> Option<Vec<Vec<Vec3>>> {
-        let pushes = self.contacts.pushes();
-        let all = self.bodies.iter().zip(bodies).zip(pushes);
-        let turned = all.map(|((seen, body), pushes)| seen.turned_along(&body.step, pushes));
-        (!pushes.is_empty()).then(|| turned.collect())
-    }
-
-    /// The forces on each body in a step, with what pushed; none as it has them.
-    fn loaded(&self, bodies: &[InStep], pushed: Option<&[Vec<Vec3>]>) -> Each<Option<Vec<Vec3>>> {
-        let with = |(k, body): (usize, &InStep)| {
-            let pushed = &pushed?[k];
-            Some(match body.step.load.forces {
-                Some(forces) => forces.iter().zip(pushed).map(|(f, p)| f + p).collect(),
-                None => pushed.clone(),
-            })
-        };
-        bodies.iter().enumerate().map(with).collect()
     }
 
     /// Proposes the steps; beside the first ones of a frame what may touch in that is searched for.
@@ -254,13 +278,13 @@ impl Touching {
         })
     }
 
-    /// Proposes the steps, and gives by how much the free nodes of each body are displaced where they end.
+    /// Proposes the steps, and finds by how much the free nodes of each body are displaced where they end; false: nothing touches.
     fn displaced(
         &mut self,
         bodies: &mut [InStep],
         steps: &[Step],
-        pushed: Option<Vec<Vec<Vec3>>>,
-    ) -> Result<Option<Vec<Vec<Vec3>>>, Failure> {
+        pushed: Option<&[Vec<Vec3>]>,
+    ) -> Result<bool, Failure> {
         self.propose(bodies, steps)?;
         let (mut proposals, mut seen) = (Each::new(), Each::new());
         for (k, (body, step)) in bodies.iter_mut().zip(steps).enumerate() {
@@ -279,25 +303,19 @@ impl Touching {
         if let Some(creases) = &mut self.creases {
             let flesh = &mut proposals[0].factored;
             let moved = creases.step(&before[0], &after[0], flesh);
-            return Ok(moved.map(|moved| vec![moved]));
+            self.moved = Vec::from_iter(moved);
+            return Ok(!self.moved.is_empty());
         }
-        let pushed = pushed.map(|all| {
-            let free = |(k, pushed): (usize, Vec<Vec3>)| -> Vec<Vec3> {
-                let free = steps[k].body.pattern().vertex_of_node();
-                free.iter().map(|&v| pushed[v as usize]).collect()
-            };
-            all.into_iter().enumerate().map(free).collect()
-        });
         let flesh = proposals.iter_mut().map(|p| &mut p.factored as _);
         let mut flesh: Each<&mut dyn Flexible> = flesh.collect();
         let (bodies, step) = (&self.bodies, &steps[0]);
         Ok(self.contacts.step(
             (&before, &after),
-            (step.end - step.part, step.end),
+            ((step.end - step.part, step.end), step.duration),
             &|body, v| bodies[body].turn(&steps[body], v),
             &mut flesh,
             pushed,
-            step.duration,
+            &mut self.moved,
         ))
     }
 }
