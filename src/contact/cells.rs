@@ -11,7 +11,7 @@ use crate::Vec3;
 use crate::body::corner_frames;
 
 /// What J is kept from.
-const LEAST: f64 = 0.1;
+pub(crate) const LEAST: f64 = 0.1;
 /// J below which a cell gets a row.
 pub(super) const NEAR: f64 = 0.25;
 

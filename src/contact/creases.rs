@@ -185,6 +185,7 @@ impl Creases {
                 vertex: crease.vertex,
                 other: 0,
                 partner: end.skin.vertex_at(&crease.target),
+                held: false,
             });
         }
     }
