@@ -20,7 +20,6 @@ use crate::progress::Silent;
 use crate::rig::{self, Rig, RigForces};
 use crate::shot;
 use crate::skeleton::Pose;
-use crate::skeleton::Pose;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -199,22 +198,6 @@ impl PyClip {
         Ok((poses, led))
     }
 
-    pub(super) fn clip(&self) -> &Arc<Clip> {
-        &self.clip
-    }
-
-    /// Poses that follow, and the forces of its rigs at them.
-    pub(super) fn motion(
-        &self,
-        py: Python<'_>,
-        poses: &Bound<'_, PyAny>,
-        controls: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<(Vec<Pose>, Option<RigForces>)> {
-        let poses = self::poses(poses, self.clip.body().skeleton().len())?;
-        let led = led(py, self.clip.body(), &self.rigs, poses.len(), controls)?;
-        Ok((poses, led))
-    }
-
     /// An array of what the clip tells of a surface, without the interpreter's lock.
     fn shown<'py>(
         &self,
@@ -374,19 +357,6 @@ impl PyClip {
     #[getter]
     fn body(&self) -> PyBody {
         PyBody::carrying(self.clip.surfaces().clone())
-    }
-
-    /// What the bodies are called that `contacts` count, by their numbers; those of its scene, or its own alone. Empty where nobody named
-    /// them.
-    #[getter]
-    fn body_names(&self) -> Vec<String> {
-        self.clip.body_names().to_vec()
-    }
-
-    /// Which of them it is of.
-    #[getter]
-    fn body_index(&self) -> usize {
-        self.clip.body_index()
     }
 
     /// What the bodies are called that `contacts` count, by their numbers; those of its scene, or its own alone. Empty where nobody named

@@ -451,9 +451,6 @@ pub(super) fn simulate_scene(
     for (shot, name) in shots.iter_mut().zip(names) {
         shot.name = name;
     }
-    for (shot, name) in shots.iter_mut().zip(names) {
-        shot.name = name;
-    }
     together(py, &shots.iter().collect::<Vec<_>>(), progress)
 }
 
@@ -488,45 +485,6 @@ fn together(py: Python<'_>, shots: &[&Shot], progress: Option<Py<PyAny>>) -> PyR
     let clip =
         |((clip, warnings), shot): ((_, _), &&Shot)| PyClip::new(clip, shot.rigs.clone(), warnings);
     Ok(all.map(clip).collect())
-}
-
-/// Goes on with all clips of a scene, in its order, for poses[k] = poses[f,b,4,4] of each after the last frame, as `Clip.extend` does with
-/// one alone: clips made in parts are those made at once. controls: of each clip controls[f,r] of its rigs at those poses, or None.
-/// Clips of cycles cannot be extended. Raises Cancelled, InputError, MotionError; all clips then stay as they were.
-#[pyfunction]
-#[pyo3(signature = (clips, poses, controls=None, progress=None))]
-pub(super) fn extend_scene(
-    py: Python<'_>,
-    clips: List<Bound<'_, PyAny>>,
-    poses: List<Bound<'_, PyAny>>,
-    controls: Option<List<Option<Bound<'_, PyAny>>>>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<()> {
-    let clip = |(i, clip): (usize, &Bound<'_, PyAny>)| match clip.cast::<PyClip>() {
-        Ok(clip) => Ok(clip.clone().unbind()),
-        Err(_) => Err(input(format!("clips[{i}] is not a thew.Clip"))),
-    };
-    let clips: Vec<Py<PyClip>> = clips
-        .0
-        .iter()
-        .enumerate()
-        .map(clip)
-        .collect::<PyResult<_>>()?;
-    counted("poses", &poses.0, clips.len())?;
-    let controls = each("controls", controls, clips.len(), |c, _| Ok(c.clone()))?;
-    let mut motions = Vec::with_capacity(clips.len());
-    for (k, (clip, given)) in clips.iter().zip(poses.0.iter().zip(&controls)).enumerate() {
-        let motion = clip.get().motion(py, given.0, given.1.as_ref());
-        motions.push(motion.map_err(|error| named(py, k, error))?);
-    }
-    with_progress(py, progress, |progress| {
-        let clips: Vec<&Clip> = clips.iter().map(|clip| &**clip.get().clip()).collect();
-        let new = motions
-            .iter()
-            .map(|(poses, led)| (&poses[..], led.as_ref().map(|led| led as &dyn FrameForces)));
-        let new: Vec<_> = new.collect();
-        Clip::extend_scene(&clips, &new, progress).map_err(IntoPy::into_py)
-    })
 }
 
 /// Goes on with all clips of a scene, in its order, for poses[k] = poses[f,b,4,4] of each after the last frame, as `Clip.extend` does with

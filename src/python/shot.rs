@@ -20,7 +20,6 @@ use std::path::PathBuf;
 /// All that `simulate` needs, to be written to one file and simulated elsewhere: arguments as there.
 ///
 /// notes: texts by name, for whoever made the shot; its clip has them too ("rigs" and "warnings" are taken). name: of the body, for
-/// `Clip.body_names`. name: of the body, for
 /// `Clip.body_names`.
 #[pyclass(name = "Shot", module = "thew", frozen)]
 pub(super) struct PyShot(pub Shot);
@@ -141,12 +140,6 @@ impl PyShot {
     #[getter]
     fn body(&self) -> PyBody {
         PyBody::carrying(self.0.surfaces.clone())
-    }
-
-    /// What the body is called.
-    #[getter]
-    fn name(&self) -> String {
-        self.0.name.clone()
     }
 
     /// What the body is called.
