@@ -363,7 +363,8 @@ fn cycles_of_a_scene_repeat_together() {
     let open = closed.each_ref().map(|p| p[..12].to_vec());
     let made = [&open, &closed].map(|poses| clips(poses, cyclic).unwrap());
     // It is what a long clip comes to.
-    let long = closed.each_ref().map(|p| p[..12].repeat(8));
+    let turns = |p: &Vec<Pose>| p[..12].iter().cycle().take(96).cloned().collect();
+    let long: [Vec<Pose>; 2] = closed.each_ref().map(turns);
     let long = clips(&long, settings()).unwrap();
     for k in 0..2 {
         let (open, closed) = (&made[0][k], &made[1][k]);
