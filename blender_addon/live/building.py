@@ -265,15 +265,7 @@ def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
         maps, begun = new.place.maps(motion.maps), plan.begun
         clip = made(*plan.turn(maps), **begun.options())
         clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
-        if plan.goes_on:
-            lead = begun.before(maps, SETTLING * build_settings.fps)
-            rows = np.concatenate([np.resize(np.arange(begun.period), len(lead)), np.arange(len(maps))])
-            moves = np.repeat(begun.moves_before(motion.maps, SETTLING * build_settings.fps), begun.period, axis=0)
-            moves = np.concatenate([moves, np.broadcast_to(np.eye(4), (len(maps), 4, 4))])
-            collided = motion.colliders.picked(rows).led(moves)
-            after = made(np.concatenate([lead, maps]), plan.controls[rows], collided)
-            return Played(clip, begun, after, plan.live, len(lead))
-        return played(clip, plan)
+        return played(clip, plan, made(*after(new, plan, maps)) if plan.goes_on else None)
 
     new.clip, new.touching = yield Work("Closing the loop" if plan.begun.period else "Simulating", run, 0.8, 1.0)
     new.clip_place, new.clip_key, new.group_key, new.begun = new.place, clip_key, b"", plan.begun
@@ -355,16 +347,36 @@ def arguments(
     }
 
 
-def played(clip: Any, plan: Plan) -> Any:
-    """A clip as it is shown: one turn of a cycle comes as often as the range is long."""
+def after(new: Built, plan: Plan, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray, Colliders]:
+    """Poses, controls and what is collided with of all that follows a cycle of poses `maps` [f + 1, b, 4, 4], turns of it before them."""
+    begun, motion, seconds = plan.begun, new.motion, SETTLING * new.build_settings.fps
+    lead = begun.before(maps, seconds)
+    rows = np.concatenate([np.resize(np.arange(begun.period), len(lead)), np.arange(len(maps))])
+    moves = np.repeat(begun.moves_before(motion.maps, seconds), begun.period, axis=0)
+    moves = np.concatenate([moves, np.broadcast_to(np.eye(4), (len(maps), 4, 4))])
+    return np.concatenate([lead, maps]), plan.controls[rows], motion.colliders.picked(rows).led(moves)
+
+
+def played(clip: Any, plan: Plan, later: Any = None) -> Any:
+    """A clip as it is shown: one turn of a cycle comes as often as the range is long; `later`: the clip of what follows it."""
+    if later is not None:
+        return Played(clip, plan.begun, later, plan.live, len(later) - plan.frames - 1)
     repeats = plan.begun.period and not plan.goes_on and plan.frames > plan.begun.period + 1
     return Played(clip, plan.begun) if repeats else clip
 
 
-def begins(new: Built, controls: np.ndarray) -> tuple[Beginning, int]:
+def unlooped(new: Built, plan: Plan, why: str) -> Plan:
+    """The same with a run-in in place of a cycle, and `why` that is."""
+    if not plan.begun.period:
+        return plan
+    begun, _ = begins(new, plan.controls, PREROLL)
+    return replace(plan, begun=replace(begun, note=f"{why} {begun.note}".rstrip()))
+
+
+def begins(new: Built, controls: np.ndarray, choice: str = "") -> tuple[Beginning, int]:
     """How the motion begins, told from the frames that the artist plays, and how many of its frames those are.
 
-    A longer bake begins so too: it is what was previewed, as far as that goes.
+    A longer bake begins so too: it is what was previewed, as far as that goes. `choice`: of the beginning ("": as it is set).
     """
     build_settings, motion = new.build_settings, new.motion
     first, last = build_settings.live
@@ -377,8 +389,5 @@ def begins(new: Built, controls: np.ndarray) -> tuple[Beginning, int]:
     others = motion.colliders.trace(new.place, new.surface.size)
     others = None if others is None else others[: live + 1]
     options = build_settings.fps, motion.start, controls[: live + 1], marked, others
-    begun = beginning(build_settings.motion_start, maps, heads, new.surface.size, *options)
-    if begun.period and build_settings.others:
-        begun = beginning(PREROLL, maps, heads, new.surface.size, *options)
-        begun = replace(begun, note=f"A loop is not closed with Other Flesh. {begun.note}".rstrip())
+    begun = beginning(choice or build_settings.motion_start, maps, heads, new.surface.size, *options)
     return begun, live

@@ -93,11 +93,12 @@ class Note:
         return isinstance(name, str) and 0.0 <= gap < np.inf and bool(good)
 
     def things(self, clip: Any, body: int) -> list[Thing]:
-        """Its colliders, in the order in which the clip counts them; with others it is not known which were simulated
-        along, as which `body` of theirs."""
+        """What the clip counts besides its own body, in its order: the others that were simulated along, of which this is number
+        `body`, and then colliders; with others it is not known in which order."""
         most = max((int(clip.contacts(index).others.max(initial=0)) for index in range(len(clip))), default=0)
-        if self.others or most > len(self.colliders):
-            return [Thing("other flesh or things")] * max(most, body)
+        others = [Thing(f"“{name}”") for k, name in enumerate(clip.body_names) if k != body]
+        if others or most > len(self.colliders):
+            return others + [Thing("other things")] * max(most - len(others), 0)
         return [Thing(name, gap) for name, gap, _ in self.colliders]
 
     @property
@@ -138,6 +139,8 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
         1.0,
     )  # fmt: skip
     plan = building.planned(new)
+    if build_settings.others:
+        plan = building.unlooped(new, plan, together.NO_LOOP)  # whether the others repeat, their shots alone know
     if plan.goes_on:
         raise Refusal(
             f"The motion of {describe(obj)} is a cycle up to frame {live[1]} and something else after it, which one shot does "
@@ -154,7 +157,7 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
         [[thing.name, thing.gap, path.tolist()] for thing, path in contact.things(new, place)],
     )  # fmt: skip
     given = building.arguments(new, plan, *plan.turn(maps), contact.Common(place), **plan.begun.options())
-    return core().Shot(**{**given, **steps}, notes={NOTE: note.text()}), contact.problems(new)
+    return core().Shot(**{**given, **steps}, notes={NOTE: note.text()}, name=obj.name), contact.problems(new)
 
 
 def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip: Any, name: str) -> Task:
@@ -219,18 +222,11 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
     new.clip = building.played(clip, building.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1))
     new.clip_place, new.group_key = note.clip_place, b""
     new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start
-    body = body_of(clip)
-    new.touching = contact.found(new, new.clip, note.things(clip, body), body)
+    new.touching = contact.found(new, new.clip, note.things(clip, clip.body_index), clip.body_index)
     forgotten(new)
     flesh.take(new)
     for event in (Event.CLIP_MADE, Event.MESH_READ, Event.MOTION_READ):
         happened(obj, flesh, event)
-
-
-def body_of(clip: Any) -> int:
-    """Which of the bodies that were simulated together a clip is of."""
-    touched = (clip.contacts(index) for index in range(len(clip)))
-    return next((int(contacts.bodies[0]) for contacts in touched if len(contacts)), 0)
 
 
 def forgotten(new: Built) -> None:

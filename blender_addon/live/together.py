@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import bpy
+import numpy as np
 
+from ..logic import cycles
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.native import core
@@ -28,6 +30,9 @@ from .build_settings import BuildSettings, hashed
 from .events import happened
 from .flesh import Built, Flesh
 from .session import register
+
+#: What is said where a motion would be a loop, but for the others.
+NO_LOOP = "A loop is not closed where other flesh does not repeat with it."
 
 #: Scales that differ by less are the same; a typed height has three or four digits.
 SAME_SCALE = 2e-3
@@ -203,17 +208,39 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
                 member.obj, member.flesh, member.new, Event.CLIP_KEPT if member in lagging else Event.CLIP_MADE
             )
         return
-    names = [member.name for member in members]
+    names, place = [member.name for member in members], common_place(members)
+    plans = beginning_together(drafts, plans, place)
     if not known:
-        place = common_place(members)
         found = yield Work("Simulating", lambda progress: simulated(drafts, plans, names, place, progress))
         for new, (clip, touching) in zip(drafts, found, strict=True):
             new.clip, new.touching, new.clip_place = clip, touching, place
     for k, (new, plan) in enumerate(zip(drafts, plans, strict=True)):
+        # A key is that of how it would begin alone: what comes of that with the others, the keys of all say.
         new.clip_key, new.group_key, new.begun = keys[k], group_key, plan.begun
         new.touching = replace(new.touching, things=tuple(contact.things_together(drafts, names, k)))  # one was renamed
     for member in members:
         building.take(member.obj, member.flesh, member.new, Event.CLIP_MADE)
+
+
+def beginning_together(drafts: list[Built], plans: list[building.Plan], place: Place) -> list[building.Plan]:
+    """The plans with one beginning: a cycle if all repeat together, else a run-in wherever one would be."""
+    maps = [place.maps(new.motion.maps, new.place) for new in drafts]
+    sizes = [new.surface.size for new in drafts]
+    heads = [new.skeleton.heads for new in drafts]
+    paths = [cycles.trace(*each) for each in zip(maps, heads, sizes, strict=True)]
+    still = [stands_still(*each) for each in zip(drafts, plans, paths, strict=True)]
+    wishes, seen = [plan.begun for plan in plans], plans[0].live + 1  # poses that the artist plays
+    begun = cycles.repeating(wishes, [m[:seen] for m in maps], [p[:seen] for p in paths], sizes, still)
+    if begun is None:
+        return [building.unlooped(new, plan, NO_LOOP) for new, plan in zip(drafts, plans, strict=True)]
+    return [replace(plan, begun=one) for plan, one in zip(plans, begun, strict=True)]
+
+
+def stands_still(new: Built, plan: building.Plan, path: np.ndarray) -> bool:
+    """Whether neither one of those that are simulated together moves, nor what pushes it or is in its way."""
+    others = new.motion.colliders.trace(new.place, new.surface.size)
+    moving = [path, cycles.as_points(plan.controls, new.surface.size), *([others] if others is not None else [])]
+    return all(np.ptp(each, axis=0).max(initial=0.0) <= cycles.STILL * new.surface.size for each in moving)
 
 
 def simulated(drafts: list[Built], plans: list[building.Plan], names: list[str], place: Place, progress) -> list[tuple]:
@@ -223,13 +250,18 @@ def simulated(drafts: list[Built], plans: list[building.Plan], names: list[str],
     try:
         shots = [thew.Shot(**shot(new, plan, common, rate=rate)) for new, plan in zip(drafts, plans, strict=True)]
         # What is made ready for contact before the first frame counts from 0 to 1 by itself.
-        clips = thew.simulate_shots(shots, lambda at, stage: progress(at if "frame" in stage else 0.0, ""))
+        told = lambda at, stage: progress(at if "frame" in stage else 0.0, "")  # noqa: E731
+        clips, later = thew.simulate_shots(shots, told), [None] * len(shots)
+        if any(plan.goes_on for plan in plans):
+            shots = [thew.Shot(**shot_after(new, plan, common, rate)) for new, plan in zip(drafts, plans, strict=True)]
+            later = thew.simulate_shots(shots, told)
     except thew.ThewError as error:
         text = re.sub(r"body (\d+) of the scene", lambda match: names[int(match[1])], str(error))
         raise type(error)(text) from error
     found = []
-    for k, (new, clip) in enumerate(zip(drafts, clips, strict=True)):
+    for k, (new, plan, clip, after) in enumerate(zip(drafts, plans, clips, later, strict=True)):
         clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
+        clip = building.played(clip, plan, after)
         found.append((clip, contact.found(new, clip, contact.things_together(drafts, names, k), k)))
     return found
 
@@ -239,3 +271,9 @@ def shot(new: Built, plan: building.Plan, common: contact.Common, **options) -> 
     maps = common.place.maps(new.motion.maps, new.place)
     given = building.arguments(new, plan, *plan.turn(maps), common, **plan.begun.options())
     return {**given, **options}
+
+
+def shot_after(new: Built, plan: building.Plan, common: contact.Common, rate: float) -> dict[str, Any]:
+    """The same of all that follows a cycle."""
+    maps = common.place.maps(new.motion.maps, new.place)
+    return {**building.arguments(new, plan, *building.after(new, plan, maps), common), "rate": rate}

@@ -8,7 +8,8 @@ key was left out, because it is the first, is known by its seam, which is as smo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -114,6 +115,32 @@ def beginning(
     if choice in (AUTOMATIC, PREROLL) and run_in and steps[0] > STILL:
         return Beginning(run_in, note=f"The joints come from a standstill just before frame {first}.")
     return Beginning()
+
+
+def repeating(
+    wishes: Sequence[Beginning],
+    maps: Sequence[np.ndarray],
+    paths: Sequence[np.ndarray],
+    sizes: Sequence[float],
+    still: Sequence[bool],
+) -> list[Beginning] | None:
+    """How several that touch each other begin as one cycle, which what stands still joins; None where they do not repeat together.
+
+    `wishes`: how each would begin alone; maps [f + 1, b, 4, 4] and paths (see `trace`) of each, in the same metres.
+    """
+    periods = [wish.period for wish in wishes if wish.period]
+    if not periods or not all(wish.period or stays for wish, stays in zip(wishes, still, strict=True)):
+        return None
+    period = int(np.lcm.reduce(periods))
+    travels = any(wish.travels for wish in wishes)
+    if period > len(paths[0]) - 1 or (travels and len(set(periods)) > 1):
+        return None
+    if travels:
+        step = maps[0][period, 0] @ np.linalg.inv(maps[0][0, 0])
+        for path, size in zip(paths, sizes, strict=True):
+            if _apart(path[0] @ step[:3, :3].T + step[:3, 3], path[period], size) > MEETS:
+                return None
+    return [replace(wish, preroll=0, period=period, travels=travels) for wish in wishes]
 
 
 def trace(maps: np.ndarray, heads: np.ndarray, size: float) -> np.ndarray:

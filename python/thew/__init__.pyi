@@ -76,6 +76,7 @@ __all__ = [
     "closest_points",
     "equilibrium",
     "equilibrium_forces",
+    "extend_scene",
     "fit_gradient",
     "fit_rig",
     "gpu_adapters",
@@ -641,6 +642,9 @@ class Contacts:
     @property
     def partners(self) -> _Indices:
         """Vertices near which they are touched, [c]."""
+    @property
+    def held(self) -> NDArray[np.bool_]:
+        """Whether bones alone hold both sides, or what touches a collider, so that no force parts them, [c]."""
 
 @final
 class Simulation:
@@ -761,7 +765,7 @@ class Clip:
     def extend(self, poses: ArrayLike, controls: ArrayLike | None = None, progress: _Progress | None = None) -> None:
         """Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
         go from there: a clip made in parts is the clip made at once. controls[f,r]: of the clip's rigs at those poses
-        (None: each at its last sample). Cyclic clips and those of a scene cannot be extended."""
+        (None: each at its last sample). Cyclic clips cannot be extended, those of a scene by `extend_scene`."""
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the clip with its body and its rigs to a file: versioned, checksummed, whole or not at all. About 24 bytes per
         lattice vertex and 64 per bone of every frame, besides the body. Raises StorageError."""
@@ -773,11 +777,21 @@ class Clip:
     def body(self) -> Body:
         """The body that moves."""
     @property
+    def body_names(self) -> list[str]:
+        """What the bodies are called that `contacts` count, by their numbers; those of its scene, or its own alone. Empty where
+        nobody named them."""
+    @property
+    def body_index(self) -> int:
+        """Which of them it is of."""
+    @property
     def notes(self) -> dict[str, str]:
         """Texts that travel with the clip, by name: those of its `Shot`."""
     def contacts(self, frame: int) -> Contacts:
         """What touches at a frame; nothing in clips without contact. Of the method 'modal' what was parted on the surface, without
         forces."""
+    def contact_notes(self) -> list[str]:
+        """What contact cannot part in the clip, a sentence each for a person to read: which bones lie in what, or fold what they
+        alone hold, and in which frames, counted from 0. Nothing in clips without contact."""
     @property
     def held_cells(self) -> _Indices:
         """Cells near inversion in each frame whose vertices all hang on bones, which contact cannot help, int32 [f]."""
@@ -862,8 +876,8 @@ class Shot:
     """All that `simulate` needs, to be written to one file and simulated elsewhere, with the same bits: a body, poses[f,b,4,4]
     at fps frames per second, rigs with controls[f,r], and settings as there.
 
-    notes: texts by name for whoever made the shot; its clip has them too ("rigs" and "warnings" are taken). Raises InputError,
-    NotBuilt.
+    notes: texts by name for whoever made the shot; its clip has them too ("rigs" and "warnings" are taken). name: of the body, for
+    `Clip.body_names`. Raises InputError, NotBuilt.
     """
 
     def __new__(
@@ -893,6 +907,7 @@ class Shot:
         elastic_joints: float = 1.0,
         contact: Contact | None = None,
         colliders: Sequence[Collider] | None = None,
+        name: str = "",
     ) -> Shot: ...
     def simulate(self, progress: _Progress | None = None) -> Clip:
         """The clip, as `simulate` makes it. Raises Cancelled, InputError (poses and rigs by name), MotionError."""
@@ -905,6 +920,9 @@ class Shot:
     @property
     def body(self) -> Body:
         """The body that is to move."""
+    @property
+    def name(self) -> str:
+        """What the body is called."""
     @property
     def fps(self) -> float:
         """Frames per second."""
@@ -1000,19 +1018,32 @@ def simulate_scene(
     max_offset: float | None = None,
     solver: _Solver = "auto",
     elastic_joints: float = 1.0,
+    cyclic: bool = False,
+    names: Sequence[str] | None = None,
 ) -> list[Clip]:
     """Simulates bodies that touch each other, poses[k] = poses[f,b,4,4] of each at fps frames per second -> a Clip of each.
     Contacts of a clip count the bodies of the scene, and after them colliders.
 
     contact: how each touches, itself included, one `Contact` for all or a list of one (or None) for each (None: the others, not
     itself); colliders: `Collider`s that all of them touch. rigs, controls: of each body a list of `Rig`s and controls[f,r], or None;
-    preroll and further settings: those of `simulate`. Clips of a scene do not go on alone. Raises Cancelled, InputError (naming
+    preroll, cyclic and further settings: those of `simulate`. In a loop all bodies end in their first poses, moved alike, or none does.
+    names: of each body, for `Clip.body_names`. Clips of a scene go on together: `extend_scene`. Raises Cancelled, InputError (naming
     the body), MotionError (naming frame and body)."""
 
 def simulate_shots(shots: Sequence[Shot], progress: _Progress | None = None) -> list[Clip]:
     """Simulates shots together: their bodies touch each other, and the colliders of all of them -> a Clip of each. A shot without
     contact touches the others, but not itself. All have the same number of poses, frames and steps per second; the longest run-in
-    is that of all. Raises as `simulate_scene`."""
+    is that of all; all are cyclic, or none. Colliders that several have alike are one. Raises as `simulate_scene`."""
+
+def extend_scene(
+    clips: Sequence[Clip],
+    poses: _Each,
+    controls: Sequence[ArrayLike | None] | None = None,
+    progress: _Progress | None = None,
+) -> None:
+    """Goes on with all clips of a scene, in its order, for poses[k] = poses[f,b,4,4] of each after the last frame, as `Clip.extend`
+    does with one alone: clips made in parts are those made at once. controls: of each clip controls[f,r] of its rigs at those poses,
+    or None. Clips of cycles cannot be extended. Raises Cancelled, InputError, MotionError; all clips then stay as they were."""
 
 @final
 class Equilibrium:

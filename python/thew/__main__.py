@@ -144,6 +144,8 @@ def main(words: Sequence[str] | None = None) -> int:
     for out, clip in clips.items() if not given.quiet else ():
         for warning in clip.warnings:
             print(f"{warning}.", file=sys.stderr)
+        for note in clip.contact_notes():
+            print(f"{out.name}, {note}.", file=sys.stderr)
         seconds, size = time.perf_counter() - began, out.stat().st_size
         print(f"{out}: {len(clip)} frames, {size / 1e6:.1f} MB, {seconds:.1f} s")
     return 0

@@ -1,212 +1,190 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The steady state of a cycle: it is run through until it repeats.
-//!
-//! A cycle may travel: when the last pose is the first moved rigidly as a whole by D, each pass happens D
-//! further, and the state repeats up to D. When the last pose is the first, or the first moved so, it counts
-//! once; otherwise the first follows the last after one frame.
+//! The steady state of a cycle: it is run through until it repeats, up to how far a pass leads ([`Period`]). Bodies of a scene
+//! repeat together.
 
-use super::{ClipError, ClipFrame, ClipSettings, ForceSchedule, FrameForces};
+use super::bodies::{Bodies, Drive};
+use super::forces::AtFrame;
+use super::period::{Period, size};
+use super::{ClipError, ClipFrame, ClipSettings, ForceSchedule, FrameContacts};
 use crate::Vec3;
-use crate::aabb;
 use crate::body::Body;
 use crate::contact::Span;
 use crate::dynamics::Simulation;
 use crate::progress::{Progress, step};
-use crate::skeleton::{Affine, FrameMotion, Pose};
-use nalgebra::{Isometry3, Rotation3, Translation3, UnitQuaternion};
+use crate::skeleton::{FrameMotion, Pose};
+use nalgebra::Isometry3;
 use std::sync::Arc;
 
-/// The state repeats when no lattice vertex is off by more than this share of the body's size.
+/// The state repeats when no lattice vertex is off by more than this share of its body's size.
 const REPEATS: f64 = 1e-4;
 /// Seconds of motion after which no more passes are begun.
 const LONGEST: f64 = 15.0;
 
-/// Frames of one pass, and the largest distance of a lattice vertex between the end and the beginning.
+/// Of each body the frames of one pass, and the largest distance of a lattice vertex between the end and the beginning.
 pub(super) fn simulate(
-    mut simulation: Simulation,
-    poses: &[Pose],
-    forces: Option<&dyn FrameForces>,
+    mut bodies: Bodies,
+    given: &[Drive],
     settings: ClipSettings,
     progress: &dyn Progress,
-) -> Result<(Vec<ClipFrame>, f64), ClipError> {
-    let body = &simulation.body().clone();
-    let size = size(body);
-    let cycle = Cycle::new(body, poses, size);
-    let n = cycle.period as isize;
-    let least = settings.preroll.div_ceil(cycle.period) + 1;
+) -> Result<Vec<(Vec<ClipFrame>, f64)>, ClipError> {
+    let turns = Turns::new(&bodies, given)?;
+    let (period, n) = (&turns.period, turns.period.frames);
+    let least = settings.preroll.div_ceil(n) + 1;
     let most = least
         .max((LONGEST * settings.fps / n as f64).ceil() as usize)
         .max(3);
-    let schedule = ForceSchedule {
-        known: &[],
-        new: forces,
-        nodes: body.nodes(),
-        first: 0,
-    };
-    simulation.reset_watched(
-        &cycle.pose(0),
-        true,
-        schedule.at(0)?.as_deref(),
-        &|_: f64, _: &str| progress.report(0.0, "starting the motion"),
-    )?;
-    simulation.move_with(&cycle.interval(body, 0)?, 1.0 / settings.fps)?;
-    let (mut frames, mut gap, mut first_sway) = (Vec::new(), f64::INFINITY, None);
-    for pass in 0..most as isize {
-        let begin = simulation.lattice_positions().to_vec();
-        let home = cycle.moved(pass).inverse();
-        frames.clear();
+    let dt = 1.0 / settings.fps;
+    let told = |_: f64, _: &str| progress.report(0.0, "starting the motion");
+    bodies.reset(&turns.poses(0), &turns.forces(&bodies, 0)?, &told)?;
+    bodies.move_with(&turns.motions(&bodies, 0)?, dt)?;
+    let mut passes = vec![Pass::default(); given.len()];
+    for pass in 0..most {
+        let moved = period.moved(pass as isize);
+        let home = moved.inverse();
+        for (pass, body) in passes.iter_mut().zip(bodies.all()) {
+            pass.begin(body, &home);
+        }
         for i in 0..n {
             let done = (pass as f64 + i as f64 / n as f64) / most as f64;
             let stage = format!("closing the loop, round {}, frame {i}", pass + 1);
             step(progress, done, &stage)?;
-            let shown = turned(&home, simulation.lattice_positions());
-            let sway = simulation.sway().map(|sway| swung(&home, sway));
-            let shape = (shown.as_slice(), sway.as_deref());
-            if i == 0 {
-                first_sway.clone_from(&sway);
+            let all = bodies.all().iter().zip(bodies.contacts());
+            for ((pass, (body, contacts)), pose) in
+                passes.iter_mut().zip(all).zip(turns.poses(i as isize))
+            {
+                pass.keep(body, &contacts, &pose, &home);
             }
-            let mut frame = ClipFrame::new(&simulation, shape, Some(&cycle.pose(i)));
-            frame.contacts = frame.contacts.moved(&home);
-            frames.push(frame);
-            simulation.set_collider_span(Span {
-                from: i as usize,
-                to: cycle.entry(i + 1),
-                moved: cycle.moved(pass),
-            });
-            simulation
-                .advance_motion(
-                    &cycle.interval(body, pass * n + i)?,
-                    1.0 / settings.fps,
-                    (
-                        None,
-                        schedule.at((i + 1).rem_euclid(n) as usize)?.as_deref(),
-                    ),
-                    &|_: f64, _: &str| progress.report(done, &stage),
-                )
-                .map_err(|source| ClipError::at(i as usize, source))?;
+            let span = Span {
+                from: i,
+                to: period.entry(i + 1),
+                moved,
+            };
+            let motions = turns.motions(&bodies, (pass * n + i) as isize)?;
+            let forces = turns.forces(&bodies, (i + 1) % n)?;
+            let told = |_: f64, _: &str| progress.report(done, &stage);
+            bodies
+                .advance(&motions, (dt, span), &forces, &told)
+                .map_err(|source| ClipError::at(i, source))?;
         }
-        let end = turned(&cycle.step.inverse(), simulation.lattice_positions());
-        let pairs = begin.iter().zip(&end);
-        gap = pairs.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
-        if pass + 1 >= least as isize && gap <= REPEATS * size {
+        let back = period.moved(1).inverse();
+        let mut repeats = true;
+        for (pass, body) in passes.iter_mut().zip(bodies.all()) {
+            repeats &= pass.end(body, &back) <= REPEATS * size(body.body());
+        }
+        if pass + 1 >= least && repeats {
             break;
         }
     }
-    if cycle.period < poses.len() {
-        // The last pose is the first of the next pass: the same shape, moved on.
-        let last = cycle.moved(1);
-        let first: Vec<Vec3> = match frames.first() {
-            Some(f) => (0..body.nodes()).map(|v| f.lattice.world(v)).collect(),
-            None => Vec::new(),
-        };
-        let pose = cycle.pose(cycle.period as isize);
-        let shown = turned(&last, &first);
-        let sway = first_sway.map(|sway: Vec<Vec3>| swung(&last, &sway));
-        let shape = (shown.as_slice(), sway.as_deref());
-        let mut again = ClipFrame::new(&simulation, shape, Some(&pose));
-        if let Some(begin) = frames.first() {
-            again.contacts = begin.contacts.moved(&last);
+    if period.closes {
+        let last = period.moved(1);
+        let poses = turns.poses(n as isize);
+        for ((pass, body), pose) in passes.iter_mut().zip(bodies.all()).zip(poses) {
+            pass.close(body, pose, &last);
         }
-        let begin = frames.first().and_then(|f| f.modal.as_ref());
-        if let (Some(again), Some(begin)) = (&mut again.modal, begin) {
-            *again = Arc::new(begin.at(pose));
-        }
-        frames.push(again);
     }
     step(progress, 1.0, "simulated")?;
-    Ok((frames, gap))
+    Ok(passes.into_iter().map(|p| (p.frames, p.gap)).collect())
 }
 
-/// Poses without end.
-struct Cycle<'a> {
-    poses: &'a [Pose],
-    period: usize,
-    /// How far a pass leads.
-    step: Isometry3<f64>,
+/// What drives bodies through pass after pass.
+struct Turns<'a> {
+    given: &'a [Drive<'a>],
+    period: Period,
+    schedules: Vec<ForceSchedule<'a>>,
 }
 
-impl<'a> Cycle<'a> {
-    fn new(body: &Body, poses: &'a [Pose], size: f64) -> Self {
-        let closing = match poses {
-            [first, .., last] if poses.len() > 2 => rigid_step(body, first, last, size),
-            _ => None,
+impl<'a> Turns<'a> {
+    fn new(bodies: &Bodies, given: &'a [Drive]) -> Result<Self, ClipError> {
+        let all = || bodies.all().iter().zip(given);
+        let schedule = |(body, (_, forces)): (&Simulation, &Drive<'a>)| ForceSchedule {
+            known: &[],
+            new: *forces,
+            nodes: body.body().nodes(),
+            first: 0,
         };
-        Self {
-            poses,
-            period: poses.len() - usize::from(closing.is_some()),
-            step: closing.unwrap_or_default(),
-        }
-    }
-
-    /// The entry of the motion of colliders at a frame of a pass: in a cycle whose end is its beginning moved on, the one there.
-    fn entry(&self, i: isize) -> usize {
-        match self.poses.len() > self.period {
-            true => i as usize,
-            false => i as usize % self.period,
-        }
-    }
-
-    /// Where pass number `pass` happens.
-    fn moved(&self, pass: isize) -> Isometry3<f64> {
-        let one = if pass < 0 {
-            self.step.inverse()
-        } else {
-            self.step
-        };
-        (0..pass.abs()).fold(Isometry3::identity(), |sum, _| sum * one)
-    }
-
-    fn pose(&self, i: isize) -> Pose {
-        let n = self.period as isize;
-        let (pass, i) = (i.div_euclid(n), i.rem_euclid(n));
-        let pose = &self.poses[i as usize];
-        if self.step == Isometry3::identity() {
-            return pose.clone();
-        }
-        let by = self.moved(pass);
-        pose.moved(&Affine {
-            linear: by.rotation.to_rotation_matrix().into_inner(),
-            translation: by.translation.vector,
+        let poses: Vec<(&Body, &[Pose])> = all().map(|(b, d)| (&**b.body(), d.0)).collect();
+        Ok(Self {
+            given,
+            period: Period::of(&poses)?,
+            schedules: all().map(schedule).collect(),
         })
     }
 
-    fn interval(&self, body: &Body, i: isize) -> Result<FrameMotion, ClipError> {
-        let max_offset = FrameMotion::STENCIL as isize;
-        let around: Vec<Pose> = (-max_offset..=max_offset + 1)
-            .map(|k| self.pose(i + k))
+    /// Those of all at pose `i`.
+    fn poses(&self, i: isize) -> Vec<Pose> {
+        let all = self.given.iter();
+        all.map(|(poses, _)| self.period.pose(poses, i)).collect()
+    }
+
+    /// How the bones of all move from there to the next.
+    fn motions(&self, bodies: &Bodies, i: isize) -> Result<Vec<FrameMotion>, ClipError> {
+        bodies.each(|k, body| self.period.interval(body.body(), self.given[k].0, i))
+    }
+
+    /// The forces on all at a frame of a pass.
+    fn forces(&self, bodies: &Bodies, i: usize) -> Result<Vec<AtFrame>, ClipError> {
+        bodies.each(|k, _| self.schedules[k].at(i))
+    }
+}
+
+/// One body in the present pass.
+#[derive(Clone, Default)]
+struct Pass {
+    /// Where its lattice was at the beginning.
+    begin: Vec<Vec3>,
+    frames: Vec<ClipFrame>,
+    first_sway: Option<Vec<Vec3>>,
+    gap: f64,
+}
+
+impl Pass {
+    fn begin(&mut self, body: &Simulation, home: &Isometry3<f64>) {
+        self.begin = body.lattice_positions().to_vec();
+        self.first_sway = body.sway().map(|sway| swung(home, sway));
+        self.frames.clear();
+    }
+
+    /// Keeps the present frame, moved home from where the pass happens.
+    fn keep(
+        &mut self,
+        body: &Simulation,
+        contacts: &FrameContacts,
+        pose: &Pose,
+        home: &Isometry3<f64>,
+    ) {
+        let shown = turned(home, body.lattice_positions());
+        let sway = body.sway().map(|sway| swung(home, sway));
+        let shape = (shown.as_slice(), sway.as_deref());
+        let frame = ClipFrame::new(body, contacts.moved(home), shape, Some(pose));
+        self.frames.push(frame);
+    }
+
+    /// How far the end is from the beginning, taken back by how far the pass led, metres.
+    fn end(&mut self, body: &Simulation, back: &Isometry3<f64>) -> f64 {
+        let end = turned(back, body.lattice_positions());
+        let pairs = self.begin.iter().zip(&end);
+        self.gap = pairs.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+        self.gap
+    }
+
+    /// The last pose is the first of the next pass: the same shape, moved on.
+    fn close(&mut self, body: &Simulation, pose: Pose, last: &Isometry3<f64>) {
+        let Some(first) = self.frames.first() else {
+            return;
+        };
+        let points: Vec<Vec3> = (0..body.body().nodes())
+            .map(|v| first.lattice.world(v))
             .collect();
-        FrameMotion::through(body.skeleton(), &around, FrameMotion::STENCIL).map_err(|source| {
-            ClipError::Pose {
-                frame: i.rem_euclid(self.period as isize) as usize,
-                source,
-            }
-        })
+        let shown = turned(last, &points);
+        let sway = self.first_sway.take().map(|sway| swung(last, &sway));
+        let shape = (shown.as_slice(), sway.as_deref());
+        let contacts = first.contacts.moved(last);
+        let mut again = ClipFrame::new(body, contacts, shape, Some(&pose));
+        if let (Some(again), Some(first)) = (&mut again.modal, &first.modal) {
+            *again = Arc::new(first.at(pose));
+        }
+        self.frames.push(again);
     }
-}
-
-/// The rigid motion that takes all bones from one pose to the other, if there is one.
-fn rigid_step(body: &Body, from: &Pose, to: &Pose, size: f64) -> Option<Isometry3<f64>> {
-    let (a, b) = (from.maps().first()?, to.maps().first()?);
-    let turn = b.linear * a.linear.try_inverse()?;
-    let orthogonal = (turn.transpose() * turn - crate::Mat3::identity()).norm() < 1e-4;
-    if !orthogonal || turn.determinant() < 0.0 {
-        return None;
-    }
-    let rotation = UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(turn));
-    let shift = b.translation - rotation * a.translation;
-    let by = Isometry3::from_parts(Translation3::from(shift), rotation);
-    let rest = body.lattice().vertices();
-    let near = |bone: usize| {
-        let (a, b) = (&from.maps()[bone], &to.maps()[bone]);
-        let end = |x: Vec3| (rotation * a.apply(x) + shift - b.apply(x)).norm();
-        let head = body.skeleton().heads()[bone];
-        let corner = rest.first().copied().unwrap_or(head);
-        end(head)
-            .max(end(corner))
-            .max(end(head + Vec3::repeat(size)))
-            < 1e-3 * size
-    };
-    (0..body.skeleton().len()).all(near).then_some(by)
 }
 
 fn turned(by: &Isometry3<f64>, points: &[Vec3]) -> Vec<Vec3> {
@@ -217,8 +195,4 @@ fn turned(by: &Isometry3<f64>, points: &[Vec3]) -> Vec<Vec3> {
 /// Vectors turned along.
 fn swung(by: &Isometry3<f64>, vectors: &[Vec3]) -> Vec<Vec3> {
     vectors.iter().map(|v| by.rotation * v).collect()
-}
-
-fn size(body: &Body) -> f64 {
-    aabb::diagonal(body.lattice().vertices())
 }

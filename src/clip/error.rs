@@ -62,7 +62,8 @@ pub enum ClipError {
     CyclicExtension,
     /// A clip of a scene that is to go on by itself.
     #[error(
-        "a clip that was simulated together with others cannot be extended alone: simulate the scene again"
+        "a clip that was simulated together with others cannot be extended alone: extend all clips of the scene together \
+         (extend_scene)"
     )]
     SceneExtension,
     /// Bodies of a scene whose frames do not go together.
@@ -79,13 +80,46 @@ pub enum ClipError {
         /// What the first body has.
         expected: f64,
     },
-    /// A scene that is to repeat.
+    /// A scene of which some bodies are cycles.
     #[error(
-        "body {body} of the scene is a cycle, but scenes are not run until they repeat: give them a run-in instead"
+        "body {body} of the scene {}: all bodies of a scene repeat, or none does",
+        if *.cyclic { "is a cycle, but the first is not" } else { "is no cycle, but the first is" }
     )]
     SceneCycle {
         /// Which.
         body: usize,
+        /// Whether it is one.
+        cyclic: bool,
+    },
+    /// Cycles that do not repeat together.
+    #[error(
+        "body {body} of the scene does not end as the others do: in a loop all bodies end in their first poses, all \
+         moved alike, or none does"
+    )]
+    SceneEnds {
+        /// Which.
+        body: usize,
+    },
+    /// More or fewer than a scene has bodies.
+    #[error(
+        "the scene has {expected} bodies, but there are {given} {what}: give one of each body, in the order of the scene"
+    )]
+    SceneCount {
+        /// Of what.
+        what: &'static str,
+        /// So many.
+        given: usize,
+        /// Bodies.
+        expected: usize,
+    },
+    /// Clips that were not made together, or lie in another order.
+    #[error(
+        "clip {clip} is not the one of that body of the scene of clip 0, or has other frames: give all clips of one scene, in \
+         its order"
+    )]
+    SceneOrder {
+        /// Which.
+        clip: usize,
     },
     /// What is wrong with one body of a scene.
     #[error("body {body} of the scene: {source}")]

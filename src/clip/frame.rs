@@ -34,13 +34,6 @@ pub struct FrameContacts {
 }
 
 impl FrameContacts {
-    fn of(simulation: &Simulation) -> Self {
-        Self {
-            points: simulation.contacts().into(),
-            held_cells: simulation.held_cells() as u32,
-        }
-    }
-
     /// The same moved along.
     pub(super) fn moved(&self, by: &Isometry3<f64>) -> Self {
         let moved = |c: &ContactPoint| ContactPoint {
@@ -93,18 +86,10 @@ impl ClipFrame {
         }
     }
 
-    pub fn of(simulation: &Simulation) -> Self {
-        let positions = simulation.lattice_positions();
-        Self::new(
-            simulation,
-            (positions, simulation.sway()),
-            simulation.pose(),
-        )
-    }
-
-    /// A frame of a simulation whose lattice is shown elsewhere, at a pose.
+    /// A frame of a simulation whose lattice is shown somewhere, at a pose, and what touches in it.
     pub fn new(
         simulation: &Simulation,
+        contacts: FrameContacts,
         (positions, sway): (&[Vec3], Option<&[Vec3]>),
         pose: Option<&Pose>,
     ) -> Self {
@@ -126,7 +111,7 @@ impl ClipFrame {
             presentation: shown.presentation.map(Arc::new),
             inverted: body.inverted_cells(positions) as u32,
             modal: modal.map(Arc::new),
-            contacts: FrameContacts::of(simulation),
+            contacts,
             parted: Arc::default(),
         }
     }

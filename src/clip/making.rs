@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a clip comes to be: modes found, contact made ready, frames simulated.
 
-use super::resumable::ResumableRun;
-use super::{Clip, ClipError, ClipSettings, FrameForces, Texts, check, cycle};
+use super::bodies::{Bodies, Drive};
+use super::resumable::{ResumableRun, go_on};
+use super::scene::Membership;
+use super::{Clip, ClipError, ClipFrame, ClipSettings, FrameForces, Texts, check, cycle};
 use crate::body::Body;
 use crate::contact::{Contact, Parting, PreparedContact};
 use crate::dynamics::{MODES, Method, Simulation, SimulationError};
@@ -179,18 +181,16 @@ impl Clip {
             return Err(ClipError::NoPoses);
         }
         let simulation = fresh(&body, modes.as_ref(), contact.as_ref(), settings)?;
-        let (frames, run, loop_gap) = if settings.cyclic {
-            let (frames, gap) = cycle::simulate(simulation, poses, forces, settings, progress)?;
-            (frames, None, Some(gap))
-        } else {
-            let mut run = ResumableRun::default();
-            let frames = run.go_on(simulation, (poses, forces), settings, progress)?;
-            (frames, Some(run), None)
+        let alone = Bodies::Alone(Box::new(simulation));
+        let made = run(alone, &[(poses, forces)], settings, progress)?;
+        let Some((frames, run, loop_gap)) = made.into_iter().next() else {
+            return Err(ClipError::NoPoses);
         };
         Ok(Self {
             parting: parting(contact.as_ref(), modes.is_some()),
             presenter: Presenter::with_modes(surfaces, modes.clone(), show),
             body,
+            membership: Membership::alone(String::new()),
             modes,
             contact,
             settings,
@@ -200,6 +200,29 @@ impl Clip {
             texts: Texts::new(),
         })
     }
+}
+
+/// What a run makes of each body: its frames, what is needed to go on, and of a cycle how far its end is from its beginning, metres.
+type Made = (Vec<ClipFrame>, Option<ResumableRun>, Option<f64>);
+
+/// Takes bodies through their poses, once or until they repeat.
+pub(super) fn run(
+    bodies: Bodies,
+    drives: &[Drive],
+    settings: ClipSettings,
+    progress: &dyn Progress,
+) -> Result<Vec<Made>, ClipError> {
+    if settings.cyclic {
+        let made = cycle::simulate(bodies, drives, settings, progress)?.into_iter();
+        return Ok(made
+            .map(|(frames, gap)| (frames, None, Some(gap)))
+            .collect());
+    }
+    let begun = vec![ResumableRun::default(); drives.len()];
+    let made = go_on(&begun, bodies, drives, settings, progress)?.into_iter();
+    Ok(made
+        .map(|(frames, run)| (frames, Some(run), None))
+        .collect())
 }
 
 /// A simulation that has not begun.

@@ -35,11 +35,14 @@
 //! [`Clip::extend`] makes them again: a clip that is made in two parts is, bit for bit, the clip made
 //! in one. [`Clip::save`] writes it with its body to one file; what [`Clip::load`] reads shows and goes on as the saved one.
 
+mod bodies;
 mod cycle;
 mod error;
 mod forces;
 mod frame;
 mod making;
+mod notes;
+mod period;
 mod resumable;
 mod run_in;
 mod scene;
@@ -58,12 +61,14 @@ use crate::modal::Modes;
 use crate::present::{CarriedSurfaces, Presenter};
 use crate::progress::Progress;
 use crate::skeleton::Pose;
+use bodies::Bodies;
 use forces::ForceSchedule;
 pub use frame::FrameContacts;
 use frame::{ClipFrame, ModalFrame};
 use making::fresh;
 pub(crate) use making::{ModesOf, Ways};
 use resumable::ResumableRun;
+use scene::Membership;
 pub use scene::SceneMember;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -110,6 +115,7 @@ impl ClipSettings {
 #[derive(Debug)]
 pub struct Clip {
     body: Arc<Body>,
+    membership: Membership,
     /// Of the modal method.
     modes: Option<Arc<Modes>>,
     contact: Option<PreparedContact>,
@@ -129,32 +135,25 @@ impl Clip {
     /// is known where the bones go from there, fewer than six as a whole: the clip is then the same as if simulated at once.
     ///
     /// # Errors
-    /// As [`simulate`](Self::simulate); the clip then stays as it was. Cycles and clips of a scene cannot be extended.
+    /// As [`simulate`](Self::simulate); the clip then stays as it was. Cycles cannot be extended, and clips of a scene only
+    /// [together](Self::extend_scene).
     pub fn extend(
         &self,
         poses: &[Pose],
         forces: Option<&dyn FrameForces>,
         progress: &dyn Progress,
     ) -> Result<(), ClipError> {
-        let mut held = self.run.lock()?;
-        let run = held.as_ref().ok_or(match self.settings.cyclic {
-            true => ClipError::CyclicExtension,
-            false => ClipError::SceneExtension,
-        })?;
-        check(&self.body, poses, self.len())?;
-        if poses.is_empty() {
-            return Ok(());
+        if self.membership.is_shared() {
+            return Err(ClipError::SceneExtension);
         }
-        let mut next = run.clone();
+        Self::extend_scene(&[self], &[(poses, forces)], progress)
+    }
+
+    /// Its body, which has not begun.
+    fn again(&self) -> Result<Bodies, ClipError> {
         let (modes, contact) = (self.modes.as_ref(), self.contact.as_ref());
         let simulation = fresh(&self.body, modes, contact, self.settings)?;
-        let new = next.go_on(simulation, (poses, forces), self.settings, progress)?;
-        let mut frames = self.frames.write().unwrap_or_else(PoisonError::into_inner);
-        let kept = frames.len() + poses.len() - new.len();
-        frames.truncate(kept);
-        frames.extend(new);
-        *held = Some(next);
-        Ok(())
+        Ok(Bodies::Alone(Box::new(simulation)))
     }
 
     /// Number of frames.

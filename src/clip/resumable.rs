@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A body driven through poses that do not repeat, in one go or in parts.
+//! Bodies driven through poses that do not repeat, in one go or in parts.
 
+use super::bodies::{Bodies, Drive};
 use super::forces::AtFrame;
 use super::run_in::run_in;
-use super::{ClipError, ClipFrame, ClipSettings, ForceSchedule, FrameForces};
+use super::{ClipError, ClipFrame, ClipSettings, ForceSchedule};
 use crate::body::Body;
 use crate::contact::Span;
-use crate::dynamics::Simulation;
 use crate::progress::{Progress, step};
 use crate::skeleton::{FrameMotion, Pose};
+use std::sync::Arc;
 
-/// What is needed to go on where a clip ends.
+/// What is needed to go on where the clip of one body ends.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ResumableRun {
     /// Frames so far.
@@ -19,8 +20,9 @@ pub(super) struct ResumableRun {
     pub poses: Vec<Pose>,
     /// The forces at them.
     pub forces: Vec<AtFrame>,
-    /// The exact state at the first frame whose motion depends on poses to come, once there are more than [`START`].
-    pub state: Vec<u8>,
+    /// The exact state, of a scene that of all its bodies, at the first frame whose motion depends on poses to come, once there
+    /// are more than [`START`].
+    pub state: Arc<[u8]>,
 }
 
 /// Frames from the last on of which the motion depends on poses to come, itself included.
@@ -30,114 +32,120 @@ pub(super) const OPEN: usize = FrameMotion::STENCIL + 1;
 /// first open frame's motion does.
 pub(super) const START: usize = OPEN + FrameMotion::STENCIL;
 
-impl ResumableRun {
-    /// Simulates the poses that follow, and the forces at them, with a fresh simulation; gives their frames and, in front of them, those made again.
-    pub fn go_on(
-        &mut self,
-        mut simulation: Simulation,
-        (new, forces): (&[Pose], Option<&dyn FrameForces>),
-        settings: ClipSettings,
-        progress: &dyn Progress,
-    ) -> Result<Vec<ClipFrame>, ClipError> {
-        let body = &simulation.body().clone();
-        let poses: Vec<Pose> = self.poses.iter().chain(new).cloned().collect();
-        let known = self.poses.len();
-        // `at` is the pose that the simulation stands in, `first` the frame of `poses[0]`.
-        let (mut at, first) = (known.saturating_sub(OPEN), self.frames - known);
-        let schedule = ForceSchedule {
-            known: &self.forces,
-            new: forces,
-            nodes: body.nodes(),
-            first,
-        };
-        let mut frames = Vec::with_capacity(new.len() + START);
-        let mut lead = Vec::new();
-        if self.frames > START {
-            simulation.restore(&self.state)?;
-        } else {
-            at = 0;
-            lead = start(&mut simulation, &poses, schedule, settings, progress)?;
-            frames.push(ClipFrame::of(&simulation));
-        }
-        let begin = at;
-        let run = [lead.as_slice(), &poses].concat();
-        let mut state = self.state.clone();
-        while at + 1 < poses.len() {
-            let done = (at - begin) as f64 / (poses.len() - begin) as f64;
-            let stage = format!("simulating frame {}", first + at + 1);
-            step(progress, done, &stage)?;
-            if at + OPEN == poses.len() {
-                state = simulation.state();
-            }
-            let motion = interval(body, &run, lead.len() + at)?;
-            let rest_forces = schedule.at(at + 1)?;
-            simulation.set_collider_span(Span::between(first + at, first + at + 1));
-            simulation
-                .advance_motion(
-                    &motion,
-                    1.0 / settings.fps,
-                    (None, rest_forces.as_deref()),
-                    &|_: f64, _: &str| progress.report(done, &stage),
-                )
-                .map_err(|source| ClipError::at(first + at + 1, source))?;
-            frames.push(ClipFrame::of(&simulation));
-            at += 1;
-        }
-        step(progress, 1.0, "simulated")?;
-        let kept = poses.len().saturating_sub(START);
-        let forces: Result<_, ClipError> = (kept..poses.len()).map(|i| schedule.at(i)).collect();
-        self.forces = forces?;
-        self.frames += new.len();
-        self.poses = poses[kept..].to_vec();
-        self.state = state;
-        Ok(frames)
-    }
+/// One body of a run.
+struct Track<'a> {
+    /// All that are known, those of the run-in before them.
+    poses: Vec<Pose>,
+    forces: ForceSchedule<'a>,
 }
 
-/// Settles at the first pose, or runs in to it, and takes up the bones' velocity. Gives the poses of the run-in.
-fn start(
-    simulation: &mut Simulation,
-    poses: &[Pose],
-    forces: ForceSchedule,
+/// Simulates the poses that follow with bodies that have not begun; gives the frames of each and, in front of them, those made again,
+/// and what is needed to go on from there.
+pub(super) fn go_on(
+    runs: &[ResumableRun],
+    mut bodies: Bodies,
+    new: &[Drive],
     settings: ClipSettings,
     progress: &dyn Progress,
-) -> Result<Vec<Pose>, ClipError> {
-    let body = simulation.body().clone();
-    let before = match poses {
-        [first, second, ..] => run_in(body.skeleton(), first, second, settings.preroll),
-        _ => Vec::new(),
-    };
-    let run: Vec<Pose> = before
-        .iter()
-        .chain(poses)
-        .take(before.len() + START)
-        .cloned()
-        .collect();
-    let forces = |i: usize| forces.at(i.saturating_sub(before.len()));
-    simulation.reset_watched(&run[0], true, forces(0)?.as_deref(), &|_: f64, _: &str| {
-        progress.report(0.0, "starting the motion")
-    })?;
-    if run.len() > 1 {
-        simulation.move_with(&interval(&body, &run, 0)?, 1.0 / settings.fps)?;
+) -> Result<Vec<(Vec<ClipFrame>, ResumableRun)>, ClipError> {
+    let (known, added) = (runs[0].poses.len(), new[0].0.len());
+    // `at` is the pose that the bodies stand in, `first` the frame of the first that is known.
+    let (mut at, first) = (known.saturating_sub(OPEN), runs[0].frames - known);
+    let given = runs.iter().zip(new).zip(bodies.all());
+    let tracks = given.map(|((run, (poses, forces)), body)| Track {
+        poses: [&run.poses, *poses].concat(),
+        forces: ForceSchedule {
+            known: &run.forces,
+            new: *forces,
+            nodes: body.body().nodes(),
+            first,
+        },
+    });
+    let mut tracks: Vec<Track> = tracks.collect();
+    let mut frames = vec![Vec::with_capacity(added + START); tracks.len()];
+    let (count, mut state) = (known + added, runs[0].state.clone());
+    let mut lead = 0;
+    if runs[0].frames > START {
+        bodies.restore(&state)?;
+    } else {
+        at = 0;
+        lead = start(&mut bodies, &mut tracks, settings, progress)?;
+        bodies.keep(&mut frames);
     }
-    for i in 0..before.len() {
-        step(progress, 0.0, "starting the motion")?;
-        let motion = interval(&body, &run, i)?;
-        simulation.set_collider_span(Span::between(0, 0));
-        simulation
-            .advance_motion(
-                &motion,
-                1.0 / settings.fps,
-                (None, forces(i + 1)?.as_deref()),
-                &|_: f64, _: &str| progress.report(0.0, "starting the motion"),
-            )
+    let begin = at;
+    while at + 1 < count {
+        let done = (at - begin) as f64 / (count - begin) as f64;
+        let stage = format!("simulating frame {}", first + at + 1);
+        step(progress, done, &stage)?;
+        if at + OPEN == count {
+            state = bodies.state().into();
+        }
+        let motions = motions(&bodies, &tracks, lead + at)?;
+        let forces = bodies.each(|k, _| tracks[k].forces.at(at + 1))?;
+        let span = Span::between(first + at, first + at + 1);
+        let told = |_: f64, _: &str| progress.report(done, &stage);
+        bodies
+            .advance(&motions, (1.0 / settings.fps, span), &forces, &told)
+            .map_err(|source| ClipError::at(first + at + 1, source))?;
+        bodies.keep(&mut frames);
+        at += 1;
+    }
+    step(progress, 1.0, "simulated")?;
+    let kept = count.saturating_sub(START);
+    let forces = |k: usize| (kept..count).map(|i| tracks[k].forces.at(i)).collect();
+    let forces: Vec<Vec<AtFrame>> = bodies.each(|k, _| forces(k))?;
+    let ends = runs.iter().zip(&tracks).zip(forces);
+    let runs = ends.map(|((run, track), forces)| ResumableRun {
+        frames: run.frames + added,
+        poses: track.poses[lead + kept..].to_vec(),
+        forces,
+        state: state.clone(),
+    });
+    Ok(frames.into_iter().zip(runs).collect())
+}
+
+/// Settles at the first poses, or runs in to them, and takes up the bones' velocity. Gives the number of poses of the run-in.
+fn start(
+    bodies: &mut Bodies,
+    tracks: &mut [Track],
+    settings: ClipSettings,
+    progress: &dyn Progress,
+) -> Result<usize, ClipError> {
+    let mut lead = 0;
+    for (track, body) in tracks.iter_mut().zip(bodies.all()) {
+        if let [first, second, ..] = &track.poses[..] {
+            let before = run_in(body.body().skeleton(), first, second, settings.preroll);
+            lead = before.len();
+            track.poses.splice(..0, before);
+        }
+    }
+    let (stage, dt) = ("starting the motion", 1.0 / settings.fps);
+    let told = |_: f64, _: &str| progress.report(0.0, stage);
+    let first: Vec<Pose> = tracks.iter().map(|t| t.poses[0].clone()).collect();
+    let forces = bodies.each(|k, _| tracks[k].forces.at(0))?;
+    bodies.reset(&first, &forces, &told)?;
+    if tracks[0].poses.len() > 1 {
+        let motions = motions(bodies, tracks, 0)?;
+        bodies.move_with(&motions, dt)?;
+    }
+    for i in 0..lead {
+        step(progress, 0.0, stage)?;
+        let motions = motions(bodies, tracks, i)?;
+        let still = Span::between(0, 0);
+        bodies
+            .advance(&motions, (dt, still), &forces, &told)
             .map_err(|source| ClipError::at(0, source))?;
     }
-    Ok(before)
+    Ok(lead)
+}
+
+/// How the bones of each body move from pose `i` of its track to the next.
+fn motions(bodies: &Bodies, tracks: &[Track], i: usize) -> Result<Vec<FrameMotion>, ClipError> {
+    bodies.each(|k, body| interval(body.body(), &tracks[k].poses, i))
 }
 
 /// The bones' motion from pose `i` to the next.
-pub(super) fn interval(body: &Body, poses: &[Pose], i: usize) -> Result<FrameMotion, ClipError> {
+fn interval(body: &Body, poses: &[Pose], i: usize) -> Result<FrameMotion, ClipError> {
     if i + 1 >= poses.len() {
         return Err(ClipError::NoPoses);
     }

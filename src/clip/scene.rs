@@ -1,97 +1,270 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bodies that touch each other, simulated together: a clip of each.
+//! Bodies that touch each other, simulated together: a clip of each, which go on together.
 
-use super::forces::ForceSchedule;
-use super::frame::FrameContacts;
-use super::resumable::interval;
-use super::run_in::run_in;
-use super::{Clip, ClipError, ClipFrame, ClipSettings, FrameForces, Presenter, check, fresh};
-use crate::contact::{Contact, ContactPoint, PreparedContact, Span};
-use crate::dynamics::{Method, NodalForces, Scene, Simulation, SimulationError};
+use super::bodies::{Bodies, Drive};
+use super::making::{fresh, run};
+use super::resumable::{ResumableRun, go_on};
+use super::{Clip, ClipError, ClipSettings, FrameForces, Presenter, check};
+use crate::contact::{Contact, PreparedContact};
+use crate::dynamics::{Method, Scene, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
 use crate::present::CarriedSurfaces;
-use crate::progress::{Progress, step};
-use crate::skeleton::{FrameMotion, Pose};
-use std::sync::RwLock;
+use crate::progress::Progress;
+use crate::skeleton::Pose;
+use crate::store::texts;
+use std::sync::{PoisonError, RwLock};
 
 /// One body of a scene, and what moves it.
 pub struct SceneMember<'a> {
+    /// What it is called; may be empty.
+    pub name: String,
     /// The body, and what it carries.
     pub surfaces: CarriedSurfaces,
-    /// How it touches itself, the other bodies and colliders; these count for all bodies.
+    /// How it touches itself, the other bodies and colliders; these count for all bodies. What equals a collider of a body before it is
+    /// that one.
     pub contact: Contact,
     /// One pose per frame.
     pub poses: &'a [Pose],
     /// Forces at each of them; none = none.
     pub forces: Option<&'a dyn FrameForces>,
-    /// How it is simulated. Frames and steps per second are those of all; so is the longest run-in.
+    /// How it is simulated. Frames and steps per second are those of all; so is the longest run-in. All are cycles, or none.
     pub settings: ClipSettings,
+}
+
+/// Which body of its scene a clip is of.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Membership {
+    pub body: u32,
+    /// Of all bodies.
+    #[serde(deserialize_with = "texts")]
+    pub names: Vec<String>,
+}
+
+impl Membership {
+    /// Of a body alone.
+    pub fn alone(name: String) -> Self {
+        Self {
+            body: 0,
+            names: vec![name],
+        }
+    }
+
+    /// Whether there are others.
+    pub fn is_shared(&self) -> bool {
+        self.names.len() > 1
+    }
 }
 
 impl Clip {
     /// Simulates bodies that touch each other side by side; gives the clip of each, in order. Frame 0 is as in
     /// [`simulate`](Self::simulate), each body by itself and then with the others. Contacts of a clip count the bodies of the scene,
-    /// and after them colliders; each clip has those of its own body.
+    /// and after them colliders; each clip has those of its own body. Cycles repeat together: all end in their first poses, moved alike, or
+    /// none does. One body alone moves as by [`simulate_touching`](Self::simulate_touching).
     ///
     /// # Errors
     /// As [`simulate_touching`](Self::simulate_touching), naming the body; bodies with different numbers of frames, frames per second or
-    /// steps; cycles.
+    /// steps; cycles that do not repeat together.
     pub fn simulate_scene(
         members: &[SceneMember],
         progress: &dyn Progress,
     ) -> Result<Vec<Self>, ClipError> {
-        let mut bodies = Vec::with_capacity(members.len());
-        for (k, member) in members.iter().enumerate() {
+        let prepared = members.iter().enumerate().map(|(k, member)| {
             let prepared = member.prepared(&members[0], k, progress);
-            bodies.push(prepared.map_err(|error| ClipError::in_scene(k, error))?);
-        }
-        let contacts: Vec<PreparedContact> = bodies.iter().map(|(_, c)| c.clone()).collect();
-        let run = SceneRun {
-            scene: Scene::new(bodies)?,
-            members,
-            progress,
-        };
-        let frames = run.frames()?;
-        let all = members.iter().zip(contacts).zip(frames);
-        let clip = |((member, contact), frames): ((&SceneMember, _), _)| Self {
-            presenter: Presenter::with_modes(member.surfaces.clone(), None, Default::default()),
-            body: member.surfaces.body().clone(),
-            modes: None,
-            contact: Some(contact),
-            parting: None,
-            settings: member.settings,
-            frames: RwLock::new(frames),
-            run: Exclusive::new(None),
-            loop_gap: None,
-            texts: Default::default(),
+            prepared.map_err(|error| ClipError::in_scene(k, error))
+        });
+        let contacts: Vec<PreparedContact> = prepared.collect::<Result<_, _>>()?;
+        let settings: Vec<ClipSettings> = members.iter().map(|m| m.settings).collect();
+        let surfaces = members.iter().map(|m| &m.surfaces);
+        let bodies = together(surfaces.zip(&settings).zip(&contacts))?;
+        let drives: Vec<Drive> = members.iter().map(|m| (m.poses, m.forces)).collect();
+        let names: Vec<String> = members.iter().map(|m| m.name.clone()).collect();
+        let made = run(bodies, &drives, common(&settings), progress)?;
+        let all = (0u32..).zip(members).zip(contacts).zip(made);
+        let clip = |(((body, member), contact), made): (((_, &SceneMember), _), _)| {
+            let (frames, run, loop_gap) = made;
+            let names = names.clone();
+            Self {
+                presenter: Presenter::with_modes(member.surfaces.clone(), None, Default::default()),
+                body: member.surfaces.body().clone(),
+                membership: Membership { body, names },
+                modes: None,
+                contact: Some(contact),
+                parting: None,
+                settings: member.settings,
+                frames: RwLock::new(frames),
+                run: Exclusive::new(run),
+                loop_gap,
+                texts: Default::default(),
+            }
         };
         Ok(all.map(clip).collect())
     }
-}
 
-impl SceneMember<'_> {
-    /// Its simulation and its contact; `k`: which body of the scene it is.
-    fn prepared(
-        &self,
-        first: &Self,
-        k: usize,
+    /// Appends frames to all clips of a scene for the poses that follow, with forces at each of them, as [`extend`](Self::extend) does
+    /// to the clip of a body alone: the clips are then the same as if simulated at once. `clips`: all of the scene, in its order.
+    ///
+    /// # Errors
+    /// As [`extend`](Self::extend), naming the body; clips that are not those of one scene, in its order and equally far; all then stay as
+    /// they were.
+    pub fn extend_scene(
+        clips: &[&Self],
+        new: &[(&[Pose], Option<&dyn FrameForces>)],
         progress: &dyn Progress,
-    ) -> Result<(Simulation, PreparedContact), ClipError> {
-        self.settings.check()?;
-        if self.settings.cyclic {
-            return Err(ClipError::SceneCycle { body: k });
-        }
-        let counts = [self, first].map(|m| m.poses.len() as f64);
-        let rates = [self, first].map(|m| m.settings.fps);
-        for (what, [given, expected]) in [("poses", counts), ("frames per second", rates)] {
+    ) -> Result<(), ClipError> {
+        let Some(first) = clips.first() else {
+            return Err(SimulationError::EmptyScene.into());
+        };
+        let expected = first.membership.names.len();
+        for (what, given) in [("clips", clips.len()), ("lists of poses", new.len())] {
             if given != expected {
-                return Err(ClipError::SceneFrames {
-                    body: k,
+                return Err(ClipError::SceneCount {
                     what,
                     given,
                     expected,
                 });
             }
+        }
+        let mut held = Vec::with_capacity(expected);
+        for (k, clip) in clips.iter().enumerate() {
+            let own = &clip.membership;
+            if own.body as usize != k || own.names != first.membership.names {
+                return Err(ClipError::SceneOrder { clip: k });
+            }
+            held.push(clip.run.lock()?);
+        }
+        let mut runs: Vec<ResumableRun> = Vec::with_capacity(expected);
+        for (k, run) in held.iter().enumerate() {
+            let run = run.as_ref().ok_or(ClipError::CyclicExtension)?;
+            // What bodies of one scene can be restored to is the state of all of them.
+            let fits = |f: &ResumableRun| f.frames == run.frames && f.state == run.state;
+            if !runs.first().is_none_or(fits) {
+                return Err(ClipError::SceneOrder { clip: k });
+            }
+            runs.push(run.clone());
+        }
+        for (k, (clip, (poses, _))) in clips.iter().zip(new).enumerate() {
+            let checked = check(&clip.body, poses, clip.len());
+            checked.map_err(|error| match expected {
+                1 => error,
+                _ => ClipError::in_scene(k, error),
+            })?;
+            same_frames(k, "poses", poses.len(), new[0].0.len())?;
+        }
+        if new[0].0.is_empty() {
+            return Ok(());
+        }
+        let settings: Vec<ClipSettings> = clips.iter().map(|c| c.settings).collect();
+        let bodies = match clips {
+            [alone] => alone.again()?,
+            clips => {
+                let contacts = clips.iter().map(|c| c.contact.as_ref());
+                let contacts: Option<Vec<&PreparedContact>> = contacts.collect();
+                let contacts = contacts.ok_or(ClipError::SceneOrder { clip: 0 })?;
+                let surfaces = clips.iter().map(|c| c.surfaces());
+                together(surfaces.zip(&settings).zip(contacts))?
+            }
+        };
+        let made = go_on(&runs, bodies, new, common(&settings), progress)?;
+        for ((clip, held), (new_frames, run)) in clips.iter().zip(&mut held).zip(made) {
+            let mut frames = clip.frames.write().unwrap_or_else(PoisonError::into_inner);
+            frames.truncate(run.frames - new_frames.len());
+            frames.extend(new_frames);
+            **held = Some(run);
+        }
+        Ok(())
+    }
+
+    /// What the bodies are called that [`contacts`](Self::contacts) count, by their numbers; of a body alone its own name.
+    pub fn body_names(&self) -> &[String] {
+        &self.membership.names
+    }
+
+    /// Which of them it is of.
+    pub fn body_index(&self) -> usize {
+        self.membership.body as usize
+    }
+
+    /// The same with a name for its body.
+    pub fn with_name(mut self, name: String) -> Self {
+        let own = self.membership.body as usize;
+        if let Some(known) = self.membership.names.get_mut(own) {
+            *known = name;
+        }
+        self
+    }
+}
+
+/// Bodies that have not begun, and touch each other; one alone, by itself.
+fn together<'a>(
+    members: impl Iterator<Item = ((&'a CarriedSurfaces, &'a ClipSettings), &'a PreparedContact)>,
+) -> Result<Bodies, ClipError> {
+    let made = members
+        .enumerate()
+        .map(|(k, ((surfaces, settings), contact))| {
+            let simulation = fresh(surfaces.body(), None, None, *settings);
+            let simulation = simulation.map_err(|error| SimulationError::in_scene(k, error))?;
+            Ok::<_, ClipError>((simulation, contact.clone()))
+        });
+    let mut made: Vec<(Simulation, PreparedContact)> = made.collect::<Result<_, _>>()?;
+    if made.len() == 1
+        && let Some((mut simulation, contact)) = made.pop()
+    {
+        let alone = simulation.set_contact(Some(contact));
+        alone.map_err(|error| SimulationError::in_scene(0, error))?;
+        return Ok(Bodies::Alone(Box::new(simulation)));
+    }
+    Ok(Bodies::Together(Box::new(Scene::new(made)?)))
+}
+
+/// What the run of all goes by: frames of the first, the longest run-in.
+fn common(settings: &[ClipSettings]) -> ClipSettings {
+    let longest = settings.iter().map(|s| s.preroll).max();
+    ClipSettings {
+        preroll: longest.unwrap_or(0),
+        ..settings[0]
+    }
+}
+
+/// Refuses bodies whose frames do not go together.
+fn same_frames(
+    body: usize,
+    what: &'static str,
+    given: usize,
+    expected: usize,
+) -> Result<(), ClipError> {
+    match given == expected {
+        true => Ok(()),
+        false => Err(ClipError::SceneFrames {
+            body,
+            what,
+            given: given as f64,
+            expected: expected as f64,
+        }),
+    }
+}
+
+impl SceneMember<'_> {
+    /// Its contact, if it can be one of the scene; `k`: which body of it it is.
+    fn prepared(
+        &self,
+        first: &Self,
+        k: usize,
+        progress: &dyn Progress,
+    ) -> Result<PreparedContact, ClipError> {
+        self.settings.check()?;
+        if self.settings.cyclic != first.settings.cyclic {
+            let cyclic = self.settings.cyclic;
+            return Err(ClipError::SceneCycle { body: k, cyclic });
+        }
+        same_frames(k, "poses", self.poses.len(), first.poses.len())?;
+        let [given, expected] = [self, first].map(|m| m.settings.fps);
+        if given != expected {
+            return Err(ClipError::SceneFrames {
+                body: k,
+                what: "frames per second",
+                given,
+                expected,
+            });
         }
         let (method, body) = (self.settings.method, self.surfaces.body());
         if method == Method::Modal {
@@ -105,153 +278,22 @@ impl SceneMember<'_> {
             return Err(ClipError::NoPoses);
         }
         self.contact.check_clip(self.poses.len())?;
-        let contact = self.contact.prepare(body, progress)?;
-        Ok((fresh(body, None, None, self.settings)?, contact))
-    }
-
-    fn schedule(&self) -> ForceSchedule<'_> {
-        ForceSchedule {
-            known: &[],
-            new: self.forces,
-            nodes: self.surfaces.body().nodes(),
-            first: 0,
-        }
-    }
-}
-
-/// A scene that goes through its frames.
-struct SceneRun<'a> {
-    scene: Scene,
-    members: &'a [SceneMember<'a>],
-    progress: &'a dyn Progress,
-}
-
-impl SceneRun<'_> {
-    /// The frames of each body.
-    fn frames(mut self) -> Result<Vec<Vec<ClipFrame>>, ClipError> {
-        let count = self.members[0].poses.len();
-        let mut frames: Vec<Vec<ClipFrame>> = self.members.iter().map(|_| Vec::new()).collect();
-        let (lead, runs) = self.start()?;
-        self.keep(&mut frames);
-        for at in 1..count {
-            let done = (at - 1) as f64 / count as f64;
-            let stage = format!("simulating frame {at}");
-            step(self.progress, done, &stage)?;
-            let span = Span::between(at - 1, at);
-            let advanced = self.advance(&runs, lead + at - 1, (at, span), (done, &stage));
-            advanced.map_err(|error| error.at_frame(at))?;
-            self.keep(&mut frames);
-        }
-        step(self.progress, 1.0, "simulated")?;
-        Ok(frames)
-    }
-
-    /// Settles at the first poses, or runs in to them, and takes up the bones' velocity. Gives the number of frames of run-in, and
-    /// the poses of each body with those before them.
-    fn start(&mut self) -> Result<(usize, Vec<Vec<Pose>>), ClipError> {
-        let longest = self.members.iter().map(|m| m.settings.preroll);
-        let longest = longest.max().unwrap_or(0);
-        let runs = self.members.iter().map(|member| {
-            let skeleton = member.surfaces.body().skeleton();
-            let before = match member.poses {
-                [first, second, ..] => run_in(skeleton, first, second, longest),
-                _ => Vec::new(),
-            };
-            [&before, member.poses].concat()
-        });
-        let runs: Vec<Vec<Pose>> = runs.collect();
-        let lead = runs[0].len() - self.members[0].poses.len();
-        let stage = "starting the motion";
-        let first: Vec<Pose> = runs.iter().map(|run| run[0].clone()).collect();
-        let forces = self.forces(0)?;
-        let forces: Vec<Option<&[crate::Vec3]>> = forces.iter().map(Option::as_deref).collect();
-        let progress = self.progress;
-        self.scene
-            .reset(&first, true, &forces, &|_: f64, _: &str| {
-                progress.report(0.0, stage)
-            })?;
-        if runs[0].len() > 1 {
-            let motions = self.motions(&runs, 0)?;
-            self.scene.move_with(&motions, 1.0 / self.fps())?;
-        }
-        for i in 0..lead {
-            step(self.progress, 0.0, stage)?;
-            let advanced = self.advance(&runs, i, (0, Span::between(0, 0)), (0.0, stage));
-            advanced.map_err(|error| error.at_frame(0))?;
-        }
-        Ok((lead, runs))
-    }
-
-    /// Advances from pose `i` of the runs to the next, under the forces of a frame, while colliders go through a span.
-    fn advance(
-        &mut self,
-        runs: &[Vec<Pose>],
-        i: usize,
-        (frame, span): (usize, Span),
-        (done, stage): (f64, &str),
-    ) -> Result<(), ClipError> {
-        let motions = self.motions(runs, i)?;
-        let forces = self.forces(frame)?;
-        let forces: Vec<NodalForces> = forces.iter().map(|f| (None, f.as_deref())).collect();
-        self.scene.set_collider_span(span);
-        let (progress, dt) = (self.progress, 1.0 / self.fps());
-        let told = |_: f64, _: &str| progress.report(done, stage);
-        Ok(self.scene.advance_motions(&motions, dt, &forces, &told)?)
-    }
-
-    fn fps(&self) -> f64 {
-        self.members[0].settings.fps
-    }
-
-    fn motions(&self, runs: &[Vec<Pose>], i: usize) -> Result<Vec<FrameMotion>, ClipError> {
-        let all = self.members.iter().zip(runs).enumerate();
-        let motion = |(k, (member, run)): (usize, (&SceneMember, &Vec<Pose>))| {
-            let motion = interval(member.surfaces.body(), run, i);
-            motion.map_err(|error| ClipError::in_scene(k, error))
-        };
-        all.map(motion).collect()
-    }
-
-    fn forces(&self, frame: usize) -> Result<Vec<super::forces::AtFrame>, ClipError> {
-        let at = |(k, member): (usize, &SceneMember)| {
-            let forces = member.schedule().at(frame);
-            forces.map_err(|error| ClipError::in_scene(k, error))
-        };
-        self.members.iter().enumerate().map(at).collect()
-    }
-
-    /// Keeps a frame of each body.
-    fn keep(&self, frames: &mut [Vec<ClipFrame>]) {
-        let contacts = self.scene.contacts();
-        for (k, (body, frames)) in self.scene.bodies().iter().zip(frames).enumerate() {
-            let own = |c: &&ContactPoint| c.body as usize == k;
-            let mut frame = ClipFrame::of(body);
-            frame.contacts = FrameContacts {
-                points: contacts.iter().filter(own).copied().collect(),
-                held_cells: self.scene.held_cells(k) as u32,
-            };
-            frames.push(frame);
-        }
+        Ok(self.contact.prepare(body, progress)?)
     }
 }
 
 impl ClipError {
     /// What is wrong with one body of a scene.
-    fn in_scene(body: usize, error: Self) -> Self {
+    pub(super) fn in_scene(body: usize, error: Self) -> Self {
         match error {
-            Self::Cancelled(_) | Self::SceneFrames { .. } | Self::SceneCycle { .. } => error,
+            Self::Cancelled(_)
+            | Self::SceneFrames { .. }
+            | Self::SceneCycle { .. }
+            | Self::SceneEnds { .. } => error,
             error => Self::InScene {
                 body,
                 source: Box::new(error),
             },
-        }
-    }
-
-    /// Motion that failed at a frame.
-    fn at_frame(self, frame: usize) -> Self {
-        match self {
-            Self::Simulation(source) => Self::at(frame, source),
-            error => error,
         }
     }
 }

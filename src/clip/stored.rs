@@ -6,10 +6,12 @@ use super::forces::AtFrame;
 use super::frame::{ClipFrame, FrameContacts, ModalFrame};
 use super::making::{fresh, parting};
 use super::resumable::{OPEN, ResumableRun, START};
+use super::scene::Membership;
 use super::{Clip, ClipSettings, Texts};
 use crate::Vec3;
 use crate::body::Body;
 use crate::contact::{ContactPoint, StoredContact};
+use crate::dynamics::Scene;
 use crate::exclusive::{Exclusive, InUse};
 use crate::kernel::LocalPositions;
 use crate::modal::{DeformOptions, Modes, StoredModes};
@@ -30,6 +32,7 @@ const KIND: &str = "clip";
 #[derive(Serialize, Deserialize)]
 struct Stored<'a, B> {
     body: B,
+    membership: Cow<'a, Membership>,
     modal: Option<(StoredModes, DeformOptions)>,
     settings: ClipSettings,
     contact: Option<StoredContact<'a>>,
@@ -96,6 +99,7 @@ impl Clip {
         };
         Ok(work(Stored {
             body: self.presenter.surfaces(),
+            membership: Cow::Borrowed(&self.membership),
             modal: self.modes.as_ref().map(modal),
             settings: self.settings,
             contact: self.contact().map(StoredContact::new),
@@ -175,8 +179,20 @@ impl Stored<'_, CarriedSurfaces> {
             }
             None => None,
         };
+        let membership = self.membership.into_owned();
+        let (own, shared) = (membership.body as usize, membership.is_shared());
+        fits(
+            own < membership.names.len() && !(shared && contact.is_none()),
+            "it is of no scene that there can be",
+        )?;
         if let Some(state) = run.as_ref().and_then(ResumableRun::resumed) {
-            let restored = fresh(&body, modes.as_ref(), contact.as_ref(), self.settings)
+            // Of a scene what the others need is known when all are there.
+            let (state, contact) = match shared {
+                true => (Scene::state_of(state, own, membership.names.len()), None),
+                false => (Some(state), contact.as_ref()),
+            };
+            let state = state.ok_or("what it needs to go on is not of its scene")?;
+            let restored = fresh(&body, modes.as_ref(), contact, self.settings)
                 .and_then(|mut s| s.restore(state));
             restored.map_err(|e| e.to_string())?;
         }
@@ -184,6 +200,7 @@ impl Stored<'_, CarriedSurfaces> {
             parting: parting(contact.as_ref(), modes.is_some()),
             presenter: Presenter::with_modes(surfaces, modes.clone(), show),
             body,
+            membership,
             modes,
             contact,
             settings: self.settings,
@@ -303,7 +320,7 @@ impl StoredDrive<'_> {
             forces: (self.forces.into_iter())
                 .map(|f| f.map(|f| Arc::from(f.into_owned())))
                 .collect(),
-            state: self.state.into_owned(),
+            state: self.state.into_owned().into(),
         })
     }
 }

@@ -12,7 +12,7 @@ use crate::body::corner_frames;
 use smallvec::SmallVec;
 
 /// What J is kept from.
-const LEAST: f64 = 0.1;
+pub(crate) const LEAST: f64 = 0.1;
 /// J below which a cell gets a row.
 pub(super) const NEAR: f64 = 0.25;
 

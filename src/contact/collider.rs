@@ -22,7 +22,7 @@ pub struct Collider {
     thickness: f64,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Shape {
     /// All below it is solid.
     Plane {
@@ -46,7 +46,7 @@ pub(super) struct MeshShape {
     pub size: f64,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Motion {
     Still,
     Rigid(Arc<[Isometry3<f64>]>),
@@ -184,12 +184,30 @@ impl Collider {
         }
     }
 
+    /// Whether it cannot be told from another: the same surface, motion, friction and thickness.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+            || self.friction == other.friction
+                && self.thickness == other.thickness
+                && self.shape == other.shape
+                && self.motion == other.motion
+    }
+
     /// Number of triangles; 1 of a plane.
     pub(crate) fn triangles(&self) -> usize {
         match &self.shape {
             Shape::Plane { .. } => 1,
             Shape::Mesh(mesh) => mesh.triangles.len(),
         }
+    }
+}
+
+/// What is made of a surface is the same if its vertices and triangles are.
+impl PartialEq for MeshShape {
+    fn eq(&self, other: &Self) -> bool {
+        let (own, others) = (&self.surface, &other.surface);
+        Arc::ptr_eq(own, others)
+            || own.vertices() == others.vertices() && own.triangles() == others.triangles()
     }
 }
 

@@ -22,6 +22,8 @@ use std::ops::Range;
 /// Sweeps at most, and the change (of the largest force) at which they end.
 const SWEEPS: usize = 60;
 const SETTLED: f64 = 1e-4;
+/// A row of which no entry is larger, squared, moves nothing.
+const STILL: f64 = 1e-12;
 
 /// A force on one node of one body.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -88,6 +90,12 @@ impl Constraints {
     /// Those of all rows.
     pub fn all_entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Whether no force along it would move anything.
+    pub fn is_held(&self) -> bool {
+        let still = |e: &Entry| e.direction.norm_squared() < STILL;
+        self.normal.iter().all(still)
     }
 
     /// Counts from where flesh would be without displacements, per body of its free nodes, that it has.

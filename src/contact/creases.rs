@@ -186,6 +186,7 @@ impl Creases {
                 vertex: crease.vertex,
                 other: 0,
                 partner: end.skin.vertex_at(&crease.target),
+                held: false,
             });
         }
     }

@@ -73,6 +73,7 @@ pub use settings::{Contact, ContactOptions, ContactResponse, PreparedContact};
 pub use skin::ContactSkin;
 
 pub(crate) use broad::Swept;
+pub(crate) use cells::LEAST as LEAST_DETERMINANT;
 pub(crate) use compliance::Flexible;
 pub(crate) use creases::{Crease, Creases};
 pub(crate) use folds::Folds;

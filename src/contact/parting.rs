@@ -211,6 +211,7 @@ impl Parting {
             vertex: self.skin.proxies()[touch.proxy as usize].vertex,
             other: touch.other,
             partner: at.vertex_at(touch.other, &touch.target),
+            held: false,
         };
         pairs.iter().map(point).collect()
     }

@@ -104,6 +104,8 @@ pub struct ContactPoint {
     pub other: u32,
     /// A vertex of its surface; 0 of a plane.
     pub partner: u32,
+    /// Bones alone hold both sides, or what touches a collider: no force parts them.
+    pub held: bool,
 }
 
 impl ContactPoint {

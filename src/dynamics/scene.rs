@@ -53,11 +53,7 @@ impl Scene {
                 let (first, other) = (rate, body.settings().rate);
                 return Err(told(SimulationError::SceneRate { first, other }));
             }
-            for collider in &contact.contact().colliders {
-                if !colliders.iter().any(|known| Arc::ptr_eq(known, collider)) {
-                    colliders.push(collider.clone());
-                }
-            }
+            add_colliders(&mut colliders, &contact.contact().colliders);
         }
         Ok(Self {
             touching: Touching::of(&contacts, colliders.clone())?,
@@ -311,10 +307,30 @@ impl Scene {
         Ok(())
     }
 
+    /// The part of a state of so many bodies that is of one of them; none of what is no such state.
+    pub(crate) fn state_of(bytes: &[u8], body: usize, bodies: usize) -> Option<&[u8]> {
+        parts(bytes, bodies)?[..bodies].get(body).copied()
+    }
+
     fn check(&self, given: usize) -> Result<(), SimulationError> {
         match self.bodies.len() {
             expected if expected == given => Ok(()),
             expected => Err(SimulationError::SceneLength { expected, given }),
+        }
+    }
+}
+
+/// Adds the colliders of one body that those before it do not have: each is there as often as in the body that has most of it.
+fn add_colliders(known: &mut Vec<Arc<Collider>>, own: &[Arc<Collider>]) {
+    let mut met = vec![false; known.len()];
+    for collider in own {
+        let mut left = met.iter().zip(known.iter());
+        match left.position(|(met, known)| !met && known.is_same(collider)) {
+            Some(at) => met[at] = true,
+            None => {
+                known.push(collider.clone());
+                met.push(true);
+            }
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::present::{SurfaceId, Target};
 use crate::progress::Silent;
 use crate::rig::{self, Rig, RigForces};
 use crate::shot;
+use crate::skeleton::Pose;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -98,6 +99,7 @@ pub(super) fn simulate(
         elastic_joints,
         contact,
         colliders,
+        String::new(),
     )?;
     shot.simulate(py, progress)
 }
@@ -178,6 +180,22 @@ impl PyClip {
             rigs,
             warnings,
         }
+    }
+
+    pub(super) fn clip(&self) -> &Arc<Clip> {
+        &self.clip
+    }
+
+    /// Poses that follow, and the forces of its rigs at them.
+    pub(super) fn motion(
+        &self,
+        py: Python<'_>,
+        poses: &Bound<'_, PyAny>,
+        controls: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<(Vec<Pose>, Option<RigForces>)> {
+        let poses = self::poses(poses, self.clip.body().skeleton().len())?;
+        let led = led(py, self.clip.body(), &self.rigs, poses.len(), controls)?;
+        Ok((poses, led))
     }
 
     /// An array of what the clip tells of a surface, without the interpreter's lock.
@@ -296,7 +314,8 @@ impl PyClip {
 
     /// Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
     /// go from there: a clip made in parts is the clip made at once. controls[f,r]: of the clip's rigs at those poses (None:
-    /// each at its last sample). Cyclic clips and those of a scene cannot be extended.
+    /// each at its last sample). Cyclic clips cannot be extended, those of a scene by
+    /// `extend_scene`.
     #[pyo3(signature = (poses, controls=None, progress=None))]
     fn extend(
         &self,
@@ -305,8 +324,7 @@ impl PyClip {
         controls: Option<&Bound<'_, PyAny>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let poses = self::poses(poses, self.clip.body().skeleton().len())?;
-        let led = led(py, self.clip.body(), &self.rigs, poses.len(), controls)?;
+        let (poses, led) = self.motion(py, poses, controls)?;
         let forces = led.as_ref().map(|led| led as &dyn FrameForces);
         with_progress(py, progress, |progress| {
             let done = self.clip.extend(&poses, forces, progress);
@@ -341,6 +359,19 @@ impl PyClip {
         PyBody::carrying(self.clip.surfaces().clone())
     }
 
+    /// What the bodies are called that `contacts` count, by their numbers; those of its scene, or its own alone. Empty where nobody named
+    /// them.
+    #[getter]
+    fn body_names(&self) -> Vec<String> {
+        self.clip.body_names().to_vec()
+    }
+
+    /// Which of them it is of.
+    #[getter]
+    fn body_index(&self) -> usize {
+        self.clip.body_index()
+    }
+
     /// Texts that travel with the clip, by name: those of its shot.
     #[getter]
     fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -358,6 +389,12 @@ impl PyClip {
             let contacts = self.clip.contacts(frame).map_err(IntoPy::into_py)?;
             Ok(PyContacts(contacts.points))
         })
+    }
+
+    /// What contact cannot part in the clip, a sentence each for a person to read: which bones lie in what, or fold what they alone hold,
+    /// and in which frames, counted from 0. Nothing in clips without contact.
+    fn contact_notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        detached(py, || Ok(self.clip.contact_notes()))
     }
 
     /// Cells near inversion in each frame whose vertices all hang on bones, which contact cannot help, int32 [f].

@@ -96,7 +96,7 @@ impl PyContact {
 
 /// What touches at one instant: points[c,3], normals[c,3] (outward of what is touched), gaps[c] (m, negative: overlap),
 /// forces[c,3] (N, on bodies[c] at vertices[c]), what is touched others[c] (bodies, after them
-/// colliders) and its vertices partners[c].
+/// colliders) and its vertices partners[c]; held[c]: bones alone hold both sides, which no force parts.
 #[pyclass(name = "Contacts", module = "thew", frozen)]
 pub(super) struct PyContacts(pub Arc<[ContactPoint]>);
 
@@ -173,6 +173,13 @@ impl PyContacts {
     #[getter]
     fn partners<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         self.indices(py, |c| c.partner)
+    }
+
+    /// Whether bones alone hold both sides, or what touches a collider, so that no force parts them.
+    #[getter]
+    fn held<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        let held: Vec<bool> = self.0.iter().map(|c| c.held).collect();
+        held.into_pyarray(py)
     }
 
     fn __repr__(&self) -> String {

@@ -60,6 +60,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<scene::PyScene>()?;
     m.add_function(wrap_pyfunction!(scene::simulate_scene, m)?)?;
     m.add_function(wrap_pyfunction!(scene::simulate_shots, m)?)?;
+    m.add_function(wrap_pyfunction!(scene::extend_scene, m)?)?;
     m.add_class::<tets::PyTetMesh>()?;
     m.add_class::<modal::PyModes>()?;
     m.add_class::<modal::PyModalSimulation>()?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Scene`, `thew.simulate_scene` and `thew.simulate_shots`: bodies that touch each other.
+//! `thew.Scene`, `thew.simulate_scene`, `thew.simulate_shots` and `thew.extend_scene`: bodies that touch each other.
 
 use super::arrays::{List, Whole, finite_points, from_points, integer, optional_real, pose, real};
 use super::body::PyBody;
@@ -12,6 +12,7 @@ use super::present::Asked;
 use super::progress::{watched, with_progress};
 use super::shot::PyShot;
 use crate::Vec3;
+use crate::clip::{Clip, FrameForces};
 use crate::contact::{Collider, Contact};
 use crate::dynamics::{NodalForces, Scene, Settings, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
@@ -363,12 +364,13 @@ impl PyScene {
 /// Simulates bodies that touch each other, poses[k] = poses[f,b,4,4] of each at fps frames per second -> a Clip of each. Contacts
 /// of a clip count the bodies of the scene, and after them colliders. contact: how each touches, itself included, one `Contact` for all
 /// or a list of one for each (None: the others, not itself); colliders: `Collider`s that all of them touch. rigs, controls: of
-/// each body a list of `Rig`s and controls[f,r], or None; preroll and further settings: those of `simulate`. Clips of a scene do not
-/// go on alone. Raises Cancelled, InputError (naming the body), MotionError (naming frame and body).
+/// each body a list of `Rig`s and controls[f,r], or None; preroll, cyclic and further settings: those of `simulate`. In a loop all bodies
+/// end in their first poses, moved alike, or none does. names: of each body, for `Clip.body_names`. Clips of a scene go on together:
+/// `extend_scene`. Raises Cancelled, InputError (naming the body), MotionError (naming frame and body).
 #[pyfunction]
 #[pyo3(signature = (bodies, poses, fps, contact=None, colliders=None, rigs=None, controls=None, preroll=0, progress=None,
     method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004, max_offset=None,
-    solver="auto", elastic_joints=1.0))]
+    solver="auto", elastic_joints=1.0, cyclic=false, names=None))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn simulate_scene(
     py: Python<'_>,
@@ -389,6 +391,8 @@ pub(super) fn simulate_scene(
     #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
     solver: &str,
     #[pyo3(from_py_with = real)] elastic_joints: f64,
+    cyclic: bool,
+    names: Option<Vec<String>>,
 ) -> PyResult<Vec<PyClip>> {
     let bodies = self::bodies(bodies)?;
     let count = bodies.len();
@@ -397,6 +401,8 @@ pub(super) fn simulate_scene(
     let colliders = collider::list(colliders)?;
     let rigs = each("rigs", rigs, count, |list, _| list.extract::<List<_>>())?;
     let controls = each("controls", controls, count, |c, _| Ok(c.clone()))?;
+    let names = names.unwrap_or_else(|| vec![String::new(); count]);
+    counted("names", &names, count)?;
     let given = poses
         .0
         .into_iter()
@@ -411,7 +417,7 @@ pub(super) fn simulate_scene(
             rigs,
             controls.as_ref(),
             preroll,
-            false,
+            cyclic,
             None,
             method,
             rate,
@@ -430,6 +436,7 @@ pub(super) fn simulate_scene(
             elastic_joints,
             None,
             None,
+            String::new(),
         );
         let shot = shot.map_err(|error| named(py, k, error))?;
         let contact = Contact {
@@ -441,12 +448,15 @@ pub(super) fn simulate_scene(
             ..shot.0
         });
     }
+    for (shot, name) in shots.iter_mut().zip(names) {
+        shot.name = name;
+    }
     together(py, &shots.iter().collect::<Vec<_>>(), progress)
 }
 
 /// Simulates shots together: their bodies touch each other, and the colliders of all of them -> a Clip of each. A shot without
 /// contact touches the others, but not itself. All have the same number of poses, frames and steps per second; the longest run-in
-/// is that of all. Raises as `simulate_scene`.
+/// is that of all; all are cyclic, or none. Colliders that several have alike are one. Raises as `simulate_scene`.
 #[pyfunction]
 #[pyo3(signature = (shots, progress=None))]
 pub(super) fn simulate_shots(
@@ -475,6 +485,45 @@ fn together(py: Python<'_>, shots: &[&Shot], progress: Option<Py<PyAny>>) -> PyR
     let clip =
         |((clip, warnings), shot): ((_, _), &&Shot)| PyClip::new(clip, shot.rigs.clone(), warnings);
     Ok(all.map(clip).collect())
+}
+
+/// Goes on with all clips of a scene, in its order, for poses[k] = poses[f,b,4,4] of each after the last frame, as `Clip.extend` does with
+/// one alone: clips made in parts are those made at once. controls: of each clip controls[f,r] of its rigs at those poses, or None.
+/// Clips of cycles cannot be extended. Raises Cancelled, InputError, MotionError; all clips then stay as they were.
+#[pyfunction]
+#[pyo3(signature = (clips, poses, controls=None, progress=None))]
+pub(super) fn extend_scene(
+    py: Python<'_>,
+    clips: List<Bound<'_, PyAny>>,
+    poses: List<Bound<'_, PyAny>>,
+    controls: Option<List<Option<Bound<'_, PyAny>>>>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<()> {
+    let clip = |(i, clip): (usize, &Bound<'_, PyAny>)| match clip.cast::<PyClip>() {
+        Ok(clip) => Ok(clip.clone().unbind()),
+        Err(_) => Err(input(format!("clips[{i}] is not a thew.Clip"))),
+    };
+    let clips: Vec<Py<PyClip>> = clips
+        .0
+        .iter()
+        .enumerate()
+        .map(clip)
+        .collect::<PyResult<_>>()?;
+    counted("poses", &poses.0, clips.len())?;
+    let controls = each("controls", controls, clips.len(), |c, _| Ok(c.clone()))?;
+    let mut motions = Vec::with_capacity(clips.len());
+    for (k, (clip, given)) in clips.iter().zip(poses.0.iter().zip(&controls)).enumerate() {
+        let motion = clip.get().motion(py, given.0, given.1.as_ref());
+        motions.push(motion.map_err(|error| named(py, k, error))?);
+    }
+    with_progress(py, progress, |progress| {
+        let clips: Vec<&Clip> = clips.iter().map(|clip| &**clip.get().clip()).collect();
+        let new = motions
+            .iter()
+            .map(|(poses, led)| (&poses[..], led.as_ref().map(|led| led as &dyn FrameForces)));
+        let new: Vec<_> = new.collect();
+        Clip::extend_scene(&clips, &new, progress).map_err(IntoPy::into_py)
+    })
 }
 
 /// The same error of one body of a scene.

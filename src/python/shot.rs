@@ -19,7 +19,8 @@ use std::path::PathBuf;
 
 /// All that `simulate` needs, to be written to one file and simulated elsewhere: arguments as there.
 ///
-/// notes: texts by name, for whoever made the shot; its clip has them too ("rigs" and "warnings" are taken).
+/// notes: texts by name, for whoever made the shot; its clip has them too ("rigs" and "warnings" are taken). name: of the body, for
+/// `Clip.body_names`.
 #[pyclass(name = "Shot", module = "thew", frozen)]
 pub(super) struct PyShot(pub Shot);
 
@@ -30,7 +31,7 @@ impl PyShot {
         method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
         integrator=None, adapt=None, max_offset=None, modes=None, engine="auto", device=None, form="embedded",
         precision="f32", solver="auto", elastic_joints=1.0, contact=None,
-        colliders=None))]
+        colliders=None, name=String::new()))]
     #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
         body: &PyBody,
@@ -58,6 +59,7 @@ impl PyShot {
         #[pyo3(from_py_with = real)] elastic_joints: f64,
         contact: Option<PyRef<'_, PyContact>>,
         colliders: Option<List<Bound<'_, PyAny>>>,
+        name: String,
     ) -> PyResult<Self> {
         self::integrator(integrator)?;
         self::adapt(adapt)?;
@@ -103,6 +105,7 @@ impl PyShot {
             )));
         }
         Ok(Self(Shot {
+            name,
             modes,
             show,
             contact,
@@ -137,6 +140,12 @@ impl PyShot {
     #[getter]
     fn body(&self) -> PyBody {
         PyBody::carrying(self.0.surfaces.clone())
+    }
+
+    /// What the body is called.
+    #[getter]
+    fn name(&self) -> String {
+        self.0.name.clone()
     }
 
     /// Frames per second.

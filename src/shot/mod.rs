@@ -68,6 +68,8 @@ pub enum ShotModes {
 /// A body, its motion, its rigs, and how it is simulated.
 #[derive(Debug, Clone)]
 pub struct Shot {
+    /// What its body is called, for whoever reads of it in clips of a scene; may be empty.
+    pub name: String,
     /// The body, and what it carries.
     pub surfaces: CarriedSurfaces,
     /// One pose per frame.
@@ -103,6 +105,7 @@ impl Shot {
     /// A shot that nothing pushes.
     pub fn new(body: impl Into<CarriedSurfaces>, poses: Vec<Pose>, settings: ClipSettings) -> Self {
         Self {
+            name: String::new(),
             surfaces: body.into(),
             poses,
             settings,
@@ -134,10 +137,10 @@ impl Shot {
             contact: self.contact.as_ref(),
         };
         let clip = Clip::made(surfaces, ways, (poses, forces), settings, progress)?;
-        self.finished(clip, led.as_ref())
+        self.finished(clip.with_name(self.name.clone()), led.as_ref())
     }
 
-    /// Simulates shots together: their bodies touch each other, and the colliders of all of them. Gives the clip of each, with what a
+    /// Simulates shots together: their bodies touch each other, and the colliders of all of them; what several have alike is one. Gives the clip of each, with what a
     /// person should know about its rigs. A shot without contact touches others, but not itself.
     ///
     /// # Errors
@@ -150,6 +153,7 @@ impl Shot {
         let led = shots.iter().map(|shot| shot.led(&quietly));
         let led: Vec<Option<RigForces>> = led.collect::<Result<_, _>>()?;
         let members = shots.iter().zip(&led).map(|(shot, led)| SceneMember {
+            name: shot.name.clone(),
             surfaces: shot.surfaces.clone(),
             contact: shot.contact.clone().unwrap_or_else(Contact::with_others),
             poses: &shot.poses,

@@ -22,6 +22,8 @@ const KIND: &str = "shot";
 /// All of a shot; `B` is the body with what it carries, borrowed where it is written.
 #[derive(Serialize, Deserialize)]
 struct Stored<'a, B> {
+    #[serde(deserialize_with = "text")]
+    name: String,
     body: B,
     poses: Cow<'a, [Pose]>,
     settings: ClipSettings,
@@ -53,6 +55,7 @@ impl Shot {
             what: e.to_string(),
         })?;
         let stored = Stored {
+            name: self.name.clone(),
             body: &self.surfaces,
             poses: Cow::Borrowed(&self.poses),
             settings: self.settings,
@@ -138,6 +141,7 @@ impl Stored<'_, CarriedSurfaces> {
             "its controls do not fit its rigs and poses",
         )?;
         Ok(Shot {
+            name: self.name,
             surfaces: self.body,
             poses: self.poses.into_owned(),
             settings: self.settings,

@@ -57,6 +57,7 @@ fn shot(method: Method) -> Shot {
     let controls = (0..5).map(|i| 0.25 * f64::from(i)).collect();
     let texts = [("maker".to_owned(), "a test".to_owned())].into();
     Shot {
+        name: "arm".into(),
         rigs: vec![rig()],
         controls: Some(controls),
         texts,
@@ -90,6 +91,7 @@ fn a_shot_from_a_file_is_simulated_to_the_same_bits() {
         assert!(shown(&clip).concat().iter().any(|x| *x != 0.0));
         assert_eq!(shown(&clip), shown(&twin), "{}", method.name());
         assert_eq!(twin.texts()["maker"], "a test");
+        assert_eq!(twin.body_names(), ["arm"]);
         assert!(twin.texts()[RIGS].contains("Bulge"));
     }
     assert_eq!(folder.names(), ["shot.thew"], "no part is left behind");

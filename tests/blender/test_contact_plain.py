@@ -35,9 +35,10 @@ class Touches:
 
 
 class Clip:
-    """Frames of contacts, and how many cells are held in each."""
+    """Frames of contacts, how many cells are held in each, and what the bodies are called."""
 
-    def __init__(self, frames, held=None):
+    def __init__(self, frames, held=None, names=("",)):
+        self.body_names = list(names)
         self.frames, self.held_cells = frames, np.array(held or [0] * len(frames), dtype=np.int32)
 
     def contacts(self, index):
@@ -192,24 +193,26 @@ def test_one_of_several_bodies_knows_itself_from_the_others(body):
 
 
 def test_things_of_one_name_are_told_once():
-    things = [("other flesh or things",)] * 3
+    things = [("other things",)] * 3
     touch = Touches((0, 7, 0.0, 5.0, 1), (1, 8, 0.0, 4.0, 2), (2, 8, 0.0, 3.0, 3))
-    assert said(found(Clip([touch]), things=things)) == "“Belly” and “Thigh” touch other flesh or things in frame 10."
+    assert said(found(Clip([touch]), things=things)) == "“Belly” and “Thigh” touch other things in frame 10."
 
 
-@pytest.mark.parametrize(("body", "touched"), [(0, 3), (2, 1), (1, 0), (2, 3)])
-def test_what_a_clip_touched_that_was_simulated_with_others_has_no_name(body, touched):
+@pytest.mark.parametrize(
+    ("body", "touched", "name"), [(0, 3, "other things"), (2, 1, "“Bert”"), (1, 0, "“Anna”"), (2, 3, "other things")]
+)
+def test_what_a_clip_touched_that_was_simulated_with_others_is_named_if_it_is_flesh(body, touched, name):
     alone = part("live.shots").Note(
         "Anna", 1, 2, 8, "", 1.0, [0.0, 0.0, 0.0, 1.0], [], [0, 0, 0], [], [["“Bench”", 0.01, []]]
     )
     assert [each.name for each in alone.things(Clip([Touches((2, 0, 0.0, 1.0, 1))]), 0)] == ["“Bench”"]
-    clip = Clip([Touches((2, 0, 0.0, 1.0, body)), Touches((2, 0, 0.0, 1.0, touched))])
-    for note in (replace(alone, others=["Bert"]), replace(alone, colliders=[])):
-        things = note.things(clip, body)
-        touching = part("logic.contact").Touching.of(
-            clip, range(1, 3), BONES, WEIGHTS, 2.0, 0.0, True, things, body=body
-        )
-        assert "touches other flesh or things in frame 2" in said(touching)
+    frames = [Touches((2, 0, 0.0, 1.0, body)), Touches((2, 0, 0.0, 1.0, touched))]
+    clip = Clip(frames, names=("Anna", "Bert", "Carl"))
+    things = replace(alone, others=["Bert", "Carl"]).things(clip, body)
+    touching = part("logic.contact").Touching.of(clip, range(1, 3), BONES, WEIGHTS, 2.0, 0.0, True, things, body=body)
+    assert f"touches {name} in frame 2" in said(touching)
+    # More things than it was exported with have no names.
+    assert {each.name for each in replace(alone, colliders=[]).things(Clip(frames), 0)} <= {"other things"}
 
 
 def test_levels_rise_with_force():

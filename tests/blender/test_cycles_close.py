@@ -129,6 +129,31 @@ def test_rigs_that_do_not_repeat_make_no_cycle(addon):
     assert begun(still, controls=round_[:, None]).period == PERIOD  # nothing but a rig moves
 
 
+def test_cycles_that_touch_repeat_together_or_not_at_all(addon):
+    cycles = part("logic.cycles")
+
+    def together(*motions):
+        paths = [cycles.trace(maps, HEADS, SIZE) for maps in motions]
+        still = [np.ptp(path, axis=0).max() == 0.0 for path in paths]
+        return cycles.repeating([begun(maps) for maps in motions], motions, paths, [SIZE] * len(motions), still)
+
+    frames = 2 * PERIOD + 1
+    once, twice = poses(frames, swing), poses(frames, lambda t: swing(2.0 * t))
+    still = poses(frames, lambda t: 0.3)
+    for motions in ((once, once), (once, twice), (twice, once, still)):
+        assert [(each.period, each.travels) for each in together(*motions)] == [(PERIOD, False)] * len(motions)
+    rising, odd = poses(frames, lambda t: t), poses(frames, lambda t: swing(PERIOD * t / (PERIOD - 1)))
+    assert begun(odd).period == PERIOD - 1
+    for motions in ((once, rising), (once, odd), (still, still)):
+        assert together(*motions) is None
+    # Those that travel go the same way.
+    there, faster = (poses(PERIOD, swing, lambda t, way=way: way * t) for way in (1.5, 1.8))
+    assert begun(there).travels and begun(faster).travels
+    aside = about_x(0.0, shift=(3.0, 0.0, 0.0)) @ there
+    assert [(each.period, each.travels) for each in together(there, aside)] == [(PERIOD, True)] * 2
+    assert together(there, faster) is None and together(there, poses(PERIOD, lambda t: 0.3)) is None
+
+
 def test_a_size_leaves_no_trace(addon):
     for maps in (held(poses(PERIOD + 1, swing)), poses(20, lambda t: t)):
         large = maps.copy()

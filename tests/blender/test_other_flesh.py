@@ -109,7 +109,7 @@ def test_another_pose_of_one_makes_both_anew(pair, monkeypatch):
     animate(pair[1].modifiers["Armature"].object, last=12)
     after = play(pair[0], FRAMES)
     assert len(calls) == 1 and np.abs(after - before).max() > 1e-3
-    assert flesh_of(pair[1]).begun.preroll > 0
+    assert flesh_of(pair[1]).begun.period == 11  # it ends as it begins
 
 
 def test_another_mesh_of_one_makes_both_anew(pair):
@@ -293,20 +293,44 @@ def test_the_frames_are_those_of_all(pair, monkeypatch):
     assert "9 to 4" in text and "empty" in text
 
 
-def test_a_loop_becomes_a_run_in_and_says_so(pair):
+def test_a_loop_beside_what_stands_still_is_closed(pair):
+    """Twice the loop is played: the second turn is the first again."""
     scene = bpy.context.scene
-    scene.frame_end = 20
-    animate(pair[0].modifiers["Armature"].object, last=21)
+    scene.frame_end = 40
+    armature = pair[0].modifiers["Armature"].object
+    animate(armature, last=21)
+    for curve in part("scene.reading").curves_in(armature.animation_data):
+        curve.modifiers.new("CYCLES")
     separate(pair)
     simulated(pair[0])
     assert flesh_of(pair[0]).begun.period == 20 and "Loops" in notes(pair[0])
     for body in pair:
         body.thew.use_other_flesh = True
     simulated(pair[0])
+    for body in pair:
+        flesh = flesh_of(body)
+        assert flesh.begun.period == 20 and flesh.clip.loop_gap < 1e-3
+        assert np.abs(pushed(body, frame=4)).max() > 1.0
+        turns = [play(body, range(first, first + 20)) for first in (1, 21)]
+        np.testing.assert_allclose(turns[0], turns[1], atol=1e-5)
+    assert "Loops" in notes(pair[0]) and "loop" not in notes(pair[1]).lower()
+    # A bake that goes on beyond the preview is the preview as far as that goes.
+    live = play(pair[0], range(1, 41))
+    activate(pair[0])
+    assert bpy.ops.thew.bake(frame_start=1, frame_end=46) == {"FINISHED"}
+    np.testing.assert_allclose(play(pair[0], range(1, 41)), live, atol=1e-4)
+
+
+def test_a_loop_beside_what_does_not_repeat_becomes_a_run_in_and_says_so(pair):
+    scene = bpy.context.scene
+    scene.frame_end = 20
+    animate(pair[0].modifiers["Armature"].object, last=21)
+    moves(pair[1])
+    simulated(pair[0])
     begun = flesh_of(pair[0]).begun
     assert not begun.period and begun.preroll > 0
-    assert "A loop is not closed with Other Flesh." in notes(pair[0]) and "Loops" not in notes(pair[0])
-    assert "loop" not in notes(pair[1])
+    assert "A loop is not closed where other flesh does not repeat with it." in notes(pair[0])
+    assert "Loops" not in notes(pair[0]) and "loop" not in notes(pair[1])
 
 
 def test_other_scales_are_refused_with_the_height_to_set(pair):

@@ -257,7 +257,7 @@ def test_the_command_says_what_is_wrong_with_several_shots_and_writes_nothing(ar
         ((a, other / "a.thew", "-o", clips), "would both be written to"),
         ((a, tmp_path / "missing.thew", "-o", clips), "cannot be read"),
         ((a, b, "--together", "-o", clips), f"{b} has 4 poses"),
-        ((a, c, "--together", "-o", clips), f"{c} is a cycle"),
+        ((a, c, "--together", "-o", clips), f"{c} is a cycle, but the first is not"),
         ((a, d, "--together", "-o", clips), f"{d}: the method 'neohookean' knows no contact"),
     ):
         assert main(["simulate", *map(str, words)]) == 1

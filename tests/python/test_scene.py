@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import shapes
 import thew
+from thew.__main__ import main
 
 FRAME = 1 / 24
 STILL = (0.0, 0.0, 0.0)
@@ -22,6 +23,19 @@ def ball():
     skeleton = thew.Skeleton(["core"], [-1], [[0.0, -0.02, 0.0]], [[0.0, 0.02, 0.0]])
     weights = np.ones((len(surface.vertices), 1))
     lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=8)
+    return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
+
+
+def held_ball():
+    """The ball with a lattice that its bone holds but for a cap on top."""
+    surface = thew.Surface(*shapes.ball())
+    skeleton = thew.Skeleton(["core"], [-1], [[0.0, -0.02, 0.0]], [[0.0, 0.02, 0.0]])
+    weights = np.ones((len(surface.vertices), 1))
+    made = thew.Lattice.enclose(surface, skeleton, weights, cells_across=6)
+    bones = np.where(made.vertices[:, 2] > 0.15, -1, 0)
+    lattice = thew.Lattice(
+        made.vertices, made.cells, made.used_bones, made.bone_edges, made.tip_bones, bones, made.copies
+    )
     return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
 
 
@@ -261,8 +275,82 @@ def test_clips_of_a_scene_touch_and_travel_through_files(meeting, tmp_path):
     assert np.array_equal(np.asarray(again), np.asarray(clips[1]))
     assert np.array_equal(again.contacts(touching[2]).forces, clips[1].contacts(touching[2]).forces)
     for clip in (clips[1], again):
-        with pytest.raises(thew.InputError, match="together with others"):
+        with pytest.raises(thew.InputError, match=r"together with others .*extend_scene"):
             clip.extend(poses[1])
+
+
+def test_clips_of_a_scene_go_on_together_with_rigs(meeting):
+    bodies, poses = meeting
+    rig = thew.Rig(thew.Template("bump", radius=0.1, strength=500.0), thew.SkinGuide(3))
+    controls = np.linspace(0.0, 1.0, 16)[:, None]
+    given = {"contact": thew.Contact(), "rigs": [[rig], None], "names": ["left", "right"]}
+    whole = thew.simulate_scene(bodies, poses, 24, controls=[controls, None], **given)
+    cut = 9
+    clips = thew.simulate_scene(bodies, [run[:cut] for run in poses], 24, controls=[controls[:cut], None], **given)
+    thew.extend_scene(clips, [run[cut:] for run in poses], controls=[controls[cut:], None])
+    for clip, other in zip(clips, whole, strict=True):
+        assert np.array_equal(np.asarray(clip), np.asarray(other))
+        assert clip.body_names == ["left", "right"]
+    assert [clip.body_index for clip in clips] == [0, 1]
+    with pytest.raises(thew.InputError, match="clip 0 is not the one of that body"):
+        thew.extend_scene(clips[::-1], [run[:1] for run in poses])
+    with pytest.raises(thew.InputError, match=r"body 1 of the scene: .*poses"):
+        thew.extend_scene(clips, [poses[0][:1], [np.eye(4)]])
+    assert [len(clip) for clip in clips] == [16, 16]
+
+
+def test_a_scene_closes_to_a_loop(ball):
+    turn = 2.0 * np.pi * np.arange(13) / 12
+    poses = [np.array([at(0, 0, 0)] * 13), np.array([at(0.40 - 0.05 * np.cos(t), 0, 0) for t in turn])]
+    clips = thew.simulate_scene([ball, ball], poses, 24, contact=thew.Contact(), cyclic=True)
+    shots = [thew.Shot(ball, run, 24, contact=thew.Contact(), cyclic=True) for run in poses]
+    for clip, other in zip(clips, thew.simulate_shots(shots), strict=True):
+        assert clip.loop_gap < 2e-4 * ball.surface.size
+        assert np.abs(np.asarray(clip)[12] - np.asarray(clip)[0]).max() < 1e-6
+        assert np.array_equal(np.asarray(clip), np.asarray(other))
+    touching = [f for f in range(12) if len(clips[0].contacts(f))]
+    assert 0 < len(touching) < 12
+    with pytest.raises(thew.InputError, match="cyclic clip"):
+        thew.extend_scene(clips, poses)
+
+
+def test_what_two_shots_collide_with_alike_is_there_once(ball):
+    """A floor that is loaded twice is one floor: what lies on it is pushed once."""
+
+    def floor():
+        block = thew.Surface(*shapes.box((2.0, 2.0, 0.2)))
+        return thew.Collider(block, motion=shapes.about(np.zeros(3), shift=(0, 0, -0.28))[None].repeat(4, axis=0))
+
+    poses = [[at(0, 0, 0)] * 4, [at(0.36, 0, 0)] * 4]
+    shots = [thew.Shot(ball, run, 24, contact=thew.Contact(), colliders=[floor()]) for run in poses]
+    once = thew.simulate_scene([ball, ball], poses, 24, contact=thew.Contact(), colliders=[floor()])
+    for clip, other in zip(thew.simulate_shots(shots), once, strict=True):
+        assert np.array_equal(np.asarray(clip), np.asarray(other))
+        assert clip.contacts(3).others.max() == 2
+
+
+def test_what_bones_hold_in_each_other_is_told_in_words(tmp_path, capsys):
+    """Two balls that bones hold where they meet."""
+    body = held_ball()
+    poses = [np.array([at(0, 0, 0)] * 5), np.array([at(x, 0, 0) for x in (0.5, 0.4, 0.28, 0.26, 0.5)])]
+    clips = thew.simulate_scene([body, body], poses, 24, contact=thew.Contact(), names=["left", ""])
+    held = [clip.contacts(3).held for clip in clips]
+    assert all(h.dtype == bool and h.any() for h in held) and not clips[0].contacts(0).held.any()
+    notes = [clip.contact_notes() for clip in clips]
+    assert len(notes[0]) == len(notes[1]) == 1
+    assert notes[0][0].startswith("frames 2 to 3: bone 'core' of 'left' lies up to ")
+    assert "deep in body 1, and bones alone hold both: contact cannot part them" in notes[0][0]
+    assert "bone 'core' lies up to" in notes[1][0] and "deep in 'left'" in notes[1][0]
+    assert [clip.contact_notes() for clip in thew.simulate_scene([body] * 2, [p[:2] for p in poses], 24)] == [[], []]
+    shots = [tmp_path / f"{name}.thew" for name in "ab"]
+    for path, run in zip(shots, poses, strict=True):
+        thew.Shot(body, run, 24, name=path.stem, contact=thew.Contact()).save(path)
+        assert thew.Shot.load(path).name == path.stem
+    assert main(["simulate", *map(str, shots), "--together", "-q", "-o", str(tmp_path)]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["simulate", *map(str, shots), "--together", "-o", str(tmp_path)]) == 0
+    told = capsys.readouterr().err
+    assert "a.clip.thew, frames 2 to 3: bone 'core' of 'a' lies" in told and "deep in 'a', and bones alone" in told
 
 
 def test_shots_are_simulated_together_as_their_scene(meeting, tmp_path):
@@ -330,9 +418,18 @@ def test_a_scene_that_is_stopped_changes_nothing(ball):
             "body 1 of the scene has 30 frames per second, the first 24",
         ),
         (
-            lambda b: thew.simulate_shots([thew.Shot(b, [at(0, 0, 0)] * 4, 24, cyclic=True)]),
-            "body 0 of the scene is a cycle",
+            lambda b: thew.simulate_shots([thew.Shot(b, [at(0, 0, 0)] * 4, 24, cyclic=c) for c in (True, False)]),
+            "body 1 of the scene is no cycle, but the first is",
         ),
+        (
+            lambda b: thew.simulate_scene(
+                [b, b], [[at(0, 0, 0)] * 4, [at(1, y, 0) for y in (0.0, 0.1, 0.2, 0.3)]], 24, cyclic=True
+            ),
+            "body 1 of the scene does not end as the others do",
+        ),
+        (lambda b: thew.simulate_scene([b], [[at(0, 0, 0)]], 24, names=["a", "b"]), "names: .* of the scene: 1, not 2"),
+        (lambda b: thew.extend_scene([3], [[at(0, 0, 0)]]), r"clips\[0\] is not a thew.Clip"),
+        (lambda b: thew.extend_scene([], []), "at least one body"),
         (
             lambda b: thew.simulate_shots([thew.Shot(b, [at(0, 0, 0)] * 4, 24, rate=r) for r in (240.0, 120.0)]),
             "its rate is 120, the first body's is 240",

@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::body::fixture::BarOptions;
-use crate::clip::FrameForces;
+use crate::clip::{ClipError, FrameForces, SceneMember};
+use crate::contact::Contact;
 use crate::disk::tests::Folder;
 use crate::dynamics::{Method, Settings};
 use crate::present::SurfaceId;
@@ -189,6 +190,11 @@ fn forged_clips_are_refused() {
         &|s| s.settings.method = Method::Modal,
         "its modes and its method differ",
     );
+    let none = "it is of no scene that there can be";
+    refuses(&|s| s.membership.to_mut().body = 1, none);
+    refuses(&|s| s.membership.to_mut().names.clear(), none);
+    // Without contact there are no others.
+    refuses(&|s| s.membership.to_mut().names.push("other".into()), none);
     let run = |forge: &dyn Fn(&mut StoredDrive<'_>), words: &str| {
         refuses(&|s| forge(s.run.as_mut().unwrap()), words);
     };
@@ -208,6 +214,63 @@ fn forged_clips_are_refused() {
         state[end..].copy_from_slice(&f64::NAN.to_le_bytes());
     };
     run(&far, "finite");
+}
+
+#[test]
+fn forged_clips_of_scenes_are_refused() {
+    let aside = Affine {
+        translation: Vec3::new(3.0, 0.0, 0.0),
+        ..Affine::identity()
+    };
+    let poses = swings(0..9);
+    let others: Vec<Pose> = poses.iter().map(|pose| pose.moved(&aside)).collect();
+    let member = |name: &str, poses| SceneMember {
+        name: name.into(),
+        surfaces: CarriedSurfaces::new(body()),
+        contact: Contact::with_others(),
+        poses,
+        forces: None,
+        settings: settings(Method::Warped),
+    };
+    let members = [member("one", &poses), member("other", &others)];
+    let clips = Clip::simulate_scene(&members, &Silent).unwrap();
+    let again = through_a_file(&clips[1]);
+    assert_eq!(contents(&again), contents(&clips[1]));
+    assert_eq!(
+        (again.body_index(), again.body_names()[0].as_str()),
+        (1, "one")
+    );
+    let state = |forge: &dyn Fn(&mut Vec<u8>)| {
+        let forge = |s: &mut Stored<'_, &CarriedSurfaces>| {
+            forge(s.run.as_mut().unwrap().state.to_mut());
+        };
+        refusal(&clips[1], forge)
+    };
+    let sentence = state(&|bytes| bytes.truncate(100));
+    assert!(sentence.contains("not of its scene"), "{sentence}");
+    let sentence = state(&|bytes| bytes[8] = 3);
+    assert!(sentence.contains("not of its scene"), "{sentence}");
+    let sentence = refusal(&clips[1], |s| s.membership.to_mut().body = 2);
+    assert!(sentence.contains("no scene"), "{sentence}");
+    let sentence = refusal(&clips[1], |s| {
+        s.membership.to_mut().names.push("third".into());
+    });
+    assert!(sentence.contains("not of its scene"), "{sentence}");
+    // What is of the others shows when they go on together.
+    let folder = Folder::new();
+    let path = folder.0.join("clip.thew");
+    let saved = clips[1].with_stored(|mut stored| {
+        let bytes = stored.run.as_mut().unwrap().state.to_mut();
+        bytes[40] ^= 0xff;
+        store::save(&path, KIND, &stored)
+    });
+    saved.unwrap().unwrap();
+    let forged = Clip::load(&path).unwrap();
+    let new = [(&poses[..1], None), (&others[..1], None)];
+    let refused = Clip::extend_scene(&[&clips[0], &forged], &new, &Silent);
+    assert_eq!(refused, Err(ClipError::SceneOrder { clip: 1 }));
+    Clip::extend_scene(&[&clips[0], &again], &new, &Silent).unwrap();
+    assert_eq!(again.len(), 10);
 }
 
 #[test]

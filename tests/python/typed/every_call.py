@@ -133,6 +133,7 @@ CALLS: dict[str, Call] = {
     "Clip.velocities": lambda s: s.Clip.velocities(0),
     "Clip.lattice_positions": lambda s: s.Clip.lattice_positions(0),
     "Clip.contacts": lambda s: s.Clip.contacts(0),
+    "Clip.contact_notes": lambda s: s.Clip.contact_notes(),
     "Clip.extend": lambda s: s.Clip.extend(s.pose[None]),
     "Clip.__array__": lambda s: np.asarray(s.Clip),
     "Clip.save": lambda s: s.Clip.save(s.folder / "written.clip"),
@@ -196,6 +197,10 @@ CALLS: dict[str, Call] = {
     "Scene.state": lambda s: s.Scene.state(),
     "Scene.restore": lambda s: s.Scene.restore(s.Scene.state()),
     "simulate_scene": lambda s: thew.simulate_scene([s.Body, s.Body], [s.pose[None], s.pose[None]], 24.0),
+    "extend_scene": lambda s: thew.extend_scene(
+        thew.simulate_scene([s.Body, s.Body], [s.pose[None], s.pose[None]], 24.0, names=["one", "other"]),
+        [s.pose[None], s.pose[None]],
+    ),
     "simulate_shots": lambda s: thew.simulate_shots([s.Shot]),
     "save_rigs": lambda s: thew.save_rigs(s.folder / "written.toml", [s.Rig]),
     "load_rigs": lambda s: thew.load_rigs(s.folder / "arm.toml"),

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The bodies that a run takes through its frames side by side: one alone, or those of a scene.
+
+use super::forces::AtFrame;
+use super::{ClipError, ClipFrame, FrameContacts, FrameForces};
+use crate::Vec3;
+use crate::contact::{ContactPoint, Span};
+use crate::dynamics::{NodalForces, Scene, Simulation, SimulationError};
+use crate::progress::Progress;
+use crate::skeleton::{FrameMotion, Pose};
+
+/// What drives one body: one pose per frame, and the forces at each of them; none = none.
+pub(super) type Drive<'a> = (&'a [Pose], Option<&'a dyn FrameForces>);
+
+/// Bodies in motion. One alone has whatever method and contact it may have.
+pub(super) enum Bodies {
+    Alone(Box<Simulation>),
+    Together(Box<Scene>),
+}
+
+impl Bodies {
+    pub fn all(&self) -> &[Simulation] {
+        match self {
+            Self::Alone(simulation) => std::slice::from_ref(simulation),
+            Self::Together(scene) => scene.bodies(),
+        }
+    }
+
+    /// Settles each at a pose, under forces.
+    pub fn reset(
+        &mut self,
+        poses: &[Pose],
+        forces: &[AtFrame],
+        progress: &dyn Progress,
+    ) -> Result<(), SimulationError> {
+        match self {
+            Self::Alone(simulation) => {
+                simulation.reset_watched(&poses[0], true, forces[0].as_deref(), progress)
+            }
+            Self::Together(scene) => {
+                let forces: Vec<Option<&[Vec3]>> = forces.iter().map(Option::as_deref).collect();
+                scene.reset(poses, true, &forces, progress)
+            }
+        }
+    }
+
+    /// Gives the flesh the velocity of its bones.
+    pub fn move_with(&mut self, motions: &[FrameMotion], dt: f64) -> Result<(), SimulationError> {
+        match self {
+            Self::Alone(simulation) => simulation.move_with(&motions[0], dt),
+            Self::Together(scene) => scene.move_with(motions, dt),
+        }
+    }
+
+    /// Advances through a frame of `dt` seconds, in which colliders go through a span, to forces at its end.
+    pub fn advance(
+        &mut self,
+        motions: &[FrameMotion],
+        (dt, span): (f64, Span),
+        forces: &[AtFrame],
+        progress: &dyn Progress,
+    ) -> Result<(), SimulationError> {
+        match self {
+            Self::Alone(simulation) => {
+                simulation.set_collider_span(span);
+                let forces = (None, forces[0].as_deref());
+                simulation.advance_motion(&motions[0], dt, forces, progress)
+            }
+            Self::Together(scene) => {
+                scene.set_collider_span(span);
+                let forces: Vec<NodalForces> =
+                    forces.iter().map(|f| (None, f.as_deref())).collect();
+                scene.advance_motions(motions, dt, &forces, progress)
+            }
+        }
+    }
+
+    pub fn state(&self) -> Vec<u8> {
+        match self {
+            Self::Alone(simulation) => simulation.state(),
+            Self::Together(scene) => scene.state(),
+        }
+    }
+
+    pub fn restore(&mut self, state: &[u8]) -> Result<(), SimulationError> {
+        match self {
+            Self::Alone(simulation) => simulation.restore(state),
+            Self::Together(scene) => scene.restore(state),
+        }
+    }
+
+    /// What touches each at present.
+    pub fn contacts(&self) -> Vec<FrameContacts> {
+        match self {
+            Self::Alone(simulation) => vec![FrameContacts {
+                points: simulation.contacts().into(),
+                held_cells: simulation.held_cells() as u32,
+            }],
+            Self::Together(scene) => {
+                let points = scene.contacts();
+                let of = |k: usize| {
+                    let own = |c: &&ContactPoint| c.body as usize == k;
+                    FrameContacts {
+                        points: points.iter().filter(own).copied().collect(),
+                        held_cells: scene.held_cells(k) as u32,
+                    }
+                };
+                (0..scene.bodies().len()).map(of).collect()
+            }
+        }
+    }
+
+    /// Keeps the present frame of each.
+    pub fn keep(&self, frames: &mut [Vec<ClipFrame>]) {
+        let bodies = self.all().iter().zip(self.contacts());
+        for ((body, contacts), frames) in bodies.zip(frames) {
+            let shape = (body.lattice_positions(), body.sway());
+            frames.push(ClipFrame::new(body, contacts, shape, body.pose()));
+        }
+    }
+
+    /// Something of each, by its number; an error says of which, if there are several.
+    pub fn each<T>(
+        &self,
+        of: impl Fn(usize, &Simulation) -> Result<T, ClipError>,
+    ) -> Result<Vec<T>, ClipError> {
+        let told = |k, error| match self {
+            Self::Alone(_) => error,
+            Self::Together(_) => ClipError::in_scene(k, error),
+        };
+        let all = self.all().iter().enumerate();
+        all.map(|(k, body)| of(k, body).map_err(|error| told(k, error)))
+            .collect()
+    }
+}

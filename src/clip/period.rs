@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A cycle's poses without end.
+//!
+//! A cycle may travel: when the last pose is the first moved rigidly as a whole by D, each pass happens D further. When the last
+//! pose is the first, or the first moved so, it counts once; otherwise the first follows the last after one frame. Bodies of a scene
+//! repeat together, all by the same D.
+
+use super::ClipError;
+use crate::Vec3;
+use crate::aabb;
+use crate::body::Body;
+use crate::skeleton::{Affine, FrameMotion, Pose};
+use nalgebra::{Isometry3, Rotation3, Translation3, UnitQuaternion};
+
+/// A rigid motion leads to a pose if no bone is off by more than this share of the body's size.
+const SAME: f64 = 1e-3;
+
+/// When cycles of some bodies repeat, and where.
+pub(super) struct Period {
+    /// Poses of a pass, at least.
+    pub frames: usize,
+    /// Whether there is one more, with which the next pass begins.
+    pub closes: bool,
+    /// How far a pass leads.
+    step: Isometry3<f64>,
+}
+
+impl Period {
+    /// Of bodies with as many poses each.
+    ///
+    /// # Errors
+    /// A body that ends otherwise than the first.
+    pub fn of(bodies: &[(&Body, &[Pose])]) -> Result<Self, ClipError> {
+        let own = |&(body, poses): &(&Body, &[Pose])| match poses {
+            [first, .., last] if poses.len() > 2 => rigid_step(body, first, last),
+            _ => None,
+        };
+        let steps: Vec<Option<Isometry3<f64>>> = bodies.iter().map(own).collect();
+        let frames = bodies[0].1.len();
+        let step = match steps[..] {
+            [Some(step), ..] if steps.iter().all(Option::is_some) => Some(step),
+            _ => None,
+        };
+        let Some(step) = step else {
+            // What stands still ends in its first pose however long it is.
+            let moves = |&(_, poses): &(&Body, &[Pose])| poses.iter().any(|pose| *pose != poses[0]);
+            let closes = |k: usize| steps[k].is_some() && moves(&bodies[k]);
+            return match (0..bodies.len()).find(|&k| closes(k)) {
+                Some(body) => Err(ClipError::SceneEnds { body }),
+                None => Ok(Self {
+                    frames,
+                    closes: false,
+                    step: Isometry3::identity(),
+                }),
+            };
+        };
+        let leads =
+            |(body, poses): &(&Body, &[Pose])| is_led(body, &poses[0], &poses[frames - 1], &step);
+        match bodies.iter().position(|body| !leads(body)) {
+            Some(body) => Err(ClipError::SceneEnds { body }),
+            None => Ok(Self {
+                frames: frames - 1,
+                closes: true,
+                step,
+            }),
+        }
+    }
+
+    /// The entry of the motion of colliders at a frame of a pass: in a cycle whose end is its beginning moved on, the one there.
+    pub fn entry(&self, i: usize) -> usize {
+        match self.closes {
+            true => i,
+            false => i % self.frames,
+        }
+    }
+
+    /// Where pass number `pass` happens.
+    pub fn moved(&self, pass: isize) -> Isometry3<f64> {
+        let one = if pass < 0 {
+            self.step.inverse()
+        } else {
+            self.step
+        };
+        (0..pass.abs()).fold(Isometry3::identity(), |sum, _| sum * one)
+    }
+
+    /// Pose `i` of a body with these poses.
+    pub fn pose(&self, poses: &[Pose], i: isize) -> Pose {
+        let n = self.frames as isize;
+        let (pass, i) = (i.div_euclid(n), i.rem_euclid(n));
+        let pose = &poses[i as usize];
+        if self.step == Isometry3::identity() {
+            return pose.clone();
+        }
+        let by = self.moved(pass);
+        pose.moved(&Affine {
+            linear: by.rotation.to_rotation_matrix().into_inner(),
+            translation: by.translation.vector,
+        })
+    }
+
+    /// How its bones move from there to the next.
+    ///
+    /// # Errors
+    /// Poses that have no motion between them.
+    pub fn interval(
+        &self,
+        body: &Body,
+        poses: &[Pose],
+        i: isize,
+    ) -> Result<FrameMotion, ClipError> {
+        let around = FrameMotion::STENCIL as isize;
+        let around: Vec<Pose> = (-around..=around + 1)
+            .map(|k| self.pose(poses, i + k))
+            .collect();
+        FrameMotion::through(body.skeleton(), &around, FrameMotion::STENCIL).map_err(|source| {
+            ClipError::Pose {
+                frame: i.rem_euclid(self.frames as isize) as usize,
+                source,
+            }
+        })
+    }
+}
+
+/// The rigid motion that takes all bones from one pose to the other, if there is one.
+fn rigid_step(body: &Body, from: &Pose, to: &Pose) -> Option<Isometry3<f64>> {
+    let (a, b) = (from.maps().first()?, to.maps().first()?);
+    let turn = b.linear * a.linear.try_inverse()?;
+    let orthogonal = (turn.transpose() * turn - crate::Mat3::identity()).norm() < 1e-4;
+    if !orthogonal || turn.determinant() < 0.0 {
+        return None;
+    }
+    let rotation = UnitQuaternion::from_rotation_matrix(&Rotation3::from_matrix_unchecked(turn));
+    let shift = b.translation - rotation * a.translation;
+    let by = Isometry3::from_parts(Translation3::from(shift), rotation);
+    is_led(body, from, to, &by).then_some(by)
+}
+
+/// Whether a rigid motion takes all bones from one pose to the other.
+fn is_led(body: &Body, from: &Pose, to: &Pose, by: &Isometry3<f64>) -> bool {
+    let (size, rest) = (size(body), body.lattice().vertices());
+    let near = |bone: usize| {
+        let (a, b) = (&from.maps()[bone], &to.maps()[bone]);
+        let end = |x: Vec3| (by.rotation * a.apply(x) + by.translation.vector - b.apply(x)).norm();
+        let head = body.skeleton().heads()[bone];
+        let corner = rest.first().copied().unwrap_or(head);
+        end(head)
+            .max(end(corner))
+            .max(end(head + Vec3::repeat(size)))
+            < SAME * size
+    };
+    (0..body.skeleton().len()).all(near)
+}
+
+/// The diagonal of a body at rest, metres.
+pub(super) fn size(body: &Body) -> f64 {
+    aabb::diagonal(body.lattice().vertices())
+}

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Bodies that touch each other, by the crate's own interface: balls of flesh around short bones that are pressed into each other.
+
+#[path = "common/mod.rs"]
+mod common;
+
+use common::limb;
+use std::f64::consts::{PI, TAU};
+use std::sync::{Arc, LazyLock};
+use thew::Vec3;
+use thew::body::{Body, BodyOptions};
+use thew::clip::{Clip, ClipError, ClipSettings, SceneMember};
+use thew::contact::{Collider, Contact};
+use thew::dynamics::{Method, Scene, Settings, Simulation, SimulationError};
+use thew::elasticity::Material;
+use thew::lattice::{EncloseSettings, Lattice};
+use thew::present::{CarriedSurfaces, SurfaceId};
+use thew::progress::Silent;
+use thew::skeleton::{Affine, Pose};
+
+const FPS: f64 = 24.0;
+
+/// A ball of 0.2 m.
+static BALL: LazyLock<Arc<Body>> = LazyLock::new(|| {
+    let bone = limb("core", None, [0.0, -0.02, 0.0], [0.0, 0.02, 0.0], 0.2);
+    let c = common::character(&[bone], 0.04);
+    let settings = EncloseSettings { cells_across: 6.0 };
+    let lattice = Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent);
+    let options = BodyOptions {
+        region_weights: Some(c.skin.clone()),
+        ..Default::default()
+    };
+    let (surface, skeleton) = (Arc::new(c.surface), Arc::new(c.skeleton));
+    let (lattice, material) = (Arc::new(lattice.unwrap()), Material::default());
+    let body = Body::new(&surface, &skeleton, &lattice, material, &options, &Silent);
+    Arc::new(body.unwrap())
+});
+
+fn at(x: f64, y: f64) -> Pose {
+    let shift = Affine {
+        translation: Vec3::new(x, y, 0.0),
+        ..Affine::identity()
+    };
+    Pose::rest(1).moved(&shift)
+}
+
+/// How far apart the middles of two balls are: they come from 5 cm away, are pressed 7 cm in, and go.
+fn apart(t: f64) -> f64 {
+    0.45 - 0.12 * (PI * t).sin()
+}
+
+/// Poses of two balls that meet.
+fn meeting(frames: usize) -> [Vec<Pose>; 2] {
+    let end = (frames - 1) as f64;
+    let second = (0..frames).map(|i| at(apart(i as f64 / end), 0.0));
+    [vec![at(0.0, 0.0); frames], second.collect()]
+}
+
+fn settings() -> ClipSettings {
+    ClipSettings {
+        fps: FPS,
+        method: Method::Hyperelastic,
+        simulation: Settings::default(),
+        preroll: 0,
+        cyclic: false,
+    }
+}
+
+fn member<'a>(name: &str, poses: &'a [Pose], settings: ClipSettings) -> SceneMember<'a> {
+    SceneMember {
+        name: name.into(),
+        surfaces: CarriedSurfaces::new(BALL.clone()),
+        contact: Contact::default(),
+        poses,
+        forces: None,
+        settings,
+    }
+}
+
+fn clips(poses: &[Vec<Pose>], settings: ClipSettings) -> Result<Vec<Clip>, ClipError> {
+    let names = ["anna", "bert", "carl"];
+    let members = poses.iter().zip(names);
+    let members: Vec<_> = members.map(|(p, name)| member(name, p, settings)).collect();
+    Clip::simulate_scene(&members, &Silent)
+}
+
+/// All frames that a clip shows, and what touches in each.
+fn contents(clip: &Clip) -> impl PartialEq + std::fmt::Debug + use<> {
+    let frames = (0..clip.len() as i64).map(|f| {
+        let shown = clip.positions(f, SurfaceId::OWN).unwrap();
+        (clip.lattice(f), shown, clip.contacts(f).unwrap())
+    });
+    (frames.collect::<Vec<_>>(), clip.inverted_cells())
+}
+
+fn scene(bodies: usize) -> Scene {
+    let body = || {
+        let simulation = Simulation::new(BALL.clone(), Method::Hyperelastic, Settings::default());
+        let contact = Contact::default().prepare(&BALL, &Silent);
+        (simulation.unwrap(), contact.unwrap())
+    };
+    Scene::new((0..bodies).map(|_| body()).collect()).unwrap()
+}
+
+fn advance(scene: &mut Scene, poses: &[Pose]) {
+    let free = vec![(None, None); poses.len()];
+    scene.advance(poses, 1.0 / FPS, &free, &Silent).unwrap();
+}
+
+fn begun(poses: &[Pose]) -> Scene {
+    let mut scene = scene(poses.len());
+    let free = vec![None; poses.len()];
+    scene.reset(poses, true, &free, &Silent).unwrap();
+    scene
+}
+
+/// The largest distance between points.
+fn off(a: &[Vec3], b: &[Vec3]) -> f64 {
+    let pairs = a.iter().zip(b);
+    pairs.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
+}
+
+#[test]
+fn what_bodies_do_to_each_other_is_opposite_and_equal() {
+    let mut scene = begun(&[at(0.0, 0.0), at(apart(0.0), 0.0)]);
+    let mut touched = 0;
+    for i in 1..=12 {
+        let t = f64::from(i) / 12.0;
+        advance(&mut scene, &[at(0.0, 0.0), at(apart(t), 0.02 * t)]);
+        let contacts = scene.contacts();
+        let force = |k| {
+            let own = contacts.iter().filter(|c| c.body == k);
+            own.map(|c| c.force).sum::<Vec3>()
+        };
+        let (one, other) = (force(0), force(1));
+        assert!((one + other).norm() <= 1e-9 * one.norm());
+        touched += usize::from(one.norm() > 1.0);
+        // Every touch is told by both.
+        for c in &contacts {
+            let seen = |o: &&thew::contact::ContactPoint| {
+                (o.body, o.vertex, o.other, o.partner) == (c.other, c.partner, c.body, c.vertex)
+            };
+            assert!(
+                contacts
+                    .iter()
+                    .any(|o| seen(&o) && (o.force + c.force).norm() < 1e-9)
+            );
+        }
+    }
+    assert!(touched > 4, "{touched}");
+}
+
+#[test]
+fn the_order_of_the_bodies_changes_their_order_alone() {
+    // In the middle of a press: what is swept first differs, and with it where sweeps end.
+    let ends = [[0, 1], [1, 0]].map(|order| {
+        let poses = |t: f64| order.map(|k| [at(0.0, 0.0), at(apart(t), 0.0)][k].clone());
+        let mut scene = begun(&poses(0.0));
+        for i in 1..=6 {
+            advance(&mut scene, &poses(f64::from(i) / 12.0));
+        }
+        order.map(|k| scene.bodies()[k].lattice_positions().to_vec())
+    });
+    for (one, other) in ends[0].iter().zip(&ends[1]) {
+        assert!(off(one, other) < 2e-3 * BALL.size(), "{}", off(one, other));
+    }
+    // As long as nothing touches not a bit.
+    let far = [[0, 1], [1, 0]].map(|order| {
+        let poses = |x: f64| order.map(|k| [at(x, 0.0), at(3.0 - x, 0.0)][k].clone());
+        let mut scene = begun(&poses(0.0));
+        (1..=4).for_each(|i| advance(&mut scene, &poses(0.05 * f64::from(i))));
+        order.map(|k| scene.bodies()[k].state())
+    });
+    assert_eq!(far[0], far[1]);
+}
+
+#[test]
+fn a_state_in_the_middle_of_a_touch_goes_on_with_the_same_bits() {
+    let poses = |i: i32| [at(0.0, 0.0), at(apart(f64::from(i) / 12.0), 0.0)];
+    let mut first = begun(&poses(0));
+    (1..=6).for_each(|i| advance(&mut first, &poses(i)));
+    assert!(!first.contacts().is_empty());
+    let mut second = scene(2);
+    second.restore(&first.state()).unwrap();
+    assert_eq!(first.state(), second.state());
+    for i in 7..=11 {
+        advance(&mut first, &poses(i));
+        advance(&mut second, &poses(i));
+        assert_eq!(first.contacts(), second.contacts());
+        assert_eq!(first.state(), second.state());
+    }
+    let kept = second.state();
+    for wrong in [
+        &kept[..kept.len() - 1],
+        &[],
+        &begun(&[at(0.0, 0.0)]).state(),
+    ] {
+        assert!(matches!(
+            second.restore(wrong),
+            Err(SimulationError::State(_))
+        ));
+        assert_eq!(second.state(), kept);
+    }
+}
+
+#[test]
+fn a_body_alone_or_far_away_moves_as_its_simulation() {
+    let pose = |i: i32| at(0.03 * f64::from(i * i), 0.0);
+    let contact = Contact::default().prepare(&BALL, &Silent).unwrap();
+    let mut alone =
+        Simulation::new(BALL.clone(), Method::Hyperelastic, Settings::default()).unwrap();
+    alone.set_contact(Some(contact)).unwrap();
+    alone.reset(&pose(0), true, None).unwrap();
+    let mut one = begun(&[pose(0)]);
+    let mut two = begun(&[at(0.0, 9.0), pose(0)]);
+    for i in 1..=6 {
+        alone.advance(&pose(i), 1.0 / FPS, None, None).unwrap();
+        advance(&mut one, &[pose(i)]);
+        advance(&mut two, &[at(0.0, 9.0), pose(i)]);
+        for body in [&one.bodies()[0], &two.bodies()[1]] {
+            assert_eq!(body.lattice_positions(), alone.lattice_positions());
+            assert_eq!(body.lattice_velocities(), alone.lattice_velocities());
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_bit_of_a_scene() {
+    let made = [1, 2].map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        pool.build().unwrap().install(|| {
+            let clips = clips(&meeting(8), settings()).unwrap();
+            clips.iter().map(contents).collect::<Vec<_>>()
+        })
+    });
+    assert_eq!(made[0], made[1]);
+}
+
+#[test]
+fn a_scene_in_parts_or_at_once_is_the_same_bit_for_bit() {
+    let poses = meeting(14);
+    for preroll in [0, 3] {
+        let settings = ClipSettings {
+            preroll,
+            ..settings()
+        };
+        let whole = clips(&poses, settings).unwrap();
+        assert!((0..14).any(|f| !whole[0].contacts(f).unwrap().points.is_empty()));
+        // Begun again, gone on from a state before the touch, and in the middle of it.
+        for cuts in [[4, 14], [6, 9]] {
+            let cut = |range: std::ops::Range<usize>| poses.each_ref().map(|p| &p[range.clone()]);
+            let parts = clips(&cut(0..cuts[0]).map(<[_]>::to_vec), settings).unwrap();
+            let mut from = cuts[0];
+            for to in [cuts[1], 14] {
+                let new = cut(from..to).map(|poses| (poses, None));
+                Clip::extend_scene(&[&parts[0], &parts[1]], &new, &Silent).unwrap();
+                from = to;
+            }
+            for (part, whole) in parts.iter().zip(&whole) {
+                assert_eq!(contents(part), contents(whole), "cut at {cuts:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn clips_of_a_scene_know_its_bodies_and_go_on_from_files() {
+    let poses = meeting(13);
+    let first = poses.each_ref().map(|p| p[..9].to_vec());
+    let made = clips(&first, settings()).unwrap();
+    let folder = std::env::temp_dir().join(format!("thew-scene-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let read: Vec<Clip> = (0..2)
+        .map(|k| {
+            let path = folder.join(format!("{k}.thew"));
+            made[k].save(&path).unwrap();
+            Clip::load(&path).unwrap()
+        })
+        .collect();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let new = poses.each_ref().map(|p| (&p[9..], None));
+    for both in [&made, &read] {
+        assert_eq!(both[1].body_names(), ["anna", "bert"]);
+        assert_eq!([both[0].body_index(), both[1].body_index()], [0, 1]);
+        Clip::extend_scene(&[&both[0], &both[1]], &new, &Silent).unwrap();
+    }
+    let whole = clips(&poses, settings()).unwrap();
+    for ((made, read), whole) in made.iter().zip(&read).zip(&whole) {
+        assert_eq!(contents(made), contents(whole));
+        assert_eq!(contents(read), contents(whole));
+    }
+}
+
+#[test]
+fn what_cannot_go_on_together_is_refused_and_stays() {
+    let made = clips(&meeting(9), settings()).unwrap();
+    let other = clips(&[vec![at(0.0, 0.0); 9], vec![at(0.36, 0.0); 9]], settings()).unwrap();
+    let longer = clips(&meeting(10), settings()).unwrap();
+    let alone = clips(&meeting(9)[..1], settings()).unwrap();
+    let before = contents(&made[0]);
+    let poses = [at(0.0, 0.0)];
+    let go_on = |clips: &[&Clip], counts: &[usize]| {
+        let new: Vec<_> = counts.iter().map(|&n| (&poses[..n], None)).collect();
+        Clip::extend_scene(clips, &new, &Silent).unwrap_err()
+    };
+    assert_eq!(
+        made[0].extend(&poses, None, &Silent),
+        Err(ClipError::SceneExtension)
+    );
+    let count = |what, given| ClipError::SceneCount {
+        what,
+        given,
+        expected: 2,
+    };
+    assert_eq!(go_on(&[&made[0]], &[1]), count("clips", 1));
+    assert_eq!(
+        go_on(&[&made[0], &made[1]], &[1]),
+        count("lists of poses", 1)
+    );
+    let order = |clip| ClipError::SceneOrder { clip };
+    assert_eq!(go_on(&[&made[1], &made[0]], &[1, 1]), order(0));
+    assert_eq!(go_on(&[&made[0], &made[0]], &[1, 1]), order(1));
+    for stranger in [&other[1], &longer[1], &alone[0]] {
+        assert_eq!(go_on(&[&made[0], stranger], &[1, 1]), order(1));
+    }
+    let frames = go_on(&[&made[0], &made[1]], &[1, 0]);
+    assert!(
+        matches!(frames, ClipError::SceneFrames { body: 1, .. }),
+        "{frames}"
+    );
+    let empty = ClipError::Simulation(SimulationError::EmptyScene);
+    assert_eq!(go_on(&[], &[]), empty);
+    let far = [Pose::rest(2)];
+    let new = [(&poses[..], None), (&far[..], None)];
+    let wrong = Clip::extend_scene(&[&made[0], &made[1]], &new, &Silent).unwrap_err();
+    assert!(
+        wrong.to_string().starts_with("body 1 of the scene: pose 9"),
+        "{wrong}"
+    );
+    assert_eq!(contents(&made[0]), before);
+    // One alone goes on by either name.
+    alone[0].extend(&poses, None, &Silent).unwrap();
+    assert_eq!(alone[0].len(), 10);
+}
+
+/// Two balls that press each other to and fro over `frames` frames, all moved on along y by `way` in that time.
+fn pressing(frames: usize, way: f64) -> [Vec<Pose>; 2] {
+    let both = |i: usize| {
+        let phase = i as f64 / frames as f64;
+        let x = 0.40 - 0.05 * (TAU * phase).cos();
+        [at(0.0, way * phase), at(x, way * phase)]
+    };
+    [0, 1].map(|k| (0..=frames).map(|i| both(i)[k].clone()).collect())
+}
+
+#[test]
+fn cycles_of_a_scene_repeat_together() {
+    let cyclic = ClipSettings {
+        cyclic: true,
+        ..settings()
+    };
+    let closed = pressing(12, 0.0);
+    let open = closed.each_ref().map(|p| p[..12].to_vec());
+    let made = [&open, &closed].map(|poses| clips(poses, cyclic).unwrap());
+    // It is what a long clip comes to.
+    let turns = |p: &Vec<Pose>| p[..12].iter().cycle().take(96).cloned().collect();
+    let long: [Vec<Pose>; 2] = closed.each_ref().map(turns);
+    let long = clips(&long, settings()).unwrap();
+    for k in 0..2 {
+        let (open, closed) = (&made[0][k], &made[1][k]);
+        assert_eq!((open.len(), closed.len()), (12, 13));
+        assert!(open.loop_gap().unwrap() < 2e-4 * BALL.size());
+        let touching = |f| !closed.contacts(f).unwrap().points.is_empty();
+        assert!((0..12).any(touching) && !(0..12).all(touching));
+        for f in 0..12 {
+            let points = |c: &Clip, f| -> Vec<Vec3> {
+                let lattice = c.lattice(f);
+                (0..lattice.points.len())
+                    .map(|v| lattice.world(v))
+                    .collect()
+            };
+            assert_eq!(open.lattice(f), closed.lattice(f));
+            let gap = off(&points(open, f), &points(&long[k], 84 + f));
+            assert!(gap < 2e-3 * BALL.size(), "{gap}");
+        }
+        assert_eq!(
+            closed.contacts(12).unwrap().points,
+            closed.contacts(0).unwrap().points
+        );
+    }
+    let both = [&made[0][0], &made[0][1]];
+    let new = [(&open[0][..1], None), (&open[1][..1], None)];
+    let refused = Clip::extend_scene(&both, &new, &Silent);
+    assert_eq!(refused, Err(ClipError::CyclicExtension));
+}
+
+#[test]
+fn cycles_of_a_scene_travel_together_or_are_refused() {
+    let cyclic = ClipSettings {
+        cyclic: true,
+        ..settings()
+    };
+    let way = Vec3::new(0.0, 0.4, 0.0);
+    let travels = pressing(12, way.y);
+    let made = clips(&travels, cyclic).unwrap();
+    for clip in &made {
+        assert!(clip.loop_gap().unwrap() < 1e-3);
+        let (first, last) = (clip.lattice(0), clip.lattice(12));
+        for v in 0..first.points.len() {
+            assert!((first.world(v) + way - last.world(v)).norm() < 1e-5);
+        }
+        let (first, last) = (clip.contacts(0).unwrap(), clip.contacts(12).unwrap());
+        for (a, b) in first.points.iter().zip(last.points.iter()) {
+            assert!((a.point + way - b.point).norm() < 1e-9 && (a.force - b.force).norm() < 1e-9);
+        }
+    }
+    let still = vec![at(-0.36, 0.0); 13];
+    let stays = pressing(12, 0.0);
+    let refuses = |poses: &[Vec<Pose>], body| {
+        assert_eq!(
+            clips(poses, cyclic).unwrap_err(),
+            ClipError::SceneEnds { body }
+        );
+    };
+    // One goes, one stays; one ends in its first pose, the other just before it.
+    refuses(&[travels[0].clone(), still.clone()], 1);
+    refuses(&[travels[0].clone(), stays[1].clone()], 1);
+    let open = pressing(13, 0.0).map(|p| p[..13].to_vec());
+    refuses(&[open[1].clone(), stays[1].clone()], 1);
+    // What stands still repeats with anything that stays.
+    for moving in [&open[1], &stays[1]] {
+        assert_eq!(
+            clips(&[still.clone(), moving.clone()], cyclic)
+                .unwrap()
+                .len(),
+            2
+        );
+    }
+    let mixed = [
+        member("a", &still, cyclic),
+        member("b", &stays[1], settings()),
+    ];
+    let refused = Clip::simulate_scene(&mixed, &Silent).unwrap_err();
+    assert_eq!(
+        refused,
+        ClipError::SceneCycle {
+            body: 1,
+            cyclic: false
+        }
+    );
+}
+
+#[test]
+fn what_two_bodies_collide_with_alike_is_there_once() {
+    let floor = |height: f64| {
+        let plane = Collider::plane(Vec3::new(0.0, 0.0, height), Vec3::z());
+        Arc::new(plane.unwrap())
+    };
+    let colliders = |of: &[Vec<Arc<Collider>>]| {
+        let body = |colliders: &Vec<Arc<Collider>>| {
+            let contact = Contact {
+                colliders: colliders.clone(),
+                ..Contact::default()
+            };
+            let simulation = Simulation::new(BALL.clone(), Method::Warped, Settings::default());
+            (
+                simulation.unwrap(),
+                contact.prepare(&BALL, &Silent).unwrap(),
+            )
+        };
+        Scene::new(of.iter().map(body).collect())
+            .unwrap()
+            .colliders()
+            .len()
+    };
+    assert_eq!(colliders(&[vec![floor(-0.2)], vec![floor(-0.2)]]), 1);
+    assert_eq!(colliders(&[vec![floor(-0.2)], vec![floor(-0.3)]]), 2);
+    // What one body has twice is there twice, however often others have it.
+    assert_eq!(
+        colliders(&[vec![floor(-0.2)], vec![floor(-0.2), floor(-0.2)]]),
+        2
+    );
+    let slippery = Arc::new(Collider::clone(&floor(-0.2)).with(Some(0.0), 0.0).unwrap());
+    assert_eq!(colliders(&[vec![floor(-0.2)], vec![slippery]]), 2);
+}
