@@ -105,6 +105,25 @@ def test_rest_space_comes_back(scene, tmp_path, name):
         assert np.linalg.norm(lost, axis=2).max() < TOLERANCE * journey.size, kind
 
 
+def test_what_touched_comes_back(scene, tmp_path):
+    """A clip in which a belly presses on thighs: the same shapes played, baked, and from files."""
+    body = character("biped")
+    body.thew.use_contact = True
+    activate(body)
+    assert bpy.ops.thew.add() == {"FINISHED"}
+    itself = part("live.session").register.flesh(body).touching.itself
+    assert itself.frames and itself.pairs
+    frames = [frame for frame in range(1, FRAMES + 1) if not (frame - 1) % 3]
+    assert set(frames) & set(itself.frames), "frames that are compared are among those in which it touches"
+    played = roundtrips.shapes(body, frames)
+    bake(body)
+    journey = Journey(body, tmp_path)
+    assert list(journey.frames[journey.whole]) == frames
+    assert roundtrips.farthest(played, journey.shape[journey.whole]).max() < 1e-4
+    for kind, (shape, _), (shape_after, _) in journey.back():
+        assert roundtrips.farthest(shape[journey.whole], shape_after[journey.whole]).max() < TOLERANCE, kind
+
+
 @pytest.mark.parametrize("name", CHARACTERS)
 def test_posed_space_comes_back_once_it_is_finished(scene, tmp_path, name):
     """Nothing bends it twice: the keys alone move it, at the frames and between them."""
