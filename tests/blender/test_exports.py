@@ -9,7 +9,7 @@ import pytest
 import roundtrips
 from characters import clips, load, meshes, play_clip
 from conftest import FAST, data_folder
-from helpers import activate, part, size_of
+from helpers import activate, flesh_of, make_folding, part, size_of
 
 from assets import characters as own
 
@@ -106,19 +106,20 @@ def test_rest_space_comes_back(scene, tmp_path, name):
 
 
 def test_what_touched_comes_back(scene, tmp_path):
-    """A clip in which a belly presses on thighs: the same shapes played, baked, and from files."""
-    body = character("biped")
+    """A clip in which flesh presses on flesh: the same shapes played, baked, and from files."""
+    body, _ = make_folding()
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 20
+    assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
     body.thew.use_contact = True
     activate(body)
-    assert bpy.ops.thew.add() == {"FINISHED"}
-    itself = part("live.session").register.flesh(body).touching.itself
-    assert itself.frames and itself.pairs
-    frames = [frame for frame in range(1, FRAMES + 1) if not (frame - 1) % 3]
-    assert set(frames) & set(itself.frames), "frames that are compared are among those in which it touches"
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    touched = flesh_of(body).touching.itself.frames
+    frames = np.arange(1, 21)[::3]
+    assert set(frames) & set(touched), "frames that are compared are among those in which it touches"
     played = roundtrips.shapes(body, frames)
     bake(body)
     journey = Journey(body, tmp_path)
-    assert list(journey.frames[journey.whole]) == frames
+    assert list(journey.frames[journey.whole]) == list(frames)
     assert roundtrips.farthest(played, journey.shape[journey.whole]).max() < 1e-4
     for kind, (shape, _), (shape_after, _) in journey.back():
         assert roundtrips.farthest(shape[journey.whole], shape_after[journey.whole]).max() < TOLERANCE, kind
