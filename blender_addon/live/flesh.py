@@ -25,7 +25,7 @@ from ..logic.contact import Touching
 from ..logic.cycles import Beginning
 from ..logic.native import core
 from ..logic.sentences import slowed
-from ..logic.settled import KEPT, Rest, Settled
+from ..logic.settled import KEPT, Folds, Rest, Settled
 from ..logic.spaces import Place, share_of, skinned, transform
 from ..logic.states import Condition, Event
 from ..logic.states import Pose as Shown
@@ -105,7 +105,8 @@ class Flesh(Built):
     # what was computed last, by the hash of what it was made from
     _resting: dict[bool, dict[bytes, Settled]] = field(default_factory=dict)  # touching, and passing through all
     _balance: tuple[bytes, Any] = (b"", None)  # a thew.Equilibrium
-    _bare: tuple[bytes, Any] = (b"", None)  # float64[n, 3] its balance without loads in a pose, metres
+    _bare: tuple[bytes, Any] = (b"", None)  # its balance without loads in a pose, and the folds there, metres
+    _folds: tuple[bytes, Any] = (b"", None)  # a `Folds`
     _preview: tuple[bytes, Any] = (b"", None)  # a `modal.Preview`
 
     def draft(self) -> Built:
@@ -167,17 +168,29 @@ class Flesh(Built):
         body = hashed(self.body_key, method)
         if self._balance[0] != body:
             self._balance = (body, core().Equilibrium(self.body, method=method))
-        key = hashed(body, maps.tobytes())
+        folds = self._folding()
+        key = hashed(body, maps.tobytes(), self._folds[0])
         if self._bare[0] != key:
-            balance = self._balance[1]
-            balance.set_pose(self.place.maps(maps))
+            balance, pose = self._balance[1], self.place.maps(maps)
+            balance.set_pose(pose)
             balance.solve(gravity=(0.0, 0.0, 0.0))
-            self._bare = (key, np.asarray(balance.positions(), dtype=np.float64))
-        bare, joints = self._bare[1], self.build_settings.elastic_joints
-        sway = positions - bare
+            bare = np.asarray(balance.positions(), dtype=np.float64)
+            self._bare = (key, (bare, 0.0 if folds is None else folds.at(pose)))
+        (bare, folded), joints = self._bare[1], self.build_settings.elastic_joints
+        sway = positions - bare + folded
         if joints > 0.0:
             sway += joints * (bare - self.place.points(self._skinned_world(maps, mesh)))
         return sway.astype(np.float32)
+
+    def _folding(self) -> Folds | None:
+        """What parts the skin at its folds in a pose under the hand; None where nothing does."""
+        dynamics, touching = self.build_settings.dynamics(), contact.key(self, NOTHING)
+        key = hashed(self.body_key, dynamics, touching) if contact.folds_in_the_hand(self) else b""
+        if self._folds[0] != key:
+            ways = (contact.given(self, NOTHING), {}) if key else ()
+            made = [core().Simulation(self.body, **dynamics, **extra) for extra in ways]
+            self._folds = (key, Folds(*made) if made else None)
+        return self._folds[1]
 
     def lattice_positions(self, frame: float) -> np.ndarray:
         """The lattice vertices at `frame` in Blender's world, [k, 3]."""
@@ -257,7 +270,8 @@ class Flesh(Built):
         """What the flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3], not to be changed.
 
         `mesh` [4, 4]: the mesh's world matrix; `push` [dofs, 3]: the rigs' generalised forces, see `pushed`; `with_contact`:
-        whether contact is heeded, which takes up to seconds where something touches; `collided`: what else is touched, at one pose.
+        whether contact is heeded, which takes up to seconds where something touches, else folds alone are parted; `collided`: what
+        else is touched, at one pose.
         """
         return self._rest(maps, mesh, push, with_contact, collided).offsets
 
@@ -280,14 +294,15 @@ class Flesh(Built):
             if build_settings.method == modal.METHOD
             else ()
         )
-        touching = contact.key(self, collided) if with_contact else b""
+        folds = None if with_contact else self._folding()
+        touching = contact.key(self, collided) if with_contact else self._folds[0]
         key = hashed(self.body_key, build_settings.dynamics(), modes, touching)
         known = self._resting.setdefault(with_contact, {})
         settled = known.pop(key, None)
         if settled is None:
             extra = modal.options(build_settings, self.modes, self.stiffness)
             extra |= contact.given(self, collided) if with_contact else {}
-            settled = Settled(core().Simulation(self.body, **build_settings.dynamics(), **extra))
+            settled = Settled(core().Simulation(self.body, **build_settings.dynamics(), **extra), folds)
         known[key] = settled
         # Among things that move those of two poses are kept, for part frames between them; else the last one.
         while len(known) > (KEPT if collided.each else 1):

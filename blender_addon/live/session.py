@@ -179,7 +179,8 @@ def present_pose(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, po
     if flesh.previews(settings.preview_mode):
         offsets = flesh.preview(settings.preview_mode, settings.preview_size, frame, (pose.maps, pose.mesh))
     else:
-        # A pose under the hand, or beside the clip, is shown at once: without contact, but where flesh at rest was asked for.
+        # A pose under the hand, or beside the clip, is shown at once, parted at its folds alone; with all of contact where flesh at
+        # rest was asked for.
         offsets = flesh.settled_at(
             pose.maps, pose.mesh, flesh.pushed(obj, pose.controls), settings.settled, pose.colliders
         )

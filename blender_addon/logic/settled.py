@@ -23,11 +23,28 @@ class Rest(NamedTuple):
     contacts: Any  # thew.Contacts
 
 
+class Folds:
+    """What is shown of the joints' elastic shape where the skin folds into itself: of a pose alone, at once, before anything rests."""
+
+    def __init__(self, touching: Any, free: Any):
+        """Two `thew.Simulation`s of a body, alike but for contact."""
+        self._touching, self._free = touching, free
+
+    def at(self, pose: np.ndarray, to: np.ndarray | None = None) -> np.ndarray:
+        """What it adds to the skin in `pose` [b, 4, 4], metres; float32[n, 3], `to` as of `Settled.at`."""
+        shown = []
+        for simulation in (self._touching, self._free):
+            simulation.reset(pose, settled=False)
+            shown.append(simulation.offsets(to=to))
+        return shown[0] - shown[1]
+
+
 class Settled:
     """The flesh at rest of a `thew.Simulation`, which says by which method."""
 
-    def __init__(self, simulation: Any):
-        self._simulation = simulation
+    def __init__(self, simulation: Any, folds: Folds | None = None):
+        """`folds` are added where the simulation itself knows no contact."""
+        self._simulation, self._folds = simulation, folds
         self._found: dict[tuple[bytes | None, ...], Rest] = {}  # by pose, forces and space, the last one last
 
     def at(self, pose: np.ndarray, push: np.ndarray | None = None, to: np.ndarray | None = None) -> Rest:
@@ -51,4 +68,7 @@ class Settled:
 
     def _settle(self, pose: np.ndarray, push: np.ndarray | None, to: np.ndarray | None) -> Rest:
         self._simulation.reset(pose, settled=True, rest_forces=push)
-        return Rest(self._simulation.offsets(to=to), self._simulation.amplitudes, self._simulation.contacts())
+        offsets = self._simulation.offsets(to=to)
+        if self._folds is not None:
+            offsets += self._folds.at(pose, to)
+        return Rest(offsets, self._simulation.amplitudes, self._simulation.contacts())

@@ -356,7 +356,7 @@ class ThewSettings(ContactProperties, bpy.types.PropertyGroup):
     settled: BoolProperty(
         name="Settled",
         description="Show the flesh at rest in every pose instead of in motion, to work on rigs. Bakes and renders "
-        "never show it",
+        "never show it. With Contact it takes up to seconds; Other Flesh is left out",
         default=False,
         options=set(),
         update=_previewed,

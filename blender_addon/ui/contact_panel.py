@@ -64,7 +64,7 @@ def draw_colliders(column, context, obj, width: int) -> None:
         return
     where = "Nothing in the scene" if settings.collider_collection is None else "Nothing in this collection"
     names = [each.key[0] for each in colliders.asked(obj, context.scene)]
-    text = named(names) if names else f"{where} has Collision physics (Physics Properties > Collision)"
+    text = f"With {named(names)}" if names else f"{where} has Collision physics (Physics Properties > Collision)"
     draw_text(column, text, width)
 
 
@@ -75,7 +75,7 @@ def draw_others(column, context, obj, width: int) -> None:
     if not (settings.use_other_flesh and settings.use_contact):
         return
     names = [other.name for other in groups.others(obj, context.scene)]
-    text = f"With {named(names)}" if names else "Nothing else in the scene has it on, with flesh and Contact"
+    text = f"With {named(names)}" if names else "Switch Contact and Other Flesh on in another character, too"
     draw_text(column, text if settings.method in contact.TOGETHER else contact.ALONE, width)
 
 

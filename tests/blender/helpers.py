@@ -125,6 +125,18 @@ def world(obj) -> np.ndarray:
     return evaluated(obj).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
 
 
+def buried(obj, shape: np.ndarray) -> int:
+    """How many triangles of a shape of `obj` lie in other flesh: just below those the winding number of the whole skin is two."""
+    thew = part("logic.native").core()
+    obj.data.calc_loop_triangles()
+    triangles = np.array([t.vertices for t in obj.data.loop_triangles], dtype=np.int32)
+    corners = shape.astype(np.float64)[triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+    below = corners.mean(axis=1) - 1e-3 * normals / np.maximum(lengths, 1e-12)
+    return int((np.asarray(thew.Surface(shape.astype(np.float64), triangles).winding_number(below)) > 1.5).sum())
+
+
 def play(obj, frames, read=evaluated) -> np.ndarray:
     """The shapes at `frames`, in the order given, [f, n, 3]."""
     shapes = []

@@ -9,7 +9,7 @@ import pytest
 import roundtrips
 from characters import clips, load, meshes, play_clip
 from conftest import FAST, data_folder
-from helpers import activate, part, size_of
+from helpers import activate, flesh_of, make_folding, part, size_of
 
 from assets import characters as own
 
@@ -103,6 +103,26 @@ def test_rest_space_comes_back(scene, tmp_path, name):
         assert roundtrips.farthest(shape[journey.whole], shape_after[journey.whole]).max() < TOLERANCE, kind
         lost = (shape_after - skin_after) - (shape - skin)
         assert np.linalg.norm(lost, axis=2).max() < TOLERANCE * journey.size, kind
+
+
+def test_what_touched_comes_back(scene, tmp_path):
+    """A clip in which flesh presses on flesh: the same shapes played, baked, and from files."""
+    body, _ = make_folding()
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 20
+    assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
+    body.thew.use_contact = True
+    activate(body)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    touched = flesh_of(body).touching.itself.frames
+    frames = np.arange(1, 21)[::3]
+    assert set(frames) & set(touched), "frames that are compared are among those in which it touches"
+    played = roundtrips.shapes(body, frames)
+    bake(body)
+    journey = Journey(body, tmp_path)
+    assert list(journey.frames[journey.whole]) == list(frames)
+    assert roundtrips.farthest(played, journey.shape[journey.whole]).max() < 1e-4
+    for kind, (shape, _), (shape_after, _) in journey.back():
+        assert roundtrips.farthest(shape[journey.whole], shape_after[journey.whole]).max() < TOLERANCE, kind
 
 
 @pytest.mark.parametrize("name", CHARACTERS)

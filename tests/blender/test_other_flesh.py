@@ -460,9 +460,9 @@ def test_the_panel_names_who_is_simulated_along(pair):
 
     assert "[use_other_flesh]" in read() and "With “Bert”" in read()
     pair[1].thew.use_other_flesh = False
-    assert "Nothing else in the scene has it on" in read()
+    assert "Switch Contact and Other Flesh on in another character" in read()
     pair[0].thew.use_other_flesh = False
-    assert "Nothing else" not in read()
+    assert "in another character" not in read()
 
 
 def test_contacts_of_both_are_drawn_where_they_touch(pair):

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Contact while a hand is at work: poses that were not simulated, and pulls, are parted where the skin folds into itself."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, add_rig, buried, evaluated, flesh_of, make_folding, part, size_of
+
+#: How far the hand bends a joint, radians, and how far the animation did.
+FOLDED, ANIMATED = 1.6, 0.4
+
+
+@pytest.fixture
+def posed(scene, monkeypatch):
+    """(mesh, how to bend it by hand) in a Blender that believes it has a window; it was simulated hardly bent, with contact."""
+    body, armature = make_folding(ANIMATED)
+    assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
+    body.thew.use_contact = True
+    activate(body)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    bpy.context.scene.frame_set(5)
+    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("live.updates"), "wait", lambda _obj: None)
+
+    def bend(angle: float, **settings) -> np.ndarray:
+        for name, value in settings.items():
+            setattr(body.thew, name, value)
+        if settings:
+            activate(body)
+            assert bpy.ops.thew.simulate() == {"FINISHED"}
+        for name in ("Spine", "Head"):
+            armature.pose.bones[name].rotation_euler = (angle, 0.0, 0.0)
+        bpy.context.view_layer.update()
+        assert flesh_of(body).condition.pose.name == "OTHER"
+        return evaluated(body)
+
+    return body, bend
+
+
+def settles(monkeypatch) -> list[bool]:
+    """Of every simulation that comes to rest from now on, whether it knows contact."""
+    core, found = part("logic.native").core(), []
+
+    class Told:
+        def __init__(self, body, **options):
+            self.simulation, self.touches = core_simulation(body, **options), "contact" in options
+
+        def reset(self, pose, settled=True, **options):
+            if settled:
+                found.append(self.touches)
+            self.simulation.reset(pose, settled=settled, **options)
+
+        def __getattr__(self, name):
+            return getattr(self.simulation, name)
+
+    core_simulation = core.Simulation
+    monkeypatch.setattr(core, "Simulation", Told)
+    return found
+
+
+def test_a_pose_under_the_hand_is_parted_where_it_folds(posed, monkeypatch):
+    body, bend = posed
+    with monkeypatch.context() as here:
+        found = settles(here)
+        touching = bend(FOLDED)
+    assert found and not any(found), "nothing that touches comes to rest under the hand: that takes seconds"
+    free = bend(FOLDED, use_contact=False)
+    assert buried(body, touching) < 0.8 * buried(body, free)
+    assert np.abs(touching - free).max() > 1e-2 * size_of(free)
+
+
+def test_it_depends_on_the_pose_alone(posed):
+    _body, bend = posed
+    first = bend(FOLDED)
+    between = [bend(angle) for angle in (0.3, 2.0, 1.1)]
+    np.testing.assert_array_equal(bend(FOLDED), first)
+    assert all(np.abs(shape - first).max() > 1e-3 for shape in between)
+
+
+def test_what_does_not_fold_is_as_without(posed):
+    _body, bend = posed
+    straight = bend(0.2)
+    np.testing.assert_array_equal(straight, bend(0.2, use_contact=False))
+
+
+@pytest.mark.parametrize("how", ["whole joints", "not itself", "many vertices"])
+def test_where_nothing_is_parted_it_is_as_without(posed, monkeypatch, how):
+    """Whole elastic joints have no folds, a skin that may pass through itself none to part, and a heavy one takes too long."""
+    body, bend = posed
+    settings = {"elastic_joints": 1.0} if how == "whole joints" else {"self_contact": how != "not itself"}
+    if how == "many vertices":
+        monkeypatch.setattr(part("live.contact"), "FLUENT", len(body.data.vertices) - 1)
+    touching = bend(FOLDED, **settings)
+    np.testing.assert_array_equal(touching, bend(FOLDED, use_contact=False))
+
+
+def test_a_pull_shows_what_a_pose_does(posed):
+    """With a rig that hardly pushes, the skin that is pulled is the one that was posed."""
+    body, bend = posed
+    add_rig(body, bone="Spine")
+    body.thew.rigs[0].strength *= 1e-6
+    shapes = {}
+    for use in (True, False):
+        shown = bend(FOLDED, use_contact=use, elastic_joints=0.25)
+        pulling = part("edit.pulling").Pull(
+            part("edit.posed").read(body, bpy.context.scene, bpy.context.view_layer), bpy.context.view_layer
+        )
+        stand = pulling.stand
+        pulled = (stand.world(pulling.shown) - np.array(body.matrix_world)[:3, 3]) @ np.array(body.matrix_world)[:3, :3]
+        shapes[use] = pulled
+        # A pull is of the corotated balance, a pose of the method in force.
+        assert np.abs(pulled - shown).max() < 2e-2 * size_of(shown)
+    assert buried(body, shapes[True]) < 0.9 * buried(body, shapes[False])
