@@ -136,9 +136,9 @@ fn held(name: &str, contact: &Contact, angle: f64, elastic_joints: f64) {
     let motion = |from: f64, to: f64| {
         FrameMotion::between(body.skeleton(), &bar::pose(from), &bar::pose(to)).unwrap()
     };
-    const BENT: u32 = 24;
+    const BENT: u32 = 12;
     let at = |i: u32| angle * f64::from(i.min(BENT)) / f64::from(BENT);
-    for i in 0..2 * BENT {
+    for i in 0..BENT + 8 {
         watch.0.lock().unwrap().clear();
         let frame = motion(at(i), at(i + 1));
         simulation
