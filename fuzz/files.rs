@@ -114,7 +114,12 @@ fn colliders() -> Vec<Arc<Collider>> {
         ..Affine::identity()
     };
     let carried = ColliderMotion::Carried(vec![lowered(-0.19), lowered(-0.18)]);
-    let places = |by: f64| surface.vertices().iter().map(|&x| lowered(by).apply(x));
+    let places = |by: f64| {
+        surface
+            .vertices()
+            .iter()
+            .map(move |&x| lowered(by).apply(x))
+    };
     let deforming = [-0.19, -0.17].map(|by| places(by).collect()).to_vec();
     let mesh = |motion| Collider::mesh(surface.clone(), motion);
     let all = [

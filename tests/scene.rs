@@ -423,8 +423,9 @@ fn cycles_of_a_scene_travel_together_or_are_refused() {
         );
     };
     // One goes, one stays; one ends in its first pose, the other just before it.
-    refuses(&[travels[0].clone(), still.clone()], 1);
-    refuses(&[travels[0].clone(), stays[1].clone()], 1);
+    refuses(&[travels[0].clone(), still.clone()], 0);
+    refuses(&[still.clone(), travels[0].clone()], 1);
+    refuses(&[travels[0].clone(), stays[1].clone()], 0);
     let open = pressing(13, 0.0).map(|p| p[..13].to_vec());
     refuses(&[open[1].clone(), stays[1].clone()], 1);
     // What stands still repeats with anything that stays.
