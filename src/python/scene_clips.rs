@@ -88,7 +88,7 @@ pub(super) fn simulate_scene(
             elastic_joints,
             None,
             None,
-            String::new(),
+            "",
         );
         let shot = shot.map_err(|error| named(py, k, error))?;
         let contact = Contact {
