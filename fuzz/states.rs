@@ -6,6 +6,7 @@ use crate::shots::{folded, scene, touching};
 use crate::targets::brick;
 use thew::dynamics::{Method, Scene, Settings, Simulation};
 use thew::progress::Silent;
+use thew::shot::Shot;
 use thew::skeleton::Pose;
 
 /// What states of a kind are of: the usual method, the modal one, flesh that folds and touches.
