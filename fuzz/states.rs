@@ -76,6 +76,7 @@ pub fn state_seeds() -> Vec<Vec<u8>> {
         let mut simulation = simulation(kind);
         simulation.reset(&pose, true, None).expect("a pose");
         simulation.advance(&pose, STEP, None, None).expect("a step");
+        assert_eq!(kind == 2, !simulation.contacts().is_empty());
         [&[kind], &simulation.state()[..]].concat()
     };
     let mut scene = bodies();
@@ -86,6 +87,8 @@ pub fn state_seeds() -> Vec<Vec<u8>> {
     scene
         .advance(&poses, STEP, &[(None, None); 2], &Silent)
         .expect("a step");
+    let others = scene.contacts().iter().any(|c| c.other == 1);
+    assert!(others && !scene.colliders().is_empty());
     let mut seeds = [0, 1, 2].map(seed).to_vec();
     seeds.push([&[3], &scene.state()[..]].concat());
     seeds
