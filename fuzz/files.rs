@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Every parser: files of bodies, clips and shots, states, rig files, files of tetrahedral meshes.
+//! Every parser: files of bodies, clips and shots, rig files, files of tetrahedral meshes.
 
 use crate::numbers::finite;
+use crate::shots::{clips_of_scene, shot, touching};
 use crate::targets::{brick, use_body, use_mesh};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
-use thew::Vec3;
-use thew::clip::{Clip, ClipSettings};
-use thew::contact::{Collider, ColliderMotion, Contact};
-use thew::dynamics::{Method, Scene, Settings, Simulation};
+use std::sync::OnceLock;
+use thew::clip::Clip;
+use thew::dynamics::Method;
 use thew::present::{CarriedSurfaces, SurfaceId};
 use thew::progress::Silent;
 use thew::rig::{self, BoneRef, Guide, Rig, Sample, Template, TemplateKind};
-use thew::shot::{Shot, ShotModes};
-use thew::skeleton::{Affine, Pose};
+use thew::shot::Shot;
+use thew::skeleton::Pose;
 use thew::store;
 use thew::tets::{Mend, TetMesh, WriteOptions};
 
@@ -80,93 +79,6 @@ pub fn body_seeds() -> Vec<Vec<u8>> {
     carried.carry(brick().surface());
     store::save(&path, "body", &carried).expect("it can be saved");
     seeds_of(&path)
-}
-
-/// A shot of two frames.
-fn shot(method: Method) -> Shot {
-    let settings = ClipSettings {
-        fps: 120.0,
-        method,
-        simulation: Settings::default(),
-        preroll: 0,
-        cyclic: false,
-    };
-    let mut shot = Shot::new(brick().clone(), vec![Pose::rest(2); 2], settings);
-    shot.modes = match method {
-        Method::Modal => ShotModes::Lowest(2),
-        _ => ShotModes::Usual,
-    };
-    if method.touches() {
-        let vertices = brick().surface().vertices().len();
-        shot.contact = Some(Contact {
-            regions: Some(vec![1; vertices].into()),
-            ..Contact::default()
-        });
-    }
-    shot
-}
-
-/// A floor that the brick lies in, and below it a mesh that is carried and one that deforms.
-fn colliders() -> Vec<Arc<Collider>> {
-    let surface = brick().surface();
-    let lowered = |by: f64| Affine {
-        translation: Vec3::new(0.0, 0.0, by),
-        ..Affine::identity()
-    };
-    let carried = ColliderMotion::Carried(vec![lowered(-0.19), lowered(-0.18)]);
-    let places = |by: f64| surface.vertices().iter().map(|&x| lowered(by).apply(x));
-    let deforming = [-0.19, -0.17].map(|by| places(by).collect()).to_vec();
-    let mesh = |motion| Collider::mesh(surface.clone(), motion);
-    let all = [
-        Collider::plane(Vec3::new(0.0, 0.0, -0.09), Vec3::z()),
-        mesh(carried).and_then(|c| c.with(Some(0.1), 0.01)),
-        mesh(ColliderMotion::Deforming(deforming)),
-    ];
-    all.map(|c| Arc::new(c.expect("a collider"))).to_vec()
-}
-
-/// The lower bone turned back onto the upper one.
-fn folded() -> Pose {
-    let (elbow, turn) = (
-        Vec3::new(0.5, 0.0, 0.0),
-        nalgebra::Rotation3::from_axis_angle(&Vec3::y_axis(), -2.6),
-    );
-    let lower = Affine {
-        linear: turn.into_inner(),
-        translation: elbow - turn * elbow,
-    };
-    Pose::new(vec![Affine::identity(), lower]).expect("two bones")
-}
-
-/// A shot of flesh that folds, and lies in what it collides with.
-fn touching() -> Shot {
-    let mut shot = shot(Method::Hyperelastic);
-    shot.name = "brick".into();
-    shot.settings.simulation.elastic_joints = 0.0;
-    shot.poses = vec![folded(); 2];
-    let contact = shot.contact.take().unwrap_or_default();
-    shot.contact = Some(Contact {
-        colliders: colliders(),
-        ..contact
-    });
-    shot
-}
-
-/// Two that lie in each other.
-fn scene() -> [Shot; 2] {
-    let aside = Affine {
-        translation: Vec3::new(0.0, 0.15, 0.0),
-        ..Affine::identity()
-    };
-    let mut other = touching();
-    other.poses = vec![folded().moved(&aside); 2];
-    [touching(), other]
-}
-
-fn clips_of_scene() -> Vec<Clip> {
-    let [one, other] = scene();
-    let clips = Shot::simulate_together(&[&one, &other], &Silent).expect("clips");
-    clips.into_iter().map(|(clip, _)| clip).collect()
 }
 
 /// The file of the second clip of the scene.
@@ -243,92 +155,6 @@ pub fn shot_seeds() -> Vec<Vec<u8>> {
     };
     let shots = [shot(Method::Warped), shot(Method::Modal), touching()];
     shots.map(seeds).concat()
-}
-
-/// What states of a kind are of: the usual method, the modal one, flesh that folds and touches.
-fn simulation(kind: u8) -> Simulation {
-    let method = match kind {
-        1 => Method::Modal,
-        _ => Method::Hyperelastic,
-    };
-    let shot = touching();
-    let settings = match kind {
-        2 => shot.settings.simulation,
-        _ => Settings::default(),
-    };
-    let made = Simulation::new(brick().clone(), method, settings);
-    let mut simulation = made.expect("settings by default");
-    if let (2, Some(contact)) = (kind, &shot.contact) {
-        let ready = contact.prepare(brick(), &Silent).expect("contact");
-        let touching = simulation.set_contact(Some(ready));
-        touching.expect("contact of this body");
-    }
-    simulation
-}
-
-/// Two bodies that touch, and colliders.
-fn bodies() -> Scene {
-    let member = |shot: Shot| {
-        let (settings, contact) = (shot.settings.simulation, shot.contact.unwrap_or_default());
-        let simulation = Simulation::new(brick().clone(), Method::Hyperelastic, settings);
-        let ready = contact.prepare(brick(), &Silent);
-        (simulation.expect("settings"), ready.expect("contact"))
-    };
-    Scene::new(scene().map(member).into()).expect("a scene")
-}
-
-/// The first byte: a kind of [`simulation`], or 3, a scene.
-pub fn state(bytes: &[u8]) {
-    const STEP: f64 = 1.0 / 240.0;
-    let Some((&kind, bytes)) = bytes.split_first() else {
-        return;
-    };
-    let rest = Pose::rest(2);
-    if kind == 3 {
-        let mut scene = bodies();
-        if scene.restore(bytes).is_ok() {
-            let free = [(None, None); 2];
-            let poses = [rest.clone(), rest];
-            let _ = scene.advance(&poses, STEP, &free, &Silent);
-            for body in scene.bodies() {
-                finite("lattice vertex of a scene", body.lattice_positions());
-            }
-        }
-        return;
-    }
-    let mut simulation = simulation(kind.min(2));
-    if simulation.restore(bytes).is_ok() {
-        finite("restored vertex", simulation.lattice_positions());
-        if simulation.advance(&rest, STEP, None, None).is_ok() {
-            finite("lattice vertex", simulation.lattice_positions());
-        }
-    }
-}
-
-pub fn state_seeds() -> Vec<Vec<u8>> {
-    const STEP: f64 = 1.0 / 240.0;
-    let pose = folded();
-    let seed = |kind: u8| {
-        let mut simulation = simulation(kind);
-        simulation.reset(&pose, true, None).expect("a pose");
-        simulation.advance(&pose, STEP, None, None).expect("a step");
-        [&[kind], &simulation.state()[..]].concat()
-    };
-    let mut scene = bodies();
-    let poses = scene_poses();
-    scene
-        .reset(&poses, true, &[None; 2], &Silent)
-        .expect("poses");
-    scene
-        .advance(&poses, STEP, &[(None, None); 2], &Silent)
-        .expect("a step");
-    let mut seeds = [0, 1, 2].map(seed).to_vec();
-    seeds.push([&[3], &scene.state()[..]].concat());
-    seeds
-}
-
-fn scene_poses() -> [Pose; 2] {
-    scene().map(|shot| shot.poses[0].clone())
 }
 
 pub fn rig_file(bytes: &[u8]) {

@@ -3,7 +3,7 @@
 //! work and give finite results.
 
 use crate::numbers::finite;
-use crate::{borders, files};
+use crate::{borders, files, states};
 use std::sync::{Arc, OnceLock};
 use thew::Vec3;
 use thew::body::{Body, BodyOptions};
@@ -77,8 +77,8 @@ pub const TARGETS: [Target; 11] = [
     },
     Target {
         name: "state",
-        run: files::state,
-        seeds: files::state_seeds,
+        run: states::state,
+        seeds: states::state_seeds,
         words: NONE,
         inputs: 500,
     },

@@ -14,6 +14,10 @@ mod files;
 mod guard;
 #[path = "../fuzz/numbers.rs"]
 mod numbers;
+#[path = "../fuzz/shots.rs"]
+mod shots;
+#[path = "../fuzz/states.rs"]
+mod states;
 #[path = "../fuzz/targets.rs"]
 mod targets;
 

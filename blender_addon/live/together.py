@@ -250,7 +250,10 @@ def simulated(drafts: list[Built], plans: list[building.Plan], names: list[str],
     try:
         shots = [thew.Shot(**shot(new, plan, common, rate=rate)) for new, plan in zip(drafts, plans, strict=True)]
         # What is made ready for contact before the first frame counts from 0 to 1 by itself.
-        told = lambda at, stage: progress(at if "frame" in stage else 0.0, "")  # noqa: E731
+
+        def told(at, stage):
+            return progress(at if "frame" in stage else 0.0, "")
+
         clips, later = thew.simulate_shots(shots, told), [None] * len(shots)
         if any(plan.goes_on for plan in plans):
             shots = [thew.Shot(**shot_after(new, plan, common, rate)) for new, plan in zip(drafts, plans, strict=True)]

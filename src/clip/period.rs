@@ -14,6 +14,8 @@ use nalgebra::{Isometry3, Rotation3, Translation3, UnitQuaternion};
 
 /// A rigid motion leads to a pose if no bone is off by more than this share of the body's size.
 const SAME: f64 = 1e-3;
+/// Who is so many times as far from the beginning at the end as it goes in any frame goes on from there.
+const LEAP: f64 = 1.5;
 
 /// When cycles of some bodies repeat, and where.
 pub(super) struct Period {
@@ -31,37 +33,39 @@ impl Period {
     /// # Errors
     /// A body that ends otherwise than the first.
     pub fn of(bodies: &[(&Body, &[Pose])]) -> Result<Self, ClipError> {
+        let (frames, whole) = (bodies[0].1.len(), Isometry3::identity());
         let own = |&(body, poses): &(&Body, &[Pose])| match poses {
-            [first, .., last] if poses.len() > 2 => rigid_step(body, first, last),
+            [first, .., last] if frames > 2 => rigid_step(body, first, last),
             _ => None,
         };
-        let steps: Vec<Option<Isometry3<f64>>> = bodies.iter().map(own).collect();
-        let frames = bodies[0].1.len();
-        let step = match steps[..] {
-            [Some(step), ..] if steps.iter().all(Option::is_some) => Some(step),
-            _ => None,
+        let leads = |by: &Isometry3<f64>, &(body, poses): &(&Body, &[Pose])| {
+            is_led(body, &poses[0], &poses[frames - 1], by)
         };
-        let Some(step) = step else {
-            // What stands still ends in its first pose however long it is.
-            let moves = |&(_, poses): &(&Body, &[Pose])| poses.iter().any(|pose| *pose != poses[0]);
-            let closes = |k: usize| steps[k].is_some() && moves(&bodies[k]);
-            return match (0..bodies.len()).find(|&k| closes(k)) {
-                Some(body) => Err(ClipError::SceneEnds { body }),
-                None => Ok(Self {
-                    frames,
-                    closes: false,
-                    step: Isometry3::identity(),
-                }),
-            };
-        };
-        let leads =
-            |(body, poses): &(&Body, &[Pose])| is_led(body, &poses[0], &poses[frames - 1], &step);
-        match bodies.iter().position(|body| !leads(body)) {
-            Some(body) => Err(ClipError::SceneEnds { body }),
-            None => Ok(Self {
+        let stays = |body: &(&Body, &[Pose])| leads(&whole, body);
+        let step = own(&bodies[0]).filter(|step| bodies.iter().all(|body| leads(step, body)));
+        // Wherever one stiff thing goes it looks as if it led on. Of a body alone it is taken to.
+        let travels = || bodies.len() == 1 || bodies.iter().any(leaps);
+        if let Some(step) = step
+            && (bodies.iter().all(stays) || travels())
+        {
+            return Ok(Self {
                 frames: frames - 1,
                 closes: true,
                 step,
+            });
+        }
+        // What stands still ends in its first pose however long it is.
+        let moves = |&(_, poses): &(&Body, &[Pose])| poses.iter().any(|pose| *pose != poses[0]);
+        let ends = |body| moves(body) && (stays(body) || own(body).is_some() && leaps(body));
+        match bodies
+            .iter()
+            .position(|body| bodies.len() > 1 && ends(body))
+        {
+            Some(body) => Err(ClipError::SceneEnds { body }),
+            None => Ok(Self {
+                frames,
+                closes: false,
+                step: whole,
             }),
         }
     }
@@ -136,10 +140,22 @@ fn rigid_step(body: &Body, from: &Pose, to: &Pose) -> Option<Isometry3<f64>> {
     is_led(body, from, to, &by).then_some(by)
 }
 
+/// Whether it is farther from the last pose to the first than from any to the next.
+fn leaps(&(body, poses): &(&Body, &[Pose])) -> bool {
+    let way = |from: &Pose, to: &Pose| farthest(body, from, to, &Isometry3::identity());
+    let steps = poses.windows(2).map(|pair| way(&pair[0], &pair[1]));
+    way(&poses[poses.len() - 1], &poses[0]) > LEAP * steps.fold(0.0, f64::max)
+}
+
 /// Whether a rigid motion takes all bones from one pose to the other.
 fn is_led(body: &Body, from: &Pose, to: &Pose, by: &Isometry3<f64>) -> bool {
+    farthest(body, from, to, by) < SAME * size(body)
+}
+
+/// How far any bone of a pose that is moved so is from another, metres.
+fn farthest(body: &Body, from: &Pose, to: &Pose, by: &Isometry3<f64>) -> f64 {
     let (size, rest) = (size(body), body.lattice().vertices());
-    let near = |bone: usize| {
+    let off = |bone: usize| {
         let (a, b) = (&from.maps()[bone], &to.maps()[bone]);
         let end = |x: Vec3| (by.rotation * a.apply(x) + by.translation.vector - b.apply(x)).norm();
         let head = body.skeleton().heads()[bone];
@@ -147,9 +163,9 @@ fn is_led(body: &Body, from: &Pose, to: &Pose, by: &Isometry3<f64>) -> bool {
         end(head)
             .max(end(corner))
             .max(end(head + Vec3::repeat(size)))
-            < SAME * size
     };
-    (0..body.skeleton().len()).all(near)
+    let bones = 0..body.skeleton().len();
+    bones.map(off).fold(0.0, f64::max)
 }
 
 /// The diagonal of a body at rest, metres.

@@ -12,6 +12,7 @@ use crate::Vec3;
 use crate::aabb;
 use crate::skeleton::Pose;
 use crate::surface::WindingTree;
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Which part of a depth each side goes: then skin lies on skin, and contact does the rest.
@@ -20,6 +21,8 @@ const EACH: f64 = 0.5;
 const FARTHEST: f64 = 1.5;
 /// How often folds are spread to the cells around.
 const ROUNDS: usize = 2;
+/// Vertices that one task poses at least.
+const SOME: usize = 512;
 /// Points so far outside of a cell are in it still, in its own coordinates.
 const BESIDE: f64 = 0.1;
 
@@ -48,14 +51,13 @@ impl Folds {
     /// empty where there are none.
     pub fn find(&mut self, pose: &Pose, places: &[Vec3], bent: &[Vec3]) -> Vec<f64> {
         let body = self.skin.body();
-        let still = vec![Vec3::zeros(); places.len()];
         let mut shown = ShownVertices::default();
         shown.clear(body.surface().vertices().len());
         let posed = Posed {
             skin: &self.skin,
             pose,
             base: places,
-            sway: &still,
+            sway: &[],
             joints: 0.0,
             folds: &[],
             bounded: true,
@@ -71,7 +73,8 @@ impl Folds {
             return Vec::new();
         }
         let vertices = body.surface().vertices().len() as u32;
-        let vertices: Vec<Vec3> = (0..vertices).map(|v| posed.vertex(v)).collect();
+        let vertices = (0..vertices).into_par_iter().with_min_len(SOME);
+        let vertices: Vec<Vec3> = vertices.map(|v| posed.vertex(v)).collect();
         self.bounding.set(&mut self.tree, &vertices);
         let mut is_around = vec![false; self.skin.triangles()];
         for &t in cells.iter().flat_map(|&c| &self.triangles[c as usize]) {

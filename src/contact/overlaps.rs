@@ -203,7 +203,13 @@ impl<'a> Shown<'a> {
                 && behind == inside
                 && apart(&point).powi(2) > OTHER[0].powi(2) * distance2
         };
-        let corners = |leaf: u32| self.corners(touched[leaf as usize]);
+        // Where no corner faces the point nothing between them does.
+        let corners = |leaf: u32| {
+            let corners = self.skin.corners(touched[leaf as usize]);
+            let mut normals = corners.iter().map(|&v| &self.normals[v as usize]);
+            let faces = normals.any(|n| out.dot(n) < 0.0);
+            faces.then(|| corners.map(|v| self.vertices[v as usize]))
+        };
         let found = closest_leaf_among(bvh, &x, within, corners, other);
         let (leaf, distance2, weights) = found?;
         let partner = at(leaf, &weights);

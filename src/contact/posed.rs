@@ -22,7 +22,7 @@ pub(crate) struct Posed<'a> {
     pub pose: &'a Pose,
     /// Where the lattice's vertices are without sway, `[nodes]`, metres, world axes.
     pub base: &'a [Vec3],
-    /// u, `[nodes]`.
+    /// u, `[nodes]`; none: 0.
     pub sway: &'a [Vec3],
     /// s₀.
     pub joints: f64,
@@ -85,7 +85,18 @@ impl ShownVertices {
 impl Posed<'_> {
     /// Where a lattice vertex is.
     pub fn node(&self, a: usize) -> Vec3 {
-        self.base[a] + self.sway[a]
+        match self.sway.get(a) {
+            Some(sway) => self.base[a] + sway,
+            None => self.base[a],
+        }
+    }
+
+    /// The whole sway of a vertex of the skin.
+    fn sway_of(&self, v: u32) -> Vec3 {
+        match self.sway {
+            [] => Vec3::zeros(),
+            sway => self.skin.body().embedding().place(v as usize, sway),
+        }
     }
 
     /// Where a vertex of the skin is shown.
@@ -100,8 +111,7 @@ impl Posed<'_> {
     fn compute(&self, v: u32) -> Vec3 {
         let body = self.skin.body();
         let embedding = body.embedding();
-        let sway = embedding.place(v as usize, self.sway);
-        let shown = self.bound(v).apply(sway);
+        let shown = self.bound(v).apply(self.sway_of(v));
         let flesh = || embedding.place(v as usize, self.base);
         let mut row = body.skin().row(v as usize).peekable();
         if self.joints >= 1.0 || row.peek().is_none() {
@@ -187,8 +197,8 @@ impl Posed<'_> {
         let mut flesh = Vec3::zeros();
         for (v, weight) in corners.into_iter().zip(point.weights) {
             if weight != 0.0 {
-                let v = v as usize;
-                flesh += (embedding.place(v, self.base) + embedding.place(v, self.sway)) * weight;
+                let place = embedding.place(v as usize, self.base);
+                flesh += (place + self.sway_of(v)) * weight;
             }
         }
         self.point(point) - flesh
@@ -205,7 +215,7 @@ impl Posed<'_> {
                 continue;
             }
             let bound = self.bound(v);
-            let sway = embedding.place(v as usize, self.sway);
+            let sway = self.sway_of(v);
             most = most.max(bound.held_back(&sway));
             let slope = bound.slope(&sway) * (weight * factor);
             for (a, share) in embedding.row(v as usize) {

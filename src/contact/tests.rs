@@ -331,8 +331,8 @@ fn rows_of_cells_are_derivatives_of_their_determinants() {
     let bent = Shaped::new(|x| Vec3::new(x.x, x.y, 0.15 * x.z), 2e-4);
     let posed = bent.posed();
     let body = bent.skin.body();
-    let mut rows = Vec::new();
-    cells::rows(0, (&posed, &posed), f64::INFINITY, &mut rows);
+    let mut all = Constraints::default();
+    cells::rows(0, (&posed, &posed), f64::INFINITY, &mut all);
     // The corners that rows are made for, in their order.
     let mut near: Vec<(u32, [u32; 4])> = Vec::new();
     for cell in 0..body.lattice().cells().len() as u32 {
@@ -345,8 +345,9 @@ fn rows_of_cells_are_derivatives_of_their_determinants() {
             }
         });
     }
-    assert!(rows.len() > 3 && rows.len() == near.len());
-    for (row, (cell, corners)) in rows.iter().zip(near) {
+    assert!(all.rows.len() > 3 && all.rows.len() == near.len());
+    for (row, (cell, corners)) in all.rows.iter().zip(near) {
+        let normal = all.entries(&row.normal);
         let determinant = |v: u32, k: usize, step: f64| {
             let mut sway = bent.sway.clone();
             sway[v as usize] += Vec3::ith(k, step);
@@ -366,9 +367,9 @@ fn rows_of_cells_are_derivatives_of_their_determinants() {
             let v = body.pattern().vertex_of_node()[e.node as usize];
             Vec3::from_fn(|k, _| (determinant(v, k, 1e-7) - determinant(v, k, -1e-7)) / 2e-7)
         };
-        let slopes: Vec<Vec3> = row.normal.iter().map(slope).collect();
+        let slopes: Vec<Vec3> = normal.iter().map(slope).collect();
         let size = slopes.iter().map(Vec3::norm_squared).sum::<f64>().sqrt();
-        for (entry, slope) in row.normal.iter().zip(slopes) {
+        for (entry, slope) in normal.iter().zip(slopes) {
             assert!((slope / size - entry.direction).norm() < 1e-6);
         }
     }

@@ -10,6 +10,7 @@ use super::model::{Curvature, Density, Model};
 use crate::solve::newton::{Forces, Rounded};
 use crate::solve::{BlockMatrix, NodeMatrix};
 use crate::{Mat3, Vec3};
+use smallvec::SmallVec;
 
 /// How flesh is deformed: displacements of the nodes, in elements that may have been turned as a whole before.
 ///
@@ -187,7 +188,8 @@ impl Elements {
         mut force: impl FnMut(u32, Vec3),
         mut visit: impl FnMut(usize, u32, u32, &Mat3),
     ) {
-        let mut blocks = Vec::new();
+        // As many pairs as hexahedra have.
+        let mut blocks: SmallVec<[Mat3; 36]> = SmallVec::new();
         let mut number = 0;
         for e in 0..self.len() {
             let corners = self.corners(e);

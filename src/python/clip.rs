@@ -99,7 +99,7 @@ pub(super) fn simulate(
         elastic_joints,
         contact,
         colliders,
-        String::new(),
+        "",
     )?;
     shot.simulate(py, progress)
 }

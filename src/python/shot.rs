@@ -31,7 +31,7 @@ impl PyShot {
         method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
         integrator=None, adapt=None, max_offset=None, modes=None, engine="auto", device=None, form="embedded",
         precision="f32", solver="auto", elastic_joints=1.0, contact=None,
-        colliders=None, name=String::new()))]
+        colliders=None, name=""))]
     #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
         body: &PyBody,
@@ -59,7 +59,7 @@ impl PyShot {
         #[pyo3(from_py_with = real)] elastic_joints: f64,
         contact: Option<PyRef<'_, PyContact>>,
         colliders: Option<List<Bound<'_, PyAny>>>,
-        name: String,
+        name: &str,
     ) -> PyResult<Self> {
         self::integrator(integrator)?;
         self::adapt(adapt)?;
@@ -105,7 +105,7 @@ impl PyShot {
             )));
         }
         Ok(Self(Shot {
-            name,
+            name: name.to_owned(),
             modes,
             show,
             contact,

@@ -15,6 +15,7 @@
 use super::moments::Moments;
 use super::needles;
 use crate::Vec3;
+use rayon::prelude::*;
 use std::f64::consts::PI;
 
 /// A node is far when the query is farther than this many node radii from its centre.
@@ -26,7 +27,7 @@ const SURE: f64 = 0.3;
 const LEAF: usize = 6;
 
 /// Of nodes with no more than these below them all triangles are looked at to tell how far they reach.
-const FEW: usize = 64;
+const FEW: usize = 6;
 /// Subtrees of more nodes are gathered side by side.
 const APART: usize = 1024;
 
@@ -79,9 +80,10 @@ impl WindingTree {
 
     /// Moves the vertices of a [`movable`](Self::movable) tree; it stays as it was parted.
     pub fn set(&mut self, vertices: &[Vec3], triangles: &[[u32; 3]]) {
-        for (corners, &id) in self.corners.iter_mut().zip(&self.ids) {
+        let moved = self.corners.par_iter_mut().zip(&self.ids);
+        moved.with_min_len(APART).for_each(|(corners, &id)| {
             *corners = triangles[id as usize].map(|v| vertices[v as usize]);
-        }
+        });
         self.gather();
     }
 

@@ -176,7 +176,7 @@ def test_the_order_of_the_bodies_hardly_matters(ball):
             poses = [poses[of] for of in order]
             scene.reset(poses) if t is None else scene.advance(poses, FRAME)
         places.append([scene.positions(order.index(of)) for of in (0, 1)])
-    assert np.abs(np.array(places[0]) - places[1]).max() < 2e-3 * ball.surface.size
+    assert np.abs(np.array(places[0]) - places[1]).max() < 1e-4 * ball.surface.size
 
 
 def test_turning_the_whole_scene_turns_its_motion(ball):
