@@ -12,7 +12,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..logic.errors import Refusal
-from ..logic.states import Clip, Event
+from ..logic.states import Clip, Event, Motion
 from ..rigs import anchors, rigging
 from ..saved import edited, properties, rig_layouts
 from ..saved import rigs as saved_rigs
@@ -88,6 +88,8 @@ def compare(scene, depsgraph) -> None:
             found = reading.armature_modifier(obj)
             if resting.show_pose(obj, found, flesh, scene, depsgraph) and what == "changed":
                 flesh.problem = resting.CHANGED
+        elif flesh.problem == resting.CHANGED and flesh.condition.motion is Motion.READ:
+            flesh.problem = ""  # a pose under the hand that was not keyed is gone
         happened(obj, flesh, Event.EVALUATED)  # what was written for this frame is by now, or right after this
     if again:
         updates.state.read_again.update(obj.session_uid for obj in again)
