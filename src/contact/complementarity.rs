@@ -92,10 +92,10 @@ impl Constraints {
         &self.entries
     }
 
-    /// Whether no force along it would move anything.
-    pub fn is_held(&self) -> bool {
+    /// Whether no force along a row would move anything.
+    pub fn is_held(&self, row: &Constraint) -> bool {
         let still = |e: &Entry| e.direction.norm_squared() < STILL;
-        self.normal.iter().all(still)
+        self.entries(&row.normal).iter().all(still)
     }
 
     /// Counts from where flesh would be without displacements, per body of its free nodes, that it has.

@@ -373,7 +373,7 @@ impl Contacts {
                 vertex: skin.proxies()[touch.proxy as usize].vertex,
                 other: touch.other,
                 partner: end.vertex_at(touch.other, &touch.target),
-                held: constraint.is_held(),
+                held: constraints.is_held(constraint),
             });
         }
     }
