@@ -156,7 +156,7 @@ fn near(bodies: &[Swept], paths: &[Path]) -> Vec<Candidate> {
                         let moved = moved.as_ref().filter(|_| i == j);
                         let has = |into| moved.is_none_or(|m| m.has(cell, into));
                         for proxy in skin.proxies_in(cell) {
-                            let bounds = aabb::bounds(&path.points[proxy as usize]);
+                            let bounds = aabb::bounds(path.points[proxy as usize]);
                             for (into, around, known) in &mut beside {
                                 if meet(around, &bounds) && *known.get_or_insert_with(|| has(*into))
                                 {
