@@ -5,9 +5,10 @@
 //! joints' elastic shape, as much as parts the skins. It depends on the pose alone, and goes to nothing as skin and skin come apart.
 
 use super::broad::{self, Found};
-use super::overlaps::Bounding;
+use super::overlaps::{Bounding, Overlap};
 use super::posed::{Posed, ShownVertices};
-use super::{ContactSkin, Swept};
+use super::ways_out::WaysOut;
+use super::{ContactSkin, Swept, cells};
 use crate::Vec3;
 use crate::aabb;
 use crate::skeleton::Pose;
@@ -19,12 +20,18 @@ use std::sync::Arc;
 const EACH: f64 = 0.5;
 /// What is shown moves by so many times the depth at most.
 const FARTHEST: f64 = 1.5;
+/// How often what still overlaps is parted further.
+const PARTED: usize = 3;
+/// Shares of so much count half: what little overlaps parts little.
+const FEW: f64 = 0.03;
+/// Ways whose cosine to where a point leaves is less than this part it less.
+const ASIDE: f64 = 0.25;
+/// Cells of which less than this is left of their volume at rest, somewhere, may fold onto those beside them.
+const PRESSED: f64 = 0.5;
 /// How often folds are spread to the cells around.
 const ROUNDS: usize = 2;
 /// Vertices that one task poses at least.
 const SOME: usize = 512;
-/// Points so far outside of a cell are in it still, in its own coordinates.
-const BESIDE: f64 = 0.1;
 
 /// Finds folds of one skin.
 pub(crate) struct Folds {
@@ -32,8 +39,7 @@ pub(crate) struct Folds {
     bounding: Bounding,
     /// Of the skin, moved to where it was looked for last.
     tree: WindingTree,
-    /// Triangles of the skin that have a vertex in each cell, or in one beside it.
-    triangles: Vec<Vec<u32>>,
+    ways_out: WaysOut,
 }
 
 impl Folds {
@@ -42,7 +48,7 @@ impl Folds {
         Self {
             tree: bounding.movable(skin),
             bounding,
-            triangles: triangles_around(skin),
+            ways_out: WaysOut::new(skin),
             skin: skin.clone(),
         }
     }
@@ -50,11 +56,12 @@ impl Folds {
     /// Folds `[nodes]`, 0 to 1, at a pose whose bones carry the lattice to `places`, where it is in balance without loads at `bent`;
     /// empty where there are none.
     pub fn find(&mut self, pose: &Pose, places: &[Vec3], bent: &[Vec3]) -> Vec<f64> {
-        let body = self.skin.body();
+        let own = self.skin.clone();
+        let body = own.body();
         let mut shown = ShownVertices::default();
         shown.clear(body.surface().vertices().len());
         let posed = Posed {
-            skin: &self.skin,
+            skin: &own,
             pose,
             base: places,
             sway: &[],
@@ -68,64 +75,101 @@ impl Folds {
             to: None,
             itself: true,
         };
-        let (near, cells) = entered(&posed, &broad::candidates(&[swept]));
+        let mut near = entered(&posed, &broad::candidates(&[swept]));
         if near.is_empty() {
             return Vec::new();
         }
         let vertices = body.surface().vertices().len() as u32;
         let vertices = (0..vertices).into_par_iter().with_min_len(SOME);
-        let vertices: Vec<Vec3> = vertices.map(|v| posed.vertex(v)).collect();
-        self.bounding.set(&mut self.tree, &vertices);
-        let mut is_around = vec![false; self.skin.triangles()];
-        for &t in cells.iter().flat_map(|&c| &self.triangles[c as usize]) {
-            is_around[t as usize] = true;
-        }
-        let around = (0..self.skin.triangles() as u32).filter(|&t| is_around[t as usize]);
-        let around: Vec<u32> = around.collect();
-        let skin = (&*self.skin, &vertices[..]);
-        let of = (&self.tree, &around[..]);
-        let found = self.bounding.overlaps_among(skin, of, &near, 0.0);
-        let none = || vec![0.0; places.len()];
-        let (mut folds, mut depths, mut shares) = (none(), none(), none());
+        let skin: Vec<Vec3> = vertices.map(|v| posed.vertex(v)).collect();
         let embedding = body.embedding();
-        // How far the joints' shape is from the skin.
-        let away = |v: u32| embedding.place(v as usize, bent) - vertices[v as usize];
-        for overlap in &found {
+        let bend = |(v, skin): (usize, &Vec3)| embedding.place(v, bent) - skin;
+        let ways: Vec<Vec3> = skin.iter().enumerate().map(bend).collect();
+        let mut shown = skin.clone();
+        let mut folds = vec![0.0; places.len()];
+        for _ in 0..PARTED {
+            let (found, inside) = self.overlaps(&shown, &near);
+            if found.is_empty() {
+                break;
+            }
+            near = self.ways_out.with_neighbours(&inside);
+            let more = self.parting(&found, &ways);
+            for (fold, more) in folds.iter_mut().zip(&more) {
+                *fold = (*fold + more).min(1.0);
+            }
+            for (v, shown) in shown.iter_mut().enumerate() {
+                let fold: f64 = embedding.row(v).map(|(a, share)| folds[a] * share).sum();
+                if fold > 0.0 {
+                    *shown = skin[v] + ways[v] * fold.min(1.0);
+                }
+            }
+        }
+        match folds.iter().all(|&f| f == 0.0) {
+            true => Vec::new(),
+            false => folds,
+        }
+    }
+
+    /// What overlaps among proxies where the skin's vertices are shown; and which of them lie in other flesh.
+    fn overlaps(&mut self, shown: &[Vec3], near: &[u32]) -> (Vec<Overlap>, Vec<u32>) {
+        self.bounding.set(&mut self.tree, shown);
+        let (skin, tree) = (&self.skin, &self.tree);
+        let (mut found, inside) = self.bounding.overlaps_with(skin, shown, tree, near, 0.0);
+        let place = |proxy: u32| {
+            let point = &self.skin.proxies()[proxy as usize].point;
+            let corners = self.skin.corners(point.triangle);
+            let weighed = corners.into_iter().zip(point.weights);
+            weighed.map(|(v, w)| shown[v as usize] * w).sum::<Vec3>()
+        };
+        let unknown = self.bounding.modelled();
+        let ways_out = self.ways_out.find(&inside, unknown, place);
+        let mut ways_out = inside.iter().zip(&ways_out);
+        for overlap in &mut found {
+            if let Some((_, way)) = ways_out.find(|(proxy, _)| **proxy == overlap.proxy) {
+                overlap.depth = overlap.depth.min(*way);
+            }
+        }
+        (found, inside)
+    }
+
+    /// What parts overlaps, `[nodes]`, where vertices have such ways to the joints' shape.
+    fn parting(&self, found: &[Overlap], ways: &[Vec3]) -> Vec<f64> {
+        let embedding = self.skin.body().embedding();
+        let none = || vec![0.0; self.skin.body().nodes()];
+        let (mut folds, mut depths, mut shares) = (none(), none(), none());
+        for overlap in found {
             let points = std::iter::once((overlap.point, overlap.normal));
             let partner = overlap.partner.map(|point| (point, -overlap.normal));
             for (point, out) in points.chain(partner) {
                 let corners = self.skin.corners(point.triangle);
-                let weighed = corners.into_iter().zip(point.weights);
-                let away = weighed.map(|(v, w)| away(v) * w).sum::<Vec3>();
-                let fold = parting(overlap.depth, &away, &out);
-                let rows = corners.into_iter().flat_map(|v| embedding.row(v as usize));
-                for (a, share) in rows {
-                    // What needs more counts more.
-                    let share = share.max(0.0) * fold;
-                    folds[a] += share * fold;
-                    depths[a] += share * overlap.depth;
-                    shares[a] += share;
+                let corners = || corners.into_iter().zip(point.weights);
+                let way = corners().map(|(v, w)| ways[v as usize] * w).sum::<Vec3>();
+                let fold = parting(overlap.depth, &way, &out);
+                for (v, weight) in corners() {
+                    for (a, share) in embedding.row(v as usize) {
+                        // What needs more counts more.
+                        let share = weight * share.max(0.0) * fold;
+                        folds[a] += share * fold;
+                        depths[a] += share * overlap.depth;
+                        shares[a] += share;
+                    }
                 }
             }
         }
         for (v, share) in shares.iter().enumerate() {
-            folds[v] /= f64::max(*share, f64::MIN_POSITIVE);
-            depths[v] /= f64::max(*share, f64::MIN_POSITIVE);
-        }
-        if folds.iter().all(|&f| f == 0.0) {
-            return Vec::new();
+            folds[v] /= share + FEW;
+            depths[v] /= share + FEW;
         }
         let (mut folds, depths) = (self.spread(folds), self.spread(depths));
         // Nothing around moves farther than what is parted, wherever the joints' shape may be.
-        let mut ways = none();
-        for v in 0..vertices.len() as u32 {
-            let row = || embedding.row(v as usize).filter(|(_, share)| *share > 0.0);
-            if row().any(|(a, _)| folds[a] > 0.0) {
-                let way = away(v).norm();
-                row().for_each(|(a, _)| ways[a] = f64::max(ways[a], way));
+        let mut farthest = none();
+        for (v, way) in ways.iter().enumerate() {
+            let way = way.norm();
+            for (a, _) in embedding.row(v).filter(|(_, share)| *share > 0.0) {
+                farthest[a] = f64::max(farthest[a], way);
             }
         }
-        for (fold, (depth, way)) in folds.iter_mut().zip(depths.iter().zip(&ways)) {
+        for (fold, (depth, way)) in folds.iter_mut().zip(depths.iter().zip(&farthest)) {
             *fold = fold.min(FARTHEST * depth / f64::max(*way, f64::MIN_POSITIVE));
         }
         folds
@@ -154,65 +198,39 @@ impl Folds {
     }
 }
 
-/// Which points are in cells of other flesh, ascending, and which cells these are.
-fn entered(posed: &Posed, found: &Found) -> (Vec<u32>, Vec<u32>) {
+/// Which points may be in other flesh, ascending: those in boxes of its cells, and where cells are pressed together so that those
+/// beside each other may fold.
+fn entered(posed: &Posed, found: &Found) -> Vec<u32> {
     let lattice = posed.skin.body().lattice();
-    let (mut near, mut cells) = (Vec::new(), Vec::new());
+    let mut near = Vec::new();
     for candidate in &found.candidates {
-        let cell = &lattice.cells()[candidate.cell as usize];
-        let corners = cell.corners();
-        let mut at = [Vec3::zeros(); 8];
-        for (p, &a) in at.iter_mut().zip(corners) {
-            *p = posed.node(a as usize) + found.warps[0][a as usize];
-        }
-        let at = &at[..corners.len()];
+        let corners = lattice.cells()[candidate.cell as usize].corners();
+        let corners = corners.iter().map(|&a| a as usize);
+        let (lo, hi) = aabb::bounds(corners.map(|a| posed.node(a) + found.warps[0][a]));
         let place = posed.point(&posed.skin.proxies()[candidate.proxy as usize].point);
-        let (lo, hi) = aabb::bounds(at);
-        if (0..3).any(|k| place[k] < lo[k] || place[k] > hi[k]) {
-            continue;
-        }
-        if cell
-            .local(at, place)
-            .is_some_and(|l| cell.inside(l) > -BESIDE)
-        {
+        if (0..3).all(|k| place[k] >= lo[k] && place[k] <= hi[k]) {
             near.push(candidate.proxy);
-            cells.push(candidate.cell);
         }
     }
+    let all = 0..lattice.cells().len() as u32;
+    for c in all.filter(|&c| cells::least(posed, c) < PRESSED) {
+        let beside = posed.skin.neighbours(c).iter();
+        near.extend(beside.flat_map(|&c| posed.skin.proxies_in(c)));
+    }
+    near.sort_unstable();
     near.dedup();
-    cells.sort_unstable();
-    cells.dedup();
-    (near, cells)
+    near
 }
 
-/// Triangles with a vertex in each cell, or in one that shares a vertex with it.
-fn triangles_around(skin: &ContactSkin) -> Vec<Vec<u32>> {
-    let body = skin.body();
-    let cells = body.embedding().cells();
-    let mut own: Vec<Vec<u32>> = vec![Vec::new(); body.lattice().cells().len()];
-    for t in (0..skin.triangles() as u32).filter(|&t| skin.is_skin(t)) {
-        for v in skin.corners(t) {
-            own[cells[v as usize] as usize].push(t);
-        }
-    }
-    let around = |c: u32| {
-        let beside = skin.neighbours(c).iter();
-        let mut all: Vec<u32> = beside.flat_map(|&c| &own[c as usize]).copied().collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    };
-    (0..own.len() as u32).map(around).collect()
-}
-
-/// The part of a way `away` that takes a point its part of a depth along `out`; nothing where it leads in.
+/// The part of a way `away` that takes a point its part of a depth along `out`; nothing where it leads in, and little where it
+/// leads aside.
 fn parting(depth: f64, away: &Vec3, out: &Vec3) -> f64 {
     let along = away.dot(out);
     if along <= 0.0 {
         return 0.0;
     }
-    let far = FARTHEST * depth / away.norm();
-    (EACH * depth / along).min(far).min(1.0)
+    let square = along * along + ASIDE * ASIDE * away.norm_squared();
+    (EACH * depth * along / square).min(1.0)
 }
 
 #[cfg(test)]
@@ -284,14 +302,19 @@ mod tests {
     }
 
     #[test]
-    fn a_way_that_leads_in_parts_nothing_and_none_is_longer_than_asked() {
+    fn a_way_that_leads_in_or_aside_parts_nothing_and_none_is_longer_than_asked() {
         let out = Vec3::z();
         assert_eq!(parting(0.1, &-Vec3::z(), &out), 0.0);
         assert_eq!(parting(0.1, &Vec3::x(), &out), 0.0);
-        let along = parting(0.1, &Vec3::z(), &out);
-        assert!((along - EACH * 0.1).abs() < 1e-12);
-        let aslant = Vec3::new(5.0, 0.0, 1.0);
-        assert!(parting(0.1, &aslant, &out) * aslant.norm() <= FARTHEST * 0.1 + 1e-12);
         assert_eq!(parting(9.0, &Vec3::z(), &out), 1.0);
+        let aside = |slope: f64| Vec3::new(1.0, 0.0, slope);
+        assert!(parting(0.1, &aside(1e-6), &out) < 1e-5);
+        for slope in [0.01, 0.1, 0.3, 1.0, 10.0] {
+            let way = aside(slope);
+            let taken = parting(0.1, &way, &out);
+            assert!(taken * slope <= EACH * 0.1 + 1e-12);
+            assert!(taken * way.norm() <= EACH * 0.1 / (2.0 * ASIDE) + 1e-12);
+        }
+        assert!(parting(0.1, &Vec3::z(), &out) > 0.9 * EACH * 0.1);
     }
 }

@@ -64,6 +64,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 mod warped;
+mod ways_out;
 
 pub use collider::{Collider, ColliderMotion};
 pub use error::ContactError;

@@ -7,8 +7,7 @@
 
 use super::skin::{ContactSkin, SkinPoint};
 use crate::Vec3;
-use crate::aabb;
-use crate::surface::{WindingTree, closest_leaf_among};
+use crate::surface::{WindingTree, closest_of_triangle};
 use rayon::prelude::*;
 
 /// How far outside of itself a point is looked at, in sizes of the body.
@@ -40,16 +39,18 @@ pub(super) struct Overlap {
 #[derive(Debug)]
 pub(super) struct Bounding {
     triangles: Vec<[u32; 3]>,
+    /// Which ones of the skin they are.
+    numbers: Vec<u32>,
     modelled: Vec<bool>,
 }
 
 impl Bounding {
     pub fn new(skin: &ContactSkin) -> Self {
         let all = 0..skin.triangles() as u32;
-        let triangles = all.filter(|&t| skin.is_skin(t));
-        let triangles: Vec<[u32; 3]> = triangles.map(|t| skin.corners(t)).collect();
+        let numbers: Vec<u32> = all.filter(|&t| skin.is_skin(t)).collect();
         let mut made = Self {
-            triangles,
+            triangles: numbers.iter().map(|&t| skin.corners(t)).collect(),
+            numbers,
             modelled: Vec::new(),
         };
         let rest = Shown::new(skin, skin.rest_vertices());
@@ -73,21 +74,25 @@ impl Bounding {
         proxies: &[u32],
         thickness: f64,
     ) -> Vec<Overlap> {
-        let touched: Vec<u32> = (0..skin.triangles() as u32)
-            .filter(|&t| skin.is_skin(t))
-            .collect();
         let tree = self.tree(vertices);
-        self.overlaps_among((skin, vertices), (&tree, &touched), proxies, thickness)
+        self.overlaps_with(skin, vertices, &tree, proxies, thickness)
+            .0
     }
 
-    /// The same with a tree of the skin that is at hand, where what is touched is one of some triangles.
-    pub fn overlaps_among(
+    /// Which proxies lie in other flesh as the skin was modelled.
+    pub fn modelled(&self) -> &[bool] {
+        &self.modelled
+    }
+
+    /// The same with a tree of the skin that is at hand; and which of the proxies lie in other flesh.
+    pub fn overlaps_with(
         &self,
-        (skin, vertices): (&ContactSkin, &[Vec3]),
-        (tree, touched): (&WindingTree, &[u32]),
+        skin: &ContactSkin,
+        vertices: &[Vec3],
+        tree: &WindingTree,
         proxies: &[u32],
         thickness: f64,
-    ) -> Vec<Overlap> {
+    ) -> (Vec<Overlap>, Vec<u32>) {
         let shown = Shown::new(skin, vertices);
         let looked = proxies.par_iter().map(|&proxy| {
             let point = skin.proxies()[proxy as usize].point;
@@ -101,16 +106,14 @@ impl Bounding {
         });
         let looked: Vec<Option<(u32, bool)>> = looked.collect();
         let looked: Vec<(u32, bool)> = looked.into_iter().flatten().collect();
-        if looked.is_empty() {
-            return Vec::new();
-        }
-        let boxes = touched.iter().map(|&t| aabb::bounds(shown.corners(t)));
-        let bvh = aabb::hierarchy(boxes);
+        let inside = looked.iter().filter(|(_, inside)| *inside);
+        let inside = inside.map(|&(proxy, _)| proxy).collect();
+        let of = (&self.numbers[..], tree);
         let met = looked
             .par_iter()
-            .map(|&(proxy, inside)| shown.met(&bvh, touched, proxy, inside, thickness));
+            .map(|&(proxy, inside)| shown.met(of, proxy, inside, thickness));
         let found: Vec<Option<Overlap>> = met.collect();
-        found.into_iter().flatten().collect()
+        (found.into_iter().flatten().collect(), inside)
     }
 
     /// A winding tree of the skin, to be [set](Self::set) to where it is shown.
@@ -151,11 +154,6 @@ impl<'a> Shown<'a> {
         }
     }
 
-    fn corners(&self, triangle: u32) -> [Vec3; 3] {
-        let corners = self.skin.corners(triangle);
-        corners.map(|v| self.vertices[v as usize])
-    }
-
     fn blend(&self, point: &SkinPoint, of: &[Vec3]) -> Vec3 {
         let corners = self.skin.corners(point.triangle);
         (0..3)
@@ -180,8 +178,7 @@ impl<'a> Shown<'a> {
     /// The skin that a point inside other flesh came in through, or outside is nearer to than the thickness.
     fn met(
         &self,
-        bvh: &parry3d_f64::partitioning::Bvh,
-        touched: &[u32],
+        (numbers, tree): (&[u32], &WindingTree),
         proxy: u32,
         inside: bool,
         thickness: f64,
@@ -190,29 +187,28 @@ impl<'a> Shown<'a> {
         let (x, out) = (self.place(&of.point), self.normal(&of.point));
         let cell = self.skin.cell();
         let within = if inside { DEEP[1] * cell } else { thickness };
-        let at = |leaf: u32, weights: &[f64; 3]| SkinPoint {
-            triangle: touched[leaf as usize],
-            weights: *weights,
-        };
         let apart = |point: &SkinPoint| (of.rest - self.skin.rest_point(point)).norm();
-        let other = |leaf: u32, distance2: f64, weights: &[f64; 3]| {
-            let point = at(leaf, weights);
+        let other = |id: u32| {
+            let triangle = numbers[id as usize];
+            let corners = self.skin.corners(triangle);
+            // Where no corner faces the point nothing between them does.
+            if corners
+                .iter()
+                .all(|&v| out.dot(&self.normals[v as usize]) >= 0.0)
+            {
+                return None;
+            }
+            let (distance2, weights) =
+                closest_of_triangle(corners.map(|v| self.vertices[v as usize]), &x)?;
+            let point = SkinPoint { triangle, weights };
             let n = self.normal(&point);
             let behind = n.dot(&(x - self.place(&point))) <= 0.0;
-            out.dot(&n) < -FACING[0]
+            let is_other = out.dot(&n) < -FACING[0]
                 && behind == inside
-                && apart(&point).powi(2) > OTHER[0].powi(2) * distance2
+                && apart(&point).powi(2) > OTHER[0].powi(2) * distance2;
+            is_other.then_some((distance2, point))
         };
-        // Where no corner faces the point nothing between them does.
-        let corners = |leaf: u32| {
-            let corners = self.skin.corners(touched[leaf as usize]);
-            let mut normals = corners.iter().map(|&v| &self.normals[v as usize]);
-            let faces = normals.any(|n| out.dot(n) < 0.0);
-            faces.then(|| corners.map(|v| self.vertices[v as usize]))
-        };
-        let found = closest_leaf_among(bvh, &x, within, corners, other);
-        let (leaf, distance2, weights) = found?;
-        let partner = at(leaf, &weights);
+        let (_, distance2, partner) = tree.nearest(&x, within, other)?;
         let (distance, rest) = (distance2.sqrt(), apart(&partner));
         let n = self.normal(&partner);
         // Both sides leave along the same line.

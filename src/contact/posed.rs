@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Flesh at one instant as it is shown: the artist's skin and what the flesh adds to it. [math.md 16]
 //!
-//! With q = base + u the lattice, u its sway, E the embedding and s the share of elastic joints, with folds f `s₀ + (1 − s₀) E f`, a vertex is shown at
-//! `(1 − s) skin + s E base + bound(w E u)` ([`crate::kernel::present`] says the same of frames, in f32). Contacts are told from
-//! where skin is shown, and push the sway: their rows are derivatives of this by u.
+//! With q = base + u the lattice, u its sway, E the embedding, s₀ the share of elastic joints and f folds, a vertex is shown at
+//! `skin + s₀ bend + bound((1 − s₀) E f bend + w E u)`, `bend = E base − skin` ([`crate::kernel::present`] says the same of frames,
+//! in f32). Contacts are told from where skin is shown, and push the sway: their rows are derivatives of this by u.
 
 use super::skin::{ContactSkin, SkinPoint};
 use crate::kernel::SwayBound;
@@ -111,32 +111,57 @@ impl Posed<'_> {
     fn compute(&self, v: u32) -> Vec3 {
         let body = self.skin.body();
         let embedding = body.embedding();
-        let shown = self.bound(v).apply(self.sway_of(v));
-        let flesh = || embedding.place(v as usize, self.base);
-        let mut row = body.skin().row(v as usize).peekable();
+        let sway = self.sway_of(v);
+        let bound = self.bound(v);
+        let Some(skin) = self.plain(v) else {
+            return embedding.place(v as usize, self.base) + bound.apply(sway, Vec3::zeros());
+        };
+        let fold = self.fold(v);
+        if self.joints == 0.0 && fold == 0.0 {
+            return skin + bound.apply(sway, Vec3::zeros());
+        }
+        let bend = embedding.place(v as usize, self.base) - skin;
+        skin + bend * self.joints + bound.apply(sway, bend * ((1.0 - self.joints) * fold))
+    }
+
+    /// Where the artist's own skin has a vertex; none where it counts for nothing, or there is none.
+    fn plain(&self, v: u32) -> Option<Vec3> {
+        let mut row = self.skin.body().skin().row(v as usize).peekable();
         if self.joints >= 1.0 || row.peek().is_none() {
-            return flesh() + shown;
+            return None;
         }
         let x = self.skin.rest(v);
         let mut skin = Vec3::zeros();
         for (bone, weight) in row {
             skin += self.pose.maps()[bone as usize].apply(x) * weight;
         }
-        let joints = self.elastic_joints(v);
-        if joints > 0.0 {
-            skin += (flesh() - skin) * joints;
+        Some(skin)
+    }
+
+    /// f of a vertex.
+    fn fold(&self, v: u32) -> f64 {
+        if self.folds.is_empty() {
+            return 0.0;
         }
-        skin + shown
+        let row = self.skin.body().embedding().row(v as usize);
+        let fold: f64 = row.map(|(a, share)| self.folds[a] * share).sum();
+        fold.clamp(0.0, 1.0)
+    }
+
+    /// What a vertex shows of the joints' shape for its fold, which has a part in its bounds.
+    fn folded(&self, v: u32) -> Vec3 {
+        match (self.fold(v), self.plain(v)) {
+            (fold, Some(skin)) if fold > 0.0 => {
+                let bend = self.skin.body().embedding().place(v as usize, self.base) - skin;
+                bend * ((1.0 - self.joints) * fold)
+            }
+            _ => Vec3::zeros(),
+        }
     }
 
     /// Which share of the joints' elastic shape a vertex shows, s.
     fn elastic_joints(&self, v: u32) -> f64 {
-        if self.folds.is_empty() {
-            return self.joints;
-        }
-        let row = self.skin.body().embedding().row(v as usize);
-        let fold: f64 = row.map(|(a, share)| self.folds[a] * share).sum();
-        self.joints + (1.0 - self.joints) * fold.clamp(0.0, 1.0)
+        self.joints + (1.0 - self.joints) * self.fold(v)
     }
 
     /// The same of a lattice vertex.
@@ -216,8 +241,9 @@ impl Posed<'_> {
             }
             let bound = self.bound(v);
             let sway = self.sway_of(v);
-            most = most.max(bound.held_back(&sway));
-            let slope = bound.slope(&sway) * (weight * factor);
+            let fold = self.folded(v);
+            most = most.max(bound.held_back(&sway, &fold));
+            let slope = bound.slope(&sway, &fold) * (weight * factor);
             for (a, share) in embedding.row(v as usize) {
                 let a = a as u32;
                 match slopes.iter_mut().find(|(b, _)| *b == a) {
@@ -241,27 +267,31 @@ impl Posed<'_> {
 struct Bound(SwayBound);
 
 impl Bound {
-    fn apply(&self, sway: Vec3) -> Vec3 {
-        let sway = sway * f64::from(self.0.share);
-        sway * self.shrink(sway.norm()).0
+    fn both(&self, sway: &Vec3, fold: &Vec3) -> Vec3 {
+        sway * f64::from(self.0.share) + fold
+    }
+
+    /// What is shown of sway and of a fold's part together.
+    fn apply(&self, sway: Vec3, fold: Vec3) -> Vec3 {
+        let both = self.both(&sway, &fold);
+        both * self.shrink(both.norm()).0
     }
 
     /// The derivative of what is shown by the sway: symmetric.
-    fn slope(&self, sway: &Vec3) -> Mat3 {
-        let share = f64::from(self.0.share);
-        let sway = sway * share;
-        let d = sway.norm();
+    fn slope(&self, sway: &Vec3, fold: &Vec3) -> Mat3 {
+        let both = self.both(sway, fold);
+        let d = both.norm();
         let (across, along) = self.shrink(d);
         let mut slope = Mat3::identity() * across;
         if d > 0.0 {
-            slope += sway * sway.transpose() * ((along - across) / (d * d));
+            slope += both * both.transpose() * ((along - across) / (d * d));
         }
-        slope * share
+        slope * f64::from(self.0.share)
     }
 
     /// How much more would be shown of sway that grows, without the bound: 1 or more, at most 100.
-    fn held_back(&self, sway: &Vec3) -> f64 {
-        let (_, along) = self.shrink(f64::from(self.0.share) * sway.norm());
+    fn held_back(&self, sway: &Vec3, fold: &Vec3) -> f64 {
+        let (_, along) = self.shrink(self.both(sway, fold).norm());
         (along * along).max(1e-2).recip()
     }
 
@@ -290,14 +320,17 @@ mod tests {
         };
         for d in [0.0, 0.1, 0.24, 0.26, 0.3, 0.5, 2.0] {
             let sway = Vec3::new(0.6, -0.64, 0.48) * d;
-            let shown = Bound(bound).apply(sway);
+            let shown = Bound(bound).apply(sway, Vec3::zeros());
             let kernel = bound.apply(sway.cast::<f32>().into());
             assert!((0..3).all(|k| (shown[k] - f64::from(kernel[k])).abs() < 1e-6));
-            let slope = Bound(bound).slope(&sway);
-            for k in 0..3 {
-                let step = Vec3::ith(k, 1e-6);
-                let change = Bound(bound).apply(sway + step) - Bound(bound).apply(sway - step);
-                assert!((change / 2e-6 - slope.column(k)).norm() < 1e-6);
+            for fold in [Vec3::zeros(), Vec3::new(0.05, 0.2, -0.1)] {
+                let slope = Bound(bound).slope(&sway, &fold);
+                for k in 0..3 {
+                    let step = Vec3::ith(k, 1e-6);
+                    let at = |sway| Bound(bound).apply(sway, fold);
+                    let change = at(sway + step) - at(sway - step);
+                    assert!((change / 2e-6 - slope.column(k)).norm() < 1e-6);
+                }
             }
         }
     }

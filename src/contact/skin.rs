@@ -227,6 +227,11 @@ impl ContactSkin {
         self.cell
     }
 
+    /// How far proxies are from each other, about, metres.
+    pub(crate) fn proxy_distance(&self) -> f64 {
+        PROXY * self.cell
+    }
+
     /// All proxies.
     pub(crate) fn proxies(&self) -> &[Proxy] {
         &self.proxies

@@ -43,10 +43,17 @@ pub(super) struct Part {
 }
 
 impl Simulation {
-    /// It where a frame of its motion begins.
-    fn begun<'a>(&'a mut self, motion: &'a FrameMotion) -> Result<Begun<'a>, SimulationError> {
-        let folds = self.shape.folds_at(&self.body, self.method, motion.to())?;
-        let folds = folds.to_vec();
+    /// It where a frame of its motion begins, which lasts `dt` seconds; none: it is at once where the motion ends.
+    fn begun<'a>(
+        &'a mut self,
+        motion: &'a FrameMotion,
+        dt: Option<f64>,
+    ) -> Result<Begun<'a>, SimulationError> {
+        let (body, to) = (&self.body, motion.to());
+        let folds = match dt {
+            Some(dt) => self.shape.follow(body, self.method, to, dt)?,
+            None => self.shape.folds_at(body, self.method, to)?.to_vec(),
+        };
         Ok(Begun {
             shown: self.shown(),
             skinned: &self.now,
@@ -108,15 +115,17 @@ impl Simulation {
     }
 }
 
-/// Contact at the beginning of a frame in which colliders go through a span of their motion; none: there are none in it.
+/// Contact at the beginning of a frame of `dt` seconds in which colliders go through a span of their motion; none: there are none
+/// in it, and bodies are at once where their motion ends.
 pub(super) fn begin(
     bodies: &mut [&mut Simulation],
     touching: &mut Touching,
     drives: &[Drive],
     span: Option<&Span>,
+    dt: Option<f64>,
 ) -> Result<(), SimulationError> {
     let begun = bodies.iter_mut().zip(drives);
-    let begun = begun.map(|(b, d)| b.begun(d.motion));
+    let begun = begun.map(|(b, d)| b.begun(d.motion, dt));
     let begun: Vec<Begun> = begun.collect::<Result<_, _>>()?;
     touching.begin(&begun, span)
 }
@@ -184,7 +193,10 @@ pub(super) fn advance(
     }
     if let Some(touching) = &mut touching {
         let span = touching.next_span();
-        begin(bodies, touching, drives, Some(&span)).map_err(|error| (0, error))?;
+        if let Err(error) = begin(bodies, touching, drives, Some(&span), Some(dt)) {
+            bodies.iter_mut().for_each(|b| b.shape.stop(0.0));
+            return Err((0, error));
+        }
     }
     for i in 1..=steps {
         let end = i as f64 / steps as f64;
@@ -199,8 +211,10 @@ pub(super) fn advance(
             Err(stop) => Err((0, stop.into())),
         };
         if let Err(failure) = done {
+            let gone = (i - 1) as f64 * part;
             for (body, drive) in bodies.iter_mut().zip(drives) {
-                body.external.go(drive.rest_forces, (i - 1) as f64 * part);
+                body.external.go(drive.rest_forces, gone);
+                body.shape.stop(gone);
             }
             return Err(failure);
         }

@@ -232,7 +232,7 @@ impl Relaxation<'_, '_> {
         let drives: Vec<Drive> = drives.collect();
         let span = Span::between(0, 0);
         let span = colliders.then_some(&span);
-        lockstep::begin(self.bodies, self.touching, &drives, span).map_err(alone)?;
+        lockstep::begin(self.bodies, self.touching, &drives, span, None).map_err(alone)?;
         let part = Part {
             end: 1.0,
             part: 1.0,

@@ -15,6 +15,11 @@ use crate::progress::Silent;
 use crate::skeleton::Pose;
 use std::sync::Arc;
 
+/// How long folds take to follow the pose's by all but 1/e, seconds.
+const FOLLOWED: f64 = 0.025;
+/// Folds that go to nothing and are less than this are none.
+const GONE: f64 = 1e-3;
+
 /// Positions of the lattice's vertices and their sway, metres, world axes.
 pub(super) struct Shape {
     /// q + x, `[nodes]`.
@@ -23,6 +28,8 @@ pub(super) struct Shape {
     pub sway: Vec<Vec3>,
     /// Where the skin lies in itself and more of the joints' elastic shape is shown, `[nodes]`, 0 to 1; empty: nowhere.
     pub folds: Vec<f64>,
+    /// What they are next, where they follow the pose or are given; none: the pose's own.
+    coming: Option<Vec<f64>>,
     system: Option<System>,
     folding: Option<Folding>,
 }
@@ -57,6 +64,7 @@ impl Shape {
             places: body.lattice().vertices().to_vec(),
             sway: vec![Vec3::zeros(); if wanted.is_some() { body.nodes() } else { 0 }],
             folds: Vec::new(),
+            coming: None,
             folding: None,
             system: system.transpose()?,
         })
@@ -72,6 +80,7 @@ impl Shape {
             })
         });
         self.folds.clear();
+        self.coming = None;
         self.folding = folding.transpose()?;
         Ok(())
     }
@@ -90,6 +99,49 @@ impl Shape {
         let folding = self.folding.insert(folding);
         found?;
         Ok(folding.known[0].as_ref().map_or(&[], |bent| &bent.folds))
+    }
+
+    /// Folds at the end of a frame of `dt` seconds that ends in a pose: they follow the pose's own, so that skin which passes
+    /// quickly through skin does not leap. They are what [`take`](Self::take) takes next.
+    pub fn follow(
+        &mut self,
+        body: &Body,
+        method: Method,
+        pose: &Pose,
+        dt: f64,
+    ) -> Result<Vec<f64>, SimulationError> {
+        let own = self.folds_at(body, method, pose)?.to_vec();
+        let part = -f64::exp_m1(-dt / FOLLOWED);
+        let count = own.len().max(self.folds.len());
+        let at = |folds: &[f64], v: usize| folds.get(v).copied().unwrap_or(0.0);
+        let fold = |v| {
+            let (from, to) = (at(&self.folds, v), at(&own, v));
+            let fold = from + (to - from) * part;
+            // What goes to nothing comes to nothing.
+            if to == 0.0 && fold < GONE { 0.0 } else { fold }
+        };
+        let folds: Vec<f64> = (0..count).map(fold).collect();
+        let any = folds.iter().any(|&f| f != 0.0);
+        let folds = if any { folds } else { Vec::new() };
+        self.coming = Some(folds.clone());
+        Ok(folds)
+    }
+
+    /// Folds where a frame stops at a part of it.
+    pub fn stop(&mut self, part: f64) {
+        let count = self.folds.len();
+        if let Some(coming) = &mut self.coming {
+            coming.resize(coming.len().max(count), 0.0);
+            for (v, to) in coming.iter_mut().enumerate() {
+                let from = self.folds.get(v).copied().unwrap_or(0.0);
+                *to = from + (*to - from) * part;
+            }
+        }
+    }
+
+    /// Takes these folds next; none: the pose's own.
+    pub fn set_folds(&mut self, folds: Option<Vec<f64>>) {
+        self.coming = folds.filter(|_| self.folding.is_some());
     }
 
     /// Sees to it that the first that is known is the balance at a pose.
@@ -148,7 +200,8 @@ impl Shape {
         if self.sway.is_empty() {
             return Ok(());
         }
-        self.folds = self.folds_at(body, method, pose)?.to_vec();
+        let own = self.folds_at(body, method, pose)?.to_vec();
+        self.folds = self.coming.take().unwrap_or(own);
         let known = self.folding.as_ref().and_then(|f| f.known[0].as_ref());
         let bend = match known {
             Some(bent) => bent.places.clone(),

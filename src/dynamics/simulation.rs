@@ -227,6 +227,7 @@ impl Simulation {
         });
         std::mem::swap(&mut self.now, &mut self.next);
         self.show_modes();
+        self.shape.set_folds(None);
         self.take_shape()?;
         if let Some(former) = former {
             let settled = self.settle_touching((world_forces, rest_forces), progress);

@@ -11,10 +11,13 @@ use crate::skeleton::{Affine, Pose};
 /// Duration, then the maps of the pose before and of the present one: 12 numbers a bone, matrix by columns and translation.
 pub(super) const POSES: Kind = Kind::required("pose history", 1);
 pub(super) const REST_FORCES: Kind = Kind::required("rest forces", 1);
+/// How much more of the joints' elastic shape is shown at each lattice vertex, 0 to 1.
+const FOLDS: Kind = Kind::required("folds", 1);
+
 impl Simulation {
     /// The state, exactly: `120 + 48 nodes + 192 bones` bytes, with the modal method `120 + 16 modes + 24 nodes + 192 bones`; 40
     /// and all for bones less before the first reset, `32 + 24 nodes` more while forces in rest axes act, `32 + 96 contacts` while
-    /// flesh touches, `32 + 40 creases` with the crease methods, 40 more with colliders. Crease seeds are no part of it.
+    /// flesh touches, `32 + 8 nodes` while its skin folds, `32 + 40 creases` with the crease methods, 40 more with colliders. Crease seeds are no part of it.
     pub fn state(&self) -> Vec<u8> {
         let mut state = Writer::new();
         if let Some(history) = &self.history {
@@ -26,6 +29,9 @@ impl Simulation {
         self.stepper.save(&self.nodes, &mut state);
         if self.external.any() {
             state.vectors(REST_FORCES, self.external.rest());
+        }
+        if !self.shape.folds.is_empty() {
+            state.numbers(FOLDS, self.shape.folds.iter().copied());
         }
         if let Some(touching) = &self.touching {
             touching.save(&mut state);
@@ -49,6 +55,11 @@ impl Simulation {
             None => None,
         };
         let rest_forces = state.vectors_if_any(REST_FORCES, nodes)?;
+        let folds = state.numbers(FOLDS)?.unwrap_or_default();
+        let is_fold = |fold: &f64| (0.0..=1.0).contains(fold);
+        if !(folds.is_empty() || folds.len() == nodes && folds.iter().all(is_fold)) {
+            return Err(SimulationError::State("its folds are of another lattice"));
+        }
         let touching = self.touching.as_ref();
         let kept = touching.map(|t| t.read(&mut state)).transpose()?;
         if let Some(history) = &history {
@@ -64,6 +75,7 @@ impl Simulation {
             touching.take_up(kept);
         }
         self.show_modes();
+        self.shape.set_folds(Some(folds));
         self.take_shape()
     }
 }

@@ -42,11 +42,17 @@ impl SwayBound {
     /// What is shown of a vertex's sway.
     #[inline(always)]
     pub fn apply(&self, sway: [f32; 3]) -> [f32; 3] {
-        let sway = sway.map(|x| self.share * x);
-        let squared = sway.iter().map(|x| x * x).sum::<f32>();
+        self.apply_with(sway, [0.0; 3])
+    }
+
+    /// What is shown of a vertex's sway and of a fold's part together.
+    #[inline(always)]
+    fn apply_with(&self, sway: [f32; 3], fold: [f32; 3]) -> [f32; 3] {
+        let both: [f32; 3] = std::array::from_fn(|k| self.share * sway[k] + fold[k]);
+        let squared = both.iter().map(|x| x * x).sum::<f32>();
         match shrink(squared, self.limit) {
-            Some(shrink) => sway.map(|x| x * shrink),
-            None => sway,
+            Some(shrink) => both.map(|x| x * shrink),
+            None => both,
         }
     }
 }
@@ -195,25 +201,27 @@ impl SkinnedSurface {
                 true => [0.0; 3],
                 false => first_three(row.mean(&shown.sway)),
             };
-            let mut offset = self.bounds[v].apply(sway);
             let blend = match skin_needed {
                 true => self.skin.blend(v, present.maps.maps()),
                 false => None,
             };
             let mut base = blend.map(|blend| image(&blend, self.rest[v]));
+            let (mut bend, mut fold) = ([0.0; 3], 0.0);
             if skin_needed && (bends || base.is_none()) {
-                let [x, y, z, fold] = row.mean(&shown.flesh);
+                let [x, y, z, part] = row.mean(&shown.flesh);
                 let flesh = [x, y, z];
-                let joints = joints + (1.0 - joints) * fold.clamp(0.0, 1.0);
-                let bend: [f32; 3] = std::array::from_fn(|k| flesh[k] + shift[k] - sway[k]);
+                let place: [f32; 3] = std::array::from_fn(|k| flesh[k] + shift[k] - sway[k]);
                 match &base {
                     Some(skin) => {
-                        for k in 0..3 {
-                            offset[k] += joints * (bend[k] - skin[k]);
-                        }
+                        bend = std::array::from_fn(|k| place[k] - skin[k]);
+                        fold = (1.0 - joints) * part.clamp(0.0, 1.0);
                     }
-                    None => base = Some(bend),
+                    None => base = Some(place),
                 }
+            }
+            let mut offset = self.bounds[v].apply_with(sway, bend.map(|x| fold * x));
+            for (offset, bend) in offset.iter_mut().zip(bend) {
+                *offset += joints * bend;
             }
             let squared = offset.iter().map(|x| x * x).sum::<f32>();
             farthest = farthest.max(squared);

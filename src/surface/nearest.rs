@@ -60,25 +60,13 @@ pub(crate) fn closest_leaf(
     within: f64,
     corners: impl Fn(u32) -> [Vec3; 3],
 ) -> Option<(u32, f64, [f64; 3])> {
-    closest_leaf_among(bvh, p, within, |leaf| Some(corners(leaf)), |_, _, _| true)
-}
-
-/// The same of those leaves alone whose nearest point, by its squared distance and its weights, will do; no corners: none of it does.
-pub(crate) fn closest_leaf_among(
-    bvh: &Bvh,
-    p: &Vec3,
-    within: f64,
-    corners: impl Fn(u32) -> Option<[Vec3; 3]>,
-    will_do: impl Fn(u32, f64, &[f64; 3]) -> bool,
-) -> Option<(u32, f64, [f64; 3])> {
     let q = glam(p);
     let (leaf, best) = bvh.find_best(
         within * within,
         |node: &BvhNode, _: f64| outside(node, q),
         |leaf, _| {
-            let [a, b, c] = corners(leaf)?.map(|x| glam(&x));
-            let found = Candidate::of(&Triangle::new(a, b, c), q)?;
-            will_do(leaf, found.distance2, &found.barycentric).then_some(found)
+            let [a, b, c] = corners(leaf).map(|x| glam(&x));
+            Candidate::of(&Triangle::new(a, b, c), q)
         },
     )?;
     Some((leaf, best.distance2, best.barycentric))

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How far points of a skin that lie in other flesh are from points that lie in none.
+//!
+//! On the way from one to the other the other flesh ends: nothing is deeper in it than this is long. Skin that comes to lie in other
+//! flesh point by point comes into it from nothing, whichever skin is found to be nearest.
+
+use super::skin::ContactSkin;
+use crate::Vec3;
+use std::collections::BTreeMap;
+
+/// Points are neighbours that are nearer than this at rest, in distances between proxies.
+const NEAR: f64 = 2.5;
+/// How many neighbours a way passes at most.
+const PASSED: usize = 24;
+
+/// The proxies of a skin, and which of them lie beside each other.
+#[derive(Debug)]
+pub(super) struct WaysOut {
+    /// Of each proxy; where they begin.
+    neighbours: Vec<u32>,
+    starts: Vec<usize>,
+    ways: Vec<f64>,
+}
+
+impl WaysOut {
+    pub fn new(skin: &ContactSkin) -> Self {
+        let far = NEAR * skin.proxy_distance();
+        let key = |x: &Vec3| [0, 1, 2].map(|k| (x[k] / far).floor() as i64);
+        let mut cubes: BTreeMap<[i64; 3], Vec<u32>> = BTreeMap::new();
+        for (i, proxy) in (0u32..).zip(skin.proxies()) {
+            cubes.entry(key(&proxy.rest)).or_default().push(i);
+        }
+        let (mut neighbours, mut starts) = (Vec::new(), vec![0]);
+        for (i, proxy) in (0u32..).zip(skin.proxies()) {
+            let [x, y, z] = key(&proxy.rest);
+            let around = (0..27).map(|n| [x + n / 9 - 1, y + n / 3 % 3 - 1, z + n % 3 - 1]);
+            let near = around
+                .filter_map(|cube| cubes.get(&cube))
+                .flatten()
+                .copied();
+            let is_near = |&j: &u32| {
+                let apart = skin.proxies()[j as usize].rest - proxy.rest;
+                j != i && apart.norm_squared() <= far * far
+            };
+            neighbours.extend(near.filter(is_near));
+            starts.push(neighbours.len());
+        }
+        Self {
+            neighbours,
+            starts,
+            ways: vec![0.0; skin.proxies().len()],
+        }
+    }
+
+    /// The ways out of these proxies, which lie in other flesh, metres, in their order; `unknown`: those that say nothing of others;
+    /// `place` tells where each is.
+    pub fn find(
+        &mut self,
+        inside: &[u32],
+        unknown: &[bool],
+        place: impl Fn(u32) -> Vec3,
+    ) -> Vec<f64> {
+        for &i in inside {
+            self.ways[i as usize] = f64::INFINITY;
+        }
+        let step = |j: u32, ways: &[f64]| match unknown[j as usize] {
+            true => f64::INFINITY,
+            false => ways[j as usize],
+        };
+        let lengths: Vec<Vec<f64>> = inside
+            .iter()
+            .map(|&i| {
+                let x = place(i);
+                let far = |&j: &u32| (place(j) - x).norm();
+                self.around(i).iter().map(far).collect()
+            })
+            .collect();
+        for _ in 0..PASSED {
+            let mut changed = false;
+            for (&i, lengths) in inside.iter().zip(&lengths) {
+                let ways = self.around(i).iter().zip(lengths);
+                let ways = ways.map(|(&j, length)| step(j, &self.ways) + length);
+                let way = ways.fold(f64::INFINITY, f64::min);
+                if way < self.ways[i as usize] {
+                    self.ways[i as usize] = way;
+                    changed = true;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        let found = inside
+            .iter()
+            .map(|&i| std::mem::take(&mut self.ways[i as usize]));
+        found.collect()
+    }
+
+    /// Proxies and those beside them, ascending.
+    pub fn with_neighbours(&self, proxies: &[u32]) -> Vec<u32> {
+        let beside = proxies.iter().flat_map(|&i| self.around(i)).copied();
+        let mut all: Vec<u32> = proxies.iter().copied().chain(beside).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    fn around(&self, i: u32) -> &[u32] {
+        &self.neighbours[self.starts[i as usize]..self.starts[i as usize + 1]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::tests::Shaped;
+
+    /// The bar of the tests, and what is found for it where its points are at rest.
+    fn ways(inside: &[u32], unknown: impl Fn(u32) -> bool) -> (Shaped, Vec<f64>) {
+        let flesh = Shaped::new(|x| *x, 0.0);
+        let all = flesh.skin.proxies();
+        let unknown: Vec<bool> = (0..all.len() as u32).map(unknown).collect();
+        let place = |i: u32| all[i as usize].rest;
+        let ways = WaysOut::new(&flesh.skin).find(inside, &unknown, place);
+        (flesh, ways)
+    }
+
+    #[test]
+    fn a_way_out_is_no_shorter_than_the_distance_and_that_of_one_point_is_it() {
+        let (flesh, alone) = ways(&[7], |_| false);
+        let rest = |i: usize| flesh.skin.proxies()[i].rest;
+        let count = flesh.skin.proxies().len();
+        let nearest = |i: usize, but: &[u32]| {
+            let others = (0..count).filter(|&j| j != i && !but.contains(&(j as u32)));
+            others
+                .map(|j| (rest(j) - rest(i)).norm())
+                .fold(f64::INFINITY, f64::min)
+        };
+        assert!((alone[0] - nearest(7, &[])).abs() < 1e-12);
+        let half: Vec<u32> = (0..count as u32)
+            .filter(|&i| rest(i as usize).z > 0.8)
+            .collect();
+        let (_, found) = ways(&half, |_| false);
+        for (&i, way) in half.iter().zip(&found) {
+            let least = nearest(i as usize, &half);
+            assert!(way.is_finite() && *way >= least - 1e-12, "{way} {least}");
+        }
+        assert!(
+            found
+                .iter()
+                .any(|way| *way > 2.0 * flesh.skin.proxy_distance())
+        );
+    }
+
+    #[test]
+    fn what_says_nothing_bounds_nothing() {
+        let (_, found) = ways(&[3, 4], |_| true);
+        assert_eq!(found, [f64::INFINITY; 2]);
+    }
+}
