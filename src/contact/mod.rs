@@ -62,7 +62,7 @@ mod skin;
 mod spread;
 mod stored;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod warped;
 mod ways_out;
 

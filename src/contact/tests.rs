@@ -176,10 +176,10 @@ fn friction_holds_up_to_its_cone_and_slides_beyond_against_the_motion() {
 }
 
 /// A bar of flesh in a shape of its own.
-pub(super) struct Shaped {
-    pub(super) skin: Arc<ContactSkin>,
-    pub(super) pose: Pose,
-    pub(super) base: Vec<Vec3>,
+pub(crate) struct Shaped {
+    pub(crate) skin: Arc<ContactSkin>,
+    pub(crate) pose: Pose,
+    pub(crate) base: Vec<Vec3>,
     sway: Vec<Vec3>,
     vertices: ShownVertices,
     joints: f64,
@@ -187,7 +187,7 @@ pub(super) struct Shaped {
 
 impl Shaped {
     /// A bar along z whose lattice is moved to `place`, with a sway of this size.
-    pub(super) fn new(place: impl Fn(&Vec3) -> Vec3, sway: f64) -> Self {
+    pub(crate) fn new(place: impl Fn(&Vec3) -> Vec3, sway: f64) -> Self {
         let bar = BarOptions {
             cells_along: 32,
             cells_across: 2,
@@ -225,7 +225,7 @@ impl Shaped {
         Self::new(place, 0.0)
     }
 
-    pub(super) fn posed(&self) -> Posed<'_> {
+    pub(crate) fn posed(&self) -> Posed<'_> {
         Posed {
             skin: &self.skin,
             pose: &self.pose,

@@ -220,3 +220,44 @@ impl Shape {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::tests::Shaped;
+
+    #[test]
+    fn folds_follow_the_pose_alike_however_time_is_cut_and_stop_on_the_way() {
+        let flesh = Shaped::new(|x| *x, 0.0);
+        let (body, pose) = (flesh.skin.body(), &flesh.pose);
+        // Nobody looks for folds here: those of the pose are none.
+        let after = |times: &[f64], stopped: Option<f64>| {
+            let mut shape = Shape::new(body, Method::Hyperelastic, true).unwrap();
+            shape.folds = (0..body.nodes()).map(|v| (v % 5) as f64 / 4.0).collect();
+            for &dt in times {
+                let coming = shape.follow(body, Method::Hyperelastic, pose, dt);
+                shape.folds = coming.unwrap();
+            }
+            if let Some(part) = stopped {
+                let before = shape.folds.clone();
+                let method = Method::Hyperelastic;
+                let coming = shape.follow(body, method, pose, FOLLOWED).unwrap();
+                shape.stop(part);
+                let skinned = SkinnedLattice::new(body).unwrap();
+                let places = body.lattice().vertices();
+                shape.take(body, method, (pose, &skinned), places).unwrap();
+                for ((now, from), to) in shape.folds.iter().zip(before).zip(coming) {
+                    assert!((now - (from + (to - from) * part)).abs() < 1e-15);
+                }
+            }
+            shape.folds
+        };
+        let (whole, cut) = (after(&[0.03], None), after(&[0.01, 0.02], None));
+        let near = whole.iter().zip(&cut).all(|(a, b)| (a - b).abs() < 1e-12);
+        assert!(near && whole.iter().any(|f| (0.1..0.9).contains(f)));
+        assert!(after(&[1.0], None).is_empty());
+        for part in [0.0, 0.4, 1.0] {
+            after(&[0.01], Some(part));
+        }
+    }
+}
