@@ -4,11 +4,11 @@
 //! With q the lattice, u its sway and E the embedding, a vertex whose skin is at `skin` is shown at
 //!
 //! ```text
-//! skin + limit( s (E (q − u) − skin) + bound( w E u ) ),   s = s₀ + (1 − s₀) E f
+//! skin + limit( s bend + bound( (1 − s) E f bend + w E u ) ),   bend = E (q − u) − skin
 //! ```
 //!
-//! s is the share of elastic joints: what was asked for, s₀, and where the skin folds into itself, which lattice vertices tell by
-//! f, more of it; w the vertex's share of sway, 0 where the skin is to stay as it is; `bound` keeps sway
+//! s is the share of elastic joints; f what lattice vertices have of the rest of it where the skin folds into itself; w the vertex's
+//! share of sway, 0 where the skin is to stay as it is; `bound` keeps folds and sway
 //! within the flesh that there is at the vertex, `limit` everything within `max_offset` of the skin, both softly (as
 //! [`super::limit`]).
 
@@ -66,7 +66,7 @@ pub struct Present<'a> {
     pub sway: Option<&'a [[f32; 3]]>,
     /// The pose, from rest relative to the skinned surface's origin to the lattice's.
     pub maps: &'a LocalMaps,
-    /// s₀.
+    /// s.
     pub elastic_joints: f32,
     /// f, one per lattice vertex, 0 to 1; none: 0.
     pub folds: Option<&'a [f32]>,
