@@ -20,7 +20,7 @@ use std::sync::Arc;
 const EACH: f64 = 0.5;
 /// What is shown moves by so many times the depth at most.
 const FARTHEST: f64 = 1.5;
-/// How often what still overlaps is parted further.
+/// How often overlaps are parted: what is left of them, further.
 const PARTED: usize = 3;
 /// Shares of so much count half: what little overlaps parts little.
 const FEW: f64 = 0.03;
