@@ -16,14 +16,16 @@ FRAMES = range(1, 21)
 @pytest.fixture
 def angle():
     """By how much each of its joints is bent, radians."""
-    return 1.4
+    return 2.0
 
 
 @pytest.fixture
 def folding(scene, angle):
-    """A small character with flesh that folds onto itself."""
+    """A small character with flesh that folds onto itself, its joints elastic: else the shape of its skin's folds is shown parted before
+    anything presses."""
     body, _ = make_folding(angle)
     assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
+    body.thew.elastic_joints = 1.0
     return body
 
 
@@ -171,6 +173,7 @@ def test_flesh_at_rest_touches_where_it_was_asked_for(folding):
 # what is ignored -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("angle", [1.4])  # no cell comes near inversion, which contact keeps from it
 def test_what_is_ignored_touches_nothing(folding):
     free = simulated(folding)
     ignoring(folding, "Pass", range(len(folding.data.vertices)))
@@ -220,7 +223,7 @@ def test_what_cannot_be_entered(folding):
 
 @pytest.mark.parametrize("angle", [1.8])
 def test_the_note_names_parts_frames_and_lengths_as_the_scene_shows_them(folding):
-    simulated(folding, use_contact=True)
+    simulated(folding, use_contact=True, elastic_joints=0.0)  # what the skin itself folds is not parted whole
     flesh = flesh_of(folding)
     touched = [index + 1 for index in range(20) if len(flesh.clip.contacts(index))]
     text = next(line for line in folding.thew.made.notes.splitlines() if "touches itself in" in line)

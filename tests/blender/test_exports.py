@@ -107,10 +107,10 @@ def test_rest_space_comes_back(scene, tmp_path, name):
 
 def test_what_touched_comes_back(scene, tmp_path):
     """A clip in which flesh presses on flesh: the same shapes played, baked, and from files."""
-    body, _ = make_folding()
+    body, _ = make_folding(2.0)
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 20
     assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
-    body.thew.use_contact = True
+    body.thew.use_contact, body.thew.elastic_joints = True, 1.0
     activate(body)
     assert bpy.ops.thew.simulate() == {"FINISHED"}
     touched = flesh_of(body).touching.itself.frames
