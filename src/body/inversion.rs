@@ -36,13 +36,18 @@ pub(crate) fn corner_frames(cell: &Cell) -> &'static [Frame] {
     }
 }
 
+/// Six times the signed volume of the tetrahedron of a frame whose corners are at `x`, m³.
+pub(crate) fn corner_volume<I>(frame: [I; 4], x: impl Fn(I) -> Vec3) -> f64 {
+    let [o, a, b, c] = frame.map(x);
+    (a - o).cross(&(b - o)).dot(&(c - o))
+}
+
 /// Whether a cell with its vertices at `positions` is inverted, or flat, at one of its corners.
 pub(super) fn is_inverted(cell: &Cell, positions: &[Vec3]) -> bool {
     let frames = corner_frames(cell);
     let x = |i: usize| positions[cell.corners()[i] as usize];
-    frames.iter().any(|&[o, a, b, c]| {
-        let o = x(o);
-        let signed = (x(a) - o).cross(&(x(b) - o)).dot(&(x(c) - o));
+    frames.iter().any(|&frame| {
+        let signed = corner_volume(frame, x);
         signed.is_nan() || signed <= 0.0
     })
 }

@@ -42,7 +42,7 @@ mod transfer;
 
 pub use blocks::{Blocks, CellBlocks};
 pub use flesh::FleshMap;
-pub(crate) use inversion::corner_frames;
+pub(crate) use inversion::{corner_frames, corner_volume};
 pub use loose::LoosePart;
 pub use points::{Brick, FleshPoint, FleshPoints};
 pub(crate) use stored::{StoredBody, WIDE};

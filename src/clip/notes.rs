@@ -2,7 +2,7 @@
 //! What contact cannot part in a clip, as sentences: bones that lie in something, and bones that fold what they alone hold.
 
 use super::{Clip, ClipFrame};
-use crate::body::{Body, corner_frames};
+use crate::body::{Body, corner_frames, corner_volume};
 use crate::contact::{ContactPoint, LEAST_DETERMINANT};
 use std::collections::BTreeMap;
 
@@ -122,11 +122,9 @@ fn folding(body: &Body, frame: &ClipFrame) -> Vec<Vec<u32>> {
             continue;
         };
         let flat = corner_frames(cell).iter().any(|corner| {
-            let [o, a, b, c] = corner.map(|i| corners[i] as usize);
-            let volume = |x: &dyn Fn(usize) -> crate::Vec3| {
-                (x(a) - x(o)).cross(&(x(b) - x(o))).dot(&(x(c) - x(o)))
-            };
-            volume(&|v| frame.lattice.world(v)) < LEAST_DETERMINANT * volume(&|v| rest[v])
+            let corner = corner.map(|i| corners[i] as usize);
+            let now = corner_volume(corner, |v| frame.lattice.world(v));
+            now < LEAST_DETERMINANT * corner_volume(corner, |v| rest[v])
         });
         if flat {
             bones.sort_unstable();

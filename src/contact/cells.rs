@@ -7,8 +7,7 @@
 use super::complementarity::{Constraint, Constraints, Entry};
 use super::posed::Posed;
 use super::rows::largest_pressure;
-use crate::Vec3;
-use crate::body::corner_frames;
+use crate::body::{corner_frames, corner_volume};
 use smallvec::SmallVec;
 
 /// What J is kept from.
@@ -23,14 +22,8 @@ pub(super) fn determinants(body: &Posed, cell: u32, mut visit: impl FnMut([u32; 
     let (corners, rest) = (shape.corners(), lattice.vertices());
     for frame in corner_frames(shape) {
         let vertices = frame.map(|i| corners[i]);
-        let volume = |x: &dyn Fn(u32) -> Vec3| {
-            let [o, a, b, c] = vertices.map(x);
-            (a - o).cross(&(b - o)).dot(&(c - o))
-        };
-        let (now, whole) = (
-            volume(&|v| body.node(v as usize)),
-            volume(&|v| rest[v as usize]),
-        );
+        let now = corner_volume(vertices, |v| body.node(v as usize));
+        let whole = corner_volume(vertices, |v| rest[v as usize]);
         visit(vertices, now / whole, whole);
     }
 }
@@ -86,10 +79,7 @@ pub(crate) fn rows(
                 return;
             }
             normal.iter_mut().for_each(|e| e.direction /= size);
-            let was = {
-                let [o, a, b, c] = vertices.map(|v| before.node(v as usize));
-                (a - o).cross(&(b - o)).dot(&(c - o)) / whole
-            };
+            let was = corner_volume(vertices, |v| before.node(v as usize)) / whole;
             let gap = (j - LEAST) / size;
             let joints = vertices.map(|v| after.elastic_joints_of_node(v as usize));
             let joints = joints.iter().sum::<f64>() / 4.0;

@@ -115,12 +115,7 @@ impl Folds {
         self.bounding.set(&mut self.tree, shown);
         let (skin, tree) = (&self.skin, &self.tree);
         let (mut found, inside) = self.bounding.overlaps_with(skin, shown, tree, near, 0.0);
-        let place = |proxy: u32| {
-            let point = &self.skin.proxies()[proxy as usize].point;
-            let corners = self.skin.corners(point.triangle);
-            let weighed = corners.into_iter().zip(point.weights);
-            weighed.map(|(v, w)| shown[v as usize] * w).sum::<Vec3>()
-        };
+        let place = |proxy: u32| skin.blend(&skin.proxies()[proxy as usize].point, shown);
         let unknown = self.bounding.modelled();
         let ways_out = self.ways_out.find(&inside, unknown, place);
         let mut ways_out = inside.iter().zip(&ways_out);
@@ -143,7 +138,7 @@ impl Folds {
             for (point, out) in points.chain(partner) {
                 let corners = self.skin.corners(point.triangle);
                 let corners = || corners.into_iter().zip(point.weights);
-                let way = corners().map(|(v, w)| ways[v as usize] * w).sum::<Vec3>();
+                let way = self.skin.blend(&point, ways);
                 let fold = parting(overlap.depth, &way, &out);
                 for (v, weight) in corners() {
                     for (a, share) in embedding.row(v as usize) {

@@ -154,19 +154,12 @@ impl<'a> Shown<'a> {
         }
     }
 
-    fn blend(&self, point: &SkinPoint, of: &[Vec3]) -> Vec3 {
-        let corners = self.skin.corners(point.triangle);
-        (0..3)
-            .map(|k| of[corners[k] as usize] * point.weights[k])
-            .sum()
-    }
-
     fn place(&self, point: &SkinPoint) -> Vec3 {
-        self.blend(point, self.vertices)
+        self.skin.blend(point, self.vertices)
     }
 
     fn normal(&self, point: &SkinPoint) -> Vec3 {
-        let n = self.blend(point, &self.normals);
+        let n = self.skin.blend(point, &self.normals);
         n.try_normalize(0.0).unwrap_or_else(Vec3::zeros)
     }
 

@@ -289,8 +289,14 @@ impl ContactSkin {
 
     /// A point at rest, metres.
     pub(crate) fn rest_point(&self, point: &SkinPoint) -> Vec3 {
-        let corners = self.corners(point.triangle).map(|v| self.rest(v));
-        (0..3).map(|k| corners[k] * point.weights[k]).sum()
+        self.blend(point, &self.rest)
+    }
+
+    /// What vertices of the given surface have, at a point.
+    pub(crate) fn blend(&self, point: &SkinPoint, of: &[Vec3]) -> Vec3 {
+        let corners = self.corners(point.triangle).into_iter();
+        let weighed = corners.zip(point.weights);
+        weighed.map(|(v, weight)| of[v as usize] * weight).sum()
     }
 
     /// The outward normal of the triangle of a point at rest; zero where it has none.

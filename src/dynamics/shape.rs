@@ -200,8 +200,9 @@ impl Shape {
         if self.sway.is_empty() {
             return Ok(());
         }
-        let own = self.folds_at(body, method, pose)?.to_vec();
-        self.folds = self.coming.take().unwrap_or(own);
+        let coming = self.coming.take();
+        let own = self.folds_at(body, method, pose)?;
+        self.folds = coming.unwrap_or_else(|| own.to_vec());
         let known = self.folding.as_ref().and_then(|f| f.known[0].as_ref());
         let bend = match known {
             Some(bent) => bent.places.clone(),

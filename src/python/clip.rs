@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.simulate` and `thew.Clip`.
+//! `thew.Clip`.
 
-use super::arrays::{
-    List, Whole, floats, from_frames, from_points, integer, optional_real, poses, real,
-};
+use super::arrays::{Whole, floats, from_frames, from_points, integer, poses};
 use super::body::PyBody;
-use super::contact::{PyContact, PyContacts};
+use super::contact::PyContacts;
 use super::errors::{IntoPy, detached, input};
 use super::present::Asked;
 use super::progress::with_progress;
 use super::renamed;
 use super::rig::PyRig;
-use super::shot::{PyShot, notes};
+use super::shot::notes;
 use crate::body::Body;
 use crate::clip::{Clip, ClipError, FrameForces};
 use crate::kernel::Deformer;
@@ -26,83 +24,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as
-/// its bones move.
-///
-/// rigs: `Rig`s that push the flesh, controls[f,r]: where the control of each stands at every frame, linear between (None:
-/// every rig at its last sample throughout); preroll: frames of run-in before frame 0, in which the joints come from a standstill;
-/// cyclic: the poses are a cycle (which may travel), run until its state repeats; contact: how the flesh touches itself; colliders: `Collider`s that it touches
-/// besides. Further settings: those of `Simulation`;
-/// for the method 'modal' engine, device, form and precision of `Deformer`.
-/// Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
-#[pyfunction]
-#[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, progress=None,
-    method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
-    integrator=None, adapt=None, max_offset=None, modes=None, engine="auto", device=None, form="embedded",
-    precision="f32", solver="auto", elastic_joints=1.0, contact=None,
-    colliders=None, *, reach=None))]
-#[allow(clippy::too_many_arguments)]
-pub(super) fn simulate(
-    py: Python<'_>,
-    body: &PyBody,
-    poses: &Bound<'_, PyAny>,
-    #[pyo3(from_py_with = real)] fps: f64,
-    rigs: Option<List<Bound<'_, PyAny>>>,
-    controls: Option<&Bound<'_, PyAny>>,
-    #[pyo3(from_py_with = integer)] preroll: i64,
-    cyclic: bool,
-    progress: Option<Py<PyAny>>,
-    method: &str,
-    #[pyo3(from_py_with = real)] rate: f64,
-    gravity: Option<&Bound<'_, PyAny>>,
-    #[pyo3(from_py_with = real)] mass_damping: f64,
-    #[pyo3(from_py_with = real)] stiffness_damping: f64,
-    integrator: Option<&str>,
-    adapt: Option<&Bound<'_, PyAny>>,
-    #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
-    modes: Option<&Bound<'_, PyAny>>,
-    engine: &str,
-    device: Option<&str>,
-    form: &str,
-    precision: &str,
-    solver: &str,
-    #[pyo3(from_py_with = real)] elastic_joints: f64,
-    contact: Option<PyRef<'_, PyContact>>,
-    colliders: Option<List<Bound<'_, PyAny>>>,
-    #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
-) -> PyResult<PyClip> {
-    let max_offset = renamed::max_offset(max_offset, reach)?;
-    let shot = PyShot::new(
-        body,
-        poses,
-        fps,
-        rigs,
-        controls,
-        preroll,
-        cyclic,
-        None,
-        method,
-        rate,
-        gravity,
-        mass_damping,
-        stiffness_damping,
-        integrator,
-        adapt,
-        max_offset,
-        modes,
-        engine,
-        device,
-        form,
-        precision,
-        solver,
-        elastic_joints,
-        contact,
-        colliders,
-        "",
-    )?;
-    shot.simulate(py, progress)
-}
 
 /// The rigs of a list; what is none is refused by index.
 pub(super) fn rigs(list: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Rig>>> {

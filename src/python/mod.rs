@@ -32,6 +32,7 @@ mod scan;
 mod scene;
 mod scene_clips;
 mod shot;
+mod simulate;
 mod skeleton;
 mod surface;
 mod template;
@@ -65,7 +66,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<tets::PyTetMesh>()?;
     m.add_class::<modal::PyModes>()?;
     m.add_class::<modal::PyModalSimulation>()?;
-    m.add_function(wrap_pyfunction!(clip::simulate, m)?)?;
+    m.add_function(wrap_pyfunction!(simulate::simulate, m)?)?;
     m.add_class::<nonlinear::PyNonlinearSimulation>()?;
     m.add_function(wrap_pyfunction!(nonlinear::nonlinear_equilibrium, m)?)?;
     m.add_class::<deformer::PyDeformer>()?;

@@ -222,3 +222,17 @@ pub fn random_points(n: usize, half: f64, seed: u64) -> Vec<Vec3> {
         .map(|_| Vec3::from_fn(|_, _| (2.0 * random.next() - 1.0) * half))
         .collect()
 }
+
+/// Two cones on one rim, of needles from its points to the tips.
+pub fn spindle(n: u32) -> Shape {
+    let angle = |i: u32| f64::from(i) * 2.0 * std::f64::consts::PI / f64::from(n);
+    let rim = (0..n).map(|i| Vec3::new(angle(i).cos(), angle(i).sin(), 0.0));
+    let sides = (0..n).flat_map(|i| {
+        let k = (i + 1) % n;
+        [[i, k, n], [k, i, n + 1]]
+    });
+    Shape {
+        vertices: rim.chain([Vec3::z(), -Vec3::z()]).collect(),
+        triangles: sides.collect(),
+    }
+}

@@ -12,6 +12,8 @@
 //!
 //! Deviations: the paper evaluates the far field beyond β = 2 node radii and keeps full moments; the
 //! traceless form needs 19 numbers for a node in place of 39. Many long needles are cut across.
+mod nearest;
+
 use super::moments::Moments;
 use super::needles;
 use crate::Vec3;
@@ -123,53 +125,6 @@ impl WindingTree {
         let roughly = self.summed(q, u32::MAX, (ROUGHLY / BETA).powi(2));
         let is_sure = (roughly - 0.5).abs() > SURE;
         (if is_sure { roughly } else { self.at(q) }) > 0.5
-    }
-
-    /// The triangle that is nearest to a point and closer than `within`, of those for which `of` gives the squared distance to it;
-    /// with what `of` gives besides.
-    pub fn nearest<T>(
-        &self,
-        q: &Vec3,
-        within: f64,
-        of: impl Fn(u32) -> Option<(f64, T)>,
-    ) -> Option<(u32, f64, T)> {
-        let mut best = (within * within, None);
-        if !self.nodes.is_empty() {
-            self.nearest_below(0, q, &of, &mut best);
-        }
-        let (distance2, found) = best;
-        found.map(|(id, what)| (id, distance2, what))
-    }
-
-    fn nearest_below<T>(
-        &self,
-        i: usize,
-        q: &Vec3,
-        of: &impl Fn(u32) -> Option<(f64, T)>,
-        best: &mut (f64, Option<(u32, T)>),
-    ) {
-        let node = &self.nodes[i];
-        if node.count > 0 {
-            let range = node.first as usize..(node.first + node.count) as usize;
-            for &id in &self.ids[range] {
-                if let Some((distance2, what)) = of(id)
-                    && distance2 < best.0
-                {
-                    *best = (distance2, Some((id, what)));
-                }
-            }
-            return;
-        }
-        let children = [i + 1, self.nodes[i + 1].skip as usize];
-        let mut children = children.map(|c| (self.nodes[c].least_distance(q), c));
-        if children[1].0 < children[0].0 {
-            children.swap(0, 1);
-        }
-        for (least, child) in children {
-            if least * least < best.0 {
-                self.nearest_below(child, q, of, best);
-            }
-        }
     }
 
     /// With nodes far from where their `far2` times a factor says.
@@ -286,12 +241,6 @@ fn radius2(centre: &Vec3, node: &Node, below: &[Node], corners: &[[Vec3; 3]]) ->
 }
 
 impl Node {
-    /// How far its triangles are from a point at least.
-    #[inline]
-    fn least_distance(&self, q: &Vec3) -> f64 {
-        ((self.centre - q).norm() - self.far2.sqrt() / BETA).max(0.0)
-    }
-
     /// 4π times the winding number of the node's triangles seen from afar.
     #[inline]
     fn far_field(&self, r: &Vec3, r2: f64) -> f64 {
@@ -393,41 +342,6 @@ mod tests {
                 let exact = exact(&shape, &q);
                 if (exact - 0.5).abs() > 0.01 {
                     assert_eq!(tree.is_wound(&q), exact > 0.5, "{q} {exact}");
-                }
-            }
-        }
-    }
-
-    /// Two cones on one rim, of needles from its points to the tips.
-    fn spindle(n: u32) -> Shape {
-        let angle = |i: u32| f64::from(i) * 2.0 * PI / f64::from(n);
-        let rim = (0..n).map(|i| Vec3::new(angle(i).cos(), angle(i).sin(), 0.0));
-        let sides = (0..n).flat_map(|i| {
-            let k = (i + 1) % n;
-            [[i, k, n], [k, i, n + 1]]
-        });
-        Shape {
-            vertices: rim.chain([Vec3::z(), -Vec3::z()]).collect(),
-            triangles: sides.collect(),
-        }
-    }
-
-    #[test]
-    fn the_nearest_of_some_triangles_is_that_of_all_looked_at() {
-        for shape in [torus(1.0, 0.4, 30), spindle(100)] {
-            let tree = tree(&shape);
-            let of = |id: u32, q: &Vec3| {
-                let corners = shape.triangles[id as usize].map(|v| shape.vertices[v as usize]);
-                let found = super::super::closest_of_triangle(corners, q);
-                found.filter(|_| !id.is_multiple_of(3))
-            };
-            for q in random_points(300, 1.6, 3) {
-                for within in [f64::INFINITY, 0.2] {
-                    let all = (0..shape.triangles.len() as u32).filter_map(|id| of(id, &q));
-                    let least = all.map(|(d, _)| d).fold(f64::INFINITY, f64::min);
-                    let found = tree.nearest(&q, within, |id| of(id, &q));
-                    let expected = (least < within * within).then_some(least);
-                    assert_eq!(found.map(|(_, d, _)| d), expected);
                 }
             }
         }
