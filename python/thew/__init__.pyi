@@ -792,6 +792,12 @@ class Clip:
     def contact_notes(self) -> list[str]:
         """What contact cannot part in the clip, a sentence each for a person to read: which bones lie in what, or fold what they
         alone hold, and in which frames, counted from 0. Nothing in clips without contact."""
+    def buried_bones(self, frame: int) -> list[tuple[int, int, int, float]]:
+        """Bones that lie in other flesh or in colliders at a frame, which contact moves out of nothing: a bone, what it lies in (as
+        `Contacts.others`), the bone there (0 of colliders), how deep (m)."""
+    def folds(self, frame: int) -> _Floats:
+        """How much more of the joints' elastic shape is shown at a frame where the skin lies in itself, of each lattice vertex, 0 to 1,
+        float32 [dofs]."""
     @property
     def held_cells(self) -> _Indices:
         """Cells near inversion in each frame whose vertices all hang on bones, which contact cannot help, int32 [f]."""

@@ -4,7 +4,7 @@
 use super::forces::AtFrame;
 use super::{ClipError, ClipFrame, FrameContacts, FrameForces};
 use crate::Vec3;
-use crate::contact::{ContactPoint, Span};
+use crate::contact::{BuriedBone, ContactPoint, Span};
 use crate::dynamics::{NodalForces, Scene, Simulation, SimulationError};
 use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose};
@@ -95,17 +95,24 @@ impl Bodies {
             Self::Alone(simulation) => vec![FrameContacts {
                 points: simulation.contacts().into(),
                 held_cells: simulation.held_cells() as u32,
+                buried: simulation.buried_bones().into(),
             }],
             Self::Together(scene) => {
                 let points = scene.contacts();
-                let of = |k: usize| {
+                let of = |(k, buried): (usize, Vec<BuriedBone>)| {
                     let own = |c: &&ContactPoint| c.body as usize == k;
                     FrameContacts {
                         points: points.iter().filter(own).copied().collect(),
                         held_cells: scene.held_cells(k) as u32,
+                        buried: buried.into(),
                     }
                 };
-                (0..scene.bodies().len()).map(of).collect()
+                scene
+                    .buried_bones()
+                    .into_iter()
+                    .enumerate()
+                    .map(of)
+                    .collect()
             }
         }
     }

@@ -2,7 +2,7 @@
 //! One frame of a clip: the lattice, and what its surfaces are shown by.
 
 use crate::Vec3;
-use crate::contact::{ContactPoint, Parted};
+use crate::contact::{BuriedBone, ContactPoint, Parted};
 use crate::dynamics::Simulation;
 use crate::kernel::LocalPositions;
 use crate::present::{Instant, Presentation, Snapshot};
@@ -31,6 +31,8 @@ pub struct FrameContacts {
     pub points: Arc<[ContactPoint]>,
     /// Cells near inversion whose vertices all hang on bones: contact cannot help these.
     pub held_cells: u32,
+    /// Bones that lie in other flesh or in colliders, which contact moves out of nothing.
+    pub buried: Arc<[BuriedBone]>,
 }
 
 impl FrameContacts {
@@ -44,12 +46,13 @@ impl FrameContacts {
         };
         Self {
             points: self.points.iter().map(moved).collect(),
-            ..*self
+            held_cells: self.held_cells,
+            buried: self.buried.clone(),
         }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        size_of_val(&*self.points)
+        size_of_val(&*self.points) + size_of_val(&*self.buried)
     }
 }
 

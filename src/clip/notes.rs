@@ -3,7 +3,7 @@
 
 use super::{Clip, ClipFrame};
 use crate::body::{Body, corner_frames, corner_volume};
-use crate::contact::{ContactPoint, LEAST_DETERMINANT};
+use crate::contact::{BuriedBone, ContactPoint, LEAST_DETERMINANT};
 use std::collections::BTreeMap;
 
 /// What overlaps by less than this part of the body's size is not seen.
@@ -11,6 +11,8 @@ const VISIBLE: f64 = 5e-4;
 /// So many pairs of each kind are named, those first that are there longest, and so many spans of frames.
 const NAMED: usize = 4;
 const SPANS: usize = 3;
+/// And so many bones that lie in one thing.
+const PARTS: usize = 3;
 
 /// Where something was found.
 #[derive(Default)]
@@ -29,18 +31,51 @@ impl Found {
     }
 }
 
+/// What lies in one thing.
+#[derive(Default)]
+struct Inside {
+    found: Found,
+    /// How deep each of them does at most, metres.
+    parts: BTreeMap<String, f64>,
+}
+
+impl Inside {
+    fn add(&mut self, frame: usize, part: String, depth: f64) {
+        self.found.add(frame, depth);
+        let deepest = self.parts.entry(part).or_insert(depth);
+        *deepest = deepest.max(depth);
+    }
+
+    /// Those that lie deepest, and how many others there are.
+    fn parts(&self) -> String {
+        let mut all: Vec<(&String, f64)> = self.parts.iter().map(|(p, d)| (p, *d)).collect();
+        all.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut names: Vec<String> = all.iter().take(PARTS).map(|(p, _)| p.to_string()).collect();
+        match all.len() - names.len() {
+            0 => {}
+            1 => names.push("another bone".into()),
+            more => names.push(format!("{more} other bones")),
+        }
+        listed(&names)
+    }
+}
+
 impl Clip {
     /// What contact cannot part, a sentence each: bones alone hold it. Frames count from 0. Nothing in clips without contact.
     pub fn contact_notes(&self) -> Vec<String> {
-        let mut inside: BTreeMap<[String; 2], Found> = BTreeMap::new();
+        let mut inside: BTreeMap<String, Inside> = BTreeMap::new();
         let mut folded: BTreeMap<Vec<u32>, Found> = BTreeMap::new();
         for (at, frame) in self.read().iter().enumerate() {
             for contact in frame.contacts.points.iter() {
                 let depth = -contact.gap;
                 if contact.held && depth > VISIBLE * self.body.size() {
-                    let parts = self.parts(contact);
-                    inside.entry(parts).or_default().add(at, depth);
+                    let [part, other] = self.parts(contact);
+                    inside.entry(other).or_default().add(at, part, depth);
                 }
+            }
+            for buried in frame.contacts.buried.iter() {
+                let (part, other) = (self.bone(buried.bone), self.other(buried));
+                inside.entry(other).or_default().add(at, part, buried.depth);
             }
             if frame.contacts.held_cells > 0 {
                 for bones in folding(&self.body, frame) {
@@ -48,32 +83,35 @@ impl Clip {
                 }
             }
         }
-        let inside = longest(inside, |[part, other], found| {
-            let (when, depth) = (spans(&found.frames), 1e3 * found.deepest);
-            format!(
-                "{when}: {part} lies up to {depth:.1} mm deep in {other}, and bones alone hold both: contact cannot part \
-                 them, keep them further apart"
-            )
+        let inside = inside.iter().map(|(other, inside)| {
+            let (when, depth) = (spans(&inside.found.frames), 1e3 * inside.found.deepest);
+            let lie = if inside.parts.len() == 1 { "lies" } else { "lie" };
+            let sentence = format!(
+                "{when}: {} {lie} up to {depth:.1} mm deep in {other}: contact moves flesh, not the bones that hold it, keep \
+                 them further apart",
+                inside.parts()
+            );
+            (inside.found.frames.len(), sentence)
         });
-        let folded = longest(folded, |bones, found| {
+        let folded = folded.iter().map(|(bones, found)| {
             let names: Vec<String> = bones.iter().map(|&b| self.bone(b)).collect();
-            let when = spans(&found.frames);
-            let names = listed(&names);
-            match bones.len() {
+            let (when, names) = (spans(&found.frames), listed(&names));
+            let sentence = match bones.len() {
                 1 => {
                     format!("{when}: {names} folds what it alone holds: contact cannot help there")
                 }
                 _ => format!(
                     "{when}: {names} fold what they alone hold: contact cannot help there, keep them further apart"
                 ),
-            }
+            };
+            (found.frames.len(), sentence)
         });
-        [inside, folded].concat()
+        let (inside, folded) = (inside.collect(), folded.collect());
+        [longest(inside), longest(folded)].concat()
     }
 
     /// What touches and what is touched, in words; parts of the body itself in one order.
     fn parts(&self, contact: &ContactPoint) -> [String; 2] {
-        let names = self.body_names();
         let part = self.bone_at(contact.vertex);
         match contact.other as usize {
             own if own == self.body_index() => {
@@ -81,11 +119,25 @@ impl Clip {
                 both.sort();
                 both
             }
-            body if body < names.len() && !names[body].is_empty() => {
-                [part, format!("'{}'", names[body])]
-            }
-            body if body < names.len() => [part, format!("body {body}")],
-            collider => [part, format!("collider {}", collider - names.len())],
+            other => [part, self.thing(other)],
+        }
+    }
+
+    /// What a bone lies in, in words.
+    fn other(&self, buried: &BuriedBone) -> String {
+        match buried.other as usize {
+            own if own == self.body_index() => self.bone(buried.partner),
+            other => self.thing(other),
+        }
+    }
+
+    /// Another body of the scene or a collider, in words.
+    fn thing(&self, other: usize) -> String {
+        let names = self.body_names();
+        match names.get(other) {
+            Some(name) if !name.is_empty() => format!("'{name}'"),
+            Some(_) => format!("body {other}"),
+            None => format!("collider {}", other - names.len()),
         }
     }
 
@@ -135,16 +187,13 @@ fn folding(body: &Body, frame: &ClipFrame) -> Vec<Vec<u32>> {
     found
 }
 
-/// The sentences of those that are there longest, and how many more there are.
-fn longest<K>(found: BTreeMap<K, Found>, told: impl Fn(&K, &Found) -> String) -> Vec<String> {
-    let mut all: Vec<(K, Found)> = found.into_iter().collect();
-    all.sort_by_key(|(_, found)| std::cmp::Reverse(found.frames.len()));
-    let sentences = all.iter().take(NAMED).map(|(key, found)| told(key, found));
-    let mut sentences: Vec<String> = sentences.collect();
-    if all.len() > NAMED {
-        sentences.push(format!("... and {} such pairs more", all.len() - NAMED));
-    }
-    sentences
+/// The sentences of those that are there longest, given with how many frames each is there, and how many more there are.
+fn longest(mut all: Vec<(usize, String)>) -> Vec<String> {
+    all.sort_by_key(|(frames, _)| std::cmp::Reverse(*frames));
+    let more = all.len().saturating_sub(NAMED);
+    let sentences = all.into_iter().take(NAMED).map(|(_, sentence)| sentence);
+    let more = (more > 0).then(|| format!("... and {more} more of that kind"));
+    sentences.chain(more).collect()
 }
 
 /// "frame 5", "frames 3 to 9 and 12", or how many of which.

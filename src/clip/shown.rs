@@ -3,6 +3,7 @@
 
 use super::frame::{ClipFrame, FrameContacts};
 use super::{Clip, ClipError, clamped};
+use crate::contact::BuriedBone;
 use crate::kernel::LocalPositions;
 use crate::present::{Instant, Presenter, SurfaceId, Target, WarpPresenter};
 use crate::progress::{Progress, step};
@@ -157,6 +158,19 @@ impl Clip {
             },
             None => frame.contacts,
         })
+    }
+
+    /// Bones that lie in other flesh or in colliders at a frame, which contact moves out of nothing. Frames beyond the ends show the
+    /// ends.
+    pub fn buried_bones(&self, frame: i64) -> Arc<[BuriedBone]> {
+        self.frame(frame).contacts.buried
+    }
+
+    /// How much more of the joints' elastic shape is shown at a frame where the skin lies in itself, `[nodes]`, 0 to 1; none where it
+    /// nowhere does. Frames beyond the ends show the ends.
+    pub fn folds(&self, frame: i64) -> Option<Vec<f32>> {
+        let shown = self.frame(frame).presentation?;
+        shown.folds().map(<[f32]>::to_vec)
     }
 
     /// Cells near inversion at a frame whose vertices all hang on bones. Frames beyond the ends show the ends.

@@ -10,7 +10,7 @@ use super::scene::Membership;
 use super::{Clip, ClipSettings, Texts};
 use crate::Vec3;
 use crate::body::Body;
-use crate::contact::{ContactPoint, StoredContact};
+use crate::contact::{BuriedBone, ContactPoint, StoredContact};
 use crate::dynamics::Scene;
 use crate::exclusive::{Exclusive, InUse};
 use crate::kernel::LocalPositions;
@@ -51,6 +51,7 @@ struct StoredFrame<'a> {
     shown: StoredShown<'a>,
     contacts: Cow<'a, [ContactPoint]>,
     held_cells: u32,
+    buried: Cow<'a, [BuriedBone]>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -231,6 +232,7 @@ impl ClipFrame {
             shown,
             contacts: Cow::Borrowed(&self.contacts.points),
             held_cells: self.contacts.held_cells,
+            buried: Cow::Borrowed(&self.contacts.buried),
         })
     }
 }
@@ -246,6 +248,7 @@ impl StoredFrame<'_> {
             && count(self.held_cells)
             && self.contacts.iter().all(ContactPoint::is_sound);
         let bones = body.skeleton().len();
+        good &= self.buried.iter().all(|b| b.is_sound(bones));
         let (presentation, modal) = match self.shown {
             StoredShown::Skin(presentation) => {
                 good &= modes.is_none() && presentation.fits(bones, nodes);
@@ -280,6 +283,7 @@ impl StoredFrame<'_> {
             contacts: FrameContacts {
                 points: self.contacts.into_owned().into(),
                 held_cells: self.held_cells,
+                buried: self.buried.into_owned().into(),
             },
             parted: Arc::default(),
         })

@@ -44,7 +44,7 @@ pub(crate) fn chosen(from: &Instant, to: &Instant, thickness: f64) -> Vec<Bump> 
                     }
                 }
                 let near = |at: &Placed, x: &Vec3| {
-                    at.nearest(x, &|_, _, height| height.signum())
+                    at.nearest(x, i, &|_, _, height| height.signum())
                         .map(|near| (near.normal.dot(&(x - near.point)), near))
                 };
                 // In when the frame begins, or nearer than the two come together in it.
@@ -92,7 +92,7 @@ pub(crate) fn touches<'a>(
                 }
             }
         };
-        let Some(near) = now.nearest(&x, &side) else {
+        let Some(near) = now.nearest(&x, bump.body as usize, &side) else {
             continue;
         };
         touches.push(Touch {

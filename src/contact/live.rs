@@ -4,6 +4,7 @@
 use super::ContactOptions;
 use super::broad::{self, Swept};
 use super::bumps::{self, Bump};
+use super::buried::{self, BuriedBone, Standing};
 use super::cells;
 use super::collider::Collider;
 use super::complementarity::{Constraints, Rows};
@@ -33,6 +34,8 @@ pub(crate) struct Contacts {
     pairing: Pairing,
     colliders: Vec<(Arc<Collider>, Option<Arc<Bvh>>)>,
     live: Vec<Live>,
+    /// Of each collider, of which bodies it is a room; empty: of none.
+    rooms: Vec<Vec<bool>>,
     /// Colliders over the present frame, and what may come to them.
     moving: Vec<Moving>,
     bumps: Vec<Bump>,
@@ -74,6 +77,7 @@ impl Contacts {
             pairing: Pairing::new(options),
             colliders: colliders.iter().map(ready).collect(),
             live: Vec::new(),
+            rooms: Vec::new(),
             moving: Vec::new(),
             bumps: Vec::new(),
             narrow: Narrow::default(),
@@ -132,6 +136,48 @@ impl Contacts {
         self.pushed = !pushes.is_empty();
         self.pushes = pushes;
         self.points.clear();
+        self.moving.clear();
+    }
+
+    fn moving_over(&self, span: &Span) -> Vec<Moving> {
+        let rooms = |k: usize| self.rooms.get(k).map_or(&[][..], |rooms| rooms);
+        let all = self.colliders.iter().enumerate();
+        all.map(|(k, (c, tree))| Moving::new(c, tree.as_ref(), span).with_rooms(rooms(k)))
+            .collect()
+    }
+
+    /// Finds which colliders are rooms of which bodies, that stand somewhere while colliders are at the entry `at` of their motions.
+    pub fn find_rooms(&mut self, bodies: &[Standing], at: usize) {
+        let moving = self.moving_over(&Span::between(at, at));
+        let rooms = |collider: &Moving| {
+            let collider = collider.at(1.0);
+            let is_in = |body: &Standing| body.is_in_room(&collider);
+            bodies.iter().map(is_in).collect()
+        };
+        self.set_rooms(moving.iter().map(rooms).collect());
+    }
+
+    /// Of each collider, of which bodies it is a room; empty: of none.
+    pub fn rooms(&self) -> &[Vec<bool>] {
+        &self.rooms
+    }
+
+    pub fn set_rooms(&mut self, rooms: Vec<Vec<bool>>) {
+        let any = rooms.iter().flatten().any(|room| *room);
+        self.rooms = if any { rooms } else { Vec::new() };
+        self.moving.clear();
+    }
+
+    /// Of each body the bones that lie in something, where they stand at the end of the frame, while colliders are at the entry `at`
+    /// of their motions.
+    pub fn buried(&self, bodies: &[Standing], at: usize) -> Vec<Vec<BuriedBone>> {
+        let made = match self.moving.is_empty() {
+            true => self.moving_over(&Span::between(at, at)),
+            false => Vec::new(),
+        };
+        let moving = self.moving.iter().chain(&made);
+        let placed: Vec<Placed> = moving.map(|m| m.at(1.0)).collect();
+        buried::buried(bodies, &placed)
     }
 
     /// Before the first step of a frame, in which colliders go through a span of their motion; none: there are none in it.
@@ -141,11 +187,7 @@ impl Contacts {
         self.narrow.begin(&from, broad::candidates(bodies));
         self.compliances.iter_mut().for_each(Compliance::clear);
         self.moving.clear();
-        let moving = |span| {
-            let of = self.colliders.iter();
-            of.map(move |(c, tree)| Moving::new(c, tree.as_ref(), span))
-        };
-        self.moving = span.into_iter().flat_map(moving).collect();
+        self.moving = span.map_or_else(Vec::new, |span| self.moving_over(span));
         let ends = [0.0, 1.0].map(|s| self.moving.iter().map(|m| m.at(s)).collect::<Vec<_>>());
         let at = |bodies, colliders| Instant { bodies, colliders };
         let (from, to) = (at(&from[..], &ends[0][..]), at(&to[..], &ends[1][..]));

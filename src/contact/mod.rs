@@ -38,6 +38,7 @@
 mod boxes;
 mod broad;
 mod bumps;
+mod buried;
 mod cells;
 mod collider;
 mod complementarity;
@@ -66,6 +67,7 @@ pub(crate) mod tests;
 mod warped;
 mod ways_out;
 
+pub use buried::BuriedBone;
 pub use collider::{Collider, ColliderMotion};
 pub use error::ContactError;
 pub use parting::{Parted, Parting};
@@ -74,6 +76,7 @@ pub use settings::{Contact, ContactOptions, ContactResponse, PreparedContact};
 pub use skin::ContactSkin;
 
 pub(crate) use broad::Swept;
+pub(crate) use buried::Standing;
 pub(crate) use cells::LEAST as LEAST_DETERMINANT;
 pub(crate) use compliance::Flexible;
 pub(crate) use creases::{Crease, Creases};

@@ -6,6 +6,7 @@
 //! It is a function of one instant: no history, no forces.
 
 use super::bumps;
+use super::buried::Standing;
 use super::instant::Instant;
 use super::narrow::Touch;
 use super::overlaps::{Bounding, Overlap};
@@ -83,6 +84,16 @@ impl Parting {
         let moving: Vec<Moving> = moving
             .map(|(c, tree)| Moving::new(c, tree.as_ref(), &span))
             .collect();
+        let standing = Standing {
+            skin: &self.skin,
+            places: nodes,
+            itself: self.options.self_contact,
+        };
+        let in_room = |m: Moving| {
+            let room = standing.is_in_room(&m.at(0.0));
+            m.with_rooms(&[room])
+        };
+        let moving: Vec<Moving> = moving.into_iter().map(in_room).collect();
         let colliders: Vec<Placed> = moving.iter().map(|m| m.at(0.0)).collect();
         let mut near = None;
         let mut pairs: Vec<Pair> = Vec::new();

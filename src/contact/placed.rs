@@ -5,7 +5,7 @@ use super::collider::{Collider, MeshShape, Motion, Shape};
 use super::skin::SkinPoint;
 use crate::Vec3;
 use crate::aabb;
-use crate::surface::closest_leaf;
+use crate::surface::{WindingTree, closest_leaf};
 use nalgebra::{Isometry3, Translation3};
 use parry3d_f64::partitioning::Bvh;
 use smallvec::SmallVec;
@@ -40,6 +40,8 @@ pub(crate) struct Moving {
     /// Over the touched triangles: at rest of what moves rigidly, of a deforming mesh with the boxes that its triangles sweep.
     tree: Option<Arc<Bvh>>,
     moved: Isometry3<f64>,
+    /// Of which bodies it is a room: what is outside of it is solid.
+    rooms: Vec<bool>,
 }
 
 /// The motion over the frame.
@@ -103,7 +105,14 @@ impl Moving {
             way,
             tree,
             moved: span.moved,
+            rooms: Vec::new(),
         }
+    }
+
+    /// The same as a room of some bodies.
+    pub fn with_rooms(self, rooms: &[bool]) -> Self {
+        let rooms = rooms.to_vec();
+        Self { rooms, ..self }
     }
 
     /// Where it is a part `s` of the frame.
@@ -188,9 +197,19 @@ impl Placed<'_> {
         into_world(self.frame(), &local)
     }
 
-    /// The nearest of its points. On which side of a sheet the point belongs `side` tells, from the
+    /// Whether it is a room of a body.
+    fn is_room(&self, body: usize) -> bool {
+        self.of.rooms.get(body).is_some_and(|room| *room)
+    }
+
+    /// The nearest of its points to one of a body. On which side of a sheet the point belongs `side` tells, from the
     /// sheet's point, its direction there and how far the point is in front of it.
-    pub fn nearest(&self, x: &Vec3, side: &dyn Fn(&SkinPoint, &Vec3, f64) -> f64) -> Option<Near> {
+    pub fn nearest(
+        &self,
+        x: &Vec3,
+        body: usize,
+        side: &dyn Fn(&SkinPoint, &Vec3, f64) -> f64,
+    ) -> Option<Near> {
         let frame = self.frame();
         let local = frame.rotation.inverse() * (x - frame.translation.vector);
         let mesh = match &self.of.collider.shape {
@@ -219,12 +238,15 @@ impl Placed<'_> {
         let away = local - on;
         let side = match mesh.sheet[triangle as usize] {
             true => side(&target, &(frame.rotation * outward), outward.dot(&away)),
+            false if self.is_room(body) => -1.0,
             false => 1.0,
         };
         let out = if apart > (ON * mesh.size).powi(2) {
             // Along the way to the nearest point, which is right at edges too.
             let is_out = match (&self.place, mesh.sheet[triangle as usize]) {
-                (Place::Rigid(_), false) => mesh.surface.winding_number(local) < 0.5,
+                (Place::Rigid(_), false) => {
+                    (mesh.surface.winding_number(local) < 0.5) == (side > 0.0)
+                }
                 _ => away.dot(&outward) * side >= 0.0,
             };
             away * if is_out { 1.0 } else { -1.0 }
@@ -279,6 +301,41 @@ impl Placed<'_> {
             sum += n * weight;
         }
         sum.try_normalize(1e-12).or_else(|| normal(triangle))
+    }
+
+    /// How deep a point of a body lies in it, metres; negative outside, and of sheets, which have no inside.
+    pub fn depth(&self, x: &Vec3, body: usize) -> f64 {
+        let nowhere = |(lo, hi): (Vec3, Vec3)| (0..3).any(|k| x[k] < lo[k] || x[k] > hi[k]);
+        if !self.is_room(body) && self.bounds().is_some_and(nowhere) {
+            return f64::NEG_INFINITY;
+        }
+        // A sheet's side is where the point is.
+        let near = self.nearest(x, body, &|_, _, height| height.signum());
+        near.map_or(f64::NEG_INFINITY, |near| near.normal.dot(&(near.point - x)))
+    }
+
+    /// How many of some points it encloses.
+    pub fn enclosed(&self, points: &[Vec3]) -> usize {
+        let Shape::Mesh(mesh) = &self.of.collider.shape else {
+            return 0;
+        };
+        let frame = self.frame();
+        let local = |x: &Vec3| frame.rotation.inverse() * (x - frame.translation.vector);
+        let local = points.iter().map(local);
+        match &self.place {
+            Place::Rigid(_) => {
+                let is_in = |x: &Vec3| mesh.surface.winding_number(*x) > 0.5;
+                local.filter(is_in).count()
+            }
+            Place::Deformed(between) => {
+                let vertices = 0..between.from.len();
+                let vertices: Vec<Vec3> = vertices.map(|v| between.at(v)).collect();
+                let solid = 0..mesh.triangles.len() as u32;
+                let solid = solid.filter(|&t| !mesh.sheet[t as usize]).collect();
+                let tree = WindingTree::new(&vertices, &mesh.triangles, solid);
+                local.filter(|x| tree.is_wound(x)).count()
+            }
+        }
     }
 
     /// A vertex of its surface near one of its points; 0 of a plane.
@@ -351,7 +408,7 @@ mod tests {
         let moving = over(&block(ColliderMotion::Still), &Span::between(0, 0));
         let placed = moving.at(0.5);
         for p in random_points(400, 1.5, 11) {
-            let near = placed.nearest(&p, &front).unwrap();
+            let near = placed.nearest(&p, 0, &front).unwrap();
             let inside = (0..3).all(|k| p[k].abs() < HALF[k]);
             let clamped = p.sup(&-HALF).inf(&HALF);
             let expected = match inside {
@@ -376,7 +433,7 @@ mod tests {
         for s in [0.0, 0.4, 1.0] {
             let (a, b) = (rigid.at(s), deforming.at(s));
             for p in random_points(60, 1.4, 5) {
-                let near = [&a, &b].map(|placed| placed.nearest(&p, &front).unwrap());
+                let near = [&a, &b].map(|placed| placed.nearest(&p, 0, &front).unwrap());
                 let gaps = near.map(|near| near.normal.dot(&(p - near.point)));
                 // Between entries vertices go straight, and rigid things turn.
                 let apart = if s == 0.4 { 5e-4 } else { 1e-9 };
@@ -400,11 +457,11 @@ mod tests {
         };
         let moved = over(&moving, &span);
         for p in random_points(40, 1.4, 3) {
-            let at = last.at(0.0).nearest(&p, &front).unwrap();
-            let later = beyond.at(0.7).nearest(&p, &front).unwrap();
+            let at = last.at(0.0).nearest(&p, 0, &front).unwrap();
+            let later = beyond.at(0.7).nearest(&p, 0, &front).unwrap();
             assert!((at.point - later.point).norm() < 1e-12);
             let there = into_world(&by, &p);
-            let there = moved.at(0.0).nearest(&there, &front).unwrap();
+            let there = moved.at(0.0).nearest(&there, 0, &front).unwrap();
             assert!((into_world(&by, &at.point) - there.point).norm() < 1e-9);
             assert!((by.rotation * at.normal - there.normal).norm() < 1e-9);
         }
@@ -416,7 +473,7 @@ mod tests {
         let moving = over(&plane, &Span::between(0, 1));
         for height in [-2.0, 0.3] {
             let p = Vec3::new(0.2, -0.7, 0.5 + height);
-            let near = moving.at(0.2).nearest(&p, &front).unwrap();
+            let near = moving.at(0.2).nearest(&p, 0, &front).unwrap();
             assert_eq!(near.normal, Vec3::z());
             assert!((near.point - Vec3::new(0.2, -0.7, 0.5)).norm() < 1e-12);
         }
@@ -432,7 +489,7 @@ mod tests {
                     assert!((outward.z * told - height).abs() < 1e-12);
                     side * outward.z
                 };
-                let near = moving.at(0.0).nearest(&p, &asked).unwrap();
+                let near = moving.at(0.0).nearest(&p, 0, &asked).unwrap();
                 assert!((near.normal - Vec3::z() * side).norm() < 1e-12);
             }
         }

@@ -6,6 +6,7 @@
 //! points inside of them.
 
 use super::ContactError;
+use super::buried::BonePoint;
 use crate::Vec3;
 use crate::body::Body;
 use crate::kernel::SwayBound;
@@ -70,6 +71,7 @@ pub struct ContactSkin {
     /// Cells that lie together at rest.
     clusters: Vec<Vec<u32>>,
     depths: DistanceGrid,
+    bones: Vec<BonePoint>,
     cell: f64,
 }
 
@@ -125,9 +127,11 @@ impl ContactSkin {
             neighbours: neighbours(body),
             clusters: clusters(body, cell),
             depths: DistanceGrid::new(surface, GRID * cell, cell, progress)?,
+            bones: Vec::new(),
             cell,
             body: body.clone(),
         };
+        contact.bones = BonePoint::of(body, |rest| contact.depths.at(rest));
         contact.choose_proxies(progress)?;
         Ok(contact)
     }
@@ -255,6 +259,11 @@ impl ContactSkin {
     /// All cells, in groups that lie together at rest.
     pub(crate) fn clusters(&self) -> &[Vec<u32>] {
         &self.clusters
+    }
+
+    /// Where bones hold the flesh from inside.
+    pub(super) fn bone_points(&self) -> &[BonePoint] {
+        &self.bones
     }
 
     /// Number of triangles, skin or not.

@@ -8,7 +8,7 @@ use super::settling::settle_together;
 use super::touching::{Failure, Touching};
 use super::{Method, Simulation, SimulationError};
 use crate::Vec3;
-use crate::contact::{Collider, ContactPoint, PreparedContact, Span};
+use crate::contact::{BuriedBone, Collider, ContactPoint, PreparedContact, Span};
 use crate::progress::{Paced, Progress};
 use crate::skeleton::{FrameMotion, Pose};
 use std::sync::Arc;
@@ -116,8 +116,8 @@ impl Scene {
             };
             reset().map_err(|error| (k, error))?;
         }
-        self.touching.clear();
-        self.touching.set_entry(0);
+        let places = self.bodies.iter().map(|body| &body.nodes.positions[..]);
+        self.touching.stand(&places.collect::<Vec<_>>());
         let own = self.bodies.iter_mut().map(|body| body.touching.take());
         if let [Some(own)] = &own.collect::<Vec<_>>()[..] {
             self.touching.follow(own);
@@ -262,6 +262,12 @@ impl Scene {
             forces[v as usize] = *push;
         }
         Some(forces)
+    }
+
+    /// Of each body the bones that lie in other flesh or in colliders at present, which contact moves out of nothing.
+    pub fn buried_bones(&self) -> Vec<Vec<BuriedBone>> {
+        let places = self.bodies.iter().map(Simulation::lattice_positions);
+        self.touching.buried(&places.collect::<Vec<_>>())
     }
 
     /// Cells near inversion of a body whose vertices all hang on bones: contact cannot help these.

@@ -215,8 +215,7 @@ impl Simulation {
         };
         self.stepper.reset(&start, &mut self.nodes)?;
         if let Some(touching) = &mut self.touching {
-            touching.clear();
-            touching.set_entry(0);
+            touching.stand(&[&self.nodes.positions]);
         }
         self.external.set(rest_forces);
         self.nodes.velocities.fill(Vec3::zeros());

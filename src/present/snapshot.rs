@@ -91,6 +91,11 @@ impl Presentation {
             && self.max_offset > 0.0
     }
 
+    /// Where the skin folds into itself, how much more of the joints' elastic shape is shown, `[nodes]`; none: nowhere.
+    pub fn folds(&self) -> Option<&[f32]> {
+        self.folds.as_deref()
+    }
+
     /// For the kernel.
     pub(super) fn present<'a>(&'a self, lattice: &'a LocalPositions) -> Present<'a> {
         Present {

@@ -318,6 +318,29 @@ impl PyClip {
         detached(py, || Ok(self.clip.contact_notes()))
     }
 
+    /// Bones that lie in other flesh or in colliders at a frame, which contact moves out of nothing: a bone, what it lies in (as
+    /// `Contacts.others`), the bone there (0 of colliders), how deep (m).
+    fn buried_bones(
+        &self,
+        #[pyo3(from_py_with = integer)] frame: i64,
+    ) -> Vec<(u32, u32, u32, f64)> {
+        let buried = self.clip.buried_bones(frame);
+        let all = buried.iter();
+        all.map(|b| (b.bone, b.other, b.partner, b.depth)).collect()
+    }
+
+    /// How much more of the joints' elastic shape is shown at a frame where the skin lies in itself, of each lattice vertex, 0 to 1,
+    /// float32 [dofs].
+    fn folds<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = integer)] frame: i64,
+    ) -> Bound<'py, PyArray1<f32>> {
+        let folds = self.clip.folds(frame);
+        let none = || vec![0.0; self.clip.body().nodes()];
+        folds.unwrap_or_else(none).into_pyarray(py)
+    }
+
     /// Cells near inversion in each frame whose vertices all hang on bones, which contact cannot help, int32 [f].
     #[getter]
     fn held_cells<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {

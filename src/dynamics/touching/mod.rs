@@ -11,8 +11,9 @@ use super::stepper::{NodalState, Step, StepInParts};
 use super::{Method, Simulation, SimulationError};
 use crate::Vec3;
 use crate::contact::{
-    Collider, ContactError, ContactOptions, ContactPoint, ContactResponse, ContactSkin, Contacts,
-    Crease, Creases, Flexible, Parted, Parting, Posed, PreparedContact, Span, Swept,
+    BuriedBone, Collider, ContactError, ContactOptions, ContactPoint, ContactResponse, ContactSkin,
+    Contacts, Crease, Creases, Flexible, Parted, Parting, Posed, PreparedContact, Span, Standing,
+    Swept,
 };
 use crate::kernel::LocalPositions;
 use crate::present::{PresentError, Presenter};
@@ -125,6 +126,21 @@ impl Touching {
     pub fn clear(&mut self) {
         self.contacts.restore(Vec::new(), Vec::new());
         self.restore_creases(Vec::new());
+    }
+
+    /// As after a reset, in which bodies stand where their lattices are: colliders are at the first entry of their motions, and those
+    /// that enclose a body are rooms of it.
+    pub fn stand(&mut self, places: &[&[Vec3]]) {
+        self.clear();
+        self.set_entry(0);
+        let standing = standing(&self.bodies, &self.options, places);
+        self.contacts.find_rooms(&standing, 0);
+    }
+
+    /// Of each body the bones that lie in other flesh or in colliders.
+    pub fn buried(&self, places: &[&[Vec3]]) -> Vec<Vec<BuriedBone>> {
+        let standing = standing(&self.bodies, &self.options, places);
+        self.contacts.buried(&standing, self.entry)
     }
 
     /// Takes up what touches of another that has the same bodies.
@@ -320,6 +336,20 @@ impl Touching {
     }
 }
 
+fn standing<'a>(
+    bodies: &'a [TouchingBody],
+    options: &[ContactOptions],
+    places: &[&'a [Vec3]],
+) -> Each<Standing<'a>> {
+    let all = bodies.iter().zip(options).zip(places);
+    let standing = all.map(|((body, options), places)| Standing {
+        skin: &body.skin,
+        places,
+        itself: options.self_contact,
+    });
+    standing.collect()
+}
+
 /// What takes the steps of a body in parts.
 fn in_parts<'a>(
     body: &'a mut InStep,
@@ -397,6 +427,13 @@ impl Simulation {
     /// [parted](Self::parted).
     pub fn contacts(&self) -> &[ContactPoint] {
         self.touching.as_ref().map_or(&[], |t| t.points())
+    }
+
+    /// Bones that lie in other flesh or in colliders at present, which contact moves out of nothing.
+    pub fn buried_bones(&self) -> Vec<BuriedBone> {
+        let buried = |t: &Touching| t.buried(&[self.lattice_positions()]).pop();
+        let touching = self.touching.as_deref();
+        touching.and_then(buried).unwrap_or_default()
     }
 
     /// Cells near inversion whose vertices all hang on bones: contact cannot help these.

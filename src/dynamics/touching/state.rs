@@ -13,6 +13,8 @@ const CONTACTS: Kind = Kind::required("contacts", 2);
 const PUSHES: Kind = Kind::required("contact pushes", 1);
 /// The entry of the colliders' motions at which they are.
 const COLLIDERS: Kind = Kind::required("colliders", 1);
+/// Of each collider, of which bodies it is a room: 1, of others 0.
+const ROOMS: Kind = Kind::required("rooms", 1);
 /// Of each element of the collision list, in order of entry: vertex, triangle, weights of its corners.
 const CREASES: Kind = Kind::required("creases", 1);
 
@@ -23,6 +25,7 @@ pub(in crate::dynamics) struct Kept {
     pushes: Vec<Vec<Vec3>>,
     creases: Vec<Crease>,
     entry: usize,
+    rooms: Vec<Vec<bool>>,
 }
 
 impl Touching {
@@ -38,6 +41,10 @@ impl Touching {
         }
         if !self.colliders.is_empty() {
             state.numbers(COLLIDERS, std::iter::once(self.entry as f64));
+        }
+        let rooms = self.contacts.rooms().iter().flatten();
+        if !self.contacts.rooms().is_empty() {
+            state.numbers(ROOMS, rooms.map(|&room| f64::from(u8::from(room))));
         }
         if let Some(creases) = &self.creases
             && !creases.list().is_empty()
@@ -78,6 +85,15 @@ impl Touching {
                 Some(&[entry]) if entry >= 0.0 && entry.fract() == 0.0 => entry as usize,
                 Some(_) => return Err(SimulationError::State("its colliders are nowhere")),
             };
+            if let Some(rooms) = state.numbers(ROOMS)? {
+                let fits = rooms.len() == self.colliders.len() * self.bodies.len()
+                    && rooms.iter().all(|&room| room == 0.0 || room == 1.0);
+                if !fits {
+                    return Err(SimulationError::State("its rooms are of other colliders"));
+                }
+                let of = |rooms: &[f64]| rooms.iter().map(|&room| room == 1.0).collect();
+                kept.rooms = rooms.chunks_exact(self.bodies.len()).map(of).collect();
+            }
         }
         Ok(kept)
     }
@@ -85,6 +101,7 @@ impl Touching {
     /// Takes up what was read.
     pub fn take_up(&mut self, kept: Kept) {
         self.contacts.restore(kept.live, kept.pushes);
+        self.contacts.set_rooms(kept.rooms);
         self.set_entry(kept.entry);
         self.restore_creases(kept.creases);
     }

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Bones that lie in something. Contact moves flesh, not the bones that carry it: they stay in whatever they were animated into.
+//!
+//! A bone is where the lattice vertices are that it holds inside of the flesh. In colliders they lie by their own depth, in flesh by
+//! that of the place in it at rest.
+
+use super::narrow::FLAT;
+use super::placed::Placed;
+use super::skin::ContactSkin;
+use crate::Vec3;
+use crate::aabb;
+use crate::body::Body;
+use crate::range::is_sound;
+use std::collections::BTreeMap;
+
+/// Bones less deep than this in something do not lie in it, in sizes.
+const DEEP: f64 = 5e-4;
+/// Flesh of the same body in which a bone lies is so far from it at rest, in cells, and so many times as far as the bone lies deep.
+const APART: f64 = 1.0;
+const OWN: f64 = 2.0;
+/// A body stands in a room if so much of its bones is inside; and how many points are asked.
+const WITHIN: f64 = 0.8;
+const ASKED: usize = 64;
+
+/// A bone of a body that lies in something.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct BuriedBone {
+    /// The one that lies there.
+    pub bone: u32,
+    /// The body in whose flesh it lies; after all bodies, the colliders.
+    pub other: u32,
+    /// The bone there, of a body.
+    pub partner: u32,
+    /// How deep, metres.
+    pub depth: f64,
+}
+
+impl BuriedBone {
+    /// Whether it can be of a body of so many bones.
+    pub(crate) fn is_sound(&self, bones: usize) -> bool {
+        (self.bone as usize) < bones && self.depth > 0.0 && is_sound(self.depth)
+    }
+}
+
+/// A lattice vertex inside of the flesh, and the bone that holds it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BonePoint {
+    node: u32,
+    bone: u32,
+}
+
+impl BonePoint {
+    /// All of a body, of which `depth` tells how far a place is from the skin, negative inside.
+    pub fn of(body: &Body, depth: impl Fn(Vec3) -> f64) -> Vec<Self> {
+        let all = body.bone_of_vertex().iter().zip(body.lattice().vertices());
+        let point = |(node, (bone, rest)): (u32, (&Option<u32>, &Vec3))| {
+            let inside = depth(*rest) < 0.0;
+            bone.filter(|_| inside).map(|bone| Self { node, bone })
+        };
+        (0u32..).zip(all).filter_map(point).collect()
+    }
+}
+
+/// A body where its lattice is.
+#[derive(Clone, Copy)]
+pub(crate) struct Standing<'a> {
+    pub skin: &'a ContactSkin,
+    /// `[nodes]`, metres, world axes.
+    pub places: &'a [Vec3],
+    /// Whether it is to touch itself.
+    pub itself: bool,
+}
+
+impl Standing<'_> {
+    fn place(&self, point: &BonePoint) -> Vec3 {
+        self.places[point.node as usize]
+    }
+
+    /// Whether it stands in a collider that encloses it: a room.
+    pub fn is_in_room(&self, collider: &Placed) -> bool {
+        let all = self.skin.bone_points();
+        let Some((lo, hi)) = collider.bounds() else {
+            return false;
+        };
+        let every = all.len().div_ceil(ASKED).max(1);
+        let asked: Vec<Vec3> = all.iter().step_by(every).map(|p| self.place(p)).collect();
+        let least = (WITHIN * asked.len() as f64).ceil() as usize;
+        let is_in = |x: &&Vec3| is_within(x, &(lo, hi));
+        asked.iter().filter(is_in).count() >= least.max(1) && collider.enclosed(&asked) >= least
+    }
+}
+
+fn is_within(x: &Vec3, (lo, hi): &(Vec3, Vec3)) -> bool {
+    (0..3).all(|k| x[k] >= lo[k] && x[k] <= hi[k])
+}
+
+/// Of each body the bones that lie in other flesh or in colliders, in order. Sheets have no inside.
+pub(crate) fn buried(bodies: &[Standing], colliders: &[Placed]) -> Vec<Vec<BuriedBone>> {
+    let boxes: Vec<Boxes> = bodies.iter().map(Boxes::new).collect();
+    let of = |(i, body): (usize, &Standing)| {
+        let least = DEEP * body.skin.body().size();
+        let mut deepest: BTreeMap<(u32, u32, u32), f64> = BTreeMap::new();
+        let mut add = |bone, other, partner, depth: f64| {
+            if depth > least {
+                let known = deepest.entry((bone, other, partner)).or_insert(depth);
+                *known = known.max(depth);
+            }
+        };
+        for point in body.skin.bone_points() {
+            let x = body.place(point);
+            for (j, (other, boxes)) in bodies.iter().zip(&boxes).enumerate() {
+                if i == j && !body.itself {
+                    continue;
+                }
+                let own = (i == j).then_some(point);
+                for (partner, depth) in boxes.depths(other, own, &x) {
+                    add(point.bone, j as u32, partner, depth);
+                }
+            }
+            for (other, collider) in (bodies.len() as u32..).zip(colliders) {
+                add(point.bone, other, 0, collider.depth(&x, i));
+            }
+        }
+        let bone = |((bone, other, partner), depth)| BuriedBone {
+            bone,
+            other,
+            partner,
+            depth,
+        };
+        deepest.into_iter().map(bone).collect()
+    };
+    bodies.iter().enumerate().map(of).collect()
+}
+
+/// The boxes of the clusters of a body's cells.
+struct Boxes(Vec<(Vec3, Vec3)>);
+
+impl Boxes {
+    fn new(body: &Standing) -> Self {
+        let cells = body.skin.body().lattice().cells();
+        let clusters = body.skin.clusters().iter();
+        let of = |cluster: &Vec<u32>| {
+            let corners = cluster.iter().flat_map(|&c| cells[c as usize].corners());
+            aabb::bounds(corners.map(|&a| body.places[a as usize]))
+        };
+        Self(clusters.map(of).collect())
+    }
+
+    /// By which bones' flesh of a body a place is covered, and how deep; `own`: it is where a bone of that body is, whose own flesh does
+    /// not count.
+    fn depths<'a>(
+        &'a self,
+        body: &'a Standing,
+        own: Option<&'a BonePoint>,
+        x: &'a Vec3,
+    ) -> impl Iterator<Item = (u32, f64)> + 'a {
+        let clusters = body.skin.clusters().iter().zip(&self.0);
+        let near = clusters.filter(|(_, bounds)| is_within(x, bounds));
+        let cells = near.flat_map(|(cluster, _)| cluster);
+        cells.filter_map(move |&cell| depth_in(body, cell, own, x))
+    }
+}
+
+/// The bone whose flesh a cell is, and how deep a place in it lies.
+fn depth_in(body: &Standing, number: u32, own: Option<&BonePoint>, x: &Vec3) -> Option<(u32, f64)> {
+    let of = body.skin.body();
+    let lattice = of.lattice();
+    let cell = &lattice.cells()[number as usize];
+    let corners = cell.corners();
+    if own.is_some_and(|point| corners.contains(&point.node)) {
+        return None;
+    }
+    let places = corners.iter().map(|&a| body.places[a as usize]);
+    if !is_within(x, &aabb::bounds(places.clone())) {
+        return None;
+    }
+    let mut posed = [Vec3::zeros(); 8];
+    posed.iter_mut().zip(places).for_each(|(p, x)| *p = x);
+    let posed = &posed[..corners.len()];
+    let rest = &lattice.corners(number)[..corners.len()];
+    if cell.volume(posed) < FLAT * cell.volume(rest) {
+        return None;
+    }
+    let local = cell.local(posed, *x)?;
+    if cell.inside(local) < -1e-9 {
+        return None;
+    }
+    let found = cell.position(rest, local);
+    let depth = -body.skin.depth(found);
+    let weighs = of.cell_weights().row(number as usize);
+    let (bone, _) = weighs.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    if let Some(point) = own {
+        let apart = (found - lattice.vertices()[point.node as usize]).norm();
+        let parents = of.skeleton().parents();
+        let parent = |a: u32| parents[a as usize];
+        // Joints between two bones are as bent as they are, with a helper between them too.
+        let beside = |a: u32, b: u32| {
+            a == b || parent(a) == Some(b) || parent(a).and_then(parent) == Some(b)
+        };
+        let is_own = apart <= (APART * body.skin.cell()).max(OWN * depth);
+        if is_own || beside(bone, point.bone) || beside(point.bone, bone) {
+            return None;
+        }
+    }
+    Some((bone, depth))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::placed::{Moving, Span, tree_at_rest};
+    use crate::contact::tests::Shaped;
+    use crate::contact::{Collider, ColliderMotion};
+    use crate::surface::Surface;
+    use crate::surface::shapes::cuboid;
+    use std::sync::Arc;
+
+    fn standing<'a>(flesh: &'a Shaped, itself: bool) -> Standing<'a> {
+        Standing {
+            skin: &flesh.skin,
+            places: &flesh.base,
+            itself,
+        }
+    }
+
+    fn moving(collider: Collider) -> Moving {
+        let collider = Arc::new(collider);
+        let tree = tree_at_rest(&collider);
+        Moving::new(&collider, tree.as_ref(), &Span::between(0, 0))
+    }
+
+    fn floor(height: f64) -> Moving {
+        moving(Collider::plane(Vec3::x() * height, Vec3::x()).unwrap())
+    }
+
+    /// A box about the bar's middle, of which these are half the edges, still or deforming.
+    fn hall(half: Vec3, deforming: bool) -> Moving {
+        let shape = cuboid(half);
+        let places = shape.vertices.iter().map(|x| x + Vec3::z() * 0.8);
+        let places: Vec<Vec3> = places.collect();
+        let surface = Arc::new(Surface::new(places.clone(), shape.triangles).unwrap());
+        moving(match deforming {
+            true => Collider::mesh(surface, ColliderMotion::Deforming(vec![places])).unwrap(),
+            false => Collider::mesh(surface, ColliderMotion::Still).unwrap(),
+        })
+    }
+
+    #[test]
+    fn bones_below_a_floor_lie_in_it_as_deep_as_they_are() {
+        let bar = Shaped::new(|x| *x, 0.0);
+        let at = |height: f64| {
+            let floor = floor(height);
+            buried(&[standing(&bar, true)], &[floor.at(1.0)]).remove(0)
+        };
+        assert!(at(-0.06).is_empty());
+        let (shallow, deep) = (at(0.02), at(0.05));
+        assert_eq!(shallow.iter().map(|b| b.bone).collect::<Vec<_>>(), [0, 1]);
+        for (a, b) in shallow.iter().zip(&deep) {
+            assert!(a.other == 1 && a.depth >= 0.02 - 1e-12);
+            assert!((b.depth - a.depth - 0.03).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn bones_of_one_body_lie_in_the_flesh_of_another() {
+        let (here, there) = (
+            Shaped::new(|x| *x, 0.0),
+            Shaped::new(|x| x + Vec3::x() * 0.3, 0.0),
+        );
+        let all = |other| buried(&[standing(&here, true), standing(other, true)], &[]);
+        assert!(all(&there).concat().is_empty());
+        let same = all(&here);
+        for (body, found) in same.iter().enumerate() {
+            assert!(found.iter().all(|b| b.other as usize == 1 - body));
+            assert!([0, 1].iter().all(|bone| {
+                let mut own = found.iter().filter(|b| b.bone == *bone);
+                own.any(|b| b.partner == *bone && b.depth > 0.02)
+            }));
+        }
+    }
+
+    #[test]
+    fn a_joint_that_is_folded_shut_lies_in_nothing() {
+        let fold = |x: &Vec3| match x.z > 0.8 {
+            true => Vec3::new(-x.x, x.y, 1.6 - x.z),
+            false => *x,
+        };
+        let bar = Shaped::new(fold, 0.0);
+        assert!(buried(&[standing(&bar, true)], &[]).concat().is_empty());
+    }
+
+    #[test]
+    fn what_encloses_a_body_is_its_room_and_what_it_stands_in_is_not() {
+        let bar = Shaped::new(|x| *x, 0.0);
+        for deforming in [false, true] {
+            let is_room = |half: Vec3| {
+                let hall = hall(half, deforming);
+                standing(&bar, true).is_in_room(&hall.at(1.0))
+            };
+            assert!(is_room(Vec3::new(0.4, 0.4, 1.0)));
+            // Less of it than counts, and none.
+            assert!(!is_room(Vec3::new(0.4, 0.4, 0.6)));
+            assert!(!is_room(Vec3::new(0.4, 0.4, 0.01)));
+        }
+        assert!(!standing(&bar, true).is_in_room(&floor(1.0).at(1.0)));
+    }
+
+    #[test]
+    fn of_a_room_what_is_outside_is_solid() {
+        for deforming in [false, true] {
+            let half = Vec3::new(0.4, 0.5, 1.0);
+            let room = hall(half, deforming).with_rooms(&[true]);
+            let (room, solid) = (room.at(1.0), hall(half, deforming));
+            let solid = solid.at(1.0);
+            for x in [0.1, 0.39, 0.41, 0.7] {
+                let point = Vec3::new(x, 0.05, 0.9);
+                let depth = room.depth(&point, 0);
+                assert!((depth - (x - 0.4)).abs() < 1e-12, "{x} {depth}");
+                // Of a body that came from outside it is none.
+                let other = room.depth(&point, 1);
+                assert!(x > 0.4 && other < 0.0 || (other + depth).abs() < 1e-12);
+                assert_eq!(other, solid.depth(&point, 0));
+                let near = room.nearest(&point, 0, &|_, _, _| 1.0).unwrap();
+                assert!((near.normal + Vec3::x()).norm() < 1e-9);
+            }
+        }
+    }
+}
