@@ -557,7 +557,7 @@ class Body:
 class Contact:
     """How flesh touches: itself (self_contact), with thickness (m) kept between skins, Coulomb's friction, and compliance: how far
     contacts give as a part of what the flesh itself gives there. regions[n]: one number per vertex of the mesh, of which 0
-    touches nothing (None: all may touch). response: "complementarity" (contacts push and never pull), or for comparison "creases"
+    touches nothing, or a mask, True where skin may touch (None: all may). response: "complementarity" (contacts push and never pull), or for comparison "creases"
     [capell2006, §3.4] as printed and "released_creases" without what pulls; these begin at `Simulation.find_crease_seeds` and know
     neither thickness, friction nor compliance. With the method 'modal' what overlaps is parted on the surface that is shown, frame by
     frame, without forces: friction and compliance mean nothing then. Raises InputError."""

@@ -39,6 +39,8 @@ def simulate_all(
 
     A clip is called like its shot, "clip" in place of "shot". Nothing is written before all are simulated. Raises as `simulate`.
     """
+    if not folder.exists():
+        raise StorageError(f"there is no folder {folder} for the clips of several shots: make it first")
     if not folder.is_dir():
         raise StorageError(f"{folder} is no folder: name one for the clips of several shots")
     places: dict[Path, Path] = {}

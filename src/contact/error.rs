@@ -20,6 +20,16 @@ pub enum ContactError {
         /// What it is.
         value: f64,
     },
+    /// More than there is.
+    #[error(
+        "contact: a thickness of {thickness} m is more than half of the body's size, {size:.3} m"
+    )]
+    Thickness {
+        /// What was asked for, metres.
+        thickness: f64,
+        /// Of the body, metres.
+        size: f64,
+    },
     /// The crease methods anywhere else than step by step.
     #[error(
         "contact: the crease methods are for comparison, in Simulation alone: take response 'complementarity'"

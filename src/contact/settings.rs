@@ -8,6 +8,9 @@ use crate::range::is_sound;
 use crate::surface::Surface;
 use std::sync::Arc;
 
+/// Between skins no more can be kept, in sizes of the body.
+const THICKEST: f64 = 0.5;
+
 /// What keeps flesh from passing through itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum ContactResponse {
@@ -179,13 +182,18 @@ impl Contact {
     /// Makes ready to touch with a body.
     ///
     /// # Errors
-    /// A number out of its range; regions for another number of vertices than the surface has; a stop by the progress.
+    /// A number out of its range; a thickness of more than half of the body; regions for another number of vertices than the surface
+    /// has; a stop by the progress.
     pub fn prepare(
         &self,
         body: &Arc<Body>,
         progress: &dyn Progress,
     ) -> Result<PreparedContact, ContactError> {
         self.check(body.surface())?;
+        let (thickness, size) = (self.options.thickness, body.size());
+        if thickness > THICKEST * size {
+            return Err(ContactError::Thickness { thickness, size });
+        }
         let skin = ContactSkin::new(body, self.regions.as_deref(), progress)?;
         Ok(PreparedContact {
             skin: Arc::new(skin),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Contact`, and what is reported of contacts.
 
-use super::arrays::{from_points, integers, real};
+use super::arrays::{floats, from_points, real};
 use super::errors::{IntoPy, input};
 use crate::Vec3;
 use crate::contact::{Contact, ContactError, ContactOptions, ContactPoint};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// How flesh touches: itself (self_contact), with thickness (m) kept between skins, Coulomb's friction, and compliance, how far
 /// contacts give as a part of what the flesh itself gives there. regions[n]: one number per vertex of the mesh, 0 touches
-/// nothing; None: all may touch. response: "complementarity", or for comparison "creases" [capell2006, §3.4] as printed and
+/// nothing, or a mask; None: all may touch. response: "complementarity", or for comparison "creases" [capell2006, §3.4] as printed and
 /// "released_creases", which begin at `Simulation.find_crease_seeds`. With the method 'modal' what overlaps is parted on the surface
 /// that is shown, without forces: friction and compliance mean nothing then. Raises InputError.
 #[pyclass(name = "Contact", module = "thew", frozen)]
@@ -30,13 +30,7 @@ impl PyContact {
         #[pyo3(from_py_with = real)] compliance: f64,
         response: &str,
     ) -> PyResult<Self> {
-        let read = |r| {
-            let (numbers, _) = integers(r, "regions")?;
-            let number = |n: i64| u32::try_from(n);
-            let all: Result<Vec<u32>, _> = numbers.into_iter().map(number).collect();
-            all.map_err(|_| input("regions must be whole numbers, zero or positive"))
-        };
-        let regions = regions.map(read).transpose()?;
+        let regions = regions.map(self::regions).transpose()?;
         let options = ContactOptions {
             self_contact,
             thickness,
@@ -92,6 +86,24 @@ impl PyContact {
             o.thickness, o.friction, o.compliance, o.response
         )
     }
+}
+
+/// One number per vertex, or whether it may touch: a mask.
+fn regions(given: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+    let numbers = floats(
+        given,
+        "regions (a number for each vertex, or a mask)",
+        &[None],
+    )?;
+    let number = |&x: &f64| {
+        (x.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&x)).then_some(x as u32)
+    };
+    let all: Option<Vec<u32>> = numbers.data.iter().map(number).collect();
+    all.ok_or_else(|| {
+        input(
+            "regions must be whole numbers, zero or positive, or a mask: True where skin may touch",
+        )
+    })
 }
 
 /// What touches at one instant: points[c,3], normals[c,3] (outward of what is touched), gaps[c] (m, negative: overlap),
@@ -187,7 +199,8 @@ impl PyContacts {
         format!(
             "<thew.Contacts: {} points, deepest {:.2} mm>",
             self.0.len(),
-            -1e3 * deepest
+            // Never −0.
+            0.0 - 1e3 * deepest
         )
     }
 }

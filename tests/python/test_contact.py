@@ -198,7 +198,9 @@ def test_how_the_whole_stands_makes_no_difference(elbow):
         ({"thickness": np.inf}, "thickness"),
         ({"compliance": 0.0}, "compliance must be between"),
         ({"regions": [-1, 0]}, "regions"),
-        ({"regions": [0.5]}, "regions"),
+        ({"regions": [0.5]}, "regions must be whole numbers, zero or positive, or a mask"),
+        ({"regions": [np.nan]}, "regions must be"),
+        ({"regions": [[1]]}, "regions"),
     ],
 )
 def test_what_cannot_touch_is_a_sentence(options, sentence):
@@ -209,6 +211,8 @@ def test_what_cannot_touch_is_a_sentence(options, sentence):
 def test_what_does_not_fit_the_body_is_a_sentence(arm):
     with pytest.raises(thew.InputError, match="one number per vertex"):
         thew.Simulation(arm.body, contact=thew.Contact(regions=[1, 2, 3]))
+    with pytest.raises(thew.InputError, match="more than half of the body's size"):
+        thew.Simulation(arm.body, contact=thew.Contact(thickness=1.0))
     for method in ("nonlinear", "neohookean"):
         with pytest.raises(thew.InputError, match="knows no contact"):
             thew.Simulation(arm.body, method, contact=thew.Contact())
@@ -217,6 +221,15 @@ def test_what_does_not_fit_the_body_is_a_sentence(arm):
 def test_ignored_skin_touches_nothing(elbow):
     nothing = thew.Contact(regions=np.zeros(len(elbow.surface.vertices), int))
     assert len(bent(elbow, 136, nothing, hold=1).contacts()) == 0
+    assert repr(bent(elbow, 20, hold=1).contacts()) == "<thew.Contacts: 0 points, deepest 0.00 mm>"
+
+
+def test_regions_may_be_a_mask_or_whole_floats(elbow):
+    rear = elbow.surface.vertices[:, 2] > 0.0
+    given = [thew.Contact(regions=kind) for kind in (rear, rear.astype(int), rear.astype(np.float32), rear.tolist())]
+    through = [bent(elbow, 120, contact, hold=1).positions() for contact in given]
+    assert all(np.array_equal(through[0], other) for other in through[1:])
+    assert not np.array_equal(through[0], bent(elbow, 120, hold=1).positions())
 
 
 def fold(degrees, step=6.0, hold=2):
@@ -361,3 +374,6 @@ def test_folds_are_the_same_bits_however_a_clip_is_cut_and_when_restored(elbow, 
         second.advance(pose, FRAME)
     free = thew.simulate(elbow, poses, 24, elastic_joints=0.0)
     assert np.abs(np.asarray(free)[4] - np.asarray(whole)[4]).max() > 0.005 * elbow.surface.size
+    shares = np.array([whole.folds(frame) for frame in range(len(whole))])
+    assert shares.dtype == np.float32 and (shares >= 0.0).all() and (shares <= 1.0).all()
+    assert shares[4].max() > 0.2 and not np.any([free.folds(frame) for frame in range(len(free))])

@@ -252,7 +252,7 @@ def test_the_command_says_what_is_wrong_with_several_shots_and_writes_nothing(ar
     thew.Shot(arm.body, swings(3), 24).save(other / "a.thew")
     a, b, c, d = (kept / f"{name}.shot.thew" for name in "abcd")
     for words, sentence in (
-        ((a, b, "-o", tmp_path / "nowhere"), "is no folder"),
+        ((a, b, "-o", tmp_path / "nowhere"), "make it first"),
         ((a, "--together", "-o", clips / "clip.thew"), "is no folder"),
         ((a, other / "a.thew", "-o", clips), "would both be written to"),
         ((a, tmp_path / "missing.thew", "-o", clips), "cannot be read"),

@@ -339,7 +339,7 @@ def test_what_bones_hold_in_each_other_is_told_in_words(tmp_path, capsys):
     notes = [clip.contact_notes() for clip in clips]
     assert len(notes[0]) == len(notes[1]) == 1
     assert notes[0][0].startswith("frames 2 to 3: bone 'core' of 'left' lies up to ")
-    assert "deep in body 1, and bones alone hold both: contact cannot part them" in notes[0][0]
+    assert "deep in body 1: contact moves flesh, not the bones that hold it" in notes[0][0]
     assert "bone 'core' lies up to" in notes[1][0] and "deep in 'left'" in notes[1][0]
     assert [clip.contact_notes() for clip in thew.simulate_scene([body] * 2, [p[:2] for p in poses], 24)] == [[], []]
     shots = [tmp_path / f"{name}.thew" for name in "ab"]
@@ -350,7 +350,7 @@ def test_what_bones_hold_in_each_other_is_told_in_words(tmp_path, capsys):
     assert capsys.readouterr().err == ""
     assert main(["simulate", *map(str, shots), "--together", "-o", str(tmp_path)]) == 0
     told = capsys.readouterr().err
-    assert "a.clip.thew, frames 2 to 3: bone 'core' of 'a' lies" in told and "deep in 'a', and bones alone" in told
+    assert "a.clip.thew, frames 2 to 3: bone 'core' of 'a' lies" in told and "deep in 'a': contact moves flesh" in told
 
 
 def test_shots_are_simulated_together_as_their_scene(meeting, tmp_path):
@@ -452,3 +452,62 @@ def test_a_reset_that_fails_changes_nothing_and_the_scene_goes_on(ball):
     scene.advance([at(0, 0, 0), at(0.36, 0, 0)], FRAME)
     contacts = scene.contacts()
     assert {*contacts.others} == {0, 1}
+
+
+def hall(half, motion=None, turned=False):
+    """A closed box about the origin."""
+    vertices, triangles = shapes.box(half)
+    return thew.Collider(thew.Surface(vertices, triangles[:, ::-1] if turned else triangles), motion)
+
+
+@pytest.mark.parametrize("kind", ["as it is", "turned", "deforming"])
+def test_what_encloses_a_body_is_its_room(ball, kind, tmp_path):
+    """A ball of 0.2 m goes 5 cm into the wall of a room 0.8 m wide, and out of it."""
+    half = (0.4, 0.6, 0.8)
+    way = [*np.linspace(0.0, 0.25, 11), *[0.25] * 4, *np.linspace(0.25, 0.1, 6)]
+    poses = np.array([at(x, 0, 0) for x in way])
+    motion = np.array([shapes.box(half)[0]] * len(way)) if kind == "deforming" else None
+    given = {"gravity": (0, 0, 0), "contact": thew.Contact()}
+    room = hall(half, motion, kind == "turned")
+    free = thew.simulate(ball, poses, 24, **given)
+    clip = thew.simulate(ball, poses, 24, colliders=[room], **given)
+    shown = np.asarray(clip)
+    # Nothing of it where it is far from the walls, and inside throughout.
+    assert np.array_equal(shown[:6], np.asarray(free)[:6])
+    assert np.asarray(free)[14, :, 0].max() > 0.44 and shown[14, :, 0].max() < 0.405
+    contacts = clip.contacts(14)
+    assert len(contacts) > 10 and (contacts.normals[:, 0] < -0.99).all()
+    assert not len(clip.contacts(20)) and clip.contact_notes() == []
+    # A clip that goes on from a file still knows what its room is.
+    part = thew.simulate(ball, poses[:13], 24, colliders=[room], **given)
+    part.save(tmp_path / "part.thew")
+    part = thew.Clip.load(tmp_path / "part.thew")
+    part.extend(poses[13:])
+    assert np.array_equal(np.asarray(part), shown)
+
+
+def test_a_room_is_one_for_those_inside_of_it_alone(ball):
+    """One ball in a closed box, the other beside it."""
+    poses = [np.array([at(0, 0, 0)] * 4), np.array([at(x, 0, 0) for x in (0.65, 0.6, 0.57, 0.57)])]
+    clips = thew.simulate_scene([ball] * 2, poses, 24, contact=thew.Contact(), colliders=[hall((0.4, 0.4, 0.4))])
+    shown = [np.asarray(clip)[-1] for clip in clips]
+    assert np.abs(shown[0]).max() < 0.25 and not len(clips[0].contacts(-1))
+    assert shown[1][:, 0].min() > 0.395 and (clips[1].contacts(3).normals[:, 0] > 0.99).all()
+
+
+def test_bones_in_other_bodies_and_in_colliders_are_told(ball):
+    """Two bodies that begin in one place touch nowhere, and one whose bone is in the floor."""
+    poses = [np.array([at(0, 0, 0)] * 3), np.array([at(x, 0, 0) for x in (0.0, 0.0, 0.6)])]
+    clips = thew.simulate_scene([ball] * 2, poses, 24, contact=thew.Contact(), names=["Anna", "Bert"])
+    for clip, other, number in zip(clips, ("Bert", "Anna"), (1, 0), strict=True):
+        bone, lies_in, partner, depth = clip.buried_bones(0)[0]
+        assert (bone, lies_in, partner) == (0, number, 0) and 0.1 < depth < 0.2
+        assert not clip.buried_bones(2)
+        assert any(
+            note.startswith("frames 0 to 1: bone 'core'") and f"deep in '{other}'" in note
+            for note in clip.contact_notes()
+        )
+    floor = thew.Collider.plane((0, 0, 0.05), (0, 0, 1))
+    clip = thew.simulate(ball, np.array([at(0, 0, 0), at(0, 0, 0.3)]), 24, contact=thew.Contact(), colliders=[floor])
+    (note,) = clip.contact_notes()
+    assert note.startswith("frame 0: bone 'core' lies up to ") and "deep in collider 0: contact moves flesh" in note
