@@ -276,6 +276,15 @@ def test_a_thing_that_grows_from_nothing_collides_once_it_is_there(straight):
     assert farthest(pressed)[-1] < NEAR + 0.02
 
 
+def test_bones_that_lie_in_a_thing_are_named(straight):
+    simulated(straight)
+    assert "deep in" not in notes(straight)
+    add_box(moves=False, face=-0.1)
+    simulated(straight)
+    assert "“Hip” and “Spine” lie up to 10 cm deep in “Bench” in frames 1 to 12" in notes(straight)
+    assert "contact moves flesh, not bones" in notes(straight)
+
+
 # the panel -----------------------------------------------------------------------------------------------------------------
 
 
