@@ -175,6 +175,8 @@ def making_of(clips: list[Path], name: str | None) -> dict[str, baking.Making]:
         )
     found: dict[str, baking.Making] = {}
     for path in clips:
+        if path.is_dir():
+            raise Refusal(f"“{path}” is a folder: name the clips in it, as in --clip {path / '*.clip.thew'}")
         clip, called = core().Clip.load(path), f"“{path.name}”"
         mesh = name or shots.Note.of(clip, called).object
         if mesh in found:

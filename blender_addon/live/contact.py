@@ -59,9 +59,14 @@ def given(built: Any, collided: Colliders, common: Common | None = None) -> dict
 
 def folds_in_the_hand(built: Any) -> bool:
     """Whether what is posed by hand is parted where its skin folds into itself, which depends on the pose alone."""
-    contact, joints = built.build_settings.touches, built.build_settings.elastic_joints
-    parted = contact is not None and contact.self_contact and built.build_settings.method != PARTED
-    return parted and joints < 1.0 and len(built.character.rest) <= FLUENT
+    contact = built.build_settings.touches
+    return contact is not None and may_stiffen(built) and len(built.character.rest) <= FLUENT
+
+
+def may_stiffen(built: Any) -> bool:
+    """Whether flesh that is to touch itself could take more of its joints' elastic shape, which parts the skin's own folds."""
+    settings = built.build_settings
+    return settings.touches.self_contact and settings.method != PARTED and settings.elastic_joints < 1.0
 
 
 def collider(place: Place, asked: colliders.Asked, read: Collider) -> Any:
@@ -151,6 +156,7 @@ def found(built: Any, clip: Any, collided: list[Thing] | None = None, own: int =
         collided,
         built.build_settings.method == PARTED,
         own,
+        may_stiffen(built),
     )
 
 

@@ -20,6 +20,7 @@ from ..logic.cycles import Beginning
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.native import core
+from ..logic.sentences import listed
 from ..logic.spaces import Place
 from ..logic.states import Event
 from ..logic.tasks import Task, span
@@ -167,6 +168,17 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
     """
     obj, note = found.obj, Note.of(clip, name)
     believed.check(obj)
+    if note.object != obj.name and note.object in scene.objects:  # otherwise it was given another name
+        raise Refusal(
+            f"{name} holds the clip of “{note.object}”, not of {describe(obj)}: bake it on the one it was exported from, or export "
+            f"{describe(obj)}"
+        )
+    if missing := [other for other in note.others if other not in clip.body_names]:
+        with_them = listed([f"“{other}”" for other in missing])
+        raise Refusal(
+            f"{name} was simulated without {with_them}, whose flesh is to touch that of {describe(obj)}: simulate their shots in "
+            "one go with --together, or switch Other Flesh off and export again"
+        )
     character = read_character(found, bpy.context.evaluated_depsgraph_get)
     if len(character.rest) != note.vertices:
         raise Refusal(

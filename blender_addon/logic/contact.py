@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from .buried import Buried, buried_in, buried_notes
 from .errors import sentence
 from .played import Played
-from .sentences import listed, plural
+from .sentences import listed, plural, spans
 
 #: The methods whose flesh can touch.
 METHODS = frozenset({"hyperelastic", "warped", "warped_vertex", "linear", "modal"})
@@ -30,11 +31,11 @@ UNTOUCHABLE = "This method knows no contact: choose Hyperelastic under Advanced.
 #: Skins that overlap by less than this part of the body's size lie on each other, for all that can be seen.
 VISIBLE = 5e-4
 
-#: So many pairs of parts are named, and so many spans of frames; the rest is counted.
-NAMED, SPANS = 3, 3
+#: So many pairs of parts are named; the rest is counted.
+NAMED = 3
 
-#: Frames between two touches that are not told apart: in them skins were just about to touch again.
-APART = 2
+#: So much more of the joints' elastic shape shows that a fold of the skin was parted, 0 to 1.
+FOLDED = 0.05
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,9 @@ class Touching:
     others: Met = Met()  # pairs are of a bone, or one more than there are where none weighs, and a thing
     strongest: float = 0.0  # the largest force of a contact, N
     held: tuple[int, ...] = ()  # frames with cells that bones alone hold folded
+    buried: tuple[Buried, ...] = ()  # bones that lie in something
+    folded: tuple[int, ...] = ()  # frames in which folds of the skin itself were parted
+    may_stiffen: bool = False  # more Elastic Joints would part more of the skin's folds
 
     @staticmethod
     def of(
@@ -124,9 +128,10 @@ class Touching:
         things: Sequence[Thing] = (),
         parted: bool = False,
         body: int = 0,
+        may_stiffen: bool = False,
     ) -> Touching:
         """Of a clip that shows `frames`; weights [n, b] say of which bone a vertex is, `thickness` is kept between skins, metres;
-        `parted`: on the surface alone, without forces.
+        `parted`: on the surface alone, without forces; `may_stiffen`: its joints could be more elastic.
 
         `body`: which of the bodies of the clip's scene it is; all that it counts besides are the `things`, in that order.
         """
@@ -150,7 +155,11 @@ class Touching:
             others.add(frame, both[~mine], force[~mine], overlaps[~mine], np.ones((~mine).sum(), dtype=bool))
         held = tuple(frame for index, frame in enumerate(frames) if held_at(clip, index))
         met = own.met() if itself else None
-        return Touching(size, tuple(bones), tuple(things), met, others.met(), strongest, held)
+        folded = tuple(frame for index, frame in enumerate(frames) if clip.folds(index).max(initial=0.0) > FOLDED)
+        return Touching(
+            size, tuple(bones), tuple(things), met, others.met(), strongest, held,
+            buried_in(clip, frames, body), folded, may_stiffen,
+        )  # fmt: skip
 
 
 def held_at(clip: Any, index: int) -> int:
@@ -158,20 +167,6 @@ def held_at(clip: Any, index: int) -> int:
     clip, at = clip.simulated(index) if isinstance(clip, Played) else (clip, index)
     counts = clip.held_cells
     return int(counts[at % len(counts)])
-
-
-def spans(frames: tuple[int, ...]) -> str:
-    """`frame 5`, `frames 12 to 48`, `frames 3 to 9 and 12 to 20`, or how many of which."""
-    found: list[list[int]] = []
-    for frame in frames:
-        if found and frame - found[-1][1] <= APART:
-            found[-1][1] = frame
-        else:
-            found.append([frame, frame])
-    if len(found) > SPANS:
-        return f"{len(frames)} of the frames {frames[0]} to {frames[-1]}"
-    words = [f"{first} to {last}" if first < last else f"{first}" for first, last in found]
-    return f"frame{'' if len(frames) == 1 else 's'} {listed(words)}"
 
 
 def said_of(touching: Touching, known: str) -> list[str]:
@@ -218,16 +213,23 @@ def contact_notes(touching: Touching | None, length: Callable[[float], str]) -> 
     if touching is None:
         return []
     notes, itself, others = [], touching.itself, touching.others
-    if (itself is not None or touching.things) and not others.frames and not (itself and itself.frames):
+    touches = bool(others.frames or (itself and itself.frames))
+    if (itself is not None or touching.things) and not (touches or touching.buried or touching.folded):
         notes.append("Nothing touches.")
     if itself is not None and itself.frames:
         when = spans(itself.frames)
         text = joined(said_of(touching, when), itself)
         text = f"The skin touches itself in {when}{': ' if text else ''}{text}"
-        notes.append(f"{text}{left_over(itself, touching.size, length)}.")
+        left = left_over(itself, touching.size, length)
+        helps = " (Elastic Joints at 1 parts more)" if left and touching.may_stiffen else ""
+        notes.append(f"{text}{left}{helps}.")
     if others.frames:
         text = joined(said_of_things(touching), others)
         notes.append(sentence(f"{text}{left_over(others, touching.size, length)}"))
+    if touching.folded:
+        alone = "" if touches or touching.buried else "; nothing else touches"
+        notes.append(f"Folds of the skin are parted in {spans(touching.folded)}{alone}.")
+    notes += buried_notes(touching.buried, touching.bones, [thing.name for thing in touching.things], length)
     if touching.held:
         notes.append(
             f"In {spans(touching.held)} bones pass through each other, or fold what they alone hold: contact cannot help there, "

@@ -42,6 +42,16 @@ class Played:
         clip, at = self.simulated(index)
         return clip.contacts(at)
 
+    def buried_bones(self, index: int) -> list[tuple[int, int, int, float]]:
+        """Bones that lie in something there: see `thew.Clip.buried_bones`."""
+        clip, at = self.simulated(index)
+        return clip.buried_bones(at)
+
+    def folds(self, index: int) -> np.ndarray:
+        """How far folds of the skin are parted there: see `thew.Clip.folds`."""
+        clip, at = self.simulated(index)
+        return clip.folds(at)
+
     @property
     def inverted_cells(self) -> np.ndarray:
         """Inverted cells, of every frame that was simulated."""

@@ -20,6 +20,27 @@ def listed(words: list[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
+#: So many spans of frames are told one by one.
+SPANS = 3
+
+#: Frames between two touches that are not told apart: in them skins were just about to touch again.
+APART = 2
+
+
+def spans(frames: tuple[int, ...]) -> str:
+    """`frame 5`, `frames 12 to 48`, `frames 3 to 9 and 12 to 20`, or how many of which."""
+    found: list[list[int]] = []
+    for frame in frames:
+        if found and frame - found[-1][1] <= APART:
+            found[-1][1] = frame
+        else:
+            found.append([frame, frame])
+    if len(found) > SPANS:
+        return f"{len(frames)} of the frames {frames[0]} to {frames[-1]}"
+    words = [f"{first} to {last}" if first < last else f"{first}" for first, last in found]
+    return f"frame{'' if len(frames) == 1 else 's'} {listed(words)}"
+
+
 def percent(share: float) -> str:
     """A share as `0.32 %`."""
     return f"{100.0 * share:.2g} %"

@@ -44,12 +44,9 @@ def asked(
 ) -> tuple[Asked, ...]:
     """What the flesh of `obj` is to collide with in `scene`, by name; cheap enough to ask every frame. `others`: what it is
     simulated together with (None: they are looked up)."""
-    settings = obj.thew
-    if not settings.use_colliders:
+    if not obj.thew.use_colliders:
         return ()
-    chosen = settings.collider_collection
-    candidates = scene.objects if chosen is None else chosen.all_objects
-    found = [other for other in candidates if other != obj and collides(other)]
+    found = [other for other in candidates(obj, scene) if other != obj and collides(other)]
     if not found:
         return ()
     layer, together = reading.view_layer(scene), [obj, *(groups.others(obj, scene) if others is None else others)]
@@ -67,6 +64,30 @@ def asked(
         for other in found
     ]
     return tuple(sorted(each, key=lambda one: one.key))
+
+
+def candidates(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """All objects among which the flesh of `obj` looks for what it collides with."""
+    chosen = obj.thew.collider_collection
+    return list(scene.objects if chosen is None else chosen.all_objects)
+
+
+def idle(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[str]:
+    """Why each object with Collision physics takes no part beside `obj` that could, by name, to go on a sentence with."""
+    layer, armature = reading.view_layer(scene), reading.armature_of(obj)
+    shown, taken, found = reading.shown_collections(layer.layer_collection), asked(obj, scene), []
+    known = {each.key[0] for each in taken}
+    for other in sorted(candidates(obj, scene), key=lambda each: each.name):
+        has = any(modifier.type == "COLLISION" for modifier in other.modifiers)
+        if other == obj or other.name in known or not has or other.type != "MESH":
+            continue
+        if not collides(other):
+            found.append(f"the Collision of {describe(other)} is switched off")
+        elif not reading.is_enabled(other, layer, shown):
+            found.append(f"{describe(other)} is disabled in viewports, or its collection is")
+        elif belongs(other, obj, armature):
+            found.append(f"{describe(other)} is a part of the character")
+    return found
 
 
 def collides(other: bpy.types.Object) -> bool:
@@ -152,6 +173,12 @@ class Look:
             self.problem = f"{found.name} is flat to a line or a point, so nothing collides with it: give it a size"
             return None
         return found
+
+
+def left_out(read: Colliders, asked: tuple[Asked, ...]) -> set[tuple[str, str]]:
+    """Which of those that are asked for something was wrong with when they were read."""
+    missing = {key for key, _ in read.asked} - {each.key for each in read.each}
+    return missing & {each.key for each in asked}
 
 
 class Reader:

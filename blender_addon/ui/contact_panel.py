@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 from ..live import contact as live_contact
+from ..live import validity
+from ..live.flesh import NOTHING
 from ..live.session import register as fleshes
 from ..logic import contact
 from ..logic.contact import NAMED
@@ -48,8 +50,16 @@ def draw_contact(layout, context, obj, width: int) -> None:
     row.prop_search(settings, "contact_ignore", obj, "vertex_groups")
     body.prop(settings, "show_contacts")
     flesh = fleshes.known(obj)
-    column = layout.column(align=True)
-    for note in live_contact.touched(flesh) if flesh is not None and can and settings.use_contact else ():
+    if flesh is not None and can and settings.use_contact:
+        draw_touched(layout.column(align=True), context, obj, flesh, width)
+
+
+def draw_touched(column, context, obj, flesh, width: int) -> None:
+    """What touched in the clip that there is; what was changed since is not in it."""
+    notes = live_contact.touched(flesh)
+    if notes and not obj.thew.made.shows_bake and validity.outdated(obj, context.scene, flesh):
+        draw_text(column, "As of the last simulation; something was changed since:", width, icon="INFO")
+    for note in notes:
         draw_text(column, note, width)
 
 
@@ -62,10 +72,27 @@ def draw_colliders(column, context, obj, width: int) -> None:
     row.prop(settings, "collider_collection", text="In")
     if not (settings.use_colliders and settings.use_contact):
         return
-    where = "Nothing in the scene" if settings.collider_collection is None else "Nothing in this collection"
-    names = [each.key[0] for each in colliders.asked(obj, context.scene)]
-    text = f"With {named(names)}" if names else f"{where} has Collision physics (Physics Properties > Collision)"
-    draw_text(column, text, width)
+    asked, flesh = colliders.asked(obj, context.scene), fleshes.known(obj)
+    read = NOTHING if flesh is None or flesh.motion is None else flesh.motion.colliders
+    wrong = colliders.left_out(read, asked)
+    names = [each.key[0] for each in asked if each.key not in wrong]
+    if names:
+        draw_text(column, f"With {named(names)}", width)
+    elif not asked:
+        draw_text(column, nothing(obj, context.scene), width)
+    for problem in read.problems:
+        if any(f"“{name}”" in problem for name, _ in wrong):
+            draw_text(column, problem, width, icon="ERROR")
+
+
+def nothing(obj, scene) -> str:
+    """That the flesh collides with nothing, and why not."""
+    where = "Nothing in the scene" if obj.thew.collider_collection is None else "Nothing in this collection"
+    why = colliders.idle(obj, scene)
+    if not why:
+        return f"{where} has Collision physics (Physics Properties > Collision)"
+    more = [plural(len(why) - NAMED, "other takes", "others take") + " no part"] if len(why) > NAMED else []
+    return f"{where} collides: {listed([*why[:NAMED], *more])}"
 
 
 def draw_others(column, context, obj, width: int) -> None:

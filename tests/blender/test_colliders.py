@@ -276,24 +276,95 @@ def test_a_thing_that_grows_from_nothing_collides_once_it_is_there(straight):
     assert farthest(pressed)[-1] < NEAR + 0.02
 
 
+def test_bones_that_lie_in_a_thing_are_named(straight):
+    simulated(straight)
+    assert "deep in" not in notes(straight)
+    add_box(moves=False, face=-0.1)
+    simulated(straight)
+    assert "“Hip” and “Spine” lie up to 10 cm deep in “Bench” in frames 1 to 12" in notes(straight)
+    assert "contact moves flesh, not bones" in notes(straight)
+
+
 # the panel -----------------------------------------------------------------------------------------------------------------
 
 
+def read(body) -> str:
+    """What is read in the foldout Contact."""
+    layout = Layout()
+    part("ui.contact_panel").draw_contact(layout, bpy.context, body, 400)
+    return " ".join(layout.read())
+
+
 def test_the_panel_names_what_is_collided_with(straight):
-
-    def read() -> str:
-        layout = Layout()
-        part("ui.contact_panel").draw_contact(layout, bpy.context, straight, 200)
-        return " ".join(layout.read())
-
-    assert "Nothing in the scene has Collision physics" in read()
+    assert "Nothing in the scene has Collision physics" in read(straight)
     add_box()
-    assert "“Bench”" in read()
+    assert "“Bench”" in read(straight)
     for name in "ABCD":
         add_box(name)
-    assert "“A”, “B”, “Bench” and 2 others" in read()
+    assert "“A”, “B”, “Bench” and 2 others" in read(straight)
     straight.thew.collider_collection = bpy.data.collections.new("Props")
-    assert "Nothing in this collection has Collision physics" in read()
+    assert "Nothing in this collection has Collision physics" in read(straight)
     straight.thew.use_colliders = False
-    assert "Collision physics" not in read()
+    assert "Collision physics" not in read(straight)
     assert np.isfinite(world(straight)).all()
+
+
+@pytest.mark.parametrize("how", [emptied, without_faces, not_a_number], ids=lambda how: how.__name__)
+def test_the_panel_says_with_nothing_that_was_left_out(straight, how):
+    bad = add_box("Broken")
+    how(bad)
+    add_box("Good")
+    simulated(straight)
+    text = read(straight)
+    assert "With “Good” " in text and "so nothing collides with it" in text and text.count("“Broken”") == 1
+    assert "flesh to" not in text
+    bpy.data.objects["Good"].collision.use = False
+    simulated(straight)
+    text = read(straight)
+    assert "With" not in text and "Nothing in the scene" not in text and "“Broken”" in text
+    bpy.data.objects.remove(bad)
+    assert "Broken" not in read(straight)
+
+
+@pytest.mark.parametrize("how", ["use", "modifier", "monitor", "collection's monitor", "excluded"])
+def test_the_panel_says_why_what_has_collision_takes_no_part(straight, how):
+    box = add_box()
+    switched_off(box, how)
+    text = read(straight)
+    reason = {"use": "switched off", "modifier": "switched off"}.get(
+        how, "is disabled in viewports, or its collection is"
+    )
+    assert "Nothing in the scene collides: " in text and "“Bench”" in text and reason in text
+    assert "has Collision physics (" not in text
+    straight.thew.collider_collection = bpy.data.collections.new("Props")
+    assert "Nothing in this collection has Collision physics (" in read(straight)
+
+
+def test_the_panel_names_the_characters_own_and_counts_many(straight):
+    shirt = make_body(straight.modifiers["Armature"].object, name="Shirt", rings=9)
+    add_collision(shirt)
+    assert "“Shirt” is a part of the character" in read(straight)
+    for name in "ABCD":
+        add_box(name).collision.use = False
+    assert "“C” is switched off and 2 others take no part" in read(straight)
+
+
+@pytest.mark.parametrize("how", ["added", "removed", "moved", "thicker"])
+def test_what_touched_is_marked_as_the_last_simulations_once_things_have_changed(straight, monkeypatch, how):
+    box = add_box(moves=False)
+    simulated(straight)
+    assert "“Bench” in frames" in read(straight) and "last simulation" not in read(straight)
+    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("live.updates"), "wait", lambda obj: None)
+    {
+        "added": lambda: add_box("Second"),
+        "removed": lambda: bpy.data.objects.remove(box),
+        "moved": lambda: setattr(box.location, "x", box.location.x + 0.1),
+        "thicker": lambda: setattr(box.collision, "thickness_outer", 0.1),
+    }[how]()
+    bpy.context.view_layer.update()
+    text = read(straight)
+    assert text.index("As of the last simulation") < text.index("“Bench” in frames")
+    monkeypatch.undo()
+    simulated(straight)
+    assert "last simulation" not in read(straight)

@@ -247,6 +247,29 @@ def test_the_note_names_parts_frames_and_lengths_as_the_scene_shows_them(folding
     assert len(set(said)) == 3 and "cm" in said[0] + "mm" and "cm" not in said[1] + said[2]
 
 
+@pytest.mark.parametrize("angle", [1.8])
+def test_the_note_tells_of_folds_and_of_what_helps(folding):
+    simulated(folding, use_contact=True, elastic_joints=0.0)
+    clip = flesh_of(folding).clip
+    parted = [frame for frame in FRAMES if clip.folds(frame - 1).max() > 0.05]
+    text = folding.thew.made.notes
+    assert parted and f"Folds of the skin are parted in frames {parted[0]} to {parted[-1]}" in text
+    assert "(Elastic Joints at 1 parts more)" in text and "Nothing touches" not in text
+    simulated(folding, elastic_joints=1.0)
+    assert "Elastic Joints" not in folding.thew.made.notes and "Folds of" not in folding.thew.made.notes
+
+
+def test_the_note_names_bones_that_lie_in_their_own_flesh(folding):
+    simulated(folding, use_contact=True)
+    clip, bones = flesh_of(folding).clip, flesh_of(folding).character.bones
+    buried = {frame: clip.buried_bones(frame - 1) for frame in FRAMES}
+    frames = [frame for frame, found in buried.items() if found]
+    (line,) = [line for line in folding.thew.made.notes.splitlines() if "deep in the flesh of" in line]
+    bone, _, partner, _ = max((one for found in buried.values() for one in found), key=lambda one: one[3])
+    assert f"“{bones[bone]}” lies up to" in line and f"the flesh of “{bones[partner]}” in" in line
+    assert str(frames[0]) in line and str(frames[-1]) in line and "contact moves flesh, not bones" in line
+
+
 def test_straight_flesh_touches_nothing(character):
     body, _ = character
     body.thew.use_contact = True

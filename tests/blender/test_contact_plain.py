@@ -35,23 +35,31 @@ class Touches:
 
 
 class Clip:
-    """Frames of contacts, how many cells are held in each, and what the bodies are called."""
+    """Frames of contacts, how many cells are held in each, what the bodies are called, which bones lie in what, and how far folds
+    are parted."""
 
-    def __init__(self, frames, held=None, names=("",)):
+    def __init__(self, frames, held=None, names=("",), buried=None, folds=None):
         self.body_names = list(names)
+        self.buried, self.parted = buried or [[]] * len(frames), folds or [0.0] * len(frames)
         self.frames, self.held_cells = frames, np.array(held or [0] * len(frames), dtype=np.int32)
 
     def contacts(self, index):
         return self.frames[index]
 
+    def buried_bones(self, index):
+        return self.buried[index]
+
+    def folds(self, index):
+        return np.array([0.0, self.parted[index]], dtype=np.float32)
+
     def __len__(self):
         return len(self.frames)
 
 
-def found(clip, first=10, thickness=0.0, itself=True, things=()):
+def found(clip, first=10, thickness=0.0, itself=True, things=(), **more):
     frames = range(first, first + len(clip.frames))
     things = [part("logic.contact").Thing(*each) for each in things]
-    return part("logic.contact").Touching.of(clip, frames, BONES, WEIGHTS, 2.0, thickness, itself, things)
+    return part("logic.contact").Touching.of(clip, frames, BONES, WEIGHTS, 2.0, thickness, itself, things, **more)
 
 
 def said(touching) -> str:
@@ -127,15 +135,75 @@ def test_bones_through_bones():
     ],
 )
 def test_spans_of_frames(frames, text):
-    assert part("logic.contact").spans(frames) == text
+    assert part("logic.sentences").spans(frames) == text
 
 
 def test_a_cycle_that_repeats_tells_each_turn():
-    turn = Clip([Touches(), Touches((2, 0, 0.0, 1.0)), Touches()], held=[0, 0, 1])
+    turn = Clip(
+        [Touches(), Touches((2, 0, 0.0, 1.0)), Touches()],
+        held=[0, 0, 1],
+        buried=[[(2, 0, 0, 0.01)], [], []],
+        folds=[0.0, 0.0, 0.5],
+    )
     begun = SimpleNamespace(at=lambda index: index % 3)
     played = part("logic.played").Played(turn, begun)
     touching = part("logic.contact").Touching.of(played, range(1, 8), BONES, WEIGHTS, 2.0, 0.0)
-    assert touching.itself.frames == (2, 5) and touching.held == (3, 6)
+    assert touching.itself.frames == (2, 5) and touching.held == touching.folded == (3, 6)
+    assert touching.buried[0].frames == (1, 4, 7)
+
+
+# bones and folds -------------------------------------------------------------------------------------------------------
+
+
+def test_bones_that_lie_in_things_are_named_deepest_first():
+    """With the body as the second of three, whose own number names its own flesh."""
+    things = [("“Anna”",), ("“Carl”",), ("“Bench”",)]
+    buried = [[(1, 3, 0, 0.03), (0, 3, 0, 0.05)], [(0, 3, 0, 0.02)], [(2, 1, 0, 0.01), (2, 0, 1, 0.001)]]
+    text = said(found(Clip([Touches()] * 3, buried=buried), things=things, body=1))
+    assert text == (
+        "“Belly” and “Thigh” lie up to 50 mm deep in “Bench” in frames 10 to 11, "
+        "“Arm” lies up to 10 mm deep in the flesh of “Belly” in frame 12, "
+        "“Arm” lies up to 1 mm deep in “Anna” in frame 12: contact moves flesh, not bones; keep them further apart."
+    )
+
+
+def test_two_bones_in_each_other_are_told_once():
+    buried = [[(0, 0, 2, 0.02), (2, 0, 0, 0.01)]]
+    text = said(found(Clip([Touches((2, 0, 0.0, 1.0))], buried=buried)))
+    assert text.count("deep in") == 1 and "“Belly” lies up to 20 mm deep in the flesh of “Arm” in frame 10" in text
+    assert text.startswith("The skin touches itself in frame 10")
+
+
+def test_many_bones_and_places_are_counted():
+    touching = found(Clip([Touches()]), things=[(f"“{k}”",) for k in range(5)])
+    buried = part("logic.buried").Buried
+    five = tuple(buried(k, -1, (0, 1, 2, 3, 4)[: 5 - k], (10,), 0.01) for k in range(5))
+    text = said(replace(touching, bones=tuple("ABCDE"), buried=five))
+    assert text.startswith("“A”, “B”, “C” and 2 other bones lie") and "“A”, “B”, “C” and 1 other bone lie" in text
+    assert "“A”, “B” and “C” lie" in text and text.count("deep in") == 3 and "bones lie in 2 other places: " in text
+
+
+def test_bones_are_told_beside_cells_that_are_held():
+    text = said(found(Clip([Touches()], held=[1], buried=[[(0, 0, 2, 0.02)]])))
+    assert "In frame 10 bones pass through each other" in text and "“Belly” lies" in text
+
+
+def test_folds_that_are_parted_are_told_with_their_frames():
+    folds = [0.0, 0.04, 0.06, 1.0, 0.3]
+    assert said(found(Clip([Touches()] * 5, folds=folds))) == (
+        "Folds of the skin are parted in frames 12 to 14; nothing else touches."
+    )
+    text = said(found(Clip([Touches((2, 0, 0.0, 1.0))] * 5, folds=folds)))
+    assert text.endswith("Folds of the skin are parted in frames 12 to 14.") and "touches itself" in text
+
+
+def test_elastic_joints_are_told_to_help_where_the_body_overlaps_itself_and_they_are_not_whole():
+    deep = Clip([Touches((2, 0, -0.009, 1.0))])
+    assert "by 9 mm in frame 10 (Elastic Joints at 1 parts more)." in said(found(deep, may_stiffen=True))
+    assert "Elastic" not in said(found(deep))
+    assert "Elastic" not in said(found(Clip([Touches((2, 0, 0.0, 1.0))]), may_stiffen=True))
+    bench = Clip([Touches((2, 0, -0.009, 1.0, 1))])
+    assert "Elastic" not in said(found(bench, things=[("“Bench”",)], may_stiffen=True))
 
 
 # things ----------------------------------------------------------------------------------------------------------------

@@ -112,6 +112,44 @@ def test_shots_are_simulated_together_elsewhere_with_the_same_bits(pair, tmp_pat
     np.testing.assert_array_equal(back, within)
 
 
+def test_a_clip_that_was_simulated_alone_is_refused_and_says_how_to(pair, tmp_path, capsys):
+    """It would pass through the other one; so would one of three that only two were simulated of."""
+    simulated(pair[0])
+    path = saved(tmp_path)
+    assert run("export", path) == 0
+    core = part("logic.native").core()
+    shot = core.Shot.load(tmp_path / "pair.Anna.shot.thew")
+    shot.simulate().save(tmp_path / "alone.clip.thew")
+    before = (tmp_path / "pair.blend").read_bytes()
+    capsys.readouterr()
+    assert run("bake", path, "--clip", tmp_path / "alone.clip.thew") == 1
+    printed = capsys.readouterr().out
+    assert "“alone.clip.thew” was simulated without “Bert”, whose flesh is to touch that of “Anna”" in printed
+    assert "--together" in printed and (tmp_path / "pair.blend").read_bytes() == before
+    other = core.simulate_shots([shot, core.Shot.load(tmp_path / "pair.Bert.shot.thew")])[0]
+    other.save(tmp_path / "both.clip.thew")
+    assert run("bake", path, "--clip", tmp_path / "both.clip.thew", "--out", tmp_path / "both.blend") == 0
+
+
+def test_a_clip_of_another_object_of_the_scene_is_refused_by_both_names(pair, tmp_path, capsys):
+    """Both have the same mesh, and a clip goes to another object where that is asked for."""
+    for body in pair:
+        body.thew.use_other_flesh = False
+    simulated(pair[0])
+    pair[1].modifiers["Armature"].object.location.x = pair[1].location.x = 0.0  # nothing else tells them apart
+    path = saved(tmp_path)
+    assert run("export", path, "--object", "Anna") == 0
+    clip = tmp_path / "anna.clip.thew"
+    part("logic.native").core().Shot.load(tmp_path / "pair.Anna.shot.thew").simulate().save(clip)
+    capsys.readouterr()
+    assert run("bake", path, "--object", "Bert", "--clip", clip) == 1
+    assert "“anna.clip.thew” holds the clip of “Anna”, not of “Bert”" in capsys.readouterr().out
+    bpy.ops.wm.open_mainfile(filepath=path)
+    bpy.data.objects["Anna"].name = "Anna again"
+    again = saved(tmp_path)
+    assert run("bake", again, "--object", "Anna again", "--clip", clip, "--out", tmp_path / "again.blend") == 0
+
+
 def test_shots_of_those_that_have_no_flesh_yet_belong_together_too(scene, tmp_path):
     scene.frame_end = 4
     bodies = [make_neighbour(name, x, flesh=False) for name, x in (("Anna", 0.0), ("Bert", APART))]

@@ -232,6 +232,8 @@ def test_bad_clips_are_refused_with_a_sentence(exported, capsys, tmp_path):
         assert "as it was simulated" in said(capsys, "bake", path, "--clip", clip, *given)
     assert "second clip" in said(capsys, "bake", path, "--clip", clip, clip)
     assert "give one of them" in said(capsys, "bake", path, "--clip", clip, clip, "--object", "Body")
+    sentence = said(capsys, "bake", path, "--clip", tmp_path)
+    assert f"“{tmp_path}” is a folder" in sentence and "name the clips in it" in sentence
     bad = tmp_path / "bad.thew"
     bad.write_bytes(clip.read_bytes()[:1000])
     assert "cut off" in said(capsys, "bake", path, "--clip", bad)
