@@ -795,7 +795,7 @@ class Clip:
     def buried_bones(self, frame: int) -> list[tuple[int, int, int, float]]:
         """Bones that lie in other flesh or in colliders at a frame, which contact moves out of nothing: a bone, what it lies in (as
         `Contacts.others`), the bone there (0 of colliders), how deep (m)."""
-    def folds(self, frame: int) -> _Floats:
+    def folds(self, frame: int) -> _Places:
         """How much more of the joints' elastic shape is shown at a frame where the skin lies in itself, of each lattice vertex, 0 to 1,
         float32 [dofs]."""
     @property

@@ -61,6 +61,21 @@ impl BonePoint {
     }
 }
 
+/// Of each bone the next one above it that holds flesh, with helpers left out that hold none.
+pub(super) fn bones_above(body: &Body, points: &[BonePoint]) -> Vec<Option<u32>> {
+    let parents = body.skeleton().parents();
+    let mut holds = vec![false; parents.len()];
+    points.iter().for_each(|p| holds[p.bone as usize] = true);
+    let above = |bone: usize| {
+        let mut above = parents[bone];
+        while let Some(b) = above.filter(|&b| !holds[b as usize]) {
+            above = parents[b as usize];
+        }
+        above
+    };
+    (0..parents.len()).map(above).collect()
+}
+
 /// A body where its lattice is.
 #[derive(Clone, Copy)]
 pub(crate) struct Standing<'a> {
@@ -191,14 +206,12 @@ fn depth_in(body: &Standing, number: u32, own: Option<&BonePoint>, x: &Vec3) -> 
     let (bone, _) = weighs.max_by(|a, b| a.1.total_cmp(&b.1))?;
     if let Some(point) = own {
         let apart = (found - lattice.vertices()[point.node as usize]).norm();
-        let parents = of.skeleton().parents();
-        let parent = |a: u32| parents[a as usize];
-        // Joints between two bones are as bent as they are, with a helper between them too.
-        let beside = |a: u32, b: u32| {
-            a == b || parent(a) == Some(b) || parent(a).and_then(parent) == Some(b)
-        };
+        let is_beside = |a, b| body.skin.bone_above(a) == Some(b);
         let is_own = apart <= (APART * body.skin.cell()).max(OWN * depth);
-        if is_own || beside(bone, point.bone) || beside(point.bone, bone) {
+        let beside =
+            bone == point.bone || is_beside(bone, point.bone) || is_beside(point.bone, bone);
+        // A joint between two bones is as bent as it is.
+        if is_own || beside {
             return None;
         }
     }

@@ -6,7 +6,7 @@
 //! points inside of them.
 
 use super::ContactError;
-use super::buried::BonePoint;
+use super::buried::{BonePoint, bones_above};
 use crate::Vec3;
 use crate::body::Body;
 use crate::kernel::SwayBound;
@@ -72,6 +72,7 @@ pub struct ContactSkin {
     clusters: Vec<Vec<u32>>,
     depths: DistanceGrid,
     bones: Vec<BonePoint>,
+    bones_above: Vec<Option<u32>>,
     cell: f64,
 }
 
@@ -128,10 +129,12 @@ impl ContactSkin {
             clusters: clusters(body, cell),
             depths: DistanceGrid::new(surface, GRID * cell, cell, progress)?,
             bones: Vec::new(),
+            bones_above: Vec::new(),
             cell,
             body: body.clone(),
         };
         contact.bones = BonePoint::of(body, |rest| contact.depths.at(rest));
+        contact.bones_above = bones_above(body, &contact.bones);
         contact.choose_proxies(progress)?;
         Ok(contact)
     }
@@ -264,6 +267,11 @@ impl ContactSkin {
     /// Where bones hold the flesh from inside.
     pub(super) fn bone_points(&self) -> &[BonePoint] {
         &self.bones
+    }
+
+    /// The next bone above one that holds flesh.
+    pub(super) fn bone_above(&self, bone: u32) -> Option<u32> {
+        self.bones_above[bone as usize]
     }
 
     /// Number of triangles, skin or not.

@@ -134,6 +134,8 @@ CALLS: dict[str, Call] = {
     "Clip.lattice_positions": lambda s: s.Clip.lattice_positions(0),
     "Clip.contacts": lambda s: s.Clip.contacts(0),
     "Clip.contact_notes": lambda s: s.Clip.contact_notes(),
+    "Clip.buried_bones": lambda s: s.Clip.buried_bones(0),
+    "Clip.folds": lambda s: s.Clip.folds(0),
     "Clip.extend": lambda s: s.Clip.extend(s.pose[None]),
     "Clip.__array__": lambda s: np.asarray(s.Clip),
     "Clip.save": lambda s: s.Clip.save(s.folder / "written.clip"),
