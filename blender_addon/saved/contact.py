@@ -52,7 +52,7 @@ class ContactProperties:
     )
     contact_thickness: FloatProperty(
         name="Thickness",
-        description="How far touching skins stay apart. 0 lets them lie on each other; more than a tenth of a cell of the lattice "
+        description="How far skin stays from what it touches. 0 lets it lie on it; between skins more than a tenth of a cell "
         "makes no difference",
         default=0.0,
         min=0.0,
