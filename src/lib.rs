@@ -78,6 +78,7 @@ mod sets;
 pub mod shot;
 pub mod skeleton;
 pub mod solve;
+pub mod spacetime;
 pub mod store;
 pub mod surface;
 pub mod tets;

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Wiggly splines: what goes through given values with the least acting force. [kass2008; hildebrandt2012, §4.2]
+//!
+//! ```
+//! use thew::spacetime::{Joint, Knot, KnotData, Layout, Oscillator, WigglySpline};
+//!
+//! // Through 0, 1 and 0, at rest at both ends; the middle knot's slope is sought.
+//! let knot = |time, joint| Knot { time, valued: true, joint };
+//! let knots = vec![knot(0.0, Joint::Given), knot(1.0, Joint::Smooth), knot(2.0, Joint::Given)];
+//! let given = KnotData { values: vec![0.0, 1.0, 0.0], incoming: vec![0.0; 3], outgoing: vec![0.0; 3] };
+//! let mode = Oscillator { stiffness: 50.0, damping: 0.5, gravity: 0.0 };
+//! let spline = WigglySpline::new(Layout::new(knots, false).into(), vec![mode], vec![given]);
+//! assert!((spline.value(0, 1.0, 0) - 1.0).abs() < 1e-12 && spline.value(0, 2.0, 1).abs() < 1e-12);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::interval::{Interval, Oscillator};
+use super::knots::{KnotData, Layout, System, cost, scatter};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Splines of independent modes over the same knots.
+#[derive(Debug, Clone)]
+pub struct WigglySpline {
+    layout: Arc<Layout>,
+    modes: Vec<Mode>,
+}
+
+/// One mode, solved.
+#[derive(Debug, Clone)]
+pub(super) struct Mode {
+    oscillator: Oscillator,
+    intervals: Vec<Interval>,
+    data: KnotData,
+}
+
+impl Mode {
+    /// A mode whose knots are all known.
+    pub fn known(oscillator: Oscillator, intervals: Vec<Interval>, data: KnotData) -> Self {
+        Self {
+            oscillator,
+            intervals,
+            data,
+        }
+    }
+}
+
+/// An oscillator over each interval.
+pub(super) fn intervals(layout: &Layout, oscillator: Oscillator) -> Vec<Interval> {
+    let mut all: Vec<Interval> = Vec::with_capacity(layout.intervals());
+    for k in 0..layout.intervals() {
+        let length = layout.length(k);
+        let same = all.last().filter(|last| last.length() == length).copied();
+        all.push(same.unwrap_or_else(|| Interval::new(oscillator, length)));
+    }
+    all
+}
+
+impl WigglySpline {
+    /// Finds what is unknown: for each mode an oscillator and what is given of it at the knots (anything where nothing is).
+    pub fn new(layout: Arc<Layout>, oscillators: Vec<Oscillator>, given: Vec<KnotData>) -> Self {
+        let solve = |(oscillator, mut data): (Oscillator, KnotData)| {
+            let intervals = intervals(&layout, oscillator);
+            if !layout.is_empty() {
+                let system = System::new(&layout, &intervals, &data, &[]);
+                scatter(&layout, &system.minimiser(), &mut data);
+            }
+            Mode::known(oscillator, intervals, data)
+        };
+        let pairs = oscillators.into_par_iter().zip(given).with_min_len(16);
+        let modes = pairs.map(solve).collect();
+        Self { layout, modes }
+    }
+
+    /// Modes that were solved together.
+    pub(super) fn of_modes(layout: Arc<Layout>, modes: Vec<Mode>) -> Self {
+        Self { layout, modes }
+    }
+
+    /// The knots.
+    pub fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
+    /// Number of modes.
+    pub fn len(&self) -> usize {
+        self.modes.len()
+    }
+
+    /// No modes at all.
+    pub fn is_empty(&self) -> bool {
+        self.modes.is_empty()
+    }
+
+    /// The oscillator of a mode.
+    pub fn oscillator(&self, mode: usize) -> Oscillator {
+        self.modes[mode].oscillator
+    }
+
+    /// Values and slopes of a mode at the knots.
+    pub fn data(&self, mode: usize) -> &KnotData {
+        &self.modes[mode].data
+    }
+
+    /// `∫ r² dt` of a mode.
+    pub fn cost(&self, mode: usize) -> f64 {
+        let mode = &self.modes[mode];
+        cost(&self.layout, &mode.intervals, &mode.data)
+    }
+
+    /// The derivative of order 0 to 3 of a mode at a time. Beyond the ends the end values are held; cyclic splines repeat.
+    pub fn value(&self, mode: usize, time: f64, derivative: usize) -> f64 {
+        let (interval, share) = self.layout.locate(time);
+        self.at(mode, (interval, share, self.is_outside(time)), derivative)
+    }
+
+    fn is_outside(&self, time: f64) -> bool {
+        let knots = self.layout.knots();
+        !self.layout.cyclic() && (time < knots[0].time || time > knots[knots.len() - 1].time)
+    }
+
+    fn at(&self, mode: usize, place: (usize, f64, bool), derivative: usize) -> f64 {
+        let (interval, share, outside) = place;
+        let mode = &self.modes[mode];
+        if derivative > 0 && outside {
+            return 0.0;
+        }
+        let ends = mode.data.ends(interval);
+        mode.intervals[interval].evaluate(&ends, share, derivative)
+    }
+
+    /// All modes at many times, mode by mode: `values[mode · times + time]`.
+    pub fn sample(&self, times: &[f64], derivative: usize) -> Vec<f64> {
+        let places: Vec<(usize, f64, bool)> = times
+            .iter()
+            .map(|&time| {
+                let (interval, share) = self.layout.locate(time);
+                (interval, share, self.is_outside(time))
+            })
+            .collect();
+        let mut values = vec![0.0; self.len() * times.len()];
+        if times.is_empty() {
+            return values;
+        }
+        let rows = values.par_chunks_mut(times.len()).enumerate();
+        rows.with_min_len(1 + 64 / times.len())
+            .for_each(|(mode, row)| {
+                for (value, &place) in row.iter_mut().zip(&places) {
+                    *value = self.at(mode, place, derivative);
+                }
+            });
+        values
+    }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+
+use super::*;
+
+fn lcg(seed: &mut u64) -> f64 {
+    *seed = seed
+        .wrapping_mul(6364136223846793005)
+        .wrapping_add(1442695040888963407);
+    (*seed >> 11) as f64 / (1u64 << 53) as f64
+}
+
+fn knots(times: &[f64], joint: impl Fn(usize) -> Joint) -> Vec<Knot> {
+    let knot = |(k, &time)| Knot {
+        time,
+        valued: true,
+        joint: joint(k),
+    };
+    times.iter().enumerate().map(knot).collect()
+}
+
+/// ∫ r² by Gauss quadrature of the spline's own derivatives.
+fn integrated(spline: &WigglySpline, o: &Oscillator) -> f64 {
+    let knots = spline.layout().knots();
+    let mut sum = 0.0;
+    let nodes = [
+        (-0.906_179_845_938_664, 0.236_926_885_056_189_1),
+        (-0.538_469_310_105_683_1, 0.478_628_670_499_366_5),
+        (0.0, 0.568_888_888_888_888_9),
+        (0.538_469_310_105_683_1, 0.478_628_670_499_366_5),
+        (0.906_179_845_938_664, 0.236_926_885_056_189_1),
+    ];
+    for pair in knots.windows(2) {
+        let length = pair[1].time - pair[0].time;
+        let pieces = 400;
+        for i in 0..pieces {
+            let h = length / pieces as f64;
+            let middle = pair[0].time + (i as f64 + 0.5) * h;
+            for (x, w) in nodes {
+                let t = middle + 0.5 * h * x;
+                let d = |k| spline.value(0, t, k);
+                let r = d(2) + 2.0 * o.damping * d(1) + o.stiffness * d(0) + o.gravity;
+                sum += 0.5 * h * w * r * r;
+            }
+        }
+    }
+    sum
+}
+
+#[test]
+fn costs_are_integrals_and_no_neighbour_is_cheaper() {
+    let mut seed = 7;
+    for case in 0..60 {
+        let times: Vec<f64> = (0..5)
+            .scan(0.0, |t, _| {
+                *t += 0.2 + lcg(&mut seed);
+                Some(*t)
+            })
+            .collect();
+        let o = Oscillator {
+            stiffness: (lcg(&mut seed) - 0.3) * 10f64.powf(3.0 * lcg(&mut seed)),
+            damping: if case % 3 == 0 {
+                0.0
+            } else {
+                6.0 * lcg(&mut seed)
+            },
+            gravity: 3.0 * (lcg(&mut seed) - 0.5),
+        };
+        let joint = |k: usize| match (k, case % 4) {
+            (0 | 4, 0) => Joint::Given,
+            (2, 1) => Joint::Cut {
+                incoming: false,
+                outgoing: true,
+            },
+            (2, 2) => Joint::Cut {
+                incoming: false,
+                outgoing: false,
+            },
+            (2, 3) => Joint::Given,
+            (4, _) => Joint::Smooth,
+            (0, _) => Joint::Given,
+            _ => Joint::Smooth,
+        };
+        let layout = std::sync::Arc::new(Layout::new(knots(&times, joint), false));
+        let mut draw = || (0..5).map(|_| lcg(&mut seed) - 0.5).collect::<Vec<_>>();
+        let given = KnotData {
+            values: draw(),
+            incoming: draw(),
+            outgoing: draw(),
+        };
+        let mut given = given;
+        given.incoming[2] = if case % 4 == 3 {
+            given.outgoing[2]
+        } else {
+            given.incoming[2]
+        };
+        let spline = WigglySpline::new(layout.clone(), vec![o], vec![given.clone()]);
+        let cost = spline.cost(0);
+        let integral = integrated(&spline, &o);
+        assert!(
+            (cost - integral).abs() < 1e-8 * (1.0 + integral),
+            "{case} {o:?}: {cost} {integral}"
+        );
+        // Moving any slope that was sought costs more.
+        let solved = spline.data(0).clone();
+        for k in 0..5 {
+            for side in 0..2 {
+                let mut other = solved.clone();
+                let (i, u) = layout.knots()[k].joint.given();
+                let shared = !matches!(layout.knots()[k].joint, Joint::Cut { .. });
+                if (side == 0 && i) || (side == 1 && u) {
+                    continue;
+                }
+                for step in [1e-3, -1e-3] {
+                    if shared || side == 0 {
+                        other.incoming[k] = solved.incoming[k] + step;
+                    }
+                    if shared || side == 1 {
+                        other.outgoing[k] = solved.outgoing[k] + step;
+                    }
+                    let all = layout
+                        .knots()
+                        .iter()
+                        .map(|n| Knot {
+                            joint: Joint::Cut {
+                                incoming: true,
+                                outgoing: true,
+                            },
+                            ..*n
+                        })
+                        .collect();
+                    let moved = WigglySpline::new(
+                        std::sync::Arc::new(Layout::new(all, false)),
+                        vec![o],
+                        vec![other.clone()],
+                    );
+                    assert!(moved.cost(0) > cost - 1e-12 * cost, "{case} {k}");
+                }
+            }
+        }
+    }
+}
