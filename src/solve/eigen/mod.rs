@@ -17,12 +17,13 @@ mod pencil;
 mod rigid;
 mod tall;
 
-use super::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError};
+use super::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError, Symbolic};
 use crate::Vec3;
 use crate::progress::{Cancelled, Part, Progress, step};
 use faer::Mat;
 use lanczos::{Found, LanczosError, Search};
 use pencil::Pencil;
+use std::sync::Arc;
 
 /// Residuals below this share of `(‖K‖ + λ ‖M‖) ‖φ‖` are rounding.
 const ROUNDING: f64 = 1e-13;
@@ -51,6 +52,10 @@ pub struct EigenOptions {
     pub room: Option<usize>,
     /// Restarts at most.
     pub max_restarts: usize,
+    /// Whether `count` is beyond the free motions of parts that nothing holds: these then come besides. False.
+    pub beyond_free: bool,
+    /// Whether a further factorisation proves that none is missing; true.
+    pub verify: bool,
 }
 
 impl EigenOptions {
@@ -63,6 +68,8 @@ impl EigenOptions {
             block: None,
             room: None,
             max_restarts: 60,
+            beyond_free: false,
+            verify: true,
         }
     }
 }
@@ -207,10 +214,46 @@ pub fn lowest(
 ) -> Result<Eigenpairs, EigenError> {
     check(stiffness, mass, centres, options)?;
     step(progress, 0.0, "Order of elimination")?;
-    let mut pencil = Pencil::new(stiffness, mass, centres)?;
+    let symbolic = analysed(stiffness, mass, centres)?;
+    lowest_of(stiffness, mass, (&symbolic, centres), options, progress)
+}
+
+/// The order of elimination of a pencil and what else its pattern tells: for many pencils of the same pattern.
+///
+/// # Errors
+/// Memory or indices do not suffice.
+pub fn analysed(
+    stiffness: &BlockMatrix,
+    mass: &ScalarMatrix,
+    centres: &[Vec3],
+) -> Result<Arc<Symbolic>, EigenError> {
+    Ok(Arc::new(Symbolic::new(
+        &pencil::graph(stiffness, mass),
+        centres,
+    )?))
+}
+
+/// [`lowest`] with a pattern that was analysed before, and the nodes' positions.
+///
+/// # Errors
+/// As [`lowest`].
+pub fn lowest_of(
+    stiffness: &BlockMatrix,
+    mass: &ScalarMatrix,
+    (symbolic, centres): (&Arc<Symbolic>, &[Vec3]),
+    options: &EigenOptions,
+    progress: &dyn Progress,
+) -> Result<Eigenpairs, EigenError> {
+    check(stiffness, mass, centres, options)?;
+    let mut pencil = Pencil::new(stiffness, mass, symbolic.clone())?;
     pencil.check_mass()?;
     step(progress, 0.03, "Factorisation")?;
     let rigid = rigid::rigid(&pencil, centres);
+    let mut options = options.clone();
+    if options.beyond_free {
+        options.count = (options.count + rigid.fields.ncols()).min(pencil.len());
+    }
+    let options = &options;
     choose_shift(&mut pencil, options, &rigid)?;
     step(progress, 0.15, "Modes")?;
     let mut search = Driver::new(&pencil, options, rigid.fields);
@@ -401,6 +444,9 @@ impl<'a> Driver<'a> {
                 });
             }
             self.join(found);
+            if !self.options.verify {
+                return Ok(());
+            }
             step(progress, 0.85, "Count of eigenvalues")?;
             let (bound, expected) = self.bound();
             // A pivot that happens to be zero: the bound hit an eigenvalue of a leading part.

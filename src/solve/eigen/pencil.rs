@@ -39,20 +39,13 @@ pub(super) struct Pencil<'a> {
 }
 
 impl<'a> Pencil<'a> {
-    /// Orders and analyses; nothing is factored yet.
+    /// Takes the pattern's analysis; nothing is factored yet.
     pub fn new(
         stiffness: &'a BlockMatrix,
         mass: &'a ScalarMatrix,
-        centres: &[Vec3],
+        symbolic: Arc<Symbolic>,
     ) -> Result<Self, EigenError> {
         let n = stiffness.rows();
-        let pairs = |i: usize, columns: &'a [u32]| columns.iter().map(move |&j| (i as u32, j));
-        let edges = (0..n).flat_map(|i| {
-            let of_k = pairs(i, &stiffness.indices()[stiffness.row_range(i)]);
-            of_k.chain(pairs(i, &mass.indices()[mass.row_range(i)]))
-        });
-        let graph = Graph::from_edges(n, edges.filter(|&(i, j)| j < i));
-        let symbolic = Arc::new(Symbolic::new(&graph, centres)?);
         let order = PermOwnedI::new(symbolic.ordering().order.clone());
         let rows_k = transform_mat_papt(stiffness.view(), order.view());
         let rows_m = transform_mat_papt(mass.view(), order.view());
@@ -262,6 +255,17 @@ impl<'a> Pencil<'a> {
     }
 }
 
+/// Which nodes share an entry of either matrix.
+pub(super) fn graph(stiffness: &BlockMatrix, mass: &ScalarMatrix) -> Graph {
+    let n = stiffness.rows();
+    let edges = (0..n).flat_map(|i| {
+        let of_k = &stiffness.indices()[stiffness.row_range(i)];
+        let of_m = &mass.indices()[mass.row_range(i)];
+        of_k.iter().chain(of_m).map(move |&j| (i as u32, j))
+    });
+    Graph::from_edges(n, edges.filter(|&(i, j)| j < i))
+}
+
 /// The finaliser of splitmix64.
 fn mix(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -332,7 +336,8 @@ mod tests {
     #[test]
     fn products_are_those_of_the_matrix_on_any_number_of_threads() {
         let (stiffness, mass, centres) = ring();
-        let pencil = Pencil::new(&stiffness, &mass, &centres).unwrap();
+        let symbolic = Symbolic::new(&graph(&stiffness, &mass), &centres).unwrap();
+        let pencil = Pencil::new(&stiffness, &mass, Arc::new(symbolic)).unwrap();
         let x = pencil.random(4, 7);
         let products = || {
             (
