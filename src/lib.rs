@@ -46,6 +46,7 @@
 //! | [`solve`] | thin layers over faer: ordering, sparse Cholesky with a reusable symbolic part, eigenpairs, energy terms, Newton, Krylov methods, L-BFGS-B |
 //! | [`dynamics`] | one file per method of motion, and static equilibrium |
 //! | [`rig`] | force fields that push the flesh: templates, guides, samples over a control, their generalised forces, fitting |
+//! | [`shell`] | discrete shells: the elastic energy of any triangle mesh, its derivatives, shapes relaxed |
 //! | [`tets`] | tetrahedral meshes without a skeleton: filling, file formats |
 //! | [`modal`] | modes, warping, modal dynamics, manipulation |
 //! | [`present`] | what is shown of a state: carried surfaces, the artist's skin, modes, in the world's space or an object's |
@@ -75,6 +76,7 @@ pub mod progress;
 mod range;
 pub mod rig;
 mod sets;
+pub mod shell;
 pub mod shot;
 pub mod skeleton;
 pub mod solve;

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The angle at an edge between two triangles, its gradient and its second derivative.
+//!
+//! Corners are the edge `x₀ x₁` and the two opposite vertices `x₂`, `x₃`. With `e = x₁ − x₀` the normals are
+//! `n₁ = e × (x₂ − x₀)` and `n₂ = (x₃ − x₀) × e`, alike where the hinge is flat; `θ = atan2((n₂ × n₁)·ê, n₁·n₂)`. Numbering the
+//! corners otherwise may turn its sign, at rest and deformed alike.
+//!
+//! Everything follows from the frame of each wing: `ê`, the unit vector t in the wing that leads from the edge's line to the
+//! opposite vertex, the unit normal n, the height h, and where along the edge the foot of the height lies, s. With
+//! `c = (s − 1, −s, 1)` for `x₀`, `x₁` and the opposite vertex, and `d = (−1, 1, 0)`:
+//!
+//! - gradient: the sum over both wings of `cᵢ n / h`;
+//! - second derivative: `− (cᵢcⱼ/h² + dᵢdⱼ/(2l²)) (n tᵀ + t nᵀ) − (cᵢdⱼ ê nᵀ + dᵢcⱼ n êᵀ)/(l h)`.
+//!
+//! The term in `1/(2l²)` is symmetric only in the sum over both wings; taking half of either triangle is exact there.
+
+use crate::{Mat3, Vec3};
+use std::f64::consts::PI;
+
+/// Share of a hinge's length at rest below which lengths and heights do not count as smaller: derivatives stay finite.
+const FLOOR: f64 = 1e-5;
+
+/// One of the two triangles.
+#[derive(Debug, Clone, Copy, Default)]
+struct Wing {
+    /// Unit normal; zero without area.
+    n: Vec3,
+    /// Unit vector from the edge to the opposite vertex; zero without area.
+    t: Vec3,
+    /// One over the height.
+    inverse: f64,
+    /// How `x₀`, `x₁` and the opposite vertex move it.
+    c: [f64; 3],
+}
+
+/// A hinge where its corners are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hinge {
+    /// θ, from −π to π.
+    pub angle: f64,
+    edge: Vec3,
+    /// One over the edge's length.
+    inverse: f64,
+    wings: [Wing; 2],
+}
+
+/// The angle alone, the same bits as [`Hinge::new`] has.
+pub(super) fn angle(x: [Vec3; 4]) -> f64 {
+    let (e, a, b) = (x[1] - x[0], x[2] - x[0], x[3] - x[0]);
+    between(&e, &e.cross(&a), &b.cross(&e))
+}
+
+fn between(e: &Vec3, n1: &Vec3, n2: &Vec3) -> f64 {
+    let length = e.norm();
+    if length > 0.0 {
+        (n2.cross(n1).dot(e) / length).atan2(n1.dot(n2))
+    } else {
+        0.0
+    }
+}
+
+/// A difference of angles, in (−π, π].
+pub(super) fn wrapped(difference: f64) -> f64 {
+    if difference > PI {
+        difference - 2.0 * PI
+    } else if difference <= -PI {
+        difference + 2.0 * PI
+    } else {
+        difference
+    }
+}
+
+impl Hinge {
+    /// At four corners; `length` is what the edge has at rest, to compare with.
+    pub fn new(x: [Vec3; 4], length: f64) -> Self {
+        let (e, a, b) = (x[1] - x[0], x[2] - x[0], x[3] - x[0]);
+        let least = FLOOR * length;
+        let inverse = 1.0 / e.norm().max(least);
+        let edge = e * inverse;
+        let (n1, n2) = (e.cross(&a), b.cross(&e));
+        let wing = |to: &Vec3, normal: &Vec3, side: f64| {
+            let size = normal.norm();
+            let height = size * inverse;
+            let n = if size > 0.0 {
+                normal / size
+            } else {
+                Vec3::zeros()
+            };
+            let s = to.dot(&edge) * inverse;
+            Wing {
+                n,
+                t: n.cross(&edge) * side,
+                inverse: 1.0 / height.max(least),
+                c: [s - 1.0, -s, 1.0],
+            }
+        };
+        Self {
+            angle: between(&e, &n1, &n2),
+            edge,
+            inverse,
+            wings: [wing(&a, &n1, 1.0), wing(&b, &n2, -1.0)],
+        }
+    }
+
+    /// The largest share of a wing's height that a distance is: how much moving a corner by it turns the hinge.
+    pub fn turn(&self, distance: f64) -> f64 {
+        distance * self.wings[0].inverse.max(self.wings[1].inverse)
+    }
+
+    /// `∂θ/∂xᵢ`.
+    pub fn gradient(&self) -> [Vec3; 4] {
+        let [one, two] = &self.wings;
+        let (p, q) = (one.n * one.inverse, two.n * two.inverse);
+        [
+            p * one.c[0] + q * two.c[0],
+            p * one.c[1] + q * two.c[1],
+            p,
+            q,
+        ]
+    }
+
+    /// Gives `a ∂θ/∂xᵢ (∂θ/∂xⱼ)ᵀ + b ∂²θ/∂xᵢ∂xⱼ` for `i ≤ j`.
+    pub fn hessian(&self, a: f64, b: f64, mut give: impl FnMut(usize, usize, &Mat3)) {
+        let d = [-1.0, 1.0, 0.0, 0.0];
+        let gradient = self.gradient();
+        let mut bends = [Mat3::zeros(); 2];
+        let mut shears = [Mat3::zeros(); 2];
+        let mut twist = Mat3::zeros();
+        for (i, wing) in self.wings.iter().enumerate() {
+            let half = wing.n * wing.t.transpose();
+            let q = half + half.transpose();
+            bends[i] = q * (-b * wing.inverse * wing.inverse);
+            twist += q * (-0.5 * b * self.inverse * self.inverse);
+            shears[i] = self.edge * wing.n.transpose() * (-b * self.inverse * wing.inverse);
+        }
+        let [one, two] = &self.wings;
+        let c = [
+            [one.c[0], one.c[1], 1.0, 0.0],
+            [two.c[0], two.c[1], 0.0, 1.0],
+        ];
+        for i in 0..4 {
+            for j in i..4 {
+                let mut block = (gradient[i] * a) * gradient[j].transpose();
+                for w in 0..2 {
+                    let (ci, cj) = (c[w][i], c[w][j]);
+                    block += bends[w] * (ci * cj)
+                        + shears[w] * (ci * d[j])
+                        + shears[w].transpose() * (d[i] * cj);
+                }
+                if i < 2 && j < 2 {
+                    block += twist * (d[i] * d[j]);
+                }
+                give(i, j, &block);
+            }
+        }
+    }
+}

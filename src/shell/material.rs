@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a shell is made of: four weights, each one number or painted on the vertices.
+
+use super::ShellError;
+use crate::range::is_sound;
+
+/// One number for all of a shell, or one for each vertex.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Painted {
+    /// The same everywhere.
+    Even(f64),
+    /// A map on the vertices; what lies between several takes their mean.
+    Map(Vec<f64>),
+}
+
+impl From<f64> for Painted {
+    fn from(number: f64) -> Self {
+        Self::Even(number)
+    }
+}
+
+impl From<Vec<f64>> for Painted {
+    fn from(map: Vec<f64>) -> Self {
+        Self::Map(map)
+    }
+}
+
+impl Painted {
+    /// The mean over some vertices.
+    pub(super) fn mean(&self, corners: &[u32]) -> f64 {
+        match self {
+            Self::Even(number) => *number,
+            Self::Map(map) => {
+                let sum: f64 = corners.iter().map(|&v| map[v as usize]).sum();
+                sum / corners.len() as f64
+            }
+        }
+    }
+
+    /// Numbers that are finite and not negative, one per vertex where they are painted.
+    fn check(&self, name: &'static str, vertices: usize) -> Result<(), ShellError> {
+        const RANGE: &str = "a finite number from 0 to 1e100";
+        let good = |x: f64| is_sound(x) && x >= 0.0;
+        match self {
+            Self::Even(value) if !good(*value) => Err(ShellError::Material {
+                name,
+                value: *value,
+                range: RANGE,
+            }),
+            Self::Map(map) if map.len() != vertices => Err(ShellError::Length {
+                what: name,
+                found: map.len(),
+                expected: vertices,
+            }),
+            Self::Map(map) => match map.iter().position(|&x| !good(x)) {
+                Some(vertex) => Err(ShellError::Map {
+                    name,
+                    vertex,
+                    value: map[vertex],
+                    range: RANGE,
+                }),
+                None => Ok(()),
+            },
+            Self::Even(_) => Ok(()),
+        }
+    }
+
+    fn is_zero(&self) -> bool {
+        match self {
+            Self::Even(number) => *number == 0.0,
+            Self::Map(map) => map.iter().all(|&x| x == 0.0),
+        }
+    }
+}
+
+/// How strongly a shell resists, and how heavy it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShellMaterial {
+    /// Against a change of the lengths of edges, `k_L`: energy per length.
+    pub stretching: Painted,
+    /// Against a change of the areas of triangles, `k_A`: energy per area.
+    pub area: Painted,
+    /// Against a change of the angles between triangles, `k_B`: energy.
+    pub bending: Painted,
+    /// Mass per area.
+    pub density: Painted,
+}
+
+impl Default for ShellMaterial {
+    fn default() -> Self {
+        let one = || Painted::Even(1.0);
+        Self {
+            stretching: one(),
+            area: one(),
+            bending: one(),
+            density: one(),
+        }
+    }
+}
+
+impl ShellMaterial {
+    pub(super) fn check(&self, vertices: usize) -> Result<(), ShellError> {
+        self.stretching.check("stretching", vertices)?;
+        self.area.check("area", vertices)?;
+        self.bending.check("bending", vertices)?;
+        self.density.check("density", vertices)?;
+        if self.density.is_zero() {
+            return Err(ShellError::Material {
+                name: "density",
+                value: 0.0,
+                range: "above zero, at some vertex at least",
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Discrete shells: the elastic energy of any triangle mesh. [grinspun2003; hildebrandt2012, §5]
+//!
+//! `W = k_L Σ (1 − |e|/|ē|)² |ē| + k_A Σ (1 − A/Ā)² Ā + k_B Σ 3 |ē|²/(Ā₁ + Ā₂) (θ − θ̄)²`, over edges, triangles and hinges (pairs
+//! of triangles at an edge); what has a bar is measured at rest. θ is 0 where a hinge is flat; its change lies in (−π, π]. The bending
+//! energy of a sheet bent to a cylinder of the curvature c tends to `3 k_B c²` per area. (The weight of a hinge is `|ē|` over a third of
+//! the mean height; [hildebrandt2012] prints it without saying whose height.)
+//!
+//! ```
+//! use thew::Vec3;
+//! use thew::progress::Silent;
+//! use thew::shell::{Shell, ShellMaterial};
+//!
+//! // Two triangles of a sheet; a corner is lifted.
+//! let corners = [[0.0; 3], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]].map(Vec3::from);
+//! let shell = Shell::new(corners.to_vec(), vec![[0, 1, 2], [0, 2, 3]], &ShellMaterial::default())?;
+//! let mut x = shell.rest().to_vec();
+//! assert_eq!(shell.energy(&x), 0.0);
+//! x[3].z = 0.4;
+//! let relaxed = shell.relax(&x, 0.1, None, &Silent)?;
+//! assert!(relaxed.after < relaxed.before && relaxed.positions[3].z < 0.4);
+//! # Ok::<(), thew::shell::ShellError>(())
+//! ```
+//!
+//! Units are the caller's: lengths in, energies and forces out. Any mesh will do: with borders and holes, edges of more than two
+//! triangles, neighbours that are oriented differently, doubled triangles, loose parts and vertices. Slivers are weighed so that they
+//! do not outweigh the rest; what was found [`Shell::report`] tells.
+//!
+//! Guarantees: numbers for any positions within 1e12, the same bits for any number of threads, Hessians of one structure for all
+//! shells of a mesh. Not guaranteed: derivatives where an edge has no length, a triangle no area, or where a triangle is folded by π
+//! from rest; the energy has none there.
+
+mod error;
+mod hinge;
+mod material;
+mod membrane;
+mod mesh;
+mod relax;
+mod rest;
+mod slots;
+mod sums;
+mod term;
+#[cfg(test)]
+mod tests;
+
+pub use error::ShellError;
+pub use material::{Painted, ShellMaterial};
+pub use relax::Relaxed;
+pub use slots::ShellPattern;
+pub use term::ShellTerm;
+
+use crate::Vec3;
+use crate::range::is_place;
+use crate::solve::BlockMatrix;
+use crate::solve::newton::Rounded;
+use mesh::Mesh;
+use rest::Rest;
+use std::sync::Arc;
+use sums::Sums;
+
+/// A triangle mesh with a shape at rest and an elastic energy.
+#[derive(Debug, Clone)]
+pub struct Shell {
+    vertices: Vec<Vec3>,
+    mesh: Arc<Mesh>,
+    material: Arc<ShellMaterial>,
+    pattern: Arc<ShellPattern>,
+    masses: Arc<Vec<f64>>,
+    /// Vertices whose mass was raised.
+    light: usize,
+    rest: Rest,
+}
+
+impl Shell {
+    /// A shell that is at rest where its vertices are.
+    ///
+    /// # Errors
+    /// [`ShellError`]: no triangles, corners that do not exist, positions or numbers of the material that cannot be computed
+    /// with, maps of another length, edges that are all points, more pairs of triangles at edges than can be handled.
+    pub fn new(
+        vertices: Vec<Vec3>,
+        triangles: Vec<[u32; 3]>,
+        material: &ShellMaterial,
+    ) -> Result<Self, ShellError> {
+        check_places(&vertices, "the mesh")?;
+        let mesh = Mesh::new(vertices.len(), triangles)?;
+        material.check(vertices.len())?;
+        let rest = at_rest(&mesh, material, &vertices)?;
+        let (masses, light) = rest.masses(&mesh, material);
+        Ok(Self {
+            pattern: Arc::new(ShellPattern::new(&mesh)),
+            mesh: Arc::new(mesh),
+            material: Arc::new(material.clone()),
+            masses: Arc::new(masses),
+            vertices,
+            light,
+            rest,
+        })
+    }
+
+    /// The same mesh of the same material with the same masses, at rest at `x[nodes]`; it shares what does not depend on
+    /// positions, its [`pattern`](Self::pattern) too.
+    ///
+    /// # Errors
+    /// [`ShellError::Length`], [`ShellError::Place`], [`ShellError::Extent`].
+    pub fn resting_at(&self, x: &[Vec3]) -> Result<Self, ShellError> {
+        self.check(x, "the shape at rest")?;
+        Ok(Self {
+            rest: at_rest(&self.mesh, &self.material, x)?,
+            vertices: x.to_vec(),
+            ..self.clone()
+        })
+    }
+
+    /// Number of vertices.
+    pub fn nodes(&self) -> usize {
+        self.vertices.len()
+    }
+
+    /// Where the vertices are at rest.
+    pub fn rest(&self) -> &[Vec3] {
+        &self.vertices
+    }
+
+    /// Triangles as they were given.
+    pub fn triangles(&self) -> &[[u32; 3]] {
+        &self.mesh.triangles
+    }
+
+    /// Mass of each vertex, above zero: density times a third of the area at rest of each triangle around it.
+    pub fn masses(&self) -> &[f64] {
+        &self.masses
+    }
+
+    /// For each vertex the number of the connected part it is in, in order of appearance; vertices of no triangle are parts of
+    /// their own.
+    pub fn pieces(&self) -> &[u32] {
+        &self.mesh.pieces
+    }
+
+    /// The structure of all Hessians: the same object for all shells that came from one by [`resting_at`](Self::resting_at).
+    pub fn pattern(&self) -> &Arc<ShellPattern> {
+        &self.pattern
+    }
+
+    /// Whether these are positions that a shell can be at, one for each vertex: what the methods below take for granted.
+    ///
+    /// # Errors
+    /// [`ShellError::Length`], [`ShellError::Place`], with `what` for a name.
+    pub fn check(&self, x: &[Vec3], what: &'static str) -> Result<(), ShellError> {
+        if x.len() != self.nodes() {
+            return Err(ShellError::Length {
+                what,
+                found: x.len(),
+                expected: self.nodes(),
+            });
+        }
+        check_places(x, what)
+    }
+
+    fn sums<'a>(&'a self, x: &'a [Vec3]) -> Sums<'a> {
+        Sums {
+            mesh: &self.mesh,
+            rest: &self.rest,
+            pattern: &self.pattern,
+            x,
+        }
+    }
+
+    /// The energy where the vertices are at `x[nodes]`.
+    pub fn energy(&self, x: &[Vec3]) -> f64 {
+        self.sums(x).energy().value
+    }
+
+    /// The energy with a bound on its rounding error.
+    pub fn rounded_energy(&self, x: &[Vec3]) -> Rounded {
+        self.sums(x).energy()
+    }
+
+    /// Writes the derivative of the energy by each vertex.
+    pub fn gradient(&self, x: &[Vec3], out: &mut [Vec3]) {
+        out.fill(Vec3::zeros());
+        self.sums(x).add_gradient(out);
+    }
+
+    /// The second derivative: symmetric, indefinite away from rest.
+    pub fn hessian(&self, x: &[Vec3]) -> BlockMatrix {
+        self.pattern.matrix(self.sums(x).hessian(false))
+    }
+
+    /// A positive semi-definite matrix near the second derivative, the same at rest.
+    pub fn convex_hessian(&self, x: &[Vec3]) -> BlockMatrix {
+        self.pattern.matrix(self.sums(x).hessian(true))
+    }
+
+    /// What was found in the mesh, a sentence each; empty where there is nothing to say.
+    pub fn report(&self) -> Vec<String> {
+        let counts = &self.mesh.counts;
+        let parts = if counts.parts == 1 { 0 } else { counts.parts };
+        let found = [
+            (
+                counts.repeated_corners,
+                "triangles name a vertex twice and are left out",
+            ),
+            (
+                counts.doubled,
+                "triangles lie on another one with the same corners and count beside it",
+            ),
+            (
+                counts.crowded,
+                "edges belong to more than two triangles: each pair of them bends against each other",
+            ),
+            (
+                counts.unused,
+                "vertices belong to no triangle: nothing moves them but their own mass",
+            ),
+            (
+                self.light,
+                "vertices have hardly any mass and are given a small share of the mean",
+            ),
+            (
+                self.rest.short,
+                "edges have hardly any length and count as a little longer",
+            ),
+            (
+                self.rest.thin,
+                "triangles are thinner than a thousandth of their length: they count as a little thicker and hardly bend",
+            ),
+            (
+                parts,
+                "parts of the mesh share no vertex and move each by itself",
+            ),
+        ];
+        found
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}."))
+            .collect()
+    }
+}
+
+fn check_places(x: &[Vec3], what: &'static str) -> Result<(), ShellError> {
+    match x.iter().position(|x| !is_place(x)) {
+        Some(vertex) => Err(ShellError::Place { what, vertex }),
+        None => Ok(()),
+    }
+}
+
+fn at_rest(mesh: &Mesh, material: &ShellMaterial, x: &[Vec3]) -> Result<Rest, ShellError> {
+    /// Products of four lengths stay in range.
+    const LEAST: f64 = 1e-50;
+    let rest = Rest::new(mesh, material, x);
+    if rest.length < LEAST {
+        return Err(ShellError::Extent(rest.length));
+    }
+    Ok(rest)
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a shell measures itself against: lengths, areas and angles at rest, and how much each part weighs.
+//!
+//! With k = 2 k_L/|ē|, 2 k_A/Ā and 6 k_B |ē|²/(Ā₁ + Ā₂) every part's energy is half of k times a difference squared.
+//!
+//! Weights are over lengths and areas. Edges and triangles that hardly have any would outweigh everything else by so much that
+//! nothing but rounding is left of the others; they weigh as if they were a little larger ([`SHORT`], [`THIN`]). Only weights
+//! are: what is measured is measured against what was there, so that rest is rest. A triangle without height has no angle with
+//! its neighbours, so hinges of triangles thinner than that weigh less with the square of the height, down to nothing.
+
+use super::hinge::angle;
+use super::material::ShellMaterial;
+use super::membrane::{Edge, Face};
+use super::mesh::Mesh;
+use crate::Vec3;
+use rayon::prelude::*;
+
+/// Length below which an edge weighs as if it had it, as a share of the mean.
+pub(super) const SHORT: f64 = 1e-6;
+/// Height below which a triangle weighs as if it had it, as a share of its longest side.
+pub(super) const THIN: f64 = 1e-3;
+
+/// An edge, a face or a hinge.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Part {
+    /// Length, area or angle at rest.
+    pub rest: f64,
+    /// Twice the energy by the square of its change.
+    pub k: f64,
+    /// A length or area that counts as small beside it; of a hinge, the length of its edge.
+    pub scale: f64,
+}
+
+/// All parts at rest.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Rest {
+    pub edges: Vec<Part>,
+    pub faces: Vec<Part>,
+    pub hinges: Vec<Part>,
+    /// Mean length of the edges.
+    pub length: f64,
+    /// Edges that weigh as if they were longer.
+    pub short: usize,
+    /// Faces that weigh as if they were larger.
+    pub thin: usize,
+}
+
+impl Rest {
+    /// Of a mesh whose vertices are at `x` at rest. Where all edges are points, everything weighs nothing.
+    pub fn new(mesh: &Mesh, material: &ShellMaterial, x: &[Vec3]) -> Self {
+        let at = |v: u32| x[v as usize];
+        let lengths: Vec<f64> = mesh
+            .edges
+            .par_iter()
+            .map(|ends| Edge::new(ends.map(at)).length)
+            .collect();
+        let length = lengths.iter().sum::<f64>() / lengths.len() as f64;
+        let least = (SHORT * length).max(f64::MIN_POSITIVE.sqrt());
+        let edges: Vec<Part> = mesh
+            .edges
+            .par_iter()
+            .zip(&lengths)
+            .map(|(ends, &rest)| {
+                let scale = rest.max(least);
+                let k = 2.0 * material.stretching.mean(ends) / scale;
+                Part { rest, k, scale }
+            })
+            .collect();
+        // Longest side, and area, of each face.
+        let sizes: Vec<(f64, f64)> = mesh
+            .faces
+            .par_iter()
+            .map(|&[a, b, c]| {
+                let [a, b, c] = [a, b, c].map(at);
+                let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
+                (longest.max(least), Face::new([a, b, c]).area)
+            })
+            .collect();
+        let floor = |longest: f64| 0.5 * THIN * longest * longest;
+        let faces: Vec<Part> = mesh
+            .faces
+            .par_iter()
+            .zip(&sizes)
+            .map(|(corners, &(longest, rest))| {
+                let scale = rest.max(floor(longest));
+                let k = 2.0 * material.area.mean(corners) / scale;
+                Part { rest, k, scale }
+            })
+            .collect();
+        let hinges = mesh
+            .hinges
+            .par_iter()
+            .zip(&mesh.wings)
+            .map(|(corners, wings)| {
+                let ends = [corners[0], corners[1]];
+                let long = Edge::new(ends.map(at)).length;
+                let scale = long.max(least);
+                let mut k = 6.0 * material.bending.mean(&ends) * long * long
+                    / wings.map(|w| faces[w as usize].scale).iter().sum::<f64>();
+                for &wing in wings {
+                    let (longest, area) = sizes[wing as usize];
+                    let height = 2.0 * area / scale;
+                    k *= (height / (THIN * longest)).min(1.0).powi(2);
+                }
+                let rest = angle(corners.map(at));
+                Part { rest, k, scale }
+            })
+            .collect();
+        Self {
+            short: lengths.iter().filter(|l| **l < least).count(),
+            thin: sizes.iter().filter(|(l, a)| *a < floor(*l)).count(),
+            edges,
+            faces,
+            hinges,
+            length,
+        }
+    }
+
+    /// Mass of each vertex: density times a third of the area of each face around it. Gives too how many had so little that
+    /// they are given a small share of the mean.
+    pub fn masses(&self, mesh: &Mesh, material: &ShellMaterial) -> (Vec<f64>, usize) {
+        /// Of the mean mass.
+        const LEAST: f64 = 1e-6;
+        let mut masses = vec![0.0; mesh.nodes];
+        let spread = |masses: &mut [f64], area: fn(&Part) -> f64| {
+            for (corners, part) in mesh.faces.iter().zip(&self.faces) {
+                let third = material.density.mean(corners) * area(part) / 3.0;
+                corners.iter().for_each(|&v| masses[v as usize] += third);
+            }
+        };
+        spread(&mut masses, |part| part.rest);
+        let sum: f64 = masses.iter().sum();
+        if sum <= 0.0 {
+            // Nothing has an area, or none where there is density.
+            spread(&mut masses, |part| part.scale);
+        }
+        let mean = masses.iter().sum::<f64>() / masses.len() as f64;
+        let least = if mean > 0.0 { LEAST * mean } else { 1.0 };
+        let light = masses.iter().filter(|m| **m < least).count();
+        masses.iter_mut().for_each(|m| *m = m.max(least));
+        (masses, light)
+    }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where the parts of a shell add to its gradient and to its Hessian, looked up once.
+
+use super::mesh::Mesh;
+use crate::solve::matrix::zeros;
+use crate::solve::{BlockMatrix, ScalarMatrix};
+use crate::{Mat3, Vec3};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Ranges of rows that Hessians are added up in side by side.
+const STRIPES: usize = 8;
+
+/// The structure of a shell's Hessian, and the entries of each part in it. All shells of one mesh share it, so that their
+/// Hessians have the same structure and one symbolic factorisation serves them all.
+#[derive(Debug)]
+pub struct ShellPattern {
+    starts: Vec<u32>,
+    columns: Vec<u32>,
+    /// Entries of all pairs of corners, row by row: of edges, faces and hinges.
+    pub(super) of_edges: Vec<[[u32; 2]; 2]>,
+    pub(super) of_faces: Vec<[[u32; 3]; 3]>,
+    pub(super) of_hinges: Vec<[[u32; 4]; 4]>,
+    /// Where ranges of rows with about as many entries each end.
+    stripes: Vec<u32>,
+    /// What adds to each vertex: corners of edges, then of faces, then of hinges, counted through.
+    corner_starts: Vec<u32>,
+    corners: Vec<u32>,
+}
+
+impl ShellPattern {
+    pub(super) fn new(mesh: &Mesh) -> Self {
+        let elements = || {
+            let faces = mesh.faces.iter().map(|c| &c[..]);
+            faces.chain(mesh.hinges.iter().map(|c| &c[..]))
+        };
+        let (starts, columns, _) = zeros::<f64>(mesh.nodes, elements()).into_raw_storage();
+        let (corner_starts, corners) = incidence(mesh);
+        let (starts_of, columns_of) = (&starts, &columns);
+        let slots = Slots {
+            starts: starts_of,
+            columns: columns_of,
+        };
+        Self {
+            of_edges: mesh.edges.par_iter().map(|c| slots.of(c)).collect(),
+            of_faces: mesh.faces.par_iter().map(|c| slots.of(c)).collect(),
+            of_hinges: mesh.hinges.par_iter().map(|c| slots.of(c)).collect(),
+            stripes: stripes(&starts),
+            corner_starts,
+            corners,
+            starts,
+            columns,
+        }
+    }
+
+    /// Blocks that a Hessian has.
+    pub fn blocks(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// A matrix of these blocks.
+    pub(super) fn matrix(&self, blocks: Vec<Mat3>) -> BlockMatrix {
+        let rows = self.starts.len() - 1;
+        BlockMatrix::new(
+            (rows, rows),
+            self.starts.clone(),
+            self.columns.clone(),
+            blocks,
+        )
+    }
+
+    /// Zero, with the structure: one number per pair of vertices.
+    pub(super) fn scalars(&self) -> ScalarMatrix {
+        let rows = self.starts.len() - 1;
+        ScalarMatrix::new(
+            (rows, rows),
+            self.starts.clone(),
+            self.columns.clone(),
+            vec![0.0; self.columns.len()],
+        )
+    }
+
+    /// The entries of a row.
+    pub(super) fn row(&self, row: usize) -> (Range<usize>, &[u32]) {
+        let range = self.starts[row] as usize..self.starts[row + 1] as usize;
+        (range.clone(), &self.columns[range])
+    }
+
+    /// The blocks cut into ranges of whole rows, each with the number of its first.
+    pub(super) fn cut<'a>(&self, mut blocks: &'a mut [Mat3]) -> Vec<(u32, &'a mut [Mat3])> {
+        let mut first = 0;
+        let mut all = Vec::with_capacity(self.stripes.len());
+        for &end in &self.stripes {
+            let (here, rest) = blocks.split_at_mut((end - first) as usize);
+            all.push((first, here));
+            (first, blocks) = (end, rest);
+        }
+        all
+    }
+
+    /// Adds what each corner has to its vertex, in a fixed order.
+    pub(super) fn gather(&self, forces: &[Vec3], into: &mut [Vec3]) {
+        into.par_iter_mut()
+            .with_min_len(256)
+            .enumerate()
+            .for_each(|(v, sum)| {
+                let (a, b) = (self.corner_starts[v], self.corner_starts[v + 1]);
+                for &corner in &self.corners[a as usize..b as usize] {
+                    *sum += forces[corner as usize];
+                }
+            });
+    }
+}
+
+/// Looks entries up in sorted rows.
+struct Slots<'a> {
+    starts: &'a [u32],
+    columns: &'a [u32],
+}
+
+impl Slots<'_> {
+    fn of<const N: usize>(&self, corners: &[u32; N]) -> [[u32; N]; N] {
+        corners.map(|row| {
+            let (a, b) = (self.starts[row as usize], self.starts[row as usize + 1]);
+            let here = &self.columns[a as usize..b as usize];
+            // Every pair of an element's corners is in the structure.
+            corners.map(|column| a + here.partition_point(|&c| c < column) as u32)
+        })
+    }
+}
+
+fn stripes(starts: &[u32]) -> Vec<u32> {
+    let all = starts.last().map_or(0, |&end| end as usize);
+    let mut ends: Vec<u32> = (1..=STRIPES)
+        .map(|i| {
+            let wanted = (all * i / STRIPES) as u32;
+            let row = starts.partition_point(|&start| start < wanted);
+            starts[row.min(starts.len() - 1)]
+        })
+        .collect();
+    ends.dedup();
+    ends
+}
+
+/// For each vertex the corners that are there, ascending.
+fn incidence(mesh: &Mesh) -> (Vec<u32>, Vec<u32>) {
+    let all = || {
+        let edges = mesh.edges.iter().flatten();
+        edges
+            .chain(mesh.faces.iter().flatten())
+            .chain(mesh.hinges.iter().flatten())
+    };
+    let mut starts = vec![0u32; mesh.nodes + 1];
+    all().for_each(|&v| starts[v as usize + 1] += 1);
+    for v in 0..mesh.nodes {
+        starts[v + 1] += starts[v];
+    }
+    let mut next = starts.clone();
+    let mut corners = vec![0; starts[mesh.nodes] as usize];
+    for (corner, &v) in all().enumerate() {
+        corners[next[v as usize] as usize] = corner as u32;
+        next[v as usize] += 1;
+    }
+    (starts, corners)
+}

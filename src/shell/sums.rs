@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Energy, gradient and Hessian of a whole shell: sums over its parts.
+//!
+//! Parts are taken side by side in chunks of fixed sizes, what they give is added up in their order: the same bits for any
+//! number of threads.
+
+use super::hinge::{Hinge, angle, wrapped};
+use super::membrane::{Edge, Face};
+use super::mesh::Mesh;
+use super::rest::{Part, Rest};
+use super::slots::ShellPattern;
+use crate::solve::newton::{Forces, Rounded};
+use crate::{Mat3, Vec3};
+use rayon::prelude::*;
+
+/// Parts that one thread takes at a time.
+const CHUNK: usize = 512;
+/// Parts whose blocks are kept until they are added.
+const BATCH: usize = 8 * CHUNK;
+/// Share of the floored area that triangles do not count as smaller than.
+const LEAST: f64 = 1e-6;
+
+/// A shell's parts where its vertices are.
+pub(super) struct Sums<'a> {
+    pub mesh: &'a Mesh,
+    pub rest: &'a Rest,
+    pub pattern: &'a ShellPattern,
+    pub x: &'a [Vec3],
+}
+
+impl Sums<'_> {
+    fn at<const N: usize>(&self, corners: &[u32; N]) -> [Vec3; N] {
+        corners.map(|v| self.x[v as usize])
+    }
+
+    /// Rounding error of a coordinate.
+    fn rounding(&self) -> f64 {
+        let size = self.x.iter().fold(0.0, |size: f64, x| size.max(x.amax()));
+        f64::EPSILON * size
+    }
+
+    /// The energy, and what of it may be rounding.
+    pub fn energy(&self) -> Rounded {
+        let (mesh, rest) = (self.mesh, self.rest);
+        let rounding = self.rounding();
+        // Half the square of a difference, and how much of it an error of the difference makes.
+        let square = |part: &Part, off: f64, error: f64| {
+            let force = part.k * off;
+            [
+                0.5 * force * off,
+                force.abs() * error + f64::EPSILON * force.abs() * off.abs(),
+            ]
+        };
+        let edges = add(&mesh.edges, &rest.edges, |ends, part| {
+            let off = Edge::new(self.at(ends)).length - part.rest;
+            square(part, off, rounding)
+        });
+        let faces = add(&mesh.faces, &rest.faces, |corners, part| {
+            let off = Face::new(self.at(corners)).area - part.rest;
+            square(part, off, rounding * part.scale.sqrt())
+        });
+        let hinges = add(&mesh.hinges, &rest.hinges, |corners, part| {
+            let off = wrapped(angle(self.at(corners)) - part.rest);
+            square(part, off, f64::EPSILON + rounding / part.scale)
+        });
+        Rounded {
+            value: edges[0] + faces[0] + hinges[0],
+            rounding: edges[1] + faces[1] + hinges[1],
+        }
+    }
+
+    /// Adds the gradient, and tells how large the forces are that add up to it.
+    pub fn add_gradient(&self, gradient: &mut [Vec3]) -> Forces {
+        let (mesh, rest) = (self.mesh, self.rest);
+        let rounding = self.rounding();
+        let (edges, faces) = (2 * mesh.edges.len(), 3 * mesh.faces.len());
+        let mut forces = vec![Vec3::zeros(); edges + faces + 4 * mesh.hinges.len()];
+        let (of_edges, others) = forces.split_at_mut(edges);
+        let (of_faces, of_hinges) = others.split_at_mut(faces);
+        let parts = [
+            push(&mesh.edges, &rest.edges, of_edges, |ends, part| {
+                let edge = Edge::new(self.at(ends));
+                let force = edge.along * (part.k * (edge.length - part.rest));
+                ([-force, force], part.k * rounding)
+            }),
+            push(&mesh.faces, &rest.faces, of_faces, |corners, part| {
+                let face = Face::new(self.at(corners));
+                let force = part.k * (face.area - part.rest);
+                let error = part.k * part.scale * rounding;
+                (face.gradient().map(|g| g * force), error)
+            }),
+            push(&mesh.hinges, &rest.hinges, of_hinges, |corners, part| {
+                let hinge = Hinge::new(self.at(corners), part.scale);
+                let torque = part.k * wrapped(hinge.angle - part.rest);
+                let turn = hinge.turn(1.0);
+                let error = part.k * turn * (f64::EPSILON + turn * rounding);
+                (hinge.gradient().map(|g| g * torque), error)
+            }),
+        ];
+        self.pattern.gather(&forces, gradient);
+        let sum = |i: usize| parts.iter().map(|p| p[i]).sum::<f64>().sqrt();
+        Forces {
+            size: sum(0),
+            rounding: sum(1),
+        }
+    }
+
+    /// The blocks of the Hessian, or of one near it that is positive semi-definite, each part by itself.
+    pub fn hessian(&self, convex: bool) -> Vec<Mat3> {
+        let (mesh, rest, pattern) = (self.mesh, self.rest, self.pattern);
+        let mut blocks = vec![Mat3::zeros(); pattern.blocks()];
+        let mut stripes = pattern.cut(&mut blocks);
+        let edges = (&mesh.edges[..], &rest.edges[..], &pattern.of_edges[..]);
+        spread(
+            edges,
+            &mut stripes,
+            |ends, part, to: &mut [[Mat3; 2]; 2]| {
+                let edge = Edge::new(self.at(ends));
+                let block = edge.hessian(part.k, part.rest, part.scale, convex);
+                *to = [[block, -block], [-block, block]];
+            },
+        );
+        let faces = (&mesh.faces[..], &rest.faces[..], &pattern.of_faces[..]);
+        spread(faces, &mut stripes, |corners, part, to| {
+            let face = Face::new(self.at(corners));
+            let least = LEAST * part.scale;
+            face.hessian(part.k, part.rest, least, convex, |i, j, block| {
+                to[i][j] = *block;
+            });
+        });
+        let hinges = (&mesh.hinges[..], &rest.hinges[..], &pattern.of_hinges[..]);
+        spread(hinges, &mut stripes, |corners, part, to| {
+            let hinge = Hinge::new(self.at(corners), part.scale);
+            let torque = part.k * wrapped(hinge.angle - part.rest);
+            // What is left without the second derivative of the angle is positive semi-definite.
+            let bent = if convex { 0.0 } else { torque };
+            hinge.hessian(part.k, bent, |i, j, block| to[i][j] = *block);
+        });
+        blocks
+    }
+}
+
+/// Two sums over parts.
+fn add<const N: usize>(
+    corners: &[[u32; N]],
+    parts: &[Part],
+    of: impl Fn(&[u32; N], &Part) -> [f64; 2] + Sync,
+) -> [f64; 2] {
+    let chunks = corners.par_chunks(CHUNK).zip(parts.par_chunks(CHUNK));
+    let sums: Vec<[f64; 2]> = chunks
+        .map(|(corners, parts)| {
+            let all = corners.iter().zip(parts).map(|(c, p)| of(c, p));
+            all.fold([0.0; 2], |sum, x| [sum[0] + x[0], sum[1] + x[1]])
+        })
+        .collect();
+    sums.iter()
+        .fold([0.0; 2], |sum, x| [sum[0] + x[0], sum[1] + x[1]])
+}
+
+/// Writes the forces of all corners; gives the sums of their squares and of those of their errors.
+fn push<const N: usize>(
+    corners: &[[u32; N]],
+    parts: &[Part],
+    forces: &mut [Vec3],
+    of: impl Fn(&[u32; N], &Part) -> ([Vec3; N], f64) + Sync,
+) -> [f64; 2] {
+    let sums: Vec<[f64; 2]> = forces
+        .par_chunks_mut(N * CHUNK)
+        .zip(corners.par_chunks(CHUNK).zip(parts.par_chunks(CHUNK)))
+        .map(|(forces, (corners, parts))| {
+            let mut sum = [0.0; 2];
+            for ((to, c), p) in forces.chunks_exact_mut(N).zip(corners).zip(parts) {
+                let (force, error) = of(c, p);
+                to.copy_from_slice(&force);
+                sum[0] += force.iter().map(Vec3::norm_squared).sum::<f64>();
+                sum[1] += error * error;
+            }
+            sum
+        })
+        .collect();
+    sums.iter()
+        .fold([0.0; 2], |sum, x| [sum[0] + x[0], sum[1] + x[1]])
+}
+
+/// Adds the blocks of all parts, of which `of` writes those on and above the diagonal. Stripes are added to side by side, by
+/// each all parts in order.
+fn spread<const N: usize>(
+    (corners, parts, slots): (&[[u32; N]], &[Part], &[[[u32; N]; N]]),
+    stripes: &mut [(u32, &mut [Mat3])],
+    of: impl Fn(&[u32; N], &Part, &mut [[Mat3; N]; N]) + Sync,
+) {
+    let mut blocks = vec![[[Mat3::zeros(); N]; N]; BATCH.min(corners.len())];
+    let batches = corners.chunks(BATCH).zip(parts.chunks(BATCH));
+    for ((corners, parts), slots) in batches.zip(slots.chunks(BATCH)) {
+        let given = &mut blocks[..corners.len()];
+        given
+            .par_iter_mut()
+            .with_min_len(CHUNK / 4)
+            .zip(corners.par_iter().zip(parts))
+            .for_each(|(to, (c, p))| of(c, p, to));
+        stripes.par_iter_mut().for_each(|(first, stripe)| {
+            for (block, slots) in given.iter().zip(slots) {
+                for i in 0..N {
+                    // A row lies in one stripe.
+                    let row = slots[i][i].wrapping_sub(*first) as usize;
+                    if row >= stripe.len() {
+                        continue;
+                    }
+                    for j in 0..N {
+                        let to = &mut stripe[(slots[i][j] - *first) as usize];
+                        if i == j {
+                            // Symmetric up to rounding before, now wholly.
+                            *to += (block[i][i] + block[i][i].transpose()) * 0.5;
+                        } else if i < j {
+                            *to += block[i][j];
+                        } else {
+                            *to += block[j][i].transpose();
+                        }
+                    }
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What must not change the energy: moving and turning, other numbers for vertices and triangles, threads, another rest.
+
+use super::shapes::{Mesh, fins, noise, shaken, sheet, torus};
+use crate::Vec3;
+use crate::shell::{Shell, ShellMaterial};
+use crate::solve::newton::norm;
+use nalgebra::Rotation3;
+use std::sync::Arc;
+
+fn shell((vertices, triangles): Mesh) -> Shell {
+    Shell::new(vertices, triangles, &ShellMaterial::default()).unwrap()
+}
+
+fn gradient(shell: &Shell, x: &[Vec3]) -> Vec<Vec3> {
+    let mut g = vec![Vec3::ones(); x.len()];
+    shell.gradient(x, &mut g);
+    g
+}
+
+/// Numbers 0 to n − 1 in an order that looks like chance.
+fn shuffled(n: usize, seed: u64) -> Vec<usize> {
+    let mut next = noise(seed);
+    let mut keyed: Vec<(f64, usize)> = (0..n).map(|i| (next(), i)).collect();
+    keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
+    keyed.into_iter().map(|(_, i)| i).collect()
+}
+
+#[test]
+fn moving_and_turning_the_world_turns_forces_and_keeps_energy() {
+    let turn = Rotation3::from_scaled_axis(Vec3::new(0.7, -1.9, 0.4));
+    for mesh in [sheet([6, 5], [1.0, 0.8]), torus(14, 9), fins()] {
+        let shell = shell(mesh);
+        let x = shaken(shell.rest(), 0.05, 3);
+        let moved: Vec<Vec3> = x
+            .iter()
+            .map(|x| turn * x + Vec3::new(2.0, -1.0, 3.0))
+            .collect();
+        let (before, after) = (shell.energy(&x), shell.energy(&moved));
+        assert!((after / before - 1.0).abs() < 1e-12, "{before} {after}");
+        let (g, turned) = (gradient(&shell, &x), gradient(&shell, &moved));
+        let off: Vec<Vec3> = g.iter().zip(&turned).map(|(g, t)| turn * g - t).collect();
+        assert!(norm(&off) < 1e-11 * norm(&g));
+        // Nothing pushes or turns the whole.
+        let force: Vec3 = g.iter().sum();
+        let torque: Vec3 = x.iter().zip(&g).map(|(x, g)| x.cross(g)).sum();
+        assert!(force.norm() < 1e-11 * norm(&g) && torque.norm() < 1e-11 * norm(&g));
+    }
+}
+
+#[test]
+fn numbers_and_orientations_do_not_matter() {
+    for (seed, (vertices, triangles)) in [sheet([6, 5], [1.0, 0.8]), torus(14, 9), fins()]
+        .into_iter()
+        .enumerate()
+    {
+        let one = shell((vertices.clone(), triangles.clone()));
+        let order = shuffled(vertices.len(), 5 + seed as u64);
+        let mut number = vec![0; order.len()];
+        order
+            .iter()
+            .enumerate()
+            .for_each(|(new, &old)| number[old] = new as u32);
+        let mut others: Vec<[u32; 3]> = triangles
+            .iter()
+            .map(|t| t.map(|v| number[v as usize]))
+            .collect();
+        let turned = shuffled(others.len(), 50 + seed as u64);
+        others = turned.iter().map(|&t| others[t]).collect();
+        for (i, t) in others.iter_mut().enumerate() {
+            t.rotate_left(i % 3);
+            if i % 2 == 0 {
+                t.swap(0, 1);
+            }
+        }
+        let renumber = |x: &[Vec3]| -> Vec<Vec3> { order.iter().map(|&old| x[old]).collect() };
+        let other = shell((renumber(&vertices), others));
+        // So far that hinges fold over and turn by more than π.
+        for by in [0.01, 0.1, 0.6] {
+            let x = shaken(&vertices, by, 8);
+            let (a, b) = (one.energy(&x), other.energy(&renumber(&x)));
+            assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
+            let (a, b) = (
+                renumber(&gradient(&one, &x)),
+                gradient(&other, &renumber(&x)),
+            );
+            let off: Vec<Vec3> = a.iter().zip(&b).map(|(a, b)| a - b).collect();
+            assert!(norm(&off) < 1e-11 * norm(&a));
+        }
+        for (new, &old) in order.iter().enumerate() {
+            assert!((other.masses()[new] / one.masses()[old] - 1.0).abs() < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_does_not_change_a_bit() {
+    // Several chunks and batches of each kind of part.
+    let shell = shell(torus(90, 40));
+    let x = shaken(shell.rest(), 0.02, 4);
+    let on = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        pool.install(|| (shell.energy(&x), gradient(&shell, &x), shell.hessian(&x)))
+    };
+    let one = on(1);
+    for threads in [2, 3, 5] {
+        let many = on(threads);
+        assert_eq!(one.0.to_bits(), many.0.to_bits());
+        assert!(one.1 == many.1 && one.2 == many.2);
+    }
+}
+
+#[test]
+fn another_rest_shares_the_pattern_and_keeps_masses() {
+    let shell = shell(torus(14, 9));
+    let x = shaken(shell.rest(), 0.1, 2);
+    let other = shell.resting_at(&x).unwrap();
+    assert!(Arc::ptr_eq(shell.pattern(), other.pattern()));
+    assert_eq!(shell.masses(), other.masses());
+    assert_eq!((other.energy(&x), other.rest()), (0.0, &x[..]));
+    assert!(other.energy(shell.rest()) > 0.0);
+    let (a, b) = (shell.hessian(&x), other.hessian(&x));
+    assert_eq!((a.indptr(), a.indices()), (b.indptr(), b.indices()));
+    // As if it had been made there.
+    let made = Shell::new(
+        x.clone(),
+        shell.triangles().to_vec(),
+        &ShellMaterial::default(),
+    )
+    .unwrap();
+    assert!(made.hessian(&x) == b);
+    assert!(shell.resting_at(&x[1..]).is_err());
+}

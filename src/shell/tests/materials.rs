@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Materials: numbers, maps on the vertices, and what is refused.
+
+use super::shapes::{shaken, sheet};
+use crate::Vec3;
+use crate::shell::{Painted, Shell, ShellError, ShellMaterial};
+
+fn with(material: &ShellMaterial) -> Result<Shell, ShellError> {
+    let (vertices, triangles) = sheet([8, 6], [1.0, 0.8]);
+    Shell::new(vertices, triangles, material)
+}
+
+fn even(k: f64) -> ShellMaterial {
+    ShellMaterial {
+        stretching: (2.0 * k).into(),
+        area: (3.0 * k).into(),
+        bending: (0.5 * k).into(),
+        density: (1.5 * k).into(),
+    }
+}
+
+/// The same with maps, each number times that of a vertex.
+fn painted(of: &ShellMaterial, factor: impl Fn(usize) -> f64, count: usize) -> ShellMaterial {
+    let map = |painted: &Painted| match painted {
+        Painted::Even(k) => Painted::Map((0..count).map(|v| k * factor(v)).collect()),
+        Painted::Map(map) => {
+            Painted::Map(map.iter().zip(0..).map(|(k, v)| k * factor(v)).collect())
+        }
+    };
+    ShellMaterial {
+        stretching: map(&of.stretching),
+        area: map(&of.area),
+        bending: map(&of.bending),
+        density: map(&of.density),
+    }
+}
+
+#[test]
+fn energy_and_mass_are_in_proportion_to_maps_and_numbers() {
+    let one = with(&even(1.0)).unwrap();
+    let x = shaken(one.rest(), 0.05, 1);
+    let count = one.nodes();
+    let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
+    let waves = painted(&even(1.0), |v| 1.0 + 0.5 * (v as f64).sin(), count);
+    let half = with(&waves).unwrap();
+    for (one, two) in [
+        (&one, with(&even(2.0)).unwrap()),
+        (&one, with(&painted(&even(1.0), |_| 2.0, count)).unwrap()),
+        (&half, with(&painted(&waves, |_| 2.0, count)).unwrap()),
+    ] {
+        near(two.energy(&x), 2.0 * one.energy(&x));
+        for (a, b) in two.masses().iter().zip(one.masses()) {
+            near(*a, 2.0 * b);
+        }
+    }
+    // 0.8 of area.
+    near(one.masses().iter().sum(), 1.5 * 0.8);
+}
+
+#[test]
+fn a_stiff_half_is_stiff_there_only() {
+    let soft = with(&even(1.0)).unwrap();
+    let left = |x: &Vec3| x.x < 0.5;
+    let stiff = painted(
+        &even(1.0),
+        |v| if left(&soft.rest()[v]) { 10.0 } else { 1.0 },
+        soft.nodes(),
+    );
+    let stiff = with(&stiff).unwrap();
+    let only = |on_left: bool| -> f64 {
+        // A corner is lifted: all that has energy is in one half.
+        let mut x = soft.rest().to_vec();
+        let corner = if on_left { 0 } else { soft.nodes() - 1 };
+        x[corner] += Vec3::new(0.02, 0.01, 0.05);
+        stiff.energy(&x) / soft.energy(&x)
+    };
+    assert!((only(true) - 10.0).abs() < 1e-9 && (only(false) - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn each_weight_weighs_its_own_part() {
+    let none = ShellMaterial {
+        stretching: 0.0.into(),
+        area: 0.0.into(),
+        bending: 0.0.into(),
+        density: 1.0.into(),
+    };
+    let only = |set: fn(&mut ShellMaterial)| {
+        let mut material = none.clone();
+        set(&mut material);
+        with(&material).unwrap()
+    };
+    let [lengths, areas, angles] = [
+        only(|m| m.stretching = 1.0.into()),
+        only(|m| m.area = 1.0.into()),
+        only(|m| m.bending = 1.0.into()),
+    ];
+    let rest = lengths.rest().to_vec();
+    // Pulled in one direction, pressed in the other by as much: areas stay. Twice as large: angles stay.
+    let sheared: Vec<Vec3> = rest
+        .iter()
+        .map(|x| Vec3::new(1.25 * x.x, 0.8 * x.y, 0.0))
+        .collect();
+    let twice: Vec<Vec3> = rest.iter().map(|x| x * 2.0).collect();
+    assert!(areas.energy(&sheared) < 1e-20 && lengths.energy(&sheared) > 0.1);
+    assert!(angles.energy(&twice) < 1e-20);
+    // (1 − 4)² of an area of 0.8; (1 − 2)² of the sum of all lengths.
+    assert!((areas.energy(&twice) - 9.0 * 0.8).abs() < 1e-12);
+    let all: f64 = lengths.rest.edges.iter().map(|e| e.rest).sum();
+    assert!((lengths.energy(&twice) - all).abs() < 1e-11);
+}
+
+#[test]
+fn what_is_no_material_is_refused_by_name_and_vertex() {
+    let bad = |set: fn(&mut ShellMaterial)| {
+        let mut material = ShellMaterial::default();
+        set(&mut material);
+        with(&material).unwrap_err().to_string()
+    };
+    assert_eq!(
+        bad(|m| m.bending = (-1.0).into()),
+        "bending is -1: it has to be a finite number from 0 to 1e100"
+    );
+    assert_eq!(
+        bad(|m| m.area = vec![1.0; 3].into()),
+        "area has 3 entries, but the shell has 63 vertices: give one for each"
+    );
+    let mut map = vec![1.0; 63];
+    map[7] = f64::NAN;
+    let material = ShellMaterial {
+        stretching: map.into(),
+        ..ShellMaterial::default()
+    };
+    assert!(
+        with(&material)
+            .unwrap_err()
+            .to_string()
+            .starts_with("stretching at vertex 7 is NaN")
+    );
+    assert!(bad(|m| m.density = 0.0.into()).contains("above zero"));
+    assert!(bad(|m| m.density = vec![0.0; 63].into()).contains("above zero"));
+    // A map that is zero somewhere is one.
+    let mut map = vec![1.0; 63];
+    map[..30].fill(0.0);
+    let material = ShellMaterial {
+        density: map.into(),
+        ..ShellMaterial::default()
+    };
+    let shell = with(&material).unwrap();
+    assert!(shell.masses().iter().all(|m| *m > 0.0));
+    assert!(shell.report().iter().any(|s| s.contains("hardly any mass")));
+}

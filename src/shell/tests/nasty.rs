@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Meshes that are hardly any: finite numbers, or one clear sentence.
+
+use super::shapes::{data, read, shaken, sheet};
+use crate::Vec3;
+use crate::progress::Silent;
+use crate::shell::{Shell, ShellError, ShellMaterial};
+
+fn shell(vertices: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Result<Shell, ShellError> {
+    Shell::new(vertices, triangles, &ShellMaterial::default())
+}
+
+/// Whether all numbers are, where vertices are in several bad places.
+fn check(shell: &Shell, name: &str) {
+    let size = shell.rest.length;
+    let rest = shell.rest();
+    let places = [
+        rest.to_vec(),
+        shaken(rest, 0.3 * size, 1),
+        shaken(rest, 30.0 * size, 2),
+        vec![Vec3::zeros(); rest.len()],
+        rest.iter().map(|x| Vec3::new(x.x, x.y, 0.0)).collect(),
+        rest.iter().map(|x| Vec3::new(x.x, 0.0, 0.0)).collect(),
+        rest.iter().map(|x| -x).collect(),
+    ];
+    assert!(
+        shell.masses().iter().all(|m| m.is_finite() && *m > 0.0),
+        "{name}"
+    );
+    for (i, x) in places.iter().enumerate() {
+        let energy = shell.rounded_energy(x);
+        assert!(
+            energy.value.is_finite() && energy.value >= 0.0,
+            "{name} {i}: {energy:?}"
+        );
+        assert!(i > 0 || energy.value == 0.0, "{name}: {energy:?} at rest");
+        let mut g = vec![Vec3::zeros(); x.len()];
+        shell.gradient(x, &mut g);
+        assert!(
+            g.iter().all(|g| g.iter().all(|x| x.is_finite())),
+            "{name} {i}: gradient"
+        );
+        for k in [shell.hessian(x), shell.convex_hessian(x)] {
+            let number = |b: &crate::Mat3| b.iter().all(|x| x.is_finite());
+            assert!(k.data().iter().all(number), "{name} {i}: Hessian");
+        }
+    }
+}
+
+#[test]
+fn every_nasty_file_gives_numbers_or_a_sentence() {
+    let Some(folder) = data("nasty") else {
+        eprintln!("left out: no data");
+        return;
+    };
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    paths.sort();
+    let (mut good, mut bad) = (0, 0);
+    for path in paths
+        .iter()
+        .filter(|p| p.extension().is_some_and(|e| e == "obj"))
+    {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let (vertices, triangles) = read(path);
+        match shell(vertices, triangles) {
+            Err(error) => {
+                bad += 1;
+                eprintln!("{name}: {error}");
+            }
+            Ok(shell) => {
+                good += 1;
+                eprintln!("{name}: {:?}", shell.report());
+                check(&shell, &name);
+                if shell.nodes() > 1500 {
+                    continue;
+                }
+                let x = shaken(shell.rest(), 0.5 * shell.rest.length, 3);
+                let weight = 0.1 / shell.rest.length.powi(4);
+                let relaxed = shell.relax(&x, weight, None, &Silent).unwrap();
+                assert!(relaxed.after < relaxed.before, "{name}: {relaxed:?}");
+                let finite = |x: &Vec3| x.iter().all(|x| x.is_finite());
+                assert!(relaxed.positions.iter().all(finite), "{name}");
+            }
+        }
+    }
+    assert!(good > 15 && bad > 3, "{good} {bad}");
+}
+
+#[test]
+fn slivers_points_and_loose_vertices_are_told_and_carried() {
+    // A sheet, an edge of no length, a triangle of no height, one of no size, one that names a vertex twice, one twice, one more
+    // at an inner edge, a vertex of nothing.
+    let (mut vertices, mut triangles) = sheet([3, 3], [1.0, 1.0]);
+    let n = vertices.len() as u32;
+    let end = vertices[15];
+    for x in [
+        end,
+        end + Vec3::x(),
+        end + Vec3::x() * 0.4,
+        end,
+        end,
+        Vec3::z() * 9.0,
+        Vec3::new(0.2, 0.2, 0.8),
+    ] {
+        vertices.push(x);
+    }
+    triangles.extend([
+        [15, n, n + 1],
+        [15, n + 1, n + 2],
+        [15, n + 3, n + 4],
+        [0, 1, 0],
+    ]);
+    triangles.push(triangles[0]);
+    triangles.push([triangles[0][0], triangles[0][2], n + 6]);
+    let shell = shell(vertices, triangles).unwrap();
+    check(&shell, "made");
+    let told = shell.report().join(" ");
+    for (count, what) in [
+        (1, "triangles name a vertex twice"),
+        (1, "triangles lie on another"),
+        (1, "vertices belong to no triangle"),
+        (3, "triangles are thinner"),
+    ] {
+        assert!(told.contains(&format!("{count} {what}")), "{told}");
+    }
+    assert!(
+        told.contains("more than two triangles") && told.contains("hardly any length"),
+        "{told}"
+    );
+    // Loose vertices are parts of their own.
+    let pieces = shell.pieces();
+    assert_eq!(
+        pieces
+            .iter()
+            .filter(|p| **p == pieces[n as usize + 5])
+            .count(),
+        1
+    );
+    assert_eq!(pieces[0], pieces[n as usize + 4]);
+}
+
+#[test]
+fn what_is_no_shell_is_refused_in_a_sentence() {
+    let three = vec![Vec3::zeros(), Vec3::x(), Vec3::y()];
+    let refused = |x: &[Vec3], t: &[[u32; 3]]| shell(x.to_vec(), t.to_vec()).unwrap_err();
+    assert_eq!(refused(&three, &[]), ShellError::Empty);
+    assert_eq!(refused(&[], &[]), ShellError::Empty);
+    assert_eq!(refused(&three, &[[0, 0, 1]]), ShellError::Empty);
+    assert_eq!(
+        refused(&three, &[[0, 1, 2], [0, 1, 3]]).to_string(),
+        "triangle 1 uses vertex 3, but there are only 3: vertices count from 0"
+    );
+    assert_eq!(
+        refused(&vec![Vec3::x(); 3], &[[0, 1, 2]]),
+        ShellError::Extent(0.0)
+    );
+    for bad in [f64::NAN, f64::INFINITY, 1e13] {
+        let mut x = three.clone();
+        x[2].y = bad;
+        assert_eq!(
+            refused(&x, &[[0, 1, 2]]),
+            ShellError::Place {
+                what: "the mesh",
+                vertex: 2
+            }
+        );
+    }
+    // Six thousand triangles at one edge: 18 million pairs.
+    let mut x = three.clone();
+    x.extend((0..6000).map(|i| Vec3::new(0.0, 1.0, i as f64)));
+    let fan: Vec<[u32; 3]> = (3..6003).map(|v| [0, 1, v]).collect();
+    let told = refused(&x, &fan).to_string();
+    assert!(
+        told.starts_with("edge 0 to 1 belongs to 6000 triangles"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_doubled_sheet_is_twice_as_stiff_in_its_triangles_and_has_no_hinges_with_itself() {
+    let (vertices, mut triangles) = sheet([4, 3], [1.0, 1.0]);
+    let one = shell(vertices.clone(), triangles.clone()).unwrap();
+    triangles.extend(triangles.clone());
+    let two = shell(vertices, triangles).unwrap();
+    check(&two, "doubled");
+    assert_eq!(two.mesh.edges.len(), one.mesh.edges.len());
+    // Either of two on one side with either on the other.
+    assert_eq!(two.mesh.hinges.len(), 4 * one.mesh.hinges.len());
+    for (a, b) in two.masses().iter().zip(one.masses()) {
+        assert!((a / b - 2.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Bending against the theory of plates.
+//!
+//! A sheet of equilateral triangles has the bending energy per area `k_B (3κ₁² + 3κ₂² − 2κ₁κ₂)`: that of an isotropic plate with
+//! the rigidity `D = 6 k_B` and Poisson's ratio −1/3. Squares cut in two have `k_B (3κ_xx² + 3κ_yy² + 12κ_xy²)`, which is not
+//! isotropic: bent along a diagonal they are half as stiff again.
+
+use super::shapes::{Mesh, sheet};
+use crate::Vec3;
+use crate::progress::Silent;
+use crate::shell::{Shell, ShellMaterial};
+use crate::solve::eigen::{EigenOptions, lowest};
+use crate::solve::{NodeMatrix, ScalarMatrix, matrix};
+use std::f64::consts::PI;
+
+fn bending(stretching: f64) -> ShellMaterial {
+    ShellMaterial {
+        stretching: stretching.into(),
+        area: stretching.into(),
+        ..ShellMaterial::default()
+    }
+}
+
+/// A triangle of side one in `n²` triangles; which vertices lie on its border.
+fn equilateral(n: usize) -> (Mesh, Vec<bool>) {
+    let at = |i: usize, j: usize| (i * (2 * n + 3 - i) / 2 + j) as u32;
+    let (mut vertices, mut border, mut triangles) = (Vec::new(), Vec::new(), Vec::new());
+    for i in 0..=n {
+        for j in 0..=n - i {
+            let (u, v) = (i as f64 / n as f64, j as f64 / n as f64);
+            vertices.push(Vec3::new(v + 0.5 * u, 0.75f64.sqrt() * u, 0.0));
+            border.push(i == 0 || j == 0 || i + j == n);
+            if i + j < n {
+                triangles.push([at(i, j), at(i, j + 1), at(i + 1, j)]);
+            }
+            if i + j + 1 < n {
+                triangles.push([at(i, j + 1), at(i + 1, j + 1), at(i + 1, j)]);
+            }
+        }
+    }
+    ((vertices, triangles), border)
+}
+
+/// Bending energy per area of a sheet of triangles lifted to `½ κ(x, x)`, hinges weighed by their own area: what borders lack
+/// does not count.
+fn density((vertices, triangles): Mesh, [xx, yy, xy]: [f64; 3]) -> f64 {
+    const SMALL: f64 = 1e-4;
+    let shell = Shell::new(vertices, triangles, &bending(0.0)).unwrap();
+    let lift = |x: &Vec3| 0.5 * (xx * x.x * x.x + yy * x.y * x.y) + xy * x.x * x.y;
+    let x: Vec<Vec3> = shell
+        .rest()
+        .iter()
+        .map(|x| Vec3::new(x.x, x.y, SMALL * lift(x)))
+        .collect();
+    // A third of both wings each.
+    let area: f64 = shell
+        .mesh
+        .wings
+        .iter()
+        .flatten()
+        .map(|&face| shell.rest.faces[face as usize].rest / 3.0)
+        .sum();
+    shell.energy(&x) / (area * SMALL * SMALL)
+}
+
+#[test]
+fn equilateral_triangles_bend_like_a_plate_with_poissons_ratio_minus_a_third() {
+    for (kappa, wanted) in [
+        ([1.0, 0.0, 0.0], 3.0),
+        ([0.0, 1.0, 0.0], 3.0),
+        // The same cylinder, turned.
+        ([0.5, 0.5, 0.5], 3.0),
+        ([0.75, 0.25, 0.75f64.sqrt() / 2.0], 3.0),
+        // A bowl and saddles: 6 ∓ 2.
+        ([1.0, 1.0, 0.0], 4.0),
+        ([1.0, -1.0, 0.0], 8.0),
+        ([0.0, 0.0, 1.0], 8.0),
+    ] {
+        // Of all three directions of edges there are as many, the border's missing ones too.
+        let found = density(equilateral(24).0, kappa);
+        assert!(
+            (found / wanted - 1.0).abs() < 1e-5,
+            "{kappa:?}: {found}, not {wanted}"
+        );
+    }
+}
+
+#[test]
+fn squares_cut_in_two_resist_twist_twice_as_much() {
+    for (kappa, wanted) in [
+        ([1.0, 0.0, 0.0], 3.0),
+        ([0.0, 1.0, 0.0], 3.0),
+        ([0.5, 0.5, 0.5], 4.5),
+    ] {
+        let n = 40;
+        let found = density(sheet([n, n], [1.0, 1.0]), kappa);
+        // Along the border edges are missing but not diagonals: a share of about 1/n.
+        assert!(
+            (found / wanted - 1.0).abs() < 2.0 / n as f64,
+            "{kappa:?}: {found}, not {wanted}"
+        );
+    }
+}
+
+/// A plate rolled up to a cylinder; curvature c, exact positions.
+#[test]
+fn a_cylinder_of_curvature_c_tends_to_three_c_squared_per_area() {
+    let c = 1.7;
+    let error = |n: usize, (vertices, triangles): Mesh, axis: f64| {
+        let shell = Shell::new(vertices, triangles, &bending(0.0)).unwrap();
+        let (s, k) = axis.sin_cos();
+        let x: Vec<Vec3> = shell
+            .rest()
+            .iter()
+            .map(|x| {
+                let (u, v) = (k * x.x + s * x.y, -s * x.x + k * x.y);
+                let (sin, cos) = (c * u).sin_cos();
+                Vec3::new(sin / c, v, (1.0 - cos) / c)
+            })
+            .collect();
+        let area: f64 = shell.rest.faces.iter().map(|f| f.rest).sum();
+        (shell.energy(&x) / area / (3.0 * c * c) - 1.0).abs() * n as f64
+    };
+    // The error falls with the size of the triangles: what is missing is a strip along the border.
+    for axis in [0.0, 0.3, 1.1] {
+        let errors = [8, 16, 32, 64].map(|n| error(n, equilateral(n).0, axis));
+        assert!(errors.iter().all(|e| *e < 3.0), "{errors:?}");
+        assert!(errors[3] > 0.05, "the border is there: {errors:?}");
+    }
+    // Without a border across the bend, the rest falls with the square.
+    for n in [8, 16, 32, 64] {
+        let mesh = sheet([n, 4], [1.0, 0.5]);
+        let missing = 1.0 / n as f64;
+        let shell_error = error(n, mesh, 0.0) / n as f64;
+        assert!(
+            (shell_error - missing).abs() < 2.0 / (n * n) as f64,
+            "{n}: {shell_error}"
+        );
+    }
+}
+
+/// λ of the lowest modes, over those of a plate of side one that is supported at its border: `D/ρ · μ²` with the membrane's
+/// `μ = 16π²/9 (m² + mn + n²)`, m, n from 1. Lamé found them, and for plates with straight borders the square holds.
+fn supported(n: usize) -> Vec<f64> {
+    let ((vertices, triangles), border) = equilateral(n);
+    // So stiff in its plane that all low modes are bending.
+    let shell = Shell::new(vertices, triangles, &bending(1e3)).unwrap();
+    let inner: Vec<u32> = (0..border.len() as u32)
+        .filter(|&v| !border[v as usize])
+        .collect();
+    let k = shell.hessian(shell.rest()).restricted(&inner);
+    let mut m: ScalarMatrix = matrix::zeros(inner.len(), []);
+    let centres: Vec<Vec3> = inner.iter().map(|&v| shell.rest()[v as usize]).collect();
+    for (i, &v) in inner.iter().enumerate() {
+        m.add(i as u32, i as u32, shell.masses()[v as usize]);
+    }
+    let pairs = lowest(&k, &m, &centres, &EigenOptions::new(6), &Silent).unwrap();
+    assert!(pairs.verified);
+    // (1,1), (1,2) and (2,1), (2,2), (1,3) and (3,1).
+    let wanted =
+        [3.0, 7.0, 7.0, 12.0, 13.0, 13.0].map(|s| 6.0 * (16.0 * PI * PI / 9.0 * s).powi(2));
+    pairs
+        .values
+        .iter()
+        .zip(wanted)
+        .map(|(found, wanted)| (found / wanted).sqrt())
+        .collect()
+}
+
+#[test]
+fn a_supported_triangle_rings_at_the_frequencies_of_a_plate() {
+    let ratios = [8, 16, 32].map(supported);
+    eprintln!("{ratios:?}");
+    for mode in 0..6 {
+        let off = [0, 1, 2].map(|i: usize| (ratios[i][mode] - 1.0).abs());
+        assert!(off[2] < 0.02, "{ratios:?}");
+        assert!(off[1] < 0.6 * off[0] && off[2] < 0.6 * off[1], "{ratios:?}");
+    }
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Shapes whose energy is lowered; the shell as an energy term.
+
+use super::shapes::{data, fins, read, shaken, sheet, torus};
+use crate::Vec3;
+use crate::progress::Silent;
+use crate::shell::{Shell, ShellError, ShellMaterial, ShellTerm};
+use crate::solve::Configuration;
+use crate::solve::newton::norm;
+
+fn shell((vertices, triangles): (Vec<Vec3>, Vec<[u32; 3]>)) -> Shell {
+    Shell::new(vertices, triangles, &ShellMaterial::default()).unwrap()
+}
+
+/// The gradient of what is minimised, as a share of what balances in it.
+fn unbalanced(shell: &Shell, x: &[Vec3], y: &[Vec3], weight: f64) -> f64 {
+    let mut g = vec![Vec3::zeros(); x.len()];
+    shell.gradient(y, &mut g);
+    let pull: Vec<Vec3> = (0..x.len())
+        .map(|v| (y[v] - x[v]) * (2.0 * weight * shell.masses()[v]))
+        .collect();
+    let sum: Vec<Vec3> = g.iter().zip(&pull).map(|(g, p)| g + p).collect();
+    norm(&sum) / norm(&pull)
+}
+
+#[test]
+fn noise_goes_and_forces_balance() {
+    for (mesh, by) in [
+        (torus(40, 20), 0.01),
+        (sheet([20, 20], [1.0, 1.0]), 0.01),
+        (fins(), 0.05),
+    ] {
+        let shell = shell(mesh);
+        let x = shaken(shell.rest(), by, 3);
+        let weight = 10.0;
+        let relaxed = shell.relax(&x, weight, None, &Silent).unwrap();
+        assert!(
+            relaxed.converged && relaxed.after < 0.05 * relaxed.before,
+            "{}",
+            relaxed.after / relaxed.before
+        );
+        assert_eq!(
+            (relaxed.before, relaxed.after),
+            (shell.energy(&x), shell.energy(&relaxed.positions))
+        );
+        assert!(unbalanced(&shell, &x, &relaxed.positions, weight) < 1e-5);
+        let far = relaxed
+            .positions
+            .iter()
+            .zip(&x)
+            .map(|(y, x)| (y - x).norm())
+            .fold(0.0, f64::max);
+        assert!((far - relaxed.largest_move).abs() < 1e-12 && far > 0.0);
+    }
+}
+
+#[test]
+fn a_larger_weight_moves_less_and_leaves_more_energy() {
+    let shell = shell(torus(30, 16));
+    let x = shaken(shell.rest(), 0.02, 3);
+    let all =
+        [1e-2, 1.0, 1e2, 1e4, 1e6].map(|weight| shell.relax(&x, weight, None, &Silent).unwrap());
+    for pair in all.windows(2) {
+        assert!(pair[0].after < pair[1].after && pair[0].largest_move > pair[1].largest_move);
+    }
+    // Towards rest, and towards where it was.
+    assert!(all[0].after < 1e-3 * all[0].before && all[4].after > 0.5 * all[4].before);
+}
+
+#[test]
+fn fixed_vertices_stay_and_all_fixed_is_nothing_to_do() {
+    let shell = shell(sheet([12, 12], [1.0, 1.0]));
+    let x = shaken(shell.rest(), 0.02, 3);
+    let fixed: Vec<bool> = (0..x.len()).map(|v| v % 3 == 0).collect();
+    let relaxed = shell.relax(&x, 1.0, Some(&fixed), &Silent).unwrap();
+    assert!(relaxed.after < relaxed.before);
+    for (v, fixed) in fixed.iter().enumerate() {
+        assert_eq!(*fixed, relaxed.positions[v] == x[v]);
+    }
+    let still = shell
+        .relax(&x, 1.0, Some(&vec![true; x.len()]), &Silent)
+        .unwrap();
+    assert_eq!((still.positions, still.after), (x, still.before));
+}
+
+#[test]
+fn crumpled_folded_and_crushed_shapes_come_out_lower() {
+    let shell = shell(sheet([24, 24], [1.0, 1.0]));
+    let rest = shell.rest();
+    let edge = 1.0 / 24.0;
+    let folded = rest
+        .iter()
+        .map(|x| Vec3::new((x.x - 0.5).abs(), x.y, 1e-3 * x.x))
+        .collect();
+    let crumpled = shaken(rest, 2.0 * edge, 5);
+    let crushed = rest.iter().map(|x| x * 1e-3).collect();
+    let mut spike = rest.to_vec();
+    spike[300].z += 3.0;
+    let mut inside_out = rest.to_vec();
+    inside_out[300].x += 3.0 * edge;
+    for (name, x) in [
+        ("folded", folded),
+        ("crumpled", crumpled),
+        ("crushed", crushed),
+        ("spike", spike),
+        ("inside out", inside_out),
+    ] {
+        for weight in [1e-3, 1.0, 1e3] {
+            let relaxed = shell.relax(&x, weight, None, &Silent).unwrap();
+            eprintln!(
+                "{name} {weight}: {} to {}, {} steps, {}",
+                relaxed.before, relaxed.after, relaxed.iterations, relaxed.converged
+            );
+            assert!(relaxed.after < relaxed.before, "{name} {weight}");
+            assert!(
+                relaxed
+                    .positions
+                    .iter()
+                    .all(|x| x.iter().all(|x| x.is_finite()))
+            );
+        }
+    }
+}
+
+#[test]
+fn a_real_sculpt_of_28_000_vertices_is_relaxed() {
+    let Some(folder) = data("meshes") else {
+        eprintln!("left out: no data");
+        return;
+    };
+    let shell = shell(read(&folder.join("dinosaur_apatosaurus_28098.obj")));
+    let x = shaken(shell.rest(), 0.2 * shell.rest.length, 3);
+    // The noise of every vertex by itself is some λ = 1/length⁴ or above.
+    let weight = 1e-2 / shell.rest.length.powi(4);
+    let started = std::time::Instant::now();
+    let relaxed = shell.relax(&x, weight, None, &Silent).unwrap();
+    eprintln!(
+        "{} vertices: {} to {} in {} steps, {:.2} s",
+        shell.nodes(),
+        relaxed.before,
+        relaxed.after,
+        relaxed.iterations,
+        started.elapsed().as_secs_f64()
+    );
+    assert!(relaxed.converged && relaxed.after < 0.5 * relaxed.before);
+}
+
+#[test]
+fn what_cannot_be_relaxed_is_refused() {
+    let shell = shell(sheet([4, 4], [1.0, 1.0]));
+    let x = shell.rest().to_vec();
+    for weight in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let told = shell
+            .relax(&x, weight, None, &Silent)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            told.starts_with("the weight that holds the shape is"),
+            "{told}"
+        );
+    }
+    assert!(matches!(
+        shell.relax(&x[1..], 1.0, None, &Silent),
+        Err(ShellError::Length { .. })
+    ));
+    assert!(matches!(
+        shell.relax(&x, 1.0, Some(&[true]), &Silent),
+        Err(ShellError::Length { .. })
+    ));
+    let mut bad = x.clone();
+    bad[3].x = f64::NAN;
+    assert!(matches!(
+        shell.relax(&bad, 1.0, None, &Silent),
+        Err(ShellError::Place { vertex: 3, .. })
+    ));
+    let stop = |_: f64, _: &str| false;
+    assert!(matches!(
+        shell.relax(&x, 1.0, None, &stop),
+        Err(ShellError::Cancelled(_))
+    ));
+}
+
+#[test]
+fn as_an_energy_term_it_is_its_own_derivative() {
+    let shell = shell(fins());
+    let x = shaken(shell.rest(), 0.03, 6);
+    let moves: Vec<Vec3> = x.iter().zip(shell.rest()).map(|(x, r)| x - r).collect();
+    let held: Vec<bool> = (0..x.len()).map(|v| v % 5 == 1).collect();
+    let pattern = shell.solve_pattern(&held).unwrap();
+    let term = ShellTerm {
+        shell: &shell,
+        slots: pattern.entry_slots(),
+    };
+    for (origin, displacements) in [(None, &x), (Some(shell.rest()), &moves)] {
+        let at = Configuration {
+            origin,
+            displacements,
+            increment: None,
+        };
+        crate::solve::term::tests::check(&term, at, &pattern, 1e-5);
+    }
+}
