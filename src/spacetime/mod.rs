@@ -1,13 +1,34 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Spacetime control: motions through keyframes with the least acting force. [hildebrandt2012]
 
+mod blend;
+mod composite;
+mod coupled;
+mod deformable;
+mod dense;
+mod error;
 mod functions;
+mod ghosts;
 mod interval;
 mod knots;
+mod linear;
+mod modelling;
+mod motion;
+mod options;
+mod partial;
+mod prepare;
+mod rigid;
+mod show;
+mod space;
 mod spline;
 
+pub use composite::Composite;
+pub use deformable::{Deformable, Solid};
+pub use error::SpacetimeError;
 pub use interval::{Ends, Oscillator};
 pub use knots::{Joint, Knot, KnotData, Layout};
+pub use motion::Spacetime;
+pub use options::{Ghosts, Options, RigidMotion, Settings, Velocity};
 pub use spline::WigglySpline;
 
 #[cfg(test)]

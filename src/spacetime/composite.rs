@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Motions one after another: contact as the paper does it, with other fixed parts and velocities in each. [hildebrandt2012, §6]
+
+use super::SpacetimeError;
+use super::motion::Spacetime;
+use std::sync::Arc;
+
+/// Segments in a row, each beginning when the one before ends.
+pub struct Composite {
+    segments: Vec<Arc<Spacetime>>,
+}
+
+impl Composite {
+    /// Joins segments of one body.
+    ///
+    /// # Errors
+    /// None, segments of other bodies, segments that do not follow each other in time.
+    pub fn new(segments: Vec<Arc<Spacetime>>) -> Result<Self, SpacetimeError> {
+        let Some(first) = segments.first() else {
+            return Err(SpacetimeError::TooFew { keys: 0 });
+        };
+        for (k, segment) in segments.iter().enumerate() {
+            if segment.nodes() != first.nodes() {
+                return Err(SpacetimeError::Size {
+                    what: format!("segment {k}"),
+                    vertices: segment.nodes(),
+                    nodes: first.nodes(),
+                });
+            }
+        }
+        for (k, pair) in segments.windows(2).enumerate() {
+            let (end, start) = (end(&pair[0]), pair[1].times()[0]);
+            if (end - start).abs() > 1e-9 * (1.0 + end.abs()) {
+                return Err(SpacetimeError::Gap {
+                    segment: k + 1,
+                    start,
+                    end,
+                });
+            }
+        }
+        Ok(Self { segments })
+    }
+
+    /// The segments.
+    pub fn segments(&self) -> &[Arc<Spacetime>] {
+        &self.segments
+    }
+
+    /// When segments begin, and when the last one ends, s.
+    pub fn times(&self) -> Vec<f64> {
+        let mut times: Vec<f64> = self.segments.iter().map(|s| s.times()[0]).collect();
+        times.extend(self.segments.last().map(|s| end(s)));
+        times
+    }
+
+    /// The motion at times: `[times][n][3]`. At a joint the later segment shows.
+    pub fn positions(&self, times: &[f64]) -> Vec<f32> {
+        self.gathered(times, |segment, times, out| {
+            segment.positions_into(times, out)
+        })
+    }
+
+    /// Cubic splines through the same keyframes.
+    pub fn plain(&self, times: &[f64]) -> Vec<f32> {
+        self.gathered(times, |segment, times, out| {
+            out.copy_from_slice(&segment.plain(times))
+        })
+    }
+
+    fn gathered(&self, times: &[f64], write: impl Fn(&Spacetime, &[f64], &mut [f32])) -> Vec<f32> {
+        let frame = 3 * self.segments[0].nodes();
+        let mut out = vec![0.0; frame * times.len()];
+        if frame == 0 {
+            return out;
+        }
+        let of = |time: f64| {
+            let begun = self.segments.partition_point(|s| s.times()[0] <= time);
+            begun.max(1) - 1
+        };
+        // Frames that follow each other in one segment are written where they belong.
+        let mut rest = out.as_mut_slice();
+        let mut from = 0;
+        while from < times.len() {
+            let segment = of(times[from]);
+            let run = times[from..]
+                .iter()
+                .take_while(|&&t| of(t) == segment)
+                .count();
+            let (own, after) = rest.split_at_mut(run * frame);
+            write(&self.segments[segment], &times[from..from + run], own);
+            rest = after;
+            from += run;
+        }
+        out
+    }
+}
+
+fn end(motion: &Spacetime) -> f64 {
+    motion.times()[motion.times().len() - 1]
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Knots that only some of a shape is prescribed at, and knots that are only drawn towards one.
+//!
+//! Conditions on a few vertices couple the modes, but at the knots alone. Each mode's small system is factored once; what couples them
+//! is the Schur complement on the rows of the conditions, `(C A⁻¹ Cᵀ + E) μ = C u⁰ − p` with compliance E for conditions that are
+//! only wished. Keyframes that are drawn towards with a weight in the norm of the mass stay decoupled: a [`Pull`] per mode.
+
+use super::interval::Oscillator;
+use super::knots::{KnotData, Layout, Pull, System, scatter};
+use super::spline::{Mode, intervals};
+use faer::prelude::Solve;
+use faer::{Mat, Side};
+use rayon::prelude::*;
+
+/// Rounds of correcting what rounding left of conditions.
+const ROUNDS: usize = 2;
+
+/// Conditions at one knot on a vector of all modes' values: `C ω = wanted`.
+#[derive(Debug, Clone)]
+pub(super) struct Conditions {
+    pub knot: usize,
+    /// C: a row for each condition, a column for each mode.
+    pub rows: Mat<f64>,
+    pub wanted: Vec<f64>,
+    /// How much a unit of multiplier may miss by; zero: holds exactly.
+    pub compliance: Vec<f64>,
+}
+
+/// Solves all modes together: `given` and `pulls` for each mode, `conditions` over all.
+pub(super) fn solve(
+    layout: &Layout,
+    oscillators: &[Oscillator],
+    given: Vec<KnotData>,
+    pulls: &[Vec<Pull>],
+    conditions: &[Conditions],
+) -> Vec<Mode> {
+    let modes = oscillators.par_iter().zip(given).zip(pulls);
+    let mut solved: Vec<Solved> = modes
+        .map(|((&oscillator, data), pulls)| {
+            let intervals = intervals(layout, oscillator);
+            let system = System::new(layout, &intervals, &data, pulls);
+            let unknowns = system.minimiser();
+            let answers = conditions.iter().filter_map(|c| {
+                let at = layout.value_unknown(c.knot)?;
+                let mut answer = vec![0.0; layout.len()];
+                answer[at] = 1.0;
+                system.solve(&mut answer);
+                Some(answer)
+            });
+            let answers = answers.collect();
+            Solved {
+                oscillator,
+                intervals,
+                data,
+                unknowns,
+                answers,
+            }
+        })
+        .collect();
+    hold(layout, &mut solved, conditions);
+    let finish = |mut mode: Solved| {
+        scatter(layout, &mode.unknowns, &mut mode.data);
+        Mode::known(mode.oscillator, mode.intervals, mode.data)
+    };
+    solved.into_par_iter().map(finish).collect()
+}
+
+struct Solved {
+    oscillator: Oscillator,
+    intervals: Vec<super::interval::Interval>,
+    data: KnotData,
+    unknowns: Vec<f64>,
+    /// What a unit force on the value at each condition's knot does.
+    answers: Vec<Vec<f64>>,
+}
+
+fn hold(layout: &Layout, modes: &mut [Solved], conditions: &[Conditions]) {
+    let places: Vec<(&Conditions, usize)> = conditions
+        .iter()
+        .filter_map(|c| Some((c, layout.value_unknown(c.knot)?)))
+        .collect();
+    let starts: Vec<usize> = places
+        .iter()
+        .scan(0, |sum, (c, _)| {
+            *sum += c.wanted.len();
+            Some(*sum - c.wanted.len())
+        })
+        .collect();
+    let total: usize = places.iter().map(|(c, _)| c.wanted.len()).sum();
+    if total == 0 {
+        return;
+    }
+    let mut schur = Mat::<f64>::zeros(total, total);
+    for (a, (from, _)) in places.iter().enumerate() {
+        for (b, (to, value)) in places.iter().enumerate() {
+            // Σ over modes, as a product of two small matrices.
+            let weighted = Mat::from_fn(from.rows.nrows(), modes.len(), |r, i| {
+                from.rows[(r, i)] * modes[i].answers[a][*value]
+            });
+            let block =
+                super::dense::product(weighted.as_ref(), to.rows.transpose().to_owned().as_ref());
+            schur
+                .submatrix_mut(starts[a], starts[b], block.nrows(), block.ncols())
+                .copy_from(&block);
+        }
+    }
+    for (start, (c, _)) in starts.iter().zip(&places) {
+        for (r, e) in c.compliance.iter().enumerate() {
+            schur[(start + r, start + r)] += e;
+        }
+    }
+    // Stiff modes yield far less than soft ones: rows of unit length, so that all count.
+    let scale: Vec<f64> = (0..total)
+        .map(|r| 1.0 / schur[(r, r)].max(f64::MIN_POSITIVE).sqrt())
+        .collect();
+    let scaled = Mat::from_fn(total, total, |i, j| {
+        let mean = 0.5 * (schur[(i, j)] + schur[(j, i)]);
+        let ridge = if i == j { 1e-15 } else { 0.0 };
+        mean * scale[i] * scale[j] + ridge
+    });
+    let factor = scaled.ldlt(Side::Lower);
+    let mut multipliers = vec![0.0; total];
+    for _ in 0..=ROUNDS {
+        let mut right = Mat::zeros(total, 1);
+        for (&start, (c, value)) in starts.iter().zip(&places) {
+            for (r, wanted) in c.wanted.iter().enumerate() {
+                let has: f64 = (0..modes.len())
+                    .map(|i| c.rows[(r, i)] * modes[i].unknowns[*value])
+                    .sum();
+                let at = start + r;
+                let soft = c.compliance[r] * multipliers[at];
+                right[(at, 0)] = (has - wanted - soft) * scale[at];
+            }
+        }
+        let step = match &factor {
+            Ok(factor) => factor.solve(&right),
+            Err(_) => scaled.partial_piv_lu().solve(&right),
+        };
+        let step: Vec<f64> = (0..total).map(|r| step[(r, 0)] * scale[r]).collect();
+        if step.iter().any(|x| !x.is_finite()) {
+            return;
+        }
+        multipliers.iter_mut().zip(&step).for_each(|(m, s)| *m += s);
+        modes.par_iter_mut().enumerate().for_each(|(i, mode)| {
+            for ((&start, (c, _)), answer) in starts.iter().zip(&places).zip(&mode.answers) {
+                let push: f64 = (0..c.wanted.len())
+                    .map(|r| c.rows[(r, i)] * step[start + r])
+                    .sum();
+                mode.unknowns
+                    .iter_mut()
+                    .zip(answer)
+                    .for_each(|(u, a)| *u -= push * a);
+            }
+        });
+    }
+}

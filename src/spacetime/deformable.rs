@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What can be moved through keyframes: anything with an energy, its derivatives and a lumped mass.
+
+use crate::body::Body;
+use crate::elasticity::elements::Piece;
+use crate::elasticity::{Curvature, Elements, Material, Model};
+use crate::shell::Shell;
+use crate::solve::matrix::zeros;
+use crate::solve::{BlockMatrix, NodeMatrix};
+use crate::tets::{MassKind, TetMesh};
+use crate::{Mat3, Vec3};
+use std::sync::Arc;
+
+/// A deformable body of nodes.
+pub trait Deformable: Send + Sync {
+    /// Where the nodes are at rest.
+    fn rest(&self) -> &[Vec3];
+
+    /// Mass of each node, positive.
+    fn masses(&self) -> &[f64];
+
+    /// Elastic energy at positions.
+    fn energy(&self, x: &[Vec3]) -> f64;
+
+    /// Its derivative by each node's position.
+    fn gradient(&self, x: &[Vec3]) -> Vec<Vec3>;
+
+    /// Its second derivative, exact, possibly indefinite; all have one pattern.
+    fn hessian(&self, x: &[Vec3]) -> BlockMatrix;
+
+    /// The second derivative at positions where the same body would be at rest: positive semi-definite; none where no body can
+    /// rest like that.
+    fn hessian_at_rest(&self, x: &[Vec3]) -> Option<BlockMatrix>;
+}
+
+impl Deformable for Shell {
+    fn rest(&self) -> &[Vec3] {
+        Shell::rest(self)
+    }
+
+    fn masses(&self) -> &[f64] {
+        Shell::masses(self)
+    }
+
+    fn energy(&self, x: &[Vec3]) -> f64 {
+        Shell::energy(self, x)
+    }
+
+    fn gradient(&self, x: &[Vec3]) -> Vec<Vec3> {
+        let mut gradient = vec![Vec3::zeros(); x.len()];
+        Shell::gradient(self, x, &mut gradient);
+        gradient
+    }
+
+    fn hessian(&self, x: &[Vec3]) -> BlockMatrix {
+        Shell::hessian(self, x)
+    }
+
+    fn hessian_at_rest(&self, x: &[Vec3]) -> Option<BlockMatrix> {
+        self.resting_at(x).ok().map(|shell| shell.hessian(x))
+    }
+}
+
+/// Flesh of elements: filled tetrahedra, or the lattice of a body.
+#[derive(Debug, Clone)]
+pub struct Solid {
+    rest: Vec<Vec3>,
+    masses: Vec<f64>,
+    elements: Elements,
+    model: Model,
+}
+
+impl Solid {
+    /// Tetrahedra of one material.
+    pub fn of_tets(mesh: &TetMesh, material: &Material, model: Model) -> Self {
+        let mass = mesh.mass_matrix(material, MassKind::Lumped);
+        Self {
+            rest: mesh.vertices().to_vec(),
+            masses: (0..mesh.vertices().len())
+                .map(|v| mass.row_sum(v))
+                .collect(),
+            elements: mesh.elements(material),
+            model,
+        }
+    }
+
+    /// The control lattice of a body; its nodes are the lattice vertices.
+    pub fn of_body(body: &Arc<Body>, model: Model) -> Self {
+        let mass = body.mass_matrix();
+        Self {
+            rest: body.lattice().vertices().to_vec(),
+            masses: (0..body.nodes()).map(|v| mass.row_sum(v)).collect(),
+            elements: body.elements().clone(),
+            model,
+        }
+    }
+
+    fn displacements(&self, x: &[Vec3]) -> Vec<Vec3> {
+        x.iter().zip(&self.rest).map(|(x, r)| x - r).collect()
+    }
+}
+
+impl Deformable for Solid {
+    fn rest(&self) -> &[Vec3] {
+        &self.rest
+    }
+
+    fn masses(&self) -> &[f64] {
+        &self.masses
+    }
+
+    fn energy(&self, x: &[Vec3]) -> f64 {
+        self.elements.energy(self.model, &self.displacements(x))
+    }
+
+    fn gradient(&self, x: &[Vec3]) -> Vec<Vec3> {
+        let mut gradient = vec![Vec3::zeros(); x.len()];
+        let u = self.displacements(x);
+        self.elements.add_gradient(self.model, &u, &mut gradient);
+        gradient
+    }
+
+    fn hessian(&self, x: &[Vec3]) -> BlockMatrix {
+        let mut hessian = zeros(self.elements.nodes(), self.elements.all_corners());
+        let u = self.displacements(x);
+        self.elements
+            .hessian(self.model, &u, Curvature::Exact, &mut hessian);
+        hessian
+    }
+
+    fn hessian_at_rest(&self, x: &[Vec3]) -> Option<BlockMatrix> {
+        Some(self.elements.carried_to(&self.displacements(x)).stiffness())
+    }
+}
+
+impl Elements {
+    /// The same elements at rest where displacements take them: gradients by `F⁻ᵀ`, volumes by det F. Pieces that are turned over
+    /// or nearly flat there stay as they are.
+    fn carried_to(&self, u: &[Vec3]) -> Self {
+        /// Volumes that shrink by more than this have no gradients to speak of.
+        const FLAT: f64 = 1e-3;
+        let mut carried = Self::new(self.nodes());
+        for e in 0..self.len() {
+            let corners = self.corners(e);
+            let moved: Vec<(Vec<Vec3>, f64)> = self
+                .pieces(e)
+                .map(|piece| {
+                    let mut f = Mat3::identity();
+                    for (&a, g) in corners.iter().zip(piece.gradients) {
+                        f += u[a as usize] * g.transpose();
+                    }
+                    let volume = f.determinant();
+                    match f.try_inverse() {
+                        Some(inverse) if volume > FLAT => {
+                            let turned = piece.gradients.iter().map(|g| inverse.tr_mul(g));
+                            (turned.collect(), volume * piece.volume)
+                        }
+                        _ => (piece.gradients.to_vec(), piece.volume),
+                    }
+                })
+                .collect();
+            let pieces = self.pieces(e).zip(&moved);
+            let pieces: Vec<Piece> = pieces
+                .map(|(piece, (gradients, volume))| Piece {
+                    gradients,
+                    volume: *volume,
+                    ..piece
+                })
+                .collect();
+            carried.push(corners, pieces);
+        }
+        carried
+    }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Ghost shapes: further shapes to linearise around where neighbouring keyframes differ by large turns. [hildebrandt2012, §4.3]
+//!
+//! The paper suggests them and leaves open where they come from. Here: around each node the rotation that fits best between the two
+//! keyframes is found, followed from neighbour to neighbour so that turns beyond half are told from those below; a share of it
+//! together with as large a share of what stretch there is gives wanted differences along all edges, which positions meet in least
+//! squares (Poisson).
+
+use super::Deformable;
+use crate::skeleton::rotation_vector::rotation;
+use crate::solve::{BlockMatrix, Graph, NodeMatrix, SparseCholesky, Symbolic};
+use crate::{Mat3, Vec3};
+use std::sync::Arc;
+
+/// Turns between two linearisations that need no ghost, radians.
+const TURN: f64 = 0.7;
+/// Ghosts between two keyframes, at most.
+const MOST: usize = 8;
+
+/// Ghosts between keyframes: interval, share of it and shape.
+pub(super) fn between(
+    body: &dyn Deformable,
+    keyframes: &[Vec<Vec3>],
+    free: &[u32],
+    notes: &mut Vec<String>,
+) -> Vec<(usize, f64, Vec<Vec3>)> {
+    let pattern = body.hessian(&keyframes[0]);
+    let Some(mut poisson) = Poisson::new(&pattern, body.rest(), free) else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for (k, pair) in keyframes.windows(2).enumerate() {
+        let turns = turns(&pattern, &pair[0], &pair[1]);
+        let mut angles: Vec<f64> = turns.iter().map(|t| t.0.norm()).collect();
+        angles.sort_by(f64::total_cmp);
+        // What one vertex in twenty does is no reason.
+        let large = angles.get(angles.len() * 19 / 20).copied().unwrap_or(0.0);
+        let count = ((large / TURN).ceil() as usize).saturating_sub(1).min(MOST);
+        if count > 0 {
+            notes.push(format!(
+                "{count} ghost shape{} between keyframes {k} and {}, which differ by turns of {:.0}°.",
+                if count == 1 { "" } else { "s" },
+                k + 1,
+                large.to_degrees()
+            ));
+        }
+        for i in 1..=count {
+            let share = i as f64 / (count + 1) as f64;
+            all.push((k, share, poisson.shape(&pattern, pair, &turns, share)));
+        }
+    }
+    all
+}
+
+/// For each node the rotation vector from one shape to another, and the stretch before it.
+fn turns(pattern: &BlockMatrix, from: &[Vec3], to: &[Vec3]) -> Vec<(Vec3, Mat3)> {
+    let nodes = from.len();
+    let fit = |node: usize| -> (Mat3, Mat3) {
+        let (mut covariance, mut spread) = (Mat3::zeros(), Mat3::zeros());
+        for e in pattern.row_range(node) {
+            let other = pattern.indices()[e] as usize;
+            let (a, b) = (from[other] - from[node], to[other] - to[node]);
+            covariance += b * a.transpose();
+            spread += a * a.transpose();
+        }
+        let size = spread.trace();
+        if size <= 0.0 {
+            return (Mat3::identity(), Mat3::identity());
+        }
+        // A sheet says nothing across: there it keeps its thickness, turned along.
+        let normal = |m: &Mat3| {
+            let eigen = m.symmetric_eigen();
+            let least = eigen.eigenvalues.imin();
+            (
+                eigen.eigenvectors.column(least).into_owned(),
+                eigen.eigenvalues[least],
+            )
+        };
+        let (across, thin) = normal(&spread);
+        let svd = covariance.svd(true, true);
+        let (Some(u), Some(v_t)) = (svd.u, svd.v_t) else {
+            return (Mat3::identity(), Mat3::identity());
+        };
+        let least = svd.singular_values.imin();
+        let mut flip = Mat3::identity();
+        flip[(least, least)] = (u * v_t).determinant().signum();
+        let turn = u * flip * v_t;
+        let mut regular = spread;
+        if thin < 1e-3 * size {
+            regular += across * across.transpose() * size;
+            covariance += turn * across * across.transpose() * size;
+        }
+        let stretch = match regular.try_inverse() {
+            Some(inverse) => turn.transpose() * covariance * inverse,
+            None => Mat3::identity(),
+        };
+        (turn, stretch)
+    };
+    let fits: Vec<(Mat3, Mat3)> = (0..nodes).map(fit).collect();
+    // From node to node the nearest of the vectors that mean the same rotation.
+    let mut vectors = vec![None; nodes];
+    let mut open = std::collections::VecDeque::new();
+    for start in 0..nodes {
+        if vectors[start].is_some() {
+            continue;
+        }
+        vectors[start] = Some(super::rigid::vector(&fits[start].0));
+        open.push_back(start);
+        while let Some(node) = open.pop_front() {
+            let Some(own) = vectors[node] else { continue };
+            for e in pattern.row_range(node) {
+                let other = pattern.indices()[e] as usize;
+                if vectors[other].is_none() {
+                    vectors[other] = Some(nearest(&super::rigid::vector(&fits[other].0), &own));
+                    open.push_back(other);
+                }
+            }
+        }
+    }
+    let vectors = vectors.into_iter().map(Option::unwrap_or_default);
+    vectors.zip(fits).map(|(w, (_, s))| (w, s)).collect()
+}
+
+/// Of all vectors of one rotation the one nearest to another vector.
+fn nearest(w: &Vec3, to: &Vec3) -> Vec3 {
+    let angle = w.norm();
+    if angle < 1e-9 {
+        // No axis of its own: whole turns about the other's.
+        let turns = (to.norm() / std::f64::consts::TAU).round();
+        return to
+            .try_normalize(1e-9)
+            .map_or(*w, |axis| axis * (turns * std::f64::consts::TAU));
+    }
+    let axis = w / angle;
+    let turns = ((axis.dot(to) - angle) / std::f64::consts::TAU).round();
+    axis * (angle + turns * std::f64::consts::TAU)
+}
+
+/// Positions from wanted differences along edges.
+struct Poisson {
+    solver: SparseCholesky,
+    free: Vec<u32>,
+    number: Vec<u32>,
+}
+
+impl Poisson {
+    fn new(pattern: &BlockMatrix, rest: &[Vec3], free: &[u32]) -> Option<Self> {
+        let mut number = vec![u32::MAX; rest.len()];
+        for (i, &v) in free.iter().enumerate() {
+            number[v as usize] = i as u32;
+        }
+        let mut edges = Vec::new();
+        pattern.visit_pairs(&mut |a, b| {
+            let (a, b) = (number[a], number[b]);
+            if a != u32::MAX && b != u32::MAX && a < b {
+                edges.push((a, b));
+            }
+        });
+        let graph = Graph::from_edges(free.len(), edges);
+        let centres: Vec<Vec3> = free.iter().map(|&v| rest[v as usize]).collect();
+        let symbolic = Arc::new(Symbolic::new(&graph, &centres).ok()?);
+        let mut solver = SparseCholesky::new(symbolic.clone()).ok()?;
+        for i in 0..rest.len() {
+            let own = number[i];
+            if own == u32::MAX {
+                continue;
+            }
+            let own = own as usize;
+            // A breath of the guess keeps loose parts in place.
+            let mut sum = 1e-8;
+            for e in pattern.row_range(i) {
+                let other = pattern.indices()[e] as usize;
+                if other == i {
+                    continue;
+                }
+                sum += 1.0;
+                let j = number[other];
+                if j != u32::MAX && (j as usize) < own {
+                    if let Some(slot) = symbolic.slot(own, j as usize) {
+                        solver.add_scalar(slot, -1.0);
+                    }
+                }
+            }
+            solver.add_scalar(symbolic.slot(own, own)?, sum);
+        }
+        solver.factor().ok()?;
+        Some(Self {
+            solver,
+            free: free.to_vec(),
+            number,
+        })
+    }
+
+    /// The shape at a share of the way.
+    fn shape(
+        &mut self,
+        pattern: &BlockMatrix,
+        pair: &[Vec<Vec3>],
+        turns: &[(Vec3, Mat3)],
+        share: f64,
+    ) -> Vec<Vec3> {
+        let (from, to) = (&pair[0], &pair[1]);
+        let maps: Vec<Mat3> = turns
+            .iter()
+            .map(|(w, s)| rotation(&(w * share)) * (Mat3::identity() * (1.0 - share) + s * share))
+            .collect();
+        let mut shape: Vec<Vec3> = from
+            .iter()
+            .zip(to)
+            .map(|(a, b)| a * (1.0 - share) + b * share)
+            .collect();
+        let mut right: Vec<Vec3> = Vec::with_capacity(self.free.len());
+        for &v in &self.free {
+            let v = v as usize;
+            let mut sum = shape[v] * 1e-8;
+            for e in pattern.row_range(v) {
+                let other = pattern.indices()[e] as usize;
+                if other == v {
+                    continue;
+                }
+                sum += (maps[v] + maps[other]) * (from[v] - from[other]) * 0.5;
+                if self.number[other] == u32::MAX {
+                    sum += shape[other];
+                }
+            }
+            right.push(sum);
+        }
+        self.solver.solve(&mut right);
+        for (&v, x) in self.free.iter().zip(right) {
+            shape[v as usize] = x;
+        }
+        shape
+    }
+}

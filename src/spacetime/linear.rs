@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The equations of motion around one shape, decoupled. [hildebrandt2012, §3.1, eqs 4 to 9]
+
+use super::dense::{product, transposed_times};
+use super::interval::Oscillator;
+use super::space::Space;
+use super::{Deformable, SpacetimeError};
+use crate::Vec3;
+use faer::linalg::triangular_solve::{
+    solve_lower_triangular_in_place, solve_upper_triangular_in_place,
+};
+use faer::{Mat, Par, Side};
+
+/// `K̄Φ = M̄ΦΛ`, `ΦᵀM̄Φ = 1` around a shape `reference + U p`.
+#[derive(Debug, Clone)]
+pub(super) struct Linearisation {
+    /// p: where it is, in coordinates of the space.
+    pub centre: Vec<f64>,
+    /// Φ.
+    pub modes: Mat<f64>,
+    /// `ΦᵀM̄`: from coordinates to those of the modes.
+    pub to_modes: Mat<f64>,
+    /// λ of each mode, for stiffness 1.
+    values: Vec<f64>,
+    /// `ŨᵀG`, for stiffness 1.
+    gradient: Vec<f64>,
+}
+
+impl Linearisation {
+    /// Around a shape of a body, with the energy of the body's own rest.
+    pub fn new(
+        body: &dyn Deformable,
+        space: &Space,
+        shape: &[Vec3],
+        what: &dyn Fn() -> String,
+    ) -> Result<Self, SpacetimeError> {
+        let overflow = || SpacetimeError::Overflow { what: what() };
+        let gradient = body.gradient(shape);
+        let reduced = space.reduced(&body.hessian(shape));
+        let crumpled = gradient.iter().any(|g| !g.iter().all(|x| x.is_finite()));
+        if crumpled || !reduced.norm_max().is_finite() {
+            return Err(SpacetimeError::Crumpled { what: what() });
+        }
+        let (values, modes) = decoupled(reduced, space).ok_or_else(overflow)?;
+        let to_modes = product(modes.transpose().to_owned().as_ref(), space.mass.as_ref());
+        let projected = space.projected(|v| gradient[v]);
+        Ok(Self {
+            centre: space.coordinates(shape),
+            gradient: transposed_times(&modes, &projected),
+            modes,
+            to_modes,
+            values,
+        })
+    }
+
+    /// The oscillators with a factor of stiffness, damping (α, β) and `UᵀM a` of a constant acceleration.
+    pub fn oscillators(
+        &self,
+        stiffness: f64,
+        (alpha, beta): (f64, f64),
+        acceleration: &[f64],
+    ) -> Vec<Oscillator> {
+        let pushed = transposed_times(&self.modes, acceleration);
+        let numbers = self.values.iter().zip(&self.gradient).zip(pushed);
+        numbers
+            .map(|((value, gradient), pushed)| {
+                let lambda = stiffness * value;
+                Oscillator {
+                    stiffness: lambda,
+                    damping: 0.5 * (alpha + beta * lambda),
+                    gravity: stiffness * gradient - pushed,
+                }
+            })
+            .collect()
+    }
+}
+
+/// Eigenvalues, ascending, and mass-orthonormal eigenvectors of a reduced stiffness.
+fn decoupled(mut reduced: Mat<f64>, space: &Space) -> Option<(Vec<f64>, Mat<f64>)> {
+    let l = space.factor.as_ref();
+    let n = reduced.nrows();
+    solve_lower_triangular_in_place(l, reduced.as_mut(), Par::Seq);
+    solve_lower_triangular_in_place(l, reduced.as_mut().transpose_mut(), Par::Seq);
+    let largest = reduced.norm_max();
+    if !largest.is_finite() {
+        return None;
+    }
+    // The solver wants numbers near one; a power of two costs no digits.
+    let unit = if largest > 0.0 {
+        2f64.powi(largest.log2().floor() as i32)
+    } else {
+        1.0
+    };
+    let scaled = Mat::from_fn(n, n, |i, j| {
+        0.5 * (reduced[(i, j)] + reduced[(j, i)]) / unit
+    });
+    let eigen = scaled.self_adjoint_eigen(Side::Lower).ok()?;
+    let values: Vec<f64> = eigen.S().column_vector().iter().map(|v| v * unit).collect();
+    let mut modes = eigen.U().to_owned();
+    solve_upper_triangular_in_place(l.transpose(), modes.as_mut(), Par::Seq);
+    let finite = values.iter().all(|v| v.is_finite()) && modes.norm_max().is_finite();
+    finite.then_some((values, modes))
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! New keyframes modelled inside the reduced space by dragging points. [hildebrandt2012, §4.4]
+//!
+//! The shape of the space with the least elastic energy among those that have some vertices where they are dragged, or near there by
+//! a weight: Newton's method in the coordinates that the dragged vertices leave free.
+
+use super::SpacetimeError;
+use super::dense::{product, times, transposed_times};
+use super::motion::{Spacetime, check_weight};
+use super::options::check_shape;
+use super::partial::Partial;
+use super::rigid::place;
+use crate::Vec3;
+use crate::progress::{Progress, step};
+use faer::prelude::Solve;
+use faer::{Mat, Side};
+
+/// Steps at most; each assembles the whole body once.
+const STEPS: usize = 30;
+/// A step below this share of the size is none.
+const STILL: f64 = 1e-6;
+
+impl Spacetime {
+    /// The shape of least energy, begun at `shape`, whose `vertices` are at `positions` (as near as the space allows), or drawn there
+    /// by a weight in the norm of the mass.
+    ///
+    /// # Errors
+    /// Shapes of another body, vertices that do not exist, no numbers, a vertex in two places, cancelled.
+    pub fn model(
+        &self,
+        shape: &[Vec3],
+        vertices: Vec<u32>,
+        positions: Vec<Vec3>,
+        weight: Option<f64>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec3>, SpacetimeError> {
+        check_shape(shape, self.nodes(), || "the shape to model".to_owned())?;
+        check_weight(weight)?;
+        let masses = self.body.masses();
+        let own = self
+            .rigid()
+            .map(|path| (place(&self.space.reference, shape, masses), path.pivot));
+        let dragged = Partial {
+            id: 0,
+            time: self.times()[0],
+            vertices,
+            positions,
+            weight,
+        };
+        dragged.check(self.nodes(), (dragged.time, dragged.time))?;
+        let rows = Partial::rows(&[dragged], &self.space, masses, &|_| own.map(|o| o.0));
+        let laid: Vec<Vec3> = match own {
+            Some((at, pivot)) => {
+                let back = at.turn.transpose();
+                shape
+                    .iter()
+                    .map(|x| pivot + back * (x - at.centre))
+                    .collect()
+            }
+            None => shape.to_vec(),
+        };
+        let d = self.dimension();
+        let mut q = self.space.coordinates(&laid);
+        let Some(rows) = rows.first() else {
+            return Ok(shape.to_vec());
+        };
+        let soft = weight.is_some();
+        // What the rows leave free: the orthogonal complement of an orthonormal set.
+        let kept = if soft { 0 } else { rows.rows.nrows() };
+        let free = complement(&rows.rows, kept, d);
+        let stiffness = self.settings().stiffness;
+        let value = |q: &[f64]| {
+            let mut sum = stiffness * self.body.energy(&self.space.shape(q));
+            if soft {
+                let has = times(&rows.rows, q);
+                for ((h, w), c) in has.iter().zip(&rows.wanted).zip(&rows.compliance) {
+                    sum += (h - w).powi(2) / c;
+                }
+            }
+            sum
+        };
+        let linearised = |q: &[f64]| {
+            let x = self.space.shape(q);
+            let gradient = self.body.gradient(&x);
+            let mut slope = self.space.projected(|v| gradient[v] * stiffness);
+            let mut hessian = self.space.reduced(&self.body.hessian(&x)) * faer::Scale(stiffness);
+            if soft {
+                let has = times(&rows.rows, q);
+                for (r, has) in has.iter().enumerate() {
+                    let twice = 2.0 / rows.compliance[r];
+                    for i in 0..d {
+                        let own = twice * rows.rows[(r, i)];
+                        slope[i] += own * (has - rows.wanted[r]);
+                        for j in 0..d {
+                            hessian[(i, j)] += own * rows.rows[(r, j)];
+                        }
+                    }
+                }
+            }
+            (slope, hessian)
+        };
+        if !soft {
+            // Onto the conditions along what the body resists least.
+            let has = times(&rows.rows, &q);
+            let missing: Vec<f64> = rows.wanted.iter().zip(has).map(|(w, h)| w - h).collect();
+            let (_, hessian) = linearised(&q);
+            let yielding = convex(&hessian, &self.space.mass);
+            let right = yielding.solve(&rows.rows.transpose().to_owned());
+            let schur = product(rows.rows.as_ref(), right.as_ref());
+            let missing = Mat::from_fn(missing.len(), 1, |i, _| missing[i]);
+            let push = &right * schur.partial_piv_lu().solve(&missing);
+            let plain = transposed_times(&rows.rows, missing.col_as_slice(0));
+            let good = push.norm_max().is_finite();
+            for (i, q) in q.iter_mut().enumerate() {
+                *q += if good { push[(i, 0)] } else { plain[i] };
+            }
+        }
+        let mut energy = value(&q);
+        let size = (self.space.reference.len() as f64).sqrt();
+        for k in 0..STEPS {
+            step(progress, k as f64 / STEPS as f64, "Modelling")?;
+            if free.ncols() == 0 {
+                break;
+            }
+            let (slope, hessian) = linearised(&q);
+            let slope = transposed_times(&free, &slope);
+            let within = |m: &Mat<f64>| {
+                let right = product(m.as_ref(), free.as_ref());
+                product(free.transpose().to_owned().as_ref(), right.as_ref())
+            };
+            let solver = convex(&within(&hessian), &within(&self.space.mass));
+            let right = Mat::from_fn(slope.len(), 1, |i, _| -slope[i]);
+            let direction = solver.solve(&right);
+            let direction = times(&free, direction.col_as_slice(0));
+            let promised: f64 = transposed_times(&free, &direction)
+                .iter()
+                .zip(&slope)
+                .map(|(a, b)| a * b)
+                .sum();
+            let mut share = 1.0;
+            let mut moved = false;
+            while share > 1e-6 {
+                let trial: Vec<f64> = q
+                    .iter()
+                    .zip(&direction)
+                    .map(|(q, d)| q + share * d)
+                    .collect();
+                let next = value(&trial);
+                if next.is_finite() && next <= energy + 1e-4 * share * promised {
+                    (q, energy, moved) = (trial, next, true);
+                    break;
+                }
+                share *= 0.5;
+            }
+            let length = direction.iter().map(|d| d * d).sum::<f64>().sqrt();
+            let far: f64 = q.iter().map(|q| q * q).sum::<f64>().sqrt().max(size * 1e-9);
+            if !moved || share * length <= STILL * far {
+                break;
+            }
+        }
+        let modelled = self.space.shape(&q);
+        Ok(match own {
+            Some((at, pivot)) => {
+                let to = |x: &Vec3| at.turn * (x - pivot) + at.centre;
+                modelled.iter().map(to).collect()
+            }
+            None => modelled,
+        })
+    }
+}
+
+/// A Cholesky factor of a matrix, raised by as much of another one as makes it positive definite.
+fn convex(matrix: &Mat<f64>, mass: &Mat<f64>) -> faer::linalg::solvers::Llt<f64> {
+    let ratio = matrix.norm_max() / mass.norm_max().max(f64::MIN_POSITIVE);
+    let mut raised = 1e-9 * ratio.max(f64::MIN_POSITIVE);
+    loop {
+        let sum = matrix + mass * faer::Scale(raised);
+        if let Ok(factor) = sum.llt(Side::Lower) {
+            return factor;
+        }
+        raised *= 10.0;
+        if !raised.is_finite() || raised > 1e6 * ratio.max(1.0) {
+            // Nothing helps a matrix without numbers: the direction of the mass.
+            let unit = Mat::<f64>::identity(mass.nrows(), mass.ncols());
+            if let Ok(factor) = unit.llt(Side::Lower) {
+                return factor;
+            }
+        }
+    }
+}
+
+/// An orthonormal basis of what is orthogonal to the first rows of an orthonormal set.
+fn complement(rows: &Mat<f64>, kept: usize, d: usize) -> Mat<f64> {
+    if kept == 0 {
+        return Mat::identity(d, d);
+    }
+    let columns = Mat::from_fn(d, kept, |i, j| rows[(j, i)]);
+    let q = columns.qr().compute_Q();
+    q.subcols(kept.min(d), d - kept.min(d)).to_owned()
+}

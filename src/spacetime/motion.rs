@@ -1,0 +1,682 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A motion through keyframes. [hildebrandt2012, §4]
+
+use super::blend::{Station, share};
+use super::dense::{product, times as matrix_times};
+use super::interval::Oscillator;
+use super::knots::{Joint, Knot, KnotData, Layout, Pull};
+use super::linear::Linearisation;
+use super::options::{Options, Settings, Velocity, check_shape};
+use super::partial::{Partial, Rows};
+use super::prepare::{Ghost, check, check_times, prepare};
+use super::rigid::{Parted, Place, RigidPath, centre, part, place};
+use super::show::Shown;
+use super::space::Space;
+use super::spline::WigglySpline;
+use super::{Deformable, SpacetimeError, coupled};
+use crate::Vec3;
+use crate::progress::Progress;
+use faer::{Mat, MatRef};
+use std::sync::Arc;
+
+/// A motion through keyframes of a deformable body with the least acting force.
+///
+/// What the preprocess made stays; times, numbers, velocities and positions within the reduced space can be changed at any time and
+/// cost no more than solving splines again.
+pub struct Spacetime {
+    pub(super) body: Arc<dyn Deformable>,
+    pub(super) space: Arc<Space>,
+    pub(super) shown: Arc<Shown>,
+    linearisations: Arc<Vec<Linearisation>>,
+    linearisation_of: Vec<usize>,
+    ghosts: Vec<Ghost>,
+    cyclic: bool,
+    keyframes: Vec<Vec<Vec3>>,
+    coordinates: Vec<Vec<f64>>,
+    places: Option<Vec<Place>>,
+    weights: Vec<Option<f64>>,
+    times: Vec<f64>,
+    settings: Settings,
+    partials: Vec<Partial>,
+    next: usize,
+    notes: Vec<String>,
+    solved: Solved,
+}
+
+/// What solving the splines gives.
+struct Solved {
+    stations: Vec<Station>,
+    /// Around each linearisation.
+    splines: Vec<WigglySpline>,
+    rigid: Option<RigidPath>,
+    misses: Vec<(usize, f64)>,
+}
+
+impl Spacetime {
+    /// Prepares and solves: keyframes `[m + 1][n]` at rising times, s.
+    ///
+    /// # Errors
+    /// [`SpacetimeError`]: fewer than two keyframes, times that do not rise, shapes of another body or that are no numbers, settings
+    /// out of range, fixed vertices that move, an open cycle, no modes, cancelled.
+    pub fn new(
+        body: Arc<dyn Deformable>,
+        keyframes: Vec<Vec<Vec3>>,
+        times: Vec<f64>,
+        settings: Settings,
+        options: &Options,
+        progress: &dyn Progress,
+    ) -> Result<Self, SpacetimeError> {
+        let size = check(body.as_ref(), &keyframes, &times, options)?;
+        settings.check(body.rest().len(), keyframes.len())?;
+        let mut keyframes = keyframes;
+        if let (true, Some(first)) = (options.cyclic, keyframes.first().cloned()) {
+            let last = keyframes.len() - 1;
+            keyframes[last] = first;
+        }
+        let prepared = prepare(
+            body.as_ref(),
+            &keyframes,
+            (&times, size),
+            &settings,
+            options,
+            progress,
+        )?;
+        let space = Arc::new(prepared.space);
+        let mut motion = Self {
+            shown: Arc::new(Shown::new(&space)),
+            body,
+            space,
+            linearisations: Arc::new(prepared.linearisations),
+            linearisation_of: prepared.linearisation_of,
+            ghosts: prepared.ghosts,
+            cyclic: options.cyclic,
+            weights: vec![None; keyframes.len()],
+            keyframes,
+            coordinates: prepared.coordinates,
+            places: prepared.places,
+            times,
+            settings,
+            partials: Vec::new(),
+            next: 0,
+            notes: prepared.notes,
+            solved: Solved {
+                stations: Vec::new(),
+                splines: Vec::new(),
+                rigid: None,
+                misses: Vec::new(),
+            },
+        };
+        motion.solved = motion.solve()?;
+        Ok(motion)
+    }
+
+    /// Number of coordinates of the reduced space.
+    pub fn dimension(&self) -> usize {
+        self.space.dimension()
+    }
+
+    /// Number of vertices.
+    pub fn nodes(&self) -> usize {
+        self.body.rest().len()
+    }
+
+    /// Times of the keyframes, s.
+    pub fn times(&self) -> &[f64] {
+        &self.times
+    }
+
+    /// What can be changed without a new preprocess.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What is worth knowing, as sentences.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// How many linearisations there are, ghosts included.
+    pub fn linearisations(&self) -> usize {
+        self.linearisations.len()
+    }
+
+    /// The interval, the share of it and the shape of each ghost.
+    pub fn ghosts(&self) -> Vec<(usize, f64, Vec<Vec3>)> {
+        let shape = |g: &Ghost| {
+            self.space
+                .shape(&self.linearisations[g.linearisation].centre)
+        };
+        let ghosts = self.ghosts.iter();
+        ghosts.map(|g| (g.interval, g.share, shape(g))).collect()
+    }
+
+    /// The mean over the linearisations of the integrated squared force (per mass), each over the whole motion.
+    pub fn cost(&self) -> f64 {
+        let splines = &self.solved.splines;
+        let sum = |s: &WigglySpline| (0..s.len()).map(|mode| s.cost(mode)).sum::<f64>();
+        let used: Vec<usize> = {
+            let mut used: Vec<usize> = self
+                .solved
+                .stations
+                .iter()
+                .map(|s| s.linearisation)
+                .collect();
+            used.sort_unstable();
+            used.dedup();
+            used
+        };
+        let total: f64 = used.iter().map(|&l| sum(&splines[l])).sum();
+        let mass: f64 = self.body.masses().iter().sum();
+        let rigid = self.solved.rigid.as_ref().map_or(0.0, |r| mass * r.cost());
+        total / used.len().max(1) as f64 + rigid
+    }
+
+    /// Changes times and numbers; nothing is changed on an error.
+    ///
+    /// # Errors
+    /// As [`Spacetime::new`] for times and settings.
+    pub fn set(
+        &mut self,
+        times: Option<Vec<f64>>,
+        settings: Option<Settings>,
+    ) -> Result<(), SpacetimeError> {
+        let (old_times, old_settings) = (self.times.clone(), self.settings.clone());
+        if let Some(times) = times {
+            check_times(&times, self.keyframes.len())?;
+            let span = (times[0], times[times.len() - 1]);
+            for partial in &self.partials {
+                partial.check_time(span)?;
+            }
+            self.times = times;
+        }
+        if let Some(settings) = settings {
+            if let Err(error) = settings.check(self.nodes(), self.keyframes.len()) {
+                self.times = old_times;
+                return Err(error);
+            }
+            self.settings = settings;
+        }
+        self.renew(|motion| {
+            motion.times = old_times;
+            motion.settings = old_settings;
+        })
+    }
+
+    /// Takes another shape for a keyframe, or the nearest to it that the space has. Gives how far the farthest vertex is from it.
+    ///
+    /// # Errors
+    /// No such keyframe, a shape of another body or no numbers.
+    pub fn reshape(&mut self, key: usize, shape: &[Vec3]) -> Result<f64, SpacetimeError> {
+        self.check_key(key)?;
+        check_shape(shape, self.nodes(), || format!("keyframe {key}"))?;
+        let mut at = None;
+        let laid = match &self.places {
+            Some(places) => {
+                let masses = self.body.masses();
+                let own = place(&self.keyframes[0], shape, masses);
+                let back = own.turn.transpose();
+                at = Some(own);
+                let laid = shape.iter();
+                laid.map(|x| places[0].centre + back * (x - own.centre))
+                    .collect()
+            }
+            None => shape.to_vec(),
+        };
+        let coordinates = self.space.coordinates(&laid);
+        let reached = self.space.shape(&coordinates);
+        let misses = reached.iter().zip(&laid).map(|(a, b)| (a - b).norm());
+        let miss = misses.fold(0.0, f64::max);
+        let keys = self.mirrored(key);
+        let old = (
+            self.keyframes.clone(),
+            self.coordinates.clone(),
+            self.places.clone(),
+        );
+        for &key in &keys {
+            self.keyframes[key] = shape.to_vec();
+            self.coordinates[key].clone_from(&coordinates);
+            if let (Some(places), Some(at), true) = (&mut self.places, at, key > 0) {
+                places[key] = at;
+            }
+        }
+        self.renew(|motion| {
+            (motion.keyframes, motion.coordinates, motion.places) = old;
+        })?;
+        Ok(miss)
+    }
+
+    /// Only draws towards a keyframe, with a cost `weight |x − X|²` in the norm of the mass; none: goes through it again.
+    ///
+    /// # Errors
+    /// No such keyframe, a weight that is not above zero.
+    pub fn soften(&mut self, key: usize, weight: Option<f64>) -> Result<(), SpacetimeError> {
+        self.check_key(key)?;
+        check_weight(weight)?;
+        let old = self.weights.clone();
+        for key in self.mirrored(key) {
+            self.weights[key] = weight;
+        }
+        self.renew(|motion| motion.weights = old)
+    }
+
+    /// Puts some vertices where they are wanted at a time: exactly, or drawn there by a weight. Gives a number to drop it by.
+    ///
+    /// # Errors
+    /// A time outside of the motion, vertices that do not exist, positions that are no numbers, a vertex that is asked to be in two
+    /// places at once.
+    pub fn partial(
+        &mut self,
+        time: f64,
+        vertices: Vec<u32>,
+        positions: Vec<Vec3>,
+        weight: Option<f64>,
+    ) -> Result<usize, SpacetimeError> {
+        check_weight(weight)?;
+        let partial = Partial {
+            id: self.next,
+            time,
+            vertices,
+            positions,
+            weight,
+        };
+        partial.check(
+            self.nodes(),
+            (self.times[0], self.times[self.times.len() - 1]),
+        )?;
+        partial.check_against(&self.partials)?;
+        for (key, &at) in self.times.iter().enumerate() {
+            if at == time && self.weights[key].is_none() && weight.is_none() {
+                partial.check_key(&self.keyframes[key])?;
+            }
+        }
+        self.partials.push(partial);
+        self.next += 1;
+        self.renew(|motion| {
+            motion.partials.pop();
+        })?;
+        Ok(self.next - 1)
+    }
+
+    /// Takes a partial keyframe away.
+    ///
+    /// # Errors
+    /// No such partial keyframe.
+    pub fn drop_partial(&mut self, id: usize) -> Result<(), SpacetimeError> {
+        let Some(at) = self.partials.iter().position(|p| p.id == id) else {
+            return Err(SpacetimeError::NoSuch {
+                what: "partial keyframe",
+                index: id,
+                count: self.next,
+            });
+        };
+        let old = self.partials.clone();
+        self.partials.remove(at);
+        self.renew(|motion| motion.partials = old)
+    }
+
+    /// By how much exact partial keyframes are missed at most because the space cannot do better: their numbers and distances.
+    pub fn misses(&self) -> &[(usize, f64)] {
+        &self.solved.misses
+    }
+
+    /// Solves anew, or puts back what was.
+    fn renew(&mut self, undo: impl FnOnce(&mut Self)) -> Result<(), SpacetimeError> {
+        match self.solve() {
+            Ok(solved) => {
+                self.solved = solved;
+                Ok(())
+            }
+            Err(error) => {
+                undo(self);
+                Err(error)
+            }
+        }
+    }
+
+    /// A keyframe and, in a cycle, its other end.
+    fn mirrored(&self, key: usize) -> Vec<usize> {
+        let last = self.keyframes.len() - 1;
+        match (self.cyclic, key) {
+            (true, k) if k == 0 || k == last => vec![0, last],
+            _ => vec![key],
+        }
+    }
+
+    fn check_key(&self, key: usize) -> Result<(), SpacetimeError> {
+        let count = self.keyframes.len();
+        if key < count {
+            return Ok(());
+        }
+        Err(SpacetimeError::NoSuch {
+            what: "keyframe",
+            index: key,
+            count,
+        })
+    }
+
+    /// Knots of the keyframes alone.
+    fn key_knots(&self, valued: impl Fn(usize) -> bool) -> Vec<Knot> {
+        let joint = |k: usize| match self.settings.velocities.get(&k) {
+            None | Some(Velocity::Free) => Joint::Smooth,
+            Some(Velocity::Given(_)) => Joint::Given,
+            Some(Velocity::Cut(incoming, outgoing)) => Joint::Cut {
+                incoming: incoming.is_some(),
+                outgoing: outgoing.is_some(),
+            },
+        };
+        let knot = |(k, &time): (usize, &f64)| Knot {
+            time,
+            valued: valued(k),
+            joint: joint(k),
+        };
+        self.times.iter().enumerate().map(knot).collect()
+    }
+
+    fn solve(&self) -> Result<Solved, SpacetimeError> {
+        let keys = self.times.len();
+        let (incoming, outgoing, rigid) = self.slopes();
+        let back = |rows: &Rows| rigid.as_ref().map(|path| path.at(rows.time));
+        let mut rows = Partial::rows(&self.partials, &self.space, self.body.masses(), &back);
+        let mut knots = self.key_knots(|k| self.weights[k].is_none());
+        // Knots of partial keyframes that no keyframe stands at.
+        let mut key_of: Vec<Option<usize>> = (0..keys).map(Some).collect();
+        for row in &mut rows {
+            let at = knots.partition_point(|k| k.time < row.time);
+            if knots.get(at).is_none_or(|k| k.time != row.time) {
+                let knot = Knot {
+                    time: row.time,
+                    valued: false,
+                    joint: Joint::Smooth,
+                };
+                knots.insert(at, knot);
+                key_of.insert(at, None);
+            }
+        }
+        // A condition that says all is a value like a keyframe's.
+        let mut whole: Vec<Option<Vec<f64>>> = vec![None; knots.len()];
+        let (mut misses, mut conditions) = (Vec::new(), Vec::new());
+        for row in rows {
+            let at = knots.partition_point(|k| k.time < row.time);
+            misses.extend(row.misses.iter().copied());
+            if knots[at].valued {
+                continue;
+            }
+            match row.whole() {
+                Some(coordinates) => {
+                    knots[at].valued = true;
+                    whole[at] = Some(coordinates);
+                }
+                None => conditions.push((at, row)),
+            }
+        }
+        conditions.retain(|(at, _)| !knots[*at].valued);
+        let layout = Arc::new(Layout::new(knots, self.cyclic));
+        let pushed = match &rigid {
+            // A uniform acceleration moves the centre alone.
+            Some(_) => vec![0.0; self.dimension()],
+            None => self.space.projected_mass(|_| self.settings.gravity),
+        };
+        let stations = self.stations();
+        let mut used = vec![false; self.linearisations.len()];
+        stations.iter().for_each(|s| used[s.linearisation] = true);
+        let longest = (0..layout.intervals())
+            .map(|k| layout.length(k))
+            .fold(0.0, f64::max);
+        let mut splines = Vec::new();
+        for (linear, used) in self.linearisations.iter().zip(used) {
+            if !used {
+                splines.push(WigglySpline::of_modes(layout.clone(), Vec::new()));
+                continue;
+            }
+            let s = &self.settings;
+            let oscillators = linear.oscillators(s.stiffness, s.damping, &pushed);
+            check_range(&oscillators, longest)?;
+            let coordinates = |knot: usize| match (key_of[knot], &whole[knot]) {
+                (_, Some(coordinates)) => Some(coordinates.as_slice()),
+                (Some(key), None) => Some(self.coordinates[key].as_slice()),
+                (None, None) => None,
+            };
+            let values = in_modes(linear, layout.knots().len(), |knot, i| {
+                coordinates(knot).map_or(0.0, |c| c[i] - linear.centre[i])
+            });
+            let slope = |of: &[Vec<f64>]| {
+                in_modes(linear, layout.knots().len(), |knot, i| {
+                    key_of[knot].map_or(0.0, |key| of[key].get(i).copied().unwrap_or(0.0))
+                })
+            };
+            let (before, behind) = (slope(&incoming), slope(&outgoing));
+            let row = |of: &Mat<f64>, mode: usize| -> Vec<f64> {
+                (0..layout.knots().len()).map(|k| of[(mode, k)]).collect()
+            };
+            let given: Vec<KnotData> = (0..self.dimension())
+                .map(|mode| KnotData {
+                    values: row(&values, mode),
+                    incoming: row(&before, mode),
+                    outgoing: row(&behind, mode),
+                })
+                .collect();
+            let soft = key_of.iter().enumerate().filter_map(|(knot, key)| {
+                let weight = self.weights[(*key)?]?;
+                // A cycle's last keyframe is its first: drawn to once.
+                let again = self.cyclic && *key == Some(keys - 1);
+                (!layout.knots()[knot].valued && !again).then_some((knot, weight))
+            });
+            let soft: Vec<(usize, f64)> = soft.collect();
+            if soft.is_empty() && conditions.is_empty() {
+                splines.push(WigglySpline::new(layout.clone(), oscillators, given));
+                continue;
+            }
+            let pulls: Vec<Vec<Pull>> = (0..self.dimension())
+                .map(|mode| {
+                    let pull = |&(knot, weight): &(usize, f64)| Pull {
+                        knot,
+                        weight,
+                        wanted: values[(mode, knot)],
+                    };
+                    soft.iter().map(pull).collect()
+                })
+                .collect();
+            let held: Vec<coupled::Conditions> = conditions
+                .iter()
+                .map(|(knot, rows)| rows.around(*knot, linear))
+                .collect();
+            let modes = coupled::solve(&layout, &oscillators, given, &pulls, &held);
+            splines.push(WigglySpline::of_modes(layout.clone(), modes));
+        }
+        Ok(Solved {
+            stations,
+            splines,
+            rigid,
+            misses,
+        })
+    }
+
+    /// Prescribed velocities before and behind each keyframe, in coordinates, and the rigid motion.
+    fn slopes(&self) -> (Vec<Vec<f64>>, Vec<Vec<f64>>, Option<RigidPath>) {
+        let masses = self.body.masses();
+        let keys = self.times.len();
+        let mut parted: [Vec<Option<Parted>>; 2] = [vec![None; keys], vec![None; keys]];
+        let mut coordinates: [Vec<Vec<f64>>; 2] = [vec![Vec::new(); keys], vec![Vec::new(); keys]];
+        for (&key, velocity) in &self.settings.velocities {
+            for (side, given) in [velocity.incoming(), velocity.outgoing()]
+                .iter()
+                .enumerate()
+            {
+                let Some(given) = given else { continue };
+                coordinates[side][key] = match &self.places {
+                    Some(places) => {
+                        let own = part(&self.keyframes[key], given, masses, &places[key]);
+                        let coordinates = self.space.nearest(|v| own.rest[v]);
+                        parted[side][key] = Some(own);
+                        coordinates
+                    }
+                    None => self.space.nearest(|v| given[v]),
+                };
+            }
+        }
+        let [incoming, outgoing] = coordinates;
+        let rigid = self.places.as_ref().map(|places| {
+            let layout = Arc::new(Layout::new(self.key_knots(|_| true), self.cyclic));
+            let pivot = centre(&self.keyframes[0], masses);
+            let (damping, gravity) = (0.5 * self.settings.damping.0, self.settings.gravity);
+            RigidPath::new(
+                layout,
+                places,
+                pivot,
+                (&parted[0], &parted[1]),
+                damping,
+                gravity,
+            )
+        });
+        (incoming, outgoing, rigid)
+    }
+
+    fn stations(&self) -> Vec<Station> {
+        let mut stations = Vec::new();
+        let mut ghosts = self.ghosts.iter().peekable();
+        for (key, &time) in self.times.iter().enumerate() {
+            stations.push(Station {
+                time,
+                linearisation: self.linearisation_of[key],
+            });
+            while let Some(ghost) = ghosts.next_if(|g| g.interval == key) {
+                let length = self.times.get(key + 1).map_or(0.0, |next| next - time);
+                stations.push(Station {
+                    time: time + ghost.share * length,
+                    linearisation: ghost.linearisation,
+                });
+            }
+        }
+        stations
+    }
+
+    /// The time that a time shows: cycles repeat, beyond the ends the ends are held.
+    pub(super) fn shown_time(&self, time: f64) -> f64 {
+        let (first, last) = (self.times[0], self.times[self.times.len() - 1]);
+        if self.cyclic {
+            first + (time - first).rem_euclid(last - first)
+        } else {
+            time.clamp(first, last)
+        }
+    }
+
+    /// Coordinates at times: a column each.
+    pub(super) fn coordinates_at(&self, times: &[f64]) -> Mat<f64> {
+        let times: Vec<f64> = times.iter().map(|&t| self.shown_time(t)).collect();
+        let shares: Vec<(usize, usize, f64)> = times
+            .iter()
+            .map(|&t| share(&self.solved.stations, t))
+            .collect();
+        let mut sum = Mat::zeros(self.dimension(), times.len());
+        for (l, linear) in self.linearisations.iter().enumerate() {
+            let weight = |&(from, to, s): &(usize, usize, f64)| {
+                let from = if from == l { 1.0 - s } else { 0.0 };
+                from + if to == l { s } else { 0.0 }
+            };
+            let weights: Vec<f64> = shares.iter().map(weight).collect();
+            let own: Vec<usize> = (0..times.len()).filter(|&i| weights[i] > 0.0).collect();
+            if own.is_empty() {
+                continue;
+            }
+            let own_times: Vec<f64> = own.iter().map(|&i| times[i]).collect();
+            let sampled = self.solved.splines[l].sample(&own_times, 0);
+            let omega = MatRef::from_row_major_slice(&sampled, self.dimension(), own.len());
+            let moved = product(linear.modes.as_ref(), omega);
+            for (j, &i) in own.iter().enumerate() {
+                for k in 0..self.dimension() {
+                    sum[(k, i)] += weights[i] * (linear.centre[k] + moved[(k, j)]);
+                }
+            }
+        }
+        sum
+    }
+
+    /// Coordinates of cubic splines through the same keyframes with the same prescribed velocities.
+    pub(super) fn plain_coordinates_at(&self, times: &[f64]) -> Mat<f64> {
+        let layout = Arc::new(Layout::new(self.key_knots(|_| true), self.cyclic));
+        let (incoming, outgoing, _) = self.slopes();
+        let at = |of: &[Vec<f64>], i: usize| -> Vec<f64> {
+            of.iter()
+                .map(|c| c.get(i).copied().unwrap_or(0.0))
+                .collect()
+        };
+        let given = (0..self.dimension())
+            .map(|i| KnotData {
+                values: at(&self.coordinates, i),
+                incoming: at(&incoming, i),
+                outgoing: at(&outgoing, i),
+            })
+            .collect();
+        let free = vec![Oscillator::default(); self.dimension()];
+        let spline = WigglySpline::new(layout, free, given);
+        let times: Vec<f64> = times.iter().map(|&t| self.shown_time(t)).collect();
+        let sampled = spline.sample(&times, 0);
+        MatRef::from_row_major_slice(&sampled, self.dimension(), times.len()).to_owned()
+    }
+
+    pub(super) fn rigid(&self) -> Option<&RigidPath> {
+        self.solved.rigid.as_ref()
+    }
+
+    /// Coordinates of the keyframes.
+    pub(super) fn key_coordinates(&self) -> &[Vec<f64>] {
+        &self.coordinates
+    }
+
+    /// Shapes of the keyframes, as they came or were changed.
+    pub fn keyframes(&self) -> &[Vec<Vec3>] {
+        &self.keyframes
+    }
+}
+
+/// Vectors in coordinates as those of the modes: a column for each knot.
+fn in_modes(linear: &Linearisation, knots: usize, of: impl Fn(usize, usize) -> f64) -> Mat<f64> {
+    let coordinates = Mat::from_fn(linear.centre.len(), knots, |i, knot| of(knot, i));
+    product(linear.to_modes.as_ref(), coordinates.as_ref())
+}
+
+pub(super) fn check_weight(weight: Option<f64>) -> Result<(), SpacetimeError> {
+    match weight {
+        Some(value) if !(value > 0.0 && crate::range::is_sound(value)) => {
+            Err(SpacetimeError::Setting {
+                name: "the weight",
+                range: "a number above zero, or None for exactly",
+                value,
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses oscillators whose numbers over an interval would overflow.
+pub(super) fn check_range(oscillators: &[Oscillator], longest: f64) -> Result<(), SpacetimeError> {
+    /// Largest `|λ| T²` and `|δ| T`.
+    const STIFF: f64 = 1e24;
+    const DAMPED: f64 = 1e12;
+    let far = |o: &Oscillator| {
+        let bounded = o.stiffness.abs() * longest * longest <= STIFF
+            && o.damping.abs() * longest <= DAMPED
+            && crate::range::is_sound(o.gravity);
+        !bounded
+    };
+    match oscillators.iter().position(far) {
+        Some(mode) => Err(SpacetimeError::TooStiff {
+            mode,
+            length: longest,
+        }),
+        None => Ok(()),
+    }
+}
+
+impl Rows {
+    /// As conditions on the modes around a linearisation.
+    fn around(&self, knot: usize, linear: &Linearisation) -> coupled::Conditions {
+        let here = matrix_times(&self.rows, &linear.centre);
+        coupled::Conditions {
+            knot,
+            rows: product(self.rows.as_ref(), linear.modes.as_ref()),
+            wanted: self.wanted.iter().zip(here).map(|(w, h)| w - h).collect(),
+            compliance: self.compliance.clone(),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Partial keyframes: some vertices at a time, exactly or by a weight. [hildebrandt2012, §7.1 leaves them open]
+//!
+//! `P (reference + U q) = p` at a time are rows of U. A singular value decomposition of all exact rows of one time makes them
+//! orthonormal, so that what says the same twice counts once, and tells what no shape of the space can meet: that is met in least
+//! squares, and told as a miss.
+
+use super::SpacetimeError;
+use super::rigid::Place;
+use super::space::Space;
+use crate::Vec3;
+use crate::range::is_place;
+use faer::Mat;
+
+/// Singular values below this share of the largest say nothing.
+const DEPENDENT: f64 = 1e-9;
+
+/// Some vertices at a time.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Partial {
+    pub id: usize,
+    pub time: f64,
+    pub vertices: Vec<u32>,
+    pub positions: Vec<Vec3>,
+    pub weight: Option<f64>,
+}
+
+/// Conditions on coordinates at a time: `rows q = wanted`.
+#[derive(Debug, Clone)]
+pub(super) struct Rows {
+    pub time: f64,
+    pub rows: Mat<f64>,
+    pub wanted: Vec<f64>,
+    pub compliance: Vec<f64>,
+    /// Number of a partial keyframe, and how far its farthest vertex stays away.
+    pub misses: Vec<(usize, f64)>,
+}
+
+impl Partial {
+    pub fn check_time(&self, (start, end): (f64, f64)) -> Result<(), SpacetimeError> {
+        if self.time >= start && self.time <= end {
+            return Ok(());
+        }
+        Err(SpacetimeError::Outside {
+            what: "a partial keyframe",
+            time: self.time,
+            start,
+            end,
+        })
+    }
+
+    pub fn check(&self, nodes: usize, span: (f64, f64)) -> Result<(), SpacetimeError> {
+        self.check_time(span)?;
+        if self.vertices.len() != self.positions.len() {
+            return Err(SpacetimeError::Size {
+                what: "the partial keyframe".to_owned(),
+                vertices: self.positions.len(),
+                nodes: self.vertices.len(),
+            });
+        }
+        if let Some(&index) = self.vertices.iter().find(|&&v| v as usize >= nodes) {
+            return Err(SpacetimeError::NoSuch {
+                what: "vertex",
+                index: index as usize,
+                count: nodes,
+            });
+        }
+        match self.positions.iter().position(|x| !is_place(x)) {
+            Some(at) => Err(SpacetimeError::NotFinite {
+                what: format!("the partial keyframe at {} s", self.time),
+                vertex: self.vertices[at] as usize,
+            }),
+            None => self.check_pairs(self),
+        }
+    }
+
+    /// Refuses a vertex that is wanted elsewhere at the same time.
+    pub fn check_against(&self, others: &[Self]) -> Result<(), SpacetimeError> {
+        let same = |o: &&Self| o.time == self.time && o.weight.is_none();
+        if self.weight.is_some() {
+            return Ok(());
+        }
+        others
+            .iter()
+            .filter(same)
+            .try_for_each(|o| self.check_pairs(o))
+    }
+
+    fn check_pairs(&self, other: &Self) -> Result<(), SpacetimeError> {
+        if self.weight.is_some() {
+            return Ok(());
+        }
+        let mut places: Vec<(u32, Vec3)> = other
+            .vertices
+            .iter()
+            .copied()
+            .zip(other.positions.iter().copied())
+            .collect();
+        places.sort_by_key(|p| p.0);
+        for (&vertex, x) in self.vertices.iter().zip(&self.positions) {
+            let from = places.partition_point(|p| p.0 < vertex);
+            let same = places[from..].iter().take_while(|p| p.0 == vertex);
+            for (_, y) in same {
+                self.check_distance(vertex, x, y, "ask for one of them, or give a weight")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses what an exact keyframe at the same time has elsewhere.
+    pub fn check_key(&self, shape: &[Vec3]) -> Result<(), SpacetimeError> {
+        let remedy = "a keyframe is exact at this time; soften it, or take another time";
+        let mut pairs = self.vertices.iter().zip(&self.positions);
+        pairs.try_for_each(|(&v, x)| self.check_distance(v, x, &shape[v as usize], remedy))
+    }
+
+    fn check_distance(
+        &self,
+        vertex: u32,
+        x: &Vec3,
+        y: &Vec3,
+        remedy: &'static str,
+    ) -> Result<(), SpacetimeError> {
+        let distance = (x - y).norm();
+        if distance <= 1e-9 * (1.0 + x.norm()) {
+            return Ok(());
+        }
+        Err(SpacetimeError::Contradiction {
+            vertex: vertex as usize,
+            time: self.time,
+            distance,
+            remedy,
+        })
+    }
+
+    /// The conditions of all, by time: exact ones of one time together, then those by weight one by one.
+    pub fn rows(
+        all: &[Self],
+        space: &Space,
+        masses: &[f64],
+        place: &dyn Fn(&Rows) -> Option<Place>,
+    ) -> Vec<Rows> {
+        let mut times: Vec<f64> = all.iter().map(|p| p.time).collect();
+        times.sort_by(f64::total_cmp);
+        times.dedup();
+        let mut result = Vec::new();
+        for time in times {
+            let here = |exact: bool| {
+                let at = all.iter().filter(move |p| p.time == time);
+                at.filter(move |p| p.weight.is_none() == exact)
+            };
+            let exact: Vec<&Self> = here(true).collect();
+            if !exact.is_empty() {
+                result.push(Self::together(&exact, space, masses, place));
+            }
+            result.extend(here(false).map(|p| Self::together(&[p], space, masses, place)));
+        }
+        result
+    }
+
+    fn together(
+        all: &[&Self],
+        space: &Space,
+        masses: &[f64],
+        place: &dyn Fn(&Rows) -> Option<Place>,
+    ) -> Rows {
+        let weight = all[0].weight;
+        let mut rows = Rows {
+            time: all[0].time,
+            rows: Mat::new(),
+            wanted: Vec::new(),
+            compliance: Vec::new(),
+            misses: Vec::new(),
+        };
+        let at = place(&rows);
+        let pivot = super::rigid::centre(&space.reference, masses);
+        let back = |x: &Vec3| at.map_or(*x, |at| pivot + at.turn.transpose() * (x - at.centre));
+        let vertices: Vec<u32> = all
+            .iter()
+            .flat_map(|p| p.vertices.iter().copied())
+            .collect();
+        let wanted: Vec<Vec3> = all
+            .iter()
+            .flat_map(|p| p.positions.iter().map(back))
+            .collect();
+        let mut matrix = space.rows_of(&vertices);
+        let mut offsets: Vec<f64> = vertices
+            .iter()
+            .zip(&wanted)
+            .flat_map(|(&v, x)| {
+                let d = x - space.reference[v as usize];
+                [d.x, d.y, d.z]
+            })
+            .collect();
+        let plain = (matrix.clone(), offsets.clone());
+        if let Some(weight) = weight {
+            for (i, &v) in vertices.iter().enumerate() {
+                let root = (weight * masses[v as usize]).sqrt();
+                for r in 3 * i..3 * i + 3 {
+                    offsets[r] *= root;
+                    (0..matrix.ncols()).for_each(|j| matrix[(r, j)] *= root);
+                }
+            }
+        }
+        let Ok(svd) = matrix.thin_svd() else {
+            return rows;
+        };
+        let values: Vec<f64> = svd.S().column_vector().iter().copied().collect();
+        let largest = values.first().copied().unwrap_or(0.0);
+        let rank = values
+            .iter()
+            .filter(|&&s| s > DEPENDENT * largest && s > 0.0)
+            .count();
+        let (u, v) = (svd.U(), svd.V());
+        rows.rows = Mat::from_fn(rank, matrix.ncols(), |i, j| v[(j, i)]);
+        for (i, value) in values.iter().enumerate().take(rank) {
+            let along: f64 = offsets.iter().enumerate().map(|(r, o)| u[(r, i)] * o).sum();
+            rows.wanted.push(along / value);
+            rows.compliance
+                .push(weight.map_or(0.0, |_| 1.0 / (value * value)));
+        }
+        if weight.is_none() {
+            let (matrix, offsets) = plain;
+            let reached: Vec<f64> = (0..matrix.ncols())
+                .map(|j| (0..rank).map(|i| v[(j, i)] * rows.wanted[i]).sum())
+                .collect();
+            let got = super::dense::times(&matrix, &reached);
+            let mut from = 0;
+            for partial in all {
+                let to = from + 3 * partial.vertices.len();
+                let far = (from..to).step_by(3).map(|r| {
+                    let d = |k: usize| got[r + k] - offsets[r + k];
+                    Vec3::new(d(0), d(1), d(2)).norm()
+                });
+                rows.misses.push((partial.id, far.fold(0.0, f64::max)));
+                from = to;
+            }
+        }
+        rows
+    }
+}
+
+impl Rows {
+    /// The coordinates, where exact conditions determine them all.
+    pub fn whole(&self) -> Option<Vec<f64>> {
+        let exact = self.compliance.iter().all(|&c| c == 0.0);
+        let (rank, d) = (self.rows.nrows(), self.rows.ncols());
+        if !exact || rank < d {
+            return None;
+        }
+        let coordinate = |j: usize| (0..rank).map(|i| self.rows[(i, j)] * self.wanted[i]).sum();
+        Some((0..d).map(coordinate).collect())
+    }
+}

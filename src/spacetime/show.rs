@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From coordinates to vertices, in f32: one product for many frames.
+
+use super::motion::Spacetime;
+use super::rigid::Place;
+use super::space::Space;
+use crate::Vec3;
+use faer::linalg::matmul::matmul;
+use faer::prelude::ReborrowMut;
+use faer::{Accum, Mat, MatMut, MatRef, Par};
+
+/// Rows of a task.
+const ROWS: usize = 3 * 1024;
+
+/// The space as frames need it.
+pub(super) struct Shown {
+    /// U with a row for every coordinate of every vertex, zero at fixed ones; rows one after the other.
+    basis: Vec<f32>,
+    reference: Vec<Vec3>,
+}
+
+impl Shown {
+    pub fn new(space: &Space) -> Self {
+        let d = space.dimension();
+        let mut basis = vec![0.0; 3 * space.reference.len() * d];
+        for (i, &v) in space.free.iter().enumerate() {
+            for r in 0..3 {
+                let row = &mut basis[(3 * v as usize + r) * d..][..d];
+                for (j, u) in row.iter_mut().enumerate() {
+                    *u = space.basis[(3 * i + r, j)] as f32;
+                }
+            }
+        }
+        Self {
+            basis,
+            reference: space.reference.clone(),
+        }
+    }
+
+    /// Writes frames one after the other: `out[frames][n][3]`.
+    fn write(&self, coordinates: &Mat<f64>, places: Option<(&[Place], Vec3)>, out: &mut [f32]) {
+        let (d, frames) = (coordinates.nrows(), coordinates.ncols());
+        let rows = 3 * self.reference.len();
+        if rows == 0 || frames == 0 {
+            return;
+        }
+        let small: Vec<f32> = (0..frames)
+            .flat_map(|j| (0..d).map(move |i| coordinates[(i, j)] as f32))
+            .collect();
+        let q = MatRef::from_column_major_slice(&small, d, frames);
+        let out = MatMut::from_column_major_slice_mut(out, rows, frames);
+        self.part(0, q, places, out);
+    }
+
+    fn part(
+        &self,
+        from: usize,
+        q: MatRef<'_, f32>,
+        places: Option<(&[Place], Vec3)>,
+        mut out: MatMut<'_, f32>,
+    ) {
+        let (rows, d) = (out.nrows(), q.nrows());
+        if rows > ROWS {
+            let middle = (rows / 2).div_ceil(ROWS) * ROWS;
+            let (top, bottom) = out.split_at_row_mut(middle);
+            rayon::join(
+                || self.part(from, q, places, top),
+                || self.part(from + middle, q, places, bottom),
+            );
+            return;
+        }
+        let basis = &self.basis[from * d..(from + rows) * d];
+        let basis = MatRef::from_row_major_slice(basis, rows, d);
+        matmul(out.rb_mut(), Accum::Replace, basis, q, 1.0f32, Par::Seq);
+        let reference = &self.reference[from / 3..(from + rows) / 3];
+        for (j, column) in out.col_iter_mut().enumerate() {
+            let Some(column) = column.try_as_col_major_mut() else {
+                continue;
+            };
+            let frame = column.as_slice_mut().chunks_exact_mut(3).zip(reference);
+            match places {
+                None => frame.for_each(|(x, r)| {
+                    x[0] = (r.x + f64::from(x[0])) as f32;
+                    x[1] = (r.y + f64::from(x[1])) as f32;
+                    x[2] = (r.z + f64::from(x[2])) as f32;
+                }),
+                Some((places, pivot)) => {
+                    let Place { turn, centre } = places[j];
+                    frame.for_each(|(x, r)| {
+                        let own = Vec3::new(f64::from(x[0]), f64::from(x[1]), f64::from(x[2]));
+                        let placed = turn * (r + own - pivot) + centre;
+                        (0..3).for_each(|k| x[k] = placed[k] as f32);
+                    });
+                }
+            }
+        }
+    }
+}
+
+impl Spacetime {
+    /// The motion at times: `[times][n][3]`, one after the other. Beyond the ends the end keyframes are held; cycles repeat.
+    pub fn positions(&self, times: &[f64]) -> Vec<f32> {
+        let mut out = vec![0.0; 3 * self.nodes() * times.len()];
+        self.positions_into(times, &mut out);
+        out
+    }
+
+    /// The same into room that is there: `out[times · n · 3]`.
+    pub fn positions_into(&self, times: &[f64], out: &mut [f32]) {
+        self.write(&self.coordinates_at(times), times, out);
+    }
+
+    /// Cubic splines through the same keyframes with the same prescribed velocities, for comparison.
+    pub fn plain(&self, times: &[f64]) -> Vec<f32> {
+        let mut out = vec![0.0; 3 * self.nodes() * times.len()];
+        self.write(&self.plain_coordinates_at(times), times, &mut out);
+        out
+    }
+
+    fn write(&self, coordinates: &Mat<f64>, times: &[f64], out: &mut [f32]) {
+        let places = self.rigid().map(|path| {
+            let at = |&t: &f64| path.at(self.shown_time(t));
+            (times.iter().map(at).collect::<Vec<Place>>(), path.pivot)
+        });
+        let places = places.as_ref().map(|(all, pivot)| (all.as_slice(), *pivot));
+        self.shown.write(coordinates, places, out);
+    }
+
+    /// Coordinates along the leading directions in which the keyframes differ (principal components by mass), of the motion and of
+    /// cubic splines: `[times][count]` each.
+    pub fn curves(&self, times: &[f64], count: usize) -> (Vec<f64>, Vec<f64>) {
+        let keys = self.key_coordinates();
+        let d = self.dimension();
+        let mean: Vec<f64> = (0..d)
+            .map(|i| keys.iter().map(|k| k[i]).sum::<f64>() / keys.len() as f64)
+            .collect();
+        let weighted = Mat::from_fn(d, keys.len(), |i, k| {
+            // Lᵀ (q − mean), so that lengths are those of the mass.
+            (i..d)
+                .map(|r| self.space.factor[(r, i)] * (keys[k][r] - mean[r]))
+                .sum::<f64>()
+        });
+        let count = count.min(d).min(keys.len());
+        let Ok(svd) = weighted.thin_svd() else {
+            return (Vec::new(), Vec::new());
+        };
+        let along = |q: &Mat<f64>| -> Vec<f64> {
+            let weighted = Mat::from_fn(d, q.ncols(), |i, t| {
+                (i..d)
+                    .map(|r| self.space.factor[(r, i)] * (q[(r, t)] - mean[r]))
+                    .sum::<f64>()
+            });
+            let u = svd.U();
+            let all = (0..q.ncols()).flat_map(|t| (0..count).map(move |c| (t, c)));
+            all.map(|(t, c)| (0..d).map(|i| u[(i, c)] * weighted[(i, t)]).sum())
+                .collect()
+        };
+        (
+            along(&self.coordinates_at(times)),
+            along(&self.plain_coordinates_at(times)),
+        )
+    }
+}

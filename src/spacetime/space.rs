@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The reduced space: shapes are a reference shape and combinations of few columns. [hildebrandt2012, §3.1, §5]
+//!
+//! Columns are differences of keyframes, prescribed velocities and modes, each scaled to length one; a singular value decomposition
+//! makes them orthonormal and drops what depends on the others. Fixed vertices have no rows. Small bodies take all of their freedom.
+
+use super::dense::{inner, product, times, transposed_times};
+use crate::Vec3;
+use crate::solve::{BlockMatrix, NodeMatrix};
+use faer::linalg::triangular_solve::{
+    solve_lower_triangular_in_place, solve_upper_triangular_in_place,
+};
+use faer::prelude::ReborrowMut;
+use faer::{Mat, MatMut, MatRef, Par, Side};
+use rayon::prelude::*;
+
+/// Singular values below this share of the largest are dependent columns.
+const DEPENDENT: f64 = 1e-8;
+/// Nodes of a task.
+const NODES: usize = 512;
+
+/// Shapes `reference + U q`.
+#[derive(Debug, Clone)]
+pub(super) struct Space {
+    pub reference: Vec<Vec3>,
+    /// Vertices that are not fixed, ascending.
+    pub free: Vec<u32>,
+    /// U: three rows a free vertex, orthonormal.
+    pub basis: Mat<f64>,
+    /// Whether U is the identity.
+    whole: bool,
+    /// Mass of each row.
+    masses: Vec<f64>,
+    /// `M̄ = UᵀMU`, and its Cholesky factor L.
+    pub mass: Mat<f64>,
+    pub factor: Mat<f64>,
+}
+
+impl Space {
+    /// The span of columns over the free vertices, or of all their freedom where `whole`; none where nothing is left.
+    pub fn new(
+        reference: Vec<Vec3>,
+        free: Vec<u32>,
+        masses: &[f64],
+        columns: &[Vec<f64>],
+        whole: bool,
+    ) -> Option<Self> {
+        let rows = 3 * free.len();
+        let basis = if whole {
+            Mat::identity(rows, rows)
+        } else {
+            orthonormal(rows, columns)?
+        };
+        let masses: Vec<f64> = free.iter().flat_map(|&v| [masses[v as usize]; 3]).collect();
+        let mut weighted = basis.clone();
+        for j in 0..weighted.ncols() {
+            let column = weighted.col_mut(j).iter_mut();
+            column.zip(&masses).for_each(|(u, m)| *u *= m);
+        }
+        let mass = if whole {
+            weighted
+        } else {
+            inner(basis.as_ref(), weighted.as_ref())
+        };
+        let factor = mass.llt(Side::Lower).ok()?.L().to_owned();
+        Some(Self {
+            reference,
+            free,
+            basis,
+            whole,
+            masses,
+            mass,
+            factor,
+        })
+    }
+
+    /// Number of coordinates.
+    pub fn dimension(&self) -> usize {
+        self.basis.ncols()
+    }
+
+    /// The rows of vectors, one per vertex.
+    pub fn rows(&self, of: impl Fn(usize) -> Vec3) -> Vec<f64> {
+        let rows = self.free.iter().flat_map(|&v| {
+            let x = of(v as usize);
+            [x.x, x.y, x.z]
+        });
+        rows.collect()
+    }
+
+    /// Coordinates of what is nearest to a field in the norm of the mass: `M̄⁻¹ Uᵀ M x`.
+    pub fn nearest(&self, field: impl Fn(usize) -> Vec3) -> Vec<f64> {
+        let mut rows = self.rows(field);
+        if self.whole {
+            return rows;
+        }
+        rows.iter_mut().zip(&self.masses).for_each(|(x, m)| *x *= m);
+        let projected = transposed_times(&self.basis, &rows);
+        self.solve_mass(projected)
+    }
+
+    /// Coordinates of the shape nearest to one.
+    pub fn coordinates(&self, shape: &[Vec3]) -> Vec<f64> {
+        self.nearest(|v| shape[v] - self.reference[v])
+    }
+
+    fn solve_mass(&self, mut x: Vec<f64>) -> Vec<f64> {
+        let n = x.len();
+        let l = self.factor.as_ref();
+        let mut column = MatMut::from_column_major_slice_mut(&mut x, n, 1);
+        solve_lower_triangular_in_place(l, column.rb_mut(), Par::Seq);
+        solve_upper_triangular_in_place(l.transpose(), column, Par::Seq);
+        x
+    }
+
+    /// `Uᵀ x` of one vector per vertex.
+    pub fn projected(&self, of: impl Fn(usize) -> Vec3) -> Vec<f64> {
+        let rows = self.rows(of);
+        if self.whole {
+            return rows;
+        }
+        transposed_times(&self.basis, &rows)
+    }
+
+    /// `Uᵀ M x` of one vector per vertex.
+    pub fn projected_mass(&self, of: impl Fn(usize) -> Vec3) -> Vec<f64> {
+        let mut rows = self.rows(of);
+        rows.iter_mut().zip(&self.masses).for_each(|(x, m)| *x *= m);
+        if self.whole {
+            return rows;
+        }
+        transposed_times(&self.basis, &rows)
+    }
+
+    /// The shape at coordinates.
+    pub fn shape(&self, coordinates: &[f64]) -> Vec<Vec3> {
+        let moved = times(&self.basis, coordinates);
+        let mut shape = self.reference.clone();
+        for (&v, u) in self.free.iter().zip(moved.chunks_exact(3)) {
+            shape[v as usize] += Vec3::new(u[0], u[1], u[2]);
+        }
+        shape
+    }
+
+    /// `UᵀKU` of a matrix over all vertices.
+    pub fn reduced(&self, matrix: &BlockMatrix) -> Mat<f64> {
+        let d = self.dimension();
+        let mut number = vec![u32::MAX; matrix.rows()];
+        for (i, &v) in self.free.iter().enumerate() {
+            number[v as usize] = i as u32;
+        }
+        if self.whole {
+            let mut dense = Mat::zeros(d, d);
+            for (i, &v) in self.free.iter().enumerate() {
+                for e in matrix.row_range(v as usize) {
+                    let j = number[matrix.indices()[e] as usize];
+                    if j != u32::MAX {
+                        for r in 0..3 {
+                            for c in 0..3 {
+                                dense[(3 * i + r, 3 * j as usize + c)] += matrix.data()[e][(r, c)];
+                            }
+                        }
+                    }
+                }
+            }
+            return dense;
+        }
+        // Coordinates of a row side by side.
+        let mut rows = vec![0.0; self.basis.nrows() * d];
+        for (j, column) in self.basis.col_iter().enumerate() {
+            for (row, u) in rows.chunks_exact_mut(d).zip(column.iter()) {
+                row[j] = *u;
+            }
+        }
+        let chunks = self.free.len().div_ceil(NODES);
+        let partial = |chunk: usize| {
+            let from = chunk * NODES;
+            let nodes = &self.free[from..(from + NODES).min(self.free.len())];
+            let mut product = vec![0.0; 3 * nodes.len() * d];
+            for (&v, y) in nodes.iter().zip(product.chunks_exact_mut(3 * d)) {
+                for e in matrix.row_range(v as usize) {
+                    let j = number[matrix.indices()[e] as usize] as usize;
+                    if j == u32::MAX as usize {
+                        continue;
+                    }
+                    let block = &matrix.data()[e];
+                    let x = &rows[3 * j * d..3 * (j + 1) * d];
+                    for (r, y) in y.chunks_exact_mut(d).enumerate() {
+                        for (c, x) in x.chunks_exact(d).enumerate() {
+                            let b = block[(r, c)];
+                            y.iter_mut().zip(x).for_each(|(y, x)| *y += b * x);
+                        }
+                    }
+                }
+            }
+            let n = 3 * nodes.len();
+            let product = MatRef::from_row_major_slice(&product, n, d);
+            inner(self.basis.subrows(3 * from, n), product)
+        };
+        let partials: Vec<Mat<f64>> = (0..chunks).into_par_iter().map(partial).collect();
+        let mut sum = Mat::zeros(d, d);
+        partials.into_iter().for_each(|p| sum += p);
+        sum
+    }
+
+    /// Rows of U of some vertices; zero for those that are fixed.
+    pub fn rows_of(&self, vertices: &[u32]) -> Mat<f64> {
+        let d = self.dimension();
+        let mut rows = Mat::zeros(3 * vertices.len(), d);
+        for (i, v) in vertices.iter().enumerate() {
+            if let Ok(at) = self.free.binary_search(v) {
+                for r in 0..3 {
+                    for j in 0..d {
+                        rows[(3 * i + r, j)] = self.basis[(3 * at + r, j)];
+                    }
+                }
+            }
+        }
+        rows
+    }
+}
+
+/// An orthonormal basis of the span of columns; none where there is nothing.
+fn orthonormal(rows: usize, columns: &[Vec<f64>]) -> Option<Mat<f64>> {
+    let norms = columns
+        .iter()
+        .map(|c| c.iter().map(|x| x * x).sum::<f64>().sqrt());
+    let kept: Vec<(&Vec<f64>, f64)> = columns
+        .iter()
+        .zip(norms)
+        .filter(|(_, norm)| *norm > 0.0 && norm.is_finite())
+        .collect();
+    if kept.is_empty() {
+        return None;
+    }
+    let all = Mat::from_fn(rows, kept.len(), |i, j| kept[j].0[i] / kept[j].1);
+    // The triangular factor has the singular values, and U is what is left of them.
+    let (q, r) = if rows > kept.len() {
+        let qr = all.qr();
+        (qr.compute_thin_Q(), qr.thin_R().to_owned())
+    } else {
+        (Mat::identity(rows, rows), all)
+    };
+    let svd = r.thin_svd().ok()?;
+    let values = svd.S().column_vector();
+    let rank = values
+        .iter()
+        .filter(|&&s| s > DEPENDENT * values[0])
+        .count();
+    Some(product(q.as_ref(), svd.U().subcols(0, rank)))
+}
