@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lowering the energy of a shape that was sculpted, near where it is. [hildebrandt2012, §6]
 //!
-//! The minimum of `W(y) + w Σ mᵢ |yᵢ − xᵢ|²` by Newton's method.
+//! The minimum of `W(y) + w Σ mᵢ |yᵢ − xᵢ|²` by Newton's method. Crumpled shapes stop it: where a triangle has hardly any height
+//! angles turn so quickly that no step along one direction is short enough for that place and long enough elsewhere. Rounds with a
+//! damped convex Hessian, which moves each vertex the less the stiffer it is held, lead out of there; then Newton's method goes on.
 
 use super::term::ShellTerm;
 use super::{Shell, ShellError};
-use crate::progress::Progress;
-use crate::solve::newton::{Forces, Newton, NewtonError, Rounded, minimise};
+use crate::progress::{Part, Progress};
+use crate::solve::newton::{Forces, Newton, NewtonError, Problem, Rounded, minimise};
 use crate::solve::potential::{Buffers, Potential};
 use crate::solve::{Assembly, Configuration, EnergyTerm, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
@@ -24,8 +26,7 @@ pub struct Relaxed {
     pub largest_move: f64,
     /// Steps of Newton's method.
     pub iterations: usize,
-    /// Whether forces balance. If not, this is as low as the energy came: where triangles are folded flat onto each other it
-    /// has no derivative.
+    /// Whether forces balance. If not, this is as low as the energy came in so many steps.
     pub converged: bool,
 }
 
@@ -91,6 +92,40 @@ impl EnergyTerm for Anchor<'_> {
     }
 }
 
+/// A potential that may be asked for its convex Hessian only.
+struct Careful<'a> {
+    potential: Potential<'a>,
+    convex: bool,
+}
+
+impl Problem for Careful<'_> {
+    fn value(&mut self, x: &[Vec3]) -> Rounded {
+        self.potential.value(x)
+    }
+
+    fn gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> Forces {
+        self.potential.gradient(x, gradient)
+    }
+
+    fn hessian(&mut self, x: &[Vec3], convex: bool, solver: &mut SparseCholesky) {
+        self.potential.hessian(x, convex || self.convex, solver);
+    }
+}
+
+/// Damping and steps at most of each round, until one converges. Without damping to speak of: Newton's method.
+const ROUNDS: [(f64, usize); 6] = [
+    (LEAST, 40),
+    (1e-2, 20),
+    (LEAST, 40),
+    (1.0, 20),
+    (1e-2, 20),
+    (LEAST, 40),
+];
+/// Against rounding alone.
+const LEAST: f64 = 1e-9;
+/// Steps of all rounds.
+const STEPS: f64 = 180.0;
+
 impl Shell {
     /// Moves the vertices from `x[nodes]` to where `W(y) + weight Σ mᵢ |yᵢ − xᵢ|²` is lowest nearby; those that are `fixed[nodes]`
     /// stay. The larger the weight, the less they move: against a deformation with the frequency √λ a weight of λ/2 weighs as much
@@ -106,10 +141,8 @@ impl Shell {
         fixed: Option<&[bool]>,
         progress: &dyn Progress,
     ) -> Result<Relaxed, ShellError> {
-        /// Steps at most: folded shapes take dozens.
-        const STEPS: usize = 200;
         /// Forces that are left, as a share of those that balance: far below what can be seen.
-        const TOLERANCE: f64 = 1e-9;
+        const TOLERANCE: f64 = 1e-8;
         self.check(x, "the shape to relax")?;
         if !(weight > 0.0 && weight.is_finite()) {
             return Err(ShellError::Weight(weight));
@@ -138,36 +171,50 @@ impl Shell {
         crate::progress::step(progress, 0.0, "Order of elimination")?;
         let pattern = self.solve_pattern(held)?;
         let mut solver = SparseCholesky::new(pattern.symbolic().clone())?;
-        let term = ShellTerm {
-            shell: self,
-            slots: pattern.entry_slots(),
-        };
         let anchor = Anchor {
             weight,
             masses: self.masses(),
             places: x,
         };
-        let terms: [&dyn EnergyTerm; 2] = [&term, &anchor];
         let mut buffers = Buffers::new(self.nodes());
-        let mut potential = Potential::new(&terms, &pattern, None, x, &mut buffers, &mut solver);
-        let options = Newton {
-            tolerance: TOLERANCE,
-            iterations: STEPS,
-        };
         let mut moves = vec![Vec3::zeros(); pattern.vertex_of_node().len()];
-        let done = minimise(&mut potential, &mut solver, &mut moves, &options, progress);
-        (relaxed.iterations, relaxed.converged) = match done {
-            Ok(outcome) => (outcome.iterations(), true),
-            Err(NewtonError::NotConverged { iterations, .. }) => (iterations, false),
-            Err(NewtonError::Cancelled(cancelled)) => return Err(cancelled.into()),
-            Err(NewtonError::Start) => return Err(ShellError::Overflow),
-            Err(NewtonError::Solve(SolveError::Singular { node })) => {
-                return Err(ShellError::Singular {
-                    vertex: pattern.vertex_of_node()[node] as usize,
-                });
+        relaxed.converged = false;
+        for (damping, iterations) in ROUNDS {
+            let term = ShellTerm {
+                shell: self,
+                slots: pattern.entry_slots(),
+                damping,
+            };
+            let terms: [&dyn EnergyTerm; 2] = [&term, &anchor];
+            let mut problem = Careful {
+                potential: Potential::new(&terms, &pattern, None, x, &mut buffers, &mut solver),
+                convex: damping > LEAST,
+            };
+            let options = Newton {
+                tolerance: TOLERANCE,
+                iterations,
+            };
+            let part = Part {
+                whole: progress,
+                from: relaxed.iterations as f64 / STEPS,
+                to: (relaxed.iterations + iterations) as f64 / STEPS,
+            };
+            match minimise(&mut problem, &mut solver, &mut moves, &options, &part) {
+                Ok(outcome) => {
+                    relaxed.iterations += outcome.iterations();
+                    relaxed.converged = true;
+                    break;
+                }
+                Err(NewtonError::NotConverged { iterations, .. }) => {
+                    relaxed.iterations += iterations;
+                }
+                // Stiffnesses too far apart for this damping.
+                Err(NewtonError::Solve(SolveError::Singular { .. })) => {}
+                Err(NewtonError::Solve(error)) => return Err(error.into()),
+                Err(NewtonError::Cancelled(cancelled)) => return Err(cancelled.into()),
+                Err(NewtonError::Start) => return Err(ShellError::Overflow),
             }
-            Err(NewtonError::Solve(error)) => return Err(error.into()),
-        };
+        }
         for (d, &v) in moves.iter().zip(pattern.vertex_of_node()) {
             relaxed.positions[v as usize] += d;
             relaxed.largest_move = relaxed.largest_move.max(d.norm());
