@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lowering the energy of a shape that was sculpted, near where it is. [hildebrandt2012, §6]
 //!
-//! The minimum of `W(y) + w Σ mᵢ |yᵢ − xᵢ|²` by Newton's method. Crumpled shapes stop it: where a triangle has hardly any height
-//! angles turn so quickly that no step along one direction is short enough for that place and long enough elsewhere. Rounds with a
-//! damped convex Hessian, which moves each vertex the less the stiffer it is held, lead out of there; then Newton's method goes on.
+//! The minimum of `W(y) + w Σ mᵢ |yᵢ − xᵢ|²`. Where a triangle has hardly any height, angles turn so quickly that no share of one step
+//! of Newton's method is short enough there and long enough elsewhere. So damped steps come first [marquardt1963]: with a convex Hessian
+//! whose diagonal is raised by a share that follows how well steps do, each vertex moves the less the stiffer it is held. Newton's
+//! method ends it.
 
 use super::term::ShellTerm;
 use super::{Shell, ShellError};
-use crate::progress::{Part, Progress};
-use crate::solve::newton::{Forces, Newton, NewtonError, Problem, Rounded, minimise};
+use crate::progress::{Part, Progress, step};
+use crate::solve::newton::{Forces, Newton, NewtonError, Problem, Rounded, minimise, norm};
 use crate::solve::potential::{Buffers, Potential};
-use crate::solve::{Assembly, Configuration, EnergyTerm, SolveError, SparseCholesky};
+use crate::solve::{Assembly, Configuration, EnergyTerm, Pattern, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
 
 /// A shape after its energy was lowered.
@@ -24,7 +25,7 @@ pub struct Relaxed {
     pub after: f64,
     /// How far a vertex moved at most.
     pub largest_move: f64,
-    /// Steps of Newton's method.
+    /// Steps it took.
     pub iterations: usize,
     /// Whether forces balance. If not, this is as low as the energy came in so many steps.
     pub converged: bool,
@@ -92,39 +93,167 @@ impl EnergyTerm for Anchor<'_> {
     }
 }
 
-/// A potential that may be asked for its convex Hessian only.
-struct Careful<'a> {
-    potential: Potential<'a>,
-    convex: bool,
+/// Forces that are left at the end, as a share of those that balance: far below what can be seen.
+const TOLERANCE: f64 = 1e-8;
+/// Damped steps at most, then steps of Newton's method.
+const STEPS: [usize; 2] = [50, 15];
+/// Damping at the start; the least, which is against rounding alone; and that beyond which nothing moves.
+const DAMPING: [f64; 3] = [1e-3, 1e-9, 1e6];
+
+/// A shell that is held near where it was.
+struct Held<'a> {
+    shell: &'a Shell,
+    pattern: &'a Pattern,
+    anchor: Anchor<'a>,
+    buffers: Buffers,
+    solver: SparseCholesky,
+    progress: &'a dyn Progress,
+    /// Of the free vertices, from the anchor's places.
+    moves: Vec<Vec3>,
+    /// Steps done.
+    steps: usize,
 }
 
-impl Problem for Careful<'_> {
-    fn value(&mut self, x: &[Vec3]) -> Rounded {
-        self.potential.value(x)
+impl Held<'_> {
+    /// Does something with the sum of both energies.
+    fn with<T>(
+        &mut self,
+        damping: f64,
+        work: impl FnOnce(&mut Potential, &mut SparseCholesky, &mut [Vec3]) -> T,
+    ) -> T {
+        let term = ShellTerm {
+            shell: self.shell,
+            slots: self.pattern.entry_slots(),
+            damping,
+        };
+        let terms: [&dyn EnergyTerm; 2] = [&term, &self.anchor];
+        let mut potential = Potential::new(
+            &terms,
+            self.pattern,
+            None,
+            self.anchor.places,
+            &mut self.buffers,
+            &mut self.solver,
+        );
+        work(&mut potential, &mut self.solver, &mut self.moves)
     }
 
-    fn gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> Forces {
-        self.potential.gradient(x, gradient)
+    /// Damped steps, until they are about as good as steps of Newton's method or bring hardly anything.
+    fn settle(&mut self) -> Result<(), ShellError> {
+        let [mut damping, least, most] = DAMPING;
+        let mut idle = 0;
+        while self.steps < STEPS[0] && damping < most && idle < 3 {
+            let done = self.steps as f64 / (STEPS[0] + STEPS[1]) as f64;
+            step(self.progress, done, "Relaxing")?;
+            self.steps += 1;
+            let Step {
+                share,
+                lowered,
+                balanced,
+            } = self.with(damping, damped)?;
+            if balanced {
+                return Ok(());
+            }
+            idle = if share > 0.0 && lowered < 1e-4 {
+                idle + 1
+            } else {
+                0
+            };
+            if share == 1.0 && lowered < 1e-3 && damping <= 1e-6 {
+                return Ok(());
+            }
+            damping = if share == 1.0 {
+                (damping / 8.0).max(least)
+            } else if share > 0.0 {
+                damping * 3.0
+            } else {
+                damping * 20.0
+            };
+        }
+        Ok(())
     }
 
-    fn hessian(&mut self, x: &[Vec3], convex: bool, solver: &mut SparseCholesky) {
-        self.potential.hessian(x, convex || self.convex, solver);
+    /// Newton's method; whether it converged.
+    fn finish(&mut self) -> Result<bool, ShellError> {
+        let options = Newton {
+            tolerance: TOLERANCE,
+            iterations: STEPS[1],
+        };
+        let part = Part {
+            whole: self.progress,
+            from: STEPS[0] as f64 / (STEPS[0] + STEPS[1]) as f64,
+            to: 1.0,
+        };
+        let work = |potential: &mut Potential, solver: &mut _, moves: &mut [Vec3]| {
+            minimise(potential, solver, moves, &options, &part)
+        };
+        match self.with(DAMPING[1], work) {
+            Ok(outcome) => {
+                self.steps += outcome.iterations();
+                Ok(true)
+            }
+            Err(NewtonError::NotConverged { iterations, .. }) => {
+                self.steps += iterations;
+                Ok(false)
+            }
+            // Stiffnesses too far apart for so little damping.
+            Err(NewtonError::Solve(SolveError::Singular { .. })) => Ok(false),
+            Err(NewtonError::Solve(error)) => Err(error.into()),
+            Err(NewtonError::Cancelled(cancelled)) => Err(cancelled.into()),
+            Err(NewtonError::Start) => Err(ShellError::Overflow),
+        }
     }
 }
 
-/// Damping and steps at most of each round, until one converges. Without damping to speak of: Newton's method.
-const ROUNDS: [(f64, usize); 6] = [
-    (LEAST, 40),
-    (1e-2, 20),
-    (LEAST, 40),
-    (1.0, 20),
-    (1e-2, 20),
-    (LEAST, 40),
-];
-/// Against rounding alone.
-const LEAST: f64 = 1e-9;
-/// Steps of all rounds.
-const STEPS: f64 = 180.0;
+/// How a damped step did.
+struct Step {
+    /// How much of it was taken.
+    share: f64,
+    /// By how much the energy fell, as a share of it.
+    lowered: f64,
+    /// Whether nothing was to be done.
+    balanced: bool,
+}
+
+/// One step with the damped convex Hessian, or the longest share of it that lowers the energy enough; none where an eighth does
+/// not, or where rounding leaves nothing of the Hessian.
+fn damped(
+    potential: &mut Potential,
+    solver: &mut SparseCholesky,
+    moves: &mut [Vec3],
+) -> Result<Step, ShellError> {
+    let value = potential.value(moves).value;
+    let mut gradient = vec![Vec3::zeros(); moves.len()];
+    let forces = potential.gradient(moves, &mut gradient);
+    let left = norm(&gradient);
+    if !(value.is_finite() && left.is_finite()) {
+        return Err(ShellError::Overflow);
+    }
+    let mut result = Step {
+        share: 0.0,
+        lowered: 0.0,
+        balanced: left <= (TOLERANCE * forces.size).max(forces.rounding),
+    };
+    potential.hessian(moves, true, solver);
+    if result.balanced || solver.factor().is_err() {
+        return Ok(result);
+    }
+    let mut direction: Vec<Vec3> = gradient.iter().map(|g| -g).collect();
+    solver.solve(&mut direction);
+    let slope: f64 = direction.iter().zip(&gradient).map(|(d, g)| d.dot(g)).sum();
+    for share in [1.0, 0.5, 0.25, 0.125] {
+        let there = |(x, d): (&Vec3, &Vec3)| x + d * share;
+        let trial: Vec<Vec3> = moves.iter().zip(&direction).map(there).collect();
+        let next = potential.value(&trial).value;
+        if next - value <= 1e-4 * share * slope {
+            moves.copy_from_slice(&trial);
+            result.share = share;
+            result.lowered = 1.0 - next / value;
+            break;
+        }
+    }
+    Ok(result)
+}
 
 impl Shell {
     /// Moves the vertices from `x[nodes]` to where `W(y) + weight Σ mᵢ |yᵢ − xᵢ|²` is lowest nearby; those that are `fixed[nodes]`
@@ -141,8 +270,6 @@ impl Shell {
         fixed: Option<&[bool]>,
         progress: &dyn Progress,
     ) -> Result<Relaxed, ShellError> {
-        /// Forces that are left, as a share of those that balance: far below what can be seen.
-        const TOLERANCE: f64 = 1e-8;
         self.check(x, "the shape to relax")?;
         if !(weight > 0.0 && weight.is_finite()) {
             return Err(ShellError::Weight(weight));
@@ -168,54 +295,26 @@ impl Shell {
         if held.iter().all(|held| *held) {
             return Ok(relaxed);
         }
-        crate::progress::step(progress, 0.0, "Order of elimination")?;
+        step(progress, 0.0, "Order of elimination")?;
         let pattern = self.solve_pattern(held)?;
-        let mut solver = SparseCholesky::new(pattern.symbolic().clone())?;
-        let anchor = Anchor {
-            weight,
-            masses: self.masses(),
-            places: x,
+        let mut held = Held {
+            shell: self,
+            anchor: Anchor {
+                weight,
+                masses: self.masses(),
+                places: x,
+            },
+            buffers: Buffers::new(self.nodes()),
+            solver: SparseCholesky::new(pattern.symbolic().clone())?,
+            moves: vec![Vec3::zeros(); pattern.vertex_of_node().len()],
+            pattern: &pattern,
+            progress,
+            steps: 0,
         };
-        let mut buffers = Buffers::new(self.nodes());
-        let mut moves = vec![Vec3::zeros(); pattern.vertex_of_node().len()];
-        relaxed.converged = false;
-        for (damping, iterations) in ROUNDS {
-            let term = ShellTerm {
-                shell: self,
-                slots: pattern.entry_slots(),
-                damping,
-            };
-            let terms: [&dyn EnergyTerm; 2] = [&term, &anchor];
-            let mut problem = Careful {
-                potential: Potential::new(&terms, &pattern, None, x, &mut buffers, &mut solver),
-                convex: damping > LEAST,
-            };
-            let options = Newton {
-                tolerance: TOLERANCE,
-                iterations,
-            };
-            let part = Part {
-                whole: progress,
-                from: relaxed.iterations as f64 / STEPS,
-                to: (relaxed.iterations + iterations) as f64 / STEPS,
-            };
-            match minimise(&mut problem, &mut solver, &mut moves, &options, &part) {
-                Ok(outcome) => {
-                    relaxed.iterations += outcome.iterations();
-                    relaxed.converged = true;
-                    break;
-                }
-                Err(NewtonError::NotConverged { iterations, .. }) => {
-                    relaxed.iterations += iterations;
-                }
-                // Stiffnesses too far apart for this damping.
-                Err(NewtonError::Solve(SolveError::Singular { .. })) => {}
-                Err(NewtonError::Solve(error)) => return Err(error.into()),
-                Err(NewtonError::Cancelled(cancelled)) => return Err(cancelled.into()),
-                Err(NewtonError::Start) => return Err(ShellError::Overflow),
-            }
-        }
-        for (d, &v) in moves.iter().zip(pattern.vertex_of_node()) {
+        held.settle()?;
+        relaxed.converged = held.finish()?;
+        relaxed.iterations = held.steps;
+        for (d, &v) in held.moves.iter().zip(pattern.vertex_of_node()) {
             relaxed.positions[v as usize] += d;
             relaxed.largest_move = relaxed.largest_move.max(d.norm());
         }
