@@ -96,7 +96,7 @@ impl EnergyTerm for Anchor<'_> {
 /// Forces that are left at the end, as a share of those that balance: far below what can be seen.
 const TOLERANCE: f64 = 1e-8;
 /// Damped steps at most, then steps of Newton's method.
-const STEPS: [usize; 2] = [50, 15];
+const STEPS: [usize; 2] = [32, 10];
 /// Damping at the start; the least, which is against rounding alone; and that beyond which nothing moves.
 const DAMPING: [f64; 3] = [1e-3, 1e-9, 1e6];
 
@@ -146,29 +146,37 @@ impl Held<'_> {
             let done = self.steps as f64 / (STEPS[0] + STEPS[1]) as f64;
             step(self.progress, done, "Relaxing")?;
             self.steps += 1;
+            let (shell, pattern, places) = (self.shell, self.pattern, self.anchor.places);
+            let cut = |moves: &[Vec3], step: &[Vec3], far: f64| {
+                shell.cut(pattern, places, moves, step, far)
+            };
             let Step {
                 share,
                 lowered,
                 balanced,
-            } = self.with(damping, damped)?;
+            } = self.with(damping, |potential, solver, moves| {
+                damped(potential, solver, moves, cut)
+            })?;
             if balanced {
                 return Ok(());
             }
-            idle = if share > 0.0 && lowered < 1e-4 {
+            // Full steps that bring little do so because they are damped.
+            let little = share > 0.0 && lowered < 1e-3;
+            idle = if little && (share < 1.0 || damping <= 1e-6) {
                 idle + 1
             } else {
                 0
             };
-            if share == 1.0 && lowered < 1e-3 && damping <= 1e-6 {
-                return Ok(());
-            }
-            damping = if share == 1.0 {
-                (damping / 8.0).max(least)
+            damping *= if share == 1.0 {
+                0.125
+            } else if share > 0.1 {
+                1.0
             } else if share > 0.0 {
-                damping * 3.0
+                2.0
             } else {
-                damping * 20.0
+                20.0
             };
+            damping = damping.max(least);
         }
         Ok(())
     }
@@ -207,7 +215,7 @@ impl Held<'_> {
 
 /// How a damped step did.
 struct Step {
-    /// How much of it was taken.
+    /// How much of it was taken; 0.1 where it was cut.
     share: f64,
     /// By how much the energy fell, as a share of it.
     lowered: f64,
@@ -215,12 +223,13 @@ struct Step {
     balanced: bool,
 }
 
-/// One step with the damped convex Hessian, or the longest share of it that lowers the energy enough; none where an eighth does
-/// not, or where rounding leaves nothing of the Hessian.
+/// One step with the damped convex Hessian: of all of it, parts of it, and it with what sticks out of it cut off, what lowers the
+/// energy most. None where nothing lowers it, or where rounding leaves nothing of the Hessian.
 fn damped(
     potential: &mut Potential,
     solver: &mut SparseCholesky,
     moves: &mut [Vec3],
+    cut: impl Fn(&[Vec3], &[Vec3], f64) -> Vec<Vec3>,
 ) -> Result<Step, ShellError> {
     let value = potential.value(moves).value;
     let mut gradient = vec![Vec3::zeros(); moves.len()];
@@ -241,21 +250,74 @@ fn damped(
     let mut direction: Vec<Vec3> = gradient.iter().map(|g| -g).collect();
     solver.solve(&mut direction);
     let slope: f64 = direction.iter().zip(&gradient).map(|(d, g)| d.dot(g)).sum();
-    for share in [1.0, 0.5, 0.25, 0.125] {
-        let there = |(x, d): (&Vec3, &Vec3)| x + d * share;
-        let trial: Vec<Vec3> = moves.iter().zip(&direction).map(there).collect();
+    // Five energies cost less than a factor.
+    let mut best = None;
+    let mut lowest = value + 1e-5 * slope;
+    let mut ways: Vec<(f64, Vec<Vec3>)> = [1.0, 0.5, 0.2]
+        .iter()
+        .map(|&share| (share, direction.iter().map(|d| d * share).collect()))
+        .collect();
+    for far in [0.5, 0.1] {
+        ways.push((0.1, cut(moves, &direction, far)));
+    }
+    for (share, way) in ways {
+        let trial: Vec<Vec3> = moves.iter().zip(&way).map(|(x, d)| x + d).collect();
         let next = potential.value(&trial).value;
-        if next - value <= 1e-4 * share * slope {
-            moves.copy_from_slice(&trial);
+        if next < lowest {
+            best = Some(trial);
+            lowest = next;
             result.share = share;
             result.lowered = 1.0 - next / value;
-            break;
         }
+    }
+    if let Some(best) = best {
+        moves.copy_from_slice(&best);
     }
     Ok(result)
 }
 
 impl Shell {
+    /// A step of the free vertices in which none moves farther away from the mean of its neighbours' steps than `far` times its
+    /// shortest edge.
+    fn cut(
+        &self,
+        pattern: &Pattern,
+        places: &[Vec3],
+        moves: &[Vec3],
+        step: &[Vec3],
+        far: f64,
+    ) -> Vec<Vec3> {
+        let mut x = places.to_vec();
+        let mut steps = vec![Vec3::zeros(); x.len()];
+        for ((d, s), &v) in moves.iter().zip(step).zip(pattern.vertex_of_node()) {
+            x[v as usize] += d;
+            steps[v as usize] = *s;
+        }
+        // Sum of the neighbours' steps, their number, the shortest edge.
+        let mut around = vec![(Vec3::zeros(), 0.0, f64::INFINITY); x.len()];
+        for &[a, b] in &self.mesh.edges {
+            let [a, b] = [a as usize, b as usize];
+            let length = (x[a] - x[b]).norm();
+            for (v, other) in [(a, b), (b, a)] {
+                let (sum, count, shortest) = &mut around[v];
+                *sum += steps[other];
+                *count += 1.0;
+                *shortest = shortest.min(length);
+            }
+        }
+        let cut = |(&v, step): (&u32, &Vec3)| {
+            let (sum, count, shortest) = around[v as usize];
+            if count == 0.0 {
+                return *step;
+            }
+            let mean = sum / count;
+            let off = step - mean;
+            let most = far * shortest;
+            mean + off * (most / off.norm().max(most)).min(1.0)
+        };
+        pattern.vertex_of_node().iter().zip(step).map(cut).collect()
+    }
+
     /// Moves the vertices from `x[nodes]` to where `W(y) + weight Σ mᵢ |yᵢ − xᵢ|²` is lowest nearby; those that are `fixed[nodes]`
     /// stay. The larger the weight, the less they move: against a deformation with the frequency √λ a weight of λ/2 weighs as much
     /// as the shell does.

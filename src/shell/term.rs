@@ -14,8 +14,9 @@ pub struct ShellTerm<'a> {
     pub shell: &'a Shell,
     /// Where its entries go: [`entry_slots`](Pattern::entry_slots) of its [`solve_pattern`](Shell::solve_pattern).
     pub slots: &'a [Option<Slot>],
-    /// Share of its diagonal that the convex Hessian is raised by. Stiffnesses of crumpled shells are so far apart that rounding
-    /// would make it indefinite; 1e-9 is enough against that. Larger ones shorten steps, most where it is stiffest [marquardt1963].
+    /// Share of its mean that each block on the diagonal of the convex Hessian is raised by, in all directions alike. Stiffnesses of
+    /// crumpled shells are so far apart that rounding would make it indefinite; 1e-9 is enough against that, mostly. Larger ones
+    /// shorten steps, most at vertices that are held most stiffly [marquardt1963].
     pub damping: f64,
 }
 
