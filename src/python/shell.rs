@@ -26,7 +26,10 @@ fn painted(object: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Painted> {
     let Some(object) = object else {
         return Ok(1.0.into());
     };
-    if let Ok(number) = object.extract::<f64>() {
+    // Arrays of one number would pass for one.
+    if object.len().is_err()
+        && let Ok(number) = object.extract::<f64>()
+    {
         return Ok(number.into());
     }
     Ok(floats(object, name, &[None])?.data.into())

@@ -151,5 +151,5 @@ def test_positions_weights_and_fixed_vertices_are_checked():
 def test_a_messy_mesh_is_told():
     vertices = np.vstack([CORNERS, [[0.5, 0.5, 1], [9, 9, 9]]])
     told = " ".join(thew.Shell(vertices, [*TRIANGLES, [0, 2, 4], [0, 1, 2]]).report())
-    for words in ("more than two triangles", "lie on another", "belong to no triangle"):
+    for words in ("more than two triangles", "lies on another", "belongs to no triangle"):
         assert words in told
