@@ -349,6 +349,49 @@ class Material:
     def __deepcopy__(self, _memo: object) -> Material: ...
 
 @final
+class Shell:
+    """A triangle mesh with an elastic energy: discrete shells [grinspun2003; hildebrandt2012, §5].
+
+    vertices[n,3], triangles[t,3]: at rest where its vertices are; any mesh, with borders, fins, loose parts. stretching, area,
+    bending: how strongly lengths of edges, areas of triangles and angles between them resist; density: mass per area. Each is a
+    number or a map on the vertices, [n]. Units are the caller's. Raises InputError naming the first vertex or triangle that makes
+    no shell.
+    """
+
+    def __new__(
+        cls,
+        vertices: ArrayLike,
+        triangles: ArrayLike,
+        stretching: ArrayLike = 1.0,
+        area: ArrayLike = 1.0,
+        bending: ArrayLike = 1.0,
+        density: ArrayLike = 1.0,
+    ) -> Shell: ...
+    @property
+    def vertices(self) -> _Floats:
+        """Vertices at rest, [n,3]."""
+    @property
+    def triangles(self) -> _Indices:
+        """Triangles as given, [t,3]."""
+    @property
+    def mass(self) -> _Floats:
+        """Mass of each vertex, [n], above zero: density times a third of the area of each triangle around it."""
+    def energy(self, x: ArrayLike) -> float:
+        """Elastic energy where the vertices are at x[n,3]."""
+    def gradient(self, x: ArrayLike) -> _Floats:
+        """Derivative of `energy` with respect to x, [n,3]."""
+    def hessian(self, x: ArrayLike) -> _Sparse:
+        """Hessian of `energy`, 3·n square, xyz interleaved; of one structure wherever x is."""
+    def relax(
+        self, x: ArrayLike, weight: float, fixed: ArrayLike | None = None, progress: _Progress | None = None
+    ) -> _Floats:
+        """Where the energy plus weight · Σ mass |y − x|² is lowest near x[n,3] -> y[n,3]: a sculpt with less strain in it
+        [hildebrandt2012, §6]. The larger the weight, the less it moves; vertices that are fixed[n] (True or False) stay.
+        Raises InputError, Cancelled."""
+    def report(self) -> list[str]:
+        """What was found in the mesh, a sentence each: slivers, edges of more than two triangles, loose parts."""
+
+@final
 class TetMesh:
     """A tetrahedral body without a skeleton.
 

@@ -13,6 +13,7 @@ use crate::lattice::LatticeError;
 use crate::modal::ModalError;
 use crate::progress::Cancelled;
 use crate::rig::{FitError, RigError};
+use crate::shell::ShellError;
 use crate::shot::ShotError;
 use crate::skeleton::SkeletonError;
 use crate::solve::NewtonError;
@@ -178,6 +179,16 @@ impl IntoPy for ShotError {
         match self {
             Self::Rig(error) => error.into_py(),
             Self::Clip(error) => error.into_py(),
+        }
+    }
+}
+
+impl IntoPy for ShellError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Cancelled(_) => cancelled(),
+            Self::Overflow | Self::Solve(_) => raise("MotionError", self.to_string()),
+            _ => input(self.to_string()),
         }
     }
 }

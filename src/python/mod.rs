@@ -31,6 +31,7 @@ mod rig;
 mod scan;
 mod scene;
 mod scene_clips;
+mod shell;
 mod shot;
 mod simulate;
 mod skeleton;
@@ -63,6 +64,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(scene_clips::simulate_scene, m)?)?;
     m.add_function(wrap_pyfunction!(scene_clips::simulate_shots, m)?)?;
     m.add_function(wrap_pyfunction!(scene_clips::extend_scene, m)?)?;
+    m.add_class::<shell::PyShell>()?;
     m.add_class::<tets::PyTetMesh>()?;
     m.add_class::<modal::PyModes>()?;
     m.add_class::<modal::PyModalSimulation>()?;

@@ -103,14 +103,6 @@ pub enum ShellError {
         "the energy of this shape is beyond the range of numbers: it is too far from rest, or the material too stiff"
     )]
     Overflow,
-    /// A system that stays singular.
-    #[error(
-        "relaxing stopped at vertex {vertex}, where rounding leaves nothing that holds it: take a larger weight"
-    )]
-    Singular {
-        /// The vertex.
-        vertex: usize,
-    },
     /// The system could not be set up.
     #[error(transparent)]
     Solve(#[from] SolveError),

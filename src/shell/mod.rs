@@ -200,42 +200,51 @@ impl Shell {
         let found = [
             (
                 counts.repeated_corners,
+                "triangle names a vertex twice and is left out",
                 "triangles name a vertex twice and are left out",
             ),
             (
                 counts.doubled,
+                "triangle lies on another one with the same corners and counts beside it",
                 "triangles lie on another one with the same corners and count beside it",
             ),
             (
                 counts.crowded,
+                "edge belongs to more than two triangles: each pair of them bends against each other",
                 "edges belong to more than two triangles: each pair of them bends against each other",
             ),
             (
                 counts.unused,
-                "vertices belong to no triangle: nothing moves them but their own mass",
+                "vertex belongs to no triangle and moves by itself",
+                "vertices belong to no triangle and move by themselves",
             ),
             (
                 self.light,
+                "vertex has hardly any mass and is given a small share of the mean",
                 "vertices have hardly any mass and are given a small share of the mean",
             ),
             (
                 self.rest.short,
-                "edges have hardly any length and count as a little longer",
+                "edge has hardly any length and weighs as if it were a little longer",
+                "edges have hardly any length and weigh as if they were a little longer",
             ),
             (
                 self.rest.thin,
-                "triangles are thinner than a thousandth of their length: they count as a little thicker and hardly bend",
+                "triangle is thinner than a thousandth of its length: it weighs as if it were thicker, and hardly bends",
+                "triangles are thinner than a thousandth of their length: they weigh as if they were thicker, and hardly bend",
             ),
             (
                 parts,
+                "",
                 "parts of the mesh share no vertex and move each by itself",
             ),
         ];
-        found
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!("{count} {what}."))
-            .collect()
+        let say = |&(count, one, many): &(usize, &str, &str)| match count {
+            0 => None,
+            1 => Some(format!("1 {one}.")),
+            _ => Some(format!("{count} {many}.")),
+        };
+        found.iter().filter_map(say).collect()
     }
 }
 

@@ -6,7 +6,6 @@ use crate::solve::matrix::zeros;
 use crate::solve::{BlockMatrix, ScalarMatrix};
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
-use std::ops::Range;
 
 /// Ranges of rows that Hessians are added up in side by side.
 const STRIPES: usize = 8;
@@ -80,10 +79,15 @@ impl ShellPattern {
         )
     }
 
-    /// The entries of a row.
-    pub(super) fn row(&self, row: usize) -> (Range<usize>, &[u32]) {
-        let range = self.starts[row] as usize..self.starts[row + 1] as usize;
-        (range.clone(), &self.columns[range])
+    /// The columns of a row.
+    pub(super) fn row(&self, row: usize) -> &[u32] {
+        &self.columns[self.starts[row] as usize..self.starts[row + 1] as usize]
+    }
+
+    /// The entry of a vertex with itself.
+    pub(super) fn diagonal(&self, row: usize) -> Option<usize> {
+        let found = self.row(row).binary_search(&(row as u32)).ok()?;
+        Some(self.starts[row] as usize + found)
     }
 
     /// The blocks cut into ranges of whole rows, each with the number of its first.

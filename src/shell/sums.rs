@@ -182,10 +182,13 @@ fn push<const N: usize>(
         .fold([0.0; 2], |sum, x| [sum[0] + x[0], sum[1] + x[1]])
 }
 
+/// Parts, their corners, and the entries of all pairs of those.
+type Placed<'a, const N: usize> = (&'a [[u32; N]], &'a [Part], &'a [[[u32; N]; N]]);
+
 /// Adds the blocks of all parts, of which `of` writes those on and above the diagonal. Stripes are added to side by side, by
 /// each all parts in order.
 fn spread<const N: usize>(
-    (corners, parts, slots): (&[[u32; N]], &[Part], &[[[u32; N]; N]]),
+    (corners, parts, slots): Placed<N>,
     stripes: &mut [(u32, &mut [Mat3])],
     of: impl Fn(&[u32; N], &Part, &mut [[Mat3; N]; N]) + Sync,
 ) {

@@ -2,10 +2,10 @@
 //! A shell's energy as an energy term: what steps and balances minimise beside others.
 
 use super::Shell;
-use crate::Vec3;
 use crate::solve::matrix::NodeMatrix;
 use crate::solve::newton::{Forces, Rounded};
 use crate::solve::{Assembly, Configuration, EnergyTerm, Pattern, Slot, SolveError};
+use crate::{Mat3, Vec3};
 
 /// A shell with the places of its blocks in a factorisation.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +14,10 @@ pub struct ShellTerm<'a> {
     pub shell: &'a Shell,
     /// Where its entries go: [`entry_slots`](Pattern::entry_slots) of its [`solve_pattern`](Shell::solve_pattern).
     pub slots: &'a [Option<Slot>],
+    /// Share of its mean that each block on the diagonal of the convex Hessian is raised by, in all directions alike. Stiffnesses of
+    /// crumpled shells are so far apart that rounding would make it indefinite; 1e-9 is enough against that, mostly. Larger ones
+    /// shorten steps, most at vertices that are held most stiffly [marquardt1963].
+    pub damping: f64,
 }
 
 impl Shell {
@@ -23,6 +27,23 @@ impl Shell {
     /// [`SolveError::TooLarge`] when indices or memory do not suffice.
     pub fn solve_pattern(&self, held: &[bool]) -> Result<Pattern, SolveError> {
         Pattern::new([], &self.pattern.scalars(), held, &self.vertices)
+    }
+}
+
+impl ShellTerm<'_> {
+    /// The Hessian's blocks in the order of its entries.
+    fn blocks(&self, at: &Configuration, convex: bool) -> Vec<Mat3> {
+        let shell = self.shell;
+        let mut blocks = shell.sums(&positions(at)).hessian(convex);
+        if convex && self.damping > 0.0 {
+            for node in 0..shell.nodes() {
+                if let Some(entry) = shell.pattern.diagonal(node) {
+                    let raised = blocks[entry].trace() / 3.0 * self.damping;
+                    blocks[entry] += Mat3::from_diagonal_element(raised);
+                }
+            }
+        }
+        blocks
     }
 }
 
@@ -45,7 +66,7 @@ impl EnergyTerm for ShellTerm<'_> {
     }
 
     fn add_hessian(&self, at: &Configuration, convex: bool, into: &mut Assembly) {
-        let blocks = self.shell.sums(&positions(at)).hessian(convex);
+        let blocks = self.blocks(at, convex);
         for (slot, block) in self.slots.iter().zip(&blocks) {
             // Entries below the diagonal have none.
             into.add_at(*slot, block);
@@ -53,10 +74,7 @@ impl EnergyTerm for ShellTerm<'_> {
     }
 
     fn add_product(&self, at: &Configuration, convex: bool, x: &[Vec3], y: &mut [Vec3]) {
-        let shell = self.shell;
-        let matrix = shell
-            .pattern
-            .matrix(shell.sums(&positions(at)).hessian(convex));
+        let matrix = self.shell.pattern.matrix(self.blocks(at, convex));
         for (row, y) in y.iter_mut().enumerate() {
             *y += matrix.row_times(row, x);
         }
@@ -64,7 +82,7 @@ impl EnergyTerm for ShellTerm<'_> {
 
     fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize)) {
         for row in 0..self.shell.nodes() {
-            for &column in self.shell.pattern.row(row).1 {
+            for &column in self.shell.pattern.row(row) {
                 visit(row, column as usize);
             }
         }

@@ -13,7 +13,7 @@ fn shell((vertices, triangles): Mesh) -> Shell {
 }
 
 fn gradient(shell: &Shell, x: &[Vec3]) -> Vec<Vec3> {
-    let mut g = vec![Vec3::ones(); x.len()];
+    let mut g = vec![Vec3::x(); x.len()];
     shell.gradient(x, &mut g);
     g
 }

@@ -119,9 +119,9 @@ fn slivers_points_and_loose_vertices_are_told_and_carried() {
     check(&shell, "made");
     let told = shell.report().join(" ");
     for (count, what) in [
-        (1, "triangles name a vertex twice"),
-        (1, "triangles lie on another"),
-        (1, "vertices belong to no triangle"),
+        (1, "triangle names a vertex twice"),
+        (1, "triangle lies on another"),
+        (1, "vertex belongs to no triangle"),
         (3, "triangles are thinner"),
     ] {
         assert!(told.contains(&format!("{count} {what}")), "{told}");

@@ -58,6 +58,7 @@ class Scene:
         self.Shot.save(folder / "arm.shot")
         self.Equilibrium = thew.Equilibrium(body)
 
+        self.Shell = thew.Shell(surface.vertices, surface.triangles, bending=2.0)
         self.TetMesh = bar = thew.TetMesh.grid((3, 1, 1), (0.6, 0.2, 0.2))
         self.still = np.zeros((len(bar.vertices), 3))
         self.fixed = np.flatnonzero(bar.vertices[:, 0] < 1e-9)
@@ -91,6 +92,11 @@ CALLS: dict[str, Call] = {
     "Lattice.embed": lambda s: s.Lattice.embed(s.points),
     "Lattice.embed_surface": lambda s: s.Lattice.embed_surface(s.Surface),
     "Lattice.embedding_matrix": lambda s: s.Lattice.embedding_matrix(s.Surface),
+    "Shell.energy": lambda s: s.Shell.energy(s.Shell.vertices * 1.1),
+    "Shell.gradient": lambda s: s.Shell.gradient(s.Shell.vertices * 1.1),
+    "Shell.hessian": lambda s: s.Shell.hessian(s.Shell.vertices * 1.1),
+    "Shell.relax": lambda s: s.Shell.relax(s.Shell.vertices * 1.1, 100.0),
+    "Shell.report": lambda s: s.Shell.report(),
     "TetMesh.from_cubes": lambda s: thew.TetMesh.from_cubes(np.indices((2, 2, 2))[::-1].reshape(3, 8).T, [range(8)]),
     "TetMesh.grid": lambda s: thew.TetMesh.grid((1, 1, 1), (1.0, 1.0, 1.0)),
     "TetMesh.fill": lambda s: thew.TetMesh.fill(s.Surface, cells_across=8),

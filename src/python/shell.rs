@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.Shell`.
+
+use super::arrays::{dofs, floats, from_points, points, triangles};
+use super::csr::{Csr, scipy};
+use super::errors::{IntoPy, detached, input};
+use super::progress::with_progress;
+use crate::Vec3;
+use crate::shell::{Painted, Shell, ShellMaterial};
+use crate::solve::NodeMatrix;
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// A triangle mesh with an elastic energy: discrete shells [grinspun2003; hildebrandt2012, §5].
+///
+/// Shell(vertices[n,3], triangles[t,3]): at rest where its vertices are; any mesh, with borders, fins, loose parts. stretching, area,
+/// bending: how strongly lengths of edges, areas of triangles and angles between them resist; density: mass per area. Each is a number
+/// or a map on the vertices, [n]. Units are the caller's. Raises InputError naming the first vertex or triangle that makes no shell.
+#[pyclass(name = "Shell", module = "thew", frozen)]
+pub(super) struct PyShell(pub Arc<Shell>);
+
+/// A number, or one per vertex; 1 where nothing is given.
+fn painted(object: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Painted> {
+    let Some(object) = object else {
+        return Ok(1.0.into());
+    };
+    // Arrays of one number would pass for one.
+    if object.len().is_err()
+        && let Ok(number) = object.extract::<f64>()
+    {
+        return Ok(number.into());
+    }
+    Ok(floats(object, name, &[None])?.data.into())
+}
+
+impl PyShell {
+    /// Positions of all vertices that can be computed with.
+    fn places(&self, x: &Bound<'_, PyAny>) -> PyResult<Vec<Vec3>> {
+        let x = dofs(x, "x", self.0.nodes())?;
+        self.0.check(&x, "x").map_err(IntoPy::into_py)?;
+        Ok(x)
+    }
+}
+
+#[pymethods]
+impl PyShell {
+    #[new]
+    #[pyo3(
+        signature = (vertices, triangles, stretching=None, area=None, bending=None, density=None),
+        text_signature = "(vertices, triangles, stretching=1.0, area=1.0, bending=1.0, density=1.0)"
+    )]
+    fn new(
+        py: Python<'_>,
+        vertices: &Bound<'_, PyAny>,
+        triangles: &Bound<'_, PyAny>,
+        stretching: Option<&Bound<'_, PyAny>>,
+        area: Option<&Bound<'_, PyAny>>,
+        bending: Option<&Bound<'_, PyAny>>,
+        density: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let vertices = points(vertices, "vertices")?;
+        let triangles = self::triangles(triangles, "triangles")?;
+        let material = ShellMaterial {
+            stretching: painted(stretching, "stretching")?,
+            area: painted(area, "area")?,
+            bending: painted(bending, "bending")?,
+            density: painted(density, "density")?,
+        };
+        let shell = detached(py, || {
+            Shell::new(vertices, triangles, &material).map_err(IntoPy::into_py)
+        })?;
+        Ok(Self(Arc::new(shell)))
+    }
+
+    /// Vertices at rest, float64 [n,3].
+    #[getter]
+    fn vertices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        from_points(py, self.0.rest())
+    }
+
+    /// Triangles as given, int32 [t,3].
+    #[getter]
+    fn triangles<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i32>> {
+        let t = self.0.triangles();
+        Array2::from_shape_fn((t.len(), 3), |(i, k)| t[i][k] as i32).into_pyarray(py)
+    }
+
+    /// Mass of each vertex, float64 [n], above zero: density times a third of the area of each triangle around it.
+    #[getter]
+    fn mass<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.0.masses().to_vec().into_pyarray(py)
+    }
+
+    /// Elastic energy where the vertices are at x[n,3].
+    fn energy(&self, py: Python<'_>, x: &Bound<'_, PyAny>) -> PyResult<f64> {
+        let x = self.places(x)?;
+        detached(py, || Ok(self.0.energy(&x)))
+    }
+
+    /// Derivative of `energy` with respect to x, float64 [n,3].
+    fn gradient<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let places = self.places(x)?;
+        let forces = detached(x.py(), || {
+            let mut forces = vec![Vec3::zeros(); places.len()];
+            self.0.gradient(&places, &mut forces);
+            Ok(forces)
+        })?;
+        Ok(from_points(x.py(), &forces))
+    }
+
+    /// Hessian of `energy`, 3·n square, xyz interleaved -> (data, indices, indptr); of one structure wherever x is.
+    fn hessian<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Csr<'py>> {
+        let places = self.places(x)?;
+        let matrix = detached(x.py(), || Ok(self.0.hessian(&places).expand()))?;
+        scipy(x.py(), matrix)
+    }
+
+    /// Where the energy plus weight · Σ mass |y − x|² is lowest near x[n,3] -> y[n,3]: a sculpt with less strain in it [hildebrandt2012,
+    /// §6]. The larger the weight, the less it moves; vertices that are fixed[n] (True or False) stay. Raises InputError, Cancelled.
+    #[pyo3(signature = (x, weight, fixed=None, progress=None))]
+    fn relax<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        weight: f64,
+        fixed: Option<&Bound<'py, PyAny>>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let places = self.places(x)?;
+        let held = fixed.map(|fixed| self.held(fixed)).transpose()?;
+        let relaxed = with_progress(x.py(), progress, |progress| {
+            let relaxed = self.0.relax(&places, weight, held.as_deref(), progress);
+            relaxed.map_err(IntoPy::into_py)
+        })?;
+        Ok(from_points(x.py(), &relaxed.positions))
+    }
+
+    /// What was found in the mesh, a sentence each: slivers, edges of more than two triangles, loose parts.
+    fn report(&self) -> Vec<String> {
+        self.0.report()
+    }
+
+    fn __repr__(&self) -> String {
+        let (n, t) = (self.0.nodes(), self.0.triangles().len());
+        format!("<thew.Shell: {n} vertices, {t} triangles>")
+    }
+}
+
+impl PyShell {
+    /// True or False for each vertex; numbers of vertices would be taken for that by mistake.
+    fn held(&self, fixed: &Bound<'_, PyAny>) -> PyResult<Vec<bool>> {
+        let numbers = floats(fixed, "fixed", &[Some(self.0.nodes())])?;
+        if let Some(at) = numbers.data.iter().position(|&x| x != 0.0 && x != 1.0) {
+            return Err(input(format!(
+                "fixed[{at}] is {}: give True or False for each vertex",
+                numbers.data[at]
+            )));
+        }
+        Ok(numbers.data.iter().map(|&x| x == 1.0).collect())
+    }
+}
