@@ -9,9 +9,9 @@ vectors, affine maps allowed. Everything long takes `progress(fraction, stage)`;
 docs/references.md.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Literal, TypeAlias, final
+from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -38,6 +38,7 @@ __all__ = [
     "Cancelled",
     "Clip",
     "Collider",
+    "Composite",
     "Contact",
     "Contacts",
     "Deformer",
@@ -63,6 +64,7 @@ __all__ = [
     "Simulation",
     "Skeleton",
     "SkinGuide",
+    "Spacetime",
     "StorageError",
     "Surface",
     "SurfaceReport",
@@ -71,9 +73,11 @@ __all__ = [
     "TetFileError",
     "TetMesh",
     "ThewError",
+    "WigglySpline",
     "__version__",
     "cast_rays",
     "closest_points",
+    "composite",
     "equilibrium",
     "equilibrium_forces",
     "extend_scene",
@@ -390,6 +394,129 @@ class Shell:
         Raises InputError, Cancelled."""
     def report(self) -> list[str]:
         """What was found in the mesh, a sentence each: slivers, edges of more than two triangles, loose parts."""
+
+@final
+class WigglySpline:
+    """Splines through values that need the least acting force [kass2008; hildebrandt2012, §4.2].
+
+    times[m+1], values[m+1] or [m+1,d]: the minimiser of ∫ r² with r = ω'' + 2·damping·ω' + stiffness·ω + gravity; numbers or [d]
+    each, stiffness may be negative. start_velocity, end_velocity: slopes at the ends, None for the natural end (r = 0). cyclic: the last
+    value is the first again. knot_velocities: {index: slope}, {index: (before, behind)} where both differ, None in place of a slope that
+    is free there. Raises InputError naming the knot.
+    """
+
+    def __new__(
+        cls,
+        times: ArrayLike,
+        values: ArrayLike,
+        stiffness: ArrayLike,
+        damping: ArrayLike,
+        gravity: ArrayLike = 0.0,
+        start_velocity: ArrayLike | None = 0.0,
+        end_velocity: ArrayLike | None = 0.0,
+        cyclic: bool = False,
+        knot_velocities: Mapping[int, ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None] | None = None,
+    ) -> WigglySpline: ...
+    def __call__(self, t: ArrayLike, derivative: int = 0) -> _Floats:
+        """The spline, or its derivative of order up to 3, at times t -> [len(t)] or [len(t),d]. Beyond the ends the end values are
+        held; cyclic ones repeat. At a cut the side behind counts."""
+    @property
+    def slopes(self) -> _Floats:
+        """Slopes at the knots, [m+1] or [m+1,d]; behind them where they are cut."""
+    @property
+    def cost(self) -> Any:
+        """∫ r² over the whole spline: a number, [d] where values are [m+1,d]."""
+
+@final
+class Spacetime:
+    """A motion through keyframes with the least acting force [hildebrandt2012].
+
+    keyframes[m+1,n,3] of a Shell, a TetMesh (of the default Material) or a Body (n: its lattice vertices) at rising times, s.
+    stiffness: factor of the elastic energy; damping: (alpha, beta), of mass and stiffness; gravity: an acceleration; modes: lowest
+    modes of each keyframe, beyond the rigid ones. start_velocity, end_velocity: None for natural ends (no force acts), or a number, [3]
+    or [n,3]. velocities: {keyframe: velocity}, {keyframe: (before, behind)} for a cut, None in place of one that is free. fixed:
+    vertices that stay, a mask [n] or numbers. cyclic: the last keyframe is the first again. ghosts: further shapes to linearise around,
+    "auto" or [(time, shape)]. rigid: whether the best rigid motion is taken out first, "auto", True, False. Raises InputError naming
+    keyframe, vertex or time, MotionError where a keyframe is crumpled, Cancelled.
+    """
+
+    def __new__(
+        cls,
+        body: Shell | TetMesh | Body,
+        keyframes: ArrayLike,
+        times: ArrayLike,
+        stiffness: float = 1.0,
+        damping: ArrayLike = (0.0, 0.0),
+        gravity: ArrayLike = (0.0, 0.0, 0.0),
+        modes: int = 10,
+        start_velocity: ArrayLike | None = None,
+        end_velocity: ArrayLike | None = None,
+        velocities: Mapping[int, ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None] | None = None,
+        fixed: ArrayLike | None = None,
+        cyclic: bool = False,
+        ghosts: Literal["auto"] | Sequence[tuple[float, ArrayLike]] | None = None,
+        rigid: Literal["auto"] | bool = "auto",
+        progress: _Progress | None = None,
+    ) -> Spacetime: ...
+    def __call__(self, t: ArrayLike) -> NDArray[np.float32]:
+        """The motion at times t -> [len(t),n,3]. Beyond the ends the end keyframes are held; cycles repeat."""
+    def plain(self, t: ArrayLike) -> NDArray[np.float32]:
+        """Cubic splines through the same keyframes with the same prescribed velocities -> [len(t),n,3]."""
+    def curves(self, t: ArrayLike, count: int) -> tuple[_Floats, _Floats]:
+        """Coordinates along the leading directions in which the keyframes differ: of the motion, and of plain cubic splines,
+        [len(t),count] each (fewer columns where there are fewer directions)."""
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of the reduced space."""
+    @property
+    def times(self) -> _Floats:
+        """Times of the keyframes, [m+1], s."""
+    @property
+    def cost(self) -> float:
+        """The integrated squared force (per mass), the mean over the linearisations."""
+    @property
+    def notes(self) -> list[str]:
+        """What is worth knowing, a sentence each."""
+    def set(self, **changes: Any) -> None:
+        """Changes times, stiffness, damping, gravity, start_velocity, end_velocity or velocities; what is not named stays. Costs no
+        new preprocess; nothing is changed on an error."""
+    def move(self, k: int, shape: ArrayLike) -> float:
+        """Takes the shape[n,3], or the nearest that the space has, for keyframe k -> how far the farthest vertex is from it."""
+    def partial(
+        self, time: float, vertices: ArrayLike, positions: ArrayLike, weight: float | None = None
+    ) -> int:
+        """Puts vertices at positions[len,3] at a time: exactly, or drawn there by a weight (in the norm of the mass) -> a number to
+        drop it by. Raises InputError naming a vertex that is asked to be in two places."""
+    def soften(self, k: int, weight: float | None) -> None:
+        """Draws towards keyframe k by a weight instead of going through it; None: goes through it again."""
+    def drop(self, id: int) -> None:
+        """Takes a partial keyframe away."""
+    def model(
+        self,
+        shape: ArrayLike,
+        vertices: ArrayLike,
+        positions: ArrayLike,
+        weight: float | None = None,
+        progress: _Progress | None = None,
+    ) -> _Floats:
+        """The shape of the space with the least energy, begun at shape[n,3], that has vertices at positions[len,3] (as near as the
+        space allows), or drawn there by a weight -> [n,3]: a new keyframe. Raises InputError, Cancelled."""
+
+@final
+class Composite:
+    """Motions one after another, as `composite` joins them."""
+
+    def __call__(self, t: ArrayLike) -> NDArray[np.float32]:
+        """The motion at times t -> [len(t),n,3]; where two segments meet the later one shows."""
+    def plain(self, t: ArrayLike) -> NDArray[np.float32]:
+        """Cubic splines through the same keyframes -> [len(t),n,3]."""
+    @property
+    def times(self) -> _Floats:
+        """When segments begin, and when the last ends, [s+1]."""
+
+def composite(motions: Iterable[Spacetime]) -> Composite:
+    """Motions of one body one after another, each beginning when the one before ends: other fixed parts and velocities in each.
+    What is changed in a motion later shows. Raises InputError naming the segment that does not follow."""
 
 @final
 class TetMesh:

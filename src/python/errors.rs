@@ -18,6 +18,7 @@ use crate::shot::ShotError;
 use crate::skeleton::SkeletonError;
 use crate::solve::NewtonError;
 use crate::solve::eigen::EigenError;
+use crate::spacetime::SpacetimeError;
 use crate::store::StoreError;
 use crate::surface::SurfaceError;
 use crate::tets::TetError;
@@ -188,6 +189,18 @@ impl IntoPy for ShellError {
         match self {
             Self::Cancelled(_) => cancelled(),
             Self::Overflow | Self::Solve(_) => raise("MotionError", self.to_string()),
+            _ => input(self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for SpacetimeError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Cancelled(_) => cancelled(),
+            Self::Crumpled { .. } | Self::Overflow { .. } | Self::Modes { .. } => {
+                raise("MotionError", self.to_string())
+            }
             _ => input(self.to_string()),
         }
     }

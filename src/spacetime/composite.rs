@@ -3,19 +3,18 @@
 
 use super::SpacetimeError;
 use super::motion::Spacetime;
-use std::sync::Arc;
 
 /// Segments in a row, each beginning when the one before ends.
-pub struct Composite {
-    segments: Vec<Arc<Spacetime>>,
+pub struct Composite<'a> {
+    segments: Vec<&'a Spacetime>,
 }
 
-impl Composite {
+impl<'a> Composite<'a> {
     /// Joins segments of one body.
     ///
     /// # Errors
     /// None, segments of other bodies, segments that do not follow each other in time.
-    pub fn new(segments: Vec<Arc<Spacetime>>) -> Result<Self, SpacetimeError> {
+    pub fn new(segments: Vec<&'a Spacetime>) -> Result<Self, SpacetimeError> {
         let Some(first) = segments.first() else {
             return Err(SpacetimeError::TooFew { keys: 0 });
         };
@@ -29,7 +28,7 @@ impl Composite {
             }
         }
         for (k, pair) in segments.windows(2).enumerate() {
-            let (end, start) = (end(&pair[0]), pair[1].times()[0]);
+            let (end, start) = (end(pair[0]), pair[1].times()[0]);
             if (end - start).abs() > 1e-9 * (1.0 + end.abs()) {
                 return Err(SpacetimeError::Gap {
                     segment: k + 1,
@@ -42,7 +41,7 @@ impl Composite {
     }
 
     /// The segments.
-    pub fn segments(&self) -> &[Arc<Spacetime>] {
+    pub fn segments(&self) -> &[&'a Spacetime] {
         &self.segments
     }
 
@@ -87,7 +86,7 @@ impl Composite {
                 .take_while(|&&t| of(t) == segment)
                 .count();
             let (own, after) = rest.split_at_mut(run * frame);
-            write(&self.segments[segment], &times[from..from + run], own);
+            write(self.segments[segment], &times[from..from + run], own);
             rest = after;
             from += run;
         }

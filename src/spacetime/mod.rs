@@ -27,7 +27,7 @@ pub use deformable::{Deformable, Solid};
 pub use error::SpacetimeError;
 pub use interval::{Ends, Oscillator};
 pub use knots::{Joint, Knot, KnotData, Layout};
-pub use motion::Spacetime;
+pub use motion::{Spacetime, check_splines};
 pub use options::{Ghosts, Options, RigidMotion, Settings, Velocity};
 pub use spline::WigglySpline;
 

@@ -125,6 +125,11 @@ impl Spacetime {
         &self.times
     }
 
+    /// Whether the last keyframe is the first again.
+    pub fn is_cyclic(&self) -> bool {
+        self.cyclic
+    }
+
     /// What can be changed without a new preprocess.
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -354,9 +359,19 @@ impl Spacetime {
         })
     }
 
+    /// What is prescribed at a keyframe; a cycle's last one is its first.
+    fn velocity(&self, key: usize) -> Option<&Velocity> {
+        let last = self.keyframes.len() - 1;
+        let velocities = &self.settings.velocities;
+        if self.cyclic && (key == 0 || key == last) {
+            return velocities.get(&0).or_else(|| velocities.get(&last));
+        }
+        velocities.get(&key)
+    }
+
     /// Knots of the keyframes alone.
     fn key_knots(&self, valued: impl Fn(usize) -> bool) -> Vec<Knot> {
-        let joint = |k: usize| match self.settings.velocities.get(&k) {
+        let joint = |k: usize| match self.velocity(k) {
             None | Some(Velocity::Free) => Joint::Smooth,
             Some(Velocity::Given(_)) => Joint::Given,
             Some(Velocity::Cut(incoming, outgoing)) => Joint::Cut {
@@ -646,6 +661,20 @@ pub(super) fn check_weight(weight: Option<f64>) -> Result<(), SpacetimeError> {
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses times and oscillators that no splines can be made of: fewer than two knots, times that do not rise, numbers that would
+/// overflow.
+///
+/// # Errors
+/// [`SpacetimeError`] naming the knot, as a keyframe, or the mode.
+pub fn check_splines(times: &[f64], oscillators: &[Oscillator]) -> Result<(), SpacetimeError> {
+    if times.len() < 2 {
+        return Err(SpacetimeError::TooFew { keys: times.len() });
+    }
+    check_times(times, times.len())?;
+    let lengths = times.windows(2).map(|pair| pair[1] - pair[0]);
+    check_range(oscillators, lengths.fold(0.0, f64::max))
 }
 
 /// Refuses oscillators whose numbers over an interval would overflow.

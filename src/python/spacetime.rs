@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.Spacetime`, `thew.composite`.
+
+use super::arrays::{
+    Whole, finite, finite_points, floats, from_frames, from_points, integers, vector,
+};
+use super::body::PyBody;
+use super::errors::{IntoPy, detached, input};
+use super::progress::with_progress;
+use super::shell::PyShell;
+use super::tets::PyTetMesh;
+use crate::Vec3;
+use crate::elasticity::{Material, Model};
+use crate::exclusive::Exclusive;
+use crate::spacetime::{
+    Composite, Deformable, Ghosts, Options, RigidMotion, Settings, Solid, Spacetime,
+    SpacetimeError, Velocity,
+};
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A motion through keyframes with the least acting force [hildebrandt2012].
+///
+/// Spacetime(body, keyframes[m+1,n,3], times[m+1]): body is a Shell, a TetMesh (of the default Material) or a Body (n: its lattice
+/// vertices); times rise, in seconds. stiffness: factor of the elastic energy; damping: (alpha, beta), of mass and stiffness; gravity: an
+/// acceleration; modes: lowest modes of each keyframe, beyond the rigid ones. start_velocity, end_velocity: None for natural ends (no
+/// force acts), or a number, [3] or [n,3]. velocities: {keyframe: velocity}, {keyframe: (before, behind)} for a cut, None in place of
+/// one that is free. fixed: vertices that stay, a mask [n] or numbers. cyclic: the last keyframe is the first again. ghosts: further
+/// shapes to linearise around, "auto" or [(time, shape)]. rigid: whether the best rigid motion is taken out first, "auto", True, False.
+/// Raises InputError naming keyframe, vertex or time, MotionError where a keyframe is crumpled, Cancelled.
+#[pyclass(name = "Spacetime", module = "thew", frozen)]
+pub(super) struct PySpacetime {
+    motion: Arc<Exclusive<Spacetime>>,
+    nodes: usize,
+}
+
+/// Velocities as a number, [3] or [n,3].
+fn velocity(object: &Bound<'_, PyAny>, name: &str, nodes: usize) -> PyResult<Vec<Vec3>> {
+    if object.len().is_err()
+        && let Ok(number) = object.extract::<f64>()
+    {
+        return Ok(vec![Vec3::repeat(number); nodes]);
+    }
+    if let Ok(one) = floats(object, name, &[Some(3)]) {
+        finite(&one, name)?;
+        return Ok(vec![
+            Vec3::new(one.data[0], one.data[1], one.data[2]);
+            nodes
+        ]);
+    }
+    finite_points(object, name)
+}
+
+fn optional_velocity(
+    object: &Bound<'_, PyAny>,
+    name: &str,
+    nodes: usize,
+) -> PyResult<Option<Vec<Vec3>>> {
+    match object.is_none() {
+        true => Ok(None),
+        false => velocity(object, name, nodes).map(Some),
+    }
+}
+
+/// {keyframe: velocity | (before, behind) | None}.
+fn velocities(
+    object: &Bound<'_, PyAny>,
+    nodes: usize,
+    into: &mut BTreeMap<usize, Velocity>,
+) -> PyResult<()> {
+    let Ok(given) = object.cast::<PyDict>() else {
+        return Err(input(
+            "velocities: expected a dictionary {keyframe: velocity}",
+        ));
+    };
+    for (key, value) in given.iter() {
+        let key = key.extract::<Whole>()?.0;
+        let name = format!("velocities[{key}]");
+        let velocity = if value.is_none() {
+            Velocity::Cut(None, None)
+        } else if let Ok(pair) = value.cast::<PyTuple>().map(|p| (p.len(), p)) {
+            match pair {
+                (2, pair) => Velocity::Cut(
+                    optional_velocity(&pair.get_item(0)?, &name, nodes)?,
+                    optional_velocity(&pair.get_item(1)?, &name, nodes)?,
+                ),
+                (3, _) => Velocity::Given(velocity(&value, &name, nodes)?),
+                _ => {
+                    return Err(input(format!(
+                        "{name}: expected a velocity or a pair (before, behind)"
+                    )));
+                }
+            }
+        } else {
+            Velocity::Given(velocity(&value, &name, nodes)?)
+        };
+        into.insert(key, velocity);
+    }
+    Ok(())
+}
+
+fn mask(object: Option<&Bound<'_, PyAny>>, nodes: usize) -> PyResult<Vec<bool>> {
+    let Some(object) = object else {
+        return Ok(Vec::new());
+    };
+    let kind: String = PyModule::import(object.py(), "numpy")?
+        .call_method1("asarray", (object,))?
+        .getattr("dtype")?
+        .getattr("kind")?
+        .extract()?;
+    if kind == "b" {
+        let numbers = floats(object, "fixed", &[Some(nodes)])?;
+        return Ok(numbers.data.iter().map(|&x| x != 0.0).collect());
+    }
+    let (numbers, _) = integers(object, "fixed")?;
+    let mut mask = vec![false; nodes];
+    for v in numbers {
+        let place = usize::try_from(v).ok().and_then(|v| mask.get_mut(v));
+        *place
+            .ok_or_else(|| input(format!("fixed: there is no vertex {v}; there are {nodes}")))? =
+            true;
+    }
+    Ok(mask)
+}
+
+fn frames(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec<Vec3>>> {
+    let numbers = floats(object, name, &[None, None, Some(3)])?;
+    let shape = |data: &[f64]| {
+        data.chunks_exact(3)
+            .map(|p| Vec3::new(p[0], p[1], p[2]))
+            .collect()
+    };
+    let size = 3 * numbers.shape[1];
+    if size == 0 {
+        return Ok(vec![Vec::new(); numbers.shape[0]]);
+    }
+    Ok(numbers.data.chunks_exact(size).map(shape).collect())
+}
+
+fn damping(object: &Bound<'_, PyAny>) -> PyResult<(f64, f64)> {
+    let pair = floats(object, "damping", &[Some(2)])?;
+    Ok((pair.data[0], pair.data[1]))
+}
+
+fn times_of(t: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+    let times = match t.extract::<f64>() {
+        Ok(time) if t.len().is_err() => vec![time],
+        _ => floats(t, "t", &[None])?.data,
+    };
+    match times.iter().position(|t| !t.is_finite()) {
+        Some(at) => Err(input(format!("t[{at}] is no finite number"))),
+        None => Ok(times),
+    }
+}
+
+#[pymethods]
+impl PySpacetime {
+    #[new]
+    #[pyo3(
+        signature = (body, keyframes, times, stiffness=1.0, damping=None, gravity=None, modes=Whole(10), start_velocity=None,
+            end_velocity=None, velocities=None, fixed=None, cyclic=false, ghosts=None, rigid=None, progress=None),
+        text_signature = "(body, keyframes, times, stiffness=1.0, damping=(0.0, 0.0), gravity=(0.0, 0.0, 0.0), modes=10, start_velocity=None, end_velocity=None, velocities=None, fixed=None, cyclic=False, ghosts=None, rigid='auto', progress=None)"
+    )]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        body: &Bound<'_, PyAny>,
+        keyframes: &Bound<'_, PyAny>,
+        times: &Bound<'_, PyAny>,
+        stiffness: f64,
+        damping: Option<&Bound<'_, PyAny>>,
+        gravity: Option<&Bound<'_, PyAny>>,
+        modes: Whole,
+        start_velocity: Option<&Bound<'_, PyAny>>,
+        end_velocity: Option<&Bound<'_, PyAny>>,
+        velocities: Option<&Bound<'_, PyAny>>,
+        fixed: Option<&Bound<'_, PyAny>>,
+        cyclic: bool,
+        ghosts: Option<&Bound<'_, PyAny>>,
+        rigid: Option<&Bound<'_, PyAny>>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let body: Arc<dyn Deformable> = if let Ok(shell) = body.cast::<PyShell>() {
+            shell.get().0.clone()
+        } else if let Ok(tets) = body.cast::<PyTetMesh>() {
+            let (tets, material) = (&tets.get().0, Material::default());
+            Arc::new(Solid::of_tets(tets, &material, Model::StVenantKirchhoff))
+        } else if let Ok(body) = body.cast::<PyBody>() {
+            Arc::new(Solid::of_body(&body.get().0, Model::StVenantKirchhoff))
+        } else {
+            return Err(input("body: expected a Shell, a TetMesh or a Body"));
+        };
+        let nodes = body.rest().len();
+        let keyframes = frames(keyframes, "keyframes")?;
+        let times = floats(times, "times", &[None])?.data;
+        let last = keyframes.len().saturating_sub(1);
+        let mut settings = Settings {
+            stiffness,
+            ..Settings::default()
+        };
+        if let Some(pair) = damping {
+            settings.damping = self::damping(pair)?;
+        }
+        if let Some(gravity) = gravity {
+            settings.gravity = vector(gravity, "gravity")?;
+        }
+        for (key, given, name) in [
+            (0, start_velocity, "start_velocity"),
+            (last, end_velocity, "end_velocity"),
+        ] {
+            if let (Some(given), false) = (given, cyclic) {
+                let velocity = velocity(given, name, nodes)?;
+                settings.velocities.insert(key, Velocity::Given(velocity));
+            }
+        }
+        if let Some(given) = velocities {
+            self::velocities(given, nodes, &mut settings.velocities)?;
+        }
+        let options = Options {
+            modes: modes.0,
+            fixed: mask(fixed, nodes)?,
+            cyclic,
+            ghosts: ghosts.map_or(Ok(Ghosts::None), self::ghosts)?,
+            rigid: rigid.map_or(Ok(RigidMotion::Auto), self::rigid)?,
+            ..Options::default()
+        };
+        let motion = with_progress(py, progress, |progress| {
+            Spacetime::new(body, keyframes, times, settings, &options, progress)
+                .map_err(IntoPy::into_py)
+        })?;
+        Ok(Self {
+            motion: Arc::new(Exclusive::new(motion)),
+            nodes,
+        })
+    }
+
+    /// The motion at times t -> float32 [len(t),n,3]. Beyond the ends the end keyframes are held; cycles repeat.
+    fn __call__<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
+        let times = times_of(t)?;
+        let positions = self.with(t.py(), |motion| Ok(motion.positions(&times)))?;
+        from_frames(t.py(), (times.len(), self.nodes), positions)
+    }
+
+    /// Cubic splines through the same keyframes with the same prescribed velocities -> float32 [len(t),n,3].
+    fn plain<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
+        let times = times_of(t)?;
+        let positions = self.with(t.py(), |motion| Ok(motion.plain(&times)))?;
+        from_frames(t.py(), (times.len(), self.nodes), positions)
+    }
+
+    /// Coordinates along the leading directions in which the keyframes differ: of the motion, and of plain cubic splines,
+    /// [len(t),count] each (fewer columns where there are fewer directions).
+    fn curves<'py>(
+        &self,
+        t: &Bound<'py, PyAny>,
+        count: Whole,
+    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)> {
+        let times = times_of(t)?;
+        let (ours, plain) = self.with(t.py(), |motion| Ok(motion.curves(&times, count.0)))?;
+        let array = |data: Vec<f64>| {
+            let columns = data.len() / times.len().max(1);
+            let array =
+                Array2::from_shape_fn((times.len(), columns), |(i, k)| data[i * columns + k]);
+            array.into_pyarray(t.py())
+        };
+        Ok((array(ours), array(plain)))
+    }
+
+    /// Number of coordinates of the reduced space.
+    #[getter]
+    fn dimension(&self, py: Python<'_>) -> PyResult<usize> {
+        self.with(py, |motion| Ok(motion.dimension()))
+    }
+
+    /// Times of the keyframes, float64 [m+1], s.
+    #[getter]
+    fn times<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self
+            .with(py, |motion| Ok(motion.times().to_vec()))?
+            .into_pyarray(py))
+    }
+
+    /// The integrated squared force (per mass), the mean over the linearisations.
+    #[getter]
+    fn cost(&self, py: Python<'_>) -> PyResult<f64> {
+        self.with(py, |motion| Ok(motion.cost()))
+    }
+
+    /// What is worth knowing, a sentence each.
+    #[getter]
+    fn notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.with(py, |motion| Ok(motion.notes().to_vec()))
+    }
+
+    /// Changes times, stiffness, damping, gravity, start_velocity, end_velocity or velocities; what is not named stays. Costs no new
+    /// preprocess; nothing is changed on an error.
+    #[pyo3(signature = (**changes))]
+    fn set(&self, py: Python<'_>, changes: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        let (mut settings, last, cyclic) = self.with(py, |m| {
+            Ok((m.settings().clone(), m.times().len() - 1, m.is_cyclic()))
+        })?;
+        let mut times = None;
+        for (name, value) in changes.into_iter().flatten() {
+            let name: String = name.extract()?;
+            match name.as_str() {
+                "times" => times = Some(floats(&value, "times", &[None])?.data),
+                "stiffness" => settings.stiffness = value.extract()?,
+                "damping" => settings.damping = damping(&value)?,
+                "gravity" => settings.gravity = vector(&value, "gravity")?,
+                "start_velocity" | "end_velocity" if cyclic => {}
+                "start_velocity" | "end_velocity" => {
+                    let key = if name == "start_velocity" { 0 } else { last };
+                    match optional_velocity(&value, &name, self.nodes)? {
+                        Some(given) => settings.velocities.insert(key, Velocity::Given(given)),
+                        None => settings.velocities.remove(&key),
+                    };
+                }
+                "velocities" => {
+                    // Those at the ends are start_velocity and end_velocity.
+                    settings
+                        .velocities
+                        .retain(|&key, _| key == 0 || key == last);
+                    if !value.is_none() {
+                        velocities(&value, self.nodes, &mut settings.velocities)?;
+                    }
+                }
+                _ => {
+                    return Err(input(format!(
+                        "set: there is no '{name}'; there are times, stiffness, damping, gravity, start_velocity, end_velocity and \
+                         velocities"
+                    )));
+                }
+            }
+        }
+        self.with(py, |motion| motion.set(times, Some(settings)))
+    }
+
+    /// Takes the shape[n,3], or the nearest that the space has, for keyframe k -> how far the farthest vertex is from it.
+    fn r#move(&self, k: Whole, shape: &Bound<'_, PyAny>) -> PyResult<f64> {
+        let given = finite_points(shape, "shape")?;
+        self.with(shape.py(), |motion| motion.reshape(k.0, &given))
+    }
+
+    /// Puts vertices at positions[len,3] at a time: exactly, or drawn there by a weight (in the norm of the mass) -> a number to drop
+    /// it by. Raises InputError naming a vertex that is asked to be in two places.
+    #[pyo3(signature = (time, vertices, positions, weight=None))]
+    fn partial(
+        &self,
+        time: f64,
+        vertices: &Bound<'_, PyAny>,
+        positions: &Bound<'_, PyAny>,
+        weight: Option<f64>,
+    ) -> PyResult<usize> {
+        let (vertices, positions) = (numbers(vertices)?, finite_points(positions, "positions")?);
+        let py_positions = positions;
+        Python::attach(|py| {
+            self.with(py, |motion| {
+                motion.partial(time, vertices, py_positions, weight)
+            })
+        })
+    }
+
+    /// Draws towards keyframe k by a weight instead of going through it; None: goes through it again.
+    #[pyo3(signature = (k, weight))]
+    fn soften(&self, py: Python<'_>, k: Whole, weight: Option<f64>) -> PyResult<()> {
+        self.with(py, |motion| motion.soften(k.0, weight))
+    }
+
+    /// Takes a partial keyframe away.
+    fn drop(&self, py: Python<'_>, id: Whole) -> PyResult<()> {
+        self.with(py, |motion| motion.drop_partial(id.0))
+    }
+
+    /// The shape of the space with the least energy, begun at shape[n,3], that has vertices at positions[len,3] (as near as the space
+    /// allows), or drawn there by a weight -> [n,3]: a new keyframe. Raises InputError, Cancelled.
+    #[pyo3(signature = (shape, vertices, positions, weight=None, progress=None))]
+    fn model<'py>(
+        &self,
+        shape: &Bound<'py, PyAny>,
+        vertices: &Bound<'py, PyAny>,
+        positions: &Bound<'py, PyAny>,
+        weight: Option<f64>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let given = finite_points(shape, "shape")?;
+        let (vertices, positions) = (numbers(vertices)?, finite_points(positions, "positions")?);
+        let modelled = with_progress(shape.py(), progress, |progress| {
+            let motion = self.motion.lock().map_err(IntoPy::into_py)?;
+            let modelled = motion.model(&given, vertices, positions, weight, progress);
+            modelled.map_err(IntoPy::into_py)
+        })?;
+        Ok(from_points(shape.py(), &modelled))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |m| {
+            let (keys, d) = (m.times().len(), m.dimension());
+            Ok(format!(
+                "<thew.Spacetime: {keys} keyframes, {d} dimensions>"
+            ))
+        })
+    }
+}
+
+impl PySpacetime {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Spacetime) -> Result<T, SpacetimeError> + Send,
+    ) -> PyResult<T> {
+        super::errors::locked(py, &self.motion, work)
+    }
+}
+
+fn numbers(object: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
+    let (numbers, _) = integers(object, "vertices")?;
+    let number =
+        |v: i64| u32::try_from(v).map_err(|_| input(format!("vertices: there is no vertex {v}")));
+    numbers.into_iter().map(number).collect()
+}
+
+fn ghosts(object: &Bound<'_, PyAny>) -> PyResult<Ghosts> {
+    if let Ok(name) = object.cast::<PyString>() {
+        return match name.to_str()? {
+            "auto" => Ok(Ghosts::Auto),
+            other => Err(input(format!(
+                "ghosts: expected \"auto\" or a list of (time, shape), not '{other}'"
+            ))),
+        };
+    }
+    let mut all = Vec::new();
+    for (number, item) in object.try_iter()?.enumerate() {
+        let (time, shape): (f64, Bound<'_, PyAny>) = item?.extract().map_err(|_: PyErr| {
+            input(format!("ghosts[{number}]: expected a pair (time, shape)"))
+        })?;
+        all.push((time, finite_points(&shape, &format!("ghosts[{number}]"))?));
+    }
+    Ok(Ghosts::Given(all))
+}
+
+fn rigid(object: &Bound<'_, PyAny>) -> PyResult<RigidMotion> {
+    if let Ok(removed) = object.extract::<bool>() {
+        return Ok(if removed {
+            RigidMotion::Removed
+        } else {
+            RigidMotion::Kept
+        });
+    }
+    match object.extract::<String>().as_deref() {
+        Ok("auto") => Ok(RigidMotion::Auto),
+        _ => Err(input("rigid: expected \"auto\", True or False")),
+    }
+}
+
+/// Motions one after another, as `composite` joins them.
+#[pyclass(name = "Composite", module = "thew", frozen)]
+pub(super) struct PyComposite {
+    segments: Vec<Arc<Exclusive<Spacetime>>>,
+    nodes: usize,
+}
+
+/// Motions of one body one after another, each beginning when the one before ends: other fixed parts and velocities in each. What is
+/// changed in a motion later shows. Raises InputError naming the segment that does not follow.
+#[pyfunction]
+pub(super) fn composite(py: Python<'_>, motions: &Bound<'_, PyAny>) -> PyResult<PyComposite> {
+    let mut segments = Vec::new();
+    let mut nodes = 0;
+    for motion in motions.try_iter()? {
+        let motion = motion?;
+        let Ok(motion) = motion.cast::<PySpacetime>() else {
+            return Err(input("motions: expected a list of Spacetime"));
+        };
+        nodes = motion.get().nodes;
+        segments.push(motion.get().motion.clone());
+    }
+    let joined = PyComposite { segments, nodes };
+    joined.with(py, |_| ())?;
+    Ok(joined)
+}
+
+impl PyComposite {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Composite) -> T + Send,
+    ) -> PyResult<T> {
+        detached(py, || {
+            let mut guards = Vec::new();
+            for segment in &self.segments {
+                guards.push(segment.lock().map_err(IntoPy::into_py)?);
+            }
+            let composite = Composite::new(guards.iter().map(|g| &**g).collect());
+            Ok(work(&composite.map_err(IntoPy::into_py)?))
+        })
+    }
+}
+
+#[pymethods]
+impl PyComposite {
+    /// The motion at times t -> float32 [len(t),n,3]; where two segments meet the later one shows.
+    fn __call__<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
+        let times = times_of(t)?;
+        let positions = self.with(t.py(), |composite| composite.positions(&times))?;
+        from_frames(t.py(), (times.len(), self.nodes), positions)
+    }
+
+    /// Cubic splines through the same keyframes -> float32 [len(t),n,3].
+    fn plain<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
+        let times = times_of(t)?;
+        let positions = self.with(t.py(), |composite| composite.plain(&times))?;
+        from_frames(t.py(), (times.len(), self.nodes), positions)
+    }
+
+    /// When segments begin, and when the last ends, float64 [s+1].
+    #[getter]
+    fn times<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self
+            .with(py, |composite| composite.times())?
+            .into_pyarray(py))
+    }
+}
