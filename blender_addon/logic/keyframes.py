@@ -7,6 +7,7 @@ and time is the flesh's own, seconds of the scene times the speed.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -103,7 +104,7 @@ def check(plan: Plan, name: str) -> None:
             f"{name} has {plural(len(keys), 'key')} in time, and a motion needs two: add shape keys to the list of Keyframed "
             "Flesh, and give each a time"
         )
-    for first, second in zip(keys, keys[1:], strict=False):
+    for first, second in itertools.pairwise(keys):
         if second.frame - first.frame < SAME_TIME:
             both = f"“{first.name}” twice" if first.name == second.name else f"“{first.name}” and “{second.name}”"
             raise Refusal(f"{name} is to be {both} at frame {first.frame:g}: drag one of them to another time")
@@ -139,7 +140,7 @@ def segments(plan: Plan) -> list[Segment]:
         keys = (*inner[start:], *later)
     cuts = [i for i, key in enumerate(keys) if key.cut and 0 < i < len(keys) - 1]
     ends = [0, *cuts, len(keys) - 1]
-    return [Segment(keys[a : b + 1], fixed(keys[a])) for a, b in zip(ends, ends[1:], strict=False)]
+    return [Segment(keys[a : b + 1], fixed(keys[a])) for a, b in itertools.pairwise(ends)]
 
 
 def folded(frame: float, start: float, end: float, cyclic: bool) -> float:

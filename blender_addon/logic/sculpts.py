@@ -95,7 +95,9 @@ def faults(shape: np.ndarray, basis: np.ndarray, triangles: np.ndarray, what: st
     total = max(float(area0.sum()), 1e-300)
     flat = (area < FLAT * area0) & (area0 > 1e-12 * total)
     if float(area.sum()) < 1e-6 * total or area0[flat].sum() > 0.5 * total:
-        raise Refusal(f"{what} is flat: its surface has shrunk to a line or a point; sculpt it anew, or take it off the list")
+        raise Refusal(
+            f"{what} is flat: its surface has shrunk to a line or a point; sculpt it anew, or take it off the list"
+        )
     sentences = []
     if flat.any():
         sentences.append(

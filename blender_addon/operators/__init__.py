@@ -3,7 +3,23 @@
 
 import bpy
 
-from . import add, bake, drag, flesh, place, preset, pull, remove, ride, rigs, simulate, switch, toolbar
+from . import (
+    add,
+    bake,
+    drag,
+    flesh,
+    keyframed,
+    keyframed_list,
+    place,
+    preset,
+    pull,
+    remove,
+    ride,
+    rigs,
+    simulate,
+    switch,
+    toolbar,
+)
 
 CLASSES = (
     add.THEW_OT_add,
@@ -20,6 +36,8 @@ CLASSES = (
     *pull.CLASSES,
     *drag.CLASSES,
     *preset.CLASSES,
+    *keyframed.CLASSES,
+    *keyframed_list.CLASSES,
 )
 
 #: What the toolbar of the 3D view has, a group each.

@@ -106,8 +106,12 @@ def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> Plan:
         key = group.keyframes[place]
         block = block_of(obj, key)
         if block is None:
-            what = f"has no shape key “{key.shape}”" if key.shape else f"has a key at frame {frame:g} without a shape key"
-            raise Refusal(f"{name} {what}: choose one of its own in the list of Keyframed Flesh, or take it off the list")
+            what = (
+                f"has no shape key “{key.shape}”" if key.shape else f"has a key at frame {frame:g} without a shape key"
+            )
+            raise Refusal(
+                f"{name} {what}: choose one of its own in the list of Keyframed Flesh, or take it off the list"
+            )
         keys.append(
             Key(
                 place, block.name, frame, key.kind, key.weight, key.group, Velocity(key.velocity, tuple(key.arrow)),
@@ -122,7 +126,9 @@ def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> Plan:
     check(plan, name)
     for wanted in plan.groups():
         if obj.vertex_groups.get(wanted) is None:
-            raise Refusal(f"{name} has no vertex group “{wanted}”: choose another one under Keyframed Flesh, or clear it")
+            raise Refusal(
+                f"{name} has no vertex group “{wanted}”: choose another one under Keyframed Flesh, or clear it"
+            )
     return plan
 
 
@@ -150,18 +156,25 @@ def shapes_of(obj: bpy.types.Object, plan: Plan) -> Shapes:
     for each in dict.fromkeys(key.name for key in plan.keys):
         keys[each] = key_positions(blocks[each])
         sculpts.check_numbers(keys[each], f"the shape key “{each}” of {name}")
-    groups, wanted = {}, plan.groups()
-    if wanted:
-        group, vertex, weight = read_groups(mesh)
-        for each in wanted:
-            groups[each] = np.zeros(len(basis), dtype=bool)
-            groups[each][vertex[(group == obj.vertex_groups[each].index) & (weight > HALF)]] = True
-            if not groups[each].any():
-                raise Refusal(f"The vertex group “{each}” of {name} is empty: paint it, or choose another one")
+    groups = vertices_of(obj, plan.groups())
     found = hashlib.blake2b(digest_size=16)
     for array in (basis, triangles, *keys.values(), *groups.values()):
         found.update(np.ascontiguousarray(array).data)
     return Shapes(basis, triangles, keys, groups, found.digest())
+
+
+def vertices_of(obj: bpy.types.Object, names: list[str]) -> dict[str, np.ndarray]:
+    """The vertices of vertex groups, bool[n] by name; refuses empty ones."""
+    if not names:
+        return {}
+    found = {}
+    group, vertex, weight = read_groups(obj.data)
+    for each in names:
+        mask = found[each] = np.zeros(len(obj.data.vertices), dtype=bool)
+        mask[vertex[(group == obj.vertex_groups[each].index) & (weight > HALF)]] = True
+        if not mask.any():
+            raise Refusal(f"The vertex group “{each}” of {describe(obj)} is empty: paint it, or choose another one")
+    return found
 
 
 # what the shape keys show meanwhile -----------------------------------------------------------------------------------
