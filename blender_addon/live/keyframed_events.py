@@ -132,9 +132,8 @@ def after_update(scene, depsgraph):
         if not keyframed.ready(obj, scene):
             if obj.session_uid not in builds.hushed:
                 wait(obj)
-        elif before != (known.plan, False) or modifier.written(obj.data) is None:
-            if keyframed.fits(obj, known):
-                keyframed.write(obj, known, scene)
+        elif (before != (known.plan, False) or modifier.written(obj.data) is None) and keyframed.fits(obj, known):
+            keyframed.write(obj, known, scene)
 
 
 def is_geometry(update) -> bool:
