@@ -265,7 +265,7 @@ def keep_shape(obj, scene, shape: np.ndarray) -> str:
     else:
         active = obj.active_shape_key_index
         block = obj.shape_key_add(name=f"Keyframe {frame:g}", from_mix=False)
-        block.relative_key = obj.data.shape_keys.reference_key
+        block.relative_key, block.value = obj.data.shape_keys.reference_key, 0.0
         obj.active_shape_key_index = active
     block.points.foreach_set("co", np.ascontiguousarray(shape, dtype=np.float32).ravel())
     obj.data.update_tag()

@@ -29,8 +29,8 @@ VELOCITIES = (
 )
 #: The diameter that meshes have in the core.
 DIAMETER = 10.0
-#: Times nearer than this are one, frames.
-SAME_TIME = 1e-3
+#: Times nearer than this are one, frames; Blender merges keyframes that are.
+SAME_TIME = 0.01
 #: What a key that only some vertices reach still pulls at the others, for its shape to be a shape that can be reached.
 HARDLY = 1e-6
 

@@ -10,6 +10,7 @@ from . import (
     flesh,
     keyframed,
     keyframed_list,
+    keyframed_model,
     place,
     preset,
     pull,
@@ -38,6 +39,7 @@ CLASSES = (
     *preset.CLASSES,
     *keyframed.CLASSES,
     *keyframed_list.CLASSES,
+    *keyframed_model.CLASSES,
 )
 
 #: What the toolbar of the 3D view has, a group each.
