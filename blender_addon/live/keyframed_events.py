@@ -17,7 +17,7 @@ from bpy.app.handlers import persistent
 from ..logic.errors import Cancelled
 from ..logic.tasks import Stepper, finish
 from ..saved import keyframed as saved
-from ..scene import modifier, poses, windows
+from ..scene import keyframe_shapes, modifier, poses, windows
 from . import keyframed, rendering, updates
 from .keyframed import register as moving
 
@@ -96,6 +96,7 @@ def edited(obj: bpy.types.Object) -> None:
     builds.hushed.discard(obj.session_uid)
     if not obj.thew.made.keyframed or poses.busy or rendering.elsewhere() or not keyframed.is_shown(obj):
         return
+    keyframe_shapes.mute(obj, True)
     known = moving.known(obj)
     if not keyframed.ready(obj, bpy.context.scene):
         if not windows.headless():

@@ -94,7 +94,7 @@ class Inbetween:
         if segment.cyclic:
             points[-1] = points[0]
         self._points.append(points)
-        options, _, _ = told(segment, self.plan, segment.keys[0].frame, points, self._groups, self.surface.scale)
+        options, _, _ = told(segment, self.plan, self.start, points, self._groups, self.surface.scale)
 
         def part(fraction: float, text: str = "") -> bool:
             return progress((i + fraction) / count, text)
@@ -116,9 +116,7 @@ class Inbetween:
         if shapes is not None:
             self._take_groups(shapes)
         for segment, part, points, spots in zip(self.segments, self.parts, self._points, self._spots, strict=True):
-            options, softened, wanted = told(
-                segment, plan, segment.keys[0].frame, points, self._groups, self.surface.scale
-            )
+            options, softened, wanted = told(segment, plan, self.start, points, self._groups, self.surface.scale)
             for spot in spots:
                 part.drop(spot)
             spots.clear()
@@ -127,7 +125,7 @@ class Inbetween:
                 part.soften(k, softened.get(k))
             for spot in wanted:
                 spots.append(part.partial(spot.time, spot.points, spot.positions))
-        self._whole = self._core.composite(self.parts) if len(self.parts) > 1 else None
+        self._whole = self._core.composite(self.parts) if len(self.parts) > 1 else self.parts[0]
         self._cached: tuple = ()
 
     # what is seen -----------------------------------------------------------------------------------------------------
@@ -143,16 +141,16 @@ class Inbetween:
         return self.segments[-1].keys[-1].frame
 
     def _at(self, frame: float) -> tuple[int, float]:
-        """Which segment is shown at `frame`, and at what time of its own."""
+        """Which segment is shown at `frame`, and the time of the core."""
         frame = folded(frame, self.start, self.end, self.plan.cyclic)
         i = next((i for i, s in enumerate(self.segments) if frame <= s.keys[-1].frame), len(self.segments) - 1)
-        return i, (frame - self.segments[i].keys[0].frame) / self.plan.fps * self.plan.speed
+        return i, (frame - self.start) / self.plan.fps * self.plan.speed
 
     def points(self, frame: float, plain: bool = False) -> np.ndarray:
         """The points of the core at `frame`, [m, 3]."""
         i, time = self._at(frame)
-        part = self.parts[i]
-        return np.asarray((part.plain if plain else part)(np.array([time])))[0]
+        motion = self.parts[i].plain if plain else self._whole
+        return np.asarray(motion(np.array([time])))[0]
 
     def offsets(self, frame: float, plain: bool = False) -> np.ndarray:
         """What the motion adds to the basis at `frame`, object space, float32[n, 3]; not to be changed."""
@@ -179,7 +177,7 @@ class Inbetween:
             first, last = segment.keys[0].frame, segment.keys[-1].frame
             here = max(2, round(samples * (last - first) / max(self.end - self.start, 1e-9)))
             at = np.linspace(first, last, here)
-            found = part.curves((at - first) / self.plan.fps * self.plan.speed, count)
+            found = part.curves((at - self.start) / self.plan.fps * self.plan.speed, count)
             frames.append(at)
             for rows, curve in zip((ours, plain), found, strict=True):
                 curve = np.asarray(curve, dtype=np.float64)

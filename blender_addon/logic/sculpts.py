@@ -15,7 +15,7 @@ DOUBLED = 1e-6
 #: A triangle that has shrunk to less than this part of its area is flat.
 FLAT = 1e-6
 #: Neighbours whose normals are farther apart than this cosine are folded onto each other.
-FOLDED = -0.98
+FOLDED = -0.9
 #: Coordinates beyond this are mistakes.
 FARTHEST = 1e15
 

@@ -46,10 +46,12 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
         try:
             points = json.loads(self.points or "[]")
             vertices = [int(vertex) for vertex, _ in points]
-            places = np.array([[float(x) for x in place] for _, place in points]).reshape(-1, 3)
+            places = [[float(x) for x in place] for _, place in points]
         except (ValueError, TypeError) as error:
             raise Refusal(f"The points are not JSON ({error}): give [[vertex, [x, y, z]], …]") from None
-        return self.whole(context, obj, vertices, places)
+        if any(len(place) != 3 for place in places):
+            raise Refusal(f"A place for a vertex of {describe(obj)} has other than three numbers: give [x, y, z]")
+        return self.whole(context, obj, vertices, np.array(places).reshape(-1, 3))
 
     def whole(self, context, obj, vertices, places):
         """Model it, and show what comes of it."""

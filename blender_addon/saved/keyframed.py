@@ -37,6 +37,11 @@ def _edited(self, _context):
         call(self.id_data)
 
 
+def _reshaped(self, context):
+    self.digest = ""  # another shape key was chosen, not the same one renamed
+    _edited(self, context)
+
+
 def _frame(self):
     return TIMES["get"](self) if TIMES else self.kept
 
@@ -76,7 +81,7 @@ class ThewKeyframe(bpy.types.PropertyGroup):
         description="The shape key that is reached",
         default="",
         options=set(),
-        update=_edited,
+        update=_reshaped,
     )
     digest: StringProperty(description="What the shape key is known by when its name changes", options={"HIDDEN"})
     frame: FloatProperty(
@@ -91,7 +96,7 @@ class ThewKeyframe(bpy.types.PropertyGroup):
         set=_set_frame,
     )
     kept: FloatProperty(description="The frame, should the action with the times be lost", options={"HIDDEN"})
-    muted: BoolProperty(description="Thew muted the shape key, which was not", options={"HIDDEN"})
+    muted: StringProperty(description="The shape key that Thew muted for it, which was not", options={"HIDDEN"})
     kind: EnumProperty(
         name="Kind",
         description="How nearly the shape is reached",

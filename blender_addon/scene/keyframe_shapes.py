@@ -69,6 +69,8 @@ def follow_names(obj: bpy.types.Object) -> None:
         if block is not None and block.name != key.shape:
             old = key.shape
             for other in obj.thew.keyframed.keyframes:
+                if other.muted == old:
+                    other.muted = block.name
                 if other.shape == old:
                     other["shape"] = block.name
 
@@ -181,15 +183,28 @@ def vertices_of(obj: bpy.types.Object, names: list[str]) -> dict[str, np.ndarray
 
 
 def mute(obj: bpy.types.Object, on: bool) -> None:
-    """Silence the shape keys of the list while the motion holds them, or let them be as they were found."""
-    keys = obj.data.shape_keys
+    """Silence the shape keys of the list while the motion holds them, or let them be as they were found.
+
+    What was muted for a key that is off the list, or is of another shape key now, is let go.
+    """
+    keys, entries = obj.data.shape_keys, obj.thew.keyframed.keyframes
     if keys is None:
         return
-    for key in obj.thew.keyframed.keyframes:
+    noted = {key.muted for key in entries} - {""}
+    found = {}
+    for key in entries if on else ():
         block = block_of(obj, key)
-        if block is None or block == keys.reference_key:
-            continue
-        if on and not block.mute:
-            block.mute = key.muted = True
-        elif not on and key.muted:
-            block.mute = key.muted = False
+        if block is not None and block != keys.reference_key:
+            found.setdefault(block.name, key)
+    for name in noted - set(found):
+        if name in keys.key_blocks:
+            keys.key_blocks[name].mute = False
+    for key in entries:
+        if key.muted:
+            key.muted = ""
+    for name, key in found.items():
+        if not keys.key_blocks[name].mute:
+            keys.key_blocks[name].mute = True
+            key.muted = name
+        elif name in noted:
+            key.muted = name

@@ -188,7 +188,7 @@ def settings(obj) -> dict:
     values = {}
     for prefix, group in (("", obj.thew), ("made.", obj.thew.made), ("keyframed.", obj.thew.keyframed)):
         for name in group.bl_rna.properties.keys():
-            if name not in {"rna_type", "made", "keyframed"}:
+            if name not in {"rna_type", "made", "" if prefix else "keyframed"}:
                 value = getattr(group, name)
                 values[prefix + name] = (
                     tuple(value) if hasattr(value, "__len__") and not isinstance(value, str) else value
