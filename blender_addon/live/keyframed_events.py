@@ -51,6 +51,13 @@ def before_frame(scene, _depsgraph=None):
         look_up(scene)
 
 
+@persistent
+def after_frame(scene, _depsgraph=None):
+    """What was written for this frame is evaluated by now: the next update of the mesh is somebody's edit."""
+    for obj in moving.objects(scene):
+        moving.known(obj).wrote = False
+
+
 def look_up(scene) -> None:
     """Write the motion of the scene's objects at its frame."""
     objects = moving.objects(scene)
@@ -262,6 +269,7 @@ def after_save(*_):
 
 HANDLERS = {
     "frame_change_pre": before_frame,
+    "frame_change_post": after_frame,
     "depsgraph_update_post": after_update,
     "load_pre": before_load,
     "load_post": after_load,
