@@ -306,3 +306,17 @@ def set_arrow(key, arrow: np.ndarray, leaving: bool = False) -> None:
         key.leaving_arrow, key.leaving = arrow, "ARROW"
     else:
         key.arrow, key.velocity = arrow, "ARROW"
+
+
+def arrow_at(key, leaving: bool = False) -> tuple:
+    """The kind of velocity and the arrow of a key, to be put back."""
+    return (key.leaving, tuple(key.leaving_arrow)) if leaving else (key.velocity, tuple(key.arrow))
+
+
+def put_arrow(key, before: tuple, leaving: bool = False) -> None:
+    """Let them be what `arrow_at` gave."""
+    set_arrow(key, before[1], leaving)
+    if leaving:
+        key.leaving = before[0]
+    else:
+        key.velocity = before[0]

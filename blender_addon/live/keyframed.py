@@ -237,7 +237,13 @@ def write(obj: bpy.types.Object, known: Known, scene: bpy.types.Scene, plain: bo
         hide(obj)
         return
     plain = obj.thew.keyframed.plain if plain is None else plain
-    show(obj, known, scene, motion.offsets(scene.frame_float, plain))
+    try:
+        offsets = motion.offsets(scene.frame_float, plain)
+    except EXPECTED as error:
+        hide(obj)
+        tell(obj, known, str(error))
+        return
+    show(obj, known, scene, offsets)
 
 
 def show(obj: bpy.types.Object, known: Known, scene: bpy.types.Scene, offsets) -> None:
@@ -276,6 +282,8 @@ def ready(obj: bpy.types.Object, scene: bpy.types.Scene) -> bool:
     known = register.known(obj)
     try:
         keyframe_shapes.check_mesh(obj)
+        if modifier.by_id(obj, obj.thew.made.modifier) is None:
+            raise Refusal(f"Thew's modifier is gone from {describe(obj)}: press Compute, which makes it again")
         if refresh(obj, scene, known) == "BUILD":
             return False
     except EXPECTED as error:

@@ -7,15 +7,18 @@ import json
 
 import bpy
 import numpy as np
-from bpy.props import StringProperty
+from bpy.props import BoolProperty, StringProperty
 
 from ..edit import keyframing
 from ..edit.keyframe_modelling import Modelling
 from ..live import keyframed, keyframed_events
 from ..logic.errors import Refusal
 from ..logic.names import describe
-from ..scene import poses, windows
+from ..saved import keyframed as saved
+from ..scene import keyframe_shapes, poses, windows
+from ..scene.mesh import key_positions
 from ..ui import viewing
+from ..ui.keyframed_overlay import SHOWN
 from .keyframed import KeyframedJob
 from .modal_tool import ModalTool
 
@@ -80,6 +83,8 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
         )
 
     def handle(self, context, event):
+        if context.scene.frame_float != self._stand.frame:
+            raise Refusal(f"Another frame of {describe(self._stand.obj)} is shown now: what was dragged was put back")
         if event.type == "LEFTMOUSE" and event.value == "PRESS":
             return self.press(context, event)
         if event.type == "LEFTMOUSE" and event.value == "RELEASE" and self._drag >= 0:
@@ -158,4 +163,71 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
         return drawn
 
 
-CLASSES = (THEW_OT_keyframed_model,)
+class Arrow:
+    """The velocity at the chosen key, under the hand."""
+
+    def __init__(self, obj, leaving: bool):
+        keyframed.checked(obj)
+        self.obj, self.key, self.leaving = obj, saved.active(obj), leaving
+        block = keyframe_shapes.block_of(obj, self.key) if self.key is not None else None
+        if block is None:
+            raise Refusal(f"No key of {describe(obj)} is chosen: choose one in the list of Keyframed Flesh first")
+        if leaving and not self.key.cut:
+            raise Refusal(
+                f"“{self.key.shape}” of {describe(obj)} is no cut: switch Cut on first, or set its one velocity"
+            )
+        self.before = keyframing.arrow_at(self.key, leaving)
+        matrix = np.array(obj.matrix_world, dtype=np.float64)
+        self.turn = matrix[:3, :3]
+        self.start = self.turn @ key_positions(block).mean(axis=0) + matrix[:3, 3]
+
+    def drag_to(self, tip: np.ndarray) -> None:
+        """Let its tip be at a point of the world: what is drawn is a quarter of a second."""
+        arrow = np.linalg.solve(self.turn, tip - self.start) / SHOWN
+        keyframing.set_arrow(self.key, arrow, self.leaving)
+
+    def put_back(self) -> None:
+        """Let it be what it was."""
+        keyframing.put_arrow(self.key, self.before, self.leaving)
+
+
+class THEW_OT_keyframed_arrow(ModalTool, bpy.types.Operator):
+    bl_idname = "thew.keyframed_arrow"
+    bl_label = "Draw Velocity"
+    bl_description = (
+        "Draw the velocity at the chosen key with the mouse: press, drag from the middle of the mesh, let go"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    leaving: BoolProperty(name="Leaving", description="The velocity after a cut", default=False)
+
+    def execute(self, context):
+        return self.refuse(
+            None, Refusal("A velocity is drawn with the mouse: press in a 3D view, or call keyframed_velocity")
+        )
+
+    def stand(self, context, obj):
+        return Arrow(obj, self.leaving)
+
+    def take(self, context) -> None:
+        self._held = False
+        context.workspace.status_text_set("Thew: press and drag to draw the velocity, release keeps, Esc puts it back")
+
+    def handle(self, context, event):
+        if event.type == "LEFTMOUSE":
+            if event.value == "RELEASE" and self._held:
+                self.end(context)
+                return {"FINISHED"}
+            self._held = event.value == "PRESS" and viewing.under(context, event) is not None
+        if event.type in {"MOUSEMOVE", "LEFTMOUSE"} and self._held:
+            view = viewing.under(context, event)
+            if view is not None:
+                self._stand.drag_to(view.beside(self._stand.start))
+                windows.redraw()
+        return {"RUNNING_MODAL"}
+
+    def put_back(self) -> None:
+        self._stand.put_back()
+
+
+CLASSES = (THEW_OT_keyframed_model, THEW_OT_keyframed_arrow)

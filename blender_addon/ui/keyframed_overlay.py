@@ -22,6 +22,8 @@ ARRIVES, LEAVES = (0.3, 0.8, 1.0, 1.0), (1.0, 0.6, 0.2, 1.0)
 #: Of the leading directions, the first first.
 COLOURS = ((0.95, 0.35, 0.3, 1.0), (0.4, 0.85, 0.4, 1.0), (0.4, 0.6, 1.0, 1.0), (0.95, 0.8, 0.3, 1.0))
 AXES = (1.0, 1.0, 1.0, 0.35)
+#: An arrow is as long as the way of so many seconds.
+SHOWN = 0.25
 #: Where the curves stand, pixels: left, bottom, width, height.
 BOX = (70.0, 40.0, 380.0, 150.0)
 
@@ -45,7 +47,7 @@ def arrows(obj: bpy.types.Object) -> list[tuple]:
     for kind, arrow, colour in kinds:
         vector = np.array(arrow)
         if kind == "ARROW" and vector.any():
-            lines = graphs.arrow(middle, vector / 4.0) @ world[:3, :3].T + world[:3, 3]
+            lines = graphs.arrow(middle, SHOWN * vector) @ world[:3, :3].T + world[:3, 3]
             found.append((lines, colour, 3.0))
     return found
 

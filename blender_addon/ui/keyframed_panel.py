@@ -69,8 +69,8 @@ def draw_velocity(column, key, kind: str, arrow: str, leaving: bool, text: str) 
     """One velocity of a key."""
     row = column.row(align=True)
     row.prop(key, kind, text=text)
-    button = row.operator("thew.keyframed_velocity", text="", icon="EMPTY_SINGLE_ARROW")
-    button.leaving = leaving
+    row.operator("thew.keyframed_arrow", text="", icon="GREASEPENCIL").leaving = leaving
+    row.operator("thew.keyframed_velocity", text="", icon="EMPTY_SINGLE_ARROW").leaving = leaving
     if getattr(key, kind) == "ARROW":
         column.prop(key, arrow, text="")
 

@@ -417,6 +417,29 @@ def test_under_an_armature_the_face_is_untouched(scene):
     assert np.abs(shapes[:, ~face] - skinned[:, ~face]).max() > 0.05
     assert bpy.ops.thew.keyframed_bake() == {"FINISHED"}
     assert np.abs(play(body, FRAMES) - shapes).max() < 1e-5 * size_of(shapes[0])
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    assert [m.type for m in body.modifiers] == ["ARMATURE"]
+    assert np.abs(play(body, FRAMES) - shapes).max() < 1e-5 * size_of(shapes[0])
+
+
+def test_a_copied_object_has_a_motion_of_its_own(sack):
+    before = play(sack, FRAMES)
+    copy = sack.copy()
+    copy.data = sack.data.copy()
+    copy.animation_data.action = sack.animation_data.action.copy()
+    bpy.context.scene.collection.objects.link(copy)
+    np.testing.assert_array_equal(play(copy, FRAMES), before)
+    drag(copy, 1, 15.0)
+    assert reaches(copy, "Squash", 15) and reaches(sack, "Squash", 10)
+
+
+def test_a_modifier_that_was_deleted_is_made_again(sack):
+    before = play(sack, (5,))[0]
+    sack.modifiers.remove(sack.modifiers[0])
+    play(sack, (5,))
+    assert "press Compute" in sack.thew.made.notes
+    assert bpy.ops.thew.keyframed_compute() == {"FINISHED"}
+    np.testing.assert_array_equal(play(sack, (5,))[0], before)
 
 
 def test_a_mesh_has_one_kind_of_flesh(scene):

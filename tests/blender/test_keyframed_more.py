@@ -131,6 +131,22 @@ def test_feet_are_fixed_after_a_cut(scene):
     assert "Feet" in obj.thew.made.notes
 
 
+def test_an_arrow_is_drawn_and_put_back(sack):
+    """What the hand does with the mouse, without the mouse."""
+    sack.location, sack.rotation_euler = (1.0, 2.0, 3.0), (0.0, 0.0, 1.5708)
+    bpy.context.view_layer.update()
+    sack.thew.keyframed.active = 1
+    arrow = part("operators.keyframed_model").Arrow(sack, False)
+    arrow.drag_to(arrow.start + (0.5, 0.0, 0.0))
+    key = sack.thew.keyframed.keyframes[1]
+    np.testing.assert_allclose(key.arrow, (0.0, -2.0, 0.0), atol=1e-4)
+    assert key.velocity == "ARROW"
+    ((lines, _, _),) = part("ui.keyframed_overlay").arrows(sack)
+    np.testing.assert_allclose(lines[0, 1], arrow.start + (0.5, 0.0, 0.0), atol=1e-4)
+    arrow.put_back()
+    assert key.velocity == "FREE" and tuple(key.arrow) == (0.0, 0.0, 0.0)
+
+
 # sculpts --------------------------------------------------------------------------------------------------------------
 
 
@@ -234,7 +250,7 @@ def broken(name):
 @pytest.mark.parametrize(
     ("name", "said"),
     [("no keys", "no shape keys"), ("nan", "Vertex 3 of the shape key “Lean”"), ("flat", "is flat"), ("absolute", "Relative"),
-     ("shared", "single user"), ("faceless", "no faces"), ("muted", "muted")],
+     ("shared", "single user"), ("faceless", "no faces"), ("muted", "muted"), ("multires", "works on the mesh itself")],
 )  # fmt: skip
 def test_bad_meshes_are_told_and_left_alone(scene, name, said):
     obj = broken(name)
