@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +13,7 @@ import numpy as np
 
 from . import sculpts
 from .errors import Refusal, sentence
-from .keyframes import Plan, Segment, fixed_mask, folded, hold, scale_of, segments, told
+from .keyframes import Key, Plan, Segment, fixed_mask, folded, hold, scale_of, segments, told
 from .sentences import plural
 
 #: Points of a curve that is drawn.
@@ -57,7 +59,20 @@ class Surface:
         if len(self.welded.loose):
             count = plural(len(self.welded.loose), "loose vertex follows", "loose vertices follow")
             notes.append(f"{count} plain curves, for no face holds them")
-        return [sentence(text) for text in [*notes, *self.shell.report()]]
+        return [sentence(text) for text in [*notes, *map(self.named, self.shell.report())]]
+
+    def named(self, text: str, keys: Sequence[Key] = ()) -> str:
+        """A sentence of the core with the mesh's own vertices and the names of keyframes."""
+
+        def vertex(found: re.Match) -> str:
+            point = int(found[1])
+            return f"vertex {self.welded.first[point]}" if point < len(self.welded.first) else found[0]
+
+        def key(found: re.Match) -> str:
+            index = int(found[1])
+            return f"the key “{keys[index].name}”" if index < len(keys) else found[0]
+
+        return re.sub(r"\bkeyframe (\d+)", key, re.sub(r"\bvertex (\d+)", vertex, text))
 
 
 class Inbetween:
@@ -77,7 +92,8 @@ class Inbetween:
         self.segments, self.parts, self._points = segments(plan), [], []
         for i, segment in enumerate(self.segments):
             self.parts.append(self._build(thew, segment, i, progress))
-            self.notes += [text for note in self.parts[-1].notes if (text := sentence(note)) not in self.notes]
+            told_of = [sentence(self.surface.named(note, segment.keys)) for note in self.parts[-1].notes]
+            self.notes += [text for text in told_of if text not in self.notes]
         self._spots: list[list] = [[] for _ in self.parts]
         self.adjust(plan, shapes)
 
@@ -99,16 +115,25 @@ class Inbetween:
         def part(fraction: float, text: str = "") -> bool:
             return progress((i + fraction) / count, text)
 
-        return thew.Spacetime(
-            self.surface.shell,
-            points,
-            fixed=mask if mask.any() else None,
-            cyclic=segment.cyclic,
-            modes=self.plan.modes,
-            ghosts="auto" if self.plan.ghosts else None,
-            progress=part,
-            **options,
-        )
+        with self._named(segment):
+            return thew.Spacetime(
+                self.surface.shell,
+                points,
+                fixed=mask if mask.any() else None,
+                cyclic=segment.cyclic,
+                modes=self.plan.modes,
+                ghosts="auto" if self.plan.ghosts else None,
+                progress=part,
+                **options,
+            )
+
+    @contextmanager
+    def _named(self, segment: Segment) -> Iterator[None]:
+        """What the core refuses within is told with the artist's names."""
+        try:
+            yield
+        except (self._core.InputError, self._core.MotionError) as error:
+            raise Refusal(f"{self.name}: {self.surface.named(str(error), segment.keys)}") from error
 
     def adjust(self, plan: Plan, shapes: Any = None) -> None:
         """Take new dials, times and velocities; `plan` has the structure that was built."""
@@ -117,14 +142,14 @@ class Inbetween:
             self._take_groups(shapes)
         for segment, part, points, spots in zip(self.segments, self.parts, self._points, self._spots, strict=True):
             options, softened, wanted = told(segment, plan, self.start, points, self._groups, self.surface.scale)
-            for spot in spots:
-                part.drop(spot)
-            spots.clear()
-            part.set(**options)
-            for k in range(len(segment.keys)):
-                part.soften(k, softened.get(k))
-            for spot in wanted:
-                spots.append(part.partial(spot.time, spot.points, spot.positions))
+            with self._named(segment):
+                while spots:
+                    part.drop(spots.pop())
+                part.set(**options)
+                for k in range(len(segment.keys)):
+                    part.soften(k, softened.get(k))
+                for spot in wanted:
+                    spots.append(part.partial(spot.time, spot.points, spot.positions))
         self._whole = self._core.composite(self.parts) if len(self.parts) > 1 else self.parts[0]
         self._cached: tuple = ()
 
