@@ -197,7 +197,7 @@ def told(segment: Segment, plan: Plan, origin: float, shapes: np.ndarray, masks:
         "gravity": tuple(float(g) * scale / speed**2 for g in plan.gravity),
         "start_velocity": None if segment.cyclic else velocity(0, first_velocity(keys[0])),
         "end_velocity": None if segment.cyclic else velocity(last, keys[last].arriving),
-        "velocities": inner or None,
+        "velocities": inner,
     }
     softened, spots = {}, []
     for i, key in enumerate(keys):

@@ -24,7 +24,7 @@ class THEW_UL_keyframes(bpy.types.UIList):
         obj = group.id_data
         row = layout.row(align=True)
         row.label(text="", icon=KIND_ICONS[key.kind])
-        row.prop(key, "shape", text="", emboss=False)
+        row.label(text=key.shape or "No shape key")
         times = keyframe_times.frames_of(obj, index)
         part = row.row(align=True)
         part.alignment = "RIGHT"
