@@ -156,12 +156,12 @@ def key_remove(obj: bpy.types.Object, place: int) -> None:
     group = obj.thew.keyframed
     found, key = keyframe_times.points(obj), group.keyframes[place]
     lost = keyframe_times.is_lost(obj)
-    muted = key.muted
+    muted = keyframe_shapes.muted_block(obj, key)
     heir = next((o for i, o in enumerate(group.keyframes) if i != place and o.shape == key.shape), None)
-    if muted and heir is not None:
-        heir.muted = muted
-    elif muted in obj.data.shape_keys.key_blocks:
-        obj.data.shape_keys.key_blocks[muted].mute = False
+    if muted is not None and heir is not None:
+        keyframe_shapes.note_muted(heir, muted)
+    elif muted is not None:
+        muted.mute = False
     group.keyframes.remove(place)
     group.active = max(0, min(group.active, len(group.keyframes) - 1))
     if not lost:

@@ -160,7 +160,7 @@ def refresh(obj: bpy.types.Object, scene: bpy.types.Scene, known: Known | None =
     """
     known = known or register.known(obj)
     if known.suspect:
-        keyframe_shapes.follow_names(obj)
+        keyframe_shapes.remember(obj)
     plan = keyframe_shapes.plan_of(obj, scene)
     if known.motion is None or plan.structure() != known.structure:
         return "BUILD"

@@ -78,11 +78,13 @@ def notice() -> None:
 
 def present(obj: bpy.types.Object, scene) -> None:
     """Show the motion of one object at the scene's frame, brought up to date; what has to be built is, or waits."""
+    known = moving.known(obj)
     if not keyframed.is_shown(obj):
         if keyframed.is_live(obj):
             keyframed.hide(obj)
+        if known.suspect and obj.mode == "OBJECT":
+            keyframe_shapes.remember(obj)  # shape keys may be renamed and sculpted whatever is shown
         return
-    known = moving.known(obj)
     if not keyframed.ready(obj, scene):
         if windows.headless() or updates.state.rendering:
             with rendering.shown_progress() as progress:
@@ -101,9 +103,11 @@ def present(obj: bpy.types.Object, scene) -> None:
 def edited(obj: bpy.types.Object) -> None:
     """A setting was edited by hand or a script: show what comes of it."""
     builds.hushed.discard(obj.session_uid)
-    if not obj.thew.made.keyframed or poses.busy or rendering.elsewhere() or not keyframed.is_shown(obj):
+    if not obj.thew.made.keyframed or poses.busy or rendering.elsewhere():
         return
-    keyframe_shapes.mute(obj, True)
+    keyframe_shapes.mute(obj, obj.thew.enabled)
+    if not keyframed.is_shown(obj):
+        return
     known = moving.known(obj)
     if not keyframed.ready(obj, bpy.context.scene):
         if not windows.headless():

@@ -84,6 +84,7 @@ class ThewKeyframe(bpy.types.PropertyGroup):
         update=_reshaped,
     )
     digest: StringProperty(description="What the shape key is known by when its name changes", options={"HIDDEN"})
+    muted_digest: StringProperty(description="What that one is known by when its name changes", options={"HIDDEN"})
     frame: FloatProperty(
         name="Frame",
         description="When it is reached; drag it in the dope sheet or timeline, where it is a keyframe of the object",

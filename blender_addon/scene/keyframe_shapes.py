@@ -71,20 +71,26 @@ def follow_names(obj: bpy.types.Object) -> None:
             old = key.shape
             for other in obj.thew.keyframed.keyframes:
                 if other.muted == old:
-                    other.muted = block.name
+                    note_muted(other, block)
                 if other.shape == old:
                     other["shape"] = block.name
 
 
 def remember(obj: bpy.types.Object) -> None:
-    """Note what the shape keys of the list look like, and when they are reached."""
+    """Call renamed shape keys by their new names, and note what those of the list look like and when they are reached."""
+    follow_names(obj)
     known: dict[str, str] = {}
-    for key in obj.thew.keyframed.keyframes:
-        block = obj.data.shape_keys.key_blocks.get(key.shape)
-        if block is not None:
-            known.setdefault(block.name, digest(block))
-            if key.digest != known[block.name]:
-                key.digest = known[block.name]
+
+    def look(name: str, before: str) -> str:
+        block = obj.data.shape_keys.key_blocks.get(name)
+        return before if block is None else known.setdefault(name, digest(block))
+
+    for key in obj.thew.keyframed.keyframes if obj.data.shape_keys is not None else ():
+        for name, held in (("shape", "digest"), ("muted", "muted_digest")):
+            before = getattr(key, held)
+            found = look(getattr(key, name), before)
+            if found != before:
+                setattr(key, held, found)
     keyframe_times.keep(obj)
 
 
@@ -183,6 +189,24 @@ def vertices_of(obj: bpy.types.Object, names: list[str]) -> dict[str, np.ndarray
 # what the shape keys show meanwhile -----------------------------------------------------------------------------------
 
 
+def muted_block(obj: bpy.types.Object, key) -> bpy.types.ShapeKey | None:
+    """The shape key that was muted for a key of the list; one that was renamed since is found by its shape."""
+    keys = obj.data.shape_keys
+    if not key.muted or keys is None:
+        return None
+    block = keys.key_blocks.get(key.muted)
+    if block is not None:
+        return block
+    return next((each for each in keys.key_blocks if each.mute and digest(each) == key.muted_digest), None)
+
+
+def note_muted(key, block: bpy.types.ShapeKey | None) -> None:
+    """Note the shape key that was muted for a key of the list, or that none is."""
+    name, found = ("", "") if block is None else (block.name, digest(block))
+    if (key.muted, key.muted_digest) != (name, found):
+        key.muted, key.muted_digest = name, found
+
+
 def mute(obj: bpy.types.Object, on: bool) -> None:
     """Silence the shape keys of the list while the motion holds them, or let them be as they were found.
 
@@ -191,21 +215,21 @@ def mute(obj: bpy.types.Object, on: bool) -> None:
     keys, entries = obj.data.shape_keys, obj.thew.keyframed.keyframes
     if keys is None:
         return
-    noted = {key.muted for key in entries} - {""}
+    noted = {block.name for key in entries if (block := muted_block(obj, key)) is not None}
     found = {}
     for key in entries if on else ():
         block = block_of(obj, key)
         if block is not None and block != keys.reference_key:
             found.setdefault(block.name, key)
     for name in noted - set(found):
-        if name in keys.key_blocks:
-            keys.key_blocks[name].mute = False
-    for key in entries:
-        if key.muted:
-            key.muted = ""
+        keys.key_blocks[name].mute = False
+    holders = {}
     for name, key in found.items():
-        if not keys.key_blocks[name].mute:
-            keys.key_blocks[name].mute = True
-            key.muted = name
+        block = keys.key_blocks[name]
+        if not block.mute:
+            block.mute = True
+            holders[key.as_pointer()] = block
         elif name in noted:
-            key.muted = name
+            holders[key.as_pointer()] = block
+    for key in entries:
+        note_muted(key, holders.get(key.as_pointer()))

@@ -141,3 +141,23 @@ def test_undo_in_the_middle_of_a_build(sack):
     bpy.context.scene.frame_set(10)
     np.testing.assert_allclose(evaluated(sack), sculpt(sack, "Squash"), atol=1e-4)
     assert motion_of(sack).plan.modes == 10
+
+
+def test_switching_the_extension_off_leaves_nothing_behind(sack):
+    import sys
+
+    sack.thew.keyframed.modes = 4
+    package, events = part("cli").__package__, part("live.keyframed_events")
+    sys.modules[package].unregister()
+    try:
+        for name in events.HANDLERS:
+            calls = getattr(bpy.app.handlers, name)
+            assert not [call for call in calls if call.__module__.startswith(package)], name
+        assert not bpy.app.timers.is_registered(events.tick) and not part("saved.keyframed").on_edit
+        assert not hasattr(bpy.types, "THEW_PT_keyframed_sidebar") and not hasattr(bpy.types, "THEW_OT_keyframed_add")
+        play(bpy.data.objects["Sack"], (3, 9))
+    finally:
+        sys.modules[package].register()
+    bpy.context.scene.frame_set(10)
+    tick()
+    np.testing.assert_allclose(evaluated(bpy.data.objects["Sack"]), sculpt(sack, "Squash"), atol=1e-4)
