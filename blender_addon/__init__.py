@@ -20,12 +20,22 @@ Each folder is a wing. A wing imports only from those above it in this table:
 
 from . import cli, operators
 from .bake.gltf import glTF2_pre_export_callback, glTF2ExportUserExtension  # noqa: F401  (its exporter looks here)
-from .live import handlers
+from .live import handlers, keyframed_events
 from .saved import properties
-from .ui import contact_overlay, export_panel, map_overlay, overlay, panels, rig_overlay, rig_panel
+from .ui import (
+    contact_overlay,
+    export_panel,
+    keyframed_overlay,
+    keyframed_panel,
+    map_overlay,
+    overlay,
+    panels,
+    rig_overlay,
+    rig_panel,
+)
 
 PARTS = (
-    properties, operators, panels, rig_panel, export_panel, handlers, overlay, map_overlay, rig_overlay, contact_overlay, cli,
+    properties, operators, panels, rig_panel, keyframed_panel, export_panel, handlers, keyframed_events, overlay, map_overlay, rig_overlay, contact_overlay, keyframed_overlay, cli,
 )  # fmt: skip
 
 

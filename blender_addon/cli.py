@@ -5,7 +5,7 @@
                                      [--target T] [--clip CLIP ...] [--finish] [--scripts] [--out FILE]
     blender --command thew export FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--scripts] [--out FOLDER]
 
-`bake`: every mesh that can have flesh gets it, is simulated and baked; one line is printed for each, and further ones where there is
+`bake`: every mesh that can have flesh gets it, is simulated and baked; keyframed flesh is baked as it is; one line is printed for each, and further ones where there is
 something to say of its contact; the file is saved. With
 clips the meshes they were made for are baked from them, and nothing is simulated. `export`: every such mesh is written as a shot,
 which `python -m thew simulate` turns into a clip; the file stays as it is.
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shutil
 import sys
 import time
 from dataclasses import dataclass, field
@@ -26,7 +25,7 @@ import bpy
 import numpy as np
 
 from .bake import baking, finishing, targets
-from .live import contact, jobs, shots
+from .live import contact, jobs, keyframed, shots
 from .live.session import register as fleshes
 from .logic.errors import Refusal, sentence
 from .logic.native import EXPECTED, core
@@ -35,6 +34,7 @@ from .logic.tasks import finish
 from .saved.choices import BAKE_SPACES, METHODS
 from .saved.properties import ThewSettings
 from .scene import groups
+from .scene.files import save
 
 
 @dataclass
@@ -99,7 +99,7 @@ def add_others(meshes: list[bpy.types.Object], scene, view_layer) -> dict[str, L
     """Flesh for those that are simulated together, before any of them is; gives, by name, what is said of those that cannot have it."""
     failed = {}
     for obj in meshes:
-        if groups.joins(obj) and not (obj.thew.made.flesh or obj.thew.made.rides):
+        if groups.joins(obj) and not (obj.thew.made.flesh or obj.thew.made.rides or obj.thew.made.keyframed):
             try:
                 finish(jobs.add(obj, scene, view_layer, simulate=False))
             except EXPECTED as error:
@@ -213,10 +213,15 @@ def chosen(scene, name: str | None) -> list[bpy.types.Object]:
             meshes = ", ".join(f"“{o.name}”" for o in scene.objects if o.type == "MESH") or "none"
             raise Refusal(f"There is no object “{name}” in the scene; its meshes are: {meshes}")
         return [obj]
-    found = [o for o in scene.objects if o.type == "MESH" and any(m.type == "ARMATURE" for m in o.modifiers)]
+    found = [o for o in scene.objects if o.type == "MESH" and (skinned(o) or o.thew.made.keyframed)]
     if not found:
-        raise Refusal("No mesh of the scene has an Armature modifier: there is nothing to bake")
+        raise Refusal("No mesh of the scene has an Armature modifier or keyframed flesh: there is nothing to bake")
     return found
+
+
+def skinned(obj) -> bool:
+    """Whether a mesh has an Armature modifier."""
+    return any(modifier.type == "ARMATURE" for modifier in obj.modifiers)
 
 
 def export_one(obj, scene, view_layer, frames: tuple[int, int] | None, path: Path) -> Line:
@@ -225,6 +230,8 @@ def export_one(obj, scene, view_layer, frames: tuple[int, int] | None, path: Pat
     try:
         if obj.thew.made.rides:
             raise Refusal(f"“{obj.name}” rides on a body: export that one, and this is baked along with it")
+        if obj.thew.made.keyframed:
+            raise Refusal(f"“{obj.name}” moves through its shape keys, which needs no simulation: bake it")
         if not obj.thew.made.flesh:
             finish(jobs.add(obj, scene, view_layer, simulate=False))
         shot, left_out = finish(shots.export(obj, scene, view_layer, *(frames or (None, None))))
@@ -246,9 +253,11 @@ def bake_one(
     """Add flesh where there is none yet, bake (from the clip that `made` shows), and tell."""
     began = time.perf_counter()
     try:
-        if not (obj.thew.made.flesh or obj.thew.made.rides):
+        if not (obj.thew.made.flesh or obj.thew.made.rides or obj.thew.made.keyframed):
             finish(jobs.add(obj, scene, view_layer, simulate=False))
         baked = finish(baking.bake(obj, scene, view_layer, *(frames or (None, None)), into=into, made=made))
+        if obj.thew.made.keyframed:
+            return keyframed_line(obj, baked, time.perf_counter() - began)
         flesh = fleshes.flesh(obj.thew.body if obj.thew.made.rides else obj)
         notes = [] if obj.thew.made.rides else contact.notes(flesh)
     except EXPECTED as error:
@@ -266,6 +275,16 @@ def bake_one(
     return Line(obj.name, text, True, notes)
 
 
+def keyframed_line(obj, baked: baking.Baked, seconds: float) -> Line:
+    """What is said of a motion through shape keys that was baked."""
+    motion = keyframed.register.known(obj).motion
+    text = (
+        f"{len(motion.plan.keys)} keyframes, {len(obj.data.vertices)} vertices, {len(baked.names)} keys in rest space, "
+        f"{seconds:.1f} s"
+    )
+    return Line(obj.name, text, True, list(motion.notes))
+
+
 def own_motion(flesh) -> tuple[float, float]:
     """The distance to the skinned shape over time, root mean square and most, as shares of the size."""
     size = float(flesh.surface.size)
@@ -273,40 +292,6 @@ def own_motion(flesh) -> tuple[float, float]:
     squares = [(flesh.clip.offsets(index) ** 2).sum(axis=1) for index in shown]
     mean, most = np.mean([each.mean() for each in squares]), max(each.max() for each in squares)
     return (float(np.sqrt(mean)) / size, float(np.sqrt(most)) / size) if size > 0.0 else (0.0, 0.0)
-
-
-def save(path: Path) -> None:
-    """Save the open file as `path`, whole or not at all; a `Refusal` when the disk does not take it.
-
-    Blender 5.0 reports success when a full disk cut the file short. So it is written beside its place, read back, and
-    only then put there.
-    """
-    path = path.resolve()
-    part = path.with_name(f"{path.stem}.part.blend")
-    try:
-        bpy.ops.wm.save_as_mainfile(filepath=str(part), copy=True, check_existing=False)
-        with bpy.data.libraries.load(str(part)) as (found, _):
-            missing = {obj.name for obj in bpy.context.scene.objects} - set(found.objects)
-        if missing:
-            raise OSError("the file is not whole")
-        put(part, path)
-    except (RuntimeError, OSError) as error:
-        part.unlink(missing_ok=True)
-        reason = " ".join(str(error).split()).removeprefix("Error: ")
-        raise Refusal(
-            f"Blender cannot save {path} ({reason}): make room there, or choose another place with --out"
-        ) from error
-
-
-def put(part: Path, path: Path) -> None:
-    """Put a whole file in the place of another, whose mode and other names it keeps."""
-    if path.exists():
-        shutil.copymode(path, part)
-        if path.stat().st_nlink > 1:
-            shutil.copyfile(part, path)
-            part.unlink()
-            return
-    part.replace(path)
 
 
 def count(word: str) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from ..live import jobs
+from ..live import jobs, keyframed
 from ..live.build_settings import BuildSettings
 from ..live.flesh import Flesh
 from ..live.session import register
@@ -23,8 +23,8 @@ from ..logic.spaces import diagonal
 from ..logic.tasks import Progress, Task, span
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
-from . import export_check, measuring, riders, targets
-from .target import Source, put
+from . import export_check, keyframes, measuring, riders, targets
+from .target import Source, Target, put
 
 #: A task that makes the flesh of a subject hold the clip of `start`..`end`: `(subject, scene, view layer, start, end)`.
 Making = Callable[[reading.Subject, object, object, int, int], Task]
@@ -83,6 +83,8 @@ def bake(
     simulated).
     """
     target = targets.by_key(into)
+    if obj is not None and obj.type == "MESH" and obj.thew.made.keyframed:
+        return (yield from bake_keyframed(obj, scene, view_layer, start, end, target))
     alone = obj is not None and obj.type == "MESH" and obj.thew.made.rides
     if alone:
         riders.check(obj, target)
@@ -116,6 +118,21 @@ def bake(
     warnings = export_check.check_all([obj, *worn])
     along = [describe(rider) for rider in worn]
     return Baked(names, noted.baked_space, noted.baked_miss, unbaked(noted, scene), warnings, along)
+
+
+def bake_keyframed(obj, scene, view_layer, start: int | None, end: int | None, target: Target) -> Task:
+    """A task that bakes the motion between the shape keys of `obj`; gives `Baked`. It is in rest space, where sculpts are."""
+    target.check(obj)
+    live = obj.thew.frames(scene)
+    start, end = live[0] if start is None else start, live[1] if end is None else end
+    jobs.check_range(obj, start, end)
+    yield from span(keyframed.current(obj, scene), 0.0, 0.6)
+    source = keyframes.source(obj, scene, view_layer, frame_range(start, end))
+    content = yield from span(target.prepare(source, "REST"), 0.6, 0.95)
+    yield Progress(0.95, f"Writing {target.label.lower()}")
+    names = put(target, [(source, content)])[0]
+    made = obj.thew.made
+    return Baked(names, made.baked_space, made.baked_miss, unbaked(made, scene), export_check.check(obj))
 
 
 def of_body(found: reading.Subject, flesh: Flesh, scene, view_layer, frames: list[int]) -> Source:

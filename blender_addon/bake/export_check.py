@@ -25,7 +25,7 @@ def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
         return []
     settings, made = obj.thew, obj.thew.made
     name = describe(obj)
-    if (made.flesh or made.rides) and settings.enabled and not made.shows_bake:
+    if (made.flesh or made.rides or made.keyframed) and settings.enabled and not made.shows_bake:
         kept = writing.baked_keys(obj)
         what = "show its bake" if kept else "bake it"
         return [

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..live import riding
+from ..live import keyframed, riding
 from ..live.session import register
 from ..logic.errors import Refusal
 from ..logic.names import describe
@@ -29,7 +29,7 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     if not keys:
         raise Refusal(f"{name} has no bake to finish: press Bake first")
     posed = made.baked_space == "POSED"
-    if not (made.flesh or made.rides) and not (posed and export_check.skin_holders(obj)):
+    if not (made.flesh or made.rides or made.keyframed) and not (posed and export_check.skin_holders(obj)):
         raise Refusal(f"The bake of {name} is finished: nothing of Thew is left on it but the keys")
     gone = held_modifiers(obj, posed)
     names = [f"“{other.name}”" for other in gone]
@@ -42,6 +42,8 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     carried = posed and obj.parent is not None and obj.parent_type == "ARMATURE"
     if carried:
         obj.parent_type = "OBJECT"
+    if made.keyframed:
+        keyframed.remove(obj, finished=True)
     reset(obj, keep_rigs=True, keep_bake=True)
     register.forget(obj)
     riding.register.forget(obj)
@@ -55,7 +57,7 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
         sentences.append(f"{listed(names)} went, for the keys hold what {'it' if len(names) == 1 else 'they'} did")
     if carried:
         sentences.append(f"The parent “{obj.parent.name}” only carries {name} now")
-    if not posed:
+    if not posed and armature is not None:
         sentences.append(f"The armature goes on bending {name}")
     if joined:
         sentences.append(f"The keys play from the action “{action.name}”, as one animation with the bones")

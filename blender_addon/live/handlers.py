@@ -17,7 +17,7 @@ from ..rigs import anchors, rigging
 from ..saved import edited, properties, rig_layouts
 from ..saved import rigs as saved_rigs
 from ..scene import poses, reading, windows
-from . import jobs, rendering, resting, riding, saving, session, updates, validity
+from . import jobs, keyframed_events, rendering, resting, riding, saving, session, updates, validity
 from .build_settings import ContactSettings
 from .events import happened
 from .session import register as fleshes
@@ -115,6 +115,8 @@ def switched(obj: bpy.types.Object) -> None:
     if obj.thew.made.rides and not poses.busy:
         riding.switch(obj)
         look_up(bpy.context.scene)
+    elif obj.thew.made.keyframed:
+        keyframed_events.switched(obj)
     elif obj.thew.made.flesh and not poses.busy:
         jobs.apply_state(obj)
         flesh, scene = fleshes.known(obj), bpy.context.scene

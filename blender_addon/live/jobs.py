@@ -17,7 +17,7 @@ from ..rigs import rigging
 from ..saved.made import reset
 from ..scene import bakes, flesh_map, groups, modifier, poses, reading
 from ..scene.bind_pose import BindPose
-from . import building, contact, riding, session, together, validity
+from . import building, contact, keyframed, riding, session, together, validity
 from .build_settings import BuildSettings
 from .events import DOES, happened
 from .flesh import Flesh
@@ -32,9 +32,10 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
     A modifier of ours that was deleted is made again, and flesh whose Armature modifier is gone follows another one.
     """
     found = reading.subject(obj, view_layer, anew=True)
-    if obj.thew.made.rides:
+    if obj.thew.made.rides or obj.thew.made.keyframed:
+        what = "rides on another body" if obj.thew.made.rides else "has keyframed flesh"
         raise Refusal(
-            f"{describe(obj)} rides on another body: press Remove there first, if it shall have flesh of its own"
+            f"{describe(obj)} {what}: press Remove there first, if it shall have flesh that its bones drag along"
         )
     view_layer.update()
     had = obj.thew.made.flesh
@@ -262,13 +263,19 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
     reading.check_editable(obj)
     made = obj.thew.made
     name = describe(obj)
-    if not (made.flesh or made.rides) and not bakes.said(obj) and not (remove_rigs and len(obj.thew.rigs)):
+    if (
+        not (made.flesh or made.rides or made.keyframed)
+        and not bakes.said(obj)
+        and not (remove_rigs and len(obj.thew.rigs))
+    ):
         raise Refusal(f"{name} has no flesh: nothing to remove")
     sentences = []
     if remove_baked_keys:
         bakes.remove(obj)
     if made.rides:
         return riding.dismount(obj)
+    if made.keyframed:
+        return keyframed.remove(obj)
     kept = bakes.said(obj)
     if kept:
         bakes.show(obj, False)

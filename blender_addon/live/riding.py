@@ -247,7 +247,7 @@ def check(obj: bpy.types.Object, body: bpy.types.Object | None) -> None:
         )
     if obj == body:
         raise Refusal(f"{name} cannot ride on itself: select clothes or eyes too, and the body last")
-    if obj.thew.made.flesh:
+    if obj.thew.made.flesh or obj.thew.made.keyframed:
         raise Refusal(f"{name} has flesh of its own: press Remove there first, if it shall ride on {describe(body)}")
     sharing = [other.name for other in bpy.data.objects if other.data == obj.data and other != obj]
     if sharing:

@@ -3,7 +3,24 @@
 
 import bpy
 
-from . import add, bake, drag, flesh, place, preset, pull, remove, ride, rigs, simulate, switch, toolbar
+from . import (
+    add,
+    bake,
+    drag,
+    flesh,
+    keyframed,
+    keyframed_list,
+    keyframed_model,
+    place,
+    preset,
+    pull,
+    remove,
+    ride,
+    rigs,
+    simulate,
+    switch,
+    toolbar,
+)
 
 CLASSES = (
     add.THEW_OT_add,
@@ -20,6 +37,9 @@ CLASSES = (
     *pull.CLASSES,
     *drag.CLASSES,
     *preset.CLASSES,
+    *keyframed.CLASSES,
+    *keyframed_list.CLASSES,
+    *keyframed_model.CLASSES,
 )
 
 #: What the toolbar of the 3D view has, a group each.

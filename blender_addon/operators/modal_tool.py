@@ -29,7 +29,7 @@ class ModalTool(Job):
             if context.screen.is_animation_playing:
                 bpy.ops.screen.animation_cancel(restore_frame=False)
             updates.stop_update()
-            self._stand = posed.read(obj, context.scene, context.view_layer)
+            self._stand = self.stand(context, obj)
         except Exception as error:
             return self.refuse(obj, error)
         self.held = ExitStack()
@@ -66,6 +66,10 @@ class ModalTool(Job):
     def cancel(self, context):
         """Blender is closing or loading another file."""
         self.end(context)
+
+    def stand(self, context, obj):
+        """What is taken in hand, which has the object as `obj`."""
+        return posed.read(obj, context.scene, context.view_layer)
 
     def take(self, context) -> None:
         """Get ready; may refuse."""

@@ -3,7 +3,7 @@
 
 import bpy
 
-from ..live import handlers, jobs, riding, target, updates
+from ..live import handlers, jobs, keyframed, keyframed_events, riding, target, updates
 from ..logic.errors import Refusal
 from ..scene import writing
 from .shell import Job
@@ -18,7 +18,7 @@ class Switch(Job):
     def execute(self, context):
         obj = target.of(context)
         try:
-            if obj is None or obj.type != "MESH" or not obj.thew.made.rides:
+            if obj is None or obj.type != "MESH" or not (obj.thew.made.rides or obj.thew.made.keyframed):
                 jobs.check_flesh(obj)
             if self.baked and not writing.baked_keys(obj):
                 raise Refusal(f"“{obj.name}” has no baked shape keys: press Bake first")
@@ -27,6 +27,9 @@ class Switch(Job):
             obj.thew.enabled = True
             if obj.thew.made.rides:
                 riding.switch(obj)
+            elif obj.thew.made.keyframed:
+                keyframed.apply_state(obj)
+                keyframed_events.present(obj, context.scene)
             else:
                 for rider in riding.register.on(obj):
                     rider.thew.made.shows_bake = self.baked and bool(writing.baked_keys(rider))

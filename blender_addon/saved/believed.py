@@ -17,7 +17,7 @@ from ..logic.names import describe
 from ..logic.spaces import is_singular
 
 #: Shown, not saved.
-DERIVED = {"height_shown"}
+DERIVED = {"height_shown", "frame"}
 
 
 def check(obj: bpy.types.Object) -> None:

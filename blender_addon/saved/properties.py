@@ -22,6 +22,7 @@ from bpy.props import (
 )
 
 from ..logic import cycles
+from . import keyframed as saved_keyframed
 from . import rigs as saved_rigs
 from .choices import BAKE_SPACES, ENGINES, FRAMES, METHODS, MOST_CELLS, STARTS
 from .contact import ContactProperties
@@ -363,6 +364,11 @@ class ThewSettings(ContactProperties, bpy.types.PropertyGroup):
     )
     rigs: CollectionProperty(type=saved_rigs.ThewRig, description="Force fields that shape the flesh")
     active_rig: IntProperty(name="Rig", description="The rig chosen in the list", default=0, min=0, options=set())
+    keyframed: PointerProperty(
+        type=saved_keyframed.ThewKeyframed,
+        name="Keyframed Flesh",
+        description="Shape keys that are reached at times, and the flesh that moves between them",
+    )
     made: PointerProperty(type=ThewMade)
 
     def height(self) -> float:
@@ -376,7 +382,7 @@ class ThewSettings(ContactProperties, bpy.types.PropertyGroup):
         return self.frame_start, self.frame_end
 
 
-CLASSES = (*saved_rigs.CLASSES, ThewMade, ThewSettings)
+CLASSES = (*saved_rigs.CLASSES, *saved_keyframed.CLASSES, ThewMade, ThewSettings)
 
 
 def register() -> None:

@@ -126,6 +126,40 @@ def insert(
     return by_id(obj, made.modifier)
 
 
+def insert_first(obj: bpy.types.Object) -> bpy.types.Modifier:
+    """Put Thew's modifier before all others, where shape keys act; one that is there already is moved.
+
+    A `Refusal` where Blender lets it not stand there, which leaves no trace.
+    """
+    made, new = obj.thew.made, by_id(obj, obj.thew.made.modifier) is None
+    if new:
+        active = obj.modifiers.active
+        made.found_active = active.persistent_uid if active else 0
+        made.modifier = obj.modifiers.new(NAME, "NODES").persistent_uid
+    modifier = by_id(obj, made.modifier)
+    try:
+        obj.modifiers.move(_index(obj, made.modifier), 0)
+    except RuntimeError as error:
+        refusal = no_place(obj)
+        if new:
+            remove(obj)
+        raise refusal from error
+    modifier = by_id(obj, made.modifier)
+    modifier.node_group = tree()
+    modifier.show_expanded = False
+    modifier.show_in_editmode = False
+    return modifier
+
+
+def no_place(obj: bpy.types.Object) -> Refusal:
+    """What is said where no deformer of ours may stand in its place."""
+    later = [m for m in obj.modifiers if m.type in ORIGINAL_DATA]
+    which = f"The modifier “{later[0].name}”" if later else "A modifier"
+    return Refusal(
+        f"{which} of {describe(obj)} only works on the mesh itself, and Thew cannot stand before it: apply or remove it"
+    )
+
+
 def check_place(obj: bpy.types.Object, after: bpy.types.Modifier) -> None:
     """Refuse where Blender lets no deformer of ours stand behind the Armature modifier; leaves no trace."""
     active, wanted = obj.modifiers.active, after.persistent_uid
@@ -134,11 +168,7 @@ def check_place(obj: bpy.types.Object, after: bpy.types.Modifier) -> None:
     try:
         _place_behind(obj, trial, wanted)
     except RuntimeError as error:
-        later = [m for m in obj.modifiers if m.type in ORIGINAL_DATA]
-        which = f"The modifier “{later[0].name}”" if later else "A modifier"
-        raise Refusal(
-            f"{which} of {describe(obj)} only works on the mesh itself, and Thew cannot stand before it: apply or remove it"
-        ) from error
+        raise no_place(obj) from error
     finally:
         obj.modifiers.remove(by_id(obj, trial))
         if by_id(obj, active) is not None:

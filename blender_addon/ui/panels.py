@@ -241,6 +241,9 @@ class Main:
         if obj.thew.made.flesh:
             draw_flesh(layout, obj, context.scene.frame_current, width)
             return
+        if obj.thew.made.keyframed:
+            draw_text(layout, "Moves through its shape keys: see Keyframed Flesh", width, icon="SHAPEKEY_DATA")
+            return
         draw_start(layout, obj, width)
         draw_offer(layout, context, obj, width)
 

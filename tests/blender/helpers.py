@@ -186,9 +186,9 @@ def snapshot(obj) -> dict:
 def settings(obj) -> dict:
     """The values of `Object.thew`."""
     values = {}
-    for prefix, group in (("", obj.thew), ("made.", obj.thew.made)):
+    for prefix, group in (("", obj.thew), ("made.", obj.thew.made), ("keyframed.", obj.thew.keyframed)):
         for name in group.bl_rna.properties.keys():
-            if name not in {"rna_type", "made"}:
+            if name not in {"rna_type", "made", "" if prefix else "keyframed"}:
                 value = getattr(group, name)
                 values[prefix + name] = (
                     tuple(value) if hasattr(value, "__len__") and not isinstance(value, str) else value

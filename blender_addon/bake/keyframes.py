@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The motion between shape keys as something to bake: offsets from the basis, before any armature acts."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..live import keyframed
+from ..logic.spaces import diagonal
+from ..logic.tasks import Task
+from ..scene.mesh import basis_positions
+from . import measuring
+from .target import Source
+
+
+def source(obj: bpy.types.Object, scene, view_layer, frames: list[int]) -> Source:
+    """An object whose motion is built."""
+    motion = keyframed.register.known(obj).motion
+
+    def offset(i: int) -> np.ndarray:
+        return motion.offsets(float(frames[i]))
+
+    def differences(_left: set[int]) -> Task:
+        return measuring.played(scene, frames, offset)
+
+    def accept() -> None:
+        obj.thew.made.shows_bake = obj.thew.enabled = True
+        keyframed.apply_state(obj)
+
+    return Source(
+        obj, None, scene, view_layer, frames, diagonal(basis_positions(obj.data)), offset, differences, accept
+    )

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A new keyframe modelled by dragging points of what is seen: within all that the motion can show, under any pose of bones."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..live import keyframed
+from ..logic.errors import Refusal
+from ..logic.names import describe
+from ..logic.picking import Hit, Picker
+from ..logic.tasks import finish
+from ..scene.mesh import read_groups
+
+#: A vertex, and where in the world it shall be.
+Point = tuple[int, np.ndarray]
+
+
+class Modelling:
+    """One mesh with keyframed flesh at the scene's frame, and what has been made of it so far."""
+
+    def __init__(self, obj: bpy.types.Object, scene: bpy.types.Scene):
+        finish(keyframed.current(obj, scene))
+        self.obj, self.scene = obj, scene
+        self.known = keyframed.register.known(obj)
+        self.motion = self.known.motion
+        self.triangles = self.known.shapes.triangles
+        self.basis = self.motion.surface.basis
+        self.frame = scene.frame_float
+        self.shape = self.basis + self.motion.offsets(self.frame)
+        self.maps = world_maps(obj)
+
+    def world(self) -> np.ndarray:
+        """The vertices as they are seen, Blender's world, [n, 3]."""
+        shape = self.shape.astype(np.float64)
+        return np.einsum("nij,nj->ni", self.maps[:, :3, :3], shape) + self.maps[:, :3, 3]
+
+    def under(self, origin: np.ndarray, direction: np.ndarray) -> Hit | None:
+        """What a ray meets."""
+        return Picker(self.world(), self.triangles).ray(origin, direction)
+
+    def local(self, points: list[Point]) -> tuple[list[int], np.ndarray]:
+        """Vertices, and where they shall be before the armature acts, object space [p, 3]."""
+        vertices = [vertex for vertex, _ in points]
+        maps = self.maps[vertices]
+        wanted = np.array([place for _, place in points]) - maps[:, :3, 3]
+        return vertices, np.linalg.solve(maps[:, :3, :3], wanted[..., None])[..., 0]
+
+    def drag(self, points: list[Point]) -> None:
+        """Let points be in other places of the world, and show what comes of it."""
+        self.shape = self.motion.modelled(self.frame, *self.local(points))
+        keyframed.show(self.obj, self.known, self.scene, self.shape - self.basis)
+
+    def put_back(self) -> None:
+        """Show the motion again."""
+        keyframed.write(self.obj, self.known, self.scene)
+
+
+def world_maps(obj: bpy.types.Object) -> np.ndarray:
+    """How a step of each vertex before the armature acts is seen in the world, affine [n, 4, 4]: blended linearly."""
+    count, mine = len(obj.data.vertices), np.array(obj.matrix_world, dtype=np.float64)
+    found = next((m for m in obj.modifiers if m.type == "ARMATURE" and m.object is not None and m.show_viewport), None)
+    if found is None or not found.use_vertex_groups:
+        return np.broadcast_to(mine, (count, 4, 4)).copy()
+    armature = found.object
+    there = np.array(armature.matrix_world, dtype=np.float64)
+    group, vertex, weight = read_groups(obj.data)
+    total, maps = np.zeros(count), np.zeros((count, 4, 4))
+    for each in obj.vertex_groups:
+        bone = armature.pose.bones.get(each.name)
+        if bone is None or not bone.bone.use_deform:
+            continue
+        rest = np.array(bone.bone.matrix_local, dtype=np.float64)
+        moved = there @ np.array(bone.matrix, dtype=np.float64) @ np.linalg.inv(rest) @ np.linalg.inv(there) @ mine
+        chosen = group == each.index
+        np.add.at(maps, vertex[chosen], weight[chosen, None, None].astype(np.float64) * moved)
+        np.add.at(total, vertex[chosen], weight[chosen])
+    held = total > 1e-9
+    maps[held] /= total[held, None, None]
+    maps[~held] = mine
+    if (np.abs(np.linalg.det(maps[:, :3, :3])) < 1e-12).any():
+        raise Refusal(f"The armature flattens {describe(obj)} at this frame: go to another one to model it")
+    return maps

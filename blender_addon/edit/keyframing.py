@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The list of keyframed flesh under the hand: filled, edited, its sculpts calmed, its velocities set, new shapes modelled."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..live import keyframed
+from ..logic import sculpts
+from ..logic.errors import Refusal
+from ..logic.inbetween import Surface
+from ..logic.keyframes import SAME_TIME
+from ..logic.names import describe
+from ..logic.native import core
+from ..logic.tasks import Progress, Task, Work, span
+from ..scene import keyframe_shapes, keyframe_times, modifier
+from ..scene.mesh import basis_positions, key_positions, triangles_of
+from ..scene.writing import baked_keys
+
+#: Lower Energy: how strongly a sculpt is held where the dial stands in the middle, of the flesh's own stiffness.
+HOLD = 1.0
+
+# adding ---------------------------------------------------------------------------------------------------------------
+
+
+def add(obj, scene, names: list[str] | None = None, frames: tuple[float, float] | None = None, cyclic=False) -> Task:
+    """A task that gives `obj` keyframed flesh through its shape keys (`names`; None: all that are not muted), at even times.
+
+    `frames`: the first and the last time (None: the scene's range). What has a list already is computed anew, and a modifier
+    of ours that was deleted is made again. Where it fails nothing is left of it.
+    """
+    keyframe_shapes.check_mesh(obj)
+    keyframe_times.check(obj)
+    made, group = obj.thew.made, obj.thew.keyframed
+    had = made.keyframed
+    filled = not len(group.keyframes)
+    wanted = chosen(obj, names) if filled or names is not None else []
+    if not had:
+        active = obj.data.attributes.active
+        made.found_attribute = active.name if active else ""
+    try:
+        modifier.insert_first(obj)
+        made.keyframed = True
+        keyframed.register.look_again()
+        group.down = keyframe_shapes.gravity_in(obj, scene)
+        if filled:
+            if cyclic:
+                group.cyclic = True
+            fill(obj, wanted, frames or (scene.frame_start, scene.frame_end))
+        made.shows_bake = False
+        obj.thew.enabled = True
+        keyframed.apply_state(obj)
+        return (yield from keyframed.compute(obj, scene))
+    except BaseException:
+        if not had:
+            keyframed.remove(obj)
+        raise
+
+
+def chosen(obj: bpy.types.Object, names: list[str] | None) -> list[str]:
+    """The shape keys to begin with; where that is one alone, the basis before it."""
+    keys = obj.data.shape_keys
+    if names is not None:
+        missing = [name for name in names if name not in keys.key_blocks]
+        if missing:
+            raise Refusal(f"{describe(obj)} has no shape key “{missing[0]}”: choose among its own")
+        return names
+    baked = baked_keys(obj)
+    found = [key.name for key in keys.key_blocks if key != keys.reference_key and not key.mute and key not in baked]
+    if not found:
+        raise Refusal(f"All shape keys of {describe(obj)} are muted: switch those on that shall be keyframes")
+    return found if len(found) > 1 else [keys.reference_key.name, *found]
+
+
+def fill(obj: bpy.types.Object, names: list[str], frames: tuple[float, float]) -> None:
+    """Let the list be these shape keys, at even times; the motion begins and ends at rest."""
+    group = obj.thew.keyframed
+    group.keyframes.clear()
+    for name in names:
+        new = group.keyframes.add()
+        new["shape"] = name
+    reached = [*range(len(names)), *([0] if group.cyclic else [])]
+    times = np.round(np.linspace(*frames, len(reached)), 0 if frames[1] - frames[0] >= len(reached) else 3)
+    if not group.cyclic:
+        group.keyframes[0].velocity = group.keyframes[len(names) - 1].velocity = "ZERO"
+    group.active = 0
+    keyframe_times.write(obj, [(float(time), place) for time, place in zip(times, reached, strict=True)])
+
+
+def restore(obj: bpy.types.Object, scene) -> None:
+    """Read the direction of gravity again, and make what was deleted by hand: the modifier, the curve of times."""
+    keyframed.checked(obj)
+    modifier.insert_first(obj)
+    obj.thew.keyframed.down = keyframe_shapes.gravity_in(obj, scene)
+    if keyframe_times.is_lost(obj):
+        keyframe_times.write(obj, keyframe_times.points(obj))
+
+
+# the list -------------------------------------------------------------------------------------------------------------
+
+
+def key_add(obj: bpy.types.Object, scene, shape: str = "", frame: float | None = None) -> int:
+    """A key for a shape key ("": the active one of the mesh) at a frame (None: the scene's); its place in the list."""
+    keyframed.checked(obj)
+    keys, group = obj.data.shape_keys, obj.thew.keyframed
+    shape = shape or (obj.active_shape_key.name if obj.active_shape_key is not None else "")
+    if keys is None or shape not in keys.key_blocks:
+        raise Refusal(f"{describe(obj)} has no shape key “{shape}”: choose one of its own")
+    frame = scene.frame_float if frame is None else frame
+    found = keyframe_times.points(obj)
+    taken(obj, found, frame)
+    new = group.keyframes.add()
+    new["shape"], new.kept = shape, frame
+    group.active = len(group.keyframes) - 1
+    keyframe_times.write(obj, [*found, (frame, group.active)])
+    keyframed.apply_state(obj)
+    return group.active
+
+
+def taken(obj: bpy.types.Object, found: list[keyframe_times.Point], frame: float) -> None:
+    """Refuse a time that another key has."""
+    for time, place in found:
+        if abs(time - frame) < SAME_TIME:
+            shape = obj.thew.keyframed.keyframes[place].shape
+            raise Refusal(f"{describe(obj)} reaches “{shape}” at frame {frame:g} already: go to another frame")
+
+
+def time_add(obj: bpy.types.Object, scene, place: int, frame: float | None = None) -> None:
+    """One time more for a key of the list."""
+    keyframed.checked(obj)
+    frame = scene.frame_float if frame is None else frame
+    found = keyframe_times.points(obj)
+    taken(obj, found, frame)
+    keyframe_times.write(obj, [*found, (frame, place)])
+
+
+def close_loop(obj: bpy.types.Object) -> float:
+    """Let the first key be reached again after the last one; gives the frame."""
+    keyframed.checked(obj)
+    found = keyframe_times.points(obj)
+    if len(found) < 2:
+        raise Refusal(f"{describe(obj)} has fewer than two keys in time: add keys first")
+    group = obj.thew.keyframed
+    shapes = [group.keyframes[place].shape for _, place in found]
+    if shapes[0] == shapes[-1]:
+        raise Refusal(f"The loop of {describe(obj)} is closed: it begins and ends with “{shapes[0]}”")
+    frame = found[-1][0] + max(1.0, float(round((found[-1][0] - found[0][0]) / (len(found) - 1))))
+    keyframe_times.write(obj, [*found, (frame, found[0][1])])
+    return frame
+
+
+def key_remove(obj: bpy.types.Object, place: int) -> None:
+    """Take a key off the list, with its times; its shape key stays."""
+    keyframed.checked(obj)
+    group = obj.thew.keyframed
+    found, key = keyframe_times.points(obj), group.keyframes[place]
+    lost = keyframe_times.is_lost(obj)
+    muted = keyframe_shapes.muted_block(obj, key)
+    heir = next((o for i, o in enumerate(group.keyframes) if i != place and o.shape == key.shape), None)
+    if muted is not None and heir is not None:
+        keyframe_shapes.note_muted(heir, muted)
+    elif muted is not None:
+        muted.mute = False
+    group.keyframes.remove(place)
+    group.active = max(0, min(group.active, len(group.keyframes) - 1))
+    if not lost:
+        keyframe_times.write(obj, [(f, v - (v > place)) for f, v in found if v != place])
+
+
+def key_move(obj: bpy.types.Object, place: int, to: int) -> None:
+    """Move a key within the list; nothing else changes."""
+    keyframed.checked(obj)
+    group = obj.thew.keyframed
+    if not 0 <= to < len(group.keyframes):
+        return
+    found, lost = keyframe_times.points(obj), keyframe_times.is_lost(obj)
+    order = list(range(len(group.keyframes)))
+    order.insert(to, order.pop(place))
+    group.keyframes.move(place, to)
+    group.active = to
+    if not lost:
+        keyframe_times.write(obj, [(frame, order.index(value)) for frame, value in found])
+
+
+# sculpts --------------------------------------------------------------------------------------------------------------
+
+
+def block_to_edit(obj: bpy.types.Object, place: int) -> bpy.types.ShapeKey:
+    """The shape key of a key of the list, if its vertices may be moved."""
+    keyframed.checked(obj)
+    key = obj.thew.keyframed.keyframes[place]
+    block = keyframe_shapes.block_of(obj, key)
+    if block is None:
+        raise Refusal(f"{describe(obj)} has no shape key “{key.shape}”: choose one of its own in the list")
+    if block == obj.data.shape_keys.reference_key:
+        raise Refusal(
+            f"“{block.name}” of {describe(obj)} is its shape at rest, which has no energy: choose another key"
+        )
+    return block
+
+
+def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
+    """A task that lets a sculpt spring back towards the shape at rest, as far as `amount` says; gives the energy before and
+    after, as parts of the first."""
+    block = block_to_edit(obj, place)
+    key, group = obj.thew.keyframed.keyframes[place], obj.thew.keyframed
+    basis, triangles, shape = basis_positions(obj.data), triangles_of(obj.data), key_positions(block)
+    name = describe(obj)
+    sculpts.check_numbers(basis, name)
+    sculpts.check_numbers(shape, f"the shape key “{block.name}” of {name}")
+    fixed = None
+    if group.fixed and obj.vertex_groups.get(group.fixed) is not None:
+        fixed = keyframe_shapes.vertices_of(obj, [group.fixed])[group.fixed]
+    thew, bending = core(), group.bending
+
+    def work(progress):
+        surface = Surface.of(thew, basis, triangles, shape[None], bending, name)
+        points = surface.points(shape)
+        before = float(surface.shell.energy(points))
+        if amount <= 0.0:
+            return shape, before, before
+        weight = HOLD * (1.0 - min(amount, 0.999)) / amount
+        held = None if fixed is None else surface.welded.mask(fixed)
+        calmed = surface.shell.relax(points, weight, fixed=held, progress=lambda f, text="": progress(f, text))
+        return surface.shape(calmed, shape), before, float(surface.shell.energy(calmed))
+
+    calmed, before, after = yield Work("Lowering the energy", work, 0.05, 0.95)
+    block.points.foreach_set("co", np.ascontiguousarray(calmed, dtype=np.float32).ravel())
+    obj.data.update_tag()
+    key.energy = f"{before:.3g} → {after:.3g}"
+    keyframed.register.known(obj).suspect = True
+    return before, after
+
+
+def model(obj, scene, vertices: list[int], positions: np.ndarray) -> Task:
+    """A task that makes a new keyframe at the scene's frame: what is seen there, some vertices dragged to `positions` [p, 3],
+    object space before the armature; all within what the motion can show. Gives the name of the shape key.
+
+    At the time of a key that key's own sculpt is changed.
+    """
+    yield from span(keyframed.current(obj, scene), 0.0, 0.5)
+    count = len(obj.data.vertices)
+    if not len(vertices):
+        raise Refusal(f"Nothing of {describe(obj)} was dragged: name a vertex and where it shall be")
+    bad = [v for v in vertices if not 0 <= v < count]
+    if bad:
+        raise Refusal(f"{describe(obj)} has no vertex {bad[0]}: they are counted from 0 to {count - 1}")
+    positions = np.asarray(positions, dtype=np.float64).reshape(len(vertices), 3)
+    if not np.isfinite(positions).all():
+        raise Refusal(f"A place for vertex {vertices[0]} of {describe(obj)} is not a number: give three numbers")
+    yield Progress(0.6, "Modelling")
+    frame = scene.frame_float
+    shape = keyframed.register.known(obj).motion.modelled(frame, vertices, positions)
+    return keep_shape(obj, scene, shape)
+
+
+def keep_shape(obj, scene, shape: np.ndarray) -> str:
+    """Let `shape` float32[n, 3] be a keyframe at the scene's frame; the name of its shape key."""
+    frame = scene.frame_float
+    here = next((place for time, place in keyframe_times.points(obj) if abs(time - frame) < SAME_TIME), None)
+    if here is not None:
+        block = block_to_edit(obj, here)
+    else:
+        active = obj.active_shape_key_index
+        block = obj.shape_key_add(name=f"Keyframe {frame:g}", from_mix=False)
+        block.relative_key, block.value = obj.data.shape_keys.reference_key, 0.0
+        obj.active_shape_key_index = active
+    block.points.foreach_set("co", np.ascontiguousarray(shape, dtype=np.float32).ravel())
+    obj.data.update_tag()
+    keyframed.register.known(obj).suspect = True
+    if here is None:
+        key_add(obj, scene, block.name, frame)
+    return block.name
+
+
+# velocities -----------------------------------------------------------------------------------------------------------
+
+
+def arrow_from_neighbours(obj: bpy.types.Object, scene, place: int, leaving: bool = False) -> np.ndarray:
+    """Let the velocity at a key be an arrow as long as the mean way from the shape before to the one after; gives it."""
+    keyframed.checked(obj)
+    key, found = obj.thew.keyframed.keyframes[place], keyframe_times.points(obj)
+    at = next((i for i, (_, value) in enumerate(found) if value == place), None)
+    if at is None or len(found) < 2:
+        raise Refusal(
+            f"“{key.shape}” of {describe(obj)} has no neighbours in time: give it and another key a time first"
+        )
+    a, b = max(at - 1, 0), min(at + 1, len(found) - 1)
+    if key.cut:
+        a, b = (at, b) if leaving else (a, at)
+    if a == b:
+        raise Refusal(
+            f"Nothing is {'after' if leaving else 'before'} “{key.shape}” of {describe(obj)}: add a key there first"
+        )
+    plan = keyframe_shapes.plan_of(obj, scene)
+    means = [key_positions(obj.data.shape_keys.key_blocks[plan.keys[i].name]).mean(axis=0) for i in (a, b)]
+    arrow = (means[1] - means[0]) / ((found[b][0] - found[a][0]) / plan.fps)
+    set_arrow(key, arrow, leaving)
+    return arrow
+
+
+def set_arrow(key, arrow: np.ndarray, leaving: bool = False) -> None:
+    """Let the velocity at a key be an arrow [3], object space, a second."""
+    if leaving:
+        key.leaving_arrow, key.leaving = arrow, "ARROW"
+    else:
+        key.arrow, key.velocity = arrow, "ARROW"
+
+
+def arrow_at(key, leaving: bool = False) -> tuple:
+    """The kind of velocity and the arrow of a key, to be put back."""
+    return (key.leaving, tuple(key.leaving_arrow)) if leaving else (key.velocity, tuple(key.arrow))
+
+
+def put_arrow(key, before: tuple, leaving: bool = False) -> None:
+    """Let them be what `arrow_at` gave."""
+    set_arrow(key, before[1], leaving)
+    if leaving:
+        key.leaving = before[0]
+    else:
+        key.velocity = before[0]

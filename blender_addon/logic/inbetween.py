@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The motion between keyframes, as the core has it: built once for a structure, set anew in milliseconds for all dials."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import sculpts
+from .errors import Refusal, sentence
+from .keyframes import Key, Plan, Segment, fixed_mask, folded, hold, scale_of, segments, told
+from .sentences import plural
+
+#: Points of a curve that is drawn.
+SAMPLES = 240
+
+
+@dataclass
+class Surface:
+    """A mesh with its sculpts, welded, in the core's space."""
+
+    basis: np.ndarray  # float32[n, 3], object space
+    scale: float
+    welded: sculpts.Welded
+    shell: Any  # thew.Shell
+
+    @staticmethod
+    def of(thew, basis: np.ndarray, triangles: np.ndarray, sculpted: np.ndarray, bending: float, name: str) -> Surface:
+        """`sculpted` [k, n, 3]: what may not be welded where it parts vertices."""
+        scale = scale_of(basis)
+        size = float(np.linalg.norm(np.ptp(basis, axis=0)))
+        welded = sculpts.weld(np.concatenate([basis[None], sculpted]), triangles, size)
+        if not len(welded.triangles):
+            raise Refusal(f"{name} has no face that is larger than a line: keyframed flesh needs a surface")
+        points = basis[welded.first].astype(np.float64) * scale
+        return Surface(basis, scale, welded, thew.Shell(points, welded.triangles, bending=bending))
+
+    def points(self, shape: np.ndarray) -> np.ndarray:
+        """Shapes [..., n, 3] of the mesh as points of the core, [..., m, 3]."""
+        return shape[..., self.welded.first, :].astype(np.float64) * self.scale
+
+    def shape(self, points: np.ndarray, instead: np.ndarray) -> np.ndarray:
+        """Points of the core [m, 3] as a shape of the mesh, float32[n, 3]; loose vertices are where `instead` has them."""
+        shape = self.welded.spread(np.asarray(points, dtype=np.float64)) / self.scale
+        shape[self.welded.loose] = instead[self.welded.loose]
+        return shape.astype(np.float32)
+
+    def notes(self) -> list[str]:
+        """What is to be known of the mesh, sentences."""
+        notes = []
+        if self.welded.doubled:
+            count = plural(self.welded.doubled, "doubled vertex", "doubled vertices")
+            notes.append(f"{count} move as one with the vertex in the same place")
+        if len(self.welded.loose):
+            count = plural(len(self.welded.loose), "loose vertex follows", "loose vertices follow")
+            notes.append(f"{count} plain curves, for no face holds them")
+        return [sentence(text) for text in [*notes, *map(self.named, self.shell.report())]]
+
+    def named(self, text: str, keys: Sequence[Key] = ()) -> str:
+        """A sentence of the core with the mesh's own vertices and the names of keyframes."""
+
+        def vertex(found: re.Match) -> str:
+            point = int(found[1])
+            return f"vertex {self.welded.first[point]}" if point < len(self.welded.first) else found[0]
+
+        def key(found: re.Match) -> str:
+            index = int(found[1])
+            return f"the key “{keys[index].name}”" if index < len(keys) else found[0]
+
+        return re.sub(r"\bkeyframe (\d+)", key, re.sub(r"\bvertex (\d+)", vertex, text))
+
+
+class Inbetween:
+    """A built motion; `offsets` are what it adds to the basis, object space."""
+
+    def __init__(self, thew, plan: Plan, shapes: Any, name: str, progress: Callable[[float, str], bool]):
+        """`shapes`: what `scene.keyframe_shapes.Shapes` has; `name`: the object's, in quotes."""
+        names = list(shapes.keys)
+        self.name, self.plan = name, plan
+        self.surface = Surface.of(thew, shapes.basis, shapes.triangles, shapes.stack(names), plan.bending, name)
+        self.notes = self.surface.notes()
+        for each in names:
+            what = f"the shape key “{each}” of {name}"
+            self.notes += map(sentence, sculpts.faults(shapes.keys[each], shapes.basis, shapes.triangles, what))
+        self._core, self._shapes, self._groups = thew, shapes, {}
+        self._take_groups(shapes)
+        self.segments, self.parts, self._points = segments(plan), [], []
+        for i, segment in enumerate(self.segments):
+            self.parts.append(self._build(thew, segment, i, progress))
+            told_of = [sentence(self.surface.named(note, segment.keys)) for note in self.parts[-1].notes]
+            self.notes += [text for text in told_of if text not in self.notes]
+        self._spots: list[list] = [[] for _ in self.parts]
+        self.adjust(plan, shapes)
+
+    def _take_groups(self, shapes: Any) -> None:
+        self._groups = {each: self.surface.welded.mask(mask) for each, mask in shapes.groups.items()}
+
+    def _build(self, thew, segment: Segment, i: int, progress) -> Any:
+        count = len(self.segments)
+        points = self.surface.points(self._shapes.stack([key.name for key in segment.keys]))
+        mask = fixed_mask(segment, self._groups, points.shape[1])
+        if mask.all():
+            raise Refusal(f"All vertices of {self.name} are fixed: take the vertex group smaller")
+        points = hold(segment, points, mask, self.name, 10.0)
+        if segment.cyclic:
+            points[-1] = points[0]
+        self._points.append(points)
+        options, _, _ = told(segment, self.plan, self.start, points, self._groups, self.surface.scale)
+
+        def part(fraction: float, text: str = "") -> bool:
+            return progress((i + fraction) / count, text)
+
+        with self._named(segment):
+            return thew.Spacetime(
+                self.surface.shell,
+                points,
+                fixed=mask if mask.any() else None,
+                cyclic=segment.cyclic,
+                modes=self.plan.modes,
+                ghosts="auto" if self.plan.ghosts else None,
+                progress=part,
+                **options,
+            )
+
+    @contextmanager
+    def _named(self, segment: Segment) -> Iterator[None]:
+        """What the core refuses within is told with the artist's names."""
+        try:
+            yield
+        except (self._core.InputError, self._core.MotionError) as error:
+            raise Refusal(f"{self.name}: {self.surface.named(str(error), segment.keys)}") from error
+
+    def adjust(self, plan: Plan, shapes: Any = None) -> None:
+        """Take new dials, times and velocities; `plan` has the structure that was built."""
+        self.plan, self.segments = plan, segments(plan)
+        if shapes is not None:
+            self._take_groups(shapes)
+        for segment, part, points, spots in zip(self.segments, self.parts, self._points, self._spots, strict=True):
+            options, softened, wanted = told(segment, plan, self.start, points, self._groups, self.surface.scale)
+            with self._named(segment):
+                while spots:
+                    part.drop(spots.pop())
+                part.set(**options)
+                for k in range(len(segment.keys)):
+                    part.soften(k, softened.get(k))
+                for spot in wanted:
+                    spots.append(part.partial(spot.time, spot.points, spot.positions))
+        self._whole = self._core.composite(self.parts) if len(self.parts) > 1 else self.parts[0]
+        self._cached: tuple = ()
+
+    # what is seen -----------------------------------------------------------------------------------------------------
+
+    @property
+    def start(self) -> float:
+        """The first frame of the motion (of a loop with cuts that of its first cut)."""
+        return self.segments[0].keys[0].frame
+
+    @property
+    def end(self) -> float:
+        """The last frame."""
+        return self.segments[-1].keys[-1].frame
+
+    def _at(self, frame: float) -> tuple[int, float]:
+        """Which segment is shown at `frame`, and the time of the core."""
+        frame = folded(frame, self.start, self.end, self.plan.cyclic)
+        i = next((i for i, s in enumerate(self.segments) if frame <= s.keys[-1].frame), len(self.segments) - 1)
+        return i, (frame - self.start) / self.plan.fps * self.plan.speed
+
+    def points(self, frame: float, plain: bool = False) -> np.ndarray:
+        """The points of the core at `frame`, [m, 3]."""
+        i, time = self._at(frame)
+        motion = self.parts[i].plain if plain else self._whole
+        return np.asarray(motion(np.array([time])))[0]
+
+    def offsets(self, frame: float, plain: bool = False) -> np.ndarray:
+        """What the motion adds to the basis at `frame`, object space, float32[n, 3]; not to be changed."""
+        key = (frame, plain)
+        if not self._cached or self._cached[0] != key:
+            shape = self.surface.shape(self.points(frame, plain), self.surface.basis)
+            offsets = shape - self.surface.basis
+            loose = self.surface.welded.loose
+            if len(loose):
+                offsets[loose] = self._loose(frame, loose)
+            self._cached = (key, offsets)
+        return self._cached[1]
+
+    def _loose(self, frame: float, loose: np.ndarray) -> np.ndarray:
+        keys = self.plan.keys
+        values = self._shapes.stack([key.name for key in keys])[:, loose] - self.surface.basis[loose]
+        at = folded(frame, keys[0].frame, keys[-1].frame, self.plan.cyclic)
+        return sculpts.cubic([key.frame for key in keys], values, [at], self.plan.cyclic)[0]
+
+    def curves(self, count: int, samples: int = SAMPLES) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Frames [s], and along the leading directions of the keys the motion and plain curves, [s, count] each."""
+        frames, ours, plain = [], [], []
+        for segment, part in zip(self.segments, self.parts, strict=True):
+            first, last = segment.keys[0].frame, segment.keys[-1].frame
+            here = max(2, round(samples * (last - first) / max(self.end - self.start, 1e-9)))
+            at = np.linspace(first, last, here)
+            found = part.curves((at - self.start) / self.plan.fps * self.plan.speed, count)
+            frames.append(at)
+            for rows, curve in zip((ours, plain), found, strict=True):
+                curve = np.asarray(curve, dtype=np.float64)
+                rows.append(np.pad(curve, ((0, 0), (0, count - curve.shape[1]))))
+        return np.concatenate(frames), np.concatenate(ours), np.concatenate(plain)
+
+    def modelled(self, frame: float, vertices: list[int], positions: np.ndarray) -> np.ndarray:
+        """The shape at `frame` with some vertices dragged to `positions` [p, 3], object space, within the reduced space;
+        float32[n, 3]."""
+        i, _ = self._at(frame)
+        points = self.surface.welded.point[np.asarray(vertices, dtype=np.int64)]
+        if (points < 0).any():
+            raise Refusal(
+                f"Vertex {vertices[int(np.flatnonzero(points < 0)[0])]} of {self.name} is loose: drag one of a face"
+            )
+        points, kept = np.unique(points, return_index=True)
+        wanted = np.asarray(positions, dtype=np.float64)[kept] * self.surface.scale
+        shape = self.parts[i].model(self.points(frame).astype(np.float64), points, wanted)
+        return self.surface.shape(shape, self.surface.basis + self.offsets(frame))

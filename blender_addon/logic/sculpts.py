@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Sculpts as keyframes of a surface: doubled and loose vertices, what is wrong with a sculpt, plain curves through values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .errors import Refusal
+from .sentences import plural
+
+#: Vertices that are nearer than this part of the size in every shape are one.
+DOUBLED = 1e-6
+#: A triangle that has shrunk to less than this part of its area is flat.
+FLAT = 1e-6
+#: Neighbours whose normals are farther apart than this cosine are folded onto each other.
+FOLDED = -0.9
+#: Coordinates beyond this are mistakes.
+FARTHEST = 1e15
+
+
+@dataclass(frozen=True)
+class Welded:
+    """The surface that the core computes with: vertices in one place are one point of it, loose ones are left out."""
+
+    first: np.ndarray  # int64[m] a vertex of each point
+    point: np.ndarray  # int64[n] the point of each vertex, -1 for a loose one
+    triangles: np.ndarray  # int32[t, 3] of points
+    doubled: int
+
+    @property
+    def loose(self) -> np.ndarray:
+        """The vertices of no face."""
+        return np.flatnonzero(self.point < 0)
+
+    def mask(self, vertices: np.ndarray) -> np.ndarray:
+        """Which points have a vertex of bool[n] `vertices`."""
+        mask = np.zeros(len(self.first), dtype=bool)
+        mask[self.point[vertices & (self.point >= 0)]] = True
+        return mask
+
+    def spread(self, points: np.ndarray) -> np.ndarray:
+        """Of every vertex what its point has, [..., n, 3]; nonsense for the loose ones."""
+        return points[..., self.point, :]
+
+
+def weld(shapes: np.ndarray, triangles: np.ndarray, size: float) -> Welded:
+    """Weld the vertices that all `shapes` [k, n, 3] have in one place; no triangle keeps a corner twice."""
+    count = shapes.shape[1]
+    grid = np.round(shapes.astype(np.float64) / max(DOUBLED * size, 1e-30)).transpose(1, 0, 2).reshape(count, -1)
+    grid += 0.0  # no negative zeros
+    _, first, inverse = np.unique(grid, axis=0, return_index=True, return_inverse=True)
+    welded = first[inverse.ravel()][triangles]
+    whole = (welded[:, 0] != welded[:, 1]) & (welded[:, 1] != welded[:, 2]) & (welded[:, 2] != welded[:, 0])
+    welded = welded[whole]
+    used = np.unique(welded)
+    number = np.full(count, -1, dtype=np.int64)
+    number[used] = np.arange(len(used))
+    point = number[first[inverse.ravel()]]
+    kept = point >= 0
+    return Welded(used, point, number[welded].astype(np.int32), int(kept.sum()) - len(used))
+
+
+def check_numbers(shape: np.ndarray, what: str) -> None:
+    """Refuse coordinates that are no numbers; `what`: of which shape, for the sentence."""
+    bad = np.flatnonzero(~np.isfinite(shape).all(axis=1) | (np.abs(shape) > FARTHEST).any(axis=1))
+    if len(bad):
+        raise Refusal(f"Vertex {bad[0]} of {what} has no place that is a number: repair or delete it in edit mode")
+
+
+def areas(shape: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The normals [t, 3], as long as the triangles are large, and the areas [t]."""
+    corners = shape[triangles].astype(np.float64)
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    return normals, 0.5 * np.linalg.norm(normals, axis=1)
+
+
+def hinges(triangles: np.ndarray) -> np.ndarray:
+    """Pairs of triangles that share an edge, [h, 2]; edges of more than two are left out."""
+    edges = np.sort(np.vstack([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
+    owner = np.tile(np.arange(len(triangles)), 3)
+    order = np.lexsort(edges.T[::-1])
+    edges, owner = edges[order], owner[order]
+    new = np.r_[True, (edges[1:] != edges[:-1]).any(axis=1)]
+    starts = np.flatnonzero(new)
+    sizes = np.diff(np.r_[starts, len(edges)])
+    two = starts[sizes == 2]
+    return np.stack([owner[two], owner[two + 1]], axis=1)
+
+
+def faults(shape: np.ndarray, basis: np.ndarray, triangles: np.ndarray, what: str) -> list[str]:
+    """Sentences about a sculpt that is flat or folds over in places; a `Refusal` where it has hardly any surface left."""
+    (normals, area), (normals0, area0) = areas(shape, triangles), areas(basis, triangles)
+    total = max(float(area0.sum()), 1e-300)
+    flat = (area < FLAT * area0) & (area0 > 1e-12 * total)
+    if float(area.sum()) < 1e-6 * total or area0[flat].sum() > 0.5 * total:
+        raise Refusal(
+            f"{what} is flat: its surface has shrunk to a line or a point; sculpt it anew, or take it off the list"
+        )
+    sentences = []
+    if flat.any():
+        sentences.append(
+            f"{what} has {plural(int(flat.sum()), 'triangle')} flattened to nothing, the first at vertex "
+            f"{triangles[np.flatnonzero(flat)[0]][0]}: smooth it there, or press Lower Energy"
+        )
+    pairs = hinges(triangles)
+    if len(pairs):
+        unit, unit0 = (n / np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-300) for n in (normals, normals0))
+        turned = (unit[pairs[:, 0]] * unit[pairs[:, 1]]).sum(axis=1)
+        before = (unit0[pairs[:, 0]] * unit0[pairs[:, 1]]).sum(axis=1)
+        bad = np.flatnonzero((turned < FOLDED) & (before > 0.0) & ~flat[pairs].any(axis=1))
+        if len(bad):
+            sentences.append(
+                f"{what} folds onto itself at {plural(len(bad), 'edge')}, the first at vertex "
+                f"{triangles[pairs[bad[0], 0]][0]}: smooth it there, or press Lower Energy"
+            )
+    return sentences
+
+
+def cubic(times: np.ndarray, values: np.ndarray, at: np.ndarray, cyclic: bool) -> np.ndarray:
+    """Plain cubic splines through `values` [k, ...] at `at` [s]: at rest at both ends, or cyclic; [s, ...]."""
+    times, at = np.asarray(times, dtype=np.float64), np.asarray(at, dtype=np.float64)
+    flat = np.asarray(values, dtype=np.float64).reshape(len(times), -1)
+    step = np.diff(times)
+    chords = np.diff(flat, axis=0) / step[:, None]
+    last = len(times) - 1
+    matrix, right = np.zeros((last + 1, last + 1)), np.zeros_like(flat)
+    for i in range(1, last):
+        matrix[i, i - 1 : i + 2] = 1 / step[i - 1], 2 / step[i - 1] + 2 / step[i], 1 / step[i]
+        right[i] = 3 * (chords[i - 1] / step[i - 1] + chords[i] / step[i])
+    matrix[0, 0] = matrix[last, last] = 1.0
+    if cyclic:
+        matrix[0, 0] = 2 / step[0] + 2 / step[-1]
+        matrix[0, 1] += 1 / step[0]
+        matrix[0, last - 1] += 1 / step[-1]
+        right[0] = 3 * (chords[0] / step[0] + chords[-1] / step[-1])
+        matrix[last, 0] = -1.0
+    slopes = np.linalg.solve(matrix, right)
+    i = np.clip(np.searchsorted(times, at, side="right") - 1, 0, last - 1)
+    h, u = step[i][:, None], ((at - times[i]) / step[i])[:, None]
+    rows = (
+        (1 + 2 * u) * (1 - u) ** 2 * flat[i]
+        + u * (1 - u) ** 2 * h * slopes[i]
+        + u * u * (3 - 2 * u) * flat[i + 1]
+        + u * u * (u - 1) * h * slopes[i + 1]
+    )
+    return rows.reshape(len(at), *np.shape(values)[1:])

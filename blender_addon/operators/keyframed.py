@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keyframed flesh: add, compute, bake, remove, lower a sculpt's energy, and stop what is computed in the background."""
+
+import bpy
+from bpy.props import BoolProperty, FloatProperty, IntProperty, StringProperty
+
+from ..edit import keyframing
+from ..live import jobs, keyframed, keyframed_events, target, updates
+from ..logic.errors import Refusal
+from ..logic.names import describe
+from ..logic.sentences import plural
+from .bake import THEW_OT_bake
+from .shell import Job
+
+
+class KeyframedJob(Job):
+    """Mix-in: what is computed in the background makes way."""
+
+    wanted = "Select a mesh with shape keys"
+
+    def job(self, context, obj):
+        keyframed_events.stop()
+        return self.task(context, obj)
+
+    def task(self, context, obj):
+        """The task of this operator."""
+        raise NotImplementedError
+
+
+class THEW_OT_keyframed_add(KeyframedJob, bpy.types.Operator):
+    bl_idname = "thew.keyframed_add"
+    bl_label = "Add Keyframed Flesh"
+    bl_description = "Let the mesh move through its shape keys as flesh does, at even times to begin with; those that are muted are left out"
+    bl_options = {"REGISTER", "UNDO"}
+
+    shapes: StringProperty(name="Shape Keys", description="Which ones, a name a line; empty: all that are not muted")
+    frame_start: FloatProperty(
+        name="Start", description="When the first is reached; left alone, the scene's start", default=1
+    )
+    frame_end: FloatProperty(
+        name="End", description="When the last is reached; left alone, the scene's end", default=250
+    )
+    cyclic: BoolProperty(
+        name="Cyclic", description="Let it repeat for ever: the first is reached again at the end", default=False
+    )
+
+    def task(self, context, obj):
+        given, scene, frames = self.properties.is_property_set, context.scene, None
+        if given("frame_start") or given("frame_end"):
+            frames = (
+                self.frame_start if given("frame_start") else scene.frame_start,
+                self.frame_end if given("frame_end") else scene.frame_end,
+            )
+            if not frames[0] < frames[1]:
+                raise Refusal(f"The keys of {describe(obj)} need time: let End be after Start")
+        names = self.shapes.splitlines() or None
+        return keyframing.add(obj, scene, names, frames, self.cyclic)
+
+    def said(self, obj, result):
+        return f"“{obj.name}” moves through {plural(len(result.plan.keys), 'key')}: drag their times in the dope sheet."
+
+
+class THEW_OT_keyframed_compute(KeyframedJob, bpy.types.Operator):
+    bl_idname = "thew.keyframed_compute"
+    bl_label = "Compute"
+    bl_description = "Read shape keys, times and the direction of gravity again, and find the motion anew"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def task(self, context, obj):
+        keyframed.checked(obj)
+        return self.whole(context, obj)
+
+    def whole(self, context, obj):
+        """Read and compute; a lost curve of times is made again."""
+        keyframing.restore(obj, context.scene)
+        result = yield from keyframed.compute(obj, context.scene)
+        obj.thew.made.shows_bake, obj.thew.enabled = False, True
+        keyframed.apply_state(obj)
+        keyframed_events.present(obj, context.scene)
+        return result
+
+    def said(self, obj, result):
+        return f"“{obj.name}” moves from frame {result.start:g} to {result.end:g}."
+
+
+class THEW_OT_keyframed_relax(KeyframedJob, bpy.types.Operator):
+    bl_idname = "thew.keyframed_relax"
+    bl_label = "Lower Energy"
+    bl_description = "Let the sculpt of this key spring back a little, so that wrinkles and pinches go first and the motion asks for less force"
+    bl_options = {"REGISTER", "UNDO"}
+
+    index: IntProperty(name="Key", description="Its place in the list; -1 is the chosen one", default=-1)
+    amount: FloatProperty(
+        name="Amount",
+        description="How far: 0 leaves the sculpt, 1 lets it spring back all the way; left alone, as the panel has it",
+        default=0.3,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+
+    def task(self, context, obj):
+        if not self.properties.is_property_set("amount"):
+            self.amount = obj.thew.keyframed.relax
+        return self.whole(context, obj, place(obj, self.index))
+
+    def whole(self, context, obj, index):
+        """Lower it, and show what comes of it."""
+        result = yield from keyframing.relax(obj, index, self.amount)
+        keyframed_events.present(obj, context.scene)
+        return (*result, obj.thew.keyframed.keyframes[index].shape)
+
+    def said(self, _obj, result):
+        before, after, shape = result
+        return f"The energy of “{shape}” went from {before:.3g} to {after:.3g}."
+
+
+class THEW_OT_keyframed_bake(THEW_OT_bake):
+    bl_idname = "thew.keyframed_bake"
+    bl_label = "Bake"
+
+    def job(self, context, obj):
+        keyframed.checked(obj)
+        keyframed_events.stop()
+        return THEW_OT_bake.job(self, context, obj)
+
+
+class THEW_OT_keyframed_remove(Job, bpy.types.Operator):
+    bl_idname = "thew.keyframed_remove"
+    bl_label = "Remove Keyframed Flesh"
+    bl_description = "Take away list, times and motion; the shape keys stay, and are as they were found"
+    bl_options = {"REGISTER", "UNDO"}
+
+    remove_baked_keys: BoolProperty(
+        name="Baked Keys Too", description="Also delete the shape keys that were baked", default=False
+    )
+
+    def invoke(self, context, _event):
+        return self.execute(context)
+
+    def execute(self, context):
+        obj = target.of(context)
+        try:
+            updates.stop_update()
+            keyframed_events.stop()
+            keyframed.checked(obj)
+            notes = jobs.remove(obj, self.remove_baked_keys)
+        except Exception as error:
+            return self.refuse(obj, error)
+        for text in notes:
+            self.report({"INFO"}, text + ".")
+        return {"FINISHED"}
+
+
+class THEW_OT_keyframed_stop(bpy.types.Operator):
+    bl_idname = "thew.keyframed_stop"
+    bl_label = "Stop"
+    bl_description = "Cancel what is being computed; the motion stays as it was until something is edited"
+    bl_options = {"INTERNAL"}
+
+    def execute(self, _context):
+        keyframed_events.stop(hush=True)
+        return {"FINISHED"}
+
+
+def place(obj, index: int) -> int:
+    """The place in the list that is meant; -1: the chosen one."""
+    keyframed.checked(obj)
+    group = obj.thew.keyframed
+    index = group.active if index < 0 else index
+    if not len(group.keyframes):
+        raise Refusal(f"The list of {describe(obj)} is empty: add a key first")
+    if not 0 <= index < len(group.keyframes):
+        raise Refusal(f"{describe(obj)} has no key {index}: it has {plural(len(group.keyframes), 'key')}")
+    return index
+
+
+CLASSES = (
+    THEW_OT_keyframed_add,
+    THEW_OT_keyframed_compute,
+    THEW_OT_keyframed_relax,
+    THEW_OT_keyframed_bake,
+    THEW_OT_keyframed_remove,
+    THEW_OT_keyframed_stop,
+)

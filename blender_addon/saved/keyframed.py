@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keyframed flesh as it is saved: `Object.thew.keyframed`, a list of shape keys with times, and how the flesh between them is.
+
+The times are the points of one F-curve of the object, that of `marker`: a point's frame is a time, its value the place in the
+list of the key that is reached then, so that they are dragged where all other keyframes are. What reads and writes that curve
+is handed in (`TIMES`). A key without a point takes no part; one with several is reached several times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    StringProperty,
+)
+
+from ..logic.keyframes import KINDS, VELOCITIES
+
+#: Reads and writes the time of a key: "get" gives its frame, "set" takes it too; filled by `scene.keyframe_times`.
+TIMES: dict[str, Callable] = {}
+#: Called with the object after any of this was edited by hand; set by `handlers`.
+on_edit: list[Callable[[bpy.types.Object], None]] = []
+
+#: Farther arrows are mistakes, units of the scene a second.
+FASTEST = 1e9
+
+
+def _edited(self, _context):
+    for call in on_edit:
+        call(self.id_data)
+
+
+def _reshaped(self, context):
+    self.digest = ""  # another shape key was chosen, not the same one renamed
+    _edited(self, context)
+
+
+def _frame(self):
+    return TIMES["get"](self) if TIMES else self.kept
+
+
+def _set_frame(self, value):
+    if TIMES:
+        TIMES["set"](self, value)
+    else:
+        self.kept = value
+
+
+def _kind_of_velocity(name: str, description: str):
+    return EnumProperty(
+        name=name, description=description, items=VELOCITIES, default="FREE", options=set(), update=_edited
+    )
+
+
+def _arrow(name: str, description: str):
+    return FloatVectorProperty(
+        name=name,
+        description=description,
+        size=3,
+        default=(0.0, 0.0, 0.0),
+        min=-FASTEST,
+        max=FASTEST,
+        subtype="VELOCITY",
+        options=set(),
+        update=_edited,
+    )
+
+
+class ThewKeyframe(bpy.types.PropertyGroup):
+    """One shape key that the motion reaches."""
+
+    shape: StringProperty(
+        name="Shape Key",
+        description="The shape key that is reached",
+        default="",
+        options=set(),
+        update=_reshaped,
+    )
+    digest: StringProperty(description="What the shape key is known by when its name changes", options={"HIDDEN"})
+    muted_digest: StringProperty(description="What that one is known by when its name changes", options={"HIDDEN"})
+    frame: FloatProperty(
+        name="Frame",
+        description="When it is reached; drag it in the dope sheet or timeline, where it is a keyframe of the object",
+        min=-1048574.0,
+        max=1048574.0,
+        precision=1,
+        step=100,
+        options={"SKIP_SAVE"},
+        get=_frame,
+        set=_set_frame,
+    )
+    kept: FloatProperty(description="The frame, should the action with the times be lost", options={"HIDDEN"})
+    muted: StringProperty(description="The shape key that Thew muted for it, which was not", options={"HIDDEN"})
+    kind: EnumProperty(
+        name="Kind",
+        description="How nearly the shape is reached",
+        items=KINDS,
+        default="EXACT",
+        options=set(),
+        update=_edited,
+    )
+    weight: FloatProperty(
+        name="Pull",
+        description="How strongly the shape pulls: 1 brings the motion about half-way to it, 10 nearly all the way",
+        default=1.0,
+        min=1e-4,
+        max=1e6,
+        soft_min=0.01,
+        soft_max=100.0,
+        options=set(),
+        update=_edited,
+    )
+    group: StringProperty(
+        name="Vertices",
+        description="The vertex group whose vertices reach the shape; what weighs more than a half counts",
+        default="",
+        options=set(),
+        update=_edited,
+    )
+    velocity: _kind_of_velocity("Velocity", "How fast the motion goes through the shape")
+    arrow: _arrow("Arrow", "The velocity there, object space, a second of the scene")
+    cut: BoolProperty(
+        name="Cut",
+        description="The motion breaks here, as where it hits something: it arrives with one velocity and leaves with another",
+        default=False,
+        options=set(),
+        update=_edited,
+    )
+    leaving: _kind_of_velocity("Leaving", "How fast the motion leaves the shape")
+    leaving_arrow: _arrow("Leaving Arrow", "The velocity after the cut, object space, a second of the scene")
+    fixed: StringProperty(
+        name="Fixed After",
+        description="A vertex group that stays where it is from this cut to the next one: feet on the ground",
+        default="",
+        options=set(),
+        update=_edited,
+    )
+    energy: StringProperty(description="What lowering the sculpt's energy came to", options={"HIDDEN"})
+
+
+class ThewKeyframed(bpy.types.PropertyGroup):
+    """The shape keys of one mesh as keyframes, and the physics between them."""
+
+    keyframes: CollectionProperty(type=ThewKeyframe, name="Keys", description="The shape keys that are reached")
+    active: IntProperty(name="Key", description="The key chosen in the list", default=0, min=0, options=set())
+    marker: IntProperty(
+        name="Keyframed Flesh",
+        description="Its keyframes are the times of the keys: drag them. A value is a key's place in the list, from 0",
+        default=0,
+        min=0,
+    )
+    made_action: BoolProperty(description="The object's action was made for the times", options={"HIDDEN"})
+    stiffness: FloatProperty(
+        name="Stiffness",
+        description="How stiff the flesh is, the same on a mouse and on a whale: more rings quicker and follows plain curves "
+        "less. A thousand times as much is about thirty times as quick",
+        default=1000.0,
+        min=1e-6,
+        max=1e12,
+        soft_min=1.0,
+        soft_max=1e6,
+        options=set(),
+        update=_edited,
+    )
+    slow_damping: FloatProperty(
+        name="Slow Damping",
+        description="How soon slow swings die away, per second",
+        default=0.5,
+        min=0.0,
+        max=1000.0,
+        soft_max=20.0,
+        options=set(),
+        update=_edited,
+    )
+    fast_damping: FloatProperty(
+        name="Fast Damping",
+        description="How soon quick tremble dies away",
+        default=0.005,
+        min=0.0,
+        max=10.0,
+        soft_max=0.1,
+        step=0.1,
+        precision=4,
+        subtype="TIME_ABSOLUTE",
+        options=set(),
+        update=_edited,
+    )
+    gravity: FloatProperty(
+        name="Gravity",
+        description="How much of the scene's gravity acts: with it the motion falls by itself and has to be lifted",
+        default=0.0,
+        min=-100.0,
+        max=100.0,
+        soft_min=0.0,
+        soft_max=1.0,
+        options=set(),
+        update=_edited,
+    )
+    down: FloatVectorProperty(
+        size=3, description="The scene's gravity in object space when it was read", options={"HIDDEN"}
+    )
+    speed: FloatProperty(
+        name="Speed",
+        description="How many seconds the flesh lives in a second of the scene: below 1 it moves as in slow motion. The keys "
+        "keep their times",
+        default=1.0,
+        min=0.001,
+        max=1000.0,
+        soft_min=0.1,
+        soft_max=10.0,
+        options=set(),
+        update=_edited,
+    )
+    cyclic: BoolProperty(
+        name="Cyclic",
+        description="The motion repeats for ever: its last key is the first one again",
+        default=False,
+        options=set(),
+        update=_edited,
+    )
+    fixed: StringProperty(
+        name="Fixed",
+        description="A vertex group that all keys leave alone, and the motion too: what weighs more than a half stays",
+        default="",
+        options=set(),
+        update=_edited,
+    )
+    modes: IntProperty(
+        name="Modes",
+        description="How many vibration modes of each key the motion may use: more is finer and slower to prepare",
+        default=10,
+        min=0,
+        max=100,
+        soft_min=5,
+        soft_max=30,
+        options=set(),
+        update=_edited,
+    )
+    bending: FloatProperty(
+        name="Bending",
+        description="How much bending resists against stretching: small folds like cloth, large is a thick shell",
+        default=1.0,
+        min=1e-6,
+        max=1e6,
+        soft_min=0.01,
+        soft_max=100.0,
+        options=set(),
+        update=_edited,
+    )
+    ghosts: BoolProperty(
+        name="Shapes Between",
+        description="Look at further shapes between keys that differ by large turns: rounder motion, longer to prepare",
+        default=False,
+        options=set(),
+        update=_edited,
+    )
+    plain: BoolProperty(
+        name="Plain",
+        description="Show plain curves through the same keys, to compare. Bakes and renders never show them",
+        default=False,
+        options=set(),
+        update=_edited,
+    )
+    relax: FloatProperty(
+        name="Amount",
+        description="How far Lower Energy goes: 0 leaves the sculpt as it is, 1 lets it spring back all the way",
+        default=0.3,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+        options=set(),
+    )
+    show_curves: BoolProperty(
+        name="Show Curves",
+        description="Draw how the motion goes along the leading directions of the keys: solid as it is, dashed as plain curves",
+        default=False,
+    )
+    show_arrows: BoolProperty(
+        name="Show Velocities", description="Draw the velocities at the keys as arrows", default=True
+    )
+
+
+CLASSES = (ThewKeyframe, ThewKeyframed)
+
+
+def active(obj: bpy.types.Object) -> ThewKeyframe | None:
+    """The key chosen in the list."""
+    group = obj.thew.keyframed
+    return group.keyframes[group.active] if 0 <= group.active < len(group.keyframes) else None
+
+
+def place_of(key: ThewKeyframe) -> int:
+    """The place of a key in its list."""
+    return next(i for i, other in enumerate(key.id_data.thew.keyframed.keyframes) if other == key)

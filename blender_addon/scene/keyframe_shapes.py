@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keyframed flesh as Blender holds it: which mesh can have it, its shape keys, vertex groups and settings as numbers."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from ..logic import sculpts
+from ..logic.errors import Refusal
+from ..logic.keyframes import Key, Plan, Velocity, check
+from ..logic.names import describe
+from ..logic.spaces import is_singular
+from ..saved import believed
+from ..saved.units import frames_per_second
+from . import keyframe_times, reading
+from .mesh import basis_positions, key_positions, read_groups, triangles_of
+
+#: Vertices with more weight than this are in a group.
+HALF = 0.5
+
+
+def check_mesh(obj: bpy.types.Object | None) -> None:
+    """Refuse what can have no keyframed flesh."""
+    reading.check_editable(obj)
+    name, mesh, made = describe(obj), obj.data, obj.thew.made
+    if made.flesh or made.rides:
+        what = "has flesh that its bones drag along" if made.flesh else "rides on a body"
+        raise Refusal(f"{name} {what}, and a mesh has either that or keyframed flesh: press Remove there first")
+    users = mesh.users - int(mesh.use_fake_user)
+    sharing = [other.name for other in bpy.data.objects if other.data == mesh and other != obj] if users > 1 else []
+    if sharing:
+        raise Refusal(
+            f"{name} shares its mesh with “{sharing[0]}”, which would move along: "
+            "make it single user first (Object > Relations > Make Single User > Object & Data)"
+        )
+    if len(mesh.polygons) == 0:
+        raise Refusal(f"{name} has no faces: keyframed flesh needs a surface")
+    keys = mesh.shape_keys
+    if keys is None or len(keys.key_blocks) < 2:
+        raise Refusal(f"{name} has no shape keys: sculpt a few shapes as shape keys first, which become its keyframes")
+    if not keys.use_relative:
+        raise Refusal(f"The shape keys of {name} are absolute: switch on Relative in its shape key panel")
+
+
+def block_of(obj: bpy.types.Object, key) -> bpy.types.ShapeKey | None:
+    """The shape key that a key of the list stands for; one that was renamed is found by its shape."""
+    keys = obj.data.shape_keys
+    if keys is None:
+        return None
+    block = keys.key_blocks.get(key.shape)
+    if block is not None or not key.digest:
+        return block
+    taken = {other.shape for other in obj.thew.keyframed.keyframes}
+    return next((each for each in keys.key_blocks if each.name not in taken and digest(each) == key.digest), None)
+
+
+def digest(block: bpy.types.ShapeKey) -> str:
+    """A hash of a shape key's vertices."""
+    return hashlib.blake2b(np.ascontiguousarray(key_positions(block)).data, digest_size=16).hexdigest()
+
+
+def follow_names(obj: bpy.types.Object) -> None:
+    """Call renamed shape keys by their new names; all keys that stand for one change together."""
+    for key in obj.thew.keyframed.keyframes:
+        block = block_of(obj, key)
+        if block is not None and block.name != key.shape:
+            old = key.shape
+            for other in obj.thew.keyframed.keyframes:
+                if other.muted == old:
+                    note_muted(other, block)
+                if other.shape == old:
+                    other["shape"] = block.name
+
+
+def remember(obj: bpy.types.Object) -> None:
+    """Call renamed shape keys by their new names, and note what those of the list look like and when they are reached."""
+    follow_names(obj)
+    known: dict[str, str] = {}
+
+    def look(name: str, before: str) -> str:
+        block = obj.data.shape_keys.key_blocks.get(name)
+        return before if block is None else known.setdefault(name, digest(block))
+
+    for key in obj.thew.keyframed.keyframes if obj.data.shape_keys is not None else ():
+        for name, held in (("shape", "digest"), ("muted", "muted_digest")):
+            before = getattr(key, held)
+            found = look(getattr(key, name), before)
+            if found != before:
+                setattr(key, held, found)
+    keyframe_times.keep(obj)
+
+
+def gravity_in(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray:
+    """The scene's gravity in the object's space as it stands now, units of the object a second squared."""
+    world = np.array(obj.matrix_world, dtype=np.float64)
+    if is_singular(world) or not scene.use_gravity:
+        return np.zeros(3)
+    return np.linalg.solve(world[:3, :3], np.array(scene.gravity, dtype=np.float64))
+
+
+def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> Plan:
+    """What the settings and the curve of times say; a `Refusal` where that is no motion. Cheap enough for every frame."""
+    group, name = obj.thew.keyframed, describe(obj)
+    for owner in (group, *group.keyframes):
+        for prop, value in believed.wrong(owner):
+            raise Refusal(
+                f"The setting “{prop.name}” of {name} is {value:g}: set it to between {prop.hard_min:g} and {prop.hard_max:g}"
+            )
+    keys = []
+    for frame, place in keyframe_times.points(obj):
+        key = group.keyframes[place]
+        block = block_of(obj, key)
+        if block is None:
+            what = (
+                f"has no shape key “{key.shape}”" if key.shape else f"has a key at frame {frame:g} without a shape key"
+            )
+            raise Refusal(
+                f"{name} {what}: choose one of its own in the list of Keyframed Flesh, or take it off the list"
+            )
+        keys.append(
+            Key(
+                place, block.name, frame, key.kind, key.weight, key.group, Velocity(key.velocity, tuple(key.arrow)),
+                Velocity(key.leaving, tuple(key.leaving_arrow)), key.cut, key.fixed,
+            )
+        )  # fmt: skip
+    gravity = tuple(group.gravity * g for g in group.down) if group.gravity else (0.0, 0.0, 0.0)
+    plan = Plan(
+        tuple(keys), group.cyclic, group.fixed, group.modes, group.bending, group.ghosts, group.stiffness,
+        (group.slow_damping, group.fast_damping), gravity, group.speed, frames_per_second(scene),
+    )  # fmt: skip
+    check(plan, name)
+    for wanted in plan.groups():
+        if obj.vertex_groups.get(wanted) is None:
+            raise Refusal(
+                f"{name} has no vertex group “{wanted}”: choose another one under Keyframed Flesh, or clear it"
+            )
+    return plan
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """What a plan names of a mesh, object space."""
+
+    basis: np.ndarray  # float32[n, 3]
+    triangles: np.ndarray  # int32[t, 3]
+    keys: dict[str, np.ndarray]  # float32[n, 3] by shape key
+    groups: dict[str, np.ndarray]  # bool[n] by vertex group
+    digest: bytes
+
+    def stack(self, names: list[str]) -> np.ndarray:
+        """The shape keys of these names, float32[k, n, 3]."""
+        return np.stack([self.keys[name] for name in names])
+
+
+def shapes_of(obj: bpy.types.Object, plan: Plan) -> Shapes:
+    """The mesh, the plan's shape keys and vertex groups; a `Refusal` names numbers that are none."""
+    mesh, name = obj.data, describe(obj)
+    basis, triangles, blocks = basis_positions(mesh), triangles_of(mesh), mesh.shape_keys.key_blocks
+    sculpts.check_numbers(basis, name)
+    keys = {}
+    for each in dict.fromkeys(key.name for key in plan.keys):
+        keys[each] = key_positions(blocks[each])
+        sculpts.check_numbers(keys[each], f"the shape key “{each}” of {name}")
+    groups = vertices_of(obj, plan.groups())
+    found = hashlib.blake2b(digest_size=16)
+    for array in (basis, triangles, *keys.values(), *groups.values()):
+        found.update(np.ascontiguousarray(array).data)
+    return Shapes(basis, triangles, keys, groups, found.digest())
+
+
+def vertices_of(obj: bpy.types.Object, names: list[str]) -> dict[str, np.ndarray]:
+    """The vertices of vertex groups, bool[n] by name; refuses empty ones."""
+    if not names:
+        return {}
+    found = {}
+    group, vertex, weight = read_groups(obj.data)
+    for each in names:
+        mask = found[each] = np.zeros(len(obj.data.vertices), dtype=bool)
+        mask[vertex[(group == obj.vertex_groups[each].index) & (weight > HALF)]] = True
+        if not mask.any():
+            raise Refusal(f"The vertex group “{each}” of {describe(obj)} is empty: paint it, or choose another one")
+    return found
+
+
+# what the shape keys show meanwhile -----------------------------------------------------------------------------------
+
+
+def muted_block(obj: bpy.types.Object, key) -> bpy.types.ShapeKey | None:
+    """The shape key that was muted for a key of the list; one that was renamed since is found by its shape."""
+    keys = obj.data.shape_keys
+    if not key.muted or keys is None:
+        return None
+    block = keys.key_blocks.get(key.muted)
+    if block is not None:
+        return block
+    return next((each for each in keys.key_blocks if each.mute and digest(each) == key.muted_digest), None)
+
+
+def note_muted(key, block: bpy.types.ShapeKey | None) -> None:
+    """Note the shape key that was muted for a key of the list, or that none is."""
+    name, found = ("", "") if block is None else (block.name, digest(block))
+    if (key.muted, key.muted_digest) != (name, found):
+        key.muted, key.muted_digest = name, found
+
+
+def mute(obj: bpy.types.Object, on: bool) -> None:
+    """Silence the shape keys of the list while the motion holds them, or let them be as they were found.
+
+    What was muted for a key that is off the list, or is of another shape key now, is let go.
+    """
+    keys, entries = obj.data.shape_keys, obj.thew.keyframed.keyframes
+    if keys is None:
+        return
+    noted = {block.name for key in entries if (block := muted_block(obj, key)) is not None}
+    found = {}
+    for key in entries if on else ():
+        block = block_of(obj, key)
+        if block is not None and block != keys.reference_key:
+            found.setdefault(block.name, key)
+    for name in noted - set(found):
+        keys.key_blocks[name].mute = False
+    holders = {}
+    for name, key in found.items():
+        block = keys.key_blocks[name]
+        if not block.mute:
+            block.mute = True
+            holders[key.as_pointer()] = block
+        elif name in noted:
+            holders[key.as_pointer()] = block
+    for key in entries:
+        note_muted(key, holders.get(key.as_pointer()))

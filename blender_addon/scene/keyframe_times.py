@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The times of keyframed flesh: points of one F-curve of the object, which are dragged in the dope sheet or timeline.
+
+A point's frame is a time, its value the place in the list of the key that is reached then. Nothing else of the object's
+animation is touched. Where the curve is gone with its action, the list's own times count.
+"""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..logic.errors import Refusal
+from ..logic.names import describe
+from ..saved import keyframed as saved
+from .reading import curves_in
+from .writing import drop_action
+
+PATH = "thew.keyframed.marker"
+
+#: A time, and the place in the list of what is reached then.
+Point = tuple[float, int]
+
+
+def curve_of(obj: bpy.types.Object) -> bpy.types.FCurve | None:
+    """The curve with the times."""
+    return next((curve for curve in curves_in(obj.animation_data) if curve.data_path == PATH), None)
+
+
+def points(obj: bpy.types.Object) -> list[Point]:
+    """All times, in order; what stands for no key of the list is left out."""
+    count = len(obj.thew.keyframed.keyframes)
+    curve = curve_of(obj)
+    if curve is None:
+        return sorted((key.kept, i) for i, key in enumerate(obj.thew.keyframed.keyframes))
+    flat = np.empty(2 * len(curve.keyframe_points), dtype=np.float32)
+    curve.keyframe_points.foreach_get("co", flat)
+    pairs = [(float(frame), round(float(value))) for frame, value in flat.reshape(-1, 2) if np.isfinite(value)]
+    return sorted((frame, value) for frame, value in pairs if np.isfinite(frame) and 0 <= value < count)
+
+
+def is_lost(obj: bpy.types.Object) -> bool:
+    """Whether the curve is gone: the times cannot be dragged then."""
+    return curve_of(obj) is None
+
+
+def frames_of(obj: bpy.types.Object, place: int) -> list[float]:
+    """When the key at a place of the list is reached."""
+    return [frame for frame, value in points(obj) if value == place]
+
+
+def check(obj: bpy.types.Object) -> None:
+    """Refuse an object whose action cannot be edited here."""
+    action = obj.animation_data.action if obj.animation_data is not None else None
+    if action is not None and (action.library is not None or action.override_library is not None):
+        raise Refusal(
+            f"{describe(obj)} plays the action “{action.name}” from another file, which cannot hold the times of its keys: "
+            "make the action local"
+        )
+
+
+def write(obj: bpy.types.Object, wanted: list[Point]) -> None:
+    """Let the times be `wanted`, whatever they were; they are kept in the list too."""
+    check(obj)
+    for i, key in enumerate(obj.thew.keyframed.keyframes):
+        key.kept = next((frame for frame, value in wanted if value == i), key.kept)
+    if not wanted:
+        remove(obj)
+        return
+    curve = curve_of(obj) or _make(obj, wanted[0][0])
+    curve.keyframe_points.clear()
+    curve.keyframe_points.add(len(wanted))
+    curve.keyframe_points.foreach_set("co", np.array(sorted(wanted), dtype=np.float32).ravel())
+    for point in curve.keyframe_points:
+        point.interpolation = "CONSTANT"
+    curve.update()
+    obj.animation_data.action.update_tag()
+
+
+def _make(obj: bpy.types.Object, frame: float) -> bpy.types.FCurve:
+    group = obj.thew.keyframed
+    had = obj.animation_data is not None and obj.animation_data.action is not None
+    if not group.keyframe_insert("marker", frame=frame):
+        raise Refusal(f"Blender refused a keyframe on {describe(obj)}: is its action locked?")
+    group.made_action = group.made_action or not had
+    curve = curve_of(obj)
+    curve.extrapolation = "CONSTANT"
+    return curve
+
+
+def remove(obj: bpy.types.Object) -> None:
+    """Take the curve away, and the action that was made for it if nothing else is in it."""
+    animation, curve, group = obj.animation_data, curve_of(obj), obj.thew.keyframed
+    if curve is None:
+        return
+    curves = curves_in(animation)
+    curves.remove(curve)
+    if not group.made_action or len(curves_in(animation)):
+        return
+    played = animation.action, getattr(animation, "action_slot", None)
+    animation.action = None
+    drop_action(*played)
+    group.made_action = False
+    if not animation.drivers and not animation.nla_tracks:
+        obj.animation_data_clear()
+
+
+def keep(obj: bpy.types.Object) -> None:
+    """Note the times in the list, should their action be lost."""
+    if is_lost(obj):
+        return
+    found = points(obj)
+    for i, key in enumerate(obj.thew.keyframed.keyframes):
+        frame = next((frame for frame, value in found if value == i), None)
+        if frame is not None and key.kept != frame:
+            key.kept = frame
+
+
+def _get(key) -> float:
+    frames = frames_of(key.id_data, saved.place_of(key))
+    return frames[0] if frames else key.kept
+
+
+def _set(key, frame: float) -> None:
+    obj, place = key.id_data, saved.place_of(key)
+    found = points(obj)
+    mine = next((i for i, (_, value) in enumerate(found) if value == place), None)
+    if mine is not None:
+        del found[mine]
+    write(obj, [*found, (frame, place)])
+    key.kept = frame
+    for call in saved.on_edit:
+        call(obj)
+
+
+saved.TIMES.update(get=_get, set=_set)

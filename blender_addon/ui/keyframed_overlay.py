@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keyframed flesh in the 3D view: velocities at keys as arrows, and curves along the leading directions of the keys.
+
+The curves stand in the lower left corner: the motion solid, plain splines through the same keys dashed, an upright line at
+the frame that is shown.
+"""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..live import keyframed
+from ..logic import graphs
+from ..logic.native import EXPECTED
+from ..saved import keyframed as saved
+from ..scene import keyframe_shapes
+from ..scene.mesh import key_positions
+from . import viewing
+
+ARRIVES, LEAVES = (0.3, 0.8, 1.0, 1.0), (1.0, 0.6, 0.2, 1.0)
+#: Of the leading directions, the first first.
+COLOURS = ((0.95, 0.35, 0.3, 1.0), (0.4, 0.85, 0.4, 1.0), (0.4, 0.6, 1.0, 1.0), (0.95, 0.8, 0.3, 1.0))
+AXES = (1.0, 1.0, 1.0, 0.35)
+#: An arrow is as long as the way of so many seconds.
+SHOWN = 0.25
+#: Where the curves stand, pixels: left, bottom, width, height.
+BOX = (70.0, 40.0, 380.0, 150.0)
+
+_drawn: viewing.Drawn | None = None
+_handle = None
+#: The curves that were drawn last, by the object's session id, and what they were made from.
+_curves: dict[int, tuple] = {}
+
+# arrows ---------------------------------------------------------------------------------------------------------------
+
+
+def arrows(obj: bpy.types.Object) -> list[tuple]:
+    """What to draw of the velocities of the chosen key, as `viewing.draw_all` takes it; Blender's world."""
+    key = saved.active(obj)
+    block = keyframe_shapes.block_of(obj, key) if key is not None else None
+    if block is None:
+        return []
+    found, middle = [], key_positions(block).mean(axis=0)
+    world = np.array(obj.matrix_world, dtype=np.float64)
+    kinds = [(key.velocity, key.arrow, ARRIVES)] + ([(key.leaving, key.leaving_arrow, LEAVES)] if key.cut else [])
+    for kind, arrow, colour in kinds:
+        vector = np.array(arrow)
+        if kind == "ARROW" and vector.any():
+            lines = graphs.arrow(middle, SHOWN * vector) @ world[:3, :3].T + world[:3, 3]
+            found.append((lines, colour, 3.0))
+    return found
+
+
+def arrows_now() -> list[tuple]:
+    """Of the active object, in a view that shows overlays."""
+    context = bpy.context
+    obj, space = context.view_layer.objects.active, context.space_data
+    if space is not None and not space.overlay.show_overlays:
+        return []
+    if obj is None or obj.type != "MESH" or not obj.thew.made.keyframed or not obj.visible_get():
+        return []
+    return arrows(obj) if obj.thew.keyframed.show_arrows else []
+
+
+# curves ---------------------------------------------------------------------------------------------------------------
+
+
+def curves(obj: bpy.types.Object, frame: float) -> list[tuple[np.ndarray, tuple, float]]:
+    """Lines [m, 2, 2] in pixels, their colour and width; none where nothing is built."""
+    known = keyframed.register.known(obj)
+    if known.motion is None:
+        return []
+    kept = _curves.get(obj.session_uid)
+    if kept is None or kept[0] is not known.motion or kept[1] is not known.plan:
+        try:
+            kept = (known.motion, known.plan, known.motion.curves(len(COLOURS)))
+        except EXPECTED:
+            return []
+        _curves.clear()
+        _curves[obj.session_uid] = kept
+    frames, ours, plain = kept[2]
+    drawn = [(graphs.frame(BOX), AXES, 1.0)]
+    low, high = graphs.reach(ours, plain)
+    for k, colour in enumerate(COLOURS):
+        if not (np.ptp(ours[:, k]) + np.ptp(plain[:, k]) > 1e-6 * (high - low)):
+            continue
+        for rows, width, dashed in ((plain, 1.0, True), (ours, 2.0, False)):
+            line = graphs.placed(frames, rows[:, k], (frames[0], frames[-1]), (low, high), BOX)
+            drawn.append((graphs.strokes(line, dashed), colour, width))
+    if frames[0] <= frame <= frames[-1]:
+        at = np.array([frame, frame])
+        upright = graphs.placed(at, np.array([low, high]), (frames[0], frames[-1]), (low, high), BOX)
+        drawn.append((graphs.strokes(upright), AXES, 1.0))
+    return drawn
+
+
+def draw_curves() -> None:
+    """Draw those of the active object."""
+    context = bpy.context
+    obj = context.view_layer.objects.active
+    if obj is None or obj.type != "MESH" or not obj.thew.made.keyframed or not obj.thew.keyframed.show_curves:
+        return
+    import gpu
+    from gpu_extras.batch import batch_for_shader
+
+    shader = gpu.shader.from_builtin("UNIFORM_COLOR")
+    gpu.state.blend_set("ALPHA")
+    shader.bind()
+    for lines, colour, width in curves(obj, context.scene.frame_float):
+        gpu.state.line_width_set(width)
+        shader.uniform_float("color", colour)
+        flat = np.zeros((2 * len(lines), 3), dtype=np.float32)
+        flat[:, :2] = lines.reshape(-1, 2)
+        batch_for_shader(shader, "LINES", {"pos": flat}).draw(shader)
+    gpu.state.line_width_set(1.0)
+    gpu.state.blend_set("NONE")
+
+
+def register() -> None:
+    global _drawn, _handle
+    if not bpy.app.background:  # there is nothing to draw on
+        _drawn = viewing.Drawn(arrows_now)
+        _handle = bpy.types.SpaceView3D.draw_handler_add(draw_curves, (), "WINDOW", "POST_PIXEL")
+
+
+def unregister() -> None:
+    global _drawn, _handle
+    if _drawn is not None:
+        _drawn.end()
+        bpy.types.SpaceView3D.draw_handler_remove(_handle, "WINDOW")
+        _drawn = _handle = None
+    _curves.clear()

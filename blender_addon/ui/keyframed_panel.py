@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The panel Keyframed Flesh: shape keys with times, the physics between them, and what was found."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..live import keyframed, keyframed_events, target, work
+from ..logic import native
+from ..logic.errors import sentence
+from ..logic.sentences import plural
+from ..saved import keyframed as saved
+from ..scene import keyframe_times
+from .bake_panel import draw_remarks
+from .layouts import HEALTH_ICONS, draw_text, letters
+
+KIND_ICONS = {"EXACT": "KEYFRAME_HLT", "NEAR": "KEYFRAME", "GROUP": "GROUP_VERTEX"}
+
+
+class THEW_UL_keyframes(bpy.types.UIList):
+    """A key: its shape key, when it is reached, whether the motion breaks there."""
+
+    def draw_item(self, _context, layout, group, key, _icon, _active, _property, index=0, _filter=0):
+        obj = group.id_data
+        row = layout.row(align=True)
+        row.label(text="", icon=KIND_ICONS[key.kind])
+        row.label(text=key.shape or "No shape key")
+        times = keyframe_times.frames_of(obj, index)
+        part = row.row(align=True)
+        part.alignment = "RIGHT"
+        if times:
+            part.prop(key, "frame", text="", emboss=False)
+        else:
+            part.operator("thew.keyframed_time_add", text="No time", icon="KEY_HLT", emboss=False).index = index
+        if len(times) > 1:
+            part.label(text=f"×{len(times)}")
+        row.prop(key, "cut", text="", icon="UNLINKED" if key.cut else "LINKED", emboss=False)
+
+
+def draw_start(layout, obj, width: int) -> None:
+    """What there is to see before keyframed flesh was added."""
+    layout.operator("thew.keyframed_add", icon="ADD")
+    keys = obj.data.shape_keys
+    count = len(keys.key_blocks) - 1 if keys is not None else 0
+    text = (
+        f"{plural(count, 'shape key')} to move through"
+        if count > 0
+        else "Needs shape keys: sculpt a few shapes as shape keys"
+    )
+    draw_text(layout.column(align=True), text, width, icon="INFO")
+
+
+def draw_list(layout, obj) -> None:
+    """All keys, with the buttons beside them."""
+    group = obj.thew.keyframed
+    row = layout.row()
+    row.template_list("THEW_UL_keyframes", "", group, "keyframes", group, "active", rows=4)
+    column = row.column(align=True)
+    column.operator("thew.keyframed_key_add", text="", icon="ADD")
+    column.operator("thew.keyframed_key_remove", text="", icon="REMOVE")
+    column.separator()
+    column.operator("thew.keyframed_time_add", text="", icon="KEY_HLT")
+    column.separator()
+    column.operator("thew.keyframed_key_move", text="", icon="TRIA_UP").direction = "UP"
+    column.operator("thew.keyframed_key_move", text="", icon="TRIA_DOWN").direction = "DOWN"
+
+
+def draw_velocity(column, key, kind: str, arrow: str, leaving: bool, text: str) -> None:
+    """One velocity of a key."""
+    row = column.row(align=True)
+    row.prop(key, kind, text=text)
+    row.operator("thew.keyframed_arrow", text="", icon="GREASEPENCIL").leaving = leaving
+    row.operator("thew.keyframed_velocity", text="", icon="EMPTY_SINGLE_ARROW").leaving = leaving
+    if getattr(key, kind) == "ARROW":
+        column.prop(key, arrow, text="")
+
+
+def draw_key(layout, obj, key) -> None:
+    """One key: its shape, how nearly it is reached, how fast, whether the motion breaks there."""
+    column = layout.column(align=True)
+    if obj.data.shape_keys is not None:
+        column.prop_search(key, "shape", obj.data.shape_keys, "key_blocks")
+    column.prop(key, "frame")
+    column = layout.column(align=True)
+    column.prop(key, "kind")
+    if key.kind == "NEAR":
+        column.prop(key, "weight")
+    if key.kind == "GROUP":
+        column.prop_search(key, "group", obj, "vertex_groups")
+    column = layout.column(align=True)
+    column.prop(key, "cut")
+    draw_velocity(column, key, "velocity", "arrow", False, "Arriving" if key.cut else "Velocity")
+    if key.cut:
+        draw_velocity(column, key, "leaving", "leaving_arrow", True, "Leaving")
+        column.prop_search(key, "fixed", obj, "vertex_groups")
+    row = layout.row(align=True)
+    row.prop(obj.thew.keyframed, "relax", slider=True)
+    row.operator("thew.keyframed_relax", text="Lower Energy", icon="MOD_SMOOTH")
+    if key.energy:
+        layout.label(text=f"Energy {key.energy}", icon="BLANK1")
+
+
+def draw_dials(layout, obj) -> None:
+    """How the flesh between the keys is."""
+    group = obj.thew.keyframed
+    column = layout.column(align=True)
+    for name in ("stiffness", "slow_damping", "fast_damping"):
+        column.prop(group, name)
+    column = layout.column(align=True)
+    column.prop(group, "gravity", slider=True)
+    column.prop(group, "speed")
+    column = layout.column(align=True)
+    column.prop(group, "cyclic")
+    if group.cyclic and not closed(obj):
+        column.operator("thew.keyframed_close", icon="FILE_REFRESH")
+    column.prop_search(group, "fixed", obj, "vertex_groups")
+
+
+def closed(obj) -> bool:
+    """Whether the motion ends with what it begins with."""
+    found, keys = keyframe_times.points(obj), obj.thew.keyframed.keyframes
+    return len(found) > 1 and keys[found[0][1]].shape == keys[found[-1][1]].shape
+
+
+def draw_state(layout, obj, width: int) -> None:
+    """How the motion is, in one line; the bar while it is computed."""
+    known, column = keyframed.register.known(obj), layout.column(align=True)
+    stepper = keyframed_events.builds.stepper
+    if work.running:
+        column.progress(factor=work.running[-1].fraction, text=work.running[-1].said)
+    elif stepper is not None:
+        row = column.row(align=True)
+        row.progress(factor=stepper.fraction, text=stepper.said)
+        row.operator("thew.keyframed_stop", text="", icon="X")
+    else:
+        level, text = health(obj, known)
+        column.alert = level == "ERROR"
+        draw_text(column, text, width, icon=HEALTH_ICONS[level])
+
+
+def health(obj, known) -> tuple[str, str]:
+    """How the motion is: a level and a sentence."""
+    made = obj.thew.made
+    if not obj.thew.enabled:
+        return "OFF", "Off: the shape keys as they are"
+    if made.shows_bake:
+        return "GOOD", f"Plays its bake, frames {made.baked_start} to {made.baked_end}"
+    if known.problem:
+        return "ERROR", sentence(known.problem)
+    if obj.show_only_shape_key:
+        return "TOLD", "A single shape key is pinned: unpin it to see the motion"
+    if obj.session_uid in keyframed_events.builds.hushed:
+        return "WARNING", "Stopped: edit something, or press Compute"
+    if known.motion is None:
+        return "WAITING", "Not computed yet: go to another frame, or press Compute"
+    timeless = [key.shape for i, key in enumerate(obj.thew.keyframed.keyframes) if not keyframe_times.frames_of(obj, i)]
+    if timeless:
+        return "TOLD", f"“{timeless[0]}” has no time and is left out"
+    if keyframe_times.is_lost(obj):
+        return "WARNING", "The action with the times is gone: press Compute to drag them again"
+    motion = known.motion
+    dimension = sum(part.dimension for part in motion.parts)
+    return "GOOD", f"Frames {motion.start:g} to {motion.end:g}, {plural(dimension, 'direction')}"
+
+
+class Panel:
+    """What both places show."""
+
+    bl_label = "Keyframed Flesh"
+
+    @classmethod
+    def poll(cls, context):
+        obj = target.of(context)
+        if native.thew is None or obj is None or obj.type != "MESH":
+            return False
+        made = obj.thew.made
+        return made.keyframed or (obj.data.shape_keys is not None and not made.flesh and not made.rides)
+
+    def draw(self, context):
+        layout, obj, width = self.layout, target.of(context), letters(context)
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        if not obj.thew.made.keyframed:
+            draw_start(layout, obj, width)
+            return
+        row = layout.row(align=True)
+        row.use_property_split = False
+        row.prop(obj.thew, "enabled", text="Keyframed Flesh", toggle=True, icon="SHAPEKEY_DATA")
+        row.prop(obj.thew.keyframed, "plain", toggle=True, text="Plain")
+        row.prop(obj.thew.keyframed, "show_curves", text="", icon="FCURVE")
+        row.prop(obj.thew.keyframed, "show_arrows", text="", icon="EMPTY_SINGLE_ARROW")
+        row = layout.row(align=True)
+        row.operator("thew.keyframed_compute", icon="PLAY")
+        row.operator("thew.keyframed_model", text="Model", icon="VIEW_PAN")
+        row.operator("thew.keyframed_remove", text="", icon="TRASH")
+        draw_state(layout, obj, width)
+        draw_list(layout, obj)
+        key = saved.active(obj)
+        if key is not None:
+            draw_key(layout.box(), obj, key)
+        draw_dials(layout, obj)
+        draw_foldouts(layout, context, obj, width)
+
+
+def draw_foldouts(layout, context, obj, width: int) -> None:
+    """What is rarer: finer dials, the bake, what was found."""
+    header, body = layout.panel("THEW_keyframed_advanced", default_closed=True)
+    header.label(text="Advanced")
+    if body is not None:
+        for name in ("modes", "bending", "ghosts"):
+            body.prop(obj.thew.keyframed, name)
+    header, body = layout.panel("THEW_keyframed_bake", default_closed=True)
+    header.label(text="Bake")
+    if body is not None:
+        draw_bake(body, context, obj, width)
+    header, body = layout.panel("THEW_keyframed_details", default_closed=True)
+    header.label(text="Details")
+    if body is not None:
+        for note in obj.thew.made.notes.splitlines() or ["Nothing yet."]:
+            draw_text(body.column(align=True), note, width)
+
+
+def draw_bake(layout, context, obj, width: int) -> None:
+    """The range, and shape keys from it."""
+    settings, made = obj.thew, obj.thew.made
+    layout.prop(settings, "use_scene_range")
+    pair = layout.column(align=True)
+    pair.enabled = not settings.use_scene_range
+    owner = context.scene if settings.use_scene_range else settings
+    pair.prop(owner, "frame_start", text="Start")
+    pair.prop(owner, "frame_end", text="End")
+    column = layout.column(align=True)
+    column.operator("thew.keyframed_bake", icon="SHAPEKEY_DATA")
+    row = column.row(align=True)
+    row.enabled = bool(made.baked_keys)
+    row.operator("thew.show_live" if made.shows_bake else "thew.show_bake")
+    row.operator("thew.finish_bake", icon="EXPORT")
+    row = column.row(align=True)
+    row.enabled = bool(made.baked_keys)
+    row.operator("thew.keyframed_remove", text="Remove Motion and Keys", icon="TRASH").remove_baked_keys = True
+    draw_remarks(layout, obj, context.scene, width)
+
+
+class THEW_PT_keyframed_sidebar(Panel, bpy.types.Panel):
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Thew"
+    bl_options = {"DEFAULT_CLOSED"}
+
+
+class THEW_PT_keyframed_physics(Panel, bpy.types.Panel):
+    bl_space_type = "PROPERTIES"
+    bl_region_type = "WINDOW"
+    bl_context = "physics"
+    bl_options = {"DEFAULT_CLOSED"}
+
+
+CLASSES = (THEW_UL_keyframes, THEW_PT_keyframed_sidebar, THEW_PT_keyframed_physics)
+
+
+def register() -> None:
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+
+
+def unregister() -> None:
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)

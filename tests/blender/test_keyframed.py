@@ -1,0 +1,468 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keyframed flesh: shape keys are reached at their times, which are dragged; dials act at once; undo, files, bakes, removal."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, evaluated, play, refused, settings, size_of, snapshot
+from keyframing import curve, drag, make_nodder, make_sack, motion_of, sculpt, times
+
+FRAMES = range(1, 21)
+
+
+@pytest.fixture
+def plain_sack(scene):
+    return make_sack()
+
+
+@pytest.fixture
+def sack(plain_sack):
+    assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
+    return plain_sack
+
+
+@pytest.fixture
+def builds(monkeypatch):
+    """Counts what is built."""
+    from helpers import part
+
+    made, real = [], part("live.keyframed").Inbetween
+
+    def counted(*parts):
+        made.append(1)
+        return real(*parts)
+
+    monkeypatch.setattr(part("live.keyframed"), "Inbetween", counted)
+    return made
+
+
+def reaches(obj, name, frame) -> bool:
+    bpy.context.scene.frame_set(int(frame), subframe=frame - int(frame))
+    shape = sculpt(obj, name)
+    return np.abs(evaluated(obj) - shape).max() < 1e-4 * size_of(shape)
+
+
+# playing --------------------------------------------------------------------------------------------------------------
+
+
+def test_every_shape_is_reached_at_its_time(sack):
+    keys = sack.thew.keyframed.keyframes
+    assert [key.shape for key in keys] == ["Lean", "Squash", "Twist"] and [key.frame for key in keys] == [1, 10, 20]
+    assert all(reaches(sack, key.shape, key.frame) for key in keys)
+    shapes = play(sack, FRAMES)
+    assert np.isfinite(shapes).all() and np.abs(np.diff(shapes, axis=0)).max() > 1e-3
+
+
+def test_scrubbing_in_any_order_shows_the_same(sack):
+    shapes = play(sack, FRAMES)
+    order = np.random.default_rng(3).permutation(list(FRAMES)).tolist()
+    for frame, shape in zip(order, play(sack, order), strict=True):
+        np.testing.assert_array_equal(shape, shapes[frame - 1])
+
+
+def test_before_and_after_the_shapes_are_held(sack):
+    np.testing.assert_array_equal(play(sack, (-30, 1))[0], play(sack, (1,))[0])
+    np.testing.assert_array_equal(play(sack, (99,))[0], play(sack, (20,))[0])
+
+
+def test_it_moves_otherwise_than_plain_curves(sack):
+    moving = play(sack, FRAMES)
+    sack.thew.keyframed.plain = True
+    plain = play(sack, FRAMES)
+    assert np.abs(moving - plain).max() > 1e-3
+    for frame in (1, 10, 20):
+        assert np.abs(moving[frame - 1] - plain[frame - 1]).max() < 1e-4
+
+
+@pytest.mark.parametrize("scale", [0.01, 100.0])
+def test_dials_mean_the_same_at_any_size(scene, scale):
+    shapes = {}
+    for size in (1.0, scale):
+        obj = make_sack(f"Sack {size}", scale=size)
+        assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
+        shapes[size] = play(obj, FRAMES) / size
+    np.testing.assert_allclose(shapes[scale], shapes[1.0], atol=2e-4)
+
+
+def test_other_shape_keys_and_later_modifiers_act_as_ever(sack):
+    before = play(sack, (5,))[0]
+    extra = sack.shape_key_add(name="Extra", from_mix=False)
+    extra.data.foreach_set("co", (sculpt(sack, "Basis") + np.float32((0.0, 0.5, 0.0))).ravel())
+    extra.value = 1.0
+    np.testing.assert_allclose(play(sack, (5,))[0], before + (0.0, 0.5, 0.0), atol=1e-5)
+    extra.value = 0.0
+    sack.modifiers.new("Finer", "SUBSURF")
+    assert len(play(sack, (5,))[0]) > 2 * len(before)
+
+
+def test_a_shape_key_that_is_switched_on_is_not_added_twice(plain_sack):
+    keys = plain_sack.data.shape_keys.key_blocks
+    keys["Lean"].value, keys["Squash"].value = 1.0, 0.5
+    keys["Squash"].mute = True
+    assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
+    assert [key.shape for key in plain_sack.thew.keyframed.keyframes] == ["Lean", "Twist"]
+    assert reaches(plain_sack, "Lean", 1) and keys["Lean"].mute
+    assert bpy.ops.thew.keyframed_remove() == {"FINISHED"}
+    assert not keys["Lean"].mute and keys["Squash"].mute and keys["Lean"].value == 1.0
+
+
+def test_switched_off_it_shows_the_shape_keys(sack):
+    sack.thew.enabled = False
+    np.testing.assert_allclose(play(sack, (7,))[0], sculpt(sack, "Basis"), atol=1e-6)
+    assert not sack.data.shape_keys.key_blocks["Lean"].mute
+    sack.thew.enabled = True
+    assert reaches(sack, "Squash", 10)
+
+
+def test_a_pinned_shape_key_is_seen_alone(sack):
+    sack.show_only_shape_key, sack.active_shape_key_index = True, 2
+    sack.data.shape_keys.key_blocks["Squash"].mute = False
+    np.testing.assert_allclose(play(sack, (5,))[0], sculpt(sack, "Squash"), atol=1e-6)
+
+
+# times ----------------------------------------------------------------------------------------------------------------
+
+
+def test_times_are_dragged_as_keyframes(sack, builds):
+    assert times(sack) == [(1, 0), (10, 1), (20, 2)] and len(curve(sack).keyframe_points) == 3
+    drag(sack, 1, 14.0)
+    assert reaches(sack, "Squash", 14) and not reaches(sack, "Squash", 10)
+    assert not builds  # quick
+    drag(sack, 1, 25.0)  # past the last one
+    assert reaches(sack, "Squash", 25) and reaches(sack, "Twist", 20) and len(builds) == 1
+
+
+def test_times_are_typed_too(sack):
+    sack.thew.keyframed.keyframes[1].frame = 6.5
+    assert times(sack) == [(1, 0), (6.5, 1), (20, 2)] and reaches(sack, "Squash", 6.5)
+
+
+def test_a_point_that_is_copied_reaches_its_shape_again(sack):
+    curve(sack).keyframe_points.insert(30, 0)
+    assert reaches(sack, "Lean", 30) and reaches(sack, "Lean", 1)
+
+
+def test_a_point_that_is_deleted_leaves_its_key_out(sack):
+    points = curve(sack).keyframe_points
+    points.remove(points[1])
+    scene = bpy.context.scene
+    scene.frame_set(10)
+    assert not reaches(sack, "Squash", 10) and reaches(sack, "Lean", 1) and len(sack.thew.keyframed.keyframes) == 3
+    scene.frame_set(12)
+    assert bpy.ops.thew.keyframed_time_add(index=1) == {"FINISHED"}
+    assert reaches(sack, "Squash", 12)
+
+
+def test_equal_times_are_told_and_the_last_motion_stays(sack):
+    before = play(sack, (5,))[0]
+    drag(sack, 1, 20.0, held=True)
+    np.testing.assert_array_equal(play(sack, (5,))[0], before)
+    notes = sack.thew.made.notes
+    assert "“Squash”" in notes and "“Twist”" in notes and "frame 20" in notes and "drag one of them" in notes
+    assert "frame 20" in refused(bpy.ops.thew.keyframed_compute)
+    drag(sack, 1, 12.0)
+    assert reaches(sack, "Squash", 12) and not sack.thew.made.notes
+
+
+def test_the_objects_own_animation_is_left_alone(plain_sack):
+    for frame, x in ((1, 0.0), (20, 4.0)):
+        plain_sack.location.x = x
+        plain_sack.keyframe_insert("location", index=0, frame=frame)
+    action = plain_sack.animation_data.action
+    before = snapshot(plain_sack)
+    assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
+    assert plain_sack.animation_data.action == action
+    bpy.context.scene.frame_set(20)
+    assert plain_sack.matrix_world.translation.x == pytest.approx(4.0)
+    bpy.context.scene.frame_set(1)
+    assert bpy.ops.thew.keyframed_remove() == {"FINISHED"}
+    assert snapshot(plain_sack) == before and plain_sack.animation_data.action == action
+
+
+def test_times_survive_their_action(sack):
+    before = play(sack, FRAMES)
+    sack.animation_data_clear()
+    np.testing.assert_array_equal(play(sack, FRAMES), before)
+    assert bpy.ops.thew.keyframed_compute() == {"FINISHED"}
+    assert times(sack) == [(1, 0), (10, 1), (20, 2)] and curve(sack) is not None
+
+
+# the list -------------------------------------------------------------------------------------------------------------
+
+
+def test_keys_are_added_moved_and_removed(sack):
+    scene = bpy.context.scene
+    scene.frame_set(15)
+    sack.active_shape_key_index = 1
+    assert bpy.ops.thew.keyframed_key_add() == {"FINISHED"}
+    assert reaches(sack, "Lean", 15) and reaches(sack, "Lean", 1)
+    assert "already" in refused(bpy.ops.thew.keyframed_key_add, shape="Squash", frame=15)
+    shapes = play(sack, FRAMES)
+    assert bpy.ops.thew.keyframed_key_move(index=3, direction="UP") == {"FINISHED"}
+    assert [key.shape for key in sack.thew.keyframed.keyframes] == ["Lean", "Squash", "Lean", "Twist"]
+    np.testing.assert_array_equal(play(sack, FRAMES), shapes)
+    assert bpy.ops.thew.keyframed_key_remove(index=1) == {"FINISHED"}
+    assert times(sack) == [(1, 0), (15, 1), (20, 2)] and "Squash" in sack.data.shape_keys.key_blocks
+    assert not sack.data.shape_keys.key_blocks["Squash"].mute and sack.data.shape_keys.key_blocks["Lean"].mute
+    assert reaches(sack, "Lean", 15)
+
+
+def test_renamed_shape_keys_are_found_again(sack):
+    before = play(sack, FRAMES)
+    sack.data.shape_keys.key_blocks["Squash"].name = "Flat as a Pancake"
+    np.testing.assert_array_equal(play(sack, FRAMES), before)
+    assert sack.thew.keyframed.keyframes[1].shape == "Flat as a Pancake"
+
+
+def test_an_edited_sculpt_shows(sack):
+    block = sack.data.shape_keys.key_blocks["Squash"]
+    block.data.foreach_set("co", (1.5 * sculpt(sack, "Squash")).ravel())
+    sack.data.update_tag()
+    bpy.context.view_layer.update()
+    assert reaches(sack, "Squash", 10)
+
+
+def test_a_loop(plain_sack):
+    assert bpy.ops.thew.keyframed_add(cyclic=True) == {"FINISHED"}
+    assert times(plain_sack)[-1] == (20, 0)
+    np.testing.assert_allclose(play(plain_sack, (3, 9)), play(plain_sack, (22, 28)), atol=1e-5)
+    assert bpy.ops.thew.keyframed_key_remove(index=0) == {"FINISHED"}
+    assert "Close Loop" in plain_sack.thew.made.notes
+    assert bpy.ops.thew.keyframed_close() == {"FINISHED"}
+    assert not plain_sack.thew.made.notes and times(plain_sack)[-1][1] == 0
+    assert "closed" in refused(bpy.ops.thew.keyframed_close)
+
+
+# dials ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("stiffness", 30.0), ("slow_damping", 20.0), ("fast_damping", 0.5), ("gravity", 1.0), ("speed", 0.3)],
+)
+def test_a_dial_acts_at_once_and_goes_back(sack, builds, name, value):
+    before = play(sack, FRAMES)
+    bpy.context.scene.frame_set(6)
+    group = sack.thew.keyframed
+    old = getattr(group, name)
+    setattr(group, name, value)
+    assert np.abs(evaluated(sack) - before[5]).max() > 1e-6  # in the frame that is shown
+    assert all(reaches(sack, key.shape, key.frame) for key in group.keyframes)
+    setattr(group, name, old)
+    np.testing.assert_allclose(play(sack, FRAMES), before, atol=1e-6)
+    assert not builds
+
+
+def test_gravity_points_down_however_the_object_is_turned(scene):
+    drops = []
+    for turn in ((0.0, 0.0, 0.0), (0.0, 1.2, 0.0)):
+        obj = make_sack()
+        obj.rotation_euler = turn
+        bpy.context.view_layer.update()
+        assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
+        before = play(obj, (5,))[0].mean(axis=0)
+        obj.thew.keyframed.gravity = 1.0
+        moved = play(obj, (5,))[0].mean(axis=0) - before
+        drops.append(np.array(obj.matrix_world)[:3, :3] @ moved)
+        bpy.data.objects.remove(obj)
+    assert abs(drops[1][2]) > 0.9 * np.linalg.norm(drops[1])
+    np.testing.assert_allclose(drops[0], drops[1], rtol=0.05, atol=1e-4)
+
+
+@pytest.mark.parametrize(("name", "value"), [("modes", 3), ("bending", 0.1)])
+def test_what_needs_another_space_is_built(sack, builds, name, value):
+    setattr(sack.thew.keyframed, name, value)
+    play(sack, (3,))
+    assert len(builds) == 1 and all(reaches(sack, key.shape, key.frame) for key in sack.thew.keyframed.keyframes)
+
+
+# undo, files, bakes, removal ------------------------------------------------------------------------------------------
+
+
+def test_undo_and_redo(sack):
+    first = play(sack, FRAMES)
+    bpy.ops.ed.undo_push(message="added")
+    drag(sack, 1, 15.0)
+    sack.thew.keyframed.stiffness = 50.0
+    second = play(sack, FRAMES)
+    bpy.ops.ed.undo_push(message="edited")
+    bpy.ops.ed.undo()
+    sack = bpy.data.objects["Sack"]
+    assert times(sack)[1] == (10, 1)
+    np.testing.assert_array_equal(play(sack, FRAMES), first)
+    bpy.ops.ed.redo()
+    np.testing.assert_array_equal(play(bpy.data.objects["Sack"], FRAMES), second)
+
+
+def test_every_operator_can_be_undone(plain_sack):
+    bpy.context.scene.frame_set(12)
+    bpy.ops.ed.undo_push(message="start")
+    steps = (
+        lambda: bpy.ops.thew.keyframed_add(),
+        lambda: bpy.ops.thew.keyframed_key_add(shape="Lean", frame=15),
+        lambda: bpy.ops.thew.keyframed_time_add(index=0, frame=18),
+        lambda: bpy.ops.thew.keyframed_key_move(index=0, direction="DOWN"),
+        lambda: bpy.ops.thew.keyframed_velocity(index=1),
+        lambda: bpy.ops.thew.keyframed_relax(index=1, amount=0.5),
+        lambda: bpy.ops.thew.keyframed_model(points="[[0, [0.7, 0, 0]]]"),
+        lambda: bpy.ops.thew.keyframed_compute(),
+        lambda: bpy.ops.thew.keyframed_key_remove(index=1),
+        lambda: bpy.ops.thew.keyframed_bake(),
+        lambda: bpy.ops.thew.show_live(),
+        lambda: bpy.ops.thew.keyframed_remove(remove_baked_keys=True),
+    )
+    states = []
+    for i, step in enumerate(steps):
+        states.append((snapshot(bpy.data.objects["Sack"]), keys_of(bpy.data.objects["Sack"])))
+        assert step() == {"FINISHED"}, i
+        bpy.ops.ed.undo_push(message=str(i))
+    for i in reversed(range(len(steps))):
+        bpy.ops.ed.undo()
+        obj = bpy.data.objects["Sack"]
+        activate(obj)
+        found = snapshot(obj), keys_of(obj)
+        for name in states[i][0]:
+            if name not in {"attributes", "active attribute", "settings"}:  # what is shown comes with the next frame
+                assert found[0][name] == states[i][0][name], (i, name)
+        assert found[1] == states[i][1], i
+        bpy.context.scene.frame_set(12)
+
+
+def keys_of(obj):
+    """The list and the shape keys, as numbers."""
+    keys = obj.data.shape_keys
+    shapes = [sculpt(obj, key.name).tobytes() for key in keys.key_blocks]
+    entries = [(key.shape, key.frame, key.velocity, tuple(key.arrow)) for key in obj.thew.keyframed.keyframes]
+    return entries, shapes, times(obj)
+
+
+def test_it_survives_save_and_load(sack, tmp_path):
+    sack.thew.keyframed.stiffness = 300.0
+    drag(sack, 1, 13.0)
+    live, saved = play(sack, FRAMES), settings(sack)
+    path = str(tmp_path / "sack.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    np.testing.assert_array_equal(evaluated(sack), live[-1])  # saving hides nothing
+    bpy.ops.wm.open_mainfile(filepath=path)
+    sack = bpy.data.objects["Sack"]
+    loaded = settings(sack)
+    assert len(loaded.pop("keyframed.keyframes")) == len(saved.pop("keyframed.keyframes")) == 3
+    assert loaded == saved
+    assert "thew_offset" not in sack.data.attributes
+    np.testing.assert_array_equal(play(sack, FRAMES), live)
+
+
+def test_baked_is_live(sack):
+    live = play(sack, FRAMES)
+    assert bpy.ops.thew.keyframed_bake() == {"FINISHED"}
+    assert sack.thew.made.shows_bake and len(sack.thew.made.baked_keys.splitlines()) == 20
+    assert np.abs(play(sack, FRAMES) - live).max() < 1e-5 * size_of(live[0])
+    assert bpy.ops.thew.show_live() == {"FINISHED"}
+    np.testing.assert_array_equal(play(sack, FRAMES), live)
+    assert bpy.ops.thew.show_bake() == {"FINISHED"}
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    assert not sack.modifiers and not sack.thew.made.keyframed and curve(sack) is None
+    assert np.abs(play(sack, FRAMES) - live).max() < 1e-5 * size_of(live[0])
+
+
+def test_plain_curves_are_never_baked(sack):
+    live = play(sack, FRAMES)
+    sack.thew.keyframed.plain = True
+    assert bpy.ops.thew.keyframed_bake() == {"FINISHED"}
+    assert np.abs(play(sack, FRAMES) - live).max() < 1e-5 * size_of(live[0])
+
+
+def test_a_bake_of_what_cannot_be_computed_leaves_the_one_before(sack):
+    assert bpy.ops.thew.keyframed_bake() == {"FINISHED"}
+    before = play(sack, FRAMES)
+    drag(sack, 1, 20.0, held=True)
+    assert "frame 20" in refused(bpy.ops.thew.keyframed_bake)
+    np.testing.assert_array_equal(play(sack, FRAMES), before)
+
+
+@pytest.mark.parametrize("operator", ["keyframed_remove", "remove"])
+def test_removal_leaves_the_file_as_it_was(plain_sack, operator):
+    scene = bpy.context.scene
+    scene.frame_set(7)
+    before = snapshot(plain_sack)
+    assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
+    plain_sack.thew.keyframed.stiffness = 5.0
+    play(plain_sack, (3, 7))
+    assert getattr(bpy.ops.thew, operator)() == {"FINISHED"}
+    assert snapshot(plain_sack) == before
+
+
+def test_a_kept_bake_is_muted_and_goes_with_the_rest(sack):
+    assert bpy.ops.thew.keyframed_bake() == {"FINISHED"}
+    assert bpy.ops.thew.keyframed_remove() == {"FINISHED"}
+    np.testing.assert_allclose(play(sack, (9,))[0], sculpt(sack, "Basis"), atol=1e-6)
+    assert bpy.ops.thew.remove(remove_baked_keys=True) == {"FINISHED"}
+    assert [key.name for key in sack.data.shape_keys.key_blocks] == ["Basis", "Lean", "Squash", "Twist"]
+
+
+# under an armature ----------------------------------------------------------------------------------------------------
+
+
+def test_under_an_armature_the_face_is_untouched(scene):
+    body, _ = make_nodder()
+    skinned = play(body, FRAMES)
+    assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
+    body.thew.keyframed.fixed = "Face"
+    shapes = play(body, FRAMES)
+    assert body.modifiers[0].name == "Thew" and body.modifiers[1].type == "ARMATURE"
+    face = np.array([any(g.group == body.vertex_groups["Face"].index for g in v.groups) for v in body.data.vertices])
+    np.testing.assert_allclose(shapes[:, face], skinned[:, face], atol=1e-6)
+    assert np.abs(shapes[:, ~face] - skinned[:, ~face]).max() > 0.05
+    assert bpy.ops.thew.keyframed_bake() == {"FINISHED"}
+    assert np.abs(play(body, FRAMES) - shapes).max() < 1e-5 * size_of(shapes[0])
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    assert [m.type for m in body.modifiers] == ["ARMATURE"]
+    assert np.abs(play(body, FRAMES) - shapes).max() < 1e-5 * size_of(shapes[0])
+
+
+def test_a_copied_object_has_a_motion_of_its_own(sack):
+    before = play(sack, FRAMES)
+    copy = sack.copy()
+    copy.data = sack.data.copy()
+    copy.animation_data.action = sack.animation_data.action.copy()
+    bpy.context.scene.collection.objects.link(copy)
+    np.testing.assert_array_equal(play(copy, FRAMES), before)
+    drag(copy, 1, 15.0)
+    assert reaches(copy, "Squash", 15) and reaches(sack, "Squash", 10)
+
+
+def test_a_modifier_that_was_deleted_is_made_again(sack):
+    before = play(sack, (5,))[0]
+    sack.modifiers.remove(sack.modifiers[0])
+    play(sack, (5,))
+    assert "press Compute" in sack.thew.made.notes
+    assert bpy.ops.thew.keyframed_compute() == {"FINISHED"}
+    np.testing.assert_array_equal(play(sack, (5,))[0], before)
+
+
+def test_a_mesh_has_one_kind_of_flesh(scene):
+    body, _ = make_nodder()
+    assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
+    assert "keyframed flesh" in refused(bpy.ops.thew.add, cells_across=4)
+    assert bpy.ops.thew.keyframed_remove() == {"FINISHED"}
+    body.thew.made.flesh = True
+    assert "press Remove" in refused(bpy.ops.thew.keyframed_add)
+
+
+def test_progress_and_cancel(plain_sack, scene):
+    from helpers import part
+
+    tasks, errors, before, seen = part("logic.tasks"), part("logic.errors"), snapshot(plain_sack), []
+
+    def progress(fraction, text):
+        seen.append((fraction, text))
+        return fraction < 0.3
+
+    with pytest.raises(errors.Cancelled):
+        tasks.finish(part("edit.keyframing").add(plain_sack, scene), progress)
+    assert snapshot(plain_sack) == before and seen[-1][0] < 1.0
+    seen.clear()
+    tasks.finish(part("edit.keyframing").add(plain_sack, scene), lambda *what: seen.append(what) or True)
+    assert [f for f, _ in seen] == sorted(f for f, _ in seen) and motion_of(plain_sack) is not None

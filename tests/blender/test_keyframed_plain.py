@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keyframed flesh as numbers, without Blender: plans, segments, what the core is told, doubled vertices, faults of sculpts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import part
+
+
+@pytest.fixture
+def keyframes(addon):
+    return part("logic.keyframes")
+
+
+@pytest.fixture
+def sculpts(addon):
+    return part("logic.sculpts")
+
+
+def plan(keyframes, names="ABCD", **options):
+    keys = tuple(keyframes.Key(i, name, 10.0 * i) for i, name in enumerate(names))
+    return keyframes.Plan(keys, fps=10.0, **options)
+
+
+def edited(keyframes, whole, i, **changes):
+    from dataclasses import replace
+
+    keys = list(whole.keys)
+    keys[i] = replace(keys[i], **changes)
+    return replace(whole, keys=tuple(keys))
+
+
+SHAPES = np.arange(4.0)[:, None, None] * np.ones((4, 5, 3))
+
+
+# plans ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "change", "said"),
+    [
+        ("A", {}, "needs two"),
+        ("ABC", {"frame": 20.0}, "“B” and “C” at frame 20"),
+        ("ABC", {"kind": "GROUP"}, "names none"),
+        ("ABC", {"kind": "NEAR", "cut": True}, "always exact"),
+        ("AB", {"kind": "NEAR"}, ""),
+    ],
+)
+def test_what_is_no_motion_is_a_sentence(keyframes, names, change, said):
+    whole = plan(keyframes, names)
+    if change:
+        whole = edited(keyframes, whole, 1, **change)
+    if not said:
+        keyframes.check(whole, "“X”")
+        return
+    with pytest.raises(part("logic.errors").Refusal, match="“X”") as refused:
+        keyframes.check(whole, "“X”")
+    assert said in str(refused.value)
+
+
+def test_a_loop_ends_with_its_first_key(keyframes):
+    keyframes.check(plan(keyframes, "ABA", cyclic=True), "“X”")
+    with pytest.raises(part("logic.errors").Refusal, match="Close Loop"):
+        keyframes.check(plan(keyframes, "ABC", cyclic=True), "“X”")
+
+
+def test_cuts_part_a_motion(keyframes):
+    whole = edited(keyframes, plan(keyframes, fixed="all"), 2, cut=True, fixed="feet")
+    first, second = keyframes.segments(whole)
+    assert [key.name for key in first.keys] == ["A", "B", "C"] and [key.name for key in second.keys] == ["C", "D"]
+    assert first.fixed == ("all",) and second.fixed == ("all", "feet") and not first.cyclic
+
+
+def test_a_loop_with_a_cut_begins_there(keyframes):
+    whole = edited(keyframes, plan(keyframes, "ABCA", cyclic=True), 1, cut=True, fixed="feet")
+    (only,) = keyframes.segments(whole)
+    assert [(key.name, key.frame) for key in only.keys] == [("B", 10), ("C", 20), ("A", 30), ("B", 40)]
+    assert only.fixed == ("feet",) and not only.cyclic
+    assert keyframes.folded(5.0, 10.0, 40.0, True) == 35.0
+
+
+def test_a_loop_without_cuts_is_one_segment(keyframes):
+    (only,) = keyframes.segments(plan(keyframes, "ABA", cyclic=True))
+    assert only.cyclic and len(only.keys) == 3
+
+
+def told(keyframes, whole, masks=None, scale=2.0):
+    (segment,) = keyframes.segments(whole)
+    shapes = SHAPES[: len(segment.keys)].copy()
+    if segment.cyclic:
+        shapes[-1] = shapes[0]
+    return keyframes.told(segment, whole, segment.keys[0].frame, shapes, masks or {}, scale)
+
+
+def test_velocities_are_in_the_cores_space(keyframes):
+    arrow = keyframes.Velocity("ARROW", (0.0, 0.0, 3.0))
+    whole = edited(keyframes, plan(keyframes, speed=2.0), 1, arriving=arrow)
+    whole = edited(keyframes, whole, 0, arriving=keyframes.Velocity("ZERO"))
+    whole = edited(keyframes, whole, 3, arriving=keyframes.Velocity("NEIGHBOURS"))
+    options, _, _ = told(keyframes, whole)
+    np.testing.assert_allclose(options["times"], [0, 2, 4, 6])
+    np.testing.assert_allclose(options["velocities"][1], np.broadcast_to((0, 0, 3.0), (5, 3)))  # times 2, slower by 2
+    assert set(options["velocities"]) == {1} and not options["start_velocity"].any()
+    np.testing.assert_allclose(options["end_velocity"], 0.5)
+
+
+def test_at_the_seam_of_a_loop_the_neighbours_are_around_it(keyframes):
+    whole = edited(keyframes, plan(keyframes, "ABCA", cyclic=True), 0, arriving=keyframes.Velocity("NEIGHBOURS"))
+    options, _, _ = told(keyframes, whole)
+    np.testing.assert_allclose(options["velocities"][0], -0.5)
+    assert options["start_velocity"] is None
+
+
+def test_gravity_is_scaled_with_the_mesh_and_the_speed(keyframes):
+    options, _, _ = told(keyframes, plan(keyframes, gravity=(0.0, 0.0, -9.0), speed=3.0))
+    np.testing.assert_allclose(options["gravity"], (0, 0, -2.0))
+
+
+def test_keys_that_are_not_exact(keyframes):
+    masks = {"some": np.array([True, False, True, False, False]), "held": np.array([True, False, False, False, False])}
+    whole = edited(keyframes, plan(keyframes, fixed="held"), 1, kind="NEAR", weight=4.0)
+    whole = edited(keyframes, whole, 2, kind="GROUP", group="some")
+    _, softened, spots = told(keyframes, whole, masks)
+    assert softened[1] == pytest.approx(24.0) and softened[2] < 1e-4 and set(softened) == {1, 2}
+    assert [(spot.time, list(spot.points)) for spot in spots] == [(2.0, [2])]
+    np.testing.assert_allclose(spots[0].positions, 2.0)
+
+
+def test_what_is_fixed_may_not_be_moved_by_keys(keyframes):
+    (segment,) = keyframes.segments(plan(keyframes, fixed="feet"))
+    shapes = SHAPES.copy()
+    mask = np.array([True, False, False, False, False])
+    with pytest.raises(part("logic.errors").Refusal, match="“B” of “X” moves what “feet”"):
+        keyframes.hold(segment, shapes, mask, "“X”", 10.0)
+    shapes[:, 0] = 1e-7 * np.arange(4)[:, None]
+    assert (keyframes.hold(segment, shapes, mask, "“X”", 10.0)[:, 0] == 0.0).all()
+
+
+# sculpts --------------------------------------------------------------------------------------------------------------
+
+SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=np.float32)
+TWO = np.array([[0, 1, 2], [0, 2, 3]], dtype=np.int32)
+
+
+def test_doubled_vertices_are_one_point_and_loose_ones_none(sculpts):
+    shape = np.vstack([SQUARE, SQUARE[2:3], [[5, 5, 5]]])
+    triangles = np.array([[0, 1, 2], [0, 4, 3], [1, 2, 4]])
+    welded = sculpts.weld(np.stack([shape, 2.0 * shape]), triangles, 2.0)
+    assert len(welded.first) == 4 and welded.doubled == 1 and list(welded.loose) == [5]
+    assert len(welded.triangles) == 2  # the third has a corner twice
+    np.testing.assert_array_equal(welded.spread(shape[welded.first])[:5], shape[:5])
+    assert welded.mask(np.arange(6) == 4).sum() == 1
+
+
+def test_what_some_sculpt_parts_is_not_welded(sculpts):
+    shape = np.vstack([SQUARE, SQUARE[2:3]])
+    parted = shape.copy()
+    parted[4] += 0.1
+    welded = sculpts.weld(np.stack([shape, parted]), np.array([[0, 1, 2], [0, 4, 3]]), 2.0)
+    assert len(welded.first) == 5 and welded.doubled == 0
+
+
+def test_flat_and_folded_sculpts(sculpts):
+    assert sculpts.faults(SQUARE + 1.0, SQUARE, TWO, "“A”") == []
+    folded = SQUARE.copy()
+    folded[3] = folded[1] + (0.01, -0.01, 0.0)
+    (said,) = sculpts.faults(folded, SQUARE, TWO, "“A”")
+    assert said.startswith("“A” folds onto itself at 1 edge") and "vertex" in said
+    grid, triangles = patch()
+    pinched = grid.copy()
+    pinched[0] = pinched[1]
+    (said,) = sculpts.faults(pinched, grid, triangles, "“A”")
+    assert "flattened to nothing" in said and "Lower Energy" in said
+    for factor in ((0, 0, 0), (1, 0, 0)):
+        with pytest.raises(part("logic.errors").Refusal, match="is flat"):
+            sculpts.faults(SQUARE * np.float32(factor), SQUARE, TWO, "“A”")
+
+
+def patch(count: int = 5):
+    x, y = np.meshgrid(np.arange(count), np.arange(count))
+    points = np.stack([x.ravel(), y.ravel(), 0 * x.ravel()], axis=1).astype(np.float32)
+    corners = [(i + count * j) for j in range(count - 1) for i in range(count - 1)]
+    faces = [t for a in corners for t in ((a, a + 1, a + count + 1), (a, a + count + 1, a + count))]
+    return points, np.array(faces, dtype=np.int32)
+
+
+def test_numbers_that_are_none(sculpts):
+    for bad in (np.nan, np.inf, 1e20):
+        shape = SQUARE.copy()
+        shape[2, 1] = bad
+        with pytest.raises(part("logic.errors").Refusal, match="Vertex 2 of “A”"):
+            sculpts.check_numbers(shape, "“A”")
+
+
+def test_plain_curves_go_through_their_values(sculpts):
+    times, values = [0.0, 1.0, 3.0, 4.0], np.array([[0.0], [2.0], [1.0], [0.0]])
+    np.testing.assert_allclose(sculpts.cubic(times, values, times, False), values, atol=1e-12)
+    np.testing.assert_allclose(sculpts.cubic(times, values, times, True), values, atol=1e-12)
+    step = 1e-5
+    ends = sculpts.cubic(times, values, [0.0, step, 4.0 - step, 4.0], True)
+    assert (ends[1] - ends[0]) / step == pytest.approx((ends[3] - ends[2]) / step, abs=1e-3)
+    ends = sculpts.cubic(times, values, [0.0, step], False)
+    assert abs(ends[1] - ends[0]) / step < 1e-3
+
+
+def test_graphs(addon):
+    graphs = part("logic.graphs")
+    lines = graphs.arrow(np.zeros(3), np.array([0.0, 0.0, 2.0]))
+    assert lines.shape == (5, 2, 3) and np.allclose(lines[0], [[0, 0, 0], [0, 0, 2]]) and np.isfinite(lines).all()
+    box = (10.0, 20.0, 100.0, 50.0)
+    points = graphs.placed(np.array([1.0, 3.0]), np.array([0.0, 1.0]), (1.0, 3.0), (0.0, 1.0), box)
+    np.testing.assert_allclose(points, [[10, 20], [110, 70]])
+    assert len(graphs.strokes(np.zeros((41, 2)), True)) == 20 and len(graphs.frame(box)) == 4
