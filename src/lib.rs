@@ -53,6 +53,7 @@
 //! | [`clip`] | a simulated clip: the unit of preview and bake |
 //! | [`shot`] | a body, its poses, rigs and settings in one file: what a machine without a scene simulates |
 //! | [`kernel`] | what is done for every surface vertex of every frame: embedding, modal warp |
+//! | [`spacetime`] | motions through keyframes with the least acting force: reduced spaces, wiggly splines, blending |
 //! | [`store`] | the on-disk cache: versioned, checksummed |
 //!
 //! Units are SI (metres, kilograms, seconds, pascals) throughout; positions are world positions.

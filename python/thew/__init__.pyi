@@ -418,14 +418,14 @@ class WigglySpline:
         knot_velocities: Mapping[int, ArrayLike | tuple[ArrayLike | None, ArrayLike | None] | None] | None = None,
     ) -> WigglySpline: ...
     def __call__(self, t: ArrayLike, derivative: int = 0) -> _Floats:
-        """The spline, or its derivative of order up to 3, at times t -> [len(t)] or [len(t),d]. Beyond the ends the end values are
+        """The spline, or its derivative of order up to 3, at times t -> [t] or [t,d]. Beyond the ends the end values are
         held; cyclic ones repeat. At a cut the side behind counts."""
     @property
     def slopes(self) -> _Floats:
-        """Slopes at the knots, [m+1] or [m+1,d]; behind them where they are cut."""
+        """Slopes at the knots -> [m] or [m,d]; behind them where they are cut."""
     @property
-    def cost(self) -> Any:
-        """∫ r² over the whole spline: a number, [d] where values are [m+1,d]."""
+    def cost(self) -> float | _Floats:
+        """∫ r² over the whole spline: a number, or [d] where values are [m+1,d]."""
 
 @final
 class Spacetime:
@@ -458,19 +458,19 @@ class Spacetime:
         rigid: Literal["auto"] | bool = "auto",
         progress: _Progress | None = None,
     ) -> Spacetime: ...
-    def __call__(self, t: ArrayLike) -> NDArray[np.float32]:
-        """The motion at times t -> [len(t),n,3]. Beyond the ends the end keyframes are held; cycles repeat."""
-    def plain(self, t: ArrayLike) -> NDArray[np.float32]:
-        """Cubic splines through the same keyframes with the same prescribed velocities -> [len(t),n,3]."""
+    def __call__(self, t: ArrayLike) -> _Places:
+        """The motion at times t -> [t,n,3]. Beyond the ends the end keyframes are held; cycles repeat."""
+    def plain(self, t: ArrayLike) -> _Places:
+        """Cubic splines through the same keyframes with the same prescribed velocities -> [t,n,3]."""
     def curves(self, t: ArrayLike, count: int) -> tuple[_Floats, _Floats]:
         """Coordinates along the leading directions in which the keyframes differ: of the motion, and of plain cubic splines,
-        [len(t),count] each (fewer columns where there are fewer directions)."""
+        [t,k] each, k at most count."""
     @property
     def dimension(self) -> int:
         """Number of coordinates of the reduced space."""
     @property
     def times(self) -> _Floats:
-        """Times of the keyframes, [m+1], s."""
+        """Times of the keyframes -> [m], s."""
     @property
     def cost(self) -> float:
         """The integrated squared force (per mass), the mean over the linearisations."""
@@ -482,9 +482,7 @@ class Spacetime:
         new preprocess; nothing is changed on an error."""
     def move(self, k: int, shape: ArrayLike) -> float:
         """Takes the shape[n,3], or the nearest that the space has, for keyframe k -> how far the farthest vertex is from it."""
-    def partial(
-        self, time: float, vertices: ArrayLike, positions: ArrayLike, weight: float | None = None
-    ) -> int:
+    def partial(self, time: float, vertices: ArrayLike, positions: ArrayLike, weight: float | None = None) -> int:
         """Puts vertices at positions[len,3] at a time: exactly, or drawn there by a weight (in the norm of the mass) -> a number to
         drop it by. Raises InputError naming a vertex that is asked to be in two places."""
     def soften(self, k: int, weight: float | None) -> None:
@@ -506,13 +504,13 @@ class Spacetime:
 class Composite:
     """Motions one after another, as `composite` joins them."""
 
-    def __call__(self, t: ArrayLike) -> NDArray[np.float32]:
-        """The motion at times t -> [len(t),n,3]; where two segments meet the later one shows."""
-    def plain(self, t: ArrayLike) -> NDArray[np.float32]:
-        """Cubic splines through the same keyframes -> [len(t),n,3]."""
+    def __call__(self, t: ArrayLike) -> _Places:
+        """The motion at times t -> [t,n,3]; where two segments meet the later one shows."""
+    def plain(self, t: ArrayLike) -> _Places:
+        """Cubic splines through the same keyframes -> [t,n,3]."""
     @property
     def times(self) -> _Floats:
-        """When segments begin, and when the last ends, [s+1]."""
+        """When segments begin, and when the last ends -> [s]."""
 
 def composite(motions: Iterable[Spacetime]) -> Composite:
     """Motions of one body one after another, each beginning when the one before ends: other fixed parts and velocities in each.

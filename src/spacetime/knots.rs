@@ -283,11 +283,11 @@ impl System {
             let element = intervals[interval].element();
             if let Some(slope) = slope {
                 let assembled = element.matrix[1][1];
-                system.add(
-                    slope,
-                    slope,
-                    intervals[interval].free_slope(side) - assembled,
-                );
+                // Heavily damped, a natural start may be anything as far as rounding can tell.
+                let free = intervals[interval]
+                    .free_slope(side)
+                    .max(SINGULAR * assembled);
+                system.add(slope, slope, free - assembled);
             }
             if let Some(value) = own.value {
                 let o = intervals[interval].oscillator();

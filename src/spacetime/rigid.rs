@@ -11,7 +11,7 @@ use super::knots::{KnotData, Layout};
 use super::spline::WigglySpline;
 use crate::skeleton::rotation_vector::rotation;
 use crate::{Mat3, Vec3};
-use nalgebra::Rotation3;
+use nalgebra::{Rotation3, UnitQuaternion};
 use std::sync::Arc;
 
 /// Where a shape lies: `x = turn (y − pivot) + centre` of the shape y that is laid back.
@@ -178,7 +178,9 @@ impl RigidPath {
 
 /// The rotation vector of a rotation.
 pub(super) fn vector(turn: &Mat3) -> Vec3 {
-    Rotation3::from_matrix_unchecked(*turn).scaled_axis()
+    // By quaternions: a matrix of half a turn does not tell its axis off the diagonal.
+    let turn = Rotation3::from_matrix_unchecked(*turn);
+    UnitQuaternion::from_rotation_matrix(&turn).scaled_axis()
 }
 
 /// The rate of a rotation vector φ whose rotation turns at the rate ω in its own frame: `J_r(φ)⁻¹ ω`.
@@ -216,7 +218,14 @@ mod tests {
     #[test]
     fn shapes_that_differ_by_a_rigid_motion_are_laid_onto_each_other() {
         let (x, masses) = cloud();
-        for w in [[0.1, 0.2, -0.3], [0.0, 3.1, 0.0], [2.0, -1.0, 0.5]].map(Vec3::from) {
+        for w in [
+            [0.1, 0.2, -0.3],
+            [0.0, 3.1, 0.0],
+            [0.0, std::f64::consts::PI, 0.0],
+            [2.0, -1.0, 0.5],
+        ]
+        .map(Vec3::from)
+        {
             let turn = rotation(&w);
             let moved: Vec<Vec3> = x
                 .iter()
@@ -224,6 +233,7 @@ mod tests {
                 .collect();
             let place = place(&x, &moved, &masses);
             assert!((place.turn - turn).norm() < 1e-12);
+            assert!((rotation(&vector(&place.turn)) - turn).norm() < 1e-12);
             let spin = Vec3::new(0.4, -0.2, 0.9);
             let velocity =
                 |x: &Vec3| Vec3::new(1.0, 2.0, 3.0) + (turn * spin).cross(&(x - place.centre));

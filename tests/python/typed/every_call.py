@@ -59,6 +59,11 @@ class Scene:
         self.Equilibrium = thew.Equilibrium(body)
 
         self.Shell = thew.Shell(surface.vertices, surface.triangles, bending=2.0)
+        self.corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.1], [0.0, 1.0, 0.0]])
+        self.keys = np.stack([self.corners, self.corners * 1.1])
+        self.WigglySpline = thew.WigglySpline([0.0, 1.0], [0.0, 1.0], 4.0, 0.1, start_velocity=None)
+        self.Spacetime = thew.Spacetime(thew.Shell(self.corners, [[0, 1, 2], [0, 2, 3]]), self.keys, [0.0, 1.0])
+        self.Composite = thew.composite([self.Spacetime])
         self.TetMesh = bar = thew.TetMesh.grid((3, 1, 1), (0.6, 0.2, 0.2))
         self.still = np.zeros((len(bar.vertices), 3))
         self.fixed = np.flatnonzero(bar.vertices[:, 0] < 1e-9)
@@ -97,6 +102,19 @@ CALLS: dict[str, Call] = {
     "Shell.hessian": lambda s: s.Shell.hessian(s.Shell.vertices * 1.1),
     "Shell.relax": lambda s: s.Shell.relax(s.Shell.vertices * 1.1, 100.0),
     "Shell.report": lambda s: s.Shell.report(),
+    "WigglySpline.__call__": lambda s: s.WigglySpline([0.5]),
+    "Spacetime.__call__": lambda s: s.Spacetime([0.5]),
+    "Composite.__call__": lambda s: s.Composite([0.5]),
+    "Spacetime.plain": lambda s: s.Spacetime.plain([0.5]),
+    "Spacetime.curves": lambda s: s.Spacetime.curves([0.5], 1),
+    "Spacetime.set": lambda s: s.Spacetime.set(stiffness=2.0, end_velocity=0.0),
+    "Spacetime.move": lambda s: s.Spacetime.move(1, s.keys[1] * 1.01),
+    "Spacetime.partial": lambda s: s.Spacetime.partial(0.5, [1], s.corners[[1]]),
+    "Spacetime.soften": lambda s: s.Spacetime.soften(1, 10.0),
+    "Spacetime.drop": lambda s: s.Spacetime.drop(s.Spacetime.partial(0.25, [1], s.corners[[1]])),
+    "Spacetime.model": lambda s: s.Spacetime.model(s.corners, [1], s.corners[[1]] * 1.1),
+    "Composite.plain": lambda s: s.Composite.plain([0.5]),
+    "composite": lambda s: thew.composite([s.Spacetime]),
     "TetMesh.from_cubes": lambda s: thew.TetMesh.from_cubes(np.indices((2, 2, 2))[::-1].reshape(3, 8).T, [range(8)]),
     "TetMesh.grid": lambda s: thew.TetMesh.grid((1, 1, 1), (1.0, 1.0, 1.0)),
     "TetMesh.fill": lambda s: thew.TetMesh.fill(s.Surface, cells_across=8),

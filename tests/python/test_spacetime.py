@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Motions through keyframes: against a solution assembled with numpy and scipy, through everything that can be prescribed."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse
+import thew
+
+
+def sheet(n=5, size=4.0):
+    """A square sheet with curved corners."""
+    u = np.linspace(-0.5, 0.5, n)
+    x, y = np.meshgrid(u, u, indexing="ij")
+    vertices = size * np.stack([x, y, 0.3 * x * y], axis=-1).reshape(-1, 3)
+    at = np.arange(n * n).reshape(n, n)
+    a, b, c, d = (s.ravel() for s in (at[:-1, :-1], at[1:, :-1], at[1:, 1:], at[:-1, 1:]))
+    return vertices, np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])
+
+
+def bent(vertices, angle):
+    """Rolled up about y by so much from end to end."""
+    length = np.ptp(vertices[:, 0])
+    turn = angle * vertices[:, 0] / length
+    x = vertices.copy()
+    if angle:
+        radius = length / angle
+        x[:, 0] = (radius - vertices[:, 2]) * np.sin(turn)
+        x[:, 2] = radius - (radius - vertices[:, 2]) * np.cos(turn)
+    return x
+
+
+def rotation(axis, angle):
+    axis = np.asarray(axis, float) / np.linalg.norm(axis)
+    k = np.cross(np.eye(3), -axis)
+    return np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * k @ k
+
+
+VERTICES, TRIANGLES = sheet()
+SHELL = thew.Shell(VERTICES, TRIANGLES)
+KEYS = np.stack([bent(VERTICES, a) for a in (0.0, 0.8, -0.3, 0.4)])
+TIMES = np.array([0.0, 0.7, 1.0, 1.8])
+N = len(VERTICES)
+
+
+def make(keys=KEYS, times=TIMES, shell=SHELL, **options):
+    return thew.Spacetime(
+        shell, keys, times, **{"stiffness": 20.0, "start_velocity": 0.0, "end_velocity": 0.0, **options}
+    )
+
+
+def test_it_goes_through_all_keyframes_and_rests_at_its_ends():
+    motion = make(damping=(0.3, 0.002), gravity=(0, 0, -3.0))
+    assert motion(TIMES).dtype == np.float32 and motion(TIMES).shape == KEYS.shape
+    assert np.abs(motion(TIMES) - KEYS).max() < 1e-5
+    assert np.abs(motion([-1.0, 9.0]) - KEYS[[0, -1]]).max() < 1e-5
+    h = 1e-3
+    assert np.abs(motion([h])[0] - motion([0.0])[0]).max() < 60 * h * h * np.abs(KEYS).max() * 20
+    assert np.array_equal(motion([1.3, 0.2]), np.stack([motion(1.3)[0], motion(0.2)[0]]))
+
+
+def test_near_a_keyframe_it_is_the_solution_around_that_keyframe():
+    """The linearised problem in full, decoupled by scipy from the shell's own matrices."""
+    alpha, beta, stiffness, gravity = 0.2, 0.003, 20.0, np.array([0.0, 0.5, -2.0])
+    motion = make(damping=(alpha, beta), gravity=gravity, rigid=False)
+    assert motion.dimension == 3 * N
+    x = KEYS[1]
+    k = stiffness * scipy.sparse.csr_matrix(SHELL.hessian(x), shape=(3 * N, 3 * N)).toarray()
+    m = np.repeat(SHELL.mass, 3)
+    values, modes = scipy.linalg.eigh(k, np.diag(m))
+    force = modes.T @ (stiffness * SHELL.gradient(x).ravel() - m * np.tile(gravity, N))
+    wanted = (KEYS - x).reshape(len(KEYS), -1) @ (m[:, None] * modes)
+    spline = thew.WigglySpline(TIMES, wanted, values, 0.5 * (alpha + beta * values), force)
+    at = np.array([0.55, 0.6, 0.7, 0.75])
+    assert np.abs(motion(at) - (x + (spline(at) @ modes.T).reshape(-1, N, 3))).max() < 2e-4
+
+
+def test_velocities_are_met_and_a_cut_is_two_motions():
+    rng = np.random.default_rng(2)
+    before, behind, start = rng.normal(size=(3, N, 3))
+    motion = make(start_velocity=start, velocities={1: before, 2: (before, behind)}, rigid=False)
+    h = 1e-3
+
+    def slope(t, side):
+        near, far = motion([t + side * h])[0], motion([t + 2 * side * h])[0]
+        return (4 * near - far - 3 * motion([t])[0]) / (2 * side * h)
+
+    for t, side, wanted in ((0.0, 1, start), (0.7, 1, before), (0.7, -1, before), (1.0, -1, before), (1.0, 1, behind)):
+        assert np.abs(slope(t, side) - wanted).max() < 0.05, (t, side)
+    halves = [
+        make(KEYS[:3], TIMES[:3], start_velocity=start, end_velocity=before, velocities={1: before}, rigid=False),
+        make(KEYS[2:], TIMES[2:], start_velocity=behind, rigid=False),
+    ]
+    both = thew.composite(halves)
+    t = np.linspace(0, 1.8, 25)
+    assert np.allclose(both.times, [0.0, 1.0, 1.8])
+    # Whatever is on the far side of the cut has no say, but for what stations it blends with.
+    assert np.abs(both(t) - motion(t)).max() < 1e-4
+    with pytest.raises(thew.InputError, match="segment 1 begins"):
+        thew.composite(halves[::-1])
+
+
+def test_half_a_turn_does_not_balloon():
+    turned = np.stack([VERTICES, VERTICES @ rotation([1, 2, 3], np.pi - 0.05).T + [3.0, 0, 0]])
+    t = np.linspace(0, 1, 21)
+
+    def spread(motion):
+        x = motion(t).astype(float)
+        d = np.linalg.norm(x[:, TRIANGLES[:, 0]] - x[:, TRIANGLES[:, 1]], axis=-1)
+        return np.abs(d / d[0] - 1).max()
+
+    assert spread(make(turned, [0.0, 1.0])) < 1e-4
+    assert spread(make(turned, [0.0, 1.0], rigid=False)) > 0.5
+
+
+def test_ghosts_keep_lengths_where_a_sheet_rolls_up():
+    keys = np.stack([bent(VERTICES, 0.0), bent(VERTICES, 5.0)])
+    t = np.linspace(0, 1, 21)
+
+    def strain(motion):
+        x = motion(t).astype(float)
+        d = np.linalg.norm(x[:, TRIANGLES[:, 0]] - x[:, TRIANGLES[:, 1]], axis=-1)
+        return np.abs(d / d[0] - 1).max()
+
+    plain, ghosts = make(keys, [0.0, 1.0]), make(keys, [0.0, 1.0], ghosts="auto")
+    assert any("ghost" in note for note in ghosts.notes)
+    assert strain(ghosts) < 0.7 * strain(plain)
+    given = make(keys, [0.0, 1.0], ghosts=[(0.5, bent(VERTICES, 2.5))])
+    assert strain(given) < 0.8 * strain(plain)
+    assert np.abs(given([0.0, 1.0]) - keys).max() < 1e-5
+
+
+def test_a_turned_and_moved_world_has_the_turned_and_moved_motion():
+    r, t = rotation([1, -2, 0.5], 1.1), np.linspace(0, 1.8, 19)
+    options = {"damping": (0.2, 0.001), "modes": 6}
+    here = make(gravity=(0, 0, -2.0), **options)(t)
+    there = make(
+        KEYS @ r.T + [5.0, -3.0, 2.0],
+        shell=thew.Shell(VERTICES @ r.T + [5.0, -3.0, 2.0], TRIANGLES),
+        gravity=r @ [0, 0, -2.0],
+        **options,
+    )(t)
+    assert np.abs(there - (here @ r.T + [5.0, -3.0, 2.0])).max() < 2e-4
+    order = np.random.default_rng(3).permutation(N)
+    inverse = np.argsort(order)
+    mixed = make(
+        KEYS[:, order], shell=thew.Shell(VERTICES[order], inverse[TRIANGLES]), gravity=(0, 0, -2.0), **options
+    )(t)
+    assert np.abs(mixed[:, inverse] - here).max() < 2e-4
+
+
+def test_undamped_motion_runs_backwards():
+    t = np.linspace(0, 1.8, 19)
+    back = make(KEYS[::-1], 1.8 - TIMES[::-1])(1.8 - t)
+    assert np.abs(back - make()(t)).max() < 2e-4
+
+
+def test_cycles_close():
+    keys = np.concatenate([KEYS[:3], KEYS[:1]])
+    motion = make(keys, cyclic=True, damping=(0.2, 0.0))
+    t = np.linspace(0, 1.8, 37)
+    assert np.abs(motion(t + 1.8) - motion(t)).max() < 1e-5
+    h = 1e-3
+    jump = (motion([h])[0] - motion([0.0])[0]) - (motion([1.8])[0] - motion([1.8 - h])[0])
+    assert np.abs(jump).max() / h < 0.05 * np.abs(motion([h])[0] - motion([1.8 - h])[0]).max() / (2 * h) + 0.2
+    with pytest.raises(thew.InputError, match="keyframe 0 at the end"):
+        make(cyclic=True)
+
+
+def test_all_vertices_partially_are_a_keyframe():
+    t = np.linspace(0, 1.8, 19)
+    exact = make(modes=4)
+    partial = make(modes=4)
+    partial.soften(1, 1e-9)
+    number = partial.partial(0.7, np.arange(N), KEYS[1])
+    assert np.abs(partial(t) - exact(t)).max() < 1e-5
+    partial.drop(number)
+    assert np.abs(partial([0.7]) - KEYS[1]).max() > 0.05
+    partial.soften(1, None)
+    assert np.abs(partial(t) - exact(t)).max() < 1e-6
+
+
+def test_few_vertices_at_any_time_and_weights():
+    motion = make(rigid=False)
+    cost = motion.cost
+    wanted = KEYS[1][:2] + [0.3, 0.1, 0.5]
+    number = motion.partial(0.85, [0, 1], wanted)
+    assert np.abs(motion([0.85])[0][:2] - wanted).max() < 1e-4
+    assert np.abs(motion(TIMES) - KEYS).max() < 1e-5 and motion.cost > cost
+    with pytest.raises(thew.InputError, match=r"vertex 1 .* at 0.85 s"):
+        motion.partial(0.85, [1, 4], KEYS[1][[1, 4]] + 1.0)
+    with pytest.raises(thew.InputError, match="soften it"):
+        motion.partial(1.0, [3], KEYS[2][[3]] + 0.1)
+    motion.drop(number)
+    assert motion.cost == pytest.approx(cost)
+    # From nothing to exactness.
+    distances = []
+    for weight in (1e-6, 1e2, 1e8):
+        motion.soften(1, weight)
+        distances.append(np.abs(motion([0.7])[0] - KEYS[1]).max())
+        assert motion.cost < cost
+    assert distances[0] > distances[1] > distances[2] and distances[2] < 1e-3
+    soft = motion.partial(0.4, [7], KEYS[1][[7]] + 1.0, weight=1e9)
+    assert np.abs(motion([0.4])[0][7] - KEYS[1][7] - 1.0).max() < 0.05
+    motion.drop(soft)
+
+
+def test_fixed_vertices_stay():
+    fixed = np.arange(5)
+    keys = KEYS.copy()
+    keys[:, fixed] = KEYS[0, fixed]
+    motion = make(keys, fixed=fixed, modes=5)
+    t = np.linspace(0, 1.8, 19)
+    assert np.abs(motion(t)[:, fixed] - keys[0, fixed]).max() < 1e-6
+    mask = np.zeros(N, bool)
+    mask[fixed] = True
+    assert np.array_equal(make(keys, fixed=mask, modes=5)(t), motion(t))
+    with pytest.raises(thew.InputError, match="keyframe 1 has the fixed vertex"):
+        make(fixed=fixed)
+    with pytest.raises(thew.InputError, match="all 25 vertices"):
+        make(KEYS[[0, 0]], [0.0, 1.0], fixed=np.ones(N, bool))
+
+
+def test_numbers_change_without_a_new_preprocess():
+    t = np.linspace(0, 2.0, 21)
+    motion = make(rigid=False)
+    motion.set(
+        stiffness=90.0, damping=(0.4, 0.001), gravity=(0, 0, -1.0), times=[0.0, 0.6, 1.2, 2.0], end_velocity=None
+    )
+    fresh = make(
+        times=[0.0, 0.6, 1.2, 2.0],
+        stiffness=90.0,
+        damping=(0.4, 0.001),
+        gravity=(0, 0, -1.0),
+        end_velocity=None,
+        rigid=False,
+    )
+    assert np.abs(motion(t) - fresh(t)).max() < 1e-5
+    shown = motion(t)
+    with pytest.raises(thew.InputError, match="not after"):
+        motion.set(times=[0.0, 1.0, 0.5, 2.0])
+    with pytest.raises(thew.InputError, match="no 'speed'"):
+        motion.set(speed=2.0)
+    assert np.array_equal(motion(t), shown)
+    assert motion.move(1, KEYS[1] + 0.05) < 1e-5
+    assert np.abs(motion([0.6])[0] - KEYS[1] - 0.05).max() < 1e-5
+
+
+def test_stiffer_motion_rings_and_plain_splines_do_not():
+    t = np.linspace(0, 1.8, 200)
+    ours, plain = make(stiffness=400.0).curves(t, 1)
+    turns = [np.sum(np.diff(np.sign(np.diff(c[:, 0]))) != 0) for c in (ours, plain)]
+    assert turns[0] > turns[1]
+    assert np.abs(make().plain(TIMES) - KEYS).max() < 1e-5
+
+
+def test_points_are_dragged_within_the_space():
+    motion = make()
+    corner = VERTICES[-1] + [0.2, 0.0, 1.0]
+    shape = motion.model(VERTICES, [N - 1, 0], [corner, VERTICES[0]])
+    assert np.abs(shape[[N - 1, 0]] - [corner, VERTICES[0]]).max() < 1e-6
+    pulled = VERTICES.copy()
+    pulled[-1] = corner
+    assert SHELL.energy(shape) < 0.5 * SHELL.energy(pulled)
+    assert np.abs(motion.model(VERTICES, [0], VERTICES[:1], weight=5.0) - VERTICES).max() < 1e-6
+
+
+def test_large_meshes_are_reduced_and_tetrahedra_and_bodies_move_too():
+    vertices, triangles = sheet(30)
+    keys = np.stack([bent(vertices, a) for a in (0.0, 0.6, 0.2)])
+    motion = make(keys, [0.0, 0.5, 1.0], thew.Shell(vertices, triangles), modes=5)
+    assert motion.dimension < 60
+    assert np.abs(motion([0.0, 0.5, 1.0]) - keys).max() < 1e-5
+    tets = thew.TetMesh.grid([3, 1, 1], [0.3, 0.1, 0.1])
+    keys = np.stack([tets.vertices, tets.vertices * [1.2, 0.95, 0.95]])
+    assert np.abs(thew.Spacetime(tets, keys, [0.0, 1.0])([0.0, 1.0]) - keys).max() < 1e-6
+
+
+def test_progress_and_cancel():
+    vertices, triangles = sheet(30)
+    keys = np.stack([bent(vertices, a) for a in (0.0, 0.6, 0.2)])
+    seen = []
+    make(keys, [0.0, 0.5, 1.0], thew.Shell(vertices, triangles), progress=lambda f, stage: seen.append((f, stage)))
+    assert seen[-1][0] == pytest.approx(1.0) and {stage for _, stage in seen} >= {
+        "Modes of the keyframes",
+        "Linearisations",
+    }
+    with pytest.raises(thew.Cancelled):
+        make(keys, [0.0, 0.5, 1.0], thew.Shell(vertices, triangles), progress=lambda f, stage: f < 0.3)
+
+
+def broken(change):
+    keys = KEYS.copy()
+    change(keys)
+    return keys
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"keys": KEYS[:1], "times": [0.0]}, "at least two keyframes"),
+        ({"times": [0.0, 1.0]}, "2 times were given for 4"),
+        ({"times": [0.0, 1.0, 1.0, 2.0]}, "keyframe 2 is at 1 s"),
+        ({"times": [0.0, 2.0, 1.0, 3.0]}, "keyframe 2"),
+        ({"keys": KEYS[:, :-1]}, "keyframe 0 has 24 vertices"),
+        ({"keys": broken(lambda k: k.__setitem__((2, 3, 1), np.nan))}, "vertex 3 of keyframe 2"),
+        ({"stiffness": 0.0}, "stiffness"),
+        ({"stiffness": np.nan}, "stiffness"),
+        ({"damping": (-1.0, 0.0)}, "damping alpha"),
+        ({"gravity": (0, 0, np.inf)}, "gravity"),
+        ({"velocities": {9: np.zeros(3)}}, "no keyframe 9"),
+        ({"start_velocity": np.zeros((7, 3))}, "velocity at keyframe 0 has 7"),
+        ({"ghosts": [(5.0, VERTICES)]}, "a ghost at 5 s"),
+        ({"fixed": [99]}, "no vertex 99"),
+    ],
+)
+def test_bad_input_is_told(options, words):
+    with pytest.raises(thew.InputError, match=words):
+        make(**options)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda k: k.__setitem__((1, slice(None), 2), 0.0),
+        lambda k: k.__setitem__(1, 0.0),
+        lambda k: k.__setitem__((1, slice(None), 0), -k[1, :, 0]),
+    ],
+)
+def test_flat_and_folded_sculpts_are_survived(change):
+    try:
+        shown = make(broken(change))(np.linspace(0, 1.8, 19))
+    except thew.ThewError as error:
+        assert "keyframe" in str(error)
+    else:
+        assert np.isfinite(shown).all()
