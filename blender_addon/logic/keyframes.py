@@ -69,7 +69,7 @@ class Plan:
     modes: int = 10
     bending: float = 1.0
     ghosts: bool = False
-    stiffness: float = 1000.0
+    stiffness: float = 300.0
     damping: tuple[float, float] = (0.0, 0.0)
     gravity: tuple[float, float, float] = (0.0, 0.0, 0.0)  # object space, units of the object a second squared
     speed: float = 1.0
@@ -204,8 +204,9 @@ def told(segment: Segment, plan: Plan, origin: float, shapes: np.ndarray, masks:
         if key.kind == "EXACT":
             continue
         beside = [times[j + 1] - times[j] for j in (i - 1, i) if 0 <= j < last]
-        # A beam through its neighbours, a time T apart, resists with 6 / T³: a pull of 1 meets it half-way.
-        unit = 6.0 / float(np.mean(beside)) ** 3
+        # A beam through its neighbours, a time T apart, resists with 6 / T³, what swings at ω with about ω³ (ω² is a third of
+        # the stiffness in the slowest modes): a pull of 1 meets them about half-way.
+        unit = 6.0 / float(np.mean(beside)) ** 3 + (plan.stiffness / 3.0) ** 1.5
         softened[i] = unit * (key.weight if key.kind == "NEAR" else HARDLY)
         if key.kind == "GROUP":
             points = np.flatnonzero(masks[key.group] & moves)

@@ -161,7 +161,7 @@ class ThewKeyframed(bpy.types.PropertyGroup):
         name="Stiffness",
         description="How stiff the flesh is, the same on a mouse and on a whale: more rings quicker and follows plain curves "
         "less. A thousand times as much is about thirty times as quick",
-        default=1000.0,
+        default=300.0,
         min=1e-6,
         max=1e12,
         soft_min=1.0,

@@ -85,7 +85,8 @@ def test_the_ends_are_at_rest_at_first(sack):
     keys = sack.thew.keyframed.keyframes
     assert [key.velocity for key in keys] == ["ZERO", "FREE", "ZERO"]
     inside = np.abs(speed_at(sack, 5)).max()
-    assert np.abs(speed_at(sack, 1, side=1)).max() < 0.15 * inside
+    # A sculpt that is strained lets go at once: at rest it is for a moment.
+    assert np.abs(speed_at(sack, 1, step=0.002, side=1)).max() < 0.15 * inside
 
 
 def test_an_arrow_is_taken_from_the_neighbours(sack):
