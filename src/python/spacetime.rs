@@ -38,6 +38,9 @@ pub(super) struct PySpacetime {
     nodes: usize,
 }
 
+/// Two arrays of numbers.
+type Pair<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
+
 /// Velocities as a number, [3] or [n,3].
 fn velocity(object: &Bound<'_, PyAny>, name: &str, nodes: usize) -> PyResult<Vec<Vec3>> {
     if object.len().is_err()
@@ -254,11 +257,7 @@ impl PySpacetime {
 
     /// Coordinates along the leading directions in which the keyframes differ: of the motion, and of plain cubic splines,
     /// [len(t),count] each (fewer columns where there are fewer directions).
-    fn curves<'py>(
-        &self,
-        t: &Bound<'py, PyAny>,
-        count: Whole,
-    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)> {
+    fn curves<'py>(&self, t: &Bound<'py, PyAny>, count: Whole) -> PyResult<Pair<'py>> {
         let times = times_of(t)?;
         let (ours, plain) = self.with(t.py(), |motion| Ok(motion.curves(&times, count.0)))?;
         let array = |data: Vec<f64>| {

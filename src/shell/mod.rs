@@ -4,7 +4,7 @@
 //! `W = k_L Σ (1 − |e|/|ē|)² |ē| + k_A Σ (1 − A/Ā)² Ā + k_B Σ 3 |ē|²/(Ā₁ + Ā₂) (θ − θ̄)²`, over edges, triangles and hinges (pairs
 //! of triangles at an edge); what has a bar is measured at rest. θ is 0 where a hinge is flat; its change lies in (−π, π]. The bending
 //! energy of a sheet bent to a cylinder of the curvature c tends to `3 k_B c²` per area. (The weight of a hinge is `|ē|` over a third of
-//! the mean height; [hildebrandt2012] prints it without saying whose height.)
+//! the mean height; [hildebrandt2012, §5] prints it without saying whose height.)
 //!
 //! ```
 //! use thew::Vec3;

@@ -16,7 +16,7 @@ pub struct ShellTerm<'a> {
     pub slots: &'a [Option<Slot>],
     /// Share of its mean that each block on the diagonal of the convex Hessian is raised by, in all directions alike. Stiffnesses of
     /// crumpled shells are so far apart that rounding would make it indefinite; 1e-9 is enough against that, mostly. Larger ones
-    /// shorten steps, most at vertices that are held most stiffly [marquardt1963].
+    /// shorten steps, most at vertices that are held most stiffly (Marquardt 1963).
     pub damping: f64,
 }
 

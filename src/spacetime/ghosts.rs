@@ -175,10 +175,11 @@ impl Poisson {
                 }
                 sum += 1.0;
                 let j = number[other];
-                if j != u32::MAX && (j as usize) < own {
-                    if let Some(slot) = symbolic.slot(own, j as usize) {
-                        solver.add_scalar(slot, -1.0);
-                    }
+                if j != u32::MAX
+                    && (j as usize) < own
+                    && let Some(slot) = symbolic.slot(own, j as usize)
+                {
+                    solver.add_scalar(slot, -1.0);
                 }
             }
             solver.add_scalar(symbolic.slot(own, own)?, sum);

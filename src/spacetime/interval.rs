@@ -159,7 +159,7 @@ impl Interval {
         }
         let (from, to) = (Jets::new(e, &from), Jets::new(e, &to));
         let times = |f: &[f64], g: &[f64]| product(f, g, derivative);
-        let g = -e.l * (times(&from.d1, &to.d0()) + times(from.d0(), &to.d1)) / sum;
+        let g = -e.l * (times(&from.d1, to.d0()) + times(from.d0(), &to.d1)) / sum;
         let turn = -(times(&from.sigma1, &to.sigma2) + times(&from.sigma2, &to.sigma1)) / sum;
         let p = (times(&from.d1, to.c2()) - times(&from.sigma2, to.d0())
             + times(from.d0(), &to.sigma2)
@@ -222,7 +222,11 @@ fn product(f: &[f64], g: &[f64], order: usize) -> f64 {
     ];
     (0..=order)
         .map(|k| {
-            let sign = if (order - k) % 2 == 0 { 1.0 } else { -1.0 };
+            let sign = if (order - k).is_multiple_of(2) {
+                1.0
+            } else {
+                -1.0
+            };
             sign * BINOMIAL[order][k] * f[k] * g[order - k]
         })
         .sum()

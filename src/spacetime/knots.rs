@@ -246,6 +246,8 @@ pub(super) struct System {
     pub slope: Vec<f64>,
 }
 
+// Entries of bands and triangles are found by their numbers.
+#[allow(clippy::needless_range_loop)]
 impl System {
     /// Assembles and factors: `given` holds what is given, and anything where it is not.
     pub fn new(layout: &Layout, intervals: &[Interval], given: &KnotData, pulls: &[Pull]) -> Self {

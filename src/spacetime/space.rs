@@ -94,6 +94,9 @@ impl Space {
         if self.whole {
             return rows;
         }
+        if rows.iter().all(|&x| x == 0.0) {
+            return vec![0.0; self.dimension()];
+        }
         rows.iter_mut().zip(&self.masses).for_each(|(x, m)| *x *= m);
         let projected = transposed_times(&self.basis, &rows);
         self.solve_mass(projected)
@@ -125,6 +128,9 @@ impl Space {
     /// `Uᵀ M x` of one vector per vertex.
     pub fn projected_mass(&self, of: impl Fn(usize) -> Vec3) -> Vec<f64> {
         let mut rows = self.rows(of);
+        if rows.iter().all(|&x| x == 0.0) {
+            return vec![0.0; self.dimension()];
+        }
         rows.iter_mut().zip(&self.masses).for_each(|(x, m)| *x *= m);
         if self.whole {
             return rows;

@@ -139,3 +139,87 @@ fn costs_are_integrals_and_no_neighbour_is_cheaper() {
         }
     }
 }
+
+/// A strip of two rows of triangles, and shapes that bend it.
+fn strip() -> (std::sync::Arc<crate::shell::Shell>, Vec<Vec<crate::Vec3>>) {
+    use crate::Vec3;
+    let at = |i: usize| (i as f64 * 0.5, (i % 2) as f64 * 0.7);
+    let vertices: Vec<Vec3> = (0..12)
+        .map(|i| Vec3::new(at(i).0, at(i).1, 0.1 * (i as f64).sin()))
+        .collect();
+    let triangles = (0..10).map(|i| [i, i + 1, i + 2]).collect();
+    let material = crate::shell::ShellMaterial::default();
+    let shell = crate::shell::Shell::new(vertices.clone(), triangles, &material).unwrap();
+    let bent = |c: f64| {
+        let lift = |x: &Vec3| Vec3::new(x.x, x.y, x.z + c * x.x * x.x);
+        vertices.iter().map(lift).collect::<Vec<Vec3>>()
+    };
+    let shapes = vec![bent(0.0), bent(0.1), bent(-0.05), bent(0.07)];
+    (std::sync::Arc::new(shell), shapes)
+}
+
+fn motion(options: &Options) -> Spacetime {
+    let (shell, shapes) = strip();
+    let settings = Settings {
+        stiffness: 30.0,
+        damping: (0.3, 1e-3),
+        ..Settings::default()
+    };
+    let times = vec![0.0, 0.5, 0.8, 1.5];
+    Spacetime::new(
+        shell,
+        shapes,
+        times,
+        settings,
+        options,
+        &crate::progress::Silent,
+    )
+    .unwrap()
+}
+
+#[test]
+fn a_partial_keyframe_of_all_vertices_is_a_keyframe() {
+    let (_, shapes) = strip();
+    let times: Vec<f64> = (0..31).map(|i| 0.05 * f64::from(i)).collect();
+    for full_below in [1500, 0] {
+        let options = Options {
+            full_below,
+            modes: 4,
+            rigid: RigidMotion::Kept,
+            ..Options::default()
+        };
+        let exact = motion(&options).coordinates_at(&times);
+        let mut partial = motion(&options);
+        partial.soften(1, Some(1e-6)).unwrap();
+        let all = (0..12).collect();
+        partial.partial(0.5, all, shapes[1].clone(), None).unwrap();
+        let (same, size) = (partial.coordinates_at(&times), exact.norm_max());
+        assert!((&same - &exact).norm_max() < 1e-10 * size);
+        // In two halves they are coupled by nothing but their rows.
+        partial.drop_partial(0).unwrap();
+        for half in [0..6u32, 6..12] {
+            let wanted = half.clone().map(|v| shapes[1][v as usize]).collect();
+            partial.partial(0.5, half.collect(), wanted, None).unwrap();
+        }
+        assert!((partial.coordinates_at(&times) - &exact).norm_max() < 1e-10 * size);
+    }
+}
+
+#[test]
+fn part_of_a_shape_is_met_and_nothing_cheaper_meets_it() {
+    let mut all = motion(&Options::default());
+    let free = all.cost();
+    let wanted = crate::Vec3::new(1.0, 0.2, 0.9);
+    let id = all.partial(0.65, vec![3], vec![wanted], None).unwrap();
+    let reached = all.positions(&[0.65]);
+    for k in 0..3 {
+        assert!((f64::from(reached[9 + k]) - wanted[k]).abs() < 1e-5);
+    }
+    assert!(all.misses().iter().all(|&(_, miss)| miss < 1e-9));
+    let held = all.cost();
+    assert!(held > free);
+    // A weight comes near for less.
+    all.drop_partial(id).unwrap();
+    all.partial(0.65, vec![3], vec![wanted], Some(1e3)).unwrap();
+    assert!(all.cost() < held);
+}

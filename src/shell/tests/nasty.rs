@@ -154,7 +154,7 @@ fn what_is_no_shell_is_refused_in_a_sentence() {
         "triangle 1 uses vertex 3, but there are only 3: vertices count from 0"
     );
     assert_eq!(
-        refused(&vec![Vec3::x(); 3], &[[0, 1, 2]]),
+        refused(&[Vec3::x(); 3], &[[0, 1, 2]]),
         ShellError::Extent(0.0)
     );
     for bad in [f64::NAN, f64::INFINITY, 1e13] {
