@@ -12,9 +12,9 @@ from ..scene import windows
 from .shell import Job
 
 
-class THEW_OT_bake(Job, bpy.types.Operator):
-    bl_idname = "thew.bake"
-    bl_label = "Bake"
+class Bake(Job):
+    """What baking operators share: Blender takes no operator for the base of another one."""
+
     bl_description = "Write the motion into the file, one shape key a frame, so that it plays without this extension"
     bl_options = {"REGISTER", "UNDO"}
 
@@ -49,6 +49,11 @@ class THEW_OT_bake(Job, bpy.types.Operator):
         """What an export would do wrong is a warning, not a mere remark."""
         self.report({"WARNING" if result.warnings else "INFO"}, result.said(obj))
         return {"FINISHED"}
+
+
+class THEW_OT_bake(Bake, bpy.types.Operator):
+    bl_idname = "thew.bake"
+    bl_label = "Bake"
 
 
 class THEW_OT_finish_bake(Job, bpy.types.Operator):

@@ -9,7 +9,7 @@ from ..live import jobs, keyframed, keyframed_events, target, updates
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.sentences import plural
-from .bake import THEW_OT_bake
+from .bake import Bake
 from .shell import Job
 
 
@@ -115,14 +115,14 @@ class THEW_OT_keyframed_relax(KeyframedJob, bpy.types.Operator):
         return f"The energy of “{shape}” went from {before:.3g} to {after:.3g}."
 
 
-class THEW_OT_keyframed_bake(THEW_OT_bake):
+class THEW_OT_keyframed_bake(Bake, bpy.types.Operator):
     bl_idname = "thew.keyframed_bake"
     bl_label = "Bake"
 
     def job(self, context, obj):
         keyframed.checked(obj)
         keyframed_events.stop()
-        return THEW_OT_bake.job(self, context, obj)
+        return Bake.job(self, context, obj)
 
 
 class THEW_OT_keyframed_remove(Job, bpy.types.Operator):
