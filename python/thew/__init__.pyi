@@ -60,6 +60,7 @@ __all__ = [
     "RigFileError",
     "RigFit",
     "Scene",
+    "Shell",
     "Shot",
     "Simulation",
     "Skeleton",
@@ -464,7 +465,7 @@ class Spacetime:
         """Cubic splines through the same keyframes with the same prescribed velocities -> [t,n,3]."""
     def curves(self, t: ArrayLike, count: int) -> tuple[_Floats, _Floats]:
         """Coordinates along the leading directions in which the keyframes differ: of the motion, and of plain cubic splines,
-        [t,k] and [t,k], k at most count."""
+        -> [t,k], [t,k], k at most count."""
     @property
     def dimension(self) -> int:
         """Number of coordinates of the reduced space."""
