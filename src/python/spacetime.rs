@@ -150,9 +150,10 @@ fn damping(object: &Bound<'_, PyAny>) -> PyResult<(f64, f64)> {
 }
 
 fn times_of(t: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
-    let times = match t.extract::<f64>() {
-        Ok(time) if t.len().is_err() => vec![time],
-        _ => floats(t, "t", &[None])?.data,
+    // Arrays of one number would pass for one.
+    let times = match t.len() {
+        Ok(_) => floats(t, "t", &[None])?.data,
+        Err(_) => vec![super::arrays::real(t)?],
     };
     match times.iter().position(|t| !t.is_finite()) {
         Some(at) => Err(input(format!("t[{at}] is no finite number"))),
