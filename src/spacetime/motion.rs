@@ -159,21 +159,12 @@ impl Spacetime {
     pub fn cost(&self) -> f64 {
         let splines = &self.solved.splines;
         let sum = |s: &WigglySpline| (0..s.len()).map(|mode| s.cost(mode)).sum::<f64>();
-        let used: Vec<usize> = {
-            let mut used: Vec<usize> = self
-                .solved
-                .stations
-                .iter()
-                .map(|s| s.linearisation)
-                .collect();
-            used.sort_unstable();
-            used.dedup();
-            used
-        };
-        let total: f64 = used.iter().map(|&l| sum(&splines[l])).sum();
+        // Splines are solved around those alone that stand somewhere.
+        let used = splines.iter().filter(|s| !s.is_empty());
+        let (total, count) = used.fold((0.0, 0), |(t, n), s| (t + sum(s), n + 1));
         let mass: f64 = self.body.masses().iter().sum();
         let rigid = self.solved.rigid.as_ref().map_or(0.0, |r| mass * r.cost());
-        total / used.len().max(1) as f64 + rigid
+        total / f64::from(count.max(1)) + rigid
     }
 
     /// Changes times and numbers; nothing is changed on an error.
@@ -512,7 +503,10 @@ impl Spacetime {
         let keys = self.times.len();
         let mut parted: [Vec<Option<Parted>>; 2] = [vec![None; keys], vec![None; keys]];
         let mut coordinates: [Vec<Vec<f64>>; 2] = [vec![Vec::new(); keys], vec![Vec::new(); keys]];
-        for (&key, velocity) in &self.settings.velocities {
+        for key in 0..keys {
+            let Some(velocity) = self.velocity(key) else {
+                continue;
+            };
             for (side, given) in [velocity.incoming(), velocity.outgoing()]
                 .iter()
                 .enumerate()
@@ -679,8 +673,9 @@ pub fn check_splines(times: &[f64], oscillators: &[Oscillator]) -> Result<(), Sp
 
 /// Refuses oscillators whose numbers over an interval would overflow.
 pub(super) fn check_range(oscillators: &[Oscillator], longest: f64) -> Result<(), SpacetimeError> {
-    /// Largest `|λ| T²` and `|δ| T`.
+    /// Largest `|λ| T²`.
     const STIFF: f64 = 1e24;
+    /// Largest `|δ| T`.
     const DAMPED: f64 = 1e12;
     let far = |o: &Oscillator| {
         let bounded = o.stiffness.abs() * longest * longest <= STIFF

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
+//! Splines against integrals and their neighbours; motions of a strip through keyframes, partial ones and cycles.
 
 use super::*;
 
@@ -222,4 +223,33 @@ fn part_of_a_shape_is_met_and_nothing_cheaper_meets_it() {
     all.drop_partial(id).unwrap();
     all.partial(0.65, vec![3], vec![wanted], Some(1e3)).unwrap();
     assert!(all.cost() < held);
+}
+
+#[test]
+fn what_is_prescribed_at_the_seam_of_a_cycle_holds_on_both_sides() {
+    let (shell, mut shapes) = strip();
+    shapes[3] = shapes[0].clone();
+    let wanted = crate::Vec3::new(0.0, 0.3, -0.5);
+    let mut settings = Settings::default();
+    let given = Velocity::Given(vec![wanted; 12]);
+    settings.velocities.insert(0, given);
+    let options = Options {
+        cyclic: true,
+        rigid: RigidMotion::Kept,
+        ..Options::default()
+    };
+    let times = vec![0.0, 0.5, 0.8, 1.5];
+    let silent = &crate::progress::Silent;
+    let cycle = Spacetime::new(shell, shapes, times, settings, &options, silent).unwrap();
+    let h = 1e-5;
+    let at = cycle.coordinates_at(&[0.0, h, 1.5 - h]);
+    for (side, near) in [(1.0, 1), (-1.0, 2)] {
+        for row in 0..36 {
+            let slope = side * (at[(row, near)] - at[(row, 0)]) / h;
+            assert!(
+                (slope - wanted[row % 3]).abs() < 1e-2,
+                "{side} {row}: {slope}"
+            );
+        }
+    }
 }
