@@ -21,6 +21,7 @@ mod partial;
 mod prepare;
 mod rigid;
 mod show;
+mod solving;
 mod space;
 mod spline;
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A motion through keyframes. [hildebrandt2012, §4]
 
-use super::blend::{Station, share};
-use super::dense::{product, times as matrix_times};
+use super::blend::share;
+use super::dense::product;
 use super::interval::Oscillator;
-use super::knots::{Joint, Knot, KnotData, Layout, Pull};
+use super::knots::{KnotData, Layout};
 use super::linear::Linearisation;
-use super::options::{Options, Settings, Velocity, check_shape};
-use super::partial::{Partial, Rows};
+use super::options::{Options, Settings, check_shape};
+use super::partial::Partial;
 use super::prepare::{Ghost, check, check_times, prepare};
-use super::rigid::{Parted, Place, RigidPath, centre, part, place};
+use super::rigid::{Place, RigidPath, place};
 use super::show::Shown;
+use super::solving::Solved;
 use super::space::Space;
 use super::spline::WigglySpline;
-use super::{Deformable, SpacetimeError, coupled};
+use super::{Deformable, SpacetimeError};
 use crate::Vec3;
 use crate::progress::Progress;
 use faer::{Mat, MatRef};
@@ -27,29 +28,20 @@ pub struct Spacetime {
     pub(super) body: Arc<dyn Deformable>,
     pub(super) space: Arc<Space>,
     pub(super) shown: Arc<Shown>,
-    linearisations: Arc<Vec<Linearisation>>,
-    linearisation_of: Vec<usize>,
-    ghosts: Vec<Ghost>,
-    cyclic: bool,
-    keyframes: Vec<Vec<Vec3>>,
-    coordinates: Vec<Vec<f64>>,
-    places: Option<Vec<Place>>,
-    weights: Vec<Option<f64>>,
-    times: Vec<f64>,
-    settings: Settings,
-    partials: Vec<Partial>,
-    next: usize,
-    notes: Vec<String>,
-    solved: Solved,
-}
-
-/// What solving the splines gives.
-struct Solved {
-    stations: Vec<Station>,
-    /// Around each linearisation.
-    splines: Vec<WigglySpline>,
-    rigid: Option<RigidPath>,
-    misses: Vec<(usize, f64)>,
+    pub(super) linearisations: Arc<Vec<Linearisation>>,
+    pub(super) linearisation_of: Vec<usize>,
+    pub(super) ghosts: Vec<Ghost>,
+    pub(super) cyclic: bool,
+    pub(super) keyframes: Vec<Vec<Vec3>>,
+    pub(super) coordinates: Vec<Vec<f64>>,
+    pub(super) places: Option<Vec<Place>>,
+    pub(super) weights: Vec<Option<f64>>,
+    pub(super) times: Vec<f64>,
+    pub(super) settings: Settings,
+    pub(super) partials: Vec<Partial>,
+    pub(super) next: usize,
+    pub(super) notes: Vec<String>,
+    pub(super) solved: Solved,
 }
 
 impl Spacetime {
@@ -350,215 +342,6 @@ impl Spacetime {
         })
     }
 
-    /// What is prescribed at a keyframe; a cycle's last one is its first.
-    fn velocity(&self, key: usize) -> Option<&Velocity> {
-        let last = self.keyframes.len() - 1;
-        let velocities = &self.settings.velocities;
-        if self.cyclic && (key == 0 || key == last) {
-            return velocities.get(&0).or_else(|| velocities.get(&last));
-        }
-        velocities.get(&key)
-    }
-
-    /// Knots of the keyframes alone.
-    fn key_knots(&self, valued: impl Fn(usize) -> bool) -> Vec<Knot> {
-        let joint = |k: usize| match self.velocity(k) {
-            None | Some(Velocity::Free) => Joint::Smooth,
-            Some(Velocity::Given(_)) => Joint::Given,
-            Some(Velocity::Cut(incoming, outgoing)) => Joint::Cut {
-                incoming: incoming.is_some(),
-                outgoing: outgoing.is_some(),
-            },
-        };
-        let knot = |(k, &time): (usize, &f64)| Knot {
-            time,
-            valued: valued(k),
-            joint: joint(k),
-        };
-        self.times.iter().enumerate().map(knot).collect()
-    }
-
-    fn solve(&self) -> Result<Solved, SpacetimeError> {
-        let keys = self.times.len();
-        let (incoming, outgoing, rigid) = self.slopes();
-        let back = |rows: &Rows| rigid.as_ref().map(|path| path.at(rows.time));
-        let mut rows = Partial::rows(&self.partials, &self.space, self.body.masses(), &back);
-        let mut knots = self.key_knots(|k| self.weights[k].is_none());
-        // Knots of partial keyframes that no keyframe stands at.
-        let mut key_of: Vec<Option<usize>> = (0..keys).map(Some).collect();
-        for row in &mut rows {
-            let at = knots.partition_point(|k| k.time < row.time);
-            if knots.get(at).is_none_or(|k| k.time != row.time) {
-                let knot = Knot {
-                    time: row.time,
-                    valued: false,
-                    joint: Joint::Smooth,
-                };
-                knots.insert(at, knot);
-                key_of.insert(at, None);
-            }
-        }
-        // A condition that says all is a value like a keyframe's.
-        let mut whole: Vec<Option<Vec<f64>>> = vec![None; knots.len()];
-        let (mut misses, mut conditions) = (Vec::new(), Vec::new());
-        for row in rows {
-            let at = knots.partition_point(|k| k.time < row.time);
-            misses.extend(row.misses.iter().copied());
-            if knots[at].valued {
-                continue;
-            }
-            match row.whole() {
-                Some(coordinates) => {
-                    knots[at].valued = true;
-                    whole[at] = Some(coordinates);
-                }
-                None => conditions.push((at, row)),
-            }
-        }
-        conditions.retain(|(at, _)| !knots[*at].valued);
-        let layout = Arc::new(Layout::new(knots, self.cyclic));
-        let pushed = match &rigid {
-            // A uniform acceleration moves the centre alone.
-            Some(_) => vec![0.0; self.dimension()],
-            None => self.space.projected_mass(|_| self.settings.gravity),
-        };
-        let stations = self.stations();
-        let mut used = vec![false; self.linearisations.len()];
-        stations.iter().for_each(|s| used[s.linearisation] = true);
-        let longest = (0..layout.intervals())
-            .map(|k| layout.length(k))
-            .fold(0.0, f64::max);
-        let mut splines = Vec::new();
-        for (linear, used) in self.linearisations.iter().zip(used) {
-            if !used {
-                splines.push(WigglySpline::of_modes(layout.clone(), Vec::new()));
-                continue;
-            }
-            let s = &self.settings;
-            let oscillators = linear.oscillators(s.stiffness, s.damping, &pushed);
-            check_range(&oscillators, longest)?;
-            let coordinates = |knot: usize| match (key_of[knot], &whole[knot]) {
-                (_, Some(coordinates)) => Some(coordinates.as_slice()),
-                (Some(key), None) => Some(self.coordinates[key].as_slice()),
-                (None, None) => None,
-            };
-            let values = in_modes(linear, layout.knots().len(), |knot, i| {
-                coordinates(knot).map_or(0.0, |c| c[i] - linear.centre[i])
-            });
-            let slope = |of: &[Vec<f64>]| {
-                in_modes(linear, layout.knots().len(), |knot, i| {
-                    key_of[knot].map_or(0.0, |key| of[key].get(i).copied().unwrap_or(0.0))
-                })
-            };
-            let (before, behind) = (slope(&incoming), slope(&outgoing));
-            let row = |of: &Mat<f64>, mode: usize| -> Vec<f64> {
-                (0..layout.knots().len()).map(|k| of[(mode, k)]).collect()
-            };
-            let given: Vec<KnotData> = (0..self.dimension())
-                .map(|mode| KnotData {
-                    values: row(&values, mode),
-                    incoming: row(&before, mode),
-                    outgoing: row(&behind, mode),
-                })
-                .collect();
-            let soft = key_of.iter().enumerate().filter_map(|(knot, key)| {
-                let weight = self.weights[(*key)?]?;
-                // A cycle's last keyframe is its first: drawn to once.
-                let again = self.cyclic && *key == Some(keys - 1);
-                (!layout.knots()[knot].valued && !again).then_some((knot, weight))
-            });
-            let soft: Vec<(usize, f64)> = soft.collect();
-            if soft.is_empty() && conditions.is_empty() {
-                splines.push(WigglySpline::new(layout.clone(), oscillators, given));
-                continue;
-            }
-            let pulls: Vec<Vec<Pull>> = (0..self.dimension())
-                .map(|mode| {
-                    let pull = |&(knot, weight): &(usize, f64)| Pull {
-                        knot,
-                        weight,
-                        wanted: values[(mode, knot)],
-                    };
-                    soft.iter().map(pull).collect()
-                })
-                .collect();
-            let held: Vec<coupled::Conditions> = conditions
-                .iter()
-                .map(|(knot, rows)| rows.around(*knot, linear))
-                .collect();
-            let modes = coupled::solve(&layout, &oscillators, given, &pulls, &held);
-            splines.push(WigglySpline::of_modes(layout.clone(), modes));
-        }
-        Ok(Solved {
-            stations,
-            splines,
-            rigid,
-            misses,
-        })
-    }
-
-    /// Prescribed velocities before and behind each keyframe, in coordinates, and the rigid motion.
-    fn slopes(&self) -> (Vec<Vec<f64>>, Vec<Vec<f64>>, Option<RigidPath>) {
-        let masses = self.body.masses();
-        let keys = self.times.len();
-        let mut parted: [Vec<Option<Parted>>; 2] = [vec![None; keys], vec![None; keys]];
-        let mut coordinates: [Vec<Vec<f64>>; 2] = [vec![Vec::new(); keys], vec![Vec::new(); keys]];
-        for key in 0..keys {
-            let Some(velocity) = self.velocity(key) else {
-                continue;
-            };
-            for (side, given) in [velocity.incoming(), velocity.outgoing()]
-                .iter()
-                .enumerate()
-            {
-                let Some(given) = given else { continue };
-                coordinates[side][key] = match &self.places {
-                    Some(places) => {
-                        let own = part(&self.keyframes[key], given, masses, &places[key]);
-                        let coordinates = self.space.nearest(|v| own.rest[v]);
-                        parted[side][key] = Some(own);
-                        coordinates
-                    }
-                    None => self.space.nearest(|v| given[v]),
-                };
-            }
-        }
-        let [incoming, outgoing] = coordinates;
-        let rigid = self.places.as_ref().map(|places| {
-            let layout = Arc::new(Layout::new(self.key_knots(|_| true), self.cyclic));
-            let pivot = centre(&self.keyframes[0], masses);
-            let (damping, gravity) = (0.5 * self.settings.damping.0, self.settings.gravity);
-            RigidPath::new(
-                layout,
-                places,
-                pivot,
-                (&parted[0], &parted[1]),
-                damping,
-                gravity,
-            )
-        });
-        (incoming, outgoing, rigid)
-    }
-
-    fn stations(&self) -> Vec<Station> {
-        let mut stations = Vec::new();
-        let mut ghosts = self.ghosts.iter().peekable();
-        for (key, &time) in self.times.iter().enumerate() {
-            stations.push(Station {
-                time,
-                linearisation: self.linearisation_of[key],
-            });
-            while let Some(ghost) = ghosts.next_if(|g| g.interval == key) {
-                let length = self.times.get(key + 1).map_or(0.0, |next| next - time);
-                stations.push(Station {
-                    time: time + ghost.share * length,
-                    linearisation: ghost.linearisation,
-                });
-            }
-        }
-        stations
-    }
-
     /// The time that a time shows: cycles repeat, beyond the ends the ends are held.
     pub(super) fn shown_time(&self, time: f64) -> f64 {
         let (first, last) = (self.times[0], self.times[self.times.len() - 1]);
@@ -638,12 +421,6 @@ impl Spacetime {
     }
 }
 
-/// Vectors in coordinates as those of the modes: a column for each knot.
-fn in_modes(linear: &Linearisation, knots: usize, of: impl Fn(usize, usize) -> f64) -> Mat<f64> {
-    let coordinates = Mat::from_fn(linear.centre.len(), knots, |i, knot| of(knot, i));
-    product(linear.to_modes.as_ref(), coordinates.as_ref())
-}
-
 pub(super) fn check_weight(weight: Option<f64>) -> Result<(), SpacetimeError> {
     match weight {
         Some(value) if !(value > 0.0 && crate::range::is_sound(value)) => {
@@ -689,18 +466,5 @@ pub(super) fn check_range(oscillators: &[Oscillator], longest: f64) -> Result<()
             length: longest,
         }),
         None => Ok(()),
-    }
-}
-
-impl Rows {
-    /// As conditions on the modes around a linearisation.
-    fn around(&self, knot: usize, linear: &Linearisation) -> coupled::Conditions {
-        let here = matrix_times(&self.rows, &linear.centre);
-        coupled::Conditions {
-            knot,
-            rows: product(self.rows.as_ref(), linear.modes.as_ref()),
-            wanted: self.wanted.iter().zip(here).map(|(w, h)| w - h).collect(),
-            compliance: self.compliance.clone(),
-        }
     }
 }

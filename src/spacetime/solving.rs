@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The quick part: splines of all modes around every linearisation, from what a motion holds. [hildebrandt2012, §4.1, §4.2]
+
+use super::blend::Station;
+use super::dense::{product, times as matrix_times};
+use super::knots::{Joint, Knot, KnotData, Layout, Pull};
+use super::linear::Linearisation;
+use super::motion::{Spacetime, check_range};
+use super::options::Velocity;
+use super::partial::{Partial, Rows};
+use super::rigid::{Parted, RigidPath, centre, part};
+use super::spline::WigglySpline;
+use super::{SpacetimeError, coupled};
+use faer::Mat;
+use std::sync::Arc;
+
+/// What solving the splines gives.
+pub(super) struct Solved {
+    pub stations: Vec<Station>,
+    /// Around each linearisation.
+    pub splines: Vec<WigglySpline>,
+    pub rigid: Option<RigidPath>,
+    pub misses: Vec<(usize, f64)>,
+}
+
+impl Spacetime {
+    /// What is prescribed at a keyframe; a cycle's last one is its first.
+    fn velocity(&self, key: usize) -> Option<&Velocity> {
+        let last = self.keyframes.len() - 1;
+        let velocities = &self.settings.velocities;
+        if self.cyclic && (key == 0 || key == last) {
+            return velocities.get(&0).or_else(|| velocities.get(&last));
+        }
+        velocities.get(&key)
+    }
+
+    /// Knots of the keyframes alone.
+    pub(super) fn key_knots(&self, valued: impl Fn(usize) -> bool) -> Vec<Knot> {
+        let joint = |k: usize| match self.velocity(k) {
+            None | Some(Velocity::Free) => Joint::Smooth,
+            Some(Velocity::Given(_)) => Joint::Given,
+            Some(Velocity::Cut(incoming, outgoing)) => Joint::Cut {
+                incoming: incoming.is_some(),
+                outgoing: outgoing.is_some(),
+            },
+        };
+        let knot = |(k, &time): (usize, &f64)| Knot {
+            time,
+            valued: valued(k),
+            joint: joint(k),
+        };
+        self.times.iter().enumerate().map(knot).collect()
+    }
+
+    pub(super) fn solve(&self) -> Result<Solved, SpacetimeError> {
+        let keys = self.times.len();
+        let (incoming, outgoing, rigid) = self.slopes();
+        let back = |rows: &Rows| rigid.as_ref().map(|path| path.at(rows.time));
+        let mut rows = Partial::rows(&self.partials, &self.space, self.body.masses(), &back);
+        let mut knots = self.key_knots(|k| self.weights[k].is_none());
+        // Knots of partial keyframes that no keyframe stands at.
+        let mut key_of: Vec<Option<usize>> = (0..keys).map(Some).collect();
+        for row in &mut rows {
+            let at = knots.partition_point(|k| k.time < row.time);
+            if knots.get(at).is_none_or(|k| k.time != row.time) {
+                let knot = Knot {
+                    time: row.time,
+                    valued: false,
+                    joint: Joint::Smooth,
+                };
+                knots.insert(at, knot);
+                key_of.insert(at, None);
+            }
+        }
+        // A condition that says all is a value like a keyframe's.
+        let mut whole: Vec<Option<Vec<f64>>> = vec![None; knots.len()];
+        let (mut misses, mut conditions) = (Vec::new(), Vec::new());
+        for row in rows {
+            let at = knots.partition_point(|k| k.time < row.time);
+            misses.extend(row.misses.iter().copied());
+            if knots[at].valued {
+                continue;
+            }
+            match row.whole() {
+                Some(coordinates) => {
+                    knots[at].valued = true;
+                    whole[at] = Some(coordinates);
+                }
+                None => conditions.push((at, row)),
+            }
+        }
+        conditions.retain(|(at, _)| !knots[*at].valued);
+        let layout = Arc::new(Layout::new(knots, self.cyclic));
+        let pushed = match &rigid {
+            // A uniform acceleration moves the centre alone.
+            Some(_) => vec![0.0; self.dimension()],
+            None => self.space.projected_mass(|_| self.settings.gravity),
+        };
+        let stations = self.stations();
+        let mut used = vec![false; self.linearisations.len()];
+        stations.iter().for_each(|s| used[s.linearisation] = true);
+        let longest = (0..layout.intervals())
+            .map(|k| layout.length(k))
+            .fold(0.0, f64::max);
+        let mut splines = Vec::new();
+        for (linear, used) in self.linearisations.iter().zip(used) {
+            if !used {
+                splines.push(WigglySpline::of_modes(layout.clone(), Vec::new()));
+                continue;
+            }
+            let s = &self.settings;
+            let oscillators = linear.oscillators(s.stiffness, s.damping, &pushed);
+            check_range(&oscillators, longest)?;
+            let coordinates = |knot: usize| match (key_of[knot], &whole[knot]) {
+                (_, Some(coordinates)) => Some(coordinates.as_slice()),
+                (Some(key), None) => Some(self.coordinates[key].as_slice()),
+                (None, None) => None,
+            };
+            let values = in_modes(linear, layout.knots().len(), |knot, i| {
+                coordinates(knot).map_or(0.0, |c| c[i] - linear.centre[i])
+            });
+            let slope = |of: &[Vec<f64>]| {
+                in_modes(linear, layout.knots().len(), |knot, i| {
+                    key_of[knot].map_or(0.0, |key| of[key].get(i).copied().unwrap_or(0.0))
+                })
+            };
+            let (before, behind) = (slope(&incoming), slope(&outgoing));
+            let row = |of: &Mat<f64>, mode: usize| -> Vec<f64> {
+                (0..layout.knots().len()).map(|k| of[(mode, k)]).collect()
+            };
+            let given: Vec<KnotData> = (0..self.dimension())
+                .map(|mode| KnotData {
+                    values: row(&values, mode),
+                    incoming: row(&before, mode),
+                    outgoing: row(&behind, mode),
+                })
+                .collect();
+            let soft = key_of.iter().enumerate().filter_map(|(knot, key)| {
+                let weight = self.weights[(*key)?]?;
+                // A cycle's last keyframe is its first: drawn to once.
+                let again = self.cyclic && *key == Some(keys - 1);
+                (!layout.knots()[knot].valued && !again).then_some((knot, weight))
+            });
+            let soft: Vec<(usize, f64)> = soft.collect();
+            if soft.is_empty() && conditions.is_empty() {
+                splines.push(WigglySpline::new(layout.clone(), oscillators, given));
+                continue;
+            }
+            let pulls: Vec<Vec<Pull>> = (0..self.dimension())
+                .map(|mode| {
+                    let pull = |&(knot, weight): &(usize, f64)| Pull {
+                        knot,
+                        weight,
+                        wanted: values[(mode, knot)],
+                    };
+                    soft.iter().map(pull).collect()
+                })
+                .collect();
+            let held: Vec<coupled::Conditions> = conditions
+                .iter()
+                .map(|(knot, rows)| rows.around(*knot, linear))
+                .collect();
+            let modes = coupled::solve(&layout, &oscillators, given, &pulls, &held);
+            splines.push(WigglySpline::of_modes(layout.clone(), modes));
+        }
+        Ok(Solved {
+            stations,
+            splines,
+            rigid,
+            misses,
+        })
+    }
+
+    /// Prescribed velocities before and behind each keyframe, in coordinates, and the rigid motion.
+    pub(super) fn slopes(&self) -> (Vec<Vec<f64>>, Vec<Vec<f64>>, Option<RigidPath>) {
+        let masses = self.body.masses();
+        let keys = self.times.len();
+        let mut parted: [Vec<Option<Parted>>; 2] = [vec![None; keys], vec![None; keys]];
+        let mut coordinates: [Vec<Vec<f64>>; 2] = [vec![Vec::new(); keys], vec![Vec::new(); keys]];
+        for key in 0..keys {
+            let Some(velocity) = self.velocity(key) else {
+                continue;
+            };
+            for (side, given) in [velocity.incoming(), velocity.outgoing()]
+                .iter()
+                .enumerate()
+            {
+                let Some(given) = given else { continue };
+                coordinates[side][key] = match &self.places {
+                    Some(places) => {
+                        let own = part(&self.keyframes[key], given, masses, &places[key]);
+                        let coordinates = self.space.nearest(|v| own.rest[v]);
+                        parted[side][key] = Some(own);
+                        coordinates
+                    }
+                    None => self.space.nearest(|v| given[v]),
+                };
+            }
+        }
+        let [incoming, outgoing] = coordinates;
+        let rigid = self.places.as_ref().map(|places| {
+            let layout = Arc::new(Layout::new(self.key_knots(|_| true), self.cyclic));
+            let pivot = centre(&self.keyframes[0], masses);
+            let (damping, gravity) = (0.5 * self.settings.damping.0, self.settings.gravity);
+            RigidPath::new(
+                layout,
+                places,
+                pivot,
+                (&parted[0], &parted[1]),
+                damping,
+                gravity,
+            )
+        });
+        (incoming, outgoing, rigid)
+    }
+
+    fn stations(&self) -> Vec<Station> {
+        let mut stations = Vec::new();
+        let mut ghosts = self.ghosts.iter().peekable();
+        for (key, &time) in self.times.iter().enumerate() {
+            stations.push(Station {
+                time,
+                linearisation: self.linearisation_of[key],
+            });
+            while let Some(ghost) = ghosts.next_if(|g| g.interval == key) {
+                let length = self.times.get(key + 1).map_or(0.0, |next| next - time);
+                stations.push(Station {
+                    time: time + ghost.share * length,
+                    linearisation: ghost.linearisation,
+                });
+            }
+        }
+        stations
+    }
+}
+
+/// Vectors in coordinates as those of the modes: a column for each knot.
+fn in_modes(linear: &Linearisation, knots: usize, of: impl Fn(usize, usize) -> f64) -> Mat<f64> {
+    let coordinates = Mat::from_fn(linear.centre.len(), knots, |i, knot| of(knot, i));
+    product(linear.to_modes.as_ref(), coordinates.as_ref())
+}
+
+impl Rows {
+    /// As conditions on the modes around a linearisation.
+    fn around(&self, knot: usize, linear: &Linearisation) -> coupled::Conditions {
+        let here = matrix_times(&self.rows, &linear.centre);
+        coupled::Conditions {
+            knot,
+            rows: product(self.rows.as_ref(), linear.modes.as_ref()),
+            wanted: self.wanted.iter().zip(here).map(|(w, h)| w - h).collect(),
+            compliance: self.compliance.clone(),
+        }
+    }
+}
