@@ -123,6 +123,7 @@ class Inbetween:
                 cyclic=segment.cyclic,
                 modes=self.plan.modes,
                 ghosts="auto" if self.plan.ghosts else None,
+                rest="body" if self.plan.rest == "BASIS" else "keyframes",
                 progress=part,
                 **options,
             )

@@ -69,6 +69,7 @@ class Plan:
     modes: int = 10
     bending: float = 1.0
     ghosts: bool = False
+    rest: str = "KEYS"
     stiffness: float = 300.0
     damping: tuple[float, float] = (0.0, 0.0)
     gravity: tuple[float, float, float] = (0.0, 0.0, 0.0)  # object space, units of the object a second squared
@@ -78,7 +79,7 @@ class Plan:
     def structure(self) -> tuple:
         """What of it asks for another reduced space: the rest is quick."""
         keys = tuple((key.name, key.cut, key.fixed if key.cut else "") for key in self.keys)
-        return keys, self.cyclic, self.fixed, self.modes, self.bending, self.ghosts
+        return keys, self.cyclic, self.fixed, self.modes, self.bending, self.ghosts, self.rest
 
     def groups(self) -> list[str]:
         """The vertex groups that it names, each once."""

@@ -254,9 +254,24 @@ class ThewKeyframed(bpy.types.PropertyGroup):
         options=set(),
         update=_edited,
     )
+    rest: EnumProperty(
+        name="Rest",
+        description="What the flesh springs back to",
+        items=(
+            ("KEYS", "Each Key", "A key is a pose: the flesh rings about it, and stays with it"),
+            (
+                "BASIS",
+                "Basis",
+                "A key is a strain: the flesh springs back from it to the basis, harder the stiffer it is",
+            ),
+        ),
+        default="KEYS",
+        options=set(),
+        update=_edited,
+    )
     ghosts: BoolProperty(
         name="Shapes Between",
-        description="Look at further shapes between keys that differ by large turns: rounder motion, longer to prepare",
+        description="Go through further shapes between keys that differ by large turns, so that lengths keep: longer to prepare",
         default=False,
         options=set(),
         update=_edited,

@@ -129,7 +129,7 @@ def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> Plan:
         )  # fmt: skip
     gravity = tuple(group.gravity * g for g in group.down) if group.gravity else (0.0, 0.0, 0.0)
     plan = Plan(
-        tuple(keys), group.cyclic, group.fixed, group.modes, group.bending, group.ghosts, group.stiffness,
+        tuple(keys), group.cyclic, group.fixed, group.modes, group.bending, group.ghosts, group.rest, group.stiffness,
         (group.slow_damping, group.fast_damping), gravity, group.speed, frames_per_second(scene),
     )  # fmt: skip
     check(plan, name)

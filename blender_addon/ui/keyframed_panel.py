@@ -207,7 +207,7 @@ def draw_foldouts(layout, context, obj, width: int) -> None:
     header, body = layout.panel("THEW_keyframed_advanced", default_closed=True)
     header.label(text="Advanced")
     if body is not None:
-        for name in ("modes", "bending", "ghosts"):
+        for name in ("modes", "bending", "rest", "ghosts"):
             body.prop(obj.thew.keyframed, name)
     header, body = layout.panel("THEW_keyframed_bake", default_closed=True)
     header.label(text="Bake")

@@ -436,8 +436,9 @@ class Spacetime:
     stiffness: factor of the elastic energy; damping: (alpha, beta), of mass and stiffness; gravity: an acceleration; modes: lowest
     modes of each keyframe, beyond the rigid ones. start_velocity, end_velocity: None for natural ends (no force acts), or a number, [3]
     or [n,3]. velocities: {keyframe: velocity}, {keyframe: (before, behind)} for a cut, None in place of one that is free. fixed:
-    vertices that stay, a mask [n] or numbers. cyclic: the last keyframe is the first again. ghosts: further shapes to linearise around,
-    "auto" or [(time, shape)]. rigid: whether the best rigid motion is taken out first, "auto", True, False. Raises InputError naming
+    vertices that stay, a mask [n] or numbers. cyclic: the last keyframe is the first again. ghosts: further shapes to linearise around
+    and to be drawn to, "auto" or [(time, shape)]. rigid: whether the best rigid motion is taken out first, "auto", True, False. rest:
+    where forces vanish, at the "body"'s own rest (keyframes are strains) or at the "keyframes" (poses). Raises InputError naming
     keyframe, vertex or time, MotionError where a keyframe is crumpled, Cancelled.
     """
 
@@ -457,6 +458,7 @@ class Spacetime:
         cyclic: bool = False,
         ghosts: Literal["auto"] | Sequence[tuple[float, ArrayLike]] | None = None,
         rigid: Literal["auto"] | bool = "auto",
+        rest: Literal["body", "keyframes"] = "body",
         progress: _Progress | None = None,
     ) -> Spacetime: ...
     def __call__(self, t: ArrayLike) -> _Places:

@@ -13,7 +13,7 @@ use crate::Vec3;
 use crate::elasticity::{Material, Model};
 use crate::exclusive::Exclusive;
 use crate::spacetime::{
-    Composite, Deformable, Ghosts, Options, RigidMotion, Settings, Solid, Spacetime,
+    Composite, Deformable, Ghosts, Options, Rests, RigidMotion, Settings, Solid, Spacetime,
     SpacetimeError, Velocity,
 };
 use numpy::ndarray::Array2;
@@ -166,8 +166,8 @@ impl PySpacetime {
     #[new]
     #[pyo3(
         signature = (body, keyframes, times, stiffness=1.0, damping=None, gravity=None, modes=Whole(10), start_velocity=None,
-            end_velocity=None, velocities=None, fixed=None, cyclic=false, ghosts=None, rigid=None, progress=None),
-        text_signature = "(body, keyframes, times, stiffness=1.0, damping=(0.0, 0.0), gravity=(0.0, 0.0, 0.0), modes=10, start_velocity=None, end_velocity=None, velocities=None, fixed=None, cyclic=False, ghosts=None, rigid='auto', progress=None)"
+            end_velocity=None, velocities=None, fixed=None, cyclic=false, ghosts=None, rigid=None, rest="body", progress=None),
+        text_signature = "(body, keyframes, times, stiffness=1.0, damping=(0.0, 0.0), gravity=(0.0, 0.0, 0.0), modes=10, start_velocity=None, end_velocity=None, velocities=None, fixed=None, cyclic=False, ghosts=None, rigid='auto', rest='body', progress=None)"
     )]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -186,6 +186,7 @@ impl PySpacetime {
         cyclic: bool,
         ghosts: Option<&Bound<'_, PyAny>>,
         rigid: Option<&Bound<'_, PyAny>>,
+        rest: &str,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let body: Arc<dyn Deformable> = if let Ok(shell) = body.cast::<PyShell>() {
@@ -230,6 +231,7 @@ impl PySpacetime {
             cyclic,
             ghosts: ghosts.map_or(Ok(Ghosts::None), self::ghosts)?,
             rigid: rigid.map_or(Ok(RigidMotion::Auto), self::rigid)?,
+            rests: rests(rest)?,
             ..Options::default()
         };
         let motion = with_progress(py, progress, |progress| {
@@ -421,6 +423,16 @@ fn numbers(object: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     let number =
         |v: i64| u32::try_from(v).map_err(|_| input(format!("vertices: there is no vertex {v}")));
     numbers.into_iter().map(number).collect()
+}
+
+fn rests(word: &str) -> PyResult<Rests> {
+    match word {
+        "body" => Ok(Rests::Body),
+        "keyframes" => Ok(Rests::Keyframes),
+        other => Err(input(format!(
+            "rest: expected \"body\" or \"keyframes\", not '{other}'"
+        ))),
+    }
 }
 
 fn ghosts(object: &Bound<'_, PyAny>) -> PyResult<Ghosts> {

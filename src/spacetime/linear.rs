@@ -3,6 +3,7 @@
 
 use super::dense::{product, transposed_times};
 use super::interval::Oscillator;
+use super::options::Rests;
 use super::space::Space;
 use super::{Deformable, SpacetimeError};
 use crate::Vec3;
@@ -27,19 +28,27 @@ pub(super) struct Linearisation {
 }
 
 impl Linearisation {
-    /// Around a shape of a body, with the energy of the body's own rest.
+    /// Around a shape of a body, with the energy of the body's own rest or with the shape itself as rest.
     pub fn new(
         body: &dyn Deformable,
         space: &Space,
         shape: &[Vec3],
+        rests: Rests,
         what: &dyn Fn() -> String,
     ) -> Result<Self, SpacetimeError> {
         let overflow = || SpacetimeError::Overflow { what: what() };
-        let gradient = body.gradient(shape);
-        let reduced = space.reduced(&body.hessian(shape));
-        let crumpled = gradient.iter().any(|g| !g.iter().all(|x| x.is_finite()));
-        if crumpled || !reduced.norm_max().is_finite() {
-            return Err(SpacetimeError::Crumpled { what: what() });
+        let crumpled = || SpacetimeError::Crumpled { what: what() };
+        let (gradient, hessian) = match rests {
+            Rests::Body => (body.gradient(shape), body.hessian(shape)),
+            Rests::Keyframes => {
+                let hessian = body.hessian_at_rest(shape).ok_or_else(crumpled)?;
+                (vec![Vec3::zeros(); shape.len()], hessian)
+            }
+        };
+        let reduced = space.reduced(&hessian);
+        let not_finite = gradient.iter().any(|g| !g.iter().all(|x| x.is_finite()));
+        if not_finite || !reduced.norm_max().is_finite() {
+            return Err(crumpled());
         }
         let (values, modes) = decoupled(reduced, space).ok_or_else(overflow)?;
         let to_modes = product(modes.transpose().to_owned().as_ref(), space.mass.as_ref());

@@ -18,6 +18,7 @@ mod modelling;
 mod motion;
 mod options;
 mod partial;
+mod passing;
 mod prepare;
 mod rigid;
 mod show;
@@ -31,7 +32,7 @@ pub use error::SpacetimeError;
 pub use interval::{Ends, Oscillator};
 pub use knots::{Joint, Knot, KnotData, Layout};
 pub use motion::{Spacetime, check_splines};
-pub use options::{Ghosts, Options, RigidMotion, Settings, Velocity};
+pub use options::{Ghosts, Options, Rests, RigidMotion, Settings, Velocity};
 pub use spline::WigglySpline;
 
 #[cfg(test)]

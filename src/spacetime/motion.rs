@@ -385,6 +385,14 @@ impl Spacetime {
 
     /// Coordinates of cubic splines through the same keyframes with the same prescribed velocities.
     pub(super) fn plain_coordinates_at(&self, times: &[f64]) -> Mat<f64> {
+        let spline = self.plain_spline();
+        let times: Vec<f64> = times.iter().map(|&t| self.shown_time(t)).collect();
+        let sampled = spline.sample(&times, 0);
+        MatRef::from_row_major_slice(&sampled, self.dimension(), times.len()).to_owned()
+    }
+
+    /// Cubic splines of all coordinates.
+    pub(super) fn plain_spline(&self) -> WigglySpline {
         let layout = Arc::new(Layout::new(self.key_knots(|_| true), self.cyclic));
         let (incoming, outgoing, _) = self.slopes();
         let at = |of: &[Vec<f64>], i: usize| -> Vec<f64> {
@@ -400,10 +408,7 @@ impl Spacetime {
             })
             .collect();
         let free = vec![Oscillator::default(); self.dimension()];
-        let spline = WigglySpline::new(layout, free, given);
-        let times: Vec<f64> = times.iter().map(|&t| self.shown_time(t)).collect();
-        let sampled = spline.sample(&times, 0);
-        MatRef::from_row_major_slice(&sampled, self.dimension(), times.len()).to_owned()
+        WigglySpline::new(layout, free, given)
     }
 
     pub(super) fn rigid(&self) -> Option<&RigidPath> {

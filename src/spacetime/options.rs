@@ -66,6 +66,16 @@ impl Default for Settings {
     }
 }
 
+/// Where forces vanish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rests {
+    /// At the body's own rest: keyframes are strained, and spring back. [hildebrandt2012, §3]
+    #[default]
+    Body,
+    /// At every keyframe: it is a pose, about which the body rings.
+    Keyframes,
+}
+
 /// What the preprocess is told.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
@@ -79,6 +89,8 @@ pub struct Options {
     pub ghosts: Ghosts,
     /// Rigid motion.
     pub rigid: RigidMotion,
+    /// Where the body is at rest.
+    pub rests: Rests,
     /// Bodies of at most so many unknowns take all of their freedom.
     pub full_below: usize,
 }
@@ -91,6 +103,7 @@ impl Default for Options {
             cyclic: false,
             ghosts: Ghosts::None,
             rigid: RigidMotion::Auto,
+            rests: Rests::Body,
             full_below: 1500,
         }
     }

@@ -31,7 +31,10 @@ pub(super) struct Shape {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Ghost {
     pub interval: usize,
+    /// Of the way between the keyframes, or of the time.
     pub share: f64,
+    /// Whether the share is one of the time.
+    pub timed: bool,
     pub linearisation: usize,
 }
 
@@ -224,6 +227,7 @@ pub(super) fn prepare(
     };
     for (number, (interval, share, positions)) in given.into_iter().enumerate() {
         placed.push(Ghost {
+            timed: matches!(options.ghosts, Ghosts::Given(_)),
             interval,
             share,
             linearisation: shapes.len(),
@@ -268,7 +272,9 @@ pub(super) fn prepare(
     step(progress, 0.78, "Linearisations")?;
     let done = AtomicUsize::new(0);
     let linearise = |shape: &Shape| {
-        let linear = Linearisation::new(body, &space, &shape.positions, &|| shape.name.clone());
+        let linear = Linearisation::new(body, &space, &shape.positions, options.rests, &|| {
+            shape.name.clone()
+        });
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;
         let share = 0.78 + 0.22 * count as f64 / shapes.len() as f64;
         step(progress, share, "Linearisations")?;

@@ -8,9 +8,10 @@ use super::linear::Linearisation;
 use super::motion::{Spacetime, check_range};
 use super::options::Velocity;
 use super::partial::{Partial, Rows};
+use super::prepare::Ghost;
 use super::rigid::{Parted, RigidPath, centre, part};
 use super::spline::WigglySpline;
-use super::{SpacetimeError, coupled};
+use super::{SpacetimeError, coupled, passing};
 use faer::Mat;
 use std::sync::Arc;
 
@@ -56,21 +57,32 @@ impl Spacetime {
         let keys = self.times.len();
         let (incoming, outgoing, rigid) = self.slopes();
         let back = |rows: &Rows| rigid.as_ref().map(|path| path.at(rows.time));
-        let mut rows = Partial::rows(&self.partials, &self.space, self.body.masses(), &back);
+        let rows = Partial::rows(&self.partials, &self.space, self.body.masses(), &back);
         let mut knots = self.key_knots(|k| self.weights[k].is_none());
-        // Knots of partial keyframes that no keyframe stands at.
         let mut key_of: Vec<Option<usize>> = (0..keys).map(Some).collect();
-        for row in &mut rows {
-            let at = knots.partition_point(|k| k.time < row.time);
-            if knots.get(at).is_none_or(|k| k.time != row.time) {
+        let ghost_times = match self.ghosts.is_empty() {
+            true => Vec::new(),
+            false => passing::times(self, &self.plain_spline()),
+        };
+        // Knots of ghosts and of partial keyframes that no keyframe stands at.
+        let mut insert = |time: f64, knots: &mut Vec<Knot>| {
+            let at = knots.partition_point(|k| k.time < time);
+            if knots.get(at).is_none_or(|k| k.time != time) {
+                let (valued, joint) = (false, Joint::Smooth);
                 let knot = Knot {
-                    time: row.time,
-                    valued: false,
-                    joint: Joint::Smooth,
+                    time,
+                    valued,
+                    joint,
                 };
                 knots.insert(at, knot);
                 key_of.insert(at, None);
             }
+        };
+        for &time in &ghost_times {
+            insert(time, &mut knots);
+        }
+        for row in &rows {
+            insert(row.time, &mut knots);
         }
         // A condition that says all is a value like a keyframe's.
         let mut whole: Vec<Option<Vec<f64>>> = vec![None; knots.len()];
@@ -96,7 +108,7 @@ impl Spacetime {
             Some(_) => vec![0.0; self.dimension()],
             None => self.space.projected_mass(|_| self.settings.gravity),
         };
-        let stations = self.stations();
+        let stations = self.stations(&ghost_times);
         let mut used = vec![false; self.linearisations.len()];
         stations.iter().for_each(|s| used[s.linearisation] = true);
         let longest = (0..layout.intervals())
@@ -142,7 +154,16 @@ impl Spacetime {
                 (!layout.knots()[knot].valued && !again).then_some((knot, weight))
             });
             let soft: Vec<(usize, f64)> = soft.collect();
-            if soft.is_empty() && conditions.is_empty() {
+            let drawn: Vec<Drawn> = drawn_to(&layout, &self.ghosts, &ghost_times)
+                .map(|(knot, ghost, room)| {
+                    let to = &self.linearisations[ghost.linearisation].centre;
+                    let away: Vec<f64> =
+                        to.iter().zip(&linear.centre).map(|(g, c)| g - c).collect();
+                    let wanted = matrix_times(&linear.to_modes, &away);
+                    Drawn { knot, room, wanted }
+                })
+                .collect();
+            if soft.is_empty() && drawn.is_empty() && conditions.is_empty() {
                 splines.push(WigglySpline::new(layout.clone(), oscillators, given));
                 continue;
             }
@@ -153,7 +174,15 @@ impl Spacetime {
                         weight,
                         wanted: values[(mode, knot)],
                     };
-                    soft.iter().map(pull).collect()
+                    let ghost = |ghost: &Drawn| Pull {
+                        knot: ghost.knot,
+                        weight: passing::weight(&oscillators[mode], ghost.room),
+                        wanted: ghost.wanted[mode],
+                    };
+                    soft.iter()
+                        .map(pull)
+                        .chain(drawn.iter().map(ghost))
+                        .collect()
                 })
                 .collect();
             let held: Vec<coupled::Conditions> = conditions
@@ -214,24 +243,45 @@ impl Spacetime {
         (incoming, outgoing, rigid)
     }
 
-    fn stations(&self) -> Vec<Station> {
+    fn stations(&self, ghost_times: &[f64]) -> Vec<Station> {
         let mut stations = Vec::new();
-        let mut ghosts = self.ghosts.iter().peekable();
+        let mut ghosts = self.ghosts.iter().zip(ghost_times).peekable();
         for (key, &time) in self.times.iter().enumerate() {
             stations.push(Station {
                 time,
                 linearisation: self.linearisation_of[key],
             });
-            while let Some(ghost) = ghosts.next_if(|g| g.interval == key) {
-                let length = self.times.get(key + 1).map_or(0.0, |next| next - time);
+            while let Some((ghost, &time)) = ghosts.next_if(|(g, _)| g.interval == key) {
                 stations.push(Station {
-                    time: time + ghost.share * length,
+                    time,
                     linearisation: ghost.linearisation,
                 });
             }
         }
         stations
     }
+}
+
+/// A ghost around a linearisation: the knot it draws at, the time to its neighbours, and where to, in modes.
+struct Drawn {
+    knot: usize,
+    room: f64,
+    wanted: Vec<f64>,
+}
+
+/// The knot of each ghost that draws, and the mean time to its neighbours: none where a keyframe stands.
+fn drawn_to<'a>(
+    layout: &'a Layout,
+    ghosts: &'a [Ghost],
+    times: &'a [f64],
+) -> impl Iterator<Item = (usize, &'a Ghost, f64)> {
+    ghosts.iter().zip(times).filter_map(|(ghost, &time)| {
+        let knots = layout.knots();
+        let knot = knots.partition_point(|k| k.time < time);
+        let (before, behind) = (knots.get(knot.checked_sub(1)?)?, knots.get(knot + 1)?);
+        let room = 0.5 * (behind.time - before.time);
+        (!knots[knot].valued).then_some((knot, ghost, room))
+    })
 }
 
 /// Vectors in coordinates as those of the modes: a column for each knot.
