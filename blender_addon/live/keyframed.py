@@ -21,6 +21,7 @@ from ..logic.tasks import Progress, Task, Work
 from ..saved.made import reset
 from ..scene import bakes, keyframe_shapes, keyframe_times, modifier, reading
 from ..scene.keyframe_shapes import Shapes
+from .session import alive
 
 # the register ---------------------------------------------------------------------------------------------------------
 
@@ -73,7 +74,9 @@ class Register:
 
     def everywhere(self) -> list[bpy.types.Object]:
         """The objects with keyframed flesh that can be changed from this file."""
-        if self._objects is None or self._count != len(bpy.data.objects):
+        kept = self._objects
+        # The count alone does not tell of one that was deleted while another was made.
+        if kept is None or self._count != len(bpy.data.objects) or not all(map(alive, kept)):
             self._count = len(bpy.data.objects)
             self._objects = [
                 obj
