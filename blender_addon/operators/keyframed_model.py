@@ -211,7 +211,12 @@ class THEW_OT_keyframed_arrow(ModalTool, bpy.types.Operator):
 
     def take(self, context) -> None:
         self._held = False
-        context.workspace.status_text_set("Thew: press and drag to draw the velocity, release keeps, Esc puts it back")
+        self.held.callback(viewing.Drawn(lambda: [(self._stand.start[None], DRAGGED, 9.0)]).end)
+        windows.redraw()
+        context.workspace.status_text_set(
+            "Thew: press and drag from the dot, which is the middle of the key, to draw the velocity: release keeps, "
+            "Esc puts it back"
+        )
 
     def handle(self, context, event):
         if event.type == "LEFTMOUSE":
