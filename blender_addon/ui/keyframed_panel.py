@@ -160,6 +160,8 @@ def health(obj, known) -> tuple[str, str]:
     if keyframe_times.is_lost(obj):
         return "WARNING", "The action with the times is gone: press Compute to drag them again"
     motion = known.motion
+    if obj.thew.keyframed.plain:
+        return "TOLD", "Shows plain curves, to compare"
     return "GOOD", f"Frames {motion.start:g} to {motion.end:g}, {plural(len(motion.plan.keys), 'key')}"
 
 
