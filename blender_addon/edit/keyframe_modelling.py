@@ -49,7 +49,10 @@ class Modelling:
 
     def drag(self, points: list[Point]) -> None:
         """Let points be in other places of the world, and show what comes of it."""
-        self.shape = self.motion.modelled(self.frame, *self.local(points))
+        if points:
+            self.shape = self.motion.modelled(self.frame, *self.local(points))
+        else:
+            self.shape = self.basis + self.motion.offsets(self.frame)
         keyframed.show(self.obj, self.known, self.scene, self.shape - self.basis)
 
     def put_back(self) -> None:

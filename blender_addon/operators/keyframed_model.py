@@ -79,7 +79,8 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
         timer = context.window_manager.event_timer_add(1.0 / RATE, window=context.window)
         self.held.callback(context.window_manager.event_timer_remove, timer)
         context.workspace.status_text_set(
-            "Thew: press on the mesh and drag, Shift+click holds a point, Enter makes a keyframe of it, Esc puts everything back"
+            "Thew: press on the mesh and drag, Shift+click holds a point, Ctrl+Z lets go of the last one, Enter makes a keyframe of it, "
+            "Esc puts everything back"
         )
 
     def handle(self, context, event):
@@ -135,6 +136,13 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
         self._stand.drag(self.wanted())
         self._changed = True
         windows.redraw()
+
+    def take_back(self) -> None:
+        """Let go of the point that was held or dragged last."""
+        if self._pins and self._drag < 0:
+            self._pins.popitem()
+            self.follow()
+            self._changed = bool(self._pins)
 
     def keep(self, context):
         """Make a keyframe of it."""
