@@ -74,6 +74,7 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
 
     def take(self, context) -> None:
         self._pins, self._drag, self._target, self._due, self._changed = {}, -1, None, False, False
+        self._before = []  # what there was before each point was held or dragged
         self.held.enter_context(poses.playing())  # nobody looks frames up meanwhile
         self.held.callback(viewing.Drawn(self.marks).end)
         timer = context.window_manager.event_timer_add(1.0 / RATE, window=context.window)
@@ -116,6 +117,7 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
             return {"RUNNING_MODAL"}
         vertex = hit.vertex(self._stand.triangles)
         here = self._stand.world()[vertex]
+        self._before.append((dict(self._pins), self._stand.shape, self._changed))
         if event.shift:
             self._pins[vertex] = here
         else:
@@ -139,10 +141,10 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
 
     def take_back(self) -> None:
         """Let go of the point that was held or dragged last."""
-        if self._pins and self._drag < 0:
-            self._pins.popitem()
-            self.follow()
-            self._changed = bool(self._pins)
+        if self._before and self._drag < 0:
+            self._pins, shape, self._changed = self._before.pop()
+            self._stand.take(shape)
+            windows.redraw()
 
     def keep(self, context):
         """Make a keyframe of it."""
