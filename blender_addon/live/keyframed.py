@@ -113,7 +113,7 @@ def built(obj: bpy.types.Object, plan: Plan, shapes: Shapes) -> Task:
     core_module, name = core(), describe(obj)
     return (
         yield Work(
-            "Finding the motion between the keys",
+            "Finding the motion",
             lambda progress: Inbetween(core_module, plan, shapes, name, lambda f, text="": progress(f, text)),
             0.05,
             0.95,

@@ -209,8 +209,9 @@ def draw_foldouts(layout, context, obj, width: int) -> None:
     header, body = layout.panel("THEW_keyframed_advanced", default_closed=True)
     header.label(text="Advanced")
     if body is not None:
+        column = body.column(align=True)
         for name in ("modes", "bending", "ghosts"):
-            body.prop(obj.thew.keyframed, name)
+            column.prop(obj.thew.keyframed, name)
     header, body = layout.panel("THEW_keyframed_bake", default_closed=True)
     header.label(text="Bake")
     if body is not None:
