@@ -49,7 +49,11 @@ class Modelling:
 
     def drag(self, points: list[Point]) -> None:
         """Let points be in other places of the world, and show what comes of it."""
-        self.shape = self.motion.modelled(self.frame, *self.local(points))
+        self.take(self.motion.modelled(self.frame, *self.local(points)))
+
+    def take(self, shape: np.ndarray) -> None:
+        """Let it be `shape` float32[n, 3], object space, and show it."""
+        self.shape = shape
         keyframed.show(self.obj, self.known, self.scene, self.shape - self.basis)
 
     def put_back(self) -> None:

@@ -200,6 +200,20 @@ def block_to_edit(obj: bpy.types.Object, place: int) -> bpy.types.ShapeKey:
     return block
 
 
+def held_groups(obj: bpy.types.Object, shape: str) -> list[str]:
+    """The vertex groups that hold fixed what they have of a shape key: the motion's own, and those of the cuts around it."""
+    group, keys = obj.thew.keyframed, obj.thew.keyframed.keyframes
+    reached = [keys[place] for _, place in keyframe_times.points(obj)]
+    before = next((key.fixed for key in reversed(reached) if key.cut), "") if group.cyclic else ""
+    names = [group.fixed]
+    for key in reached:
+        after = key.fixed if key.cut else before
+        if key.shape == shape:
+            names += [before, after]
+        before = after
+    return [name for name in dict.fromkeys(names) if name and obj.vertex_groups.get(name) is not None]
+
+
 def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
     """A task that lets a sculpt spring back towards the shape at rest, as far as `amount` says; gives the energy before and
     after, as parts of the first."""
@@ -209,9 +223,8 @@ def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
     name = describe(obj)
     sculpts.check_numbers(basis, name)
     sculpts.check_numbers(shape, f"the shape key “{block.name}” of {name}")
-    fixed = None
-    if group.fixed and obj.vertex_groups.get(group.fixed) is not None:
-        fixed = keyframe_shapes.vertices_of(obj, [group.fixed])[group.fixed]
+    masks = keyframe_shapes.vertices_of(obj, held_groups(obj, key.shape)).values()
+    fixed = np.logical_or.reduce(list(masks)) if masks else None
     thew, bending = core(), group.bending
 
     def work(progress):

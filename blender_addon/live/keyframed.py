@@ -21,6 +21,7 @@ from ..logic.tasks import Progress, Task, Work
 from ..saved.made import reset
 from ..scene import bakes, keyframe_shapes, keyframe_times, modifier, reading
 from ..scene.keyframe_shapes import Shapes
+from .session import alive
 
 # the register ---------------------------------------------------------------------------------------------------------
 
@@ -73,7 +74,9 @@ class Register:
 
     def everywhere(self) -> list[bpy.types.Object]:
         """The objects with keyframed flesh that can be changed from this file."""
-        if self._objects is None or self._count != len(bpy.data.objects):
+        kept = self._objects
+        # The count alone does not tell of one that was deleted while another was made.
+        if kept is None or self._count != len(bpy.data.objects) or not all(map(alive, kept)):
             self._count = len(bpy.data.objects)
             self._objects = [
                 obj
@@ -110,7 +113,7 @@ def built(obj: bpy.types.Object, plan: Plan, shapes: Shapes) -> Task:
     core_module, name = core(), describe(obj)
     return (
         yield Work(
-            "Finding the motion between the keys",
+            "Finding the motion",
             lambda progress: Inbetween(core_module, plan, shapes, name, lambda f, text="": progress(f, text)),
             0.05,
             0.95,

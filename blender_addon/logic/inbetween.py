@@ -105,7 +105,7 @@ class Inbetween:
         points = self.surface.points(self._shapes.stack([key.name for key in segment.keys]))
         mask = fixed_mask(segment, self._groups, points.shape[1])
         if mask.all():
-            raise Refusal(f"All vertices of {self.name} are fixed: take the vertex group smaller")
+            raise Refusal(f"All vertices of {self.name} are fixed: make the vertex group smaller")
         points = hold(segment, points, mask, self.name, 10.0)
         if segment.cyclic:
             points[-1] = points[0]

@@ -123,6 +123,14 @@ def check(plan: Plan, name: str) -> None:
             raise Refusal(f"The key “{key.name}” of {name} is a cut, which is always exact: choose one of the two")
 
 
+def free_time(frame: float, before: float, taken: list[float]) -> float:
+    """The frame that a key gets which is moved from `before` to `frame`: where another has it, the next whole one on the way."""
+    step = 1.0 if before >= frame else -1.0
+    while any(abs(frame - other) < 2.0 * SAME_TIME for other in taken):
+        frame += step
+    return frame
+
+
 def segments(plan: Plan) -> list[Segment]:
     """The motion cut into segments; a cyclic one with cuts begins at the first cut, and ends there a loop later."""
     keys = plan.keys
@@ -237,7 +245,7 @@ def hold(segment: Segment, shapes: np.ndarray, mask: np.ndarray, name: str, size
     if len(bad):
         raise Refusal(
             f"The key “{segment.keys[bad[0]].name}” of {name} moves what {listed([f'“{each}”' for each in segment.fixed])} is "
-            f"to hold fixed, away from where “{segment.keys[0].name}” has it: mend the sculpt there, or take the group smaller"
+            f"to hold fixed, away from where “{segment.keys[0].name}” has it: mend the sculpt there, or make the group smaller"
         )
     held = shapes.copy()
     held[:, mask] = shapes[0, mask]

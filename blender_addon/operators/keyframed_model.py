@@ -74,12 +74,14 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
 
     def take(self, context) -> None:
         self._pins, self._drag, self._target, self._due, self._changed = {}, -1, None, False, False
+        self._before = []  # what there was before each point was held or dragged
         self.held.enter_context(poses.playing())  # nobody looks frames up meanwhile
         self.held.callback(viewing.Drawn(self.marks).end)
         timer = context.window_manager.event_timer_add(1.0 / RATE, window=context.window)
         self.held.callback(context.window_manager.event_timer_remove, timer)
         context.workspace.status_text_set(
-            "Thew: press on the mesh and drag, Shift+click holds a point, Enter makes a keyframe of it, Esc puts everything back"
+            "Thew: press on the mesh and drag, Shift+click holds a point, Ctrl+Z lets go of the last one, Enter makes a keyframe of it, "
+            "Esc puts everything back"
         )
 
     def handle(self, context, event):
@@ -115,6 +117,7 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
             return {"RUNNING_MODAL"}
         vertex = hit.vertex(self._stand.triangles)
         here = self._stand.world()[vertex]
+        self._before.append((dict(self._pins), self._stand.shape, self._changed))
         if event.shift:
             self._pins[vertex] = here
         else:
@@ -135,6 +138,13 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
         self._stand.drag(self.wanted())
         self._changed = True
         windows.redraw()
+
+    def take_back(self) -> None:
+        """Let go of the point that was held or dragged last."""
+        if self._before and self._drag < 0:
+            self._pins, shape, self._changed = self._before.pop()
+            self._stand.take(shape)
+            windows.redraw()
 
     def keep(self, context):
         """Make a keyframe of it."""
@@ -211,7 +221,12 @@ class THEW_OT_keyframed_arrow(ModalTool, bpy.types.Operator):
 
     def take(self, context) -> None:
         self._held = False
-        context.workspace.status_text_set("Thew: press and drag to draw the velocity, release keeps, Esc puts it back")
+        self.held.callback(viewing.Drawn(lambda: [(self._stand.start[None], DRAGGED, 9.0)]).end)
+        windows.redraw()
+        context.workspace.status_text_set(
+            "Thew: press and drag from the dot, which is the middle of the key, to draw the velocity: release keeps, "
+            "Esc puts it back"
+        )
 
     def handle(self, context, event):
         if event.type == "LEFTMOUSE":

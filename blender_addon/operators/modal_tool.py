@@ -50,6 +50,11 @@ class ModalTool(Job):
         try:
             if event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS":
                 return self.drop_it(context)
+            if event.type == "Z" and (event.ctrl or event.oskey):
+                # Blender's own undo would take away the data that the tool holds, and an edit made before it.
+                if event.value == "PRESS" and not event.shift:
+                    self.take_back()
+                return {"RUNNING_MODAL"}
             return self.handle(context, event)
         except Exception as error:
             return self.drop_it(context, error)
@@ -78,6 +83,9 @@ class ModalTool(Job):
     def handle(self, context, event) -> set[str]:
         """One event."""
         raise NotImplementedError
+
+    def take_back(self) -> None:
+        """Ctrl+Z: undo the last thing done with the tool, where it knows how."""
 
     def put_back(self) -> None:
         """Undo what was changed since `take`."""

@@ -53,9 +53,9 @@ def _set_frame(self, value):
         self.kept = value
 
 
-def _kind_of_velocity(name: str, description: str):
+def _kind_of_velocity(name: str, description: str, default: str = "FREE"):
     return EnumProperty(
-        name=name, description=description, items=VELOCITIES, default="FREE", options=set(), update=_edited
+        name=name, description=description, items=VELOCITIES, default=default, options=set(), update=_edited
     )
 
 
@@ -133,7 +133,8 @@ class ThewKeyframe(bpy.types.PropertyGroup):
         options=set(),
         update=_edited,
     )
-    leaving: _kind_of_velocity("Leaving", "How fast the motion leaves the shape")
+    # What is free to begin as it likes may begin absurdly fast.
+    leaving: _kind_of_velocity("Leaving", "How fast the motion leaves the shape", "ZERO")
     leaving_arrow: _arrow("Leaving Arrow", "The velocity after the cut, object space, a second of the scene")
     fixed: StringProperty(
         name="Fixed After",

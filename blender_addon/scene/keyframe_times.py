@@ -11,6 +11,7 @@ import bpy
 import numpy as np
 
 from ..logic.errors import Refusal
+from ..logic.keyframes import free_time
 from ..logic.names import describe
 from ..saved import keyframed as saved
 from .reading import curves_in
@@ -67,12 +68,17 @@ def write(obj: bpy.types.Object, wanted: list[Point]) -> None:
     if not wanted:
         remove(obj)
         return
-    curve = curve_of(obj) or _make(obj, wanted[0][0])
+    curve = curve_of(obj)
+    # Blender selects points that are added, and dragging one would drag them all: only what was selected stays so.
+    chosen = {point.co.x for point in curve.keyframe_points if point.select_control_point} if curve is not None else ()
+    curve = curve or _make(obj, wanted[0][0])
     curve.keyframe_points.clear()
     curve.keyframe_points.add(len(wanted))
     curve.keyframe_points.foreach_set("co", np.array(sorted(wanted), dtype=np.float32).ravel())
     for point in curve.keyframe_points:
         point.interpolation = "CONSTANT"
+        on = point.co.x in chosen
+        point.select_control_point = point.select_left_handle = point.select_right_handle = on
     curve.update()
     obj.animation_data.action.update_tag()
 
@@ -83,6 +89,7 @@ def _make(obj: bpy.types.Object, frame: float) -> bpy.types.FCurve:
     if not group.keyframe_insert("marker", frame=frame):
         raise Refusal(f"Blender refused a keyframe on {describe(obj)}: is its action locked?")
     group.made_action = group.made_action or not had
+    group.name = "Times"  # the dope sheet shows it behind the channel's own name, empty brackets without it
     curve = curve_of(obj)
     curve.extrapolation = "CONSTANT"
     return curve
@@ -126,7 +133,9 @@ def _set(key, frame: float) -> None:
     found = points(obj)
     mine = next((i for i, (_, value) in enumerate(found) if value == place), None)
     if mine is not None:
-        del found[mine]
+        before, _ = found.pop(mine)
+        # Blender makes one of two keyframes that meet: the other key would lose its time to a slider that only passes it.
+        frame = free_time(frame, before, [time for time, _ in found])
     write(obj, [*found, (frame, place)])
     key.kept = frame
     for call in saved.on_edit:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Keyframed flesh in the 3D view: velocities at keys as arrows, and curves along the leading directions of the keys.
 
-The curves stand in the lower left corner: the motion solid, plain splines through the same keys dashed, an upright line at
-the frame that is shown.
+The curves stand in the lower left corner: the motion solid, plain splines through the same keys dashed, faint upright lines
+where keys are reached, a bright one at the frame that is shown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ from . import viewing
 ARRIVES, LEAVES = (0.3, 0.8, 1.0, 1.0), (1.0, 0.6, 0.2, 1.0)
 #: Of the leading directions, the first first.
 COLOURS = ((0.95, 0.35, 0.3, 1.0), (0.4, 0.85, 0.4, 1.0), (0.4, 0.6, 1.0, 1.0), (0.95, 0.8, 0.3, 1.0))
-AXES = (1.0, 1.0, 1.0, 0.35)
+AXES, KEYS, NOW = (1.0, 1.0, 1.0, 0.35), (1.0, 1.0, 1.0, 0.15), (1.0, 1.0, 1.0, 0.9)
+#: What the curves stand on, so that grid and mesh do not run through them.
+GROUND = (0.08, 0.08, 0.08, 0.7)
 #: An arrow is as long as the way of so many seconds.
 SHOWN = 0.25
 #: Where the curves stand, pixels: left, bottom, width, height.
@@ -82,6 +84,13 @@ def curves(obj: bpy.types.Object, frame: float) -> list[tuple[np.ndarray, tuple,
     frames, ours, plain = kept[2]
     drawn = [(graphs.frame(BOX), AXES, 1.0)]
     low, high = graphs.reach(ours, plain)
+
+    def upright(at: float) -> np.ndarray:
+        ends = np.array([low, high])
+        return graphs.strokes(graphs.placed(np.array([at, at]), ends, (frames[0], frames[-1]), (low, high), BOX))
+
+    reached = [key.frame for segment in known.motion.segments for key in segment.keys]
+    drawn.append((np.concatenate([upright(at) for at in dict.fromkeys(reached)]), KEYS, 1.0))
     for k, colour in enumerate(COLOURS):
         if not (np.ptp(ours[:, k]) + np.ptp(plain[:, k]) > 1e-6 * (high - low)):
             continue
@@ -89,29 +98,38 @@ def curves(obj: bpy.types.Object, frame: float) -> list[tuple[np.ndarray, tuple,
             line = graphs.placed(frames, rows[:, k], (frames[0], frames[-1]), (low, high), BOX)
             drawn.append((graphs.strokes(line, dashed), colour, width))
     if frames[0] <= frame <= frames[-1]:
-        at = np.array([frame, frame])
-        upright = graphs.placed(at, np.array([low, high]), (frames[0], frames[-1]), (low, high), BOX)
-        drawn.append((graphs.strokes(upright), AXES, 1.0))
+        drawn.append((upright(frame), NOW, 1.0))
     return drawn
 
 
 def draw_curves() -> None:
     """Draw those of the active object."""
     context = bpy.context
-    obj = context.view_layer.objects.active
+    obj, space = context.view_layer.objects.active, context.space_data
+    if space is not None and not space.overlay.show_overlays:
+        return
     if obj is None or obj.type != "MESH" or not obj.thew.made.keyframed or not obj.thew.keyframed.show_curves:
+        return
+    lines = curves(obj, context.scene.frame_float)
+    if not lines:
         return
     import gpu
     from gpu_extras.batch import batch_for_shader
 
     shader = gpu.shader.from_builtin("UNIFORM_COLOR")
+    scale = context.preferences.system.ui_scale
     gpu.state.blend_set("ALPHA")
     shader.bind()
-    for lines, colour, width in curves(obj, context.scene.frame_float):
+    left, bottom, width, height = (scale * each for each in BOX)
+    corners = [(left, bottom, 0.0), (left + width, bottom, 0.0), (left, bottom + height, 0.0)]
+    corners.append((left + width, bottom + height, 0.0))
+    shader.uniform_float("color", GROUND)
+    batch_for_shader(shader, "TRI_STRIP", {"pos": corners}).draw(shader)
+    for strokes, colour, width in lines:
         gpu.state.line_width_set(width)
         shader.uniform_float("color", colour)
-        flat = np.zeros((2 * len(lines), 3), dtype=np.float32)
-        flat[:, :2] = lines.reshape(-1, 2)
+        flat = np.zeros((2 * len(strokes), 3), dtype=np.float32)
+        flat[:, :2] = scale * strokes.reshape(-1, 2)
         batch_for_shader(shader, "LINES", {"pos": flat}).draw(shader)
     gpu.state.line_width_set(1.0)
     gpu.state.blend_set("NONE")

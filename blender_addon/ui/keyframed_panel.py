@@ -72,7 +72,7 @@ def draw_velocity(column, key, kind: str, arrow: str, leaving: bool, text: str) 
     row.operator("thew.keyframed_arrow", text="", icon="GREASEPENCIL").leaving = leaving
     row.operator("thew.keyframed_velocity", text="", icon="EMPTY_SINGLE_ARROW").leaving = leaving
     if getattr(key, kind) == "ARROW":
-        column.prop(key, arrow, text="")
+        column.prop(key, arrow, text="Arrow")
 
 
 def draw_key(layout, obj, key) -> None:
@@ -93,9 +93,9 @@ def draw_key(layout, obj, key) -> None:
     if key.cut:
         draw_velocity(column, key, "leaving", "leaving_arrow", True, "Leaving")
         column.prop_search(key, "fixed", obj, "vertex_groups")
-    row = layout.row(align=True)
-    row.prop(obj.thew.keyframed, "relax", slider=True)
-    row.operator("thew.keyframed_relax", text="Lower Energy", icon="MOD_SMOOTH")
+    column = layout.column(align=True)
+    column.prop(obj.thew.keyframed, "relax", slider=True)
+    column.operator("thew.keyframed_relax", text="Lower Energy", icon="MOD_SMOOTH")
     if key.energy:
         layout.label(text=f"Energy {key.energy}", icon="BLANK1")
 
@@ -111,8 +111,6 @@ def draw_dials(layout, obj) -> None:
     column.prop(group, "speed")
     column = layout.column(align=True)
     column.prop(group, "cyclic")
-    if group.cyclic and not closed(obj):
-        column.operator("thew.keyframed_close", icon="FILE_REFRESH")
     column.prop_search(group, "fixed", obj, "vertex_groups")
 
 
@@ -136,6 +134,9 @@ def draw_state(layout, obj, width: int) -> None:
         level, text = health(obj, known)
         column.alert = level == "ERROR"
         draw_text(column, text, width, icon=HEALTH_ICONS[level])
+        # Under the words that ask for it: they push what was under the switch out of sight.
+        if obj.thew.keyframed.cyclic and not closed(obj):
+            layout.operator("thew.keyframed_close", icon="FILE_REFRESH")
 
 
 def health(obj, known) -> tuple[str, str]:
@@ -159,8 +160,9 @@ def health(obj, known) -> tuple[str, str]:
     if keyframe_times.is_lost(obj):
         return "WARNING", "The action with the times is gone: press Compute to drag them again"
     motion = known.motion
-    dimension = sum(part.dimension for part in motion.parts)
-    return "GOOD", f"Frames {motion.start:g} to {motion.end:g}, {plural(dimension, 'direction')}"
+    if obj.thew.keyframed.plain:
+        return "TOLD", "Shows plain curves, to compare"
+    return "GOOD", f"Frames {motion.start:g} to {motion.end:g}, {plural(len(motion.plan.keys), 'key')}"
 
 
 class Panel:
@@ -185,7 +187,7 @@ class Panel:
             return
         row = layout.row(align=True)
         row.use_property_split = False
-        row.prop(obj.thew, "enabled", text="Keyframed Flesh", toggle=True, icon="SHAPEKEY_DATA")
+        row.prop(obj.thew, "enabled", text="Motion", toggle=True, icon="SHAPEKEY_DATA")
         row.prop(obj.thew.keyframed, "plain", toggle=True, text="Plain")
         row.prop(obj.thew.keyframed, "show_curves", text="", icon="FCURVE")
         row.prop(obj.thew.keyframed, "show_arrows", text="", icon="EMPTY_SINGLE_ARROW")
@@ -207,8 +209,9 @@ def draw_foldouts(layout, context, obj, width: int) -> None:
     header, body = layout.panel("THEW_keyframed_advanced", default_closed=True)
     header.label(text="Advanced")
     if body is not None:
+        column = body.column(align=True)
         for name in ("modes", "bending", "rest", "ghosts"):
-            body.prop(obj.thew.keyframed, name)
+            column.prop(obj.thew.keyframed, name)
     header, body = layout.panel("THEW_keyframed_bake", default_closed=True)
     header.label(text="Bake")
     if body is not None:

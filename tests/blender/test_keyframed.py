@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, evaluated, play, refused, settings, size_of, snapshot
+from helpers import activate, evaluated, part, play, refused, settings, size_of, snapshot
 from keyframing import curve, drag, make_nodder, make_sack, motion_of, sculpt, times
 
 FRAMES = range(1, 21)
@@ -26,7 +26,6 @@ def sack(plain_sack):
 @pytest.fixture
 def builds(monkeypatch):
     """Counts what is built."""
-    from helpers import part
 
     made, real = [], part("live.keyframed").Inbetween
 
@@ -137,6 +136,34 @@ def test_times_are_dragged_as_keyframes(sack, builds):
 def test_times_are_typed_too(sack):
     sack.thew.keyframed.keyframes[1].frame = 6.5
     assert times(sack) == [(1, 0), (6.5, 1), (20, 2)] and reaches(sack, "Squash", 6.5)
+
+
+def test_a_time_that_is_typed_takes_no_other_keys_time(sack):
+    key = sack.thew.keyframed.keyframes[1]
+    key.frame = 20.0  # up from 10: the frame before it
+    assert times(sack) == [(1, 0), (19, 1), (20, 2)]
+    key.frame = 1.0  # down: the frame after it
+    assert times(sack) == [(1, 0), (2, 1), (20, 2)] and reaches(sack, "Squash", 2) and reaches(sack, "Lean", 1)
+
+
+def test_one_point_is_dragged_alone(sack):
+    def selected():
+        return [point.co.x for point in curve(sack).keyframe_points if point.select_control_point]
+
+    assert selected() == []
+    curve(sack).keyframe_points[1].select_control_point = True
+    bpy.context.scene.frame_set(5)
+    assert bpy.ops.thew.keyframed_time_add(index=0) == {"FINISHED"}
+    assert selected() == [10]
+
+
+def test_another_object_takes_the_place_of_one_that_was_deleted(sack):
+    register = part("live.keyframed").register
+    assert register.everywhere() == [sack]
+    bpy.data.objects.remove(sack)
+    other = make_sack("Other")
+    bpy.context.scene.frame_set(5)
+    assert register.everywhere() == [] and other.name == "Other"
 
 
 def test_a_point_that_is_copied_reaches_its_shape_again(sack):

@@ -394,6 +394,21 @@ def test_descriptions_of_all_settings_are_sentences(scene):
                 assert item.description and not item.description.endswith("."), item.identifier
 
 
+def test_what_cuts_hold_fixed_stays_when_a_sculpt_is_calmed(sack):
+    keys = sack.thew.keyframed.keyframes
+    below = [v.index for v in sack.data.vertices if v.co.z < 0.1]
+    sack.vertex_groups.new(name="Feet").add(below, 1.0, "REPLACE")
+    assert keys[1].leaving == "ZERO"  # a start that is free may be absurdly fast
+    keys[1].cut, keys[1].fixed = True, "Feet"
+    held = part("edit.keyframing").held_groups
+    assert [held(sack, key.shape) for key in keys] == [[], ["Feet"], ["Feet"]]
+    before = {name: sculpt(sack, name) for name in ("Squash", "Twist", "Lean")}
+    for place in range(3):
+        assert bpy.ops.thew.keyframed_relax(index=place, amount=0.5) == {"FINISHED"}
+    moved = {name: np.abs(sculpt(sack, name) - before[name])[below].max() for name in before}
+    assert moved["Squash"] == 0.0 and moved["Twist"] == 0.0 and moved["Lean"] > 1e-4
+
+
 def test_the_overlay(sack):
     overlay = part("ui.keyframed_overlay")
     drawn = overlay.curves(sack, 5.0)

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 import pytest
 from helpers import evaluated, flesh_of, make_character, part, play, world
+from keyframing import make_sack
 
 
 class View:
@@ -300,3 +301,33 @@ def test_a_job_that_cannot_begin_or_go_on_lets_go_of_everything(hand):
         assert answer == {"CANCELLED"} and "a bug" in job.said[-1][1]
         assert (hand.timers, part("scene.poses").busy) == (0, 0)
     assert part("live.updates").state.stepper is None
+
+
+def test_undo_in_the_hand_takes_back_the_last_point_of_a_modelled_keyframe(scene, monkeypatch):
+    sack = make_sack()
+    assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
+    scene.frame_set(14)
+    before = evaluated(sack)
+    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    hand = Hand(monkeypatch)
+    model, context = tool("keyframed_model", "THEW_OT_keyframed_model"), hand.context()
+    assert model.invoke(context, event("RET", "RELEASE")) == {"RUNNING_MODAL"}
+    undo, shapes = event("Z", ctrl=True), []
+    for at, to in (((0.1, 0.0, 0.4), (0.1, 0.0, 0.4)), ((0.1, 0.0, 1.2), (0.6, 0.0, 1.2))):
+        hand.view = View(at)
+        assert model.modal(context, event("LEFTMOUSE")) == {"RUNNING_MODAL"}
+        hand.view = View(to)
+        model.modal(context, event("MOUSEMOVE"))
+        model.modal(context, event("LEFTMOUSE", "RELEASE"))
+        shapes.append(evaluated(sack))
+    assert np.abs(shapes[1] - shapes[0]).max() > 0.1
+    assert model.modal(context, undo) == {"RUNNING_MODAL"}
+    np.testing.assert_allclose(evaluated(sack), shapes[0], atol=1e-5)
+    for _ in range(2):  # what is not there is not taken back
+        assert model.modal(context, undo) == {"RUNNING_MODAL"}
+    np.testing.assert_allclose(evaluated(sack), before, atol=1e-5)
+    keys = len(sack.data.shape_keys.key_blocks)
+    assert model.modal(context, event("RET")) == {"CANCELLED"}
+    assert len(sack.data.shape_keys.key_blocks) == keys
+    assert (hand.timers, hand.drawn, part("scene.poses").busy) == (0, 0, 0)
+    part("live.keyframed_events").stop()
