@@ -13,8 +13,8 @@ import thew
 from examples import keyed, models
 from examples.command import Options, options
 
-TIMES = (0.0, 1.0, 1.9, 3.4)
-FALL, ALONG = 9.0, 3.2
+TIMES = (0.0, 1.0, 2.1, 3.6)
+FALL, ALONG = 11.0, 3.0
 """Gravity, and how fast the block moves along, units a second: it is ten units in size, like the paper's."""
 
 
@@ -56,7 +56,7 @@ def prepare(shape: models.Shape, stiffness: float) -> list[thew.Spacetime]:
 
 def main(how: Options) -> None:
     shape = block()
-    instants = np.array([0.0, 0.55, 0.8, 1.0, 1.25, 1.6, 1.9, 2.05, 2.2, 2.4, 2.7, 3.4])
+    instants = np.array([0.0, 0.55, 0.8, 1.0, 1.25, 1.65, 2.1, 2.25, 2.4, 2.6, 2.9, 3.6])
     rows = []
     for title, stiffness, colour in (("soft", 60.0, keyed.OTHER), ("four times as stiff", 240.0, keyed.OURS)):
         motion = thew.composite(keyed.report(f"block, {title}", lambda s=stiffness: prepare(shape, s), 4))
@@ -66,8 +66,8 @@ def main(how: Options) -> None:
         high = row.frames[:, :, 2].max(axis=1)
         print(f"{row.title}: top at " + ", ".join(f"{z:.2f}" for z in high))
         # The jump's way along is shown by half: moments already stand side by side.
-        row.frames = row.frames - 1.0 * np.clip(instants - TIMES[1], 0.0, 0.9)[:, None, None] * [ALONG, 0.0, 0.0]
-    sheet = keyed.Sheet(6.6, 14.0, 0.8, (-3.0, -1.2), (3.0, 11.5))
+        row.frames = row.frames - 1.0 * np.clip(instants - TIMES[1], 0.0, TIMES[2] - TIMES[1])[:, None, None] * [ALONG, 0.0, 0.0]
+    sheet = keyed.Sheet(6.2, 11.6, 0.8, (-3.0, -1.4), (3.0, 9.0))
 
     def ground(studio, place) -> None:
         studio.slab(place + [0.0, 0.0, -0.15], (5.6, 5.6, 0.3), studio.material((0.80, 0.82, 0.84)))
