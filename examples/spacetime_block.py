@@ -66,7 +66,11 @@ def main(how: Options) -> None:
         high = row.frames[:, :, 2].max(axis=1)
         print(f"{row.title}: top at " + ", ".join(f"{z:.2f}" for z in high))
         # The jump's way along is shown by half: moments already stand side by side.
-        row.frames = row.frames - 1.0 * np.clip(instants - TIMES[1], 0.0, TIMES[2] - TIMES[1])[:, None, None] * [ALONG, 0.0, 0.0]
+        row.frames = row.frames - 1.0 * np.clip(instants - TIMES[1], 0.0, TIMES[2] - TIMES[1])[:, None, None] * [
+            ALONG,
+            0.0,
+            0.0,
+        ]
     sheet = keyed.Sheet(6.2, 11.6, 0.8, (-3.0, -1.4), (3.0, 9.0))
 
     def ground(studio, place) -> None:

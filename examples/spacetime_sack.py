@@ -26,7 +26,9 @@ def sack() -> models.Shape:
     corner = (x * up) ** 2
     # Thin at the seams, narrow in the waist, corners out.
     thick = 1.6 * (1.0 - 0.55 * x**4) * (1.0 - 0.62 * up**4) * (1.0 + 0.22 * (1.0 - up) * (1.0 - up**2))
-    wide = 2.5 * (1.0 - 0.06 * (1.0 - up**2) + 0.22 * corner**2 - 0.1 * (1.0 - x**2) * up**8) * (1.0 + 0.08 * (1.0 - up))
+    wide = (
+        2.5 * (1.0 - 0.06 * (1.0 - up**2) + 0.22 * corner**2 - 0.1 * (1.0 - x**2) * up**8) * (1.0 + 0.08 * (1.0 - up))
+    )
     tall = 3.5 * up * (1.0 + 0.3 * corner**2)
     points = np.stack([-wide * x, thick * y, tall], axis=1)
     points[:, 2] -= points[:, 2].min()
@@ -85,7 +87,9 @@ def main(how: Options) -> None:
     at_end = np.abs(motion(TIMES[[0, -1]] + [1e-9, -1e-9]) - keys[0]).max()
     print(f"the cycle closes to {at_end:.1e}; keyframes are met to {np.abs(motion(TIMES) - keys).max():.1e}")
     for row in rows:
-        print(f"{row.title}: edges change by up to {100 * keyed.stretch(row.frames, shape.vertices, shape.triangles):.0f} %")
+        print(
+            f"{row.title}: edges change by up to {100 * keyed.stretch(row.frames, shape.vertices, shape.triangles):.0f} %"
+        )
     sheet = keyed.Sheet(7.2, 13.0, 0.8, (-3.4, -1.2), (3.4, 11.0), turn=-14.0)
 
     def ground(studio, place) -> None:
