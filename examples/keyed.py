@@ -11,8 +11,9 @@ import numpy as np
 import thew
 
 from examples.command import Options
-from examples.studio import GREY, INK, Studio
+from examples.studio import INK, Studio
 
+FAINT = (0.42, 0.45, 0.50)
 OURS, OTHER, PLAIN = (0.36, 0.62, 0.70), (0.47, 0.68, 0.42), (0.72, 0.72, 0.72)
 FRAMES = 200
 """Frames of the whole motion that an update of the table writes."""
@@ -104,7 +105,7 @@ def draw(
     for c, instant in enumerate(instants):
         at_key = min(abs(instant - k) for k in keys) < 1e-6
         place = studio.at(c * sheet.across + 0.5 * (sheet.low[0] + sheet.high[0]), bottom - 1.2 * sheet.words)
-        studio.text(f"{instant:.2f} s", place, sheet.words, INK if at_key else GREY)
+        studio.text(f"{instant:.2f} s", place, sheet.words, INK if at_key else FAINT)
         if at_key:
             studio.ball(place + studio.at(0.0, -0.9 * sheet.words), 0.25 * sheet.words, mark)
     width = (len(instants) - 1) * sheet.across

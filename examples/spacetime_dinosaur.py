@@ -48,7 +48,7 @@ class Walker:
             along = np.clip((sign * p[:, 1] - begin) / (end - begin), 0.0, 1.1)
             p[:, 0] += swing * np.sin(phase + 0.5) * along**1.6
             p[:, 2] += lift * np.cos(2.0 * phase) * along**1.6
-        free = 1.0 - np.max([weight for weight in self.legs.values()], axis=0)
+        free = 1.0 - np.max(list(self.legs.values()), axis=0)
         p[:, 2] += (0.035 * np.cos(2.0 * phase) - 0.035) * free
         p[:, 0] += 0.05 * np.sin(phase) * free
         forward = STRIDE * steps
