@@ -10,30 +10,41 @@ use faer::prelude::ReborrowMut;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 /// Rows of a task.
-const ROWS: usize = 3 * 1024;
+const ROWS: usize = 3 * 512;
 
 /// The space as frames need it.
 pub(super) struct Shown {
-    /// U with a row for every coordinate of every vertex, zero at fixed ones; rows one after the other.
+    /// U with a row for every coordinate of every vertex, zero at fixed ones: panels of `ROWS` rows, of each column after column.
     basis: Vec<f32>,
     reference: Vec<Vec3>,
+    /// The same as numbers of single precision, and what each leaves out.
+    coarse: Vec<f32>,
+    fine: Vec<f32>,
 }
 
 impl Shown {
     pub fn new(space: &Space) -> Self {
         let d = space.dimension();
-        let mut basis = vec![0.0; 3 * space.reference.len() * d];
+        let rows = 3 * space.reference.len();
+        let mut basis = vec![0.0; rows * d];
         for (i, &v) in space.free.iter().enumerate() {
             for r in 0..3 {
-                let row = &mut basis[(3 * v as usize + r) * d..][..d];
-                for (j, u) in row.iter_mut().enumerate() {
-                    *u = space.basis[(3 * i + r, j)] as f32;
+                let row = 3 * v as usize + r;
+                let first = row / ROWS * ROWS;
+                let panel = ROWS.min(rows - first);
+                for j in 0..d {
+                    basis[first * d + j * panel + row - first] = space.basis[(3 * i + r, j)] as f32;
                 }
             }
         }
+        let numbers = || space.reference.iter().flat_map(|x| [x.x, x.y, x.z]);
         Self {
             basis,
             reference: space.reference.clone(),
+            coarse: numbers().map(|x| x as f32).collect(),
+            fine: numbers()
+                .map(|x| (x - f64::from(x as f32)) as f32)
+                .collect(),
         }
     }
 
@@ -70,27 +81,36 @@ impl Shown {
             return;
         }
         let basis = &self.basis[from * d..(from + rows) * d];
-        let basis = MatRef::from_row_major_slice(basis, rows, d);
+        let basis = MatRef::from_column_major_slice(basis, rows, d);
         matmul(out.rb_mut(), Accum::Replace, basis, q, 1.0f32, Par::Seq);
         let reference = &self.reference[from / 3..(from + rows) / 3];
+        let (coarse, fine) = (
+            &self.coarse[from..from + rows],
+            &self.fine[from..from + rows],
+        );
         for (j, column) in out.col_iter_mut().enumerate() {
             let Some(column) = column.try_as_col_major_mut() else {
                 continue;
             };
-            let frame = column.as_slice_mut().chunks_exact_mut(3).zip(reference);
+            let column = column.as_slice_mut();
             match places {
-                None => frame.for_each(|(x, r)| {
-                    x[0] = (r.x + f64::from(x[0])) as f32;
-                    x[1] = (r.y + f64::from(x[1])) as f32;
-                    x[2] = (r.z + f64::from(x[2])) as f32;
-                }),
+                // As precise as in double precision: the small parts are added first.
+                None => {
+                    let reference = coarse.iter().zip(fine);
+                    let sum =
+                        |(x, (coarse, fine)): (&mut f32, (&f32, &f32))| *x = coarse + (fine + *x);
+                    column.iter_mut().zip(reference).for_each(sum);
+                }
                 Some((places, pivot)) => {
                     let Place { turn, centre } = places[j];
-                    frame.for_each(|(x, r)| {
-                        let own = Vec3::new(f64::from(x[0]), f64::from(x[1]), f64::from(x[2]));
-                        let placed = turn * (r + own - pivot) + centre;
-                        (0..3).for_each(|k| x[k] = placed[k] as f32);
-                    });
+                    column
+                        .chunks_exact_mut(3)
+                        .zip(reference)
+                        .for_each(|(x, r)| {
+                            let own = Vec3::new(f64::from(x[0]), f64::from(x[1]), f64::from(x[2]));
+                            let placed = turn * (r + own - pivot) + centre;
+                            (0..3).for_each(|k| x[k] = placed[k] as f32);
+                        });
                 }
             }
         }
