@@ -153,6 +153,7 @@ class Inbetween:
                     spots.append(part.partial(spot.time, spot.points, spot.positions))
         self._whole = self._core.composite(self.parts) if len(self.parts) > 1 else self.parts[0]
         self._cached: tuple = ()
+        self._reach: float | None = None
 
     # what is seen -----------------------------------------------------------------------------------------------------
 
@@ -165,6 +166,13 @@ class Inbetween:
     def end(self) -> float:
         """The last frame."""
         return self.segments[-1].keys[-1].frame
+
+    @property
+    def reach(self) -> float:
+        """How many times as far as plain curves it goes, at most in one of its segments."""
+        if self._reach is None:
+            self._reach = max(part.reach for part in self.parts)
+        return self._reach
 
     def _at(self, frame: float) -> tuple[int, float]:
         """Which segment is shown at `frame`, and the time of the core."""

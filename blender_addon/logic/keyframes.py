@@ -33,6 +33,8 @@ DIAMETER = 10.0
 SAME_TIME = 0.01
 #: What a key that only some vertices reach still pulls at the others, for its shape to be a shape that can be reached.
 HARDLY = 1e-6
+#: How many times as far as plain curves a motion may go without a word.
+FAR = 3.0
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,24 @@ class Plan:
         names = [self.fixed, *(key.fixed for key in self.keys if key.cut)]
         names += [key.group for key in self.keys if key.kind == "GROUP"]
         return list(dict.fromkeys(name for name in names if name))
+
+
+def far(plan: Plan, reach: float) -> str:
+    """What to do where the motion goes `reach` times as far as plain curves: a sentence, or nothing where that is sound."""
+    if reach < FAR:
+        return ""
+    free = [
+        key.name
+        for i, key in enumerate(plan.keys)
+        if (i == 0 and not plan.cyclic or key.cut) and first_velocity(key).kind == "FREE"
+    ]
+    if free:
+        remedy = f"give the velocity with which it leaves “{free[0]}”"
+    elif plan.rest == "BASIS":
+        remedy = "lower the energy of its sculpts, or set Rest to Each Key"
+    else:
+        remedy = "damp it more, or make it less stiff"
+    return f"Goes {reach:.0f} times as far as plain curves: {remedy}"
 
 
 @dataclass(frozen=True)

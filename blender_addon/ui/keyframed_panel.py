@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from ..live import keyframed, keyframed_events, target, work
-from ..logic import native
+from ..logic import keyframes, native
 from ..logic.errors import sentence
 from ..logic.sentences import plural
 from ..saved import keyframed as saved
@@ -162,6 +162,8 @@ def health(obj, known) -> tuple[str, str]:
     motion = known.motion
     if obj.thew.keyframed.plain:
         return "TOLD", "Shows plain curves, to compare"
+    if far := keyframes.far(motion.plan, motion.reach):
+        return "WARNING", far
     return "GOOD", f"Frames {motion.start:g} to {motion.end:g}, {plural(len(motion.plan.keys), 'key')}"
 
 

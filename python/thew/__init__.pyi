@@ -478,6 +478,10 @@ class Spacetime:
     def cost(self) -> float:
         """The integrated squared force (per mass), the mean over the linearisations."""
     @property
+    def reach(self) -> float:
+        """How far it goes from its keyframes' mean, as a multiple of how far plain cubic splines go; 1 where it stays within. Lengths are
+        those of the mass."""
+    @property
     def notes(self) -> list[str]:
         """What is worth knowing, a sentence each."""
     def set(self, **changes: Any) -> None:
@@ -500,7 +504,7 @@ class Spacetime:
         weight: float | None = None,
         progress: _Progress | None = None,
     ) -> _Floats:
-        """The shape of the space with the least energy, begun at shape[n,3], that has vertices at positions[len,3] (as near as the
+        """The shape of the space with the least energy (rest="keyframes": the least change), begun at shape[n,3], that has vertices at positions[len,3] (as near as the
         space allows), or drawn there by a weight -> [n,3]: a new keyframe. Raises InputError, Cancelled."""
 
 @final

@@ -292,6 +292,12 @@ impl PySpacetime {
         self.with(py, |motion| Ok(motion.cost()))
     }
 
+    /// How far it goes from its keyframes' mean, as a multiple of how far plain cubic splines go; 1 where it stays within.
+    #[getter]
+    fn reach(&self, py: Python<'_>) -> PyResult<f64> {
+        self.with(py, |motion| Ok(motion.reach()))
+    }
+
     /// What is worth knowing, a sentence each.
     #[getter]
     fn notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {

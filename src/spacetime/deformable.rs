@@ -28,9 +28,13 @@ pub trait Deformable: Send + Sync {
     /// Its second derivative, exact, possibly indefinite; all have one pattern.
     fn hessian(&self, x: &[Vec3]) -> BlockMatrix;
 
-    /// The second derivative at positions where the same body would be at rest: positive semi-definite; none where no body can
-    /// rest like that.
-    fn hessian_at_rest(&self, x: &[Vec3]) -> Option<BlockMatrix>;
+    /// The same body with its rest at positions, its matrices of the same pattern; none where no body can rest like that.
+    fn at_rest(&self, x: &[Vec3]) -> Option<Arc<dyn Deformable>>;
+
+    /// The second derivative at positions where the same body would be at rest: positive semi-definite.
+    fn hessian_at_rest(&self, x: &[Vec3]) -> Option<BlockMatrix> {
+        self.at_rest(x).map(|body| body.hessian(x))
+    }
 }
 
 impl Deformable for Shell {
@@ -56,8 +60,9 @@ impl Deformable for Shell {
         Shell::hessian(self, x)
     }
 
-    fn hessian_at_rest(&self, x: &[Vec3]) -> Option<BlockMatrix> {
-        self.resting_at(x).ok().map(|shell| shell.hessian(x))
+    fn at_rest(&self, x: &[Vec3]) -> Option<Arc<dyn Deformable>> {
+        let shell = self.resting_at(x).ok()?;
+        Some(Arc::new(shell))
     }
 }
 
@@ -128,8 +133,13 @@ impl Deformable for Solid {
         hessian
     }
 
-    fn hessian_at_rest(&self, x: &[Vec3]) -> Option<BlockMatrix> {
-        Some(self.elements.carried_to(&self.displacements(x)).stiffness())
+    fn at_rest(&self, x: &[Vec3]) -> Option<Arc<dyn Deformable>> {
+        Some(Arc::new(Self {
+            rest: x.to_vec(),
+            masses: self.masses.clone(),
+            elements: self.elements.carried_to(&self.displacements(x)),
+            model: self.model,
+        }))
     }
 }
 

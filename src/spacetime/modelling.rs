@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! New keyframes modelled inside the reduced space by dragging points. [hildebrandt2012, §4.4]
 //!
-//! The shape of the space with the least elastic energy among those that have some vertices where they are dragged, or near there by
+//! The shape of the space with the least elastic energy (that of the body, or of a body at rest where the drag begins) among those that have some vertices where they are dragged, or near there by
 //! a weight: Newton's method in the coordinates that the dragged vertices leave free.
 
 use super::SpacetimeError;
 use super::dense::{product, times, transposed_times};
 use super::motion::{Spacetime, check_weight};
-use super::options::check_shape;
+use super::options::{Rests, check_shape};
 use super::partial::Partial;
 use super::rigid::place;
 use crate::Vec3;
@@ -21,7 +21,7 @@ const STEPS: usize = 30;
 const STILL: f64 = 1e-6;
 
 impl Spacetime {
-    /// The shape of least energy, begun at `shape`, whose `vertices` are at `positions` (as near as the space allows), or drawn there
+    /// The shape of least energy (where keyframes are their own rests: least change), begun at `shape`, whose `vertices` are at `positions` (as near as the space allows), or drawn there
     /// by a weight in the norm of the mass.
     ///
     /// # Errors
@@ -59,6 +59,16 @@ impl Spacetime {
             }
             None => shape.to_vec(),
         };
+        // Where keyframes are poses the shape to begin with is one too: the change costs, not the shape.
+        let body = match self.rests {
+            Rests::Body => self.body.clone(),
+            Rests::Keyframes => {
+                let crumpled = || SpacetimeError::Crumpled {
+                    what: "the shape to model".to_owned(),
+                };
+                self.body.at_rest(&laid).ok_or_else(crumpled)?
+            }
+        };
         let d = self.dimension();
         let mut q = self.space.coordinates(&laid);
         let Some(rows) = rows.first() else {
@@ -70,7 +80,7 @@ impl Spacetime {
         let free = complement(&rows.rows, kept, d);
         let stiffness = self.settings().stiffness;
         let value = |q: &[f64]| {
-            let mut sum = stiffness * self.body.energy(&self.space.shape(q));
+            let mut sum = stiffness * body.energy(&self.space.shape(q));
             if soft {
                 let has = times(&rows.rows, q);
                 for ((h, w), c) in has.iter().zip(&rows.wanted).zip(&rows.compliance) {
@@ -81,9 +91,9 @@ impl Spacetime {
         };
         let linearised = |q: &[f64]| {
             let x = self.space.shape(q);
-            let gradient = self.body.gradient(&x);
+            let gradient = body.gradient(&x);
             let mut slope = self.space.projected(|v| gradient[v] * stiffness);
-            let mut hessian = self.space.reduced(&self.body.hessian(&x)) * faer::Scale(stiffness);
+            let mut hessian = self.space.reduced(&body.hessian(&x)) * faer::Scale(stiffness);
             if soft {
                 let has = times(&rows.rows, q);
                 for (r, has) in has.iter().enumerate() {

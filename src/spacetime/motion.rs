@@ -6,7 +6,7 @@ use super::dense::product;
 use super::interval::Oscillator;
 use super::knots::{KnotData, Layout};
 use super::linear::Linearisation;
-use super::options::{Options, Settings, check_shape};
+use super::options::{Options, Rests, Settings, check_shape};
 use super::partial::Partial;
 use super::prepare::{Ghost, check, check_times, prepare};
 use super::rigid::{Place, RigidPath, place};
@@ -32,6 +32,7 @@ pub struct Spacetime {
     pub(super) linearisation_of: Vec<usize>,
     pub(super) ghosts: Vec<Ghost>,
     pub(super) cyclic: bool,
+    pub(super) rests: Rests,
     pub(super) keyframes: Vec<Vec<Vec3>>,
     pub(super) coordinates: Vec<Vec<f64>>,
     pub(super) places: Option<Vec<Place>>,
@@ -82,6 +83,7 @@ impl Spacetime {
             linearisation_of: prepared.linearisation_of,
             ghosts: prepared.ghosts,
             cyclic: options.cyclic,
+            rests: options.rests,
             weights: vec![None; keyframes.len()],
             keyframes,
             coordinates: prepared.coordinates,

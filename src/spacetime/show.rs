@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From coordinates to vertices, in f32: one product for many frames.
 
+use super::dense::product;
 use super::motion::Spacetime;
 use super::rigid::Place;
 use super::space::Space;
@@ -135,6 +136,41 @@ impl Spacetime {
         let mut out = vec![0.0; 3 * self.nodes() * times.len()];
         self.write(&self.plain_coordinates_at(times), times, &mut out);
         out
+    }
+
+    /// How far it goes from its keyframes' mean, as a multiple of how far cubic splines and keyframes go: 1 where it stays within them.
+    /// Lengths are those of the mass; rigid motion that was taken out is left out.
+    pub fn reach(&self) -> f64 {
+        /// Samples of an interval.
+        const SAMPLES: usize = 16;
+        let instants: Vec<f64> = self
+            .times()
+            .windows(2)
+            .flat_map(|pair| {
+                (0..SAMPLES).map(|i| pair[0] + (pair[1] - pair[0]) * i as f64 / SAMPLES as f64)
+            })
+            .collect();
+        let keys = self.key_coordinates();
+        let d = self.dimension();
+        let mean: Vec<f64> = (0..d)
+            .map(|i| keys.iter().map(|k| k[i]).sum::<f64>() / keys.len() as f64)
+            .collect();
+        let farthest = |q: &Mat<f64>| {
+            let away = Mat::from_fn(d, q.ncols(), |i, t| q[(i, t)] - mean[i]);
+            let weighted = product(
+                self.space.factor.transpose().to_owned().as_ref(),
+                away.as_ref(),
+            );
+            let lengths = (0..q.ncols()).map(|t| weighted.col(t).norm_l2());
+            lengths.fold(0.0, f64::max)
+        };
+        let plain = farthest(&self.plain_coordinates_at(&instants));
+        let ours = farthest(&self.coordinates_at(&instants));
+        if plain > 0.0 {
+            (ours / plain).max(1.0)
+        } else {
+            1.0
+        }
     }
 
     fn write(&self, coordinates: &Mat<f64>, times: &[f64], out: &mut [f32]) {

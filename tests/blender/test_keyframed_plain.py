@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers import part
@@ -24,8 +26,6 @@ def plan(keyframes, names="ABCD", **options):
 
 
 def edited(keyframes, whole, i, **changes):
-    from dataclasses import replace
-
     keys = list(whole.keys)
     keys[i] = replace(keys[i], **changes)
     return replace(whole, keys=tuple(keys))
@@ -57,6 +57,16 @@ def test_what_is_no_motion_is_a_sentence(keyframes, names, change, said):
     with pytest.raises(part("logic.errors").Refusal, match="“X”") as refused:
         keyframes.check(whole, "“X”")
     assert said in str(refused.value)
+
+
+def test_what_goes_too_far_is_told_what_helps(keyframes):
+    bare = plan(keyframes, "ABC")
+    still = edited(keyframes, bare, 0, arriving=keyframes.Velocity("ZERO"))
+    assert keyframes.far(still, 2.0) == ""
+    assert "12 times" in keyframes.far(still, 12.0) and "damp it more" in keyframes.far(still, 12.0)
+    assert "Each Key" in keyframes.far(replace(still, rest="BASIS"), 12.0)
+    assert "leaves “A”" in keyframes.far(bare, 12.0)
+    assert "leaves “B”" in keyframes.far(edited(keyframes, still, 1, cut=True), 12.0)
 
 
 def test_a_loop_ends_with_its_first_key(keyframes):

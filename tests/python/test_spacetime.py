@@ -171,6 +171,27 @@ def test_keyframes_as_their_own_rests_hold_stiff_flesh():
     assert np.abs(a - b).max() < 1e-5
 
 
+def test_reach_tells_what_goes_beyond_plain_curves():
+    keys = np.stack([VERTICES, bent(VERTICES, 1.2), VERTICES])
+    motion = make(keys, [0.0, 1.0, 2.0], stiffness=1e4, damping=(1.0, 0.0))
+    t = np.linspace(0.0, 2.0, 33)
+    mean, mass = keys.mean(axis=0), SHELL.mass[None, :, None]
+    far = [np.sqrt((mass * (x - mean) ** 2).sum(axis=(1, 2))).max() for x in (motion(t), motion.plain(t))]
+    assert motion.reach == pytest.approx(far[0] / far[1], rel=1e-3) and motion.reach > 1.2
+    assert make(keys, [0.0, 1.0, 2.0], stiffness=1e4, damping=(1.0, 0.0), rest="keyframes").reach < 1.1
+    assert make(np.stack([VERTICES, VERTICES]), [0.0, 1.0]).reach == 1.0
+
+
+def test_where_keyframes_are_poses_modelling_changes_a_pose_least():
+    pose = bent(VERTICES, 1.2)
+    ends = [0, N - 1]
+    for rest in ("body", "keyframes"):
+        motion = make(np.stack([VERTICES, pose]), [0.0, 1.0], rest=rest)
+        # Held where it is nothing moves; as a strain the rest springs back.
+        moved = np.abs(motion.model(pose, ends, pose[ends]) - pose).max()
+        assert moved < 1e-9 if rest == "keyframes" else moved > 0.05
+
+
 def test_a_turned_and_moved_world_has_the_turned_and_moved_motion():
     r, t = rotation([1, -2, 0.5], 1.1), np.linspace(0, 1.8, 19)
     options = {"damping": (0.2, 0.001), "modes": 6}
