@@ -97,7 +97,7 @@ def far(plan: Plan, reach: float) -> str:
     free = [
         key.name
         for i, key in enumerate(plan.keys)
-        if (i == 0 and not plan.cyclic or key.cut) and first_velocity(key).kind == "FREE"
+        if ((i == 0 and not plan.cyclic) or key.cut) and first_velocity(key).kind == "FREE"
     ]
     if free:
         remedy = f"give the velocity with which it leaves “{free[0]}”"
