@@ -3,7 +3,7 @@
 //! work and give finite results.
 
 use crate::numbers::finite;
-use crate::{borders, files, states};
+use crate::{borders, files, keyed, states};
 use std::sync::{Arc, OnceLock};
 use thew::Vec3;
 use thew::body::{Body, BodyOptions};
@@ -53,7 +53,7 @@ const TOML: &[&str] = &[
     "=",
 ];
 
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     Target {
         name: "body_file",
         run: files::body_file,
@@ -127,6 +127,13 @@ pub const TARGETS: [Target; 11] = [
     Target {
         name: "motion",
         run: borders::motion,
+        seeds: borders::some_bytes,
+        words: NONE,
+        inputs: 400,
+    },
+    Target {
+        name: "spacetime",
+        run: keyed::spacetime,
         seeds: borders::some_bytes,
         words: NONE,
         inputs: 400,

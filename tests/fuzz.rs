@@ -12,6 +12,8 @@ mod driver;
 mod files;
 #[path = "../fuzz/guard.rs"]
 mod guard;
+#[path = "../fuzz/keyed.rs"]
+mod keyed;
 #[path = "../fuzz/numbers.rs"]
 mod numbers;
 #[path = "../fuzz/shots.rs"]
@@ -33,7 +35,7 @@ macro_rules! each {
     };
 }
 
-each! { body_file clip_file shot_file state rig_file tet_files surface skeleton meshes enclose motion }
+each! { body_file clip_file shot_file state rig_file tet_files surface skeleton meshes enclose motion spacetime }
 
 #[test]
 fn every_target_is_run() {

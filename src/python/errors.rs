@@ -198,9 +198,10 @@ impl IntoPy for SpacetimeError {
     fn into_py(self) -> PyErr {
         match self {
             Self::Cancelled(_) => cancelled(),
-            Self::Crumpled { .. } | Self::Overflow { .. } | Self::Modes { .. } => {
-                raise("MotionError", self.to_string())
-            }
+            Self::Crumpled { .. }
+            | Self::Runaway { .. }
+            | Self::Overflow { .. }
+            | Self::Modes { .. } => raise("MotionError", self.to_string()),
             _ => input(self.to_string()),
         }
     }

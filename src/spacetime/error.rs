@@ -120,6 +120,17 @@ pub enum SpacetimeError {
         /// An interval, s.
         length: f64,
     },
+    /// What is free to choose is chosen beyond all measure.
+    #[error(
+        "the motion with the least force leaves keyframe {keyframe} at an absurd speed, {times:.0e} times what the keyframes tell: damping \
+         makes a free start arrive by itself; prescribe a velocity there, or take less damping"
+    )]
+    Runaway {
+        /// A keyframe.
+        keyframe: usize,
+        /// Its speed, in what the keyframes tell.
+        times: f64,
+    },
     /// The energy at a keyframe is none.
     #[error(
         "the elastic energy of {what} is no number: it is folded or flat beyond measure; lower its energy first"

@@ -62,7 +62,7 @@ impl Linearisation {
         })
     }
 
-    /// The oscillators with a factor of stiffness, damping (α, β) and `UᵀM a` of a constant acceleration.
+    /// The oscillators with a factor of stiffness, damping (α, β; β acts where λ > 0 alone) and `UᵀM a` of a constant acceleration.
     pub fn oscillators(
         &self,
         stiffness: f64,
@@ -76,7 +76,8 @@ impl Linearisation {
                 let lambda = stiffness * value;
                 Oscillator {
                     stiffness: lambda,
-                    damping: 0.5 * (alpha + beta * lambda),
+                    // What gives way is not damped by it: a negative damping would feed motion.
+                    damping: 0.5 * (alpha + beta * lambda.max(0.0)),
                     gravity: stiffness * gradient - pushed,
                 }
             })

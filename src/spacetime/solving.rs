@@ -114,10 +114,11 @@ impl Spacetime {
         let longest = (0..layout.intervals())
             .map(|k| layout.length(k))
             .fold(0.0, f64::max);
-        let mut splines = Vec::new();
+        let (mut splines, mut told) = (Vec::new(), Vec::new());
         for (linear, used) in self.linearisations.iter().zip(used) {
             if !used {
                 splines.push(WigglySpline::of_modes(layout.clone(), Vec::new()));
+                told.push(0.0);
                 continue;
             }
             let s = &self.settings;
@@ -137,6 +138,8 @@ impl Spacetime {
                 })
             };
             let (before, behind) = (slope(&incoming), slope(&outgoing));
+            let slopes = before.norm_max().max(behind.norm_max());
+            told.push(values.norm_max() + slopes * longest);
             let row = |of: &Mat<f64>, mode: usize| -> Vec<f64> {
                 (0..layout.knots().len()).map(|k| of[(mode, k)]).collect()
             };
@@ -191,6 +194,12 @@ impl Spacetime {
                 .collect();
             let modes = coupled::solve(&layout, &oscillators, given, &pulls, &held);
             splines.push(WigglySpline::of_modes(layout.clone(), modes));
+        }
+        for (spline, told) in splines.iter().zip(told) {
+            if let Some((knot, times)) = runaway(&layout, spline, told) {
+                let keyframe = (0..=knot).rev().find_map(|k| key_of[k]).unwrap_or(0);
+                return Err(SpacetimeError::Runaway { keyframe, times });
+            }
         }
         Ok(Solved {
             stations,
@@ -260,6 +269,32 @@ impl Spacetime {
         }
         stations
     }
+}
+
+/// Refuses values and slopes that are chosen so large that nothing is left of the keyframes in the digits: with damping, a free start
+/// grows exponentially. `told`: the largest that keyframes and prescribed velocities ask of a mode. Gives the knot, and how many times as
+/// large.
+fn runaway(layout: &Layout, spline: &WigglySpline, told: f64) -> Option<(usize, f64)> {
+    /// How many times more than what is told.
+    const ABSURD: f64 = 1e12;
+    let lengths = (0..layout.intervals()).map(|k| layout.length(k));
+    let longest = lengths.fold(0.0, f64::max);
+    let (mut told, mut most, mut at) = (told, 0.0f64, 0);
+    for mode in 0..spline.len() {
+        let (data, o) = (spline.data(mode), spline.oscillator(mode));
+        // Where it would rest, or how far it would fall.
+        let second = longest * longest;
+        told = told.max(o.gravity.abs() * second / (o.stiffness.abs() * second).max(1.0));
+        for knot in 0..layout.knots().len() {
+            let slopes = data.incoming[knot].abs().max(data.outgoing[knot].abs());
+            let size = (data.values[knot].abs() + slopes * longest).max(0.0);
+            let lost = !(data.values[knot] + data.incoming[knot] + data.outgoing[knot]).is_finite();
+            if lost || size > most {
+                (most, at) = (if lost { f64::INFINITY } else { size }, knot);
+            }
+        }
+    }
+    (told > 0.0 && most > ABSURD * told).then(|| (at, most / told))
 }
 
 /// A ghost around a linearisation: the knot it draws at, the time to its neighbours, and where to, in modes.

@@ -171,6 +171,16 @@ def test_keyframes_as_their_own_rests_hold_stiff_flesh():
     assert np.abs(a - b).max() < 1e-5
 
 
+def test_a_free_start_that_damping_blows_up_is_refused_and_nothing_lost():
+    with pytest.raises(thew.MotionError, match="leaves keyframe 0 at an absurd speed"):
+        make(KEYS[:2], [0.0, 2.0], stiffness=120.0, damping=(9.9, 0.06), start_velocity=None, end_velocity=None)
+    motion = make(KEYS[:2], [0.0, 2.0], stiffness=120.0, start_velocity=None, end_velocity=None)
+    before = motion([0.7])
+    with pytest.raises(thew.MotionError, match="prescribe a velocity"):
+        motion.set(damping=(9.9, 0.06))
+    assert (motion([0.7]) == before).all()
+
+
 def test_reach_tells_what_goes_beyond_plain_curves():
     keys = np.stack([VERTICES, bent(VERTICES, 1.2), VERTICES])
     motion = make(keys, [0.0, 1.0, 2.0], stiffness=1e4, damping=(1.0, 0.0))
