@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import sculpts
+from . import carried, sculpts
 from .errors import Refusal, sentence
 from .keyframes import Key, Plan, Segment, fixed_mask, folded, hold, scale_of, segments, told
 from .sentences import plural
@@ -28,26 +28,38 @@ class Surface:
     scale: float
     welded: sculpts.Welded
     shell: Any  # thew.Shell
+    riders: carried.Carried | None = None  # what the points carry along
+    parted: int = 0  # doubled vertices among them
 
     @staticmethod
     def of(thew, basis: np.ndarray, triangles: np.ndarray, sculpted: np.ndarray, bending: float, name: str) -> Surface:
         """`sculpted` [k, n, 3]: what may not be welded where it parts vertices."""
         scale = scale_of(basis)
         size = float(np.linalg.norm(np.ptp(basis, axis=0)))
-        welded = sculpts.weld(np.concatenate([basis[None], sculpted]), triangles, size)
+        welded, riders, parted = carried.joined(thew, np.concatenate([basis[None], sculpted]), triangles, size)
         if not len(welded.triangles):
             raise Refusal(f"{name} has no face that is larger than a line: keyframed flesh needs a surface")
-        points = basis[welded.first].astype(np.float64) * scale
-        return Surface(basis, scale, welded, thew.Shell(points, welded.triangles, bending=bending))
+        points = welded.gathered(basis.astype(np.float64)) * scale
+        shell = thew.Shell(points, welded.triangles, bending=bending)
+        return Surface(basis, scale, welded, shell, riders, parted)
 
     def points(self, shape: np.ndarray) -> np.ndarray:
         """Shapes [..., n, 3] of the mesh as points of the core, [..., m, 3]."""
-        return shape[..., self.welded.first, :].astype(np.float64) * self.scale
+        return self.welded.gathered(shape.astype(np.float64)) * self.scale
 
-    def shape(self, points: np.ndarray, instead: np.ndarray) -> np.ndarray:
-        """Points of the core [m, 3] as a shape of the mesh, float32[n, 3]; loose vertices are where `instead` has them."""
+    def moved(self, points: np.ndarray) -> np.ndarray:
+        """What points of the core [..., m, 3] move the riders by, from the basis, [..., r, 3]."""
+        displacements = np.asarray(points, dtype=np.float64) / self.scale - self.welded.gathered(self.basis)
+        return self.riders.moved(displacements)
+
+    def shape(self, points: np.ndarray, instead: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """Points of the core [m, 3] as a shape of the mesh, float32[n, 3]; loose vertices are where `instead` has them, and riders go
+        on from there as the points did from `before`."""
         shape = self.welded.spread(np.asarray(points, dtype=np.float64)) / self.scale
         shape[self.welded.loose] = instead[self.welded.loose]
+        if self.riders is not None:
+            own = self.riders.vertices
+            shape[own] = instead[own] + self.moved(points) - self.moved(before)
         return shape.astype(np.float32)
 
     def notes(self) -> list[str]:
@@ -56,8 +68,16 @@ class Surface:
         if self.welded.doubled:
             count = plural(self.welded.doubled, "doubled vertex", "doubled vertices")
             notes.append(f"{count} move as one with the vertex in the same place")
-        if len(self.welded.loose):
-            count = plural(len(self.welded.loose), "loose vertex follows", "loose vertices follow")
+        riding = 0 if self.riders is None else len(self.riders.vertices) - self.parted
+        if riding:
+            notes.append(f"{plural(riding, 'vertex', 'vertices')} of small parts ride on the surface nearest to them")
+        if self.parted:
+            notes.append(
+                f"{plural(self.parted, 'doubled vertex', 'doubled vertices')} that sculpts part move with the mean of their places"
+            )
+        alone = len(self.welded.loose) - riding
+        if alone:
+            count = plural(alone, "loose vertex follows", "loose vertices follow")
             notes.append(f"{count} plain curves, for no face holds them")
         return [sentence(text) for text in [*notes, *map(self.named, self.shell.report())]]
 
@@ -154,6 +174,7 @@ class Inbetween:
         self._whole = self._core.composite(self.parts) if len(self.parts) > 1 else self.parts[0]
         self._cached: tuple = ()
         self._reach: float | None = None
+        self._besides: np.ndarray | None = None
 
     # what is seen -----------------------------------------------------------------------------------------------------
 
@@ -190,17 +211,31 @@ class Inbetween:
         """What the motion adds to the basis at `frame`, object space, float32[n, 3]; not to be changed."""
         key = (frame, plain)
         if not self._cached or self._cached[0] != key:
-            shape = self.surface.shape(self.points(frame, plain), self.surface.basis)
-            offsets = shape - self.surface.basis
-            loose = self.surface.welded.loose
-            if len(loose):
-                offsets[loose] = self._loose(frame, loose)
+            surface, points = self.surface, self.points(frame, plain)
+            offsets = surface.welded.spread(np.asarray(points, dtype=np.float64)) / surface.scale - surface.basis
+            offsets = offsets.astype(np.float32)
+            if len(surface.welded.loose):
+                offsets[surface.welded.loose] = self._apart(frame, surface.welded.loose)
+            if surface.riders is not None:
+                offsets[surface.riders.vertices] = self._riding(frame, points)
             self._cached = (key, offsets)
         return self._cached[1]
 
-    def _loose(self, frame: float, loose: np.ndarray) -> np.ndarray:
+    def _apart(self, frame: float, loose: np.ndarray) -> np.ndarray:
+        """Loose vertices on plain curves."""
+        values = self._shapes.stack([key.name for key in self.plan.keys])[:, loose] - self.surface.basis[loose]
+        return self._plain(frame, values)
+
+    def _riding(self, frame: float, points: np.ndarray) -> np.ndarray:
+        """Riders go where the points beneath take them; what keys move them besides goes on plain curves."""
+        own = self.surface.riders.vertices
+        if self._besides is None:
+            shapes = self._shapes.stack([key.name for key in self.plan.keys])
+            self._besides = shapes[:, own] - self.surface.basis[own] - self.surface.moved(self.surface.points(shapes))
+        return self.surface.moved(points) + self._plain(frame, self._besides)
+
+    def _plain(self, frame: float, values: np.ndarray) -> np.ndarray:
         keys = self.plan.keys
-        values = self._shapes.stack([key.name for key in keys])[:, loose] - self.surface.basis[loose]
         at = folded(frame, keys[0].frame, keys[-1].frame, self.plan.cyclic)
         return sculpts.cubic([key.frame for key in keys], values, [at], self.plan.cyclic)[0]
 
@@ -225,9 +260,11 @@ class Inbetween:
         points = self.surface.welded.point[np.asarray(vertices, dtype=np.int64)]
         if (points < 0).any():
             raise Refusal(
-                f"Vertex {vertices[int(np.flatnonzero(points < 0)[0])]} of {self.name} is loose: drag one of a face"
+                f"Vertex {vertices[int(np.flatnonzero(points < 0)[0])]} of {self.name} is loose or of a small part that rides along: "
+                "drag one of a large part"
             )
         points, kept = np.unique(points, return_index=True)
         wanted = np.asarray(positions, dtype=np.float64)[kept] * self.surface.scale
-        shape = self.parts[i].model(self.points(frame).astype(np.float64), points, wanted)
-        return self.surface.shape(shape, self.surface.basis + self.offsets(frame))
+        before = self.points(frame).astype(np.float64)
+        shape = self.parts[i].model(before, points, wanted)
+        return self.surface.shape(shape, self.surface.basis + self.offsets(frame), before)

@@ -40,6 +40,30 @@ class Welded:
         mask[self.point[vertices & (self.point >= 0)]] = True
         return mask
 
+    def gathered(self, shape: np.ndarray) -> np.ndarray:
+        """Where shapes [..., n, 3] have the points: the mean of their vertices, [..., m, 3]."""
+        if len(self.first) == (self.point >= 0).sum():
+            return shape[..., self.first, :]
+        held = self.point >= 0
+        count = np.bincount(self.point[held], minlength=len(self.first))
+        # From the first of each, so that what lies in one place stays exactly there.
+        away = (shape - shape[..., self.first[self.point], :])[..., held, :]
+        if not away.any():
+            return shape[..., self.first, :]
+        flat = away.reshape(-1, away.shape[-2], 3)
+        mean = [[np.bincount(self.point[held], frame[:, i], len(count)) / count for i in range(3)] for frame in flat]
+        mean = np.array(mean).transpose(0, 2, 1)
+        return shape[..., self.first, :] + mean.reshape(*shape.shape[:-2], -1, 3)
+
+    def only(self, kept: np.ndarray) -> Welded:
+        """The surface of some of its triangles, bool[t]: what no other one holds becomes loose."""
+        used = np.unique(self.triangles[kept])
+        number = np.full(len(self.first) + 1, -1, dtype=np.int64)
+        number[used] = np.arange(len(used))
+        point = number[self.point]
+        triangles = number[self.triangles[kept]].astype(np.int32)
+        return Welded(self.first[used], point, triangles, int((point >= 0).sum()) - len(used))
+
     def spread(self, points: np.ndarray) -> np.ndarray:
         """Of every vertex what its point has, [..., n, 3]; nonsense for the loose ones."""
         return points[..., self.point, :]

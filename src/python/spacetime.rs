@@ -84,7 +84,7 @@ fn velocities(
         let key = key.extract::<Whole>()?.0;
         let name = format!("velocities[{key}]");
         let velocity = if value.is_none() {
-            Velocity::Cut(None, None)
+            Velocity::Free
         } else if let Ok(pair) = value.cast::<PyTuple>().map(|p| (p.len(), p)) {
             match pair {
                 (2, pair) => Velocity::Cut(
@@ -493,6 +493,14 @@ pub(super) fn composite(py: Python<'_>, motions: &Bound<'_, PyAny>) -> PyResult<
             return Err(input("motions: expected a list of Spacetime"));
         };
         nodes = motion.get().nodes;
+        if segments
+            .iter()
+            .any(|s| Arc::ptr_eq(s, &motion.get().motion))
+        {
+            return Err(input(
+                "motions: the same motion stands in the list twice; make another one of it",
+            ));
+        }
         segments.push(motion.get().motion.clone());
     }
     let joined = PyComposite { segments, nodes };

@@ -136,16 +136,10 @@ impl PyWigglySpline {
                 }
                 each(object, &name, modes).map(Some)
             };
-            let (before, behind, joint) = if given.is_none() {
-                (
-                    None,
-                    None,
-                    Joint::Cut {
-                        incoming: false,
-                        outgoing: false,
-                    },
-                )
-            } else if let Ok(pair) = given.cast::<PyTuple>() {
+            if given.is_none() {
+                continue;
+            }
+            let (before, behind, joint) = if let Ok(pair) = given.cast::<PyTuple>() {
                 if pair.len() != 2 {
                     return Err(input(format!(
                         "{name}: expected a slope or a pair (before, behind)"

@@ -3,6 +3,7 @@
 
 use super::SpacetimeError;
 use super::motion::Spacetime;
+use crate::Vec3;
 
 /// Segments in a row, each beginning when the one before ends.
 pub struct Composite<'a> {
@@ -13,7 +14,7 @@ impl<'a> Composite<'a> {
     /// Joins segments of one body.
     ///
     /// # Errors
-    /// None, segments of other bodies, segments that do not follow each other in time.
+    /// None, segments of other bodies, segments that do not follow each other in time or in shape.
     pub fn new(segments: Vec<&'a Spacetime>) -> Result<Self, SpacetimeError> {
         let Some(first) = segments.first() else {
             return Err(SpacetimeError::TooFew { keys: 0 });
@@ -34,6 +35,26 @@ impl<'a> Composite<'a> {
                     segment: k + 1,
                     start,
                     end,
+                });
+            }
+        }
+        for (k, pair) in segments.windows(2).enumerate() {
+            let (Some(last), Some(next)) =
+                (pair[0].keyframes().last(), pair[1].keyframes().first())
+            else {
+                continue;
+            };
+            let apart = |(v, (a, b)): (usize, (&Vec3, &Vec3))| (v, (a - b).norm());
+            let farthest = last.iter().zip(next).enumerate().map(apart);
+            let Some((vertex, distance)) = farthest.max_by(|a, b| a.1.total_cmp(&b.1)) else {
+                continue;
+            };
+            let size = last.iter().map(|x| x.amax()).fold(0.0, f64::max);
+            if distance > 1e-4 * size {
+                return Err(SpacetimeError::Apart {
+                    segment: k + 1,
+                    vertex,
+                    distance,
                 });
             }
         }

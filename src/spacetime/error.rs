@@ -55,7 +55,7 @@ pub enum SpacetimeError {
         vertex: usize,
     },
     /// A setting out of range.
-    #[error("{name} must be {range}, not {value}")]
+    #[error("{name} must be {range}, not {}", short(*.value))]
     Setting {
         /// Which.
         name: &'static str,
@@ -131,6 +131,29 @@ pub enum SpacetimeError {
         /// Its speed, in what the keyframes tell.
         times: f64,
     },
+    /// More loose parts than a reduced space can move one by one.
+    #[error(
+        "the mesh hangs together in {parts} parts that nothing holds, and at most {most} can move by themselves: join them to each other, \
+         fix a vertex of each, or leave small parts out and let them ride along"
+    )]
+    Parts {
+        /// Parts without a fixed vertex.
+        parts: usize,
+        /// As many as can be.
+        most: usize,
+    },
+    /// Segments whose shapes do not meet.
+    #[error(
+        "segment {segment} begins with another shape than the one that the segment before ends with: vertex {vertex} is {distance:.2e} away"
+    )]
+    Apart {
+        /// The later segment.
+        segment: usize,
+        /// The vertex that is farthest away.
+        vertex: usize,
+        /// How far.
+        distance: f64,
+    },
     /// The energy at a keyframe is none.
     #[error(
         "the elastic energy of {what} is no number: it is folded or flat beyond measure; lower its energy first"
@@ -199,4 +222,14 @@ pub enum SpacetimeError {
     /// Stopped by the caller.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+}
+
+/// A number in few digits.
+fn short(value: f64) -> String {
+    let size = value.abs();
+    if size != 0.0 && !(1e-4..1e7).contains(&size) && size.is_finite() {
+        format!("{value:e}")
+    } else {
+        format!("{value}")
+    }
 }

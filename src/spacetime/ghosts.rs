@@ -44,9 +44,17 @@ pub(super) fn between(
                 large.to_degrees()
             ));
         }
+        let returns = match count {
+            0 => Vec::new(),
+            _ => self::turns(&pattern, &pair[1], &pair[0]),
+        };
         for i in 1..=count {
             let share = i as f64 / (count + 1) as f64;
-            all.push((k, share, poisson.shape(&pattern, pair, &turns, share)));
+            // From both sides the one that is strained less, so that time runs either way.
+            let there = poisson.shape(&pattern, (&pair[0], &pair[1]), &turns, share);
+            let back = poisson.shape(&pattern, (&pair[1], &pair[0]), &returns, 1.0 - share);
+            let less = body.energy(&back) < body.energy(&there);
+            all.push((k, share, if less { back } else { there }));
         }
     }
     all
@@ -196,11 +204,10 @@ impl Poisson {
     fn shape(
         &mut self,
         pattern: &BlockMatrix,
-        pair: &[Vec<Vec3>],
+        (from, to): (&[Vec3], &[Vec3]),
         turns: &[(Vec3, Mat3)],
         share: f64,
     ) -> Vec<Vec3> {
-        let (from, to) = (&pair[0], &pair[1]);
         let maps: Vec<Mat3> = turns
             .iter()
             .map(|(w, s)| rotation(&(w * share)) * (Mat3::identity() * (1.0 - share) + s * share))

@@ -8,7 +8,7 @@ use super::space::Space;
 use super::{Deformable, SpacetimeError, ghosts};
 use crate::Vec3;
 use crate::progress::{Cancelled, Part, Progress, step};
-use crate::solve::eigen::{EigenOptions, analysed, lowest_of};
+use crate::solve::eigen::{EigenError, EigenOptions, analysed, lowest_of};
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,8 +18,11 @@ const FAR: f64 = 0.35;
 /// Shapes are the same, and fixed vertices stay, within this share of the size.
 const SAME: f64 = 1e-9;
 const STAYS: f64 = 1e-5;
-/// Free motions of loose parts that are taken into the space, at most.
-const FREE: usize = 48;
+/// How exact modes are, and how rough where they do not converge.
+const TOLERANCE: f64 = 1e-6;
+const ROUGH: f64 = 1e-2;
+/// Parts that nothing fixed holds, at most: each brings six motions of its own to every keyframe.
+const PARTS: usize = 8;
 
 /// A shape to linearise around, laid back.
 pub(super) struct Shape {
@@ -349,16 +352,20 @@ fn columns(
     let named = |shape: &Shape| {
         let what = shape.name.clone();
         move |error| match error {
-            crate::solve::eigen::EigenError::Cancelled(c) => SpacetimeError::Cancelled(c),
+            EigenError::Cancelled(c) => SpacetimeError::Cancelled(c),
             error => SpacetimeError::Modes { what, error },
         }
     };
+    let parts = free_parts(&body.hessian(first), first.len(), free);
+    if parts > PARTS {
+        return Err(SpacetimeError::Parts { parts, most: PARTS });
+    }
     // The pattern is the same for all: it is analysed once, where the rest lies.
     let middles: Vec<Vec3> = free.iter().map(|&v| body.rest()[v as usize]).collect();
     let symbolic = analysed(&stiffness, &mass, &middles).map_err(named(&shapes[0]))?;
     drop(stiffness);
     let options = EigenOptions {
-        tolerance: 1e-6,
+        tolerance: TOLERANCE,
         beyond_free: true,
         verify: false,
         ..EigenOptions::new(count)
@@ -370,39 +377,72 @@ fn columns(
             let share = (0.5 + done.load(Ordering::Relaxed) as f64) / shapes.len() as f64;
             progress.report(0.05 + 0.95 * share.min(1.0), "Modes of the keyframes")
         };
-        let options = EigenOptions {
-            count: count.min(3 * n),
-            ..options.clone()
-        };
-        let pairs = lowest_of(
-            &matrix(shape)?,
-            &mass,
-            (&symbolic, &centres),
-            &options,
-            &watch,
-        );
+        let stiffness = matrix(shape)?;
+        // Rough modes span a space as well; without any the keyframes' differences remain.
+        let mut found = Vec::new();
+        for tolerance in [TOLERANCE, ROUGH] {
+            let options = EigenOptions {
+                count: count.min(3 * n),
+                tolerance,
+                ..options.clone()
+            };
+            let (elimination, watch) = ((&symbolic, centres.as_slice()), &watch);
+            match lowest_of(&stiffness, &mass, elimination, &options, watch) {
+                Ok(pairs) => {
+                    found = pairs.vectors;
+                    break;
+                }
+                Err(EigenError::NotConverged { .. } | EigenError::Overflow) => {}
+                Err(error) => return Err(named(shape)(error)),
+            }
+        }
         done.fetch_add(1, Ordering::Relaxed);
-        pairs.map_err(named(shape))
+        Ok(found)
     };
     let all: Result<Vec<_>, _> = shapes.par_iter().map(modes).collect();
-    let mut loose = 0;
-    for (shape, pairs) in shapes.iter().zip(all?) {
-        let free_ones = pairs.vectors.len().saturating_sub(count);
-        loose = loose.max(free_ones.saturating_sub(6));
-        let skipped = free_ones.saturating_sub(FREE);
-        let spread = |vector: &Vec<Vec3>| flat_of(vector);
-        columns.extend(pairs.vectors[..free_ones - skipped].iter().map(spread));
-        columns.extend(pairs.vectors[free_ones..].iter().map(spread));
-        let _ = shape;
+    for (shape, vectors) in shapes.iter().zip(all?) {
+        if vectors.is_empty() {
+            notes.push(format!(
+                "No vibration modes of {} were found: it has very flat triangles, or is far from 10 units in size. Between keyframes \
+                 less moves by itself.",
+                shape.name
+            ));
+        }
+        columns.extend(vectors.iter().map(|vector| flat_of(vector)));
     }
-    if loose > 0 {
+    if parts > 1 {
         notes.push(format!(
-            "The mesh hangs together in {} parts, which move apart from each other where keyframes say nothing.",
-            1 + loose.div_ceil(6)
+            "The mesh hangs together in {parts} parts, which move apart from each other where keyframes say nothing."
         ));
     }
     step(progress, 1.0, "Modes of the keyframes").map_err(|Cancelled| Cancelled)?;
     Ok(columns)
+}
+
+/// In how many parts that nothing fixed holds a body hangs together.
+fn free_parts(pattern: &BlockMatrix, nodes: usize, free: &[u32]) -> usize {
+    let mut is_free = vec![false; nodes];
+    let mut seen = is_free.clone();
+    free.iter().for_each(|&v| is_free[v as usize] = true);
+    let mut parts = 0;
+    for start in 0..seen.len() {
+        if seen[start] {
+            continue;
+        }
+        let (mut open, mut held) = (vec![start], false);
+        seen[start] = true;
+        while let Some(node) = open.pop() {
+            held |= !is_free[node];
+            for e in pattern.row_range(node) {
+                let other = pattern.indices()[e] as usize;
+                if !std::mem::replace(&mut seen[other], true) {
+                    open.push(other);
+                }
+            }
+        }
+        parts += usize::from(!held);
+    }
+    parts
 }
 
 fn flat_of(vector: &[Vec3]) -> Vec<f64> {

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a moving surface carries along: small parts (eyes, teeth, buttons), clothes that lie on it, doubled vertices that sculpts part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import sculpts
+
+#: Parts of at least this share of the largest one's area, and as far from it in parts of the size, move by themselves; so many at most.
+LARGE, APART, MOST = 0.25, 0.03, 6
+#: A carried part smaller than this part of the size keeps its shape.
+SMALL = 0.08
+#: So many more parts than where doubles are welded, and it is the sculpts that tear the mesh.
+TORN = 4
+#: Points of a part that are asked how far away it is.
+ASKED = 64
+
+
+@dataclass(frozen=True)
+class Carried:
+    """Vertices of the mesh that ride on points of the core."""
+
+    vertices: np.ndarray  # int64[r]
+    corners: np.ndarray  # int64[r, 3] the points beneath each
+    shares: np.ndarray  # float64[r, 3]
+    group: np.ndarray  # int64[r] which of them move as one
+
+    def moved(self, displacements: np.ndarray) -> np.ndarray:
+        """What displacements [..., m, 3] of the points move the vertices by, [..., r, 3]."""
+        each = (self.shares[:, :, None] * displacements[..., self.corners, :]).sum(axis=-2)
+        count = np.bincount(self.group)
+        flat = each.reshape(-1, len(self.group), 3)
+        mean = np.stack([
+            [np.bincount(self.group, frame[:, axis]) / count for axis in range(3)] for frame in flat
+        ]).transpose(0, 2, 1)  # fmt: skip
+        return mean[:, self.group].reshape(each.shape)
+
+
+def parts(triangles: np.ndarray, count: int) -> np.ndarray:
+    """For each of `count` points the part that triangles join it to, numbered from 0."""
+    label = np.arange(count)
+    while True:
+        least = label[triangles].min(axis=1)
+        new = label.copy()
+        np.minimum.at(new, triangles.ravel(), np.repeat(least, 3))
+        new = new[new]
+        if (new == label).all():
+            return np.unique(label, return_inverse=True)[1].ravel()
+        label = new
+
+
+def leading(points: np.ndarray, triangles: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """Which triangles move by themselves: those of the largest part, and of other large ones that stand apart, bool[t]."""
+    area = np.bincount(label[triangles[:, 0]], sculpts.areas(points, triangles)[1])
+    size = float(np.linalg.norm(np.ptp(points, axis=0)))
+    chosen: list[int] = []
+    for part in np.argsort(-area, kind="stable"):
+        if len(chosen) == MOST or (chosen and area[part] < LARGE * area[chosen[0]]):
+            break
+        if chosen:
+            own, others = points[label == part], points[np.isin(label, chosen)]
+            asked = own[:: max(1, len(own) // ASKED)]
+            near = [np.linalg.norm(others - x, axis=1).min() for x in asked]
+            if np.median(near) < APART * size:
+                continue
+        chosen.append(int(part))
+    return np.isin(label[triangles[:, 0]], chosen)
+
+
+def joined(
+    thew: Any, shapes: np.ndarray, triangles: np.ndarray, size: float
+) -> tuple[sculpts.Welded, Carried | None, int]:
+    """The surface that moves by itself, what rides on it, and how many riders are doubled vertices that shapes part.
+
+    `shapes` [k, n, 3], the basis first. Doubles that a shape parts stay apart, unless the mesh would fall to pieces.
+    """
+    welded, torn = sculpts.weld(shapes, triangles, size), False
+    if not len(welded.triangles):
+        return welded, None, 0
+    label = parts(welded.triangles, len(welded.first))
+    if label.max() >= TORN:
+        whole = sculpts.weld(shapes[:1], triangles, size)
+        other = parts(whole.triangles, len(whole.first))
+        if label.max() > other.max() + TORN:
+            welded, label, torn = whole, other, True
+    basis = shapes[0].astype(np.float64)
+    place = welded.point
+    kept = leading(welded.gathered(basis), welded.triangles, label)
+    own = welded.only(kept)
+    small = np.flatnonzero((place >= 0) & (own.point < 0))
+    found = []
+    if len(small):
+        found.append(_ride(thew, own.gathered(basis), own.triangles, small, basis[small], label[place[small]]))
+    parted = np.empty(0, dtype=np.int64)
+    if torn:
+        apart = np.abs(shapes - own.spread(own.gathered(shapes))).max(axis=(0, 2)) > sculpts.DOUBLED * size
+        parted = np.flatnonzero(apart & (own.point >= 0))
+        alone, count = own.point[parted], len(parted)
+        whole_share = np.tile([1.0, 0.0, 0.0], (count, 1))
+        found.append(Carried(parted, np.repeat(alone[:, None], 3, axis=1), whole_share, np.arange(count)))
+    found = [each for each in found if len(each.vertices)]
+    if not found:
+        return own, None, 0
+    shifts = np.cumsum([0, *(each.group.max() + 1 for each in found[:-1])])
+    together = Carried(
+        np.concatenate([each.vertices for each in found]),
+        np.concatenate([each.corners for each in found]),
+        np.concatenate([each.shares for each in found]),
+        np.concatenate([each.group + shift for each, shift in zip(found, shifts, strict=True)]),
+    )
+    return own, together, len(parted)
+
+
+def _ride(
+    thew: Any, points: np.ndarray, triangles: np.ndarray, riders: np.ndarray, places: np.ndarray, part: np.ndarray
+) -> Carried:
+    """Vertices `riders` [r] at `places` [r, 3] of parts `part` [r] on the nearest places of a surface."""
+    _, _, nearest, shares = thew.closest_points(points, triangles, places)
+    nearest, shares = np.asarray(nearest, dtype=np.int64), np.asarray(shares, dtype=np.float64)
+    size = float(np.linalg.norm(np.ptp(points, axis=0)))
+    group = np.empty(len(riders), dtype=np.int64)
+    number = 0
+    for each in np.unique(part):
+        own = np.flatnonzero(part == each)
+        if np.linalg.norm(np.ptp(places[own], axis=0)) < SMALL * size:
+            group[own] = number
+            number += 1
+        else:
+            group[own] = number + np.arange(len(own))
+            number += len(own)
+    return Carried(riders, triangles[nearest].astype(np.int64), shares, group)
