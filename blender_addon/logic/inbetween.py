@@ -65,7 +65,7 @@ class Surface:
     def notes(self) -> list[str]:
         """What is to be known of the mesh, sentences."""
         notes = []
-        if self.welded.doubled:
+        if self.welded.doubled and not self.parted:
             count = plural(self.welded.doubled, "doubled vertex", "doubled vertices")
             notes.append(f"{count} move as one with the vertex in the same place")
         riding = 0 if self.riders is None else len(self.riders.vertices) - self.parted
@@ -73,7 +73,7 @@ class Surface:
             notes.append(f"{plural(riding, 'vertex', 'vertices')} of small parts ride on the surface nearest to them")
         if self.parted:
             notes.append(
-                f"{plural(self.parted, 'doubled vertex', 'doubled vertices')} that sculpts part move with the mean of their places"
+                f"{plural(self.parted, 'doubled vertex', 'doubled vertices')} that sculpts part move as one and go apart on plain curves"
             )
         alone = len(self.welded.loose) - riding
         if alone:

@@ -198,6 +198,41 @@ def test_what_is_left_free_and_runs_away_is_refused_and_nothing_lost():
     assert (motion([0.7]) == before).all()
 
 
+def test_more_loose_parts_than_can_move_are_refused_and_eight_move():
+    one, triangles = sheet(13)
+
+    def motion(count, **options):
+        many = np.concatenate([one + [0, 0, 6.0 * i] for i in range(count)])
+        faces = np.concatenate([triangles + i * len(one) for i in range(count)])
+        lifted = many + np.repeat(np.arange(count), len(one))[:, None] * [0.1, 0.0, 0.2]
+        return make(np.stack([many, lifted, many]), [0.0, 1.0, 2.0], thew.Shell(many, faces), modes=4, **options)
+
+    eight = motion(8)
+    assert any("in 8 parts" in note for note in eight.notes) and np.isfinite(eight(np.linspace(0, 2, 9))).all()
+    with pytest.raises(thew.InputError, match="in 9 parts that nothing holds, and at most 8"):
+        motion(9)
+    # What is fixed at a vertex is held.
+    assert motion(9, fixed=[0]).dimension > 0
+
+
+def test_segments_meet_in_shape_and_a_free_velocity_is_none_prescribed():
+    first = make(KEYS[:2], TIMES[:2])
+    with pytest.raises(thew.InputError, match="segment 1 begins with another shape"):
+        thew.composite([first, make(KEYS[2:], [TIMES[1], TIMES[3]])])
+    with pytest.raises(thew.InputError, match="twice"):
+        thew.composite([first, first])
+    t = np.linspace(0, 1.8, 13)
+    assert (make(velocities={1: None})(t) == make()(t)).all()
+    assert np.abs(make(velocities={1: (None, None)})(t) - make()(t)).max() > 1e-3
+
+
+def test_a_body_of_another_size_has_a_motion():
+    vertices, triangles = sheet(25)
+    shell = thew.Shell(1e6 * vertices, triangles)
+    motion = make(1e6 * np.stack([vertices, bent(vertices, 0.8)]), [0.0, 1.0], shell)
+    assert np.isfinite(motion([0.0, 0.3, 1.0])).all()
+
+
 def test_reach_tells_what_goes_beyond_plain_curves():
     keys = np.stack([VERTICES, bent(VERTICES, 1.2), VERTICES])
     motion = make(keys, [0.0, 1.0, 2.0], stiffness=1e4, damping=(1.0, 0.0))
