@@ -193,7 +193,7 @@ def test_what_is_left_free_and_runs_away_is_refused_and_nothing_lost():
     motion.soften(0, 1.0)
     before = motion([0.7])
     # Neither a place nor a speed is left to hold the start, and damped motion backwards in time grows without bounds.
-    with pytest.raises(thew.MotionError, match="leaves keyframe 0 at an absurd speed.*prescribe a velocity"):
+    with pytest.raises(thew.MotionError, match=r"leaves keyframe 0 at an absurd speed.*prescribe a velocity"):
         motion.soften(1, 2.0)
     assert (motion([0.7]) == before).all()
 
@@ -435,7 +435,7 @@ def broken(change):
         ({"velocities": {9: np.zeros(3)}}, "no keyframe 9"),
         ({"start_velocity": np.zeros((7, 3))}, "velocity at keyframe 0 has 7"),
         ({"ghosts": [(5.0, VERTICES)]}, "a ghost at 5 s"),
-        ({"rest": "floor"}, "rest: expected .* not 'floor'"),
+        ({"rest": "floor"}, r"rest: expected .* not 'floor'"),
         ({"fixed": [99]}, "no vertex 99"),
     ],
 )
