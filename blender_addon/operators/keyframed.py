@@ -6,7 +6,7 @@ from bpy.props import BoolProperty, FloatProperty, IntProperty, StringProperty
 
 from ..edit import keyframing
 from ..live import jobs, keyframed, keyframed_events, target, updates
-from ..logic.errors import Refusal
+from ..logic.errors import Cancelled, Refusal
 from ..logic.names import describe
 from ..logic.sentences import plural
 from .bake import Bake
@@ -73,7 +73,14 @@ class THEW_OT_keyframed_compute(KeyframedJob, bpy.types.Operator):
     def whole(self, context, obj):
         """Read and compute; a lost curve of times is made again."""
         keyframing.restore(obj, context.scene)
-        result = yield from keyframed.compute(obj, context.scene)
+        try:
+            result = yield from keyframed.compute(obj, context.scene)
+        except Cancelled:
+            raise
+        except keyframed.EXPECTED as error:
+            # The panel says so too, for as long as it is so.
+            keyframed.fail(obj, context.scene, keyframed.register.known(obj), error)
+            raise
         obj.thew.made.shows_bake, obj.thew.enabled = False, True
         keyframed.apply_state(obj)
         keyframed_events.present(obj, context.scene)

@@ -479,3 +479,20 @@ def test_renders_show_what_was_played_and_never_plain_curves(sack, tmp_path):
         bpy.utils.unregister_class(Probe)
     np.testing.assert_array_equal(np.array(Probe.seen), played)
     assert np.abs(play(sack, FRAMES) - played).max() > 1e-3  # in the view they are compared
+
+
+def test_a_compute_that_was_refused_is_told_by_the_panel_at_once(addon):
+    sack = make_sack()
+    assert bpy.ops.thew.keyframed_add(frame_start=1, frame_end=20) == {"FINISHED"}
+    health, known = part("ui.keyframed_panel").health, part("live.keyframed").register.known(sack)
+    assert health(sack, known)[0] == "GOOD"
+    before = play(sack, [8])
+    everything = sack.vertex_groups.new(name="All")
+    everything.add(list(range(len(sack.data.vertices))), 1.0, "REPLACE")
+    sack.thew.keyframed.fixed = "All"
+    said = refused(bpy.ops.thew.keyframed_compute)
+    level, text = health(sack, known)
+    assert level == "ERROR" and text.rstrip(".") in said
+    sack.thew.keyframed.fixed = ""
+    assert bpy.ops.thew.keyframed_compute() == {"FINISHED"} and health(sack, known)[0] == "GOOD"
+    assert np.abs(play(sack, [8]) - before).max() < 1e-6
