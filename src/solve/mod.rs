@@ -39,6 +39,7 @@ pub mod pattern;
 pub mod potential;
 pub mod quadratic;
 mod symbolic;
+pub(crate) mod tall;
 pub mod term;
 
 pub use cholesky::SparseCholesky;

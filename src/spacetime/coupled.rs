@@ -97,8 +97,10 @@ fn hold(layout: &Layout, modes: &mut [Solved], conditions: &[Conditions]) {
             let weighted = Mat::from_fn(from.rows.nrows(), modes.len(), |r, i| {
                 from.rows[(r, i)] * modes[i].answers[a][*value]
             });
-            let block =
-                super::dense::product(weighted.as_ref(), to.rows.transpose().to_owned().as_ref());
+            let block = crate::solve::tall::product(
+                weighted.as_ref(),
+                to.rows.transpose().to_owned().as_ref(),
+            );
             schur
                 .submatrix_mut(starts[a], starts[b], block.nrows(), block.ncols())
                 .copy_from(&block);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The equations of motion around one shape, decoupled. [hildebrandt2012, §3.1, eqs 4 to 9]
 
-use super::dense::{product, transposed_times};
 use super::interval::Oscillator;
 use super::options::Rests;
 use super::space::Space;
 use super::{Deformable, SpacetimeError};
 use crate::Vec3;
+use crate::solve::tall::{product, symmetric_eigen, symmetrise, transposed_times};
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_upper_triangular_in_place,
 };
-use faer::{Mat, Par, Side};
+use faer::{Mat, Par};
 
 /// `K̄Φ = M̄ΦΛ`, `ΦᵀM̄Φ = 1` around a shape `reference + U p`.
 #[derive(Debug, Clone)]
@@ -88,25 +88,10 @@ impl Linearisation {
 /// Eigenvalues, ascending, and mass-orthonormal eigenvectors of a reduced stiffness.
 fn decoupled(mut reduced: Mat<f64>, space: &Space) -> Option<(Vec<f64>, Mat<f64>)> {
     let l = space.factor.as_ref();
-    let n = reduced.nrows();
     solve_lower_triangular_in_place(l, reduced.as_mut(), Par::Seq);
     solve_lower_triangular_in_place(l, reduced.as_mut().transpose_mut(), Par::Seq);
-    let largest = reduced.norm_max();
-    if !largest.is_finite() {
-        return None;
-    }
-    // The solver wants numbers near one; a power of two costs no digits.
-    let unit = if largest > 0.0 {
-        2f64.powi(largest.log2().floor() as i32)
-    } else {
-        1.0
-    };
-    let scaled = Mat::from_fn(n, n, |i, j| {
-        0.5 * (reduced[(i, j)] + reduced[(j, i)]) / unit
-    });
-    let eigen = scaled.self_adjoint_eigen(Side::Lower).ok()?;
-    let values: Vec<f64> = eigen.S().column_vector().iter().map(|v| v * unit).collect();
-    let mut modes = eigen.U().to_owned();
+    symmetrise(&mut reduced);
+    let (values, mut modes) = symmetric_eigen(reduced.as_ref())?;
     solve_upper_triangular_in_place(l.transpose(), modes.as_mut(), Par::Seq);
     let finite = values.iter().all(|v| v.is_finite()) && modes.norm_max().is_finite();
     finite.then_some((values, modes))

@@ -7,7 +7,6 @@ mod blend;
 mod composite;
 mod coupled;
 mod deformable;
-mod dense;
 mod error;
 mod functions;
 mod ghosts;

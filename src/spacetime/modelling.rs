@@ -5,13 +5,13 @@
 //! a weight: Newton's method in the coordinates that the dragged vertices leave free.
 
 use super::SpacetimeError;
-use super::dense::{product, times, transposed_times};
 use super::motion::{Spacetime, check_weight};
 use super::options::{Rests, check_shape};
 use super::partial::Partial;
 use super::rigid::place;
 use crate::Vec3;
 use crate::progress::{Progress, step};
+use crate::solve::tall::{product, times, transposed_times};
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 

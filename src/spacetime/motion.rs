@@ -2,7 +2,6 @@
 //! A motion through keyframes. [hildebrandt2012, §4]
 
 use super::blend::share;
-use super::dense::product;
 use super::interval::Oscillator;
 use super::knots::{KnotData, Layout};
 use super::linear::Linearisation;
@@ -17,6 +16,7 @@ use super::spline::WigglySpline;
 use super::{Deformable, SpacetimeError};
 use crate::Vec3;
 use crate::progress::Progress;
+use crate::solve::tall::product;
 use faer::{Mat, MatRef};
 use std::sync::Arc;
 

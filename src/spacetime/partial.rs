@@ -224,7 +224,7 @@ impl Partial {
             let reached: Vec<f64> = (0..matrix.ncols())
                 .map(|j| (0..rank).map(|i| v[(j, i)] * rows.wanted[i]).sum())
                 .collect();
-            let got = super::dense::times(&matrix, &reached);
+            let got = crate::solve::tall::times(&matrix, &reached);
             let mut from = 0;
             for partial in all {
                 let to = from + 3 * partial.vertices.len();

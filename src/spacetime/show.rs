@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From coordinates to vertices, in f32: one product for many frames.
 
-use super::dense::product;
 use super::motion::Spacetime;
 use super::rigid::Place;
 use super::space::Space;
 use crate::Vec3;
+use crate::solve::tall::product;
 use faer::linalg::matmul::matmul;
 use faer::prelude::ReborrowMut;
 use faer::{Accum, Mat, MatMut, MatRef, Par};

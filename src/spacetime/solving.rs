@@ -2,7 +2,6 @@
 //! The quick part: splines of all modes around every linearisation, from what a motion holds. [hildebrandt2012, §4.1, §4.2]
 
 use super::blend::Station;
-use super::dense::{product, times as matrix_times};
 use super::knots::{Joint, Knot, KnotData, Layout, Pull};
 use super::linear::Linearisation;
 use super::motion::{Spacetime, check_range};
@@ -12,6 +11,7 @@ use super::prepare::Ghost;
 use super::rigid::{Parted, RigidPath, centre, part};
 use super::spline::WigglySpline;
 use super::{SpacetimeError, coupled, passing};
+use crate::solve::tall::{product, times as matrix_times};
 use faer::Mat;
 use std::sync::Arc;
 

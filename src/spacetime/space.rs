@@ -4,8 +4,8 @@
 //! Columns are differences of keyframes, prescribed velocities and modes, each scaled to length one; a singular value decomposition
 //! makes them orthonormal and drops what depends on the others. Fixed vertices have no rows. Small bodies take all of their freedom.
 
-use super::dense::{inner, product, times, transposed_times};
 use crate::Vec3;
+use crate::solve::tall::{inner, product, times, transposed_times};
 use crate::solve::{BlockMatrix, NodeMatrix};
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_upper_triangular_in_place,

@@ -2,9 +2,10 @@
 //! From a subspace to eigenpairs: Rayleigh-Ritz on K and M themselves, inverse iteration where rounding
 //! was left, signs.
 
+use super::EigenError;
 use super::pencil::Pencil;
-use super::{EigenError, tall};
 use crate::Vec3;
+use crate::solve::tall;
 use faer::linalg::triangular_solve::{
     solve_lower_triangular_in_place, solve_upper_triangular_in_place,
 };

@@ -9,9 +9,9 @@
 //! R are zero. Vectors found earlier (`locked`) are projected out.
 
 use super::pencil::Pencil;
-use super::tall;
 use crate::progress::{Cancelled, Progress, step};
 use crate::solve::SolveError;
+use crate::solve::tall;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 

@@ -15,7 +15,6 @@ mod finish;
 mod lanczos;
 mod pencil;
 mod rigid;
-mod tall;
 
 use super::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError, Symbolic};
 use crate::Vec3;

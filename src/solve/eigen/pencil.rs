@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The pair (K, M) in the order of elimination, and the factorisation of `K − σ M`.
 
-use super::{EigenError, tall};
+use super::EigenError;
 use crate::Vec3;
 use crate::solve::columns::{apart, side_by_side};
 use crate::solve::matrix::Entry;
+use crate::solve::tall;
 use crate::solve::{
     BlockMatrix, Graph, NodeMatrix, ScalarMatrix, SolveError, SparseCholesky, Symbolic,
 };

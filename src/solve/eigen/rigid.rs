@@ -7,8 +7,8 @@
 //! by which a shift is chosen.
 
 use super::pencil::Pencil;
-use super::tall;
 use crate::Vec3;
+use crate::solve::tall;
 use faer::Mat;
 
 /// A field is free when its force is below this share of the stiffness.

@@ -11,7 +11,7 @@ use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
 const CHUNK: usize = 3072;
 
 /// `aᵀ b`.
-pub(super) fn inner(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
+pub(crate) fn inner(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
     let (n, rows, columns) = (a.nrows(), a.ncols(), b.ncols());
     let partial = |from: usize, to: usize| {
         let mut product = Mat::zeros(rows, columns);
@@ -40,18 +40,20 @@ fn sum(from: usize, to: usize, partial: &(impl Fn(usize, usize) -> Mat<f64> + Sy
 }
 
 /// `w += factor · v c`, in place.
-pub(super) fn add_product(
+pub(crate) fn add_product(
     w: MatMut<'_, f64>,
     v: MatRef<'_, f64>,
     c: MatRef<'_, f64>,
     factor: f64,
     accumulate: Accum,
 ) {
-    if w.nrows() <= CHUNK {
+    // Wide products give a thread enough to do with fewer rows.
+    let chunk = CHUNK.min((1 << 22) / (v.ncols() * c.ncols()).max(1) + 16);
+    if w.nrows() <= chunk {
         matmul(w, accumulate, v, c, factor, Par::Seq);
         return;
     }
-    let middle = w.nrows().div_ceil(CHUNK) / 2 * CHUNK;
+    let middle = w.nrows().div_ceil(chunk) / 2 * chunk;
     let (top, bottom) = w.split_at_row_mut(middle);
     let (v_top, v_bottom) = v.split_at_row(middle);
     rayon::join(
@@ -61,14 +63,26 @@ pub(super) fn add_product(
 }
 
 /// `v c`.
-pub(super) fn product(v: MatRef<'_, f64>, c: MatRef<'_, f64>) -> Mat<f64> {
+pub(crate) fn product(v: MatRef<'_, f64>, c: MatRef<'_, f64>) -> Mat<f64> {
     let mut w = Mat::zeros(v.nrows(), c.ncols());
     add_product(w.as_mut(), v, c, 1.0, Accum::Replace);
     w
 }
 
+/// `a x`.
+pub(crate) fn times(a: &Mat<f64>, x: &[f64]) -> Vec<f64> {
+    let x = MatRef::from_column_major_slice(x, x.len(), 1);
+    product(a.as_ref(), x).col(0).iter().copied().collect()
+}
+
+/// `aᵀ x`.
+pub(crate) fn transposed_times(a: &Mat<f64>, x: &[f64]) -> Vec<f64> {
+    let x = MatRef::from_column_major_slice(x, x.len(), 1);
+    inner(a.as_ref(), x).col(0).iter().copied().collect()
+}
+
 /// Makes a small matrix that is symmetric up to rounding symmetric.
-pub(super) fn symmetrise(a: &mut Mat<f64>) {
+pub(crate) fn symmetrise(a: &mut Mat<f64>) {
     for j in 0..a.ncols() {
         for i in 0..j {
             let mean = 0.5 * (a[(i, j)] + a[(j, i)]);
@@ -79,7 +93,7 @@ pub(super) fn symmetrise(a: &mut Mat<f64>) {
 }
 
 /// Eigenvalues, ascending, and eigenvectors of a small symmetric matrix; none if it holds no numbers.
-pub(super) fn symmetric_eigen(a: MatRef<'_, f64>) -> Option<(Vec<f64>, Mat<f64>)> {
+pub(crate) fn symmetric_eigen(a: MatRef<'_, f64>) -> Option<(Vec<f64>, Mat<f64>)> {
     // Beyond 32 columns faer's divide and conquer wants numbers near one; a power of two costs no digits.
     let largest = a.norm_max();
     if !largest.is_finite() {
@@ -98,7 +112,7 @@ pub(super) fn symmetric_eigen(a: MatRef<'_, f64>) -> Option<(Vec<f64>, Mat<f64>)
 }
 
 /// Euclidean norms of the columns.
-pub(super) fn norms(a: MatRef<'_, f64>) -> Vec<f64> {
+pub(crate) fn norms(a: MatRef<'_, f64>) -> Vec<f64> {
     (0..a.ncols()).map(|j| a.col(j).norm_l2()).collect()
 }
 
