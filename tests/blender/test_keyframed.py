@@ -6,6 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
+import roundtrips
 from helpers import activate, evaluated, part, play, refused, settings, size_of, snapshot
 from keyframing import curve, drag, make_nodder, make_sack, motion_of, sculpt, times
 
@@ -498,3 +499,19 @@ def test_progress_and_cancel(plain_sack, scene):
     seen.clear()
     tasks.finish(part("edit.keyframing").add(plain_sack, scene), lambda *what: seen.append(what) or True)
     assert [f for f, _ in seen] == sorted(f for f, _ in seen) and motion_of(plain_sack) is not None
+
+
+@pytest.mark.skipif(bpy.app.version < (4, 4), reason="actions know no slots")
+def test_a_finished_bake_goes_through_gltf(scene, tmp_path):
+    sack, frames = make_sack(), (1, 5, 9.5, 12, 20)
+    assert bpy.ops.thew.keyframed_add(frame_start=1, frame_end=20) == {"FINISHED"}
+    bpy.context.scene.frame_end = 20
+    assert bpy.ops.thew.keyframed_bake(frame_start=1, frame_end=20) == {"FINISHED"}
+    assert bpy.ops.thew.finish_bake() == {"FINISHED"}
+    before = roundtrips.shapes(sack, frames)
+    roundtrips.export(tmp_path / "sack.glb")
+    roundtrips.bring_back(tmp_path / "sack.glb")
+    after = roundtrips.shapes(roundtrips.baked_mesh(), frames)
+    came = roundtrips.owners(before, after)
+    assert roundtrips.farthest(before[:, came], after).max() < 1e-4
+    assert roundtrips.farthest(before, np.broadcast_to(before[0], before.shape)).max() > 0.05
