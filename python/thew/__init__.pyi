@@ -402,8 +402,8 @@ class WigglySpline:
 
     times[m+1], values[m+1] or [m+1,d]: the minimiser of ∫ r² with r = ω'' + 2·damping·ω' + stiffness·ω + gravity; numbers or [d]
     each, stiffness may be negative. start_velocity, end_velocity: slopes at the ends, None for the natural end (r = 0). cyclic: the last
-    value is the first again. knot_velocities: {index: slope}, {index: (before, behind)} where both differ, None in place of a slope that
-    is free there. Raises InputError naming the knot.
+    value is the first again. knot_velocities: {index: slope}, {index: (before, behind)} for a cut, None in
+    place of one that is free; {index: None} prescribes nothing. Raises InputError naming the knot.
     """
 
     def __new__(

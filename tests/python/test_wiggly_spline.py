@@ -105,9 +105,12 @@ def test_prescribed_slopes_and_cuts():
     assert s(0.4, 1)[()] == pytest.approx(2.0) and s.slopes[1] == 2.0
     assert s(1.1 - near, 1)[()] == pytest.approx(-1.0, abs=1e-5) and s(1.1, 1)[()] == pytest.approx(3.0)
     # A cut whose both sides are free is two splines with natural ends.
-    cut = thew.WigglySpline(TIMES, VALUES, 20.0, 0.3, 1.0, knot_velocities={1: None})
+    cut = thew.WigglySpline(TIMES, VALUES, 20.0, 0.3, 1.0, knot_velocities={1: (None, None)})
     first = thew.WigglySpline(TIMES[:2], VALUES[:2], 20.0, 0.3, 1.0, 0.0, None)
     second = thew.WigglySpline(TIMES[1:], VALUES[1:], 20.0, 0.3, 1.0, None, 0.0)
+    smooth = thew.WigglySpline(TIMES, VALUES, 20.0, 0.3, 1.0)
+    none_told = thew.WigglySpline(TIMES, VALUES, 20.0, 0.3, 1.0, knot_velocities={1: None})
+    assert (none_told.slopes == smooth.slopes).all()
     assert np.allclose(cut([0.1, 0.3]), first([0.1, 0.3]), atol=1e-12)
     assert np.allclose(cut([0.5, 1.2]), second([0.5, 1.2]), atol=1e-12)
     assert cut.cost == pytest.approx(first.cost + second.cost)
