@@ -56,7 +56,7 @@ def rounded_box(cells: tuple[int, int, int], size: tuple[float, float, float], r
     reach = np.maximum(np.abs(outward).max(axis=1, keepdims=True), 1e-12)
     # Shells of the corner cube become shells of a ball.
     points = middle + inner + outward * np.minimum(1.0, reach / np.maximum(length, 1e-12))
-    return Shape(points, _triangles(np.concatenate(quads)))
+    return Shape(points, triangulated(np.concatenate(quads)))
 
 
 def bar(detail: int = 2) -> thew.TetMesh:
@@ -133,7 +133,7 @@ def ruled_limb(detail: int = 24) -> Shape:
     i, j = (index.ravel() for index in np.indices((n, k)))
     line = np.append((i % round(12 / fine) == 0) | (j % round(12 / fine * 1.5) == 0), [True, True])
     tint = np.where(line[:, None], np.array([0.62, 0.33, 0.26]), np.array([0.93, 0.71, 0.58])) ** 2.2
-    return Shape(points, np.concatenate([_triangles(quads), *ends]).astype(np.int32), tint)
+    return Shape(points, np.concatenate([triangulated(quads), *ends]).astype(np.int32), tint)
 
 
 def potbelly(vertices: int | None = None) -> Shape:
@@ -231,7 +231,7 @@ def _soft(
             break
         cell *= np.sqrt(len(vertices) / (0.98 * count))
         vertices, quads = _net(parts, cell, softness)
-    triangles = _triangles(quads)
+    triangles = triangulated(quads)
     if count is not None:
         vertices, triangles = _with_vertices(vertices, triangles, count)
     figure = Figure("", [], parts, palette, cell=cell, softness=softness)
@@ -280,5 +280,6 @@ def _with_vertices(vertices: np.ndarray, triangles: np.ndarray, count: int) -> t
     return vertices, triangles
 
 
-def _triangles(quads: np.ndarray) -> np.ndarray:
+def triangulated(quads: np.ndarray) -> np.ndarray:
+    """Quads [q,4] cut into triangles [2q,3]."""
     return np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]]).astype(np.int32)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import sculpts
+from .layers import components
 
 #: Parts of at least this share of the largest one's area, and as far from it in parts of the size, move by themselves; so many at most.
 LARGE, APART, MOST = 0.25, 0.03, 6
@@ -28,29 +29,17 @@ class Carried:
     corners: np.ndarray  # int64[r, 3] the points beneath each
     shares: np.ndarray  # float64[r, 3]
     group: np.ndarray  # int64[r] which of them move as one
+    parted: int  # so many are doubled vertices that sculpts part, the last ones
 
     def moved(self, displacements: np.ndarray) -> np.ndarray:
         """What displacements [..., m, 3] of the points move the vertices by, [..., r, 3]."""
         each = (self.shares[:, :, None] * displacements[..., self.corners, :]).sum(axis=-2)
-        count = np.bincount(self.group)
-        flat = each.reshape(-1, len(self.group), 3)
-        mean = np.stack([
-            [np.bincount(self.group, frame[:, axis]) / count for axis in range(3)] for frame in flat
-        ]).transpose(0, 2, 1)  # fmt: skip
-        return mean[:, self.group].reshape(each.shape)
+        return sculpts.means(each, self.group)[..., self.group, :]
 
 
 def parts(triangles: np.ndarray, count: int) -> np.ndarray:
     """For each of `count` points the part that triangles join it to, numbered from 0."""
-    label = np.arange(count)
-    while True:
-        least = label[triangles].min(axis=1)
-        new = label.copy()
-        np.minimum.at(new, triangles.ravel(), np.repeat(least, 3))
-        new = new[new]
-        if (new == label).all():
-            return np.unique(label, return_inverse=True)[1].ravel()
-        label = new
+    return components(count, triangles[:, [0, 1, 1, 2]].reshape(-1, 2))
 
 
 def leading(points: np.ndarray, triangles: np.ndarray, label: np.ndarray) -> np.ndarray:
@@ -71,16 +60,14 @@ def leading(points: np.ndarray, triangles: np.ndarray, label: np.ndarray) -> np.
     return np.isin(label[triangles[:, 0]], chosen)
 
 
-def joined(
-    thew: Any, shapes: np.ndarray, triangles: np.ndarray, size: float
-) -> tuple[sculpts.Welded, Carried | None, int]:
-    """The surface that moves by itself, what rides on it, and how many riders are doubled vertices that shapes part.
+def joined(thew: Any, shapes: np.ndarray, triangles: np.ndarray, size: float) -> tuple[sculpts.Welded, Carried | None]:
+    """The surface that moves by itself, and what rides on it.
 
     `shapes` [k, n, 3], the basis first. Doubles that a shape parts stay apart, unless the mesh would fall to pieces.
     """
     welded, torn = sculpts.weld(shapes, triangles, size), False
     if not len(welded.triangles):
-        return welded, None, 0
+        return welded, None
     label = parts(welded.triangles, len(welded.first))
     if label.max() >= TORN:
         whole = sculpts.weld(shapes[:1], triangles, size)
@@ -88,37 +75,34 @@ def joined(
         if label.max() > other.max() + TORN:
             welded, label, torn = whole, other, True
     basis = shapes[0].astype(np.float64)
-    place = welded.point
-    kept = leading(welded.gathered(basis), welded.triangles, label)
-    own = welded.only(kept)
-    small = np.flatnonzero((place >= 0) & (own.point < 0))
-    found = []
-    if len(small):
-        found.append(_ride(thew, own.gathered(basis), own.triangles, small, basis[small], label[place[small]]))
-    parted = np.empty(0, dtype=np.int64)
+    own = welded.only(leading(welded.gathered(basis), welded.triangles, label))
+    small = np.flatnonzero((welded.point >= 0) & (own.point < 0))
+    riders = _ride(thew, own.gathered(basis), own.triangles, small, basis[small], label[welded.point[small]])
     if torn:
         apart = np.abs(shapes - own.spread(own.gathered(shapes))).max(axis=(0, 2)) > sculpts.DOUBLED * size
-        parted = np.flatnonzero(apart & (own.point >= 0))
-        alone, count = own.point[parted], len(parted)
-        whole_share = np.tile([1.0, 0.0, 0.0], (count, 1))
-        found.append(Carried(parted, np.repeat(alone[:, None], 3, axis=1), whole_share, np.arange(count)))
-    found = [each for each in found if len(each.vertices)]
-    if not found:
-        return own, None, 0
-    shifts = np.cumsum([0, *(each.group.max() + 1 for each in found[:-1])])
-    together = Carried(
-        np.concatenate([each.vertices for each in found]),
-        np.concatenate([each.corners for each in found]),
-        np.concatenate([each.shares for each in found]),
-        np.concatenate([each.group + shift for each, shift in zip(found, shifts, strict=True)]),
+        riders = _with_parted(riders, np.flatnonzero(apart & (own.point >= 0)), own.point)
+    return own, riders if len(riders.vertices) else None
+
+
+def _with_parted(riders: Carried, parted: np.ndarray, point: np.ndarray) -> Carried:
+    """Besides, doubled vertices `parted` [p] that ride on points of their own, each for itself."""
+    count = len(parted)
+    return Carried(
+        np.concatenate([riders.vertices, parted]),
+        np.concatenate([riders.corners, np.repeat(point[parted, None], 3, axis=1)]),
+        np.concatenate([riders.shares, np.tile([1.0, 0.0, 0.0], (count, 1))]),
+        np.concatenate([riders.group, riders.group.max(initial=-1) + 1 + np.arange(count)]),
+        count,
     )
-    return own, together, len(parted)
 
 
 def _ride(
     thew: Any, points: np.ndarray, triangles: np.ndarray, riders: np.ndarray, places: np.ndarray, part: np.ndarray
 ) -> Carried:
     """Vertices `riders` [r] at `places` [r, 3] of parts `part` [r] on the nearest places of a surface."""
+    if not len(riders):
+        none = np.empty(0, dtype=np.int64)
+        return Carried(none, np.empty((0, 3), dtype=np.int64), np.empty((0, 3)), none, 0)
     _, _, nearest, shares = thew.closest_points(points, triangles, places)
     nearest, shares = np.asarray(nearest, dtype=np.int64), np.asarray(shares, dtype=np.float64)
     size = float(np.linalg.norm(np.ptp(points, axis=0)))
@@ -132,4 +116,4 @@ def _ride(
         else:
             group[own] = number + np.arange(len(own))
             number += len(own)
-    return Carried(riders, triangles[nearest].astype(np.int64), shares, group)
+    return Carried(riders, triangles[nearest].astype(np.int64), shares, group, 0)

@@ -28,20 +28,20 @@ class Surface:
     scale: float
     welded: sculpts.Welded
     shell: Any  # thew.Shell
-    riders: carried.Carried | None = None  # what the points carry along
-    parted: int = 0  # doubled vertices among them
+    rest: np.ndarray  # float64[m, 3] where the basis has the points, object space
+    riders: carried.Carried | None  # what the points carry along
 
     @staticmethod
     def of(thew, basis: np.ndarray, triangles: np.ndarray, sculpted: np.ndarray, bending: float, name: str) -> Surface:
         """`sculpted` [k, n, 3]: what may not be welded where it parts vertices."""
         scale = scale_of(basis)
         size = float(np.linalg.norm(np.ptp(basis, axis=0)))
-        welded, riders, parted = carried.joined(thew, np.concatenate([basis[None], sculpted]), triangles, size)
+        welded, riders = carried.joined(thew, np.concatenate([basis[None], sculpted]), triangles, size)
         if not len(welded.triangles):
             raise Refusal(f"{name} has no face that is larger than a line: keyframed flesh needs a surface")
-        points = welded.gathered(basis.astype(np.float64)) * scale
-        shell = thew.Shell(points, welded.triangles, bending=bending)
-        return Surface(basis, scale, welded, shell, riders, parted)
+        rest = welded.gathered(basis.astype(np.float64))
+        shell = thew.Shell(rest * scale, welded.triangles, bending=bending)
+        return Surface(basis, scale, welded, shell, rest, riders)
 
     def points(self, shape: np.ndarray) -> np.ndarray:
         """Shapes [..., n, 3] of the mesh as points of the core, [..., m, 3]."""
@@ -49,8 +49,7 @@ class Surface:
 
     def moved(self, points: np.ndarray) -> np.ndarray:
         """What points of the core [..., m, 3] move the riders by, from the basis, [..., r, 3]."""
-        displacements = np.asarray(points, dtype=np.float64) / self.scale - self.welded.gathered(self.basis)
-        return self.riders.moved(displacements)
+        return self.riders.moved(np.asarray(points, dtype=np.float64) / self.scale - self.rest)
 
     def shape(self, points: np.ndarray, instead: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Points of the core [m, 3] as a shape of the mesh, float32[n, 3]; loose vertices are where `instead` has them, and riders go
@@ -65,16 +64,16 @@ class Surface:
     def notes(self) -> list[str]:
         """What is to be known of the mesh, sentences."""
         notes = []
-        if self.welded.doubled and not self.parted:
+        riding, parted = (0, 0) if self.riders is None else (len(self.riders.vertices), self.riders.parted)
+        riding -= parted
+        if parted:
+            count = plural(parted, "doubled vertex", "doubled vertices")
+            notes.append(f"{count} that sculpts part move as one and go apart on plain curves")
+        elif self.welded.doubled:
             count = plural(self.welded.doubled, "doubled vertex", "doubled vertices")
             notes.append(f"{count} move as one with the vertex in the same place")
-        riding = 0 if self.riders is None else len(self.riders.vertices) - self.parted
         if riding:
             notes.append(f"{plural(riding, 'vertex', 'vertices')} of small parts ride on the surface nearest to them")
-        if self.parted:
-            notes.append(
-                f"{plural(self.parted, 'doubled vertex', 'doubled vertices')} that sculpts part move as one and go apart on plain curves"
-            )
         alone = len(self.welded.loose) - riding
         if alone:
             count = plural(alone, "loose vertex follows", "loose vertices follow")

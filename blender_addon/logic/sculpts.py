@@ -45,15 +45,11 @@ class Welded:
         if len(self.first) == (self.point >= 0).sum():
             return shape[..., self.first, :]
         held = self.point >= 0
-        count = np.bincount(self.point[held], minlength=len(self.first))
         # From the first of each, so that what lies in one place stays exactly there.
         away = (shape - shape[..., self.first[self.point], :])[..., held, :]
         if not away.any():
             return shape[..., self.first, :]
-        flat = away.reshape(-1, away.shape[-2], 3)
-        mean = [[np.bincount(self.point[held], frame[:, i], len(count)) / count for i in range(3)] for frame in flat]
-        mean = np.array(mean).transpose(0, 2, 1)
-        return shape[..., self.first, :] + mean.reshape(*shape.shape[:-2], -1, 3)
+        return shape[..., self.first, :] + means(away, self.point[held])
 
     def only(self, kept: np.ndarray) -> Welded:
         """The surface of some of its triangles, bool[t]: what no other one holds becomes loose."""
@@ -67,6 +63,14 @@ class Welded:
     def spread(self, points: np.ndarray) -> np.ndarray:
         """Of every vertex what its point has, [..., n, 3]; nonsense for the loose ones."""
         return points[..., self.point, :]
+
+
+def means(vectors: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """The means of vectors [..., r, 3] over the groups that int[r] numbers from 0, [..., g, 3]."""
+    count = np.bincount(group)
+    flat = vectors.reshape(-1, len(group), 3)
+    mean = [[np.bincount(group, each[:, axis]) / count for axis in range(3)] for each in flat]
+    return np.array(mean).transpose(0, 2, 1).reshape(*vectors.shape[:-2], -1, 3)
 
 
 def weld(shapes: np.ndarray, triangles: np.ndarray, size: float) -> Welded:

@@ -521,7 +521,7 @@ class Composite:
 
 def composite(motions: Iterable[Spacetime]) -> Composite:
     """Motions of one body one after another, each beginning when the one before ends: other fixed parts and velocities in each.
-    What is changed in a motion later shows. Raises InputError naming the segment that does not follow."""
+    What is changed in a motion later shows. Raises InputError naming the segment that does not follow in time or in shape."""
 
 @final
 class TetMesh:

@@ -11,6 +11,7 @@ mod arrays;
 mod body;
 mod clip;
 mod collider;
+mod composite;
 mod contact;
 mod csr;
 mod deformer;
@@ -69,8 +70,8 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<shell::PyShell>()?;
     m.add_class::<spline::PyWigglySpline>()?;
     m.add_class::<spacetime::PySpacetime>()?;
-    m.add_class::<spacetime::PyComposite>()?;
-    m.add_function(wrap_pyfunction!(spacetime::composite, m)?)?;
+    m.add_class::<composite::PyComposite>()?;
+    m.add_function(wrap_pyfunction!(composite::composite, m)?)?;
     m.add_class::<tets::PyTetMesh>()?;
     m.add_class::<modal::PyModes>()?;
     m.add_class::<modal::PyModalSimulation>()?;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Spacetime`, `thew.composite`.
+//! `thew.Spacetime`.
 
 use super::arrays::{
     Whole, finite, finite_points, floats, from_frames, from_points, integers, vector,
 };
 use super::body::PyBody;
-use super::errors::{IntoPy, detached, input};
+use super::errors::{IntoPy, input};
 use super::progress::with_progress;
 use super::shell::PyShell;
 use super::tets::PyTetMesh;
@@ -13,8 +13,8 @@ use crate::Vec3;
 use crate::elasticity::{Material, Model};
 use crate::exclusive::Exclusive;
 use crate::spacetime::{
-    Composite, Deformable, Ghosts, Options, Rests, RigidMotion, Settings, Solid, Spacetime,
-    SpacetimeError, Velocity,
+    Deformable, Ghosts, Options, Rests, RigidMotion, Settings, Solid, Spacetime, SpacetimeError,
+    Velocity,
 };
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
@@ -30,12 +30,12 @@ use std::sync::Arc;
 /// acceleration; modes: lowest modes of each keyframe, beyond the rigid ones. start_velocity, end_velocity: None for natural ends (no
 /// force acts), or a number, [3] or [n,3]. velocities: {keyframe: velocity}, {keyframe: (before, behind)} for a cut, None in place of
 /// one that is free. fixed: vertices that stay, a mask [n] or numbers. cyclic: the last keyframe is the first again. ghosts: further
-/// shapes to linearise around, "auto" or [(time, shape)]. rigid: whether the best rigid motion is taken out first, "auto", True, False.
-/// Raises InputError naming keyframe, vertex or time, MotionError where a keyframe is crumpled, Cancelled.
+/// shapes to linearise around and to be drawn to, "auto" or [(time, shape)]. rigid: whether the best rigid motion is taken out first, "auto", True, False.
+/// rest: where forces vanish, at the "body"'s own rest or at the "keyframes". Raises InputError naming keyframe, vertex or time, MotionError where a keyframe is crumpled, Cancelled.
 #[pyclass(name = "Spacetime", module = "thew", frozen)]
 pub(super) struct PySpacetime {
-    motion: Arc<Exclusive<Spacetime>>,
-    nodes: usize,
+    pub(super) motion: Arc<Exclusive<Spacetime>>,
+    pub(super) nodes: usize,
 }
 
 /// Two arrays of numbers.
@@ -149,7 +149,7 @@ fn damping(object: &Bound<'_, PyAny>) -> PyResult<(f64, f64)> {
     Ok((pair.data[0], pair.data[1]))
 }
 
-fn times_of(t: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+pub(super) fn times_of(t: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
     // Arrays of one number would pass for one.
     let times = match t.len() {
         Ok(_) => floats(t, "t", &[None])?.data,
@@ -471,81 +471,5 @@ fn rigid(object: &Bound<'_, PyAny>) -> PyResult<RigidMotion> {
     match object.extract::<String>().as_deref() {
         Ok("auto") => Ok(RigidMotion::Auto),
         _ => Err(input("rigid: expected \"auto\", True or False")),
-    }
-}
-
-/// Motions one after another, as `composite` joins them.
-#[pyclass(name = "Composite", module = "thew", frozen)]
-pub(super) struct PyComposite {
-    segments: Vec<Arc<Exclusive<Spacetime>>>,
-    nodes: usize,
-}
-
-/// Motions of one body one after another, each beginning when the one before ends: other fixed parts and velocities in each. What is
-/// changed in a motion later shows. Raises InputError naming the segment that does not follow.
-#[pyfunction]
-pub(super) fn composite(py: Python<'_>, motions: &Bound<'_, PyAny>) -> PyResult<PyComposite> {
-    let mut segments = Vec::new();
-    let mut nodes = 0;
-    for motion in motions.try_iter()? {
-        let motion = motion?;
-        let Ok(motion) = motion.cast::<PySpacetime>() else {
-            return Err(input("motions: expected a list of Spacetime"));
-        };
-        nodes = motion.get().nodes;
-        if segments
-            .iter()
-            .any(|s| Arc::ptr_eq(s, &motion.get().motion))
-        {
-            return Err(input(
-                "motions: the same motion stands in the list twice; make another one of it",
-            ));
-        }
-        segments.push(motion.get().motion.clone());
-    }
-    let joined = PyComposite { segments, nodes };
-    joined.with(py, |_| ())?;
-    Ok(joined)
-}
-
-impl PyComposite {
-    fn with<T: Send>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&Composite) -> T + Send,
-    ) -> PyResult<T> {
-        detached(py, || {
-            let mut guards = Vec::new();
-            for segment in &self.segments {
-                guards.push(segment.lock().map_err(IntoPy::into_py)?);
-            }
-            let composite = Composite::new(guards.iter().map(|g| &**g).collect());
-            Ok(work(&composite.map_err(IntoPy::into_py)?))
-        })
-    }
-}
-
-#[pymethods]
-impl PyComposite {
-    /// The motion at times t -> float32 [len(t),n,3]; where two segments meet the later one shows.
-    fn __call__<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
-        let times = times_of(t)?;
-        let positions = self.with(t.py(), |composite| composite.positions(&times))?;
-        from_frames(t.py(), (times.len(), self.nodes), positions)
-    }
-
-    /// Cubic splines through the same keyframes -> float32 [len(t),n,3].
-    fn plain<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
-        let times = times_of(t)?;
-        let positions = self.with(t.py(), |composite| composite.plain(&times))?;
-        from_frames(t.py(), (times.len(), self.nodes), positions)
-    }
-
-    /// When segments begin, and when the last ends, float64 [s+1].
-    #[getter]
-    fn times<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(self
-            .with(py, |composite| composite.times())?
-            .into_pyarray(py))
     }
 }

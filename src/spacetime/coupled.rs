@@ -6,8 +6,9 @@
 //! only wished. Keyframes that are drawn towards with a weight in the norm of the mass stay decoupled: a [`Pull`] per mode.
 
 use super::interval::Oscillator;
-use super::knots::{KnotData, Layout, Pull, System, scatter};
+use super::knots::{KnotData, Layout};
 use super::spline::{Mode, intervals};
+use super::system::{Pull, System, scatter};
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 use rayon::prelude::*;

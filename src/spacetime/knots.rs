@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is known and what is sought at the knots of a spline, and the small banded system that finds it.
+//! What is known and what is sought at the knots of a spline.
 //!
-//! A knot has a value and a slope; at a *cut* it has two slopes. Whatever is not given is unknown, and the energies of the
-//! [intervals](super::interval) are assembled like elements. With all values given the system is tridiagonal in the slopes. A cyclic spline
-//! closes the band: the unknowns of its first knot, which is also its last, come last as a border.
-
-use super::interval::{Element, Interval};
-
-/// Pivots below this share of what stood there before the elimination are rounding: free vibrations that pass all knots.
-const SINGULAR: f64 = 1e-14;
+//! A knot has a value and a slope; at a *cut* it has two slopes. Whatever is not given is unknown, and has a number in the
+//! [system](super::system) that all modes share the form of.
 
 /// How both sides of a knot hang together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,10 +44,10 @@ pub struct Knot {
 
 /// Unknowns of a knot, by number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Unknowns {
-    value: Option<usize>,
-    incoming: Option<usize>,
-    outgoing: Option<usize>,
+pub(super) struct Unknowns {
+    pub value: Option<usize>,
+    pub incoming: Option<usize>,
+    pub outgoing: Option<usize>,
 }
 
 /// The knots of splines, and how their unknowns are numbered: shared by all modes.
@@ -61,12 +55,13 @@ struct Unknowns {
 pub struct Layout {
     knots: Vec<Knot>,
     cyclic: bool,
-    unknowns: Vec<Unknowns>,
+    pub(super) unknowns: Vec<Unknowns>,
     /// Unknowns of the band.
-    inner: usize,
+    pub(super) inner: usize,
     /// Unknowns of the border.
-    border: usize,
-    width: usize,
+    pub(super) border: usize,
+    /// How far apart in the band two unknowns of one interval are, at most.
+    pub(super) width: usize,
 }
 
 /// Values and slopes of one mode at all knots.
@@ -181,7 +176,7 @@ impl Layout {
     }
 
     /// Unknowns of an interval in the order of its element.
-    fn of_interval(&self, interval: usize) -> [Option<usize>; 4] {
+    pub(super) fn of_interval(&self, interval: usize) -> [Option<usize>; 4] {
         let (from, to) = (&self.unknowns[interval], &self.unknowns[interval + 1]);
         [from.value, from.outgoing, to.value, to.incoming]
     }
@@ -212,7 +207,7 @@ impl KnotData {
     }
 
     /// Element unknowns of an interval.
-    fn element(&self, interval: usize) -> [f64; 4] {
+    pub(super) fn element(&self, interval: usize) -> [f64; 4] {
         let ends = self.ends(interval);
         [
             ends.values[0],
@@ -221,294 +216,4 @@ impl KnotData {
             ends.slopes[1],
         ]
     }
-}
-
-/// What draws a value towards a wanted one: `weight (ω − wanted)²` at a knot.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Pull {
-    pub knot: usize,
-    pub weight: f64,
-    pub wanted: f64,
-}
-
-/// The factored system of one mode.
-#[derive(Debug, Clone)]
-pub(super) struct System {
-    inner: usize,
-    width: usize,
-    /// Rows of the lower band, the diagonal last.
-    band: Vec<f64>,
-    /// Rows of the border over the band, times its inverse, and the border's own part, factored.
-    border: Vec<Vec<f64>>,
-    coupled: Vec<Vec<f64>>,
-    corner: Vec<f64>,
-    /// Half the slope of the energy by each unknown where all are zero.
-    pub slope: Vec<f64>,
-}
-
-// Entries of bands and triangles are found by their numbers.
-#[allow(clippy::needless_range_loop)]
-impl System {
-    /// Assembles and factors: `given` holds what is given, and anything where it is not.
-    pub fn new(layout: &Layout, intervals: &[Interval], given: &KnotData, pulls: &[Pull]) -> Self {
-        let (n, w, p) = (layout.inner, layout.width, layout.border);
-        let mut system = Self {
-            inner: n,
-            width: w,
-            band: vec![0.0; n * (w + 1)],
-            border: vec![vec![0.0; n]; p],
-            coupled: Vec::new(),
-            corner: vec![0.0; p * p],
-            slope: vec![0.0; n + p],
-        };
-        for (k, interval) in intervals.iter().enumerate() {
-            let (element, own) = (interval.element(), layout.of_interval(k));
-            let known = given.element(k);
-            for (i, row) in own.iter().enumerate() {
-                let Some(row) = *row else { continue };
-                system.slope[row] += element.load[i];
-                for (j, column) in own.iter().enumerate() {
-                    match *column {
-                        Some(column) => system.add(row, column, element.matrix[i][j]),
-                        None => system.slope[row] += element.matrix[i][j] * known[j],
-                    }
-                }
-            }
-        }
-        for (knot, interval, side) in sides(layout) {
-            let own = &layout.unknowns[knot];
-            let slope = if side > 0.0 {
-                own.incoming
-            } else {
-                own.outgoing
-            };
-            let element = intervals[interval].element();
-            if let Some(slope) = slope {
-                let assembled = element.matrix[1][1];
-                // Heavily damped, a natural start may be anything as far as rounding can tell.
-                let free = intervals[interval]
-                    .free_slope(side)
-                    .max(SINGULAR * assembled);
-                system.add(slope, slope, free - assembled);
-            }
-            if let Some(value) = own.value {
-                let o = intervals[interval].oscillator();
-                let twice = 2.0 * side * o.damping;
-                system.add(value, value, twice * o.stiffness);
-                system.slope[value] += twice * o.gravity;
-            }
-        }
-        for pull in pulls {
-            if let Some(value) = layout.value_unknown(pull.knot) {
-                system.add(value, value, pull.weight);
-                system.slope[value] -= pull.weight * pull.wanted;
-            }
-        }
-        system.factor();
-        system
-    }
-
-    fn add(&mut self, row: usize, column: usize, number: f64) {
-        let n = self.inner;
-        match (row < n, column < n) {
-            (true, true) if column <= row => {
-                self.band[row * (self.width + 1) + self.width + column - row] += number;
-            }
-            (true, true) | (true, false) => {}
-            (false, true) => self.border[row - n][column] += number,
-            (false, false) => self.corner[(row - n) * self.border.len() + column - n] += number,
-        }
-    }
-
-    /// `L D Lᵀ` in place; pivots that rounding has left nothing of are kept from zero.
-    fn factor(&mut self) {
-        let (n, w) = (self.inner, self.width);
-        let stride = w + 1;
-        for i in 0..n {
-            let own = i * stride;
-            let first = i.saturating_sub(w);
-            let before = self.band[own + w].abs();
-            for j in first..i {
-                let other = j * stride;
-                let mut sum = self.band[own + w + j - i];
-                for k in first.max(j.saturating_sub(w))..j {
-                    sum -= self.band[own + w + k - i] * self.band[other + w + k - j];
-                }
-                self.band[own + w + j - i] = sum;
-            }
-            let mut pivot = self.band[own + w];
-            for j in first..i {
-                let entry = self.band[own + w + j - i];
-                let scaled = entry / self.band[j * stride + w];
-                pivot -= entry * scaled;
-                self.band[own + w + j - i] = scaled;
-            }
-            self.band[own + w] = floored(pivot, before);
-        }
-        self.coupled = self.border.clone();
-        let mut coupled = std::mem::take(&mut self.coupled);
-        coupled.iter_mut().for_each(|row| self.solve_band(row));
-        let p = self.border.len();
-        for r in 0..p {
-            for c in 0..p {
-                let sum: f64 = self.border[r]
-                    .iter()
-                    .zip(&coupled[c])
-                    .map(|(a, b)| a * b)
-                    .sum();
-                self.corner[r * p + c] -= sum;
-            }
-        }
-        self.coupled = coupled;
-        // At most three rows.
-        for r in 0..p {
-            let before = self.corner[r * p + r].abs();
-            for c in 0..r {
-                let mut sum = self.corner[r * p + c];
-                for k in 0..c {
-                    sum -= self.corner[r * p + k] * self.corner[c * p + k] * self.corner[k * p + k];
-                }
-                self.corner[r * p + c] = sum / self.corner[c * p + c];
-            }
-            let mut pivot = self.corner[r * p + r];
-            for k in 0..r {
-                let l = self.corner[r * p + k];
-                pivot -= l * l * self.corner[k * p + k];
-            }
-            self.corner[r * p + r] = floored(pivot, before);
-        }
-    }
-
-    fn solve_band(&self, x: &mut [f64]) {
-        let (n, w) = (self.inner, self.width);
-        let stride = w + 1;
-        for i in 0..n {
-            let mut sum = x[i];
-            for j in i.saturating_sub(w)..i {
-                sum -= self.band[i * stride + w + j - i] * x[j];
-            }
-            x[i] = sum;
-        }
-        for i in 0..n {
-            x[i] /= self.band[i * stride + w];
-        }
-        for i in (0..n).rev() {
-            let value = x[i];
-            for j in i.saturating_sub(w)..i {
-                x[j] -= self.band[i * stride + w + j - i] * value;
-            }
-        }
-    }
-
-    /// Solves in place.
-    pub fn solve(&self, x: &mut [f64]) {
-        let (n, p) = (self.inner, self.border.len());
-        let (inner, last) = x.split_at_mut(n);
-        self.solve_band(inner);
-        if p == 0 {
-            return;
-        }
-        for (row, last) in self.border.iter().zip(last.iter_mut()) {
-            *last -= row
-                .iter()
-                .zip(inner.iter())
-                .map(|(a, b)| a * b)
-                .sum::<f64>();
-        }
-        for r in 0..p {
-            for k in 0..r {
-                last[r] -= self.corner[r * p + k] * last[k];
-            }
-        }
-        for r in 0..p {
-            last[r] /= self.corner[r * p + r];
-        }
-        for r in (0..p).rev() {
-            for k in 0..r {
-                last[k] -= self.corner[r * p + k] * last[r];
-            }
-        }
-        for (row, &last) in self.coupled.iter().zip(last.iter()) {
-            inner
-                .iter_mut()
-                .zip(row)
-                .for_each(|(x, row)| *x -= row * last);
-        }
-    }
-
-    /// The unknowns that minimise the energy.
-    pub fn minimiser(&self) -> Vec<f64> {
-        let mut x: Vec<f64> = self.slope.iter().map(|s| -s).collect();
-        self.solve(&mut x);
-        x
-    }
-}
-
-fn floored(pivot: f64, before: f64) -> f64 {
-    let least = (SINGULAR * before).max(f64::MIN_POSITIVE / SINGULAR);
-    if pivot > least { pivot } else { least }
-}
-
-/// The sides of knots at which the boundary term of an interval is not its neighbour's: (knot, interval, +1 at its end or −1 at its
-/// beginning).
-fn sides(layout: &Layout) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
-    let last = layout.intervals();
-    (0..=last).flat_map(move |k| {
-        let cut = matches!(layout.knots[k].joint, Joint::Cut { .. });
-        let inside = k > 0 && k < last;
-        // The knot that closes a cycle is met once, as the first.
-        let (before, behind) = match (inside, layout.cyclic) {
-            (true, _) => (cut, cut),
-            (false, false) => (k == last, k == 0),
-            (false, true) => (cut && k == 0, cut && k == 0),
-        };
-        let end = before.then(|| (k, if k == 0 { last - 1 } else { k - 1 }, 1.0));
-        let begin = behind.then_some((k, if k == last { 0 } else { k }, -1.0));
-        end.into_iter().chain(begin)
-    })
-}
-
-/// Writes unknowns where they belong.
-pub(super) fn scatter(layout: &Layout, x: &[f64], into: &mut KnotData) {
-    for (k, own) in layout.unknowns.iter().enumerate() {
-        let places = [
-            (own.value, &mut into.values[k]),
-            (own.incoming, &mut into.incoming[k]),
-            (own.outgoing, &mut into.outgoing[k]),
-        ];
-        for (unknown, place) in places {
-            if let Some(unknown) = unknown {
-                *place = x[unknown];
-            }
-        }
-    }
-}
-
-/// `∫ r²` of one mode.
-pub(super) fn cost(layout: &Layout, intervals: &[Interval], data: &KnotData) -> f64 {
-    let mut sum = 0.0;
-    for (k, interval) in intervals.iter().enumerate() {
-        let Element {
-            matrix,
-            load,
-            constant,
-        } = interval.element();
-        let u = data.element(k);
-        sum += constant;
-        for i in 0..4 {
-            let row: f64 = (0..4).map(|j| matrix[i][j] * u[j]).sum();
-            sum += u[i] * (row + 2.0 * load[i]);
-        }
-    }
-    for (knot, interval, side) in sides(layout) {
-        let o = intervals[interval].oscillator();
-        let y = data.values[knot];
-        let v = if side > 0.0 {
-            data.incoming[knot]
-        } else {
-            data.outgoing[knot]
-        };
-        sum += 2.0 * side * o.damping * (v * v + o.stiffness * y * y + 2.0 * o.gravity * y);
-    }
-    sum.max(0.0)
 }

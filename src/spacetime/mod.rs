@@ -3,6 +3,7 @@
 //!
 //! [`WigglySpline`] goes through numbers, [`Spacetime`] through shapes of anything [`Deformable`], [`Composite`] joins such motions.
 
+mod beside;
 mod blend;
 mod composite;
 mod coupled;
@@ -24,6 +25,7 @@ mod show;
 mod solving;
 mod space;
 mod spline;
+mod system;
 
 pub use composite::Composite;
 pub use deformable::{Deformable, Solid};

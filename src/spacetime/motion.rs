@@ -387,16 +387,20 @@ impl Spacetime {
 
     /// Coordinates of cubic splines through the same keyframes with the same prescribed velocities.
     pub(super) fn plain_coordinates_at(&self, times: &[f64]) -> Mat<f64> {
-        let spline = self.plain_spline();
+        let (incoming, outgoing, _) = self.slopes();
+        let spline = self.plain_spline(&incoming, &outgoing);
         let times: Vec<f64> = times.iter().map(|&t| self.shown_time(t)).collect();
         let sampled = spline.sample(&times, 0);
         MatRef::from_row_major_slice(&sampled, self.dimension(), times.len()).to_owned()
     }
 
-    /// Cubic splines of all coordinates.
-    pub(super) fn plain_spline(&self) -> WigglySpline {
+    /// Cubic splines of all coordinates, with velocities before and behind each keyframe.
+    pub(super) fn plain_spline(
+        &self,
+        incoming: &[Vec<f64>],
+        outgoing: &[Vec<f64>],
+    ) -> WigglySpline {
         let layout = Arc::new(Layout::new(self.key_knots(|_| true), self.cyclic));
-        let (incoming, outgoing, _) = self.slopes();
         let at = |of: &[Vec<f64>], i: usize| -> Vec<f64> {
             of.iter()
                 .map(|c| c.get(i).copied().unwrap_or(0.0))
@@ -405,8 +409,8 @@ impl Spacetime {
         let given = (0..self.dimension())
             .map(|i| KnotData {
                 values: at(&self.coordinates, i),
-                incoming: at(&incoming, i),
-                outgoing: at(&outgoing, i),
+                incoming: at(incoming, i),
+                outgoing: at(outgoing, i),
             })
             .collect();
         let free = vec![Oscillator::default(); self.dimension()];

@@ -18,7 +18,7 @@ pub enum Velocity {
     Cut(Option<Vec<Vec3>>, Option<Vec<Vec3>>),
 }
 
-/// Further shapes to linearise around, which need not be reached.
+/// Further shapes to linearise around, which draw the motion and need not be reached.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Ghosts {
     /// None.

@@ -9,6 +9,7 @@
 use super::interval::Oscillator;
 use super::motion::Spacetime;
 use super::spline::WigglySpline;
+use crate::solve::tall;
 
 /// Samples of an interval in which the time of a ghost is looked for.
 const SAMPLES: usize = 64;
@@ -43,9 +44,7 @@ pub(super) fn times(motion: &Spacetime, plain: &WigglySpline) -> Vec<f64> {
         let way: Vec<f64> = (0..d)
             .map(|i| keys[interval + 1][i] - keys[interval][i])
             .collect();
-        let heavy: Vec<f64> = (0..d)
-            .map(|i| (0..d).map(|j| space.mass[(i, j)] * way[j]).sum())
-            .collect();
+        let heavy = tall::times(&space.mass, &way);
         let length: f64 = heavy.iter().zip(&way).map(|(a, b)| a * b).sum();
         let sampled = plain.sample(&instants, 0);
         let gone: Vec<f64> = (0..=SAMPLES)

@@ -336,19 +336,23 @@ fn columns(
     let centres = |shape: &Shape| -> Vec<Vec3> {
         free.iter().map(|&v| shape.positions[v as usize]).collect()
     };
-    let matrix = |shape: &Shape| -> Result<BlockMatrix, SpacetimeError> {
-        let at_rest = body.hessian_at_rest(&shape.positions);
-        let at_rest = at_rest.ok_or_else(|| SpacetimeError::Crumpled {
+    let at_rest = |shape: &Shape| {
+        let hessian = body.hessian_at_rest(&shape.positions);
+        hessian.ok_or_else(|| SpacetimeError::Crumpled {
             what: shape.name.clone(),
-        })?;
-        Ok(if n == body.rest().len() {
-            at_rest
-        } else {
-            at_rest.restricted(free)
         })
     };
+    let without_fixed = |matrix: BlockMatrix| match n == body.rest().len() {
+        true => matrix,
+        false => matrix.restricted(free),
+    };
     step(progress, 0.0, "Order of elimination")?;
-    let stiffness = matrix(&shapes[0])?;
+    let stiffness = at_rest(&shapes[0])?;
+    let parts = free_parts(&stiffness, first.len(), free);
+    if parts > PARTS {
+        return Err(SpacetimeError::Parts { parts, most: PARTS });
+    }
+    let stiffness = without_fixed(stiffness);
     let named = |shape: &Shape| {
         let what = shape.name.clone();
         move |error| match error {
@@ -356,10 +360,6 @@ fn columns(
             error => SpacetimeError::Modes { what, error },
         }
     };
-    let parts = free_parts(&body.hessian(first), first.len(), free);
-    if parts > PARTS {
-        return Err(SpacetimeError::Parts { parts, most: PARTS });
-    }
     // The pattern is the same for all: it is analysed once, where the rest lies.
     let middles: Vec<Vec3> = free.iter().map(|&v| body.rest()[v as usize]).collect();
     let symbolic = analysed(&stiffness, &mass, &middles).map_err(named(&shapes[0]))?;
@@ -377,7 +377,7 @@ fn columns(
             let share = (0.5 + done.load(Ordering::Relaxed) as f64) / shapes.len() as f64;
             progress.report(0.05 + 0.95 * share.min(1.0), "Modes of the keyframes")
         };
-        let stiffness = matrix(shape)?;
+        let stiffness = without_fixed(at_rest(shape)?);
         // Rough modes span a space as well; without any the keyframes' differences remain.
         let mut found = Vec::new();
         for tolerance in [TOLERANCE, ROUGH] {

@@ -5,7 +5,6 @@ use super::motion::Spacetime;
 use super::rigid::Place;
 use super::space::Space;
 use crate::Vec3;
-use crate::solve::tall::product;
 use faer::linalg::matmul::matmul;
 use faer::prelude::ReborrowMut;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
@@ -138,41 +137,6 @@ impl Spacetime {
         out
     }
 
-    /// How far it goes from its keyframes' mean, as a multiple of how far cubic splines and keyframes go: 1 where it stays within them.
-    /// Lengths are those of the mass; rigid motion that was taken out is left out.
-    pub fn reach(&self) -> f64 {
-        /// Samples of an interval.
-        const SAMPLES: usize = 16;
-        let instants: Vec<f64> = self
-            .times()
-            .windows(2)
-            .flat_map(|pair| {
-                (0..SAMPLES).map(|i| pair[0] + (pair[1] - pair[0]) * i as f64 / SAMPLES as f64)
-            })
-            .collect();
-        let keys = self.key_coordinates();
-        let d = self.dimension();
-        let mean: Vec<f64> = (0..d)
-            .map(|i| keys.iter().map(|k| k[i]).sum::<f64>() / keys.len() as f64)
-            .collect();
-        let farthest = |q: &Mat<f64>| {
-            let away = Mat::from_fn(d, q.ncols(), |i, t| q[(i, t)] - mean[i]);
-            let weighted = product(
-                self.space.factor.transpose().to_owned().as_ref(),
-                away.as_ref(),
-            );
-            let lengths = (0..q.ncols()).map(|t| weighted.col(t).norm_l2());
-            lengths.fold(0.0, f64::max)
-        };
-        let plain = farthest(&self.plain_coordinates_at(&instants));
-        let ours = farthest(&self.coordinates_at(&instants));
-        if plain > 0.0 {
-            (ours / plain).max(1.0)
-        } else {
-            1.0
-        }
-    }
-
     fn write(&self, coordinates: &Mat<f64>, times: &[f64], out: &mut [f32]) {
         let places = self.rigid().map(|path| {
             let at = |&t: &f64| path.at(self.shown_time(t));
@@ -180,40 +144,5 @@ impl Spacetime {
         });
         let places = places.as_ref().map(|(all, pivot)| (all.as_slice(), *pivot));
         self.shown.write(coordinates, places, out);
-    }
-
-    /// Coordinates along the leading directions in which the keyframes differ (principal components by mass), of the motion and of
-    /// cubic splines: `[times][count]` each.
-    pub fn curves(&self, times: &[f64], count: usize) -> (Vec<f64>, Vec<f64>) {
-        let keys = self.key_coordinates();
-        let d = self.dimension();
-        let mean: Vec<f64> = (0..d)
-            .map(|i| keys.iter().map(|k| k[i]).sum::<f64>() / keys.len() as f64)
-            .collect();
-        let weighted = Mat::from_fn(d, keys.len(), |i, k| {
-            // Lᵀ (q − mean), so that lengths are those of the mass.
-            (i..d)
-                .map(|r| self.space.factor[(r, i)] * (keys[k][r] - mean[r]))
-                .sum::<f64>()
-        });
-        let count = count.min(d).min(keys.len());
-        let Ok(svd) = weighted.thin_svd() else {
-            return (Vec::new(), Vec::new());
-        };
-        let along = |q: &Mat<f64>| -> Vec<f64> {
-            let weighted = Mat::from_fn(d, q.ncols(), |i, t| {
-                (i..d)
-                    .map(|r| self.space.factor[(r, i)] * (q[(r, t)] - mean[r]))
-                    .sum::<f64>()
-            });
-            let u = svd.U();
-            let all = (0..q.ncols()).flat_map(|t| (0..count).map(move |c| (t, c)));
-            all.map(|(t, c)| (0..d).map(|i| u[(i, c)] * weighted[(i, t)]).sum())
-                .collect()
-        };
-        (
-            along(&self.coordinates_at(times)),
-            along(&self.plain_coordinates_at(times)),
-        )
     }
 }

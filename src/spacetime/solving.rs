@@ -2,14 +2,14 @@
 //! The quick part: splines of all modes around every linearisation, from what a motion holds. [hildebrandt2012, §4.1, §4.2]
 
 use super::blend::Station;
-use super::knots::{Joint, Knot, KnotData, Layout, Pull};
+use super::knots::{Joint, Knot, KnotData, Layout};
 use super::linear::Linearisation;
 use super::motion::{Spacetime, check_range};
 use super::options::Velocity;
 use super::partial::{Partial, Rows};
-use super::prepare::Ghost;
 use super::rigid::{Parted, RigidPath, centre, part};
 use super::spline::WigglySpline;
+use super::system::Pull;
 use super::{SpacetimeError, coupled, passing};
 use crate::solve::tall::{product, times as matrix_times};
 use faer::Mat;
@@ -54,18 +54,52 @@ impl Spacetime {
     }
 
     pub(super) fn solve(&self) -> Result<Solved, SpacetimeError> {
-        let keys = self.times.len();
         let (incoming, outgoing, rigid) = self.slopes();
-        let back = |rows: &Rows| rigid.as_ref().map(|path| path.at(rows.time));
-        let rows = Partial::rows(&self.partials, &self.space, self.body.masses(), &back);
-        let mut knots = self.key_knots(|k| self.weights[k].is_none());
-        let mut key_of: Vec<Option<usize>> = (0..keys).map(Some).collect();
         let ghost_times = match self.ghosts.is_empty() {
             true => Vec::new(),
-            false => passing::times(self, &self.plain_spline()),
+            false => passing::times(self, &self.plain_spline(&incoming, &outgoing)),
         };
-        // Knots of ghosts and of partial keyframes that no keyframe stands at.
-        let mut insert = |time: f64, knots: &mut Vec<Knot>| {
+        let back = |rows: &Rows| rigid.as_ref().map(|path| path.at(rows.time));
+        let rows = Partial::rows(&self.partials, &self.space, self.body.masses(), &back);
+        let misses = rows.iter().flat_map(|r| r.misses.iter().copied()).collect();
+        let told = self.told((incoming, outgoing), &ghost_times, rows);
+        let pushed = match &rigid {
+            // A uniform acceleration moves the centre alone.
+            Some(_) => vec![0.0; self.dimension()],
+            None => self.space.projected_mass(|_| self.settings.gravity),
+        };
+        let stations = self.stations(&ghost_times);
+        let mut used = vec![false; self.linearisations.len()];
+        stations.iter().for_each(|s| used[s.linearisation] = true);
+        let linearisations = self.linearisations.iter().zip(used);
+        let splines = linearisations.map(|(linear, used)| match used {
+            true => self.around(linear, &told, &pushed),
+            false => Ok(WigglySpline::of_modes(told.layout.clone(), Vec::new())),
+        });
+        Ok(Solved {
+            splines: splines.collect::<Result<_, _>>()?,
+            stations,
+            rigid,
+            misses,
+        })
+    }
+
+    /// The knots: keyframes, ghosts and partial keyframes, and what each asks for.
+    fn told(
+        &self,
+        (incoming, outgoing): (Vec<Vec<f64>>, Vec<Vec<f64>>),
+        ghost_times: &[f64],
+        rows: Vec<Rows>,
+    ) -> Told {
+        let keys = self.times.len();
+        let mut knots = self.key_knots(|k| self.weights[k].is_none());
+        let mut key_of: Vec<Option<usize>> = (0..keys).map(Some).collect();
+        // Where no keyframe stands.
+        for time in ghost_times
+            .iter()
+            .copied()
+            .chain(rows.iter().map(|r| r.time))
+        {
             let at = knots.partition_point(|k| k.time < time);
             if knots.get(at).is_none_or(|k| k.time != time) {
                 let (valued, joint) = (false, Joint::Smooth);
@@ -77,136 +111,122 @@ impl Spacetime {
                 knots.insert(at, knot);
                 key_of.insert(at, None);
             }
-        };
-        for &time in &ghost_times {
-            insert(time, &mut knots);
         }
-        for row in &rows {
-            insert(row.time, &mut knots);
-        }
-        // A condition that says all is a value like a keyframe's.
-        let mut whole: Vec<Option<Vec<f64>>> = vec![None; knots.len()];
-        let (mut misses, mut conditions) = (Vec::new(), Vec::new());
+        let coordinates = |key: &Option<usize>| key.map(|key| self.coordinates[key].clone());
+        let mut places: Vec<Option<Vec<f64>>> = key_of.iter().map(coordinates).collect();
+        let mut conditions = Vec::new();
         for row in rows {
             let at = knots.partition_point(|k| k.time < row.time);
-            misses.extend(row.misses.iter().copied());
             if knots[at].valued {
                 continue;
             }
+            // A condition that says all is a value like a keyframe's.
             match row.whole() {
-                Some(coordinates) => {
+                Some(whole) => {
                     knots[at].valued = true;
-                    whole[at] = Some(coordinates);
+                    places[at] = Some(whole);
                 }
                 None => conditions.push((at, row)),
             }
         }
         conditions.retain(|(at, _)| !knots[*at].valued);
+        let mut drawn = Vec::new();
+        for (knot, key) in key_of.iter().enumerate() {
+            // A cycle's last keyframe is its first: drawn to once.
+            let again = self.cyclic && *key == Some(keys - 1);
+            if let (Some(key), false, false) = (*key, knots[knot].valued, again)
+                && let Some(weight) = self.weights[key]
+            {
+                let (draw, to) = (Draw::Given(weight), self.coordinates[key].clone());
+                drawn.push(Drawn { knot, draw, to });
+            }
+        }
+        for (ghost, &time) in self.ghosts.iter().zip(ghost_times) {
+            let knot = knots.partition_point(|k| k.time < time);
+            let around = (knot > 0 && knot + 1 < knots.len()).then(|| [knot - 1, knot + 1]);
+            if let (Some([before, behind]), false) = (around, knots[knot].valued) {
+                let draw = Draw::Ghost(0.5 * (knots[behind].time - knots[before].time));
+                let to = self.linearisations[ghost.linearisation].centre.clone();
+                drawn.push(Drawn { knot, draw, to });
+            }
+        }
         let layout = Arc::new(Layout::new(knots, self.cyclic));
-        let pushed = match &rigid {
-            // A uniform acceleration moves the centre alone.
-            Some(_) => vec![0.0; self.dimension()],
-            None => self.space.projected_mass(|_| self.settings.gravity),
+        let lengths = (0..layout.intervals()).map(|k| layout.length(k));
+        Told {
+            longest: lengths.fold(0.0, f64::max),
+            layout,
+            key_of,
+            places,
+            incoming,
+            outgoing,
+            drawn,
+            conditions,
+        }
+    }
+
+    /// The splines of all modes around a linearisation.
+    fn around(
+        &self,
+        linear: &Linearisation,
+        told: &Told,
+        pushed: &[f64],
+    ) -> Result<WigglySpline, SpacetimeError> {
+        let s = &self.settings;
+        let oscillators = linear.oscillators(s.stiffness, s.damping, pushed);
+        check_range(&oscillators, told.longest)?;
+        let layout = &told.layout;
+        let knots = layout.knots().len();
+        let values = in_modes(linear, knots, |knot, i| {
+            let place = told.places[knot].as_ref();
+            place.map_or(0.0, |c| c[i] - linear.centre[i])
+        });
+        let slope = |of: &[Vec<f64>]| {
+            in_modes(linear, knots, |knot, i| {
+                told.key_of[knot].map_or(0.0, |key| of[key].get(i).copied().unwrap_or(0.0))
+            })
         };
-        let stations = self.stations(&ghost_times);
-        let mut used = vec![false; self.linearisations.len()];
-        stations.iter().for_each(|s| used[s.linearisation] = true);
-        let longest = (0..layout.intervals())
-            .map(|k| layout.length(k))
-            .fold(0.0, f64::max);
-        let (mut splines, mut told) = (Vec::new(), Vec::new());
-        for (linear, used) in self.linearisations.iter().zip(used) {
-            if !used {
-                splines.push(WigglySpline::of_modes(layout.clone(), Vec::new()));
-                told.push(0.0);
-                continue;
-            }
-            let s = &self.settings;
-            let oscillators = linear.oscillators(s.stiffness, s.damping, &pushed);
-            check_range(&oscillators, longest)?;
-            let coordinates = |knot: usize| match (key_of[knot], &whole[knot]) {
-                (_, Some(coordinates)) => Some(coordinates.as_slice()),
-                (Some(key), None) => Some(self.coordinates[key].as_slice()),
-                (None, None) => None,
-            };
-            let values = in_modes(linear, layout.knots().len(), |knot, i| {
-                coordinates(knot).map_or(0.0, |c| c[i] - linear.centre[i])
+        let (before, behind) = (slope(&told.incoming), slope(&told.outgoing));
+        let size = values.norm_max() + before.norm_max().max(behind.norm_max()) * told.longest;
+        let row = |of: &Mat<f64>, mode: usize| (0..knots).map(|k| of[(mode, k)]).collect();
+        let given: Vec<KnotData> = (0..self.dimension())
+            .map(|mode| KnotData {
+                values: row(&values, mode),
+                incoming: row(&before, mode),
+                outgoing: row(&behind, mode),
+            })
+            .collect();
+        let spline = if told.drawn.is_empty() && told.conditions.is_empty() {
+            WigglySpline::new(layout.clone(), oscillators, given)
+        } else {
+            let wanted = in_modes(linear, told.drawn.len(), |i, k| {
+                told.drawn[i].to[k] - linear.centre[k]
             });
-            let slope = |of: &[Vec<f64>]| {
-                in_modes(linear, layout.knots().len(), |knot, i| {
-                    key_of[knot].map_or(0.0, |key| of[key].get(i).copied().unwrap_or(0.0))
-                })
+            let pulls = |mode: usize| {
+                let pull = |(i, drawn): (usize, &Drawn)| Pull {
+                    knot: drawn.knot,
+                    weight: match drawn.draw {
+                        Draw::Given(weight) => weight,
+                        Draw::Ghost(room) => passing::weight(&oscillators[mode], room),
+                    },
+                    wanted: wanted[(mode, i)],
+                };
+                told.drawn.iter().enumerate().map(pull).collect()
             };
-            let (before, behind) = (slope(&incoming), slope(&outgoing));
-            let slopes = before.norm_max().max(behind.norm_max());
-            told.push(values.norm_max() + slopes * longest);
-            let row = |of: &Mat<f64>, mode: usize| -> Vec<f64> {
-                (0..layout.knots().len()).map(|k| of[(mode, k)]).collect()
-            };
-            let given: Vec<KnotData> = (0..self.dimension())
-                .map(|mode| KnotData {
-                    values: row(&values, mode),
-                    incoming: row(&before, mode),
-                    outgoing: row(&behind, mode),
-                })
-                .collect();
-            let soft = key_of.iter().enumerate().filter_map(|(knot, key)| {
-                let weight = self.weights[(*key)?]?;
-                // A cycle's last keyframe is its first: drawn to once.
-                let again = self.cyclic && *key == Some(keys - 1);
-                (!layout.knots()[knot].valued && !again).then_some((knot, weight))
-            });
-            let soft: Vec<(usize, f64)> = soft.collect();
-            let drawn: Vec<Drawn> = drawn_to(&layout, &self.ghosts, &ghost_times)
-                .map(|(knot, ghost, room)| {
-                    let to = &self.linearisations[ghost.linearisation].centre;
-                    let away: Vec<f64> =
-                        to.iter().zip(&linear.centre).map(|(g, c)| g - c).collect();
-                    let wanted = matrix_times(&linear.to_modes, &away);
-                    Drawn { knot, room, wanted }
-                })
-                .collect();
-            if soft.is_empty() && drawn.is_empty() && conditions.is_empty() {
-                splines.push(WigglySpline::new(layout.clone(), oscillators, given));
-                continue;
-            }
-            let pulls: Vec<Vec<Pull>> = (0..self.dimension())
-                .map(|mode| {
-                    let pull = |&(knot, weight): &(usize, f64)| Pull {
-                        knot,
-                        weight,
-                        wanted: values[(mode, knot)],
-                    };
-                    let ghost = |ghost: &Drawn| Pull {
-                        knot: ghost.knot,
-                        weight: passing::weight(&oscillators[mode], ghost.room),
-                        wanted: ghost.wanted[mode],
-                    };
-                    soft.iter()
-                        .map(pull)
-                        .chain(drawn.iter().map(ghost))
-                        .collect()
-                })
-                .collect();
+            let pulls: Vec<Vec<Pull>> = (0..self.dimension()).map(pulls).collect();
+            let conditions = told.conditions.iter();
             let held: Vec<coupled::Conditions> = conditions
-                .iter()
                 .map(|(knot, rows)| rows.around(*knot, linear))
                 .collect();
-            let modes = coupled::solve(&layout, &oscillators, given, &pulls, &held);
-            splines.push(WigglySpline::of_modes(layout.clone(), modes));
+            let modes = coupled::solve(layout, &oscillators, given, &pulls, &held);
+            WigglySpline::of_modes(layout.clone(), modes)
+        };
+        match runaway(&spline, told.longest, size) {
+            Some((knot, times)) => Err(SpacetimeError::Runaway {
+                keyframe: (0..=knot).rev().find_map(|k| told.key_of[k]).unwrap_or(0),
+                times,
+            }),
+            None => Ok(spline),
         }
-        for (spline, told) in splines.iter().zip(told) {
-            if let Some((knot, times)) = runaway(&layout, spline, told) {
-                let keyframe = (0..=knot).rev().find_map(|k| key_of[k]).unwrap_or(0);
-                return Err(SpacetimeError::Runaway { keyframe, times });
-            }
-        }
-        Ok(Solved {
-            stations,
-            splines,
-            rigid,
-            misses,
-        })
     }
 
     /// Prescribed velocities before and behind each keyframe, in coordinates, and the rigid motion.
@@ -271,52 +291,58 @@ impl Spacetime {
     }
 }
 
-/// Refuses values and slopes that are chosen so large that nothing is left of the keyframes in the digits: with damping, a free start
-/// grows exponentially. `told`: the largest that keyframes and prescribed velocities ask of a mode. Gives the knot, and how many times as
+/// What is asked of all splines, in coordinates of the space.
+struct Told {
+    layout: Arc<Layout>,
+    /// The longest interval, s.
+    longest: f64,
+    /// The keyframe that stands at each knot.
+    key_of: Vec<Option<usize>>,
+    /// Where the motion is to be at each knot, or about.
+    places: Vec<Option<Vec<f64>>>,
+    /// Prescribed velocities by keyframe.
+    incoming: Vec<Vec<f64>>,
+    outgoing: Vec<Vec<f64>>,
+    /// Soft keyframes and ghosts.
+    drawn: Vec<Drawn>,
+    /// Partial keyframes, by knot.
+    conditions: Vec<(usize, Rows)>,
+}
+
+/// What draws at a knot, and where to.
+struct Drawn {
+    knot: usize,
+    draw: Draw,
+    to: Vec<f64>,
+}
+
+/// How firmly: by a weight, or as a ghost does with so much time to its neighbours.
+enum Draw {
+    Given(f64),
+    Ghost(f64),
+}
+
+/// Values and slopes that are chosen so large that nothing is left of the keyframes in the digits: with damping, a free start grows
+/// exponentially. `told`: the largest that keyframes and prescribed velocities ask of a mode. Gives the knot, and how many times as
 /// large.
-fn runaway(layout: &Layout, spline: &WigglySpline, told: f64) -> Option<(usize, f64)> {
+fn runaway(spline: &WigglySpline, longest: f64, told: f64) -> Option<(usize, f64)> {
     /// How many times more than what is told.
     const ABSURD: f64 = 1e12;
-    let lengths = (0..layout.intervals()).map(|k| layout.length(k));
-    let longest = lengths.fold(0.0, f64::max);
+    let second = longest * longest;
     let (mut told, mut most, mut at) = (told, 0.0f64, 0);
     for mode in 0..spline.len() {
         let (data, o) = (spline.data(mode), spline.oscillator(mode));
         // Where it would rest, or how far it would fall.
-        let second = longest * longest;
         told = told.max(o.gravity.abs() * second / (o.stiffness.abs() * second).max(1.0));
-        for knot in 0..layout.knots().len() {
-            let slopes = data.incoming[knot].abs().max(data.outgoing[knot].abs());
-            let size = (data.values[knot].abs() + slopes * longest).max(0.0);
-            let lost = !(data.values[knot] + data.incoming[knot] + data.outgoing[knot]).is_finite();
-            if lost || size > most {
-                (most, at) = (if lost { f64::INFINITY } else { size }, knot);
+        for knot in 0..data.values.len() {
+            let slope = data.incoming[knot].abs() + data.outgoing[knot].abs();
+            let size = data.values[knot].abs() + slope * longest;
+            if !size.is_finite() || size > most {
+                (most, at) = (if size.is_nan() { f64::INFINITY } else { size }, knot);
             }
         }
     }
     (told > 0.0 && most > ABSURD * told).then(|| (at, most / told))
-}
-
-/// A ghost around a linearisation: the knot it draws at, the time to its neighbours, and where to, in modes.
-struct Drawn {
-    knot: usize,
-    room: f64,
-    wanted: Vec<f64>,
-}
-
-/// The knot of each ghost that draws, and the mean time to its neighbours: none where a keyframe stands.
-fn drawn_to<'a>(
-    layout: &'a Layout,
-    ghosts: &'a [Ghost],
-    times: &'a [f64],
-) -> impl Iterator<Item = (usize, &'a Ghost, f64)> {
-    ghosts.iter().zip(times).filter_map(|(ghost, &time)| {
-        let knots = layout.knots();
-        let knot = knots.partition_point(|k| k.time < time);
-        let (before, behind) = (knots.get(knot.checked_sub(1)?)?, knots.get(knot + 1)?);
-        let room = 0.5 * (behind.time - before.time);
-        (!knots[knot].valued).then_some((knot, ghost, room))
-    })
 }
 
 /// Vectors in coordinates as those of the modes: a column for each knot.

@@ -15,7 +15,8 @@
 //! ```
 
 use super::interval::{Interval, Oscillator};
-use super::knots::{KnotData, Layout, System, cost, scatter};
+use super::knots::{KnotData, Layout};
+use super::system::{System, cost, scatter};
 use rayon::prelude::*;
 use std::sync::Arc;
 

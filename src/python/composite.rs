@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.Composite`, `thew.composite`.
+
+use super::arrays::from_frames;
+use super::errors::{IntoPy, detached, input};
+use super::spacetime::{PySpacetime, times_of};
+use crate::exclusive::Exclusive;
+use crate::spacetime::{Composite, Spacetime};
+use numpy::{IntoPyArray, PyArray1, PyArray3};
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// Motions one after another, as `composite` joins them.
+#[pyclass(name = "Composite", module = "thew", frozen)]
+pub(super) struct PyComposite {
+    segments: Vec<Arc<Exclusive<Spacetime>>>,
+    nodes: usize,
+}
+
+/// Motions of one body one after another, each beginning when the one before ends: other fixed parts and velocities in each. What is
+/// changed in a motion later shows. Raises InputError naming the segment that does not follow in time or in shape.
+#[pyfunction]
+pub(super) fn composite(py: Python<'_>, motions: &Bound<'_, PyAny>) -> PyResult<PyComposite> {
+    let mut segments = Vec::new();
+    let mut nodes = 0;
+    for motion in motions.try_iter()? {
+        let motion = motion?;
+        let Ok(motion) = motion.cast::<PySpacetime>() else {
+            return Err(input("motions: expected a list of Spacetime"));
+        };
+        nodes = motion.get().nodes;
+        if segments
+            .iter()
+            .any(|s| Arc::ptr_eq(s, &motion.get().motion))
+        {
+            return Err(input(
+                "motions: the same motion stands in the list twice; make another one of it",
+            ));
+        }
+        segments.push(motion.get().motion.clone());
+    }
+    let joined = PyComposite { segments, nodes };
+    joined.with(py, |_| ())?;
+    Ok(joined)
+}
+
+impl PyComposite {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Composite) -> T + Send,
+    ) -> PyResult<T> {
+        detached(py, || {
+            let mut guards = Vec::new();
+            for segment in &self.segments {
+                guards.push(segment.lock().map_err(IntoPy::into_py)?);
+            }
+            let composite = Composite::new(guards.iter().map(|g| &**g).collect());
+            Ok(work(&composite.map_err(IntoPy::into_py)?))
+        })
+    }
+}
+
+#[pymethods]
+impl PyComposite {
+    /// The motion at times t -> float32 [len(t),n,3]; where two segments meet the later one shows.
+    fn __call__<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
+        let times = times_of(t)?;
+        let positions = self.with(t.py(), |composite| composite.positions(&times))?;
+        from_frames(t.py(), (times.len(), self.nodes), positions)
+    }
+
+    /// Cubic splines through the same keyframes -> float32 [len(t),n,3].
+    fn plain<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
+        let times = times_of(t)?;
+        let positions = self.with(t.py(), |composite| composite.plain(&times))?;
+        from_frames(t.py(), (times.len(), self.nodes), positions)
+    }
+
+    /// When segments begin, and when the last ends, float64 [s+1].
+    #[getter]
+    fn times<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self
+            .with(py, |composite| composite.times())?
+            .into_pyarray(py))
+    }
+}

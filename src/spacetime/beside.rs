@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A motion beside plain cubic splines through the same keyframes: curves of what leads, and how far each goes.
+
+use super::motion::Spacetime;
+use crate::solve::tall::product;
+use faer::Mat;
+
+impl Spacetime {
+    /// Coordinates along the leading directions in which the keyframes differ (principal components by mass), of the motion and of
+    /// cubic splines: `[times][count]` each.
+    pub fn curves(&self, times: &[f64], count: usize) -> (Vec<f64>, Vec<f64>) {
+        let keys = self.key_coordinates();
+        let keys = Mat::from_fn(self.dimension(), keys.len(), |i, k| keys[k][i]);
+        let count = count.min(keys.nrows()).min(keys.ncols());
+        let Ok(svd) = self.off_mean(&keys).thin_svd() else {
+            return (Vec::new(), Vec::new());
+        };
+        let leading = svd.U().subcols(0, count).transpose().to_owned();
+        let along = |q: &Mat<f64>| -> Vec<f64> {
+            let found = product(leading.as_ref(), self.off_mean(q).as_ref());
+            let all = (0..q.ncols()).flat_map(|t| (0..count).map(move |c| (c, t)));
+            all.map(|at| found[at]).collect()
+        };
+        (
+            along(&self.coordinates_at(times)),
+            along(&self.plain_coordinates_at(times)),
+        )
+    }
+
+    /// How far it goes from its keyframes' mean, as a multiple of how far cubic splines go: 1 where it stays within them. Lengths are
+    /// those of the mass; rigid motion that was taken out is left out.
+    pub fn reach(&self) -> f64 {
+        /// Samples of an interval.
+        const SAMPLES: usize = 16;
+        let within = |pair: &[f64]| {
+            let (start, step) = (pair[0], (pair[1] - pair[0]) / SAMPLES as f64);
+            (0..SAMPLES).map(move |i| start + step * i as f64)
+        };
+        let instants: Vec<f64> = self.times().windows(2).flat_map(within).collect();
+        let farthest = |q: Mat<f64>| {
+            let away = self.off_mean(&q);
+            let lengths = (0..away.ncols()).map(|t| away.col(t).norm_l2());
+            lengths.fold(0.0, f64::max)
+        };
+        let plain = farthest(self.plain_coordinates_at(&instants));
+        let ours = farthest(self.coordinates_at(&instants));
+        if plain > 0.0 {
+            (ours / plain).max(1.0)
+        } else {
+            1.0
+        }
+    }
+
+    /// `Lᵀ (q − mean of the keyframes)` of columns q, with the mass `L Lᵀ`: lengths are those of the mass.
+    fn off_mean(&self, q: &Mat<f64>) -> Mat<f64> {
+        let keys = self.key_coordinates();
+        let mean = |i: usize| keys.iter().map(|k| k[i]).sum::<f64>() / keys.len() as f64;
+        let mean: Vec<f64> = (0..self.dimension()).map(mean).collect();
+        let away = Mat::from_fn(q.nrows(), q.ncols(), |i, t| q[(i, t)] - mean[i]);
+        let lifted = self.space.factor.transpose().to_owned();
+        product(lifted.as_ref(), away.as_ref())
+    }
+}
