@@ -330,6 +330,19 @@ pub(super) fn from_f32(py: Python<'_>, data: Vec<f32>) -> PyResult<Bound<'_, PyA
     Ok(array.into_pyarray(py))
 }
 
+/// Frames float32[t,n,3] that `write` fills, in numpy's own memory: it asks for large pages, and says when there is none.
+pub(super) fn filled_frames<'py>(
+    py: Python<'py>,
+    (frames, nodes): (usize, usize),
+    write: impl FnOnce(&mut [f32]) -> PyResult<()>,
+) -> PyResult<Bound<'py, PyArray3<f32>>> {
+    let numpy = PyModule::import(py, "numpy")?;
+    let array = numpy.call_method1("zeros", ((frames, nodes, 3), "float32"))?;
+    let array = array.cast_into::<PyArray3<f32>>()?;
+    write(array.readwrite().as_slice_mut()?)?;
+    Ok(array)
+}
+
 /// f32 frames as a new array (f, n, 3).
 pub(super) fn from_frames(
     py: Python<'_>,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Composite`, `thew.composite`.
 
-use super::arrays::from_frames;
+use super::arrays::filled_frames;
 use super::errors::{IntoPy, detached, input};
 use super::spacetime::{PySpacetime, times_of};
 use crate::exclusive::Exclusive;
@@ -40,7 +40,9 @@ pub(super) fn composite(py: Python<'_>, motions: &Bound<'_, PyAny>) -> PyResult<
         segments.push(motion.get().motion.clone());
     }
     let joined = PyComposite { segments, nodes };
-    joined.with(py, |_| ())?;
+    joined
+        .with(py, |composite| composite.check_shapes())?
+        .map_err(IntoPy::into_py)?;
     Ok(joined)
 }
 
@@ -55,7 +57,7 @@ impl PyComposite {
             for segment in &self.segments {
                 guards.push(segment.lock().map_err(IntoPy::into_py)?);
             }
-            let composite = Composite::new(guards.iter().map(|g| &**g).collect());
+            let composite = Composite::joined_before(guards.iter().map(|g| &**g).collect());
             Ok(work(&composite.map_err(IntoPy::into_py)?))
         })
     }
@@ -66,15 +68,17 @@ impl PyComposite {
     /// The motion at times t -> float32 [len(t),n,3]; where two segments meet the later one shows.
     fn __call__<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
         let times = times_of(t)?;
-        let positions = self.with(t.py(), |composite| composite.positions(&times))?;
-        from_frames(t.py(), (times.len(), self.nodes), positions)
+        filled_frames(t.py(), (times.len(), self.nodes), |out| {
+            self.with(t.py(), |composite| composite.positions_into(&times, out))
+        })
     }
 
     /// Cubic splines through the same keyframes -> float32 [len(t),n,3].
     fn plain<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
         let times = times_of(t)?;
-        let positions = self.with(t.py(), |composite| composite.plain(&times))?;
-        from_frames(t.py(), (times.len(), self.nodes), positions)
+        filled_frames(t.py(), (times.len(), self.nodes), |out| {
+            self.with(t.py(), |composite| composite.plain_into(&times, out))
+        })
     }
 
     /// When segments begin, and when the last ends, float64 [s+1].

@@ -2,7 +2,7 @@
 //! `thew.Spacetime`.
 
 use super::arrays::{
-    Whole, finite, finite_points, floats, from_frames, from_points, integers, vector,
+    Whole, filled_frames, finite, finite_points, floats, from_points, integers, vector,
 };
 use super::body::PyBody;
 use super::errors::{IntoPy, input};
@@ -247,15 +247,23 @@ impl PySpacetime {
     /// The motion at times t -> float32 [len(t),n,3]. Beyond the ends the end keyframes are held; cycles repeat.
     fn __call__<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
         let times = times_of(t)?;
-        let positions = self.with(t.py(), |motion| Ok(motion.positions(&times)))?;
-        from_frames(t.py(), (times.len(), self.nodes), positions)
+        filled_frames(t.py(), (times.len(), self.nodes), |out| {
+            self.with(t.py(), |motion| {
+                motion.positions_into(&times, out);
+                Ok(())
+            })
+        })
     }
 
     /// Cubic splines through the same keyframes with the same prescribed velocities -> float32 [len(t),n,3].
     fn plain<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
         let times = times_of(t)?;
-        let positions = self.with(t.py(), |motion| Ok(motion.plain(&times)))?;
-        from_frames(t.py(), (times.len(), self.nodes), positions)
+        filled_frames(t.py(), (times.len(), self.nodes), |out| {
+            self.with(t.py(), |motion| {
+                motion.plain_into(&times, out);
+                Ok(())
+            })
+        })
     }
 
     /// Coordinates along the leading directions in which the keyframes differ: of the motion, and of plain cubic splines,

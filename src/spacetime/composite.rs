@@ -16,6 +16,13 @@ impl<'a> Composite<'a> {
     /// # Errors
     /// None, segments of other bodies, segments that do not follow each other in time or in shape.
     pub fn new(segments: Vec<&'a Spacetime>) -> Result<Self, SpacetimeError> {
+        let joined = Self::joined_before(segments)?;
+        joined.check_shapes()?;
+        Ok(joined)
+    }
+
+    /// The same of segments whose shapes have met: what is changed in them since is taken as it is, but for their times.
+    pub(crate) fn joined_before(segments: Vec<&'a Spacetime>) -> Result<Self, SpacetimeError> {
         let Some(first) = segments.first() else {
             return Err(SpacetimeError::TooFew { keys: 0 });
         };
@@ -38,7 +45,12 @@ impl<'a> Composite<'a> {
                 });
             }
         }
-        for (k, pair) in segments.windows(2).enumerate() {
+        Ok(Self { segments })
+    }
+
+    /// Refuses segments whose shapes do not meet.
+    pub(crate) fn check_shapes(&self) -> Result<(), SpacetimeError> {
+        for (k, pair) in self.segments.windows(2).enumerate() {
             let (Some(last), Some(next)) =
                 (pair[0].keyframes().last(), pair[1].keyframes().first())
             else {
@@ -58,7 +70,7 @@ impl<'a> Composite<'a> {
                 });
             }
         }
-        Ok(Self { segments })
+        Ok(())
     }
 
     /// The segments.
@@ -73,32 +85,34 @@ impl<'a> Composite<'a> {
         times
     }
 
-    /// The motion at times: `[times][n][3]`. At a joint the later segment shows.
-    pub fn positions(&self, times: &[f64]) -> Vec<f32> {
-        self.gathered(times, |segment, times, out| {
-            segment.positions_into(times, out)
-        })
+    /// Number of vertices.
+    pub fn nodes(&self) -> usize {
+        self.segments[0].nodes()
     }
 
-    /// Cubic splines through the same keyframes.
-    pub fn plain(&self, times: &[f64]) -> Vec<f32> {
-        self.gathered(times, |segment, times, out| {
-            out.copy_from_slice(&segment.plain(times))
-        })
+    /// The motion at times into `out[times · n · 3]`, one after the other. At a joint the later segment shows.
+    pub fn positions_into(&self, times: &[f64], out: &mut [f32]) {
+        self.gathered(times, out, Spacetime::positions_into);
     }
 
-    fn gathered(&self, times: &[f64], write: impl Fn(&Spacetime, &[f64], &mut [f32])) -> Vec<f32> {
-        let frame = 3 * self.segments[0].nodes();
-        let mut out = vec![0.0; frame * times.len()];
-        if frame == 0 {
-            return out;
-        }
+    /// Cubic splines through the same keyframes, likewise.
+    pub fn plain_into(&self, times: &[f64], out: &mut [f32]) {
+        self.gathered(times, out, Spacetime::plain_into);
+    }
+
+    fn gathered(
+        &self,
+        times: &[f64],
+        out: &mut [f32],
+        write: impl Fn(&Spacetime, &[f64], &mut [f32]),
+    ) {
+        let frame = 3 * self.nodes();
         let of = |time: f64| {
             let begun = self.segments.partition_point(|s| s.times()[0] <= time);
             begun.max(1) - 1
         };
         // Frames that follow each other in one segment are written where they belong.
-        let mut rest = out.as_mut_slice();
+        let mut rest = out;
         let mut from = 0;
         while from < times.len() {
             let segment = of(times[from]);
@@ -111,7 +125,6 @@ impl<'a> Composite<'a> {
             rest = after;
             from += run;
         }
-        out
     }
 }
 

@@ -10,7 +10,7 @@ use super::partial::Partial;
 use super::prepare::{Ghost, check, check_times, prepare};
 use super::rigid::{Place, RigidPath, place};
 use super::show::Shown;
-use super::solving::Solved;
+use super::solving::{Slopes, Solved};
 use super::space::Space;
 use super::spline::WigglySpline;
 use super::{Deformable, SpacetimeError};
@@ -39,6 +39,8 @@ pub struct Spacetime {
     pub(super) weights: Vec<Option<f64>>,
     pub(super) times: Vec<f64>,
     pub(super) settings: Settings,
+    /// What its velocities and the keyframes say.
+    pub(super) slopes: Slopes,
     pub(super) partials: Vec<Partial>,
     pub(super) next: usize,
     pub(super) notes: Vec<String>,
@@ -85,6 +87,7 @@ impl Spacetime {
             cyclic: options.cyclic,
             rests: options.rests,
             weights: vec![None; keyframes.len()],
+            slopes: Slopes::none(keyframes.len()),
             keyframes,
             coordinates: prepared.coordinates,
             places: prepared.places,
@@ -100,6 +103,7 @@ impl Spacetime {
                 misses: Vec::new(),
             },
         };
+        motion.slopes = motion.slopes_now();
         motion.solved = motion.solve()?;
         Ok(motion)
     }
@@ -170,25 +174,33 @@ impl Spacetime {
         times: Option<Vec<f64>>,
         settings: Option<Settings>,
     ) -> Result<(), SpacetimeError> {
-        let (old_times, old_settings) = (self.times.clone(), self.settings.clone());
-        if let Some(times) = times {
-            check_times(&times, self.keyframes.len())?;
+        if let Some(times) = &times {
+            check_times(times, self.keyframes.len())?;
             let span = (times[0], times[times.len() - 1]);
             for partial in &self.partials {
                 partial.check_time(span)?;
             }
-            self.times = times;
         }
-        if let Some(settings) = settings {
-            if let Err(error) = settings.check(self.nodes(), self.keyframes.len()) {
-                self.times = old_times;
-                return Err(error);
-            }
-            self.settings = settings;
+        if let Some(settings) = &settings {
+            settings.check(self.nodes(), self.keyframes.len())?;
         }
+        let others = settings
+            .as_ref()
+            .is_some_and(|s| s.velocities != self.settings.velocities);
+        let old_times = times.map(|times| std::mem::replace(&mut self.times, times));
+        let old_settings = settings.map(|s| std::mem::replace(&mut self.settings, s));
+        let slopes = others.then(|| self.slopes_now());
+        let old_slopes = slopes.map(|s| std::mem::replace(&mut self.slopes, s));
         self.renew(|motion| {
-            motion.times = old_times;
-            motion.settings = old_settings;
+            if let Some(times) = old_times {
+                motion.times = times;
+            }
+            if let Some(settings) = old_settings {
+                motion.settings = settings;
+            }
+            if let Some(slopes) = old_slopes {
+                motion.slopes = slopes;
+            }
         })
     }
 
@@ -221,6 +233,7 @@ impl Spacetime {
             self.keyframes.clone(),
             self.coordinates.clone(),
             self.places.clone(),
+            self.slopes.clone(),
         );
         for &key in &keys {
             self.keyframes[key] = shape.to_vec();
@@ -229,8 +242,14 @@ impl Spacetime {
                 places[key] = at;
             }
         }
+        self.slopes = self.slopes_now();
         self.renew(|motion| {
-            (motion.keyframes, motion.coordinates, motion.places) = old;
+            (
+                motion.keyframes,
+                motion.coordinates,
+                motion.places,
+                motion.slopes,
+            ) = old;
         })?;
         Ok(miss)
     }
@@ -387,19 +406,15 @@ impl Spacetime {
 
     /// Coordinates of cubic splines through the same keyframes with the same prescribed velocities.
     pub(super) fn plain_coordinates_at(&self, times: &[f64]) -> Mat<f64> {
-        let (incoming, outgoing, _) = self.slopes();
-        let spline = self.plain_spline(&incoming, &outgoing);
+        let spline = self.plain_spline();
         let times: Vec<f64> = times.iter().map(|&t| self.shown_time(t)).collect();
         let sampled = spline.sample(&times, 0);
         MatRef::from_row_major_slice(&sampled, self.dimension(), times.len()).to_owned()
     }
 
-    /// Cubic splines of all coordinates, with velocities before and behind each keyframe.
-    pub(super) fn plain_spline(
-        &self,
-        incoming: &[Vec<f64>],
-        outgoing: &[Vec<f64>],
-    ) -> WigglySpline {
+    /// Cubic splines of all coordinates.
+    pub(super) fn plain_spline(&self) -> WigglySpline {
+        let [incoming, outgoing] = &self.slopes.sides;
         let layout = Arc::new(Layout::new(self.key_knots(|_| true), self.cyclic));
         let at = |of: &[Vec<f64>], i: usize| -> Vec<f64> {
             of.iter()

@@ -133,8 +133,13 @@ impl Spacetime {
     /// Cubic splines through the same keyframes with the same prescribed velocities, for comparison.
     pub fn plain(&self, times: &[f64]) -> Vec<f32> {
         let mut out = vec![0.0; 3 * self.nodes() * times.len()];
-        self.write(&self.plain_coordinates_at(times), times, &mut out);
+        self.plain_into(times, &mut out);
         out
+    }
+
+    /// The same into room that is there: `out[times · n · 3]`.
+    pub fn plain_into(&self, times: &[f64], out: &mut [f32]) {
+        self.write(&self.plain_coordinates_at(times), times, out);
     }
 
     fn write(&self, coordinates: &Mat<f64>, times: &[f64], out: &mut [f32]) {

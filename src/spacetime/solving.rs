@@ -24,6 +24,24 @@ pub(super) struct Solved {
     pub misses: Vec<(usize, f64)>,
 }
 
+/// Prescribed velocities before and behind each keyframe.
+#[derive(Debug, Clone)]
+pub(super) struct Slopes {
+    /// In coordinates; empty where nothing is prescribed.
+    pub sides: [Vec<Vec<f64>>; 2],
+    /// Of the rigid motion that was taken out.
+    parted: [Vec<Option<Parted>>; 2],
+}
+
+impl Slopes {
+    pub fn none(keys: usize) -> Self {
+        Self {
+            sides: [vec![Vec::new(); keys], vec![Vec::new(); keys]],
+            parted: [vec![None; keys], vec![None; keys]],
+        }
+    }
+}
+
 impl Spacetime {
     /// What is prescribed at a keyframe; a cycle's last one is its first.
     fn velocity(&self, key: usize) -> Option<&Velocity> {
@@ -54,15 +72,15 @@ impl Spacetime {
     }
 
     pub(super) fn solve(&self) -> Result<Solved, SpacetimeError> {
-        let (incoming, outgoing, rigid) = self.slopes();
+        let rigid = self.rigid_path();
         let ghost_times = match self.ghosts.is_empty() {
             true => Vec::new(),
-            false => passing::times(self, &self.plain_spline(&incoming, &outgoing)),
+            false => passing::times(self, &self.plain_spline()),
         };
         let back = |rows: &Rows| rigid.as_ref().map(|path| path.at(rows.time));
         let rows = Partial::rows(&self.partials, &self.space, self.body.masses(), &back);
         let misses = rows.iter().flat_map(|r| r.misses.iter().copied()).collect();
-        let told = self.told((incoming, outgoing), &ghost_times, rows);
+        let told = self.told(&ghost_times, rows);
         let pushed = match &rigid {
             // A uniform acceleration moves the centre alone.
             Some(_) => vec![0.0; self.dimension()],
@@ -85,12 +103,7 @@ impl Spacetime {
     }
 
     /// The knots: keyframes, ghosts and partial keyframes, and what each asks for.
-    fn told(
-        &self,
-        (incoming, outgoing): (Vec<Vec<f64>>, Vec<Vec<f64>>),
-        ghost_times: &[f64],
-        rows: Vec<Rows>,
-    ) -> Told {
+    fn told(&self, ghost_times: &[f64], rows: Vec<Rows>) -> Told {
         let keys = self.times.len();
         let mut knots = self.key_knots(|k| self.weights[k].is_none());
         let mut key_of: Vec<Option<usize>> = (0..keys).map(Some).collect();
@@ -157,8 +170,6 @@ impl Spacetime {
             layout,
             key_of,
             places,
-            incoming,
-            outgoing,
             drawn,
             conditions,
         }
@@ -185,7 +196,7 @@ impl Spacetime {
                 told.key_of[knot].map_or(0.0, |key| of[key].get(i).copied().unwrap_or(0.0))
             })
         };
-        let (before, behind) = (slope(&told.incoming), slope(&told.outgoing));
+        let [before, behind] = self.slopes.sides.each_ref().map(|of| slope(of));
         let size = values.norm_max() + before.norm_max().max(behind.norm_max()) * told.longest;
         let row = |of: &Mat<f64>, mode: usize| (0..knots).map(|k| of[(mode, k)]).collect();
         let given: Vec<KnotData> = (0..self.dimension())
@@ -229,13 +240,11 @@ impl Spacetime {
         }
     }
 
-    /// Prescribed velocities before and behind each keyframe, in coordinates, and the rigid motion.
-    pub(super) fn slopes(&self) -> (Vec<Vec<f64>>, Vec<Vec<f64>>, Option<RigidPath>) {
+    /// Prescribed velocities as splines need them.
+    pub(super) fn slopes_now(&self) -> Slopes {
         let masses = self.body.masses();
-        let keys = self.times.len();
-        let mut parted: [Vec<Option<Parted>>; 2] = [vec![None; keys], vec![None; keys]];
-        let mut coordinates: [Vec<Vec<f64>>; 2] = [vec![Vec::new(); keys], vec![Vec::new(); keys]];
-        for key in 0..keys {
+        let mut slopes = Slopes::none(self.times.len());
+        for key in 0..self.times.len() {
             let Some(velocity) = self.velocity(key) else {
                 continue;
             };
@@ -244,32 +253,34 @@ impl Spacetime {
                 .enumerate()
             {
                 let Some(given) = given else { continue };
-                coordinates[side][key] = match &self.places {
+                slopes.sides[side][key] = match &self.places {
                     Some(places) => {
-                        let own = part(&self.keyframes[key], given, masses, &places[key]);
-                        let coordinates = self.space.nearest(|v| own.rest[v]);
-                        parted[side][key] = Some(own);
-                        coordinates
+                        let mut own = part(&self.keyframes[key], given, masses, &places[key]);
+                        let rest = std::mem::take(&mut own.rest);
+                        slopes.parted[side][key] = Some(own);
+                        self.space.nearest(|v| rest[v])
                     }
                     None => self.space.nearest(|v| given[v]),
                 };
             }
         }
-        let [incoming, outgoing] = coordinates;
-        let rigid = self.places.as_ref().map(|places| {
-            let layout = Arc::new(Layout::new(self.key_knots(|_| true), self.cyclic));
-            let pivot = centre(&self.keyframes[0], masses);
-            let (damping, gravity) = (0.5 * self.settings.damping.0, self.settings.gravity);
-            RigidPath::new(
-                layout,
-                places,
-                pivot,
-                (&parted[0], &parted[1]),
-                damping,
-                gravity,
-            )
-        });
-        (incoming, outgoing, rigid)
+        slopes
+    }
+
+    fn rigid_path(&self) -> Option<RigidPath> {
+        let places = self.places.as_ref()?;
+        let layout = Arc::new(Layout::new(self.key_knots(|_| true), self.cyclic));
+        let pivot = centre(&self.keyframes[0], self.body.masses());
+        let (damping, gravity) = (0.5 * self.settings.damping.0, self.settings.gravity);
+        let [incoming, outgoing] = &self.slopes.parted;
+        Some(RigidPath::new(
+            layout,
+            places,
+            pivot,
+            (incoming, outgoing),
+            damping,
+            gravity,
+        ))
     }
 
     fn stations(&self, ghost_times: &[f64]) -> Vec<Station> {
@@ -300,9 +311,6 @@ struct Told {
     key_of: Vec<Option<usize>>,
     /// Where the motion is to be at each knot, or about.
     places: Vec<Option<Vec<f64>>>,
-    /// Prescribed velocities by keyframe.
-    incoming: Vec<Vec<f64>>,
-    outgoing: Vec<Vec<f64>>,
     /// Soft keyframes and ghosts.
     drawn: Vec<Drawn>,
     /// Partial keyframes, by knot.
