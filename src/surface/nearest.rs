@@ -72,6 +72,20 @@ pub(crate) fn closest_leaf(
     Some((leaf, best.distance2, best.barycentric))
 }
 
+/// The leaf of a hierarchy over points that is nearest to `p`, and the squared distance; none for a point that is not finite.
+pub(crate) fn closest_point_leaf(
+    bvh: &Bvh,
+    p: &Vec3,
+    point: impl Fn(u32) -> Vec3,
+) -> Option<(u32, f64)> {
+    let q = glam(p);
+    bvh.find_best(
+        f64::INFINITY,
+        |node: &BvhNode, _: f64| outside(node, q),
+        |leaf, _| Some(glam(&point(leaf)).distance_squared(q)),
+    )
+}
+
 /// How far a point is from a box at least, squared.
 fn outside(node: &BvhNode, q: Vector) -> f64 {
     let outside = (node.mins() - q).max(q - node.maxs()).max(Vector::ZERO);

@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One medial atom, its spokes and fans, and how they follow what can be changed of it.
+//!
+//! Sources: [oguz2005, slides 5 and 6; pizer2003, §2]. The fan is ours: a cubic that leaves the spoke at a right angle and reaches
+//! the end spoke at one, nearly a circle where all lengths are alike and nearly the ellipse where it is one's end.
+
+use super::error::MRepError;
+use crate::range;
+use crate::{Mat3, Vec3};
+use std::f64::consts::{FRAC_PI_2, PI, TAU};
+
+/// A hub inside a body with spokes to its boundary.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Atom {
+    /// Where it is, metres.
+    pub hub: Vec3,
+    /// Length r of its spokes, metres, before the relative ones.
+    pub radius: f64,
+    /// Columns b (bisector of the spokes of a slab, way along a tube), b⊥ and n: a rotation.
+    pub frame: Mat3,
+    /// Object angle θ between b and the spokes, radians: above 0 and up to π/2 in a slab, below π in a tube.
+    pub angle: f64,
+    /// End factor η: length of the end spoke along b over r. Counts in a slab's border and at a tube's ends.
+    pub end: f64,
+    /// Relative lengths ρ: up and down in a slab, of each spoke around a tube.
+    pub lengths: Vec<f64>,
+}
+
+/// What an atom is in its figure: where its spokes point to, and whether the boundary closes around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// In a slab; on its border or not.
+    Sheet { border: bool },
+    /// In a tube; at its first end, its last one or between.
+    Axis { first: bool, last: bool },
+}
+
+/// Vectors of a fan from one spoke: where it begins, how it leaves, how it arrives. Hermite's cubic takes them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Fan {
+    spoke: [f64; 2],
+    leave: [f64; 2],
+    arrive: [f64; 2],
+}
+
+/// Shortest way to where a fan's tangents meet, in chords: where spokes of very unlike lengths let them meet behind.
+const NEAREST_CORNER: f64 = 0.2;
+/// Least square of a fan's weight; a circle's is above it up to an angle of 163°.
+const LEAST_WEIGHT: f64 = 0.02;
+
+impl Fan {
+    /// Of a spoke of relative length ρ at the angle θ, towards an end spoke of relative length η, in the plane of both; with the
+    /// derivatives by θ, log ρ and log η.
+    ///
+    /// Both tangents are known. The conic that has them and its vertex at the end spoke is approximated by a cubic.
+    fn new(angle: f64, length: f64, end: f64) -> [Self; 4] {
+        let (sin, cos) = Dual::new(angle, 0, 1.0).sin_cos();
+        let length = Dual::new(length, 1, length);
+        let end = Dual::new(end, 2, end);
+        let spoke = [length * cos, length * sin];
+        let chord = {
+            let across = [spoke[0] - end, spoke[1]];
+            let square = across[0] * across[0] + across[1] * across[1];
+            // Both ends in one place have a fan of no size.
+            square.map(f64::sqrt, |x| 0.5 / x.sqrt().max(1e-150))
+        };
+        let chord_or_one = if chord.value > 0.0 {
+            chord
+        } else {
+            Dual::constant(1.0)
+        };
+        // From either end to where the tangents meet, in chords.
+        let corner = |x: Dual| (x / sin / chord_or_one).at_least(NEAREST_CORNER);
+        let leaves = corner(end - length * cos);
+        let arrives = corner(length - end * cos);
+        // Square of the conic's weight, from its radius of curvature at the vertex; a circle has the cosine of half its angle.
+        let rise = spoke[1] * spoke[1] - spoke[0] * (end - spoke[0]);
+        let way = arrives * chord_or_one;
+        let square = rise / (way * way * 2.0);
+        let weight = square
+            .at_least(LEAST_WEIGHT)
+            .compressed()
+            .map(f64::sqrt, |x| 0.5 / x.sqrt());
+        let handle = weight * 4.0 / (weight + Dual::constant(1.0)) * chord;
+        let (leave, arrive) = (handle * leaves, handle * arrives);
+        let leave = [leave * sin, leave * cos * -1.0];
+        let pick = |k: usize| Self {
+            spoke: spoke.map(|x| x.part(k)),
+            leave: leave.map(|x| x.part(k)),
+            arrive: [0.0, -arrive.part(k)],
+        };
+        std::array::from_fn(pick)
+    }
+}
+
+/// A number with its derivatives by three others.
+#[derive(Debug, Clone, Copy)]
+struct Dual {
+    value: f64,
+    slopes: Vec3,
+}
+
+impl Dual {
+    fn constant(value: f64) -> Self {
+        Self {
+            value,
+            slopes: Vec3::zeros(),
+        }
+    }
+
+    fn new(value: f64, by: usize, slope: f64) -> Self {
+        let mut out = Self::constant(value);
+        out.slopes[by] = slope;
+        out
+    }
+
+    /// The value, or a derivative by the first, second or third.
+    fn part(self, k: usize) -> f64 {
+        if k == 0 {
+            self.value
+        } else {
+            self.slopes[k - 1]
+        }
+    }
+
+    fn map(self, f: impl Fn(f64) -> f64, slope: impl Fn(f64) -> f64) -> Self {
+        Self {
+            value: f(self.value),
+            slopes: self.slopes * slope(self.value),
+        }
+    }
+
+    fn sin_cos(self) -> (Self, Self) {
+        (
+            self.map(f64::sin, f64::cos),
+            self.map(f64::cos, |x| -x.sin()),
+        )
+    }
+
+    /// The number itself down to `least`, from there on an exponential that stays above zero.
+    fn at_least(self, least: f64) -> Self {
+        if self.value >= least {
+            return self;
+        }
+        let below = |x: f64| ((x - least) / least).exp();
+        self.map(|x| least * below(x), below)
+    }
+
+    /// The number itself up to 1, from there on a curve that stays below 2.
+    fn compressed(self) -> Self {
+        if self.value <= 1.0 {
+            return self;
+        }
+        self.map(|x| 2.0 - 1.0 / x, |x| 1.0 / (x * x))
+    }
+}
+
+impl std::ops::Add for Dual {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            value: self.value + other.value,
+            slopes: self.slopes + other.slopes,
+        }
+    }
+}
+
+impl std::ops::Sub for Dual {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        self + other * -1.0
+    }
+}
+
+impl std::ops::Mul for Dual {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        Self {
+            value: self.value * other.value,
+            slopes: self.slopes * other.value + other.slopes * self.value,
+        }
+    }
+}
+
+impl std::ops::Mul<f64> for Dual {
+    type Output = Self;
+    fn mul(self, factor: f64) -> Self {
+        Self {
+            value: self.value * factor,
+            slopes: self.slopes * factor,
+        }
+    }
+}
+
+impl std::ops::Div for Dual {
+    type Output = Self;
+    fn div(self, other: Self) -> Self {
+        let value = self.value / other.value;
+        Self {
+            value,
+            slopes: (self.slopes - other.slopes * value) / other.value,
+        }
+    }
+}
+
+impl Role {
+    /// Whether the boundary closes around the atom.
+    pub fn closes(self) -> bool {
+        match self {
+            Self::Sheet { border } => border,
+            Self::Axis { first, last } => first || last,
+        }
+    }
+
+    /// Largest object angle, not included in a tube.
+    fn widest(self) -> f64 {
+        match self {
+            Self::Sheet { .. } => FRAC_PI_2,
+            Self::Axis { .. } => PI,
+        }
+    }
+
+    /// Direction of spoke `q` of `count` across b, in the atom's own axes.
+    fn across(self, q: usize, count: usize) -> Vec3 {
+        match self {
+            Self::Sheet { .. } => Vec3::new(0.0, 0.0, if q == 0 { 1.0 } else { -1.0 }),
+            Self::Axis { .. } => {
+                let (sin, cos) = (TAU * q as f64 / count as f64).sin_cos();
+                Vec3::new(0.0, sin, cos)
+            }
+        }
+    }
+
+    /// The end spoke's direction along b, and the angle that spokes make with it: a tube's first end looks back.
+    fn outward(self, angle: f64) -> (f64, f64) {
+        match self {
+            Self::Axis { first: true, .. } => (-1.0, PI - angle),
+            _ => (1.0, angle),
+        }
+    }
+
+    /// How many vectors the boundary is made of: the hub, the spokes, and where it closes the end spoke and each fan's tangents.
+    pub fn vectors(self, spokes: usize) -> usize {
+        if self.closes() {
+            Self::tangents(0, spokes, spokes)
+        } else {
+            Self::spoke(spokes)
+        }
+    }
+
+    /// Which vector is spoke `q`.
+    pub fn spoke(q: usize) -> usize {
+        1 + q
+    }
+
+    /// Which vector is the end spoke.
+    pub fn end_spoke(spokes: usize) -> usize {
+        1 + spokes
+    }
+
+    /// Which vector leaves spoke `q` (`which` 0) or arrives at the end spoke from it (1).
+    pub fn tangents(which: usize, q: usize, spokes: usize) -> usize {
+        2 + spokes + 2 * q + which
+    }
+
+    /// How many numbers change an atom: hub 3, log r, turn 3, θ, log η where the boundary closes, log ρ of each spoke.
+    pub fn unknowns(self, spokes: usize) -> usize {
+        8 + usize::from(self.closes()) + spokes
+    }
+
+    /// Which unknown is log ρ of spoke `q`.
+    pub fn length(self, q: usize) -> usize {
+        8 + usize::from(self.closes()) + q
+    }
+}
+
+/// Which unknowns an atom has first: the hub's displacement over r in the atom's axes (three from 0 on).
+pub(super) const LOG_RADIUS: usize = 3;
+/// A turn in the atom's axes, three.
+pub(super) const TURN: usize = 4;
+/// The object angle.
+pub(super) const ANGLE: usize = 7;
+/// log η, where the boundary closes.
+pub(super) const LOG_END: usize = 8;
+
+impl Atom {
+    /// An atom with spokes all of length r.
+    pub fn new(hub: Vec3, radius: f64, frame: Mat3, angle: f64, spokes: usize) -> Self {
+        Self {
+            hub,
+            radius,
+            frame,
+            angle,
+            end: 1.0,
+            lengths: vec![1.0; spokes],
+        }
+    }
+
+    /// Refuses numbers that make no atom, named as `name`; makes the frame exactly a rotation.
+    pub(super) fn checked(
+        mut self,
+        role: Role,
+        name: &dyn Fn() -> String,
+    ) -> Result<Self, MRepError> {
+        if !range::is_place(&self.hub) {
+            return Err(MRepError::Place(name()));
+        }
+        let wrong = |what, value, range| MRepError::Atom {
+            what,
+            atom: name(),
+            value,
+            range,
+        };
+        const POSITIVE: &str = "a number above zero";
+        let positive = |x: f64| (1e-12..=range::FARTHEST).contains(&x);
+        if !positive(self.radius) {
+            return Err(wrong("the radius", self.radius, POSITIVE));
+        }
+        if !positive(self.end) {
+            return Err(wrong("the end factor", self.end, POSITIVE));
+        }
+        if let Some(&length) = self.lengths.iter().find(|x| !positive(**x)) {
+            return Err(wrong("a relative length", length, POSITIVE));
+        }
+        let widest = role.widest();
+        if !(self.angle > 0.0 && self.angle <= widest + 1e-12) || self.angle >= PI {
+            let range = match role {
+                Role::Sheet { .. } => "above 0 and at most π/2",
+                Role::Axis { .. } => "above 0 and below π",
+            };
+            return Err(wrong("the object angle", self.angle, range));
+        }
+        self.angle = self.angle.min(widest);
+        let off = (self.frame.transpose() * self.frame - Mat3::identity()).amax();
+        // Frames that come as single precision, or through files with few digits, are rotations still.
+        if !(off < 1e-4 && self.frame.determinant() > 0.0) {
+            return Err(MRepError::Frame(name()));
+        }
+        if off > 1e-14 {
+            self.frame = nearest_rotation(&self.frame);
+        }
+        Ok(self)
+    }
+
+    /// The vectors that the boundary is made of (order: [`Role::spoke`] and so on), the hub first, world axes.
+    pub(super) fn vectors(&self, role: Role) -> Vec<Vec3> {
+        let spokes = self.lengths.len();
+        let mut out = vec![Vec3::zeros(); role.vectors(spokes)];
+        out[0] = self.hub;
+        let axes = self.frame * self.radius;
+        let (facing, angle) = role.outward(self.angle);
+        for (q, &length) in self.lengths.iter().enumerate() {
+            let across = role.across(q, spokes);
+            let [fan, ..] = Fan::new(angle, length, self.end);
+            let place = |v: [f64; 2]| axes * (Vec3::x() * (facing * v[0]) + across * v[1]);
+            out[Role::spoke(q)] = place(fan.spoke);
+            if role.closes() {
+                out[Role::tangents(0, q, spokes)] = place(fan.leave);
+                out[Role::tangents(1, q, spokes)] = place(fan.arrive);
+            }
+        }
+        if role.closes() {
+            out[Role::end_spoke(spokes)] = axes * Vec3::x() * (facing * self.end);
+        }
+        out
+    }
+
+    /// Derivatives of all vectors by all unknowns: `[vector][unknown]`.
+    pub(super) fn derivatives(&self, role: Role) -> Vec<Vec<Vec3>> {
+        let spokes = self.lengths.len();
+        let count = role.unknowns(spokes);
+        let axes = self.frame * self.radius;
+        let mut out = vec![vec![Vec3::zeros(); count]; role.vectors(spokes)];
+        for (slot, axis) in out[0].iter_mut().zip(axes.column_iter()) {
+            *slot = axis.into_owned();
+        }
+        // What turns and grows with the atom.
+        for (row, vector) in out.iter_mut().zip(self.vectors(role)).skip(1) {
+            row[LOG_RADIUS] = vector;
+            for k in 0..3 {
+                row[TURN + k] = self.frame.column(k).cross(&vector);
+            }
+        }
+        let (facing, angle) = role.outward(self.angle);
+        for (q, &length) in self.lengths.iter().enumerate() {
+            let across = role.across(q, spokes);
+            let place = |v: [f64; 2]| axes * (Vec3::x() * (facing * v[0]) + across * v[1]);
+            let mut set = |unknown: usize, sign: f64, fan: &Fan| {
+                out[Role::spoke(q)][unknown] = place(fan.spoke) * sign;
+                if role.closes() {
+                    out[Role::tangents(0, q, spokes)][unknown] = place(fan.leave) * sign;
+                    out[Role::tangents(1, q, spokes)][unknown] = place(fan.arrive) * sign;
+                }
+            };
+            let [_, turned, longer, farther] = Fan::new(angle, length, self.end);
+            // Where the end looks back, the angle to it falls as θ grows.
+            set(ANGLE, facing, &turned);
+            set(role.length(q), 1.0, &longer);
+            if role.closes() {
+                set(LOG_END, 1.0, &farther);
+            }
+        }
+        if role.closes() {
+            out[Role::end_spoke(spokes)][LOG_END] = axes * Vec3::x() * (facing * self.end);
+        }
+        out
+    }
+
+    /// The atom after a step of its unknowns; angles stay in their range.
+    pub(super) fn moved(&self, role: Role, step: &[f64]) -> Self {
+        /// Object angles nearer to the ends of their range than this leave no body between the spokes.
+        const NARROWEST: f64 = 0.02;
+        let turn = nalgebra::Rotation3::new(Vec3::from_column_slice(&step[TURN..TURN + 3]));
+        let widest = match role {
+            Role::Sheet { .. } => FRAC_PI_2,
+            Role::Axis { .. } => PI - NARROWEST,
+        };
+        let mut lengths = self.lengths.clone();
+        for (q, length) in lengths.iter_mut().enumerate() {
+            *length *= step[role.length(q)].exp();
+        }
+        Self {
+            hub: self.hub + self.frame * Vec3::from_column_slice(&step[..3]) * self.radius,
+            radius: self.radius * step[LOG_RADIUS].exp(),
+            frame: nearest_rotation(&(self.frame * turn.matrix())),
+            // An atom that was narrower stays as it is, unless it is told to open.
+            angle: (self.angle + step[ANGLE])
+                .clamp(NARROWEST.min(self.angle), widest.max(self.angle)),
+            end: self.end
+                * if role.closes() {
+                    step[LOG_END].exp()
+                } else {
+                    1.0
+                },
+            lengths,
+        }
+    }
+}
+
+/// The rotation nearest to a matrix that nearly is one.
+fn nearest_rotation(m: &Mat3) -> Mat3 {
+    let mut rotation = nalgebra::Rotation3::from_matrix_unchecked(*m);
+    rotation.renormalize();
+    *rotation.matrix()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub const ROLES: [Role; 5] = [
+        Role::Sheet { border: false },
+        Role::Sheet { border: true },
+        Role::Axis {
+            first: true,
+            last: false,
+        },
+        Role::Axis {
+            first: false,
+            last: true,
+        },
+        Role::Axis {
+            first: false,
+            last: false,
+        },
+    ];
+
+    /// An atom with nothing special about it.
+    fn atom(role: Role) -> Atom {
+        let turn = nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 0.7));
+        let lengths = match role {
+            Role::Sheet { .. } => vec![0.9, 1.2],
+            Role::Axis { .. } => vec![0.8, 1.0, 1.3, 1.1, 0.7],
+        };
+        Atom {
+            hub: Vec3::new(1.0, 2.0, -0.5),
+            radius: 0.7,
+            frame: *turn.matrix(),
+            angle: 1.1,
+            end: 1.4,
+            lengths,
+        }
+    }
+
+    #[test]
+    fn derivatives_agree_with_differences() {
+        for role in ROLES {
+            let atom = atom(role);
+            let exact = atom.derivatives(role);
+            for unknown in 0..role.unknowns(atom.lengths.len()) {
+                let h = 1e-6;
+                let mut step = vec![0.0; role.unknowns(atom.lengths.len())];
+                step[unknown] = h;
+                let after = atom.moved(role, &step).vectors(role);
+                step[unknown] = -h;
+                let before = atom.moved(role, &step).vectors(role);
+                for (v, row) in exact.iter().enumerate() {
+                    let difference = (after[v] - before[v]) / (2.0 * h);
+                    let error = (difference - row[unknown]).norm();
+                    assert!(
+                        error < 1e-8,
+                        "{role:?} vector {v} unknown {unknown}: {error}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_fan_of_equal_lengths_is_nearly_a_circle_and_leaves_and_arrives_at_right_angles() {
+        for angle in [0.2, 1.0, FRAC_PI_2, 2.4] {
+            let [fan, ..] = Fan::new(angle, 1.0, 1.0);
+            for i in 0..=20 {
+                let p = f64::from(i) / 20.0;
+                let at: Vec<f64> = (0..2)
+                    .map(|k| {
+                        let end = [1.0, 0.0][k];
+                        fan.spoke[k] * (1.0 + 2.0 * p) * (1.0 - p).powi(2)
+                            + fan.leave[k] * p * (1.0 - p).powi(2)
+                            + end * p * p * (3.0 - 2.0 * p)
+                            + fan.arrive[k] * p * p * (p - 1.0)
+                    })
+                    .collect();
+                let error = (at[0].hypot(at[1]) - 1.0).abs();
+                // The known error of a quarter circle, growing with the sixth power of the angle.
+                assert!(
+                    error < 3e-4 * (angle / FRAC_PI_2).powi(6).max(1e-3),
+                    "{angle} {p} {error}"
+                );
+            }
+            let dot = |a: [f64; 2], b: [f64; 2]| a[0] * b[0] + a[1] * b[1];
+            assert!(dot(fan.spoke, fan.leave).abs() < 1e-15);
+            assert!(fan.arrive[0] == 0.0 && fan.arrive[1] < 0.0);
+        }
+    }
+}

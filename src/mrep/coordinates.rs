@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Figural coordinates (u, v, φ, τ) of points, and points of coordinates.
+//!
+//! There: patches as they are. Back: from the nearest of many sampled points of the volume by Newton's method in its piece, or in
+//! the pieces around it where that leads out. Polar pieces are solved in Cartesian axes around their hubs, so that nothing
+//! is singular there but the direction itself.
+//!
+//! Source: [pizer2003, §2.4] for the coordinates; the inverse is ours.
+
+use super::error::MRepError;
+use super::figure::{Figure, Kind};
+use super::legality;
+use super::pieces::{EDGES, Local, Part, Piece};
+use crate::aabb;
+use crate::surface::closest_point_leaf;
+use crate::{Mat3, Vec3};
+use parry3d_f64::partitioning::Bvh;
+use rayon::prelude::*;
+use std::f64::consts::TAU;
+use std::sync::OnceLock;
+
+/// Deepest coordinate that is looked for: as far outside of the boundary as it is from the hub.
+pub const FARTHEST_DEPTH: f64 = 2.0;
+/// Shares of an interval at which starts are sampled; a rim's and a cap's fan turn farther in one.
+const SHARES: [f64; 2] = [0.25, 0.75];
+const FAN_SHARES: [f64; 4] = [0.1, 0.35, 0.65, 0.9];
+/// Depths of the starts.
+const DEPTHS: [f64; 6] = [0.1, 0.35, 0.65, 0.95, 1.3, 1.8];
+/// Beyond the ends of a piece by this it is still in it: rounding.
+const SEAM: f64 = 1e-12;
+/// The same where no other piece has the point either.
+const WIDE_SEAM: f64 = 1e-7;
+
+/// A figure made ready for coordinates.
+pub struct Coordinates {
+    kind: Kind,
+    pieces: Vec<Piece>,
+    /// Where searches begin; made when one is asked for.
+    starts: OnceLock<Vec<Starts>>,
+    /// Diagonal of the box around the hubs and the spokes' ends.
+    size: f64,
+}
+
+/// Sampled points of one piece.
+struct Starts {
+    tree: Bvh,
+    points: Vec<Vec3>,
+    /// (s, t, τ) of each.
+    places: Vec<[f64; 3]>,
+}
+
+impl Starts {
+    fn new(piece: &Piece) -> Self {
+        let [s, t] = piece.knots();
+        let fan = match piece.part {
+            Part::Rim { .. } => [false, true],
+            Part::Cap { .. } => [true, false],
+            _ => [false, false],
+        };
+        let spread = |knots: &[f64], fan: bool| -> Vec<f64> {
+            let shares = if fan { &FAN_SHARES[..] } else { &SHARES[..] };
+            (knots.windows(2))
+                .flat_map(|w| {
+                    shares
+                        .iter()
+                        .map(|x| w[0] + x * (w[1] - w[0]))
+                        .collect::<Vec<_>>()
+                })
+                .collect()
+        };
+        let (mut points, mut places) = (Vec::new(), Vec::new());
+        for s in spread(s, fan[0]) {
+            for t in spread(t, fan[1]) {
+                let at = piece.at(s, t);
+                for depth in DEPTHS {
+                    points.push(at.hub + at.spoke * depth);
+                    places.push([s, t, depth]);
+                }
+            }
+        }
+        let tree = aabb::hierarchy(points.iter().map(|p| (*p, *p)));
+        Self {
+            tree,
+            points,
+            places,
+        }
+    }
+
+    /// Squared distance of the nearest start, and which.
+    fn nearest(&self, p: &Vec3) -> Option<(f64, [f64; 3])> {
+        let (leaf, square) = closest_point_leaf(&self.tree, p, |i| self.points[i as usize])?;
+        Some((square, self.places[leaf as usize]))
+    }
+}
+
+/// What Newton's method came to.
+#[derive(Clone, Copy)]
+struct Solution {
+    s: f64,
+    t: f64,
+    depth: f64,
+    /// How far beyond the piece it lies, in parts of its range.
+    beyond: f64,
+}
+
+impl Coordinates {
+    /// Of a figure.
+    pub fn new(figure: &Figure) -> Self {
+        Self {
+            kind: figure.kind(),
+            pieces: Piece::all(figure),
+            starts: OnceLock::new(),
+            size: figure.size(),
+        }
+    }
+
+    fn starts(&self) -> &[Starts] {
+        let make = || self.pieces.par_iter().map(Starts::new).collect();
+        self.starts.get_or_init(make)
+    }
+
+    /// Coordinates of points; NaN where a point has none: farther out than [`FARTHEST_DEPTH`], where spokes would cross, or no number.
+    pub fn of(&self, points: &[Vec3]) -> Vec<[f64; 4]> {
+        self.starts();
+        let one = |p: &Vec3| self.of_point(p).unwrap_or([f64::NAN; 4]);
+        points.par_iter().with_min_len(64).map(one).collect()
+    }
+
+    fn of_point(&self, p: &Vec3) -> Option<[f64; 4]> {
+        if !crate::range::is_place(p) {
+            return None;
+        }
+        let mut near: Vec<(f64, usize, [f64; 3])> = (self.starts().iter().enumerate())
+            .filter_map(|(i, starts)| starts.nearest(p).map(|(d, place)| (d, i, place)))
+            .collect();
+        near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let mut best: Option<([f64; 4], f64)> = None;
+        let mut wide: Option<([f64; 4], f64)> = None;
+        for &(square, i, start) in &near {
+            // A solution inside the body is the only one; outside, another piece may have one that is nearer.
+            if let Some((_, depth)) = best
+                && (depth <= 1.0 || square > 4.0 * near[0].0)
+            {
+                break;
+            }
+            let piece = &self.pieces[i];
+            let Some(found) = self.newton(piece, p, start) else {
+                continue;
+            };
+            if found.beyond > WIDE_SEAM {
+                continue;
+            }
+            let [[s0, s1], [t0, t1]] = piece.range();
+            let s = found.s.clamp(s0, s1);
+            let t = if piece.is_round() {
+                found.t
+            } else {
+                found.t.clamp(t0, t1)
+            };
+            let [u, v, around] = piece.coordinates(s, t);
+            let answer = ([u, v, around, found.depth], found.depth);
+            let slot = if found.beyond <= SEAM {
+                &mut best
+            } else {
+                &mut wide
+            };
+            if slot.is_none_or(|(_, depth)| found.depth < depth) {
+                *slot = Some(answer);
+            }
+        }
+        best.or(wide).map(|(coordinates, _)| coordinates)
+    }
+
+    /// Newton's method in one piece, from a start; none where it finds no point, or one beyond a fold.
+    fn newton(&self, piece: &Piece, p: &Vec3, start: [f64; 3]) -> Option<Solution> {
+        const STEPS: usize = 30;
+        let [mut s, mut t, mut depth] = start;
+        let [[s0, s1], [t0, t1]] = piece.range();
+        let (span_s, span_t) = (s1 - s0, t1 - t0);
+        let residual = |at: &Local, depth: f64| p - at.hub - at.spoke * depth;
+        let mut at = piece.at(s, t);
+        let mut off = residual(&at, depth);
+        for _ in 0..STEPS {
+            let [a, b, c] = piece.columns(&at, s, depth);
+            let step = solve(&a, &b, &c, &off)?;
+            // No farther in one step than polynomials can be trusted.
+            let reach = match piece.part {
+                Part::Sheet { .. } => (step.x / span_s).abs().max((step.y / span_t).abs()),
+                _ => (step.x / span_s)
+                    .abs()
+                    .max(step.y.abs() / depth.abs().max(0.1)),
+            }
+            .max(step.z.abs() / 0.5);
+            let full = (0.5 / reach).min(1.0);
+            let mut taken = None;
+            let mut factor = full;
+            for _ in 0..6 {
+                let next = moved(piece, [s, t, depth], &(step * factor));
+                let there = piece.at(next[0], next[1]);
+                let left = residual(&there, next[2]);
+                if left.norm() < off.norm() {
+                    taken = Some((next, there, left));
+                    break;
+                }
+                factor *= 0.5;
+            }
+            let Some((next, there, left)) = taken else {
+                break;
+            };
+            // It is no use to walk on far outside of a piece.
+            if next[0] < s0 - 0.5 * span_s
+                || next[0] > s1 + 0.5 * span_s
+                || next[2] > 2.0 * FARTHEST_DEPTH
+            {
+                return None;
+            }
+            let halved = left.norm() < 0.5 * off.norm();
+            ([s, t, depth], at, off) = (next, there, left);
+            if off.norm() <= 1e-17 * self.size || (!halved && off.norm() < 1e-13 * self.size) {
+                break;
+            }
+        }
+        let reached = off.norm() <= 1e-11 * self.size;
+        if !reached || !(-1e-12..=FARTHEST_DEPTH).contains(&depth) {
+            return None;
+        }
+        // A point on the other side of a fold has these coordinates only by continuation.
+        if depth > 0.0 && legality::at(piece, s.clamp(s0, s1), t, depth) <= 0.0 {
+            return None;
+        }
+        let outside = |x: f64, lo: f64, hi: f64| (lo - x).max(x - hi).max(0.0) / (hi - lo);
+        let mut beyond = outside(s, s0, s1);
+        if !piece.is_round() {
+            beyond = beyond.max(outside(t, t0, t1));
+        }
+        Some(Solution {
+            s,
+            t,
+            depth: depth.max(0.0),
+            beyond,
+        })
+    }
+
+    /// Points of coordinates; NaN of NaN.
+    ///
+    /// # Errors
+    /// The first coordinates that are none of this figure.
+    pub fn points(&self, coordinates: &[[f64; 4]]) -> Result<Vec<Vec3>, MRepError> {
+        let one = |(row, c): (usize, &[f64; 4])| {
+            if c.iter().any(|x| x.is_nan()) {
+                return Ok(Vec3::repeat(f64::NAN));
+            }
+            let (piece, s, t) =
+                self.place(c)
+                    .map_err(|why| MRepError::Coordinates { row, at: *c, why })?;
+            let at = self.pieces[piece].at(s, t);
+            Ok(at.hub + at.spoke * c[3])
+        };
+        coordinates.par_iter().enumerate().map(one).collect()
+    }
+
+    /// The piece that coordinates belong to, and the place in it.
+    fn place(&self, c: &[f64; 4]) -> Result<(usize, f64, f64), &'static str> {
+        let [u, v, around, depth] = *c;
+        if depth.is_nan() || depth.abs() > 1e6 {
+            return Err("the depth τ has to be a finite number, 0 at the hub and 1 on the skin");
+        }
+        let unit = |x: f64| (-SEAM..=1.0 + SEAM).contains(&x);
+        let piece = |part: Part| self.pieces.iter().position(|p| p.part == part).unwrap_or(0);
+        match self.kind {
+            Kind::Slab { .. } => {
+                if !(unit(u) && unit(v) && around.abs() <= 1.0 + SEAM) {
+                    return Err("u and v of a slab lie between 0 and 1, φ between -1 and 1");
+                }
+                let up = around >= 0.0;
+                if around.abs() >= 1.0 - SEAM {
+                    return Ok((piece(Part::Sheet { up }), u, v));
+                }
+                let edge = EDGES.iter().find(|edge| {
+                    let [a, b] = edge.place(0.5);
+                    let (x, y) = if edge.is_row() { (u, a) } else { (v, b) };
+                    (x - y).abs() <= SEAM
+                });
+                let Some(&edge) = edge else {
+                    return Err("φ of a slab is 1 or -1 but on its border, where u or v is 0 or 1");
+                };
+                let s = if edge.is_row() { v } else { u };
+                Ok((piece(Part::Rim { edge, up }), s, 1.0 - around.abs()))
+            }
+            Kind::Tube { .. } => {
+                if !around.is_finite() || !(-1.0 - SEAM..=2.0 + SEAM).contains(&u) {
+                    return Err(
+                        "u of a tube lies between -1 and 2 (0 to 1 between its ends), φ is an angle",
+                    );
+                }
+                Ok(if u < 0.0 {
+                    (piece(Part::Cap { last: false }), -u, around)
+                } else if u > 1.0 {
+                    (piece(Part::Cap { last: true }), u - 1.0, around)
+                } else {
+                    (piece(Part::Body), u, around)
+                })
+            }
+        }
+    }
+}
+
+/// A step of Newton's method; in polar pieces across the axes around the hub.
+fn moved(piece: &Piece, [s, t, depth]: [f64; 3], step: &Vec3) -> [f64; 3] {
+    match piece.part {
+        Part::Sheet { .. } => [s + step.x, t + step.y, depth + step.z],
+        Part::Rim { .. } => {
+            // The fan's parameter is an angle of sorts, but neither closes nor goes on far.
+            [s + step.x, t + step.y / depth.max(1e-3), depth + step.z]
+        }
+        Part::Body => {
+            let (along, across) = (depth + step.z, step.y);
+            let turned = across.atan2(along);
+            [
+                s + step.x,
+                (t + turned).rem_euclid(TAU),
+                along.hypot(across),
+            ]
+        }
+        Part::Cap { .. } => {
+            let s_new = s + step.x / depth.max(1e-3);
+            // Around the pole, where 1 − s is the distance from it.
+            let (along, across) = (1.0 - s_new, step.y / depth.max(1e-3));
+            let turned = across.atan2(along);
+            [
+                1.0 - along.hypot(across),
+                (t + turned).rem_euclid(TAU),
+                depth + step.z,
+            ]
+        }
+    }
+}
+
+/// Solves for a combination of three columns; none where they lie in a plane.
+fn solve(a: &Vec3, b: &Vec3, c: &Vec3, right: &Vec3) -> Option<Vec3> {
+    let lengths = Vec3::new(a.norm(), b.norm(), c.norm());
+    if lengths.iter().any(|x| x.is_nan() || *x == 0.0) {
+        return None;
+    }
+    let m = Mat3::from_columns(&[a / lengths.x, b / lengths.y, c / lengths.z]);
+    let x = m.try_inverse()? * right;
+    x.iter()
+        .all(|x| x.is_finite())
+        .then(|| x.component_div(&lengths))
+}
+
+impl Figure {
+    /// Figural coordinates (u, v, φ, τ) of points: NaN where a point has none (see [`Coordinates::of`]).
+    ///
+    /// Slab: u over the rows and v over the columns from 0 to 1; φ is 1 on the upper side, −1 on the lower and between on the
+    /// border, 0 at the end spokes. Tube: u from 0 to 1 along it, from −1 in the first cap (−1 the end spoke) and to 2 in the last;
+    /// v is 0, φ the angle from the first spoke, radians. τ is 0 at the hub, 1 on the implied boundary.
+    pub fn coordinates(&self, points: &[Vec3]) -> Vec<[f64; 4]> {
+        Coordinates::new(self).of(points)
+    }
+
+    /// Points of figural coordinates: `X = x + τ S`; NaN of NaN.
+    ///
+    /// # Errors
+    /// The first coordinates that are none of this figure.
+    pub fn points(&self, coordinates: &[[f64; 4]]) -> Result<Vec<Vec3>, MRepError> {
+        Coordinates::new(self).points(coordinates)
+    }
+}

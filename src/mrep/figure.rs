@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One figure: atoms in a grid (a slab) or a row (a tube).
+
+use super::atom::{Atom, Role};
+use super::error::MRepError;
+use super::spline::Spline;
+
+/// What a figure is made like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A sheet of atoms, each with a spoke up and one down: u runs over the rows, v over the columns.
+    Slab {
+        /// Atoms along u.
+        rows: usize,
+        /// Atoms along v.
+        cols: usize,
+    },
+    /// A row of atoms with spokes around them: u runs along it.
+    Tube {
+        /// Atoms along u.
+        atoms: usize,
+        /// Spokes of each.
+        spokes: usize,
+    },
+}
+
+/// Most atoms in a row: splines through more would be dense matrices of millions of numbers.
+const MOST: usize = 512;
+/// Most spokes around an atom.
+const MOST_SPOKES: usize = 128;
+
+impl Kind {
+    /// How many atoms.
+    pub fn atoms(self) -> usize {
+        match self {
+            Self::Slab { rows, cols } => rows * cols,
+            Self::Tube { atoms, .. } => atoms,
+        }
+    }
+
+    /// How many spokes an atom has, end spokes not counted.
+    pub fn spokes(self) -> usize {
+        match self {
+            Self::Slab { .. } => 2,
+            Self::Tube { spokes, .. } => spokes,
+        }
+    }
+
+    /// What an atom is in the figure.
+    pub(super) fn role(self, atom: usize) -> Role {
+        match self {
+            Self::Slab { rows, cols } => {
+                let (i, j) = (atom / cols, atom % cols);
+                Role::Sheet {
+                    border: i == 0 || j == 0 || i + 1 == rows || j + 1 == cols,
+                }
+            }
+            Self::Tube { atoms, .. } => Role::Axis {
+                first: atom == 0,
+                last: atom + 1 == atoms,
+            },
+        }
+    }
+
+    /// An atom's place in the caller's arrays, as it is called in sentences.
+    pub(super) fn name(self, atom: usize) -> String {
+        match self {
+            Self::Slab { cols, .. } => format!("[{}, {}]", atom / cols, atom % cols),
+            Self::Tube { .. } => format!("[{atom}]"),
+        }
+    }
+
+    /// Atoms that are neighbours, the lower one first.
+    pub(super) fn neighbours(self) -> Vec<[usize; 2]> {
+        let mut pairs = Vec::new();
+        match self {
+            Self::Slab { rows, cols } => {
+                for atom in 0..rows * cols {
+                    if (atom + 1) % cols != 0 {
+                        pairs.push([atom, atom + 1]);
+                    }
+                    if atom + cols < rows * cols {
+                        pairs.push([atom, atom + cols]);
+                    }
+                }
+            }
+            Self::Tube { atoms, .. } => pairs.extend((1..atoms).map(|i| [i - 1, i])),
+        }
+        pairs
+    }
+
+    fn check(self) -> Result<(), MRepError> {
+        let within = |what, found, least, most| {
+            if (least..=most).contains(&found) {
+                return Ok(());
+            }
+            Err(MRepError::Count {
+                what,
+                found,
+                least,
+                most,
+            })
+        };
+        match self {
+            Self::Slab { rows, cols } => {
+                within("the number of rows of atoms in the slab", rows, 2, MOST)?;
+                within("the number of columns of atoms in the slab", cols, 2, MOST)?;
+                within("the number of atoms in the slab", rows * cols, 4, 4096)
+            }
+            Self::Tube { atoms, spokes } => {
+                within("the number of atoms in the tube", atoms, 2, MOST)?;
+                within(
+                    "the number of spokes around the tube",
+                    spokes,
+                    3,
+                    MOST_SPOKES,
+                )?;
+                within(
+                    "the number of spokes in the tube",
+                    atoms * spokes,
+                    6,
+                    32_768,
+                )
+            }
+        }
+    }
+}
+
+/// One slab or tube of medial atoms.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    kind: Kind,
+    atoms: Vec<Atom>,
+    /// Where the atoms of a tube are in u, from 0 to 1; the rows of a slab are at even steps.
+    knots: Vec<f64>,
+    /// Where the joints of the bones are in u that the figure was made along; none of other figures.
+    joints: Vec<f64>,
+}
+
+impl Figure {
+    /// A slab of atoms, row by row; each with the relative lengths up and down.
+    ///
+    /// # Errors
+    /// Too few atoms; the first atom with a number that makes none.
+    pub fn slab(rows: usize, cols: usize, atoms: Vec<Atom>) -> Result<Self, MRepError> {
+        Self::checked(Kind::Slab { rows, cols }, atoms, Vec::new(), Vec::new())
+    }
+
+    /// A tube of atoms with the same number of spokes each; it closes at both ends. u goes by the distances between hubs.
+    ///
+    /// # Errors
+    /// Too few atoms or spokes; the first atom with a number that makes none; hubs in one place.
+    pub fn tube(atoms: Vec<Atom>) -> Result<Self, MRepError> {
+        Self::tube_with(atoms, None, Vec::new())
+    }
+
+    /// A tube whose atoms are at given `knots` in u (those of the template it was fitted from), with `joints` in u.
+    ///
+    /// # Errors
+    /// As [`Self::tube`]; knots that do not ascend from 0 to 1, joints outside.
+    pub fn tube_with(
+        atoms: Vec<Atom>,
+        knots: Option<Vec<f64>>,
+        joints: Vec<f64>,
+    ) -> Result<Self, MRepError> {
+        let kind = Kind::Tube {
+            atoms: atoms.len(),
+            spokes: atoms.first().map_or(0, |a| a.lengths.len()),
+        };
+        kind.check()?;
+        let knots = match knots {
+            Some(knots) => knots,
+            None => hub_distances(&atoms)?,
+        };
+        Self::checked(kind, atoms, knots, joints)
+    }
+
+    fn checked(
+        kind: Kind,
+        atoms: Vec<Atom>,
+        knots: Vec<f64>,
+        joints: Vec<f64>,
+    ) -> Result<Self, MRepError> {
+        kind.check()?;
+        let length = |what, found, expected| match found == expected {
+            true => Ok(()),
+            false => Err(MRepError::Length {
+                what,
+                found,
+                expected,
+            }),
+        };
+        length("the list of atoms", atoms.len(), kind.atoms())?;
+        let checked = atoms.into_iter().enumerate().map(|(i, atom)| {
+            length(
+                "the lengths of an atom's spokes",
+                atom.lengths.len(),
+                kind.spokes(),
+            )?;
+            atom.checked(kind.role(i), &|| kind.name(i))
+        });
+        let atoms = checked.collect::<Result<Vec<_>, _>>()?;
+        if let Kind::Tube { atoms: n, .. } = kind {
+            length("the list of knots", knots.len(), n)?;
+            let ascend = knots.windows(2).all(|w| w[1] - w[0] > 1e-9);
+            if !(ascend && knots[0] == 0.0 && knots[n - 1] == 1.0) {
+                return Err(MRepError::Setting {
+                    name: "the list of knots",
+                    value: format!("{knots:?}"),
+                    range: "numbers that ascend from 0 to 1",
+                });
+            }
+        }
+        if let Some(joint) = joints.iter().find(|u| !(0.0..=1.0).contains(*u)) {
+            return Err(MRepError::Setting {
+                name: "a joint",
+                value: joint.to_string(),
+                range: "between 0 and 1",
+            });
+        }
+        Ok(Self {
+            kind,
+            atoms,
+            knots,
+            joints,
+        })
+    }
+
+    /// Slab or tube, and how many atoms and spokes.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The atoms, row by row.
+    pub fn atoms(&self) -> &[Atom] {
+        &self.atoms
+    }
+
+    /// Where a tube's atoms are in u; empty for a slab.
+    pub fn knots(&self) -> &[f64] {
+        &self.knots
+    }
+
+    /// Where the joints are in u of the bones that the figure was made along.
+    pub fn joints(&self) -> &[f64] {
+        &self.joints
+    }
+
+    /// The same figure with other atoms.
+    pub(super) fn with_atoms(&self, atoms: Vec<Atom>) -> Self {
+        Self {
+            atoms,
+            ..self.clone()
+        }
+    }
+
+    /// Splines over u and over v, or along a tube and around it.
+    pub(super) fn splines(&self) -> [Spline; 2] {
+        let even = |n: usize| -> Vec<f64> { (0..n).map(|i| i as f64 / (n - 1) as f64).collect() };
+        match self.kind {
+            Kind::Slab { rows, cols } => [rows, cols].map(|n| Spline::not_a_knot(&even(n))),
+            Kind::Tube { spokes, .. } => {
+                [Spline::not_a_knot(&self.knots), Spline::periodic(spokes)]
+            }
+        }
+    }
+
+    /// Diagonal of the box around the hubs and the ends of all spokes, metres.
+    pub fn size(&self) -> f64 {
+        crate::aabb::diagonal(self.atoms.iter().enumerate().flat_map(|(i, atom)| {
+            let role = self.kind.role(i);
+            let vectors = atom.vectors(role);
+            let spokes =
+                Role::spoke(0)..Role::spoke(self.kind.spokes()) + usize::from(role.closes());
+            let ends = vectors[spokes].iter().map(|s| atom.hub + s);
+            ends.chain([atom.hub]).collect::<Vec<_>>()
+        }))
+    }
+
+    /// The figure after a similarity: `x → scale · turn · x + shift`.
+    pub fn transformed(&self, scale: f64, turn: &crate::Mat3, shift: crate::Vec3) -> Self {
+        let moved = |atom: &Atom| Atom {
+            hub: turn * atom.hub * scale + shift,
+            radius: atom.radius * scale,
+            frame: turn * atom.frame,
+            ..atom.clone()
+        };
+        self.with_atoms(self.atoms.iter().map(moved).collect())
+    }
+}
+
+/// Where atoms are along the way from hub to hub, from 0 to 1.
+fn hub_distances(atoms: &[Atom]) -> Result<Vec<f64>, MRepError> {
+    let mut along = vec![0.0];
+    for pair in atoms.windows(2) {
+        along.push(along[along.len() - 1] + (pair[1].hub - pair[0].hub).norm());
+    }
+    let total = along[along.len() - 1];
+    if !total.is_finite() {
+        let lost = atoms.iter().position(|a| !crate::range::is_place(&a.hub));
+        return Err(MRepError::Place(format!("[{}]", lost.unwrap_or(0))));
+    }
+    // Knots nearer to each other than this would make splines of rounding.
+    if let Some(i) = along.windows(2).position(|w| w[1] - w[0] <= 1e-9 * total) {
+        return Err(MRepError::Coincident(i, i + 1));
+    }
+    for x in &mut along {
+        *x /= total;
+    }
+    Ok(along)
+}
+
+impl Figure {
+    /// The atom nearest to a place on the medial sheet or axis.
+    pub(super) fn nearest_atom(&self, u: f64, v: f64) -> usize {
+        let nearest = |n: usize, x: f64| (x.clamp(0.0, 1.0) * (n - 1) as f64).round() as usize;
+        match self.kind {
+            Kind::Slab { rows, cols } => nearest(rows, u) * cols + nearest(cols, v),
+            Kind::Tube { .. } => {
+                let far = |i: &usize| (self.knots[*i] - u).abs();
+                let order = |a: &usize, b: &usize| far(a).total_cmp(&far(b));
+                (0..self.knots.len()).min_by(order).unwrap_or(0)
+            }
+        }
+    }
+}

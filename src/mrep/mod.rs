@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Medial models: bodies described from the inside, by atoms with spokes to the skin.
+//!
+//! [`Atom`]s in a grid or a row are a [`Figure`]; its [`Boundary`] is implied by their spokes. What lies inside has coordinates
+//! along, across, around and in depth ([`Figure::coordinates`]), which belong to the flesh: they stay where the figure moves.
+//!
+//! Sources: [oguz2005] on the whole; [pizer2003] m-reps; [thall2004] implied boundaries; [damon2003] legality.
+
+mod atom;
+mod boundary;
+mod coordinates;
+mod error;
+mod figure;
+#[cfg(test)]
+mod fixture;
+mod legality;
+mod pieces;
+mod spline;
+#[cfg(test)]
+mod tests;
+
+pub use atom::Atom;
+pub use boundary::Boundary;
+pub use coordinates::{Coordinates, FARTHEST_DEPTH};
+pub use error::MRepError;
+pub use figure::{Figure, Kind};

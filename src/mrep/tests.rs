@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Boundaries, legality and coordinates of figures with known answers.
+
+use super::boundary::Boundary;
+use super::fixture::{ellipsoid, helix};
+use super::*;
+use crate::surface::Surface;
+use crate::surface::shapes::Random;
+use crate::{Mat3, Vec3};
+use std::f64::consts::TAU;
+
+const AXES: [f64; 3] = [2.0, 1.2, 0.6];
+
+/// Distance from a point to the ellipsoid, to first order of how far it is off.
+fn off_ellipsoid(p: &Vec3) -> f64 {
+    let scaled = p.component_div(&Vec3::from(AXES));
+    let slope = scaled.component_div(&Vec3::from(AXES));
+    (scaled.norm_squared() - 1.0) / (2.0 * slope.norm())
+}
+
+fn surface(figure: &Figure, level: u32) -> Surface {
+    let boundary = Boundary::new(figure, level).unwrap();
+    Surface::new(boundary.positions(figure), boundary.triangles.clone()).unwrap()
+}
+
+/// Figures of both kinds, coarse and fine.
+fn figures() -> [Figure; 4] {
+    [
+        ellipsoid(AXES, 5, 9, 0.8),
+        ellipsoid(AXES, 3, 7, 0.8),
+        helix(13, 8),
+        helix(5, 3),
+    ]
+}
+
+#[test]
+fn an_ellipsoid_is_met_better_than_by_the_second_order_of_the_spacing() {
+    let size = 2.0 * Vec3::from(AXES).norm();
+    let errors = |rows, cols| {
+        let figure = ellipsoid(AXES, rows, cols, 0.8);
+        assert!(figure.legality() > 0.03, "{}", figure.legality());
+        let boundary = Boundary::new(&figure, 3).unwrap();
+        let off: Vec<f64> = (boundary.positions(&figure).iter())
+            .map(|p| off_ellipsoid(p).abs() / size)
+            .collect();
+        let mean = off.iter().sum::<f64>() / off.len() as f64;
+        (off.iter().copied().fold(0.0, f64::max), mean)
+    };
+    let (middle, fine) = (errors(5, 9), errors(9, 17));
+    assert!(middle.0 < 4e-3 && middle.1 < 5e-4, "{middle:?}");
+    assert!(
+        fine.0 < middle.0 / 4.0 && fine.1 < middle.1 / 4.0,
+        "{middle:?} {fine:?}"
+    );
+}
+
+#[test]
+fn a_tube_along_a_curve_has_the_radius_that_swells_along_it() {
+    let figure = helix(13, 8);
+    let boundary = Boundary::new(&figure, 3).unwrap();
+    for (p, [u, ..]) in boundary
+        .positions(&figure)
+        .iter()
+        .zip(&boundary.coordinates)
+    {
+        if !(0.0..=1.0).contains(u) {
+            continue;
+        }
+        // The nearest place of the helix, by Newton's method along it.
+        let curve = |s: f64| {
+            let (sin, cos) = (2.0 * s).sin_cos();
+            let at = Vec3::new(2.0 * cos, 2.0 * sin, 1.5 * s);
+            let slope = Vec3::new(-4.0 * sin, 4.0 * cos, 1.5);
+            (at, slope)
+        };
+        let mut s = *u;
+        for _ in 0..20 {
+            let (at, slope) = curve(s);
+            s += (p - at).dot(&slope) / slope.norm_squared();
+        }
+        let radius = 0.5 + 0.2 * (s * TAU / 2.0).sin();
+        let off = ((p - curve(s).0).norm() - radius).abs() / figure.size();
+        assert!(off < 2e-4, "{u} {off}");
+    }
+}
+
+#[test]
+fn boundaries_are_closed_and_look_outward_at_every_level() {
+    for figure in figures() {
+        for level in 0..4 {
+            let surface = surface(&figure, level);
+            let report = surface.report();
+            assert!(
+                report.closed && report.manifold,
+                "{:?} {level}",
+                figure.kind()
+            );
+            assert_eq!(report.flipped_triangles, 0, "{:?} {level}", figure.kind());
+        }
+    }
+}
+
+#[test]
+fn all_that_lies_inside_has_coordinates_and_comes_back() {
+    for figure in figures() {
+        let mut random = Random(5);
+        let surface = surface(&figure, 4);
+        let (lo, hi) = crate::aabb::bounds(surface.vertices().iter().copied());
+        let points: Vec<Vec3> = (0..5000)
+            .map(|_| Vec3::new(random.next(), random.next(), random.next()))
+            .map(|x| lo + (hi - lo).component_mul(&x))
+            .collect();
+        let found = figure.coordinates(&points);
+        let back = figure.points(&found).unwrap();
+        for ((p, c), q) in points.iter().zip(&found).zip(&back) {
+            let depth = surface.signed_distance(*p);
+            if c[0].is_nan() {
+                assert!(depth > 0.0, "{p:?} lies {depth} inside {:?}", figure.kind());
+                continue;
+            }
+            // The mesh is a polyhedron in the boundary.
+            assert!(
+                (c[3] < 1.0) == (depth < 0.0) || depth.abs() < 1e-2,
+                "{p:?} {c:?} {depth}"
+            );
+            assert!((p - q).norm() < 1e-12, "{p:?} {c:?} {q:?}");
+        }
+    }
+}
+
+#[test]
+fn the_boundary_has_its_own_coordinates() {
+    for figure in figures() {
+        let boundary = Boundary::new(&figure, 2).unwrap();
+        let positions = boundary.positions(&figure);
+        let points = figure.points(&boundary.coordinates).unwrap();
+        for (p, q) in positions.iter().zip(&points) {
+            assert!((p - q).norm() < 1e-13, "{p:?} {q:?}");
+        }
+        for c in figure.coordinates(&positions) {
+            assert!((c[3] - 1.0).abs() < 1e-9, "{c:?}");
+        }
+    }
+}
+
+#[test]
+fn coordinates_and_legality_go_along_with_a_similarity() {
+    let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
+    let shift = Vec3::new(3.0, -1.0, 0.5);
+    for figure in figures() {
+        let moved = figure.transformed(2.5, &turn, shift);
+        assert!((moved.legality() - figure.legality()).abs() < 1e-9);
+        let boundary = Boundary::new(&figure, 1).unwrap();
+        let inner: Vec<[f64; 4]> = (boundary.coordinates.iter())
+            .map(|[u, v, around, _]| [*u, *v, *around, 0.6])
+            .collect();
+        let [here, there] = [&figure, &moved].map(|f| f.points(&inner).unwrap());
+        for (p, q) in here.iter().zip(&there) {
+            assert!((turn * p * 2.5 + shift - q).norm() < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn crossing_spokes_are_found_and_named() {
+    let mut atoms = helix(7, 6).atoms().to_vec();
+    assert!(helix(7, 6).check().is_empty());
+    // The spokes towards the axis that it winds around go beyond its centre of curvature where the tube is thickest.
+    for atom in &mut atoms {
+        atom.lengths[3] = 3.6;
+    }
+    let folded = Figure::tube(atoms).unwrap();
+    assert!(folded.legality() <= 0.0);
+    let [said] = &folded.check()[..] else {
+        panic!("one sentence");
+    };
+    assert!(
+        said.contains("near atom [3]") && said.contains("radius"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_makes_no_figure_is_refused_by_name() {
+    let good = helix(5, 6).atoms().to_vec();
+    let with = |change: &dyn Fn(&mut Atom)| {
+        let mut atoms = good.clone();
+        change(&mut atoms[2]);
+        Figure::tube(atoms).unwrap_err().to_string()
+    };
+    let said = [
+        with(&|a| a.radius = 0.0),
+        with(&|a| a.hub.x = f64::NAN),
+        with(&|a| a.frame = Mat3::repeat(0.3)),
+        with(&|a| a.angle = 4.0),
+        with(&|a| a.lengths[1] = -1.0),
+        with(&|a| a.lengths = vec![1.0; 3]),
+        with(&|a| a.hub = good[1].hub),
+    ];
+    let parts = [
+        "radius",
+        "hub",
+        "frame",
+        "angle",
+        "length",
+        "lengths",
+        "one place",
+    ];
+    for (said, part) in said.iter().zip(parts) {
+        assert!(
+            said.contains(part)
+                && (said.contains("[2]") || part == "lengths" || part == "one place"),
+            "{said}"
+        );
+    }
+    let too_few = Figure::tube(good[..1].to_vec()).unwrap_err();
+    assert!(too_few.to_string().contains("2 to"), "{too_few}");
+    let rows = Figure::slab(3, 3, good.clone()).unwrap_err();
+    assert!(rows.to_string().contains("5 entries"), "{rows}");
+}
+
+#[test]
+fn coordinates_that_are_none_are_refused_and_nan_stays() {
+    let tube = helix(5, 6);
+    let slab = ellipsoid(AXES, 3, 7, 0.8);
+    for (figure, wrong) in [
+        (&tube, [2.5, 0.0, 0.0, 0.5]),
+        (&tube, [0.5, 0.0, f64::INFINITY, 0.5]),
+        (&slab, [0.5, 0.5, 0.3, 0.5]),
+        (&slab, [1.5, 0.5, 1.0, 0.5]),
+        (&slab, [0.5, 0.5, 1.0, f64::INFINITY]),
+    ] {
+        let said = figure
+            .points(&[[0.0, 0.0, 1.0, 1.0], wrong])
+            .unwrap_err()
+            .to_string();
+        assert!(said.starts_with("coordinates 1 "), "{said}");
+    }
+    assert!(tube.points(&[[f64::NAN; 4]]).unwrap()[0].x.is_nan());
+    let lost = Vec3::new(f64::NAN, 0.0, 0.0);
+    assert!(
+        tube.coordinates(&[lost, Vec3::repeat(1e9)])
+            .iter()
+            .all(|c| c[0].is_nan())
+    );
+}
