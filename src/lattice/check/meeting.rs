@@ -90,7 +90,8 @@ impl Lattice {
         let x = self.corners(cell);
         let size = extent(&x[..c.corners().len()]);
         let warp = |f: &&[usize]| Patch::new(f, &x).warp();
-        c.faces().iter().map(warp).any(|w| w > ROUNDING * size)
+        let quadrilaterals = c.faces().iter().filter(|f| f.len() == 4);
+        quadrilaterals.map(warp).any(|w| w > ROUNDING * size)
     }
 
     /// Whether the interiors of the convex hulls of two cells meet, by separating axes. Cells with flat faces
