@@ -22,12 +22,6 @@ impl Patch {
         &self.0
     }
 
-    /// The point `u` along the first edge and `v` towards the opposite one.
-    pub fn at(&self, u: f64, v: f64) -> Vec3 {
-        let [a, b, c, d] = self.0;
-        (a * (1.0 - u) + b * u) * (1.0 - v) + (d * (1.0 - u) + c * u) * v
-    }
-
     /// How thick the hull of the corners is, between its two diagonals: zero where the patch is flat, which
     /// lies within a quarter of it around a plane.
     pub fn warp(&self) -> f64 {
@@ -157,6 +151,14 @@ fn roots(c: f64, b: f64, a: f64) -> [Option<f64>; 2] {
 mod tests {
     use super::*;
     use crate::surface::shapes::Random;
+
+    impl Patch {
+        /// The point `u` along the first edge and `v` towards the opposite one.
+        fn at(&self, u: f64, v: f64) -> Vec3 {
+            let [a, b, c, d] = self.0;
+            (a * (1.0 - u) + b * u) * (1.0 - v) + (d * (1.0 - u) + c * u) * v
+        }
+    }
 
     fn random_patch(random: &mut Random) -> Patch {
         let square = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
