@@ -9,10 +9,14 @@
 //! *Local coordinates* `(a, b, c)`: on a tetrahedron the barycentric coordinates of corners 1, 2 and 3;
 //! on a prism those of corners 1 and 2 in the triangle, and the height; on a hexahedron the unit cube.
 
-use crate::Vec3;
+mod inverse;
 
-/// A convex cell; corner order: tetrahedron positively oriented; prism bottom triangle, then top (the
-/// bottom seen counter-clockwise from the top); hexahedron `i + 2j + 4k`.
+use crate::Vec3;
+pub(super) use inverse::SLACK;
+
+/// A cell; corner order: tetrahedron positively oriented; prism bottom triangle, then top (the bottom seen
+/// counter-clockwise from the top); hexahedron `i + 2j + 4k`. A face with four corners is their bilinear patch,
+/// so that cells meet without gaps whether or not the four lie in a plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Cell {
     /// Four corners.
@@ -186,36 +190,10 @@ impl Cell {
         corners.iter().zip(s).map(|(x, w)| x * w).sum()
     }
 
-    fn jacobian(&self, corners: &[Vec3], l: Vec3) -> crate::Mat3 {
+    /// Derivatives of the position by the three local coordinates, as columns.
+    pub(super) fn jacobian(&self, corners: &[Vec3], l: Vec3) -> crate::Mat3 {
         let g = self.shape_derivatives(l);
         corners.iter().zip(g).map(|(x, g)| x * g.transpose()).sum()
-    }
-
-    /// Local coordinates of a point: exact on a tetrahedron, Newton's method on the others. None when the
-    /// cell is degenerate or Newton does not settle (far outside of a warped cell).
-    pub fn local(&self, corners: &[Vec3], p: Vec3) -> Option<Vec3> {
-        let mut l = match self {
-            Cell::Tetrahedron(_) => Vec3::repeat(0.25),
-            Cell::Prism(_) => Vec3::new(1.0 / 3.0, 1.0 / 3.0, 0.5),
-            Cell::Hexahedron(_) => Vec3::repeat(0.5),
-        };
-        let passes = if matches!(self, Cell::Tetrahedron(_)) {
-            1
-        } else {
-            24
-        };
-        for _ in 0..passes {
-            let residual = p - self.position(corners, l);
-            let step = self.jacobian(corners, l).try_inverse()? * residual;
-            l += step;
-            if !l.iter().all(|x| x.abs() < 1e6) {
-                return None;
-            }
-            if passes == 1 || step.norm() < 1e-13 {
-                return Some(l);
-            }
-        }
-        None
     }
 
     /// How far local coordinates lie inside the reference cell: negative outside.

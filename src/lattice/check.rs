@@ -6,9 +6,15 @@
 //!    a cell overlap in space: cells with the same corner positions are copies and may;
 //! 2. every used bone is a union of edges;
 //! 3. the domain Ω lies inside the cells;
-//! 4. every vertex of a cell has valence 3 in it (three distinct edges, a corner that is not turned over).
+//! 4. every vertex of a cell has valence 3 in it (three distinct edges, a corner that is not turned over), and
+//!    the cell is turned over nowhere inside.
+//!
+//! Faces with four corners are bilinear patches, which no plane need hold.
 
+mod bilinear;
+mod folding;
 mod meeting;
+mod overlap;
 
 use super::vicinity::Vicinity;
 use super::{Cell, Lattice};
@@ -109,6 +115,16 @@ pub enum Violation {
         /// The corner.
         vertex: u32,
     },
+    /// Condition 4.
+    #[error("condition 4: cell {cell} ({kind}) is flat or turned over inside, at ({:.4}, {:.4}, {:.4}), though at none of its corners", at.x, at.y, at.z)]
+    Folded {
+        /// The cell.
+        cell: usize,
+        /// What it is.
+        kind: &'static str,
+        /// Where.
+        at: Vec3,
+    },
 }
 
 /// Joints may be welded: a chain's vertices lie this part of a cell off their bone at most.
@@ -118,47 +134,47 @@ impl Lattice {
     /// Tests the four conditions; empty when they hold (for the used bones).
     pub fn check(&self, surface: &Surface, skeleton: &Skeleton) -> Vec<Violation> {
         let mut found = Vec::new();
-        self.check_cells(&mut found);
+        let sound = self.check_cells(&mut found);
         let geometry = Geometry::new(self);
-        self.check_meeting(&geometry, &mut found);
+        self.check_meeting(&geometry, &sound, &mut found);
         self.check_bones(surface, skeleton, &mut found);
         self.check_containment(surface, &geometry, &mut found);
         found
     }
 
-    /// Condition 4, and the orientation that all else relies on.
-    fn check_cells(&self, found: &mut Vec<Violation>) {
-        for (cell, c) in self.cells.iter().enumerate() {
-            let corners = c.corners();
-            let repeated = corners
-                .iter()
-                .enumerate()
-                .find(|(i, v)| corners[..*i].contains(v));
-            if let Some((_, &vertex)) = repeated {
-                found.push(Violation::RepeatedCorner {
-                    cell,
-                    kind: c.name(),
-                    vertex,
-                });
-                continue;
-            }
-            let x = self.corners(cell as u32);
-            let scale = c
-                .edges()
-                .iter()
-                .map(|e| (x[e[0]] - x[e[1]]).norm())
-                .fold(0.0, f64::max);
-            for (i, &vertex) in corners.iter().enumerate() {
-                if corner_volume(c, &x, i) <= 1e-12 * scale.powi(3) {
-                    found.push(Violation::Inverted {
-                        cell,
-                        kind: c.name(),
-                        vertex,
-                    });
-                    break;
-                }
-            }
+    /// Condition 4, and the orientation that all else relies on. Tells for each cell whether it holds.
+    fn check_cells(&self, found: &mut Vec<Violation>) -> Vec<bool> {
+        let of_cell = |cell: usize| {
+            let kind = self.cells[cell].name();
+            self.fault(cell).map(|fault| match fault {
+                Fault::Repeated(vertex) => Violation::RepeatedCorner { cell, kind, vertex },
+                Fault::Corner(vertex) => Violation::Inverted { cell, kind, vertex },
+                Fault::Inside(at) => Violation::Folded { cell, kind, at },
+            })
+        };
+        let faults: Vec<Option<Violation>> =
+            (0..self.cells.len()).into_par_iter().map(of_cell).collect();
+        let sound = faults.iter().map(Option::is_none).collect();
+        found.extend(faults.into_iter().flatten());
+        sound
+    }
+
+    fn fault(&self, cell: usize) -> Option<Fault> {
+        let c = &self.cells[cell];
+        let corners = c.corners();
+        let mut numbered = corners.iter().enumerate();
+        if let Some((_, &v)) = numbered.find(|(i, v)| corners[..*i].contains(v)) {
+            return Some(Fault::Repeated(v));
         }
+        let x = self.corners(cell as u32);
+        let length = |e: &[usize; 2]| (x[e[0]] - x[e[1]]).norm();
+        let scale = c.edges().iter().map(length).fold(0.0, f64::max);
+        let flat = 1e-12 * scale.powi(3);
+        let turned = (0..corners.len()).find(|&i| corner_volume(c, &x, i) <= flat);
+        if let Some(i) = turned {
+            return Some(Fault::Corner(corners[i]));
+        }
+        folding::fold(c, &x, flat).map(|l| Fault::Inside(c.position(&x, l)))
     }
 
     /// Condition 2.
@@ -298,8 +314,18 @@ impl Lattice {
     }
 }
 
+/// What is wrong with a cell.
+enum Fault {
+    /// A vertex that it uses twice.
+    Repeated(u32),
+    /// A corner that is flat or turned over.
+    Corner(u32),
+    /// A place inside that is.
+    Inside(Vec3),
+}
+
 /// Volume of the parallelepiped of the three edges at a corner, oriented with the cell.
-fn corner_volume(cell: &Cell, x: &[Vec3; 8], corner: usize) -> f64 {
+fn corner_volume(cell: &Cell, x: &[Vec3], corner: usize) -> f64 {
     let neighbours: &[[usize; 3]] = match cell {
         Cell::Tetrahedron(_) => &[[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]],
         Cell::Prism(_) => &[
@@ -326,113 +352,4 @@ fn corner_volume(cell: &Cell, x: &[Vec3; 8], corner: usize) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::lattice::BoneChains;
-
-    /// Two tetrahedra on a common face, and one that hangs on it.
-    fn pair() -> (Vec<Vec3>, Vec<Cell>) {
-        let x = [
-            [0.0, 0.0, 0.0],
-            [1.0, 0.0, 0.0],
-            [0.0, 1.0, 0.0],
-            [0.2, 0.2, 1.0],
-            [0.2, 0.2, -1.0],
-        ];
-        (
-            x.map(Vec3::from).to_vec(),
-            vec![
-                Cell::Tetrahedron([0, 1, 2, 3]),
-                Cell::Tetrahedron([0, 2, 1, 4]),
-            ],
-        )
-    }
-
-    fn violations(x: Vec<Vec3>, cells: Vec<Cell>) -> Vec<Violation> {
-        let lattice = Lattice::with_bones(x, cells, BoneChains::default()).expect("well-formed");
-        let mut found = Vec::new();
-        lattice.check_cells(&mut found);
-        lattice.check_meeting(&Geometry::new(&lattice), &mut found);
-        found
-    }
-
-    #[test]
-    fn a_proper_complex_passes() {
-        let (x, cells) = pair();
-        assert_eq!(violations(x, cells), vec![]);
-    }
-
-    #[test]
-    fn each_fault_is_named() {
-        let (mut x, mut cells) = pair();
-        cells[1] = Cell::Tetrahedron([0, 1, 2, 4]);
-        assert!(matches!(
-            violations(x.clone(), cells)[..],
-            [Violation::Inverted { cell: 1, .. }]
-        ));
-
-        let (_, mut cells) = pair();
-        cells.push(Cell::Tetrahedron([2, 0, 3, 1]));
-        let found = violations(x.clone(), cells);
-        assert!(
-            found
-                .iter()
-                .any(|v| matches!(v, Violation::Duplicate(0, 2))),
-            "{found:?}"
-        );
-        assert!(
-            found
-                .iter()
-                .any(|v| matches!(v, Violation::FaceShared { cells: 3, .. }))
-        );
-
-        let (_, mut cells) = pair();
-        cells[1] = Cell::Tetrahedron([0, 2, 2, 4]);
-        assert!(matches!(
-            violations(x.clone(), cells)[..],
-            [Violation::RepeatedCorner {
-                cell: 1,
-                vertex: 2,
-                ..
-            }]
-        ));
-
-        // A vertex in the middle of the common face.
-        let (_, mut cells) = pair();
-        x.push(Vec3::new(0.25, 0.25, 0.0));
-        cells.pop();
-        cells.push(Cell::Tetrahedron([0, 5, 1, 4]));
-        let found = violations(x.clone(), cells);
-        assert!(
-            found
-                .iter()
-                .any(|v| matches!(v, Violation::Hanging { vertex: 5, cell: 0 })),
-            "{found:?}"
-        );
-
-        // A cell pushed into its neighbour.
-        let (mut x, cells) = pair();
-        x.extend([[0.0, 0.0, 0.1], [1.0, 0.0, 0.1], [0.0, 1.0, 0.1]].map(Vec3::from));
-        let cells = vec![cells[0], Cell::Tetrahedron([5, 7, 6, 4])];
-        let found = violations(x, cells);
-        assert!(
-            found.iter().any(|v| matches!(v, Violation::Overlap(0, 1))),
-            "{found:?}"
-        );
-    }
-
-    #[test]
-    fn virtual_copies_may_overlap() {
-        let (mut x, mut cells) = pair();
-        x.push(x[3]);
-        cells.push(Cell::Tetrahedron([0, 1, 2, 5]));
-        let found = violations(x, cells);
-        // They still share a face between three cells, but do not count as overlapping.
-        assert!(
-            found
-                .iter()
-                .all(|v| matches!(v, Violation::FaceShared { .. })),
-            "{found:?}"
-        );
-    }
-}
+mod tests;

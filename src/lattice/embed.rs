@@ -5,22 +5,17 @@
 //! cells (on a common face) belongs to the first in index order; a point in none to the nearest cell,
 //! whose functions are continued linearly.
 
-use super::{Cell, Embedding, Lattice, cell::Shape};
+use super::cell::{SLACK, Shape};
+use super::{Cell, Embedding, Lattice};
 use crate::Vec3;
 use crate::aabb;
 use crate::surface::Surface;
 use rayon::prelude::*;
 
-/// A point on a face is in both cells: slack in local coordinates.
-const SLACK: f64 = 1e-9;
-
 impl Lattice {
     /// The first cell in index order that contains a point.
     pub fn locate(&self, p: Vec3) -> Option<u32> {
-        self.locator.candidates(p).iter().copied().find(|&c| {
-            self.local(c, p)
-                .is_some_and(|l| self.cells[c as usize].inside(l) >= -SLACK)
-        })
+        self.locator.boxes_around(p).find(|&c| self.holds(c, p))
     }
 
     /// Embeds points anywhere: in their first containing cell, or the nearest cell, extrapolated.
@@ -64,6 +59,12 @@ impl Lattice {
             }
         };
         points.par_iter().enumerate().map(distance).collect()
+    }
+
+    /// Whether a cell contains a point, its faces included.
+    pub(super) fn holds(&self, cell: u32, p: Vec3) -> bool {
+        self.local(cell, p)
+            .is_some_and(|l| self.cells[cell as usize].inside(l) >= -SLACK)
     }
 
     fn collect(&self, rows: Vec<(u32, Shape)>) -> Embedding {
@@ -255,6 +256,15 @@ impl Locator {
         let i = (b[2] * self.dims[1] + b[1]) * self.dims[0] + b[0];
         &self.cells[self.starts[i] as usize..self.starts[i + 1] as usize]
     }
+
+    /// Cells whose box holds the point, ascending. No cell reaches out of the box of its corners, however
+    /// warped its faces are.
+    pub(super) fn boxes_around(&self, p: Vec3) -> impl Iterator<Item = u32> + '_ {
+        self.candidates(p).iter().copied().filter(move |&c| {
+            let (lo, hi) = &self.boxes[c as usize];
+            (0..3).all(|k| lo[k] <= p[k] && p[k] <= hi[k])
+        })
+    }
 }
 
 #[cfg(test)]
@@ -323,6 +333,84 @@ mod tests {
         let outside = lattice.outside(&lattice.embed(&points), &points);
         for (found, expected) in outside.iter().zip([3.0, 0.0, 1.5]) {
             assert_relative_eq!(*found, expected, epsilon = 1e-12);
+        }
+    }
+
+    /// Limbs of hexahedra, of prisms, and of both.
+    fn limbs() -> Vec<Lattice> {
+        let limb = |i: u64| crate::lattice::limb::Limb {
+            twist: 0.5 * i as f64,
+            bend: 1.4 - 0.3 * i as f64,
+            jitter: 0.05 * i as f64,
+            seed: i,
+        };
+        (0..4)
+            .map(|i| {
+                let (x, cells) = limb(i).lattice(|column| (column as u64 + i) % 3 < i);
+                Lattice::new(x, cells).expect("valid")
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_point_of_warped_cells_is_in_one_of_them_and_comes_back() {
+        let mut random = crate::surface::shapes::Random(12);
+        for lattice in limbs() {
+            let mut points = Vec::new();
+            let mut owners = Vec::new();
+            for (c, cell) in (0u32..).zip(lattice.cells()) {
+                for _ in 0..40 {
+                    // Some of them on faces, edges and corners.
+                    let l = cell.clamp(Vec3::from_fn(|_, _| 1.3 * random.next() - 0.15));
+                    let x = lattice.corners(c);
+                    let p = cell.position(&x[..cell.corners().len()], l);
+                    let holding = |&d: &u32| lattice.holds(d, p);
+                    let all: Vec<u32> = (0..lattice.cells().len() as u32).filter(holding).collect();
+                    assert!(all.contains(&c));
+                    if cell.inside(l) > 1e-6 {
+                        assert_eq!(all, [c]);
+                    }
+                    assert_eq!(lattice.locate(p), Some(all[0]));
+                    points.push(p);
+                    owners.push(all[0]);
+                }
+            }
+            let embedding = lattice.embed(&points);
+            assert_eq!(embedding.cells(), owners);
+            assert!(
+                lattice
+                    .outside(&embedding, &points)
+                    .iter()
+                    .all(|&d| d == 0.0)
+            );
+            for (i, p) in points.iter().enumerate() {
+                let back = embedding.place(i, lattice.vertices());
+                assert!((back - p).norm() < 1e-13 * crate::aabb::diagonal(lattice.vertices()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_segment_through_warped_cells_is_in_some_cell_all_along() {
+        // Between two points well inside a limb of hexahedra there are no gaps between warped faces.
+        for lattice in limbs() {
+            let middle = |c: usize| {
+                let x = lattice.corners(c as u32);
+                let cell = lattice.cells()[c];
+                let n = cell.corners().len();
+                x[..n].iter().sum::<Vec3>() / n as f64
+            };
+            for c in 1..lattice.cells().len() {
+                let shares = |v: &&u32| lattice.cells()[c - 1].corners().contains(v);
+                if lattice.cells()[c].corners().iter().filter(shares).count() < 4 {
+                    continue;
+                }
+                let (p, q) = (middle(c - 1), middle(c));
+                for k in 0..=200 {
+                    let x = p + (q - p) * (f64::from(k) / 200.0);
+                    assert!(lattice.locate(x).is_some(), "{c} {k}");
+                }
+            }
         }
     }
 }

@@ -40,6 +40,8 @@ mod flesh;
 mod given;
 mod improve;
 mod keep;
+#[cfg(test)]
+mod limb;
 mod segments;
 mod split;
 mod tetrahedron;

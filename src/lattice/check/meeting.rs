@@ -2,14 +2,21 @@
 //! How cells meet: condition 1, and the lattice with its virtual copies laid on one another.
 
 use super::Violation;
+use super::bilinear::Patch;
+use super::overlap::{ROUNDING, Solid, common_point, extent};
 use crate::Vec3;
 use crate::lattice::{Cell, Lattice};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 impl Lattice {
-    /// Condition 1.
-    pub(super) fn check_meeting(&self, geometry: &Geometry, found: &mut Vec<Violation>) {
+    /// Condition 1. `sound`: whether each cell fulfils condition 4.
+    pub(super) fn check_meeting(
+        &self,
+        geometry: &Geometry,
+        sound: &[bool],
+        found: &mut Vec<Violation>,
+    ) {
         let mut faces: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
         let mut corner_sets: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
         for (cell, c) in self.cells.iter().enumerate() {
@@ -31,14 +38,29 @@ impl Lattice {
                 .map(|(face, cells)| Violation::FaceShared { face, cells }),
         );
         let n = self.cells.len();
+        let warped: Vec<bool> = (0..n as u32).map(|c| self.is_warped(c)).collect();
+        let overlap = |i: usize, j: usize| {
+            if !self.hulls_overlap(i, j) {
+                return false;
+            }
+            if !(warped[i] || warped[j]) {
+                return true;
+            }
+            // What is inside a cell that is turned over nobody can say; condition 4 has named it.
+            sound[i] && sound[j] && {
+                let solid = |c: usize| Solid::new(&self.cells[c], self.corners(c as u32));
+                common_point(&solid(i), &solid(j)).is_some()
+            }
+        };
         let overlaps: Vec<Violation> = (0..n)
             .into_par_iter()
             .flat_map_iter(|i| {
+                let overlap = &overlap;
                 self.locator
                     .near(i)
                     .into_iter()
                     .filter(move |&j| j > i)
-                    .filter(|&j| geometry.cells[i] != geometry.cells[j] && self.overlap(i, j))
+                    .filter(|&j| geometry.cells[i] != geometry.cells[j] && overlap(i, j))
                     .map(move |j| Violation::Overlap(i, j))
                     .collect::<Vec<_>>()
             })
@@ -49,17 +71,12 @@ impl Lattice {
             .flat_map_iter(|v| {
                 let p = self.vertices[v];
                 self.locator
-                    .candidates(p)
-                    .iter()
-                    .map(|&c| c as usize)
-                    .filter(|&c| !geometry.cells[c].contains(&geometry.vertices[v]))
-                    .filter(|&c| {
-                        self.local(c as u32, p)
-                            .is_some_and(|l| self.cells[c].inside(l) > -1e-9)
-                    })
+                    .boxes_around(p)
+                    .filter(|&c| !geometry.cells[c as usize].contains(&geometry.vertices[v]))
+                    .filter(|&c| self.holds(c, p))
                     .map(|cell| Violation::Hanging {
                         vertex: v as u32,
-                        cell,
+                        cell: cell as usize,
                     })
                     .collect::<Vec<_>>()
             })
@@ -67,12 +84,23 @@ impl Lattice {
         found.extend(hanging);
     }
 
-    /// Whether the interiors of two cells (their convex hulls) meet, by separating axes.
-    fn overlap(&self, i: usize, j: usize) -> bool {
+    /// Whether a face of the cell is not flat, rounding apart.
+    fn is_warped(&self, cell: u32) -> bool {
+        let c = &self.cells[cell as usize];
+        let x = self.corners(cell);
+        let size = extent(&x[..c.corners().len()]);
+        let warp = |f: &&[usize]| Patch::new(f, &x).warp();
+        let quadrilaterals = c.faces().iter().filter(|f| f.len() == 4);
+        quadrilaterals.map(warp).any(|w| w > ROUNDING * size)
+    }
+
+    /// Whether the interiors of the convex hulls of two cells meet, by separating axes. Cells with flat faces
+    /// are their hulls.
+    pub(super) fn hulls_overlap(&self, i: usize, j: usize) -> bool {
         let (a, b) = (&self.cells[i], &self.cells[j]);
         let (x, y) = (self.corners(i as u32), self.corners(j as u32));
         let (x, y) = (&x[..a.corners().len()], &y[..b.corners().len()]);
-        let size = x.iter().map(|p| (p - x[0]).norm()).fold(0.0, f64::max);
+        let size = extent(x);
         let separated = |axis: Vec3| {
             let Some(axis) = axis.try_normalize(1e-9 * size * size) else {
                 return false;
@@ -85,8 +113,7 @@ impl Lattice {
                     })
             };
             let ((p, q), (r, s)) = (range(x), range(y));
-            // An overlap thinner than this is rounding.
-            q.min(s) - p.max(r) < 1e-7 * size
+            q.min(s) - p.max(r) < ROUNDING * size
         };
         let normals = |c: &Cell, x: &[Vec3]| -> Vec<Vec3> {
             c.faces()

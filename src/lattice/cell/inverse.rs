@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From a point in space to local coordinates: the inverse of a cell's map.
+//!
+//! On a tetrahedron the map is affine. On the others Newton's method inverts it, but these maps take several
+//! places to one point: it may find one outside of the cell, or none, although there is one inside. What lies
+//! inside is then looked for in smaller and smaller boxes of local coordinates. The image of a box lies in the
+//! convex hull of the images of its corners, which rules most of them out at once.
+
+use super::Cell;
+use crate::aabb::bounds;
+use crate::{Mat3, Vec3};
+
+/// A point on a face is in both cells: slack in local coordinates.
+pub(in crate::lattice) const SLACK: f64 = 1e-9;
+
+/// Boxes are halved so often at most: Newton's method settles from the middle of a much larger one.
+const HALVINGS: u32 = 6;
+
+/// Boxes that are looked at for one point at most. A sound cell needs a few; a crumpled one has no end of them.
+const BOXES: u32 = 600;
+
+impl Cell {
+    /// Local coordinates of a point: in the cell where there are such, else others that the continued map
+    /// takes there. None when the cell is degenerate or none are found (far outside of a warped cell).
+    pub fn local(&self, corners: &[Vec3], p: Vec3) -> Option<Vec3> {
+        if matches!(self, Cell::Tetrahedron(_)) {
+            let l = Vec3::repeat(0.25);
+            let step = self.jacobian(corners, l).try_inverse()? * (p - self.position(corners, l));
+            return Some(l + step).filter(within_reach);
+        }
+        // Measured from the point, nothing is lost far away from the origin.
+        let mut about = [Vec3::zeros(); 8];
+        for (to, x) in about.iter_mut().zip(corners) {
+            *to = x - p;
+        }
+        let x = &about[..corners.len().min(8)];
+        let centre = match self {
+            Cell::Prism(_) => Vec3::new(1.0 / 3.0, 1.0 / 3.0, 0.5),
+            _ => Vec3::repeat(0.5),
+        };
+        let found = self.newton(x, centre);
+        if found.is_some_and(|l| self.inside(l) >= -SLACK) {
+            return found;
+        }
+        let whole = Boxed {
+            low: Vec3::zeros(),
+            size: 1.0,
+            halvings: 0,
+        };
+        self.search(x, whole, &mut BOXES.clone()).or(found)
+    }
+
+    /// Local coordinates of the origin by Newton's method.
+    fn newton(&self, x: &[Vec3], mut l: Vec3) -> Option<Vec3> {
+        let mut last = f64::INFINITY;
+        for _ in 0..24 {
+            let step = self.jacobian(x, l).try_inverse()? * self.position(x, l);
+            l -= step;
+            if !within_reach(&l) {
+                return None;
+            }
+            let length = step.norm();
+            // Steps that no longer shrink are rounding.
+            if length < 1e-13 || (length < 1e-10 && length > 0.5 * last) {
+                return Some(l);
+            }
+            last = length;
+        }
+        None
+    }
+
+    /// Local coordinates of the origin inside the cell and near a box of them.
+    fn search(&self, x: &[Vec3], part: Boxed, left: &mut u32) -> Option<Vec3> {
+        let beyond = matches!(self, Cell::Prism(_)) && part.low.x + part.low.y >= 1.0;
+        *left = left.saturating_sub(1);
+        if beyond || *left == 0 || !self.may_hold(x, &part) {
+            return None;
+        }
+        let middle = part.low + Vec3::repeat(0.5 * part.size);
+        if part.halvings > 0 {
+            let found = self.newton(x, middle);
+            if found.is_some_and(|l| self.inside(l) >= -SLACK) {
+                return found;
+            }
+        }
+        if part.halvings == HALVINGS {
+            return None;
+        }
+        part.parts()
+            .into_iter()
+            .find_map(|part| self.search(x, part, left))
+    }
+
+    /// Whether the origin may lie in the image of a box: whether it lies in the box around the image's hull,
+    /// along directions that follow the cell.
+    fn may_hold(&self, x: &[Vec3], part: &Boxed) -> bool {
+        let middle = part.low + Vec3::repeat(0.5 * part.size);
+        let inverse = self.jacobian(x, middle).try_inverse();
+        let straight = inverse.unwrap_or_else(Mat3::identity);
+        let images = (0..8).map(|i| {
+            let corner = Vec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2) as f64);
+            straight * self.position(x, part.low + corner * part.size)
+        });
+        let (low, high) = bounds(images);
+        let slack = 1e-7 * (high - low).max();
+        low.max() <= slack && high.min() >= -slack
+    }
+}
+
+/// So far off, coordinates mean nothing; not a number is no coordinate.
+fn within_reach(l: &Vec3) -> bool {
+    l.iter().all(|x| x.abs() < 1e6)
+}
+
+/// A cube of local coordinates.
+#[derive(Clone, Copy)]
+struct Boxed {
+    low: Vec3,
+    size: f64,
+    halvings: u32,
+}
+
+impl Boxed {
+    fn parts(&self) -> [Self; 8] {
+        let size = 0.5 * self.size;
+        std::array::from_fn(|i| Self {
+            low: self.low + Vec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2) as f64) * size,
+            size,
+            halvings: self.halvings + 1,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lattice::limb::crumpled;
+    use crate::surface::shapes::Random;
+
+    /// Whether the map is sound at places on a grid.
+    fn is_sound(cell: &Cell, x: &[Vec3]) -> bool {
+        (0..7 * 7 * 7).all(|i| {
+            let l = Vec3::new((i % 7) as f64, (i / 7 % 7) as f64, (i / 49) as f64) / 6.0;
+            cell.inside(l) < 0.0 || cell.jacobian(x, l).determinant() > 0.005
+        })
+    }
+
+    #[test]
+    fn every_place_in_a_warped_cell_is_found_again() {
+        let mut random = Random(4);
+        let mut searched = 0;
+        for i in 0..20000 {
+            let (cell, x) = crumpled(i, 0.9 * random.next(), &mut random);
+            if !is_sound(&cell, &x) {
+                continue;
+            }
+            for _ in 0..20 {
+                let l = cell.clamp(Vec3::from_fn(|_, _| 1.2 * random.next() - 0.1));
+                let p = cell.position(&x, l);
+                let found = cell.local(&x, p).expect("found");
+                assert!((found - l).norm() < 1e-10, "{found} {l} {cell:?} {x:?}");
+                // By Newton's method from the middle alone it would not always be.
+                let about: Vec<Vec3> = x.iter().map(|x| x - p).collect();
+                let plain = cell.newton(&about, Vec3::repeat(0.4));
+                searched += u32::from(plain.is_none_or(|q| (q - l).norm() > 1e-6));
+            }
+        }
+        assert!(searched > 20, "{searched}");
+    }
+
+    #[test]
+    fn far_from_the_origin_coordinates_are_as_good_as_positions() {
+        let mut random = Random(9);
+        for i in 0..200 {
+            let (cell, x) = crumpled(i, 0.2, &mut random);
+            // A cell of a centimetre, a kilometre away: positions are good to 1e-13 m, a part of 1e-11.
+            let far = Vec3::new(800.0, -500.0, 300.0);
+            let x: Vec<Vec3> = x.iter().map(|x| far + x * 0.01).collect();
+            let l = cell.clamp(Vec3::from_fn(|_, _| random.next()));
+            let found = cell.local(&x, cell.position(&x, l)).expect("found");
+            assert!((found - l).norm() < 1e-9, "{found} {l}");
+        }
+    }
+
+    #[test]
+    fn a_point_of_no_place_in_the_cell_has_none() {
+        let mut random = Random(6);
+        for i in 0..300 {
+            let (cell, x) = crumpled(i, 0.3, &mut random);
+            let (low, high) = bounds(&x);
+            let p = Vec3::from_fn(|k, _| low[k] + (high[k] - low[k]) * random.next());
+            if let Some(l) = cell.local(&x, p) {
+                assert!((cell.position(&x, l) - p).norm() < 1e-9);
+            }
+            let beyond = high + (high - low) * random.next();
+            let found = cell.local(&x, beyond);
+            assert!(found.is_none_or(|l| cell.inside(l) < 0.0));
+        }
+    }
+
+    #[test]
+    fn a_crumpled_cell_ends_the_search() {
+        // All corners in one point, or on a line: every place goes to it, or none does.
+        for kind in 0..3 {
+            let (cell, x) = crumpled(kind, 0.0, &mut Random(0));
+            let point = vec![Vec3::repeat(0.5); x.len()];
+            let line: Vec<Vec3> = x.iter().map(|p| Vec3::x() * p.sum()).collect();
+            for x in [point, line] {
+                for p in [Vec3::repeat(0.5), Vec3::x()] {
+                    let found = cell.local(&x, p);
+                    assert!(found.is_none_or(|l| (cell.position(&x, l) - p).norm() < 1e-6));
+                }
+            }
+        }
+    }
+}

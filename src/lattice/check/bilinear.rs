@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Faces of cells: bilinear patches, and where straight lines cross them.
+
+use crate::Vec3;
+use crate::aabb::bounds;
+
+/// So far beyond its ends a segment or a patch still counts, as a part of their lengths; a crossing is as sharp.
+const SLACK: f64 = 1e-9;
+
+/// The bilinear patch of four corners in order around it. Of a triangle the last two corners are one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patch([Vec3; 4]);
+
+impl Patch {
+    /// A face of a cell with corners at `x`.
+    pub fn new(face: &[usize], x: &[Vec3]) -> Self {
+        Self(std::array::from_fn(|k| x[face[k.min(face.len() - 1)]]))
+    }
+
+    /// The corners in order.
+    pub fn corners(&self) -> &[Vec3; 4] {
+        &self.0
+    }
+
+    /// How thick the hull of the corners is, between its two diagonals: zero where the patch is flat, which
+    /// lies within a quarter of it around a plane.
+    pub fn warp(&self) -> f64 {
+        let [a, b, c, d] = self.0;
+        match self.normal().try_normalize(0.0) {
+            Some(n) => n.dot(&(b - a)).abs(),
+            None => (a - b + c - d).norm(),
+        }
+    }
+
+    /// Of the length of twice the area that the patch covers, seen along it.
+    fn normal(&self) -> Vec3 {
+        let [a, b, c, d] = self.0;
+        (c - a).cross(&(d - b))
+    }
+
+    /// Its four quarters.
+    fn quarters(&self) -> [Self; 4] {
+        let [a, b, c, d] = self.0;
+        let half = |p: Vec3, q: Vec3| (p + q) * 0.5;
+        let (ab, bc, cd, da) = (half(a, b), half(b, c), half(c, d), half(d, a));
+        let middle = half(ab, cd);
+        [
+            Self([a, ab, middle, da]),
+            Self([ab, b, bc, middle]),
+            Self([middle, bc, c, cd]),
+            Self([da, middle, cd, d]),
+        ]
+    }
+
+    /// Whether the hulls of two patches are seen to be apart: along the axes, or across one of the patches.
+    fn is_apart(&self, other: &Self) -> bool {
+        let ((lo, hi), (low, high)) = (bounds(self.0), bounds(other.0));
+        if (0..3).any(|k| hi[k] < low[k] || high[k] < lo[k]) {
+            return true;
+        }
+        [self.normal(), other.normal()].iter().any(|n| {
+            let range = |p: &Self| {
+                let along = p.0.map(|x| n.dot(&(x - self.0[0])));
+                let far = (f64::INFINITY, f64::NEG_INFINITY);
+                along
+                    .iter()
+                    .fold(far, |(lo, hi), &d| (lo.min(d), hi.max(d)))
+            };
+            let ((lo, hi), (low, high)) = (range(self), range(other));
+            hi < low || high < lo
+        })
+    }
+
+    /// Where the segment from `a` to `b` crosses the patch: parts of its length, some perhaps twice, in no
+    /// order. A segment that runs along the patch crosses nothing.
+    pub fn crossings(&self, a: Vec3, b: Vec3) -> impl Iterator<Item = f64> {
+        let [p, q, r, s] = self.0;
+        // Where a segment is parallel to one family of the patch's lines the other one finds it.
+        [[p, q, r, s], [p, s, r, q]]
+            .into_iter()
+            .flat_map(move |corners| across(corners, a, b - a))
+            .flatten()
+    }
+
+    /// A point on both patches. Parts that are bent by less than `flat` are taken for flat: where one comes
+    /// through the other by less than about that, with no edge of a part crossing, none is found.
+    pub fn meet(&self, other: &Self, flat: f64) -> Option<Vec3> {
+        if self.is_apart(other) {
+            return None;
+        }
+        let (mine, its) = (self.warp(), other.warp());
+        if mine.max(its) <= flat {
+            return self.pierced(other).or_else(|| other.pierced(self));
+        }
+        if mine >= its {
+            let mut parts = self.quarters().into_iter();
+            parts.find_map(|part| part.meet(other, flat))
+        } else {
+            let mut parts = other.quarters().into_iter();
+            parts.find_map(|part| self.meet(&part, flat))
+        }
+    }
+
+    /// A point where an edge of the other patch crosses this one.
+    fn pierced(&self, other: &Self) -> Option<Vec3> {
+        (0..4).find_map(|k| {
+            let (a, b) = (other.0[k], other.0[(k + 1) % 4]);
+            let at = self.crossings(a, b).next();
+            at.map(|t| a + (b - a) * t)
+        })
+    }
+}
+
+/// Crossings of the segment from `a` along `d` with the lines that lead from the first edge of a patch to the
+/// opposite one.
+///
+/// The line at `u` starts at `e(u)` and leads along `s(u)`, both linear in `u`. It meets the segment's line where
+/// the three directions `e(u) − a`, `s(u)` and `d` lie in a plane, a quadratic equation in `u`.
+fn across([p, q, r, s]: [Vec3; 4], a: Vec3, d: Vec3) -> [Option<f64>; 2] {
+    let (e, along) = (p - a, q - p);
+    let (start, turn) = (s - p, (r - q) - (s - p));
+    let constant = d.dot(&e.cross(&start));
+    let linear = d.dot(&(e.cross(&turn) + along.cross(&start)));
+    let square = d.dot(&along.cross(&turn));
+    let size = d.norm().max(along.norm()).max(start.norm());
+    roots(constant, linear, square).map(|u| {
+        let u = u.filter(|u| (-SLACK..=1.0 + SLACK).contains(u))?;
+        let (e, s) = (e + along * u, start + turn * u);
+        let n = d.cross(&s);
+        let n = n / n.norm_squared();
+        let (v, t) = (e.cross(&d).dot(&n), e.cross(&s).dot(&n));
+        let on_both = [v, t].iter().all(|x| (-SLACK..=1.0 + SLACK).contains(x))
+            && (e + s * v - d * t).norm() <= SLACK * size;
+        on_both.then_some(t.clamp(0.0, 1.0))
+    })
+}
+
+/// Real roots of `c + b x + a x²`; a double one that rounding has made complex counts. Nothing, or what is not
+/// finite, where all is zero.
+fn roots(c: f64, b: f64, a: f64) -> [Option<f64>; 2] {
+    let discriminant = b * b - 4.0 * a * c;
+    if discriminant < -1e-12 * (b * b + (4.0 * a * c).abs()) {
+        return [None, None];
+    }
+    // The sum without cancellation, the other root by the product of the two.
+    let sum = -0.5 * (b + discriminant.max(0.0).sqrt().copysign(b));
+    [Some(sum / a), Some(c / sum)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::surface::shapes::Random;
+
+    impl Patch {
+        /// The point `u` along the first edge and `v` towards the opposite one.
+        fn at(&self, u: f64, v: f64) -> Vec3 {
+            let [a, b, c, d] = self.0;
+            (a * (1.0 - u) + b * u) * (1.0 - v) + (d * (1.0 - u) + c * u) * v
+        }
+    }
+
+    fn random_patch(random: &mut Random) -> Patch {
+        let square = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
+        Patch(
+            square.map(|[x, y]| {
+                Vec3::new(x, y, 0.0) + Vec3::from_fn(|_, _| 0.6 * random.next() - 0.3)
+            }),
+        )
+    }
+
+    #[test]
+    fn a_segment_through_a_point_of_a_patch_crosses_it_there() {
+        let mut random = Random(3);
+        for i in 0..2000 {
+            let mut patch = random_patch(&mut random);
+            if i % 4 == 0 {
+                // A triangle.
+                patch.0[3] = patch.0[2];
+            }
+            let p = patch.at(random.next(), random.next());
+            let d = Vec3::from_fn(|_, _| 2.0 * random.next() - 1.0);
+            let t = 0.05 + 0.9 * random.next();
+            let (a, b) = (p - d * t, p + d * (1.0 - t));
+            let found: Vec<f64> = patch.crossings(a, b).collect();
+            assert!(found.iter().any(|x| (x - t).abs() < 1e-6), "{t} {found:?}");
+            // Whatever is found lies on the patch: its corners and that point are in one plane with a line of it.
+            assert!(found.iter().all(|&t| on(&patch, a + (b - a) * t)));
+            // Cut off before the crossing, it is not there.
+            let short = patch.crossings(a, p - d * 0.01);
+            assert!(short.into_iter().all(|x| (x * (t - 0.01) - t).abs() > 1e-3));
+        }
+    }
+
+    /// Whether a point lies on a patch, by smaller and smaller quarters.
+    fn on(patch: &Patch, p: Vec3) -> bool {
+        let (low, high) = bounds(patch.0);
+        let slack = 1e-8;
+        if (0..3).any(|k| p[k] < low[k] - slack || p[k] > high[k] + slack) {
+            return false;
+        }
+        (high - low).max() < 1e-6 || patch.quarters().iter().any(|part| on(part, p))
+    }
+
+    #[test]
+    fn segments_along_the_lines_of_a_patch_and_beside_it_cross_nothing_they_should_not() {
+        let mut random = Random(5);
+        for _ in 0..500 {
+            let patch = random_patch(&mut random);
+            let u = random.next();
+            // A segment that is parallel to a line of the patch at some height above it.
+            let (a, b) = (patch.at(u, 0.2), patch.at(u, 0.8));
+            let up = patch.normal().normalize() * 0.01;
+            let lifted = patch.crossings(a + up, b + up);
+            for t in lifted {
+                assert!(on(&patch, a + up + (b - a) * t));
+            }
+        }
+    }
+
+    #[test]
+    fn quarters_are_the_patch() {
+        let mut random = Random(6);
+        for _ in 0..100 {
+            let patch = random_patch(&mut random);
+            let (u, v) = (random.next(), random.next());
+            let [a, b, c, d] = patch.quarters();
+            for (part, i, j) in [(a, 0.0, 0.0), (b, 1.0, 0.0), (c, 1.0, 1.0), (d, 0.0, 1.0)] {
+                let whole = patch.at(0.5 * (u + i), 0.5 * (v + j));
+                assert!((part.at(u, v) - whole).norm() < 1e-14);
+            }
+        }
+    }
+
+    #[test]
+    fn the_warp_is_the_distance_of_the_diagonals() {
+        let at = |z: f64| {
+            Patch([
+                Vec3::new(0.0, 0.0, z),
+                Vec3::new(2.0, 0.0, 0.0),
+                Vec3::new(2.0, 1.0, z),
+                Vec3::new(0.0, 1.0, 0.0),
+            ])
+        };
+        for z in [0.0, 0.3, -2.0] {
+            assert!((at(z).warp() - f64::abs(z)).abs() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn roots_solve_the_quadratic() {
+        let mut random = Random(1);
+        for i in 0..1000 {
+            let [x, y, a] = [0; 3].map(|_| 4.0 * random.next() - 2.0);
+            let a = if i % 3 == 0 { a * 1e-12 } else { a };
+            // a (t − x) (t − y), or as good as linear.
+            let (c, b) = if i % 3 == 0 {
+                (-x, 1.0)
+            } else {
+                (a * x * y, -a * (x + y))
+            };
+            let found = roots(c, b, a);
+            for root in if i % 3 == 0 { vec![x] } else { vec![x, y] } {
+                assert!(
+                    found.iter().flatten().any(|t| (t - root).abs() < 1e-7),
+                    "{root} {found:?}"
+                );
+            }
+        }
+        assert_eq!(roots(1.0, 0.0, 1.0), [None, None]);
+    }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whether a cell is turned over inside, though at none of its corners: where the determinant of the derivatives
+//! of its map is not positive.
+//!
+//! On a tetrahedron the determinant is constant. On a prism it is linear in the triangle and quadratic along the
+//! height, so it is least on one of the three upright edges. On a hexahedron it is quadratic in each coordinate:
+//! as a Bernstein polynomial it lies between its coefficients, and those of smaller and smaller boxes lie closer
+//! and closer around it.
+
+use crate::Vec3;
+use crate::lattice::Cell;
+
+/// Boxes that are looked at for one cell at most. Where more are needed, the determinant comes so near to zero
+/// along a whole surface that the cell is as good as flat there.
+const BOXES: usize = 4096;
+
+/// Local coordinates where the cell with corners at `x` is turned over or flatter than `flat`, a determinant; its
+/// corners are not looked at.
+pub(super) fn fold(cell: &Cell, x: &[Vec3], flat: f64) -> Option<Vec3> {
+    match cell {
+        Cell::Tetrahedron(_) => None,
+        Cell::Prism(_) => fold_of_prism(x, flat),
+        Cell::Hexahedron(_) => fold_of_hexahedron(x, flat),
+    }
+}
+
+fn det(a: &Vec3, b: &Vec3, c: &Vec3) -> f64 {
+    a.cross(b).dot(c)
+}
+
+fn fold_of_prism(x: &[Vec3], flat: f64) -> Option<Vec3> {
+    let [low, high] = [0, 3].map(|first| [x[first + 1] - x[first], x[first + 2] - x[first]]);
+    let corners = [Vec3::zeros(), Vec3::x(), Vec3::y()];
+    corners.iter().enumerate().find_map(|(i, corner)| {
+        let upright = x[i + 3] - x[i];
+        let mixed = det(&low[0], &high[1], &upright) + det(&high[0], &low[1], &upright);
+        let (start, middle, end) = (
+            det(&low[0], &low[1], &upright),
+            0.5 * mixed,
+            det(&high[0], &high[1], &upright),
+        );
+        // Where the quadratic with these Bernstein coefficients is least.
+        let bend = start - 2.0 * middle + end;
+        let height = (start - middle) / bend;
+        let least = start - (start - middle) * height;
+        (bend > 0.0 && height > 0.0 && height < 1.0 && least <= flat)
+            .then(|| corner + Vec3::z() * height)
+    })
+}
+
+/// The determinant on a box of local coordinates: Bernstein coefficients of degree two in each, the first
+/// coordinate's running fastest.
+#[derive(Clone, Copy)]
+struct Determinant {
+    coefficients: [f64; 27],
+    low: Vec3,
+    size: Vec3,
+}
+
+/// What lies between one coefficient and the next, by coordinate.
+const STRIDES: [usize; 3] = [1, 3, 9];
+
+impl Determinant {
+    fn of_hexahedron(x: &[Vec3]) -> Self {
+        let mut coefficients = [0.0; 27];
+        // Edges in each direction, by where they lie in the other two.
+        let edges: [[Vec3; 4]; 3] = std::array::from_fn(|axis| {
+            let (p, q) = ((axis + 1) % 3, (axis + 2) % 3);
+            std::array::from_fn(|i| {
+                let from = (i & 1) << p | (i >> 1) << q;
+                x[from | 1 << axis] - x[from]
+            })
+        });
+        // The derivatives are bilinear. Products of their weights, which are Bernstein polynomials of degree one,
+        // are those of degree two over the binomial coefficients 1, 2, 1.
+        for (i, a) in edges[0].iter().enumerate() {
+            for (j, b) in edges[1].iter().enumerate() {
+                for (k, c) in edges[2].iter().enumerate() {
+                    let degrees = [(j >> 1) + (k & 1), (i & 1) + (k >> 1), (i >> 1) + (j & 1)];
+                    let shared = degrees.iter().filter(|&&d| d == 1).count() as i32;
+                    let at: usize = degrees.iter().zip(STRIDES).map(|(d, s)| d * s).sum();
+                    coefficients[at] += det(a, b, c) * 0.5f64.powi(shared);
+                }
+            }
+        }
+        Self {
+            coefficients,
+            low: Vec3::zeros(),
+            size: Vec3::repeat(1.0),
+        }
+    }
+
+    /// The least coefficient, which bounds the determinant.
+    fn bound(&self) -> f64 {
+        self.coefficients
+            .iter()
+            .copied()
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    /// The least value at a corner, where coefficients are values, and its local coordinates.
+    fn least_corner(&self) -> (f64, Vec3) {
+        let corner = |i: usize| {
+            let bits = Vec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2) as f64);
+            let at: usize = (0..3).map(|k| (i >> k & 1) * 2 * STRIDES[k]).sum();
+            let place = self.low + bits.component_mul(&self.size);
+            (self.coefficients[at], place)
+        };
+        let all = (1..8).map(corner);
+        all.fold(corner(0), |best, c| if c.0 < best.0 { c } else { best })
+    }
+
+    /// The two halves across the coordinate along which the coefficients say least about the values: where they
+    /// bend most.
+    fn halves(&self) -> [Self; 2] {
+        let bend = |axis: usize| {
+            let c = |at: usize| self.coefficients[at];
+            let s = STRIDES[axis];
+            starts(axis)
+                .map(|at| (c(at) - 2.0 * c(at + s) + c(at + 2 * s)).abs())
+                .fold(0.0, f64::max)
+        };
+        let bends = [0, 1, 2].map(bend);
+        let axis = (1..3).fold(0, |best, k| if bends[k] > bends[best] { k } else { best });
+        let (mut lower, mut upper) = (*self, *self);
+        let s = STRIDES[axis];
+        for at in starts(axis) {
+            let [p, q, r] = [0, 1, 2].map(|k| self.coefficients[at + k * s]);
+            let (pq, qr) = (0.5 * (p + q), 0.5 * (q + r));
+            let middle = 0.5 * (pq + qr);
+            for (k, (l, u)) in [(p, middle), (pq, qr), (middle, r)].into_iter().enumerate() {
+                lower.coefficients[at + k * s] = l;
+                upper.coefficients[at + k * s] = u;
+            }
+        }
+        for half in [&mut lower, &mut upper] {
+            half.size[axis] *= 0.5;
+        }
+        upper.low[axis] += upper.size[axis];
+        [lower, upper]
+    }
+}
+
+/// Where the rows of coefficients along a coordinate begin.
+fn starts(axis: usize) -> impl Iterator<Item = usize> {
+    (0..27usize).filter(move |at| (at / STRIDES[axis]).is_multiple_of(3))
+}
+
+fn fold_of_hexahedron(x: &[Vec3], flat: f64) -> Option<Vec3> {
+    let mut left = vec![Determinant::of_hexahedron(x)];
+    for _ in 0..BOXES {
+        let part = left.pop()?;
+        if part.bound() > flat {
+            continue;
+        }
+        let (value, place) = part.least_corner();
+        if value <= flat {
+            return Some(place);
+        }
+        left.extend(part.halves());
+    }
+    left.last().map(|part| part.least_corner().1)
+}
+
+#[cfg(test)]
+mod tests;

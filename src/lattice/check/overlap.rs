@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Whether the interiors of two cells meet, one of which has warped faces: their hulls may overlap although the
+//! cells do not.
+//!
+//! Two tests, each of which names a common point. An edge of one cell may run inside the other: between two
+//! crossings of its faces it is inside or outside as a whole, and how deep is told by the inverse of the cell's
+//! map. This finds whatever is more than rounding. Two faces may also cut each other with no edge crossing any.
+//! That is looked for between *cores*: cells made smaller by a thousandth about their middles. Cores of cells
+//! that only touch are apart, so nothing need be said about faces, edges or corners that two cells share, and
+//! cores that overlap have boundaries that cross, or one holds the middle of the other.
+
+use super::bilinear::Patch;
+use crate::Vec3;
+use crate::aabb::bounds;
+use crate::lattice::Cell;
+
+/// An overlap thinner than this part of a cell's size is rounding.
+pub(super) const ROUNDING: f64 = 1e-7;
+
+/// How much of a cell its core is, in local coordinates.
+const CORE: f64 = 0.998;
+
+/// So far, as a part of the smaller cell's size, parts of faces are taken for flat.
+const FLAT: f64 = 1e-4;
+
+/// How far points spread: the farthest from the first.
+pub(super) fn extent(x: &[Vec3]) -> f64 {
+    x.iter().map(|p| (p - x[0]).norm()).fold(0.0, f64::max)
+}
+
+/// A cell as a body in space.
+pub(super) struct Solid<'a> {
+    cell: &'a Cell,
+    x: [Vec3; 8],
+    low: Vec3,
+    high: Vec3,
+    size: f64,
+}
+
+impl<'a> Solid<'a> {
+    /// A cell whose map folds nowhere, with its corners at the first entries of `x`.
+    pub fn new(cell: &'a Cell, x: [Vec3; 8]) -> Self {
+        let used = &x[..cell.corners().len()];
+        let ((low, high), size) = (bounds(used), extent(used));
+        Self {
+            cell,
+            x,
+            low,
+            high,
+            size,
+        }
+    }
+
+    fn corners(&self) -> &[Vec3] {
+        &self.x[..self.cell.corners().len()]
+    }
+
+    fn faces(&self) -> impl Iterator<Item = Patch> + '_ {
+        self.cell.faces().iter().map(|f| Patch::new(f, &self.x))
+    }
+
+    fn edges(&self) -> impl Iterator<Item = [Vec3; 2]> + '_ {
+        self.cell.edges().iter().map(|e| e.map(|i| self.x[i]))
+    }
+
+    /// Local coordinates of the middle and of the corners.
+    fn reference(&self) -> (Vec3, [Vec3; 8]) {
+        let mut at = [Vec3::zeros(); 8];
+        let triangle = [Vec3::zeros(), Vec3::x(), Vec3::y()];
+        let middle = match self.cell {
+            Cell::Tetrahedron(_) => {
+                at[1..4].copy_from_slice(&[Vec3::x(), Vec3::y(), Vec3::z()]);
+                Vec3::repeat(0.25)
+            }
+            Cell::Prism(_) => {
+                for (i, x) in triangle.iter().enumerate() {
+                    (at[i], at[i + 3]) = (*x, x + Vec3::z());
+                }
+                Vec3::new(1.0 / 3.0, 1.0 / 3.0, 0.5)
+            }
+            Cell::Hexahedron(_) => {
+                at = std::array::from_fn(|i| {
+                    Vec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2) as f64)
+                });
+                Vec3::repeat(0.5)
+            }
+        };
+        (middle, at)
+    }
+
+    fn middle(&self) -> Vec3 {
+        self.cell.position(self.corners(), self.reference().0)
+    }
+
+    /// The corners of its core.
+    fn core(&self) -> [Vec3; 8] {
+        let (middle, at) = self.reference();
+        at.map(|l| {
+            let l = middle + (l - middle) * CORE;
+            self.cell.position(self.corners(), l)
+        })
+    }
+
+    /// How deep a point lies inside, metres, as the map near the point has it; not positive outside.
+    fn depth(&self, p: Vec3) -> f64 {
+        if (0..3).any(|k| p[k] <= self.low[k] || p[k] >= self.high[k]) {
+            return 0.0;
+        }
+        let x = self.corners();
+        let Some(l) = self.cell.local(x, p).filter(|&l| self.cell.inside(l) > 0.0) else {
+            return 0.0;
+        };
+        let Some(inverse) = self.cell.jacobian(x, l).try_inverse() else {
+            return 0.0;
+        };
+        // Each face is where a coordinate is zero or one, or where some of them add up to one.
+        let slopes: [Vec3; 3] = std::array::from_fn(|k| inverse.row(k).transpose());
+        let (sums, total) = match self.cell {
+            Cell::Tetrahedron(_) => (l.sum(), slopes[0] + slopes[1] + slopes[2]),
+            Cell::Prism(_) => (l.x + l.y, slopes[0] + slopes[1]),
+            Cell::Hexahedron(_) => (0.0, Vec3::zeros()),
+        };
+        let between = |k: usize| match (self.cell, k) {
+            (Cell::Hexahedron(_), _) | (Cell::Prism(_), 2) => l[k].min(1.0 - l[k]),
+            _ => l[k],
+        };
+        let slanted = (1.0 - sums) / total.norm();
+        (0..3)
+            .map(|k| between(k) / slopes[k].norm())
+            .fold(slanted, f64::min)
+    }
+}
+
+/// A point in the interiors of two cells, which are no copies of each other. None where they share no more than a
+/// part of their boundaries, or overlap by no more than rounding; where no edge of one enters the other, by no
+/// more than about 0.3 % of their size.
+pub(super) fn common_point(a: &Solid, b: &Solid) -> Option<Vec3> {
+    let least = ROUNDING * a.size.max(b.size);
+    let middle = |of: &Solid, within: &Solid| {
+        let p = of.middle();
+        (within.depth(p) > least).then_some(p)
+    };
+    middle(a, b)
+        .or_else(|| middle(b, a))
+        .or_else(|| edge_inside(a, b, least))
+        .or_else(|| edge_inside(b, a, least))
+        .or_else(|| cores_meet(a, b))
+}
+
+/// A point on an edge of `of` deep enough inside `within`.
+fn edge_inside(of: &Solid, within: &Solid, least: f64) -> Option<Vec3> {
+    let faces: Vec<Patch> = within.faces().collect();
+    of.edges().find_map(|[p, q]| {
+        let (low, high) = (p.inf(&q), p.sup(&q));
+        if (0..3).any(|k| high[k] <= within.low[k] || low[k] >= within.high[k]) {
+            return None;
+        }
+        let crossings = faces.iter().flat_map(|f| f.crossings(p, q));
+        let mut stops: Vec<f64> = crossings.chain([0.0, 1.0]).collect();
+        stops.sort_by(f64::total_cmp);
+        stops.windows(2).find_map(|pair| {
+            let x = p + (q - p) * (0.5 * (pair[0] + pair[1]));
+            (within.depth(x) > least).then_some(x)
+        })
+    })
+}
+
+/// A point on the boundaries of both cores.
+fn cores_meet(a: &Solid, b: &Solid) -> Option<Vec3> {
+    let flat = FLAT * a.size.min(b.size);
+    let (x, y) = (a.core(), b.core());
+    let others: Vec<(Patch, Patch)> = b
+        .cell
+        .faces()
+        .iter()
+        .map(|f| (Patch::new(f, &b.x), Patch::new(f, &y)))
+        .collect();
+    a.cell.faces().iter().find_map(|f| {
+        let (face, mine) = (Patch::new(f, &a.x), Patch::new(f, &x));
+        others
+            .iter()
+            // A common face parts the two itself.
+            .filter(|(other, _)| !are_opposite(&face, other))
+            .find_map(|(_, its)| mine.meet(its, flat))
+    })
+}
+
+/// Whether two faces are one, seen from its two sides.
+fn are_opposite(face: &Patch, other: &Patch) -> bool {
+    let (x, y) = (face.corners(), other.corners());
+    (0..4).any(|turn| (0..4).all(|k| x[k] == y[(turn + 4 - k) % 4]))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Pairs of cells against many points of both.
+
+use super::*;
+use crate::lattice::check::folding::fold;
+use crate::lattice::limb::crumpled;
+use crate::surface::shapes::Random;
+
+fn solid<'a>(cell: &'a Cell, x: &[Vec3]) -> Solid<'a> {
+    let mut all = [Vec3::zeros(); 8];
+    all[..x.len()].copy_from_slice(x);
+    Solid::new(cell, all)
+}
+
+/// A cell that folds nowhere.
+fn sound(kind: usize, jitter: f64, random: &mut Random) -> (Cell, Vec<Vec3>) {
+    loop {
+        let (cell, x) = crumpled(kind, jitter, random);
+        let corner = |i: usize| super::super::corner_volume(&cell, &x, i);
+        let corners = (0..x.len()).all(|i| corner(i) > 1e-3);
+        if corners && fold(&cell, &x, 1e-6).is_none() {
+            return (cell, x);
+        }
+    }
+}
+
+/// How deep points of both lie in both at least, in local coordinates, at the best of many.
+fn deepest(a: &(Cell, Vec<Vec3>), b: &(Cell, Vec<Vec3>), n: usize) -> f64 {
+    let mut best = f64::NEG_INFINITY;
+    for (of, within) in [(a, b), (b, a)] {
+        for c in 0..n * n * n {
+            let part = |i: usize| (i as f64 + 0.5) / n as f64;
+            let l = Vec3::new(part(c % n), part(c / n % n), part(c / (n * n)));
+            let mine = of.0.inside(l);
+            if mine <= best {
+                continue;
+            }
+            let p = of.0.position(&of.1, l);
+            let its = within.0.local(&within.1, p);
+            best = best.max(mine.min(its.map_or(-1.0, |l| within.0.inside(l))));
+        }
+    }
+    best
+}
+
+/// That a point lies in a cell, by no more than the cell's own map.
+fn holds((cell, x): &(Cell, Vec<Vec3>), p: Vec3) -> bool {
+    let l = cell.local(x, p).expect("found");
+    (cell.position(x, l) - p).norm() < 1e-9 && cell.inside(l) > -1e-9
+}
+
+const PAIRS: usize = 300;
+
+#[test]
+fn random_pairs_overlap_where_many_points_say_so() {
+    let mut random = Random(11);
+    let (mut overlapping, mut apart, mut close) = (0, 0, 0);
+    for i in 0..PAIRS {
+        let jitter = 0.45 * random.next();
+        let a = sound(i % 2, jitter, &mut random);
+        let mut b = sound(i / 2 % 3, jitter, &mut random);
+        let turn = Vec3::from_fn(|_, _| 6.0 * random.next());
+        let turn = nalgebra::Rotation3::new(turn);
+        let shift = Vec3::from_fn(|_, _| 2.4 * random.next() - 1.2);
+        b.1.iter_mut().for_each(|p| *p = turn * *p + shift);
+        let depth = deepest(&a, &b, 20);
+        match common_point(&solid(&a.0, &a.1), &solid(&b.0, &b.1)) {
+            Some(p) => {
+                assert!(holds(&a, p) && holds(&b, p), "{a:?} {b:?}");
+                overlapping += 1;
+            }
+            None => {
+                // Cores are a thousandth smaller.
+                assert!(depth < 2e-3, "{depth}: {a:?} {b:?}");
+                apart += 1;
+                close += usize::from(depth > -0.05);
+            }
+        }
+    }
+    assert!(overlapping > PAIRS / 20 && apart > PAIRS / 20 && close > 0);
+}
+
+/// Two hexahedra or prisms on a common face of four corners, warped; the second has corners of its own.
+fn neighbours(i: usize, jitter: f64, random: &mut Random) -> [(Cell, Vec<Vec3>); 2] {
+    let (first, second): (&[usize], &[usize]) = match i % 3 {
+        0 => (&[0, 1, 2, 3, 4, 5, 6, 7], &[1, 8, 3, 9, 5, 10, 7, 11]),
+        1 => (&[0, 1, 2, 3, 4, 5, 6, 7], &[1, 8, 3, 5, 10, 7]),
+        _ => (&[0, 1, 3, 4, 5, 7], &[1, 8, 3, 5, 10, 7]),
+    };
+    loop {
+        let grid: Vec<Vec3> = (0..12)
+            .map(|v: usize| {
+                let (i, rest) = if v < 8 { (v & 1, v >> 1) } else { (2, v - 8) };
+                let regular = Vec3::new(i as f64, (rest & 1) as f64, (rest >> 1) as f64);
+                regular + Vec3::from_fn(|_, _| (2.0 * random.next() - 1.0) * jitter)
+            })
+            .collect();
+        let cell = |corners: &[usize]| {
+            let numbers: Vec<u32> = (0..corners.len() as u32).collect();
+            let cell = Cell::from_corners(&numbers).expect("a cell");
+            (cell, corners.iter().map(|&v| grid[v]).collect::<Vec<_>>())
+        };
+        let pair = [cell(first), cell(second)];
+        let is_sound = |(cell, x): &(Cell, Vec<Vec3>)| {
+            (0..x.len()).all(|i| super::super::corner_volume(cell, x, i) > 1e-3)
+                && fold(cell, x, 1e-6).is_none()
+        };
+        if pair.iter().all(is_sound) {
+            return pair;
+        }
+    }
+}
+
+#[test]
+fn neighbours_touch_until_one_is_pushed_into_the_other() {
+    let mut random = Random(3);
+    for i in 0..300 {
+        let jitter = 0.4 * random.next();
+        let [a, b] = neighbours(i, jitter, &mut random);
+        let found = common_point(&solid(&a.0, &a.1), &solid(&b.0, &b.1));
+        if let Some(p) = found {
+            // Neighbours so crumpled that they do overlap, past their common face.
+            assert!(holds(&a, p) && holds(&b, p) && deepest(&a, &b, 24) > 0.0);
+            continue;
+        }
+        assert!(deepest(&a, &b, 16) < 2e-3);
+        for part in [0.01, 0.03, 0.1] {
+            let moved: Vec<Vec3> = b.1.iter().map(|p| p - Vec3::x() * part).collect();
+            let found = common_point(&solid(&a.0, &a.1), &solid(&b.0, &moved));
+            let p = found.unwrap_or_else(|| panic!("{part}: {a:?} {b:?}"));
+            assert!(holds(&a, p) && holds(&(b.0, moved), p));
+        }
+    }
+}
+
+/// A cell between a flat face and a saddle over a rhombus with its corners on the axes, `z = gap + h (x²/a² − y²/b²)`,
+/// which it lies above or below.
+fn saddle(h: f64, [a, b]: [f64; 2], gap: f64, above: bool) -> (Cell, Vec<Vec3>) {
+    let corners = |z: f64, h: f64| {
+        [
+            Vec3::new(a, 0.0, z + h),
+            Vec3::new(0.0, b, z - h),
+            Vec3::new(0.0, -b, z - h),
+            Vec3::new(-a, 0.0, z + h),
+        ]
+    };
+    let bent = corners(gap, h);
+    let x = if above {
+        [bent, corners(2.0, 0.0)]
+    } else {
+        [corners(-2.0, 0.0), bent]
+    };
+    (Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7]), x.concat())
+}
+
+#[test]
+fn faces_that_cut_each_other_with_no_edge_crossing_are_found() {
+    // The lower is wider along x, the upper along y, so that the gap is least on the axis: there it is as given.
+    let mut random = Random(7);
+    for i in 0..200 {
+        let mut wide = || [1.1 + 0.3 * random.next(), 0.5 + 0.25 * random.next()];
+        let (lower, [b, a]) = (wide(), wide());
+        let h = 0.2 + 0.2 * random.next();
+        let size = 2.0 * lower[0];
+        let gap = size * [0.003, 0.0002, -0.004, -0.01][i % 4];
+        let mut cells = [saddle(h, lower, 0.0, false), saddle(h, [a, b], gap, true)];
+        let turn = nalgebra::Rotation3::new(Vec3::from_fn(|_, _| 6.0 * random.next()));
+        for p in cells.iter_mut().flat_map(|c| &mut c.1) {
+            *p = turn * *p;
+        }
+        let [a, b] = cells.each_ref().map(|(cell, x)| solid(cell, x));
+        let edges = edge_inside(&a, &b, 1e-7).or_else(|| edge_inside(&b, &a, 1e-7));
+        assert_eq!(edges, None);
+        assert_eq!(common_point(&a, &b).is_some(), gap < 0.0, "{gap}");
+    }
+}
+
+#[test]
+fn a_cell_inside_another_is_found() {
+    let mut random = Random(2);
+    for i in 0..50 {
+        let (cell, x) = sound(i, 0.3, &mut random);
+        let whole = solid(&cell, &x);
+        // Between a fifth and almost all of it, still within.
+        let shrunk = |l: Vec3| {
+            let (middle, _) = whole.reference();
+            cell.position(&x, middle + (l - middle) * (0.2 + 0.79 * (i as f64 / 50.0)))
+        };
+        let inner: Vec<Vec3> = whole.reference().1[..x.len()]
+            .iter()
+            .map(|l| shrunk(*l))
+            .collect();
+        assert!(common_point(&whole, &solid(&cell, &inner)).is_some());
+        assert!(common_point(&solid(&cell, &inner), &whole).is_some());
+    }
+}
