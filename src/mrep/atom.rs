@@ -137,13 +137,13 @@ impl Dual {
         )
     }
 
-    /// The number itself down to `least`, from there on an exponential that stays above zero.
+    /// The number itself down to `least`, from there on a curve that stays above zero.
     fn at_least(self, least: f64) -> Self {
         if self.value >= least {
             return self;
         }
-        let below = |x: f64| ((x - least) / least).exp();
-        self.map(|x| least * below(x), below)
+        let below = |x: f64| least / (2.0 * least - x);
+        self.map(|x| least * below(x), |x| below(x).powi(2))
     }
 
     /// The number itself up to 1, from there on a curve that stays below 2.

@@ -11,6 +11,7 @@ mod boundary;
 mod coordinates;
 mod error;
 mod figure;
+mod fit;
 #[cfg(test)]
 mod fixture;
 mod legality;
@@ -24,3 +25,4 @@ pub use boundary::Boundary;
 pub use coordinates::{Coordinates, FARTHEST_DEPTH};
 pub use error::MRepError;
 pub use figure::{Figure, Kind};
+pub use fit::{Fit, FitSettings, Report, Stage};

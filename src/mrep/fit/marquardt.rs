@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The most probable figure: damped steps [marquardt1963] that lower the energy and fold nothing.
+
+use super::super::boundary::{Boundary, vectors};
+use super::super::figure::Figure;
+use super::evidence::{Evidence, Likelihood};
+use super::medial::Medial;
+use super::prior;
+use super::unknowns::Unknowns;
+use crate::progress::{Cancelled, Progress, step};
+use crate::solve::tall;
+use faer::prelude::Solve;
+use faer::{Mat, Side};
+
+/// No step may bring the legality below this, unless it raises it.
+pub(super) const LEAST_LEGALITY: f64 = 0.03;
+
+/// What is minimised.
+pub(super) struct Posterior<'a> {
+    pub template: &'a Figure,
+    pub boundary: &'a Boundary,
+    pub unknowns: &'a Unknowns,
+    pub medial: &'a Medial,
+    /// Factor on what is expected: prior and medial.
+    pub prior: f64,
+    pub likelihood: &'a dyn Likelihood,
+}
+
+/// A figure and what it costs.
+pub(super) struct State {
+    pub figure: Figure,
+    pub evidence: Evidence,
+    /// Of prior and medial.
+    expected: f64,
+}
+
+impl State {
+    /// Minus the logarithm of the posterior at the deviation steps are made for.
+    pub fn energy(&self) -> f64 {
+        self.expected + self.evidence.energy
+    }
+
+    /// The same at the deviation that is reported.
+    pub fn reported(&self) -> f64 {
+        self.expected + self.evidence.reported
+    }
+
+    /// Whether it is more probable than another, by both.
+    pub fn is_below(&self, other: &Self) -> bool {
+        self.energy() < other.energy() && self.reported() < other.reported()
+    }
+}
+
+impl Posterior<'_> {
+    pub fn state(&self, figure: Figure) -> State {
+        let residuals = prior::residuals(&figure, self.template, self.unknowns);
+        let squares: f64 = residuals.iter().map(|r| 0.5 * r.value * r.value).sum();
+        let expected = self.prior * (squares + self.medial.energy(&vectors(&figure)));
+        let evidence = self.likelihood.evidence(&self.boundary.shape(&figure));
+        State {
+            figure,
+            evidence,
+            expected,
+        }
+    }
+
+    /// Gradient, and Gauss and Newton's second derivatives.
+    pub fn derivatives(&self, state: &State) -> (Vec<f64>, Mat<f64>) {
+        let unknowns = self.unknowns;
+        let derivatives = unknowns.derivatives(&state.figure);
+        let jacobian = unknowns.jacobian(&self.boundary.value, &derivatives);
+        let mut gradient = state.evidence.gradient(&jacobian);
+        let product = state.evidence.times(&jacobian);
+        let mut hessian = tall::inner(jacobian.transpose(), product.transpose());
+        let (values, slopes) =
+            self.medial
+                .residuals(&vectors(&state.figure), unknowns, &derivatives);
+        let medial = tall::inner(slopes.transpose(), slopes.transpose());
+        for (u, g) in gradient.iter_mut().enumerate() {
+            let row = slopes.row(u);
+            *g += self.prior
+                * values
+                    .iter()
+                    .zip(row.iter())
+                    .map(|(v, s)| v * s)
+                    .sum::<f64>();
+        }
+        hessian += medial * faer::Scale(self.prior);
+        for residual in prior::residuals(&state.figure, self.template, unknowns) {
+            for &(i, a) in &residual.slopes {
+                gradient[i] += self.prior * residual.value * a;
+                for &(j, b) in &residual.slopes {
+                    hessian[(i, j)] += self.prior * a * b;
+                }
+            }
+        }
+        (gradient, hessian)
+    }
+
+    /// Steps until nothing more is to be had, `most` at most; `energies` gets the reported one of each figure.
+    pub fn minimise(
+        &self,
+        start: Figure,
+        most: usize,
+        energies: &mut Vec<f64>,
+        progress: &dyn Progress,
+        stage: &str,
+    ) -> Result<Figure, Cancelled> {
+        /// Damping tried at one place: a thousandfold growth.
+        const TRIES: usize = 8;
+        /// Relative fall of the energy that is no more worth a step, twice running.
+        const LITTLE: f64 = 1e-3;
+        let mut state = self.state(start);
+        let mut legality = state.figure.legality();
+        if energies.is_empty() {
+            energies.push(state.reported());
+        }
+        let (mut damping, mut idle) = (1e-3, 0);
+        for k in 0..most {
+            step(progress, k as f64 / most as f64, stage)?;
+            let (gradient, hessian) = self.derivatives(&state);
+            let blocked = self.unknowns.blocked(&state.figure, &gradient);
+            let mut taken = None;
+            for _ in 0..TRIES {
+                if let Some(mut change) = solve(&hessian, &gradient, &blocked, damping) {
+                    self.unknowns.shortened(&mut change);
+                    let figure = self.unknowns.moved(&state.figure, &change);
+                    let after = figure.legality();
+                    if after > LEAST_LEGALITY || after >= legality {
+                        let next = self.state(figure);
+                        if next.is_below(&state) {
+                            taken = Some((next, after));
+                            break;
+                        }
+                    }
+                }
+                damping = (damping * 4.0).max(1e-6);
+            }
+            let Some((next, after)) = taken else {
+                break;
+            };
+            let fall = 1.0 - next.energy() / state.energy();
+            (state, legality) = (next, after);
+            energies.push(state.reported());
+            damping = (damping / 6.0).max(1e-9);
+            idle = if fall < LITTLE { idle + 1 } else { 0 };
+            if idle == 2 {
+                break;
+            }
+        }
+        Ok(state.figure)
+    }
+}
+
+/// A damped step; none where the system has no solution.
+pub(super) fn solve(
+    hessian: &Mat<f64>,
+    gradient: &[f64],
+    blocked: &[bool],
+    damping: f64,
+) -> Option<Vec<f64>> {
+    let n = gradient.len();
+    let largest = (0..n).map(|i| hessian[(i, i)]).fold(0.0, f64::max);
+    let mut matrix = hessian.clone();
+    let mut right = Mat::from_fn(n, 1, |i, _| -gradient[i]);
+    for i in 0..n {
+        if blocked[i] {
+            matrix.row_mut(i).fill(0.0);
+            matrix.col_mut(i).fill(0.0);
+            matrix[(i, i)] = 1.0;
+            right[(i, 0)] = 0.0;
+        } else {
+            // What nothing is known of must not run away.
+            matrix[(i, i)] += damping * (hessian[(i, i)] + 1e-6 * largest);
+        }
+    }
+    matrix.llt(Side::Lower).ok()?.solve_in_place(&mut right);
+    let step: Vec<f64> = (0..n).map(|i| right[(i, 0)]).collect();
+    step.iter().all(|x| x.is_finite()).then_some(step)
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! That spokes stand upright on the boundary: what makes a figure medial.
+//!
+//! For each spoke the cosines with both tangents of the boundary at its end, over a deviation. A fan's spokes do so by
+//! themselves across the border. [damon2003; liu2021] ask for the same.
+
+use super::super::atom::Role;
+use super::super::boundary::{Map, Rows, Site, times};
+use super::super::figure::{Figure, Kind};
+use super::super::pieces::Part;
+use super::unknowns::{Derivatives, Unknowns};
+use faer::Mat;
+use std::f64::consts::TAU;
+
+/// Cosine that spokes are off on the whole.
+const DEVIATION: f64 = 0.25;
+
+/// Where the spokes of a kind of figure end.
+pub(super) struct Medial {
+    spokes: Map,
+    tangents: [Map; 2],
+}
+
+impl Medial {
+    pub fn new(figure: &Figure) -> Self {
+        let (kind, rows) = (figure.kind(), Rows::new(figure));
+        let mut sites = Vec::new();
+        for atom in 0..kind.atoms() {
+            for q in 0..kind.spokes() {
+                let site = match kind {
+                    Kind::Slab { rows, cols } => Site {
+                        part: Part::Sheet { up: q == 0 },
+                        s: (atom / cols) as f64 / (rows - 1) as f64,
+                        t: (atom % cols) as f64 / (cols - 1) as f64,
+                    },
+                    Kind::Tube { spokes, .. } => Site {
+                        part: Part::Body,
+                        s: figure.knots()[atom],
+                        t: TAU * q as f64 / spokes as f64,
+                    },
+                };
+                sites.push((rows.first()[atom] + Role::spoke(q), site));
+            }
+        }
+        let tangent = |[along, across]: [usize; 2]| {
+            rows.map(sites.iter().map(|(_, site)| rows.row(site, along, across)))
+        };
+        Self {
+            spokes: rows.map(sites.iter().map(|(spoke, _)| vec![(*spoke, 1.0)])),
+            tangents: [[1, 0], [0, 1]].map(tangent),
+        }
+    }
+
+    /// Energy alone.
+    pub fn energy(&self, vectors: &[crate::Vec3]) -> f64 {
+        let spokes = times(&self.spokes, vectors);
+        let all = self.tangents.iter().flat_map(|map| times(map, vectors));
+        let cosine = |(s, t): (crate::Vec3, &crate::Vec3)| t.dot(&s) / (t.norm() * s.norm());
+        let halves = all
+            .zip(spokes.iter().cycle())
+            .map(|(t, s)| cosine((t, s)) / DEVIATION);
+        halves.map(|c| 0.5 * c * c).sum()
+    }
+
+    /// Residuals, and their derivatives: a column for each.
+    pub fn residuals(
+        &self,
+        vectors: &[crate::Vec3],
+        unknowns: &Unknowns,
+        derivatives: &Derivatives,
+    ) -> (Vec<f64>, Mat<f64>) {
+        let count = self.spokes.rows();
+        let spokes = times(&self.spokes, vectors);
+        let by_spoke = unknowns.jacobian(&self.spokes, derivatives);
+        let mut values = Vec::with_capacity(2 * count);
+        let mut slopes = Mat::zeros(unknowns.len(), 2 * count);
+        for (which, map) in self.tangents.iter().enumerate() {
+            let tangents = times(map, vectors);
+            let by_tangent = unknowns.jacobian(map, derivatives);
+            for (k, (s, t)) in spokes.iter().zip(&tangents).enumerate() {
+                let (ls, lt) = (s.norm(), t.norm());
+                let (s, t) = (s / ls, t / lt);
+                let cosine = s.dot(&t);
+                values.push(cosine / DEVIATION);
+                let ds = (t - s * cosine) / (ls * DEVIATION);
+                let dt = (s - t * cosine) / (lt * DEVIATION);
+                let column = which * count + k;
+                for u in 0..unknowns.len() {
+                    let mut sum = 0.0;
+                    for c in 0..3 {
+                        sum +=
+                            ds[c] * by_spoke[(u, 3 * k + c)] + dt[c] * by_tangent[(u, 3 * k + c)];
+                    }
+                    slopes[(u, column)] = sum;
+                }
+            }
+        }
+        (values, slopes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::atom::Atom;
+    use super::super::super::boundary::vectors;
+    use super::super::super::fixture::{ellipsoid, helix};
+    use super::*;
+
+    #[test]
+    fn an_ellipsoids_true_spokes_are_nearly_upright_and_derivatives_agree_with_differences() {
+        for figure in [ellipsoid([2.0, 1.2, 0.6], 4, 7, 0.8), helix(4, 5)] {
+            // Object angles at their limit have no derivative.
+            let narrower = |atom: &Atom| Atom {
+                angle: atom.angle.min(1.55),
+                ..atom.clone()
+            };
+            let figure = figure.with_atoms(figure.atoms().iter().map(narrower).collect());
+            let medial = Medial::new(&figure);
+            let unknowns = Unknowns::new(&figure, &[]);
+            let (values, slopes) =
+                medial.residuals(&vectors(&figure), &unknowns, &unknowns.derivatives(&figure));
+            let energy: f64 = values.iter().map(|c| 0.5 * c * c).sum();
+            assert!((energy - medial.energy(&vectors(&figure))).abs() < 1e-12);
+            if matches!(figure.kind(), Kind::Slab { .. }) {
+                assert!(energy / (values.len() as f64) < 0.05, "{energy}");
+            }
+            for unknown in 0..unknowns.len() {
+                let h = 1e-6;
+                let at = |h: f64| {
+                    let mut step = vec![0.0; unknowns.len()];
+                    step[unknown] = h;
+                    let moved = unknowns.moved(&figure, &step);
+                    medial
+                        .residuals(&vectors(&moved), &unknowns, &unknowns.derivatives(&moved))
+                        .0
+                };
+                let (after, before) = (at(h), at(-h));
+                for k in 0..values.len() {
+                    let difference = (after[k] - before[k]) / (2.0 * h);
+                    assert!((difference - slopes[(unknown, k)]).abs() < 1e-6);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is expected of atoms before anything is seen: that each lies to its neighbours as in the template.
+//!
+//! Of two neighbours each predicts the other: neighbour j, bigger by s = r_j / r̂_j than in the template and turned by R = F_j F̂_jᵀ,
+//! predicts `x_i* = x_j + s R (x̂_i − x̂_j)` and a frame R F̂_i. Both ways are halved. A similarity of all atoms changes nothing.
+//!
+//! Source: [oguz2005, slides 10 to 12; pizer2003, §4.3], there with one deviation for all that differs.
+
+use super::super::atom::{ANGLE, Atom, LOG_END, LOG_RADIUS, Role, TURN};
+use super::super::figure::Figure;
+use super::unknowns::Unknowns;
+use crate::{Mat3, Vec3};
+
+/// Deviations: place in r, log r, turn in radians, object angle, log η, log ρ.
+const PLACE: f64 = 0.2;
+const RADIUS: f64 = 0.15;
+const FRAME: f64 = 0.25;
+const OBJECT_ANGLE: f64 = 0.2;
+const END: f64 = 0.15;
+const LENGTH: f64 = 0.15;
+
+/// A number that should be zero, with its derivatives by unknowns.
+pub(super) struct Residual {
+    pub value: f64,
+    pub slopes: Vec<(usize, f64)>,
+}
+
+/// All residuals of a figure against its template; their squares halved are the energy.
+pub(super) fn residuals(figure: &Figure, template: &Figure, unknowns: &Unknowns) -> Vec<Residual> {
+    let mut out = Vec::new();
+    for [a, b] in figure.kind().neighbours() {
+        for (i, j) in [(a, b), (b, a)] {
+            let pair = Pair {
+                atoms: [i, j].map(|k| &figure.atoms()[k]),
+                template: [i, j].map(|k| &template.atoms()[k]),
+                roles: [i, j].map(|k| figure.kind().role(k)),
+                first: [i, j].map(|k| unknowns.of(k)),
+            };
+            pair.residuals(&mut out);
+        }
+    }
+    // Both ways are half a pair's worth each.
+    let half = 0.5_f64.sqrt();
+    for residual in &mut out {
+        residual.value *= half;
+        residual.slopes.iter_mut().for_each(|(_, s)| *s *= half);
+    }
+    out
+}
+
+/// An atom and the neighbour that predicts it.
+struct Pair<'a> {
+    atoms: [&'a Atom; 2],
+    template: [&'a Atom; 2],
+    roles: [Role; 2],
+    first: [usize; 2],
+}
+
+impl Pair<'_> {
+    fn residuals(&self, out: &mut Vec<Residual>) {
+        self.place(out);
+        self.frame(out);
+        let [i, j] = self.first;
+        let mut difference = |unknown: [usize; 2], value: f64, deviation: f64| {
+            out.push(Residual {
+                value: value / deviation,
+                slopes: vec![
+                    (i + unknown[0], 1.0 / deviation),
+                    (j + unknown[1], -1.0 / deviation),
+                ],
+            });
+        };
+        let grown = |k: usize| (self.atoms[k].radius / self.template[k].radius).ln();
+        difference([LOG_RADIUS; 2], grown(0) - grown(1), RADIUS);
+        let opened = |k: usize| self.atoms[k].angle - self.template[k].angle;
+        difference([ANGLE; 2], opened(0) - opened(1), OBJECT_ANGLE);
+        for q in 0..self.atoms[0].lengths.len() {
+            let longer = |k: usize| (self.atoms[k].lengths[q] / self.template[k].lengths[q]).ln();
+            let unknown = self.roles.map(|role| role.length(q));
+            difference(unknown, longer(0) - longer(1), LENGTH);
+        }
+        if self.roles[0].closes() {
+            out.push(Residual {
+                value: (self.atoms[0].end / self.template[0].end).ln() / END,
+                slopes: vec![(i + LOG_END, 1.0 / END)],
+            });
+        }
+    }
+
+    /// `(x_i − x_i*) / √(r_i r_j)`, in the neighbour's axes.
+    fn place(&self, out: &mut Vec<Residual>) {
+        let ([atom, other], [from, to]) = (self.atoms, [self.template[1], self.template[0]]);
+        let [i, j] = self.first;
+        let grown = other.radius / from.radius;
+        // In the axes of the template's neighbour, grown.
+        let local = from.frame.transpose() * (to.hub - from.hub) * grown;
+        let unit = PLACE * (atom.radius * other.radius).sqrt();
+        let axes = other.frame.transpose();
+        let off = axes * (atom.hub - other.hub) - local;
+        let own = axes * atom.frame * atom.radius;
+        // The whole turns with the neighbour but its own prediction stays: only the difference of hubs turns back.
+        let turns = (off + local).cross_matrix();
+        for c in 0..3 {
+            let value = off[c] / unit;
+            let mut slopes = vec![
+                (i + LOG_RADIUS, -0.5 * value),
+                (j + LOG_RADIUS, -local[c] / unit - 0.5 * value),
+                (j + c, -other.radius / unit),
+            ];
+            for k in 0..3 {
+                slopes.push((i + k, own[(c, k)] / unit));
+                slopes.push((j + TURN + k, turns[(c, k)] / unit));
+            }
+            out.push(Residual { value, slopes });
+        }
+    }
+
+    /// `log((R F̂_i)ᵀ F_i)`.
+    fn frame(&self, out: &mut Vec<Residual>) {
+        let ([atom, other], [to, from]) = (self.atoms, self.template);
+        let [i, j] = self.first;
+        let off = to.frame.transpose() * from.frame * other.frame.transpose() * atom.frame;
+        let vector = logarithm(&off);
+        let by_own = inverse_right_jacobian(&vector);
+        let by_other = by_own * atom.frame.transpose() * other.frame;
+        for c in 0..3 {
+            let mut slopes = Vec::with_capacity(6);
+            for k in 0..3 {
+                slopes.push((i + TURN + k, by_own[(c, k)] / FRAME));
+                slopes.push((j + TURN + k, -by_other[(c, k)] / FRAME));
+            }
+            out.push(Residual {
+                value: vector[c] / FRAME,
+                slopes,
+            });
+        }
+    }
+}
+
+/// Axis times angle of a rotation, exact for small angles, too.
+fn logarithm(rotation: &Mat3) -> Vec3 {
+    let skew = (rotation - rotation.transpose()) * 0.5;
+    let sine = Vec3::new(skew[(2, 1)], skew[(0, 2)], skew[(1, 0)]);
+    let (sin, cos) = (sine.norm(), 0.5 * (rotation.trace() - 1.0));
+    if sin < 1e-6 && cos < 0.0 {
+        // Nearly half a turn, where the sine has no direction.
+        return nalgebra::Rotation3::from_matrix_unchecked(*rotation).scaled_axis();
+    }
+    sine * if sin > 0.0 { sin.atan2(cos) / sin } else { 1.0 }
+}
+
+/// How the logarithm of a rotation follows a small turn applied before it.
+fn inverse_right_jacobian(v: &Vec3) -> Mat3 {
+    let angle = v.norm();
+    let cross = v.cross_matrix();
+    // Half a turn is no minimum: there any finite number does.
+    let second = if angle < 1e-3 {
+        1.0 / 12.0
+    } else {
+        let sin = angle.sin().abs().max(1e-6);
+        1.0 / (angle * angle) - (1.0 + angle.cos()) / (2.0 * angle * sin)
+    };
+    Mat3::identity() + cross * 0.5 + cross * cross * second
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::fixture::{ellipsoid, helix};
+    use super::*;
+
+    fn figures() -> [Figure; 2] {
+        [ellipsoid([2.0, 1.2, 0.6], 3, 4, 0.8), helix(4, 5)]
+    }
+
+    /// A figure after a random step of all unknowns.
+    fn shaken(figure: &Figure, unknowns: &Unknowns, size: f64) -> Figure {
+        let mut random = crate::surface::shapes::Random(3);
+        let step: Vec<f64> = (0..unknowns.len())
+            .map(|_| size * (random.next() - 0.5))
+            .collect();
+        unknowns.moved(figure, &step)
+    }
+
+    #[test]
+    fn derivatives_agree_with_differences() {
+        for template in figures() {
+            let unknowns = Unknowns::new(&template, &[]);
+            // Object angles at their limit have no derivative.
+            let narrower = |atom: &Atom| Atom {
+                angle: atom.angle.min(1.2),
+                ..atom.clone()
+            };
+            let template = template.with_atoms(template.atoms().iter().map(narrower).collect());
+            let figure = shaken(&template, &unknowns, 0.3);
+            let exact = residuals(&figure, &template, &unknowns);
+            for unknown in 0..unknowns.len() {
+                let h = 1e-6;
+                let at = |h: f64| {
+                    let mut step = vec![0.0; unknowns.len()];
+                    step[unknown] = h;
+                    residuals(&unknowns.moved(&figure, &step), &template, &unknowns)
+                };
+                let (after, before) = (at(h), at(-h));
+                for (k, residual) in exact.iter().enumerate() {
+                    let difference = (after[k].value - before[k].value) / (2.0 * h);
+                    let slope: f64 = (residual.slopes.iter())
+                        .filter(|(u, _)| *u == unknown)
+                        .map(|(_, s)| s)
+                        .sum();
+                    assert!(
+                        (difference - slope).abs() < 1e-6,
+                        "{k} {unknown}: {difference} {slope}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn it_does_not_see_a_similarity() {
+        let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
+        for template in figures() {
+            let unknowns = Unknowns::new(&template, &[]);
+            let moved = template.transformed(3.0, &turn, Vec3::new(1.0, 2.0, 3.0));
+            assert!(
+                residuals(&moved, &template, &unknowns)
+                    .iter()
+                    .all(|r| r.value.abs() < 1e-9)
+            );
+            let figure = shaken(&template, &unknowns, 0.3);
+            let energy = |f: &Figure| {
+                let all = residuals(f, &template, &unknowns);
+                all.iter().map(|r| 0.5 * r.value * r.value).sum::<f64>()
+            };
+            let moved = figure.transformed(0.2, &turn, Vec3::new(1.0, 2.0, 3.0));
+            assert!(energy(&figure) > 0.1);
+            assert!((energy(&moved) / energy(&figure) - 1.0).abs() < 1e-9);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How good a fit is.
+
+use super::super::boundary::{Boundary, Shape};
+use super::surface::{Mesh, Target};
+use crate::Vec3;
+use crate::surface::Surface;
+use rayon::prelude::*;
+
+/// How far a surface is from a boundary, and how much both bodies share.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Report {
+    /// Mean distance from the surface to the boundary, weighted by area, metres.
+    pub mean: f64,
+    /// 99 % of the area are nearer than this, metres.
+    pub ninety_nine: f64,
+    /// Largest distance of a vertex, metres.
+    pub largest: f64,
+    /// Twice the shared volume over the sum of both: 1 where they are the same.
+    pub dice: f64,
+}
+
+impl Report {
+    pub(super) fn new(target: &Target<'_>, boundary: &Boundary, shape: &Shape) -> Self {
+        let mesh = Mesh::new(shape, &boundary.triangles);
+        let welded = target.surface.welded();
+        let far = |p: &Vec3| {
+            let (triangle, barycentric) = mesh.nearest(p)?;
+            let corners = boundary.triangles[triangle as usize];
+            let at: Vec3 = (0..3)
+                .map(|k| shape.positions[corners[k] as usize] * barycentric[k])
+                .sum();
+            Some((p - at).norm())
+        };
+        let distances: Vec<Option<f64>> = welded
+            .vertices
+            .par_iter()
+            .with_min_len(256)
+            .map(far)
+            .collect();
+        let mut seen: Vec<(f64, f64)> = (distances.into_iter().zip(&target.areas))
+            .filter_map(|(d, area)| d.map(|d| (d, *area)))
+            .filter(|(_, area)| *area > 0.0)
+            .collect();
+        seen.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let whole: f64 = seen.iter().map(|(_, area)| area).sum();
+        let mean = seen.iter().map(|(d, area)| d * area).sum::<f64>() / whole;
+        let mut sum = 0.0;
+        let ninety_nine = seen.iter().find(|(_, area)| {
+            sum += area;
+            sum >= 0.99 * whole
+        });
+        let largest = seen.last().map_or(f64::NAN, |(d, _)| *d);
+        Self {
+            mean,
+            ninety_nine: ninety_nine.map_or(largest, |(d, _)| *d),
+            largest,
+            dice: dice(target.surface, shape, &boundary.triangles),
+        }
+    }
+}
+
+/// Points that both bodies are asked at.
+const POINTS: usize = 20_000;
+
+/// Twice the shared volume over the sum of both.
+fn dice(target: &Surface, shape: &Shape, triangles: &[[u32; 3]]) -> f64 {
+    let Ok(body) = Surface::new(shape.positions.clone(), triangles.to_vec()) else {
+        return f64::NAN;
+    };
+    let ((a, b), (c, d)) = (target.bounds(), body.bounds());
+    let (lo, hi) = (a.inf(&c), b.sup(&d));
+    let counts = evenly(POINTS)
+        .into_par_iter()
+        .map(|x| {
+            let p = lo + (hi - lo).component_mul(&x);
+            let (mine, theirs) = (body.winding_number(p) > 0.5, target.contains(p));
+            [
+                usize::from(mine && theirs),
+                usize::from(mine) + usize::from(theirs),
+            ]
+        })
+        .reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+    2.0 * counts[0] as f64 / counts[1].max(1) as f64
+}
+
+/// Points spread evenly over the unit cube: multiples of powers of the plastic number's cousin in three dimensions, less the whole.
+pub(super) fn evenly(count: usize) -> Vec<Vec3> {
+    /// Real root of x⁴ = x + 1.
+    const ROOT: f64 = 1.220_744_084_605_76;
+    let step = Vec3::new(1.0 / ROOT, 1.0 / (ROOT * ROOT), 1.0 / (ROOT * ROOT * ROOT));
+    (0..count)
+        .map(|i| (Vec3::repeat(0.5) + step * i as f64).map(f64::fract))
+        .collect()
+}

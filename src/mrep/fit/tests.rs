@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Fits to shapes with known answers.
+
+use super::super::fixture::{ellipsoid, helix};
+use super::*;
+use crate::Mat3;
+use crate::progress::Silent;
+use crate::surface::shapes::{self, Random, Shape};
+use std::f64::consts::TAU;
+
+/// A superquadric, twisted and bent.
+fn superquadric(n: u32) -> Shape {
+    shapes::sphere(1.0, n).mapped(|p| {
+        let p = p.map(|x: f64| x.signum() * x.abs().powf(0.8));
+        let p = Vec3::new(p.x * 2.0, p.y * 1.0, p.z * 0.5);
+        let (sin, cos) = (0.25 * p.x).sin_cos();
+        let p = Vec3::new(p.x, p.y * cos - p.z * sin, p.y * sin + p.z * cos);
+        let (sin, cos) = (0.3 * p.x).sin_cos();
+        let r = 1.0 / 0.3 + p.z;
+        Vec3::new(r * sin, p.y, r * cos - 1.0 / 0.3)
+    })
+}
+
+fn surface(shape: Shape) -> Surface {
+    Surface::new(shape.vertices, shape.triangles).unwrap()
+}
+
+fn template() -> Figure {
+    ellipsoid([2.0, 1.0, 0.5], 3, 7, 0.8)
+}
+
+fn fit(figure: &Figure, surface: &Surface, settings: &FitSettings) -> Fit {
+    figure
+        .fit_surface(surface, None, settings, &Silent)
+        .unwrap()
+}
+
+fn turn() -> Mat3 {
+    *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix()
+}
+
+/// Largest difference between atoms, in sizes.
+fn difference(a: &Figure, b: &Figure) -> f64 {
+    let size = a.size();
+    let of = |(a, b): (&crate::mrep::Atom, &crate::mrep::Atom)| {
+        let lengths = a.lengths.iter().zip(&b.lengths).map(|(a, b)| (a - b).abs());
+        ((a.hub - b.hub).norm() / size)
+            .max((a.radius - b.radius).abs() / size)
+            .max((a.frame - b.frame).amax())
+            .max((a.angle - b.angle).abs())
+            .max((a.end - b.end).abs())
+            .max(lengths.fold(0.0, f64::max))
+    };
+    a.atoms().iter().zip(b.atoms()).map(of).fold(0.0, f64::max)
+}
+
+#[test]
+fn a_bent_superquadric_is_met_and_every_accepted_step_lowers_the_energy() {
+    let surface = surface(superquadric(64));
+    let fit = fit(&template(), &surface, &FitSettings::default());
+    let names: Vec<&str> = fit.stages.iter().map(|s| s.name).collect();
+    assert_eq!(names, ["similarity", "atoms", "boundary"]);
+    for stage in &fit.stages {
+        assert!(stage.energies.len() > 1, "{stage:?}");
+        assert!(stage.energies.windows(2).all(|w| w[1] < w[0]), "{stage:?}");
+    }
+    let [_, atoms, boundary] = &fit.stages[..] else {
+        panic!("three stages");
+    };
+    let size = surface.size();
+    assert!(
+        atoms.report.mean < 2e-3 * size && atoms.report.dice > 0.985,
+        "{atoms:?}"
+    );
+    assert!(
+        boundary.report.mean < 4e-4 * size && boundary.report.dice > 0.995,
+        "{boundary:?}"
+    );
+    assert!(fit.figure.legality() > 0.03);
+}
+
+#[test]
+fn it_finds_a_body_that_lies_elsewhere_and_is_bigger_and_turned() {
+    for (scale, angle) in [(1.0, 0.0), (2.0, 0.5), (0.4, -0.5)] {
+        let turn =
+            *nalgebra::Rotation3::new(Vec3::new(0.3, 0.9, -0.3).normalize() * angle).matrix();
+        let moved =
+            surface(superquadric(32).mapped(|p| turn * p * scale + Vec3::new(0.7, 0.5, 1.4)));
+        let fit = fit(&template(), &moved, &FitSettings::default());
+        let atoms = &fit.stages[1].report;
+        assert!(
+            atoms.mean < 2e-3 * moved.size(),
+            "{scale} {angle} {:?}",
+            fit.stages
+        );
+    }
+}
+
+#[test]
+fn a_moved_turned_scaled_and_renumbered_input_gives_the_same_model_moved() {
+    let shape = superquadric(32);
+    let here = fit(
+        &template(),
+        &surface(shape.clone()),
+        &FitSettings::default(),
+    );
+    let (scale, turn, shift) = (0.3, turn(), Vec3::new(3.0, -2.0, 1.0));
+    let order = Random(7).order(shape.vertices.len());
+    let mut moved = Shape {
+        vertices: vec![Vec3::zeros(); order.len()],
+        triangles: shape
+            .triangles
+            .iter()
+            .rev()
+            .map(|t| t.map(|v| order[v as usize] as u32))
+            .collect(),
+    };
+    for (v, p) in shape.vertices.iter().enumerate() {
+        moved.vertices[order[v]] = turn * p * scale + shift;
+    }
+    let there = fit(
+        &template().transformed(scale, &turn, shift),
+        &surface(moved),
+        &FitSettings::default(),
+    );
+    let expected = here.figure.transformed(scale, &turn, shift);
+    let off = difference(&expected, &there.figure);
+    assert!(off < 1e-9, "{off:e}");
+    for (p, q) in here.positions.iter().zip(&there.positions) {
+        let off = (turn * p * scale + shift - q).norm() / expected.size();
+        assert!(off < 1e-9, "{off:e}");
+    }
+}
+
+#[test]
+fn a_tube_is_fitted_with_its_hubs_held() {
+    // The helix itself, thicker, with the radius that it swells by.
+    let truth = helix(7, 8);
+    let thicker: Vec<_> = (truth.atoms().iter().enumerate())
+        .map(|(i, atom)| crate::mrep::Atom {
+            radius: atom.radius * (1.15 + 0.1 * (i as f64 / 6.0 * TAU).sin()),
+            ..atom.clone()
+        })
+        .collect();
+    let thicker = Figure::tube(thicker).unwrap();
+    let boundary = Boundary::new(&thicker, 3).unwrap();
+    let surface = Surface::new(boundary.positions(&thicker), boundary.triangles.clone()).unwrap();
+    let settings = FitSettings {
+        held: (0..7).collect(),
+        ..FitSettings::default()
+    };
+    let fit = fit(&truth, &surface, &settings);
+    for (a, b) in fit.figure.atoms().iter().zip(truth.atoms()) {
+        assert_eq!(a.hub, b.hub);
+    }
+    assert_eq!(fit.stages[0].name, "atoms");
+    assert!(
+        fit.stages[0].report.mean < 1e-3 * surface.size(),
+        "{:?}",
+        fit.stages
+    );
+}
+
+#[test]
+fn nothing_is_expected_where_an_open_surface_ends() {
+    // Without its cap of negative x the body's boundary stays where neighbours expect it.
+    let mut shape = superquadric(48);
+    let whole = fit(
+        &template(),
+        &surface(shape.clone()),
+        &FitSettings::default(),
+    );
+    shape
+        .triangles
+        .retain(|t| t.iter().all(|&v| shape.vertices[v as usize].x > -1.4));
+    let open = fit(&template(), &surface(shape), &FitSettings::default());
+    // It goes on beyond the rim, and where there is a surface it is on it.
+    assert!(open.figure.legality() > 0.03);
+    assert!(open.figure.size() > 0.85 * whole.figure.size());
+    let atoms = &open.stages[1].report;
+    assert!(atoms.mean < 2e-3 * open.figure.size(), "{atoms:?}");
+}
+
+#[test]
+fn what_cannot_be_fitted_is_refused_and_a_stop_is_heard() {
+    let surface = surface(superquadric(16));
+    let said = |figure: &Figure, weights: Option<&[f64]>, settings: FitSettings| {
+        figure
+            .fit_surface(&surface, weights, &settings, &Silent)
+            .unwrap_err()
+            .to_string()
+    };
+    let with = |held: Vec<usize>, prior: f64| FitSettings {
+        held,
+        prior,
+        ..FitSettings::default()
+    };
+    assert!(said(&template(), None, with(vec![21], 1.0)).contains("held hub is 21"));
+    assert!(said(&template(), None, with(vec![], f64::NAN)).contains("prior"));
+    assert!(said(&template(), Some(&[1.0]), with(vec![], 1.0)).contains("1 entries"));
+    let n = surface.vertices().len();
+    assert!(said(&template(), Some(&vec![0.0; n]), with(vec![], 1.0)).contains("above zero"));
+    assert!(said(&template(), Some(&vec![2.0; n]), with(vec![], 1.0)).contains("between 0 and 1"));
+    let mut atoms = helix(7, 8).atoms().to_vec();
+    atoms.iter_mut().for_each(|a| a.radius *= 5.0);
+    let folded = Figure::tube(atoms).unwrap();
+    assert!(said(&folded, None, with(vec![], 1.0)).contains("folds"));
+    let stop = |_: f64, _: &str| false;
+    let stopped = template().fit_surface(&surface, None, &FitSettings::default(), &stop);
+    assert!(matches!(stopped, Err(MRepError::Cancelled(_))));
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The numbers a fit changes, one atom after the other, and how boundary points follow them.
+//!
+//! Every number is relative to its own atom (displacements of the hub over r in the atom's axes, logarithms of lengths, turns about
+//! the atom's axes), so that a fit moves along with the world.
+
+use super::super::atom::{ANGLE, Atom, LOG_RADIUS, Role, TURN};
+use super::super::boundary::Map;
+use super::super::figure::Figure;
+use crate::Vec3;
+use faer::Mat;
+
+/// Where each atom's unknowns are, and which are held.
+pub(super) struct Unknowns {
+    /// Where each atom's begin; at the end how many there are.
+    first: Vec<usize>,
+    /// Where each atom's vectors begin; at the end how many there are.
+    vectors: Vec<usize>,
+    held: Vec<bool>,
+}
+
+/// Derivatives of all atoms' vectors by their own unknowns: `[vector][unknown]`.
+pub(super) type Derivatives = Vec<Vec<Vec3>>;
+
+impl Unknowns {
+    /// Of a figure whose hubs listed in `held` stay.
+    pub fn new(figure: &Figure, held: &[usize]) -> Self {
+        let kind = figure.kind();
+        let (mut first, mut vectors) = (vec![0], vec![0]);
+        for i in 0..kind.atoms() {
+            let role = kind.role(i);
+            first.push(first[i] + role.unknowns(kind.spokes()));
+            vectors.push(vectors[i] + role.vectors(kind.spokes()));
+        }
+        let mut is_held = vec![false; first[kind.atoms()]];
+        for &atom in held {
+            is_held[first[atom]..first[atom] + 3].fill(true);
+        }
+        Self {
+            first,
+            vectors,
+            held: is_held,
+        }
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.held.len()
+    }
+
+    /// Where an atom's begin.
+    pub fn of(&self, atom: usize) -> usize {
+        self.first[atom]
+    }
+
+    /// Which must not change now: hubs that are held, angles at their limit that would go beyond.
+    pub fn blocked(&self, figure: &Figure, gradient: &[f64]) -> Vec<bool> {
+        let mut blocked = self.held.clone();
+        for (i, atom) in figure.atoms().iter().enumerate() {
+            if let Role::Sheet { .. } = figure.kind().role(i) {
+                let angle = self.first[i] + ANGLE;
+                blocked[angle] |=
+                    atom.angle >= std::f64::consts::FRAC_PI_2 && gradient[angle] < 0.0;
+            }
+        }
+        blocked
+    }
+
+    /// The figure after a step.
+    pub fn moved(&self, figure: &Figure, step: &[f64]) -> Figure {
+        let moved = |(i, atom): (usize, &Atom)| {
+            atom.moved(
+                figure.kind().role(i),
+                &step[self.first[i]..self.first[i + 1]],
+            )
+        };
+        figure.with_atoms(figure.atoms().iter().enumerate().map(moved).collect())
+    }
+
+    /// The step, shortened so that derivatives still mean something over it.
+    pub fn shortened(&self, step: &mut [f64]) {
+        /// Longest displacement in r, turn in radians, change of a logarithm or an angle.
+        const LONGEST: f64 = 0.4;
+        let mut far = 0.0_f64;
+        for w in self.first.windows(2) {
+            let step = &step[w[0]..w[1]];
+            let norm = |from: usize| Vec3::from_column_slice(&step[from..from + 3]).norm();
+            far = far.max(norm(0)).max(norm(TURN)).max(step[LOG_RADIUS].abs());
+            far = step[ANGLE..].iter().fold(far, |far, x| far.max(x.abs()));
+        }
+        if far > LONGEST {
+            step.iter_mut().for_each(|x| *x *= LONGEST / far);
+        }
+    }
+
+    /// Derivatives of the vectors of a figure.
+    pub fn derivatives(&self, figure: &Figure) -> Derivatives {
+        let of = |(i, atom): (usize, &Atom)| atom.derivatives(figure.kind().role(i));
+        figure.atoms().iter().enumerate().flat_map(of).collect()
+    }
+
+    /// Which atom a vector belongs to.
+    fn atom_of(&self, vector: usize) -> usize {
+        self.vectors.partition_point(|&first| first <= vector) - 1
+    }
+
+    /// For each combination of vectors its derivatives: column 3k + c belongs to coordinate c of the map's row k.
+    pub fn jacobian(&self, map: &Map, derivatives: &Derivatives) -> Mat<f64> {
+        let atoms: Vec<usize> = (0..derivatives.len()).map(|v| self.atom_of(v)).collect();
+        let mut out = Mat::zeros(self.len(), 3 * map.rows());
+        for (k, row) in map.outer_iterator().enumerate() {
+            for (vector, &weight) in row.iter() {
+                let first = self.first[atoms[vector]];
+                for c in 0..3 {
+                    let column = out.col_mut(3 * k + c);
+                    let Some(slice) = column.try_as_col_major_mut() else {
+                        continue;
+                    };
+                    let slice = &mut slice.as_slice_mut()[first..];
+                    for (x, d) in slice.iter_mut().zip(&derivatives[vector]) {
+                        *x += weight * d[c];
+                    }
+                }
+            }
+        }
+        out
+    }
+}
